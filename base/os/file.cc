@@ -1,0 +1,193 @@
+#include "base/os/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+namespace coterie::os {
+namespace {
+
+Error system_error(const std::string& what, const std::string& path, int error) {
+  ErrorCode code = ErrorCode::unavailable;
+  if (error == ENOSPC || error == EDQUOT) code = ErrorCode::storage_full;
+  if (error == ENOENT || error == ENOTDIR) code = ErrorCode::not_found;
+  if (error == EACCES || error == EPERM || error == EROFS) code = ErrorCode::permission_denied;
+  if (error == EEXIST) code = ErrorCode::conflict;
+  return Error(code, what + " " + path + ": " + std::strerror(error));
+}
+
+// A name no other writer uses: process id and a counter. Left-over temporaries of a crash are removed by their owner.
+std::string temporary_name(const std::string& final_path) {
+  static std::atomic<uint64_t> counter{0};
+  return final_path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(counter.fetch_add(1));
+}
+
+}  // namespace
+
+File& File::operator=(File&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = std::exchange(other.fd_, -1);
+    path_ = std::move(other.path_);
+  }
+  return *this;
+}
+
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<File> File::open_read(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return system_error("cannot open", path, errno);
+  return File(fd, path);
+}
+
+Result<File> File::create(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return system_error("cannot create", path, errno);
+  return File(fd, path);
+}
+
+Result<uint64_t> File::size() const {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) return system_error("cannot stat", path_, errno);
+  return static_cast<uint64_t>(info.st_size);
+}
+
+Status File::write_all(ByteView bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return system_error("cannot write", path_, errno);
+    }
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+Status File::read_exact_at(uint64_t offset, std::span<uint8_t> into) const {
+  while (!into.empty()) {
+    const ssize_t count = ::pread(fd_, into.data(), into.size(), static_cast<off_t>(offset));
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      return system_error("cannot read", path_, errno);
+    }
+    if (count == 0) {
+      return Error(ErrorCode::data_loss, path_ + " ends " + std::to_string(into.size()) + " bytes too early");
+    }
+    offset += static_cast<uint64_t>(count);
+    into = into.subspan(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+Status File::sync() {
+  if (::fsync(fd_) != 0) return system_error("cannot sync", path_, errno);
+  return {};
+}
+
+Status File::close() {
+  const int fd = std::exchange(fd_, -1);
+  if (fd >= 0 && ::close(fd) != 0) return system_error("cannot close", path_, errno);
+  return {};
+}
+
+Result<AtomicFile> AtomicFile::create(const std::string& final_path) {
+  COT_ASSIGN(File file, File::create(temporary_name(final_path)));
+  return AtomicFile(std::move(file), final_path);
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_.is_open()) ::unlink(file_.path().c_str());
+}
+
+Status AtomicFile::commit_as(const std::string& final_path) {
+  const std::string temporary = file_.path();
+  Status done = file_.sync();
+  if (done) done = file_.close();
+  if (done && ::rename(temporary.c_str(), final_path.c_str()) != 0) {
+    done = system_error("cannot rename to", final_path, errno);
+  }
+  if (!done) {
+    ::unlink(temporary.c_str());
+    file_ = File();
+    return done;
+  }
+  return sync_directory(parent_directory(final_path));
+}
+
+Status write_file_atomically(const std::string& path, ByteView bytes) {
+  COT_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  COT_TRY(file.write(bytes));
+  return file.commit();
+}
+
+Result<Bytes> read_file(const std::string& path, uint64_t bytes_max) {
+  COT_ASSIGN(const File file, File::open_read(path));
+  COT_ASSIGN(const uint64_t size, file.size());
+  if (size > bytes_max) {
+    return Error(ErrorCode::too_large, path + " has " + std::to_string(size) + " bytes, at most " +
+                                           std::to_string(bytes_max) + " are read");
+  }
+  Bytes bytes(size);
+  COT_TRY(file.read_exact_at(0, bytes));
+  return bytes;
+}
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+Status make_directories(const std::string& path) {
+  if (path.empty() || path == "/" || path == ".") return {};
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return {};
+    return Error(ErrorCode::conflict, path + " exists and is not a directory");
+  }
+  COT_TRY(make_directories(parent_directory(path)));
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error("cannot create directory", path, errno);
+  return {};
+}
+
+Status remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return system_error("cannot remove", path, errno);
+  return {};
+}
+
+Status sync_directory(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return system_error("cannot open directory", path, errno);
+  File directory(fd, path);
+  return directory.sync();
+}
+
+Result<std::vector<std::string>> list_directory(const std::string& path) {
+  DIR* directory = ::opendir(path.c_str());
+  if (directory == nullptr) return system_error("cannot list", path, errno);
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(directory)) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  ::closedir(directory);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string parent_directory(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace coterie::os

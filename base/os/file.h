@@ -1,0 +1,81 @@
+// The one door to the disk: every durable file in the tree is written through here.
+//
+// Durable write: temporary file in the same directory, write, fsync, rename over the name, fsync of the directory. After
+// a crash a reader sees the old bytes or the new bytes, never a mixture, and no temporary file counts for anything.
+// Errors name the path and the system's reason; a full disk is ErrorCode::storage_full.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace coterie::os {
+
+// Owns a file descriptor. Move-only.
+class File {
+ public:
+  File() = default;
+  explicit File(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+  File& operator=(File&& other) noexcept;
+  ~File();
+
+  static Result<File> open_read(const std::string& path);
+  // Creates `path` (it must not exist) readable by the owner alone.
+  static Result<File> create(const std::string& path);
+
+  bool is_open() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+  const std::string& path() const { return path_; }
+
+  Result<uint64_t> size() const;
+  Status write_all(ByteView bytes);
+  // Reads exactly into.size() bytes at `offset`; fewer is data_loss.
+  Status read_exact_at(uint64_t offset, std::span<uint8_t> into) const;
+  Status sync();
+  Status close();
+
+ private:
+  int fd_ = -1;
+  std::string path_;
+};
+
+// A durable file in the making: fill it, then commit; a destroyed, uncommitted one leaves nothing behind.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> create(const std::string& final_path);
+  AtomicFile(AtomicFile&&) noexcept = default;
+  AtomicFile& operator=(AtomicFile&&) noexcept = default;
+  ~AtomicFile();
+
+  Status write(ByteView bytes) { return file_.write_all(bytes); }
+  // fsync, rename, fsync of the directory.
+  Status commit() { return commit_as(final_path_); }
+  // As commit, under a name that was not known before the bytes were (content addresses). Same directory.
+  Status commit_as(const std::string& final_path);
+  const File& file() const { return file_; }
+
+ private:
+  AtomicFile(File file, std::string final_path) : file_(std::move(file)), final_path_(std::move(final_path)) {}
+  File file_;
+  std::string final_path_;
+};
+
+// Writes `bytes` durably under `path`.
+Status write_file_atomically(const std::string& path, ByteView bytes);
+
+// The whole file; more than `bytes_max` is too_large, before anything is read.
+Result<Bytes> read_file(const std::string& path, uint64_t bytes_max);
+
+bool exists(const std::string& path);
+Status make_directories(const std::string& path);  // mode 0700 for what it creates
+Status remove_file(const std::string& path);       // absent is success
+Status sync_directory(const std::string& path);
+Result<std::vector<std::string>> list_directory(const std::string& path);  // names, sorted, without . and ..
+std::string parent_directory(const std::string& path);
+
+}  // namespace coterie::os

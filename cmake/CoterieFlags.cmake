@@ -1,0 +1,20 @@
+# Warnings, hardening and sanitizers of our own targets (never of dependencies), as one interface target.
+add_library(coterie_flags INTERFACE)
+target_compile_options(coterie_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wcast-align -Woverloaded-virtual -Wimplicit-fallthrough
+  -Wunused -Wvla -fno-omit-frame-pointer -fvisibility=hidden -fvisibility-inlines-hidden
+  $<$<BOOL:${COTERIE_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(coterie_flags INTERFACE -Wthread-safety -Wshorten-64-to-32)
+endif()
+target_link_options(coterie_flags INTERFACE -Wl,-z,relro,-z,now)
+if(COTERIE_SANITIZE STREQUAL "")
+  target_compile_options(coterie_flags INTERFACE -fstack-protector-strong $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>)
+else()
+  # The sanitizers must see every object that is linked, so they are global rather than a property of our targets.
+  add_compile_options(-fsanitize=${COTERIE_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${COTERIE_SANITIZE})
+endif()
+if(COTERIE_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()

@@ -1,0 +1,60 @@
+#include "proto/codec/flat.h"
+
+#include <algorithm>
+
+namespace coterie::flat {
+
+Error out_of_range(std::string_view field, std::string_view rule) {
+  return Error(ErrorCode::malformed, std::string(field) + " " + std::string(rule));
+}
+
+Result<std::string> text(const flatbuffers::String* field, std::string_view name, size_t bytes_max, size_t bytes_min) {
+  const size_t size = field == nullptr ? 0 : field->size();
+  if (size < bytes_min || size > bytes_max) {
+    return out_of_range(name, "must have " + std::to_string(bytes_min) + " to " + std::to_string(bytes_max) +
+                                  " bytes, has " + std::to_string(size));
+  }
+  return field == nullptr ? std::string() : field->str();
+}
+
+Result<Bytes> bytes(const flatbuffers::Vector<uint8_t>* field, std::string_view name, size_t bytes_max,
+                    size_t bytes_min) {
+  const size_t size = field == nullptr ? 0 : field->size();
+  if (size < bytes_min || size > bytes_max) {
+    return out_of_range(name, "must have " + std::to_string(bytes_min) + " to " + std::to_string(bytes_max) +
+                                  " bytes, has " + std::to_string(size));
+  }
+  return size == 0 ? Bytes() : Bytes(field->begin(), field->end());
+}
+
+Digest digest(const wire::Digest32& field) {
+  Digest value;
+  std::copy(field.bytes()->begin(), field.bytes()->end(), value.bytes.begin());
+  return value;
+}
+
+wire::Digest32 digest(const Digest& value) {
+  return wire::Digest32(flatbuffers::span<const uint8_t, 32>(value.bytes.data(), 32));
+}
+
+DeviceId device(const wire::DeviceKeyHash& field) {
+  DeviceId value;
+  std::copy(field.bytes()->begin(), field.bytes()->end(), value.bytes.begin());
+  return value;
+}
+
+wire::DeviceKeyHash device(const DeviceId& value) {
+  return wire::DeviceKeyHash(flatbuffers::span<const uint8_t, 16>(value.bytes.data(), 16));
+}
+
+Bytes finish(flatbuffers::FlatBufferBuilder& builder, FrameKind kind) { return finish_head(builder, kind, 0); }
+
+Bytes finish_head(flatbuffers::FlatBufferBuilder& builder, FrameKind kind, uint64_t payload_bytes) {
+  return build_frame_head(kind, ByteView(builder.GetBufferPointer(), builder.GetSize()), payload_bytes);
+}
+
+flatbuffers::Offset<flatbuffers::Vector<uint8_t>> vector(flatbuffers::FlatBufferBuilder& builder, ByteView bytes) {
+  return builder.CreateVector(bytes.data(), bytes.size());
+}
+
+}  // namespace coterie::flat

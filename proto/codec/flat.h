@@ -1,0 +1,71 @@
+// What every codec file shares: verified roots, ranged fields, finished buffers. Private to proto/codec.
+#pragma once
+
+#include <flatbuffers/flatbuffers.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "proto/codec/frame.h"
+#include "proto/codec/limits.h"
+#include "proto/generated/wire_generated.h"
+#include "proto/messages/checkin.h"
+
+namespace coterie::flat {
+
+// A FlatBuffers root that passed the verifier. Keeps an aligned copy when the input was not aligned to 8 bytes.
+template <typename Table>
+class Root {
+ public:
+  static Result<Root> verify(ByteView header) {
+    Root root;
+    if (reinterpret_cast<uintptr_t>(header.data()) % 8 != 0) {
+      root.copy_.assign(header.begin(), header.end());
+      header = root.copy_;
+    }
+    flatbuffers::Verifier verifier(header.data(), header.size(), limits::kVerifierDepthMax,
+                                   limits::kVerifierTablesMax);
+    if (header.size() < 8 || !verifier.VerifyBuffer<Table>(nullptr)) {
+      return Error(ErrorCode::malformed, "header is not a valid FlatBuffer of its kind");
+    }
+    root.header_ = header.data();
+    return root;
+  }
+  Root(Root&&) noexcept = default;
+  Root& operator=(Root&&) noexcept = default;
+
+  const Table* operator->() const { return flatbuffers::GetRoot<Table>(header_); }
+  const Table& operator*() const { return *flatbuffers::GetRoot<Table>(header_); }
+
+ private:
+  Root() = default;
+  std::vector<uint8_t> copy_;
+  const uint8_t* header_ = nullptr;
+};
+
+Error out_of_range(std::string_view field, std::string_view rule);
+
+Result<std::string> text(const flatbuffers::String* field, std::string_view name, size_t bytes_max,
+                         size_t bytes_min = 0);
+Result<Bytes> bytes(const flatbuffers::Vector<uint8_t>* field, std::string_view name, size_t bytes_max,
+                    size_t bytes_min = 1);
+Digest digest(const wire::Digest32& field);
+wire::Digest32 digest(const Digest& value);
+DeviceId device(const wire::DeviceKeyHash& field);
+wire::DeviceKeyHash device(const DeviceId& value);
+
+// Takes a finished builder apart into a frame.
+Bytes finish(flatbuffers::FlatBufferBuilder& builder, FrameKind kind);
+Bytes finish_head(flatbuffers::FlatBufferBuilder& builder, FrameKind kind, uint64_t payload_bytes);
+
+flatbuffers::Offset<flatbuffers::Vector<uint8_t>> vector(flatbuffers::FlatBufferBuilder& builder, ByteView bytes);
+
+// wire.Assignment is also part of the participant's saved state (checkin_codec.cc).
+flatbuffers::Offset<wire::Assignment> build(flatbuffers::FlatBufferBuilder& builder, const Assignment& message);
+Result<Assignment> parse(const wire::Assignment& table);
+
+}  // namespace coterie::flat

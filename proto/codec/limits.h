@@ -1,0 +1,32 @@
+// The named limits of everything that is decoded. Over a limit is too_large or malformed, never an allocation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace coterie::limits {
+
+inline constexpr size_t kWireHeaderBytesMax = 64 * 1024;           // FlatBuffer header of a wire message
+inline constexpr size_t kFileHeaderBytesMax = 16 * 1024 * 1024;    // FlatBuffer header of a model or state file
+inline constexpr uint64_t kPayloadBytesMax = 1ull << 36;           // 64 GiB: of any frame
+inline constexpr uint32_t kVerifierDepthMax = 16;
+inline constexpr uint32_t kVerifierTablesMax = 400'000;
+
+inline constexpr size_t kTextBytesMax = 256;                       // names, versions, reasons
+inline constexpr size_t kDetailBytesMax = 2048;
+inline constexpr size_t kTokenBytesMax = 256;
+inline constexpr size_t kTicketBytesMax = 256;
+inline constexpr size_t kKeyBytesMax = 128;
+inline constexpr size_t kSignatureBytesMax = 128;
+inline constexpr uint32_t kWaitMsMax = 10 * 60 * 1000;
+inline constexpr size_t kJobsRememberedMax = 1024;
+
+inline constexpr size_t kModelTensorsMax = 65'536;
+inline constexpr size_t kModelOpsMax = 65'536;
+inline constexpr size_t kModelRankMax = 8;
+inline constexpr int64_t kModelDimensionMax = 1ll << 31;
+inline constexpr size_t kModelPropertiesMax = 1024;
+inline constexpr size_t kParameterAlignment = 64;
+inline constexpr uint64_t kDatasetExamplesMax = 1ull << 32;
+
+}  // namespace coterie::limits

@@ -1,0 +1,58 @@
+// Plan frames.
+#include "proto/codec/codec.h"
+#include "proto/codec/flat.h"
+
+namespace coterie {
+
+Bytes encode(const Plan& message) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto job = builder.CreateString(message.job.value());
+  const OptimizerSettings& o = message.training.optimizer;
+  const auto optimizer = wire::CreateOptimizer(builder, static_cast<uint8_t>(o.kind), o.learning_rate, o.momentum,
+                                               o.weight_decay, o.beta1, o.beta2, o.epsilon);
+  const auto training =
+      wire::CreateTraining(builder, static_cast<uint8_t>(message.training.loss), message.training.batch_size,
+                           message.training.local_epochs, message.training.steps_max, optimizer);
+  const FixedPointSpec& f = message.update.fixed_point;
+  const auto fixed_point = wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max,
+                                                  f.weight_max, f.contributors_max);
+  const auto update = wire::CreateUpdateRules(builder, static_cast<uint8_t>(message.update.encoding),
+                                              message.update.value_count, message.update.clip_l2, fixed_point);
+  builder.Finish(wire::CreatePlan(builder, job, training, update));
+  return flat::finish(builder, FrameKind::plan);
+}
+
+Result<Plan> decode_plan(ByteView bytes) {
+  COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::plan));
+  COT_ASSIGN(const auto root, flat::Root<wire::Plan>::verify(frame.header));
+  Plan plan;
+  COT_ASSIGN(std::string job, flat::text(root->job(), "job", 64, 1));
+  plan.job = JobId(std::move(job));
+  const wire::Training& t = *root->training();
+  const wire::Optimizer& o = *t.optimizer();
+  plan.training = {.loss = static_cast<Loss>(t.loss()),
+                   .batch_size = t.batch_size(),
+                   .local_epochs = t.local_epochs(),
+                   .steps_max = t.steps_max(),
+                   .optimizer = {.kind = static_cast<OptimizerKind>(o.kind()),
+                                 .learning_rate = o.learning_rate(),
+                                 .momentum = o.momentum(),
+                                 .weight_decay = o.weight_decay(),
+                                 .beta1 = o.beta1(),
+                                 .beta2 = o.beta2(),
+                                 .epsilon = o.epsilon()}};
+  const wire::UpdateRules& u = *root->update();
+  const wire::FixedPoint& f = *u.fixed_point();
+  plan.update = {.encoding = static_cast<UpdateEncoding>(u.encoding()),
+                 .value_count = u.value_count(),
+                 .clip_l2 = u.clip_l2(),
+                 .fixed_point = {.lane_bits = f.lane_bits(),
+                                 .fraction_bits = f.fraction_bits(),
+                                 .value_abs_max = f.value_abs_max(),
+                                 .weight_max = f.weight_max(),
+                                 .contributors_max = f.contributors_max()}};
+  if (Status valid = validate(plan); !valid) return Error(ErrorCode::malformed, valid.error().message());
+  return plan;
+}
+
+}  // namespace coterie

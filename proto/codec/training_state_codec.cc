@@ -1,0 +1,115 @@
+// Checkpoint, partial sum and optimizer state frames.
+#include <cmath>
+
+#include "base/checked.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/flat.h"
+#include "proto/generated/state_generated.h"
+
+namespace coterie {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+
+Status payload_is(const Prelude& prelude, std::optional<uint64_t> expected) {
+  if (!expected || prelude.payload_bytes != *expected) {
+    return flat::out_of_range("payload", "has " + std::to_string(prelude.payload_bytes) +
+                                             " bytes, which is not what the header promises");
+  }
+  return {};
+}
+
+Prelude prelude_of(const Frame& frame) {
+  return {frame.kind, static_cast<uint32_t>(frame.header.size()), frame.payload.size()};
+}
+
+}  // namespace
+
+Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
+  FlatBufferBuilder builder;
+  const auto random = builder.CreateVector(message.random.data(), message.random.size());
+  const wire::Digest32 model = flat::digest(message.model);
+  builder.Finish(state::CreateCheckpoint(builder, &model, message.step, message.epoch, message.position, random,
+                                         message.optimizer_step, message.slots, message.value_bytes, message.examples,
+                                         message.loss_sum, message.correct, message.seen));
+  return flat::finish_head(builder, FrameKind::checkpoint, payload_bytes);
+}
+
+Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
+  COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::checkpoint));
+  COT_ASSIGN(const auto root, flat::Root<state::Checkpoint>::verify(frame.header));
+  CheckpointHeader header{.model = flat::digest(*root->model()),
+                          .step = root->step(),
+                          .epoch = root->epoch(),
+                          .position = root->position(),
+                          .random = {},
+                          .optimizer_step = root->optimizer_step(),
+                          .slots = root->slots(),
+                          .value_bytes = root->value_bytes(),
+                          .examples = root->examples(),
+                          .loss_sum = root->loss_sum(),
+                          .correct = root->correct(),
+                          .seen = root->seen()};
+  if (root->random()->size() != header.random.size()) return flat::out_of_range("random", "must have 4 words");
+  for (uint32_t i = 0; i < header.random.size(); ++i) header.random[i] = root->random()->Get(i);
+  if (header.slots > 2) return flat::out_of_range("slots", "must be at most 2");
+  if (header.position > header.examples) return flat::out_of_range("position", "must be at most examples");
+  if (!std::isfinite(header.loss_sum)) return flat::out_of_range("loss_sum", "must be finite");
+  const auto values = checked_multiply<uint64_t>(header.value_bytes, 1 + header.slots);
+  const auto order = checked_multiply<uint64_t>(header.examples, sizeof(uint32_t));
+  COT_TRY(payload_is(prelude_of(frame), values && order ? checked_add(*values, *order) : std::nullopt));
+  return Decoded<CheckpointHeader>{header, frame.payload};
+}
+
+Bytes encode_head(const PartialSumHeader& message) {
+  FlatBufferBuilder builder;
+  const auto partial = builder.CreateString(message.partial);
+  builder.Finish(state::CreatePartialSum(builder, message.round.round.value(), message.round.attempt.value(), partial,
+                                         message.updates, message.weight_sum, message.value_count));
+  return flat::finish_head(builder, FrameKind::partial_sum, message.value_count * sizeof(uint64_t));
+}
+
+Result<PartialSumHeader> decode_partial_sum_head(const Prelude& prelude, ByteView header_bytes) {
+  if (prelude.kind != FrameKind::partial_sum) return flat::out_of_range("frame", "is not a partial_sum");
+  COT_ASSIGN(const auto root, flat::Root<state::PartialSum>::verify(header_bytes));
+  PartialSumHeader header;
+  header.round = {RoundId(root->round()), Attempt(root->attempt())};
+  COT_ASSIGN(header.partial, flat::text(root->partial(), "partial", limits::kTextBytesMax, 1));
+  header.updates = root->updates();
+  header.weight_sum = root->weight_sum();
+  header.value_count = root->value_count();
+  if (header.updates < 1) return flat::out_of_range("updates", "must be at least 1");
+  COT_TRY(payload_is(prelude, checked_multiply<uint64_t>(header.value_count, sizeof(uint64_t))));
+  return header;
+}
+
+Result<Decoded<PartialSumHeader>> decode_partial_sum(ByteView bytes) {
+  COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::partial_sum));
+  COT_ASSIGN(PartialSumHeader header, decode_partial_sum_head(prelude_of(frame), frame.header));
+  return Decoded<PartialSumHeader>{std::move(header), frame.payload};
+}
+
+Bytes encode_head(const OptimizerStateHeader& message) {
+  FlatBufferBuilder builder;
+  builder.Finish(state::CreateOptimizerState(builder, static_cast<uint8_t>(message.kind), message.step,
+                                             message.value_count));
+  return flat::finish_head(builder, FrameKind::optimizer_state, message.value_count * 2 * sizeof(float));
+}
+
+Result<OptimizerStateHeader> decode_optimizer_state_head(const Prelude& prelude, ByteView header_bytes) {
+  if (prelude.kind != FrameKind::optimizer_state) return flat::out_of_range("frame", "is not an optimizer_state");
+  COT_ASSIGN(const auto root, flat::Root<state::OptimizerState>::verify(header_bytes));
+  if (root->kind() != static_cast<uint8_t>(ServerOptimizerKind::fedadam)) {
+    return flat::out_of_range("kind", "must be 2 (fedadam)");
+  }
+  COT_TRY(payload_is(prelude, checked_multiply<uint64_t>(root->value_count(), 2 * sizeof(float))));
+  return OptimizerStateHeader{ServerOptimizerKind::fedadam, root->step(), root->value_count()};
+}
+
+Result<Decoded<OptimizerStateHeader>> decode_optimizer_state(ByteView bytes) {
+  COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::optimizer_state));
+  COT_ASSIGN(const OptimizerStateHeader header, decode_optimizer_state_head(prelude_of(frame), frame.header));
+  return Decoded<OptimizerStateHeader>{header, frame.payload};
+}
+
+}  // namespace coterie

@@ -1,0 +1,36 @@
+// What a device must remember between two steps of its session, so that an app may be killed at any moment.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "proto/messages/checkin.h"
+
+namespace coterie {
+
+enum class ParticipantPhase : uint8_t {
+  unenrolled = 1,  // has no identity at this server yet
+  idle,            // will check in at wait_until
+  assigned,        // holds a ticket; next: plan
+  planned,         // has the plan; next: model
+  training,        // has plan and model; next: train (resumes from its checkpoint)
+  trained,         // the update lies encoded on disk; next: upload
+};
+
+struct ParticipantState {
+  ParticipantPhase phase = ParticipantPhase::unenrolled;
+  DeviceId device;
+  Population population;
+  Bytes signing_key;                            // the server's, pinned at enrollment
+  std::optional<Assignment> assignment;         // present from `assigned` on
+  uint32_t failures = 0;                        // consecutive, of the present request
+  WallTime wait_until{};                        // do nothing before
+  std::array<uint64_t, 4> random{};             // jitter
+  std::map<JobId, ModelVersion> newest_models;  // highest version ever accepted, per job: older ones are refused
+  uint64_t rounds_done = 0;
+  friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
+};
+
+}  // namespace coterie

@@ -1,0 +1,54 @@
+#include "proto/messages/plan.h"
+
+#include <cmath>
+#include <string>
+
+namespace coterie {
+namespace {
+
+Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "plan: " + what); }
+
+bool in_range(float value, float low, float high) { return std::isfinite(value) && value >= low && value <= high; }
+
+Status validate(const OptimizerSettings& optimizer) {
+  if (optimizer.kind != OptimizerKind::sgd && optimizer.kind != OptimizerKind::adam) {
+    return bad("optimizer must be sgd or adam");
+  }
+  if (!in_range(optimizer.learning_rate, 0, 1e6f) || optimizer.learning_rate == 0) {
+    return bad("learning_rate must be in (0, 1e6]");
+  }
+  if (!in_range(optimizer.momentum, 0, 1)) return bad("momentum must be in [0, 1]");
+  if (!in_range(optimizer.weight_decay, 0, 1e6f)) return bad("weight_decay must be in [0, 1e6]");
+  if (optimizer.kind == OptimizerKind::sgd) return {};
+  if (!in_range(optimizer.beta1, 0, 1) || optimizer.beta1 == 1) return bad("beta1 must be in [0, 1)");
+  if (!in_range(optimizer.beta2, 0, 1) || optimizer.beta2 == 1) return bad("beta2 must be in [0, 1)");
+  if (!in_range(optimizer.epsilon, 0, 1) || optimizer.epsilon == 0) return bad("epsilon must be in (0, 1]");
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(Loss loss) {
+  return loss == Loss::mean_squared_error ? "mean_squared_error" : "softmax_cross_entropy";
+}
+
+std::string_view to_string(OptimizerKind kind) { return kind == OptimizerKind::adam ? "adam" : "sgd"; }
+
+Status validate(const Plan& plan) {
+  const TrainingSettings& training = plan.training;
+  if (plan.job.value().empty() || plan.job.value().size() > 64) return bad("job must have 1 to 64 characters");
+  if (training.loss != Loss::softmax_cross_entropy && training.loss != Loss::mean_squared_error) {
+    return bad("loss must be softmax_cross_entropy or mean_squared_error");
+  }
+  if (training.batch_size < 1 || training.batch_size > 4096) return bad("batch_size must be in [1, 4096]");
+  if (training.local_epochs < 1 || training.local_epochs > 1000) return bad("local_epochs must be in [1, 1000]");
+  COT_TRY(validate(training.optimizer));
+  if (plan.update.encoding != UpdateEncoding::float32) return bad("encoding must be float32");
+  if (plan.update.value_count < 1 || plan.update.value_count > (1ull << 32)) {
+    return bad("value_count must be in [1, 2^32]");
+  }
+  if (!in_range(plan.update.clip_l2, 0, 1e9f)) return bad("clip_l2 must be in [0, 1e9]");
+  return validate(plan.update.fixed_point);
+}
+
+}  // namespace coterie

@@ -1,0 +1,63 @@
+// Plan: what a job asks of every device, immutable, named by the digest of its bytes.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "proto/ring/fixed_point.h"
+
+namespace coterie {
+
+enum class Loss : uint8_t { softmax_cross_entropy = 1, mean_squared_error = 2 };
+enum class OptimizerKind : uint8_t { sgd = 1, adam = 2 };
+enum class UpdateEncoding : uint8_t { float32 = 1 };
+
+// SGD:  v <- momentum * v + (g + weight_decay * w);  w <- w - learning_rate * v           (PyTorch's convention)
+// Adam: g += weight_decay * w; m, v moments with bias correction (Kingma and Ba 2015, algorithm 1);
+//       w <- w - learning_rate * m_hat / (sqrt(v_hat) + epsilon)
+struct OptimizerSettings {
+  OptimizerKind kind = OptimizerKind::sgd;
+  float learning_rate = 0.1f;
+  float momentum = 0;
+  float weight_decay = 0;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-8f;
+  friend bool operator==(const OptimizerSettings&, const OptimizerSettings&) = default;
+};
+
+struct TrainingSettings {
+  Loss loss = Loss::softmax_cross_entropy;
+  uint32_t batch_size = 16;
+  uint32_t local_epochs = 1;
+  uint32_t steps_max = 0;  // 0: no limit but local_epochs
+  OptimizerSettings optimizer;
+  friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
+};
+
+// The shape of an update: one coordinate for each float32 of the model's payload (padding between parameters included,
+// always 0), local - global.
+struct UpdateRules {
+  UpdateEncoding encoding = UpdateEncoding::float32;
+  uint64_t value_count = 0;
+  float clip_l2 = 0;  // the device scales its update to at most this norm; 0: no clipping
+  FixedPointSpec fixed_point;
+  friend bool operator==(const UpdateRules&, const UpdateRules&) = default;
+};
+
+struct Plan {
+  JobId job;
+  TrainingSettings training;
+  UpdateRules update;
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+std::string_view to_string(Loss loss);
+std::string_view to_string(OptimizerKind kind);
+
+// Every rule a plan must obey, the same on the server that makes it and on the device that receives it.
+Status validate(const Plan& plan);
+
+}  // namespace coterie

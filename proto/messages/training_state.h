@@ -1,0 +1,52 @@
+// What training and aggregation keep on disk between two steps.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "proto/messages/plan.h"
+
+namespace coterie {
+
+// Header of a training checkpoint. Payload: parameters, then `slots` optimizer slots, value_bytes each, then the
+// shuffled order of examples (uint32 each): enough to go on to the same bits as if nothing had happened.
+struct CheckpointHeader {
+  Digest model;                    // the model the session started from
+  uint64_t step = 0;
+  uint32_t epoch = 0;
+  uint64_t position = 0;           // next example in the shuffled order
+  std::array<uint64_t, 4> random{};
+  uint64_t optimizer_step = 0;
+  uint32_t slots = 0;
+  uint64_t value_bytes = 0;
+  uint64_t examples = 0;
+  double loss_sum = 0;             // since the start of training
+  uint64_t correct = 0;
+  uint64_t seen = 0;
+  friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
+};
+
+// Header of one partial sum; the lanes are the payload.
+struct PartialSumHeader {
+  RoundKey round;
+  std::string partial;             // node/incarnation/sequence
+  uint32_t updates = 0;
+  uint64_t weight_sum = 0;
+  uint64_t value_count = 0;
+  friend bool operator==(const PartialSumHeader&, const PartialSumHeader&) = default;
+};
+
+enum class ServerOptimizerKind : uint8_t { fedavg = 1, fedadam = 2 };
+
+// Header of the server optimizer's moments; payload: first, then second moments, float32.
+struct OptimizerStateHeader {
+  ServerOptimizerKind kind = ServerOptimizerKind::fedadam;
+  uint64_t step = 0;
+  uint64_t value_count = 0;
+  friend bool operator==(const OptimizerStateHeader&, const OptimizerStateHeader&) = default;
+};
+
+}  // namespace coterie
