@@ -9,21 +9,46 @@ namespace {
 
 std::atomic<LogSink> g_sink{nullptr};
 
+// The length of the UTF-8 sequence that `text` begins with, 0 if it begins with none (RFC 3629: no overlong form, no
+// surrogate, nothing beyond U+10FFFF).
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  size_t length = 0;
+  if (byte(0) < 0x80) length = 1;
+  else if (byte(0) >> 5 == 0x06) length = 2;
+  else if (byte(0) >> 4 == 0x0e) length = 3;
+  else if (byte(0) >> 3 == 0x1e) length = 4;
+  if (length < 2) return length;
+  uint32_t point = byte(0) & (0x7fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if (byte(i) >> 6 != 0x02) return 0;
+    point = point << 6 | (byte(i) & 0x3f);
+  }
+  constexpr uint32_t kFirst[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = point >= 0xd800 && point <= 0xdfff;
+  return point >= kFirst[length] && point <= 0x10ffff && !surrogate ? length : 0;
+}
+
+// Text may come from a hostile peer: whatever it is, the line stays one line of valid JSON.
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    const size_t length = utf8_length(text);
+    if (length == 0) {
+      out += "\\ufffd";
+    } else if (byte == '"' || byte == '\\') {
       out += '\\';
-      out += c;
+      out += text.front();
     } else if (byte < 0x20) {
       constexpr char kHex[] = "0123456789abcdef";
       out += "\\u00";
       out += kHex[byte >> 4];
       out += kHex[byte & 15];
     } else {
-      out += c;
+      out += text.substr(0, length);
     }
+    text.remove_prefix(length == 0 ? 1 : length);
   }
   out += '"';
 }

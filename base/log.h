@@ -45,6 +45,7 @@ void set_log_sink(LogSink sink);
 void log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields = {});
 
 // One event as a line of JSON without the newline: {"level":"info","event":"...","key":value,...}.
+// Valid JSON whatever the texts are: bytes that are not UTF-8 become U+FFFD.
 std::string to_json_line(LogLevel level, std::string_view event, std::span<const LogField> fields);
 
 }  // namespace coterie

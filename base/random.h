@@ -22,9 +22,11 @@ class Prng {
   explicit Prng(uint64_t seed) {
     for (uint64_t& word : state_) word = split_mix(seed);
   }
+  // Goes on where `state` was taken. All zeros is the one state the generator cannot leave (and never reaches): a
+  // damaged file that brings it gives Prng(0).
   static Prng from_state(const State& state) {
     Prng prng(0);
-    prng.state_ = state;
+    if (state != State{}) prng.state_ = state;
     return prng;
   }
   const State& state() const { return state_; }

@@ -105,13 +105,28 @@ Result<AtomicFile> AtomicFile::create(const std::string& final_path) {
   return AtomicFile(std::move(file), final_path);
 }
 
+AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
+  // What this one held is abandoned where `other` is destroyed.
+  std::swap(file_, other.file_);
+  std::swap(final_path_, other.final_path_);
+  std::swap(written_, other.written_);
+  return *this;
+}
+
 AtomicFile::~AtomicFile() {
   if (file_.is_open()) ::unlink(file_.path().c_str());
 }
 
+Status AtomicFile::write(ByteView bytes) {
+  Status done = file_.write_all(bytes);
+  if (!done && written_) written_ = done;
+  return done;
+}
+
 Status AtomicFile::commit_as(const std::string& final_path) {
   const std::string temporary = file_.path();
-  Status done = file_.sync();
+  Status done = written_;
+  if (done) done = file_.sync();
   if (done) done = file_.close();
   if (done && ::rename(temporary.c_str(), final_path.c_str()) != 0) {
     done = system_error("cannot rename to", final_path, errno);

@@ -49,11 +49,11 @@ class AtomicFile {
  public:
   static Result<AtomicFile> create(const std::string& final_path);
   AtomicFile(AtomicFile&&) noexcept = default;
-  AtomicFile& operator=(AtomicFile&&) noexcept = default;
+  AtomicFile& operator=(AtomicFile&& other) noexcept;
   ~AtomicFile();
 
-  Status write(ByteView bytes) { return file_.write_all(bytes); }
-  // fsync, rename, fsync of the directory.
+  Status write(ByteView bytes);
+  // fsync, rename, fsync of the directory. After a failed write it fails, too, with the write's error.
   Status commit() { return commit_as(final_path_); }
   // As commit, under a name that was not known before the bytes were (content addresses). Same directory.
   Status commit_as(const std::string& final_path);
@@ -63,6 +63,7 @@ class AtomicFile {
   AtomicFile(File file, std::string final_path) : file_(std::move(file)), final_path_(std::move(final_path)) {}
   File file_;
   std::string final_path_;
+  Status written_;
 };
 
 // Writes `bytes` durably under `path`.

@@ -1,0 +1,23 @@
+# coterie_header_check(name FOLDER base DEPENDS coterie_os [EXCLUDE regex]): compiles every header below FOLDER (a path
+# from the repository root) alone and twice, so that a header that leans on its includer's includes, or lacks its
+# #pragma once, breaks the build. One tiny file a header, part of `all`, compiled without optimisation.
+function(coterie_header_check name)
+  cmake_parse_arguments(ARG "" "FOLDER;EXCLUDE" "DEPENDS" ${ARGN})
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${ARG_FOLDER}/*.h)
+  if(ARG_EXCLUDE)
+    list(FILTER headers EXCLUDE REGEX ${ARG_EXCLUDE})
+  endif()
+  if(NOT headers)
+    message(FATAL_ERROR "coterie_header_check(${name}): no header below ${ARG_FOLDER}")
+  endif()
+  set(sources)
+  foreach(header IN LISTS headers)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/header_check/${header}.cc)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n#include \"${header}\"\n" @ONLY)
+    list(APPEND sources ${source})
+  endforeach()
+  add_library(${name} OBJECT ${sources})
+  target_link_libraries(${name} PRIVATE coterie_flags ${ARG_DEPENDS})
+  target_compile_options(${name} PRIVATE -O0 -g0 -U_FORTIFY_SOURCE)
+  set_target_properties(${name} PROPERTIES CXX_CLANG_TIDY "")
+endfunction()

@@ -1,0 +1,31 @@
+// A main for fuzz targets without libFuzzer: runs the target on every file of the folders (or files) it is given. Each
+// name is printed before its turn: after a crash the last one is the culprit. No input at all is a failure.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+int main(int argc, char** argv) {
+  std::set<std::filesystem::path> files;
+  for (int i = 1; i < argc; ++i) {
+    if (std::filesystem::is_regular_file(argv[i])) files.insert(argv[i]);
+    if (!std::filesystem::is_directory(argv[i])) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
+      if (entry.is_regular_file()) files.insert(entry.path());
+    }
+  }
+  for (const std::filesystem::path& file : files) {
+    std::fprintf(stderr, "%s\n", file.c_str());
+    std::ifstream stream(file, std::ios::binary);
+    const std::vector<char> bytes(std::istreambuf_iterator<char>(stream), {});
+    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  }
+  std::fprintf(stderr, "%zu inputs\n", files.size());
+  return files.empty() ? 1 : 0;
+}
