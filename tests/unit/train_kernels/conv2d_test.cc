@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/train_kernels/kernel_tester.h"
+#include "train_kernels/workspace.h"
+
+namespace coterie::kernels::test {
+namespace {
+
+Conv2dShape conv(size_t batch, size_t height, size_t width, size_t channels, size_t kernel, size_t filters,
+                 size_t stride = 1, size_t pad = 0, size_t groups = 1) {
+  return {batch, height, width, channels, kernel, kernel, filters, stride, stride, pad, pad, pad, pad, groups};
+}
+
+std::vector<Conv2dShape> shapes() {
+  std::vector<Conv2dShape> all = {
+      conv(1, 1, 1, 1, 1, 1),           conv(2, 5, 7, 3, 1, 5),            conv(3, 28, 28, 1, 5, 6, 1, 2),
+      conv(2, 14, 14, 6, 5, 16),        conv(2, 8, 8, 1, 3, 16, 1, 1),     conv(2, 8, 8, 16, 3, 32, 1, 1),
+      conv(2, 9, 6, 4, 3, 50, 2, 1),    conv(1, 11, 11, 3, 5, 49, 3, 2),   conv(2, 6, 6, 8, 3, 12, 1, 1, 4),
+      conv(2, 7, 5, 6, 3, 6, 1, 1, 6),  conv(1, 4, 4, 33, 1, 17, 2),       conv(1, 5, 5, 8, 5, 20),
+      conv(5, 3, 3, 70, 3, 100, 1, 1),  conv(4, 9, 9, 2, 2, 3, 2),         conv(1, 10, 10, 64, 3, 64, 1, 1),
+      conv(3, 6, 6, 12, 1, 60),         conv(1, 8, 8, 100, 3, 104, 2, 1, 2),
+  };
+  Conv2dShape uneven = conv(2, 6, 9, 5, 1, 7);
+  uneven.kernel_h = 2;
+  uneven.kernel_w = 4;
+  uneven.stride_h = 1;
+  uneven.stride_w = 2;
+  uneven.pad_top = 1;
+  uneven.pad_left = 3;
+  uneven.pad_right = 1;
+  all.push_back(uneven);
+  return all;
+}
+
+std::string describe(const Conv2dShape& s) {
+  return std::to_string(s.batch) + "x" + std::to_string(s.height) + "x" + std::to_string(s.width) + "x" +
+         std::to_string(s.channels) + " k" + std::to_string(s.kernel_h) + "x" + std::to_string(s.kernel_w) + " o" +
+         std::to_string(s.filters) + " s" + std::to_string(s.stride_h) + " g" + std::to_string(s.groups);
+}
+
+size_t outputs(const Conv2dShape& s) { return s.batch * s.out_h() * s.out_w() * s.filters; }
+
+struct Case {
+  Case(const Conv2dShape& s, Prng& prng)
+      : x(s.batch * s.height * s.width * s.channels, prng),
+        w(s.taps() * s.filters, prng),
+        bias(s.filters, prng),
+        dy(outputs(s), prng) {}
+  Operand x, w, bias, dy;
+};
+
+GuardedBuffer<uint8_t> scratch(size_t bytes) { return GuardedBuffer<uint8_t>((bytes + 63) / 64 * 64); }
+
+TEST(Conv2d, ForwardEqualsTheReferenceWithAndWithoutBiasAndRelu) {
+  Prng prng(5);
+  const auto& exact = reference_kernels<double>();
+  for (const Conv2dShape& s : shapes()) {
+    SCOPED_TRACE(describe(s));
+    Case c(s, prng);
+    GuardedBuffer<uint8_t> workspace = scratch(conv2d_forward_workspace(s));
+    for (const bool extras : {false, true}) {
+      Doubles y(outputs(s)), magnitude(y.size());
+      const Activation activation = extras ? Activation::relu : Activation::none;
+      exact.conv2d_forward(s, c.x.exact.data(), c.w.exact.data(), extras ? c.bias.exact.data() : nullptr, activation,
+                           y.data(), nullptr);
+      exact.conv2d_forward(s, c.x.magnitude.data(), c.w.magnitude.data(), extras ? c.bias.magnitude.data() : nullptr,
+                           Activation::none, magnitude.data(), nullptr);
+      for_each_table([&](const KernelTable& table) {
+        GuardedBuffer<float> got(y.size());
+        table.conv2d_forward(s, c.x.values.data(), c.w.values.data(), extras ? c.bias.values.data() : nullptr,
+                             activation, got.data(), workspace.data());
+        EXPECT_TRUE(is_close(got, y, magnitude, gamma(static_cast<double>(s.taps()) + 2)));
+      });
+    }
+  }
+}
+
+TEST(Conv2d, BackwardInputEqualsTheReference) {
+  Prng prng(6);
+  const auto& exact = reference_kernels<double>();
+  for (const Conv2dShape& s : shapes()) {
+    SCOPED_TRACE(describe(s));
+    Case c(s, prng);
+    GuardedBuffer<uint8_t> workspace = scratch(conv2d_backward_input_workspace(s));
+    Doubles dx(c.x.exact.size()), magnitude(dx.size());
+    exact.conv2d_backward_input(s, c.dy.exact.data(), c.w.exact.data(), dx.data(), nullptr);
+    exact.conv2d_backward_input(s, c.dy.magnitude.data(), c.w.magnitude.data(), magnitude.data(), nullptr);
+    const double products = static_cast<double>(s.kernel_h * s.kernel_w * s.filters / s.groups);
+    for_each_table([&](const KernelTable& table) {
+      GuardedBuffer<float> got(dx.size());
+      table.conv2d_backward_input(s, c.dy.values.data(), c.w.values.data(), got.data(), workspace.data());
+      EXPECT_TRUE(is_close(got, dx, magnitude, gamma(products + 1)));
+    });
+  }
+}
+
+TEST(Conv2d, BackwardWeightsEqualsTheReferenceWithAndWithoutBias) {
+  Prng prng(7);
+  const auto& exact = reference_kernels<double>();
+  for (const Conv2dShape& s : shapes()) {
+    SCOPED_TRACE(describe(s));
+    Case c(s, prng);
+    GuardedBuffer<uint8_t> workspace = scratch(conv2d_backward_weights_workspace(s));
+    Doubles dw(s.taps() * s.filters), magnitude(dw.size()), dbias(s.filters), bias_magnitude(s.filters);
+    exact.conv2d_backward_weights(s, c.x.exact.data(), c.dy.exact.data(), dw.data(), dbias.data(), nullptr);
+    exact.conv2d_backward_weights(s, c.x.magnitude.data(), c.dy.magnitude.data(), magnitude.data(),
+                                  bias_magnitude.data(), nullptr);
+    const double bound = gamma(static_cast<double>(s.batch * s.out_h() * s.out_w()) + 1);
+    for_each_table([&](const KernelTable& table) {
+      for (const bool with_bias : {false, true}) {
+        GuardedBuffer<float> got(dw.size()), got_bias(s.filters);
+        table.conv2d_backward_weights(s, c.x.values.data(), c.dy.values.data(), got.data(),
+                                      with_bias ? got_bias.data() : nullptr, workspace.data());
+        EXPECT_TRUE(is_close(got, dw, magnitude, bound));
+        if (with_bias) {
+          EXPECT_TRUE(is_close(got_bias, dbias, bias_magnitude, bound));
+        }
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace coterie::kernels::test

@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/train_kernels/kernel_tester.h"
+#include "train_kernels/workspace.h"
+
+namespace coterie::kernels::test {
+namespace {
+
+// Around every edge of the tiles (4, 8 and 48 wide), of a vector, of the packing rule and of a cut through K.
+const DenseShape kShapes[] = {
+    {1, 1, 1},   {1, 7, 3},    {2, 5, 17},   {3, 16, 16},  {4, 33, 48},  {5, 31, 49},   {7, 48, 47},    {8, 64, 96},
+    {9, 65, 97}, {12, 400, 5}, {15, 6, 121}, {16, 120, 84}, {31, 84, 10}, {32, 27, 130}, {64, 50, 100}, {67, 513, 53},
+    {3, 1100, 33},
+};
+
+std::string describe(const DenseShape& s) {
+  return std::to_string(s.batch) + "x" + std::to_string(s.in) + "->" + std::to_string(s.out);
+}
+
+struct Case {
+  Case(const DenseShape& s, Prng& prng) : x(s.batch * s.in, prng), w(s.in * s.out, prng), bias(s.out, prng), dy(s.batch * s.out, prng) {}
+  Operand x, w, bias, dy;
+};
+
+GuardedBuffer<uint8_t> scratch(size_t bytes) { return GuardedBuffer<uint8_t>((bytes + 63) / 64 * 64); }
+
+TEST(Dense, ForwardEqualsTheReferenceWithAndWithoutBiasAndRelu) {
+  Prng prng(1);
+  const auto& exact = reference_kernels<double>();
+  for (const DenseShape& s : kShapes) {
+    SCOPED_TRACE(describe(s));
+    Case c(s, prng);
+    GuardedBuffer<uint8_t> workspace = scratch(dense_forward_workspace(s));
+    for (const bool with_bias : {false, true}) {
+      for (const Activation activation : {Activation::none, Activation::relu}) {
+        Doubles y(s.batch * s.out), magnitude(y.size());
+        exact.dense_forward(s, c.x.exact.data(), c.w.exact.data(), with_bias ? c.bias.exact.data() : nullptr,
+                            activation, y.data(), nullptr);
+        exact.dense_forward(s, c.x.magnitude.data(), c.w.magnitude.data(), with_bias ? c.bias.magnitude.data() : nullptr,
+                            Activation::none, magnitude.data(), nullptr);
+        for_each_table([&](const KernelTable& table) {
+          GuardedBuffer<float> got(y.size());
+          table.dense_forward(s, c.x.values.data(), c.w.values.data(), with_bias ? c.bias.values.data() : nullptr,
+                              activation, got.data(), workspace.data());
+          EXPECT_TRUE(is_close(got, y, magnitude, gamma(static_cast<double>(s.in) + 2)));
+        });
+      }
+    }
+  }
+}
+
+TEST(Dense, BackwardInputEqualsTheReference) {
+  Prng prng(2);
+  const auto& exact = reference_kernels<double>();
+  for (const DenseShape& s : kShapes) {
+    SCOPED_TRACE(describe(s));
+    Case c(s, prng);
+    GuardedBuffer<uint8_t> workspace = scratch(dense_backward_input_workspace(s));
+    Doubles dx(s.batch * s.in), magnitude(dx.size());
+    exact.dense_backward_input(s, c.dy.exact.data(), c.w.exact.data(), dx.data(), nullptr);
+    exact.dense_backward_input(s, c.dy.magnitude.data(), c.w.magnitude.data(), magnitude.data(), nullptr);
+    for_each_table([&](const KernelTable& table) {
+      GuardedBuffer<float> got(dx.size());
+      table.dense_backward_input(s, c.dy.values.data(), c.w.values.data(), got.data(), workspace.data());
+      EXPECT_TRUE(is_close(got, dx, magnitude, gamma(static_cast<double>(s.out) + 1)));
+    });
+  }
+}
+
+TEST(Dense, BackwardWeightsEqualsTheReferenceWithAndWithoutBias) {
+  Prng prng(3);
+  const auto& exact = reference_kernels<double>();
+  for (const DenseShape& s : kShapes) {
+    SCOPED_TRACE(describe(s));
+    Case c(s, prng);
+    GuardedBuffer<uint8_t> workspace = scratch(dense_backward_weights_workspace(s));
+    Doubles dw(s.in * s.out), dw_magnitude(dw.size()), dbias(s.out), dbias_magnitude(s.out);
+    exact.dense_backward_weights(s, c.x.exact.data(), c.dy.exact.data(), dw.data(), dbias.data(), nullptr);
+    exact.dense_backward_weights(s, c.x.magnitude.data(), c.dy.magnitude.data(), dw_magnitude.data(),
+                                 dbias_magnitude.data(), nullptr);
+    for_each_table([&](const KernelTable& table) {
+      for (const bool with_bias : {false, true}) {
+        GuardedBuffer<float> got(dw.size()), got_bias(s.out);
+        table.dense_backward_weights(s, c.x.values.data(), c.dy.values.data(), got.data(),
+                                     with_bias ? got_bias.data() : nullptr, workspace.data());
+        const double bound = gamma(static_cast<double>(s.batch) + 1);
+        EXPECT_TRUE(is_close(got, dw, dw_magnitude, bound));
+        if (with_bias) {
+          EXPECT_TRUE(is_close(got_bias, dbias, dbias_magnitude, bound));
+        }
+      }
+    });
+  }
+}
+
+TEST(Dense, TheSameCallGivesTheSameBitsAtAnyAlignment) {
+  const DenseShape s{33, 70, 57};
+  Prng prng(4);
+  Case c(s, prng);
+  std::vector<uint8_t> workspace(dense_forward_workspace(s) + 64);
+  std::vector<float> x(c.x.values.size() + 1), first(s.batch * s.out), second(s.batch * s.out + 1);
+  std::copy(c.x.values.span().begin(), c.x.values.span().end(), x.begin() + 1);
+  for_each_table([&](const KernelTable& table) {
+    table.dense_forward(s, c.x.values.data(), c.w.values.data(), nullptr, Activation::none, first.data(),
+                        workspace.data());
+    table.dense_forward(s, x.data() + 1, c.w.values.data(), nullptr, Activation::none, second.data() + 1,
+                        workspace.data() + 4);
+    EXPECT_EQ(std::memcmp(first.data(), second.data() + 1, first.size() * sizeof(float)), 0);
+  });
+}
+
+}  // namespace
+}  // namespace coterie::kernels::test

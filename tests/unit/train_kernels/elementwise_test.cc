@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/unit/train_kernels/kernel_tester.h"
+
+namespace coterie::kernels::test {
+namespace {
+
+constexpr size_t kSizes[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 1001};
+constexpr double kUlp = 0x1p-23;
+
+Doubles ones(size_t n) { return Doubles(n, 1.0); }
+
+TEST(Relu, ForwardAndBackwardEqualTheReferenceExactly) {
+  Prng prng(11);
+  for (const size_t n : kSizes) {
+    const Operand x(n, prng), dy(n, prng);
+    Doubles y(n), dx(n);
+    reference_kernels<double>().relu_forward(n, x.exact.data(), y.data());
+    reference_kernels<double>().relu_backward(n, y.data(), dy.exact.data(), dx.data());
+    for_each_table([&](const KernelTable& table) {
+      GuardedBuffer<float> got_y(n), got_dx(n);
+      table.relu_forward(n, x.values.data(), got_y.data());
+      table.relu_backward(n, got_y.data(), dy.values.data(), got_dx.data());
+      EXPECT_TRUE(is_close(got_y, y, ones(n), 0)) << n;
+      EXPECT_TRUE(is_close(got_dx, dx, ones(n), 0)) << n;
+    });
+  }
+}
+
+TEST(Relu, KeepsNaNSoThatDivergenceShows) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for_each_table([&](const KernelTable& table) {
+    for (const size_t n : {3, 16, 19}) {
+      GuardedBuffer<float> x(n), y(n);
+      x.fill(-1);
+      x[n - 1] = nan;
+      table.relu_forward(n, x.data(), y.data());
+      EXPECT_TRUE(std::isnan(y[n - 1])) << n;
+      EXPECT_EQ(y[0], 0) << n;
+    }
+  });
+}
+
+TEST(Add, AndAccumulateEqualTheReferenceAlsoInPlace) {
+  Prng prng(12);
+  for (const size_t n : kSizes) {
+    const Operand a(n, prng), b(n, prng);
+    Doubles sum(n), magnitude(n);
+    reference_kernels<double>().add(n, a.exact.data(), b.exact.data(), sum.data());
+    reference_kernels<double>().add(n, a.magnitude.data(), b.magnitude.data(), magnitude.data());
+    for_each_table([&](const KernelTable& table) {
+      GuardedBuffer<float> apart(n), in_place(n);
+      table.add(n, a.values.data(), b.values.data(), apart.data());
+      std::copy(b.values.span().begin(), b.values.span().end(), in_place.data());
+      table.accumulate(n, a.values.data(), in_place.data());
+      EXPECT_TRUE(is_close(apart, sum, magnitude, kUlp)) << n;
+      EXPECT_TRUE(is_close(in_place, sum, magnitude, kUlp)) << n;
+    });
+  }
+}
+
+TEST(Sgd, StepEqualsTheReferenceWithAndWithoutMomentum) {
+  Prng prng(13);
+  for (const size_t n : kSizes) {
+    for (const SgdStep& step : {SgdStep{0.1f, 0, 0}, SgdStep{0.05f, 0.9f, 0.01f}}) {
+      const Operand g(n, prng), w(n, prng), v(n, prng);
+      Doubles exact_w = w.exact, exact_v = v.exact;
+      const bool momentum = step.momentum != 0;
+      reference_kernels<double>().sgd_step(n, step, g.exact.data(), exact_w.data(), momentum ? exact_v.data() : nullptr);
+      for_each_table([&](const KernelTable& table) {
+        GuardedBuffer<float> got_w(n), got_v(n);
+        std::copy(w.values.span().begin(), w.values.span().end(), got_w.data());
+        std::copy(v.values.span().begin(), v.values.span().end(), got_v.data());
+        table.sgd_step(n, step, g.values.data(), got_w.data(), momentum ? got_v.data() : nullptr);
+        EXPECT_TRUE(is_close(got_w, exact_w, ones(n), 4 * kUlp)) << n;
+        EXPECT_TRUE(is_close(got_v, exact_v, ones(n), 4 * kUlp)) << n;
+      });
+    }
+  }
+}
+
+TEST(Adam, StepEqualsTheReference) {
+  Prng prng(14);
+  const AdamStep step{0.9f, 0.999f, 1e-8f, 0.01f, 0.002f, 3.0f};
+  for (const size_t n : kSizes) {
+    const Operand g(n, prng), w(n, prng), m(n, prng), v(n, prng, 0.01, 1);
+    Doubles exact_w = w.exact, exact_m = m.exact, exact_v = v.exact;
+    reference_kernels<double>().adam_step(n, step, g.exact.data(), exact_w.data(), exact_m.data(), exact_v.data());
+    for_each_table([&](const KernelTable& table) {
+      GuardedBuffer<float> got_w(n), got_m(n), got_v(n);
+      std::copy(w.values.span().begin(), w.values.span().end(), got_w.data());
+      std::copy(m.values.span().begin(), m.values.span().end(), got_m.data());
+      std::copy(v.values.span().begin(), v.values.span().end(), got_v.data());
+      table.adam_step(n, step, g.values.data(), got_w.data(), got_m.data(), got_v.data());
+      EXPECT_TRUE(is_close(got_w, exact_w, ones(n), 4 * kUlp)) << n;
+      EXPECT_TRUE(is_close(got_m, exact_m, ones(n), 4 * kUlp)) << n;
+      EXPECT_TRUE(is_close(got_v, exact_v, ones(n), 4 * kUlp)) << n;
+    });
+  }
+}
+
+TEST(Adam, LeavesPaddingAtZero) {
+  const AdamStep step{0.9f, 0.999f, 1e-8f, 0.01f, 0.002f, 3.0f};
+  for_each_table([&](const KernelTable& table) {
+    GuardedBuffer<float> g(5), w(5), m(5), v(5);
+    for (auto* buffer : {&g, &w, &m, &v}) buffer->fill(0);
+    table.adam_step(5, step, g.data(), w.data(), m.data(), v.data());
+    for (const float value : w.span()) EXPECT_EQ(value, 0);
+  });
+}
+
+}  // namespace
+}  // namespace coterie::kernels::test

@@ -1,0 +1,57 @@
+#include "train_kernels/kernel_table.h"
+
+#include <array>
+
+#include "hwy/detect_targets.h"
+#include "train_kernels/cpu_targets.h"
+#include "train_kernels/simd/targets.h"
+
+namespace coterie::kernels {
+namespace {
+
+struct Tables {
+  std::array<KernelTable, 4> tables{};
+  size_t count = 0;
+
+  void add(int64_t target, std::string_view name) {
+    KernelTable& table = tables[count++];
+    table.name = name;
+    simd::fill_dense(target, table);
+    simd::fill_conv2d(target, table);
+    simd::fill_pool(target, table);
+    simd::fill_elementwise(target, table);
+    simd::fill_loss(target, table);
+  }
+};
+
+Tables make_tables() {
+  Tables made;
+#if HWY_TARGETS & HWY_AVX3
+  if (cpu_has_avx512()) made.add(HWY_AVX3, "avx512");
+#endif
+#if HWY_TARGETS & HWY_AVX2
+  if (cpu_has_avx2()) made.add(HWY_AVX2, "avx2");
+#endif
+#if HWY_TARGETS & HWY_SSE4
+  if (cpu_has_sse4()) made.add(HWY_SSE4, "sse4");
+#endif
+#if HWY_STATIC_TARGET == HWY_EMU128
+  made.add(HWY_STATIC_TARGET, "portable");
+#elif HWY_STATIC_TARGET == HWY_NEON
+  made.add(HWY_STATIC_TARGET, "neon");
+#endif
+  return made;
+}
+
+const Tables& tables() {
+  static const Tables made = make_tables();
+  return made;
+}
+
+}  // namespace
+
+const KernelTable& kernels() { return tables().tables[0]; }
+
+std::span<const KernelTable> supported_kernels() { return std::span(tables().tables).first(tables().count); }
+
+}  // namespace coterie::kernels

@@ -1,0 +1,54 @@
+// Two-dimensional convolution by the definition. Contracts: kernel_table.h.
+#pragma once
+
+#include "train_kernels/reference/dense.h"
+#include "train_kernels/shapes.h"
+
+namespace coterie::kernels::reference {
+
+// Calls visit(x index, w index, y index) for every product of the convolution, padding left out: all three passes are
+// sums over the same triples.
+template <typename Visit>
+void for_each_product(const Conv2dShape& s, const Visit& visit) {
+  const size_t oh = s.out_h(), ow = s.out_w(), cg = s.channels / s.groups, og = s.filters / s.groups;
+  for (size_t b = 0; b < s.batch; ++b)
+    for (size_t i = 0; i < oh; ++i)
+      for (size_t j = 0; j < ow; ++j)
+        for (size_t o = 0; o < s.filters; ++o)
+          for (size_t kh = 0; kh < s.kernel_h; ++kh)
+            for (size_t kw = 0; kw < s.kernel_w; ++kw) {
+              const size_t row = i * s.stride_h + kh, column = j * s.stride_w + kw;  // in the padded image
+              if (row < s.pad_top || row >= s.pad_top + s.height) continue;
+              if (column < s.pad_left || column >= s.pad_left + s.width) continue;
+              const size_t pixel = (b * s.height + row - s.pad_top) * s.width + column - s.pad_left;
+              for (size_t c = 0; c < cg; ++c) {
+                visit(pixel * s.channels + o / og * cg + c, ((kh * s.kernel_w + kw) * cg + c) * s.filters + o,
+                      ((b * oh + i) * ow + j) * s.filters + o);
+              }
+            }
+}
+
+template <typename T>
+void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, Activation activation, T* y, void*) {
+  const size_t count = s.batch * s.out_h() * s.out_w() * s.filters;
+  for (size_t i = 0; i < count; ++i) y[i] = bias == nullptr ? T(0) : bias[i % s.filters];
+  for_each_product(s, [&](size_t xi, size_t wi, size_t yi) { y[yi] += x[xi] * w[wi]; });
+  for (size_t i = 0; i < count; ++i) y[i] = activate(y[i], activation);
+}
+
+template <typename T>
+void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx, void*) {
+  for (size_t i = 0; i < s.batch * s.height * s.width * s.channels; ++i) dx[i] = 0;
+  for_each_product(s, [&](size_t xi, size_t wi, size_t yi) { dx[xi] += dy[yi] * w[wi]; });
+}
+
+template <typename T>
+void conv2d_backward_weights(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* dbias, void*) {
+  for (size_t i = 0; i < s.taps() * s.filters; ++i) dw[i] = 0;
+  for_each_product(s, [&](size_t xi, size_t wi, size_t yi) { dw[wi] += dy[yi] * x[xi]; });
+  if (dbias == nullptr) return;
+  for (size_t o = 0; o < s.filters; ++o) dbias[o] = 0;
+  for (size_t i = 0; i < s.batch * s.out_h() * s.out_w() * s.filters; ++i) dbias[i % s.filters] += dy[i];
+}
+
+}  // namespace coterie::kernels::reference

@@ -1,0 +1,53 @@
+// Dense layer by the definition. Contracts: kernel_table.h.
+#pragma once
+
+#include "train_kernels/shapes.h"
+
+namespace coterie::kernels::reference {
+
+// ReLU keeps NaN, so that a diverged network shows in its loss.
+template <typename T>
+T activate(T value, Activation activation) {
+  return activation == Activation::relu && value < 0 ? T(0) : value;
+}
+
+template <typename T>
+void dense_forward(const DenseShape& s, const T* x, const T* w, const T* bias, Activation activation, T* y, void*) {
+  for (size_t b = 0; b < s.batch; ++b) {
+    for (size_t o = 0; o < s.out; ++o) {
+      T sum = bias == nullptr ? T(0) : bias[o];
+      for (size_t i = 0; i < s.in; ++i) sum += x[b * s.in + i] * w[i * s.out + o];
+      y[b * s.out + o] = activate(sum, activation);
+    }
+  }
+}
+
+template <typename T>
+void dense_backward_input(const DenseShape& s, const T* dy, const T* w, T* dx, void*) {
+  for (size_t b = 0; b < s.batch; ++b) {
+    for (size_t i = 0; i < s.in; ++i) {
+      T sum = 0;
+      for (size_t o = 0; o < s.out; ++o) sum += dy[b * s.out + o] * w[i * s.out + o];
+      dx[b * s.in + i] = sum;
+    }
+  }
+}
+
+template <typename T>
+void dense_backward_weights(const DenseShape& s, const T* x, const T* dy, T* dw, T* dbias, void*) {
+  for (size_t i = 0; i < s.in; ++i) {
+    for (size_t o = 0; o < s.out; ++o) {
+      T sum = 0;
+      for (size_t b = 0; b < s.batch; ++b) sum += x[b * s.in + i] * dy[b * s.out + o];
+      dw[i * s.out + o] = sum;
+    }
+  }
+  if (dbias == nullptr) return;
+  for (size_t o = 0; o < s.out; ++o) {
+    T sum = 0;
+    for (size_t b = 0; b < s.batch; ++b) sum += dy[b * s.out + o];
+    dbias[o] = sum;
+  }
+}
+
+}  // namespace coterie::kernels::reference

@@ -1,0 +1,66 @@
+// What the kernels are told about their operands. All sizes are counts of elements; all tensors are dense, row-major and
+// NHWC. Kernels trust these structs: whoever fills one (device_sdk/runtime) has checked it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace coterie::kernels {
+
+// x[batch, in], w[in, out], bias[out] -> y[batch, out].
+struct DenseShape {
+  size_t batch, in, out;
+};
+
+// x[batch, height, width, channels], w[kernel_h, kernel_w, channels / groups, filters], bias[filters]
+//   -> y[batch, out_h, out_w, filters].
+// Group g reads channels [g * channels / groups, ...) and writes filters [g * filters / groups, ...).
+struct Conv2dShape {
+  size_t batch, height, width, channels;
+  size_t kernel_h, kernel_w, filters;
+  size_t stride_h = 1, stride_w = 1;
+  size_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  size_t groups = 1;
+
+  size_t padded_h() const { return height + pad_top + pad_bottom; }
+  size_t padded_w() const { return width + pad_left + pad_right; }
+  size_t out_h() const { return (padded_h() - kernel_h) / stride_h + 1; }
+  size_t out_w() const { return (padded_w() - kernel_w) / stride_w + 1; }
+  bool is_padded() const { return pad_top + pad_left + pad_bottom + pad_right != 0; }
+  size_t taps() const { return kernel_h * kernel_w * (channels / groups); }  // rows of w read as a matrix
+};
+
+// x[batch, height, width, channels] -> y[batch, out_h, out_w, channels]. Every window holds at least one real pixel.
+struct Pool2dShape {
+  size_t batch, height, width, channels;
+  size_t kernel_h, kernel_w;
+  size_t stride_h = 1, stride_w = 1;
+  size_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+
+  size_t out_h() const { return (height + pad_top + pad_bottom - kernel_h) / stride_h + 1; }
+  size_t out_w() const { return (width + pad_left + pad_right - kernel_w) / stride_w + 1; }
+};
+
+enum class Activation : uint8_t { none, relu };
+
+// What a batch adds to the training summary. loss: the sum over examples; correct: examples whose largest output (the
+// first of equals) is the label.
+struct LossSums {
+  double loss = 0;
+  uint64_t correct = 0;
+};
+
+// One SGD step: v <- momentum * v + (g + weight_decay * w);  w <- w - learning_rate * v.
+struct SgdStep {
+  float learning_rate, momentum, weight_decay;
+};
+
+// One Adam step: g += weight_decay * w; m <- beta1 * m + (1 - beta1) * g; v <- beta2 * v + (1 - beta2) * g^2;
+// w <- w - step_size * m / (sqrt(v) * v_scale + epsilon), where at step t (from 1)
+// step_size = learning_rate / (1 - beta1^t) and v_scale = 1 / sqrt(1 - beta2^t).
+struct AdamStep {
+  float beta1, beta2, epsilon, weight_decay;
+  float step_size, v_scale;
+};
+
+}  // namespace coterie::kernels

@@ -1,0 +1,26 @@
+// Dense layer: three matrix products, and dot products where the batch is too small to pay for a transpose.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "train_kernels/simd/dense.cc"
+#include "hwy/foreach_target.h"
+
+#include "train_kernels/kernel_table.h"
+#include "train_kernels/simd/dense_inl.h"
+#include "train_kernels/simd/targets.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace coterie::kernels::simd::HWY_NAMESPACE {
+
+void fill_dense_target(KernelTable& table) {
+  table.dense_forward = dense_forward;
+  table.dense_backward_input = dense_backward_input;
+  table.dense_backward_weights = dense_backward_weights;
+}
+
+}  // namespace coterie::kernels::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace coterie::kernels::simd {
+COT_DEFINE_FILL(dense)
+}  // namespace coterie::kernels::simd
+#endif

@@ -1,0 +1,81 @@
+// The dense layer's three products; a pointwise convolution is one too. Contracts: kernel_table.h. Compiled once per
+// target.
+#if defined(COTERIE_TRAIN_KERNELS_SIMD_DENSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef COTERIE_TRAIN_KERNELS_SIMD_DENSE_INL_H_
+#undef COTERIE_TRAIN_KERNELS_SIMD_DENSE_INL_H_
+#else
+#define COTERIE_TRAIN_KERNELS_SIMD_DENSE_INL_H_
+#endif
+
+#include "train_kernels/shapes.h"
+#include "train_kernels/simd/gemm_inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace coterie::kernels::simd::HWY_NAMESPACE {
+
+// Row i of A is contiguous.
+HWY_INLINE MatrixA rows_of(const float* base, size_t columns) {
+  return {base, {nullptr, static_cast<ptrdiff_t>(columns)}, nullptr, 1, columns, 1};
+}
+HWY_INLINE MatrixC rows_of(float* base, size_t columns) { return {base, {nullptr, static_cast<ptrdiff_t>(columns)}}; }
+
+HWY_INLINE void dense_forward(const DenseShape& s, const float* x, const float* w, const float* bias,
+                              Activation activation, float* y, void* workspace) {
+  Scratch scratch(workspace);
+  const MatrixB b = worth_packing(s.batch, s.out)
+                        ? pack_b(s.in, s.out, w, s.out, scratch.take<float>(s.in * (s.out + kPanel)))
+                        : plain_b(w, s.out);
+  gemm(s.batch, s.out, rows_of(x, s.in), b, rows_of(y, s.out),
+       {.accumulate = false, .relu = activation == Activation::relu, .bias = bias});
+}
+
+// dx[kRows, in] = dy[kRows, out] w^T as dot products: w is read once, in its own order.
+template <size_t kRows>
+HWY_INLINE void dot_rows(const DenseShape& s, const float* dy, const float* w, float* dx) {
+  const Tag d;
+  for (size_t i = 0; i < s.in; ++i) {
+    const float* row = w + i * s.out;
+    Vector sums[kRows];
+    COT_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(d);
+    size_t o = 0;
+    for (; o + kLanes <= s.out; o += kLanes) {
+      const Vector right = hn::LoadU(d, row + o);
+      COT_UNROLL for (size_t r = 0; r < kRows; ++r) {
+        sums[r] = hn::MulAdd(hn::LoadU(d, dy + r * s.out + o), right, sums[r]);
+      }
+    }
+    if (o < s.out) {
+      const Vector right = load_n(row + o, s.out - o);
+      COT_UNROLL for (size_t r = 0; r < kRows; ++r) {
+        sums[r] = hn::MulAdd(load_n(dy + r * s.out + o, s.out - o), right, sums[r]);
+      }
+    }
+    COT_UNROLL for (size_t r = 0; r < kRows; ++r) dx[r * s.in + i] = hn::GetLane(hn::SumOfLanes(d, sums[r]));
+  }
+}
+
+HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const float* w, float* dx,
+                                     void* workspace) {
+  size_t done = 0;
+  if (s.batch < kTileRows) {
+    for (; done + 2 <= s.batch; done += 2) dot_rows<2>(s, dy + done * s.out, w, dx + done * s.in);
+    if (done < s.batch) dot_rows<1>(s, dy + done * s.out, w, dx + done * s.in);
+    return;
+  }
+  Scratch scratch(workspace);
+  const MatrixB b = pack_b_transposed(s.out, s.in, w, s.out, scratch.take<float>(s.out * (s.in + kPanel)));
+  gemm(s.batch, s.in, rows_of(dy, s.out), b, rows_of(dx, s.in), {});
+}
+
+HWY_INLINE void dense_backward_weights(const DenseShape& s, const float* x, const float* dy, float* dw, float* dbias,
+                                       void*) {
+  // Row i of A is column i of x; k runs down the batch.
+  const MatrixA a{x, {nullptr, 1}, nullptr, 1, s.batch, static_cast<ptrdiff_t>(s.in)};
+  gemm(s.in, s.out, a, plain_b(dy, s.out), rows_of(dw, s.out), {});
+  if (dbias != nullptr) column_sums(s.batch, s.out, dy, dbias);
+}
+
+}  // namespace coterie::kernels::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

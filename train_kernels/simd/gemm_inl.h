@@ -1,0 +1,278 @@
+// One matrix product for everything: C = A B or C += A B, with bias and ReLU on the way out. Compiled once per target.
+//
+// A is never packed. Its element (i, k) is read where it lies, at rows.offset(i) + (offset of k): a dense matrix, its
+// transpose, and the patches of a convolution, either way round, all have this form, so forward, dX and dW of both layers
+// are this one loop and im2col never exists in memory. Each A element feeds kNv vectors, so a broadcast load is free
+// beside the multiplies.
+//
+// B is read along its rows, one panel of kPanel columns at a time; pack_b copies it into panels first when it is both
+// wide and read often (BLIS's reason: one stream of memory instead of a page per row).
+#if defined(COTERIE_TRAIN_KERNELS_SIMD_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef COTERIE_TRAIN_KERNELS_SIMD_GEMM_INL_H_
+#undef COTERIE_TRAIN_KERNELS_SIMD_GEMM_INL_H_
+#else
+#define COTERIE_TRAIN_KERNELS_SIMD_GEMM_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include "train_kernels/simd/vector_inl.h"
+#include "train_kernels/workspace.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace coterie::kernels::simd::HWY_NAMESPACE {
+
+// Tile: kTileRows x kTileVectors accumulators, one register a B vector, one or two for A.
+inline constexpr size_t kTileRows = kRegisters == 32 ? 8 : 4;
+inline constexpr size_t kTileVectors = 3;
+inline constexpr size_t kPanel = kTileVectors * kLanes;
+static_assert(kPanel <= kPanelMax);
+inline constexpr size_t kDepth = 512;    // of one pass over K: a B panel stays in L2, the tile's A rows in L1
+inline constexpr size_t kRowBlock = 96;  // rows of A that pass over all panels before the next rows do
+
+#if defined(__clang__)
+#define COT_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define COT_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+// Where row i begins, in floats: from a table, or evenly spaced.
+struct Rows {
+  const int32_t* table;
+  ptrdiff_t stride;
+
+  HWY_INLINE ptrdiff_t offset(size_t i) const {
+    return table != nullptr ? ptrdiff_t{table[i]} : static_cast<ptrdiff_t>(i) * stride;
+  }
+};
+
+// k runs over run_count runs of run_length; element k = run * run_length + j lies at runs[run] + j * step behind its row.
+// Without a table there is one run, at 0.
+struct MatrixA {
+  const float* base;
+  Rows rows;
+  const int32_t* runs;
+  size_t run_count;
+  size_t run_length;
+  ptrdiff_t step;
+};
+
+// Row k of panel p begins at base + p * panel_stride + k * row_stride.
+struct MatrixB {
+  const float* base;
+  size_t row_stride;
+  size_t panel_stride;
+};
+
+struct MatrixC {
+  float* base;
+  Rows rows;
+};
+
+// What happens to the product: added to C or stored; then bias (unless null) is added and ReLU applied.
+struct Finish {
+  bool accumulate = false;
+  bool relu = false;
+  const float* bias = nullptr;
+};
+
+// Rows [row, row + kMr) and kNv vectors of columns from `column`; of the last vector only `last` lanes if kPartial.
+template <size_t kMr, size_t kNv, bool kPartial>
+HWY_NOINLINE void tile(const MatrixA& a, size_t row, const float* b, size_t b_stride, const MatrixC& c, size_t column,
+                       size_t last, const Finish& finish) {
+  const Tag d;
+  const float* rows[kMr];
+  Vector sums[kMr][kNv];
+  COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
+    rows[r] = a.base + a.rows.offset(row + r);
+    COT_UNROLL for (size_t v = 0; v < kNv; ++v) sums[r][v] = hn::Zero(d);
+  }
+  const size_t run_length = a.run_length;
+  const ptrdiff_t step = a.step;
+  for (size_t run = 0; run < a.run_count; ++run) {
+    ptrdiff_t at = a.runs == nullptr ? 0 : a.runs[run];
+    for (size_t j = 0; j < run_length; ++j, at += step, b += b_stride) {
+      Vector columns[kNv];
+      COT_UNROLL for (size_t v = 0; v < kNv; ++v) {
+        columns[v] = kPartial && v + 1 == kNv ? load_n(b + v * kLanes, last) : hn::LoadU(d, b + v * kLanes);
+      }
+      COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
+        const Vector left = hn::Set(d, rows[r][at]);
+        COT_UNROLL for (size_t v = 0; v < kNv; ++v) sums[r][v] = hn::MulAdd(left, columns[v], sums[r][v]);
+      }
+    }
+  }
+  COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
+    float* out = c.base + c.rows.offset(row + r) + column;
+    COT_UNROLL for (size_t v = 0; v < kNv; ++v) {
+      const bool part = kPartial && v + 1 == kNv;
+      float* to = out + v * kLanes;
+      Vector sum = sums[r][v];
+      if (finish.accumulate) sum = hn::Add(sum, part ? load_n(to, last) : hn::LoadU(d, to));
+      if (finish.bias != nullptr) {
+        const float* from = finish.bias + column + v * kLanes;
+        sum = hn::Add(sum, part ? load_n(from, last) : hn::LoadU(d, from));
+      }
+      if (finish.relu) sum = relu(sum);
+      if (part) store_n(sum, to, last);
+      else hn::StoreU(sum, d, to);
+    }
+  }
+}
+
+using Tile = void (*)(const MatrixA&, size_t, const float*, size_t, const MatrixC&, size_t, size_t, const Finish&);
+
+// kTiles[log2 of rows][vectors - 1][partial]
+template <size_t kMr>
+inline constexpr Tile kTilesOf[3][2] = {
+    {tile<kMr, 1, false>, tile<kMr, 1, true>},
+    {tile<kMr, 2, false>, tile<kMr, 2, true>},
+    {tile<kMr, 3, false>, tile<kMr, 3, true>},
+};
+
+// Rows [begin, end) times one panel.
+HWY_INLINE void panel_product(const MatrixA& a, size_t begin, size_t end, const float* b, size_t b_stride,
+                              const MatrixC& c, size_t column, size_t columns, const Finish& finish) {
+  const size_t vectors = (columns + kLanes - 1) / kLanes;
+  const size_t last = columns - (vectors - 1) * kLanes;
+  const size_t partial = last != kLanes;
+  size_t i = begin;
+  if constexpr (kTileRows == 8) {
+    for (; i + 8 <= end; i += 8) kTilesOf<8>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
+  }
+  for (; i + 4 <= end; i += 4) kTilesOf<4>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
+  if (i + 2 <= end) {
+    kTilesOf<2>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
+    i += 2;
+  }
+  if (i < end) kTilesOf<1>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
+}
+
+// C[m, n] (+)= A[m, K] B[K, n].
+HWY_INLINE void gemm(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c, const Finish& finish) {
+  const bool one_run = a.run_count == 1;
+  const size_t total = one_run ? a.run_length : a.run_count;  // K is cut inside its one run, or between runs
+  const size_t chunk = one_run ? kDepth : HWY_MAX(size_t{1}, kDepth / a.run_length);
+  for (size_t from = 0; from < total; from += chunk) {
+    const size_t count = HWY_MIN(chunk, total - from);
+    MatrixA part = a;
+    size_t k = from;
+    if (one_run) {
+      part.base += static_cast<ptrdiff_t>(from) * a.step;
+      part.run_length = count;
+    } else {
+      part.runs += from;
+      part.run_count = count;
+      k = from * a.run_length;
+    }
+    const bool first = from == 0, final = from + count == total;
+    const Finish now{.accumulate = finish.accumulate || !first,
+                     .relu = final && finish.relu,
+                     .bias = final ? finish.bias : nullptr};
+    for (size_t begin = 0; begin < m; begin += kRowBlock) {
+      const size_t end = HWY_MIN(m, begin + kRowBlock);
+      for (size_t column = 0, p = 0; column < n; column += kPanel, ++p) {
+        panel_product(part, begin, end, b.base + p * b.panel_stride + k * b.row_stride, b.row_stride, c, column,
+                      HWY_MIN(kPanel, n - column), now);
+      }
+    }
+  }
+}
+
+// A row-major B as it lies.
+HWY_INLINE MatrixB plain_b(const float* b, size_t row_stride) { return {b, row_stride, kPanel}; }
+
+// Packing pays when there is more than one panel and each is read for many rows.
+HWY_INLINE bool worth_packing(size_t m, size_t n) { return n > kPanel && m >= 8 * kTileRows; }
+
+// B[k, n] into panels; `to` holds k * (n rounded up to kPanel) floats.
+HWY_INLINE MatrixB pack_b(size_t k, size_t n, const float* b, size_t row_stride, float* to) {
+  for (size_t column = 0; column < n; column += kPanel) {
+    const size_t columns = HWY_MIN(kPanel, n - column);
+    float* panel = to + column * k;
+    for (size_t row = 0; row < k; ++row) {
+      std::memcpy(panel + row * kPanel, b + row * row_stride + column, columns * sizeof(float));
+    }
+  }
+  return {to, kPanel, k * kPanel};
+}
+
+// to[c, r] = from[r, c], in 4 x 4 blocks of 128-bit vectors.
+HWY_INLINE void transpose(size_t rows, size_t columns, const float* from, size_t from_stride, float* to,
+                          size_t to_stride) {
+  size_t r = 0;
+#if HWY_TARGET != HWY_EMU128
+  const hn::FixedTag<float, 4> d;
+  for (; r + 4 <= rows; r += 4) {
+    size_t c = 0;
+    for (; c + 4 <= columns; c += 4) {
+      const float* p = from + r * from_stride + c;
+      const auto x0 = hn::LoadU(d, p), x1 = hn::LoadU(d, p + from_stride);
+      const auto x2 = hn::LoadU(d, p + 2 * from_stride), x3 = hn::LoadU(d, p + 3 * from_stride);
+      const auto low02 = hn::InterleaveLower(d, x0, x2), low13 = hn::InterleaveLower(d, x1, x3);
+      const auto high02 = hn::InterleaveUpper(d, x0, x2), high13 = hn::InterleaveUpper(d, x1, x3);
+      float* q = to + c * to_stride + r;
+      hn::StoreU(hn::InterleaveLower(d, low02, low13), d, q);
+      hn::StoreU(hn::InterleaveUpper(d, low02, low13), d, q + to_stride);
+      hn::StoreU(hn::InterleaveLower(d, high02, high13), d, q + 2 * to_stride);
+      hn::StoreU(hn::InterleaveUpper(d, high02, high13), d, q + 3 * to_stride);
+    }
+    for (; c < columns; ++c) {
+      for (size_t i = 0; i < 4; ++i) to[c * to_stride + r + i] = from[(r + i) * from_stride + c];
+    }
+  }
+#endif
+  for (; r < rows; ++r) {
+    for (size_t c = 0; c < columns; ++c) to[c * to_stride + r] = from[r * from_stride + c];
+  }
+}
+
+// B = (from[n, k])^T into panels.
+HWY_INLINE MatrixB pack_b_transposed(size_t k, size_t n, const float* from, size_t row_stride, float* to) {
+  for (size_t column = 0; column < n; column += kPanel) {
+    transpose(HWY_MIN(kPanel, n - column), k, from + column * row_stride, row_stride, to + column * k, kPanel);
+  }
+  return {to, kPanel, k * kPanel};
+}
+
+// to[j] = the sum of from[i, j] over i.
+HWY_INLINE void column_sums(size_t rows, size_t columns, const float* from, float* to) {
+  const Tag d;
+  if (columns <= kLanes) {
+    // kLanes rows are `columns` whole vectors: no lane idles, and the columns are taken apart at the end.
+    HWY_ALIGN float sums[kLanes * kLanes] = {};
+    size_t i = 0;
+    for (; i + kLanes <= rows; i += kLanes) {
+      const float* p = from + i * columns;
+      for (size_t v = 0; v < columns; ++v) {
+        hn::Store(hn::Add(hn::Load(d, sums + v * kLanes), hn::LoadU(d, p + v * kLanes)), d, sums + v * kLanes);
+      }
+    }
+    for (size_t j = 0; j < columns; ++j) {
+      float sum = 0;
+      for (size_t r = 0; r < kLanes; ++r) sum += sums[r * columns + j];
+      for (size_t r = i; r < rows; ++r) sum += from[r * columns + j];
+      to[j] = sum;
+    }
+    return;
+  }
+  for (size_t j = 0; j < columns; j += kLanes) {
+    const size_t lanes = HWY_MIN(kLanes, columns - j);
+    Vector even = hn::Zero(d), odd = hn::Zero(d);
+    size_t i = 0;
+    if (lanes == kLanes) {
+      for (; i + 2 <= rows; i += 2) {
+        even = hn::Add(even, hn::LoadU(d, from + i * columns + j));
+        odd = hn::Add(odd, hn::LoadU(d, from + (i + 1) * columns + j));
+      }
+    }
+    for (; i < rows; ++i) even = hn::Add(even, load_n(from + i * columns + j, lanes));
+    store_n(hn::Add(even, odd), to + j, lanes);
+  }
+}
+
+}  // namespace coterie::kernels::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

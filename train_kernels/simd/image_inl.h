@@ -1,0 +1,124 @@
+// A convolution's image in memory: its zero border, and where pixels and taps lie in it. Compiled once per target.
+#if defined(COTERIE_TRAIN_KERNELS_SIMD_IMAGE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef COTERIE_TRAIN_KERNELS_SIMD_IMAGE_INL_H_
+#undef COTERIE_TRAIN_KERNELS_SIMD_IMAGE_INL_H_
+#else
+#define COTERIE_TRAIN_KERNELS_SIMD_IMAGE_INL_H_
+#endif
+
+#include <cstdint>
+#include <cstring>
+
+#include "train_kernels/shapes.h"
+#include "train_kernels/simd/vector_inl.h"
+#include "train_kernels/workspace.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace coterie::kernels::simd::HWY_NAMESPACE {
+
+// Offsets are in floats from the start of one padded image; they fit int32 because an image has at most 2^28 floats.
+struct Layout {
+  explicit Layout(const Conv2dShape& shape) : s(shape) {
+    depth = s.channels / s.groups;
+    pixels = s.out_h() * s.out_w();
+    image = s.height * s.width * s.channels;
+    // The taps of a kernel row are contiguous unless other groups' channels lie between them.
+    run_count = s.groups == 1 ? s.kernel_h : s.kernel_h * s.kernel_w;
+    run_length = s.groups == 1 ? s.kernel_w * s.channels : depth;
+  }
+
+  size_t at(size_t row, size_t column) const { return (row * s.padded_w() + column) * s.channels; }
+
+  // First pixel of the window of each output pixel, in y's order.
+  int32_t* pixels_by_row(int32_t* to) const {
+    size_t p = 0;
+    for (size_t i = 0; i < s.out_h(); ++i) {
+      for (size_t j = 0; j < s.out_w(); ++j) to[p++] = static_cast<int32_t>(at(i * s.stride_h, j * s.stride_w));
+    }
+    return to;
+  }
+
+  // The same column by column; `y_offsets` gets where the pixel lies in one image of y.
+  int32_t* pixels_by_column(int32_t* to, int32_t* y_offsets) const {
+    size_t p = 0;
+    for (size_t j = 0; j < s.out_w(); ++j) {
+      for (size_t i = 0; i < s.out_h(); ++i, ++p) {
+        to[p] = static_cast<int32_t>(at(i * s.stride_h, j * s.stride_w));
+        y_offsets[p] = static_cast<int32_t>((i * s.out_w() + j) * s.filters);
+      }
+    }
+    return to;
+  }
+
+  // The start of each contiguous run of taps, from the window's first pixel.
+  int32_t* runs(int32_t* to) const {
+    for (size_t r = 0; r < run_count; ++r) {
+      to[r] = static_cast<int32_t>(s.groups == 1 ? at(r, 0) : at(r / s.kernel_w, r % s.kernel_w));
+    }
+    return to;
+  }
+
+  // Every tap, in the order of w's rows.
+  int32_t* taps(int32_t* to) const {
+    for (size_t t = 0; t < s.taps(); ++t) {
+      const size_t k = t / depth;
+      to[t] = static_cast<int32_t>(at(k / s.kernel_w, k % s.kernel_w) + t % depth);
+    }
+    return to;
+  }
+
+  // The window of the first output pixel of each output row.
+  int32_t* output_rows(int32_t* to) const {
+    for (size_t i = 0; i < s.out_h(); ++i) to[i] = static_cast<int32_t>(at(i * s.stride_h, 0));
+    return to;
+  }
+
+  const Conv2dShape& s;
+  size_t depth, pixels, image, run_count, run_length;
+};
+
+// One image with its border, in scratch memory; without padding the image itself.
+class PaddedImage {
+ public:
+  PaddedImage(const Conv2dShape& shape, Scratch& scratch) : s_(shape) {
+    if (!s_.is_padded()) return;
+    count_ = s_.padded_h() * s_.padded_w() * s_.channels;
+    buffer_ = scratch.take<float>(count_);
+    std::memset(buffer_, 0, count_ * sizeof(float));
+  }
+
+  // `x` with zeros around it; valid until the next call.
+  const float* padded(const float* x) {
+    if (buffer_ == nullptr) return x;
+    const size_t row = s_.width * s_.channels;
+    for (size_t i = 0; i < s_.height; ++i) std::memcpy(interior(i), x + i * row, row * sizeof(float));
+    return buffer_;
+  }
+
+  // A zeroed image to add into; end_sum moves what lies inside the border to dx.
+  float* begin_sum(float* dx) {
+    const size_t inside = s_.height * s_.width * s_.channels;
+    float* to = buffer_ == nullptr ? dx : buffer_;
+    std::memset(to, 0, (buffer_ == nullptr ? inside : count_) * sizeof(float));
+    return to;
+  }
+  void end_sum(float* dx) {
+    if (buffer_ == nullptr) return;
+    const size_t row = s_.width * s_.channels;
+    for (size_t i = 0; i < s_.height; ++i) std::memcpy(dx + i * row, interior(i), row * sizeof(float));
+  }
+
+ private:
+  float* interior(size_t row) {
+    return buffer_ + ((s_.pad_top + row) * s_.padded_w() + s_.pad_left) * s_.channels;
+  }
+
+  const Conv2dShape& s_;
+  float* buffer_ = nullptr;
+  size_t count_ = 0;
+};
+
+}  // namespace coterie::kernels::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,41 @@
+// How much scratch memory the matrix kernels need: the same for every instruction set, so that a memory plan does not
+// depend on the machine it was made on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "train_kernels/shapes.h"
+
+namespace coterie::kernels {
+
+// All in bytes.
+size_t dense_forward_workspace(const DenseShape& shape);
+size_t dense_backward_input_workspace(const DenseShape& shape);
+size_t dense_backward_weights_workspace(const DenseShape& shape);
+size_t conv2d_forward_workspace(const Conv2dShape& shape);
+size_t conv2d_backward_input_workspace(const Conv2dShape& shape);
+size_t conv2d_backward_weights_workspace(const Conv2dShape& shape);
+
+// The widest panel of packed columns of any target (simd/gemm_inl.h), in floats.
+inline constexpr size_t kPanelMax = 48;
+
+// Hands out consecutive pieces of a workspace, each a multiple of 64 bytes. With a null workspace it only counts.
+class Scratch {
+ public:
+  explicit Scratch(void* workspace) : base_(static_cast<uint8_t*>(workspace)) {}
+
+  template <typename T>
+  T* take(size_t count) {
+    const size_t at = used_;
+    used_ += (count * sizeof(T) + 63) / 64 * 64;
+    return base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + at);
+  }
+  size_t used() const { return used_; }
+
+ private:
+  uint8_t* base_;
+  size_t used_ = 0;
+};
+
+}  // namespace coterie::kernels
