@@ -1,0 +1,162 @@
+#include "fl_server/config/job_json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "fl_server/config/json_reader.h"
+
+namespace coterie {
+namespace {
+
+// The double whose shortest text is the float's: 0.1f is shown as 0.1, and reads back as the same float.
+double readable(float value) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  double wide = static_cast<double>(value);
+  std::from_chars(text, end, wide);
+  return wide;
+}
+
+void read_training(JsonReader reader, TrainingSettings& training) {
+  size_t loss = training.loss == Loss::mean_squared_error ? 1 : 0;
+  reader.read_choice("loss", {"softmax_cross_entropy", "mean_squared_error"}, loss);
+  training.loss = loss == 1 ? Loss::mean_squared_error : Loss::softmax_cross_entropy;
+  reader.read("batch_size", training.batch_size);
+  reader.read("local_epochs", training.local_epochs);
+  reader.read("steps_max", training.steps_max);
+  JsonReader optimizer = reader.object("optimizer");
+  OptimizerSettings& settings = training.optimizer;
+  size_t kind = settings.kind == OptimizerKind::adam ? 1 : 0;
+  optimizer.read_choice("kind", {"sgd", "adam"}, kind);
+  settings.kind = kind == 1 ? OptimizerKind::adam : OptimizerKind::sgd;
+  optimizer.read("learning_rate", settings.learning_rate);
+  optimizer.read("momentum", settings.momentum);
+  optimizer.read("weight_decay", settings.weight_decay);
+  optimizer.read("beta1", settings.beta1);
+  optimizer.read("beta2", settings.beta2);
+  optimizer.read("epsilon", settings.epsilon);
+  optimizer.finish();
+  reader.finish();
+}
+
+void read_rounds(JsonReader reader, RoundSettings& rounds) {
+  reader.read("count", rounds.count);
+  reader.read("goal_count", rounds.goal_count);
+  reader.read("goal_count_min", rounds.goal_count_min);
+  reader.read("over_selection", rounds.over_selection);
+  reader.read("pool_min", rounds.pool_min);
+  reader.read("selecting_ms_max", rounds.selecting_max);
+  reader.read("collecting_ms_max", rounds.collecting_max);
+  reader.read("retry_delay_ms", rounds.retry_delay);
+  reader.read("attempts_max", rounds.attempts_max);
+  reader.finish();
+}
+
+void read_update(JsonReader reader, UpdateSettings& update) {
+  reader.read("clip_l2", update.clip_l2);
+  reader.read("value_abs_max", update.value_abs_max);
+  reader.read("weight_max", update.weight_max);
+  reader.finish();
+}
+
+void read_strategy(JsonReader reader, StrategySettings& strategy) {
+  size_t kind = strategy.kind == ServerOptimizerKind::fedadam ? 1 : 0;
+  reader.read_choice("kind", {"fedavg", "fedadam"}, kind);
+  strategy.kind = kind == 1 ? ServerOptimizerKind::fedadam : ServerOptimizerKind::fedavg;
+  reader.read("server_learning_rate", strategy.server_learning_rate);
+  reader.read("beta1", strategy.beta1);
+  reader.read("beta2", strategy.beta2);
+  reader.read("tau", strategy.tau);
+  reader.finish();
+}
+
+JobSpec read_spec(const nlohmann::json& json, Problems& problems) {
+  JobSpec spec;
+  JsonReader reader(json, "", problems);
+  reader.require("name");
+  reader.require("model");
+  reader.read("name", spec.name);
+  std::string population = spec.population.value();
+  reader.read("population", population);
+  spec.population = Population(population);
+  reader.read("model", spec.model);
+  reader.read("evaluation", spec.evaluation);
+  read_training(reader.object("training"), spec.training);
+  read_update(reader.object("update"), spec.update);
+  read_rounds(reader.object("rounds"), spec.rounds);
+  read_strategy(reader.object("strategy"), spec.strategy);
+  reader.finish();
+  return spec;
+}
+
+}  // namespace
+
+nlohmann::json to_json(const JobSpec& spec) {
+  const OptimizerSettings& optimizer = spec.training.optimizer;
+  nlohmann::json json = {
+      {"name", spec.name},
+      {"population", spec.population.value()},
+      {"model", spec.model.hex()},
+      {"training",
+       {{"loss", to_string(spec.training.loss)},
+        {"batch_size", spec.training.batch_size},
+        {"local_epochs", spec.training.local_epochs},
+        {"steps_max", spec.training.steps_max},
+        {"optimizer",
+         {{"kind", to_string(optimizer.kind)},
+          {"learning_rate", readable(optimizer.learning_rate)},
+          {"momentum", readable(optimizer.momentum)},
+          {"weight_decay", readable(optimizer.weight_decay)},
+          {"beta1", readable(optimizer.beta1)},
+          {"beta2", readable(optimizer.beta2)},
+          {"epsilon", readable(optimizer.epsilon)}}}}},
+      {"update",
+       {{"clip_l2", readable(spec.update.clip_l2)},
+        {"value_abs_max", readable(spec.update.value_abs_max)},
+        {"weight_max", spec.update.weight_max}}},
+      {"rounds",
+       {{"count", spec.rounds.count},
+        {"goal_count", spec.rounds.goal_count},
+        {"goal_count_min", spec.rounds.goal_count_min},
+        {"over_selection", spec.rounds.over_selection},
+        {"pool_min", spec.rounds.pool_min},
+        {"selecting_ms_max", spec.rounds.selecting_max.count()},
+        {"collecting_ms_max", spec.rounds.collecting_max.count()},
+        {"retry_delay_ms", spec.rounds.retry_delay.count()},
+        {"attempts_max", spec.rounds.attempts_max}}},
+      {"strategy",
+       {{"kind", spec.strategy.kind == ServerOptimizerKind::fedadam ? "fedadam" : "fedavg"},
+        {"server_learning_rate", readable(spec.strategy.server_learning_rate)},
+        {"beta1", readable(spec.strategy.beta1)},
+        {"beta2", readable(spec.strategy.beta2)},
+        {"tau", readable(spec.strategy.tau)}}},
+  };
+  if (spec.evaluation) json["evaluation"] = spec.evaluation->hex();
+  return json;
+}
+
+JobSpec job_spec_from_json(const nlohmann::json& json, Problems& problems) {
+  JobSpec spec = read_spec(json, problems);
+  for (Problem& problem : validate(spec)) {
+    const bool reported = std::any_of(problems.begin(), problems.end(),
+                                      [&](const Problem& p) { return p.pointer == problem.pointer; });
+    if (!reported) problems.push_back(std::move(problem));
+  }
+  return spec;
+}
+
+std::string job_spec_to_json_text(const JobSpec& spec) { return to_json(spec).dump(); }
+
+Result<JobSpec> job_spec_from_stored_json(std::string_view text) {
+  Problems problems;
+  const std::optional<nlohmann::json> json = parse_json(text, problems);
+  if (!json) return Error(ErrorCode::data_loss, "database: a job's settings do not parse");
+  JobSpec spec = read_spec(*json, problems);
+  if (!problems.empty()) {
+    return Error(ErrorCode::data_loss, "database: a job's settings: " + problems[0].pointer + " " + problems[0].detail);
+  }
+  return spec;
+}
+
+}  // namespace coterie

@@ -1,0 +1,169 @@
+#include "fl_server/config/json_reader.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace coterie {
+namespace {
+
+const nlohmann::json& empty_object() {
+  static const nlohmann::json empty = nlohmann::json::object();
+  return empty;
+}
+
+}  // namespace
+
+JsonReader::JsonReader(const nlohmann::json& json, std::string pointer, Problems& problems)
+    : json_(&json), pointer_(std::move(pointer)), problems_(&problems) {
+  if (!json.is_object()) {
+    problems_->push_back({pointer_, "must be an object"});
+    json_ = &empty_object();
+  }
+}
+
+const nlohmann::json* JsonReader::find(const char* key) {
+  known_.insert(key);
+  const auto found = json_->find(key);
+  return found == json_->end() ? nullptr : &*found;
+}
+
+bool JsonReader::has(const char* key) const { return json_->contains(key); }
+
+void JsonReader::problem(const char* key, std::string detail) {
+  problems_->push_back({pointer_ + "/" + key, std::move(detail)});
+}
+
+void JsonReader::require(const char* key) {
+  if (!has(key)) problem(key, "is required");
+}
+
+void JsonReader::read(const char* key, std::string& value) {
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return;
+  if (json->is_string()) value = json->get<std::string>();
+  else problem(key, "must be a string");
+}
+
+void JsonReader::read(const char* key, bool& value) {
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return;
+  if (json->is_boolean()) value = json->get<bool>();
+  else problem(key, "must be true or false");
+}
+
+template <typename T>
+void JsonReader::read_unsigned(const char* key, T& value) {
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return;
+  if (json->is_number_unsigned() && json->get<uint64_t>() <= std::numeric_limits<T>::max()) {
+    value = json->get<T>();
+  } else {
+    problem(key, "must be an integer in [0, " + std::to_string(std::numeric_limits<T>::max()) + "]");
+  }
+}
+
+void JsonReader::read(const char* key, uint16_t& value) { read_unsigned(key, value); }
+void JsonReader::read(const char* key, uint32_t& value) { read_unsigned(key, value); }
+void JsonReader::read(const char* key, uint64_t& value) { read_unsigned(key, value); }
+
+void JsonReader::read(const char* key, double& value) {
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return;
+  if (json->is_number()) value = json->get<double>();
+  else problem(key, "must be a number");
+}
+
+void JsonReader::read(const char* key, float& value) {
+  double wide = static_cast<double>(value);
+  read(key, wide);
+  value = static_cast<float>(wide);
+}
+
+void JsonReader::read(const char* key, Millis& value) {
+  uint32_t count = static_cast<uint32_t>(value.count());
+  read_unsigned(key, count);
+  value = Millis(count);
+}
+
+void JsonReader::read(const char* key, Digest& value) {
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return;
+  if (json->is_string()) {
+    if (const Result<Digest> digest = Digest::from_hex(json->get<std::string>())) {
+      value = *digest;
+      return;
+    }
+  }
+  problem(key, "must be a digest: 64 lower-case hexadecimal digits");
+}
+
+void JsonReader::read(const char* key, std::optional<Digest>& value) {
+  if (!has(key)) return;
+  Digest digest;
+  const size_t before = problems_->size();
+  read(key, digest);
+  if (problems_->size() == before) value = digest;
+}
+
+void JsonReader::read(const char* key, std::vector<std::string>& value) {
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return;
+  std::vector<std::string> items;
+  if (json->is_array()) {
+    for (const nlohmann::json& item : *json) {
+      if (!item.is_string()) return problem(key, "must be a list of strings");
+      items.push_back(item.get<std::string>());
+    }
+    value = std::move(items);
+    return;
+  }
+  problem(key, "must be a list of strings");
+}
+
+void JsonReader::read_choice(const char* key, std::initializer_list<std::string_view> names, size_t& index) {
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return;
+  std::string listed;
+  size_t position = 0;
+  for (std::string_view name : names) {
+    if (json->is_string() && json->get<std::string>() == name) {
+      index = position;
+      return;
+    }
+    listed += (position++ == 0 ? "" : ", ") + std::string(name);
+  }
+  problem(key, "must be one of: " + listed);
+}
+
+JsonReader JsonReader::object(const char* key) {
+  const nlohmann::json* json = find(key);
+  return JsonReader(json == nullptr ? empty_object() : *json, pointer_ + "/" + key, *problems_);
+}
+
+void JsonReader::finish() {
+  for (const auto& [key, value] : json_->items()) {
+    if (!known_.contains(key)) problem(key.c_str(), "unknown key");
+  }
+}
+
+std::optional<nlohmann::json> parse_json(std::string_view text, Problems& problems) {
+  constexpr int kDepthMax = 32;
+  bool too_deep = false;
+  const auto limit = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    too_deep |= depth > kDepthMax;
+    return !too_deep;
+  };
+  try {
+    nlohmann::json json = nlohmann::json::parse(text, limit);
+    if (!too_deep) return json;
+    problems.push_back({"", "is nested more than 32 levels deep"});
+  } catch (const nlohmann::json::exception& error) {
+    const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    const size_t bracket = what.find("] ");
+    problems.push_back({"", bracket == std::string::npos ? what : what.substr(bracket + 2)});
+  }
+  return std::nullopt;
+}
+
+}  // namespace coterie

@@ -1,0 +1,383 @@
+#include "fl_server/core/ingest_machine.h"
+
+#include <algorithm>
+#include <set>
+
+namespace coterie {
+namespace {
+
+constexpr Millis kCommitRetryFirst{100};
+constexpr Millis kCommitRetryMax{5'000};
+
+// How soon a device whose update was not taken, through no fault of its own, may send it again.
+constexpr RetryWindow send_again_soon() { return {0, 500, {}}; }
+constexpr RetryWindow send_again_later() { return {1'000, 5'000, {}}; }
+
+Error round_is_closed() {
+  return Error(ErrorCode::round_closed, "this round takes no more updates; check in for the next one");
+}
+
+}  // namespace
+
+IngestEffects IngestMachine::step(const IngestEvent& event, Instant now) {
+  now_ = std::max(now_, now);
+  std::visit([this](const auto& e) { handle(e); }, event);
+  return std::exchange(effects_, {});
+}
+
+std::optional<Instant> IngestMachine::next_deadline() const {
+  std::optional<Instant> next;
+  const auto consider = [&](Instant at) { next = next ? std::min(*next, at) : at; };
+  if (!queue_.empty()) consider(uploads_.at(queue_.front()).queued_until);
+  for (const auto& [id, batch] : batches_) {
+    if (batch.stage == BatchStage::open) consider(batch.opened + linger());
+    if (batch.retry_at) consider(*batch.retry_at);
+  }
+  return next;
+}
+
+// A flush costs the same for one update as for many: spend at most about a ninth of the time on it.
+Millis IngestMachine::linger() const {
+  return std::clamp(8 * last_flush_, limits_.linger_min, std::max(limits_.linger_min, limits_.linger_max));
+}
+
+IngestMachine::Lane* IngestMachine::open_lane(const RoundKey& key) {
+  const auto lane = lanes_.find(key);
+  return lane == lanes_.end() || lane->second.closed ? nullptr : &lane->second;
+}
+
+// ---- From the offer to the sum
+
+void IngestMachine::handle(const UploadOffered& event) {
+  Lane* lane = open_lane(event.key);
+  if (lane == nullptr) {  // perhaps accepted, and only our answer was lost: the store remembers
+    effects_.push_back(LookUpAccepted{event.upload, event.key, event.device});
+    return;
+  }
+  if (lane->accepted.contains(event.device)) {
+    effects_.push_back(AcceptUpload{event.upload, event.key, event.device});
+    return;
+  }
+  if (event.bytes > limits_.bytes_in_flight_max) {
+    return refuse(event.upload,
+                  Error(ErrorCode::too_large, "an update of " + std::to_string(event.bytes) +
+                                                  " bytes is more than this server receives at once (" +
+                                                  std::to_string(limits_.bytes_in_flight_max) + ")"),
+                  {});
+  }
+  if (queue_.size() >= limits_.uploads_queued_max) {
+    return refuse(event.upload, Error(ErrorCode::overloaded, "too many uploads wait; come back later"),
+                  send_again_later());
+  }
+  uploads_[event.upload] = {.key = event.key, .device = event.device, .bytes = event.bytes, .reserved = false,
+                            .stage = Stage::queued, .contribution = {}, .queued_until = now_ + limits_.queued_max};
+  ++lane->arriving;
+  queue_.push_back(event.upload);
+  admit_queued();
+}
+
+void IngestMachine::handle(const AcceptedLookedUp& event) {
+  if (!event.accepted) return refuse(event.upload, event.accepted.error(), send_again_later());
+  if (!*event.accepted) return refuse(event.upload, round_is_closed(), send_again_soon());
+  effects_.push_back(AcceptUpload{event.upload, event.key, event.device});
+}
+
+void IngestMachine::admit_queued() {
+  while (!queue_.empty()) {
+    Upload& upload = uploads_.at(queue_.front());
+    if (bytes_in_flight_ + upload.bytes > limits_.bytes_in_flight_max) return;
+    bytes_in_flight_ += upload.bytes;
+    upload.reserved = true;
+    move_to(upload, Stage::receiving);
+    effects_.push_back(AdmitUpload{queue_.front()});
+    queue_.pop_front();
+  }
+}
+
+void IngestMachine::handle(const UploadReceived& event) {
+  const auto found = uploads_.find(event.upload);
+  if (found == uploads_.end()) return;  // refused meanwhile: its round closed
+  Upload& upload = found->second;
+  Lane& lane = lanes_.at(upload.key);
+  move_to(upload, Stage::ready);
+  upload.contribution = event.contribution;
+  if (lane.accepted.contains(upload.device)) {
+    effects_.push_back(AcceptUpload{event.upload, upload.key, upload.device});
+    forget(event.upload);
+    admit_queued();
+  } else {
+    place(event.upload, lane);
+  }
+  consider_seal(lane);
+}
+
+// Into the batch that has the sum buffer, or among those that wait for the buffer.
+void IngestMachine::place(UploadId id, Lane& lane) {
+  Upload& upload = uploads_.at(id);
+  if (const auto joined = lane.in_batch.find(upload.device); joined != lane.in_batch.end()) {
+    for (Member& member : batches_.at(joined->second).members) {
+      if (member.device == upload.device) member.uploads.push_back(id);
+    }
+    move_to(upload, Stage::added);
+    release_bytes(upload);
+    effects_.push_back(ReleaseBody{id});
+    return admit_queued();
+  }
+  if (!lane.buffer) {
+    lane.buffer = BatchId(next_batch_++);
+    Batch& batch = batches_[*lane.buffer];
+    batch.key = upload.key;
+    batch.opened = now_;
+  }
+  Batch& batch = batches_.at(*lane.buffer);
+  if (batch.stage != BatchStage::open) {
+    lane.ready.push_back(id);
+    return;
+  }
+  move_to(upload, Stage::adding);
+  ++batch.adding;
+  batch.members.push_back({upload.device, {id}, upload.contribution});
+  lane.in_batch.emplace(upload.device, *lane.buffer);
+  effects_.push_back(AddUpdate{id, *lane.buffer});
+}
+
+void IngestMachine::place_ready(Lane& lane) {
+  const std::deque<UploadId> waiting = std::exchange(lane.ready, {});
+  for (UploadId id : waiting) place(id, lane);
+  consider_seal(lane);
+}
+
+void IngestMachine::handle(const UpdateAdded& event) {
+  Upload& upload = uploads_.at(event.upload);
+  COT_ASSERT(upload.stage == Stage::adding);
+  Lane& lane = lanes_.at(upload.key);
+  const BatchId id = lane.in_batch.at(upload.device);
+  Batch& batch = batches_.at(id);
+  --batch.adding;
+  move_to(upload, Stage::added);
+  release_bytes(upload);
+  if (!event.added) {  // not a number, or beyond the plan's bounds: this device is not in the batch after all
+    const auto member = std::find_if(batch.members.begin(), batch.members.end(),
+                                     [&](const Member& m) { return m.device == upload.device; });
+    const Member gone = std::move(*member);
+    batch.members.erase(member);
+    lane.in_batch.erase(gone.device);
+    refuse_member(gone, event.added.error(), {});
+  }
+  admit_queued();
+  if (batch.stage == BatchStage::sealed) return spill_if_quiet(id);
+  consider_seal(lane);
+}
+
+void IngestMachine::handle(const UploadLost& event) {
+  const auto found = uploads_.find(event.upload);
+  if (found == uploads_.end()) return;
+  const Stage stage = found->second.stage;
+  if (stage == Stage::adding || stage == Stage::added) return;  // the update counts without its connection
+  Lane& lane = lanes_.at(found->second.key);
+  if (stage == Stage::queued) std::erase(queue_, event.upload);
+  if (stage == Stage::ready) std::erase(lane.ready, event.upload);
+  forget(event.upload);
+  admit_queued();
+  consider_seal(lane);
+}
+
+// ---- From the sum to the store
+
+// A batch is flushed when it is full, when it completes the round, when nobody else is arriving, or when its oldest
+// update has waited long enough.
+void IngestMachine::consider_seal(Lane& lane) {
+  if (!lane.buffer) return;
+  Batch& batch = batches_.at(*lane.buffer);
+  if (batch.stage != BatchStage::open) return;
+  const bool full = batch.members.size() >= limits_.batch_updates_max;
+  const bool completes = lane.accepted.size() + lane.in_batch.size() >= lane.view.goal_count;
+  const bool quiet = lane.arriving == 0 && batch.adding == 0;
+  const bool old = now_ >= batch.opened + linger();
+  if (!full && !completes && !quiet && !old && !lane.closed) return;
+  batch.stage = BatchStage::sealed;
+  spill_if_quiet(*lane.buffer);
+}
+
+void IngestMachine::spill_if_quiet(BatchId id) {
+  Batch& batch = batches_.at(id);
+  if (batch.adding > 0) return;
+  Lane& lane = lanes_.at(batch.key);
+  if (lane.closed || batch.members.empty()) {  // empty: every update of it turned out to be bad
+    lane.buffer.reset();
+    answer_members(id, BatchClosed{});
+    return place_ready(lane);
+  }
+  batch.stage = BatchStage::spilling;
+  batch.spill_began = now_;
+  RoundTotals totals;
+  for (const Member& member : batch.members) totals += member.contribution;
+  effects_.push_back(SpillBatch{id, batch.key, totals});
+}
+
+void IngestMachine::handle(const BufferReleased& event) {
+  Lane& lane = lanes_.at(batches_.at(event.batch).key);
+  if (lane.buffer != event.batch) return;
+  lane.buffer.reset();
+  place_ready(lane);
+}
+
+void IngestMachine::handle(const BatchSpilled& event) {
+  handle(BufferReleased{event.batch});
+  if (!event.durable) return answer_members(event.batch, BatchFailed{event.durable.error()});
+  commit(event.batch);
+}
+
+void IngestMachine::commit(BatchId id) {
+  Batch& batch = batches_.at(id);
+  batch.stage = BatchStage::committing;
+  batch.retry_at.reset();
+  RoundTotals totals;
+  std::vector<AcceptRow> rows;
+  for (const Member& member : batch.members) {
+    totals += member.contribution;
+    rows.push_back({member.device});
+  }
+  effects_.push_back(CommitBatch{id, batch.key, totals, std::move(rows)});
+}
+
+void IngestMachine::handle(const BatchAnswered& event) {
+  const auto found = batches_.find(event.batch);
+  if (found == batches_.end()) return;  // answered before: a retry crossed the first answer
+  Batch& batch = found->second;
+  if (std::holds_alternative<BatchUnknown>(event.outcome)) {
+    batch.retry_at = now_ + std::min(kCommitRetryMax, kCommitRetryFirst * (1u << std::min(batch.retries, 10u)));
+    ++batch.retries;
+    return;
+  }
+  last_flush_ = now_ - batch.spill_began;
+  answer_members(event.batch, event.outcome);
+}
+
+void IngestMachine::answer_members(BatchId id, const BatchOutcome& outcome) {
+  const Batch batch = std::move(batches_.at(id));
+  batches_.erase(id);
+  Lane& lane = lanes_.at(batch.key);
+  for (const Member& member : batch.members) lane.in_batch.erase(member.device);
+  if (std::holds_alternative<BatchDone>(outcome)) {
+    for (const Member& member : batch.members) accept_member(batch.key, lane, member);
+    effects_.push_back(ReportAccepted{batch.key, lane.accepted.size()});
+    return;
+  }
+  effects_.push_back(DropBatch{id});
+  if (const auto* conflict = std::get_if<BatchConflict>(&outcome)) {
+    const std::unordered_set<DeviceId> before(conflict->accepted_before.begin(), conflict->accepted_before.end());
+    const Error again(ErrorCode::unavailable, "not counted yet; send the update again");
+    for (const Member& member : batch.members) {
+      if (before.contains(member.device)) accept_member(batch.key, lane, member);
+      else refuse_member(member, again, send_again_soon());
+    }
+    return;
+  }
+  const auto* failed = std::get_if<BatchFailed>(&outcome);
+  for (const Member& member : batch.members) {
+    if (failed != nullptr) refuse_member(member, failed->error, send_again_later());
+    else refuse_member(member, round_is_closed(), send_again_soon());
+  }
+}
+
+void IngestMachine::accept_member(const RoundKey& key, Lane& lane, const Member& member) {
+  lane.accepted.insert(member.device);
+  effects_.push_back(NoteAccepted{key, member.device});
+  for (UploadId id : member.uploads) {
+    effects_.push_back(AcceptUpload{id, key, member.device});
+    forget(id);
+  }
+}
+
+void IngestMachine::refuse_member(const Member& member, const Error& error, RetryWindow window) {
+  for (UploadId id : member.uploads) refuse(id, error, window);
+}
+
+void IngestMachine::refuse(UploadId id, Error error, RetryWindow window) {
+  effects_.push_back(RefuseUpload{id, std::move(error), std::move(window)});
+  if (uploads_.contains(id)) forget(id);
+}
+
+// ---- Book-keeping
+
+void IngestMachine::move_to(Upload& upload, Stage stage) {
+  const bool was_arriving = upload.stage <= Stage::receiving;
+  const bool is_arriving = stage <= Stage::receiving;
+  if (was_arriving && !is_arriving) --lanes_.at(upload.key).arriving;
+  upload.stage = stage;
+}
+
+void IngestMachine::release_bytes(Upload& upload) {
+  if (upload.reserved) bytes_in_flight_ -= upload.bytes;
+  upload.reserved = false;
+}
+
+void IngestMachine::forget(UploadId id) {
+  Upload& upload = uploads_.at(id);
+  move_to(upload, Stage::added);
+  release_bytes(upload);
+  uploads_.erase(id);
+}
+
+// ---- Rounds and time
+
+void IngestMachine::handle(const RoundPublished& event) {
+  for (auto& [key, lane] : lanes_) {
+    if (lane.view.job == event.view.job && key != event.view.key) close_lane(lane);
+  }
+  if (event.view.state == RoundState::collecting) {
+    Lane& lane = lanes_[event.view.key];
+    lane.view = event.view;
+    lane.closed = false;
+    lane.accepted.insert(event.accepted.begin(), event.accepted.end());
+  } else if (const auto lane = lanes_.find(event.view.key); lane != lanes_.end()) {
+    close_lane(lane->second);
+  }
+  forget_finished_lanes();
+}
+
+void IngestMachine::handle(const RoundWithdrawn& event) {
+  if (const auto lane = lanes_.find(event.key); lane != lanes_.end()) close_lane(lane->second);
+  forget_finished_lanes();
+}
+
+// Nothing that is not yet on its way to the store can count any more.
+void IngestMachine::close_lane(Lane& lane) {
+  if (lane.closed) return;
+  lane.closed = true;
+  std::vector<UploadId> refused(lane.ready.begin(), lane.ready.end());
+  for (const auto& [id, upload] : uploads_) {
+    if (upload.key == lane.view.key && upload.stage <= Stage::receiving) refused.push_back(id);
+  }
+  std::sort(refused.begin(), refused.end());  // the map's order is not the same on every machine
+  lane.ready.clear();
+  std::erase_if(queue_, [&](UploadId id) { return std::binary_search(refused.begin(), refused.end(), id); });
+  for (UploadId id : refused) refuse(id, round_is_closed(), send_again_soon());
+  consider_seal(lane);
+  admit_queued();
+}
+
+void IngestMachine::forget_finished_lanes() {
+  std::set<RoundKey> used;
+  for (const auto& [id, upload] : uploads_) used.insert(upload.key);
+  for (const auto& [id, batch] : batches_) used.insert(batch.key);
+  std::erase_if(lanes_, [&](const auto& entry) { return entry.second.closed && !used.contains(entry.first); });
+}
+
+void IngestMachine::handle(const IngestTime&) {
+  while (!queue_.empty() && now_ >= uploads_.at(queue_.front()).queued_until) {
+    const UploadId id = queue_.front();
+    queue_.pop_front();
+    refuse(id, Error(ErrorCode::overloaded, "the server could not receive this update in time; come back later"),
+           send_again_later());
+  }
+  std::vector<BatchId> retry;
+  for (auto& [id, batch] : batches_) {
+    if (batch.retry_at && now_ >= *batch.retry_at) retry.push_back(id);
+  }
+  for (BatchId id : retry) commit(id);
+  for (auto& [key, lane] : lanes_) consider_seal(lane);
+}
+
+}  // namespace coterie

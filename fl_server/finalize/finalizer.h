@@ -1,0 +1,40 @@
+// Finalizer: from a frozen round's partial sums to the next model, in memory that does not depend on the model or the
+// number of updates (FedAdam's moments excepted: they are held whole).
+//
+// Reads partial sums, base model and optimizer moments tile by tile, checks what it reads (digests, and that the partials
+// hold exactly as many updates as there are accept rows), writes the new model and moments as blobs. Commits nothing:
+// doing it twice, or on two nodes, gives the same bytes under the same names.
+#pragma once
+
+#include <functional>
+
+#include "fl_server/store/blob_store.h"
+#include "fl_server/store/round_store.h"
+
+namespace coterie {
+
+struct ModelEvaluation {
+  double loss = 0;
+  double accuracy = 0;
+};
+// Evaluates a whole model file on a data set file.
+using EvaluateModel = std::function<Result<ModelEvaluation>(const Bytes& model, const Bytes& dataset, Loss loss)>;
+
+class Finalizer {
+ public:
+  // `blobs` holds models, moments and data sets, `partials` the partial sums. `evaluate` may be empty.
+  Finalizer(RoundStore& rounds, BlobStore& blobs, BlobStore& partials, EvaluateModel evaluate)
+      : rounds_(rounds), blobs_(blobs), partials_(partials), evaluate_(std::move(evaluate)) {}
+
+  // data_loss if what is stored does not fit together: the round cannot be finalized from it.
+  Result<FinalizedRound> finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base,
+                                  WallTime now) const;
+
+ private:
+  RoundStore& rounds_;
+  BlobStore& blobs_;
+  BlobStore& partials_;
+  EvaluateModel evaluate_;
+};
+
+}  // namespace coterie

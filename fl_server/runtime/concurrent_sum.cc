@@ -1,0 +1,43 @@
+#include "fl_server/runtime/concurrent_sum.h"
+
+#include <algorithm>
+
+#include "proto/ring/ring_vector.h"
+
+namespace coterie {
+
+ConcurrentSum::ConcurrentSum(uint64_t value_count) : lanes_(value_count) {}
+
+std::pair<size_t, size_t> ConcurrentSum::range(size_t tile) const {
+  const size_t size = (lanes_.size() + kTiles - 1) / kTiles;
+  const size_t offset = std::min(lanes_.size(), tile * size);
+  return {offset, std::min(size, lanes_.size() - offset)};
+}
+
+Status ConcurrentSum::add(std::span<const float> values, uint32_t weight, const FixedPointSpec& spec) {
+  COT_ASSERT(values.size() == lanes_.size());
+  const size_t start = next_start_.fetch_add(kTiles / 4);
+  for (size_t i = 0; i < kTiles; ++i) {
+    const size_t tile = (start + i) % kTiles;
+    const auto [offset, count] = range(tile);
+    Status added;
+    {
+      const std::lock_guard lock(locks_[tile]);
+      added = add_update(values.subspan(offset, count), weight, spec, std::span(lanes_).subspan(offset, count));
+    }
+    if (added) continue;
+    for (size_t j = 0; j < i; ++j) {
+      const size_t undone = (start + j) % kTiles;
+      const auto [undo_offset, undo_count] = range(undone);
+      const std::lock_guard lock(locks_[undone]);
+      subtract_update(values.subspan(undo_offset, undo_count), weight, spec,
+                      std::span(lanes_).subspan(undo_offset, undo_count));
+    }
+    return added;
+  }
+  return {};
+}
+
+void ConcurrentSum::clear() { std::fill(lanes_.begin(), lanes_.end(), 0); }
+
+}  // namespace coterie

@@ -1,0 +1,187 @@
+// Coordinator: the shell around the pure machines of a server process. One thread (the core) steps the check-in desk, the
+// ingest machine and every job's round machine; effects go to the store's thread and the compute pool and come back as
+// events. Nothing here decides anything.
+//
+// Threading: every public method may be called from any thread; callbacks run on the core's thread and must only hand
+// the answer on.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <variant>
+
+#include "fl_server/core/ingest_machine.h"
+#include "fl_server/finalize/finalizer.h"
+#include "fl_server/runtime/concurrent_sum.h"
+#include "fl_server/runtime/work_loop.h"
+#include "fl_server/runtime/work_pool.h"
+#include "fl_server/store/blob_store.h"
+#include "fl_server/store/round_store.h"
+#include "fl_server/telemetry/metrics.h"
+#include "proto/messages/update.h"
+#include "scheduler/round/round_machine.h"
+#include "scheduler/selection/checkin_desk.h"
+#include "secure/crypto/mac.h"
+#include "secure/crypto/signature.h"
+
+namespace coterie {
+
+struct CoordinatorSettings {
+  std::string node = "node-0";  // unique in a fleet; part of every partial sum's id
+  IngestLimits ingest;
+  DeskLimits desk;
+  PaceSettings pace;
+  Millis ticket_leeway{10'000};  // a ticket outlives its round's deadline by this
+  size_t pool_threads = 2;
+};
+
+// What the coordinator works on; outlives it.
+struct CoordinatorParts {
+  RoundStore& rounds;
+  BlobStore& blobs;
+  BlobStore& partials;
+  const Finalizer& finalizer;
+  const MacKey& ticket_key;
+  const Signer& signer;
+  Metrics& metrics;
+};
+
+using CheckinAnswer = std::variant<Assignment, RetryWindow>;
+
+// An update's body in memory: the frame as it came, and the values inside it.
+struct UploadBody {
+  std::shared_ptr<const void> storage;
+  std::span<const float> values;
+  uint32_t weight = 0;
+};
+
+struct UploadAdmitted { UpdateRules rules; Digest model; };
+struct UploadAccepted { Receipt receipt; };
+struct UploadRefused { Error error; RetryWindow window; };
+using UploadAnswer = std::variant<UploadAdmitted, UploadAccepted, UploadRefused>;
+
+// What is going on now, for status pages.
+struct CoordinatorStatus {
+  struct Job {
+    JobId job;
+    std::optional<RoundRecord> round;
+    uint64_t accepted = 0;
+    uint32_t selected = 0;
+  };
+  std::vector<Job> jobs;
+  std::map<Population, uint64_t> waiting;
+  uint64_t bytes_in_flight = 0;
+};
+
+class Coordinator {
+ public:
+  Coordinator(CoordinatorSettings settings, CoordinatorParts parts);
+  ~Coordinator();
+
+  // Loads every job from the store and goes on where it stands.
+  Status start();
+  // Waits until no upload is on its way, at most `patience`; then stops all threads. Tasks under way finish.
+  void stop(Millis patience);
+
+  // ---- Device plane
+  WaiterId check_in(const DeviceId& device, const Population& population, Millis hold,
+                    std::function<void(CheckinAnswer)> answer);
+  void cancel_check_in(WaiterId waiter);
+  void ticket_undelivered(const RoundKey& key, const DeviceId& device);
+
+  // Admitted: read the body, then call received() or lost(). Anything else ends the upload.
+  UploadId offer(const RoundKey& key, const DeviceId& device, uint64_t bytes, std::function<void(UploadAnswer)> answer);
+  void received(UploadId upload, UploadBody body, const RoundTotals& contribution,
+                std::function<void(UploadAnswer)> answer);
+  void lost(UploadId upload);
+
+  // ---- Admin plane
+  void job_created(const JobId& job);
+  void job_state_changed(const JobId& job, JobState state);
+  CoordinatorStatus status() const;
+  // Grows whenever a round ends or a job changes; wait_for_change returns when it is no longer `seen`, or after `wait`.
+  uint64_t wait_for_change(uint64_t seen, Millis wait) const;
+
+ private:
+  struct Upload {
+    RoundKey key;
+    std::function<void(UploadAnswer)> answer;
+    UploadBody body;
+    uint64_t bytes = 0;
+  };
+  struct LiveRound {  // a round this node serves
+    RoundView view;
+    std::optional<Assignment> assignment;  // signed once, the ticket differs by device
+    std::shared_ptr<ConcurrentSum> sum;
+    uint32_t issued = 0;
+    Instant opened;
+  };
+  struct LiveBatch {
+    std::shared_ptr<ConcurrentSum> sum;
+    PartialRecord partial;  // its id is empty until the batch is spilled
+    Instant began;
+  };
+
+  // All below run on the core thread.
+  void step_ingest(const IngestEvent& event);
+  void step_round(const JobId& job, const RoundEvent& event);
+  void run(DeskEffects effects);
+  void run(IngestEffects effects);
+  void run(const JobId& job, RoundEffects effects);
+  void perform(DeskEffect& effect);
+  void perform(IngestEffect& effect);
+  void give_ticket(const GiveTicket& effect);
+  void answer(UploadId upload, UploadAnswer answer);
+  void add_update(UploadId upload, BatchId batch);
+  void spill(const SpillBatch& effect);
+  void commit(const CommitBatch& effect);
+  void drop(BatchId batch);
+
+  void add_machine(const JobId& job);
+  void publish(const RoundView& view);
+  void serve(const RoundView& view, std::vector<DeviceId> accepted);
+  void withdraw(const RoundKey& key);
+  void ask(const JobId& job, uint64_t serial, const RoundRequest& request);
+  template <typename Ask>
+  void ask_store(const JobId& job, Ask ask);
+  void after_commit(const CommitRound& request, const JobProgress& progress);
+  void clean_up_partials();
+  Status remove_orphans(const std::vector<JobRecord>& jobs);
+  void on_deadline();
+  std::optional<Instant> next_deadline() const;
+  void refresh_status();
+
+  CoordinatorSettings settings_;
+  CoordinatorParts parts_;
+  std::string incarnation_;
+
+  CheckinDesk desk_;
+  IngestMachine ingest_;
+  std::map<JobId, RoundMachine> machines_;
+  std::map<Population, uint64_t> waiting_;
+  std::map<RoundKey, LiveRound> rounds_;
+  std::map<RoundKey, RoundView> unserved_;  // published, but the store did not say yet who is accepted
+  std::unordered_map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;
+  std::unordered_map<UploadId, Upload> uploads_;
+  std::map<BatchId, LiveBatch> batches_;
+  std::shared_ptr<ConcurrentSum> spare_sum_;  // the last round's buffer: its pages are there already
+
+  std::atomic<uint64_t> next_id_{1};
+  mutable std::mutex status_mutex_;
+  mutable std::condition_variable status_changed_;
+  CoordinatorStatus status_;
+  uint64_t changes_ = 1;
+  bool idle_ = true;
+
+  WorkPool pool_;
+  WorkLoop store_;
+  WorkLoop core_;
+};
+
+}  // namespace coterie

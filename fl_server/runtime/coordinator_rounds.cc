@@ -1,0 +1,286 @@
+// The coordinator's rounds: round machines, what they ask of store and finalizer, what they publish to this node.
+#include <algorithm>
+#include <set>
+
+#include "base/log.h"
+#include "base/os/clock.h"
+#include "fl_server/runtime/coordinator.h"
+#include "secure/identity/manifest.h"
+
+namespace coterie {
+namespace {
+
+constexpr size_t kCleanUpBatch = 1000;
+
+double seconds_since(Instant begin) {
+  return std::chrono::duration<double>(os::monotonic_now() - begin).count();
+}
+
+}  // namespace
+
+// ---- Life
+
+Status Coordinator::start() {
+  COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.rounds.list_jobs());
+  COT_TRY(remove_orphans(jobs));
+  pool_.start(settings_.pool_threads);
+  store_.start();
+  core_.start([this] { on_deadline(); }, [this] { return next_deadline(); });
+  for (const JobRecord& job : jobs) {
+    if (job.state == JobState::running || job.state == JobState::paused) job_created(job.id);
+  }
+  core_.post([this] { clean_up_partials(); });
+  return {};
+}
+
+// Partial sums of a process that died between writing the blob and committing its row.
+Status Coordinator::remove_orphans(const std::vector<JobRecord>& jobs) {
+  std::set<Digest> known;
+  for (const JobRecord& job : jobs) {
+    COT_ASSIGN(const JobProgress progress, parts_.rounds.load_progress(job.id));
+    if (!progress.latest) continue;
+    COT_ASSIGN(const std::vector<PartialRecord> partials, parts_.rounds.list_partials(progress.latest->key));
+    for (const PartialRecord& partial : partials) known.insert(partial.blob);
+  }
+  COT_ASSIGN(const std::vector<Digest> stored, parts_.partials.list());
+  for (const Digest& digest : stored) {
+    if (!known.contains(digest)) COT_TRY(parts_.partials.remove(digest));
+  }
+  return {};
+}
+
+void Coordinator::stop(Millis patience) {
+  {
+    std::unique_lock lock(status_mutex_);
+    status_changed_.wait_for(lock, patience, [this] { return idle_; });
+  }
+  pool_.stop();
+  store_.stop();
+  core_.stop();
+}
+
+void Coordinator::job_created(const JobId& job) {
+  core_.post([this, job] { add_machine(job); });
+}
+
+void Coordinator::job_state_changed(const JobId& job, JobState state) {
+  core_.post([this, job, state] {
+    step_round(job, JobStateChanged{state});
+    refresh_status();
+  });
+}
+
+void Coordinator::add_machine(const JobId& job) {
+  const auto [machine, added] = machines_.try_emplace(job, job);
+  if (added) run(job, machine->second.start());
+}
+
+// ---- Stepping
+
+void Coordinator::step_round(const JobId& job, const RoundEvent& event) {
+  const auto machine = machines_.find(job);
+  if (machine == machines_.end()) return;
+  run(job, machine->second.step(event, os::monotonic_now()));
+  // The effects may have stepped this machine, or ended it, again.
+  const auto after = machines_.find(job);
+  if (after != machines_.end() && after->second.ended()) machines_.erase(after);
+  refresh_status();
+}
+
+void Coordinator::run(const JobId& job, RoundEffects effects) {
+  for (RoundEffect& effect : effects) {
+    if (auto* asked = std::get_if<AskRound>(&effect)) ask(job, asked->serial, asked->request);
+    else if (auto* published = std::get_if<PublishRound>(&effect)) publish(published->view);
+    else withdraw(std::get<WithdrawRound>(effect).key);
+  }
+}
+
+void Coordinator::publish(const RoundView& view) {
+  std::vector<RoundKey> replaced;
+  for (const auto& [key, round] : rounds_) {
+    if (round.view.job == view.job && key != view.key) replaced.push_back(key);
+  }
+  for (const RoundKey& key : replaced) withdraw(key);
+  const auto known = rounds_.find(view.key);
+  const bool begins = view.state == RoundState::collecting &&
+                      (known == rounds_.end() || known->second.view.state != RoundState::collecting);
+  if (!begins) return serve(view, {});
+  store_.post([this, view] {
+    Result<std::vector<DeviceId>> accepted = parts_.rounds.list_accepted(view.key);
+    core_.post([this, view, accepted = std::move(accepted)] {
+      if (accepted) serve(view, *accepted);
+      else unserved_.emplace(view.key, view);
+    });
+  });
+}
+
+void Coordinator::serve(const RoundView& view, std::vector<DeviceId> accepted) {
+  const auto [round, fresh] = rounds_.try_emplace(view.key);
+  round->second.view = view;
+  if (fresh) round->second.opened = os::monotonic_now();
+  if (view.state == RoundState::collecting) {
+    const Now now = os::now();
+    const Millis left = std::max(Millis(0), view.deadline - now.instant);
+    Assignment assignment{.job = view.job,
+                          .round = view.key,
+                          .model_version = view.model_version,
+                          .plan = view.plan,
+                          .model = view.model,
+                          .plan_bytes = view.plan_bytes,
+                          .model_bytes = view.model_bytes,
+                          .not_after = now.wall + left + settings_.ticket_leeway,
+                          .ticket = {},
+                          .signature = {}};
+    if (const Status signed_status = sign_manifest(assignment, parts_.signer); !signed_status) {
+      log(LogLevel::error, "assignment_not_signed", {{"reason", signed_status.error().message()}});
+      return;
+    }
+    round->second.assignment = std::move(assignment);
+    for (const DeviceId& device : accepted) desk_.accepted(view.key, device);
+    log(LogLevel::info, "round_collecting", {{"job", view.job.value()}, {"round", view.number},
+                                             {"attempt", view.key.attempt.value()}});
+  }
+  step_ingest(RoundPublished{view, accepted});
+  run(desk_.publish(view));
+  for (const DeviceId& device : accepted) desk_.accepted(view.key, device);
+}
+
+void Coordinator::withdraw(const RoundKey& key) {
+  unserved_.erase(key);
+  const auto round = rounds_.find(key);
+  if (round == rounds_.end()) return;
+  step_ingest(RoundWithdrawn{key});
+  run(desk_.withdraw(key));
+  if (round->second.sum && round->second.sum.use_count() == 1) spare_sum_ = std::move(round->second.sum);
+  parts_.metrics.round_ended(round->second.view.state == RoundState::finalizing ? RoundState::done : RoundState::failed,
+                             seconds_since(round->second.opened));
+  rounds_.erase(round);
+}
+
+// ---- What round machines ask
+
+// Runs `ask` (returning a RoundEvent) on the store's thread and steps the job's machine with the answer.
+template <typename Ask>
+void Coordinator::ask_store(const JobId& job, Ask ask) {
+  store_.post([this, job, ask = std::move(ask)] {
+    RoundEvent answer = ask();
+    core_.post([this, job, answer = std::move(answer)] { step_round(job, answer); });
+  });
+}
+
+void Coordinator::ask(const JobId& job, uint64_t serial, const RoundRequest& request) {
+  struct Visitor {
+    Coordinator& self;
+    const JobId& job;
+    uint64_t serial;
+    RoundStore& store;
+
+    void operator()(const LoadProgress&) {
+      self.ask_store(job, [&s = store, job = job, n = serial] { return ProgressLoaded{n, s.load_progress(job)}; });
+    }
+    void operator()(const OpenRound& open) {
+      self.ask_store(job, [&s = store, job = job, n = serial, open] {
+        return RoundOpened{n, s.open_round(job, open, os::wall_now())};
+      });
+    }
+    void operator()(const CountAccepted& count) {
+      self.ask_store(job, [&s = store, n = serial, count] { return AcceptedCounted{n, s.count_accepted(count.key)}; });
+    }
+    void operator()(const MoveRound& move) {
+      if (move.to == RoundState::failed) {
+        log(LogLevel::warning, "round_failed", {{"job", job.value()}, {"round", move.key.round.value()},
+                                                {"attempt", move.key.attempt.value()}, {"reason", move.reason}});
+      }
+      self.ask_store(job, [&s = store, n = serial, move] { return RoundMoved{n, s.move_round(move, os::wall_now())}; });
+    }
+    void operator()(const FinalizeRound& finalize) {
+      self.pool_.post([&c = self, job = job, n = serial, finalize] {
+        const Instant begin = os::monotonic_now();
+        Result<FinalizedRound> round =
+            c.parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now());
+        if (round) c.parts_.metrics.round_finalized(seconds_since(begin));
+        else log(LogLevel::error, "finalize_failed", {{"job", job.value()}, {"reason", round.error().message()}});
+        c.core_.post([&c, job, n, round = std::move(round)] { c.step_round(job, RoundFinalized{n, round}); });
+      });
+    }
+    void operator()(const CommitRound& commit) {
+      self.ask_store(job, [&c = self, &s = store, job = job, n = serial, commit] {
+        Result<JobProgress> progress = s.commit_round(job, commit, os::wall_now());
+        if (progress) c.after_commit(commit, *progress);
+        return RoundCommitted{n, std::move(progress)};
+      });
+    }
+    void operator()(const FailJob& fail) {
+      log(LogLevel::error, "job_failed", {{"job", job.value()}, {"reason", fail.reason}});
+      self.ask_store(job, [&s = store, job = job, n = serial, fail] {
+        const Result<JobRecord> done = s.set_job_state(job, JobState::failed, fail.reason);
+        return JobFailed{n, done ? Status() : Status(done.error())};
+      });
+    }
+  };
+  std::visit(Visitor{*this, job, serial, parts_.rounds}, request);
+}
+
+// On the store's thread, before anybody acts on the commit.
+void Coordinator::after_commit(const CommitRound& request, const JobProgress& progress) {
+  const ModelRecord& model = request.round.model;
+  if (model.evaluation_accuracy) {
+    parts_.metrics.set_evaluation(progress.job.id, model.evaluation_loss.value_or(0), *model.evaluation_accuracy);
+  }
+  log(LogLevel::info, "round_done", {{"job", progress.job.id.value()}, {"round", request.number},
+                                     {"updates", request.round.totals.updates},
+                                     {"model_version", model.version.value()}});
+  core_.post([this] {
+    clean_up_partials();
+    {
+      const std::lock_guard lock(status_mutex_);
+      ++changes_;
+    }
+    status_changed_.notify_all();
+  });
+}
+
+void Coordinator::clean_up_partials() {
+  store_.post([this] {
+    const Result<std::vector<PartialRecord>> finished = parts_.rounds.list_finished_partials(kCleanUpBatch);
+    if (!finished) return;
+    std::vector<std::string> ids;
+    for (const PartialRecord& partial : *finished) {
+      if (parts_.partials.remove(partial.blob)) ids.push_back(partial.id);
+    }
+    if (ids.empty()) return;
+    if (const Status forgotten = parts_.rounds.forget_partials(ids); !forgotten) {
+      log(LogLevel::warning, "partials_not_forgotten", {{"reason", forgotten.error().message()}});
+    }
+  });
+}
+
+// ---- Status
+
+void Coordinator::refresh_status() {
+  CoordinatorStatus status;
+  for (const auto& [job, machine] : machines_) {
+    CoordinatorStatus::Job entry{.job = job, .round = machine.round(), .accepted = machine.accepted(), .selected = 0};
+    if (entry.round) {
+      if (const auto live = rounds_.find(entry.round->key); live != rounds_.end()) entry.selected = live->second.issued;
+    }
+    status.jobs.push_back(std::move(entry));
+  }
+  status.waiting = waiting_;
+  status.bytes_in_flight = ingest_.bytes_in_flight();
+  const std::lock_guard lock(status_mutex_);
+  status_ = std::move(status);
+}
+
+CoordinatorStatus Coordinator::status() const {
+  const std::lock_guard lock(status_mutex_);
+  return status_;
+}
+
+uint64_t Coordinator::wait_for_change(uint64_t seen, Millis wait) const {
+  std::unique_lock lock(status_mutex_);
+  status_changed_.wait_for(lock, wait, [&] { return changes_ != seen; });
+  return changes_;
+}
+
+}  // namespace coterie

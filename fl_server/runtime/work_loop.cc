@@ -1,0 +1,55 @@
+#include "fl_server/runtime/work_loop.h"
+
+#include "base/os/clock.h"
+
+namespace coterie {
+
+void WorkLoop::start(Task on_deadline, std::function<std::optional<Instant>()> next_deadline) {
+  on_deadline_ = std::move(on_deadline);
+  next_deadline_ = std::move(next_deadline);
+  running_ = true;
+  thread_ = std::thread([this] { run(); });
+}
+
+void WorkLoop::post(Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    tasks_.push_back(std::move(task));
+    if (tasks_.size() > 1) return;  // the thread is awake or about to be
+  }
+  wake_.notify_one();
+}
+
+void WorkLoop::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void WorkLoop::run() {
+  std::deque<Task> batch;
+  for (;;) {
+    const std::optional<Instant> deadline = next_deadline_ ? next_deadline_() : std::nullopt;
+    {
+      std::unique_lock lock(mutex_);
+      const auto ready = [this] { return !tasks_.empty() || stopping_; };
+      if (deadline) {
+        const auto wait = *deadline - os::monotonic_now();
+        wake_.wait_for(lock, std::max(wait, Millis(0)), ready);
+      } else {
+        wake_.wait(lock, ready);
+      }
+      batch.swap(tasks_);
+      if (batch.empty() && stopping_) return;
+    }
+    for (Task& task : batch) task();
+    batch.clear();
+    if (deadline && os::monotonic_now() >= *deadline && on_deadline_) on_deadline_();
+  }
+}
+
+}  // namespace coterie

@@ -1,0 +1,53 @@
+// BlobStore: immutable bytes named by their content digest. Put, then reference; nothing is ever overwritten.
+//
+// Thread-safe. A writer that is destroyed before finish() leaves nothing. finish() returns after the bytes are durable.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace coterie {
+
+class BlobReader {
+ public:
+  virtual ~BlobReader() = default;
+  virtual uint64_t size() const = 0;
+  // Exactly into.size() bytes from `offset`; data_loss if the blob is shorter.
+  virtual Status read_at(uint64_t offset, std::span<uint8_t> into) const = 0;
+};
+
+class BlobWriter {
+ public:
+  virtual ~BlobWriter() = default;
+  virtual Status append(ByteView bytes) = 0;
+  virtual Result<Digest> finish() = 0;
+};
+
+class BlobStore {
+ public:
+  virtual ~BlobStore() = default;
+  virtual Result<std::unique_ptr<BlobWriter>> create() = 0;
+  virtual Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) = 0;  // not_found
+  virtual Status remove(const Digest& digest) = 0;                                   // absent is fine
+  virtual Result<std::vector<Digest>> list() = 0;
+
+  Result<Digest> put(ByteView bytes) {
+    COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, create());
+    COT_TRY(writer->append(bytes));
+    return writer->finish();
+  }
+  // The whole blob, at most bytes_max of it.
+  Result<Bytes> get(const Digest& digest, uint64_t bytes_max) {
+    COT_ASSIGN(const std::shared_ptr<const BlobReader> reader, open(digest));
+    if (reader->size() > bytes_max) return Error(ErrorCode::too_large, "blob " + digest.hex() + " is too large");
+    Bytes bytes(reader->size());
+    COT_TRY(reader->read_at(0, bytes));
+    return bytes;
+  }
+};
+
+}  // namespace coterie

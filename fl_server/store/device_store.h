@@ -1,0 +1,55 @@
+// DeviceStore: who may take part: enrollment tokens and device keys.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "proto/messages/checkin.h"
+
+namespace coterie {
+
+// The right to enroll `uses_left` devices into a population. Only the digest of the token is kept.
+struct TokenRecord {
+  Digest digest;
+  Population population;
+  std::string label;
+  uint32_t uses_left = 1;
+  WallTime expires;
+  WallTime created;
+};
+
+struct DeviceRecord {
+  DeviceId id;
+  Population population;
+  KeyAlgorithm algorithm = KeyAlgorithm::ed25519;
+  Bytes public_key;
+  std::string sdk_version;
+  WallTime enrolled;
+  std::optional<WallTime> revoked;
+};
+
+class DeviceStore {
+ public:
+  virtual ~DeviceStore() = default;
+
+  virtual Status create_token(const TokenRecord& token) = 0;
+  virtual Result<std::vector<TokenRecord>> list_tokens() = 0;
+  virtual Status remove_token(const Digest& digest) = 0;  // not_found if there is none
+
+  // One transaction: a use of the token and the device's row; the population is the token's. Enrolling a device that
+  // exists with the same key is fine and costs no use (its reply was lost). unauthenticated: unknown, used up or
+  // expired token. permission_denied: the device was revoked.
+  virtual Result<DeviceRecord> enroll(const Digest& token, DeviceRecord device, WallTime now) = 0;
+  virtual Result<DeviceRecord> get_device(const DeviceId& id) = 0;
+  // By id, after `after` (all zero: from the start).
+  virtual Result<std::vector<DeviceRecord>> list_devices(const DeviceId& after, size_t limit) = 0;
+  virtual Result<uint64_t> count_devices() = 0;
+  virtual Status revoke_device(const DeviceId& id, WallTime now) = 0;
+};
+
+}  // namespace coterie

@@ -1,0 +1,93 @@
+#include "fl_server/store/directory_blob_store.h"
+
+#include "base/os/file.h"
+#include "secure/crypto/digest.h"
+
+namespace coterie {
+namespace {
+
+class FileReader : public BlobReader {
+ public:
+  FileReader(os::File file, uint64_t size) : file_(std::move(file)), size_(size) {}
+  uint64_t size() const override { return size_; }
+  Status read_at(uint64_t offset, std::span<uint8_t> into) const override { return file_.read_exact_at(offset, into); }
+
+ private:
+  os::File file_;
+  uint64_t size_;
+};
+
+class FileWriter : public BlobWriter {
+ public:
+  FileWriter(os::AtomicFile file, std::string root) : file_(std::move(file)), root_(std::move(root)) {}
+
+  Status append(ByteView bytes) override {
+    digester_.update(bytes);
+    return file_.write(bytes);
+  }
+
+  Result<Digest> finish() override {
+    const Digest digest = digester_.finish();
+    const std::string name = digest.hex();
+    const std::string path = root_ + "/" + name.substr(0, 2) + "/" + name;
+    if (os::exists(path)) {  // the same bytes, perhaps renamed by another writer a moment ago: make that durable
+      COT_TRY(os::sync_directory(os::parent_directory(path)));
+      return digest;
+    }
+    COT_TRY(file_.commit_as(path));
+    return digest;
+  }
+
+ private:
+  os::AtomicFile file_;
+  std::string root_;
+  ContentDigester digester_;
+};
+
+std::string incoming(const std::string& root) { return root + "/incoming"; }
+
+}  // namespace
+
+Result<std::unique_ptr<DirectoryBlobStore>> DirectoryBlobStore::open_directory(const std::string& root) {
+  COT_TRY(os::make_directories(incoming(root)));
+  COT_ASSIGN(const std::vector<std::string> unfinished, os::list_directory(incoming(root)));
+  for (const std::string& name : unfinished) COT_TRY(os::remove_file(incoming(root) + "/" + name));
+  for (int i = 0; i < 256; ++i) {
+    const uint8_t byte = static_cast<uint8_t>(i);
+    COT_TRY(os::make_directories(root + "/" + to_hex(ByteView(&byte, 1))));
+  }
+  COT_TRY(os::sync_directory(root));
+  return std::unique_ptr<DirectoryBlobStore>(new DirectoryBlobStore(root));
+}
+
+std::string DirectoryBlobStore::path_of(const Digest& digest) const {
+  const std::string name = digest.hex();
+  return root_ + "/" + name.substr(0, 2) + "/" + name;
+}
+
+Result<std::unique_ptr<BlobWriter>> DirectoryBlobStore::create() {
+  COT_ASSIGN(os::AtomicFile file, os::AtomicFile::create(incoming(root_) + "/blob"));
+  return std::unique_ptr<BlobWriter>(std::make_unique<FileWriter>(std::move(file), root_));
+}
+
+Result<std::shared_ptr<const BlobReader>> DirectoryBlobStore::open(const Digest& digest) {
+  COT_ASSIGN(os::File file, os::File::open_read(path_of(digest)));
+  COT_ASSIGN(const uint64_t size, file.size());
+  return std::shared_ptr<const BlobReader>(std::make_shared<FileReader>(std::move(file), size));
+}
+
+Status DirectoryBlobStore::remove(const Digest& digest) { return os::remove_file(path_of(digest)); }
+
+Result<std::vector<Digest>> DirectoryBlobStore::list() {
+  std::vector<Digest> digests;
+  for (int i = 0; i < 256; ++i) {
+    const uint8_t byte = static_cast<uint8_t>(i);
+    COT_ASSIGN(const std::vector<std::string> names, os::list_directory(root_ + "/" + to_hex(ByteView(&byte, 1))));
+    for (const std::string& name : names) {
+      if (const Result<Digest> digest = Digest::from_hex(name)) digests.push_back(*digest);
+    }
+  }
+  return digests;
+}
+
+}  // namespace coterie

@@ -1,0 +1,71 @@
+// RoundStore: the truth about jobs, rounds, models and who is counted. Every call is one atomic, durable operation.
+//
+// Errors: `unavailable` and `timed_out` mean that a write may or may not have happened: all writes are safe to repeat.
+// `conflict`, `not_found`, `invalid_argument` and `storage_full` mean that nothing was written. Implementations are
+// thread-safe. One conformance suite (tests/unit/fl_server/store) runs against every implementation.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "fl_server/core/ingest_machine.h"
+#include "scheduler/job/records.h"
+#include "scheduler/round/round_machine.h"
+
+namespace coterie {
+
+// A partial sum: a blob of lanes, and the totals of the updates in it.
+struct PartialRecord {
+  std::string id;  // node/incarnation/sequence: the idempotence key of accept_batch
+  RoundKey key;
+  RoundTotals totals;
+  Digest blob;
+  friend bool operator==(const PartialRecord&, const PartialRecord&) = default;
+};
+
+class RoundStore {
+ public:
+  virtual ~RoundStore() = default;
+
+  // ---- Jobs
+  // Stores a job and its initial model (version 0) together. conflict if the id is taken.
+  virtual Status create_job(const JobRecord& job, const ModelRecord& initial) = 0;
+  virtual Result<std::vector<JobRecord>> list_jobs() = 0;  // by creation
+  virtual Result<JobRecord> get_job(const JobId& id) = 0;
+  // running <-> paused, running|paused -> cancelled|failed; the same state again is fine. conflict otherwise.
+  virtual Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason) = 0;
+
+  // ---- Rounds
+  virtual Result<JobProgress> load_progress(const JobId& id) = 0;
+  // Idempotent on (job, number, attempt): the row that exists is returned. conflict if the job is not running, or
+  // another number is due.
+  virtual Result<RoundRecord> open_round(const JobId& job, const OpenRound& request, WallTime now) = 0;
+  // Compare-and-set; false if the row is in another state.
+  virtual Result<bool> move_round(const MoveRound& request, WallTime now) = 0;
+  // One transaction: model version, round done, job progress (completed after the last), and, if asked for and the job
+  // still runs, the next round's row. Repeating a commit that happened returns the present progress.
+  virtual Result<JobProgress> commit_round(const JobId& job, const CommitRound& request, WallTime now) = 0;
+  // Newest first, below `before_number` (0: from the newest), every attempt its own row.
+  virtual Result<std::vector<RoundRecord>> list_rounds(const JobId& job, uint64_t before_number, size_t limit) = 0;
+
+  // ---- Who is counted
+  // One transaction: the partial's row and a row for every device, if the round is collecting this attempt. Repeating
+  // the same partial id is BatchDone. If any device has a row already, nothing is written: BatchConflict.
+  virtual BatchOutcome accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) = 0;
+  virtual Result<uint64_t> count_accepted(const RoundKey& key) = 0;
+  virtual Result<std::vector<DeviceId>> list_accepted(const RoundKey& key) = 0;
+  virtual Result<bool> is_accepted(const RoundKey& key, const DeviceId& device) = 0;
+  virtual Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) = 0;
+  // Partial rows whose round is done or failed, and that still have blobs: for clean-up; then forget them.
+  virtual Result<std::vector<PartialRecord>> list_finished_partials(size_t limit) = 0;
+  virtual Status forget_partials(const std::vector<std::string>& ids) = 0;
+
+  // ---- Models
+  virtual Result<std::vector<ModelRecord>> list_models(const JobId& job) = 0;  // by version
+  virtual Result<ModelRecord> get_model(const JobId& job, ModelVersion version) = 0;
+};
+
+}  // namespace coterie

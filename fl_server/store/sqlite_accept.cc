@@ -1,0 +1,133 @@
+// Who is counted, on SQLite: the transaction that exactly-once rests on.
+#include <algorithm>
+
+#include "fl_server/store/sqlite_round_store.h"
+
+namespace coterie {
+namespace {
+
+#define COT_PARTIAL_COLUMNS "id, round, attempt, updates, weight, examples, loss_sum, correct, train_ms, blob"
+
+PartialRecord partial_from(Statement& row) {
+  return {.id = row.text(0),
+          .key = {RoundId(row.u64(1)), Attempt(row.u32(2))},
+          .totals = {row.u64(3), row.u64(4), row.u64(5), row.real(6), row.u64(7), row.u64(8)},
+          .blob = row.digest(9)};
+}
+
+Result<std::vector<PartialRecord>> all_partials(Statement rows) {
+  std::vector<PartialRecord> partials;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return partials;
+    partials.push_back(partial_from(rows));
+  }
+}
+
+}  // namespace
+
+BatchOutcome SqliteRoundStore::accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) {
+  const std::lock_guard lock(mutex_);
+  BatchOutcome outcome = BatchDone{};
+  const Status done = database_.transaction([&] { return write_batch(partial, rows, outcome); });
+  if (done || std::holds_alternative<BatchClosed>(outcome) || std::holds_alternative<BatchConflict>(outcome)) {
+    return outcome;
+  }
+  // Nothing is written when SQLite found the disk full; anything else may have happened on either side of the commit.
+  if (done.error().code() == ErrorCode::storage_full) return BatchFailed{done.error()};
+  return BatchUnknown{done.error()};
+}
+
+// Fails, so that the transaction is rolled back, with `outcome` saying why.
+Status SqliteRoundStore::write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows,
+                                     BatchOutcome& outcome) {
+  {
+    Statement known = database_.prepare("SELECT 1 FROM partial WHERE id = ?");
+    known << partial.id;
+    COT_ASSIGN(const bool before, known.step());
+    if (before) return {};
+  }
+  COT_ASSIGN(const std::optional<RoundRecord> round, read_round(partial.key));
+  if (!round || round->state != RoundState::collecting) {
+    outcome = BatchClosed{};
+    return Error(ErrorCode::round_closed, "round closed");
+  }
+  Statement insert = database_.prepare("INSERT INTO partial(" COT_PARTIAL_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?)");
+  insert << partial.id << partial.key.round.value() << partial.key.attempt.value() << partial.totals.updates
+         << partial.totals.weight << partial.totals.examples << partial.totals.loss_sum << partial.totals.correct
+         << partial.totals.train_ms << partial.blob;
+  COT_TRY(insert.run());
+  BatchConflict conflict;
+  for (const AcceptRow& row : rows) {
+    Statement accept = database_.prepare(
+        "INSERT INTO accept(round, attempt, device, partial) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING");
+    accept << partial.key.round.value() << partial.key.attempt.value() << row.device << partial.id;
+    COT_TRY(accept.run());
+    if (database_.changes() == 0) conflict.accepted_before.push_back(row.device);
+  }
+  if (conflict.accepted_before.empty()) return {};
+  outcome = std::move(conflict);
+  return Error(ErrorCode::conflict, "accepted before");
+}
+
+Result<uint64_t> SqliteRoundStore::read_accepted_count(const RoundKey& key) {
+  Statement row = database_.prepare("SELECT count(*) FROM accept WHERE round = ? AND attempt = ?");
+  row << key.round.value() << key.attempt.value();
+  COT_ASSIGN(const bool found, row.step());
+  return found ? row.u64(0) : 0;
+}
+
+Result<uint64_t> SqliteRoundStore::count_accepted(const RoundKey& key) {
+  const std::lock_guard lock(mutex_);
+  return read_accepted_count(key);
+}
+
+Result<std::vector<DeviceId>> SqliteRoundStore::list_accepted(const RoundKey& key) {
+  const std::lock_guard lock(mutex_);
+  Statement rows = database_.prepare("SELECT device FROM accept WHERE round = ? AND attempt = ?");
+  rows << key.round.value() << key.attempt.value();
+  std::vector<DeviceId> devices;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return devices;
+    devices.push_back(rows.device(0));
+  }
+}
+
+Result<bool> SqliteRoundStore::is_accepted(const RoundKey& key, const DeviceId& device) {
+  const std::lock_guard lock(mutex_);
+  Statement row = database_.prepare("SELECT 1 FROM accept WHERE round = ? AND attempt = ? AND device = ?");
+  row << key.round.value() << key.attempt.value() << device;
+  return row.step();
+}
+
+Result<std::vector<PartialRecord>> SqliteRoundStore::list_partials(const RoundKey& key) {
+  const std::lock_guard lock(mutex_);
+  Statement rows =
+      database_.prepare("SELECT " COT_PARTIAL_COLUMNS " FROM partial WHERE round = ? AND attempt = ? ORDER BY id");
+  rows << key.round.value() << key.attempt.value();
+  return all_partials(std::move(rows));
+}
+
+Result<std::vector<PartialRecord>> SqliteRoundStore::list_finished_partials(size_t limit) {
+  const std::lock_guard lock(mutex_);
+  Statement rows = database_.prepare(
+      "SELECT p.id, p.round, p.attempt, p.updates, p.weight, p.examples, p.loss_sum, p.correct, p.train_ms, p.blob "
+      "FROM partial p JOIN round r ON r.id = p.round AND r.attempt = p.attempt WHERE r.state IN (5, 6) LIMIT ?");
+  rows << static_cast<uint64_t>(limit);
+  return all_partials(std::move(rows));
+}
+
+Status SqliteRoundStore::forget_partials(const std::vector<std::string>& ids) {
+  const std::lock_guard lock(mutex_);
+  return database_.transaction([&]() -> Status {
+    for (const std::string& id : ids) {
+      Statement remove = database_.prepare("DELETE FROM partial WHERE id = ?");
+      remove << id;
+      COT_TRY(remove.run());
+    }
+    return {};
+  });
+}
+
+}  // namespace coterie

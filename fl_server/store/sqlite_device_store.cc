@@ -1,0 +1,143 @@
+#include "fl_server/store/sqlite_device_store.h"
+
+#include "fl_server/store/schema.h"
+
+namespace coterie {
+namespace {
+
+#define COT_DEVICE_COLUMNS "id, population, algorithm, public_key, sdk_version, enrolled, revoked"
+
+DeviceRecord device_from(Statement& row) {
+  DeviceRecord device;
+  device.id = row.device(0);
+  device.population = Population(row.text(1));
+  device.algorithm = static_cast<KeyAlgorithm>(row.integer(2));
+  const ByteView key = row.blob(3);
+  device.public_key.assign(key.begin(), key.end());
+  device.sdk_version = row.text(4);
+  device.enrolled = row.time(5);
+  if (!row.is_null(6)) device.revoked = row.time(6);
+  return device;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteDeviceStore>> SqliteDeviceStore::open(const std::string& path) {
+  COT_ASSIGN(Database database, Database::open(path));
+  COT_TRY(prepare_schema(database));
+  return std::unique_ptr<SqliteDeviceStore>(new SqliteDeviceStore(std::move(database)));
+}
+
+Status SqliteDeviceStore::create_token(const TokenRecord& token) {
+  const std::lock_guard lock(mutex_);
+  Statement insert = database_.prepare(
+      "INSERT INTO token(digest, population, label, uses_left, expires, created) VALUES(?, ?, ?, ?, ?, ?)");
+  insert << token.digest << token.population.value() << token.label << token.uses_left << token.expires
+         << token.created;
+  return insert.run();
+}
+
+Result<std::vector<TokenRecord>> SqliteDeviceStore::list_tokens() {
+  const std::lock_guard lock(mutex_);
+  Statement rows = database_.prepare(
+      "SELECT digest, population, label, uses_left, expires, created FROM token ORDER BY created, digest");
+  std::vector<TokenRecord> tokens;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return tokens;
+    tokens.push_back({.digest = rows.digest(0),
+                      .population = Population(rows.text(1)),
+                      .label = rows.text(2),
+                      .uses_left = rows.u32(3),
+                      .expires = rows.time(4),
+                      .created = rows.time(5)});
+  }
+}
+
+Status SqliteDeviceStore::remove_token(const Digest& digest) {
+  const std::lock_guard lock(mutex_);
+  Statement remove = database_.prepare("DELETE FROM token WHERE digest = ?");
+  remove << digest;
+  COT_TRY(remove.run());
+  if (database_.changes() == 0) return Error(ErrorCode::not_found, "no such token");
+  return {};
+}
+
+Result<DeviceRecord> SqliteDeviceStore::enroll(const Digest& token, DeviceRecord device, WallTime now) {
+  const std::lock_guard lock(mutex_);
+  const Status done = database_.transaction([&]() -> Status {
+    COT_ASSIGN(const std::optional<DeviceRecord> existing, read_device(device.id));
+    if (!existing) return use_token(token, device, now);
+    if (existing->revoked) return Error(ErrorCode::permission_denied, "this device was revoked by the operator");
+    device = *existing;
+    return {};
+  });
+  if (!done) return done.error();
+  return device;
+}
+
+Status SqliteDeviceStore::use_token(const Digest& token, DeviceRecord& device, WallTime now) {
+  Statement use = database_.prepare(
+      "UPDATE token SET uses_left = uses_left - 1 WHERE digest = ? AND uses_left > 0 AND expires > ? "
+      "RETURNING population");
+  use << token << now;
+  COT_ASSIGN(const bool usable, use.step());
+  if (!usable) {
+    return Error(ErrorCode::unauthenticated,
+                 "the enrollment token is unknown, used up or expired; ask the operator for a new one");
+  }
+  device.population = Population(use.text(0));
+  COT_ASSIGN(const bool more, use.step());
+  COT_ASSERT(!more);
+  Statement insert =
+      database_.prepare("INSERT INTO device(" COT_DEVICE_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, NULL)");
+  insert << device.id << device.population.value() << static_cast<uint64_t>(device.algorithm)
+         << ByteView(device.public_key) << device.sdk_version << device.enrolled;
+  return insert.run();
+}
+
+Result<std::optional<DeviceRecord>> SqliteDeviceStore::read_device(const DeviceId& id) {
+  Statement row = database_.prepare("SELECT " COT_DEVICE_COLUMNS " FROM device WHERE id = ?");
+  row << id;
+  COT_ASSIGN(const bool found, row.step());
+  if (!found) return std::optional<DeviceRecord>();
+  return std::optional<DeviceRecord>(device_from(row));
+}
+
+Result<DeviceRecord> SqliteDeviceStore::get_device(const DeviceId& id) {
+  const std::lock_guard lock(mutex_);
+  COT_ASSIGN(std::optional<DeviceRecord> device, read_device(id));
+  if (!device) return Error(ErrorCode::not_found, "no such device");
+  return *std::move(device);
+}
+
+Result<std::vector<DeviceRecord>> SqliteDeviceStore::list_devices(const DeviceId& after, size_t limit) {
+  const std::lock_guard lock(mutex_);
+  Statement rows =
+      database_.prepare("SELECT " COT_DEVICE_COLUMNS " FROM device WHERE id > ? ORDER BY id LIMIT ?");
+  rows << after << static_cast<uint64_t>(limit);
+  std::vector<DeviceRecord> devices;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return devices;
+    devices.push_back(device_from(rows));
+  }
+}
+
+Result<uint64_t> SqliteDeviceStore::count_devices() {
+  const std::lock_guard lock(mutex_);
+  Statement row = database_.prepare("SELECT count(*) FROM device");
+  COT_ASSIGN(const bool found, row.step());
+  return found ? row.u64(0) : 0;
+}
+
+Status SqliteDeviceStore::revoke_device(const DeviceId& id, WallTime now) {
+  const std::lock_guard lock(mutex_);
+  Statement update = database_.prepare("UPDATE device SET revoked = coalesce(revoked, ?) WHERE id = ?");
+  update << now << id;
+  COT_TRY(update.run());
+  if (database_.changes() == 0) return Error(ErrorCode::not_found, "no such device");
+  return {};
+}
+
+}  // namespace coterie

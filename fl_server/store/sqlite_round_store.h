@@ -1,0 +1,56 @@
+// RoundStore on SQLite: the default of a single server.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "fl_server/store/database.h"
+#include "fl_server/store/round_store.h"
+
+namespace coterie {
+
+class SqliteRoundStore : public RoundStore {
+ public:
+  static Result<std::unique_ptr<SqliteRoundStore>> open(const std::string& path);
+
+  Status create_job(const JobRecord& job, const ModelRecord& initial) override;
+  Result<std::vector<JobRecord>> list_jobs() override;
+  Result<JobRecord> get_job(const JobId& id) override;
+  Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason) override;
+
+  Result<JobProgress> load_progress(const JobId& id) override;
+  Result<RoundRecord> open_round(const JobId& job, const OpenRound& request, WallTime now) override;
+  Result<bool> move_round(const MoveRound& request, WallTime now) override;
+  Result<JobProgress> commit_round(const JobId& job, const CommitRound& request, WallTime now) override;
+  Result<std::vector<RoundRecord>> list_rounds(const JobId& job, uint64_t before_number, size_t limit) override;
+
+  BatchOutcome accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) override;
+  Result<uint64_t> count_accepted(const RoundKey& key) override;
+  Result<std::vector<DeviceId>> list_accepted(const RoundKey& key) override;
+  Result<bool> is_accepted(const RoundKey& key, const DeviceId& device) override;
+  Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) override;
+  Result<std::vector<PartialRecord>> list_finished_partials(size_t limit) override;
+  Status forget_partials(const std::vector<std::string>& ids) override;
+
+  Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
+  Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
+
+ private:
+  explicit SqliteRoundStore(Database database) : database_(std::move(database)) {}
+
+  // The private halves expect the lock to be held.
+  Result<JobRecord> read_job(const JobId& id);
+  Result<JobProgress> read_progress(const JobId& id);
+  Result<std::optional<RoundRecord>> read_round(const RoundKey& key);
+  Result<std::optional<RoundRecord>> read_attempt(const JobId& job, uint64_t number, Attempt attempt);
+  Result<RoundRecord> insert_round(const JobId& job, uint64_t number, Attempt attempt, const ModelRecord& base,
+                                   WallTime now);
+  Status insert_model(const ModelRecord& model);
+  Result<uint64_t> read_accepted_count(const RoundKey& key);
+  Status write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows, BatchOutcome& outcome);
+
+  std::mutex mutex_;
+  Database database_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,126 @@
+#include "fl_server/telemetry/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace coterie {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+
+const Histogram::BucketBoundaries kSeconds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                           0.25,   0.5,   1,      2.5,   5,    10,    30,   60, 300};
+
+double resident_bytes() {
+  long pages_total = 0, pages_resident = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%ld %ld", &pages_total, &pages_resident) != 2) pages_resident = 0;
+    std::fclose(file);
+  }
+  return static_cast<double>(pages_resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+double cpu_seconds() {
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+template <typename Builder>
+auto& family(prometheus::Registry& registry, Builder builder, const char* name, const char* help) {
+  return builder.Name(name).Help(help).Register(registry);
+}
+
+}  // namespace
+
+struct Metrics::Families {
+  prometheus::Registry registry;
+
+  Family<Counter>& requests = family(registry, BuildCounter(), "coterie_http_requests_total", "Requests answered");
+  Family<Histogram>& request_seconds =
+      family(registry, BuildHistogram(), "coterie_http_request_duration_seconds", "Time from the first byte of a request to the last of its answer");
+  Family<Gauge>& connections = family(registry, BuildGauge(), "coterie_http_connections", "Open connections");
+  Family<Counter>& checkins = family(registry, BuildCounter(), "coterie_checkins_total", "Check-ins answered, by outcome");
+  Counter& update_bytes = family(registry, BuildCounter(), "coterie_update_bytes_total", "Bytes of accepted updates").Add({});
+  Family<Counter>& updates = family(registry, BuildCounter(), "coterie_updates_total", "Uploads answered, by outcome");
+  Histogram& batch_seconds =
+      family(registry, BuildHistogram(), "coterie_batch_commit_duration_seconds", "Time to make a batch of updates durable").Add({}, kSeconds);
+  Family<Counter>& rounds = family(registry, BuildCounter(), "coterie_rounds_total", "Round attempts ended, by outcome");
+  Histogram& round_seconds = family(registry, BuildHistogram(), "coterie_round_duration_seconds", "Time from opening a round to its end").Add({}, kSeconds);
+  Histogram& finalize_seconds =
+      family(registry, BuildHistogram(), "coterie_finalize_duration_seconds", "Time to turn partial sums into the next model").Add({}, kSeconds);
+  Gauge& devices_waiting = family(registry, BuildGauge(), "coterie_devices_waiting", "Devices whose check-in is held").Add({});
+  Gauge& bytes_in_flight = family(registry, BuildGauge(), "coterie_update_bytes_in_flight", "Bytes reserved for updates being received").Add({});
+  Family<Gauge>& evaluation_loss = family(registry, BuildGauge(), "coterie_evaluation_loss", "Loss of the newest model on the job's evaluation set");
+  Family<Gauge>& evaluation_accuracy =
+      family(registry, BuildGauge(), "coterie_evaluation_accuracy_ratio", "Accuracy of the newest model on the job's evaluation set");
+  Gauge& resident = family(registry, BuildGauge(), "process_resident_memory_bytes", "Resident memory size in bytes").Add({});
+  Counter& cpu = family(registry, BuildCounter(), "process_cpu_seconds_total", "Total user and system CPU time spent in seconds").Add({});
+};
+
+Metrics::Metrics(std::string version) : families_(std::make_unique<Families>()) {
+  family(families_->registry, BuildGauge(), "coterie_build_info", "1, labelled by the version").Add({{"version", version}}).Set(1);
+}
+
+Metrics::~Metrics() = default;
+
+void Metrics::request_answered(std::string_view plane, std::string_view route, int status, double seconds) {
+  const std::string plane_text(plane), route_text(route);
+  families_->requests.Add({{"plane", plane_text}, {"route", route_text}, {"status", std::to_string(status)}}).Increment();
+  families_->request_seconds.Add({{"plane", plane_text}, {"route", route_text}}, kSeconds).Observe(seconds);
+}
+
+void Metrics::checkin_answered(bool ticket) {
+  families_->checkins.Add({{"outcome", ticket ? "ticket" : "retry"}}).Increment();
+}
+
+void Metrics::update_accepted(uint64_t bytes) {
+  families_->updates.Add({{"outcome", "accepted"}}).Increment();
+  families_->update_bytes.Increment(static_cast<double>(bytes));
+}
+
+void Metrics::update_refused(ErrorCode code) {
+  families_->updates.Add({{"outcome", std::string(traits(code).name)}}).Increment();
+}
+
+void Metrics::batch_committed(double seconds) { families_->batch_seconds.Observe(seconds); }
+
+void Metrics::round_ended(RoundState state, double seconds) {
+  families_->rounds.Add({{"outcome", std::string(to_string(state))}}).Increment();
+  families_->round_seconds.Observe(seconds);
+}
+
+void Metrics::round_finalized(double seconds) { families_->finalize_seconds.Observe(seconds); }
+void Metrics::set_devices_waiting(uint64_t count) { families_->devices_waiting.Set(static_cast<double>(count)); }
+void Metrics::set_bytes_in_flight(uint64_t bytes) { families_->bytes_in_flight.Set(static_cast<double>(bytes)); }
+
+void Metrics::add_connections(std::string_view plane, int64_t change) {
+  families_->connections.Add({{"plane", std::string(plane)}}).Increment(static_cast<double>(change));
+}
+
+void Metrics::set_evaluation(const JobId& job, double loss, double accuracy) {
+  families_->evaluation_loss.Add({{"job", job.value()}}).Set(loss);
+  families_->evaluation_accuracy.Add({{"job", job.value()}}).Set(accuracy);
+}
+
+std::string Metrics::exposition() const {
+  families_->resident.Set(resident_bytes());
+  families_->cpu.Increment(cpu_seconds() - families_->cpu.Value());
+  return prometheus::TextSerializer().Serialize(families_->registry.Collect());
+}
+
+}  // namespace coterie

@@ -1,0 +1,39 @@
+// Metrics of one server process, by the Prometheus naming conventions (base units, _total for counters). No label ever
+// names a device. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "scheduler/job/records.h"
+
+namespace coterie {
+
+class Metrics {
+ public:
+  explicit Metrics(std::string version);
+  ~Metrics();
+
+  void request_answered(std::string_view plane, std::string_view route, int status, double seconds);
+  void checkin_answered(bool ticket);
+  void update_accepted(uint64_t bytes);
+  void update_refused(ErrorCode code);
+  void batch_committed(double seconds);
+  void round_ended(RoundState state, double seconds);
+  void round_finalized(double seconds);
+  void set_devices_waiting(uint64_t count);
+  void add_connections(std::string_view plane, int64_t change);
+  void set_bytes_in_flight(uint64_t bytes);
+  void set_evaluation(const JobId& job, double loss, double accuracy);
+
+  // The Prometheus text exposition format, version 0.0.4.
+  std::string exposition() const;
+
+ private:
+  struct Families;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,80 @@
+// JobSpec: everything an operator says about a job. Checked as a whole: every problem is reported, not the first.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "proto/messages/plan.h"
+#include "proto/messages/training_state.h"
+
+namespace coterie {
+
+// One thing that is wrong with an input: where (RFC 6901 JSON pointer) and what to do.
+struct Problem {
+  std::string pointer;
+  std::string detail;
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+using Problems = std::vector<Problem>;
+
+// How a round picks devices and when it ends.
+struct RoundSettings {
+  uint32_t count = 10;             // rounds to do
+  uint32_t goal_count = 10;        // updates that close a round
+  uint32_t goal_count_min = 1;     // updates without which a round at its deadline has failed
+  double over_selection = 1.0;     // tickets = ceil(goal_count * over_selection)
+  uint32_t pool_min = 0;           // devices to wait for before the random choice; 0: as many as tickets
+  Millis selecting_max{10'000};    // after this long, choose among those present if they are at least goal_count_min
+  Millis collecting_max{120'000};  // deadline of the updates
+  Millis retry_delay{1'000};       // before the next attempt of a failed round
+  uint32_t attempts_max = 10;      // of one round; then the job has failed
+  friend bool operator==(const RoundSettings&, const RoundSettings&) = default;
+
+  uint32_t ticket_count() const;
+  uint32_t pool_target() const { return pool_min == 0 ? ticket_count() : pool_min; }
+};
+
+// How the mean of a round's updates moves the model.
+//   fedavg:  w += server_learning_rate * mean                            (McMahan et al. 2017)
+//   fedadam: m = beta1 m + (1 - beta1) mean;  v = beta2 v + (1 - beta2) mean^2
+//            w += server_learning_rate * m / (sqrt(v) + tau)             (Reddi et al. 2021, algorithm 2)
+struct StrategySettings {
+  ServerOptimizerKind kind = ServerOptimizerKind::fedavg;
+  float server_learning_rate = 1.0f;
+  float beta1 = 0.9f;
+  float beta2 = 0.99f;
+  float tau = 1e-3f;
+  friend bool operator==(const StrategySettings&, const StrategySettings&) = default;
+};
+
+struct UpdateSettings {
+  float clip_l2 = 0;            // 0: none
+  float value_abs_max = 64;     // an update with a larger coordinate is rejected
+  uint32_t weight_max = 16384;  // examples that count of one device
+  friend bool operator==(const UpdateSettings&, const UpdateSettings&) = default;
+};
+
+struct JobSpec {
+  std::string name;
+  Population population{"default"};
+  Digest model;                       // the initial model, uploaded before
+  std::optional<Digest> evaluation;   // a data set to evaluate every new model on, uploaded before
+  TrainingSettings training;
+  UpdateSettings update;
+  RoundSettings rounds;
+  StrategySettings strategy;
+  friend bool operator==(const JobSpec&, const JobSpec&) = default;
+};
+
+// All that is wrong with the spec by itself; empty means valid.
+Problems validate(const JobSpec& spec);
+
+// The plan this job hands to its devices; `value_count` is the model's. Precondition: validate(spec) is empty.
+Plan plan_of(const JobSpec& spec, const JobId& job, uint64_t value_count);
+
+}  // namespace coterie

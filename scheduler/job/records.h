@@ -1,0 +1,84 @@
+// What is known about jobs, rounds and models once it is durable: the rows of the store, as plain structs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "scheduler/job/job_spec.h"
+
+namespace coterie {
+
+enum class JobState : uint8_t { running = 1, paused, completed, cancelled, failed };
+std::string_view to_string(JobState state);
+
+// selecting -> collecting -> frozen -> finalizing -> done
+//        \________\___________\________\____________-> failed     (then attempt + 1, or the job fails)
+enum class RoundState : uint8_t { selecting = 1, collecting, frozen, finalizing, done, failed };
+std::string_view to_string(RoundState state);
+
+struct JobRecord {
+  JobId id;
+  JobSpec spec;
+  JobState state = JobState::running;
+  std::string reason;        // of a failure
+  Digest plan;
+  uint32_t plan_bytes = 0;
+  uint64_t value_count = 0;  // float32s in the model's payload
+  uint64_t rounds_done = 0;
+  WallTime created;
+  uint64_t revision = 1;     // grows with every change
+};
+
+// A new model: the outcome of a round, or the job's initial model (version 0, no round).
+struct ModelRecord {
+  JobId job;
+  ModelVersion version;
+  Digest digest;
+  uint64_t bytes = 0;
+  std::optional<Digest> optimizer_state;  // the server optimizer's moments after this round
+  std::optional<double> evaluation_loss;
+  std::optional<double> evaluation_accuracy;
+  WallTime created;
+};
+
+// Sums over the updates of one round, none of which can be told apart.
+struct RoundTotals {
+  uint64_t updates = 0;
+  uint64_t weight = 0;
+  uint64_t examples = 0;
+  double loss_sum = 0;
+  uint64_t correct = 0;
+  uint64_t train_ms = 0;
+
+  RoundTotals& operator+=(const RoundTotals& other) {
+    updates += other.updates;
+    weight += other.weight;
+    examples += other.examples;
+    loss_sum += other.loss_sum;
+    correct += other.correct;
+    train_ms += other.train_ms;
+    return *this;
+  }
+  friend bool operator==(const RoundTotals&, const RoundTotals&) = default;
+};
+
+struct RoundRecord {
+  RoundKey key;
+  JobId job;
+  uint64_t number = 0;             // 1, 2, ... within the job
+  RoundState state = RoundState::selecting;
+  std::string reason;              // of a failure
+  ModelVersion base;               // the version the devices train from
+  Digest base_model;
+  uint64_t base_model_bytes = 0;
+  uint32_t selected = 0;           // tickets issued, as far as known
+  RoundTotals totals;              // set when done
+  WallTime opened;
+  WallTime closed{};
+};
+
+}  // namespace coterie

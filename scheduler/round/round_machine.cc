@@ -1,0 +1,357 @@
+#include "scheduler/round/round_machine.h"
+
+#include <algorithm>
+
+namespace coterie {
+namespace {
+
+constexpr Millis kCountEvery{1'000};
+constexpr Millis kRepeatFirst{50};
+constexpr Millis kRepeatMax{5'000};
+constexpr uint32_t kFinalizeFailuresMax = 5;
+
+bool is_over(JobState state) { return state != JobState::running && state != JobState::paused; }
+
+std::string job_is(JobState state) { return "the job is " + std::string(to_string(state)); }
+
+}  // namespace
+
+RoundEffects RoundMachine::start() {
+  reload();
+  return std::exchange(effects_, {});
+}
+
+RoundEffects RoundMachine::step(const RoundEvent& event, Instant now) {
+  now_ = std::max(now_, now);
+  if (phase_ != Phase::ended) std::visit([this](const auto& e) { handle(e); }, event);
+  return std::exchange(effects_, {});
+}
+
+std::optional<Instant> RoundMachine::next_deadline() const {
+  if (!repeat_at_) return deadline_;
+  return deadline_ ? std::min(*repeat_at_, *deadline_) : *repeat_at_;
+}
+
+// ---- Asking
+
+void RoundMachine::ask(RoundRequest request) {
+  pending_ = std::move(request);
+  ++serial_;
+  repeats_ = 0;
+  repeat_at_.reset();
+  effects_.push_back(AskRound{serial_, *pending_});
+}
+
+void RoundMachine::answered() {
+  pending_.reset();
+  repeat_at_.reset();
+}
+
+void RoundMachine::ask_again_later() {
+  repeat_at_ = now_ + std::min(kRepeatMax, kRepeatFirst * (1u << std::min(repeats_, 10u)));
+  ++repeats_;
+}
+
+void RoundMachine::reload() {
+  phase_ = Phase::loading;
+  deadline_.reset();
+  ask(LoadProgress{});
+}
+
+// ---- Loading: from what is true in the store to the phase that continues it
+
+void RoundMachine::handle(const ProgressLoaded& event) {
+  if (!is_answer(event.serial)) return;
+  if (!event.progress) return ask_again_later();
+  answered();
+  adopt(*event.progress);
+}
+
+void RoundMachine::adopt(const JobProgress& progress) {
+  job_ = progress.job;
+  head_ = progress.head;
+  round_ = progress.latest;
+  accepted_ = progress.accepted;
+  tickets_ = round_ ? round_->selected : 0;
+  finalize_failures_ = 0;
+  if (is_over(job_.state)) {
+    if (round_ && round_->state < RoundState::done) return fail_attempt(job_is(job_.state));
+    phase_ = Phase::ended;
+    return;
+  }
+  if (!round_) return open_next();
+  switch (round_->state) {
+    case RoundState::selecting: return enter_selecting();
+    case RoundState::collecting: return enter_collecting();
+    case RoundState::frozen: return claim();
+    case RoundState::finalizing: return finalize();
+    case RoundState::done: return open_next();
+    case RoundState::failed: return after_failure();
+  }
+}
+
+// ---- Opening
+
+void RoundMachine::open_next() {
+  deadline_.reset();
+  if (job_.rounds_done >= job_.spec.rounds.count) {
+    phase_ = Phase::ended;
+    return;
+  }
+  if (job_.state == JobState::paused) {
+    phase_ = Phase::resting;
+    return;
+  }
+  phase_ = Phase::opening;
+  ask(OpenRound{job_.rounds_done + 1, std::nullopt, Attempt(1), head_});
+}
+
+void RoundMachine::open_attempt(Attempt attempt) {
+  phase_ = Phase::opening;
+  deadline_.reset();
+  ask(OpenRound{round_->number, round_->key.round, attempt, head_});
+}
+
+void RoundMachine::handle(const RoundOpened& event) {
+  if (!is_answer(event.serial)) return;
+  if (!event.round) return event.round.error().code() == ErrorCode::conflict ? reload() : ask_again_later();
+  answered();
+  if (event.round->state != RoundState::selecting) return reload();  // opened before, by us or another leader
+  round_ = *event.round;
+  accepted_ = 0;
+  tickets_ = 0;
+  enter_selecting();
+}
+
+// ---- Selecting
+
+void RoundMachine::enter_selecting() {
+  phase_ = Phase::selecting;
+  choice_overdue_ = false;
+  if (job_.state == JobState::paused) {
+    deadline_.reset();
+    effects_.push_back(WithdrawRound{round_->key});
+    return;
+  }
+  deadline_ = now_ + job_.spec.rounds.selecting_max;
+  effects_.push_back(PublishRound{view()});
+  consider_choice();
+}
+
+void RoundMachine::handle(const PoolChanged& event) {
+  waiting_ = event.waiting;
+  consider_choice();
+}
+
+// Start collecting when the pool is full; once the time for that is over, as soon as a round could succeed.
+void RoundMachine::consider_choice() {
+  if (phase_ != Phase::selecting || job_.state != JobState::running) return;
+  const RoundSettings& rounds = job_.spec.rounds;
+  const bool full = waiting_ >= rounds.pool_target();
+  if (!full && !(choice_overdue_ && waiting_ >= rounds.goal_count_min)) return;
+  phase_ = Phase::starting;
+  deadline_.reset();
+  ask(MoveRound{round_->key, RoundState::selecting, RoundState::collecting, {}, 0});
+}
+
+// ---- Collecting
+
+void RoundMachine::enter_collecting() {
+  phase_ = Phase::collecting;
+  collect_until_ = now_ + job_.spec.rounds.collecting_max;
+  deadline_ = std::min(collect_until_, now_ + kCountEvery);
+  effects_.push_back(PublishRound{view()});
+  consider_freeze(false);
+}
+
+void RoundMachine::handle(const TicketsIssued& event) {
+  if (round_ && event.key == round_->key) tickets_ = std::max(tickets_, event.total);
+}
+
+void RoundMachine::handle(const UpdatesAccepted& event) {
+  if (!round_ || event.key != round_->key) return;
+  accepted_ = std::max(accepted_, event.total);
+  consider_freeze(false);
+}
+
+void RoundMachine::handle(const AcceptedCounted& event) {
+  if (!is_answer(event.serial)) return;
+  if (!event.total) return ask_again_later();
+  answered();
+  accepted_ = std::max(accepted_, *event.total);
+  consider_freeze(final_count_);
+}
+
+// Freeze at the goal; at the deadline, after a last look at the rows themselves, freeze with what there is or fail.
+void RoundMachine::consider_freeze(bool counted) {
+  if (phase_ != Phase::collecting) return;
+  const RoundSettings& rounds = job_.spec.rounds;
+  const bool late = now_ >= collect_until_;
+  if (accepted_ < rounds.goal_count && !(late && counted)) {
+    if (now_ < *deadline_) return;
+    deadline_ = late ? now_ + kCountEvery : std::min(collect_until_, now_ + kCountEvery);
+    if (pending_) return;
+    final_count_ = late;
+    return ask(CountAccepted{round_->key});
+  }
+  if (accepted_ < rounds.goal_count_min) {
+    return fail_attempt("only " + std::to_string(accepted_) + " of at least " + std::to_string(rounds.goal_count_min) +
+                        " updates before the deadline");
+  }
+  phase_ = Phase::freezing;
+  deadline_.reset();
+  ask(MoveRound{round_->key, RoundState::collecting, RoundState::frozen, {}, tickets_});
+}
+
+// ---- Moves
+
+void RoundMachine::handle(const RoundMoved& event) {
+  if (!is_answer(event.serial)) return;
+  if (!event.won) return ask_again_later();
+  if (!*event.won) return reload();
+  round_->state = std::get<MoveRound>(*pending_).to;
+  round_->reason = std::get<MoveRound>(*pending_).reason;
+  answered();
+  switch (round_->state) {
+    case RoundState::collecting: return enter_collecting();
+    case RoundState::frozen: return claim();
+    case RoundState::finalizing: return finalize();
+    case RoundState::failed: return after_failure();
+    case RoundState::selecting:
+    case RoundState::done: return;  // never asked for
+  }
+}
+
+// ---- Finalizing
+
+void RoundMachine::claim() {
+  phase_ = Phase::claiming;
+  deadline_.reset();
+  effects_.push_back(PublishRound{view()});
+  ask(MoveRound{round_->key, RoundState::frozen, RoundState::finalizing, {}, tickets_});
+}
+
+void RoundMachine::finalize() {
+  phase_ = Phase::finalizing;
+  deadline_.reset();
+  effects_.push_back(PublishRound{view()});
+  ask(FinalizeRound{job_, *round_, head_});
+}
+
+void RoundMachine::handle(const RoundFinalized& event) {
+  if (!is_answer(event.serial)) return;
+  if (!event.round) {
+    const Error& error = event.round.error();
+    if (error.code() == ErrorCode::data_loss && ++finalize_failures_ >= kFinalizeFailuresMax) {
+      return fail_attempt(error.message());
+    }
+    return ask_again_later();
+  }
+  phase_ = Phase::committing;
+  const bool last = round_->number >= job_.spec.rounds.count;
+  ask(CommitRound{*event.round, round_->number, !last && job_.state == JobState::running, last});
+}
+
+void RoundMachine::handle(const RoundCommitted& event) {
+  if (!is_answer(event.serial)) return;
+  if (!event.progress) return event.progress.error().code() == ErrorCode::conflict ? reload() : ask_again_later();
+  answered();
+  effects_.push_back(WithdrawRound{round_->key});
+  adopt(*event.progress);
+}
+
+// ---- Failing
+
+void RoundMachine::fail_attempt(std::string reason) {
+  phase_ = Phase::failing;
+  deadline_.reset();
+  effects_.push_back(WithdrawRound{round_->key});
+  ask(MoveRound{round_->key, round_->state, RoundState::failed, std::move(reason), tickets_});
+}
+
+void RoundMachine::after_failure() {
+  if (is_over(job_.state)) {
+    phase_ = Phase::ended;
+    return;
+  }
+  const RoundSettings& rounds = job_.spec.rounds;
+  if (round_->key.attempt.value() >= rounds.attempts_max) {
+    phase_ = Phase::giving_up;
+    return ask(FailJob{"round " + std::to_string(round_->number) + " failed " + std::to_string(rounds.attempts_max) +
+                       " times, the last time because " + round_->reason});
+  }
+  phase_ = Phase::delaying;
+  deadline_ = now_ + rounds.retry_delay;
+}
+
+void RoundMachine::handle(const JobFailed& event) {
+  if (!is_answer(event.serial)) return;
+  if (!event.done) return ask_again_later();
+  answered();
+  phase_ = Phase::ended;
+}
+
+// ---- Commands and time
+
+void RoundMachine::handle(const JobStateChanged& event) {
+  if (phase_ == Phase::loading) return reload();  // the answer on its way may be older than this
+  const JobState before = std::exchange(job_.state, event.state);
+  if (before == event.state) return;
+  if (!is_over(event.state)) {
+    if (phase_ == Phase::selecting) return enter_selecting();
+    if (phase_ != Phase::resting) return;
+    return round_ && round_->state == RoundState::failed ? after_failure() : open_next();
+  }
+  // Give up the round wherever it is. A move or a commit on its way wins or loses in the store; we look there.
+  switch (phase_) {
+    case Phase::resting:
+    case Phase::delaying: phase_ = Phase::ended; return;
+    case Phase::selecting:
+    case Phase::collecting:
+    case Phase::finalizing: return fail_attempt(job_is(event.state));
+    case Phase::failing:
+    case Phase::giving_up:
+    case Phase::ended: return;
+    default: return reload();
+  }
+}
+
+void RoundMachine::handle(const TimePassed&) {
+  if (repeat_at_ && now_ >= *repeat_at_) {
+    repeat_at_.reset();
+    effects_.push_back(AskRound{serial_, *pending_});
+  }
+  if (!deadline_ || now_ < *deadline_) return;
+  switch (phase_) {
+    case Phase::selecting:
+      choice_overdue_ = true;
+      deadline_.reset();
+      return consider_choice();
+    case Phase::collecting: return consider_freeze(false);
+    case Phase::delaying:
+      if (job_.state == JobState::running) return open_attempt(Attempt(round_->key.attempt.value() + 1));
+      deadline_.reset();
+      phase_ = Phase::resting;
+      return;
+    default: return;
+  }
+}
+
+RoundView RoundMachine::view() const {
+  return {.job = job_id_,
+          .population = job_.spec.population,
+          .key = round_->key,
+          .number = round_->number,
+          .state = round_->state,
+          .model_version = head_.version,
+          .model = head_.digest,
+          .model_bytes = head_.bytes,
+          .plan = job_.plan,
+          .plan_bytes = job_.plan_bytes,
+          .update = plan_of(job_.spec, job_id_, job_.value_count).update,
+          .ticket_count = job_.spec.rounds.ticket_count(),
+          .goal_count = job_.spec.rounds.goal_count,
+          .deadline = round_->state == RoundState::collecting ? collect_until_ : deadline_.value_or(now_)};
+}
+
+}  // namespace coterie

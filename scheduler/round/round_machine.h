@@ -1,0 +1,166 @@
+// RoundMachine: one job's rounds, decided. Pure: no clock, store, thread or randomness; the same events give the same
+// effects.
+//
+//                 pool full or        goal reached, or           sums checked,      model durable
+//    opened       time over           deadline with enough       new model           round done
+//   ---------> selecting ---------> collecting ---------> frozen ---------> finalizing ---------> done -> next round
+//                 |                    | deadline with too few      | damage, repeatedly
+//                 +--------------------+----------------------------+------> failed -> attempt + 1, or the job fails
+//
+// Safety rests on the store: every move is a compare-and-set on (round, attempt, state), a commit checks its round again.
+// The machine has at most one effect of its own in flight, so a lost answer is simply asked for again. A lost race (the
+// store says another state) makes it reload and go on from what is true. A restart is the same thing: load and go on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "scheduler/job/records.h"
+#include "scheduler/round/round_view.h"
+
+namespace coterie {
+
+// Where a job stands in the store: read at start, at reload, and after a committed round.
+struct JobProgress {
+  JobRecord job;
+  ModelRecord head;                   // the newest model
+  std::optional<RoundRecord> latest;  // the newest attempt of the newest round
+  uint64_t accepted = 0;              // accept rows of `latest`
+};
+
+// The outcome of finalizing: the next model, durable as a blob, not yet committed.
+struct FinalizedRound {
+  RoundKey key;
+  ModelRecord model;
+  RoundTotals totals;
+};
+
+// ---- Effects. Those that ask the store or the finalizer carry a serial; the answer echoes it, and an answer to an older
+// serial is ignored.
+struct LoadProgress {};
+// Idempotent on (job, number, attempt). `round` is set from the second attempt on.
+struct OpenRound { uint64_t number; std::optional<RoundId> round; Attempt attempt; ModelRecord base; };
+struct CountAccepted { RoundKey key; };  // hints get lost; rows do not
+struct MoveRound { RoundKey key; RoundState from; RoundState to; std::string reason; uint32_t selected; };
+struct FinalizeRound { JobRecord job; RoundRecord round; ModelRecord base; };
+// One transaction: model version, round done, job progress, and the next round's row if there is one.
+struct CommitRound { FinalizedRound round; uint64_t number; bool opens_next; bool completes_job; };
+struct FailJob { std::string reason; };
+using RoundRequest = std::variant<LoadProgress, OpenRound, CountAccepted, MoveRound, FinalizeRound, CommitRound, FailJob>;
+
+struct AskRound { uint64_t serial; RoundRequest request; };
+struct PublishRound { RoundView view; };
+struct WithdrawRound { RoundKey key; };  // nothing to do for devices any more
+using RoundEffect = std::variant<AskRound, PublishRound, WithdrawRound>;
+using RoundEffects = std::vector<RoundEffect>;
+
+// ---- Events
+struct ProgressLoaded { uint64_t serial; Result<JobProgress> progress; };
+struct RoundOpened { uint64_t serial; Result<RoundRecord> round; };
+struct AcceptedCounted { uint64_t serial; Result<uint64_t> total; };
+struct RoundMoved { uint64_t serial; Result<bool> won; };                     // false: the round was in another state
+struct RoundFinalized { uint64_t serial; Result<FinalizedRound> round; };
+struct RoundCommitted { uint64_t serial; Result<JobProgress> progress; };     // conflict: the round was not ours to commit
+struct JobFailed { uint64_t serial; Status done; };
+struct PoolChanged { uint64_t waiting; };                                     // devices of the population that wait now
+struct TicketsIssued { RoundKey key; uint32_t total; };
+struct UpdatesAccepted { RoundKey key; uint64_t total; };                     // hint: so many accept rows are durable
+struct JobStateChanged { JobState state; };                                   // an operator's command, already durable
+struct TimePassed {};
+using RoundEvent = std::variant<ProgressLoaded, RoundOpened, AcceptedCounted, RoundMoved, RoundFinalized,
+                                RoundCommitted, JobFailed, PoolChanged, TicketsIssued, UpdatesAccepted, JobStateChanged, TimePassed>;
+
+class RoundMachine {
+ public:
+  explicit RoundMachine(JobId job) : job_id_(std::move(job)) {}
+
+  // The first effect: LoadProgress.
+  RoundEffects start();
+  RoundEffects step(const RoundEvent& event, Instant now);
+  std::optional<Instant> next_deadline() const;
+
+  bool ended() const { return phase_ == Phase::ended; }
+  const JobId& job_id() const { return job_id_; }
+  // For status pages; empty before the first load.
+  const std::optional<RoundRecord>& round() const { return round_; }
+  uint64_t accepted() const { return accepted_; }
+
+ private:
+  enum class Phase : uint8_t {
+    loading,
+    resting,     // paused between rounds
+    opening,
+    selecting,
+    starting,    // moving to collecting
+    collecting,
+    freezing,    // moving to frozen
+    claiming,    // moving to finalizing
+    finalizing,
+    committing,
+    failing,     // moving to failed
+    delaying,    // before the next attempt
+    giving_up,   // failing the job
+    ended,
+  };
+
+  void handle(const ProgressLoaded& event);
+  void handle(const RoundOpened& event);
+  void handle(const AcceptedCounted& event);
+  void handle(const RoundMoved& event);
+  void handle(const RoundFinalized& event);
+  void handle(const RoundCommitted& event);
+  void handle(const JobFailed& event);
+  void handle(const PoolChanged& event);
+  void handle(const TicketsIssued& event);
+  void handle(const UpdatesAccepted& event);
+  void handle(const JobStateChanged& event);
+  void handle(const TimePassed& event);
+
+  void adopt(const JobProgress& progress);
+  void open_next();
+  void open_attempt(Attempt attempt);
+  void enter_selecting();
+  void consider_choice();
+  void enter_collecting();
+  void consider_freeze(bool counted);
+  void claim();
+  void finalize();
+  void fail_attempt(std::string reason);
+  void after_failure();
+  void reload();
+
+  // One request at a time: ask() replaces whatever we waited for; is_answer() says whether an event answers it.
+  void ask(RoundRequest request);
+  bool is_answer(uint64_t serial) const { return pending_ && serial == serial_; }
+  void answered();
+  void ask_again_later();
+  RoundView view() const;
+
+  JobId job_id_;
+  Phase phase_ = Phase::loading;
+  Instant now_{};
+  RoundEffects effects_;
+
+  JobRecord job_;
+  ModelRecord head_;
+  std::optional<RoundRecord> round_;
+  uint64_t accepted_ = 0;
+  uint64_t waiting_ = 0;
+  uint32_t tickets_ = 0;
+  uint32_t finalize_failures_ = 0;
+  bool choice_overdue_ = false;
+
+  std::optional<RoundRequest> pending_;
+  uint64_t serial_ = 0;
+  uint32_t repeats_ = 0;
+  std::optional<Instant> repeat_at_;
+  std::optional<Instant> deadline_;  // when the present phase wants to be woken
+  Instant collect_until_{};
+  bool final_count_ = false;         // the count asked for was asked after collect_until_
+};
+
+}  // namespace coterie

@@ -1,0 +1,136 @@
+#include "scheduler/selection/checkin_desk.h"
+
+#include <algorithm>
+
+namespace coterie {
+
+DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold,
+                                  Instant now) {
+  Room& room = rooms_[population];
+  if (const auto older = room.by_device.find(device); older != room.by_device.end()) {
+    dismiss(older->second, "replaced by a newer check-in of the same device");
+  }
+  const bool full = waiters_.size() >= limits_.waiters_max;
+  const Instant until = now + std::clamp(hold, Millis(0), limits_.hold_max);
+  waiters_.emplace(waiter, Waiter{device, population, until});
+  by_deadline_.emplace(until, waiter);
+  room.by_device.emplace(device, waiter);
+  for (auto& [key, round] : rounds_) {
+    if (round.view.state == RoundState::collecting && round.view.population == population && serve(waiter, round)) {
+      return finish();
+    }
+  }
+  if (full) dismiss(waiter, "the server holds as many devices as it can");
+  else if (until <= now) dismiss(waiter, "no round needs this device now");
+  return finish();
+}
+
+DeskEffects CheckinDesk::cancel(WaiterId waiter) {
+  if (waiters_.contains(waiter)) remove(waiter);
+  return finish();
+}
+
+DeskEffects CheckinDesk::undelivered(const RoundKey& key, const DeviceId& device) {
+  const auto found = rounds_.find(key);
+  if (found == rounds_.end() || found->second.holders.erase(device) == 0) return {};
+  ++found->second.tickets_left;
+  --found->second.issued;
+  if (found->second.view.state == RoundState::collecting) draw(found->second);
+  return finish();
+}
+
+void CheckinDesk::accepted(const RoundKey& key, const DeviceId& device) {
+  const auto found = rounds_.find(key);
+  if (found == rounds_.end()) return;
+  found->second.holders.erase(device);
+  found->second.accepted.insert(device);
+}
+
+DeskEffects CheckinDesk::publish(const RoundView& view) {
+  // A newer attempt or round of the job replaces the older one.
+  std::erase_if(rounds_, [&](const auto& entry) { return entry.second.view.job == view.job && entry.first != view.key; });
+  Round& round = rounds_[view.key];
+  const bool begins = view.state == RoundState::collecting && round.view.state != RoundState::collecting;
+  round.view = view;
+  if (begins) {
+    round.tickets_left = view.ticket_count;
+    draw(round);
+  }
+  rooms_[view.population].reported = UINT64_MAX;  // whoever published wants to know the pool, changed or not
+  return finish();
+}
+
+DeskEffects CheckinDesk::withdraw(const RoundKey& key) {
+  rounds_.erase(key);
+  return finish();
+}
+
+DeskEffects CheckinDesk::time_passed(Instant now) {
+  while (!by_deadline_.empty() && by_deadline_.begin()->first <= now) {
+    dismiss(by_deadline_.begin()->second, "no round needs this device now");
+  }
+  return finish();
+}
+
+std::optional<Instant> CheckinDesk::next_deadline() const {
+  if (by_deadline_.empty()) return std::nullopt;
+  return by_deadline_.begin()->first;
+}
+
+uint64_t CheckinDesk::waiting(const Population& population) const {
+  const auto room = rooms_.find(population);
+  return room == rooms_.end() ? 0 : room->second.by_device.size();
+}
+
+// Gives the round's remaining tickets to a uniformly random subset of those who wait.
+void CheckinDesk::draw(Round& round) {
+  const Room& room = rooms_[round.view.population];
+  std::vector<WaiterId> candidates;
+  candidates.reserve(room.by_device.size());
+  for (const auto& [device, waiter] : room.by_device) candidates.push_back(waiter);
+  std::sort(candidates.begin(), candidates.end());  // the map's order is not the same on every machine
+  prng_.shuffle(candidates);
+  for (WaiterId candidate : candidates) {
+    if (round.tickets_left == 0) break;
+    serve(candidate, round);
+  }
+}
+
+bool CheckinDesk::serve(WaiterId id, Round& round) {
+  const DeviceId device = waiters_.at(id).device;
+  if (round.accepted.contains(device)) return false;
+  if (!round.holders.contains(device)) {
+    if (round.tickets_left == 0) return false;
+    --round.tickets_left;
+    ++round.issued;
+    round.holders.insert(device);
+  }
+  remove(id);
+  effects_.push_back(GiveTicket{id, device, round.view});
+  effects_.push_back(ReportTickets{round.view.key, round.issued});
+  return true;
+}
+
+void CheckinDesk::remove(WaiterId id) {
+  const auto waiter = waiters_.find(id);
+  rooms_[waiter->second.population].by_device.erase(waiter->second.device);
+  by_deadline_.erase({waiter->second.hold_until, id});
+  waiters_.erase(waiter);
+}
+
+void CheckinDesk::dismiss(WaiterId id, std::string_view reason) {
+  const uint64_t population = waiting(waiters_.at(id).population);
+  remove(id);
+  effects_.push_back(Dismiss{id, retry_window(population, Millis(0), pace_, reason)});
+}
+
+DeskEffects CheckinDesk::finish() {
+  for (auto& [population, room] : rooms_) {
+    if (room.reported == room.by_device.size()) continue;
+    room.reported = room.by_device.size();
+    effects_.push_back(ReportPool{population, room.reported});
+  }
+  return std::exchange(effects_, {});
+}
+
+}  // namespace coterie

@@ -1,0 +1,97 @@
+// CheckinDesk: one node's waiting room. Devices check in and are held; when a round collects, some are drawn at random
+// and get tickets; nobody polls. Pure: who is chosen depends on the seed and the events alone.
+//
+// A device has at most one place in the room (its newest check-in; an older one is dismissed) and at most one ticket per
+// attempt: asking again while its update is not accepted gives the same right again and costs no second place.
+//
+//   selecting   everybody waits
+//   collecting  up to ticket_count devices are drawn; whoever comes later gets a ticket while there are any left
+//   otherwise   everybody waits, until their own hold time is over: then a retry window by pace steering
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+
+#include "base/random.h"
+#include "scheduler/round/round_view.h"
+#include "scheduler/selection/pace.h"
+
+namespace coterie {
+
+// A check-in request that is being held: chosen by the shell, unique while it is held.
+using WaiterId = StrongId<struct WaiterTag, uint64_t>;
+
+struct DeskLimits {
+  size_t waiters_max = 50'000;
+  Millis hold_max{60'000};
+};
+
+// ---- Effects
+struct GiveTicket { WaiterId waiter; DeviceId device; RoundView view; };
+struct Dismiss { WaiterId waiter; RetryWindow window; };
+struct ReportPool { Population population; uint64_t waiting; };
+struct ReportTickets { RoundKey key; uint32_t total; };
+using DeskEffect = std::variant<GiveTicket, Dismiss, ReportPool, ReportTickets>;
+using DeskEffects = std::vector<DeskEffect>;
+
+class CheckinDesk {
+ public:
+  CheckinDesk(DeskLimits limits, PaceSettings pace, uint64_t seed) : limits_(limits), pace_(pace), prng_(seed) {}
+
+  DeskEffects check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold, Instant now);
+  // The connection of a held check-in is gone.
+  DeskEffects cancel(WaiterId waiter);
+  // A ticket could not be handed over: its place is free again.
+  DeskEffects undelivered(const RoundKey& key, const DeviceId& device);
+  // This device is counted in this attempt: it is not asked again.
+  void accepted(const RoundKey& key, const DeviceId& device);
+  // A round as the round machine published it, or changed.
+  DeskEffects publish(const RoundView& view);
+  DeskEffects withdraw(const RoundKey& key);
+  DeskEffects time_passed(Instant now);
+  std::optional<Instant> next_deadline() const;
+
+  uint64_t waiting(const Population& population) const;
+
+ private:
+  struct Waiter {
+    DeviceId device;
+    Population population;
+    Instant hold_until;
+  };
+  struct Room {
+    std::unordered_map<DeviceId, WaiterId> by_device;
+    uint64_t reported = 0;
+  };
+  struct Round {
+    RoundView view;
+    uint32_t tickets_left = 0;
+    std::unordered_set<DeviceId> holders;   // have a ticket, are not accepted
+    std::unordered_set<DeviceId> accepted;
+    uint32_t issued = 0;
+  };
+
+  void draw(Round& round);
+  bool serve(WaiterId id, Round& round);
+  void remove(WaiterId id);
+  void dismiss(WaiterId id, std::string_view reason);
+  DeskEffects finish();
+
+  DeskLimits limits_;
+  PaceSettings pace_;
+  Prng prng_;
+  DeskEffects effects_;
+
+  std::map<WaiterId, Waiter> waiters_;
+  std::set<std::pair<Instant, WaiterId>> by_deadline_;
+  std::map<Population, Room> rooms_;
+  std::map<RoundKey, Round> rounds_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,20 @@
+// SHA-256 of 8 (AVX2) or 16 (AVX-512) messages at once, one a vector lane. Private to secure/crypto; the oracle is
+// libcrypto (sha256_many_reference).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace coterie {
+
+// How many messages sha256_lanes hashes at once on this CPU; 1 where one stream in hardware (SHA extensions) is the
+// faster way or there are no wide vectors: then sha256_lanes must not be called.
+size_t sha256_lane_count();
+
+// out[i] = SHA-256(prefix || messages[i * message_bytes ...]) for i in [0, sha256_lane_count()).
+// message_bytes must be a multiple of 64.
+void sha256_lanes(uint8_t prefix, const uint8_t* messages, size_t message_bytes, Digest* out);
+
+}  // namespace coterie

@@ -1,0 +1,36 @@
+// Signatures: Ed25519 (RFC 8032, libsodium) and ECDSA over P-256 with SHA-256 (FIPS 186-4, libcrypto).
+//
+// Both, because phones keep keys in hardware that often knows P-256 only. Ed25519: public key 32 bytes, signature 64.
+// P-256: public key 65 bytes (uncompressed point, X9.62), signature DER as secure elements produce it.
+#pragma once
+
+#include <memory>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "proto/messages/checkin.h"
+
+namespace coterie {
+
+// Whether `signature` over `message` is valid under `public_key`. A malformed key or signature is simply not valid.
+bool signature_is_valid(KeyAlgorithm algorithm, ByteView public_key, ByteView message, ByteView signature);
+
+// Whether the bytes are a public key of this algorithm (for P-256: a point on the curve).
+bool public_key_is_valid(KeyAlgorithm algorithm, ByteView public_key);
+
+// A private key that can sign. An app that keeps its key in hardware implements this itself.
+class Signer {
+ public:
+  virtual ~Signer() = default;
+  virtual KeyAlgorithm algorithm() const = 0;
+  virtual const Bytes& public_key() const = 0;
+  virtual Result<Bytes> sign(ByteView message) const = 0;
+};
+
+// Private keys in software. `secret` is the algorithm's stored form: Ed25519 the 32-byte seed; P-256 the 32-byte scalar.
+Result<std::unique_ptr<Signer>> make_signer(KeyAlgorithm algorithm, ByteView secret);
+
+// The stored form of a fresh private key.
+Bytes generate_secret(KeyAlgorithm algorithm);
+
+}  // namespace coterie

@@ -1,0 +1,59 @@
+#include "secure/identity/key_file.h"
+
+#include "base/os/file.h"
+#include "secure/crypto/random.h"
+#include "secure/identity/bearer_token.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kKeyFileBytesMax = 4096;
+
+Error damaged(const std::string& path) {
+  return Error(ErrorCode::data_loss, path + " is not a key file; restore it from a backup, or remove it to start anew");
+}
+
+// The file's bytes, or those of `make` after they are durably written.
+template <typename Make>
+Result<Bytes> load_or_create(const std::string& path, Make make) {
+  if (os::exists(path)) return os::read_file(path, kKeyFileBytesMax);
+  Bytes bytes = make();
+  COT_TRY(os::write_file_atomically(path, bytes));
+  return bytes;
+}
+
+}  // namespace
+
+Result<MacKey> load_or_create_mac_key(const std::string& path) {
+  COT_ASSIGN(Bytes bytes, load_or_create(path, [] { return random_bytes(32); }));
+  if (bytes.size() != 32) return damaged(path);
+  MacKey key{std::span<const uint8_t, 32>(bytes)};
+  wipe(bytes);
+  return key;
+}
+
+Result<std::unique_ptr<Signer>> load_or_create_signer(const std::string& path, KeyAlgorithm algorithm) {
+  COT_ASSIGN(Bytes bytes, load_or_create(path, [&] {
+    Bytes fresh = generate_secret(algorithm);
+    fresh.insert(fresh.begin(), static_cast<uint8_t>(algorithm));
+    return fresh;
+  }));
+  if (bytes.size() < 2) return damaged(path);
+  auto signer = make_signer(static_cast<KeyAlgorithm>(bytes[0]), ByteView(bytes).subspan(1));
+  wipe(bytes);
+  if (!signer) return damaged(path);
+  return signer;
+}
+
+Result<std::string> load_or_create_token(const std::string& path) {
+  COT_ASSIGN(const Bytes bytes, load_or_create(path, [] {
+    const std::string token = generate_token() + "\n";
+    return Bytes(token.begin(), token.end());
+  }));
+  std::string token(as_text(bytes));
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r' || token.back() == ' ')) token.pop_back();
+  if (token.empty()) return damaged(path);
+  return token;
+}
+
+}  // namespace coterie

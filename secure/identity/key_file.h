@@ -1,0 +1,22 @@
+// Secrets in files: made on first use, mode 0600, never logged.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "secure/crypto/mac.h"
+#include "secure/crypto/signature.h"
+
+namespace coterie {
+
+// The 32 bytes in `path`, or fresh ones written there if it does not exist.
+Result<MacKey> load_or_create_mac_key(const std::string& path);
+
+// The private key in `path` (first byte: algorithm, rest: stored form), or a fresh one of `algorithm` written there.
+Result<std::unique_ptr<Signer>> load_or_create_signer(const std::string& path, KeyAlgorithm algorithm);
+
+// The token in `path` (one line of text), or a fresh one written there.
+Result<std::string> load_or_create_token(const std::string& path);
+
+}  // namespace coterie

@@ -1,0 +1,31 @@
+#include "secure/identity/manifest.h"
+
+namespace coterie {
+
+std::string manifest_text(const Assignment& assignment) {
+  std::string text = "coterie-manifest-1";
+  for (const std::string& field :
+       {assignment.job.value(), std::to_string(assignment.round.round.value()),
+        std::to_string(assignment.round.attempt.value()), std::to_string(assignment.model_version.value()),
+        assignment.plan.hex(), std::to_string(assignment.plan_bytes), assignment.model.hex(),
+        std::to_string(assignment.model_bytes), std::to_string(unix_ms(assignment.not_after))}) {
+    text += '\n';
+    text += field;
+  }
+  return text;
+}
+
+Status sign_manifest(Assignment& assignment, const Signer& signer) {
+  COT_ASSIGN(assignment.signature, signer.sign(as_bytes(manifest_text(assignment))));
+  return {};
+}
+
+Status verify_manifest(const Assignment& assignment, ByteView signing_key) {
+  if (!signature_is_valid(KeyAlgorithm::ed25519, signing_key, as_bytes(manifest_text(assignment)),
+                          assignment.signature)) {
+    return Error(ErrorCode::refused, "assignment: not signed by the server this device enrolled with");
+  }
+  return {};
+}
+
+}  // namespace coterie
