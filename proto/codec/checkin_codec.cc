@@ -122,7 +122,7 @@ Result<Assignment> parse(const wire::Assignment& table) {
   if (message.plan_bytes > limits::kWireHeaderBytesMax + 64) return out_of_range("plan_bytes", "is over 64 KiB");
   message.model_bytes = table.model_bytes();
   if (message.model_bytes > limits::kPayloadBytesMax) return out_of_range("model_bytes", "is over the payload limit");
-  message.not_after = wall_time_from_unix_ms(table.not_after_unix_ms());
+  COT_ASSIGN(message.not_after, wall_time(table.not_after_unix_ms(), "not_after"));
   COT_ASSIGN(message.ticket, bytes(table.ticket(), "ticket", limits::kTicketBytesMax));
   COT_ASSIGN(message.signature, bytes(table.signature(), "signature", limits::kSignatureBytesMax));
   return message;

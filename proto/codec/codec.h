@@ -57,8 +57,8 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView frame);
 Result<Decoded<PartialSumHeader>> decode_partial_sum(ByteView frame);
 Result<Decoded<OptimizerStateHeader>> decode_optimizer_state(ByteView frame);
 Result<Decoded<DatasetHeader>> decode_dataset(ByteView frame);
-// Structure only: indices in range, parameters inside the payload, aligned and disjoint, every tensor written once and
-// before it is read. Whether shapes fit the ops is device_sdk/runtime's to say.
+// Structure only: indices in range, parameters inside the payload, aligned and disjoint, one input, every activation
+// written once and before it is read. Whether shapes fit the ops is device_sdk/runtime's to say.
 Result<Decoded<ModelGraph>> decode_model(ByteView frame);
 
 // The same checks for a header whose payload is still on disk or on its way.

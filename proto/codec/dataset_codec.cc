@@ -9,7 +9,9 @@ namespace {
 
 // Bytes of the payload: examples * (feature elements * 4 + 4).
 Result<uint64_t> payload_bytes_of(const DatasetHeader& header) {
-  COT_ASSIGN(const uint64_t elements, element_count(header.feature_shape));
+  const Result<uint64_t> counted = element_count(header.feature_shape);
+  if (!counted) return counted.error().with_context("feature_shape");
+  const uint64_t elements = *counted;
   const auto floats = checked_add<uint64_t>(elements, 1);
   const auto row = floats ? checked_multiply<uint64_t>(*floats, 4) : std::nullopt;
   const auto total = row ? checked_multiply(*row, header.examples) : std::nullopt;
@@ -40,7 +42,9 @@ Result<Decoded<DatasetHeader>> decode_dataset(ByteView bytes) {
   if (root->feature_shape()->size() < 1 || root->feature_shape()->size() > limits::kModelRankMax) {
     return flat::out_of_range("feature_shape", "must have 1 to 8 dimensions");
   }
-  header.feature_shape.assign(root->feature_shape()->begin(), root->feature_shape()->end());
+  for (uint32_t i = 0; i < root->feature_shape()->size(); ++i) {
+    header.feature_shape.push_back(flat::element(*root->feature_shape(), i));
+  }
   header.classes = root->classes();
   if (header.classes < 1) return flat::out_of_range("classes", "must be at least 1");
   COT_ASSIGN(const uint64_t expected, payload_bytes_of(header));

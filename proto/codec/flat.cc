@@ -27,6 +27,11 @@ Result<Bytes> bytes(const flatbuffers::Vector<uint8_t>* field, std::string_view 
   return size == 0 ? Bytes() : Bytes(field->begin(), field->end());
 }
 
+Result<WallTime> wall_time(int64_t unix_ms, std::string_view name) {
+  if (unix_ms < 0 || unix_ms > limits::kUnixMsMax) return out_of_range(name, "must be between 1970 and 9999");
+  return wall_time_from_unix_ms(unix_ms);
+}
+
 Digest digest(const wire::Digest32& field) {
   Digest value;
   std::copy(field.bytes()->begin(), field.bytes()->end(), value.bytes.begin());

@@ -3,6 +3,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "proto/codec/frame.h"
 #include "proto/codec/limits.h"
 #include "proto/generated/wire_generated.h"
@@ -47,12 +49,23 @@ class Root {
   const uint8_t* header_ = nullptr;
 };
 
+// Element i of a vector of scalars. FlatBuffers' verifier (2.0) checks that a vector's length is aligned, not that its
+// 8-byte elements are: Vector::Get would be an unaligned load.
+template <typename T>
+T element(const flatbuffers::Vector<T>& vector, uint32_t i) {
+  T value;
+  std::memcpy(&value, vector.Data() + i * sizeof(T), sizeof value);
+  return value;
+}
+
 Error out_of_range(std::string_view field, std::string_view rule);
 
 Result<std::string> text(const flatbuffers::String* field, std::string_view name, size_t bytes_max,
                          size_t bytes_min = 0);
 Result<Bytes> bytes(const flatbuffers::Vector<uint8_t>* field, std::string_view name, size_t bytes_max,
                     size_t bytes_min = 1);
+// In [0, kUnixMsMax], so that whoever subtracts a clock from it cannot overflow.
+Result<WallTime> wall_time(int64_t unix_ms, std::string_view name);
 Digest digest(const wire::Digest32& field);
 wire::Digest32 digest(const Digest& value);
 DeviceId device(const wire::DeviceKeyHash& field);

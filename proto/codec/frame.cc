@@ -34,6 +34,11 @@ size_t header_bytes_max(FrameKind kind) {
   return static_cast<uint16_t>(kind) < 100 ? limits::kWireHeaderBytesMax : limits::kFileHeaderBytesMax;
 }
 
+bool has_payload(FrameKind kind) {
+  return kind == FrameKind::update || kind == FrameKind::model || kind == FrameKind::checkpoint ||
+         kind == FrameKind::partial_sum || kind == FrameKind::optimizer_state || kind == FrameKind::dataset;
+}
+
 Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "frame: " + what); }
 
 }  // namespace
@@ -84,6 +89,9 @@ Result<Prelude> parse_prelude(ByteView bytes) {
   }
   if (prelude.payload_bytes > limits::kPayloadBytesMax) {
     return Error(ErrorCode::too_large, "frame: payload of " + std::to_string(prelude.payload_bytes) + " bytes");
+  }
+  if (prelude.payload_bytes != 0 && !has_payload(prelude.kind)) {
+    return malformed("a message of kind " + std::string(to_string(prelude.kind)) + " has no payload");
   }
   return prelude;
 }

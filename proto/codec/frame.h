@@ -5,7 +5,7 @@
 //          6   u16       FrameKind
 //          8   u32       header_bytes: a FlatBuffer (the table that belongs to the kind)
 //         12   u32       reserved, 0
-//         16   u64       payload_bytes: raw little-endian tensors
+//         16   u64       payload_bytes: raw little-endian tensors; 0 for a message that has none
 //         24   header, then zeros to the next multiple of 64, then the payload
 //
 // All integers little-endian. The sizes are exact: a frame with a byte more or less is malformed. The header's size is

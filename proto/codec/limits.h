@@ -19,10 +19,12 @@ inline constexpr size_t kTicketBytesMax = 256;
 inline constexpr size_t kKeyBytesMax = 128;
 inline constexpr size_t kSignatureBytesMax = 128;
 inline constexpr uint32_t kWaitMsMax = 10 * 60 * 1000;
+inline constexpr int64_t kUnixMsMax = 253'402'300'799'999;         // the end of the year 9999
 inline constexpr size_t kJobsRememberedMax = 1024;
 
-inline constexpr size_t kModelTensorsMax = 65'536;
-inline constexpr size_t kModelOpsMax = 65'536;
+// Together these keep the largest model that decodes small enough to be encoded again (kFileHeaderBytesMax).
+inline constexpr size_t kModelTensorsMax = 16'384;
+inline constexpr size_t kModelOpsMax = 16'384;
 inline constexpr size_t kModelRankMax = 8;
 inline constexpr int64_t kModelDimensionMax = 1ll << 31;
 inline constexpr size_t kModelPropertiesMax = 1024;

@@ -40,7 +40,8 @@ Result<Shape> parse_shape(const flatbuffers::Vector<int64_t>* field, const std::
   Shape shape;
   if (field == nullptr) return shape;
   if (field->size() > limits::kModelRankMax) return flat::out_of_range(what, "has more than 8 dimensions");
-  for (int64_t dimension : *field) {
+  for (uint32_t i = 0; i < field->size(); ++i) {
+    const int64_t dimension = flat::element(*field, i);
     if (dimension < 1 || dimension > limits::kModelDimensionMax) {
       return flat::out_of_range(what, "has a dimension outside [1, 2^31]");
     }
@@ -98,8 +99,9 @@ Status check_parameters(const ModelGraph& graph, uint64_t payload_bytes) {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   for (const TensorInfo& tensor : graph.tensors) {
     if (tensor.role != TensorRole::parameter) continue;
-    COT_ASSIGN(const uint64_t elements, element_count(tensor.shape));
-    const auto size = checked_multiply<uint64_t>(elements, sizeof(float));
+    const Result<uint64_t> elements = element_count(tensor.shape);
+    if (!elements) return elements.error().with_context("parameter " + tensor.name);
+    const auto size = checked_multiply<uint64_t>(*elements, sizeof(float));
     const auto end = size ? checked_add(tensor.payload_offset, *size) : std::nullopt;
     if (!end || *end > payload_bytes || tensor.payload_offset % limits::kParameterAlignment != 0) {
       return flat::out_of_range("parameter " + tensor.name, "does not lie aligned inside the payload");
@@ -113,7 +115,7 @@ Status check_parameters(const ModelGraph& graph, uint64_t payload_bytes) {
   return {};
 }
 
-// Every activation is written by exactly one op, before any op reads it; inputs and parameters are never written.
+// Every activation is written by exactly one op, before any op reads it; the input and parameters are never written.
 Status check_order(const ModelGraph& graph) {
   std::vector<bool> ready(graph.tensors.size());
   for (size_t i = 0; i < graph.tensors.size(); ++i) ready[i] = graph.tensors[i].role != TensorRole::activation;
@@ -127,7 +129,14 @@ Status check_order(const ModelGraph& graph) {
     }
   }
   if (graph.tensors[graph.input].role != TensorRole::input) return flat::out_of_range("input", "is not an input tensor");
-  if (graph.tensors[graph.output].role != TensorRole::activation || !ready[graph.output]) {
+  for (size_t i = 0; i < graph.tensors.size(); ++i) {
+    const TensorInfo& tensor = graph.tensors[i];
+    if (!ready[i]) return flat::out_of_range("tensor " + tensor.name, "is not written by any op");
+    if (tensor.role == TensorRole::input && i != graph.input) {
+      return flat::out_of_range("tensor " + tensor.name, "is an input, but not the model's");
+    }
+  }
+  if (graph.tensors[graph.output].role != TensorRole::activation) {
     return flat::out_of_range("output", "is not written by any op");
   }
   return {};
@@ -137,7 +146,7 @@ Status parse_into(const model::Model& table, ModelGraph& graph) {
   COT_ASSIGN(graph.name, flat::text(table.name(), "model name", limits::kTextBytesMax));
   if (table.tensors()->size() > limits::kModelTensorsMax) return flat::out_of_range("model", "has too many tensors");
   if (table.ops()->size() < 1 || table.ops()->size() > limits::kModelOpsMax) {
-    return flat::out_of_range("model", "must have 1 to 65536 ops");
+    return flat::out_of_range("model", "must have 1 to 16384 ops");
   }
   for (const model::Tensor* tensor : *table.tensors()) {
     COT_ASSIGN(TensorInfo parsed, parse_tensor(*tensor));
@@ -184,7 +193,10 @@ Bytes encode_head(const ModelGraph& message, uint64_t payload_bytes) {
   }
   std::vector<Offset<model::Property>> properties;
   for (const auto& [key, value] : message.properties) {
-    properties.push_back(model::CreateProperty(builder, builder.CreateString(key), builder.CreateString(value)));
+    // One statement each: the order of a call's arguments, and so the bytes, would be the compiler's choice.
+    const auto key_text = builder.CreateString(key);
+    const auto value_text = builder.CreateString(value);
+    properties.push_back(model::CreateProperty(builder, key_text, value_text));
   }
   const auto name = builder.CreateString(message.name);
   const auto tensor_vector = builder.CreateVector(tensors);

@@ -45,9 +45,11 @@ Result<ParticipantState> decode_participant_state(ByteView bytes) {
     return flat::out_of_range("assignment", "is missing");
   }
   message.failures = root->failures();
-  message.wait_until = wall_time_from_unix_ms(root->wait_until_unix_ms());
+  COT_ASSIGN(message.wait_until, flat::wall_time(root->wait_until_unix_ms(), "wait_until"));
   if (root->random()->size() != message.random.size()) return flat::out_of_range("random", "must have 4 words");
-  for (uint32_t i = 0; i < message.random.size(); ++i) message.random[i] = root->random()->Get(i);
+  for (uint32_t i = 0; i < message.random.size(); ++i) {
+    message.random[i] = flat::element(*root->random(), i);
+  }
   if (root->newest_models() != nullptr) {
     if (root->newest_models()->size() > limits::kJobsRememberedMax) {
       return flat::out_of_range("newest_models", "has more than 1024 entries");

@@ -51,10 +51,14 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
                           .correct = root->correct(),
                           .seen = root->seen()};
   if (root->random()->size() != header.random.size()) return flat::out_of_range("random", "must have 4 words");
-  for (uint32_t i = 0; i < header.random.size(); ++i) header.random[i] = root->random()->Get(i);
+  for (uint32_t i = 0; i < header.random.size(); ++i) {
+    header.random[i] = flat::element(*root->random(), i);
+  }
   if (header.slots > 2) return flat::out_of_range("slots", "must be at most 2");
   if (header.position > header.examples) return flat::out_of_range("position", "must be at most examples");
   if (!std::isfinite(header.loss_sum)) return flat::out_of_range("loss_sum", "must be finite");
+  if (header.correct > header.seen) return flat::out_of_range("correct", "must be at most seen");
+  if (header.value_bytes % sizeof(float) != 0) return flat::out_of_range("value_bytes", "must be a multiple of 4");
   const auto values = checked_multiply<uint64_t>(header.value_bytes, 1 + header.slots);
   const auto order = checked_multiply<uint64_t>(header.examples, sizeof(uint32_t));
   COT_TRY(payload_is(prelude_of(frame), values && order ? checked_add(*values, *order) : std::nullopt));
@@ -79,6 +83,9 @@ Result<PartialSumHeader> decode_partial_sum_head(const Prelude& prelude, ByteVie
   header.weight_sum = root->weight_sum();
   header.value_count = root->value_count();
   if (header.updates < 1) return flat::out_of_range("updates", "must be at least 1");
+  if (header.weight_sum < header.updates || header.weight_sum > uint64_t{header.updates} * kWeightMax) {
+    return flat::out_of_range("weight_sum", "is not a sum of `updates` weights in [1, 2^24]");
+  }
   COT_TRY(payload_is(prelude, checked_multiply<uint64_t>(header.value_count, sizeof(uint64_t))));
   return header;
 }

@@ -19,10 +19,13 @@ Status validate(const OptimizerSettings& optimizer) {
   }
   if (!in_range(optimizer.momentum, 0, 1)) return bad("momentum must be in [0, 1]");
   if (!in_range(optimizer.weight_decay, 0, 1e6f)) return bad("weight_decay must be in [0, 1e6]");
-  if (optimizer.kind == OptimizerKind::sgd) return {};
   if (!in_range(optimizer.beta1, 0, 1) || optimizer.beta1 == 1) return bad("beta1 must be in [0, 1)");
   if (!in_range(optimizer.beta2, 0, 1) || optimizer.beta2 == 1) return bad("beta2 must be in [0, 1)");
-  if (!in_range(optimizer.epsilon, 0, 1) || optimizer.epsilon == 0) return bad("epsilon must be in (0, 1]");
+  // SGD has no use for it and may leave it out.
+  const bool needs_epsilon = optimizer.kind == OptimizerKind::adam;
+  if (!in_range(optimizer.epsilon, 0, 1) || (needs_epsilon && optimizer.epsilon == 0)) {
+    return bad("epsilon must be in (0, 1]");
+  }
   return {};
 }
 

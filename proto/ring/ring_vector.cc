@@ -53,9 +53,10 @@ COT_TARGET_AVX512 bool add_tile_avx512(const float* values, size_t count, double
 #endif
 
 template <Direction kDirection>
-AddTile choose_add_tile() {
+AddTile add_tile_of(SimdLevel level) {
+  COT_ASSERT(level <= cpu_simd_level());
 #if COT_HAS_X86_TARGETS
-  switch (cpu_simd_level()) {
+  switch (level) {
     case SimdLevel::avx512: return &add_tile_avx512<kDirection>;
     case SimdLevel::avx2: return &add_tile_avx2<kDirection>;
     case SimdLevel::baseline: break;
@@ -77,14 +78,24 @@ size_t first_bad(std::span<const float> values, float abs_max) {
 
 Status add_update(std::span<const float> values, uint32_t weight, const FixedPointSpec& spec,
                   std::span<uint64_t> lanes) {
+  return add_update(cpu_simd_level(), values, weight, spec, lanes);
+}
+
+void subtract_update(std::span<const float> values, uint32_t weight, const FixedPointSpec& spec,
+                     std::span<uint64_t> lanes) {
+  subtract_update(cpu_simd_level(), values, weight, spec, lanes);
+}
+
+Status add_update(SimdLevel level, std::span<const float> values, uint32_t weight, const FixedPointSpec& spec,
+                  std::span<uint64_t> lanes) {
   COT_ASSERT(values.size() == lanes.size());
   COT_ASSERT(weight >= 1 && weight <= spec.weight_max);
-  static const AddTile add = choose_add_tile<Direction::add>();
+  const AddTile add = add_tile_of<Direction::add>(level);
   const double scale = scale_of(weight, spec);
   for (size_t begin = 0; begin < values.size(); begin += kTile) {
     const size_t count = std::min(kTile, values.size() - begin);
     if (add(values.data() + begin, count, scale, spec.value_abs_max, lanes.data() + begin)) continue;
-    subtract_update(values.first(begin + count), weight, spec, lanes.first(begin + count));
+    subtract_update(level, values.first(begin + count), weight, spec, lanes.first(begin + count));
     const size_t bad = first_bad(values, spec.value_abs_max);
     return Error(ErrorCode::malformed, "update value " + std::to_string(bad) + " is not a finite number within +-" +
                                            std::to_string(spec.value_abs_max));
@@ -92,9 +103,11 @@ Status add_update(std::span<const float> values, uint32_t weight, const FixedPoi
   return {};
 }
 
-void subtract_update(std::span<const float> values, uint32_t weight, const FixedPointSpec& spec,
+void subtract_update(SimdLevel level, std::span<const float> values, uint32_t weight, const FixedPointSpec& spec,
                      std::span<uint64_t> lanes) {
-  static const AddTile subtract = choose_add_tile<Direction::subtract>();
+  COT_ASSERT(values.size() == lanes.size());
+  COT_ASSERT(weight >= 1 && weight <= spec.weight_max);
+  const AddTile subtract = add_tile_of<Direction::subtract>(level);
   subtract(values.data(), values.size(), scale_of(weight, spec), spec.value_abs_max, lanes.data());
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/cpu.h"
 #include "base/result.h"
 #include "proto/ring/fixed_point.h"
 
@@ -21,10 +22,18 @@ Status add_update(std::span<const float> values, uint32_t weight, const FixedPoi
 void subtract_update(std::span<const float> values, uint32_t weight, const FixedPointSpec& spec,
                      std::span<uint64_t> lanes);
 
+// The same by the instructions of one level, which this CPU must have: every level gives the same bits, and a test must
+// be able to say so. The functions above take cpu_simd_level().
+Status add_update(SimdLevel level, std::span<const float> values, uint32_t weight, const FixedPointSpec& spec,
+                  std::span<uint64_t> lanes);
+void subtract_update(SimdLevel level, std::span<const float> values, uint32_t weight, const FixedPointSpec& spec,
+                     std::span<uint64_t> lanes);
+
 // sum += other, lane by lane.
 void add_lanes(std::span<const uint64_t> other, std::span<uint64_t> sum);
 
-// mean[i] = signed(lanes[i]) / (2^fraction_bits * weight_sum), weight_sum > 0; rounded once, to float.
+// mean[i] = signed(lanes[i]) / (2^fraction_bits * weight_sum), weight_sum > 0; within 0.5 + 2^-26 of a float's last place
+// (computed in double, rounded to float).
 void decode_mean(std::span<const uint64_t> lanes, uint64_t weight_sum, const FixedPointSpec& spec,
                  std::span<float> mean);
 

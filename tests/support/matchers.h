@@ -30,3 +30,4 @@ template <typename T>
 #define EXPECT_OK(expression) EXPECT_TRUE(::coterie::test::is_ok(expression))
 #define ASSERT_OK(expression) ASSERT_TRUE(::coterie::test::is_ok(expression))
 #define EXPECT_ERROR(expression, code, words) EXPECT_TRUE(::coterie::test::fails_with(expression, code, words))
+#define ASSERT_ERROR(expression, code, words) ASSERT_TRUE(::coterie::test::fails_with(expression, code, words))

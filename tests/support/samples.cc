@@ -1,0 +1,261 @@
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "proto/codec/limits.h"
+#include "tests/support/messages.h"
+
+namespace coterie::test {
+namespace {
+
+constexpr uint32_t kMax32 = std::numeric_limits<uint32_t>::max();
+constexpr uint64_t kMax64 = std::numeric_limits<uint64_t>::max();
+
+Bytes counting(size_t size, uint8_t first = 1) {
+  Bytes bytes(size);
+  std::iota(bytes.begin(), bytes.end(), first);
+  return bytes;
+}
+
+Digest counting_digest(uint8_t first) {
+  Digest digest;
+  std::iota(digest.bytes.begin(), digest.bytes.end(), first);
+  return digest;
+}
+
+DeviceId counting_device(uint8_t first) {
+  DeviceId device;
+  std::iota(device.bytes.begin(), device.bytes.end(), first);
+  return device;
+}
+
+RoundKey round_key(uint64_t round, uint32_t attempt) { return {RoundId(round), Attempt(attempt)}; }
+
+// Text of every byte value but 0 and of exactly this size: a limit counts bytes, not characters.
+std::string odd_text(size_t size) {
+  std::string text(size, ' ');
+  for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>(1 + i % 255);
+  return text;
+}
+
+TensorInfo input(std::string name, Shape shape) { return {std::move(name), TensorRole::input, std::move(shape), 0}; }
+TensorInfo parameter(std::string name, Shape shape, uint64_t offset) {
+  return {std::move(name), TensorRole::parameter, std::move(shape), offset};
+}
+TensorInfo activation(std::string name) { return {std::move(name), TensorRole::activation, {}, 0}; }
+
+// One op of every kind and attributes at their limits; not a network that could run.
+ModelGraph extreme_model() {
+  ModelGraph graph;
+  graph.name = odd_text(limits::kTextBytesMax);
+  graph.tensors = {input(odd_text(limits::kTextBytesMax), {1, 1, 1, 1, 1, 1, 1, limits::kModelDimensionMax}),
+                   parameter("w", {2, 3}, 64), parameter("b", {3}, 0), parameter("k", {1, 1, 1, 1, 1, 1, 1, 2}, 128)};
+  uint32_t last = 0;
+  const auto then = [&](OpKind kind, std::vector<uint32_t> extra, decltype(OpInfo::attributes) attributes = {}) {
+    graph.tensors.push_back(activation("a" + std::to_string(graph.tensors.size())));
+    const auto output = static_cast<uint32_t>(graph.tensors.size() - 1);
+    std::vector<uint32_t> inputs = {last};
+    inputs.insert(inputs.end(), extra.begin(), extra.end());
+    graph.ops.push_back({kind, odd_text(limits::kTextBytesMax), std::move(inputs), {output}, std::move(attributes)});
+    last = output;
+  };
+  then(OpKind::dense, {1, 2});
+  then(OpKind::conv2d, {3, 2}, Conv2dAttributes{kMax32, kMax32, kMax32, kMax32, kMax32, kMax32, kMax32});
+  then(OpKind::max_pool2d, {}, Pool2dAttributes{kMax32, kMax32, kMax32, kMax32, kMax32, kMax32, kMax32, kMax32});
+  then(OpKind::average_pool2d, {}, Pool2dAttributes{0, 0, 0, 0, 0, 0, 0, 0});
+  then(OpKind::global_average_pool2d, {});
+  then(OpKind::relu, {0, 0, 0, 0, 0, 0, 0});
+  then(OpKind::add, {last});
+  then(OpKind::flatten, {});
+  then(OpKind::reshape, {}, ReshapeAttributes{Shape(8, limits::kModelDimensionMax)});
+  then(OpKind::reshape, {}, ReshapeAttributes{{}});
+  graph.output = last;
+  graph.properties[odd_text(limits::kTextBytesMax)] = odd_text(limits::kDetailBytesMax);
+  graph.properties["empty"] = "";
+  return graph;
+}
+
+ModelGraph typical_model() {
+  ModelGraph graph;
+  graph.name = "two-layers";
+  graph.tensors = {input("x", {4}),        parameter("dense1/w", {4, 3}, 0), parameter("dense1/b", {3}, 64),
+                   activation("dense1"),   activation("relu1"),              parameter("dense2/w", {3, 2}, 128),
+                   parameter("dense2/b", {2}, 192), activation("logits")};
+  graph.ops = {{OpKind::dense, "dense1", {0, 1, 2}, {3}, {}},
+               {OpKind::relu, "relu1", {3}, {4}, {}},
+               {OpKind::dense, "dense2", {4, 5, 6}, {7}, {}}};
+  graph.output = 7;
+  graph.properties = {{"author", "a test"}, {"license", "CC0"}, {"task", "classification"}};
+  return graph;
+}
+
+}  // namespace
+
+Samples<EnrollRequest> MessageTraits<EnrollRequest>::samples() {
+  using namespace limits;
+  return {.minimal = {"t", KeyAlgorithm::ed25519, {0}, {0}, ""},
+          .typical = {"invite-7f3a", KeyAlgorithm::ed25519, counting(32), counting(64), "coterie-cpp/0.1.0"},
+          .extreme = {odd_text(kTokenBytesMax), KeyAlgorithm::p256, Bytes(kKeyBytesMax, 0xff),
+                      Bytes(kSignatureBytesMax, 0xff), odd_text(kTextBytesMax)}};
+}
+
+Samples<EnrollReply> MessageTraits<EnrollReply>::samples() {
+  return {.minimal = {{}, Population("p"), {0}},
+          .typical = {counting_device(1), Population("phones"), counting(32)},
+          .extreme = {counting_device(0xf0), Population(odd_text(limits::kTextBytesMax)),
+                      Bytes(limits::kKeyBytesMax, 0xff)}};
+}
+
+Samples<CheckinRequest> MessageTraits<CheckinRequest>::samples() {
+  return {.minimal = {Population("p"), "", 0},
+          .typical = {Population("phones"), "coterie-cpp/0.1.0", 30'000},
+          .extreme = {Population(odd_text(limits::kTextBytesMax)), odd_text(limits::kTextBytesMax),
+                      limits::kWaitMsMax}};
+}
+
+Samples<RetryWindow> MessageTraits<RetryWindow>::samples() {
+  return {.minimal = {0, 0, ""},
+          .typical = {60'000, 120'000, "round is full"},
+          .extreme = {kMax32, kMax32, odd_text(limits::kTextBytesMax)}};
+}
+
+Samples<Assignment> MessageTraits<Assignment>::samples() {
+  using namespace limits;
+  return {.minimal = {JobId("j"), {}, {}, {}, {}, 0, 0, {}, {0}, {0}},
+          .typical = {JobId("j7k2q"), round_key(41, 1), ModelVersion(40), counting_digest(1), counting_digest(101), 312,
+                      1'234'624, wall_time_from_unix_ms(1'700'000'600'000), counting(96), counting(64)},
+          .extreme = {JobId(odd_text(64)), round_key(kMax64, kMax32), ModelVersion(kMax64), counting_digest(0xf0),
+                      counting_digest(0xe0), static_cast<uint32_t>(kWireHeaderBytesMax + 64), kPayloadBytesMax,
+                      wall_time_from_unix_ms(kUnixMsMax), Bytes(kTicketBytesMax, 0xff),
+                      Bytes(kSignatureBytesMax, 0xff)}};
+}
+
+Samples<Plan> MessageTraits<Plan>::samples() {
+  const float almost_one = std::nextafter(1.0f, 0.0f);
+  Plan minimal;
+  minimal.job = JobId("j");
+  minimal.training.batch_size = 1;
+  minimal.training.optimizer = {OptimizerKind::sgd, FLT_TRUE_MIN, 0, 0, 0, 0, 0};
+  minimal.update.value_count = 1;
+  minimal.update.fixed_point = {64, 0, FLT_TRUE_MIN, 1, 1};
+  Plan typical;
+  typical.job = JobId("j7k2q");
+  typical.training = {Loss::softmax_cross_entropy, 32, 2, 500, {.learning_rate = 0.05f, .momentum = 0.9f}};
+  typical.update = {UpdateEncoding::float32, 308'656, 1.5f, FixedPointSpec::finest(8, 1000, 100'000)};
+  Plan extreme;
+  extreme.job = JobId(odd_text(64));
+  extreme.training = {Loss::mean_squared_error, 4096, 1000, kMax32,
+                      {OptimizerKind::adam, 1e6f, 1, 1e6f, almost_one, almost_one, 1}};
+  extreme.update = {UpdateEncoding::float32, 1ull << 32, 1e9f, FixedPointSpec::finest(0.5f, kWeightMax, kMax32 >> 4)};
+  return {minimal, typical, extreme};
+}
+
+Samples<UpdateHeader> MessageTraits<UpdateHeader>::samples() {
+  UpdateHeader minimal;
+  minimal.weight = 1;
+  return {.minimal = minimal,
+          .typical = {round_key(41, 1), counting_digest(101), UpdateEncoding::float32, 100, 600, 1200, 812.25, 1100,
+                      5300},
+          .extreme = {round_key(kMax64, kMax32), counting_digest(0xf0), UpdateEncoding::float32, 3, kMax32, kMax32,
+                      -DBL_MAX, kMax32, kMax32}};
+}
+
+Samples<Receipt> MessageTraits<Receipt>::samples() {
+  return {.minimal = {{}, {0}},
+          .typical = {round_key(41, 1), counting(32)},
+          .extreme = {round_key(kMax64, kMax32), Bytes(limits::kSignatureBytesMax, 0xff)}};
+}
+
+Samples<ErrorReply> MessageTraits<ErrorReply>::samples() {
+  return {.minimal = {"x", "", 0, 0},
+          .typical = {"overloaded", "too many uploads at once", 1000, 5000},
+          .extreme = {odd_text(64), odd_text(limits::kDetailBytesMax), kMax32, kMax32}};
+}
+
+Samples<ModelGraph> MessageTraits<ModelGraph>::samples() {
+  ModelGraph minimal;
+  minimal.tensors = {input("x", {1}), activation("y")};
+  minimal.ops = {{OpKind::relu, "r", {0}, {1}, {}}};
+  minimal.output = 1;
+  return {minimal, typical_model(), extreme_model()};
+}
+
+Samples<CheckpointHeader> MessageTraits<CheckpointHeader>::samples() {
+  return {.minimal = {},
+          .typical = {counting_digest(101), 17, 1, 3, {1, 2, 3, 4}, 17, 1, 64, 5, 12.5, 40, 68},
+          .extreme = {counting_digest(0xf0), kMax64, kMax32, 2, {kMax64, kMax64, kMax64, kMax64}, kMax64, 2, 4, 2,
+                      DBL_MAX, kMax64, kMax64}};
+}
+
+Samples<PartialSumHeader> MessageTraits<PartialSumHeader>::samples() {
+  return {.minimal = {{}, "n", 1, 1, 0},
+          .typical = {round_key(41, 1), "node-a/7/12", 64, 38'400, 100},
+          .extreme = {round_key(kMax64, kMax32), odd_text(limits::kTextBytesMax), kMax32,
+                      static_cast<uint64_t>(kMax32) * kWeightMax, 3}};
+}
+
+Samples<OptimizerStateHeader> MessageTraits<OptimizerStateHeader>::samples() {
+  return {.minimal = {ServerOptimizerKind::fedadam, 0, 0},
+          .typical = {ServerOptimizerKind::fedadam, 40, 100},
+          .extreme = {ServerOptimizerKind::fedadam, kMax64, 3}};
+}
+
+Samples<DatasetHeader> MessageTraits<DatasetHeader>::samples() {
+  return {.minimal = {"", 1, {1}, 1},
+          .typical = {"digits", 10, {4, 4, 1}, 10},
+          .extreme = {odd_text(limits::kTextBytesMax), 2, {1, 1, 1, 1, 1, 1, 1, 2}, kMax32}};
+}
+
+Samples<ParticipantState> MessageTraits<ParticipantState>::samples() {
+  const Samples<Assignment> assignments = MessageTraits<Assignment>::samples();
+  ParticipantState extreme{ParticipantPhase::trained,
+                           counting_device(0xf0),
+                           Population(odd_text(limits::kTextBytesMax)),
+                           Bytes(limits::kKeyBytesMax, 0xff),
+                           assignments.extreme,
+                           kMax32,
+                           wall_time_from_unix_ms(limits::kUnixMsMax),
+                           {kMax64, kMax64, kMax64, kMax64},
+                           {{JobId(odd_text(64)), ModelVersion(kMax64)}, {JobId("z"), ModelVersion(0)}},
+                           kMax64};
+  return {.minimal = {},
+          .typical = {ParticipantPhase::assigned, counting_device(1), Population("phones"), counting(32),
+                      assignments.typical, 2, wall_time_from_unix_ms(1'700'000'000'000), {1, 2, 3, 4},
+                      {{JobId("j7k2q"), ModelVersion(40)}, {JobId("k"), ModelVersion(2)}}, 12},
+          .extreme = extreme};
+}
+
+Bytes payload_of(const UpdateHeader& header) { return counting(header.value_count * sizeof(float)); }
+
+Bytes payload_of(const ModelGraph& header) {
+  uint64_t end = 0;
+  for (const TensorInfo& tensor : header.tensors) {
+    if (tensor.role != TensorRole::parameter) continue;
+    end = std::max(end, tensor.payload_offset + *element_count(tensor.shape) * sizeof(float));
+  }
+  return counting(end);
+}
+
+Bytes payload_of(const CheckpointHeader& header) {
+  return counting(header.value_bytes * (1 + header.slots) + header.examples * sizeof(uint32_t));
+}
+
+Bytes payload_of(const PartialSumHeader& header) { return counting(header.value_count * sizeof(uint64_t)); }
+
+Bytes payload_of(const OptimizerStateHeader& header) { return counting(header.value_count * 2 * sizeof(float)); }
+
+Bytes payload_of(const DatasetHeader& header) {
+  Bytes payload = counting(header.examples * *element_count(header.feature_shape) * sizeof(float));
+  for (uint64_t i = 0; i < header.examples; ++i) {
+    uint8_t label[4];
+    const uint32_t largest = std::min<uint32_t>(header.classes - 1, std::numeric_limits<int32_t>::max());
+    const uint32_t value = i + 1 == header.examples ? largest : static_cast<uint32_t>(i % header.classes);
+    std::memcpy(label, &value, sizeof label);
+    payload.insert(payload.end(), label, label + sizeof label);
+  }
+  return payload;
+}
+
+}  // namespace coterie::test

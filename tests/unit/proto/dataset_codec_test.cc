@@ -1,0 +1,69 @@
+#include <cstring>
+#include <limits>
+
+#include "proto/codec/limits.h"
+#include "tests/unit/proto/rejection.h"
+
+namespace coterie {
+namespace {
+
+using test::expect_accepted;
+using test::expect_rejected;
+using M = DatasetHeader;
+
+Bytes frame_with_payload(const M& header, size_t payload_bytes) {
+  const Bytes head = encode_head(header);
+  return build_frame(FrameKind::dataset, Bytes(head.begin() + kPreludeBytes, head.end()), Bytes(payload_bytes));
+}
+
+TEST(DatasetCodec, NamesTheFieldItRejects) {
+  expect_rejected<M>("name must have 0 to 256", [](M& m) { m.name.assign(257, 'n'); });
+  expect_rejected<M>("examples must be in", [](M& m) { m.examples = 0; });
+  expect_rejected<M>("feature_shape must have 1 to 8", [](M& m) { m.feature_shape.clear(); });
+  expect_rejected<M>("feature_shape must have 1 to 8", [](M& m) { m.feature_shape.assign(9, 1); });
+  M none = test::MessageTraits<M>::samples().minimal;
+  none.classes = 0;
+  EXPECT_ERROR(decode_dataset(test::frame_of(none, Bytes(8))), ErrorCode::malformed, "classes must be at least 1");
+}
+
+TEST(DatasetCodec, TakesExactlyThePromisedPayload) {
+  M header = test::MessageTraits<M>::samples().typical;
+  header.examples = 2;
+  header.feature_shape = {3};
+  const size_t expected = 2 * (3 * 4 + 4);
+  EXPECT_OK(decode_dataset(frame_with_payload(header, expected)));
+  for (const size_t size : {size_t{0}, expected - 4, expected - 1, expected + 1, expected + 16}) {
+    EXPECT_ERROR(decode_dataset(frame_with_payload(header, size)), ErrorCode::malformed, "expected 32");
+  }
+}
+
+TEST(DatasetCodec, NamesTheExampleWhoseLabelIsNoClass) {
+  const M header = test::MessageTraits<M>::samples().typical;
+  const auto with_label = [&](size_t example, int32_t label) {
+    Bytes payload = test::payload_of(header);
+    std::memcpy(payload.data() + payload.size() - (header.examples - example) * 4, &label, sizeof label);
+    return test::frame_of(header, payload);
+  };
+  for (const size_t example : {size_t{0}, size_t{4}, size_t{9}}) {
+    const std::string name = "label " + std::to_string(example) + " is outside";
+    EXPECT_ERROR(decode_dataset(with_label(example, -1)), ErrorCode::malformed, name);
+    EXPECT_ERROR(decode_dataset(with_label(example, 10)), ErrorCode::malformed, name);
+    EXPECT_ERROR(decode_dataset(with_label(example, std::numeric_limits<int32_t>::min())), ErrorCode::malformed, name);
+    EXPECT_OK(decode_dataset(with_label(example, 0)));
+    EXPECT_OK(decode_dataset(with_label(example, 9)));
+  }
+}
+
+TEST(DatasetCodec, HasNoLabelBeyondInt32HoweverManyClassesItClaims) {
+  M header = test::MessageTraits<M>::samples().minimal;
+  header.classes = 0xffffffff;
+  for (const uint32_t label : {0x80000000u, 0xfffffffeu}) {
+    Bytes payload(8);
+    std::memcpy(payload.data() + 4, &label, sizeof label);
+    EXPECT_ERROR(decode_dataset(test::frame_of(header, payload)), ErrorCode::malformed, "label 0");
+  }
+  expect_accepted<M>([](M& m) { m.classes = 0xffffffff; });
+}
+
+}  // namespace
+}  // namespace coterie

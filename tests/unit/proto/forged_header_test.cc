@@ -1,0 +1,220 @@
+// Headers that our encoder never writes but a peer can: absent fields, odd sizes, shared tables, unions of the future.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "proto/codec/codec.h"
+#include "proto/codec/limits.h"
+#include "proto/generated/model_generated.h"
+#include "proto/generated/state_generated.h"
+#include "proto/generated/wire_generated.h"
+#include "tests/support/matchers.h"
+#include "tests/support/messages.h"
+
+namespace coterie {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+Bytes finished(FlatBufferBuilder& builder, FrameKind kind, ByteView payload = {}) {
+  return build_frame(kind, ByteView(builder.GetBufferPointer(), builder.GetSize()), payload);
+}
+
+// A table without a single field, as the header of a frame of `kind`.
+Bytes frame_of_empty_table(FrameKind kind) {
+  FlatBufferBuilder builder;
+  builder.Finish(Offset<void>(builder.EndTable(builder.StartTable())));
+  return finished(builder, kind);
+}
+
+TEST(ForgedHeader, WithoutAnyFieldIsAnErrorOrTheDefaults) {
+  test::for_each_message([&]<typename Message>() {
+    const FrameKind kind = test::MessageTraits<Message>::kKind;
+    SCOPED_TRACE(std::string(to_string(kind)));
+    const Bytes frame = frame_of_empty_table(kind);
+    const bool decodes = test::decodes_and_reencodes<Message>(frame);
+    EXPECT_EQ(decodes, kind == FrameKind::retry_window) << "the one message that has no required field";
+  });
+}
+
+// The same frame as if its writer had left one field of the root table out: the field's slot in the vtable set to zero.
+Bytes without_field(Bytes frame, flatbuffers::voffset_t field) {
+  auto* table = flatbuffers::GetMutableRoot<flatbuffers::Table>(frame.data() + kPreludeBytes);
+  auto* vtable = const_cast<uint8_t*>(table->GetVTable());
+  if (field < flatbuffers::ReadScalar<flatbuffers::voffset_t>(vtable)) {
+    flatbuffers::WriteScalar<flatbuffers::voffset_t>(vtable + field, 0);
+  }
+  return frame;
+}
+
+template <typename Message>
+void expect_required(std::initializer_list<flatbuffers::voffset_t> fields) {
+  const Bytes frame = test::frame_of(test::MessageTraits<Message>::samples().typical);
+  for (const flatbuffers::voffset_t field : fields) {
+    EXPECT_ERROR(test::decode<Message>(without_field(frame, field)), ErrorCode::malformed, "FlatBuffer")
+        << to_string(test::MessageTraits<Message>::kKind) << " field " << (field - 4) / 2;
+  }
+}
+
+// What the schema calls required is missed by the verifier, before anything is read.
+TEST(ForgedHeader, WithoutARequiredFieldFailsTheVerifier) {
+  expect_required<EnrollRequest>(
+      {wire::EnrollRequest::VT_TOKEN, wire::EnrollRequest::VT_PUBLIC_KEY, wire::EnrollRequest::VT_PROOF});
+  expect_required<EnrollReply>(
+      {wire::EnrollReply::VT_DEVICE, wire::EnrollReply::VT_POPULATION, wire::EnrollReply::VT_SIGNING_KEY});
+  expect_required<CheckinRequest>({wire::CheckinRequest::VT_POPULATION});
+  expect_required<Assignment>({wire::Assignment::VT_JOB, wire::Assignment::VT_PLAN, wire::Assignment::VT_MODEL,
+                               wire::Assignment::VT_TICKET, wire::Assignment::VT_SIGNATURE});
+  expect_required<Plan>({wire::Plan::VT_JOB, wire::Plan::VT_TRAINING, wire::Plan::VT_UPDATE});
+  expect_required<UpdateHeader>({wire::Update::VT_MODEL});
+  expect_required<Receipt>({wire::Receipt::VT_RECEIPT});
+  expect_required<ErrorReply>({wire::ErrorReply::VT_CODE});
+  expect_required<ModelGraph>({model::Model::VT_NAME, model::Model::VT_TENSORS, model::Model::VT_OPS});
+  expect_required<CheckpointHeader>({state::Checkpoint::VT_MODEL, state::Checkpoint::VT_RANDOM});
+  expect_required<PartialSumHeader>({state::PartialSum::VT_PARTIAL});
+  expect_required<DatasetHeader>({state::Dataset::VT_FEATURE_SHAPE});
+  expect_required<ParticipantState>({state::ParticipantState::VT_RANDOM});
+}
+
+TEST(ForgedHeader, WithoutAnyOneFieldDoesNoHarm) {
+  test::for_each_message([&]<typename Message>() {
+    const test::Samples<Message> samples = test::MessageTraits<Message>::samples();
+    for (const Message* sample : {&samples.minimal, &samples.typical, &samples.extreme}) {
+      const Bytes frame = test::frame_of(*sample);
+      for (flatbuffers::voffset_t field = 4; field < 40; field = static_cast<flatbuffers::voffset_t>(field + 2)) {
+        test::decodes_and_reencodes<Message>(without_field(frame, field));
+      }
+    }
+  });
+}
+
+TEST(ForgedHeader, WithTheWrongNumberOfRandomWordsIsRejected) {
+  const wire::Digest32 digest;
+  for (const size_t words : {0u, 3u, 5u}) {
+    const std::vector<uint64_t> random(words, 1);
+    FlatBufferBuilder builder;
+    auto vector = builder.CreateVector(random);
+    builder.Finish(state::CreateCheckpoint(builder, &digest, 0, 0, 0, vector));
+    EXPECT_ERROR(decode_checkpoint(finished(builder, FrameKind::checkpoint)), ErrorCode::malformed, "random");
+    builder.Clear();
+    vector = builder.CreateVector(random);
+    builder.Finish(state::CreateParticipantState(builder, 1, nullptr, 0, 0, 0, 0, 0, vector));
+    EXPECT_ERROR(decode_participant_state(finished(builder, FrameKind::participant_state)), ErrorCode::malformed,
+                 "random");
+  }
+}
+
+TEST(ForgedHeader, OfADatasetWhoseSizeOverflowsIsRejectedByName) {
+  struct Case {
+    uint64_t examples;
+    std::vector<int64_t> shape;
+    std::string_view words;
+  };
+  constexpr int64_t kHuge = int64_t{1} << 31;
+  const Case cases[] = {
+      {limits::kDatasetExamplesMax + 1, {1}, "examples"},
+      {~uint64_t{0}, {1}, "examples"},
+      {1, {0}, "feature_shape"},
+      {1, {4, -1}, "feature_shape"},
+      {1, {std::numeric_limits<int64_t>::min()}, "feature_shape"},
+      {1, {kHuge, kHuge, kHuge}, "feature_shape"},
+      {1, {std::numeric_limits<int64_t>::max()}, "data set is too large"},
+      {limits::kDatasetExamplesMax, {int64_t{1} << 30}, "data set is too large"},  // * 4 * 2^32 is 2^64
+      {limits::kDatasetExamplesMax, {1 << 10}, "data set is too large"},
+      {uint64_t{1} << 32, {3}, "payload"},  // 64 GiB exactly: within the limit, but not here
+  };
+  for (const Case& c : cases) {
+    FlatBufferBuilder builder;
+    const auto shape = builder.CreateVector(c.shape);
+    builder.Finish(state::CreateDataset(builder, 0, c.examples, shape, 2));
+    EXPECT_ERROR(decode_dataset(finished(builder, FrameKind::dataset, Bytes(16))), ErrorCode::malformed, c.words);
+  }
+}
+
+Bytes model_frame(FlatBufferBuilder& builder, const std::vector<Offset<model::Tensor>>& tensors,
+                  const std::vector<Offset<model::Op>>& ops, uint32_t output = 1) {
+  const auto name = builder.CreateString("forged");
+  const auto tensor_vector = builder.CreateVector(tensors);
+  const auto op_vector = builder.CreateVector(ops);
+  builder.Finish(model::CreateModel(builder, name, tensor_vector, op_vector, 0, output));
+  return finished(builder, FrameKind::model);
+}
+
+Offset<model::Tensor> input_tensor(FlatBufferBuilder& builder) {
+  const auto name = builder.CreateString("x");
+  const auto shape = builder.CreateVector(std::vector<int64_t>{1});
+  return model::CreateTensor(builder, name, model::TensorRole::input, shape);
+}
+
+Offset<model::Op> relu_op(FlatBufferBuilder& builder, model::Attributes type, Offset<void> attributes) {
+  const auto name = builder.CreateString("r");
+  const auto inputs = builder.CreateVector(std::vector<uint32_t>{0});
+  const auto outputs = builder.CreateVector(std::vector<uint32_t>{1});
+  return model::CreateOp(builder, static_cast<uint8_t>(OpKind::relu), name, inputs, outputs, type, attributes);
+}
+
+Offset<model::Tensor> activation_tensor(FlatBufferBuilder& builder) {
+  const auto name = builder.CreateString("y");
+  return model::CreateTensor(builder, name, model::TensorRole::activation);
+}
+
+TEST(ForgedHeader, WithAttributesOfAFutureKindDecodesWithoutThem) {
+  FlatBufferBuilder builder;
+  const auto tensors = std::vector{input_tensor(builder), activation_tensor(builder)};
+  const auto attributes = model::CreateConv2d(builder, 7).Union();
+  const auto ops = std::vector{relu_op(builder, static_cast<model::Attributes>(200), attributes)};
+  const Bytes frame = model_frame(builder, tensors, ops);
+  const Result<Decoded<ModelGraph>> decoded = decode_model(frame);
+  ASSERT_OK(decoded);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(decoded->header.ops[0].attributes));
+  EXPECT_TRUE(test::decodes_and_reencodes<ModelGraph>(frame));
+}
+
+// A few bytes that claim to be a lot: a vector of offsets to one and the same table. The counts are checked before
+// anything is copied, and the verifier gives up after as many tables as a real model can have.
+TEST(ForgedHeader, WithOneTableManyTimesIsStoppedByTheLimits) {
+  {
+    FlatBufferBuilder builder;
+    const std::vector<Offset<model::Tensor>> tensors(limits::kModelTensorsMax + 1, input_tensor(builder));
+    const auto ops = std::vector{relu_op(builder, model::Attributes::NONE, 0)};
+    EXPECT_ERROR(decode_model(model_frame(builder, tensors, ops)), ErrorCode::malformed, "too many tensors");
+  }
+  {
+    FlatBufferBuilder builder;
+    const std::vector<Offset<model::Tensor>> tensors(limits::kVerifierTablesMax + 1, input_tensor(builder));
+    const auto ops = std::vector{relu_op(builder, model::Attributes::NONE, 0)};
+    EXPECT_ERROR(decode_model(model_frame(builder, tensors, ops)), ErrorCode::malformed, "not a valid FlatBuffer");
+  }
+}
+
+TEST(ForgedHeader, WithAPropertyOrAJobTwiceKeepsTheLastAndEncodesAgain) {
+  FlatBufferBuilder builder;
+  const auto random = builder.CreateVector(std::vector<uint64_t>{1, 2, 3, 4});
+  std::vector<Offset<state::NewestModel>> newest;
+  for (const uint64_t version : {5u, 6u}) {
+    newest.push_back(state::CreateNewestModel(builder, builder.CreateString("j"), version));
+  }
+  const auto newest_models = builder.CreateVector(newest);
+  builder.Finish(state::CreateParticipantState(builder, 1, nullptr, 0, 0, 0, 0, 0, random, newest_models));
+  const Bytes frame = finished(builder, FrameKind::participant_state);
+  const Result<ParticipantState> state = decode_participant_state(frame);
+  ASSERT_OK(state);
+  EXPECT_EQ(state->newest_models.at(JobId("j")), ModelVersion(6));
+  EXPECT_TRUE(test::decodes_and_reencodes<ParticipantState>(frame));
+}
+
+// Strings of a FlatBuffer may hold zeros; lengths count them, and nothing is cut at one.
+TEST(ForgedHeader, WithAZeroInsideATextKeepsAllOfIt) {
+  const CheckinRequest request{Population(std::string("a\0b", 3)), std::string("\0", 1), 0};
+  const Bytes frame = encode(request);
+  const Result<CheckinRequest> decoded = decode_checkin_request(frame);
+  ASSERT_OK(decoded);
+  EXPECT_EQ(decoded->population.value().size(), 3u);
+  EXPECT_TRUE(*decoded == request);
+}
+
+}  // namespace
+}  // namespace coterie

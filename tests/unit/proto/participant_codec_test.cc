@@ -1,0 +1,58 @@
+#include "proto/codec/limits.h"
+#include "tests/unit/proto/rejection.h"
+
+namespace coterie {
+namespace {
+
+using test::expect_accepted;
+using test::expect_rejected;
+using M = ParticipantState;
+
+TEST(ParticipantStateCodec, NamesTheFieldItRejects) {
+  expect_rejected<M>("phase", [](M& m) { m.phase = static_cast<ParticipantPhase>(0); });
+  expect_rejected<M>("phase", [](M& m) { m.phase = static_cast<ParticipantPhase>(7); });
+  expect_rejected<M>("population must have 0 to 256", [](M& m) { m.population = Population(std::string(257, 'p')); });
+  expect_rejected<M>("signing_key must have 0 to 128", [](M& m) { m.signing_key.resize(129); });
+  expect_rejected<M>("wait_until", [](M& m) { m.wait_until = wall_time_from_unix_ms(-1); });
+  expect_rejected<M>("wait_until", [](M& m) { m.wait_until = WallTime::max(); });
+  expect_rejected<M>("job must have 1 to 64", [](M& m) { m.newest_models[JobId("")] = ModelVersion(1); });
+  expect_rejected<M>("job must have 1 to 64",
+                     [](M& m) { m.newest_models[JobId(std::string(65, 'j'))] = ModelVersion(1); });
+}
+
+TEST(ParticipantStateCodec, ChecksTheAssignmentItKeeps) {
+  expect_rejected<M>("ticket", [](M& m) { m.assignment->ticket.clear(); });
+  expect_rejected<M>("model_bytes", [](M& m) { m.assignment->model_bytes = ~uint64_t{0}; });
+}
+
+TEST(ParticipantStateCodec, HasAnAssignmentFromAssignedOn) {
+  for (const auto phase : {ParticipantPhase::assigned, ParticipantPhase::planned, ParticipantPhase::training,
+                           ParticipantPhase::trained}) {
+    expect_rejected<M>("assignment is missing", [phase](M& m) {
+      m.phase = phase;
+      m.assignment.reset();
+    });
+    expect_accepted<M>([phase](M& m) { m.phase = phase; });
+  }
+  for (const auto phase : {ParticipantPhase::unenrolled, ParticipantPhase::idle}) {
+    expect_accepted<M>([phase](M& m) {
+      m.phase = phase;
+      m.assignment.reset();
+    });
+  }
+}
+
+TEST(ParticipantStateCodec, RemembersAsManyJobsAsTheLimitSays) {
+  const auto with_jobs = [](size_t count) {
+    return [count](M& m) {
+      m.newest_models.clear();
+      for (size_t i = 0; i < count; ++i) m.newest_models[JobId(std::to_string(i))] = ModelVersion(i);
+    };
+  };
+  expect_accepted<M>(with_jobs(0));
+  expect_accepted<M>(with_jobs(limits::kJobsRememberedMax));
+  expect_rejected<M>("newest_models", with_jobs(limits::kJobsRememberedMax + 1));
+}
+
+}  // namespace
+}  // namespace coterie

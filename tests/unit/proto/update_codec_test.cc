@@ -1,0 +1,57 @@
+#include <cstring>
+#include <limits>
+
+#include "tests/unit/proto/rejection.h"
+
+namespace coterie {
+namespace {
+
+using test::expect_accepted;
+using test::expect_rejected;
+using M = UpdateHeader;
+
+TEST(UpdateCodec, NamesTheFieldItRejects) {
+  expect_rejected<M>("encoding", [](M& m) { m.encoding = static_cast<UpdateEncoding>(0); });
+  expect_rejected<M>("encoding", [](M& m) { m.encoding = static_cast<UpdateEncoding>(2); });
+  expect_rejected<M>("weight must be at least 1", [](M& m) { m.weight = 0; });
+  expect_rejected<M>("loss_sum", [](M& m) { m.loss_sum = std::numeric_limits<double>::quiet_NaN(); });
+  expect_rejected<M>("loss_sum", [](M& m) { m.loss_sum = std::numeric_limits<double>::infinity(); });
+  expect_rejected<M>("correct must be at most examples", [](M& m) { m.correct = m.examples + 1; });
+  expect_accepted<M>([](M& m) { m.correct = m.examples; });
+}
+
+// The same header before payloads of other sizes: a value more, a value less, a byte more, none, and sizes that only
+// match modulo 2^64.
+TEST(UpdateCodec, TakesExactlyThePromisedValues) {
+  M header = test::MessageTraits<M>::samples().typical;
+  header.value_count = 10;
+  const Bytes head = encode_head(header);
+  const Bytes header_bytes(head.begin() + kPreludeBytes, head.end());
+  const auto with_payload = [&](size_t size) { return build_frame(FrameKind::update, header_bytes, Bytes(size)); };
+  EXPECT_OK(decode_update(with_payload(40)));
+  for (const size_t size : {0u, 36u, 39u, 41u, 43u, 44u}) {
+    EXPECT_ERROR(decode_update(with_payload(size)), ErrorCode::malformed, "value_count says 10");
+  }
+  header.value_count = (1ull << 62) + 10;
+  const Bytes overflowing = encode_head(header);
+  Bytes frame = build_frame(FrameKind::update, Bytes(overflowing.begin() + kPreludeBytes, overflowing.end()), Bytes(40));
+  EXPECT_ERROR(decode_update(frame), ErrorCode::malformed, "value_count says 4611686018427387914");
+}
+
+TEST(UpdateCodec, GivesTheValuesInPlaceAndAligned) {
+  M header = test::MessageTraits<M>::samples().typical;
+  header.value_count = 3;
+  const float values[] = {1.5f, -0.0f, 3e38f};
+  Bytes payload(sizeof values);
+  std::memcpy(payload.data(), values, sizeof values);
+  const Bytes frame = test::frame_of(header, payload);
+  const Result<Decoded<M>> decoded = decode_update(frame);
+  ASSERT_OK(decoded);
+  const std::span<const float> view = payload_as<float>(decoded->payload);
+  ASSERT_EQ(view.size(), 3u);
+  EXPECT_EQ(std::memcmp(view.data(), values, sizeof values), 0);
+  EXPECT_EQ(static_cast<const void*>(view.data()), frame.data() + frame.size() - sizeof values) << "no copy";
+}
+
+}  // namespace
+}  // namespace coterie
