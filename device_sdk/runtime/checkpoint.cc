@@ -1,0 +1,133 @@
+#include "device_sdk/runtime/checkpoint.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/os/file.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/limits.h"
+#include "secure/crypto/digest.h"
+
+namespace coterie {
+namespace {
+
+constexpr size_t kTrailerBytes = sizeof(Digest::bytes);
+
+Error not_ours(const std::string& what) { return Error(ErrorCode::conflict, "checkpoint: " + what); }
+Error damaged(const std::string& what) { return Error(ErrorCode::data_loss, "checkpoint: " + what); }
+
+template <typename T>
+ByteView bytes_of(std::span<T> values) {
+  return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
+}
+
+uint64_t payload_bytes(const TrainerState& state) {
+  return state.model.value_count() * sizeof(float) * (1 + state.slots()) + state.order.size() * sizeof(uint32_t);
+}
+
+CheckpointHeader header_of(const TrainerState& state) {
+  return {.model = state.model.digest(),
+          .step = state.step,
+          .epoch = state.epoch,
+          .position = state.position,
+          .random = state.random.state(),
+          .optimizer_step = state.step,
+          .slots = state.slots(),
+          .value_bytes = state.model.value_count() * sizeof(float),
+          .examples = state.order.size(),
+          .loss_sum = state.loss_sum,
+          .correct = state.correct,
+          .seen = state.seen};
+}
+
+// The slots that this optimizer keeps, in order.
+std::vector<Region> slot_regions(const TrainerState& state) {
+  std::vector<Region> regions;
+  if (state.slots() > 0) regions.push_back(Region::slot0);
+  if (state.slots() > 1) regions.push_back(Region::slot1);
+  return regions;
+}
+
+// Everything that training could not have brought about with these settings.
+Status check_header(const CheckpointHeader& header, const TrainerState& state) {
+  const uint64_t examples = state.order.size(), batch = state.batch_size;
+  if (header.model != state.model.digest()) return not_ours("is of another model");
+  if (header.examples != examples) {
+    return not_ours("is of " + std::to_string(header.examples) + " examples, here are " + std::to_string(examples));
+  }
+  if (header.slots != state.slots()) return not_ours("is of another optimizer");
+  if (header.value_bytes != state.model.value_count() * sizeof(float)) return not_ours("has other parameters");
+  const uint64_t steps_an_epoch = (examples + batch - 1) / batch;
+  if (header.epoch > state.settings.local_epochs || header.position >= examples || header.position % batch != 0 ||
+      header.step != header.epoch * steps_an_epoch + header.position / batch ||
+      header.seen != header.epoch * examples + header.position ||
+      header.optimizer_step != header.step) {
+    return not_ours("is of another batch size or number of epochs");
+  }
+  if (header.random == Prng::State{}) return damaged("has no random state");
+  return {};
+}
+
+Status check_order(std::span<const uint32_t> order) {
+  std::vector<bool> seen(order.size());
+  for (const uint32_t index : order) {
+    if (index >= order.size() || seen[index]) return damaged("its order is not a permutation of the examples");
+    seen[index] = true;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status write_checkpoint(const TrainerState& state, const std::string& path) {
+  COT_ASSIGN(os::AtomicFile file, os::AtomicFile::create(path));
+  ContentDigester digester;
+  const auto write = [&](ByteView bytes) -> Status {
+    digester.update(bytes);
+    return file.write(bytes);
+  };
+  const Bytes head = encode_head(header_of(state), payload_bytes(state));
+  COT_TRY(write(head));
+  COT_TRY(write(bytes_of(state.region(Region::parameters))));
+  for (const Region region : slot_regions(state)) COT_TRY(write(bytes_of(state.region(region))));
+  COT_TRY(write(bytes_of(std::span(state.order))));
+  const Digest digest = digester.finish();
+  COT_TRY(file.write(digest.view()));
+  return file.commit();
+}
+
+Status read_checkpoint(const std::string& path, TrainerState& state) {
+  const uint64_t bytes_max = kPreludeBytes + limits::kWireHeaderBytesMax + payload_bytes(state) + kTrailerBytes;
+  COT_ASSIGN(const Bytes file, os::read_file(path, bytes_max));
+  if (file.size() < kTrailerBytes) return damaged("has " + std::to_string(file.size()) + " bytes");
+  const ByteView frame = ByteView(file).first(file.size() - kTrailerBytes);
+  const Digest digest = content_digest(frame);
+  if (!std::equal(digest.bytes.begin(), digest.bytes.end(), file.end() - kTrailerBytes)) {
+    return damaged("fails its checksum");
+  }
+  COT_ASSIGN(const Decoded<CheckpointHeader> decoded, decode_checkpoint(frame));
+  const CheckpointHeader& header = decoded.header;
+  COT_TRY(check_header(header, state));
+  const size_t slots = state.slots(), values = header.value_bytes;
+  const auto order = payload_as<uint32_t>(decoded.payload.subspan(values * (1 + slots)));
+  COT_TRY(check_order(order));
+
+  std::memcpy(state.region(Region::parameters).data(), decoded.payload.data(), values);
+  size_t offset = values;
+  for (const Region region : slot_regions(state)) {
+    std::memcpy(state.region(region).data(), decoded.payload.data() + offset, values);
+    offset += values;
+  }
+  std::copy(order.begin(), order.end(), state.order.begin());
+  state.random = Prng::from_state(header.random);
+  state.epoch = header.epoch;
+  state.position = header.position;
+  state.step = header.step;
+  state.seen = header.seen;
+  state.correct = header.correct;
+  state.loss_sum = header.loss_sum;
+  return {};
+}
+
+}  // namespace coterie

@@ -1,0 +1,20 @@
+// The training checkpoint file.
+//
+//   a frame of kind checkpoint (proto/codec): CheckpointHeader, then parameters, optimizer slots, order of the examples
+//   32 bytes: content_digest of the frame
+//
+// Private to the trainer; its public face is Trainer::save_checkpoint and restore_checkpoint.
+#pragma once
+
+#include <string>
+
+#include "device_sdk/runtime/trainer_state.h"
+
+namespace coterie {
+
+Status write_checkpoint(const TrainerState& state, const std::string& path);
+
+// Changes `state` only if everything in the file is sound and belongs to it.
+Status read_checkpoint(const std::string& path, TrainerState& state);
+
+}  // namespace coterie

@@ -1,0 +1,43 @@
+// Evaluator: the forward pass over a data set: how good are these parameters?
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "device_sdk/runtime/example_source.h"
+#include "device_sdk/runtime/limits.h"
+#include "device_sdk/runtime/model.h"
+#include "proto/messages/plan.h"
+
+namespace coterie {
+
+struct Evaluation {
+  uint64_t examples = 0;
+  double loss_mean = 0;  // may be infinite or NaN: that is what such parameters are worth
+  double accuracy = 0;   // in [0, 1]; 0 for a regression
+};
+
+// Not thread-safe. Allocates in create() only.
+class Evaluator {
+ public:
+  // Errors: invalid_argument (batch_size 0, a loss that does not fit the model), too_large.
+  static Result<Evaluator> create(const Model& model, Loss loss, uint32_t batch_size,
+                                  uint64_t arena_bytes_max = limits::kArenaBytesMax);
+  Evaluator(Evaluator&&) noexcept;
+  Evaluator& operator=(Evaluator&&) noexcept;
+  ~Evaluator();
+
+  // `parameters` is a flat vector of the model's value_count(). Errors: invalid_argument (no examples, another number of
+  // parameters, a label out of range) and the source's own.
+  Result<Evaluation> run(std::span<const float> parameters, ExampleSource& examples);
+
+ private:
+  struct State;
+  explicit Evaluator(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,22 @@
+#include "device_sdk/runtime/graph_index.h"
+
+namespace coterie {
+
+GraphIndex::GraphIndex(const ModelGraph& graph)
+    : is_needed(graph.ops.size()), producer(graph.tensors.size(), kNoOp), consumers(graph.tensors.size()) {
+  std::vector<bool> tensor_needed(graph.tensors.size());
+  tensor_needed[graph.output] = true;
+  consumers[graph.output].push_back(kNoOp);
+  for (uint32_t i = 0; i < graph.ops.size(); ++i) producer[graph.ops[i].outputs[0]] = i;
+  for (size_t i = graph.ops.size(); i-- > 0;) {
+    const OpInfo& op = graph.ops[i];
+    is_needed[i] = tensor_needed[op.outputs[0]];
+    if (!is_needed[i]) continue;
+    for (const uint32_t tensor : op.inputs) {
+      tensor_needed[tensor] = true;
+      consumers[tensor].push_back(static_cast<uint32_t>(i));
+    }
+  }
+}
+
+}  // namespace coterie

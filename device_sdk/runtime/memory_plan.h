@@ -1,0 +1,31 @@
+// Static memory planning: where in one arena each buffer lies, given when it is alive.
+//
+// Two buffers whose lives share a step never overlap. The offsets come from a greedy best fit (largest buffer first, and
+// two other orders; the smallest result wins), the usual heuristic for interval graphs (Pisarchyk and Lee, "Efficient
+// Memory Management for Deep Neural Net Inference", 2020, section 4). Deterministic.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace coterie {
+
+inline constexpr uint64_t kBufferAlignment = 64;
+
+// Alive from the first step that touches it to the last, both included.
+struct Lifetime {
+  uint64_t bytes = 0;
+  uint32_t first = 0, last = 0;
+};
+
+struct MemoryPlan {
+  std::vector<uint64_t> offsets;  // multiples of kBufferAlignment, in the order of the lifetimes
+  uint64_t bytes = 0;             // of the arena
+  uint64_t lower_bound = 0;       // the most bytes alive in one step: no plan can be smaller
+};
+
+// Sizes are rounded up to kBufferAlignment; their sum must not overflow (the caller bounds each).
+MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
+
+}  // namespace coterie

@@ -1,0 +1,57 @@
+// Model: a loaded, semantically checked forward graph and its parameters.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "proto/messages/model.h"
+
+namespace coterie {
+
+// Immutable, and cheap to copy (a shared handle); may be used from any thread.
+class Model {
+ public:
+  // Takes a whole model file. Hostile input is safe: decode_model checks the structure, then every op's operands, shapes
+  // and attributes are checked against its rule. Errors: malformed (names the op and what is wrong with it), too_large
+  // (over a limit of runtime/limits.h), unsupported_version. Parameters must be finite and the padding between them 0.
+  static Result<Model> load(Bytes file);
+
+  const ModelGraph& graph() const { return state_->graph; }
+  // Without the batch dimension.
+  const Shape& input_shape() const { return state_->shapes[graph().input]; }
+  const Shape& output_shape() const { return state_->shapes[graph().output]; }
+  // Of any tensor of the graph: inferred for activations, stored for parameters.
+  const Shape& shape(uint32_t tensor) const { return state_->shapes[tensor]; }
+
+  // The flat vector: the whole payload as float32, padding between parameters included. Lives as long as any copy of
+  // this model.
+  std::span<const float> parameters() const { return state_->parameters; }
+  uint64_t value_count() const { return state_->parameters.size(); }
+  // Floating-point operations of one example's forward pass, a multiply-add counted as two.
+  double flops() const { return state_->flops; }
+
+  ByteView file() const { return state_->file; }
+  const Digest& digest() const { return state_->digest; }  // content_digest of the file
+
+  // The file of the same graph with other parameters; `parameters` has value_count() values.
+  Bytes file_with(std::span<const float> parameters) const;
+
+ private:
+  struct State {
+    Bytes file;
+    Digest digest;
+    ModelGraph graph;
+    std::vector<Shape> shapes;
+    std::span<const float> parameters;  // into file
+    double flops = 0;
+  };
+  explicit Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,233 @@
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/os/file.h"
+#include "device_sdk/runtime/trainer.h"
+#include "secure/crypto/digest.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
+
+namespace coterie::test {
+namespace {
+
+constexpr uint64_t kCount = 10;  // with batches of 4: three steps an epoch
+
+// 4 -> 3 -> 2: a file small enough to damage at every byte.
+Model tiny_model(uint64_t seed = 1) {
+  ModelBuilder build("tiny", {4}, seed);
+  return load_or_die(build.finish(build.dense(build.relu(build.dense(build.input(), 3)), 2)));
+}
+
+TrainingSettings settings_with(OptimizerKind kind, float momentum = 0.9f) {
+  return {.batch_size = 4,
+          .local_epochs = 3,
+          .optimizer = {.kind = kind, .learning_rate = 0.05f, .momentum = momentum, .weight_decay = 0.01f}};
+}
+
+Trainer make_trainer(const Model& model, const TrainingSettings& settings, ExampleSource& examples, uint64_t seed = 9) {
+  Result<Trainer> trainer = Trainer::create(model, settings, examples, seed);
+  EXPECT_OK(trainer);
+  return std::move(*trainer);
+}
+
+void expect_same_state(const Trainer& a, const Trainer& b) {
+  EXPECT_EQ(a.summary(), b.summary());
+  ASSERT_EQ(a.parameters().size(), b.parameters().size());
+  EXPECT_EQ(std::memcmp(a.parameters().data(), b.parameters().data(), a.parameters().size_bytes()), 0);
+}
+
+Bytes contents(const std::string& path) {
+  Result<Bytes> bytes = os::read_file(path, 1 << 20);
+  EXPECT_OK(bytes);
+  return *bytes;
+}
+
+void overwrite(const std::string& path, const Bytes& bytes) { ASSERT_OK(os::write_file_atomically(path, bytes)); }
+
+// The trailer that belongs to these bytes, so that a test reaches what lies behind the checksum.
+Bytes with_checksum(Bytes frame) {
+  const Digest digest = content_digest(frame);
+  frame.insert(frame.end(), digest.bytes.begin(), digest.bytes.end());
+  return frame;
+}
+
+TEST(Checkpoint, ResumesToTheSameBitsFromEveryStepOfARun) {
+  const TemporaryDirectory directory;
+  const Model model = small_cnn();
+  for (const TrainingSettings& settings :
+       {settings_with(OptimizerKind::sgd, 0), settings_with(OptimizerKind::sgd), settings_with(OptimizerKind::adam)}) {
+    Examples examples(kCount, 64, 10);
+    Trainer whole = make_trainer(model, settings, examples);
+    std::vector<std::string> paths;
+    for (;;) {
+      paths.push_back(directory / ("step" + std::to_string(paths.size())));
+      ASSERT_OK(whole.save_checkpoint(paths.back()));
+      if (whole.finished()) break;
+      ASSERT_OK(whole.step());
+    }
+    ASSERT_EQ(paths.size(), 10u);
+    for (const std::string& path : paths) {
+      SCOPED_TRACE(path);
+      Trainer resumed = make_trainer(model, settings, examples, /*seed=*/1234);  // the seed comes from the checkpoint
+      ASSERT_OK(resumed.restore_checkpoint(path));
+      while (!resumed.finished()) ASSERT_OK(resumed.step());
+      expect_same_state(resumed, whole);
+      ASSERT_OK(os::remove_file(path));
+    }
+  }
+}
+
+TEST(Checkpoint, OfARestoredTrainerIsTheSameFile) {
+  const TemporaryDirectory directory;
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::adam), examples);
+  for (int i = 0; i < 4; ++i) ASSERT_OK(trainer.step());
+  ASSERT_OK(trainer.save_checkpoint(directory / "a"));
+  Trainer other = make_trainer(tiny_model(), settings_with(OptimizerKind::adam), examples, 77);
+  ASSERT_OK(other.restore_checkpoint(directory / "a"));
+  ASSERT_OK(other.save_checkpoint(directory / "b"));
+  EXPECT_EQ(contents(directory / "a"), contents(directory / "b"));
+}
+
+TEST(Checkpoint, IsRefusedWhenTruncatedOrExtendedOrWithAnyBitFlippedAndThenNothingChanges) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "checkpoint";
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  for (int i = 0; i < 2; ++i) ASSERT_OK(trainer.step());
+  ASSERT_OK(trainer.save_checkpoint(path));
+  const Bytes sound = contents(path);
+  Trainer fresh = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  const Trainer untouched = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  for (size_t size = 0; size < sound.size(); ++size) {
+    overwrite(path, Bytes(sound.begin(), sound.begin() + static_cast<ptrdiff_t>(size)));
+    EXPECT_ERROR(fresh.restore_checkpoint(path), ErrorCode::data_loss, "checkpoint:") << size;
+  }
+  for (size_t i = 0; i < sound.size(); ++i) {
+    Bytes flipped = sound;
+    flipped[i] = static_cast<uint8_t>(flipped[i] ^ (1u << (i % 8)));
+    overwrite(path, flipped);
+    EXPECT_ERROR(fresh.restore_checkpoint(path), ErrorCode::data_loss, "checksum") << i;
+  }
+  Bytes longer = sound;
+  longer.push_back(0);
+  overwrite(path, longer);
+  EXPECT_ERROR(fresh.restore_checkpoint(path), ErrorCode::data_loss, "checksum");
+  expect_same_state(fresh, untouched);
+  overwrite(path, sound);
+  ASSERT_OK(fresh.restore_checkpoint(path));
+  expect_same_state(fresh, trainer);
+}
+
+TEST(Checkpoint, OfAnotherModelDataSetOrSettingsIsRefused) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "checkpoint";
+  Examples examples(kCount, 4, 2), fewer(kCount - 1, 4, 2);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  ASSERT_OK(trainer.step());
+  ASSERT_OK(trainer.save_checkpoint(path));
+
+  Trainer other_model = make_trainer(tiny_model(2), settings_with(OptimizerKind::sgd), examples);
+  EXPECT_ERROR(other_model.restore_checkpoint(path), ErrorCode::conflict, "of another model");
+  Trainer other_data = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), fewer);
+  EXPECT_ERROR(other_data.restore_checkpoint(path), ErrorCode::conflict, "of 10 examples, here are 9");
+  Trainer other_optimizer = make_trainer(tiny_model(), settings_with(OptimizerKind::adam), examples);
+  EXPECT_ERROR(other_optimizer.restore_checkpoint(path), ErrorCode::conflict, "another optimizer");
+  TrainingSettings settings = settings_with(OptimizerKind::sgd);
+  settings.batch_size = 3;
+  Trainer other_batch = make_trainer(tiny_model(), settings, examples);
+  EXPECT_ERROR(other_batch.restore_checkpoint(path), ErrorCode::conflict, "another batch size");
+}
+
+TEST(Checkpoint, WithARightChecksumOverWrongContentsIsStillRefused) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "checkpoint";
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  ASSERT_OK(trainer.step());
+  ASSERT_OK(trainer.save_checkpoint(path));
+  Bytes frame = contents(path);
+  frame.resize(frame.size() - 32);
+
+  Bytes twice = frame;  // the last example of the order becomes another one again
+  std::memcpy(twice.data() + twice.size() - 4, twice.data() + twice.size() - 8, 4);
+  overwrite(path, with_checksum(twice));
+  EXPECT_ERROR(trainer.restore_checkpoint(path), ErrorCode::data_loss, "not a permutation");
+
+  Bytes beyond = frame;
+  const uint32_t index = kCount;
+  std::memcpy(beyond.data() + beyond.size() - 4, &index, 4);
+  overwrite(path, with_checksum(beyond));
+  EXPECT_ERROR(trainer.restore_checkpoint(path), ErrorCode::data_loss, "not a permutation");
+
+  Bytes shorter = frame;
+  shorter.resize(shorter.size() - 4);
+  overwrite(path, with_checksum(shorter));
+  EXPECT_ERROR(trainer.restore_checkpoint(path), ErrorCode::malformed, "");
+
+  overwrite(path, with_checksum(encode(RetryWindow{1, 2, "not a checkpoint"})));
+  EXPECT_ERROR(trainer.restore_checkpoint(path), ErrorCode::malformed, "expected checkpoint");
+}
+
+TEST(Checkpoint, WithAHeaderThatTrainingCannotReachIsRefused) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "checkpoint";
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  ASSERT_OK(trainer.step());
+  ASSERT_OK(trainer.save_checkpoint(path));
+  Bytes frame = contents(path);
+  frame.resize(frame.size() - 32);
+  const Result<Decoded<CheckpointHeader>> sound = decode_checkpoint(frame);
+  ASSERT_OK(sound);
+  const auto forge = [&](const std::function<void(CheckpointHeader&)>& change) {
+    CheckpointHeader header = sound->header;
+    change(header);
+    Bytes forged = encode_head(header, sound->payload.size());
+    forged.insert(forged.end(), sound->payload.begin(), sound->payload.end());
+    overwrite(path, with_checksum(forged));
+    return trainer.restore_checkpoint(path);
+  };
+  EXPECT_OK(forge([](CheckpointHeader&) {}));
+  EXPECT_ERROR(forge([](CheckpointHeader& h) { h.position = kCount; }), ErrorCode::conflict, "");
+  EXPECT_ERROR(forge([](CheckpointHeader& h) { h.position = 3; }), ErrorCode::conflict, "");
+  EXPECT_ERROR(forge([](CheckpointHeader& h) { h.step = 5; }), ErrorCode::conflict, "");
+  EXPECT_ERROR(forge([](CheckpointHeader& h) { h.epoch = 4; }), ErrorCode::conflict, "");
+  EXPECT_ERROR(forge([](CheckpointHeader& h) { h.correct = 5; }), ErrorCode::malformed, "correct");
+  EXPECT_ERROR(forge([](CheckpointHeader& h) { h.optimizer_step = 0; }), ErrorCode::conflict, "");
+  EXPECT_ERROR(forge([](CheckpointHeader& h) { h.random = {}; }), ErrorCode::data_loss, "random state");
+}
+
+TEST(Checkpoint, ThatCannotBeWrittenLeavesTheOldOneIntact) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "checkpoint";
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  ASSERT_OK(trainer.step());
+  ASSERT_OK(trainer.save_checkpoint(path));
+  const Bytes old = contents(path);
+  ASSERT_OK(trainer.step());
+  // The rename is what makes the new file count. It cannot replace a directory, so everything before it happens and it
+  // does not: nothing may be left behind.
+  ASSERT_OK(os::make_directories(directory / "taken"));
+  EXPECT_FALSE(trainer.save_checkpoint(directory / "taken"));
+  EXPECT_FALSE(trainer.save_checkpoint(directory / "missing/checkpoint"));
+  EXPECT_EQ(contents(path), old);
+  const auto names = os::list_directory(directory.path());
+  ASSERT_OK(names);
+  EXPECT_EQ(*names, (std::vector<std::string>{"checkpoint", "taken"}));
+}
+
+TEST(Checkpoint, ThatDoesNotExistIsNotFound) {
+  const TemporaryDirectory directory;
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  EXPECT_ERROR(trainer.restore_checkpoint(directory / "none"), ErrorCode::not_found, "none");
+}
+
+}  // namespace
+}  // namespace coterie::test

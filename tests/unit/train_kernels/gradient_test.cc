@@ -1,0 +1,172 @@
+// The reference's backward passes are the derivatives of its forward passes: central differences in double. The fast
+// kernels are compared with the reference elsewhere, so this closes the chain.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "base/random.h"
+#include "train_kernels/kernel_table.h"
+
+namespace coterie::kernels::test {
+namespace {
+
+using Doubles = std::vector<double>;
+
+constexpr double kStep = 1e-5;        // error of a central difference: kStep^2 f''' / 6 plus 1e-16 / kStep
+constexpr double kTolerance = 1e-8;
+
+const KernelTableOf<double>& exact() { return reference_kernels<double>(); }
+
+Doubles random(size_t count, Prng& prng) {
+  Doubles values(count);
+  for (double& value : values) value = prng.uniform(-1, 1);
+  return values;
+}
+
+double dot(const Doubles& a, const Doubles& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// `gradient` is that of scalar() by `at`, which scalar reads.
+void expect_gradient(const char* what, Doubles& at, const Doubles& gradient, const std::function<double()>& scalar) {
+  for (size_t i = 0; i < at.size(); ++i) {
+    const double kept = at[i];
+    at[i] = kept + kStep;
+    const double above = scalar();
+    at[i] = kept - kStep;
+    const double below = scalar();
+    at[i] = kept;
+    ASSERT_NEAR(gradient[i], (above - below) / (2 * kStep), kTolerance) << what << "[" << i << "]";
+  }
+}
+
+TEST(Gradient, OfDenseIsTheDerivative) {
+  Prng prng(20);
+  const DenseShape s{3, 5, 4};
+  Doubles x = random(15, prng), w = random(20, prng), bias = random(4, prng), y(12), dx(15), dw(20), dbias(4);
+  const Doubles dy = random(12, prng);
+  exact().dense_backward_input(s, dy.data(), w.data(), dx.data(), nullptr);
+  exact().dense_backward_weights(s, x.data(), dy.data(), dw.data(), dbias.data(), nullptr);
+  const auto scalar = [&] {
+    exact().dense_forward(s, x.data(), w.data(), bias.data(), Activation::none, y.data(), nullptr);
+    return dot(dy, y);
+  };
+  expect_gradient("x", x, dx, scalar);
+  expect_gradient("w", w, dw, scalar);
+  expect_gradient("bias", bias, dbias, scalar);
+}
+
+TEST(Gradient, OfConvolutionIsTheDerivativeWithStridePaddingAndGroups) {
+  const Conv2dShape shapes[] = {
+      {2, 5, 6, 2, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1}, {1, 6, 5, 4, 3, 2, 6, 2, 1, 0, 1, 2, 0, 2},
+      {2, 4, 4, 3, 1, 1, 2},                      {1, 5, 5, 4, 3, 3, 4, 1, 1, 1, 1, 1, 1, 4},
+      {1, 7, 7, 1, 5, 5, 2, 2, 3, 2, 2, 2, 2, 1},
+  };
+  Prng prng(21);
+  for (const Conv2dShape& s : shapes) {
+    const size_t outputs = s.batch * s.out_h() * s.out_w() * s.filters;
+    Doubles x = random(s.batch * s.height * s.width * s.channels, prng), w = random(s.taps() * s.filters, prng);
+    Doubles bias = random(s.filters, prng), y(outputs), dx(x.size()), dw(w.size()), dbias(s.filters);
+    const Doubles dy = random(outputs, prng);
+    exact().conv2d_backward_input(s, dy.data(), w.data(), dx.data(), nullptr);
+    exact().conv2d_backward_weights(s, x.data(), dy.data(), dw.data(), dbias.data(), nullptr);
+    const auto scalar = [&] {
+      exact().conv2d_forward(s, x.data(), w.data(), bias.data(), Activation::none, y.data(), nullptr);
+      return dot(dy, y);
+    };
+    expect_gradient("x", x, dx, scalar);
+    expect_gradient("w", w, dw, scalar);
+    expect_gradient("bias", bias, dbias, scalar);
+  }
+}
+
+TEST(Gradient, OfPoolingIsTheDerivativeAlsoThroughRelu) {
+  const Pool2dShape shapes[] = {
+      {2, 4, 6, 3, 2, 2, 2, 2}, {1, 5, 5, 2, 3, 3, 1, 1, 1, 1, 1, 1}, {2, 5, 4, 2, 3, 2, 2, 1, 1, 0, 2, 1}, {1, 3, 3, 2, 3, 3},
+  };
+  Prng prng(22);
+  for (const Pool2dShape& s : shapes) {
+    const size_t inputs = s.batch * s.height * s.width * s.channels;
+    const size_t outputs = s.batch * s.out_h() * s.out_w() * s.channels;
+    Doubles x = random(inputs, prng), rectified(inputs), y(outputs), dx(inputs);
+    const Doubles dy = random(outputs, prng);
+
+    exact().max_pool2d_forward(s, x.data(), y.data());
+    exact().max_pool2d_backward(s, x.data(), y.data(), dy.data(), false, dx.data());
+    expect_gradient("max", x, dx, [&] {
+      exact().max_pool2d_forward(s, x.data(), y.data());
+      return dot(dy, y);
+    });
+
+    const auto through_relu = [&] {
+      exact().relu_forward(inputs, x.data(), rectified.data());
+      exact().max_pool2d_forward(s, rectified.data(), y.data());
+      return dot(dy, y);
+    };
+    through_relu();
+    exact().max_pool2d_backward(s, rectified.data(), y.data(), dy.data(), true, dx.data());
+    expect_gradient("max of relu", x, dx, through_relu);
+
+    exact().average_pool2d_backward(s, dy.data(), dx.data());
+    expect_gradient("average", x, dx, [&] {
+      exact().average_pool2d_forward(s, x.data(), y.data());
+      return dot(dy, y);
+    });
+  }
+}
+
+TEST(Gradient, OfReluAndAddIsTheDerivative) {
+  Prng prng(23);
+  Doubles x = random(40, prng), b = random(40, prng), y(40), dx(40);
+  const Doubles dy = random(40, prng);
+  const auto relu = [&] {
+    exact().relu_forward(40, x.data(), y.data());
+    return dot(dy, y);
+  };
+  relu();
+  exact().relu_backward(40, y.data(), dy.data(), dx.data());
+  expect_gradient("relu", x, dx, relu);
+  // The gradient of a sum is passed through: what the executor does for add.
+  expect_gradient("add", x, dy, [&] {
+    exact().add(40, x.data(), b.data(), y.data());
+    return dot(dy, y);
+  });
+}
+
+TEST(Gradient, OfTheLossesIsTheDerivativeOfTheirBatchMean) {
+  Prng prng(24);
+  for (const size_t classes : {2, 5, 10}) {
+    const size_t batch = 4;
+    Doubles z = random(batch * classes, prng), dz(z.size());
+    const int32_t labels[batch] = {0, 1, 1, static_cast<int32_t>(classes) - 1};
+    LossSums unused;
+    exact().softmax_cross_entropy(batch, classes, z.data(), labels, dz.data(), &unused);
+    expect_gradient("cross-entropy", z, dz, [&] {
+      LossSums sums;
+      exact().softmax_cross_entropy(batch, classes, z.data(), labels, nullptr, &sums);
+      return sums.loss / batch;
+    });
+    exact().mean_squared_error(batch, classes, z.data(), labels, dz.data(), &unused);
+    expect_gradient("squared error", z, dz, [&] {
+      LossSums sums;
+      exact().mean_squared_error(batch, classes, z.data(), labels, nullptr, &sums);
+      return sums.loss / batch;
+    });
+  }
+  Doubles y = random(4, prng), dy(4);
+  const int32_t targets[4] = {3, -2, 0, 7};
+  LossSums unused;
+  exact().mean_squared_error(4, 1, y.data(), targets, dy.data(), &unused);
+  expect_gradient("regression", y, dy, [&] {
+    LossSums sums;
+    exact().mean_squared_error(4, 1, y.data(), targets, nullptr, &sums);
+    return sums.loss / 4;
+  });
+}
+
+}  // namespace
+}  // namespace coterie::kernels::test
