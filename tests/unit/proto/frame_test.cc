@@ -133,8 +133,11 @@ TEST(Frame, OfAMessageWithoutTensorsMayNotCarryAPayload) {
                          kind == FrameKind::partial_sum || kind == FrameKind::optimizer_state ||
                          kind == FrameKind::dataset;
     const Bytes bytes = with(small_frame(), 6, static_cast<uint16_t>(kind));
-    if (tensors) EXPECT_OK(parse_frame(bytes));
-    else EXPECT_ERROR(parse_frame(bytes), ErrorCode::malformed, std::string(to_string(kind)) + " has no payload");
+    if (tensors) {
+      EXPECT_OK(parse_frame(bytes));
+    } else {
+      EXPECT_ERROR(parse_frame(bytes), ErrorCode::malformed, std::string(to_string(kind)) + " has no payload");
+    }
   }
 }
 

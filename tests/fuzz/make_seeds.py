@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Writes the seed corpora of the message targets from the golden frames: each as it is, cut short, and damaged.
+
+Run it when tests/golden/wire has changed. Only files whose names begin with seed- are written or removed; what a fuzzer
+found (crash-..., found-...) stays.
+"""
+import pathlib
+import random
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+CORPUS = TESTS / "fuzz" / "corpus"
+PRELUDE_BYTES = 24
+
+
+def damaged(frame, seed):
+    """A few bytes of the header changed; sizes and magic kept."""
+    chance = random.Random(seed)
+    header_bytes = int.from_bytes(frame[8:12], "little")
+    result = bytearray(frame)
+    for _ in range(4):
+        result[PRELUDE_BYTES + chance.randrange(header_bytes)] = chance.choice([0, 1, 0x7F, 0x80, 0xFF])
+    return bytes(result)
+
+
+def write(target, name, content):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"seed-{name}").write_bytes(content)
+
+
+def main():
+    for old in CORPUS.glob("*/seed-*"):
+        old.unlink()
+    for golden in sorted((TESTS / "golden" / "wire").glob("*.hex")):
+        kind, sample, _ = golden.name.split(".")
+        frame = bytes.fromhex(golden.read_text())
+        write(f"decode_{kind}", sample, frame)
+        if sample == "typical":
+            write(f"decode_{kind}", "cut", frame[: len(frame) * 2 // 3])
+            write(f"decode_{kind}", "damaged", damaged(frame, kind))
+            write("frame", kind, frame)
+
+
+if __name__ == "__main__":
+    main()

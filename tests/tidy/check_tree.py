@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""The house rules that no compiler checks. Usage: check_tree.py [root]; prints path:line: rule: what and why.
+
+First the rules, as data, so that the house can be seen at a glance; the code that applies them follows. To change the
+house, change a table here and docs/ARCHITECTURE.md in one commit.
+"""
+import os
+import re
+import subprocess
+import sys
+from typing import NamedTuple
+
+# ---------------------------------------------------------------- the house
+
+# Who may include whom (section 2 of ARCHITECTURE). The longest matching folder decides; a folder may always include
+# itself; "!x" takes x out again.
+STRUCTS = ["base/", "proto/messages/", "proto/ring/"]
+EVERYTHING = ["aggregation/", "base/", "device_sdk/", "fl_server/", "proto/", "scheduler/", "secure/", "tools/",
+              "train_kernels/", "vertical/"]
+MAY_INCLUDE = {
+    "base/": ["!base/os/"],
+    "base/os/": ["base/"],
+    "proto/ring/": ["base/"],
+    "proto/messages/": ["base/", "proto/ring/"],
+    "proto/codec/": ["base/", "proto/"],
+    "train_kernels/": ["base/"],
+    "secure/": STRUCTS,
+    "aggregation/": STRUCTS,
+    "scheduler/": ["base/", "proto/messages/"],
+    "device_sdk/": ["base/", "proto/", "secure/"],
+    "device_sdk/runtime/": ["base/", "proto/", "secure/", "train_kernels/"],
+    "device_sdk/client/": ["base/", "proto/", "secure/", "device_sdk/", "!device_sdk/transport/"],
+    "device_sdk/transport/": ["base/", "proto/", "secure/", "device_sdk/"],
+    "device_sdk/c_api/": ["base/", "proto/", "secure/", "device_sdk/"],
+    "fl_server/": ["aggregation/", "base/", "proto/", "scheduler/", "secure/"],
+    "fl_server/evaluation/": ["aggregation/", "base/", "device_sdk/runtime/", "fl_server/", "proto/", "scheduler/",
+                              "secure/"],
+    "vertical/": ["base/", "device_sdk/runtime/", "proto/", "secure/"],
+    "tools/": EVERYTHING,
+    "examples/": ["device_sdk/include/"],  # and what is installed
+    "tests/": EVERYTHING,
+}
+
+# Third-party headers: include pattern -> where. Anything that is neither here, nor standard, nor ours is an error.
+TLS = ["secure/crypto/", "fl_server/http/", "device_sdk/transport/"]
+NETWORK = ["fl_server/http/", "fl_server/runtime/", "fl_server/app/", "device_sdk/transport/"]
+THIRD_PARTY = [
+    ("FlatBuffers", r"flatbuffers/|proto/generated/", ["proto/codec/", "tests/unit/proto/"]),
+    ("libsodium", r"sodium(\.h|/)", ["secure/crypto/"]),
+    ("OpenSSL", r"openssl/", TLS),
+    ("Beast", r"boost/beast", NETWORK),
+    ("Asio", r"boost/|asio", NETWORK),
+    ("nlohmann/json", r"nlohmann/", ["fl_server/config/", "fl_server/http/", "fl_server/store/", "tools/", "tests/"]),
+    ("SQLite", r"sqlite3", ["fl_server/store/"]),
+    ("libpq", r"libpq|postgresql/", ["fl_server/store/"]),
+    ("prometheus-cpp", r"prometheus/", ["fl_server/telemetry/"]),
+    ("CLI11", r"CLI/", ["tools/", "fl_server/app/"]),
+    ("Highway", r"hwy/", ["train_kernels/"]),
+    ("Eigen", r"Eigen/", ["train_kernels/", "tests/"]),
+    ("zlib", r"zlib\.h", ["device_sdk/transport/", "fl_server/http/", "tools/"]),
+    ("Coterie as installed", r"coterie(/|\.h)", ["examples/", "tests/"]),
+    ("GoogleTest", r"(gtest|gmock)/", ["tests/"]),
+    ("Google Benchmark", r"benchmark/", ["tests/bench/"]),
+]
+BEAST_FILES_MAX = 3  # a file that includes it costs 12-23 CPU-seconds
+
+# Decisions are made here: the same input gives the same output, in a test, in the simulator and on a phone.
+PURE = ["proto/", "train_kernels/", "secure/", "aggregation/", "scheduler/", "fl_server/core/", "device_sdk/client/"]
+PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)"]  # key files are read and written there
+NOT_IN_PURE_INCLUDES = [
+    (r"base/os/", "files and clocks"),
+    (r"base/log\.h", "a log"),
+    (r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token)$", "threads and locks"),
+    (r"(filesystem|fstream|iostream|ctime|cstdio|stdio\.h|time\.h)$", "files, streams and clocks"),
+    (r"(unistd|fcntl|dirent|pthread|signal|poll|netdb)\.h$|(sys|linux)/", "the operating system"),
+]
+NOT_IN_PURE_WORDS = r"\b(system_clock|steady_clock|high_resolution_clock|random_device|getenv|fopen|s?rand(?=\s*\())\b"
+
+NO_STREAMS = ["device_sdk/", "train_kernels/", "base/", "proto/"]  # <iostream> and its kin: 1.7 MB when static
+STREAM_HEADERS = r"(iostream|ostream|istream|sstream|fstream|iomanip|strstream)$"
+
+# GCC before 13 miscompiles coroutines in these shapes; they live in the few network folders only.
+COROUTINES = NETWORK
+
+LINES_MAX = 500                  # of a source file: one subject each
+FOLDER_FILES_MAX = {"base/": 15}  # C++ files right in the folder
+INCLUDED_MANY_TIMES = [r".*_inl\.h$"]  # once a CPU target (Highway): no #pragma once
+GENERATED = [r"tests/golden/", r"tests/fuzz/corpus/"]
+MACHINE_PATHS = r"(?<![\w.$}/])/(work|home)/"
+UNTRACKED_WORK = r"\b(TODO|FIXME)\b(?!\(#\d+\))"
+SLEEPS = r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|\b(time\.)?sleep\s*\("
+NO_WORDS_CHECK = [r"tests/tidy/"]  # this file and its test spell out what they forbid
+
+STANDARD_C = set("""assert complex ctype dirent dlfcn errno fcntl fenv float immintrin inttypes limits locale math netdb
+poll pthread pwd sched setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string
+strings syslog termios tgmath threads time uchar unistd wchar wctype arm_neon cpuid execinfo malloc xmmintrin""".split())
+
+# ---------------------------------------------------------------- applying them
+
+CODE = (".cc", ".h", ".c", ".cpp", ".hpp")
+TEXT = CODE + (".py", ".cmake", ".fbs", ".json", ".md", ".sh", ".yaml", ".yml", ".toml", ".txt", ".sql", ".service")
+
+
+class Problem(NamedTuple):
+    path: str
+    line: int
+    rule: str
+    message: str
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.rule}: {self.message}"
+
+
+def list_files(root):
+    """Tracked files and new ones that git does not ignore; without git, all but build folders."""
+    try:
+        listed = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                                capture_output=True, check=True).stdout.decode().split("\0")
+        inside = subprocess.run(["git", "-C", root, "rev-parse", "--show-prefix"], capture_output=True, check=True)
+        if inside.stdout.strip() == b"":
+            return sorted({f for f in listed if f and os.path.isfile(os.path.join(root, f))})
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    found = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [f for f in folders if not f.startswith(".") and f not in ("build", "__pycache__")]
+        found += [os.path.relpath(os.path.join(folder, f), root) for f in files]
+    return sorted(found)
+
+
+def is_in(path, folders):
+    return any(path.startswith(folder) for folder in folders)
+
+
+def matches_any(path, patterns):
+    return any(re.match(pattern, path) for pattern in patterns)
+
+
+def blank(text):
+    """The same text with comments and literals turned to blanks, newlines kept."""
+    token = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^()\s\\]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'
+                       r"(?<![0-9a-zA-Z_])'(?:\\.|[^'\\\n])+'", re.S)
+    return token.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def includes_of(text):
+    for match in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', text, re.M):
+        yield line_of(text, match.start()), match.group(1) == '"', match.group(2)
+
+
+def may_include(path, target):
+    folder = max((f for f in MAY_INCLUDE if path.startswith(f)), key=len, default=None)
+    if folder is None:
+        return True, path
+    allowed = [folder] + [f for f in MAY_INCLUDE[folder] if not f.startswith("!")]
+    denied = [f[1:] for f in MAY_INCLUDE[folder] if f.startswith("!")]
+    return is_in(target, allowed) and not is_in(target, denied), folder
+
+
+def is_standard(target):
+    if target.endswith(".h"):
+        return target[:-2] in STANDARD_C or is_in(target, ["sys/", "netinet/", "arpa/", "net/", "linux/"])
+    return "/" not in target and "." not in target
+
+
+def check_includes(path, text, ours):
+    for line, quoted, target in includes_of(text):
+        def bad(rule, message):
+            return Problem(path, line, rule, message)
+
+        third_party = next((t for t in THIRD_PARTY if re.match(t[1], target)), None)
+        if third_party:
+            name, _, where = third_party
+            if not is_in(path, where):
+                yield bad("third-party", f"{target} ({name}) may be included in {', '.join(where)} only")
+        elif target.split("/")[0] + "/" in ours or quoted:
+            ok, folder = may_include(path, target)
+            if target.split("/")[0] + "/" not in ours and not path.startswith("examples/"):
+                yield bad("include-path", f'"{target}" does not start at the repository root')
+            elif not ok:
+                allowed = ", ".join(MAY_INCLUDE[folder]) or "nothing"
+                yield bad("dependency", f"{folder} may not include {target}; besides itself it may include {allowed}")
+        elif not is_standard(target):
+            yield bad("third-party", f"{target} is in no row of THIRD_PARTY: say there who may include it")
+        if is_pure(path):
+            for pattern, what in NOT_IN_PURE_INCLUDES:
+                if re.match(pattern, target):
+                    yield bad("pure", f"{target} brings {what} into a pure folder; hand the value in instead")
+        if is_in(path, NO_STREAMS) and re.match(STREAM_HEADERS, target):
+            yield bad("streams", f"<{target}> costs a device 1.7 MB; use std::string and std::to_chars")
+
+
+def is_pure(path):
+    return is_in(path, PURE) and not matches_any(path, PURE_EXCEPT)
+
+
+def braced_operand(code, start):
+    """Whether the operand of the co_await that ends at `start` holds a braced temporary."""
+    depth = 0
+    for c in code[start:]:
+        depth += (c == "(") - (c == ")")
+        if depth < 0 or c == ";":
+            return False
+        if c == "{":
+            return True
+    return False
+
+
+def check_coroutines(path, code):
+    for match in re.finditer(r"\bco_(await|return|yield)\b", code):
+        line = line_of(code, match.start())
+        if not is_in(path, COROUTINES):
+            yield Problem(path, line, "coroutine", f"coroutines live in {', '.join(COROUTINES)} only")
+        if match.group(1) != "await":
+            continue
+        statement = re.split(r"[;{}]", code[:match.start()])[-1]
+        if re.search(r"\bswitch\s*\(\s*$", statement):
+            yield Problem(path, line, "coroutine", "name the result before you switch on it: GCC 12 miscompiles this")
+        if re.search(r"\?", statement):
+            yield Problem(path, line, "coroutine", "no co_await in a branch of ?: (GCC 12 miscompiles it); use if")
+        if re.match(r"\s*\[", code[match.end():]):
+            yield Problem(path, line, "coroutine", "a lambda in a co_await expression is destroyed twice by GCC 12")
+        elif braced_operand(code, match.end()):
+            yield Problem(path, line, "coroutine", "a braced temporary in a co_await expression: name it before")
+
+
+def check_words(path, text, code):
+    def find(pattern, where, rule, message):
+        for match in re.finditer(pattern, where):
+            yield Problem(path, line_of(where, match.start()), rule, f"{match.group().strip()}: {message}")
+
+    if code is not None and is_pure(path):
+        yield from find(NOT_IN_PURE_WORDS, code, "pure", "a pure folder takes time, chance and settings as arguments")
+    if path.startswith("tests/"):
+        yield from find(SLEEPS, text if code is None else code, "sleep", "a test waits for an event, not for a while")
+    yield from find(UNTRACKED_WORK, text, "untracked-work", "write the number of its issue behind it: (#123)")
+    yield from find(MACHINE_PATHS, text, "machine-path", "a path of one machine; take it from the caller")
+
+
+def check_layout(path, text):
+    for number, line in enumerate(text.split("\n"), 1):
+        if "\t" in line:
+            yield Problem(path, number, "blank", "a tab; use spaces")
+        if line != line.rstrip():
+            yield Problem(path, number, "blank", "blanks at the end of the line")
+    lines = text.count("\n")
+    if path.endswith(CODE + (".py", ".cmake")) and lines > LINES_MAX:
+        yield Problem(path, lines, "length", f"{lines} lines, at most {LINES_MAX}: find the second subject in it")
+    if path.endswith((".h", ".hpp")) and "#pragma once" not in text and not matches_any(path, INCLUDED_MANY_TIMES):
+        yield Problem(path, 1, "pragma-once", "a header begins with #pragma once")
+
+
+def mentioned_files(texts):
+    """The source files that some CMakeLists.txt names, as patterns: ${...} counts as *."""
+    patterns = set()
+    for path, text in texts.items():
+        if os.path.basename(path) != "CMakeLists.txt":
+            continue
+        folder = os.path.dirname(path)
+        for token in re.split(r'[\s()";]+', re.sub(r"#[^\n]*", "", text)):
+            if not token.endswith(CODE):
+                continue
+            token = token.replace("${CMAKE_CURRENT_SOURCE_DIR}/", "")
+            rooted = re.sub(r"^\$\{(PROJECT|CMAKE)_SOURCE_DIR\}/", "", token)
+            full = rooted if rooted != token else os.path.normpath(os.path.join(folder, token))
+            patterns.add(re.sub(r"\$\{[^}]*\}", "*", full))
+    return patterns
+
+
+def check_mentioned(texts):
+    """Every source is built, every header is part of a public face (HEADERS) or included by somebody."""
+    patterns = mentioned_files(texts)
+    patterns |= {i[2] for path, text in texts.items() if path.endswith(CODE) for i in includes_of(text) if i[2] != path}
+    wild = [re.sub(r"\\\*", "[^/]*", re.escape(p)) + "$" for p in patterns if "*" in p]
+    for path in texts:
+        if path.endswith(CODE) and path not in patterns and not matches_any(path, wild):
+            yield Problem(path, 1, "dead-file", "no CMakeLists.txt mentions it and nobody includes it: use it or delete it")
+
+
+def check_counts(texts):
+    beast = [p for p, t in texts.items() if p.endswith(CODE) and any(re.match(r"boost/beast", i[2]) for i in includes_of(t))]
+    for path in beast[BEAST_FILES_MAX:]:
+        yield Problem(path, 1, "beast", f"the {len(beast)}. file that includes Beast, at most {BEAST_FILES_MAX}: "
+                                        + ", ".join(beast))
+    for folder, limit in FOLDER_FILES_MAX.items():
+        files = [p for p in texts if p.endswith(CODE) and os.path.dirname(p) + "/" == folder]
+        for path in files[limit:]:
+            yield Problem(path, 1, "crowded", f"{folder} has {len(files)} files, at most {limit}: words everybody needs")
+
+
+def check(root):
+    texts = {}
+    for path in list_files(root):
+        if matches_any(path, GENERATED) or not (path.endswith(TEXT)):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+            texts[path] = file.read()
+    ours = {path.split("/")[0] + "/" for path in texts if "/" in path} | set(MAY_INCLUDE)
+    ours = {folder.split("/")[0] + "/" for folder in ours}
+    problems = []
+    for path, text in texts.items():
+        code = blank(text) if path.endswith(CODE) else None
+        problems += check_layout(path, text)
+        if code is not None:
+            problems += check_includes(path, text, ours)
+            problems += check_coroutines(path, code)
+        if not matches_any(path, NO_WORDS_CHECK):
+            problems += check_words(path, text, code)
+    problems += check_mentioned(texts)
+    problems += check_counts(texts)
+    return len(texts), sorted(problems)
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+    count, problems = check(os.path.abspath(root))
+    for problem in problems:
+        print(problem)
+    print(f"{count} files, {len(problems)} problems")
+    return 1 if problems or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
