@@ -91,6 +91,23 @@ TEST(ForgedHeader, WithoutAnyOneFieldDoesNoHarm) {
   });
 }
 
+// The verifier of FlatBuffers 2.0 checks that a vector's length is aligned, not that its 8-byte elements are. Here the
+// vector begins four bytes late: the first random word, 4, is taken for its length.
+TEST(ForgedHeader, WithElementsOffTheirAlignmentIsReadAllTheSame) {
+  ParticipantState message = test::MessageTraits<ParticipantState>::samples().typical;
+  message.random = {4, 0x0000000500000000, 0x0000000600000000, 0x0000000700000000};
+  Bytes frame = encode(message);
+  auto* table = flatbuffers::GetMutableRoot<flatbuffers::Table>(frame.data() + kPreludeBytes);
+  uint8_t* field = table->GetAddressOf(state::ParticipantState::VT_RANDOM);
+  ASSERT_NE(field, nullptr);
+  flatbuffers::WriteScalar(field, flatbuffers::ReadScalar<flatbuffers::uoffset_t>(field) + 4);
+  const Result<ParticipantState> decoded = decode_participant_state(frame);
+  ASSERT_OK(decoded);
+  EXPECT_EQ(decoded->random[0], 0u) << "a word that straddles two old ones";
+  EXPECT_EQ(decoded->random[1], 5u);
+  EXPECT_TRUE(test::decodes_and_reencodes<ParticipantState>(frame));
+}
+
 TEST(ForgedHeader, WithTheWrongNumberOfRandomWordsIsRejected) {
   const wire::Digest32 digest;
   for (const size_t words : {0u, 3u, 5u}) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <string>
@@ -91,7 +92,10 @@ TEST(Frame, RejectsAnotherKindThanExpected) {
 TEST(Frame, RejectsEveryTruncationAndAnyTrailingByte) {
   const Bytes whole = small_frame();
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_ERROR(parse_frame(ByteView(whole).first(size)), ErrorCode::malformed, std::to_string(size) + " bytes");
+    const Bytes cut(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size));
+    EXPECT_ERROR(parse_frame(cut), ErrorCode::malformed, "has " + std::to_string(size) + " bytes");
+    EXPECT_ERROR(parse_prelude(ByteView(cut).first(std::min(size, kPreludeBytes - 1))), ErrorCode::malformed,
+                 "a frame begins with 24");
   }
   Bytes longer = whole;
   longer.push_back(0);

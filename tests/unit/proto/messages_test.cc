@@ -89,7 +89,9 @@ TYPED_TEST(EveryMessage, DecodesFromAnyAlignment) {
 TYPED_TEST(EveryMessage, IsAnErrorWhenCutAnywhere) {
   for (const Bytes& frame : this->frames()) {
     for (size_t size = 0; size < frame.size(); ++size) {
-      ASSERT_ERROR(decode<TypeParam>(ByteView(frame).first(size)), ErrorCode::malformed, "frame") << size;
+      // A copy that ends where the bytes end, for the address sanitizer to see a read beyond it.
+      const Bytes cut(frame.begin(), frame.begin() + static_cast<ptrdiff_t>(size));
+      ASSERT_ERROR(decode<TypeParam>(cut), ErrorCode::malformed, "frame") << size;
     }
   }
 }
