@@ -55,6 +55,12 @@ Result<File> File::create(const std::string& path) {
   return File(fd, path);
 }
 
+Result<File> File::open_append(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd < 0) return system_error("cannot open", path, errno);
+  return File(fd, path);
+}
+
 Result<uint64_t> File::size() const {
   struct stat info {};
   if (::fstat(fd_, &info) != 0) return system_error("cannot stat", path_, errno);
@@ -86,6 +92,11 @@ Status File::read_exact_at(uint64_t offset, std::span<uint8_t> into) const {
     offset += static_cast<uint64_t>(count);
     into = into.subspan(static_cast<size_t>(count));
   }
+  return {};
+}
+
+Status File::truncate() {
+  if (::ftruncate(fd_, 0) != 0) return system_error("cannot truncate", path_, errno);
   return {};
 }
 
@@ -172,6 +183,11 @@ Status make_directories(const std::string& path) {
   COT_TRY(make_directories(parent_directory(path)));
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error("cannot create directory", path, errno);
   return {};
+}
+
+Status rename_file(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return system_error("cannot rename to", to, errno);
+  return sync_directory(parent_directory(to));
 }
 
 Status remove_file(const std::string& path) {

@@ -28,6 +28,9 @@ class File {
   // Creates `path` (it must not exist) readable by the owner alone.
   static Result<File> create(const std::string& path);
 
+  // Opens or creates `path` for writing at its end.
+  static Result<File> open_append(const std::string& path);
+
   bool is_open() const { return fd_ >= 0; }
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
@@ -36,6 +39,7 @@ class File {
   Status write_all(ByteView bytes);
   // Reads exactly into.size() bytes at `offset`; fewer is data_loss.
   Status read_exact_at(uint64_t offset, std::span<uint8_t> into) const;
+  Status truncate();  // to nothing
   Status sync();
   Status close();
 
@@ -74,6 +78,7 @@ Result<Bytes> read_file(const std::string& path, uint64_t bytes_max);
 
 bool exists(const std::string& path);
 Status make_directories(const std::string& path);  // mode 0700 for what it creates
+Status rename_file(const std::string& from, const std::string& to);  // replaces; durable when it returns
 Status remove_file(const std::string& path);       // absent is success
 Status sync_directory(const std::string& path);
 Result<std::vector<std::string>> list_directory(const std::string& path);  // names, sorted, without . and ..

@@ -59,9 +59,16 @@ WaiterId Coordinator::check_in(const DeviceId& device, const Population& populat
   const WaiterId waiter(next_id_.fetch_add(1));
   core_.post([this, waiter, device, population, hold, answer = std::move(answer)]() mutable {
     waiters_.emplace(waiter, std::move(answer));
-    run(desk_.check_in(waiter, device, population, hold, os::monotonic_now()));
+    run(desk_.check_in(waiter, device, population, draining_ ? Millis(0) : hold, os::monotonic_now()));
   });
   return waiter;
+}
+
+void Coordinator::dismiss_waiters() {
+  core_.post([this] {
+    draining_ = true;
+    run(desk_.time_passed(Instant::max()));
+  });
 }
 
 void Coordinator::cancel_check_in(WaiterId waiter) {
@@ -161,7 +168,7 @@ void Coordinator::step_ingest(const IngestEvent& event) {
   if (idle == idle_) return;
   const std::lock_guard lock(status_mutex_);
   idle_ = idle;
-  status_changed_.notify_all();
+  idle_changed_.notify_all();
 }
 
 void Coordinator::run(IngestEffects effects) {

@@ -19,6 +19,7 @@
 #include "fl_server/core/ingest_machine.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/runtime/concurrent_sum.h"
+#include "fl_server/runtime/coordinator_settings.h"
 #include "fl_server/runtime/work_loop.h"
 #include "fl_server/runtime/work_pool.h"
 #include "fl_server/store/blob_store.h"
@@ -31,15 +32,6 @@
 #include "secure/crypto/signature.h"
 
 namespace coterie {
-
-struct CoordinatorSettings {
-  std::string node = "node-0";  // unique in a fleet; part of every partial sum's id
-  IngestLimits ingest;
-  DeskLimits desk;
-  PaceSettings pace;
-  Millis ticket_leeway{10'000};  // a ticket outlives its round's deadline by this
-  size_t pool_threads = 2;
-};
 
 // What the coordinator works on; outlives it.
 struct CoordinatorParts {
@@ -86,6 +78,8 @@ class Coordinator {
 
   // Loads every job from the store and goes on where it stands.
   Status start();
+  // Sends every waiting device away with a retry window, and so every later one.
+  void dismiss_waiters();
   // Waits until no upload is on its way, at most `patience`; then stops all threads. Tasks under way finish.
   void stop(Millis patience);
 
@@ -105,8 +99,6 @@ class Coordinator {
   void job_created(const JobId& job);
   void job_state_changed(const JobId& job, JobState state);
   CoordinatorStatus status() const;
-  // Grows whenever a round ends or a job changes; wait_for_change returns when it is no longer `seen`, or after `wait`.
-  uint64_t wait_for_change(uint64_t seen, Millis wait) const;
 
  private:
   struct Upload {
@@ -174,10 +166,10 @@ class Coordinator {
 
   std::atomic<uint64_t> next_id_{1};
   mutable std::mutex status_mutex_;
-  mutable std::condition_variable status_changed_;
+  std::condition_variable idle_changed_;
   CoordinatorStatus status_;
-  uint64_t changes_ = 1;
   bool idle_ = true;
+  bool draining_ = false;  // core thread
 
   WorkPool pool_;
   WorkLoop store_;

@@ -52,7 +52,7 @@ Status Coordinator::remove_orphans(const std::vector<JobRecord>& jobs) {
 void Coordinator::stop(Millis patience) {
   {
     std::unique_lock lock(status_mutex_);
-    status_changed_.wait_for(lock, patience, [this] { return idle_; });
+    idle_changed_.wait_for(lock, patience, [this] { return idle_; });
   }
   pool_.stop();
   store_.stop();
@@ -230,14 +230,7 @@ void Coordinator::after_commit(const CommitRound& request, const JobProgress& pr
   log(LogLevel::info, "round_done", {{"job", progress.job.id.value()}, {"round", request.number},
                                      {"updates", request.round.totals.updates},
                                      {"model_version", model.version.value()}});
-  core_.post([this] {
-    clean_up_partials();
-    {
-      const std::lock_guard lock(status_mutex_);
-      ++changes_;
-    }
-    status_changed_.notify_all();
-  });
+  core_.post([this] { clean_up_partials(); });
 }
 
 void Coordinator::clean_up_partials() {
@@ -275,12 +268,6 @@ void Coordinator::refresh_status() {
 CoordinatorStatus Coordinator::status() const {
   const std::lock_guard lock(status_mutex_);
   return status_;
-}
-
-uint64_t Coordinator::wait_for_change(uint64_t seen, Millis wait) const {
-  std::unique_lock lock(status_mutex_);
-  status_changed_.wait_for(lock, wait, [&] { return changes_ != seen; });
-  return changes_;
 }
 
 }  // namespace coterie

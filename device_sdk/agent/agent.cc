@@ -1,0 +1,209 @@
+#include "device_sdk/agent/agent.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/os/clock.h"
+#include "device_sdk/agent/encode_update.h"
+#include "device_sdk/agent/model_download.h"
+#include "proto/codec/codec.h"
+#include "secure/crypto/random.h"
+#include "secure/identity/key_file.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kStateBytesMax = 1 << 20;
+constexpr uint64_t kModelBytesMax = 1ull << 34;
+
+Result<os::File> lock_directory(const std::string& directory) {
+  COT_TRY(os::make_directories(directory));
+  const std::string path = directory + "/lock";
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return Error(ErrorCode::permission_denied, "cannot write in state directory " + directory);
+  os::File lock(fd, path);
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    return Error(ErrorCode::conflict, "another client uses state directory " + directory);
+  }
+  return lock;
+}
+
+Result<ParticipantState> load_state(const std::string& path, uint64_t seed) {
+  if (!os::exists(path)) {
+    ParticipantState fresh;
+    fresh.random = Prng(seed != 0 ? seed : random_u64()).state();
+    return fresh;
+  }
+  COT_ASSIGN(const Bytes bytes, os::read_file(path, kStateBytesMax));
+  Result<ParticipantState> state = decode_participant_state(bytes);
+  if (!state) return Error(ErrorCode::data_loss, path + ": " + state.error().message());
+  return state;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transport& transport,
+                                           ExampleSource& examples) {
+  COT_ASSIGN(os::File lock, lock_directory(settings.state_dir));
+  COT_ASSIGN(std::unique_ptr<Signer> signer,
+             load_or_create_signer(settings.state_dir + "/identity.key", settings.key_algorithm));
+  COT_ASSIGN(ParticipantState state, load_state(settings.state_dir + "/session.state", settings.seed));
+  return std::unique_ptr<Agent>(
+      new Agent(settings, std::move(lock), std::move(signer), std::move(state), transport, examples));
+}
+
+Agent::Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> signer, ParticipantState state,
+             Transport& transport, ExampleSource& examples)
+    : settings_(std::move(settings)),
+      lock_(std::move(lock)),
+      signer_(std::move(signer)),
+      api_(transport, *signer_),
+      examples_(examples),
+      machine_(settings_.policy, std::move(state)) {}
+
+std::string Agent::checkpoint_path(const RoundKey& key) const {
+  return path("train-" + std::to_string(key.round.value()) + "-" + std::to_string(key.attempt.value()) + ".ckpt");
+}
+
+Result<AgentProgress> Agent::step() {
+  using Activity = AgentProgress::Activity;
+  AgentProgress progress;
+  const ParticipantAction action = machine_.next(os::wall_now());
+  std::optional<ParticipantEvent> event;
+  if (const auto* wait = std::get_if<DoWait>(&action)) {
+    progress.wait = std::max(Millis(0), wait->until - os::wall_now());
+  } else if (const auto* stop = std::get_if<DoStop>(&action)) {
+    progress.activity = Activity::stopped;
+    progress.error = stop->error;
+  } else if (const auto* enroll = std::get_if<DoEnroll>(&action)) {
+    progress.activity = Activity::enrolled;
+    COT_ASSIGN(event, perform(*enroll));
+  } else if (const auto* check_in = std::get_if<DoCheckIn>(&action)) {
+    progress.activity = Activity::checked_in;
+    COT_ASSIGN(event, perform(*check_in));
+  } else if (const auto* plan = std::get_if<DoFetchPlan>(&action)) {
+    progress.activity = Activity::fetched_plan;
+    COT_ASSIGN(event, perform(*plan));
+  } else if (const auto* model = std::get_if<DoFetchModel>(&action)) {
+    progress.activity = Activity::fetched_model;
+    COT_ASSIGN(event, perform(*model));
+  } else if (const auto* training = std::get_if<DoTrain>(&action)) {
+    progress.activity = Activity::trained;
+    COT_ASSIGN(event, train(*training));
+  } else if (const auto* upload = std::get_if<DoUpload>(&action)) {
+    progress.activity = Activity::uploaded;
+    COT_ASSIGN(event, perform(*upload));
+  }
+  if (training_) progress.training = training_->trainer.summary();
+  if (event) {
+    const uint64_t done_before = machine_.state().rounds_done;
+    const bool had_assignment = machine_.state().assignment.has_value();
+    machine_.step(*event, os::wall_now());
+    COT_TRY(save());
+    if (had_assignment && !machine_.state().assignment) clean_up();
+    if (machine_.state().rounds_done == done_before) progress.error = machine_.last_error();
+  }
+  progress.rounds_done = machine_.state().rounds_done;
+  return progress;
+}
+
+Status Agent::save() { return os::write_file_atomically(path("session.state"), encode(machine_.state())); }
+
+// The round is over for this device: what belonged to it goes. Nobody needs these files, so failures are ignored.
+void Agent::clean_up() {
+  training_.reset();
+  const Result<std::vector<std::string>> names = os::list_directory(settings_.state_dir);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    const bool of_round = name.starts_with("model-") || name.starts_with("train-") || name.starts_with("update.cotf");
+    if (of_round) (void)os::remove_file(path(name));
+  }
+}
+
+Result<ParticipantEvent> Agent::perform(const DoEnroll&) {
+  return ParticipantEvent(EnrollAnswered{api_.enroll(settings_.enrollment_token, settings_.sdk_version)});
+}
+
+Result<ParticipantEvent> Agent::perform(const DoCheckIn& action) {
+  const CheckinRequest request{action.population, settings_.sdk_version, static_cast<uint32_t>(action.hold.count())};
+  return ParticipantEvent(CheckInAnswered{api_.check_in(machine_.state().device, request)});
+}
+
+Result<ParticipantEvent> Agent::perform(const DoFetchPlan& action) {
+  return ParticipantEvent(PlanFetched{api_.fetch_plan(machine_.state().device, action.plan, action.bytes_max)});
+}
+
+Result<ParticipantEvent> Agent::perform(const DoFetchModel& action) {
+  COT_ASSIGN(Outcome<Digest> outcome,
+             download_model(api_, machine_.state().device, action.model, action.bytes, model_path(action.model)));
+  return ParticipantEvent(ModelFetched{std::move(outcome)});
+}
+
+Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
+  COT_ASSIGN(Bytes file, os::read_file(model_path(action.assignment.model), kModelBytesMax));
+  COT_ASSIGN(Model model, Model::load(std::move(file)));
+  if (model.value_count() != action.plan.update.value_count) {
+    return Error(ErrorCode::refused, "plan: says " + std::to_string(action.plan.update.value_count) +
+                                         " values, the model has " + std::to_string(model.value_count()));
+  }
+  // The same session trains the same way after a restart; other devices and other rounds shuffle differently.
+  const uint64_t base = settings_.seed != 0 ? settings_.seed : std::hash<DeviceId>{}(machine_.state().device);
+  const uint64_t seed = Prng::derived(base, action.assignment.model_version.value()).next();
+  COT_ASSIGN(Trainer trainer, Trainer::create(model, action.plan.training, examples_, seed));
+  const std::string checkpoint = checkpoint_path(action.assignment.round);
+  if (os::exists(checkpoint) && !trainer.restore_checkpoint(checkpoint)) {
+    COT_TRY(os::remove_file(checkpoint));  // damaged, or the data changed: begin anew
+  }
+  const uint64_t done = trainer.summary().steps;
+  return Training{std::move(model), std::move(trainer), done, Millis(0)};
+}
+
+// A slice of training; an event when it has ended, well or not.
+Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
+  const auto ended = [](Status outcome) { return std::optional<ParticipantEvent>(TrainingEnded{std::move(outcome)}); };
+  if (!training_) {
+    Result<Training> begun = begin_training(action);
+    if (!begun) return ended(begun.error());
+    training_ = std::move(*begun);
+  }
+  Trainer& trainer = training_->trainer;
+  const Instant begin = os::monotonic_now();
+  while (!trainer.finished() && os::monotonic_now() - begin < settings_.train_slice) {
+    if (const Status stepped = trainer.step(); !stepped) return ended(stepped);
+    const uint64_t steps = trainer.summary().steps;
+    const bool due = settings_.checkpoint_steps > 0 && steps - training_->checkpointed >= settings_.checkpoint_steps;
+    if (due && !trainer.finished()) {
+      COT_TRY(trainer.save_checkpoint(checkpoint_path(action.assignment.round)));
+      training_->checkpointed = steps;
+    }
+  }
+  training_->spent += os::monotonic_now() - begin;
+  if (!trainer.finished()) return std::optional<ParticipantEvent>();
+  return ended(finish_training(action, *training_));
+}
+
+Status Agent::finish_training(const DoTrain& action, Training& training) {
+  const TrainingSummary summary = training.trainer.summary();
+  std::vector<float> delta(training.model.value_count());
+  training.trainer.delta(delta);
+  const UpdateHeader header{.round = action.assignment.round,
+                            .model = action.assignment.model,
+                            .encoding = action.plan.update.encoding,
+                            .value_count = delta.size(),
+                            .weight = update_weight(examples_.size(), action.plan.update),
+                            .examples = static_cast<uint32_t>(std::min<uint64_t>(summary.examples, UINT32_MAX)),
+                            .loss_sum = summary.loss_sum,
+                            .correct = static_cast<uint32_t>(std::min<uint64_t>(summary.correct, UINT32_MAX)),
+                            .train_ms = static_cast<uint32_t>(training.spent.count())};
+  limit_update(delta, action.plan.update);
+  return os::write_file_atomically(path("update.cotf"), encode_update(header, delta));
+}
+
+Result<ParticipantEvent> Agent::perform(const DoUpload& action) {
+  const Result<Bytes> update = os::read_file(path("update.cotf"), kModelBytesMax);
+  if (!update) return ParticipantEvent(UploadAnswered{Failure{Error(ErrorCode::ticket_expired, "the stored update is gone"), {}}});
+  return ParticipantEvent(UploadAnswered{api_.upload(machine_.state().device, action.assignment, *update)});
+}
+
+}  // namespace coterie

@@ -1,0 +1,93 @@
+// Agent: the shell around the participant machine: performs what it decides with a transport, the trainer and a state
+// directory, one small step a call, on the caller's thread.
+//
+// The state directory holds everything, so that an app may be killed at any moment and go on:
+//   identity.key             the device's key (unless the app brings a signer)
+//   session.state            ParticipantState
+//   model-<digest>.cotf      the present round's model (.part while it is being fetched)
+//   train-<round>-<attempt>.ckpt   training under way
+//   update.cotf              the encoded update, until it is accepted
+// One agent at a time may use a directory. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/os/file.h"
+#include "device_sdk/agent/device_api.h"
+#include "device_sdk/client/participant_machine.h"
+#include "device_sdk/client/transport.h"
+#include "device_sdk/runtime/example_source.h"
+#include "device_sdk/runtime/trainer.h"
+
+namespace coterie {
+
+struct AgentSettings {
+  std::string state_dir;
+  std::string enrollment_token;  // needed until the device is enrolled
+  std::string sdk_version;
+  KeyAlgorithm key_algorithm = KeyAlgorithm::ed25519;  // of a new identity
+  uint64_t seed = 0;             // of shuffling and jitter; 0: drawn once and kept
+  Millis train_slice{1'000};     // how long one step() may train
+  uint32_t checkpoint_steps = 50;  // training steps between two checkpoints; 0: none
+  ParticipantPolicy policy;
+};
+
+// What one step did, and what is due next.
+struct AgentProgress {
+  enum class Activity : uint8_t { waiting = 1, enrolled, checked_in, fetched_plan, fetched_model, trained, uploaded, stopped };
+  Activity activity = Activity::waiting;
+  Millis wait{0};                 // nothing to do before this long
+  uint64_t rounds_done = 0;
+  std::optional<Error> error;     // of this step; the session goes on unless activity is `stopped`
+  TrainingSummary training;       // of the round under way
+};
+
+class Agent {
+ public:
+  // `transport` and `examples` outlive the agent. conflict if another agent uses the directory; data_loss if its state is
+  // damaged.
+  static Result<std::unique_ptr<Agent>> open(const AgentSettings& settings, Transport& transport,
+                                             ExampleSource& examples);
+
+  // One action: a request, or a slice of training. An error is the device's own (its disk), not the server's.
+  Result<AgentProgress> step();
+  const ParticipantState& state() const { return machine_.state(); }
+
+ private:
+  Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> signer, ParticipantState state,
+        Transport& transport, ExampleSource& examples);
+
+  struct Training {  // of the round under way
+    Model model;
+    Trainer trainer;
+    uint64_t checkpointed = 0;
+    Millis spent{0};
+  };
+
+  Result<ParticipantEvent> perform(const DoEnroll& action);
+  Result<ParticipantEvent> perform(const DoCheckIn& action);
+  Result<ParticipantEvent> perform(const DoFetchPlan& action);
+  Result<ParticipantEvent> perform(const DoFetchModel& action);
+  Result<std::optional<ParticipantEvent>> train(const DoTrain& action);
+  Result<ParticipantEvent> perform(const DoUpload& action);
+  Result<Training> begin_training(const DoTrain& action);
+  Status finish_training(const DoTrain& action, Training& training);
+  Status save();
+  void clean_up();
+  std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }
+  std::string model_path(const Digest& digest) const { return path("model-" + digest.hex() + ".cotf"); }
+  std::string checkpoint_path(const RoundKey& key) const;
+
+  AgentSettings settings_;
+  os::File lock_;
+  std::unique_ptr<Signer> signer_;
+  DeviceApi api_;
+  ExampleSource& examples_;
+  ParticipantMachine machine_;
+  std::optional<Training> training_;
+  bool saved_ = false;
+};
+
+}  // namespace coterie

@@ -1,0 +1,143 @@
+#include "device_sdk/agent/device_api.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/os/clock.h"
+#include "proto/codec/codec.h"
+#include "secure/crypto/digest.h"
+#include "secure/crypto/random.h"
+#include "secure/identity/request_signature.h"
+
+namespace coterie {
+namespace {
+
+constexpr size_t kMessageBytesMax = 256 * 1024;
+constexpr Millis kHoldMargin{20'000};
+constexpr std::string_view kFrameType = "application/vnd.coterie.frame";
+
+// What an answer without a frame of ours means: a proxy's page, a balancer's refusal.
+ErrorCode code_of_status(int status) {
+  if (status == 408 || status == 504) return ErrorCode::timed_out;
+  if (status == 429) return ErrorCode::rate_limited;
+  if (status == 401) return ErrorCode::unauthenticated;
+  if (status == 403) return ErrorCode::permission_denied;
+  if (status == 404) return ErrorCode::not_found;
+  return status >= 500 ? ErrorCode::unavailable : ErrorCode::invalid_argument;
+}
+
+std::optional<RetryWindow> retry_after(const TransportResponse& head) {
+  const std::string_view text = head.header("retry-after");
+  uint32_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (text.empty() || error != std::errc() || seconds > 86'400) return std::nullopt;
+  return RetryWindow{seconds * 1000, seconds * 1500 + 1000, {}};
+}
+
+Failure failure_of(const TransportResponse& head, const Bytes& body) {
+  if (const Result<ErrorReply> reply = decode_error_reply(body)) {
+    std::optional<RetryWindow> window;
+    if (reply->retry_max_ms > 0) window = RetryWindow{reply->retry_min_ms, reply->retry_max_ms, {}};
+    return {Error(error_code_from_name(reply->code), "the server says: " + reply->detail), window};
+  }
+  return {Error(code_of_status(head.status), "the server answered " + std::to_string(head.status)), retry_after(head)};
+}
+
+template <typename T>
+Outcome<T> decoded(Result<T> message) {
+  if (message) return std::move(*message);
+  return Failure{Error(ErrorCode::unavailable, "the server's answer is not understood: " + message.error().message()), {}};
+}
+
+}  // namespace
+
+Outcome<DeviceApi::Answer> DeviceApi::call(const DeviceId* device, TransportRequest request, bool digest_body,
+                                           const BodySink* sink) {
+  if (device != nullptr) {
+    SignedRequest to_sign{request.method, request.target, request.body.size(), std::nullopt};
+    if (digest_body) to_sign.digest = content_digest(request.body);
+    Nonce nonce;
+    fill_random(nonce);
+    const Result<RequestClaims> claims = sign_request(to_sign, *device, os::wall_now(), nonce, signer_);
+    if (!claims) return Failure{claims.error(), {}};
+    request.headers.insert(request.headers.end(), {{"Coterie-Device", device->hex()},
+                                                   {"Coterie-Time", std::to_string(unix_ms(claims->time))},
+                                                   {"Coterie-Nonce", to_hex(nonce)},
+                                                   {"Coterie-Signature", to_base64url(claims->signature)}});
+    if (to_sign.digest) request.headers.emplace_back("Coterie-Digest", to_sign.digest->hex());
+  }
+  Answer answer;
+  const auto collect = [&](const TransportResponse& part, ByteView piece) -> Status {
+    if (sink != nullptr && (part.status == 200 || part.status == 206)) return (*sink)(part, piece);
+    if (answer.body.size() + piece.size() > kMessageBytesMax) {
+      return Error(ErrorCode::too_large, "the server's answer is over 256 KiB");
+    }
+    answer.body.insert(answer.body.end(), piece.begin(), piece.end());
+    return {};
+  };
+  Result<TransportResponse> head = transport_.send(request, collect);
+  if (!head) return Failure{head.error(), {}};
+  answer.head = std::move(*head);
+  if (answer.head.status < 200 || answer.head.status >= 300) return failure_of(answer.head, answer.body);
+  return answer;
+}
+
+Outcome<EnrollReply> DeviceApi::enroll(const std::string& token, const std::string& sdk_version) {
+  EnrollRequest message{.token = token,
+                        .key_algorithm = signer_.algorithm(),
+                        .public_key = signer_.public_key(),
+                        .proof = {},
+                        .sdk_version = sdk_version};
+  Result<Bytes> proof = signer_.sign(as_bytes(enrollment_proof_text(token, message.public_key)));
+  if (!proof) return Failure{proof.error(), {}};
+  message.proof = std::move(*proof);
+  const Bytes body = encode(message);
+  Outcome<Answer> answer = call(nullptr, {.method = "POST", .target = "/v1/enrollments", .headers = {},
+                                          .content_type = kFrameType, .body = body}, false);
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  return decoded(decode_enroll_reply(std::get<Answer>(answer).body));
+}
+
+std::variant<Assignment, RetryWindow, Failure> DeviceApi::check_in(const DeviceId& device,
+                                                                   const CheckinRequest& request) {
+  const Bytes body = encode(request);
+  Outcome<Answer> answer = call(&device, {.method = "POST", .target = "/v1/checkins", .headers = {},
+                                          .content_type = kFrameType, .body = body,
+                                          .answer_max = Millis(request.wait_ms_max) + kHoldMargin}, true);
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  const Bytes& reply = std::get<Answer>(answer).body;
+  if (Result<RetryWindow> window = decode_retry_window(reply)) return std::move(*window);
+  Outcome<Assignment> assignment = decoded(decode_assignment(reply));
+  if (auto* failure = std::get_if<Failure>(&assignment)) return std::move(*failure);
+  return std::get<Assignment>(std::move(assignment));
+}
+
+Outcome<Bytes> DeviceApi::fetch_plan(const DeviceId& device, const Digest& plan, uint32_t bytes_max) {
+  Outcome<Answer> answer = call(&device, {.method = "GET", .target = "/v1/plans/" + plan.hex(), .headers = {},
+                                          .content_type = {}, .body = {}}, false);
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  Bytes& body = std::get<Answer>(answer).body;
+  if (body.size() > bytes_max) return Failure{Error(ErrorCode::too_large, "the plan is larger than announced"), {}};
+  return std::move(body);
+}
+
+Outcome<uint64_t> DeviceApi::fetch_model(const DeviceId& device, const Digest& model, uint64_t offset,
+                                         const BodySink& sink) {
+  TransportRequest request{.method = "GET", .target = "/v1/models/" + model.hex(), .headers = {}, .content_type = {},
+                           .body = {}};
+  if (offset > 0) request.headers.emplace_back("Range", "bytes=" + std::to_string(offset) + "-");
+  Outcome<Answer> answer = call(&device, request, false, &sink);
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  return std::get<Answer>(answer).head.body_bytes;
+}
+
+Outcome<Receipt> DeviceApi::upload(const DeviceId& device, const Assignment& assignment, ByteView update) {
+  const std::string target = "/v1/rounds/" + std::to_string(assignment.round.round.value()) + "/updates/" +
+                             to_base64url(assignment.ticket);
+  Outcome<Answer> answer = call(&device, {.method = "PUT", .target = target, .headers = {},
+                                          .content_type = kFrameType, .body = update}, false);
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  return decoded(decode_receipt(std::get<Answer>(answer).body));
+}
+
+}  // namespace coterie

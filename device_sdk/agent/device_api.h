@@ -1,0 +1,37 @@
+// DeviceApi: the device plane's requests, one call each: frames out, frames in, signatures made, errors understood.
+#pragma once
+
+#include <string>
+
+#include "device_sdk/client/participant_machine.h"
+#include "device_sdk/client/transport.h"
+#include "secure/crypto/signature.h"
+
+namespace coterie {
+
+class DeviceApi {
+ public:
+  // Both outlive the API. Not thread-safe.
+  DeviceApi(Transport& transport, const Signer& signer) : transport_(transport), signer_(signer) {}
+
+  Outcome<EnrollReply> enroll(const std::string& token, const std::string& sdk_version);
+  std::variant<Assignment, RetryWindow, Failure> check_in(const DeviceId& device, const CheckinRequest& request);
+  Outcome<Bytes> fetch_plan(const DeviceId& device, const Digest& plan, uint32_t bytes_max);
+  // The model's bytes from `offset` on, to `sink` with status 206; a server that cannot do ranges sends all of them,
+  // with status 200. Returns how many came.
+  Outcome<uint64_t> fetch_model(const DeviceId& device, const Digest& model, uint64_t offset, const BodySink& sink);
+  Outcome<Receipt> upload(const DeviceId& device, const Assignment& assignment, ByteView update);
+
+ private:
+  struct Answer {
+    TransportResponse head;
+    Bytes body;
+  };
+  // Sends, signed if `device` is given; an answer that is not a success becomes a Failure.
+  Outcome<Answer> call(const DeviceId* device, TransportRequest request, bool digest_body, const BodySink* sink = nullptr);
+
+  Transport& transport_;
+  const Signer& signer_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,21 @@
+// What leaves the device: the trained minus the given parameters, limited as the plan says.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/bytes.h"
+#include "proto/messages/update.h"
+
+namespace coterie {
+
+// The update's weight in the sum: its examples, at most the plan's weight_max, at least 1.
+uint32_t update_weight(uint64_t examples, const UpdateRules& rules);
+
+// Scales the update to the plan's L2 norm (McMahan et al. 2018, section 3.1), if it has one, and every coordinate into
+// the plan's bound.
+void limit_update(std::span<float> delta, const UpdateRules& rules);
+
+Bytes encode_update(const UpdateHeader& header, std::span<const float> delta);
+
+}  // namespace coterie

@@ -1,0 +1,60 @@
+#include "device_sdk/agent/model_download.h"
+
+#include "base/os/file.h"
+#include "secure/crypto/digest.h"
+
+namespace coterie {
+namespace {
+
+Result<Digest> digest_of_file(const std::string& path) {
+  COT_ASSIGN(const os::File file, os::File::open_read(path));
+  COT_ASSIGN(const uint64_t size, file.size());
+  ContentDigester digester;
+  Bytes piece(256 * 1024);
+  for (uint64_t at = 0; at < size; at += piece.size()) {
+    const std::span<uint8_t> into = std::span(piece).first(std::min<uint64_t>(piece.size(), size - at));
+    COT_TRY(file.read_exact_at(at, into));
+    digester.update(into);
+  }
+  return digester.finish();
+}
+
+}  // namespace
+
+Result<Outcome<Digest>> download_model(DeviceApi& api, const DeviceId& device, const Digest& model, uint64_t bytes,
+                                       const std::string& path) {
+  if (os::exists(path)) {
+    COT_ASSIGN(const Digest present, digest_of_file(path));
+    if (present == model) return Outcome<Digest>(model);
+  }
+  const std::string part_path = path + ".part";
+  COT_ASSIGN(os::File part, os::File::open_append(part_path));
+  COT_ASSIGN(uint64_t have, part.size());
+  if (have > bytes) {
+    COT_TRY(part.truncate());
+    have = 0;
+  }
+  if (have < bytes) {
+    Status disk;
+    const auto store = [&](const TransportResponse& head, ByteView piece) -> Status {
+      if (head.status == 200 && have > 0 && disk) {  // no ranges: the model comes from its beginning
+        disk = part.truncate();
+        have = 0;
+      }
+      if (disk) disk = part.write_all(piece);
+      return disk;
+    };
+    const uint64_t offset = have;
+    Outcome<uint64_t> came = api.fetch_model(device, model, offset, store);
+    if (!disk) return disk.error();
+    if (auto* failure = std::get_if<Failure>(&came)) return Outcome<Digest>(std::move(*failure));
+  }
+  COT_TRY(part.sync());
+  COT_TRY(part.close());
+  COT_ASSIGN(const Digest digest, digest_of_file(part_path));
+  if (digest == model) COT_TRY(os::rename_file(part_path, path));
+  else COT_TRY(os::remove_file(part_path));
+  return Outcome<Digest>(digest);
+}
+
+}  // namespace coterie

@@ -1,0 +1,215 @@
+// The C interface: handles, translation, and the fence around every call. Meaning is in coterie.h.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/log.h"
+#include "base/os/clock.h"
+#include "device_sdk/agent/agent.h"
+#include "device_sdk/c_api/default_transport.h"
+#include "device_sdk/c_api/fence.h"
+#include "device_sdk/c_api/host_callbacks.h"
+#include "device_sdk/c_api/sdk_version.h"
+
+namespace {
+
+using namespace coterie;
+
+coterie_status status_of(const Error& error) { return static_cast<coterie_status>(traits(error.code()).c_status); }
+
+std::string text_or_empty(const char* text) { return text == nullptr ? std::string() : std::string(text); }
+
+// The caller's struct, as large as it knows it, on top of zeros: members it does not have mean 0.
+template <typename T>
+T known_part(const T* given) {
+  T whole{};
+  std::memcpy(&whole, given, std::min(given->struct_size, sizeof whole));
+  return whole;
+}
+
+// The reverse, for structs that we fill.
+template <typename T>
+void fill_known_part(T* target, T filled) {
+  const size_t size = std::min(target->struct_size, sizeof filled);
+  filled.struct_size = target->struct_size;
+  std::memcpy(target, &filled, size);
+}
+
+Status check(const coterie_options& options, const coterie_dataset& dataset) {
+  const auto missing = [](const char* what) { return Error(ErrorCode::invalid_argument, std::string(what) + " is missing"); };
+  if (options.state_dir == nullptr || *options.state_dir == 0) return missing("options.state_dir");
+  if (options.transport == nullptr && options.server_url == nullptr) return missing("options.server_url");
+  if (options.transport != nullptr &&
+      (options.transport->struct_size < sizeof(coterie_transport) || options.transport->send == nullptr)) {
+    return missing("options.transport->send (or its struct_size)");
+  }
+  if (dataset.size == nullptr) return missing("dataset.size");
+  if (dataset.read == nullptr) return missing("dataset.read");
+  return {};
+}
+
+AgentSettings settings_of(const coterie_options& options) {
+  AgentSettings settings;
+  settings.state_dir = options.state_dir;
+  settings.enrollment_token = text_or_empty(options.enrollment_token);
+  settings.sdk_version = kSdkVersion;
+  if (options.use_p256 != 0) settings.key_algorithm = KeyAlgorithm::p256;
+  settings.seed = options.seed;
+  if (options.train_ms_max > 0) settings.train_slice = Millis(options.train_ms_max);
+  if (options.checkin_ms_max > 0) settings.policy.checkin_hold = Millis(options.checkin_ms_max);
+  if (options.checkpoint_steps > 0) settings.checkpoint_steps = options.checkpoint_steps;
+  return settings;
+}
+
+void (*g_write_log)(const char*) = nullptr;
+
+void forward_log(LogLevel level, std::string_view event, std::span<const LogField> fields) {
+  if (g_write_log != nullptr) g_write_log(to_json_line(level, event, fields).c_str());
+}
+
+}  // namespace
+
+struct coterie_client {
+  std::atomic<bool> cancelled{false};
+  bool poisoned = false;
+  std::string last_error;
+  std::unique_ptr<HostDataset> dataset;
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Agent> agent;
+
+  Status open(const coterie_options& options, const coterie_dataset& host_dataset) {
+    COT_TRY(check(options, host_dataset));
+    dataset = std::make_unique<HostDataset>(host_dataset);
+    if (options.transport != nullptr) {
+      transport = std::make_unique<HostTransport>(*options.transport, cancelled);
+    } else {
+      COT_ASSIGN(transport, make_default_transport(options.server_url, text_or_empty(options.ca_file), cancelled));
+    }
+    COT_ASSIGN(agent, Agent::open(settings_of(options), *transport, *dataset));
+    return {};
+  }
+
+  coterie_status step(coterie_progress& out) {
+    out.struct_size = sizeof out;
+    if (cancelled) return fail(Error(ErrorCode::cancelled, "cancelled by the app"));
+    const Result<AgentProgress> progress = agent->step();
+    if (!progress) return fail(progress.error());
+    if (progress->error) last_error = progress->error->message();
+    out.activity = static_cast<coterie_activity>(progress->activity);
+    out.step_status = progress->error ? status_of(*progress->error) : COTERIE_OK;
+    out.wait_ms = static_cast<uint32_t>(std::min<int64_t>(progress->wait.count(), UINT32_MAX));
+    out.rounds_done = progress->rounds_done;
+    out.training_steps = progress->training.steps;
+    out.training_examples = progress->training.examples;
+    if (out.training_examples > 0) out.training_loss = progress->training.loss_sum / static_cast<double>(out.training_examples);
+    return COTERIE_OK;
+  }
+
+  // Waits, looking up now and then: cancel() has no other way to reach a thread that belongs to the host.
+  void wait(uint32_t ms) const {
+    const Instant until = os::monotonic_now() + Millis(ms);
+    while (!cancelled && os::monotonic_now() < until) {
+      std::this_thread::sleep_for(std::min(Millis(50), until - os::monotonic_now()));
+    }
+  }
+
+  coterie_status fail(const Error& error) {
+    last_error = error.message();
+    return status_of(error);
+  }
+
+  void poison(const char* why) {
+    poisoned = true;
+    last_error = std::string("a defect inside the library: ") + why;
+  }
+};
+
+extern "C" {
+
+const char* coterie_version(void) { return kSdkVersion; }
+
+const char* coterie_status_name(coterie_status status) {
+  if (status == COTERIE_OK) return "ok";
+  for (const ErrorTraits& row : all_error_traits()) {
+    if (row.c_status == static_cast<int>(status)) return row.name.data();
+  }
+  return "internal";
+}
+
+coterie_status coterie_client_open(const coterie_options* options, const coterie_dataset* dataset,
+                                   coterie_client** client, char* error_text, size_t error_text_size) {
+  std::string message;
+  coterie_status status = COTERIE_INVALID_ARGUMENT;
+  if (client != nullptr) *client = nullptr;
+  if (options == nullptr || dataset == nullptr || client == nullptr) {
+    message = "options, dataset and client must not be NULL";
+  } else {
+    install_assert_handler();
+    const auto body = [&]() -> coterie_status {
+      auto opened = std::make_unique<coterie_client>();
+      if (const Status done = opened->open(known_part(options), known_part(dataset)); !done) {
+        message = done.error().message();
+        return status_of(done.error());
+      }
+      *client = opened.release();
+      return COTERIE_OK;
+    };
+    status = fenced(body, [&message](const char* why) { message = why; });
+  }
+  if (error_text != nullptr && error_text_size > 0) {
+    const size_t size = std::min(message.size(), error_text_size - 1);
+    std::memcpy(error_text, message.data(), size);
+    error_text[size] = 0;
+  }
+  return status;
+}
+
+void coterie_client_close(coterie_client* client) { delete client; }
+
+coterie_status coterie_client_step(coterie_client* client, coterie_progress* progress) {
+  if (client == nullptr) return COTERIE_INVALID_ARGUMENT;
+  if (client->poisoned) return COTERIE_INTERNAL;
+  const auto body = [&]() -> coterie_status {
+    coterie_progress filled{};
+    const coterie_status status = client->step(filled);
+    if (progress != nullptr) fill_known_part(progress, filled);
+    return status;
+  };
+  return fenced(body, [client](const char* why) { client->poison(why); });
+}
+
+coterie_status coterie_client_run(coterie_client* client, uint64_t rounds,
+                                  int (*on_progress)(void* context, const coterie_progress* progress), void* context) {
+  if (client == nullptr) return COTERIE_INVALID_ARGUMENT;
+  if (client->poisoned) return COTERIE_INTERNAL;
+  const auto body = [&]() -> coterie_status {
+    const uint64_t goal = client->agent->state().rounds_done + rounds;
+    for (;;) {
+      coterie_progress progress{};
+      if (const coterie_status status = client->step(progress); status != COTERIE_OK) return status;
+      if (on_progress != nullptr && on_progress(context, &progress) != 0) return COTERIE_OK;
+      if (progress.activity == COTERIE_ACTIVITY_STOPPED) return progress.step_status;
+      if (rounds > 0 && progress.rounds_done >= goal) return COTERIE_OK;
+      client->wait(progress.wait_ms);
+    }
+  };
+  return fenced(body, [client](const char* why) { client->poison(why); });
+}
+
+void coterie_client_cancel(coterie_client* client) {
+  if (client != nullptr) client->cancelled = true;
+}
+
+const char* coterie_client_last_error(const coterie_client* client) {
+  return client == nullptr ? "" : client->last_error.c_str();
+}
+
+void coterie_set_log(void (*write)(const char* line)) {
+  g_write_log = write;
+  set_log_sink(write == nullptr ? nullptr : &forward_log);
+}
+
+}  // extern "C"

@@ -1,0 +1,55 @@
+#include "device_sdk/c_api/host_callbacks.h"
+
+#include <string>
+
+namespace coterie {
+
+Status HostDataset::read(uint64_t index, std::span<float> features, int32_t& label) {
+  if (dataset_.read(dataset_.context, index, features.data(), features.size(), &label) == 0) return {};
+  return Error(ErrorCode::unavailable, "the app could not read example " + std::to_string(index));
+}
+
+Result<TransportResponse> HostTransport::send(const TransportRequest& request, const BodySink& sink) {
+  if (cancelled_) return Error(ErrorCode::cancelled, "cancelled by the app");
+  std::vector<coterie_http_header> headers;
+  for (const auto& [name, value] : request.headers) headers.push_back({name.c_str(), value.c_str()});
+  const std::string method(request.method);
+  const std::string content_type(request.content_type);
+  const coterie_http_request c_request{.struct_size = sizeof(coterie_http_request),
+                                       .method = method.c_str(),
+                                       .target = request.target.c_str(),
+                                       .headers = headers.data(),
+                                       .header_count = headers.size(),
+                                       .content_type = content_type.empty() ? nullptr : content_type.c_str(),
+                                       .body = request.body.data(),
+                                       .body_bytes = request.body.size(),
+                                       .answer_ms_max = static_cast<uint32_t>(request.answer_max.count())};
+  coterie_http_reply reply;
+  reply.sink = &sink;
+  const int sent = transport_.send(transport_.context, &c_request, &reply);
+  if (!reply.failed) return reply.failed.error();
+  if (cancelled_) return Error(ErrorCode::cancelled, "cancelled by the app");
+  if (sent != 0 || reply.head.status == 0) return Error(ErrorCode::unavailable, "the app's transport got no answer");
+  return std::move(reply.head);
+}
+
+}  // namespace coterie
+
+extern "C" {
+
+void coterie_http_reply_status(coterie_http_reply* reply, int status) { reply->head.status = status; }
+
+void coterie_http_reply_header(coterie_http_reply* reply, const char* name, const char* value) {
+  std::string lower(name);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  reply->head.headers.emplace_back(std::move(lower), value);
+}
+
+int coterie_http_reply_body(coterie_http_reply* reply, const uint8_t* bytes, size_t count) {
+  if (!reply->failed) return 1;
+  reply->head.body_bytes += count;
+  reply->failed = (*reply->sink)(reply->head, coterie::ByteView(bytes, count));
+  return reply->failed ? 0 : 1;
+}
+
+}  // extern "C"

@@ -1,0 +1,203 @@
+#include "device_sdk/client/participant_machine.h"
+
+#include <algorithm>
+#include <string>
+
+#include "proto/codec/codec.h"
+#include "proto/codec/limits.h"
+#include "secure/crypto/digest.h"
+#include "secure/identity/manifest.h"
+
+namespace coterie {
+namespace {
+
+// A server that sends a device away for longer than this is not believed.
+constexpr Millis kWindowMax{24 * 3600 * 1000};
+
+}  // namespace
+
+ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantState state)
+    : policy_(policy), state_(std::move(state)), prng_(Prng::from_state(state_.random)) {
+  // The plan is small and immutable: rather fetched again than stored a second time.
+  if (state_.phase == ParticipantPhase::training || state_.phase == ParticipantPhase::planned) {
+    state_.phase = ParticipantPhase::assigned;
+  }
+}
+
+ParticipantAction ParticipantMachine::next(WallTime now) const {
+  if (stopped_) return DoStop{*stopped_};
+  if (now < state_.wait_until) return DoWait{state_.wait_until};
+  switch (state_.phase) {
+    case ParticipantPhase::unenrolled: return DoEnroll{};
+    case ParticipantPhase::idle: return DoCheckIn{state_.population, policy_.checkin_hold};
+    case ParticipantPhase::assigned: return DoFetchPlan{state_.assignment->plan, state_.assignment->plan_bytes};
+    case ParticipantPhase::planned: return DoFetchModel{state_.assignment->model, state_.assignment->model_bytes};
+    case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_};
+    case ParticipantPhase::trained: return DoUpload{*state_.assignment};
+  }
+  return DoStop{Error(ErrorCode::internal, "unknown phase")};
+}
+
+void ParticipantMachine::step(const ParticipantEvent& event, WallTime now) {
+  now_ = now;
+  std::visit([this](const auto& e) { handle(e); }, event);
+  if (state_.assignment && now > state_.assignment->not_after) {
+    give_up(Error(ErrorCode::ticket_expired, "the round was over before this device was done"), Millis(0),
+            policy_.backoff_first);
+  }
+  state_.random = prng_.state();
+}
+
+// ---- Steps
+
+void ParticipantMachine::handle(const EnrollAnswered& event) {
+  if (state_.phase != ParticipantPhase::unenrolled) return;
+  if (const auto* failure = std::get_if<Failure>(&event.outcome)) {
+    const bool hopeless = traits(failure->error.code()).retry == RetryClass::never;
+    if (hopeless || state_.failures >= policy_.enroll_failures_max) {
+      stopped_ = failure->error;
+      last_error_ = failure->error;
+      return;
+    }
+    return fail(*failure);
+  }
+  const EnrollReply& reply = std::get<EnrollReply>(event.outcome);
+  state_.device = reply.device;
+  state_.population = reply.population;
+  state_.signing_key = reply.signing_key;
+  advance(ParticipantPhase::idle);
+}
+
+void ParticipantMachine::handle(const CheckInAnswered& event) {
+  if (state_.phase != ParticipantPhase::idle) return;
+  if (const auto* window = std::get_if<RetryWindow>(&event.outcome)) {
+    state_.failures = 0;
+    return wait_between(Millis(window->min_ms), Millis(window->max_ms));
+  }
+  if (const auto* failure = std::get_if<Failure>(&event.outcome)) {
+    if (failure->error.code() == ErrorCode::permission_denied) {  // revoked
+      stopped_ = failure->error;
+      last_error_ = failure->error;
+      return;
+    }
+    return fail(*failure);
+  }
+  take(std::get<Assignment>(event.outcome));
+}
+
+void ParticipantMachine::take(const Assignment& assignment) {
+  if (const Status verified = verify(assignment); !verified) {
+    return give_up(verified.error(), policy_.refusal_pause, 2 * policy_.refusal_pause);
+  }
+  if (state_.newest_models.size() >= limits::kJobsRememberedMax && !state_.newest_models.contains(assignment.job)) {
+    state_.newest_models.erase(state_.newest_models.begin());
+  }
+  state_.newest_models[assignment.job] = assignment.model_version;
+  state_.assignment = assignment;
+  advance(ParticipantPhase::assigned);
+}
+
+Status ParticipantMachine::verify(const Assignment& assignment) const {
+  COT_TRY(verify_manifest(assignment, state_.signing_key));
+  const auto newest = state_.newest_models.find(assignment.job);
+  if (newest != state_.newest_models.end() && assignment.model_version < newest->second) {
+    return Error(ErrorCode::refused, "assignment: model version " + std::to_string(assignment.model_version.value()) +
+                                         " is older than " + std::to_string(newest->second.value()) +
+                                         ", which this device has seen");
+  }
+  return {};
+}
+
+void ParticipantMachine::handle(const PlanFetched& event) {
+  if (state_.phase != ParticipantPhase::assigned) return;
+  if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
+  const Bytes& bytes = std::get<Bytes>(event.outcome);
+  const auto refuse = [this](const Error& error) { give_up(error, policy_.refusal_pause, 2 * policy_.refusal_pause); };
+  if (content_digest(bytes) != state_.assignment->plan) {
+    return refuse(Error(ErrorCode::refused, "plan: does not have the digest that was signed"));
+  }
+  Result<Plan> plan = decode_plan(bytes);
+  if (!plan) return refuse(plan.error());
+  if (plan->job != state_.assignment->job) return refuse(Error(ErrorCode::refused, "plan: is of another job"));
+  plan_ = std::move(*plan);
+  advance(ParticipantPhase::planned);
+}
+
+void ParticipantMachine::handle(const ModelFetched& event) {
+  if (state_.phase != ParticipantPhase::planned) return;
+  if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
+  if (std::get<Digest>(event.outcome) != state_.assignment->model) {
+    return give_up(Error(ErrorCode::refused, "model: does not have the digest that was signed"), policy_.refusal_pause,
+                   2 * policy_.refusal_pause);
+  }
+  advance(ParticipantPhase::training);
+}
+
+void ParticipantMachine::handle(const TrainingEnded& event) {
+  if (state_.phase != ParticipantPhase::training) return;
+  if (!event.outcome) return give_up(event.outcome.error(), policy_.backoff_first, backoff());
+  advance(ParticipantPhase::trained);
+}
+
+void ParticipantMachine::handle(const UploadAnswered& event) {
+  if (state_.phase != ParticipantPhase::trained) return;
+  if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
+  ++state_.rounds_done;
+  state_.assignment.reset();
+  plan_.reset();
+  last_error_.reset();
+  advance(ParticipantPhase::idle);
+}
+
+// ---- What follows
+
+void ParticipantMachine::advance(ParticipantPhase phase) {
+  state_.phase = phase;
+  state_.failures = 0;
+  state_.wait_until = WallTime();
+}
+
+// The same step again later, unless the error says that it cannot succeed.
+void ParticipantMachine::fail(const Failure& failure) {
+  last_error_ = failure.error;
+  ++state_.failures;
+  const bool has_assignment = state_.assignment.has_value();
+  switch (traits(failure.error.code()).retry) {
+    case RetryClass::check_in: {
+      const RetryWindow window = failure.window.value_or(RetryWindow{});
+      return give_up(failure.error, Millis(window.min_ms), Millis(window.max_ms));
+    }
+    case RetryClass::never:
+      if (has_assignment) return give_up(failure.error, policy_.backoff_first, backoff());
+      return wait_between(policy_.refusal_pause, 2 * policy_.refusal_pause);
+    case RetryClass::window:
+    case RetryClass::backoff:
+      if (failure.window && failure.window->max_ms > 0) {
+        return wait_between(Millis(failure.window->min_ms), Millis(failure.window->max_ms));
+      }
+      return wait_between(Millis(0), backoff());
+  }
+}
+
+void ParticipantMachine::give_up(const Error& error, Millis pause_min, Millis pause_max) {
+  last_error_ = error;
+  state_.assignment.reset();
+  plan_.reset();
+  const uint32_t failures = state_.failures;
+  advance(ParticipantPhase::idle);
+  state_.failures = failures;  // a server that assigns what never works is asked ever more rarely
+  wait_between(pause_min, std::max(pause_min, pause_max));
+}
+
+Millis ParticipantMachine::backoff() {
+  return std::min(policy_.backoff_max, policy_.backoff_first * (1u << std::min(state_.failures, 16u)));
+}
+
+void ParticipantMachine::wait_between(Millis min, Millis max) {
+  const Millis low = std::min(min, kWindowMax);
+  const Millis high = std::clamp(max, low, kWindowMax);
+  const auto width = static_cast<uint64_t>((high - low).count());
+  state_.wait_until = now_ + low + Millis(prng_.below(width + 1));
+}
+
+}  // namespace coterie

@@ -1,0 +1,106 @@
+// ParticipantMachine: a device's session with a server, decided. Pure: it is told results and times, it answers with the
+// next thing to do. Between any two steps its state can be saved, the app killed, and a new machine made from the state.
+//
+//   unenrolled --enroll--> idle --check in--> assigned --plan--> planned --model--> training --train--> trained --upload--+
+//                           ^                    |                  |                  |                   |             |
+//                           +--------------------+------------------+------------------+-------------------+-------------+
+//                             accepted, or given up: expired, closed, refused by us, or wrong beyond repair
+//
+// A device believes nothing it has not verified: the assignment's signature (the server it enrolled with), a model version
+// not older than any it has seen of the job, the plan's and the model's digests, the plan's rules.
+//
+// Failures: the same step again after exponential back-off with full jitter, or inside the window the server gave; no
+// step outlives the assignment's not_after. Devices so spread their load by themselves (AWS, "Exponential Backoff And
+// Jitter", 2015).
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "proto/messages/checkin.h"
+#include "proto/messages/participant_state.h"
+#include "proto/messages/plan.h"
+#include "proto/messages/update.h"
+
+namespace coterie {
+
+struct ParticipantPolicy {
+  Millis backoff_first{500};
+  Millis backoff_max{120'000};
+  Millis checkin_hold{25'000};     // how long a check-in may be held by the server
+  Millis refusal_pause{300'000};   // after an assignment we had to refuse, and after a server says "never"
+  uint32_t enroll_failures_max = 8;
+};
+
+// ---- What to do next
+struct DoEnroll {};
+struct DoCheckIn { Population population; Millis hold; };
+struct DoFetchPlan { Digest plan; uint32_t bytes_max; };
+struct DoFetchModel { Digest model; uint64_t bytes; };
+struct DoTrain { Assignment assignment; Plan plan; };   // resume where a checkpoint of this assignment stands
+struct DoUpload { Assignment assignment; };
+struct DoWait { WallTime until; };
+struct DoStop { Error error; };                         // nothing a device can do helps: the app or the operator must
+using ParticipantAction =
+    std::variant<DoEnroll, DoCheckIn, DoFetchPlan, DoFetchModel, DoTrain, DoUpload, DoWait, DoStop>;
+
+// ---- What came of it
+// An error with what the server said about when to try again, if it said anything.
+struct Failure {
+  Error error;
+  std::optional<RetryWindow> window;
+};
+template <typename T>
+using Outcome = std::variant<T, Failure>;
+
+struct EnrollAnswered { Outcome<EnrollReply> outcome; };
+struct CheckInAnswered { std::variant<Assignment, RetryWindow, Failure> outcome; };
+struct PlanFetched { Outcome<Bytes> outcome; };          // the frame's bytes, unverified
+struct ModelFetched { Outcome<Digest> outcome; };        // the content digest of what was stored
+struct TrainingEnded { Status outcome; };                // the encoded update is stored
+struct UploadAnswered { Outcome<Receipt> outcome; };
+using ParticipantEvent =
+    std::variant<EnrollAnswered, CheckInAnswered, PlanFetched, ModelFetched, TrainingEnded, UploadAnswered>;
+
+class ParticipantMachine {
+ public:
+  // `state` of a new device: default-constructed but for `random` (a seed, not all zero).
+  ParticipantMachine(ParticipantPolicy policy, ParticipantState state);
+
+  // The same answer until an event or the time changes it.
+  ParticipantAction next(WallTime now) const;
+  void step(const ParticipantEvent& event, WallTime now);
+
+  const ParticipantState& state() const { return state_; }
+  // Why the last assignment was given up or the last step failed; for the app to show.
+  const std::optional<Error>& last_error() const { return last_error_; }
+
+ private:
+  void handle(const EnrollAnswered& event);
+  void handle(const CheckInAnswered& event);
+  void handle(const PlanFetched& event);
+  void handle(const ModelFetched& event);
+  void handle(const TrainingEnded& event);
+  void handle(const UploadAnswered& event);
+
+  Status verify(const Assignment& assignment) const;
+  void take(const Assignment& assignment);
+  void advance(ParticipantPhase phase);
+  void fail(const Failure& failure);
+  void give_up(const Error& error, Millis pause_min, Millis pause_max);
+  void wait_between(Millis min, Millis max);
+  Millis backoff();
+
+  ParticipantPolicy policy_;
+  ParticipantState state_;
+  Prng prng_;
+  WallTime now_{};
+  std::optional<Plan> plan_;      // verified; fetched again after a restart
+  std::optional<Error> stopped_;
+  std::optional<Error> last_error_;
+};
+
+}  // namespace coterie

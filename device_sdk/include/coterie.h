@@ -1,0 +1,187 @@
+/* Coterie device SDK: the C interface.
+ *
+ * An app opens a client on a state directory and a data set, and calls coterie_client_step() whenever it has time for a
+ * little work (or coterie_client_run() to be called back when rounds are done). The client checks in with the server,
+ * and when it is chosen, fetches a plan and a model, trains on the app's examples, which never leave the device, and
+ * sends the difference.
+ *
+ * Rules that hold for every function:
+ *   - C11; no C++ types, no exceptions, no globals an app could see; only symbols named coterie_*.
+ *   - The library starts no threads. Everything happens on the calling thread, callbacks included, with no lock held.
+ *   - A client is used by one thread at a time; different clients are independent. coterie_client_cancel() alone may be
+ *     called from any thread.
+ *   - The library never aborts the app. A defect inside it shows as COTERIE_INTERNAL; the client is then only good for
+ *     coterie_client_close().
+ *   - Pointers passed in are borrowed for the call, unless their comment says more. Pointers returned belong to the
+ *     client and are valid until its next call.
+ *   - Structs begin with struct_size, set by the caller to sizeof its own: members added later are then known to be
+ *     absent, and mean 0.
+ */
+#ifndef COTERIE_H
+#define COTERIE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define COTERIE_API __attribute__((visibility("default")))
+#else
+#define COTERIE_API
+#endif
+
+/* Values never change; new ones may be added: treat an unknown one as COTERIE_INTERNAL. */
+typedef enum coterie_status {
+  COTERIE_OK = 0,
+  COTERIE_INVALID_ARGUMENT = 1,
+  COTERIE_MALFORMED = 2,
+  COTERIE_UNSUPPORTED_VERSION = 3,
+  COTERIE_UNAUTHENTICATED = 4,
+  COTERIE_PERMISSION_DENIED = 5,
+  COTERIE_NOT_FOUND = 6,
+  COTERIE_CONFLICT = 7,
+  COTERIE_ROUND_CLOSED = 8,
+  COTERIE_TICKET_EXPIRED = 9,
+  COTERIE_TOO_LARGE = 10,
+  COTERIE_LENGTH_REQUIRED = 11,
+  COTERIE_RATE_LIMITED = 12,
+  COTERIE_OVERLOADED = 13,
+  COTERIE_UNAVAILABLE = 14,
+  COTERIE_STORAGE_FULL = 15,
+  COTERIE_TIMED_OUT = 16,
+  COTERIE_DATA_LOSS = 17,
+  COTERIE_REFUSED = 18,
+  COTERIE_CANCELLED = 19,
+  COTERIE_INTERNAL = 20
+} coterie_status;
+
+/* "0.1.0" */
+COTERIE_API const char* coterie_version(void);
+/* The stable name of a status ("round_closed"); "internal" for an unknown one. Static. */
+COTERIE_API const char* coterie_status_name(coterie_status status);
+
+/* ---- The app's data ---------------------------------------------------------------------------------------------- */
+
+/* Labelled examples, read one at a time while training. */
+typedef struct coterie_dataset {
+  size_t struct_size;
+  void* context; /* handed to the callbacks as it is */
+  /* How many examples there are. Must not change while a round is being trained. */
+  uint64_t (*size)(void* context);
+  /* Writes example `index` (below size): feature_count values in the model's input order (height, width, channels), and
+   * the label: a class counted from 0. Returns 0, or anything else to stop the round with COTERIE_UNAVAILABLE. */
+  int (*read)(void* context, uint64_t index, float* features, size_t feature_count, int32_t* label);
+} coterie_dataset;
+
+/* ---- The way to the server ---------------------------------------------------------------------------------------- */
+
+typedef struct coterie_http_header {
+  const char* name;
+  const char* value;
+} coterie_http_header;
+
+typedef struct coterie_http_request {
+  size_t struct_size;
+  const char* method;
+  const char* target; /* path and query, to be appended to the server's URL */
+  const coterie_http_header* headers;
+  size_t header_count;
+  const char* content_type; /* NULL: no body */
+  const uint8_t* body;
+  size_t body_bytes;
+  uint32_t answer_ms_max; /* the server may hold the request this long before it answers */
+} coterie_http_request;
+
+/* Takes the answer apart for the library: status first, then headers, then the body in pieces. */
+typedef struct coterie_http_reply coterie_http_reply;
+COTERIE_API void coterie_http_reply_status(coterie_http_reply* reply, int status);
+COTERIE_API void coterie_http_reply_header(coterie_http_reply* reply, const char* name, const char* value);
+/* Returns 0, or anything else if the transfer shall be given up. */
+COTERIE_API int coterie_http_reply_body(coterie_http_reply* reply, const uint8_t* bytes, size_t count);
+
+/* The app's own HTTPS, for example the platform's. It must verify the server's certificate. */
+typedef struct coterie_transport {
+  size_t struct_size;
+  void* context;
+  /* Sends one request, fills `reply`, returns 0; anything else means that no answer came. */
+  int (*send)(void* context, const coterie_http_request* request, coterie_http_reply* reply);
+} coterie_transport;
+
+/* ---- A client ----------------------------------------------------------------------------------------------------- */
+
+typedef struct coterie_options {
+  size_t struct_size;
+  const char* server_url;       /* "https://fl.example.org:8443"; not needed with a transport */
+  const char* ca_file;          /* PEM file of certificates to trust; NULL: the system's */
+  const char* state_dir;        /* a private directory for identity, session and training state; created if absent */
+  const char* enrollment_token; /* from the operator; needed until the device is enrolled, then ignored */
+  int use_p256;                 /* new identities use ECDSA P-256 instead of Ed25519 */
+  uint64_t seed;                /* of shuffling and jitter; 0: random */
+  uint32_t train_ms_max;        /* how long one step may train; 0: 1000 */
+  uint32_t checkin_ms_max;      /* how long the server may hold a check-in; 0: 25000 */
+  uint32_t checkpoint_steps;    /* training steps between two checkpoints; 0: 50 */
+  const coterie_transport* transport; /* NULL: the library's own HTTPS, if it was built in. Must outlive the client */
+} coterie_options;
+
+typedef struct coterie_client coterie_client;
+
+/* Opens (or resumes) a client. `dataset`'s callbacks and context must outlive the client; the structs themselves need
+ * not. On failure *client is NULL and, if error_text is not NULL, up to error_text_size bytes of a message are written.
+ * Errors: INVALID_ARGUMENT, CONFLICT (another client uses the directory), DATA_LOSS (its state is damaged),
+ * PERMISSION_DENIED, STORAGE_FULL. */
+COTERIE_API coterie_status coterie_client_open(const coterie_options* options, const coterie_dataset* dataset,
+                                               coterie_client** client, char* error_text, size_t error_text_size);
+/* NULL is fine. Whatever was under way goes on when the directory is opened again. */
+COTERIE_API void coterie_client_close(coterie_client* client);
+
+typedef enum coterie_activity {
+  COTERIE_ACTIVITY_WAITING = 1,       /* nothing to do for wait_ms */
+  COTERIE_ACTIVITY_ENROLLED = 2,      /* tried to enroll */
+  COTERIE_ACTIVITY_CHECKED_IN = 3,    /* asked whether this device is needed */
+  COTERIE_ACTIVITY_FETCHED_PLAN = 4,
+  COTERIE_ACTIVITY_FETCHED_MODEL = 5,
+  COTERIE_ACTIVITY_TRAINED = 6,       /* trained a slice, perhaps the last */
+  COTERIE_ACTIVITY_UPLOADED = 7,      /* tried to hand in the update */
+  COTERIE_ACTIVITY_STOPPED = 8        /* cannot go on without the app or the operator: see step_status and the text */
+} coterie_activity;
+
+typedef struct coterie_progress {
+  size_t struct_size;
+  coterie_activity activity;   /* what this step did */
+  coterie_status step_status;  /* how it went; not OK is normal (the server is away): the client will try again */
+  uint32_t wait_ms;            /* call again after this long; sooner does no harm and nothing */
+  uint64_t rounds_done;        /* updates accepted by the server, ever */
+  uint64_t training_steps;     /* of the round under way */
+  uint64_t training_examples;
+  double training_loss;        /* mean over those examples; 0 before the first */
+} coterie_progress;
+
+/* Does one small thing: a request, a slice of training, or nothing. OK unless the device itself fails (disk full:
+ * STORAGE_FULL) or COTERIE_INTERNAL. `progress` may be NULL. */
+COTERIE_API coterie_status coterie_client_step(coterie_client* client, coterie_progress* progress);
+
+/* Steps and waits until `rounds` more updates are accepted (0: no such end), the client is cancelled (CANCELLED) or
+ * stopped (the reason), or the device fails. `on_progress` is called after every step and may return non-zero to end. */
+COTERIE_API coterie_status coterie_client_run(coterie_client* client, uint64_t rounds,
+                                              int (*on_progress)(void* context, const coterie_progress* progress),
+                                              void* context);
+
+/* From any thread: ends a step or run under way, soon; and every later one at once, until the client is closed. */
+COTERIE_API void coterie_client_cancel(coterie_client* client);
+
+/* One sentence about the last thing that went wrong; "" if nothing did. */
+COTERIE_API const char* coterie_client_last_error(const coterie_client* client);
+
+/* ---- Logs ----------------------------------------------------------------------------------------------------------- */
+
+/* Lines of JSON, one an event, never with private data. Process-wide; NULL switches it off. */
+COTERIE_API void coterie_set_log(void (*write)(const char* line));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* COTERIE_H */

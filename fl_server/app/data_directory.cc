@@ -1,0 +1,82 @@
+#include "fl_server/app/data_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "secure/crypto/dev_ca.h"
+#include "secure/identity/key_file.h"
+
+namespace coterie {
+namespace {
+
+constexpr int kCaDays = 3650;
+constexpr int kServerDays = 397;
+constexpr auto kRenewBefore = std::chrono::hours(24 * 30);
+constexpr uint64_t kPemBytesMax = 64 * 1024;
+
+Result<PemPair> read_pair(const std::string& certificate, const std::string& key) {
+  COT_ASSIGN(const Bytes certificate_pem, os::read_file(certificate, kPemBytesMax));
+  COT_ASSIGN(const Bytes key_pem, os::read_file(key, kPemBytesMax));
+  return PemPair{std::string(as_text(certificate_pem)), std::string(as_text(key_pem))};
+}
+
+Status write_pair(const PemPair& pair, const std::string& certificate, const std::string& key) {
+  COT_TRY(os::write_file_atomically(key, as_bytes(pair.private_key)));
+  return os::write_file_atomically(certificate, as_bytes(pair.certificate));
+}
+
+bool is_current(const std::string& certificate, WallTime now) {
+  const Result<Bytes> pem = os::read_file(certificate, kPemBytesMax);
+  if (!pem) return false;
+  const Result<WallTime> end = certificate_not_after(std::string(as_text(*pem)));
+  return end && *end > now + kRenewBefore;
+}
+
+}  // namespace
+
+Result<DataDirectory> DataDirectory::open(const std::string& path) {
+  COT_TRY(os::make_directories(path + "/keys"));
+  COT_TRY(os::make_directories(path + "/tls"));
+  const std::string lock_path = path + "/lock";
+  const int fd = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return Error(ErrorCode::permission_denied, "cannot write in data directory " + path);
+  os::File lock(fd, lock_path);
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    return Error(ErrorCode::conflict, "another server runs on data directory " + path +
+                                          "; stop it, or give this one another directory with --data-dir");
+  }
+  return DataDirectory(path, std::move(lock));
+}
+
+Result<MacKey> DataDirectory::ticket_key() const { return load_or_create_mac_key(path("keys/ticket.key")); }
+
+Result<std::unique_ptr<Signer>> DataDirectory::signer() const {
+  return load_or_create_signer(path("keys/signing.key"), KeyAlgorithm::ed25519);
+}
+
+Result<std::string> DataDirectory::admin_token() const { return load_or_create_token(path("admin-token")); }
+
+Result<TlsFiles> DataDirectory::tls_files(const TlsConfig& config, WallTime now) const {
+  if (!config.certificate_file.empty()) return TlsFiles{config.certificate_file, config.key_file, {}};
+  const TlsFiles files{path("tls/server.pem"), path("tls/server-key.pem"), path("tls/ca.pem")};
+  const std::string ca_key = path("tls/ca-key.pem");
+  if (!is_current(files.ca, now)) {
+    COT_ASSIGN(const PemPair ca, make_dev_ca(now, kCaDays));
+    COT_TRY(write_pair(ca, files.ca, ca_key));
+    COT_TRY(os::remove_file(files.certificate));
+  }
+  std::vector<std::string> names = {"localhost", "127.0.0.1", "::1"};
+  names.insert(names.end(), config.names.begin(), config.names.end());
+  std::string wanted;
+  for (const std::string& name : names) wanted += name + "\n";
+  const Result<Bytes> present = os::read_file(path("tls/names"), kPemBytesMax);
+  if (!is_current(files.certificate, now) || !present || as_text(*present) != wanted) {
+    COT_ASSIGN(const PemPair ca, read_pair(files.ca, ca_key));
+    COT_ASSIGN(const PemPair leaf, make_server_certificate(ca, names, now, kServerDays));
+    COT_TRY(write_pair(leaf, files.certificate, files.key));
+    COT_TRY(os::write_file_atomically(path("tls/names"), as_bytes(wanted)));
+  }
+  return files;
+}
+
+}  // namespace coterie

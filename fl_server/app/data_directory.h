@@ -1,0 +1,47 @@
+// The data directory of a server: who owns it, and where things lie in it.
+//
+//   lock                 held while a server runs
+//   endpoints.json       URLs and files of the running server, for tools on the same machine
+//   admin-token          the operator's bearer token (0600)
+//   keys/                ticket key, signing key (0600)
+//   tls/                 ca.pem, server.pem and their keys, if the certificate is ours
+//   coterie.sqlite3      jobs, rounds, devices
+//   blobs/  partials/    models, plans, data sets; partial sums of rounds under way
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/os/file.h"
+#include "base/result.h"
+#include "fl_server/config/server_config.h"
+#include "secure/crypto/mac.h"
+#include "secure/crypto/signature.h"
+
+namespace coterie {
+
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+  std::string ca;  // empty if the operator brought the certificate
+};
+
+class DataDirectory {
+ public:
+  // Creates it if need be and takes the lock; conflict if another server has it.
+  static Result<DataDirectory> open(const std::string& path);
+
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+  Result<MacKey> ticket_key() const;
+  Result<std::unique_ptr<Signer>> signer() const;
+  Result<std::string> admin_token() const;
+  // The operator's files, or a development CA and a server certificate that is renewed before it expires.
+  Result<TlsFiles> tls_files(const TlsConfig& config, WallTime now) const;
+
+ private:
+  DataDirectory(std::string path, os::File lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  std::string path_;
+  os::File lock_;
+};
+
+}  // namespace coterie

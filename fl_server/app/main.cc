@@ -1,0 +1,125 @@
+// fl_server: the command line of the server process.
+#include <pthread.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "base/log.h"
+#include "base/os/file.h"
+#include "fl_server/app/server.h"
+#include "fl_server/app/version.h"
+
+namespace {
+
+using namespace coterie;
+
+constexpr int kExitUsage = 2;
+constexpr int kExitConfig = 3;
+constexpr uint64_t kConfigBytesMax = 1 << 20;
+
+LogLevel g_level = LogLevel::info;
+
+void write_log(LogLevel level, std::string_view event, std::span<const LogField> fields) {
+  if (level < g_level) return;
+  const std::string line = to_json_line(level, event, fields) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);  // one call: lines of threads do not mix
+}
+
+LogLevel level_named(const std::string& name) {
+  for (LogLevel level : {LogLevel::debug, LogLevel::info, LogLevel::warning, LogLevel::error}) {
+    if (to_string(level) == name) return level;
+  }
+  return LogLevel::info;
+}
+
+// The configuration of `path` (none: defaults), or nothing after all its problems were printed.
+std::optional<ServerConfig> read_config(const std::string& path) {
+  if (path.empty()) return ServerConfig();
+  const Result<Bytes> text = os::read_file(path, kConfigBytesMax);
+  if (!text) {
+    std::fprintf(stderr, "fl_server: %s\n", text.error().message().c_str());
+    return std::nullopt;
+  }
+  Problems problems;
+  ServerConfig config = server_config_from_json(as_text(*text), problems);
+  if (problems.empty()) return config;
+  std::fprintf(stderr, "fl_server: %s has %zu problem%s:\n", path.c_str(), problems.size(),
+               problems.size() == 1 ? "" : "s");
+  for (const Problem& problem : problems) {
+    std::fprintf(stderr, "  %s: %s\n", problem.pointer.empty() ? "/" : problem.pointer.c_str(), problem.detail.c_str());
+  }
+  return std::nullopt;
+}
+
+int run(const ServerConfig& config) {
+  // Every thread inherits the mask, so that only this one is told to stop.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  auto server = Server::start(config);
+  if (!server) {
+    std::fprintf(stderr, "fl_server: %s\n", server.error().message().c_str());
+    return 1;
+  }
+  std::fprintf(stderr, "Coterie %s\n  devices  %s\n  admin    %s\n  data     %s\n", kVersion,
+               (*server)->device_url().c_str(), (*server)->admin_url().c_str(), config.data_dir.c_str());
+  if (!(*server)->ca_file().empty()) {
+    std::fprintf(stderr, "  CA       %s (development; clients need this file)\n", (*server)->ca_file().c_str());
+  }
+  std::fprintf(stderr, "  token    %s\nNext: coterie --data-dir %s token create\n", (*server)->admin_token_file().c_str(),
+               config.data_dir.c_str());
+  int received = 0;
+  sigwait(&signals, &received);
+  (*server)->stop();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"fl_server: runs federated rounds over a population of devices.\n\n"
+               "Examples:\n"
+               "  fl_server --data-dir ./data                     everything in one process, ports 8443 and 8444\n"
+               "  fl_server --config /etc/coterie/server.json     settings from a file\n"
+               "  fl_server --config server.json --check          only say what is wrong with the file\n"};
+  std::string config_path, data_dir, role, device_address;
+  int device_port = -1, admin_port = -1;
+  bool check = false;
+  app.add_option("--config", config_path, "JSON configuration file");
+  app.add_option("--data-dir", data_dir, "where keys, database and models are kept (default coterie-data)");
+  app.add_option("--role", role, "all: everything in this process (default)");
+  app.add_option("--device-address", device_address, "address devices connect to (default 0.0.0.0)");
+  app.add_option("--device-port", device_port, "port for devices, 0 to let the system choose (default 8443)")->check(CLI::Range(0, 65535));
+  app.add_option("--admin-port", admin_port, "port for operators on 127.0.0.1, 0 to let the system choose (default 8444)")->check(CLI::Range(0, 65535));
+  app.add_flag("--check", check, "check the configuration and exit");
+  app.set_version_flag("--version", kVersion);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : kExitUsage;
+  }
+  std::optional<ServerConfig> config = read_config(config_path);
+  if (!config) return kExitConfig;
+  if (!data_dir.empty()) config->data_dir = data_dir;
+  if (!role.empty() && role != "all") {
+    std::fprintf(stderr, "fl_server: --role must be all, is %s\n", role.c_str());
+    return kExitUsage;
+  }
+  if (!device_address.empty()) config->device.address = device_address;
+  if (device_port >= 0) config->device.port = static_cast<uint16_t>(device_port);
+  if (admin_port >= 0) config->admin.port = static_cast<uint16_t>(admin_port);
+  if (check) {
+    std::fprintf(stderr, "fl_server: the configuration is valid\n");
+    return 0;
+  }
+  g_level = level_named(config->log_level);
+  set_log_sink(&write_log);
+  return run(*config);
+}

@@ -1,0 +1,133 @@
+#include "fl_server/app/server.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "base/log.h"
+#include "base/os/clock.h"
+#include "fl_server/app/data_directory.h"
+#include "fl_server/app/version.h"
+#include "fl_server/evaluation/model_evaluator.h"
+#include "fl_server/http/admin_service.h"
+#include "fl_server/http/device_service.h"
+#include "fl_server/http/http_server.h"
+#include "fl_server/store/directory_blob_store.h"
+#include "fl_server/store/sqlite_device_store.h"
+#include "fl_server/store/sqlite_round_store.h"
+
+namespace coterie {
+namespace {
+
+constexpr size_t kDevicesCached = 100'000;
+
+std::string url_of(const std::string& address, uint16_t port) {
+  const bool any = address == "0.0.0.0" || address == "::";
+  const std::string host = any ? "127.0.0.1" : address.find(':') != std::string::npos ? "[" + address + "]" : address;
+  return "https://" + host + ":" + std::to_string(port);
+}
+
+}  // namespace
+
+// In the order of construction: what comes later uses what comes before, and goes first.
+struct Server::Parts {
+  Parts(const ServerConfig& c, DataDirectory d) : config(c), data(std::move(d)) {}
+
+  ServerConfig config;
+  DataDirectory data;
+  Metrics metrics{kVersion};
+  std::unique_ptr<SqliteRoundStore> rounds;
+  std::unique_ptr<SqliteDeviceStore> devices;
+  std::unique_ptr<DirectoryBlobStore> blobs;
+  std::unique_ptr<DirectoryBlobStore> partials;
+  std::optional<DeviceDirectory> directory;
+  std::optional<MacKey> ticket_key;
+  std::unique_ptr<Signer> signer;
+  std::optional<Finalizer> finalizer;
+  std::optional<HttpServer> http;
+  std::optional<Coordinator> coordinator;
+  std::optional<DeviceService> device_service;
+  std::optional<AdminService> admin_service;
+  std::string device_url, admin_url, ca_file, admin_token_file;
+  bool stopped = false;
+};
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Server::~Server() { stop(); }
+
+const std::string& Server::device_url() const { return parts_->device_url; }
+const std::string& Server::admin_url() const { return parts_->admin_url; }
+const std::string& Server::ca_file() const { return parts_->ca_file; }
+const std::string& Server::admin_token_file() const { return parts_->admin_token_file; }
+
+Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
+  COT_ASSIGN(DataDirectory data, DataDirectory::open(config.data_dir));
+  auto owned = std::make_unique<Parts>(config, std::move(data));
+  Parts& p = *owned;
+  const size_t threads = config.threads > 0 ? config.threads : std::max(1u, std::thread::hardware_concurrency());
+
+  COT_ASSIGN(MacKey ticket_key, p.data.ticket_key());
+  p.ticket_key = std::move(ticket_key);
+  COT_ASSIGN(p.signer, p.data.signer());
+  COT_ASSIGN(const std::string admin_token, p.data.admin_token());
+  COT_ASSIGN(const TlsFiles tls_files, p.data.tls_files(config.tls, os::wall_now()));
+  COT_ASSIGN(const TlsContext tls, make_server_tls(tls_files.certificate, tls_files.key));
+  p.ca_file = tls_files.ca;
+  p.admin_token_file = p.data.path("admin-token");
+
+  COT_ASSIGN(p.rounds, SqliteRoundStore::open(p.data.path("coterie.sqlite3")));
+  COT_ASSIGN(p.devices, SqliteDeviceStore::open(p.data.path("coterie.sqlite3")));
+  COT_ASSIGN(p.blobs, DirectoryBlobStore::open_directory(p.data.path("blobs")));
+  COT_ASSIGN(p.partials, DirectoryBlobStore::open_directory(p.data.path("partials")));
+  p.directory.emplace(*p.devices, kDevicesCached);
+  p.finalizer.emplace(*p.rounds, *p.blobs, *p.partials, &evaluate_model);
+
+  p.http.emplace(threads, p.metrics);
+  p.coordinator.emplace(CoordinatorSettings{.node = config.node,
+                                            .ingest = config.ingest,
+                                            .desk = config.desk,
+                                            .pace = config.pace,
+                                            .pool_threads = threads},
+                        CoordinatorParts{*p.rounds, *p.blobs, *p.partials, *p.finalizer, *p.ticket_key, *p.signer,
+                                         p.metrics});
+  p.device_service.emplace(
+      DeviceServiceSettings{.clock_skew_max = config.clock_skew_max, .idle_body_bytes_max = config.ingest.bytes_in_flight_max},
+      DeviceServiceParts{*p.coordinator, *p.devices, *p.directory, *p.blobs, *p.ticket_key, *p.signer});
+  p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
+                          AdminServiceParts{*p.coordinator, *p.rounds, *p.devices, *p.directory, *p.blobs, p.metrics,
+                                            &check_model},
+                          admin_token);
+
+  COT_ASSIGN(const uint16_t device_port,
+             p.http->listen({"device", config.device.address, config.device.port, config.device.limits}, tls,
+                            *p.device_service));
+  COT_ASSIGN(const uint16_t admin_port,
+             p.http->listen({"admin", config.admin.address, config.admin.port, config.admin.limits}, tls,
+                            *p.admin_service));
+  p.device_url = url_of(config.device.address, device_port);
+  p.admin_url = url_of(config.admin.address, admin_port);
+  COT_TRY(p.coordinator->start());
+  p.http->start();
+  p.admin_service->set_ready(true);
+  const nlohmann::json endpoints = {{"device_url", p.device_url},   {"admin_url", p.admin_url}, {"ca_file", p.ca_file},
+                                    {"admin_token_file", p.admin_token_file}, {"pid", getpid()}};
+  COT_TRY(os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(endpoints.dump(2) + "\n")));
+  log(LogLevel::info, "server_started", {{"device_url", p.device_url}, {"admin_url", p.admin_url}});
+  return std::unique_ptr<Server>(new Server(std::move(owned)));
+}
+
+void Server::stop() {
+  Parts& p = *parts_;
+  if (std::exchange(p.stopped, true)) return;
+  log(LogLevel::info, "server_stopping");
+  p.admin_service->set_ready(false);
+  (void)os::remove_file(p.data.path("endpoints.json"));
+  p.http->stop_accepting();
+  p.coordinator->dismiss_waiters();
+  const bool quiet = p.http->wait_until_quiet(p.config.shutdown_max);
+  p.coordinator->stop(p.config.shutdown_max);
+  p.http->stop();
+  log(LogLevel::info, "server_stopped", {{"all_requests_finished", quiet}});
+}
+
+}  // namespace coterie

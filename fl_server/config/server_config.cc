@@ -1,0 +1,94 @@
+#include "fl_server/config/server_config.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "fl_server/config/json_reader.h"
+
+namespace coterie {
+namespace {
+
+void read_listener(JsonReader reader, ListenConfig& listen) {
+  HttpLimits& limits = listen.limits;
+  reader.read("address", listen.address);
+  reader.read("port", listen.port);
+  reader.read("connections_max", limits.connections_max);
+  reader.read("handshake_ms_max", limits.handshake_max);
+  reader.read("head_ms_max", limits.head_max);
+  reader.read("idle_ms_max", limits.idle_max);
+  reader.read("body_grace_ms", limits.body_grace);
+  reader.read("body_bytes_per_second_min", limits.body_bytes_per_second_min);
+  reader.read("answer_ms_max", limits.answer_max);
+  if (listen.address.empty()) reader.problem("address", "must not be empty");
+  if (limits.connections_max == 0) reader.problem("connections_max", "must be at least 1");
+  if (limits.body_bytes_per_second_min == 0) reader.problem("body_bytes_per_second_min", "must be at least 1");
+  reader.finish();
+}
+
+void read_tls(JsonReader reader, TlsConfig& tls) {
+  reader.read("certificate_file", tls.certificate_file);
+  reader.read("key_file", tls.key_file);
+  reader.read("names", tls.names);
+  if (tls.certificate_file.empty() != tls.key_file.empty()) {
+    reader.problem(tls.key_file.empty() ? "key_file" : "certificate_file", "is required with the other of the pair");
+  }
+  reader.finish();
+}
+
+void read_ingest(JsonReader reader, IngestLimits& ingest) {
+  reader.read("bytes_in_flight_max", ingest.bytes_in_flight_max);
+  reader.read("uploads_queued_max", ingest.uploads_queued_max);
+  reader.read("queued_ms_max", ingest.queued_max);
+  reader.read("batch_updates_max", ingest.batch_updates_max);
+  reader.read("linger_ms_min", ingest.linger_min);
+  reader.read("linger_ms_max", ingest.linger_max);
+  if (ingest.bytes_in_flight_max < (1 << 20)) reader.problem("bytes_in_flight_max", "must be at least 1048576");
+  if (ingest.batch_updates_max < 1 || ingest.batch_updates_max > 4096) {
+    reader.problem("batch_updates_max", "must be in [1, 4096]");
+  }
+  reader.finish();
+}
+
+void read_selection(JsonReader reader, DeskLimits& desk, PaceSettings& pace) {
+  uint32_t waiters_max = static_cast<uint32_t>(desk.waiters_max);
+  reader.read("waiters_max", waiters_max);
+  desk.waiters_max = waiters_max;
+  reader.read("hold_ms_max", desk.hold_max);
+  reader.read("checkins_per_second_max", pace.checkins_per_second_max);
+  if (desk.waiters_max == 0) reader.problem("waiters_max", "must be at least 1");
+  if (pace.checkins_per_second_max == 0) reader.problem("checkins_per_second_max", "must be at least 1");
+  reader.finish();
+}
+
+}  // namespace
+
+ServerConfig server_config_from_json(std::string_view text, Problems& problems) {
+  ServerConfig config;
+  const auto json = parse_json(text, problems);
+  if (!json) return config;
+  JsonReader reader(*json, "", problems);
+  reader.read("role", config.role);
+  reader.read("data_dir", config.data_dir);
+  reader.read("node", config.node);
+  read_listener(reader.object("device"), config.device);
+  read_listener(reader.object("admin"), config.admin);
+  read_tls(reader.object("tls"), config.tls);
+  read_ingest(reader.object("ingest"), config.ingest);
+  read_selection(reader.object("selection"), config.desk, config.pace);
+  reader.read("threads", config.threads);
+  reader.read("clock_skew_ms_max", config.clock_skew_max);
+  reader.read("shutdown_ms_max", config.shutdown_max);
+  reader.read("log_level", config.log_level);
+  if (config.role != "all") reader.problem("role", "must be \"all\": one process does everything");
+  if (config.data_dir.empty()) reader.problem("data_dir", "must not be empty");
+  if (config.node.empty() || config.node.size() > 64) reader.problem("node", "must have 1 to 64 characters");
+  if (config.threads > 256) reader.problem("threads", "must be at most 256");
+  const auto levels = {"debug", "info", "warning", "error"};
+  if (std::find(levels.begin(), levels.end(), config.log_level) == levels.end()) {
+    reader.problem("log_level", "must be one of: debug, info, warning, error");
+  }
+  reader.finish();
+  return config;
+}
+
+}  // namespace coterie

@@ -1,0 +1,46 @@
+// ServerConfig: everything about a server process that is not a job. One JSON file, defaults for what it leaves out,
+// every problem reported at once, unknown keys are problems, secrets only as files in the data directory.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fl_server/http/http_limits.h"
+#include "fl_server/runtime/coordinator_settings.h"
+#include "scheduler/job/job_spec.h"
+
+namespace coterie {
+
+struct ListenConfig {
+  std::string address;
+  uint16_t port = 0;
+  HttpLimits limits;
+};
+
+struct TlsConfig {
+  std::string certificate_file;    // empty: a development CA and certificate are made in the data directory
+  std::string key_file;
+  std::vector<std::string> names;  // of the development certificate, beside localhost, 127.0.0.1 and ::1
+};
+
+struct ServerConfig {
+  std::string role = "all";
+  std::string data_dir = "coterie-data";
+  std::string node = "node-0";
+  ListenConfig device{.address = "0.0.0.0", .port = 8443, .limits = {}};
+  ListenConfig admin{.address = "127.0.0.1", .port = 8444, .limits = {}};
+  TlsConfig tls;
+  IngestLimits ingest;
+  DeskLimits desk;
+  PaceSettings pace;
+  uint32_t threads = 0;            // network threads and compute threads each; 0: one a core
+  Millis clock_skew_max{300'000};  // of a signed request
+  Millis shutdown_max{20'000};
+  std::string log_level = "info";  // debug, info, warning, error
+};
+
+// `problems` gets everything wrong with form or values.
+ServerConfig server_config_from_json(std::string_view text, Problems& problems);
+
+}  // namespace coterie

@@ -1,0 +1,27 @@
+#include "fl_server/evaluation/model_evaluator.h"
+
+#include "device_sdk/runtime/dataset_source.h"
+#include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/model.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint32_t kBatch = 64;
+
+}  // namespace
+
+Result<ModelEvaluation> evaluate_model(const Bytes& model_file, const Bytes& dataset_file, Loss loss) {
+  COT_ASSIGN(const Model model, Model::load(model_file));
+  COT_ASSIGN(DatasetSource dataset, DatasetSource::load(dataset_file));
+  COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch));
+  COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), dataset));
+  return ModelEvaluation{evaluation.loss_mean, evaluation.accuracy};
+}
+
+Status check_model(const Bytes& model_file) {
+  COT_ASSIGN(const Model model, Model::load(model_file));
+  return {};
+}
+
+}  // namespace coterie

@@ -1,0 +1,129 @@
+// Jobs and rounds on the admin plane.
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "base/os/clock.h"
+#include "fl_server/config/job_json.h"
+#include "fl_server/config/json_reader.h"
+#include "fl_server/http/admin_json.h"
+#include "fl_server/http/admin_query.h"
+#include "fl_server/http/admin_service.h"
+#include "fl_server/http/problem.h"
+#include "proto/codec/codec.h"
+#include "secure/crypto/random.h"
+
+namespace coterie {
+namespace {
+
+constexpr size_t kRoundsDefault = 100;
+constexpr size_t kRoundsMax = 1000;
+
+// Short, lower case, unlikely to collide; the store refuses a collision.
+JobId new_job_id() {
+  constexpr std::string_view kAlphabet = "abcdefghjkmnpqrstuvwxyz23456789";
+  std::string id = "j";
+  for (uint8_t byte : random_bytes(7)) id += kAlphabet[byte % kAlphabet.size()];
+  return JobId(id);
+}
+
+}  // namespace
+
+HttpResponse AdminService::list_jobs(const Call&) {
+  const Result<std::vector<JobRecord>> jobs = parts_.rounds.list_jobs();
+  if (!jobs) return problem_response(jobs.error());
+  nlohmann::json list = nlohmann::json::array();
+  for (const JobRecord& job : *jobs) list.push_back(to_json(job));
+  return json_response({{"jobs", list}});
+}
+
+HttpResponse AdminService::create_job(const Call& call) {
+  Problems problems;
+  const auto json = parse_json(as_text(call.body), problems);
+  const Error invalid(ErrorCode::invalid_argument, "the job cannot be created as it is described");
+  if (!json) return problem_response(Error(ErrorCode::malformed, "the body is not JSON"), problems);
+  JobRecord job;
+  job.spec = job_spec_from_json(*json, problems);
+
+  // What the spec names must exist; a digest that is malformed has been reported already.
+  Result<Bytes> file = Error(ErrorCode::not_found, "");
+  if (job.spec.model != Digest{}) {
+    file = parts_.blobs.get(job.spec.model, settings_.upload_bytes_max);
+    if (!file) problems.push_back({"/model", "no such model: upload it with POST /admin/v1/models first"});
+  }
+  if (job.spec.evaluation && !parts_.blobs.open(*job.spec.evaluation)) {
+    problems.push_back({"/evaluation", "no such data set: upload it with POST /admin/v1/datasets first"});
+  }
+  if (!problems.empty()) return problem_response(invalid, problems);
+  const Result<Decoded<ModelGraph>> model = decode_model(*file);
+  if (!model) return problem_response(invalid, {{"/model", "is not a model file: " + model.error().message()}});
+
+  const WallTime now = os::wall_now();
+  job.id = new_job_id();
+  job.created = now;
+  job.value_count = model->payload.size() / sizeof(float);
+  const Bytes plan = encode(plan_of(job.spec, job.id, job.value_count));
+  const Result<Digest> plan_digest = parts_.blobs.put(plan);
+  if (!plan_digest) return problem_response(plan_digest.error());
+  job.plan = *plan_digest;
+  job.plan_bytes = static_cast<uint32_t>(plan.size());
+  ModelRecord initial;
+  initial.job = job.id;
+  initial.digest = job.spec.model;
+  initial.bytes = file->size();
+  initial.created = now;
+  if (const Status created = parts_.rounds.create_job(job, initial); !created) return problem_response(created.error());
+  log(LogLevel::info, "job_created", {{"job", job.id.value()}, {"name", job.spec.name}});
+  parts_.coordinator.job_created(job.id);
+  HttpResponse response = json_response(to_json(job), 201);
+  response.headers.emplace_back("Location", "/admin/v1/jobs/" + job.id.value());
+  return response;
+}
+
+HttpResponse AdminService::get_job(const Call& call) {
+  const Result<JobRecord> job = parts_.rounds.get_job(JobId(call.path.at("job")));
+  return job ? json_response(to_json(*job)) : problem_response(job.error());
+}
+
+HttpResponse AdminService::change_job(const Call& call, JobState to) {
+  const Result<JobRecord> job = parts_.rounds.set_job_state(JobId(call.path.at("job")), to, "");
+  if (!job) return problem_response(job.error());
+  log(LogLevel::info, "job_state_changed", {{"job", job->id.value()}, {"state", to_string(to)}});
+  parts_.coordinator.job_state_changed(job->id, job->state);
+  return json_response(to_json(*job));
+}
+
+HttpResponse AdminService::pause_job(const Call& call) { return change_job(call, JobState::paused); }
+HttpResponse AdminService::resume_job(const Call& call) { return change_job(call, JobState::running); }
+HttpResponse AdminService::cancel_job(const Call& call) { return change_job(call, JobState::cancelled); }
+
+HttpResponse AdminService::list_rounds(const Call& call) {
+  const JobId id(call.path.at("job"));
+  Problems problems;
+  const uint64_t before = query_number(call.query, "before", 0, 0, UINT32_MAX, problems);
+  const uint64_t limit = query_number(call.query, "limit", kRoundsDefault, 1, kRoundsMax, problems);
+  if (!problems.empty()) return problem_response(Error(ErrorCode::invalid_argument, "the query is wrong"), problems);
+  const Result<JobRecord> job = parts_.rounds.get_job(id);
+  if (!job) return problem_response(job.error());
+  const Result<std::vector<RoundRecord>> rounds = parts_.rounds.list_rounds(id, before, limit);
+  if (!rounds) return problem_response(rounds.error());
+  const CoordinatorStatus status = parts_.coordinator.status();
+  nlohmann::json list = nlohmann::json::array();
+  for (const RoundRecord& round : *rounds) {
+    uint32_t selected = 0;
+    uint64_t accepted = 0;
+    for (const CoordinatorStatus::Job& live : status.jobs) {
+      if (!live.round || live.round->key != round.key) continue;
+      selected = live.selected;
+      accepted = live.accepted;
+    }
+    const Result<ModelRecord> model = round.state == RoundState::done
+                                          ? parts_.rounds.get_model(id, ModelVersion(round.base.value() + 1))
+                                          : Result<ModelRecord>(Error(ErrorCode::not_found, ""));
+    list.push_back(to_json(round, job->spec.rounds.goal_count, selected, accepted, model ? &*model : nullptr));
+  }
+  nlohmann::json json = {{"job", id.value()}, {"state", to_string(job->state)}, {"rounds", list}};
+  if (rounds->size() == limit) json["next_before"] = rounds->back().number;
+  return json_response(json);
+}
+
+}  // namespace coterie

@@ -1,0 +1,95 @@
+#include "fl_server/http/admin_json.h"
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "fl_server/config/job_json.h"
+
+namespace coterie {
+
+std::string rfc3339(WallTime time) {
+  const int64_t ms = unix_ms(time);
+  const time_t seconds = static_cast<time_t>(ms / 1000);
+  struct tm fields {};
+  gmtime_r(&seconds, &fields);
+  char text[40];
+  const size_t size = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &fields);
+  std::string result(text, size);
+  std::string fraction = std::to_string(ms % 1000);
+  return result + "." + std::string(3 - fraction.size(), '0') + fraction + "Z";
+}
+
+nlohmann::json to_json(const JobRecord& job) {
+  nlohmann::json json = {{"id", job.id.value()},
+                         {"state", to_string(job.state)},
+                         {"spec", to_json(job.spec)},
+                         {"plan", job.plan.hex()},
+                         {"value_count", job.value_count},
+                         {"rounds_done", job.rounds_done},
+                         {"created", rfc3339(job.created)},
+                         {"revision", job.revision}};
+  if (!job.reason.empty()) json["reason"] = job.reason;
+  return json;
+}
+
+nlohmann::json to_json(const RoundRecord& round, uint64_t goal_count, uint32_t selected, uint64_t accepted,
+                       const ModelRecord* model) {
+  const RoundTotals& totals = round.totals;
+  const bool done = round.state == RoundState::done;
+  nlohmann::json json = {{"number", round.number},
+                         {"round", round.key.round.value()},
+                         {"attempt", round.key.attempt.value()},
+                         {"state", to_string(round.state)},
+                         {"base_version", round.base.value()},
+                         {"goal_count", goal_count},
+                         {"selected", std::max(round.selected, selected)},
+                         {"accepted", done ? totals.updates : accepted},
+                         {"opened", rfc3339(round.opened)}};
+  if (!round.reason.empty()) json["reason"] = round.reason;
+  if (round.closed != WallTime()) {
+    json["closed"] = rfc3339(round.closed);
+    json["seconds"] = std::chrono::duration<double>(round.closed - round.opened).count();
+  }
+  if (done) {
+    json["weight"] = totals.weight;
+    json["examples"] = totals.examples;
+    json["train_seconds"] = static_cast<double>(totals.train_ms) / 1000;
+    if (totals.examples > 0) {
+      json["train_loss"] = totals.loss_sum / static_cast<double>(totals.examples);
+      json["train_accuracy"] = static_cast<double>(totals.correct) / static_cast<double>(totals.examples);
+    }
+  }
+  if (model != nullptr) json["model"] = to_json(*model);
+  return json;
+}
+
+nlohmann::json to_json(const ModelRecord& model) {
+  nlohmann::json json = {{"version", model.version.value()},
+                         {"digest", model.digest.hex()},
+                         {"bytes", model.bytes},
+                         {"created", rfc3339(model.created)}};
+  if (model.evaluation_loss) json["evaluation_loss"] = *model.evaluation_loss;
+  if (model.evaluation_accuracy) json["evaluation_accuracy"] = *model.evaluation_accuracy;
+  return json;
+}
+
+nlohmann::json to_json(const DeviceRecord& device) {
+  nlohmann::json json = {{"id", device.id.hex()},
+                         {"population", device.population.value()},
+                         {"key_algorithm", device.algorithm == KeyAlgorithm::p256 ? "p256" : "ed25519"},
+                         {"sdk_version", device.sdk_version},
+                         {"enrolled", rfc3339(device.enrolled)}};
+  if (device.revoked) json["revoked"] = rfc3339(*device.revoked);
+  return json;
+}
+
+nlohmann::json to_json(const TokenRecord& token) {
+  return {{"id", token.digest.hex().substr(0, 16)},
+          {"population", token.population.value()},
+          {"label", token.label},
+          {"uses_left", token.uses_left},
+          {"expires", rfc3339(token.expires)},
+          {"created", rfc3339(token.created)}};
+}
+
+}  // namespace coterie

@@ -1,0 +1,78 @@
+// Models and data sets on the admin plane.
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "fl_server/http/admin_json.h"
+#include "fl_server/http/admin_service.h"
+#include "fl_server/http/blob_response.h"
+#include "fl_server/http/problem.h"
+#include "proto/codec/codec.h"
+
+namespace coterie {
+namespace {
+
+Result<ModelVersion> parse_version(const std::string& text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return Error(ErrorCode::invalid_argument, "a model version is a number, not " + text);
+  }
+  return ModelVersion(value);
+}
+
+}  // namespace
+
+HttpResponse AdminService::upload_model(const Call& call) {
+  const Result<Decoded<ModelGraph>> model = decode_model(call.body);
+  if (!model) return problem_response(model.error());
+  if (model->payload.empty() || model->payload.size() % sizeof(float) != 0) {
+    return problem_response(Error(ErrorCode::malformed, "model: its payload is not a whole number of float32"));
+  }
+  if (parts_.check_model) {
+    if (const Status fits = parts_.check_model(call.body); !fits) return problem_response(fits.error());
+  }
+  const Result<Digest> digest = parts_.blobs.put(call.body);
+  if (!digest) return problem_response(digest.error());
+  return json_response({{"digest", digest->hex()},
+                        {"bytes", call.body.size()},
+                        {"name", model->header.name},
+                        {"value_count", model->payload.size() / sizeof(float)}},
+                       201);
+}
+
+HttpResponse AdminService::upload_dataset(const Call& call) {
+  const Result<Decoded<DatasetHeader>> dataset = decode_dataset(call.body);
+  if (!dataset) return problem_response(dataset.error());
+  const Result<Digest> digest = parts_.blobs.put(call.body);
+  if (!digest) return problem_response(digest.error());
+  return json_response({{"digest", digest->hex()}, {"bytes", call.body.size()}, {"examples", dataset->header.examples}},
+                       201);
+}
+
+HttpResponse AdminService::list_models(const Call& call) {
+  const JobId job(call.path.at("job"));
+  if (const Result<JobRecord> found = parts_.rounds.get_job(job); !found) return problem_response(found.error());
+  const Result<std::vector<ModelRecord>> models = parts_.rounds.list_models(job);
+  if (!models) return problem_response(models.error());
+  nlohmann::json list = nlohmann::json::array();
+  for (const ModelRecord& model : *models) list.push_back(to_json(model));
+  return json_response({{"job", job.value()}, {"models", list}});
+}
+
+HttpResponse AdminService::get_model(const Call& call) {
+  const Result<ModelVersion> version = parse_version(call.path.at("version"));
+  if (!version) return problem_response(version.error());
+  const Result<ModelRecord> model = parts_.rounds.get_model(JobId(call.path.at("job")), *version);
+  return model ? json_response(to_json(*model)) : problem_response(model.error());
+}
+
+HttpResponse AdminService::get_model_content(const Call& call) {
+  const Result<ModelVersion> version = parse_version(call.path.at("version"));
+  if (!version) return problem_response(version.error());
+  const Result<ModelRecord> model = parts_.rounds.get_model(JobId(call.path.at("job")), *version);
+  if (!model) return problem_response(model.error());
+  Result<HttpResponse> response = blob_response(call.head, parts_.blobs, model->digest, "application/vnd.coterie.frame");
+  return response ? std::move(*response) : problem_response(response.error());
+}
+
+}  // namespace coterie

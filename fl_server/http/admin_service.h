@@ -1,0 +1,100 @@
+// AdminService: the operators' plane. Its own listener, loopback by default; bearer token; JSON; every error is a
+// problem document (RFC 9457) that names all problems at once.
+//
+// Routes are one table (admin_routes.cc): method, pattern, handler. Handlers are plain functions that may block; they
+// run on a small pool, never on a network thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fl_server/http/exchange.h"
+#include "fl_server/runtime/coordinator.h"
+#include "fl_server/runtime/work_pool.h"
+#include "fl_server/store/device_directory.h"
+
+namespace coterie {
+
+struct AdminServiceSettings {
+  std::string version;
+  uint64_t upload_bytes_max = 4ull << 30;  // of a model or a data set
+  size_t pool_threads = 2;
+};
+
+struct AdminServiceParts {
+  Coordinator& coordinator;
+  RoundStore& rounds;
+  DeviceStore& devices;
+  DeviceDirectory& directory;
+  BlobStore& blobs;
+  Metrics& metrics;
+  std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
+};
+
+class AdminService final : public HttpService {
+ public:
+  // `token` is the operator's bearer token.
+  AdminService(AdminServiceSettings settings, AdminServiceParts parts, const std::string& token);
+  ~AdminService() override;
+
+  Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
+  HttpResponse refuse(const Error& error) override;
+
+  // What readiness answers; false while starting and draining.
+  void set_ready(bool ready) { ready_ = ready; }
+
+ private:
+  // A request as a handler sees it.
+  struct Call {
+    const RequestHead& head;
+    std::map<std::string, std::string> path;   // the pattern's parameters
+    std::map<std::string, std::string> query;
+    Bytes body;
+  };
+  using Handler = HttpResponse (AdminService::*)(const Call& call);
+  enum class Access : uint8_t { open, token };
+  struct Route {
+    std::string_view method;
+    std::string_view pattern;  // "/admin/v1/jobs/{job}:pause"
+    Handler handler;
+    Access access = Access::token;
+    uint64_t body_bytes_max = 0;
+  };
+  static const std::vector<Route>& routes();
+
+  bool is_authorized(const RequestHead& head) const;
+
+  HttpResponse get_server(const Call& call);
+  HttpResponse list_jobs(const Call& call);
+  HttpResponse create_job(const Call& call);
+  HttpResponse get_job(const Call& call);
+  HttpResponse pause_job(const Call& call);
+  HttpResponse resume_job(const Call& call);
+  HttpResponse cancel_job(const Call& call);
+  HttpResponse change_job(const Call& call, JobState to);
+  HttpResponse list_rounds(const Call& call);
+  HttpResponse upload_model(const Call& call);
+  HttpResponse upload_dataset(const Call& call);
+  HttpResponse list_models(const Call& call);
+  HttpResponse get_model(const Call& call);
+  HttpResponse get_model_content(const Call& call);
+  HttpResponse list_devices(const Call& call);
+  HttpResponse revoke_device(const Call& call);
+  HttpResponse list_tokens(const Call& call);
+  HttpResponse create_token(const Call& call);
+  HttpResponse remove_token(const Call& call);
+  HttpResponse get_metrics(const Call& call);
+  HttpResponse get_health(const Call& call);
+  HttpResponse get_readiness(const Call& call);
+
+  AdminServiceSettings settings_;
+  AdminServiceParts parts_;
+  Digest token_digest_;
+  WallTime started_;
+  std::atomic<bool> ready_{false};
+  WorkPool pool_;
+};
+
+}  // namespace coterie

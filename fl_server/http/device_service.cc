@@ -1,0 +1,280 @@
+#include "fl_server/http/device_service.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/os/clock.h"
+#include "fl_server/http/blob_response.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/limits.h"
+#include "secure/crypto/digest.h"
+#include "secure/identity/bearer_token.h"
+#include "secure/identity/request_signature.h"
+#include "secure/identity/ticket.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kMessageBytesMax = limits::kWireHeaderBytesMax + 128;
+constexpr Millis kHoldMargin{30'000};
+
+HttpResponse frame_response(Bytes frame, int status = 200) {
+  HttpResponse response;
+  response.status = status;
+  response.content_type = "application/vnd.coterie.frame";
+  response.body = std::move(frame);
+  return response;
+}
+
+HttpResponse error_response(const Error& error, const RetryWindow& window) {
+  const ErrorTraits& row = traits(error.code());
+  std::string detail = error.message();
+  detail.resize(std::min(detail.size(), limits::kDetailBytesMax));
+  HttpResponse response =
+      frame_response(encode(ErrorReply{std::string(row.name), detail, window.min_ms, window.max_ms}), row.http_status);
+  if (row.retry == RetryClass::window || row.retry == RetryClass::backoff) {
+    response.headers.emplace_back("Retry-After", std::to_string((window.min_ms + 999) / 1000));
+  }
+  return response;
+}
+
+template <typename T>
+Result<T> parse_number(std::string_view text, const char* what) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
+    return Error(ErrorCode::malformed, std::string(what) + " is not a number");
+  }
+  return value;
+}
+
+Result<RequestClaims> read_claims(const RequestHead& head) {
+  RequestClaims claims;
+  const std::string_view device = head.header("coterie-device");
+  if (device.empty()) return Error(ErrorCode::unauthenticated, "the request is not signed: no Coterie-Device header");
+  COT_ASSIGN(claims.device, DeviceId::from_hex(device));
+  COT_ASSIGN(const int64_t time, parse_number<int64_t>(head.header("coterie-time"), "Coterie-Time"));
+  claims.time = wall_time_from_unix_ms(time);
+  COT_ASSIGN(const Bytes nonce, from_hex(head.header("coterie-nonce")));
+  if (nonce.size() != claims.nonce.size()) return Error(ErrorCode::malformed, "Coterie-Nonce must have 32 hex digits");
+  std::copy(nonce.begin(), nonce.end(), claims.nonce.begin());
+  COT_ASSIGN(claims.signature, from_base64url(head.header("coterie-signature")));
+  return claims;
+}
+
+// "/v1/plans/abc" and "/v1/plans/" -> "abc"; nothing if the path does not begin so or goes on with more segments.
+std::optional<std::string_view> segment_after(std::string_view path, std::string_view prefix) {
+  if (!path.starts_with(prefix)) return std::nullopt;
+  path.remove_prefix(prefix.size());
+  if (path.empty() || path.find('/') != std::string_view::npos) return std::nullopt;
+  return path;
+}
+
+}  // namespace
+
+HttpResponse DeviceService::refuse(const Error& error) { return error_response(error, {}); }
+
+Awaitable<HttpResponse> DeviceService::handle(Exchange& exchange, std::string_view& route) {
+  const RequestHead& head = exchange.head();
+  const bool reads = head.method == "GET" || head.method == "HEAD";
+  const std::string_view path = head.path;
+  if (head.method == "POST" && path == "/v1/checkins") {
+    route = "/v1/checkins";
+    HttpResponse response = co_await check_in(exchange);
+    co_return response;
+  }
+  if (head.method == "POST" && path == "/v1/enrollments") {
+    route = "/v1/enrollments";
+    HttpResponse response = co_await enroll(exchange);
+    co_return response;
+  }
+  if (head.method == "PUT" && path.starts_with("/v1/rounds/")) {
+    const std::string_view rest = path.substr(std::string_view("/v1/rounds/").size());
+    const size_t slash = rest.find('/');
+    const auto ticket = slash == std::string_view::npos ? std::nullopt : segment_after(rest.substr(slash), "/updates/");
+    if (ticket) {
+      route = "/v1/rounds/{round}/updates/{ticket}";
+      HttpResponse response = co_await put_update(exchange, rest.substr(0, slash), *ticket);
+      co_return response;
+    }
+  }
+  if (const auto digest = segment_after(path, "/v1/plans/"); digest && reads) {
+    route = "/v1/plans/{digest}";
+    co_return get_blob(head, *digest);
+  }
+  if (const auto digest = segment_after(path, "/v1/models/"); digest && reads) {
+    route = "/v1/models/{digest}";
+    co_return get_blob(head, *digest);
+  }
+  if (reads && path == "/healthz") {
+    route = "/healthz";
+    HttpResponse response;
+    response.content_type = "text/plain";
+    const std::string_view ok = "ok\n";
+    response.body.assign(ok.begin(), ok.end());
+    co_return response;
+  }
+  route = "unknown";
+  co_return error_response(Error(ErrorCode::not_found, "no such route on the device plane"), {});
+}
+
+Result<DeviceRecord> DeviceService::authenticate(const RequestHead& head, std::optional<ByteView> body) {
+  COT_ASSIGN(const RequestClaims claims, read_claims(head));
+  SignedRequest request{head.method, head.target, head.content_length.value_or(0), std::nullopt};
+  const std::string_view digest = head.header("coterie-digest");
+  if (!digest.empty()) {
+    COT_ASSIGN(request.digest, Digest::from_hex(digest));
+  }
+  if (body && !body->empty()) {
+    if (!request.digest) return Error(ErrorCode::unauthenticated, "the request has a body but no Coterie-Digest header");
+    if (content_digest(*body) != *request.digest) {
+      return Error(ErrorCode::unauthenticated, "the body does not have the digest that was signed");
+    }
+  }
+  COT_ASSIGN(DeviceRecord device, parts_.directory.find(claims.device));
+  const WallTime now = os::wall_now();
+  COT_TRY(verify_request(request, claims, device.algorithm, device.public_key, now, settings_.clock_skew_max));
+  const std::lock_guard lock(replays_mutex_);
+  COT_TRY(replays_.admit(claims, now));
+  return device;
+}
+
+// ---- Enrollment
+
+Awaitable<HttpResponse> DeviceService::enroll(Exchange& exchange) {
+  Result<Bytes> body = co_await exchange.read_body(kMessageBytesMax);
+  if (!body) co_return error_response(body.error(), {});
+  const Result<EnrollRequest> request = decode_enroll_request(*body);
+  if (!request) co_return error_response(request.error(), {});
+  if (!public_key_is_valid(request->key_algorithm, request->public_key)) {
+    co_return error_response(Error(ErrorCode::invalid_argument, "enroll: not a public key of its algorithm"), {});
+  }
+  const std::string proof_text = enrollment_proof_text(request->token, request->public_key);
+  if (!signature_is_valid(request->key_algorithm, request->public_key, as_bytes(proof_text), request->proof)) {
+    co_return error_response(Error(ErrorCode::unauthenticated, "enroll: the proof is not signed by the key"), {});
+  }
+  DeviceRecord device;
+  device.id = device_id_of(request->public_key);
+  device.algorithm = request->key_algorithm;
+  device.public_key = request->public_key;
+  device.sdk_version = request->sdk_version;
+  const WallTime now = os::wall_now();
+  device.enrolled = now;
+  const Result<DeviceRecord> enrolled = parts_.devices.enroll(token_digest(request->token), device, now);
+  if (!enrolled) co_return error_response(enrolled.error(), {});
+  parts_.directory.forget(device.id);
+  co_return frame_response(encode(EnrollReply{enrolled->id, enrolled->population, parts_.signer.public_key()}), 201);
+}
+
+// ---- Check-in
+
+Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange) {
+  Result<Bytes> body = co_await exchange.read_body(kMessageBytesMax);
+  if (!body) co_return error_response(body.error(), {});
+  const Result<DeviceRecord> device = authenticate(exchange.head(), *body);
+  if (!device) co_return error_response(device.error(), {});
+  const Result<CheckinRequest> request = decode_checkin_request(*body);
+  if (!request) co_return error_response(request.error(), {});
+  if (request->population != device->population) {
+    const Error foreign(ErrorCode::permission_denied, "this device is enrolled in population " +
+                                                          device->population.value() + ", not in " +
+                                                          request->population.value());
+    co_return error_response(foreign, {});
+  }
+  const Millis hold(request->wait_ms_max);
+  exchange.extend_deadline(hold + kHoldMargin);
+  const auto start = [this, &device, hold](std::function<void(CheckinAnswer)> answer) {
+    parts_.coordinator.check_in(device->id, device->population, hold, std::move(answer));
+  };
+  CheckinAnswer answer = co_await await_callback<CheckinAnswer>(start);
+  if (const auto* window = std::get_if<RetryWindow>(&answer)) co_return frame_response(encode(*window));
+  const auto& assignment = std::get<Assignment>(answer);
+  if (exchange.peer_is_gone()) parts_.coordinator.ticket_undelivered(assignment.round, device->id);
+  co_return frame_response(encode(assignment));
+}
+
+// ---- Downloads
+
+HttpResponse DeviceService::get_blob(const RequestHead& head, std::string_view digest_text) {
+  const Result<DeviceRecord> device = authenticate(head, std::nullopt);
+  if (!device) return error_response(device.error(), {});
+  const Result<Digest> digest = Digest::from_hex(digest_text);
+  if (!digest) return error_response(digest.error(), {});
+  Result<HttpResponse> response = blob_response(head, parts_.blobs, *digest, "application/vnd.coterie.frame");
+  return response ? std::move(*response) : error_response(response.error(), {});
+}
+
+// ---- Uploads
+
+Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, std::string_view round_text,
+                                                  std::string_view ticket_text) {
+  const RequestHead& head = exchange.head();
+  if (!head.content_length) {
+    co_return error_response(Error(ErrorCode::length_required, "an update needs a Content-Length"), {});
+  }
+  const Result<DeviceRecord> device = authenticate(head, std::nullopt);
+  if (!device) co_return error_response(device.error(), {});
+  const Result<Bytes> ticket = from_base64url(ticket_text);
+  if (!ticket) co_return error_response(Error(ErrorCode::malformed, "ticket: " + ticket.error().message()), {});
+  const Result<TicketClaims> claims = open_ticket(*ticket, parts_.ticket_key, device->id, os::wall_now());
+  if (!claims) co_return error_response(claims.error(), {});
+  if (round_text != std::to_string(claims->round.round.value())) {
+    co_return error_response(Error(ErrorCode::permission_denied, "ticket: belongs to another round"), {});
+  }
+
+  UploadId upload;
+  const auto offer = [&](std::function<void(UploadAnswer)> answer) {
+    upload = parts_.coordinator.offer(claims->round, device->id, *head.content_length, std::move(answer));
+  };
+  UploadAnswer answer = co_await await_callback<UploadAnswer>(offer);
+  if (const auto* admitted = std::get_if<UploadAdmitted>(&answer)) {
+    RoundTotals contribution;
+    Result<UploadBody> body = co_await read_update(exchange, claims->round, *admitted, contribution);
+    if (!body) {
+      parts_.coordinator.lost(upload);
+      co_return error_response(body.error(), {});
+    }
+    const auto hand_over = [&](std::function<void(UploadAnswer)> done) {
+      parts_.coordinator.received(upload, std::move(*body), contribution, std::move(done));
+    };
+    answer = co_await await_callback<UploadAnswer>(hand_over);
+  }
+  if (const auto* accepted = std::get_if<UploadAccepted>(&answer)) co_return frame_response(encode(accepted->receipt));
+  const auto& refused = std::get<UploadRefused>(answer);
+  co_return error_response(refused.error, refused.window);
+}
+
+// Size, verify, decode, check against the plan; the values' own range is checked as they are added.
+Awaitable<Result<UploadBody>> DeviceService::read_update(Exchange& exchange, const RoundKey& key,
+                                                         const UploadAdmitted& admitted, RoundTotals& contribution) {
+  const uint64_t size = *exchange.head().content_length;
+  const uint64_t size_max = admitted.rules.value_count * sizeof(float) + kMessageBytesMax;
+  if (size > size_max) {
+    co_return Error(ErrorCode::too_large, "the update has " + std::to_string(size) + " bytes, this plan's have at most " +
+                                              std::to_string(size_max));
+  }
+  BodyPool::Body memory = bodies_.acquire(size);
+  Status read = co_await exchange.read_body_into(memory.bytes);
+  if (!read) co_return read.error();
+  const Result<Decoded<UpdateHeader>> update = decode_update(memory.bytes);
+  if (!update) co_return update.error();
+  const UpdateHeader& header = update->header;
+  const auto mismatch = [](const std::string& what) { return Error(ErrorCode::malformed, "update: " + what); };
+  if (header.round != key) co_return mismatch("is of another round or attempt than its ticket");
+  if (header.model != admitted.model) co_return mismatch("was trained from another model than this round's");
+  if (header.value_count != admitted.rules.value_count) {
+    co_return mismatch("has " + std::to_string(header.value_count) + " values, the plan says " +
+                       std::to_string(admitted.rules.value_count));
+  }
+  const uint32_t weight_max = admitted.rules.fixed_point.weight_max;
+  if (header.weight > weight_max) co_return mismatch("weight is over the plan's " + std::to_string(weight_max));
+  contribution = {.updates = 1,
+                  .weight = header.weight,
+                  .examples = header.examples,
+                  .loss_sum = header.loss_sum,
+                  .correct = header.correct,
+                  .train_ms = header.train_ms};
+  co_return UploadBody{memory.storage, payload_as<float>(update->payload), header.weight};
+}
+
+}  // namespace coterie

@@ -1,0 +1,70 @@
+// DeviceService: what devices may ask. docs/PROTOCOL.md describes it from the other side.
+//
+//   POST /v1/enrollments                        token and key -> device id
+//   POST /v1/checkins                           -> assignment or retry window; may be held
+//   GET  /v1/plans/{digest}                     immutable; ranges, ETag
+//   GET  /v1/models/{digest}                    immutable; ranges, ETag
+//   PUT  /v1/rounds/{round}/updates/{ticket}    an update -> receipt
+//   GET  /healthz
+//
+// Everything but enrollment and health is signed by the device (secure/identity/request_signature.h). Nothing else is
+// served here: no device can reach an admin route.
+#pragma once
+
+#include <mutex>
+
+#include "fl_server/http/exchange.h"
+#include "fl_server/runtime/body_pool.h"
+#include "fl_server/runtime/coordinator.h"
+#include "fl_server/store/device_directory.h"
+#include "secure/crypto/mac.h"
+#include "secure/crypto/signature.h"
+#include "secure/identity/replay_guard.h"
+
+namespace coterie {
+
+struct DeviceServiceSettings {
+  Millis clock_skew_max{300'000};
+  size_t nonces_max = 200'000;
+  uint64_t idle_body_bytes_max = 256ull << 20;
+};
+
+struct DeviceServiceParts {
+  Coordinator& coordinator;
+  DeviceStore& devices;
+  DeviceDirectory& directory;
+  BlobStore& blobs;
+  const MacKey& ticket_key;
+  const Signer& signer;
+};
+
+class DeviceService final : public HttpService {
+ public:
+  DeviceService(DeviceServiceSettings settings, DeviceServiceParts parts)
+      : settings_(settings),
+        parts_(parts),
+        replays_(settings.clock_skew_max, settings.nonces_max),
+        bodies_(settings.idle_body_bytes_max) {}
+
+  Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
+  HttpResponse refuse(const Error& error) override;
+
+ private:
+  Awaitable<HttpResponse> enroll(Exchange& exchange);
+  Awaitable<HttpResponse> check_in(Exchange& exchange);
+  Awaitable<HttpResponse> put_update(Exchange& exchange, std::string_view round, std::string_view ticket);
+  Awaitable<Result<UploadBody>> read_update(Exchange& exchange, const RoundKey& key, const UploadAdmitted& admitted,
+                                            RoundTotals& contribution);
+  HttpResponse get_blob(const RequestHead& head, std::string_view digest);
+
+  // The device that signed this request. `body` is empty for a request whose body is not covered by the signature.
+  Result<DeviceRecord> authenticate(const RequestHead& head, std::optional<ByteView> body);
+
+  DeviceServiceSettings settings_;
+  DeviceServiceParts parts_;
+  std::mutex replays_mutex_;
+  ReplayGuard replays_;
+  BodyPool bodies_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,20 @@
+// HttpLimits: what a client may take in time and amounts, by name.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace coterie {
+
+struct HttpLimits {
+  uint32_t connections_max = 10'000;
+  Millis handshake_max{10'000};
+  Millis head_max{10'000};     // from the first byte of a head to its end
+  Millis idle_max{60'000};     // between two requests
+  Millis body_grace{10'000};   // a body of n bytes must arrive within body_grace + n / body_bytes_per_second_min
+  uint64_t body_bytes_per_second_min = 16 * 1024;
+  Millis answer_max{120'000};  // for the client to take our answer, and for a handler that extends nothing
+};
+
+}  // namespace coterie

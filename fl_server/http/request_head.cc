@@ -1,0 +1,89 @@
+#include "fl_server/http/request_head.h"
+
+#include <algorithm>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <charconv>
+
+namespace coterie {
+namespace {
+
+namespace http = boost::beast::http;
+
+Error bad(const std::string& what) { return Error(ErrorCode::malformed, "request: " + what); }
+
+bool is_normal_path(std::string_view path) {
+  if (path.empty() || path[0] != '/') return false;
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.' || c == '~' || c == ':' || c == '/';
+  };
+  return std::all_of(path.begin(), path.end(), plain) && path.find("//") == std::string_view::npos &&
+         path.find("/.") == std::string_view::npos;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+Status read_target(std::string_view target, RequestHead& head) {
+  if (target.size() > kTargetBytesMax) return Error(ErrorCode::too_large, "request: the target is over 2048 bytes");
+  const size_t question = target.find('?');
+  head.target = target;
+  head.path = target.substr(0, question);
+  if (question != std::string_view::npos) head.query = target.substr(question + 1);
+  if (!is_normal_path(head.path)) return bad("the path must be absolute and plain");
+  return {};
+}
+
+Status read_length(std::string_view text, RequestHead& head) {
+  uint64_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (error != std::errc() || end != text.data() + text.size()) return bad("Content-Length is not a number");
+  if (head.content_length) return bad("Content-Length is given twice");
+  head.content_length = length;
+  return {};
+}
+
+}  // namespace
+
+size_t find_head_end(ByteView bytes) {
+  const size_t at = as_text(bytes).find("\r\n\r\n");
+  return at == std::string_view::npos ? 0 : at + 4;
+}
+
+Result<RequestHead> parse_request_head(ByteView bytes) {
+  if (bytes.size() > kHeadBytesMax) return Error(ErrorCode::too_large, "request: the head is over 16 KiB");
+  http::request_parser<http::empty_body> parser;
+  parser.header_limit(kHeadBytesMax);
+  parser.body_limit(boost::none);
+  parser.skip(true);
+  boost::system::error_code error;
+  const size_t consumed = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+  if (error || !parser.is_header_done() || consumed != bytes.size()) return bad("the head is not HTTP/1.1");
+  const auto& message = parser.get();
+  RequestHead head;
+  head.method = std::string(message.method_string());
+  const auto target = message.target();
+  COT_TRY(read_target({target.data(), target.size()}, head));
+  for (const auto& field : message) {
+    if (head.headers.size() >= kHeadersMax) return Error(ErrorCode::too_large, "request: more than 100 header lines");
+    const auto name_text = field.name_string();
+    const auto value_text = field.value();
+    std::string name = lower({name_text.data(), name_text.size()});
+    std::string value(value_text.data(), value_text.size());
+    if (name == "transfer-encoding") {
+      return Error(ErrorCode::length_required, "request: send a Content-Length, not a Transfer-Encoding");
+    }
+    if (name == "content-length") COT_TRY(read_length(value, head));
+    if (name == "expect") head.expects_continue = lower(value) == "100-continue";
+    head.headers.emplace_back(std::move(name), std::move(value));
+  }
+  head.keep_alive = message.keep_alive();
+  return head;
+}
+
+}  // namespace coterie

@@ -1,0 +1,55 @@
+// TlsStream: a TLS connection on a non-blocking socket. OpenSSL reads and writes the descriptor itself; Asio only tells
+// when to try again. (Asio's own ssl::stream keeps two 17 KB buffers and copies every byte twice more.)
+//
+// Belongs to one thread. Every operation returns a Status instead of throwing; after an error only abort() and the
+// destructor may be called.
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <memory>
+#include <span>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace coterie {
+
+namespace asio = boost::asio;
+template <typename T>
+using Awaitable = asio::awaitable<T, asio::io_context::executor_type>;
+using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
+
+class TlsStream {
+ public:
+  TlsStream(Socket socket, SSL_CTX* context);
+
+  Awaitable<Status> handshake();
+  // At least one byte, or 0 at the end of the stream.
+  Awaitable<Result<size_t>> read_some(std::span<uint8_t> into);
+  Awaitable<Status> read_exact(std::span<uint8_t> into);
+  Awaitable<Status> write_all(ByteView bytes);
+  // Tells the peer that we are done, reads away what it still sends (at most bytes_max), and closes: otherwise a reset
+  // could destroy the answer before the peer has read it.
+  Awaitable<void> close_gently(size_t bytes_max);
+
+  // Whether the peer has gone; does not wait.
+  bool peer_is_gone();
+  // Ends every pending operation with an error.
+  void abort();
+
+ private:
+  struct Free {
+    void operator()(SSL* ssl) const { SSL_free(ssl); }
+  };
+  // Waits for what OpenSSL asked for; an error if it asked for nothing that waiting helps.
+  Awaitable<Status> wait_for(int ssl_result);
+
+  Socket socket_;
+  std::unique_ptr<SSL, Free> ssl_;
+};
+
+}  // namespace coterie
