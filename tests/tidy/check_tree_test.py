@@ -88,6 +88,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("<sqlite3.h>", "fl_server/store/a.cc", "fl_server/http/a.cc"),
                 ("<libpq-fe.h>", "fl_server/store/a.cc", "fl_server/runtime/a.cc"),
                 ("<zlib.h>", "fl_server/http/a.cc", "secure/crypto/a.cc"),
+                ("coterie.h", "device_sdk/c_api/a.cc", "fl_server/core/a.cc"),
                 ("<coterie.h>", "examples/a.cc", "device_sdk/runtime/a.cc"),
                 ("<prometheus/counter.h>", "fl_server/telemetry/a.cc", "fl_server/http/a.cc"),
                 ("<CLI/CLI.hpp>", "tools/a.cc", "fl_server/config/a.cc"),
@@ -175,6 +176,7 @@ class CheckTreeTest(unittest.TestCase):
         self.bad("base/a.h", "int a();\n", "pragma-once")
         self.good("base/a.h", HEADER)
         self.good("train_kernels/a_inl.h", "int a();\n")
+        self.good("device_sdk/include/a.h", "#ifndef A_H\n#define A_H\n#endif\n")
 
     def test_work_that_is_left_has_a_number(self):
         word = "TO" + "DO"
