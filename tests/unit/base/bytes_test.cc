@@ -25,6 +25,8 @@ TEST(Hex, RejectsEverythingButItsOneForm) {
     EXPECT_ERROR(from_hex(text), ErrorCode::malformed, "hexadecimal");
   }
   EXPECT_ERROR(from_hex(std::string_view("0\0", 2)), ErrorCode::malformed, "hexadecimal");
+  EXPECT_ERROR(from_hex(std::string_view("0000").substr(0, 3)), ErrorCode::malformed, "hexadecimal")
+      << "the digit behind the view is not its own";
 }
 
 // RFC 4648 section 10, without the padding.
@@ -40,7 +42,7 @@ TEST(Base64Url, MatchesTheVectorsOfRfc4648) {
 }
 
 TEST(Base64Url, RejectsPaddingForeignLettersAndImpossibleLengths) {
-  for (const std::string_view text : {"Zg==", "Zm8=", "Zm9v=", "Z", "Zm9vY", "Zm9+", "Zm9/", "Zm 9v", "Zm9v\n", "Zm.v"}) {
+  for (const std::string_view text : {"Zg==", "Zm8=", "Zm9v=", "A", "AAAAA", "Z", "Zm9+", "Zm9/", "Zm 9v", "Zm9v\n", "Zm.v"}) {
     SCOPED_TRACE(std::string(text));
     EXPECT_ERROR(from_base64url(text), ErrorCode::malformed, "base64url");
   }

@@ -68,6 +68,7 @@ TEST_F(FileTest, KeepsTheOldContentUntilCommit) {
   ASSERT_OK(file->write(as_bytes("parts")));
   EXPECT_EQ(text_of("a"), "old");
   ASSERT_OK(file->commit());
+  EXPECT_FALSE(file->file().is_open());
   EXPECT_EQ(text_of("a"), "new, in two parts");
   EXPECT_THAT(names(), ElementsAre("a"));
 }
@@ -236,7 +237,25 @@ TEST_F(FileTest, SurvivesARealFullDisk) {
   EXPECT_EQ(::umount2(small.c_str(), MNT_DETACH), 0);
 }
 
+TEST_F(FileTest, SaysThatAReadOnlyDiskIsNotAllowed) {
+  const std::string disk = directory_ / "disk";
+  ASSERT_OK(make_directories(disk));
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", MS_RDONLY, "size=16k") != 0) GTEST_SKIP() << "cannot mount here";
+  EXPECT_ERROR(write_file_atomically(disk + "/a", as_bytes("x")), ErrorCode::permission_denied, disk + "/a");
+  EXPECT_ERROR(make_directories(disk + "/a"), ErrorCode::permission_denied, disk + "/a");
+  EXPECT_EQ(::umount2(disk.c_str(), MNT_DETACH), 0);
+}
+
+TEST_F(FileTest, SaysWhenItCannotSync) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  File in(ends[0], "a pipe");
+  File out(ends[1], "a pipe");
+  EXPECT_ERROR(out.sync(), ErrorCode::unavailable, "cannot sync a pipe");
+}
+
 TEST_F(FileTest, MakesDirectoriesThatOnlyTheirOwnerEnters) {
+  for (const char* there : {"", ".", "/"}) EXPECT_OK(make_directories(there));
   EXPECT_OK(make_directories(directory_ / "a/b//c/"));
   EXPECT_TRUE(exists(directory_ / "a/b/c"));
   EXPECT_OK(make_directories(directory_ / "a/b/c")) << "again is fine";

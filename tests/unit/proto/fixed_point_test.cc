@@ -30,7 +30,7 @@ TEST(FixedPointSpec, NamesTheFieldThatIsWrong) {
   expect_bad("fraction_bits", [](S& s) { s.fraction_bits = 0xffffffff; });
   for (const float value : {0.0f, -0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN(),
                             std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
-    expect_bad("value_abs_max", [value](S& s) { s.value_abs_max = value; });
+    expect_bad("value_abs_max must be finite", [value](S& s) { s.value_abs_max = value; });
   }
   expect_bad("weight_max", [](S& s) { s.weight_max = 0; });
   expect_bad("weight_max must be in [1, 16777216], is 16777217", [](S& s) { s.weight_max = kWeightMax + 1; });
