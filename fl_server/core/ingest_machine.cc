@@ -58,6 +58,9 @@ void IngestMachine::handle(const UploadOffered& event) {
     effects_.push_back(AcceptUpload{event.upload, event.key, event.device});
     return;
   }
+  if (lane->accepted.size() + lane->in_batch.size() >= lane->view.update.fixed_point.contributors_max) {
+    return refuse(event.upload, round_is_closed(), send_again_soon());  // one more could wrap the sum
+  }
   if (event.bytes > limits_.bytes_in_flight_max) {
     return refuse(event.upload,
                   Error(ErrorCode::too_large, "an update of " + std::to_string(event.bytes) +

@@ -103,6 +103,9 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   const uint64_t value_count = model.prelude().payload_bytes / sizeof(float);
   if (value_count != job.value_count) return does_not_fit("the base model has another size than the job's plan");
   COT_ASSIGN(Partials partials, open_partials(round.key, value_count, rounds_, partials_));
+  if (partials.totals.updates > fixed_point.contributors_max) {
+    return does_not_fit("more updates are accepted than the plan's sums can hold");
+  }
   std::optional<Moments> moments;
   if (strategy.kind == ServerOptimizerKind::fedadam) {
     COT_ASSIGN(moments, Moments::open(blobs_, base, value_count));

@@ -26,7 +26,7 @@ using Problems = std::vector<Problem>;
 struct RoundSettings {
   uint32_t count = 10;             // rounds to do
   uint32_t goal_count = 10;        // updates that close a round
-  uint32_t goal_count_min = 1;     // updates without which a round at its deadline has failed
+  uint32_t goal_count_min = 1;     // updates without which a round's deadline is extended
   double over_selection = 1.0;     // tickets = ceil(goal_count * over_selection)
   uint32_t pool_min = 0;           // devices to wait for before the random choice; 0: as many as tickets
   Millis selecting_max{10'000};    // after this long, choose among those present if they are at least goal_count_min

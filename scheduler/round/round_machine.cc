@@ -158,6 +158,11 @@ void RoundMachine::consider_choice() {
 
 void RoundMachine::enter_collecting() {
   phase_ = Phase::collecting;
+  extensions_ = 0;
+  collect();
+}
+
+void RoundMachine::collect() {
   collect_until_ = now_ + job_.spec.rounds.collecting_max;
   deadline_ = std::min(collect_until_, now_ + kCountEvery);
   effects_.push_back(PublishRound{view()});
@@ -182,7 +187,9 @@ void RoundMachine::handle(const AcceptedCounted& event) {
   consider_freeze(final_count_);
 }
 
-// Freeze at the goal; at the deadline, after a last look at the rows themselves, freeze with what there is or fail.
+// Freeze at the goal; at the deadline, after a last look at the rows themselves, freeze with what there is if that is
+// enough. Too few: those who are accepted were promised to count, so the deadline is extended and more devices are let
+// in. Nobody at all: the attempt has failed.
 void RoundMachine::consider_freeze(bool counted) {
   if (phase_ != Phase::collecting) return;
   const RoundSettings& rounds = job_.spec.rounds;
@@ -194,9 +201,10 @@ void RoundMachine::consider_freeze(bool counted) {
     final_count_ = late;
     return ask(CountAccepted{round_->key});
   }
+  if (accepted_ == 0) return fail_attempt("no update came before the deadline");
   if (accepted_ < rounds.goal_count_min) {
-    return fail_attempt("only " + std::to_string(accepted_) + " of at least " + std::to_string(rounds.goal_count_min) +
-                        " updates before the deadline");
+    ++extensions_;
+    return collect();
   }
   phase_ = Phase::freezing;
   deadline_.reset();
@@ -349,7 +357,7 @@ RoundView RoundMachine::view() const {
           .plan = job_.plan,
           .plan_bytes = job_.plan_bytes,
           .update = plan_of(job_.spec, job_id_, job_.value_count).update,
-          .ticket_count = job_.spec.rounds.ticket_count(),
+          .ticket_count = job_.spec.rounds.ticket_count() * (1 + extensions_),
           .goal_count = job_.spec.rounds.goal_count,
           .deadline = round_->state == RoundState::collecting ? collect_until_ : deadline_.value_or(now_)};
 }

@@ -1,11 +1,14 @@
 // RoundMachine: one job's rounds, decided. Pure: no clock, store, thread or randomness; the same events give the same
 // effects.
 //
-//                 pool full or        goal reached, or           sums checked,      model durable
-//    opened       time over           deadline with enough       new model           round done
+//                 pool full or        goal reached, or           claimed            model durable,
+//    opened       time over           deadline with enough                          round committed
 //   ---------> selecting ---------> collecting ---------> frozen ---------> finalizing ---------> done -> next round
-//                 |                    | deadline with too few      | damage, repeatedly
-//                 +--------------------+----------------------------+------> failed -> attempt + 1, or the job fails
+//                                    |  ^  | deadline, nobody                  | damage, repeatedly
+//                  deadline, too few +--+  +-----------------------------------+------> failed -> attempt + 1
+//
+// A device that was told "accepted" counts: an attempt fails only if nobody was accepted, if what is stored is damaged, or
+// if the operator cancels the job. With too few updates at the deadline, the deadline moves and more devices are let in.
 //
 // Safety rests on the store: every move is a compare-and-set on (round, attempt, state), a commit checks its round again.
 // The machine has at most one effect of its own in flight, so a lost answer is simply asked for again. A lost race (the
@@ -126,6 +129,7 @@ class RoundMachine {
   void enter_selecting();
   void consider_choice();
   void enter_collecting();
+  void collect();
   void consider_freeze(bool counted);
   void claim();
   void finalize();
@@ -151,6 +155,7 @@ class RoundMachine {
   uint64_t accepted_ = 0;
   uint64_t waiting_ = 0;
   uint32_t tickets_ = 0;
+  uint32_t extensions_ = 0;
   uint32_t finalize_failures_ = 0;
   bool choice_overdue_ = false;
 

@@ -50,10 +50,11 @@ DeskEffects CheckinDesk::publish(const RoundView& view) {
   // A newer attempt or round of the job replaces the older one.
   std::erase_if(rounds_, [&](const auto& entry) { return entry.second.view.job == view.job && entry.first != view.key; });
   Round& round = rounds_[view.key];
-  const bool begins = view.state == RoundState::collecting && round.view.state != RoundState::collecting;
+  const bool collects = view.state == RoundState::collecting;
+  const uint32_t before = collects && round.view.state == RoundState::collecting ? round.view.ticket_count : 0;
   round.view = view;
-  if (begins) {
-    round.tickets_left = view.ticket_count;
+  if (collects && view.ticket_count > before) {  // begins, or lets more devices in
+    round.tickets_left += view.ticket_count - before;
     draw(round);
   }
   rooms_[view.population].reported = UINT64_MAX;  // whoever published wants to know the pool, changed or not

@@ -1,0 +1,51 @@
+#include "tests/simulation/options.h"
+
+#include "base/random.h"
+
+namespace coterie::simulation {
+
+std::string_view to_string(Mutant mutant) {
+  switch (mutant) {
+    case Mutant::none: return "none";
+    case Mutant::ack_before_commit: return "ack_before_commit";
+    case Mutant::no_idempotence: return "no_idempotence";
+    case Mutant::no_conflict_check: return "no_conflict_check";
+    case Mutant::no_state_check: return "no_state_check";
+    case Mutant::buffer_not_cleared: return "buffer_not_cleared";
+  }
+  return "unknown";
+}
+
+WorldOptions options_from_seed(uint64_t seed) {
+  Prng prng = Prng::derived(seed, 0x6f7074);
+  const auto between = [&](uint64_t low, uint64_t high) { return low + prng.below(high - low + 1); };
+  const auto often_off = [&](double probability_on, double max) {
+    return prng.chance(probability_on) ? prng.uniform(0, max) : 0.0;
+  };
+  const auto every = [&](double probability_on, uint64_t low_ms, uint64_t high_ms) {
+    return prng.chance(probability_on) ? Millis(between(low_ms, high_ms)) : Millis(0);
+  };
+  WorldOptions options;
+  options.seed = seed;
+  options.rounds = static_cast<uint32_t>(between(4, 16));
+  options.nodes = static_cast<uint32_t>(between(1, 4));
+  options.devices = static_cast<uint32_t>(between(4, 28));
+  options.goal_count = static_cast<uint32_t>(between(2, options.devices));
+  options.over_selection = prng.uniform(1.0, 1.6);
+  options.loss = often_off(0.7, 0.2);
+  options.duplication = often_off(0.7, 0.2);
+  options.delay_max = Millis(between(1, prng.chance(0.3) ? 2'000 : 60));
+  options.node_crash_every = every(0.7, 500, 20'000);
+  options.scheduler_crash_every = every(0.6, 1'000, 30'000);
+  options.device_crash_every = every(0.5, 300, 20'000);
+  options.store_outage_every = every(0.5, 2'000, 30'000);
+  options.store_outage_max = Millis(between(100, 5'000));
+  options.store_answer_loss = often_off(0.6, 0.2);
+  options.spill_failure = often_off(0.3, 0.1);
+  options.store_delay_max = Millis(between(1, 40));
+  options.spill_delay_max = Millis(between(1, 200));
+  options.train_max = Millis(between(10, 4'000));
+  return options;
+}
+
+}  // namespace coterie::simulation

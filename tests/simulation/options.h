@@ -1,0 +1,57 @@
+// What one simulated world is like: how many of everything, and how badly it is treated. Drawn from the seed, so that
+// every seed is another kind of bad day (swarm testing).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/time.h"
+#include "tests/support/memory_round_store.h"
+
+namespace coterie::simulation {
+
+// One guarantee broken on purpose. The checker must notice.
+enum class Mutant : uint8_t {
+  none,
+  ack_before_commit,  // the node answers as soon as an update is in its sum
+  no_idempotence,     // the store writes a repeated batch again
+  no_conflict_check,  // the store lets a device be accepted twice
+  no_state_check,     // the store takes batches after the freeze
+  buffer_not_cleared, // the node goes on adding to a sum that is already on its way to the store
+};
+std::string_view to_string(Mutant mutant);
+
+struct WorldOptions {
+  uint64_t seed = 1;
+  Mutant mutant = Mutant::none;
+
+  uint32_t rounds = 10;
+  uint32_t nodes = 2;
+  uint32_t devices = 12;
+  uint32_t goal_count = 8;
+  double over_selection = 1.2;
+
+  // Of every message, while faults are on.
+  double loss = 0;
+  double duplication = 0;
+  Millis delay_max{20};            // one way; drawn anew for each message, so messages overtake each other
+
+  // Mean time between events, while faults are on; 0: never.
+  Millis node_crash_every{0};
+  Millis scheduler_crash_every{0};
+  Millis device_crash_every{0};
+  Millis store_outage_every{0};
+  Millis store_outage_max{2'000};
+  double store_answer_loss = 0;    // the store did it, but the answer is lost
+  double spill_failure = 0;        // a node's disk refuses a partial sum
+
+  Millis store_delay_max{5};
+  Millis spill_delay_max{20};
+  Millis train_max{2'000};
+  Millis faults_until{120'000};    // after that, everything must come to a good end
+  Millis stuck_after{1'800'000};
+};
+
+WorldOptions options_from_seed(uint64_t seed);
+
+}  // namespace coterie::simulation

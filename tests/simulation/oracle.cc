@@ -1,0 +1,60 @@
+#include "tests/simulation/oracle.h"
+
+namespace coterie::simulation {
+namespace {
+
+std::string name(const RoundKey& key, uint32_t device) {
+  return "device " + std::to_string(device) + " in round " + std::to_string(key.round.value()) + " attempt " +
+         std::to_string(key.attempt.value());
+}
+
+}  // namespace
+
+Verdict& Verdict::operator+=(const Verdict& other) {
+  rounds += other.rounds;
+  crashes += other.crashes;
+  retries += other.retries;
+  conflicts += other.conflicts;
+  lost += other.lost;
+  doubled += other.doubled;
+  phantom += other.phantom;
+  stuck += other.stuck;
+  events += other.events;
+  trace = trace * 1099511628211u ^ other.trace;
+  if (first_problem.empty()) first_problem = other.first_problem;
+  return *this;
+}
+
+void Oracle::problem(uint64_t Verdict::* kind, const std::string& what) {
+  ++(verdict_.*kind);
+  if (verdict_.first_problem.empty()) verdict_.first_problem = what;
+}
+
+void Oracle::trace(uint64_t value) { verdict_.trace = (verdict_.trace ^ value) * 1099511628211u; }
+
+void Oracle::acknowledged(const RoundKey& key, uint32_t device) {
+  Round& round = rounds_[key];
+  if (!round.acknowledged.insert(device).second) return;
+  trace(key.round.value() * 1'000'003 + device);
+  if (round.done && !round.counted.contains(device)) problem(&Verdict::lost, "acknowledged too late: " + name(key, device));
+}
+
+void Oracle::committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted) {
+  Round& round = rounds_[key];
+  if (round.done) return;
+  round.done = true;
+  ++verdict_.rounds;
+  for (uint32_t device = 0; device < counts.size(); ++device) {
+    trace(counts[device]);
+    if (counts[device] > 0) round.counted.insert(device);
+    if (counts[device] > 1) problem(&Verdict::doubled, "counted more than once: " + name(key, device));
+    if ((counts[device] > 0) != accepted.contains(device)) {
+      problem(&Verdict::phantom, "row and contribution differ: " + name(key, device));
+    }
+  }
+  for (uint32_t device : round.acknowledged) {
+    if (!round.counted.contains(device)) problem(&Verdict::lost, "acknowledged, not counted: " + name(key, device));
+  }
+}
+
+}  // namespace coterie::simulation

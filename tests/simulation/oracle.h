@@ -1,0 +1,58 @@
+// Oracle: sees everything, and says what must not be.
+//
+// Device i adds 1 to coordinate i, so a committed sum shows who was counted, and a 2 is a replay.
+//   lost      a device was told "accepted", its round is done, and it is not in the sum
+//   doubled   a coordinate of a committed sum is more than 1
+//   phantom   an accept row without a contribution, or the reverse
+//   stuck     the job did not come to its end although faults had stopped long before
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace coterie::simulation {
+
+struct Verdict {
+  uint64_t rounds = 0;
+  uint64_t crashes = 0;
+  uint64_t retries = 0;     // attempts that failed and were made again
+  uint64_t conflicts = 0;
+  uint64_t lost = 0;
+  uint64_t doubled = 0;
+  uint64_t phantom = 0;
+  uint64_t stuck = 0;
+  uint64_t events = 0;
+  uint64_t trace = 0;       // hash of what happened: equal seeds, equal traces
+  std::string first_problem;
+
+  bool clean() const { return lost + doubled + phantom + stuck == 0; }
+  Verdict& operator+=(const Verdict& other);
+};
+
+class Oracle {
+ public:
+  // A device has the receipt, or a node has sent it.
+  void acknowledged(const RoundKey& key, uint32_t device);
+  // A round is done with this sum (already divided by the fixed-point unit) and these accept rows.
+  void committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted);
+
+  Verdict& verdict() { return verdict_; }
+  void problem(uint64_t Verdict::* kind, const std::string& what);
+  void trace(uint64_t value);
+
+ private:
+  struct Round {
+    std::set<uint32_t> acknowledged;
+    bool done = false;
+    std::set<uint32_t> counted;
+  };
+  std::map<RoundKey, Round> rounds_;
+  Verdict verdict_;
+};
+
+}  // namespace coterie::simulation

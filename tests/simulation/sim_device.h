@@ -1,0 +1,46 @@
+// SimDevice: a device's shell around the real participant machine, on virtual time. It may be killed between any two
+// steps; what it saved, it goes on with.
+#pragma once
+
+#include <optional>
+
+#include "device_sdk/client/participant_machine.h"
+#include "tests/simulation/world.h"
+
+namespace coterie::simulation {
+
+class SimNode;
+
+class SimDevice {
+ public:
+  SimDevice(World& world, uint32_t index);
+
+  const DeviceId& id() const { return id_; }
+  void crash();
+  void act();
+
+ private:
+  void finish(ParticipantEvent event);
+  void enroll();
+  void check_in(const DoCheckIn& action);
+  void fetch(bool plan, const Digest& digest);
+  void upload(const DoUpload& action);
+  // A fresh request: its answers are told from those of older ones.
+  uint64_t begin_request(Millis patience);
+  // An answer to `request` arrives, perhaps twice, perhaps too late.
+  void answered(uint64_t request, ParticipantEvent event);
+  // Runs `arrive` at a node, or answers that there is none.
+  void at_some_node(uint64_t request, std::function<void(SimNode&)> arrive);
+  ParticipantEvent failure_event(const Failure& failure) const;
+
+  World& world_;
+  uint32_t index_;
+  DeviceId id_;
+  Bytes saved_;                   // the state as it lies on the device's disk
+  std::optional<ParticipantMachine> machine_;
+  uint64_t life_ = 0;
+  uint64_t request_ = 0;          // the one under way
+  ParticipantAction action_;
+};
+
+}  // namespace coterie::simulation

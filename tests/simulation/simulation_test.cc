@@ -1,0 +1,56 @@
+// The simulator in ./check: thousands of rounds clean, the same seed the same trace, and every broken variant caught.
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace coterie::simulation {
+namespace {
+
+#ifdef COTERIE_SIMULATION_ROUNDS
+constexpr uint64_t kRounds = COTERIE_SIMULATION_ROUNDS;
+#else
+constexpr uint64_t kRounds = 2'000;
+#endif
+
+TEST(Simulation, TwoThousandRoundsLoseNothingAndCountNothingTwice) {
+  Verdict total;
+  uint64_t seed = 1;
+  for (; total.rounds < kRounds; ++seed) total += simulate(options_from_seed(seed));
+  EXPECT_TRUE(total.clean()) << total.first_problem << ": lost " << total.lost << " doubled " << total.doubled
+                             << " phantom " << total.phantom << " stuck " << total.stuck;
+  // A simulation in which nothing bad happens proves nothing.
+  EXPECT_GT(total.crashes, kRounds / 2);
+  EXPECT_GT(total.conflicts, 0u);
+}
+
+TEST(Simulation, TheSameSeedGivesTheSameTrace) {
+  for (uint64_t seed : {3u, 17u, 99u}) {
+    const Verdict first = simulate(options_from_seed(seed));
+    const Verdict second = simulate(options_from_seed(seed));
+    EXPECT_EQ(first.trace, second.trace) << "seed " << seed;
+    EXPECT_EQ(first.events, second.events) << "seed " << seed;
+  }
+}
+
+class BrokenVariant : public testing::TestWithParam<Mutant> {};
+
+TEST_P(BrokenVariant, IsCaughtWithinAFewWorlds) {
+  constexpr uint64_t kWorldsMax = 100;
+  Verdict total;
+  uint64_t seed = 1;
+  for (; total.clean() && seed <= kWorldsMax; ++seed) {
+    WorldOptions options = options_from_seed(seed);
+    options.mutant = GetParam();
+    total += simulate(options);
+  }
+  EXPECT_FALSE(total.clean()) << to_string(GetParam()) << " went unnoticed in " << kWorldsMax << " worlds";
+  RecordProperty("worlds", static_cast<int>(seed));
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryGuarantee, BrokenVariant,
+                         testing::Values(Mutant::ack_before_commit, Mutant::no_idempotence, Mutant::no_conflict_check,
+                                         Mutant::no_state_check, Mutant::buffer_not_cleared),
+                         [](const auto& entry) { return std::string(to_string(entry.param)); });
+
+}  // namespace
+}  // namespace coterie::simulation

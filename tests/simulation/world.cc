@@ -1,0 +1,121 @@
+#include "tests/simulation/world.h"
+
+#include <cmath>
+
+#include "proto/codec/codec.h"
+#include "secure/crypto/digest.h"
+#include "tests/simulation/sim_device.h"
+#include "tests/simulation/sim_node.h"
+#include "tests/simulation/sim_scheduler.h"
+
+namespace coterie::simulation {
+namespace {
+
+JobSpec spec_of(const WorldOptions& options) {
+  JobSpec spec;
+  spec.name = "simulated";
+  spec.rounds.count = options.rounds;
+  spec.rounds.goal_count = options.goal_count;
+  spec.rounds.goal_count_min = std::max(1u, options.goal_count / 2);
+  spec.rounds.over_selection = options.over_selection;
+  spec.rounds.selecting_max = Millis(3'000);
+  spec.rounds.collecting_max = Millis(20'000);
+  spec.rounds.retry_delay = Millis(200);
+  spec.rounds.attempts_max = 1000;
+  return spec;
+}
+
+StoreDefects defects_of(Mutant mutant) {
+  return {.forgets_partial_ids = mutant == Mutant::no_idempotence,
+          .ignores_conflicts = mutant == Mutant::no_conflict_check,
+          .ignores_round_state = mutant == Mutant::no_state_check};
+}
+
+}  // namespace
+
+World::World(const WorldOptions& options)
+    : options_(options), prng_(Prng::derived(options.seed, 1)), store_(defects_of(options.mutant)) {
+  Bytes seed(32, 0x5a);
+  signer_ = std::move(*make_signer(KeyAlgorithm::ed25519, seed));
+  const JobSpec spec = spec_of(options_);
+  const Plan plan = plan_of(spec, job_, options_.devices);
+  fixed_point_ = plan.update.fixed_point;
+  plan_bytes_ = encode(plan);
+
+  JobRecord job;
+  job.id = job_;
+  job.spec = spec;
+  job.plan = content_digest(plan_bytes_);
+  job.plan_bytes = static_cast<uint32_t>(plan_bytes_.size());
+  job.value_count = options_.devices;
+  ModelRecord initial;
+  initial.job = job_;
+  initial.digest = content_digest(as_bytes("model 0"));
+  COT_ASSERT(store_.create_job(job, initial).has_value());
+
+  scheduler_ = std::make_unique<SimScheduler>(*this);
+  for (uint32_t i = 0; i < options_.nodes; ++i) nodes_.push_back(std::make_unique<SimNode>(*this, i));
+  for (uint32_t i = 0; i < options_.devices; ++i) {
+    devices_.push_back(std::make_unique<SimDevice>(*this, i));
+    by_id_[devices_.back()->id()] = i;
+  }
+}
+
+World::~World() = default;
+
+void World::send(std::function<void()> arrive) {
+  const bool faults = faults_are_on();
+  if (faults && prng_.chance(options_.loss)) return;
+  const int copies = faults && prng_.chance(options_.duplication) ? 2 : 1;
+  for (int i = 0; i < copies; ++i) queue_.after(some_delay(options_.delay_max), arrive);
+}
+
+// A fault again and again, at exponentially distributed intervals, while faults are on.
+void World::repeat(Millis mean, std::function<void()> fault) {
+  if (mean.count() == 0) return;
+  const double wait = -std::log(1.0 - prng_.uniform()) * static_cast<double>(mean.count());
+  queue_.after(Millis(static_cast<int64_t>(wait) + 1), [this, mean, fault] {
+    if (!faults_are_on()) return;
+    fault();
+    repeat(mean, fault);
+  });
+}
+
+void World::round_committed(const RoundKey& key) {
+  const Result<std::vector<DeviceId>> rows = store_.list_accepted(key);
+  std::set<uint32_t> accepted;
+  for (const DeviceId& device : *rows) accepted.insert(index_of(device));
+  oracle_.committed(key, finalized_.at(key), accepted);
+}
+
+bool World::completed() { return store_.get_job(job_)->state == JobState::completed; }
+
+Verdict World::run() {
+  scheduler_->boot();
+  for (const auto& device : devices_) queue_.after(some_delay(Millis(1'000)), [&d = *device] { d.act(); });
+  repeat(options_.node_crash_every, [this] { nodes_[prng_.below(nodes_.size())]->crash(); });
+  repeat(options_.scheduler_crash_every, [this] { scheduler_->crash(); });
+  repeat(options_.device_crash_every, [this] { devices_[prng_.below(devices_.size())]->crash(); });
+  repeat(options_.store_outage_every,
+         [this] { store_down_until_ = queue_.now() + some_delay(options_.store_outage_max); });
+
+  const Instant end(options_.stuck_after);
+  while (!completed()) {
+    if (queue_.now() > end || !queue_.step()) {
+      oracle_.problem(&Verdict::stuck, "seed " + std::to_string(options_.seed) + ": the job did not end");
+      break;
+    }
+  }
+  // Answers may still be on their way: an acknowledgement after the end counts, too.
+  const Instant grace = queue_.now() + Millis(5'000);
+  while (queue_.now() < grace && queue_.step()) {
+  }
+  Verdict verdict = oracle_.verdict();
+  verdict.events = queue_.steps();
+  if (!verdict.first_problem.empty()) {
+    verdict.first_problem = "seed " + std::to_string(options_.seed) + ": " + verdict.first_problem;
+  }
+  return verdict;
+}
+
+}  // namespace coterie::simulation

@@ -1,0 +1,101 @@
+// World: one simulated deployment: virtual time, a bad network, a store with outages, and the actors in it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/random.h"
+#include "secure/crypto/mac.h"
+#include "secure/crypto/signature.h"
+#include "tests/simulation/event_queue.h"
+#include "tests/simulation/options.h"
+#include "tests/simulation/oracle.h"
+#include "tests/support/memory_round_store.h"
+
+namespace coterie::simulation {
+
+class SimNode;
+class SimScheduler;
+class SimDevice;
+
+class World {
+ public:
+  explicit World(const WorldOptions& options);
+  ~World();
+
+  // Until the job is completed, or stuck.
+  Verdict run();
+
+  // ---- For the actors
+  const WorldOptions& options() const { return options_; }
+  EventQueue& queue() { return queue_; }
+  Prng& prng() { return prng_; }
+  Oracle& oracle() { return oracle_; }
+  MemoryRoundStore& store() { return store_; }
+  const MacKey& ticket_key() const { return ticket_key_; }
+  const Signer& signer() const { return *signer_; }
+  const JobId& job() const { return job_; }
+  const Bytes& plan_bytes() const { return plan_bytes_; }
+  const FixedPointSpec& fixed_point() const { return fixed_point_; }
+  std::vector<std::unique_ptr<SimNode>>& nodes() { return nodes_; }
+  SimScheduler& scheduler() { return *scheduler_; }
+  SimDevice& device(uint32_t index) { return *devices_[index]; }
+  uint32_t index_of(const DeviceId& device) const { return by_id_.at(device); }
+  bool faults_are_on() const { return queue_.now() < Instant(options_.faults_until); }
+
+  // Delivers `arrive` after a random delay; perhaps never, perhaps twice, while faults are on.
+  void send(std::function<void()> arrive);
+  Millis some_delay(Millis max) { return Millis(prng_.below(static_cast<uint64_t>(max.count()) + 1)); }
+
+  // Asks the store: `work` runs there, `answer` gets what it returned, or `failure` of an error if the store was down or
+  // its answer was lost. The caller checks that it still lives.
+  template <typename T>
+  void ask_store(std::function<T()> work, std::function<T(Error)> failure, std::function<void(T)> answer);
+
+  // Durable blobs: partial sums by partial id.
+  std::map<std::string, std::vector<uint64_t>>& blobs() { return blobs_; }
+  // What finalizing a round gave, kept until it is committed.
+  std::map<RoundKey, std::vector<uint64_t>>& finalized() { return finalized_; }
+  void round_committed(const RoundKey& key);
+
+ private:
+  void repeat(Millis mean, std::function<void()> fault);
+  bool completed();
+
+  WorldOptions options_;
+  EventQueue queue_;
+  Prng prng_;
+  Oracle oracle_;
+  MemoryRoundStore store_;
+  Instant store_down_until_{};
+  MacKey ticket_key_;
+  std::unique_ptr<Signer> signer_;
+  JobId job_{"job"};
+  Bytes plan_bytes_;
+  FixedPointSpec fixed_point_;
+  std::vector<std::unique_ptr<SimNode>> nodes_;
+  std::unique_ptr<SimScheduler> scheduler_;
+  std::vector<std::unique_ptr<SimDevice>> devices_;
+  std::map<DeviceId, uint32_t> by_id_;
+  std::map<std::string, std::vector<uint64_t>> blobs_;
+  std::map<RoundKey, std::vector<uint64_t>> finalized_;
+};
+
+template <typename T>
+void World::ask_store(std::function<T()> work, std::function<T(Error)> failure, std::function<void(T)> answer) {
+  queue_.after(some_delay(options_.store_delay_max), [this, work, failure, answer] {
+    const bool down = queue_.now() < store_down_until_;
+    const bool executed = !down || prng_.chance(0.2);  // a dying store may still finish what it was doing
+    T result = executed ? work() : failure(Error(ErrorCode::unavailable, "the store is down"));
+    const bool lost = down || (faults_are_on() && prng_.chance(options_.store_answer_loss));
+    if (executed && lost) result = failure(Error(ErrorCode::unavailable, "the store's answer is lost"));
+    queue_.after(some_delay(options_.store_delay_max), [answer, result] { answer(result); });
+  });
+}
+
+// Runs one world.
+inline Verdict simulate(const WorldOptions& options) { return World(options).run(); }
+
+}  // namespace coterie::simulation

@@ -1,0 +1,226 @@
+#include "tests/support/memory_round_store.h"
+
+#include <algorithm>
+
+namespace coterie {
+namespace {
+
+Error no_such(const std::string& what) { return Error(ErrorCode::not_found, "no such " + what); }
+Error in_conflict(const std::string& what) { return Error(ErrorCode::conflict, what); }
+
+bool may_become(JobState from, JobState to) {
+  if (from == to) return true;
+  return (from == JobState::running || from == JobState::paused) && to != JobState::completed;
+}
+
+}  // namespace
+
+Status MemoryRoundStore::create_job(const JobRecord& job, const ModelRecord& initial) {
+  const std::lock_guard lock(mutex_);
+  if (!jobs_.try_emplace(job.id, Job{job, {initial}, {}}).second) return in_conflict("job exists");
+  return {};
+}
+
+Result<std::vector<JobRecord>> MemoryRoundStore::list_jobs() {
+  const std::lock_guard lock(mutex_);
+  std::vector<JobRecord> jobs;
+  for (const auto& [id, job] : jobs_) jobs.push_back(job.record);
+  std::sort(jobs.begin(), jobs.end(),
+            [](const JobRecord& a, const JobRecord& b) { return std::pair(a.created, a.id) < std::pair(b.created, b.id); });
+  return jobs;
+}
+
+Result<JobRecord> MemoryRoundStore::get_job(const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(id);
+  return job == jobs_.end() ? Result<JobRecord>(no_such("job")) : job->second.record;
+}
+
+Result<JobRecord> MemoryRoundStore::set_job_state(const JobId& id, JobState to, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end()) return no_such("job");
+  JobRecord& record = job->second.record;
+  if (!may_become(record.state, to)) return in_conflict("job is " + std::string(to_string(record.state)));
+  if (record.state == to) return record;
+  record.state = to;
+  record.reason = reason;
+  ++record.revision;
+  return record;
+}
+
+Result<JobProgress> MemoryRoundStore::load_progress(const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  return progress_of(id);
+}
+
+Result<JobProgress> MemoryRoundStore::progress_of(const JobId& id) {
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end()) return no_such("job");
+  JobProgress progress{.job = job->second.record, .head = job->second.models.back(), .latest = {}, .accepted = 0};
+  if (job->second.rounds.empty()) return progress;
+  const RoundId newest = job->second.rounds.rbegin()->second;
+  const auto after = rounds_.upper_bound({newest, Attempt(UINT32_MAX)});
+  progress.latest = std::prev(after)->second;
+  progress.accepted = accepted_[progress.latest->key].size();
+  return progress;
+}
+
+RoundRecord& MemoryRoundStore::insert_round(Job& job, uint64_t number, Attempt attempt, const ModelRecord& base,
+                                            WallTime now) {
+  const auto [name, fresh] = job.rounds.try_emplace(number, RoundId(next_round_));
+  if (fresh) ++next_round_;
+  const RoundKey key{name->second, attempt};
+  RoundRecord& round = rounds_[key];
+  round.key = key;
+  round.job = job.record.id;
+  round.number = number;
+  round.base = base.version;
+  round.base_model = base.digest;
+  round.base_model_bytes = base.bytes;
+  round.opened = now;
+  return round;
+}
+
+Result<RoundRecord> MemoryRoundStore::open_round(const JobId& id, const OpenRound& request, WallTime now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return no_such("job");
+  Job& job = found->second;
+  if (const auto name = job.rounds.find(request.number); name != job.rounds.end()) {
+    if (const auto known = rounds_.find({name->second, request.attempt}); known != rounds_.end()) return known->second;
+  }
+  COT_ASSIGN(const JobProgress progress, progress_of(id));
+  const bool next_attempt = progress.latest && progress.latest->number == request.number &&
+                            progress.latest->state == RoundState::failed &&
+                            progress.latest->key.attempt.value() + 1 == request.attempt.value();
+  if (job.record.state != JobState::running || job.record.rounds_done + 1 != request.number ||
+      (request.attempt != Attempt(1) && !next_attempt) || progress.head.version != request.base.version) {
+    return in_conflict("job is not at this round");
+  }
+  return insert_round(job, request.number, request.attempt, request.base, now);
+}
+
+Result<bool> MemoryRoundStore::move_round(const MoveRound& request, WallTime now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rounds_.find(request.key);
+  if (found == rounds_.end() || found->second.state != request.from) return false;
+  RoundRecord& round = found->second;
+  round.state = request.to;
+  round.reason = request.reason;
+  round.selected = std::max(round.selected, request.selected);
+  if (request.to == RoundState::failed) round.closed = now;
+  return true;
+}
+
+Result<JobProgress> MemoryRoundStore::commit_round(const JobId& id, const CommitRound& request, WallTime now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rounds_.find(request.round.key);
+  if (found == rounds_.end()) return in_conflict("no such round");
+  RoundRecord& round = found->second;
+  if (round.state == RoundState::done) return progress_of(id);
+  if (round.state != RoundState::frozen && round.state != RoundState::finalizing) return in_conflict("not being finalized");
+  Job& job = jobs_.at(id);
+  job.models.push_back(request.round.model);
+  round.state = RoundState::done;
+  round.totals = request.round.totals;
+  round.closed = now;
+  job.record.rounds_done = request.number;
+  ++job.record.revision;
+  const bool open = job.record.state == JobState::running || job.record.state == JobState::paused;
+  if (request.completes_job && open) job.record.state = JobState::completed;
+  if (request.opens_next && job.record.state == JobState::running) {
+    insert_round(job, request.number + 1, Attempt(1), request.round.model, now);
+  }
+  return progress_of(id);
+}
+
+Result<std::vector<RoundRecord>> MemoryRoundStore::list_rounds(const JobId& id, uint64_t before_number, size_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<RoundRecord> rounds;
+  for (const auto& [key, round] : rounds_) {
+    if (round.job == id && (before_number == 0 || round.number < before_number)) rounds.push_back(round);
+  }
+  std::sort(rounds.begin(), rounds.end(), [](const RoundRecord& a, const RoundRecord& b) {
+    return std::pair(a.number, a.key.attempt) > std::pair(b.number, b.key.attempt);
+  });
+  rounds.resize(std::min(rounds.size(), limit));
+  return rounds;
+}
+
+BatchOutcome MemoryRoundStore::accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) {
+  const std::lock_guard lock(mutex_);
+  PartialRecord written = partial;
+  if (partials_.contains(partial.id)) {
+    if (!defects_.forgets_partial_ids) return BatchDone{};
+    written.id += "'";
+  }
+  const auto round = rounds_.find(partial.key);
+  const bool collecting = round != rounds_.end() && round->second.state == RoundState::collecting;
+  if (!collecting && !(defects_.ignores_round_state && round != rounds_.end())) return BatchClosed{};
+  std::set<DeviceId>& accepted = accepted_[partial.key];
+  BatchConflict conflict;
+  for (const AcceptRow& row : rows) {
+    if (accepted.contains(row.device)) conflict.accepted_before.push_back(row.device);
+  }
+  const bool repeated = written.id != partial.id;
+  if (!conflict.accepted_before.empty() && !defects_.ignores_conflicts && !repeated) return conflict;
+  for (const AcceptRow& row : rows) accepted.insert(row.device);
+  partials_[written.id] = written;
+  return BatchDone{};
+}
+
+Result<uint64_t> MemoryRoundStore::count_accepted(const RoundKey& key) {
+  const std::lock_guard lock(mutex_);
+  return accepted_[key].size();
+}
+
+Result<std::vector<DeviceId>> MemoryRoundStore::list_accepted(const RoundKey& key) {
+  const std::lock_guard lock(mutex_);
+  const std::set<DeviceId>& devices = accepted_[key];
+  return std::vector<DeviceId>(devices.begin(), devices.end());
+}
+
+Result<bool> MemoryRoundStore::is_accepted(const RoundKey& key, const DeviceId& device) {
+  const std::lock_guard lock(mutex_);
+  return accepted_[key].contains(device);
+}
+
+Result<std::vector<PartialRecord>> MemoryRoundStore::list_partials(const RoundKey& key) {
+  const std::lock_guard lock(mutex_);
+  std::vector<PartialRecord> partials;
+  for (const auto& [id, partial] : partials_) {
+    if (partial.key == key) partials.push_back(partial);
+  }
+  return partials;
+}
+
+Result<std::vector<PartialRecord>> MemoryRoundStore::list_finished_partials(size_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<PartialRecord> partials;
+  for (const auto& [id, partial] : partials_) {
+    if (rounds_.at(partial.key).state >= RoundState::done && partials.size() < limit) partials.push_back(partial);
+  }
+  return partials;
+}
+
+Status MemoryRoundStore::forget_partials(const std::vector<std::string>& ids) {
+  const std::lock_guard lock(mutex_);
+  for (const std::string& id : ids) partials_.erase(id);
+  return {};
+}
+
+Result<std::vector<ModelRecord>> MemoryRoundStore::list_models(const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(id);
+  return job == jobs_.end() ? std::vector<ModelRecord>() : job->second.models;
+}
+
+Result<ModelRecord> MemoryRoundStore::get_model(const JobId& id, ModelVersion version) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end() || version.value() >= job->second.models.size()) return no_such("model");
+  return job->second.models[version.value()];
+}
+
+}  // namespace coterie

@@ -1,0 +1,64 @@
+// MemoryRoundStore: the RoundStore contract as plainly as it can be written. The simulator's store, and the model that
+// real back-ends are compared with.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "fl_server/store/round_store.h"
+
+namespace coterie {
+
+// Ways to break it on purpose, so that a checker can show that it sees.
+struct StoreDefects {
+  bool forgets_partial_ids = false;  // a repeated batch is written again
+  bool ignores_conflicts = false;    // a device that is accepted may be accepted again
+  bool ignores_round_state = false;  // batches are taken after the freeze
+};
+
+class MemoryRoundStore : public RoundStore {
+ public:
+  explicit MemoryRoundStore(StoreDefects defects = {}) : defects_(defects) {}
+
+  Status create_job(const JobRecord& job, const ModelRecord& initial) override;
+  Result<std::vector<JobRecord>> list_jobs() override;
+  Result<JobRecord> get_job(const JobId& id) override;
+  Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason) override;
+
+  Result<JobProgress> load_progress(const JobId& id) override;
+  Result<RoundRecord> open_round(const JobId& job, const OpenRound& request, WallTime now) override;
+  Result<bool> move_round(const MoveRound& request, WallTime now) override;
+  Result<JobProgress> commit_round(const JobId& job, const CommitRound& request, WallTime now) override;
+  Result<std::vector<RoundRecord>> list_rounds(const JobId& job, uint64_t before_number, size_t limit) override;
+
+  BatchOutcome accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) override;
+  Result<uint64_t> count_accepted(const RoundKey& key) override;
+  Result<std::vector<DeviceId>> list_accepted(const RoundKey& key) override;
+  Result<bool> is_accepted(const RoundKey& key, const DeviceId& device) override;
+  Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) override;
+  Result<std::vector<PartialRecord>> list_finished_partials(size_t limit) override;
+  Status forget_partials(const std::vector<std::string>& ids) override;
+
+  Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
+  Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
+
+ private:
+  struct Job {
+    JobRecord record;
+    std::vector<ModelRecord> models;     // by version
+    std::map<uint64_t, RoundId> rounds;  // by number
+  };
+  Result<JobProgress> progress_of(const JobId& id);
+  RoundRecord& insert_round(Job& job, uint64_t number, Attempt attempt, const ModelRecord& base, WallTime now);
+
+  StoreDefects defects_;
+  std::mutex mutex_;
+  std::map<JobId, Job> jobs_;
+  std::map<RoundKey, RoundRecord> rounds_;
+  std::map<RoundKey, std::set<DeviceId>> accepted_;
+  std::map<std::string, PartialRecord> partials_;
+  uint64_t next_round_ = 1;
+};
+
+}  // namespace coterie
