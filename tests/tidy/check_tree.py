@@ -55,7 +55,7 @@ THIRD_PARTY = [
     ("SQLite", r"sqlite3", ["fl_server/store/"]),
     ("libpq", r"libpq|postgresql/", ["fl_server/store/"]),
     ("prometheus-cpp", r"prometheus/", ["fl_server/telemetry/"]),
-    ("CLI11", r"CLI/", ["tools/", "fl_server/app/"]),
+    ("CLI11", r"CLI/", ["tools/", "fl_server/app/", "tests/simulation/"]),
     ("Highway", r"hwy/", ["train_kernels/"]),
     ("Eigen", r"Eigen/", ["train_kernels/", "tests/"]),
     ("zlib", r"zlib\.h", ["device_sdk/transport/", "fl_server/http/", "tools/"]),
