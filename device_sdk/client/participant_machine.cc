@@ -89,9 +89,6 @@ void ParticipantMachine::take(const Assignment& assignment) {
   if (const Status verified = verify(assignment); !verified) {
     return give_up(verified.error(), policy_.refusal_pause, 2 * policy_.refusal_pause);
   }
-  if (state_.newest_models.size() >= limits::kJobsRememberedMax && !state_.newest_models.contains(assignment.job)) {
-    state_.newest_models.erase(state_.newest_models.begin());
-  }
   state_.newest_models[assignment.job] = assignment.model_version;
   state_.assignment = assignment;
   advance(ParticipantPhase::assigned);
@@ -100,6 +97,10 @@ void ParticipantMachine::take(const Assignment& assignment) {
 Status ParticipantMachine::verify(const Assignment& assignment) const {
   COT_TRY(verify_manifest(assignment, state_.signing_key));
   const auto newest = state_.newest_models.find(assignment.job);
+  if (newest == state_.newest_models.end() && state_.newest_models.size() >= limits::kJobsRememberedMax) {
+    // To forget one would let that one be rolled back.
+    return Error(ErrorCode::refused, "assignment: of one job more than this device can remember");
+  }
   if (newest != state_.newest_models.end() && assignment.model_version < newest->second) {
     return Error(ErrorCode::refused, "assignment: model version " + std::to_string(assignment.model_version.value()) +
                                          " is older than " + std::to_string(newest->second.value()) +

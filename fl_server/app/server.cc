@@ -1,6 +1,7 @@
 #include "fl_server/app/server.h"
 
-#include <nlohmann/json.hpp>
+#include <unistd.h>
+
 #include <optional>
 #include <thread>
 
@@ -8,6 +9,7 @@
 #include "base/os/clock.h"
 #include "fl_server/app/data_directory.h"
 #include "fl_server/app/version.h"
+#include "fl_server/config/endpoints.h"
 #include "fl_server/evaluation/model_evaluator.h"
 #include "fl_server/http/admin_service.h"
 #include "fl_server/http/device_service.h"
@@ -48,17 +50,17 @@ struct Server::Parts {
   std::optional<Coordinator> coordinator;
   std::optional<DeviceService> device_service;
   std::optional<AdminService> admin_service;
-  std::string device_url, admin_url, ca_file, admin_token_file;
+  Endpoints endpoints;
   bool stopped = false;
 };
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Server::~Server() { stop(); }
 
-const std::string& Server::device_url() const { return parts_->device_url; }
-const std::string& Server::admin_url() const { return parts_->admin_url; }
-const std::string& Server::ca_file() const { return parts_->ca_file; }
-const std::string& Server::admin_token_file() const { return parts_->admin_token_file; }
+const std::string& Server::device_url() const { return parts_->endpoints.device_url; }
+const std::string& Server::admin_url() const { return parts_->endpoints.admin_url; }
+const std::string& Server::ca_file() const { return parts_->endpoints.ca_file; }
+const std::string& Server::admin_token_file() const { return parts_->endpoints.admin_token_file; }
 
 Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
   COT_ASSIGN(DataDirectory data, DataDirectory::open(config.data_dir));
@@ -72,8 +74,8 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
   COT_ASSIGN(const std::string admin_token, p.data.admin_token());
   COT_ASSIGN(const TlsFiles tls_files, p.data.tls_files(config.tls, os::wall_now()));
   COT_ASSIGN(const TlsContext tls, make_server_tls(tls_files.certificate, tls_files.key));
-  p.ca_file = tls_files.ca;
-  p.admin_token_file = p.data.path("admin-token");
+  p.endpoints.ca_file = tls_files.ca;
+  p.endpoints.admin_token_file = p.data.path("admin-token");
 
   COT_ASSIGN(p.rounds, SqliteRoundStore::open(p.data.path("coterie.sqlite3")));
   COT_ASSIGN(p.devices, SqliteDeviceStore::open(p.data.path("coterie.sqlite3")));
@@ -104,15 +106,15 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
   COT_ASSIGN(const uint16_t admin_port,
              p.http->listen({"admin", config.admin.address, config.admin.port, config.admin.limits}, tls,
                             *p.admin_service));
-  p.device_url = url_of(config.device.address, device_port);
-  p.admin_url = url_of(config.admin.address, admin_port);
+  p.endpoints.device_url = url_of(config.device.address, device_port);
+  p.endpoints.admin_url = url_of(config.admin.address, admin_port);
   COT_TRY(p.coordinator->start());
   p.http->start();
   p.admin_service->set_ready(true);
-  const nlohmann::json endpoints = {{"device_url", p.device_url},   {"admin_url", p.admin_url}, {"ca_file", p.ca_file},
-                                    {"admin_token_file", p.admin_token_file}, {"pid", getpid()}};
-  COT_TRY(os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(endpoints.dump(2) + "\n")));
-  log(LogLevel::info, "server_started", {{"device_url", p.device_url}, {"admin_url", p.admin_url}});
+  p.endpoints.pid = getpid();
+  COT_TRY(os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(to_json_text(p.endpoints))));
+  log(LogLevel::info, "server_started", {{"device_url", p.endpoints.device_url},
+                                         {"admin_url", p.endpoints.admin_url}});
   return std::unique_ptr<Server>(new Server(std::move(owned)));
 }
 

@@ -1,0 +1,16 @@
+#include "fl_server/config/endpoints.h"
+
+#include <nlohmann/json.hpp>
+
+namespace coterie {
+
+std::string to_json_text(const Endpoints& endpoints) {
+  const nlohmann::json json = {{"device_url", endpoints.device_url},
+                               {"admin_url", endpoints.admin_url},
+                               {"ca_file", endpoints.ca_file},
+                               {"admin_token_file", endpoints.admin_token_file},
+                               {"pid", endpoints.pid}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace coterie

@@ -1,0 +1,60 @@
+// ServerProcess: a real fl_server in a child process, on a directory of its own and ports the system chose.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace coterie::testing {
+
+struct ServerOptions {
+  std::string data_dir;
+  // Members merged into the configuration file, as JSON text without braces: "\"ingest\": {...}".
+  std::string config;
+};
+
+class ServerProcess {
+ public:
+  // Starts the server and waits until it says that it is up; the error holds what it said instead.
+  static Result<std::unique_ptr<ServerProcess>> start(const ServerOptions& options);
+  ~ServerProcess();  // kills it
+
+  const std::string& device_url() const { return device_url_; }
+  const std::string& admin_url() const { return admin_url_; }
+  const std::string& ca_pem() const { return ca_pem_; }
+  const std::string& admin_token() const { return admin_token_; }
+  int pid() const { return pid_; }
+
+  void kill();             // SIGKILL, and reaps
+  void signal(int number);
+  int wait();              // for its end; the exit status as the shell tells it
+  // Waits until a log line contains `text`, at most `patience`.
+  bool wait_for_log(const std::string& text, Millis patience);
+  std::string log() const;
+
+  // Peak resident memory so far, and CPU time used, of the running process.
+  uint64_t peak_rss_bytes() const;
+  double cpu_seconds() const;
+  void reset_peak_rss() const;
+
+ private:
+  ServerProcess() = default;
+  Status read_endpoints(const std::string& data_dir);
+  void read_log(int fd);
+
+  int pid_ = -1;
+  std::string device_url_, admin_url_, ca_pem_, admin_token_;
+  std::thread reader_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string log_;
+  bool log_ended_ = false;
+};
+
+}  // namespace coterie::testing
