@@ -35,7 +35,7 @@ Tables make_tables() {
 #if HWY_TARGETS & HWY_SSE4
   if (cpu_has_sse4()) made.add(HWY_SSE4, "sse4");
 #endif
-#if HWY_STATIC_TARGET == HWY_EMU128
+#if HWY_STATIC_TARGET == HWY_EMU128 || HWY_STATIC_TARGET == HWY_SCALAR  // clang, GCC 12
   made.add(HWY_STATIC_TARGET, "portable");
 #elif HWY_STATIC_TARGET == HWY_NEON
   made.add(HWY_STATIC_TARGET, "neon");

@@ -28,6 +28,11 @@ struct Conv2dShape {
   size_t out_w() const { return (padded_w() - kernel_w) / stride_w + 1; }
   bool is_padded() const { return pad_top + pad_left + pad_bottom + pad_right != 0; }
   size_t taps() const { return kernel_h * kernel_w * (channels / groups); }  // rows of w read as a matrix
+  // Then it is a dense layer over pixels.
+  bool is_pointwise() const {
+    return kernel_h == 1 && kernel_w == 1 && stride_h == 1 && stride_w == 1 && groups == 1 && !is_padded();
+  }
+  DenseShape as_dense() const { return {batch * height * width, channels, filters}; }
 };
 
 // x[batch, height, width, channels] -> y[batch, out_h, out_w, channels]. Every window holds at least one real pixel.

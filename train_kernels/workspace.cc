@@ -1,62 +1,94 @@
 #include "train_kernels/workspace.h"
 
+#include <algorithm>
+
 namespace coterie::kernels {
 namespace {
 
-// Takes in the order and at most the sizes of the kernels in simd/.
-size_t packed_floats(size_t k, size_t n) { return k * (n + kPanelMax); }
+// Everything here takes what the kernels in simd/ take, in their order, on the target that needs most of it.
+
+// Packed is only what is wider than a panel.
+size_t packed_floats_max(size_t rows, size_t k, size_t n) {
+  size_t most = 0;
+  if (rows < kPackedRowsMin) return most;
+  for (const size_t panel : {size_t{4}, size_t{12}, size_t{24}, kPanelMax}) {
+    if (n > panel) most = std::max(most, packed_floats(k, n, panel));
+  }
+  return most;
+}
 
 void take_padded_image(const Conv2dShape& s, Scratch& scratch) {
   if (s.is_padded()) scratch.take<float>(s.padded_h() * s.padded_w() * s.channels);
 }
 
-bool is_pointwise(const Conv2dShape& s) { return s.kernel_h == 1 && s.kernel_w == 1; }
+// At most so many output pixels are computed as one (simd/widen_inl.h), on any target.
+size_t pixels_joined_max(const Conv2dShape& s) {
+  return s.groups == 1 ? std::clamp<size_t>(kLanesMax / s.filters, 1, s.out_w()) : 1;
+}
 
-DenseShape pointwise(const Conv2dShape& s) { return {s.batch * s.out_h() * s.out_w(), s.channels, s.filters}; }
+size_t widened_taps_max(const Conv2dShape& s) {
+  return s.taps() + s.kernel_h * (pixels_joined_max(s) - 1) * s.stride_w * s.channels;
+}
+
+void take_widened(const Conv2dShape& s, Scratch& scratch) {
+  if (pixels_joined_max(s) == 1) return;
+  scratch.take<float>(widened_taps_max(s) * kLanesMax);
+  scratch.take<float>(kLanesMax);
+}
 
 }  // namespace
 
 size_t dense_forward_workspace(const DenseShape& s) {
   Scratch scratch(nullptr);
-  scratch.take<float>(packed_floats(s.in, s.out));
+  scratch.take<float>(packed_floats_max(s.batch, s.in, s.out));
   return scratch.used();
 }
 
 size_t dense_backward_input_workspace(const DenseShape& s) {
   Scratch scratch(nullptr);
-  scratch.take<float>(packed_floats(s.out, s.in));
+  scratch.take<float>(s.batch > kPanelwiseRows ? packed_floats(s.out, s.in, kPanelMax) : s.out * kPanelMax);
   return scratch.used();
 }
 
-size_t dense_backward_weights_workspace(const DenseShape&) { return 0; }
+size_t dense_backward_weights_workspace(const DenseShape& s) {
+  if (s.batch < 64) return 0;  // never turned
+  Scratch scratch(nullptr);
+  const size_t rows = std::min(s.batch, kTurnedRows);
+  scratch.take<float>(s.in * rows);
+  scratch.take<float>(packed_floats(rows, s.out, kPanelMax));
+  return scratch.used();
+}
 
 size_t conv2d_forward_workspace(const Conv2dShape& s) {
+  if (s.is_pointwise()) return dense_forward_workspace(s.as_dense());
   Scratch scratch(nullptr);
   scratch.take<int32_t>(s.out_h() * s.out_w());
   scratch.take<int32_t>(s.kernel_h * s.kernel_w);
   take_padded_image(s, scratch);
-  scratch.take<float>(packed_floats(s.taps(), s.filters / s.groups) * s.groups);
+  take_widened(s, scratch);
+  scratch.take<float>(packed_floats_max(s.batch * s.out_h() * s.out_w(), s.taps(), s.filters / s.groups) * s.groups);
   return scratch.used();
 }
 
 size_t conv2d_backward_weights_workspace(const Conv2dShape& s) {
+  if (s.is_pointwise()) return dense_backward_weights_workspace(s.as_dense());
   Scratch scratch(nullptr);
-  scratch.take<int32_t>(s.taps());
+  scratch.take<int32_t>(widened_taps_max(s));
   scratch.take<int32_t>(s.out_h());
   take_padded_image(s, scratch);
+  take_widened(s, scratch);
   return scratch.used();
 }
 
 size_t conv2d_backward_input_workspace(const Conv2dShape& s) {
+  if (s.is_pointwise()) return dense_backward_input_workspace(s.as_dense());
   Scratch scratch(nullptr);
   scratch.take<int32_t>(s.out_h() * s.out_w());
   scratch.take<int32_t>(s.out_h() * s.out_w());
   scratch.take<int32_t>(s.kernel_h * s.kernel_w);
   take_padded_image(s, scratch);
   scratch.take<float>(s.filters * s.taps());
-  if (!is_pointwise(s)) return scratch.used();
-  const size_t dense = dense_backward_input_workspace(pointwise(s));
-  return dense > scratch.used() ? dense : scratch.used();
+  return scratch.used();
 }
 
 }  // namespace coterie::kernels

@@ -17,8 +17,18 @@ size_t conv2d_forward_workspace(const Conv2dShape& shape);
 size_t conv2d_backward_input_workspace(const Conv2dShape& shape);
 size_t conv2d_backward_weights_workspace(const Conv2dShape& shape);
 
-// The widest panel of packed columns of any target (simd/gemm_inl.h), in floats.
-inline constexpr size_t kPanelMax = 48;
+// The widest vector of any target, and the widest panel of packed columns (simd/gemm_inl.h), in floats.
+inline constexpr size_t kLanesMax = 16;
+inline constexpr size_t kPanelMax = 3 * kLanesMax;
+// Fewer rows than that do not pay for packing B.
+inline constexpr size_t kPackedRowsMin = 64;
+// Up to so many rows, dX packs one panel of the transposed weight at a time.
+inline constexpr size_t kPanelwiseRows = 384;
+// Examples whose activations dW turns at a time.
+inline constexpr size_t kTurnedRows = 512;
+
+// Floats of B[k, n] in panels of `panel` columns.
+constexpr size_t packed_floats(size_t k, size_t n, size_t panel) { return k * ((n + panel - 1) / panel * panel); }
 
 // Hands out consecutive pieces of a workspace, each a multiple of 64 bytes. With a null workspace it only counts.
 class Scratch {

@@ -140,10 +140,10 @@ void GraphCompiler::adopt_gradient(uint32_t tensor, size_t from_op) {
   }
 }
 
-void GraphCompiler::emit_sum(StepFunction run, uint32_t tensor, BufferId from, BufferId to) {
+void GraphCompiler::emit_sum(StepFunction function, uint32_t tensor, BufferId from, BufferId to) {
   const size_t count = elements(model_.shape(tensor));
   const SumSettings settings = is_parameter(tensor) ? SumSettings{0, count} : SumSettings{count, 0};
-  program_.emit(run, settings, {from, to});
+  program_.emit(function, settings, {from, to});
 }
 
 void GraphCompiler::emit_update_if_last(uint32_t parameter) {

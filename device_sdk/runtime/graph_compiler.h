@@ -50,7 +50,7 @@ class GraphCompiler {
   BufferId new_value(uint32_t tensor);
   BufferId begin_gradient(uint32_t tensor);
   void adopt_gradient(uint32_t tensor, size_t from_op);
-  void emit_sum(StepFunction run, uint32_t tensor, BufferId from, BufferId to);
+  void emit_sum(StepFunction function, uint32_t tensor, BufferId from, BufferId to);
 
   void find_needed_gradients();
   void add_parameters();

@@ -81,8 +81,8 @@ class Program {
   Status finish(uint64_t arena_bytes_max);
 
   // --- running
-  void run_first_half(const StepContext& context) const { run(0, half_, context); }
-  void run_second_half(const StepContext& context) const { run(half_, steps_.size(), context); }
+  void run_first_half(const StepContext& context) const { run_steps(0, half_, context); }
+  void run_second_half(const StepContext& context) const { run_steps(half_, steps_.size(), context); }
   float* input() const { return at(buffers_[input_]); }
   float* region(Region region) const;
 
@@ -108,7 +108,7 @@ class Program {
   void emit_shared(StepFunction run, std::shared_ptr<const void> settings, std::initializer_list<BufferId> buffers);
   void plan();
   float* at(const Buffer& buffer) const;
-  void run(size_t from, size_t to, const StepContext& context) const {
+  void run_steps(size_t from, size_t to, const StepContext& context) const {
     for (size_t i = from; i < to; ++i) steps_[i].run(steps_[i], context);
   }
 

@@ -15,28 +15,21 @@
 #include "train_kernels/simd/dense_inl.h"
 #include "train_kernels/simd/image_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/simd/widen_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-bool is_pointwise(const Conv2dShape& s) {
-  return s.kernel_h == 1 && s.kernel_w == 1 && s.stride_h == 1 && s.stride_w == 1 && s.groups == 1 && !s.is_padded();
-}
-
-DenseShape pointwise(const Conv2dShape& s) { return {s.batch * s.height * s.width, s.channels, s.filters}; }
-
-void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
-                    float* y, void* workspace) {
-  if (is_pointwise(s)) return dense_forward(pointwise(s), x, w, bias, activation, y, workspace);
-  Scratch scratch(workspace);
+void forward_over_patches(const Conv2dShape& s, const float* x, const float* w, const float* bias,
+                          Activation activation, float* y, Scratch& scratch) {
   const Layout layout(s);
   const size_t pixels = layout.pixels, filters = s.filters / s.groups;
   const int32_t* pixel_offsets = layout.pixels_by_row(scratch.take<int32_t>(pixels));
   const int32_t* run_offsets = layout.runs(scratch.take<int32_t>(s.kernel_h * s.kernel_w));
   PaddedImage image(s, scratch);
-  float* packed = scratch.take<float>(s.taps() * (filters + kPanel) * s.groups);
   const bool pack = worth_packing(s.batch * pixels, filters);
+  float* packed = pack ? scratch.take<float>(packed_floats(s.taps(), filters, kPanel) * s.groups) : nullptr;
   for (size_t n = 0; n < s.batch; ++n) {
     const float* base = image.padded(x + n * layout.image);
     for (size_t g = 0; g < s.groups; ++g) {
@@ -44,7 +37,7 @@ void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const 
                       layout.run_length, 1};
       MatrixB b = plain_b(w + g * filters, s.filters);
       if (pack) {
-        float* to = packed + g * s.taps() * (filters + kPanel);
+        float* to = packed + g * packed_floats(s.taps(), filters, kPanel);
         if (n == 0) pack_b(s.taps(), filters, b.base, s.filters, to);
         b = {to, kPanel, s.taps() * kPanel};
       }
@@ -57,10 +50,19 @@ void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const 
   }
 }
 
-void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,
-                             void* workspace) {
-  if (is_pointwise(s)) return dense_backward_weights(pointwise(s), x, dy, dw, dbias, workspace);
+void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
+                    float* y, void* workspace) {
+  if (s.is_pointwise()) return dense_forward(s.as_dense(), x, w, bias, activation, y, workspace);
   Scratch scratch(workspace);
+  const size_t pixels = pixels_to_join(s);
+  if (pixels > 1) {
+    w = widen_weights(s, pixels, w, scratch);
+    if (bias != nullptr) bias = widen_bias(s, pixels, bias, scratch);
+  }
+  forward_over_patches(widened(s, pixels), x, w, bias, activation, y, scratch);
+}
+
+void weights_over_patches(const Conv2dShape& s, const float* x, const float* dy, float* dw, Scratch& scratch) {
   const Layout layout(s);
   const size_t pixels = layout.pixels, filters = s.filters / s.groups;
   const int32_t* tap_offsets = layout.taps(scratch.take<int32_t>(s.taps()));
@@ -76,11 +78,26 @@ void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* 
            {.accumulate = n > 0});
     }
   }
-  if (dbias != nullptr) column_sums(s.batch * pixels, s.filters, dy, dbias);
+}
+
+void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,
+                             void* workspace) {
+  if (s.is_pointwise()) return dense_backward_weights(s.as_dense(), x, dy, dw, dbias, workspace);
+  Scratch scratch(workspace);
+  const size_t pixels = pixels_to_join(s);
+  if (pixels > 1) {
+    const Conv2dShape wide = widened(s, pixels);
+    float* wide_dw = scratch.take<float>(wide.taps() * wide.filters);
+    weights_over_patches(wide, x, dy, wide_dw, scratch);
+    narrow_gradients(s, pixels, wide_dw, dw);
+  } else {
+    weights_over_patches(s, x, dy, dw, scratch);
+  }
+  if (dbias != nullptr) column_sums(s.batch * s.out_h() * s.out_w(), s.filters, dy, dbias);
 }
 
 void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace) {
-  if (is_pointwise(s)) return dense_backward_input(pointwise(s), dy, w, dx, workspace);
+  if (s.is_pointwise()) return dense_backward_input(s.as_dense(), dy, w, dx, workspace);
   Scratch scratch(workspace);
   const Layout layout(s);
   const size_t pixels = layout.pixels, filters = s.filters / s.groups, taps = s.taps();

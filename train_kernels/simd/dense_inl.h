@@ -23,7 +23,7 @@ HWY_INLINE void dense_forward(const DenseShape& s, const float* x, const float* 
                               Activation activation, float* y, void* workspace) {
   Scratch scratch(workspace);
   const MatrixB b = worth_packing(s.batch, s.out)
-                        ? pack_b(s.in, s.out, w, s.out, scratch.take<float>(s.in * (s.out + kPanel)))
+                        ? pack_b(s.in, s.out, w, s.out, scratch.take<float>(packed_floats(s.in, s.out, kPanel)))
                         : plain_b(w, s.out);
   gemm(s.batch, s.out, rows_of(x, s.in), b, rows_of(y, s.out),
        {.accumulate = false, .relu = activation == Activation::relu, .bias = bias});
@@ -63,16 +63,44 @@ HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const
     return;
   }
   Scratch scratch(workspace);
-  const MatrixB b = pack_b_transposed(s.out, s.in, w, s.out, scratch.take<float>(s.out * (s.in + kPanel)));
-  gemm(s.batch, s.in, rows_of(dy, s.out), b, rows_of(dx, s.in), {});
+  if (s.batch > kPanelwiseRows) {
+    const MatrixB b = pack_b_transposed(s.out, s.in, w, s.out, scratch.take<float>(packed_floats(s.out, s.in, kPanel)));
+    gemm(s.batch, s.in, rows_of(dy, s.out), b, rows_of(dx, s.in), {});
+    return;
+  }
+  // Few rows: each panel of w^T is made, used and forgotten while it is in the cache.
+  float* panel = scratch.take<float>(s.out * kPanel);
+  for (size_t column = 0; column < s.in; column += kPanel) {
+    const size_t columns = HWY_MIN(kPanel, s.in - column);
+    const MatrixB b = pack_b_transposed(s.out, columns, w + column * s.out, s.out, panel);
+    gemm(s.batch, columns, rows_of(dy, s.out), b, {dx + column, {nullptr, static_cast<ptrdiff_t>(s.in)}}, {});
+  }
 }
 
+// Reads x against its grain, a page a step, which is slower than turning it first once the batch is long and every element
+// is used for several panels.
+HWY_INLINE bool worth_turning(const DenseShape& s) { return s.batch >= 64 && s.out >= 4 * kPanel; }
+
 HWY_INLINE void dense_backward_weights(const DenseShape& s, const float* x, const float* dy, float* dw, float* dbias,
-                                       void*) {
-  // Row i of A is column i of x; k runs down the batch.
-  const MatrixA a{x, {nullptr, 1}, nullptr, 1, s.batch, static_cast<ptrdiff_t>(s.in)};
-  gemm(s.in, s.out, a, plain_b(dy, s.out), rows_of(dw, s.out), {});
+                                       void* workspace) {
   if (dbias != nullptr) column_sums(s.batch, s.out, dy, dbias);
+  if (!worth_turning(s)) {
+    // Row i of A is column i of x; k runs down the batch.
+    const MatrixA a{x, {nullptr, 1}, nullptr, 1, s.batch, static_cast<ptrdiff_t>(s.in)};
+    gemm(s.in, s.out, a, plain_b(dy, s.out), rows_of(dw, s.out), {});
+    return;
+  }
+  Scratch scratch(workspace);
+  const size_t chunk = HWY_MIN(s.batch, kTurnedRows);
+  float* turned = scratch.take<float>(s.in * chunk);
+  float* packed = scratch.take<float>(packed_floats(chunk, s.out, kPanel));
+  for (size_t from = 0; from < s.batch; from += chunk) {
+    const size_t rows = HWY_MIN(chunk, s.batch - from);
+    transpose(rows, s.in, x + from * s.in, s.in, turned, rows);
+    const MatrixB b = pack_b(rows, s.out, dy + from * s.out, s.out, packed);
+    gemm(s.in, s.out, rows_of(static_cast<const float*>(turned), rows), b, rows_of(dw, s.out),
+         {.accumulate = from > 0});
+  }
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

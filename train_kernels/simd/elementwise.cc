@@ -21,7 +21,7 @@ HWY_INLINE void map(size_t n, float* y, const Op& op, const Inputs*... inputs) {
 }
 
 struct Relu {
-  HWY_INLINE Vector operator()(Vector x) const { return relu(x); }
+  HWY_INLINE Vector operator()(Vector x) const { return at_least(hn::Zero(Tag()), x); }
 };
 struct ReluGradient {
   HWY_INLINE Vector operator()(Vector y, Vector dy) const {

@@ -1,4 +1,5 @@
-// One matrix product for everything: C = A B or C += A B, with bias and ReLU on the way out. Compiled once per target.
+// One matrix product for everything: C = A B or C += A B, with bias and ReLU on the way out. Compiled once per target;
+// the product itself in gemm.cc.
 //
 // A is never packed. Its element (i, k) is read where it lies, at rows.offset(i) + (offset of k): a dense matrix, its
 // transpose, and the patches of a convolution, either way round, all have this form, so forward, dX and dW of both layers
@@ -25,11 +26,9 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 
 // Tile: kTileRows x kTileVectors accumulators, one register a B vector, one or two for A.
 inline constexpr size_t kTileRows = kRegisters == 32 ? 8 : 4;
-inline constexpr size_t kTileVectors = 3;
+inline constexpr size_t kTileVectors = HWY_TARGET == HWY_SCALAR ? 4 : HWY_TARGET == HWY_EMU128 ? 1 : 3;
 inline constexpr size_t kPanel = kTileVectors * kLanes;
 static_assert(kPanel <= kPanelMax);
-inline constexpr size_t kDepth = 512;    // of one pass over K: a B panel stays in L2, the tile's A rows in L1
-inline constexpr size_t kRowBlock = 96;  // rows of A that pass over all panels before the next rows do
 
 #if defined(__clang__)
 #define COT_UNROLL _Pragma("clang loop unroll(full)")
@@ -77,116 +76,16 @@ struct Finish {
   const float* bias = nullptr;
 };
 
-// Rows [row, row + kMr) and kNv vectors of columns from `column`; of the last vector only `last` lanes if kPartial.
-template <size_t kMr, size_t kNv, bool kPartial>
-HWY_NOINLINE void tile(const MatrixA& a, size_t row, const float* b, size_t b_stride, const MatrixC& c, size_t column,
-                       size_t last, const Finish& finish) {
-  const Tag d;
-  const float* rows[kMr];
-  Vector sums[kMr][kNv];
-  COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
-    rows[r] = a.base + a.rows.offset(row + r);
-    COT_UNROLL for (size_t v = 0; v < kNv; ++v) sums[r][v] = hn::Zero(d);
-  }
-  const size_t run_length = a.run_length;
-  const ptrdiff_t step = a.step;
-  for (size_t run = 0; run < a.run_count; ++run) {
-    ptrdiff_t at = a.runs == nullptr ? 0 : a.runs[run];
-    for (size_t j = 0; j < run_length; ++j, at += step, b += b_stride) {
-      Vector columns[kNv];
-      COT_UNROLL for (size_t v = 0; v < kNv; ++v) {
-        columns[v] = kPartial && v + 1 == kNv ? load_n(b + v * kLanes, last) : hn::LoadU(d, b + v * kLanes);
-      }
-      COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
-        const Vector left = hn::Set(d, rows[r][at]);
-        COT_UNROLL for (size_t v = 0; v < kNv; ++v) sums[r][v] = hn::MulAdd(left, columns[v], sums[r][v]);
-      }
-    }
-  }
-  COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
-    float* out = c.base + c.rows.offset(row + r) + column;
-    COT_UNROLL for (size_t v = 0; v < kNv; ++v) {
-      const bool part = kPartial && v + 1 == kNv;
-      float* to = out + v * kLanes;
-      Vector sum = sums[r][v];
-      if (finish.accumulate) sum = hn::Add(sum, part ? load_n(to, last) : hn::LoadU(d, to));
-      if (finish.bias != nullptr) {
-        const float* from = finish.bias + column + v * kLanes;
-        sum = hn::Add(sum, part ? load_n(from, last) : hn::LoadU(d, from));
-      }
-      if (finish.relu) sum = relu(sum);
-      if (part) store_n(sum, to, last);
-      else hn::StoreU(sum, d, to);
-    }
-  }
-}
-
-using Tile = void (*)(const MatrixA&, size_t, const float*, size_t, const MatrixC&, size_t, size_t, const Finish&);
-
-// kTiles[log2 of rows][vectors - 1][partial]
-template <size_t kMr>
-inline constexpr Tile kTilesOf[3][2] = {
-    {tile<kMr, 1, false>, tile<kMr, 1, true>},
-    {tile<kMr, 2, false>, tile<kMr, 2, true>},
-    {tile<kMr, 3, false>, tile<kMr, 3, true>},
-};
-
-// Rows [begin, end) times one panel.
-HWY_INLINE void panel_product(const MatrixA& a, size_t begin, size_t end, const float* b, size_t b_stride,
-                              const MatrixC& c, size_t column, size_t columns, const Finish& finish) {
-  const size_t vectors = (columns + kLanes - 1) / kLanes;
-  const size_t last = columns - (vectors - 1) * kLanes;
-  const size_t partial = last != kLanes;
-  size_t i = begin;
-  if constexpr (kTileRows == 8) {
-    for (; i + 8 <= end; i += 8) kTilesOf<8>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
-  }
-  for (; i + 4 <= end; i += 4) kTilesOf<4>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
-  if (i + 2 <= end) {
-    kTilesOf<2>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
-    i += 2;
-  }
-  if (i < end) kTilesOf<1>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
-}
-
-// C[m, n] (+)= A[m, K] B[K, n].
-HWY_INLINE void gemm(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c, const Finish& finish) {
-  const bool one_run = a.run_count == 1;
-  const size_t total = one_run ? a.run_length : a.run_count;  // K is cut inside its one run, or between runs
-  const size_t chunk = one_run ? kDepth : HWY_MAX(size_t{1}, kDepth / a.run_length);
-  for (size_t from = 0; from < total; from += chunk) {
-    const size_t count = HWY_MIN(chunk, total - from);
-    MatrixA part = a;
-    size_t k = from;
-    if (one_run) {
-      part.base += static_cast<ptrdiff_t>(from) * a.step;
-      part.run_length = count;
-    } else {
-      part.runs += from;
-      part.run_count = count;
-      k = from * a.run_length;
-    }
-    const bool first = from == 0, final = from + count == total;
-    const Finish now{.accumulate = finish.accumulate || !first,
-                     .relu = final && finish.relu,
-                     .bias = final ? finish.bias : nullptr};
-    for (size_t begin = 0; begin < m; begin += kRowBlock) {
-      const size_t end = HWY_MIN(m, begin + kRowBlock);
-      for (size_t column = 0, p = 0; column < n; column += kPanel, ++p) {
-        panel_product(part, begin, end, b.base + p * b.panel_stride + k * b.row_stride, b.row_stride, c, column,
-                      HWY_MIN(kPanel, n - column), now);
-      }
-    }
-  }
-}
+// C[m, n] (+)= A[m, K] B[K, n]. Defined in gemm.cc, once per target.
+void gemm(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c, const Finish& finish);
 
 // A row-major B as it lies.
 HWY_INLINE MatrixB plain_b(const float* b, size_t row_stride) { return {b, row_stride, kPanel}; }
 
 // Packing pays when there is more than one panel and each is read for many rows.
-HWY_INLINE bool worth_packing(size_t m, size_t n) { return n > kPanel && m >= 8 * kTileRows; }
+HWY_INLINE bool worth_packing(size_t m, size_t n) { return n > kPanel && m >= kPackedRowsMin; }
 
-// B[k, n] into panels; `to` holds k * (n rounded up to kPanel) floats.
+// B[k, n] into panels; `to` holds packed_floats(k, n, kPanel).
 HWY_INLINE MatrixB pack_b(size_t k, size_t n, const float* b, size_t row_stride, float* to) {
   for (size_t column = 0; column < n; column += kPanel) {
     const size_t columns = HWY_MIN(kPanel, n - column);
@@ -202,7 +101,7 @@ HWY_INLINE MatrixB pack_b(size_t k, size_t n, const float* b, size_t row_stride,
 HWY_INLINE void transpose(size_t rows, size_t columns, const float* from, size_t from_stride, float* to,
                           size_t to_stride) {
   size_t r = 0;
-#if HWY_TARGET != HWY_EMU128
+#if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
   const hn::FixedTag<float, 4> d;
   for (; r + 4 <= rows; r += 4) {
     size_t c = 0;

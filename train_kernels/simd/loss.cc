@@ -27,10 +27,10 @@ HWY_INLINE float exponentials(const float* z, size_t n, float top, float* to) {
   const Vector shift = hn::Set(d, top);
   Vector sums = hn::Zero(d);
   for (size_t i = 0; i < n; i += kLanes) {
-    const size_t lanes = HWY_MIN(kLanes, n - i);
-    const Vector e = hn::Exp(d, hn::Sub(load_n(z + i, lanes), shift));
-    sums = hn::Add(sums, hn::IfThenElseZero(hn::FirstN(d, lanes), e));
-    if (to != nullptr) store_n(e, to + i, lanes);
+    const Part part(HWY_MIN(kLanes, n - i));
+    const Vector e = hn::Exp(d, hn::Sub(part.load(z + i), shift));
+    sums = hn::Add(sums, part.clear_rest(e));
+    if (to != nullptr) part.store(e, to + i);
   }
   return hn::GetLane(hn::SumOfLanes(d, sums));
 }

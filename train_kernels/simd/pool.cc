@@ -27,10 +27,20 @@ HWY_INLINE Span clip(size_t position, size_t kernel, size_t pad, size_t size) {
   return {from - pad, to - from};
 }
 
-// Calls visit(window, y offset of its first channel) for every window, in y's order.
-template <class Visit>
-HWY_INLINE void for_each_window(const Pool2dShape& s, const Visit& visit) {
+// A whole vector of channels; its counterpart for the last few is Part.
+struct Whole {
+  HWY_INLINE Vector load(const float* p) const { return hn::LoadU(Tag(), p); }
+  HWY_INLINE void store(Vector v, float* p) const { hn::StoreU(v, Tag(), p); }
+};
+
+// Runs op.run<rows, columns>(access, window, x offset, y offset) for every vector of channels of every window, in y's
+// order. rows and columns are 2 for the window that nearly every network uses, so that its loops vanish; else 0, and the
+// window says them.
+template <class Op>
+HWY_INLINE void for_each_window(const Pool2dShape& s, const Op& op) {
   const size_t out_h = s.out_h(), out_w = s.out_w(), channels = s.channels;
+  const size_t whole = channels / kLanes * kLanes;
+  const Part part(HWY_MAX(size_t{1}, channels - whole));
   size_t y = 0;
   for (size_t n = 0; n < s.batch; ++n) {
     for (size_t i = 0; i < out_h; ++i) {
@@ -38,24 +48,27 @@ HWY_INLINE void for_each_window(const Pool2dShape& s, const Visit& visit) {
       const size_t line = (n * s.height + rows.first) * s.width;
       for (size_t j = 0; j < out_w; ++j, y += channels) {
         const Span columns = clip(j * s.stride_w, s.kernel_w, s.pad_left, s.width);
-        visit(Window{(line + columns.first) * channels, rows.count, columns.count}, y);
+        const Window window{(line + columns.first) * channels, rows.count, columns.count};
+        if (rows.count == 2 && columns.count == 2) {
+          for (size_t c = 0; c < whole; c += kLanes) op.template run<2, 2>(Whole(), window, window.origin + c, y + c);
+          if (whole < channels) op.template run<2, 2>(part, window, window.origin + whole, y + whole);
+        } else {
+          for (size_t c = 0; c < whole; c += kLanes) op.template run<0, 0>(Whole(), window, window.origin + c, y + c);
+          if (whole < channels) op.template run<0, 0>(part, window, window.origin + whole, y + whole);
+        }
       }
     }
   }
 }
 
-HWY_INLINE Vector load_part(const float* p, size_t lanes) {
-  return lanes == kLanes ? hn::LoadU(Tag(), p) : load_n(p, lanes);
+// Calls visit(offset from the window's first pixel) for the window's pixels in row-major order.
+template <size_t kRows, size_t kColumns, class Visit>
+HWY_INLINE void for_each_pixel(const Pool2dShape& s, const Window& window, Visit& visit) {
+  const size_t rows = kRows != 0 ? kRows : window.rows, columns = kColumns != 0 ? kColumns : window.columns;
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t c = 0; c < columns; ++c) visit((r * s.width + c) * s.channels);
+  }
 }
-HWY_INLINE void store_part(Vector v, float* p, size_t lanes) {
-  if (lanes == kLanes) hn::StoreU(v, Tag(), p);
-  else store_n(v, p, lanes);
-}
-
-struct Strides {
-  explicit Strides(const Pool2dShape& s) : pixel(s.channels), row(s.width * s.channels) {}
-  size_t pixel, row;
-};
 
 // The windows neither overlap nor leave a pixel out: then every dx is written exactly once.
 bool windows_tile_the_image(const Pool2dShape& s) {
@@ -68,19 +81,6 @@ void clear_unless_tiled(const Pool2dShape& s, float* dx) {
   if (!windows_tile_the_image(s)) std::memset(dx, 0, s.batch * s.height * s.width * s.channels * sizeof(float));
 }
 
-template <class Combine>
-HWY_INLINE Vector fold(const float* x, const Window& window, const Strides& stride, size_t lanes,
-                       const Combine& combine) {
-  Vector result = load_part(x, lanes);
-  for (size_t r = 0; r < window.rows; ++r) {
-    const float* row = x + r * stride.row;
-    for (size_t c = r == 0 ? 1 : 0; c < window.columns; ++c) {
-      result = combine(result, load_part(row + c * stride.pixel, lanes));
-    }
-  }
-  return result;
-}
-
 struct TakeMax {
   HWY_INLINE Vector operator()(Vector a, Vector b) const { return hn::Max(a, b); }
 };
@@ -88,113 +88,131 @@ struct TakeSum {
   HWY_INLINE Vector operator()(Vector a, Vector b) const { return hn::Add(a, b); }
 };
 
+template <class Access, class Combine>
+struct Fold {
+  const Access& access;
+  const float* x;
+  Vector result;
+  bool is_first = true;
+
+  HWY_INLINE void operator()(size_t offset) {
+    const Vector value = access.load(x + offset);
+    result = is_first ? value : Combine()(result, value);
+    is_first = false;
+  }
+};
+
 struct MaxForward {
+  const Pool2dShape& s;
   const float* x;
   float* y;
-  Strides stride;
-  size_t channels;
 
-  HWY_INLINE void operator()(const Window& window, size_t at) const {
-    for (size_t c = 0; c < channels; c += kLanes) {
-      const size_t lanes = HWY_MIN(kLanes, channels - c);
-      store_part(fold(x + window.origin + c, window, stride, lanes, TakeMax()), y + at + c, lanes);
-    }
+  template <size_t kRows, size_t kColumns, class Access>
+  HWY_INLINE void run(const Access& access, const Window& window, size_t from, size_t to) const {
+    Fold<Access, TakeMax> fold{access, x + from, hn::Zero(Tag())};
+    for_each_pixel<kRows, kColumns>(s, window, fold);
+    access.store(fold.result, y + to);
   }
 };
 
 struct AverageForward {
+  const Pool2dShape& s;
   const float* x;
   float* y;
-  Strides stride;
-  size_t channels;
 
-  HWY_INLINE void operator()(const Window& window, size_t at) const {
+  template <size_t kRows, size_t kColumns, class Access>
+  HWY_INLINE void run(const Access& access, const Window& window, size_t from, size_t to) const {
+    Fold<Access, TakeSum> fold{access, x + from, hn::Zero(Tag())};
+    for_each_pixel<kRows, kColumns>(s, window, fold);
     const Vector count = hn::Set(Tag(), static_cast<float>(window.rows * window.columns));
-    for (size_t c = 0; c < channels; c += kLanes) {
-      const size_t lanes = HWY_MIN(kLanes, channels - c);
-      const Vector sum = fold(x + window.origin + c, window, stride, lanes, TakeSum());
-      store_part(hn::Div(sum, count), y + at + c, lanes);
-    }
+    access.store(hn::Div(fold.result, count), y + to);
   }
 };
 
-// Finds the maximum again by comparing with y, which costs less than an index array would: in window order, the first
-// equal value takes the gradient and closes the window.
+// Gives the gradient to the first pixel that equals the maximum, and zero to the others.
+template <class Access, bool kOverlap>
+struct GiveToFirst {
+  const Access& access;
+  const float* x;
+  float* dx;
+  Vector top, gradient;
+
+  HWY_INLINE void operator()(size_t offset) {
+    const auto here = hn::Eq(access.load(x + offset), top);
+    Vector share = hn::IfThenElseZero(here, gradient);
+    gradient = hn::IfThenZeroElse(here, gradient);
+    if (kOverlap) share = hn::Add(share, access.load(dx + offset));
+    access.store(share, dx + offset);
+  }
+};
+
+// Finds the maximum again by comparing with y, which costs less than an index array would.
 template <bool kOverlap>
 struct MaxBackward {
+  const Pool2dShape& s;
   const float *x, *y, *dy;
-  float* dx;
-  Strides stride;
-  size_t channels;
   bool through_relu;
+  float* dx;
 
-  HWY_INLINE void operator()(const Window& window, size_t at) const {
-    const Tag d;
-    for (size_t c = 0; c < channels; c += kLanes) {
-      const size_t lanes = HWY_MIN(kLanes, channels - c);
-      const Vector top = load_part(y + at + c, lanes);
-      Vector gradient = load_part(dy + at + c, lanes);
-      if (through_relu) gradient = hn::IfThenElseZero(hn::Gt(top, hn::Zero(d)), gradient);
-      for (size_t r = 0; r < window.rows; ++r) {
-        for (size_t k = 0; k < window.columns; ++k) {
-          const size_t i = window.origin + c + r * stride.row + k * stride.pixel;
-          const auto here = hn::Eq(load_part(x + i, lanes), top);
-          Vector share = hn::IfThenElseZero(here, gradient);
-          gradient = hn::IfThenZeroElse(here, gradient);
-          if (kOverlap) share = hn::Add(share, load_part(dx + i, lanes));
-          store_part(share, dx + i, lanes);
-        }
-      }
-    }
+  template <size_t kRows, size_t kColumns, class Access>
+  HWY_INLINE void run(const Access& access, const Window& window, size_t from, size_t to) const {
+    const Vector top = access.load(y + to);
+    Vector gradient = access.load(dy + to);
+    if (through_relu) gradient = hn::IfThenElseZero(hn::Gt(top, hn::Zero(Tag())), gradient);
+    GiveToFirst<Access, kOverlap> give{access, x + from, dx + from, top, gradient};
+    for_each_pixel<kRows, kColumns>(s, window, give);
+  }
+};
+
+template <class Access, bool kOverlap>
+struct GiveToAll {
+  const Access& access;
+  float* dx;
+  Vector share;
+
+  HWY_INLINE void operator()(size_t offset) {
+    access.store(kOverlap ? hn::Add(share, access.load(dx + offset)) : share, dx + offset);
   }
 };
 
 template <bool kOverlap>
 struct AverageBackward {
+  const Pool2dShape& s;
   const float* dy;
   float* dx;
-  Strides stride;
-  size_t channels;
 
-  HWY_INLINE void operator()(const Window& window, size_t at) const {
+  template <size_t kRows, size_t kColumns, class Access>
+  HWY_INLINE void run(const Access& access, const Window& window, size_t from, size_t to) const {
     const Vector count = hn::Set(Tag(), static_cast<float>(window.rows * window.columns));
-    for (size_t c = 0; c < channels; c += kLanes) {
-      const size_t lanes = HWY_MIN(kLanes, channels - c);
-      const Vector share = hn::Div(load_part(dy + at + c, lanes), count);
-      for (size_t r = 0; r < window.rows; ++r) {
-        for (size_t k = 0; k < window.columns; ++k) {
-          float* to = dx + window.origin + c + r * stride.row + k * stride.pixel;
-          store_part(kOverlap ? hn::Add(share, load_part(to, lanes)) : share, to, lanes);
-        }
-      }
-    }
+    GiveToAll<Access, kOverlap> give{access, dx + from, hn::Div(access.load(dy + to), count)};
+    for_each_pixel<kRows, kColumns>(s, window, give);
   }
 };
 
 void max_pool2d_forward(const Pool2dShape& s, const float* x, float* y) {
-  for_each_window(s, MaxForward{x, y, Strides(s), s.channels});
+  for_each_window(s, MaxForward{s, x, y});
 }
 
 void max_pool2d_backward(const Pool2dShape& s, const float* x, const float* y, const float* dy, bool through_relu,
                          float* dx) {
   clear_unless_tiled(s, dx);
   if (windows_overlap(s)) {
-    for_each_window(s, MaxBackward<true>{x, y, dy, dx, Strides(s), s.channels, through_relu});
+    for_each_window(s, MaxBackward<true>{s, x, y, dy, through_relu, dx});
   } else {
-    for_each_window(s, MaxBackward<false>{x, y, dy, dx, Strides(s), s.channels, through_relu});
+    for_each_window(s, MaxBackward<false>{s, x, y, dy, through_relu, dx});
   }
 }
 
 void average_pool2d_forward(const Pool2dShape& s, const float* x, float* y) {
-  for_each_window(s, AverageForward{x, y, Strides(s), s.channels});
+  for_each_window(s, AverageForward{s, x, y});
 }
 
 void average_pool2d_backward(const Pool2dShape& s, const float* dy, float* dx) {
   clear_unless_tiled(s, dx);
   if (windows_overlap(s)) {
-    for_each_window(s, AverageBackward<true>{dy, dx, Strides(s), s.channels});
+    for_each_window(s, AverageBackward<true>{s, dy, dx});
   } else {
-    for_each_window(s, AverageBackward<false>{dy, dx, Strides(s), s.channels});
+    for_each_window(s, AverageBackward<false>{s, dy, dx});
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "hwy/highway.h"
+#include "train_kernels/workspace.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -18,9 +19,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 inline constexpr size_t kLanes = HWY_LANES(float);
+static_assert(kLanes <= kLanesMax);
 
 // Registers decide the size of the matrix kernels' tiles: AVX-512 and NEON have 32, AVX2 and SSE4 16.
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_EMU128
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
 inline constexpr size_t kRegisters = 16;
 #else
 inline constexpr size_t kRegisters = 32;
@@ -33,32 +35,40 @@ inline constexpr bool kMaskedMoves = true;
 inline constexpr bool kMaskedMoves = false;
 #endif
 
-// The first n floats at p, zeros after; n in [1, kLanes].
-HWY_INLINE Vector load_n(const float* p, size_t n) {
-  const Tag d;
-  if constexpr (kMaskedMoves) return hn::MaskedLoad(hn::FirstN(d, n), d, p);
-  HWY_ALIGN float buffer[kLanes] = {};
-  std::memcpy(buffer, p, n * sizeof(float));
-  return hn::Load(d, buffer);
-}
+// The first n lanes of a vector, n in [1, kLanes]: the mask is made once, before a loop.
+class Part {
+ public:
+  explicit Part(size_t n) : n_(n), mask_(hn::FirstN(Tag(), n)) {}
 
-// Stores the first n lanes; n in [1, kLanes].
-HWY_INLINE void store_n(Vector v, float* p, size_t n) {
-  const Tag d;
-  if constexpr (kMaskedMoves) {
-    hn::BlendedStore(v, hn::FirstN(d, n), d, p);
-  } else {
-    HWY_ALIGN float buffer[kLanes];
-    hn::Store(v, d, buffer);
-    std::memcpy(p, buffer, n * sizeof(float));
+  // The floats at p, zeros after.
+  HWY_INLINE Vector load(const float* p) const {
+    if constexpr (kMaskedMoves) return hn::MaskedLoad(mask_, Tag(), p);
+    HWY_ALIGN float buffer[kLanes] = {};
+    std::memcpy(buffer, p, n_ * sizeof(float));
+    return hn::Load(Tag(), buffer);
   }
-}
+  HWY_INLINE void store(Vector v, float* p) const {
+    if constexpr (kMaskedMoves) {
+      hn::BlendedStore(v, mask_, Tag(), p);
+    } else {
+      HWY_ALIGN float buffer[kLanes];
+      hn::Store(v, Tag(), buffer);
+      std::memcpy(p, buffer, n_ * sizeof(float));
+    }
+  }
+  // v with zeros behind the part.
+  HWY_INLINE Vector clear_rest(Vector v) const { return hn::IfThenElseZero(mask_, v); }
 
-// max(x, 0) that keeps NaN.
-HWY_INLINE Vector relu(Vector x) {
-  const Tag d;
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
-}
+ private:
+  size_t n_;
+  hn::Mask<Tag> mask_;
+};
+
+HWY_INLINE Vector load_n(const float* p, size_t n) { return Part(n).load(p); }
+HWY_INLINE void store_n(Vector v, float* p, size_t n) { Part(n).store(v, p); }
+
+// max(x, lowest) that keeps NaN.
+HWY_INLINE Vector at_least(Vector lowest, Vector x) { return hn::IfThenElse(hn::Lt(x, lowest), lowest, x); }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -64,7 +64,7 @@ TEST(Checkpoint, ResumesToTheSameBitsFromEveryStepOfARun) {
     Trainer whole = make_trainer(model, settings, examples);
     std::vector<std::string> paths;
     for (;;) {
-      paths.push_back(directory / ("step" + std::to_string(paths.size())));
+      paths.push_back(directory / std::string("step").append(std::to_string(paths.size())));
       ASSERT_OK(whole.save_checkpoint(paths.back()));
       if (whole.finished()) break;
       ASSERT_OK(whole.step());

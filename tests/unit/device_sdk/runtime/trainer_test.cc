@@ -87,7 +87,9 @@ TEST(Trainer, NeverMovesThePaddingBetweenParameters) {
       for (size_t i = first; i < first + count; ++i) is_parameter[i] = true;
     }
     for (size_t i = 0; i < is_parameter.size(); ++i) {
-      if (!is_parameter[i]) EXPECT_EQ(trainer->parameters()[i], 0) << i;
+      if (!is_parameter[i]) {
+        EXPECT_EQ(trainer->parameters()[i], 0) << i;
+      }
     }
   }
 }
