@@ -58,16 +58,18 @@ def measure(model, batch, seconds):
 
     for i in range(10):
         step(*data[i % BATCHES])
-    times = []
+    wall, cpu = [], []
     start = time.perf_counter()
-    while len(times) < 50 or time.perf_counter() - start < seconds:
-        x, y = data[len(times) % BATCHES]
-        before = time.perf_counter()
+    while len(wall) < 50 or time.perf_counter() - start < seconds:
+        x, y = data[len(wall) % BATCHES]
+        wall_before, cpu_before = time.perf_counter(), time.thread_time()
         step(x, y)
-        times.append(time.perf_counter() - before)
-    ms = statistics.median(times) * 1e3
+        cpu.append(time.thread_time() - cpu_before)
+        wall.append(time.perf_counter() - wall_before)
+    ms = statistics.median(wall) * 1e3
     return {"bench": "train_step_torch", "model": model, "batch": batch, "threads": 1, "ms": round(ms, 4),
-            "samples_per_s": round(batch / ms * 1e3), "torch": torch.__version__}
+            "cpu_ms": round(statistics.median(cpu) * 1e3, 4), "samples_per_s": round(batch / ms * 1e3),
+            "torch": torch.__version__}
 
 
 def measure_apart(model, batch, seconds, keep_memory):
@@ -79,7 +81,12 @@ def measure_apart(model, batch, seconds, keep_memory):
 
 def our_times(program, seconds):
     out = subprocess.run([program, str(seconds)], check=True, capture_output=True, text=True).stdout
-    return {(row["model"], row["batch"]): row["ms"] for row in map(json.loads, out.splitlines())}
+    return {(row["model"], row["batch"]): least(row) for row in map(json.loads, out.splitlines())}
+
+
+def least(row):
+    """Of wall time and processor time: a busy machine adds to either."""
+    return min(row["ms"], row["cpu_ms"])
 
 
 def main():
@@ -96,13 +103,13 @@ def main():
     for batch in (1, 8, 32):
         for model in ("cnn", "lenet5"):
             rows.append(min((measure_apart(model, batch, options.seconds, keep) for keep in (False, True)),
-                            key=lambda row: row["ms"]))
+                            key=least))
     after = our_times(options.compare, options.seconds) if options.compare else {}
     for row in rows:
         key = (row["model"], row["batch"])
         if key in ours:
             row["ours_ms"] = min(ours[key], after[key])
-            row["ours_over_torch"] = round(row["ours_ms"] / row["ms"], 3)
+            row["ours_over_torch"] = round(row["ours_ms"] / least(row), 3)
         print(json.dumps(row))
 
 
