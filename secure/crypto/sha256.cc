@@ -42,9 +42,9 @@ void sha256_many(uint8_t prefix, ByteView messages, size_t message_bytes, std::s
   COT_ASSERT(messages.size() == out.size() * message_bytes);
   const size_t lanes = sha256_lane_count();
   size_t done = 0;
-  if (lanes > 1) {
+  if (lanes > 1 && message_bytes > 0 && message_bytes % 64 == 0) {
     for (; done + lanes <= out.size(); done += lanes) {
-      sha256_lanes(prefix, messages.data() + done * message_bytes, message_bytes, &out[done]);
+      sha256_lanes(lanes, prefix, messages.data() + done * message_bytes, message_bytes, &out[done]);
     }
   }
   sha256_many_reference(prefix, messages.subspan(done * message_bytes), message_bytes, out.subspan(done));

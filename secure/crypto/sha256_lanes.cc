@@ -185,17 +185,20 @@ size_t sha256_lane_count() {
   return count;
 }
 
-void sha256_lanes(uint8_t prefix, const uint8_t* messages, size_t message_bytes, Digest* out) {
+void sha256_lanes(size_t lanes, uint8_t prefix, const uint8_t* messages, size_t message_bytes, Digest* out) {
   COT_ASSERT(message_bytes % 64 == 0 && message_bytes >= 64);
-  if (sha256_lane_count() == 16) return hash_lanes_avx512(prefix, messages, message_bytes, out);
-  COT_ASSERT(sha256_lane_count() == 8);
+  if (lanes == 16) {
+    COT_ASSERT(cpu_simd_level() >= SimdLevel::avx512);
+    return hash_lanes_avx512(prefix, messages, message_bytes, out);
+  }
+  COT_ASSERT(lanes == 8 && cpu_simd_level() >= SimdLevel::avx2);
   hash_lanes_avx2(prefix, messages, message_bytes, out);
 }
 
 #else
 
 size_t sha256_lane_count() { return 1; }
-void sha256_lanes(uint8_t, const uint8_t*, size_t, Digest*) { COT_ASSERT(false); }
+void sha256_lanes(size_t, uint8_t, const uint8_t*, size_t, Digest*) { COT_ASSERT(false); }
 
 #endif
 

@@ -9,12 +9,12 @@
 
 namespace coterie {
 
-// How many messages sha256_lanes hashes at once on this CPU; 1 where one stream in hardware (SHA extensions) is the
-// faster way or there are no wide vectors: then sha256_lanes must not be called.
+// How many messages to hash at once on this CPU; 1 where one stream in hardware (SHA extensions) is the faster way or
+// there are no wide vectors: then sha256_lanes is not worth calling.
 size_t sha256_lane_count();
 
-// out[i] = SHA-256(prefix || messages[i * message_bytes ...]) for i in [0, sha256_lane_count()).
-// message_bytes must be a multiple of 64.
-void sha256_lanes(uint8_t prefix, const uint8_t* messages, size_t message_bytes, Digest* out);
+// out[i] = SHA-256(prefix || messages[i * message_bytes ...]) for i in [0, lanes); lanes is 8 (this CPU has AVX2) or 16
+// (it has AVX-512), message_bytes a multiple of 64 and not 0.
+void sha256_lanes(size_t lanes, uint8_t prefix, const uint8_t* messages, size_t message_bytes, Digest* out);
 
 }  // namespace coterie

@@ -14,6 +14,7 @@ void ensure_sodium() {
 
 void fill_random(std::span<uint8_t> bytes) {
   ensure_sodium();
+  if (bytes.empty()) return;  // libsodium wants a buffer even for nothing
   randombytes_buf(bytes.data(), bytes.size());
 }
 
