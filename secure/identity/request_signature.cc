@@ -30,10 +30,12 @@ Result<RequestClaims> sign_request(const SignedRequest& request, const DeviceId&
 
 Status verify_request(const SignedRequest& request, const RequestClaims& claims, KeyAlgorithm algorithm,
                       ByteView public_key, WallTime now, Millis skew_max) {
-  const Millis skew = claims.time > now ? claims.time - now : now - claims.time;
-  if (skew > skew_max) {
+  // Unsigned, because a stranger may claim any time.
+  const auto theirs = static_cast<uint64_t>(unix_ms(claims.time)), ours = static_cast<uint64_t>(unix_ms(now));
+  const uint64_t skew = claims.time > now ? theirs - ours : ours - theirs;
+  if (skew > static_cast<uint64_t>(skew_max.count())) {
     return Error(ErrorCode::unauthenticated, "the request's time differs from the server's by " +
-                                                 std::to_string(skew.count()) + " ms, at most " +
+                                                 std::to_string(skew) + " ms, at most " +
                                                  std::to_string(skew_max.count()) + " ms are allowed: set the clock");
   }
   const std::string text = request_signature_text(request, claims.device, claims.time, claims.nonce);
