@@ -54,10 +54,12 @@ void check_training(const TrainingSettings& training, Checker& check) {
                 "/training/optimizer/learning_rate", "must be in (0, 1e6]");
   check.in_range<double>(optimizer.momentum, 0, 1, "/training/optimizer/momentum");
   check.in_range<double>(optimizer.weight_decay, 0, 1e6, "/training/optimizer/weight_decay");
-  if (optimizer.kind != OptimizerKind::adam) return;
+  // Adam's settings are part of every plan, and devices check the whole plan.
   check.require(optimizer.beta1 >= 0 && optimizer.beta1 < 1, "/training/optimizer/beta1", "must be in [0, 1)");
   check.require(optimizer.beta2 >= 0 && optimizer.beta2 < 1, "/training/optimizer/beta2", "must be in [0, 1)");
-  check.require(optimizer.epsilon > 0 && optimizer.epsilon <= 1, "/training/optimizer/epsilon", "must be in (0, 1]");
+  const bool may_be_zero = optimizer.kind != OptimizerKind::adam;
+  check.require((optimizer.epsilon > 0 || (may_be_zero && optimizer.epsilon == 0)) && optimizer.epsilon <= 1,
+                "/training/optimizer/epsilon", may_be_zero ? "must be in [0, 1]" : "must be in (0, 1]");
 }
 
 void check_strategy(const StrategySettings& strategy, Checker& check) {
