@@ -70,7 +70,10 @@ void RoundMachine::handle(const ProgressLoaded& event) {
 void RoundMachine::adopt(const JobProgress& progress) {
   job_ = progress.job;
   head_ = progress.head;
-  round_ = progress.latest;
+  const std::optional<RoundRecord> before = std::exchange(round_, progress.latest);
+  if (before && (!round_ || round_->key != before->key || round_->state >= RoundState::done)) {
+    effects_.push_back(WithdrawRound{before->key});  // committed by us, or ended by somebody else
+  }
   accepted_ = progress.accepted;
   tickets_ = round_ ? round_->selected : 0;
   finalize_failures_ = 0;
@@ -250,7 +253,8 @@ void RoundMachine::handle(const RoundFinalized& event) {
   if (!is_answer(event.serial)) return;
   if (!event.round) {
     const Error& error = event.round.error();
-    if (error.code() == ErrorCode::data_loss && ++finalize_failures_ >= kFinalizeFailuresMax) {
+    const bool hopeless = traits(error.code()).retry == RetryClass::never;
+    if (hopeless && ++finalize_failures_ >= kFinalizeFailuresMax) {
       return fail_attempt(error.message());
     }
     return ask_again_later();
@@ -264,7 +268,6 @@ void RoundMachine::handle(const RoundCommitted& event) {
   if (!is_answer(event.serial)) return;
   if (!event.progress) return event.progress.error().code() == ErrorCode::conflict ? reload() : ask_again_later();
   answered();
-  effects_.push_back(WithdrawRound{round_->key});
   adopt(*event.progress);
 }
 
