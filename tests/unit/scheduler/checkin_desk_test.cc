@@ -1,0 +1,293 @@
+#include "scheduler/selection/checkin_desk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace coterie {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+const Population kPhones("phones");
+const Population kTablets("tablets");
+constexpr Millis kHold{10'000};
+
+DeviceId device(uint64_t index) {
+  DeviceId id;
+  id.bytes[0] = static_cast<uint8_t>(index * 37);  // device ids are digests: the first bytes differ
+  id.bytes[14] = static_cast<uint8_t>(index >> 8);
+  id.bytes[15] = static_cast<uint8_t>(index);
+  return id;
+}
+
+RoundView view(RoundState state, uint32_t tickets, Population population = kPhones, uint64_t round = 1,
+               const std::string& job = "j") {
+  RoundView view;
+  view.job = JobId(job);
+  view.population = std::move(population);
+  view.key = {RoundId(round), Attempt(1)};
+  view.state = state;
+  view.ticket_count = tickets;
+  return view;
+}
+
+// A desk, its effects as text: "ticket 3" for waiter 3, "dismiss 4: reason", "pool phones 2", "tickets 1.1 2".
+class Desk {
+ public:
+  explicit Desk(uint64_t seed = 1, DeskLimits limits = {}) : desk_(limits, {}, seed) {}
+
+  using Lines = std::vector<std::string>;
+  Lines check_in(uint64_t waiter, uint64_t who, const Population& population = kPhones, Millis hold = kHold) {
+    return text(desk_.check_in(WaiterId(waiter), device(who), population, hold, now_));
+  }
+  Lines cancel(uint64_t waiter) { return text(desk_.cancel(WaiterId(waiter))); }
+  Lines undelivered(uint64_t who, uint64_t round = 1) {
+    return text(desk_.undelivered({RoundId(round), Attempt(1)}, device(who)));
+  }
+  void accepted(uint64_t who, uint64_t round = 1) { desk_.accepted({RoundId(round), Attempt(1)}, device(who)); }
+  Lines publish(const RoundView& round) { return text(desk_.publish(round)); }
+  Lines withdraw(uint64_t round = 1) { return text(desk_.withdraw({RoundId(round), Attempt(1)})); }
+  Lines at(int64_t ms) {
+    now_ = Instant(Millis(ms));
+    return text(desk_.time_passed(now_));
+  }
+  CheckinDesk& desk() { return desk_; }
+
+ private:
+  static Lines text(const DeskEffects& effects) {
+    Lines lines;
+    for (const DeskEffect& effect : effects) {
+      if (const auto* ticket = std::get_if<GiveTicket>(&effect)) {
+        lines.push_back("ticket " + std::to_string(ticket->waiter.value()));
+      } else if (const auto* dismissed = std::get_if<Dismiss>(&effect)) {
+        lines.push_back("dismiss " + std::to_string(dismissed->waiter.value()) + ": " + dismissed->window.reason);
+      } else if (const auto* pool = std::get_if<ReportPool>(&effect)) {
+        lines.push_back("pool " + pool->population.value() + " " + std::to_string(pool->waiting));
+      } else {
+        const auto& issued = std::get<ReportTickets>(effect);
+        lines.push_back("tickets " + std::to_string(issued.key.round.value()) + "." +
+                        std::to_string(issued.key.attempt.value()) + " " + std::to_string(issued.total));
+      }
+    }
+    return lines;
+  }
+
+  CheckinDesk desk_;
+  Instant now_{};
+};
+
+std::set<std::string> tickets_in(const Desk::Lines& lines) {
+  std::set<std::string> tickets;
+  for (const std::string& line : lines) {
+    if (line.starts_with("ticket ")) tickets.insert(line.substr(7));
+  }
+  return tickets;
+}
+
+TEST(CheckinDesk, HoldsDevicesAndTellsHowManyWait) {
+  Desk desk;
+  EXPECT_THAT(desk.check_in(1, 1), ElementsAre("pool phones 1"));
+  EXPECT_THAT(desk.check_in(2, 2), ElementsAre("pool phones 2"));
+  EXPECT_EQ(desk.desk().waiting(kPhones), 2u);
+  EXPECT_EQ(desk.desk().waiting(kTablets), 0u);
+  EXPECT_THAT(desk.cancel(1), ElementsAre("pool phones 1"));
+  EXPECT_THAT(desk.cancel(1), IsEmpty()) << "gone already";
+}
+
+TEST(CheckinDesk, GivesTicketsWhenARoundCollectsAndNotBefore) {
+  Desk desk;
+  desk.check_in(1, 1);
+  desk.check_in(2, 2);
+  EXPECT_THAT(desk.publish(view(RoundState::selecting, 2)), ElementsAre("pool phones 2"));
+  const Desk::Lines lines = desk.publish(view(RoundState::collecting, 2));
+  EXPECT_THAT(tickets_in(lines), UnorderedElementsAre("1", "2"));
+  EXPECT_EQ(lines.back(), "pool phones 0");
+}
+
+TEST(CheckinDesk, ServesLateComersWhileTicketsAreLeft) {
+  Desk desk;
+  desk.publish(view(RoundState::collecting, 2));
+  EXPECT_THAT(desk.check_in(1, 1), ElementsAre("ticket 1", "tickets 1.1 1"));
+  EXPECT_THAT(desk.check_in(2, 2), ElementsAre("ticket 2", "tickets 1.1 2"));
+  EXPECT_THAT(desk.check_in(3, 3), ElementsAre("pool phones 1")) << "waits for the next round";
+}
+
+TEST(CheckinDesk, HasOnePlaceForADevice) {
+  Desk desk;
+  desk.check_in(1, 1);
+  EXPECT_THAT(desk.check_in(2, 1), ElementsAre("dismiss 1: replaced by a newer check-in of the same device"));
+  EXPECT_EQ(desk.desk().waiting(kPhones), 1u);
+  EXPECT_THAT(desk.publish(view(RoundState::collecting, 5)), ElementsAre("ticket 2", "tickets 1.1 1", "pool phones 0"));
+}
+
+TEST(CheckinDesk, GivesTheSameRightAgainUntilTheUpdateIsAccepted) {
+  Desk desk;
+  desk.publish(view(RoundState::collecting, 1));
+  EXPECT_THAT(desk.check_in(1, 1), ElementsAre("ticket 1", "tickets 1.1 1"));
+  EXPECT_THAT(desk.check_in(2, 1), ElementsAre("ticket 2", "tickets 1.1 1")) << "the reply was lost; no second place";
+  desk.accepted(1);
+  EXPECT_THAT(desk.check_in(3, 1), ElementsAre("pool phones 1")) << "it has done its part";
+}
+
+TEST(CheckinDesk, DoesNotAskADeviceThatWasCountedBeforeARestart) {
+  Desk desk;
+  desk.publish(view(RoundState::collecting, 2));
+  desk.accepted(1);
+  EXPECT_THAT(desk.check_in(1, 1), ElementsAre("pool phones 1"));
+  EXPECT_THAT(desk.check_in(2, 2), ElementsAre("ticket 2", "tickets 1.1 1"));
+  desk.accepted(7, 99);  // of a round it does not know
+}
+
+TEST(CheckinDesk, GivesAnUndeliveredTicketToSomebodyElse) {
+  Desk desk;
+  desk.publish(view(RoundState::collecting, 1));
+  desk.check_in(1, 1);
+  desk.check_in(2, 2);
+  EXPECT_THAT(desk.undelivered(1), ElementsAre("ticket 2", "tickets 1.1 1", "pool phones 0"));
+  EXPECT_THAT(desk.undelivered(1), IsEmpty()) << "it holds none any more";
+  EXPECT_THAT(desk.undelivered(5), IsEmpty());
+  EXPECT_THAT(desk.undelivered(2, 99), IsEmpty());
+}
+
+TEST(CheckinDesk, KeepsAnUndeliveredPlaceForWhoComesNext) {
+  Desk desk;
+  desk.publish(view(RoundState::collecting, 1));
+  desk.check_in(1, 1);
+  EXPECT_THAT(desk.undelivered(1), IsEmpty());
+  EXPECT_THAT(desk.check_in(2, 2), ElementsAre("ticket 2", "tickets 1.1 1"));
+}
+
+TEST(CheckinDesk, SendsEveryoneAwayWhenTheirOwnTimeIsOver) {
+  Desk desk;
+  EXPECT_EQ(desk.desk().next_deadline(), std::nullopt);
+  desk.check_in(1, 1, kPhones, Millis(500));
+  desk.check_in(2, 2, kPhones, Millis(200));
+  EXPECT_EQ(desk.desk().next_deadline(), Instant(Millis(200)));
+  EXPECT_THAT(desk.at(199), IsEmpty());
+  EXPECT_THAT(desk.at(200), ElementsAre("dismiss 2: no round needs this device now", "pool phones 1"));
+  EXPECT_EQ(desk.desk().next_deadline(), Instant(Millis(500)));
+  EXPECT_THAT(desk.at(10'000), ElementsAre("dismiss 1: no round needs this device now", "pool phones 0"));
+  EXPECT_EQ(desk.desk().next_deadline(), std::nullopt);
+}
+
+TEST(CheckinDesk, HoldsNobodyLongerThanItsLimitAndNotWhoDoesNotWait) {
+  Desk desk(1, {.waiters_max = 10, .hold_max = Millis(1'000)});
+  desk.check_in(1, 1, kPhones, Millis(3'600'000));
+  EXPECT_EQ(desk.desk().next_deadline(), Instant(Millis(1'000)));
+  EXPECT_THAT(desk.check_in(2, 2, kPhones, Millis(0)), ElementsAre("dismiss 2: no round needs this device now"));
+  EXPECT_THAT(desk.check_in(3, 3, kPhones, Millis(-5)), ElementsAre("dismiss 3: no round needs this device now"));
+  desk.publish(view(RoundState::collecting, 2));
+  EXPECT_THAT(desk.check_in(4, 4, kPhones, Millis(0)), ElementsAre("ticket 4", "tickets 1.1 2")) << "but it gets a ticket";
+}
+
+TEST(CheckinDesk, RefusesToHoldMoreThanItCan) {
+  Desk desk(1, {.waiters_max = 2, .hold_max = kHold});
+  desk.check_in(1, 1);
+  desk.check_in(2, 2);
+  EXPECT_THAT(desk.check_in(3, 3), ElementsAre("dismiss 3: the server holds as many devices as it can"));
+  EXPECT_THAT(desk.check_in(4, 2), ElementsAre("dismiss 2: replaced by a newer check-in of the same device"))
+      << "a device that waits already takes its own place";
+  desk.publish(view(RoundState::collecting, 3));
+  EXPECT_THAT(desk.check_in(5, 5), ElementsAre("ticket 5", "tickets 1.1 3")) << "a full room does not keep tickets back";
+}
+
+TEST(CheckinDesk, LetsMoreDevicesInWhenARoundIsExtended) {
+  Desk desk;
+  for (uint64_t i = 1; i <= 5; ++i) desk.check_in(i, i);
+  EXPECT_EQ(tickets_in(desk.publish(view(RoundState::collecting, 2))).size(), 2u);
+  EXPECT_THAT(tickets_in(desk.publish(view(RoundState::collecting, 2))), IsEmpty()) << "the same again";
+  EXPECT_EQ(tickets_in(desk.publish(view(RoundState::collecting, 4))).size(), 2u) << "two more";
+  EXPECT_THAT(desk.check_in(9, 9), ElementsAre("pool phones 2")) << "all four are out";
+}
+
+TEST(CheckinDesk, StopsGivingTicketsWhenTheRoundDoesNotCollectAnyMore) {
+  Desk desk;
+  desk.publish(view(RoundState::collecting, 2));
+  EXPECT_THAT(tickets_in(desk.check_in(1, 1)), ElementsAre("1"));
+  desk.publish(view(RoundState::frozen, 2));
+  EXPECT_THAT(desk.check_in(2, 2), ElementsAre("pool phones 1"));
+  EXPECT_THAT(desk.check_in(3, 1), ElementsAre("pool phones 2")) << "not even again";
+  EXPECT_THAT(desk.undelivered(1), IsEmpty());
+  EXPECT_THAT(desk.withdraw(), IsEmpty());
+  EXPECT_THAT(desk.withdraw(), IsEmpty());
+}
+
+TEST(CheckinDesk, StartsANewAttemptWithFreshTickets) {
+  Desk desk;
+  desk.publish(view(RoundState::collecting, 1));
+  EXPECT_THAT(tickets_in(desk.check_in(1, 1)), ElementsAre("1"));
+  desk.accepted(1);
+  RoundView next = view(RoundState::collecting, 1);
+  next.key.attempt = Attempt(2);
+  desk.publish(next);
+  EXPECT_THAT(desk.check_in(2, 1), ElementsAre("ticket 2", "tickets 1.2 1")) << "counted in the old attempt only";
+  EXPECT_THAT(desk.undelivered(1), IsEmpty()) << "the old attempt is forgotten";
+}
+
+TEST(CheckinDesk, KeepsPopulationsApart) {
+  Desk desk;
+  EXPECT_THAT(desk.check_in(1, 1, kPhones), ElementsAre("pool phones 1"));
+  EXPECT_THAT(desk.check_in(2, 2, kTablets), ElementsAre("pool tablets 1"));
+  EXPECT_THAT(desk.publish(view(RoundState::collecting, 5, kTablets)),
+              ElementsAre("ticket 2", "tickets 1.1 1", "pool tablets 0"));
+  EXPECT_EQ(desk.desk().waiting(kPhones), 1u);
+  EXPECT_THAT(desk.check_in(3, 3, kPhones), ElementsAre("pool phones 2"));
+}
+
+TEST(CheckinDesk, ServesASecondJobOfThePopulationWhenTheFirstHasEnough) {
+  Desk desk;
+  desk.publish(view(RoundState::collecting, 1, kPhones, 1, "a"));
+  desk.publish(view(RoundState::collecting, 1, kPhones, 2, "b"));
+  EXPECT_THAT(desk.check_in(1, 1), ElementsAre("ticket 1", "tickets 1.1 1"));
+  EXPECT_THAT(desk.check_in(2, 2), ElementsAre("ticket 2", "tickets 2.1 1"));
+  EXPECT_THAT(desk.check_in(3, 3), ElementsAre("pool phones 1"));
+}
+
+TEST(CheckinDesk, TellsThePoolToWhoeverPublishesEvenIfItDidNotChange) {
+  Desk desk;
+  desk.check_in(1, 1);
+  EXPECT_THAT(desk.publish(view(RoundState::selecting, 2)), ElementsAre("pool phones 1"));
+  EXPECT_THAT(desk.publish(view(RoundState::selecting, 2)), ElementsAre("pool phones 1"));
+}
+
+TEST(CheckinDesk, ChoosesTheSameDevicesForTheSameSeed) {
+  const auto chosen = [](uint64_t seed) {
+    Desk desk(seed);
+    for (uint64_t i = 1; i <= 20; ++i) desk.check_in(i, i);
+    return desk.publish(view(RoundState::collecting, 5));
+  };
+  EXPECT_EQ(chosen(1), chosen(1));
+  EXPECT_NE(chosen(1), chosen(2));
+}
+
+// Five of twelve, fifteen hundred times: every device as often as any other. Counts of a draw without replacement from n,
+// k at a time, vary by (n - k) / (n - 1) of what independent draws would; the statistic is scaled back by that. Chi-square
+// with 11 degrees of freedom exceeds 50 once in a million seeds.
+TEST(CheckinDesk, ChoosesUniformly) {
+  constexpr uint64_t kDevices = 12, kTickets = 5, kDraws = 1'500;
+  std::vector<double> counts(kDevices);
+  std::map<std::set<std::string>, int> subsets;
+  for (uint64_t seed = 1; seed <= kDraws; ++seed) {
+    Desk desk(seed);
+    for (uint64_t i = 0; i < kDevices; ++i) desk.check_in(i, i);
+    const std::set<std::string> tickets = tickets_in(desk.publish(view(RoundState::collecting, kTickets)));
+    ASSERT_EQ(tickets.size(), kTickets) << "seed " << seed;
+    for (const std::string& ticket : tickets) counts[std::stoul(ticket)] += 1;
+    ++subsets[tickets];
+  }
+  const double expected = static_cast<double>(kDraws * kTickets) / kDevices;
+  double sum = 0;
+  for (double count : counts) sum += (count - expected) * (count - expected) / expected;
+  EXPECT_LT(sum * (kDevices - 1) / (kDevices - kTickets), 50.0);
+  EXPECT_GT(subsets.size(), 600u) << "of the 792 subsets, about 119 are missed by chance";
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,227 @@
+#include "scheduler/job/job_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "tests/support/matchers.h"
+
+namespace coterie {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+JobSpec valid_spec() {
+  JobSpec spec;
+  spec.name = "digits";
+  return spec;
+}
+
+JobSpec adam_spec() {
+  JobSpec spec = valid_spec();
+  spec.training.optimizer.kind = OptimizerKind::adam;
+  spec.strategy.kind = ServerOptimizerKind::fedadam;
+  return spec;
+}
+
+std::vector<std::string> pointers_of(const JobSpec& spec) {
+  std::vector<std::string> pointers;
+  for (const Problem& problem : validate(spec)) pointers.push_back(problem.pointer);
+  return pointers;
+}
+
+std::vector<std::string> pointers_after(JobSpec spec, const std::function<void(JobSpec&)>& change) {
+  change(spec);
+  return pointers_of(spec);
+}
+
+TEST(JobSpec, IsValidByDefault) {
+  EXPECT_THAT(validate(valid_spec()), IsEmpty());
+  EXPECT_THAT(validate(adam_spec()), IsEmpty());
+}
+
+TEST(JobSpec, NamesTheFieldThatIsWrong) {
+  using Change = std::function<void(JobSpec&)>;
+  const std::pair<const char*, Change> changes[] = {
+      {"/name", [](JobSpec& s) { s.name = ""; }},
+      {"/name", [](JobSpec& s) { s.name = std::string(129, 'n'); }},
+      {"/population", [](JobSpec& s) { s.population = Population(""); }},
+      {"/population", [](JobSpec& s) { s.population = Population(std::string(65, 'p')); }},
+      {"/training/batch_size", [](JobSpec& s) { s.training.batch_size = 0; }},
+      {"/training/batch_size", [](JobSpec& s) { s.training.batch_size = 4097; }},
+      {"/training/local_epochs", [](JobSpec& s) { s.training.local_epochs = 0; }},
+      {"/training/local_epochs", [](JobSpec& s) { s.training.local_epochs = 1001; }},
+      {"/training/optimizer/learning_rate", [](JobSpec& s) { s.training.optimizer.learning_rate = 0; }},
+      {"/training/optimizer/learning_rate", [](JobSpec& s) { s.training.optimizer.learning_rate = -1; }},
+      {"/training/optimizer/learning_rate", [](JobSpec& s) { s.training.optimizer.learning_rate = 1.1e6f; }},
+      {"/training/optimizer/learning_rate", [](JobSpec& s) { s.training.optimizer.learning_rate = kNan; }},
+      {"/training/optimizer/momentum", [](JobSpec& s) { s.training.optimizer.momentum = -0.1f; }},
+      {"/training/optimizer/momentum", [](JobSpec& s) { s.training.optimizer.momentum = 1.1f; }},
+      {"/training/optimizer/momentum", [](JobSpec& s) { s.training.optimizer.momentum = kNan; }},
+      {"/training/optimizer/weight_decay", [](JobSpec& s) { s.training.optimizer.weight_decay = -1; }},
+      {"/training/optimizer/weight_decay", [](JobSpec& s) { s.training.optimizer.weight_decay = kInfinity; }},
+      {"/rounds/count", [](JobSpec& s) { s.rounds.count = 0; }},
+      {"/rounds/count", [](JobSpec& s) { s.rounds.count = 1'000'001; }},
+      {"/rounds/goal_count", [](JobSpec& s) { s.rounds.goal_count = 1'000'001; }},
+      {"/rounds/goal_count_min", [](JobSpec& s) { s.rounds.goal_count_min = 0; }},
+      {"/rounds/goal_count_min", [](JobSpec& s) { s.rounds.goal_count_min = 11; }},
+      {"/rounds/over_selection", [](JobSpec& s) { s.rounds.over_selection = 0.99; }},
+      {"/rounds/over_selection", [](JobSpec& s) { s.rounds.over_selection = 10.01; }},
+      {"/rounds/pool_min", [](JobSpec& s) { s.rounds.pool_min = 10'000'001; }},
+      {"/rounds/selecting_ms_max", [](JobSpec& s) { s.rounds.selecting_max = Millis(0); }},
+      {"/rounds/selecting_ms_max", [](JobSpec& s) { s.rounds.selecting_max = Millis(86'400'001); }},
+      {"/rounds/collecting_ms_max", [](JobSpec& s) { s.rounds.collecting_max = Millis(0); }},
+      {"/rounds/retry_delay_ms", [](JobSpec& s) { s.rounds.retry_delay = Millis(-1); }},
+      {"/rounds/attempts_max", [](JobSpec& s) { s.rounds.attempts_max = 0; }},
+      {"/rounds/attempts_max", [](JobSpec& s) { s.rounds.attempts_max = 1001; }},
+      {"/strategy/server_learning_rate", [](JobSpec& s) { s.strategy.server_learning_rate = 0; }},
+      {"/strategy/server_learning_rate", [](JobSpec& s) { s.strategy.server_learning_rate = kInfinity; }},
+      {"/update/clip_l2", [](JobSpec& s) { s.update.clip_l2 = -1; }},
+      {"/update/clip_l2", [](JobSpec& s) { s.update.clip_l2 = kNan; }},
+      {"/update/value_abs_max", [](JobSpec& s) { s.update.value_abs_max = 0; }},
+      {"/update/value_abs_max", [](JobSpec& s) { s.update.value_abs_max = kInfinity; }},
+      {"/update/weight_max", [](JobSpec& s) { s.update.weight_max = 0; }},
+      {"/update/weight_max", [](JobSpec& s) { s.update.weight_max = kWeightMax + 1; }},
+      {"/update", [](JobSpec& s) { s.update.value_abs_max = 3e38f; }},  // no bits are left for the fraction
+  };
+  for (const auto& [pointer, change] : changes) {
+    EXPECT_THAT(pointers_after(valid_spec(), change), ElementsAre(pointer));
+  }
+}
+
+TEST(JobSpec, ChecksAnOptimizersOwnSettings) {
+  using Change = std::function<void(JobSpec&)>;
+  const std::pair<const char*, Change> changes[] = {
+      {"/training/optimizer/beta1", [](JobSpec& s) { s.training.optimizer.beta1 = 1; }},
+      {"/training/optimizer/beta1", [](JobSpec& s) { s.training.optimizer.beta1 = kNan; }},
+      {"/training/optimizer/beta2", [](JobSpec& s) { s.training.optimizer.beta2 = -0.1f; }},
+      {"/training/optimizer/epsilon", [](JobSpec& s) { s.training.optimizer.epsilon = 0; }},
+      {"/training/optimizer/epsilon", [](JobSpec& s) { s.training.optimizer.epsilon = 1.5f; }},
+      {"/strategy/beta1", [](JobSpec& s) { s.strategy.beta1 = 1; }},
+      {"/strategy/beta2", [](JobSpec& s) { s.strategy.beta2 = kNan; }},
+      {"/strategy/tau", [](JobSpec& s) { s.strategy.tau = 0; }},
+      {"/strategy/tau", [](JobSpec& s) { s.strategy.tau = kInfinity; }},
+  };
+  for (const auto& [pointer, change] : changes) {
+    EXPECT_THAT(pointers_after(adam_spec(), change), ElementsAre(pointer));
+  }
+  // Adam's settings are in the plan even of an SGD job; the server's moments do not exist with FedAvg.
+  EXPECT_THAT(pointers_after(valid_spec(), [](JobSpec& s) { s.training.optimizer.beta1 = 2; }),
+              ElementsAre("/training/optimizer/beta1"));
+  EXPECT_THAT(pointers_after(valid_spec(), [](JobSpec& s) { s.training.optimizer.epsilon = 0; }), IsEmpty());
+  EXPECT_THAT(pointers_after(valid_spec(), [](JobSpec& s) { s.strategy.tau = 0; }), IsEmpty());
+}
+
+TEST(JobSpec, ReportsEverythingThatIsWrongAtOnce) {
+  JobSpec spec = adam_spec();
+  spec.name = "";
+  spec.population = Population("");
+  spec.training.batch_size = 0;
+  spec.training.local_epochs = 0;
+  spec.training.optimizer.learning_rate = 0;
+  spec.training.optimizer.momentum = 2;
+  spec.training.optimizer.weight_decay = -1;
+  spec.training.optimizer.beta1 = 1;
+  spec.training.optimizer.beta2 = 1;
+  spec.training.optimizer.epsilon = 0;
+  spec.rounds = {0, 0, 0, 0.5, 20'000'000, Millis(0), Millis(0), Millis(-1), 0};
+  spec.strategy = {ServerOptimizerKind::fedadam, 0, 1, 1, 0};
+  spec.update = {-1, 0, 0};
+  EXPECT_THAT(pointers_of(spec),
+              IsSupersetOf({"/name", "/population", "/training/batch_size", "/training/local_epochs",
+                            "/training/optimizer/learning_rate", "/training/optimizer/momentum",
+                            "/training/optimizer/weight_decay", "/training/optimizer/beta1", "/training/optimizer/beta2",
+                            "/training/optimizer/epsilon", "/rounds/count", "/rounds/goal_count",
+                            "/rounds/goal_count_min", "/rounds/over_selection", "/rounds/pool_min",
+                            "/rounds/selecting_ms_max", "/rounds/collecting_ms_max", "/rounds/retry_delay_ms",
+                            "/rounds/attempts_max", "/strategy/server_learning_rate", "/strategy/beta1",
+                            "/strategy/beta2", "/strategy/tau", "/update/clip_l2", "/update/value_abs_max",
+                            "/update/weight_max"}));
+}
+
+TEST(JobSpec, SaysWhatIsAllowedAndWhatItSaw) {
+  JobSpec spec = valid_spec();
+  spec.rounds.over_selection = 0.25;
+  spec.rounds.attempts_max = 5'000;
+  const Problems problems = validate(spec);
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_EQ(problems[0].detail, "must be in [1, 10], is 0.25");
+  EXPECT_EQ(problems[1].detail, "must be in [1, 1000], is 5000");
+}
+
+TEST(RoundSettings, IssueAsManyTicketsAsOverSelectionSays) {
+  RoundSettings rounds;
+  rounds.goal_count = 10;
+  EXPECT_EQ(rounds.ticket_count(), 10u);
+  rounds.over_selection = 1.25;
+  EXPECT_EQ(rounds.ticket_count(), 13u) << "rounded up";
+  EXPECT_EQ(rounds.pool_target(), 13u) << "as many as there are tickets";
+  rounds.pool_min = 40;
+  EXPECT_EQ(rounds.pool_target(), 40u);
+}
+
+// ---- The plan
+
+TEST(PlanOf, IsAPlanThatDevicesTakeForEveryDefault) {
+  for (const JobSpec& spec : {valid_spec(), adam_spec()}) {
+    const Plan plan = plan_of(spec, JobId("j"), 1'000);
+    EXPECT_OK(validate(plan));
+    EXPECT_EQ(plan.job, JobId("j"));
+    EXPECT_EQ(plan.training, spec.training);
+    EXPECT_EQ(plan.update.value_count, 1'000u);
+    EXPECT_EQ(plan.update.clip_l2, spec.update.clip_l2);
+    EXPECT_EQ(plan.update.fixed_point.value_abs_max, spec.update.value_abs_max);
+    EXPECT_EQ(plan.update.fixed_point.weight_max, spec.update.weight_max);
+  }
+}
+
+TEST(PlanOf, LeavesRoomInTheSumForEveryoneWhoMayBeAccepted) {
+  JobSpec spec = valid_spec();
+  EXPECT_EQ(plan_of(spec, JobId("j"), 1).update.fixed_point.contributors_max, 1'024u);
+  spec.rounds.goal_count = 10'000;
+  spec.rounds.over_selection = 2;
+  EXPECT_EQ(plan_of(spec, JobId("j"), 1).update.fixed_point.contributors_max, 80'000u);
+}
+
+float some_float(Prng& prng) {
+  constexpr float kEdges[] = {0, -0.0f, 1, -1, 0.5f, 0.999f, 1e-8f, 64, 1e6f, 1e9f, 3e38f, -3e38f, kInfinity, kNan};
+  if (prng.chance(0.5)) return kEdges[prng.below(std::size(kEdges))];
+  return static_cast<float>(prng.uniform(-0.1, 1.2));
+}
+
+// Whatever an operator writes: what the server takes must be a plan that a device takes. Half of the fields are drawn at
+// random, so that many specs are almost valid.
+TEST(PlanOf, IsValidWheneverTheSpecIs) {
+  size_t valid = 0;
+  for (uint64_t seed = 1; seed <= 5'000; ++seed) {
+    Prng prng(seed);
+    JobSpec spec = prng.chance(0.5) ? valid_spec() : adam_spec();
+    if (prng.chance(0.5)) spec.strategy.kind = ServerOptimizerKind::fedavg;
+    OptimizerSettings& optimizer = spec.training.optimizer;
+    for (float* field : {&optimizer.learning_rate, &optimizer.momentum, &optimizer.weight_decay, &optimizer.beta1,
+                         &optimizer.beta2, &optimizer.epsilon, &spec.update.clip_l2, &spec.update.value_abs_max}) {
+      if (prng.chance(0.2)) *field = some_float(prng);
+    }
+    if (prng.chance(0.2)) spec.training.batch_size = static_cast<uint32_t>(prng.below(5'000));
+    if (prng.chance(0.2)) spec.update.weight_max = static_cast<uint32_t>(prng.below(kWeightMax + 2));
+    if (prng.chance(0.2)) spec.rounds.goal_count = static_cast<uint32_t>(prng.below(1'000'002));
+    if (prng.chance(0.2)) spec.rounds.over_selection = prng.uniform(0.9, 10.1);
+    if (!validate(spec).empty()) continue;
+    ++valid;
+    EXPECT_OK(validate(plan_of(spec, JobId("j"), 1 + prng.below(1ull << 32)))) << "seed " << seed;
+  }
+  EXPECT_GT(valid, 500u) << "the test looks at enough valid ones";
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,31 @@
+#include "secure/identity/bearer_token.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "secure/crypto/sha256.h"
+#include "tests/support/matchers.h"
+
+namespace coterie {
+namespace {
+
+TEST(BearerToken, IsPrefixedTextOf256RandomBits) {
+  std::set<std::string> seen;
+  for (int i = 0; i < 50; ++i) {
+    const std::string token = generate_token();
+    ASSERT_TRUE(token.starts_with("cot_")) << token;
+    const Result<Bytes> bytes = from_base64url(std::string_view(token).substr(4));
+    ASSERT_OK(bytes);
+    EXPECT_EQ(bytes->size(), 32u);
+    EXPECT_TRUE(seen.insert(token).second);
+  }
+}
+
+TEST(BearerToken, IsStoredAsItsSha256) {
+  EXPECT_EQ(token_digest("abc").hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_NE(token_digest("abc"), token_digest("abc "));
+}
+
+}  // namespace
+}  // namespace coterie
