@@ -29,8 +29,8 @@ class Evaluator {
   Evaluator& operator=(Evaluator&&) noexcept;
   ~Evaluator();
 
-  // `parameters` is a flat vector of the model's value_count(). Errors: invalid_argument (no examples, another number of
-  // parameters, a label out of range) and the source's own.
+  // `parameters` is a flat vector of the model's value_count(). Errors: invalid_argument (no examples, another number
+  // of parameters, a label out of range) and the source's own.
   Result<Evaluation> run(std::span<const float> parameters, ExampleSource& examples);
 
  private:

@@ -1,5 +1,5 @@
-// While one of these lives, this thread's arithmetic flushes denormal numbers to zero, as momentum and saturated softmax
-// tails are full of them and each costs a hundred cycles. The caller's mode comes back with the destructor.
+// While one of these lives, this thread's arithmetic flushes denormal numbers to zero, as momentum and saturated
+// softmax tails are full of them and each costs a hundred cycles. The caller's mode comes back with the destructor.
 #pragma once
 
 #include <cstdint>

@@ -15,9 +15,10 @@ namespace coterie {
 // Immutable, and cheap to copy (a shared handle); may be used from any thread.
 class Model {
  public:
-  // Takes a whole model file. Hostile input is safe: decode_model checks the structure, then every op's operands, shapes
-  // and attributes are checked against its rule. Errors: malformed (names the op and what is wrong with it), too_large
-  // (over a limit of runtime/limits.h), unsupported_version. Parameters must be finite and the padding between them 0.
+  // Takes a whole model file. Hostile input is safe: decode_model checks the structure, then every op's operands,
+  // shapes and attributes are checked against its rule. Errors: malformed (names the op and what is wrong with it),
+  // too_large (over a limit of runtime/limits.h), unsupported_version. Parameters must be finite and the padding
+  // between them 0.
   static Result<Model> load(Bytes file);
 
   const ModelGraph& graph() const { return state_->graph; }

@@ -60,8 +60,9 @@ TensorId ModelBuilder::conv2d(TensorId x, const ConvLayer& layer) {
   const int64_t channels = shape(x).size() == 3 ? shape(x)[2] : 1;
   const int64_t depth = layer.groups > 0 ? std::max<int64_t>(1, channels / layer.groups) : 1;
   const int64_t kernel = layer.kernel;
-  const Shape shape{kernel, kernel, depth, layer.filters};
-  std::vector<TensorId> inputs = {x, he_normal(name + ".weight", shape, static_cast<uint64_t>(kernel * kernel * depth))};
+  const Shape weight{kernel, kernel, depth, layer.filters};
+  const auto fan_in = static_cast<uint64_t>(kernel * kernel * depth);
+  std::vector<TensorId> inputs = {x, he_normal(name + ".weight", weight, fan_in)};
   if (layer.bias) inputs.push_back(parameter(name + ".bias", {layer.filters}, std::vector<float>(layer.filters)));
   return op(OpKind::conv2d, std::move(inputs),
             Conv2dAttributes{layer.stride, layer.stride, layer.pad, layer.pad, layer.pad, layer.pad, layer.groups});

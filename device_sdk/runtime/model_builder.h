@@ -65,8 +65,8 @@ class ModelBuilder {
   TensorId op(OpKind kind, std::vector<TensorId> inputs, decltype(OpInfo::attributes) attributes = {});
   void property(const std::string& key, const std::string& value) { graph_.properties[key] = value; }
 
-  // The model file, its parameters each at the next multiple of 64 bytes. Errors: the first mistake made, as Model::load
-  // would report it.
+  // The model file, its parameters each at the next multiple of 64 bytes. Errors: the first mistake made, as
+  // Model::load would report it.
   Result<Bytes> finish(TensorId output);
 
  private:

@@ -1,8 +1,8 @@
 // OpBuild: what an op's rule is given to emit its steps.
 //
-// The compiler owns the bookkeeping of autodiff: which inputs need a gradient, that the gradients of a tensor that several
-// ops read are summed, that a weight is updated when its last gradient is in and nobody reads it any more. A rule only
-// says how its own gradients are computed, or that one passes through.
+// The compiler owns the bookkeeping of autodiff: which inputs need a gradient, that the gradients of a tensor that
+// several ops read are summed, that a weight is updated when its last gradient is in and nobody reads it any more. A
+// rule only says how its own gradients are computed, or that one passes through.
 #pragma once
 
 #include <initializer_list>

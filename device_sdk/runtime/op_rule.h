@@ -1,7 +1,7 @@
 // OpRule: everything the runtime knows about one kind of op, in one place.
 //
-// Adding an op: a file in ops/ that defines its rule, a line in ops/registry.cc, its kernels in train_kernels, its tests.
-// Shape inference, autodiff, memory planning and execution need no change.
+// Adding an op: a file in ops/ that defines its rule, a line in ops/registry.cc, its kernels in train_kernels, its
+// tests. Shape inference, autodiff, memory planning and execution need no change.
 #pragma once
 
 #include <span>

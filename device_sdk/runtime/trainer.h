@@ -1,8 +1,8 @@
 // Trainer: trains one model on this device's examples, a mini-batch at a time.
 //
 // create() compiles the model into a program and allocates everything; step() then neither allocates nor decides. Two
-// trainers with the same model, settings, data, seed and instruction set hold the same bits after every step; so does one
-// that went through save_checkpoint and restore_checkpoint.
+// trainers with the same model, settings, data, seed and instruction set hold the same bits after every step; so does
+// one that went through save_checkpoint and restore_checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +55,9 @@ class Trainer {
 
   // local_epochs are done or steps_max is reached.
   bool finished() const;
-  // Trains on the next mini-batch; the last of an epoch may be smaller. Examples are shuffled at the start of each epoch.
-  // On an error nothing has changed: the source's own, invalid_argument (a label out of range, or the loss is no longer
-  // finite: training diverged), conflict (finished).
+  // Trains on the next mini-batch; the last of an epoch may be smaller. Examples are shuffled at the start of each
+  // epoch. On an error nothing has changed: the source's own, invalid_argument (a label out of range, or the loss is
+  // no longer finite: training diverged), conflict (finished).
   Status step();
   TrainingSummary summary() const;
 

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/os/clock.h"
+#include "device_sdk/transport/socket_bio.h"
 
 namespace coterie {
 namespace {
@@ -140,7 +141,12 @@ TlsSocket::~TlsSocket() {
 Status TlsSocket::handshake(const std::string& host, Millis patience) {
   ssl_.reset(SSL_new(trust_->context()));
   SSL* const ssl = ssl_.get();
-  if (ssl == nullptr || SSL_set_fd(ssl, fd_) != 1) return Error(ErrorCode::internal, "cannot make a TLS connection");
+  BIO* const bio = make_socket_bio(fd_);
+  if (ssl == nullptr || bio == nullptr) {
+    BIO_free(bio);
+    return Error(ErrorCode::internal, "cannot make a TLS connection");
+  }
+  SSL_set_bio(ssl, bio, bio);
   SSL_set_app_data(ssl, trust_.get());
   if (is_numeric_address(host)) {
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str());

@@ -7,9 +7,11 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/os/clock.h"
 #include "base/os/file.h"
 #include "fl_server/app/server.h"
 #include "fl_server/app/version.h"
+#include "fl_server/http/admin_json.h"
 
 namespace {
 
@@ -23,7 +25,7 @@ LogLevel g_level = LogLevel::info;
 
 void write_log(LogLevel level, std::string_view event, std::span<const LogField> fields) {
   if (level < g_level) return;
-  const std::string line = to_json_line(level, event, fields) + "\n";
+  const std::string line = "{\"time\":\"" + rfc3339(os::wall_now()) + "\"," + to_json_line(level, event, fields).substr(1) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);  // one call: lines of threads do not mix
 }
 

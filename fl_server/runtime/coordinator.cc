@@ -112,6 +112,7 @@ void Coordinator::perform(DeskEffect& effect) {
     if (round.view.population == pool.population) jobs.push_back(round.view.job);
   }
   for (const JobId& job : jobs) step_round(job, PoolChanged{pool.waiting});
+  refresh_status();
 }
 
 void Coordinator::give_ticket(const GiveTicket& effect) {

@@ -140,8 +140,8 @@ class Coordinator {
   void serve(const RoundView& view, std::vector<DeviceId> accepted);
   void withdraw(const RoundKey& key);
   void ask(const JobId& job, uint64_t serial, const RoundRequest& request);
-  template <typename Ask>
-  void ask_store(const JobId& job, Ask ask);
+  template <typename Answer, typename Work>
+  void ask_store(const JobId& job, uint64_t serial, Work work);
   void after_commit(const CommitRound& request, const JobProgress& progress);
   void clean_up_partials();
   Status remove_orphans(const std::vector<JobRecord>& jobs);

@@ -159,12 +159,15 @@ void Coordinator::withdraw(const RoundKey& key) {
 
 // ---- What round machines ask
 
-// Runs `ask` (returning a RoundEvent) on the store's thread and steps the job's machine with the answer.
-template <typename Ask>
-void Coordinator::ask_store(const JobId& job, Ask ask) {
-  store_.post([this, job, ask = std::move(ask)] {
-    RoundEvent answer = ask();
-    core_.post([this, job, answer = std::move(answer)] { step_round(job, answer); });
+// Runs `work` (returning a Result) on the store's thread and steps the job's machine with it as an Answer.
+template <typename Answer, typename Work>
+void Coordinator::ask_store(const JobId& job, uint64_t serial, Work work) {
+  store_.post([this, job, serial, work = std::move(work)] {
+    auto result = work();
+    if (!result && result.error().code() != ErrorCode::conflict) {
+      log(LogLevel::warning, "store_failed", {{"job", job.value()}, {"reason", result.error().message()}});
+    }
+    core_.post([this, job, serial, result = std::move(result)] { step_round(job, Answer{serial, result}); });
   });
 }
 
@@ -176,22 +179,21 @@ void Coordinator::ask(const JobId& job, uint64_t serial, const RoundRequest& req
     RoundStore& store;
 
     void operator()(const LoadProgress&) {
-      self.ask_store(job, [&s = store, job = job, n = serial] { return ProgressLoaded{n, s.load_progress(job)}; });
+      self.ask_store<ProgressLoaded>(job, serial, [&s = store, job = job] { return s.load_progress(job); });
     }
     void operator()(const OpenRound& open) {
-      self.ask_store(job, [&s = store, job = job, n = serial, open] {
-        return RoundOpened{n, s.open_round(job, open, os::wall_now())};
-      });
+      self.ask_store<RoundOpened>(job, serial,
+                                  [&s = store, job = job, open] { return s.open_round(job, open, os::wall_now()); });
     }
     void operator()(const CountAccepted& count) {
-      self.ask_store(job, [&s = store, n = serial, count] { return AcceptedCounted{n, s.count_accepted(count.key)}; });
+      self.ask_store<AcceptedCounted>(job, serial, [&s = store, count] { return s.count_accepted(count.key); });
     }
     void operator()(const MoveRound& move) {
       if (move.to == RoundState::failed) {
         log(LogLevel::warning, "round_failed", {{"job", job.value()}, {"round", move.key.round.value()},
                                                 {"attempt", move.key.attempt.value()}, {"reason", move.reason}});
       }
-      self.ask_store(job, [&s = store, n = serial, move] { return RoundMoved{n, s.move_round(move, os::wall_now())}; });
+      self.ask_store<RoundMoved>(job, serial, [&s = store, move] { return s.move_round(move, os::wall_now()); });
     }
     void operator()(const FinalizeRound& finalize) {
       self.pool_.post([&c = self, job = job, n = serial, finalize] {
@@ -204,17 +206,17 @@ void Coordinator::ask(const JobId& job, uint64_t serial, const RoundRequest& req
       });
     }
     void operator()(const CommitRound& commit) {
-      self.ask_store(job, [&c = self, &s = store, job = job, n = serial, commit] {
+      self.ask_store<RoundCommitted>(job, serial, [&c = self, &s = store, job = job, commit] {
         Result<JobProgress> progress = s.commit_round(job, commit, os::wall_now());
         if (progress) c.after_commit(commit, *progress);
-        return RoundCommitted{n, std::move(progress)};
+        return progress;
       });
     }
     void operator()(const FailJob& fail) {
       log(LogLevel::error, "job_failed", {{"job", job.value()}, {"reason", fail.reason}});
-      self.ask_store(job, [&s = store, job = job, n = serial, fail] {
+      self.ask_store<JobFailed>(job, serial, [&s = store, job = job, fail] {
         const Result<JobRecord> done = s.set_job_state(job, JobState::failed, fail.reason);
-        return JobFailed{n, done ? Status() : Status(done.error())};
+        return done ? Status() : Status(done.error());
       });
     }
   };

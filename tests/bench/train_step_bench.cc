@@ -2,9 +2,9 @@
 //
 //   coterie-bench-train-step [seconds a row, default 2]
 //
-// A step is Trainer::step: reading the batch, forward, loss, backward, SGD with momentum. The data set holds 16 different
-// batches that come in a new order each epoch, because a batch that never changes flatters every branch; "ms" is the
-// median of wall time, "cpu_ms" of this thread's processor time, which a busy machine disturbs less.
+// A step is Trainer::step: reading the batch, forward, loss, backward, SGD with momentum. The data set holds 16
+// different batches that come in a new order each epoch, because a batch that never changes flatters every branch;
+// "ms" is the median of wall time, "cpu_ms" of this thread's processor time, which a busy machine disturbs less.
 // tests/bench/train_step_torch.py prints the same rows for PyTorch.
 #include <time.h>
 
@@ -79,14 +79,15 @@ Status measure(ModelKind kind, const Shape& input, uint32_t batch, double second
     wall_ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - wall_before).count());
   }
   const double ms = median(wall_ms);
-  std::printf(
-      "{\"bench\":\"train_step\",\"model\":\"%s\",\"batch\":%u,\"threads\":1,\"ms\":%.4f,\"cpu_ms\":%.4f,\"samples_per_s\":%.0f,"
-      "\"arena_bytes\":%llu,\"planned_bytes\":%llu,\"planned_lower_bound\":%llu,\"steps\":%zu,\"kernels\":\"%s\"}\n",
-      std::string(to_string(kind)).c_str(), batch, ms, median(cpu_ms), batch * 1000.0 / ms,
-      static_cast<unsigned long long>(trainer.memory().arena_bytes),
-      static_cast<unsigned long long>(trainer.memory().planned_bytes),
-      static_cast<unsigned long long>(trainer.memory().planned_lower_bound), wall_ms.size(),
-      std::string(kernels::kernels().name).c_str());
+  const TrainingMemory memory = trainer.memory();
+  std::printf("{\"bench\":\"train_step\",\"model\":\"%s\",\"batch\":%u,\"threads\":1,\"ms\":%.4f,\"cpu_ms\":%.4f,"
+              "\"samples_per_s\":%.0f,\"arena_bytes\":%llu,\"planned_bytes\":%llu,\"planned_lower_bound\":%llu,"
+              "\"steps\":%zu,\"kernels\":\"%s\"}\n",
+              std::string(to_string(kind)).c_str(), batch, ms, median(cpu_ms), batch * 1000.0 / ms,
+              static_cast<unsigned long long>(memory.arena_bytes),
+              static_cast<unsigned long long>(memory.planned_bytes),
+              static_cast<unsigned long long>(memory.planned_lower_bound), wall_ms.size(),
+              std::string(kernels::kernels().name).c_str());
   std::fflush(stdout);
   return {};
 }

@@ -4,9 +4,9 @@
     tests/bench/train_step_torch.py [--seconds 2] [--compare build/release/bin/coterie-bench-train-step]
 
 One thread, SGD with momentum, median over steps, 16 different batches in turn. Each row is measured in its own process,
-once with glibc's defaults and once with an allocator that never gives memory back (which PyTorch profits from); the better
-one is printed. With --compare our program runs before and after, and each row ends with ours / PyTorch. Needs Debian's
-python3-torch.
+once with glibc's defaults and once with an allocator that never gives memory back (which PyTorch profits from); the
+better one is printed. With --compare our program runs before and after, and each row ends with ours / PyTorch. Needs
+Debian's python3-torch.
 """
 import argparse
 import json

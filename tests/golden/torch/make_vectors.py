@@ -4,13 +4,13 @@
     apt-get install --no-install-recommends python3-torch      # Debian 12: 1.13.1
     tests/golden/torch/make_vectors.py > tests/golden/torch/vectors.txt
 
-Inputs are not stored: both sides draw them from the same generator (class Draw; tests/unit/device_sdk/runtime/
-torch_vectors.h), whose numbers are exact in float32. Stored are PyTorch's answers, computed in float64 where a single op
-is asked (so that only our rounding counts) and in float32 for training runs. Layouts are ours: NHWC, dense weights
-[in, out], convolution weights [kh, kw, in / groups, out].
+Inputs are not stored: both sides draw them from the same generator (class Draw here and in tests/unit/device_sdk/
+runtime/torch_vectors.h), whose numbers are exact in float32. Stored are PyTorch's answers, computed in float64 where a
+single op is asked (so that only our rounding counts) and in float32 for training runs. Layouts are ours: NHWC, dense
+weights [in, out], convolution weights [kh, kw, in / groups, out].
 
-Format, line by line: `case <kind> <key>=<value>...`, then `<name> <count> <values...>` for each answer. Values are lists
-with commas in keys.
+Format, line by line: `case <kind> <key>=<value>...`, a list having commas between its values; then for each answer
+`<name> <count> <values...>`.
 """
 import sys
 
@@ -299,7 +299,8 @@ def main():
     optimizer("sgd", 21, 33, 12, lr=0.05, momentum=0.9, weight_decay=0.01)
     optimizer("adam", 22, 33, 12, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0)
     optimizer("adam", 23, 33, 12, lr=0.02, beta1=0.8, beta2=0.99, eps=1e-6, weight_decay=0.05)
-    training_run("lenet5", lenet5, 24, 16, 24, "softmax_cross_entropy", "sgd", lr=0.02, momentum=0.9, weight_decay=0.001)
+    training_run("lenet5", lenet5, 24, 16, 24, "softmax_cross_entropy", "sgd", lr=0.02, momentum=0.9,
+                 weight_decay=0.001)
     training_run("residual", residual, 25, 12, 24, "softmax_cross_entropy", "adam", lr=0.01, beta1=0.9, beta2=0.999,
                  eps=1e-8, weight_decay=0)
     training_run("residual", residual, 26, 12, 24, "mean_squared_error", "sgd", lr=0.05, momentum=0.5, weight_decay=0)

@@ -3,47 +3,16 @@
 
 #include <thread>
 
-#include "tests/integration/support/admin.h"
-#include "tests/integration/support/raw_device.h"
-#include "tests/integration/support/server_process.h"
-#include "tests/support/matchers.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/integration/support/fixture.h"
 
 namespace coterie::testing {
 namespace {
 
 constexpr Millis kHold{20'000};
 
-nlohmann::json spec_for(uint32_t devices, uint32_t rounds) {
-  return {{"rounds", {{"count", rounds}, {"goal_count", devices}, {"pool_min", devices}}}};
-}
-
-std::vector<float> one_hot(size_t size, size_t index) {
-  std::vector<float> values(size);
-  values[index] = 1.0f;
-  return values;
-}
-
-class Rounds : public ::testing::Test {
+class Rounds : public ServerTest {
  protected:
-  void SetUp() override {
-    auto started = ServerProcess::start({.data_dir = directory_ / "data", .config = {}});
-    ASSERT_TRUE(test::is_ok(started));
-    server_ = std::move(*started);
-    admin_ = std::make_unique<Admin>(*server_);
-  }
-
-  std::unique_ptr<RawDevice> enrolled_device(KeyAlgorithm algorithm = KeyAlgorithm::ed25519) {
-    if (token_.empty()) token_ = *admin_->create_token(1000);
-    auto device = std::make_unique<RawDevice>(server_->device_url(), server_->ca_pem(), algorithm);
-    EXPECT_TRUE(test::is_ok(device->enroll(token_)));
-    return device;
-  }
-
-  test::TemporaryDirectory directory_;
-  std::unique_ptr<ServerProcess> server_;
-  std::unique_ptr<Admin> admin_;
-  std::string token_;
+  void SetUp() override { start(); }
 };
 
 TEST_F(Rounds, EveryDeviceOfARoundIsCountedOnceAndTheModelMovesByTheMean) {

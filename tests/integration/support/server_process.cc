@@ -19,14 +19,14 @@ constexpr Millis kStartMax{60'000};
 Status write_config(const ServerOptions& options, const std::string& path) {
   COT_TRY(os::make_directories(options.data_dir));
   std::string text = "{\"data_dir\": " + nlohmann::json(options.data_dir).dump() +
-                     ", \"device\": {\"address\": \"127.0.0.1\", \"port\": 0}, \"admin\": {\"port\": 0}";
+                     ", \"device\": {}, \"admin\": {}";
   if (!options.config.empty()) text += ", " + options.config;
   nlohmann::json config = nlohmann::json::parse(text + "}", nullptr, false);
   if (config.is_discarded()) return Error(ErrorCode::invalid_argument, "test: bad config " + text);
-  for (const char* plane : {"device", "admin"}) {  // a member given by the test replaces the whole object
-    config[plane]["port"] = 0;
-    config[plane]["address"] = "127.0.0.1";
-  }
+  // A member given by the test replaces the whole object.
+  config["device"]["address"] = config["admin"]["address"] = "127.0.0.1";
+  config["device"]["port"] = options.device_port;
+  config["admin"]["port"] = options.admin_port;
   return os::write_file_atomically(path, as_bytes(config.dump(2)));
 }
 
@@ -69,6 +69,14 @@ Status ServerProcess::read_endpoints(const std::string& data_dir) {
   admin_token_ = std::string(as_text(token));
   while (!admin_token_.empty() && admin_token_.back() == '\n') admin_token_.pop_back();
   return {};
+}
+
+uint16_t ServerProcess::device_port() const {
+  return static_cast<uint16_t>(std::stoi(device_url_.substr(device_url_.rfind(':') + 1)));
+}
+
+uint16_t ServerProcess::admin_port() const {
+  return static_cast<uint16_t>(std::stoi(admin_url_.substr(admin_url_.rfind(':') + 1)));
 }
 
 ServerProcess::~ServerProcess() {

@@ -17,6 +17,9 @@ struct ServerOptions {
   std::string data_dir;
   // Members merged into the configuration file, as JSON text without braces: "\"ingest\": {...}".
   std::string config;
+  // The ports of an earlier run, so that its devices find the server again; 0: the system chooses.
+  uint16_t device_port = 0;
+  uint16_t admin_port = 0;
 };
 
 class ServerProcess {
@@ -29,6 +32,8 @@ class ServerProcess {
   const std::string& admin_url() const { return admin_url_; }
   const std::string& ca_pem() const { return ca_pem_; }
   const std::string& admin_token() const { return admin_token_; }
+  uint16_t device_port() const;
+  uint16_t admin_port() const;
   int pid() const { return pid_; }
 
   void kill();             // SIGKILL, and reaps

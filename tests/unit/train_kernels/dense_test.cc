@@ -6,11 +6,12 @@
 namespace coterie::kernels::test {
 namespace {
 
-// Around every edge of the tiles (4, 8 and 48 wide), of a vector, of the packing rule and of a cut through K.
+// Around every edge of the tiles (4, 8 and 48 wide), of a vector, of the rules for packing and turning, and of a cut
+// through K.
 const DenseShape kShapes[] = {
     {1, 1, 1},   {1, 7, 3},    {2, 5, 17},   {3, 16, 16},  {4, 33, 48},  {5, 31, 49},   {7, 48, 47},    {8, 64, 96},
     {9, 65, 97}, {12, 400, 5}, {15, 6, 121}, {16, 120, 84}, {31, 84, 10}, {32, 27, 130}, {64, 50, 100}, {67, 513, 53},
-    {3, 1100, 33},
+    {3, 1100, 33}, {70, 21, 200}, {600, 9, 193},
 };
 
 std::string describe(const DenseShape& s) {
@@ -18,7 +19,8 @@ std::string describe(const DenseShape& s) {
 }
 
 struct Case {
-  Case(const DenseShape& s, Prng& prng) : x(s.batch * s.in, prng), w(s.in * s.out, prng), bias(s.out, prng), dy(s.batch * s.out, prng) {}
+  Case(const DenseShape& s, Prng& prng)
+      : x(s.batch * s.in, prng), w(s.in * s.out, prng), bias(s.out, prng), dy(s.batch * s.out, prng) {}
   Operand x, w, bias, dy;
 };
 
@@ -36,8 +38,9 @@ TEST(Dense, ForwardEqualsTheReferenceWithAndWithoutBiasAndRelu) {
         Doubles y(s.batch * s.out), magnitude(y.size());
         exact.dense_forward(s, c.x.exact.data(), c.w.exact.data(), with_bias ? c.bias.exact.data() : nullptr,
                             activation, y.data(), nullptr);
-        exact.dense_forward(s, c.x.magnitude.data(), c.w.magnitude.data(), with_bias ? c.bias.magnitude.data() : nullptr,
-                            Activation::none, magnitude.data(), nullptr);
+        exact.dense_forward(s, c.x.magnitude.data(), c.w.magnitude.data(),
+                            with_bias ? c.bias.magnitude.data() : nullptr, Activation::none, magnitude.data(),
+                            nullptr);
         for_each_table([&](const KernelTable& table) {
           GuardedBuffer<float> got(y.size());
           table.dense_forward(s, c.x.values.data(), c.w.values.data(), with_bias ? c.bias.values.data() : nullptr,

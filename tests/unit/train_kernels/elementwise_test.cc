@@ -69,7 +69,8 @@ TEST(Sgd, StepEqualsTheReferenceWithAndWithoutMomentum) {
       const Operand g(n, prng), w(n, prng), v(n, prng);
       Doubles exact_w = w.exact, exact_v = v.exact;
       const bool momentum = step.momentum != 0;
-      reference_kernels<double>().sgd_step(n, step, g.exact.data(), exact_w.data(), momentum ? exact_v.data() : nullptr);
+      reference_kernels<double>().sgd_step(n, step, g.exact.data(), exact_w.data(),
+                                           momentum ? exact_v.data() : nullptr);
       for_each_table([&](const KernelTable& table) {
         GuardedBuffer<float> got_w(n), got_v(n);
         std::copy(w.values.span().begin(), w.values.span().end(), got_w.data());

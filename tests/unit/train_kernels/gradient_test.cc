@@ -86,7 +86,10 @@ TEST(Gradient, OfConvolutionIsTheDerivativeWithStridePaddingAndGroups) {
 
 TEST(Gradient, OfPoolingIsTheDerivativeAlsoThroughRelu) {
   const Pool2dShape shapes[] = {
-      {2, 4, 6, 3, 2, 2, 2, 2}, {1, 5, 5, 2, 3, 3, 1, 1, 1, 1, 1, 1}, {2, 5, 4, 2, 3, 2, 2, 1, 1, 0, 2, 1}, {1, 3, 3, 2, 3, 3},
+      {2, 4, 6, 3, 2, 2, 2, 2},
+      {1, 5, 5, 2, 3, 3, 1, 1, 1, 1, 1, 1},
+      {2, 5, 4, 2, 3, 2, 2, 1, 1, 0, 2, 1},
+      {1, 3, 3, 2, 3, 3},
   };
   Prng prng(22);
   for (const Pool2dShape& s : shapes) {

@@ -1,5 +1,5 @@
-// Memory in which a kernel cannot overstep unseen: it ends right before a page that may not be touched (one lane read or
-// written too far is a crash) and begins behind floats that the test compares (one lane written too early is seen).
+// Memory in which a kernel cannot overstep unseen: it ends right before a page that may not be touched (one lane read
+// or written too far is a crash) and begins behind floats that the test compares (one lane written too early is seen).
 #pragma once
 
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 // Compares one fast kernel table with the reference in double, on random operands in guarded memory.
 //
 // The bound is the textbook one for a sum of products in any order (Higham, "Accuracy and Stability of Numerical
-// Algorithms", 3.1): |error| <= gamma_n * sum |a_i b_i|, gamma_n = n u / (1 - n u), u = 2^-24. The right-hand sum is the
-// same kernel run on absolute values by the reference.
+// Algorithms", 3.1): |error| <= gamma_n * sum |a_i b_i|, gamma_n = n u / (1 - n u), u = 2^-24. The right-hand sum is
+// the same kernel run on absolute values by the reference.
 #pragma once
 
 #include <gtest/gtest.h>

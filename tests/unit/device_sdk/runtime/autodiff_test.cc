@@ -37,7 +37,8 @@ class Interpreter {
     for (const OpInfo& op : graph.ops) run(op);
     kernels::LossSums sums;
     const size_t outputs = elements(model_.output_shape());
-    const auto loss = loss_ == Loss::softmax_cross_entropy ? table().softmax_cross_entropy : table().mean_squared_error;
+    const bool entropy = loss_ == Loss::softmax_cross_entropy;
+    const auto loss = entropy ? table().softmax_cross_entropy : table().mean_squared_error;
     loss(batch_, outputs, values_[graph.output].data(), labels_.data(), nullptr, &sums);
     return sums.loss / static_cast<double>(batch_);
   }
@@ -71,16 +72,29 @@ class Interpreter {
   kernels::Conv2dShape conv(const OpInfo& op) const {
     const auto& a = std::get<Conv2dAttributes>(op.attributes);
     const uint32_t x = op.inputs[0], w = op.inputs[1];
-    return {batch_,     dimension(x, 0), dimension(x, 1), dimension(x, 2), dimension(w, 0), dimension(w, 1), dimension(w, 3),
-            a.stride_h, a.stride_w,      a.pad_top,       a.pad_left,      a.pad_bottom,    a.pad_right,     a.groups};
+    return {.batch = batch_,
+            .height = dimension(x, 0),
+            .width = dimension(x, 1),
+            .channels = dimension(x, 2),
+            .kernel_h = dimension(w, 0),
+            .kernel_w = dimension(w, 1),
+            .filters = dimension(w, 3),
+            .stride_h = a.stride_h,
+            .stride_w = a.stride_w,
+            .pad_top = a.pad_top,
+            .pad_left = a.pad_left,
+            .pad_bottom = a.pad_bottom,
+            .pad_right = a.pad_right,
+            .groups = a.groups};
   }
 
   kernels::Pool2dShape pool(const OpInfo& op) const {
     const uint32_t x = op.inputs[0];
     const auto* a = std::get_if<Pool2dAttributes>(&op.attributes);
-    if (a == nullptr) return {batch_, dimension(x, 0), dimension(x, 1), dimension(x, 2), dimension(x, 0), dimension(x, 1)};
-    return {batch_,     dimension(x, 0), dimension(x, 1), dimension(x, 2), a->kernel_h,   a->kernel_w,
-            a->stride_h, a->stride_w,     a->pad_top,      a->pad_left,     a->pad_bottom, a->pad_right};
+    const size_t height = dimension(x, 0), width = dimension(x, 1), channels = dimension(x, 2);
+    if (a == nullptr) return {batch_, height, width, channels, height, width};
+    return {batch_,      height,      width,      channels,    a->kernel_h,   a->kernel_w,
+            a->stride_h, a->stride_w, a->pad_top, a->pad_left, a->pad_bottom, a->pad_right};
   }
 
   const Model& model_;
@@ -104,7 +118,8 @@ void expect_step_follows_the_gradient(const Model& model, Loss loss, Examples& e
 
   Interpreter interpreter(model, loss, examples);
   Doubles parameters(model.parameters().begin(), model.parameters().end());
-  EXPECT_NEAR(interpreter.loss_at(parameters), trainer->summary().loss_sum / static_cast<double>(examples.size()), 1e-5);
+  const double trained_on = trainer->summary().loss_sum / static_cast<double>(examples.size());
+  EXPECT_NEAR(interpreter.loss_at(parameters), trained_on, 1e-5);
   Prng prng(1);
   const double step = 1e-6;
   for (size_t check = 0; check < checks; ++check) {
@@ -145,6 +160,19 @@ TEST(Autodiff, OfARegressionFollowsTheNumericalGradient) {
   expect_step_follows_the_gradient(model, Loss::mean_squared_error, examples, model.value_count());
 }
 
+TEST(Autodiff, OfAReluThatAMaxPoolSharesWithAnotherReaderFollowsTheNumericalGradient) {
+  for (const bool max_first : {false, true}) {
+    ModelBuilder build("shared", {6, 6, 2}, 4);
+    const TensorId x = build.relu(build.conv2d(build.input(), {.filters = 3, .kernel = 3, .pad = 1}));
+    const auto max = [&] { return build.max_pool2d(x, {}); };
+    const auto average = [&] { return build.average_pool2d(x, {}); };
+    const TensorId first = max_first ? max() : average(), second = max_first ? average() : max();
+    const Model model = load_or_die(build.finish(build.dense(build.flatten(build.add(first, second)), 3)));
+    Examples examples(3, 6 * 6 * 2, 3);
+    expect_step_follows_the_gradient(model, Loss::softmax_cross_entropy, examples, model.value_count());
+  }
+}
+
 // A random network of everything the builder has, always legal.
 Model random_net(uint64_t seed) {
   Prng prng(seed);
@@ -163,7 +191,9 @@ Model random_net(uint64_t seed) {
                                           .stride = small(1, 2), .groups = shape[2] % 2 == 0 ? small(1, 2) : 1,
                                           .bias = prng.chance(0.5)}));
         break;
-      case 1: images.push_back(build.conv2d(x, {.filters = static_cast<uint32_t>(shape[2]), .kernel = 3, .pad = 1})); break;
+      case 1:
+        images.push_back(build.conv2d(x, {.filters = static_cast<uint32_t>(shape[2]), .kernel = 3, .pad = 1}));
+        break;
       case 2: images.push_back(build.relu(x)); break;
       case 3: images.push_back(build.add(x, build.relu(x))); break;
       case 4:

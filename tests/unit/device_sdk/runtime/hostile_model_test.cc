@@ -1,5 +1,5 @@
-// Models come from the network. Each of these decodes as a frame and must be refused for what it says: with a clear error,
-// without a crash and without an allocation of what it claims to need.
+// Models come from the network. Each of these decodes as a frame and must be refused for what it says: with a clear
+// error, without a crash and without an allocation of what it claims to need.
 #include <gtest/gtest.h>
 
 #include "device_sdk/runtime/limits.h"
@@ -171,9 +171,10 @@ TEST(HostileModel, ThatNeedsTooMuchMemoryIsRefusedBeforeAnyIsTaken) {
     uint64_t size() const override { return 64; }
     Status read(uint64_t, std::span<float>, int32_t&) override { return {}; }
   } few;
-  EXPECT_ERROR(Trainer::create(model, {.batch_size = 64, .optimizer = {}}, few, 1), ErrorCode::too_large, "at most 4294967296 bytes");
-  EXPECT_ERROR(Trainer::create(small_cnn(), {.batch_size = 64, .optimizer = {}}, few, 1, {.arena_bytes_max = 100'000}),
-               ErrorCode::too_large, "at most 100000 bytes");
+  const TrainingSettings settings{.batch_size = 64, .optimizer = {}};
+  EXPECT_ERROR(Trainer::create(model, settings, few, 1), ErrorCode::too_large, "at most 4294967296 bytes");
+  EXPECT_ERROR(Trainer::create(small_cnn(), settings, few, 1, {.arena_bytes_max = 100'000}), ErrorCode::too_large,
+               "at most 100000 bytes");
 }
 
 }  // namespace

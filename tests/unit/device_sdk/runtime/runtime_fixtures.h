@@ -60,8 +60,8 @@ inline Model load_or_die(Result<Bytes> file) {
 
 inline Model small_cnn() { return load_or_die(make_model(ModelKind::cnn, {8, 8, 1}, 10, 5)); }
 
-// A net with everything: groups, strides, uneven shapes, a residual add, every pool, a reshape, ReLUs that fuse and ones
-// that do not, a weight that two layers share.
+// A net with everything: groups, strides, uneven shapes, a residual add, every pool, a reshape, ReLUs that fuse and
+// ones that do not, a weight that two layers share.
 inline Model tangled_net() {
   ModelBuilder build("tangled", {7, 6, 4}, 11);
   TensorId x = build.relu(build.conv2d(build.input(), {.filters = 8, .kernel = 3, .pad = 1, .groups = 2}));

@@ -104,9 +104,8 @@ TEST(TorchVectors, AveragePoolAndGlobalAverageAgree) {
   for (TorchCase& c : torch_cases("global_average_pool2d")) cases.push_back(std::move(c));
   for (const TorchCase& c : cases) {
     const auto shape = c.list("shape");
-    const kernels::Pool2dShape s = c.kind == "average_pool2d"
-                                       ? pool_shape(c)
-                                       : kernels::Pool2dShape{shape[0], shape[1], shape[2], shape[3], shape[1], shape[2]};
+    const kernels::Pool2dShape global{shape[0], shape[1], shape[2], shape[3], shape[1], shape[2]};
+    const kernels::Pool2dShape s = c.kind == "average_pool2d" ? pool_shape(c) : global;
     Draw draw(c.seed());
     const Floats x = draw.floats(s.batch * s.height * s.width * s.channels);
     const Floats dy = draw.floats(s.batch * s.out_h() * s.out_w() * s.channels);

@@ -1,4 +1,5 @@
-// Whole training runs beside PyTorch's (tests/golden/torch): the loss of every step within 1e-3, and where the weights end.
+// Whole training runs beside PyTorch's (tests/golden/torch): the loss of every step within 1e-3, and where the weights
+// end.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Reads tests/golden/torch/vectors.txt, and draws the inputs that its answers belong to. The format and the generator are
-// described in make_vectors.py beside it.
+// Reads tests/golden/torch/vectors.txt, and draws the inputs that its answers belong to. The format and the generator
+// are described in make_vectors.py beside it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -95,7 +95,9 @@ inline void expect_near(const std::vector<float>& got, const std::vector<double>
   ASSERT_EQ(got.size(), expected.size()) << what;
   double scale = 1e-3;
   for (const double value : expected) scale = std::max(scale, std::abs(value));
-  for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], tolerance * scale) << what << "[" << i << "]";
+  for (size_t i = 0; i < got.size(); ++i) {
+    ASSERT_NEAR(got[i], expected[i], tolerance * scale) << what << "[" << i << "]";
+  }
 }
 
 }  // namespace coterie::test

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 
@@ -35,6 +37,35 @@ TEST(Trainer, ReadsEveryExampleOnceAnEpochWithASmallerLastBatch) {
   EXPECT_EQ(trainer->summary().steps, 9u);
   EXPECT_EQ(examples.reads(), std::vector<uint32_t>(10, 3));
   EXPECT_ERROR(trainer->step(), ErrorCode::conflict, "finished");
+}
+
+TEST(Trainer, ShufflesTheExamplesAnewForEachEpoch) {
+  class Recorder : public Examples {
+   public:
+    using Examples::Examples;
+    Status read(uint64_t index, std::span<float> features, int32_t& label) override {
+      order.push_back(index);
+      return Examples::read(index, features, label);
+    }
+    std::vector<uint64_t> order;
+  } examples(16, kFeatures, 10);
+  Result<Trainer> trainer = Trainer::create(small_cnn(), settings_for(5, 3), examples, 1);
+  ASSERT_OK(trainer);
+  while (!trainer->finished()) ASSERT_OK(trainer->step());
+  ASSERT_EQ(examples.order.size(), 48u);
+  const auto epoch = [&](size_t i) {
+    const auto from = examples.order.begin() + static_cast<ptrdiff_t>(i * 16);
+    return std::vector<uint64_t>(from, from + 16);
+  };
+  std::vector<uint64_t> sorted(16);
+  std::iota(sorted.begin(), sorted.end(), 0u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_NE(epoch(i), sorted);
+    EXPECT_NE(epoch(i), epoch((i + 1) % 3));
+    std::vector<uint64_t> all = epoch(i);
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(all, sorted);
+  }
 }
 
 TEST(Trainer, StopsAtStepsMax) {

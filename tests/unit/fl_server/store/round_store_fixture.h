@@ -1,0 +1,95 @@
+// What the round store's tests share: the back-ends under test, and records to put into them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fl_server/store/sqlite_round_store.h"
+#include "tests/support/matchers.h"
+#include "tests/support/memory_round_store.h"
+#include "tests/support/temporary_directory.h"
+
+namespace coterie::test {
+
+class SqliteBackend {
+ public:
+  SqliteBackend() { reopen(); }
+  RoundStore& store() { return *store_; }
+  // As after a crash: whatever was answered must be there.
+  void reopen() {
+    store_.reset();
+    Result<std::unique_ptr<SqliteRoundStore>> opened = SqliteRoundStore::open(directory_ / "db");
+    ASSERT_OK(opened);
+    store_ = std::move(*opened);
+  }
+
+ private:
+  TemporaryDirectory directory_;
+  std::unique_ptr<SqliteRoundStore> store_;
+};
+
+class MemoryBackend {
+ public:
+  RoundStore& store() { return store_; }
+  void reopen() {}
+
+ private:
+  MemoryRoundStore store_;
+};
+
+inline WallTime wall(int64_t ms) { return wall_time_from_unix_ms(1'750'000'000'000 + ms); }
+
+inline Digest filled_digest(uint8_t value) {
+  Digest digest;
+  digest.bytes.fill(value);
+  return digest;
+}
+
+inline DeviceId numbered_device(uint64_t index) {
+  DeviceId id;
+  id.bytes[0] = static_cast<uint8_t>(index * 37);
+  id.bytes[15] = static_cast<uint8_t>(index);
+  return id;
+}
+
+inline JobRecord job_record(const std::string& id, int64_t created = 0) {
+  JobRecord job;
+  job.id = JobId(id);
+  job.spec.name = "job " + id;
+  job.spec.model = filled_digest(0x11);
+  job.spec.rounds.count = 3;
+  job.plan = filled_digest(0x22);
+  job.plan_bytes = 312;
+  job.value_count = 1'000;
+  job.created = wall(created);
+  return job;
+}
+
+inline ModelRecord model_record(const std::string& job, uint64_t version) {
+  ModelRecord model;
+  model.job = JobId(job);
+  model.version = ModelVersion(version);
+  model.digest = filled_digest(static_cast<uint8_t>(0x40 + version));
+  model.bytes = 4'096 + version;
+  model.created = wall(static_cast<int64_t>(version));
+  return model;
+}
+
+inline PartialRecord partial_record(const std::string& id, const RoundKey& key, uint64_t updates) {
+  return {.id = id,
+          .key = key,
+          .totals = {.updates = updates, .weight = 10 * updates, .examples = 100 * updates,
+                     .loss_sum = 0.5 * static_cast<double>(updates), .correct = updates, .train_ms = 7},
+          .blob = filled_digest(static_cast<uint8_t>(id.back()))};
+}
+
+inline std::vector<AcceptRow> rows_of(const std::vector<uint64_t>& devices) {
+  std::vector<AcceptRow> rows;
+  for (uint64_t device : devices) rows.push_back({numbered_device(device)});
+  return rows;
+}
+
+}  // namespace coterie::test
