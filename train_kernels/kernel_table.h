@@ -2,8 +2,9 @@
 //
 // Contract of every kernel: no allocation, no exception, no global state, any alignment; outputs are written in full
 // (never read, unless a comment says "adds"); inputs and outputs do not overlap unless a comment allows it; NaN passes
-// through (a maximum over values of which one is NaN is any of them). The same call on the same machine gives the same bits. `workspace` is scratch of
-// at least the bytes that train_kernels/workspace.h names for the call, aligned for float, undefined afterwards.
+// through (a maximum over values of which one is NaN is any of them). The same call on the same machine gives the
+// same bits. `workspace` is scratch of at least the bytes that train_kernels/workspace.h names for the call, aligned
+// for float, undefined afterwards.
 //
 // Adding a kernel: a member here, the obvious loops in reference/, the fast version in simd/, a line in both tables, a
 // test of the one against the other.
@@ -34,8 +35,8 @@ struct KernelTableOf {
   void (*conv2d_backward_input)(const Conv2dShape&, const T* dy, const T* w, T* dx, void* workspace);
   void (*conv2d_backward_weights)(const Conv2dShape&, const T* x, const T* dy, T* dw, T* dbias, void* workspace);
 
-  // Padding counts as minus infinity; the gradient goes to the first of equal values. With through_relu, x is the output
-  // of a ReLU that only this pool reads, and dx is the gradient of the ReLU's input.
+  // Padding counts as minus infinity; the gradient goes to the first of equal values. With through_relu, x is the
+  // output of a ReLU that only this pool reads, and dx is the gradient of the ReLU's input.
   void (*max_pool2d_forward)(const Pool2dShape&, const T* x, T* y);
   void (*max_pool2d_backward)(const Pool2dShape&, const T* x, const T* y, const T* dy, bool through_relu, T* dx);
   // The mean of the real pixels of each window; padding is not counted.
@@ -47,9 +48,9 @@ struct KernelTableOf {
   void (*add)(size_t n, const T* a, const T* b, T* y);              // y may be a or b
   void (*accumulate)(size_t n, const T* x, T* y);                   // adds x to y
 
-  // Both losses are means over the batch; d_outputs (unless null) is the gradient of that mean. `sums` gets the sum over
-  // examples added. Labels are in [0, classes); for mean squared error with one output the label is the target itself,
-  // otherwise the target is one-hot, and an example's loss is the mean over its outputs.
+  // Both losses are means over the batch; d_outputs (unless null) is the gradient of that mean. `sums` gets the sum
+  // over examples added. Labels are in [0, classes); for mean squared error with one output the label is the target
+  // itself, otherwise the target is one-hot, and an example's loss is the mean over its outputs.
   void (*softmax_cross_entropy)(size_t batch, size_t classes, const T* logits, const int32_t* labels, T* d_outputs,
                                 LossSums* sums);
   void (*mean_squared_error)(size_t batch, size_t outputs, const T* y, const int32_t* labels, T* d_outputs,

@@ -1,5 +1,5 @@
-// What the kernels are told about their operands. All sizes are counts of elements; all tensors are dense, row-major and
-// NHWC. Kernels trust these structs: whoever fills one (device_sdk/runtime) has checked it.
+// What the kernels are told about their operands. All sizes are counts of elements; all tensors are dense, row-major
+// and NHWC. Kernels trust these structs: whoever fills one (device_sdk/runtime) has checked it.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Convolution as matrix products over patches that are read in place. Contracts: kernel_table.h.
 //
-// The image is copied once into a zero border where it needs padding. Then the element of the patch matrix of pixel p and
-// tap t lies at (offset of p) + (offset of t) in that image, which is exactly the form of gemm_inl.h's A:
+// The image is copied once into a zero border where it needs padding. Then the element of the patch matrix of pixel p
+// and tap t lies at (offset of p) + (offset of t) in that image, which is exactly the form of gemm_inl.h's A:
 //
 //   forward  y[p, o]  = sum over t of image[p + t] w[t, o]       rows are pixels, k runs over taps
 //   dW       dw[t, o] = sum over p of image[p + t] dy[p, o]      rows are taps, k runs over pixels

@@ -77,8 +77,8 @@ HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const
   }
 }
 
-// Reads x against its grain, a page a step, which is slower than turning it first once the batch is long and every element
-// is used for several panels.
+// Reads x against its grain, a page a step, which is slower than turning it first once the batch is long and every
+// element is used for several panels.
 HWY_INLINE bool worth_turning(const DenseShape& s) { return s.batch >= 64 && s.out >= 4 * kPanel; }
 
 HWY_INLINE void dense_backward_weights(const DenseShape& s, const float* x, const float* dy, float* dw, float* dbias,

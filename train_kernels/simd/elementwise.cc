@@ -11,7 +11,8 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-// y[i] = op(a[i]...) over n floats. The functors are structs, not lambdas: GCC compiles a lambda's body for the baseline.
+// y[i] = op(a[i]...) over n floats. The functors are structs, not lambdas: GCC compiles a lambda's body for the
+// baseline.
 template <class Op, typename... Inputs>
 HWY_INLINE void map(size_t n, float* y, const Op& op, const Inputs*... inputs) {
   const Tag d;

@@ -7,16 +7,16 @@
 
 #include "train_kernels/simd/gemm_inl.h"
 
+#ifndef COT_OPAQUE
+// Hides where a value came from. Without it the compilers turn one index that grows into a pointer a row that grows:
+// eight additions where there was one, and the loop is bound by instructions instead of multiplies.
+#define COT_OPAQUE(value) __asm__("" : "+r"(value))
 // ASan sees the tiles, guard pages in the tests do too; UBSan on top of ASan multiplies their compile time by four.
-#ifndef COT_NO_UBSAN
 #if defined(__clang__)
 #define COT_NO_UBSAN __attribute__((no_sanitize("undefined")))
 #else
 #define COT_NO_UBSAN
 #endif
-// Hides where a value came from. Without it the compilers turn one index that grows into a pointer a row that grows: eight
-// additions where there was one, and the loop is bound by instructions instead of multiplies.
-#define COT_OPAQUE(value) __asm__("" : "+r"(value))
 #endif
 
 HWY_BEFORE_NAMESPACE();

@@ -2,9 +2,9 @@
 // the product itself in gemm.cc.
 //
 // A is never packed. Its element (i, k) is read where it lies, at rows.offset(i) + (offset of k): a dense matrix, its
-// transpose, and the patches of a convolution, either way round, all have this form, so forward, dX and dW of both layers
-// are this one loop and im2col never exists in memory. Each A element feeds kNv vectors, so a broadcast load is free
-// beside the multiplies.
+// transpose, and the patches of a convolution, either way round, all have this form, so forward, dX and dW of both
+// layers are this one loop and im2col never exists in memory. Each A element feeds kNv vectors, so a broadcast load
+// is free beside the multiplies.
 //
 // B is read along its rows, one panel of kPanel columns at a time; pack_b copies it into panels first when it is both
 // wide and read often (BLIS's reason: one stream of memory instead of a page per row).
@@ -46,8 +46,8 @@ struct Rows {
   }
 };
 
-// k runs over run_count runs of run_length; element k = run * run_length + j lies at runs[run] + j * step behind its row.
-// Without a table there is one run, at 0.
+// k runs over run_count runs of run_length; element k = run * run_length + j lies at runs[run] + j * step behind its
+// row. Without a table there is one run, at 0.
 struct MatrixA {
   const float* base;
   Rows rows;

@@ -34,8 +34,8 @@ struct Whole {
 };
 
 // Runs op.run<rows, columns>(access, window, x offset, y offset) for every vector of channels of every window, in y's
-// order. rows and columns are 2 for the window that nearly every network uses, so that its loops vanish; else 0, and the
-// window says them.
+// order. rows and columns are 2 for the window that nearly every network uses, so that its loops vanish; else 0, and
+// the window says them.
 template <class Op>
 HWY_INLINE void for_each_window(const Pool2dShape& s, const Op& op) {
   const size_t out_h = s.out_h(), out_w = s.out_w(), channels = s.channels;

@@ -64,7 +64,9 @@ struct CopyWeights {
   const float* w;
   float* wide;
   size_t filters;
-  HWY_INLINE void operator()(size_t from, size_t to) const { std::memcpy(wide + to, w + from, filters * sizeof(float)); }
+  HWY_INLINE void operator()(size_t from, size_t to) const {
+    std::memcpy(wide + to, w + from, filters * sizeof(float));
+  }
 };
 
 struct AddGradients {
