@@ -51,6 +51,7 @@ Statement& Statement::null() {
 }
 
 Result<bool> Statement::step() {
+  if (failure_) return *failure_;
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
@@ -111,7 +112,10 @@ Statement Database::prepare(const char* sql) {
   if (!cached) {
     sqlite3_stmt* statement = nullptr;
     const int code = sqlite3_prepare_v3(handle_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-    COT_ASSERT(code == SQLITE_OK);  // our own SQL on our own schema
+    if (code == SQLITE_ERROR) {  // our own SQL, so it must be the tables
+      return Statement(Error(ErrorCode::data_loss, std::string("database: ") + sqlite3_errmsg(handle_.get())));
+    }
+    if (code != SQLITE_OK) return Statement(database_error(handle_.get()));
     cached.reset(statement);
   }
   return Statement(cached.get());

@@ -22,7 +22,10 @@ namespace coterie {
 class Statement {
  public:
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
-  Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)), bound_(other.bound_) {}
+  // One that could not be prepared: every step fails so.
+  explicit Statement(Error failure) : statement_(nullptr), failure_(std::move(failure)) {}
+  Statement(Statement&& other) noexcept
+      : statement_(std::exchange(other.statement_, nullptr)), failure_(std::move(other.failure_)), bound_(other.bound_) {}
   Statement& operator=(Statement&&) = delete;
   ~Statement();
 
@@ -60,6 +63,7 @@ class Statement {
 
  private:
   sqlite3_stmt* statement_;
+  std::optional<Error> failure_;
   int bound_ = 0;
 };
 
@@ -70,7 +74,8 @@ class Database {
   Database(Database&&) noexcept = default;
   Database& operator=(Database&&) noexcept = default;
 
-  // The prepared statement for `sql` (a literal: its address is the cache key), reset and unbound.
+  // The prepared statement for `sql` (a literal: its address is the cache key), reset and unbound. In a damaged file it may
+  // not be possible to prepare it: then its first step says so.
   Statement prepare(const char* sql);
   Status execute(const char* sql);
   int changes() const { return sqlite3_changes(handle_.get()); }

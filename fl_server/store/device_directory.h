@@ -22,6 +22,7 @@ class DeviceDirectory {
   size_t entries_max_;
   std::mutex mutex_;
   std::unordered_map<DeviceId, DeviceRecord> cache_;
+  uint64_t changes_ = 0;  // calls of forget(): a row that was read before one of them may be out of date
 };
 
 }  // namespace coterie

@@ -181,7 +181,10 @@ Result<std::optional<RoundRecord>> SqliteRoundStore::read_attempt(const JobId& j
 
 Result<RoundRecord> SqliteRoundStore::insert_round(const JobId& job, uint64_t number, Attempt attempt,
                                                    const ModelRecord& base, WallTime now) {
-  Statement name = database_.prepare("INSERT INTO round_name(job, number) VALUES(?, ?) ON CONFLICT DO NOTHING");
+  // Not ON CONFLICT DO NOTHING: that would use up a number for every further attempt.
+  Statement name = database_.prepare(
+      "INSERT INTO round_name(job, number) SELECT ?1, ?2 "
+      "WHERE NOT EXISTS (SELECT 1 FROM round_name WHERE job = ?1 AND number = ?2)");
   name << job.value() << number;
   COT_TRY(name.run());
   Statement insert = database_.prepare(

@@ -65,11 +65,13 @@ void ContentDigester::update(ByteView bytes) {
 }
 
 Digest ContentDigester::finish() {
-  for (ByteView rest = pending_; !rest.empty();) {
-    const ByteView leaf = rest.first(std::min(rest.size(), kDigestLeafBytes));
-    push({sha256(kLeaf, leaf), 1});
-    rest = rest.subspan(leaf.size());
-  }
+  const size_t whole = pending_.size() / kDigestLeafBytes;
+  const ByteView pending = pending_;
+  std::array<Digest, kBatchLeaves> leaves;
+  sha256_many(kLeaf, pending.first(whole * kDigestLeafBytes), kDigestLeafBytes, std::span(leaves).first(whole));
+  for (size_t i = 0; i < whole; ++i) push({leaves[i], 1});
+  const ByteView rest = pending.subspan(whole * kDigestLeafBytes);
+  if (!rest.empty()) push({sha256(kLeaf, rest), 1});
   if (stack_.empty()) return sha256(ByteView{});
   // The right edge of the tree: smaller subtrees hang to the right of larger ones.
   Digest root = stack_.back().root;

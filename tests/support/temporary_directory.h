@@ -1,4 +1,5 @@
-// An empty directory of this test alone, removed with everything in it.
+// An empty directory of this test alone, removed with everything in it. TemporaryDirectory(memory_disk()) is one whose
+// fsync costs nothing, for tests that write much.
 #pragma once
 
 #include <cstdlib>
@@ -10,9 +11,16 @@
 
 namespace coterie::test {
 
+inline std::filesystem::path memory_disk() {
+  const std::filesystem::path shared_memory = "/dev/shm";
+  std::error_code ignored;
+  return std::filesystem::is_directory(shared_memory, ignored) ? shared_memory : std::filesystem::temp_directory_path();
+}
+
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_((std::filesystem::temp_directory_path() / "coterie-test-XXXXXX").string()) {
+  TemporaryDirectory() : TemporaryDirectory(std::filesystem::temp_directory_path()) {}
+  explicit TemporaryDirectory(const std::filesystem::path& parent) : path_((parent / "coterie-test-XXXXXX").string()) {
     COT_ASSERT(::mkdtemp(path_.data()) != nullptr);
   }
   ~TemporaryDirectory() {

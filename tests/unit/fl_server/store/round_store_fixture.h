@@ -27,7 +27,7 @@ class SqliteBackend {
   }
 
  private:
-  TemporaryDirectory directory_;
+  TemporaryDirectory directory_{memory_disk()};
   std::unique_ptr<SqliteRoundStore> store_;
 };
 

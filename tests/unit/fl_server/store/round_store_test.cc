@@ -86,7 +86,8 @@ TYPED_TEST(RoundStoreConformance, ListsJobsByCreation) {
   this->create("d", 10);
   this->create("c", 20);
   std::string order;
-  for (const JobRecord& job : *this->store().list_jobs()) order += job.id.value();
+  const std::vector<JobRecord> jobs = *this->store().list_jobs();
+  for (const JobRecord& job : jobs) order += job.id.value();
   EXPECT_EQ(order, "dbca") << "the same moment: by id";
 }
 
@@ -207,7 +208,8 @@ TYPED_TEST(RoundStoreConformance, ListsRoundsNewestFirstEveryAttemptItsOwnRow) {
   }
   const auto listed = [this](uint64_t before, size_t limit) {
     std::string order;
-    for (const RoundRecord& round : *this->store().list_rounds(JobId("j"), before, limit)) {
+    const std::vector<RoundRecord> rounds = *this->store().list_rounds(JobId("j"), before, limit);
+    for (const RoundRecord& round : rounds) {
       order += std::to_string(round.number) + "." + std::to_string(round.key.attempt.value()) + " ";
     }
     return order;

@@ -1,0 +1,224 @@
+// What the store answers, and rounds that end while uploads stand in every stage.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/fl_server/core/ingest_script.h"
+
+namespace coterie {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// ---- What the store says
+
+TEST(IngestMachine, RepeatsACommitInDoubtUnderTheSameId) {
+  Ingest ingest;
+  ingest.publish();
+  ingest.add(1);
+  ingest.spilled(1);
+  const BatchOutcome unknown = BatchUnknown{Error(ErrorCode::unavailable, "the store is away")};
+  EXPECT_THAT(ingest.answered(1, unknown), IsEmpty());
+  int64_t now = 0;
+  for (const int64_t wait : {100, 200, 400, 800, 1'600, 3'200, 5'000, 5'000}) {
+    EXPECT_EQ(ingest.wake(), now + wait);
+    EXPECT_THAT(ingest.at(now + wait - 1), IsEmpty());
+    now += wait;
+    EXPECT_THAT(ingest.at(now), ElementsAre("commit 1: 1"));
+    EXPECT_EQ(ingest.wake(), std::nullopt) << "an answer is awaited";
+    ingest.answered(1, unknown);
+  }
+  EXPECT_THAT(ingest.answered(1), ElementsAre("note 1", "accept 1 of 1", "report 1")) << "a late answer is an answer";
+  EXPECT_THAT(ingest.answered(1), IsEmpty()) << "and the retry's answer comes too late";
+  EXPECT_TRUE(ingest.machine().idle());
+}
+
+TEST(IngestMachine, GivesAConflictingDeviceItsReceiptAndAsksTheOthersToSendAgain) {
+  Ingest ingest;
+  ingest.publish();
+  ingest.offer(1);
+  ingest.offer(2);
+  ingest.received(1);
+  ingest.received(2);
+  ingest.added(1);
+  ingest.added(2);
+  ingest.spilled(1);
+  EXPECT_THAT(ingest.answered(1, BatchConflict{{device(2)}}),
+              ElementsAre("drop 1", "refuse 1: unavailable 0-500", "note 2", "accept 2 of 2"));
+  EXPECT_THAT(ingest.offer(3, 2), ElementsAre("accept 3 of 2")) << "remembered";
+  EXPECT_THAT(ingest.offer(4, 1), ElementsAre("admit 4")) << "and taken";
+}
+
+TEST(IngestMachine, RefusesEveryoneOfABatchThatWasTooLate) {
+  Ingest ingest;
+  ingest.publish();
+  ingest.add(1);
+  ingest.spilled(1);
+  EXPECT_THAT(ingest.answered(1, BatchClosed{}), ElementsAre("drop 1", "refuse 1: round_closed 0-500"));
+  EXPECT_TRUE(ingest.machine().idle());
+}
+
+TEST(IngestMachine, PassesOnWhyACommitCertainlyFailed) {
+  Ingest ingest;
+  ingest.publish();
+  ingest.add(1);
+  ingest.spilled(1);
+  EXPECT_THAT(ingest.answered(1, BatchFailed{Error(ErrorCode::storage_full, "the database's disk is full")}),
+              ElementsAre("drop 1", "refuse 1: storage_full 1000-5000"));
+}
+
+TEST(IngestMachine, RefusesAllOfABatchWhoseSumCouldNotBeStored) {
+  Ingest ingest;
+  ingest.publish();
+  ingest.offer(1);
+  ingest.offer(2);
+  ingest.received(1);
+  ingest.received(2);
+  ingest.added(1);
+  ingest.added(2);
+  ingest.released(1);
+  EXPECT_THAT(ingest.step(BatchSpilled{BatchId(1), Error(ErrorCode::storage_full, "the disk is full")}),
+              ElementsAre("drop 1", "refuse 1: storage_full 1000-5000", "refuse 2: storage_full 1000-5000"));
+  EXPECT_TRUE(ingest.machine().idle());
+  EXPECT_THAT(ingest.offer(3, 1), ElementsAre("admit 3"));
+}
+
+TEST(IngestMachine, TakesTheBlobForTheBuffersReleaseIfThatWasNotTold) {
+  Ingest ingest(batches_of(1));
+  ingest.publish();
+  ingest.offer(1);
+  ingest.offer(2);
+  ingest.received(1);
+  ingest.added(1);
+  ingest.received(2);
+  EXPECT_THAT(ingest.spilled(1), ElementsAre("add 2 to 2", "commit 1: 1"));
+  EXPECT_THAT(ingest.released(1), IsEmpty()) << "told late";
+}
+
+// ---- Rounds end
+
+TEST(IngestMachine, LooksUpADeviceThatComesToARoundItDoesNotServe) {
+  Ingest ingest;
+  EXPECT_THAT(ingest.offer(1), ElementsAre("look up 1")) << "perhaps accepted, and only the answer was lost";
+  EXPECT_THAT(ingest.looked_up(1, true), ElementsAre("accept 1 of 1"));
+  EXPECT_THAT(ingest.looked_up(2, false), ElementsAre("refuse 2: round_closed 0-500"));
+  EXPECT_THAT(ingest.looked_up(3, Error(ErrorCode::unavailable, "no store")),
+              ElementsAre("refuse 3: unavailable 1000-5000"));
+  EXPECT_TRUE(ingest.machine().idle());
+}
+
+// One upload in each stage when its round closes. Batch 1 is committing, 2 spilling, 3 has the buffer.
+TEST(IngestMachine, AnswersEveryStageWhenTheRoundCloses) {
+  IngestLimits limits = batches_of(1);
+  limits.bytes_in_flight_max = 500;
+  Ingest ingest(limits);
+  ingest.publish();
+  ingest.add(1);
+  ingest.released(1);
+  ingest.spilled(1);  // 1 is committing
+  ingest.add(2);      // 2 is spilling, the buffer not released
+  ingest.offer(3);
+  ingest.offer(4);
+  ingest.offer(5, 5, 400);  // queued
+  ingest.received(3);       // ready, waits for the buffer
+  EXPECT_THAT(ingest.publish(100, RoundState::frozen),
+              ElementsAre("refuse 3: round_closed 0-500", "refuse 4: round_closed 0-500",
+                          "refuse 5: round_closed 0-500"));
+  EXPECT_EQ(ingest.machine().bytes_in_flight(), 0u);
+  EXPECT_THAT(ingest.received(4), IsEmpty()) << "its body came too late";
+  EXPECT_THAT(ingest.lost(5), IsEmpty());
+  EXPECT_THAT(ingest.released(2), IsEmpty());
+  EXPECT_THAT(ingest.spilled(2), ElementsAre("commit 2: 2")) << "the store decides whether it is too late";
+  EXPECT_THAT(ingest.answered(1), ElementsAre("note 1", "accept 1 of 1", "report 1")) << "it was in time";
+  EXPECT_THAT(ingest.answered(2, BatchClosed{}), ElementsAre("drop 2", "refuse 2: round_closed 0-500"));
+  EXPECT_TRUE(ingest.machine().idle());
+  EXPECT_THAT(ingest.offer(6), ElementsAre("look up 6"));
+}
+
+TEST(IngestMachine, DropsTheOpenBatchWhenTheRoundCloses) {
+  Ingest ingest;
+  ingest.publish();
+  ingest.offer(1);
+  ingest.offer(2);
+  ingest.offer(3);
+  ingest.received(1);
+  ingest.added(1);
+  ingest.received(2);  // being added
+  EXPECT_THAT(ingest.withdraw(), ElementsAre("refuse 3: round_closed 0-500"));
+  EXPECT_THAT(ingest.added(2),
+              ElementsAre("drop 1", "refuse 1: round_closed 0-500", "refuse 2: round_closed 0-500"))
+      << "the buffer may be cleared when nobody adds to it any more";
+  EXPECT_TRUE(ingest.machine().idle());
+  EXPECT_THAT(ingest.withdraw(), IsEmpty());
+}
+
+TEST(IngestMachine, ClosesTheOldAttemptWhenANewOneIsPublished) {
+  Ingest ingest;
+  ingest.publish();
+  ingest.offer(1);
+  const RoundKey second{RoundId(7), Attempt(2)};
+  EXPECT_THAT(ingest.publish(100, RoundState::collecting, second), ElementsAre("refuse 1: round_closed 0-500"));
+  EXPECT_THAT(ingest.offer(2, 1, 100, second), ElementsAre("admit 2"));
+  EXPECT_THAT(ingest.offer(3, 1), ElementsAre("look up 3"));
+}
+
+TEST(IngestMachine, ServesTwoJobsSideBySide) {
+  Ingest ingest;
+  ingest.publish();
+  RoundView other;
+  other.job = JobId("k");
+  other.key = {RoundId(9), Attempt(1)};
+  other.state = RoundState::collecting;
+  other.goal_count = 5;
+  other.update.fixed_point.contributors_max = 100;
+  ingest.step(RoundPublished{other, {}});
+  EXPECT_THAT(ingest.offer(1, 1), ElementsAre("admit 1"));
+  EXPECT_THAT(ingest.offer(2, 1, 100, other.key), ElementsAre("admit 2"));
+  EXPECT_THAT(ingest.received(1), ElementsAre("add 1 to 1"));
+  EXPECT_THAT(ingest.received(2), ElementsAre("add 2 to 2"));
+  EXPECT_THAT(ingest.added(1), ElementsAre("spill 1 of 1"));
+  EXPECT_THAT(ingest.added(2), ElementsAre("spill 2 of 1"));
+}
+
+TEST(IngestMachine, TakesNoMoreUpdatesThanTheSumCanHold) {
+  Ingest ingest;
+  ingest.contributors_max_ = 3;
+  ingest.publish(100, RoundState::collecting, kRound, {device(9)});
+  ingest.add(1);
+  ingest.released(1);
+  ingest.offer(2);
+  ingest.received(2);
+  EXPECT_THAT(ingest.offer(3), ElementsAre("refuse 3: round_closed 0-500")) << "one more could wrap the sum";
+  EXPECT_THAT(ingest.offer(4, 9), ElementsAre("accept 4 of 9"));
+}
+
+// ---- Connections break
+
+TEST(IngestMachine, ForgetsALostUploadBeforeItIsAddedAndCountsItAfter) {
+  IngestLimits limits = batches_of(1);
+  limits.bytes_in_flight_max = 300;
+  Ingest ingest(limits);
+  ingest.publish();
+  ingest.add(1);  // spilling: the buffer is taken
+  ingest.offer(2);
+  ingest.offer(3);
+  ingest.offer(4, 4, 200);
+  EXPECT_THAT(ingest.lost(4), IsEmpty()) << "queued";
+  EXPECT_THAT(ingest.lost(3), IsEmpty()) << "receiving";
+  ingest.received(2);
+  EXPECT_THAT(ingest.lost(2), IsEmpty()) << "ready";
+  EXPECT_EQ(ingest.machine().bytes_in_flight(), 0u);
+  ingest.offer(5);
+  ingest.received(5);
+  EXPECT_THAT(ingest.released(1), ElementsAre("add 5 to 2"));
+  EXPECT_THAT(ingest.lost(5), IsEmpty()) << "adding: counts without its connection";
+  EXPECT_THAT(ingest.added(5), ElementsAre("spill 2 of 1"));
+  EXPECT_THAT(ingest.lost(5), IsEmpty()) << "added";
+  ingest.released(2);
+  ingest.spilled(2);
+  EXPECT_THAT(ingest.answered(2), ElementsAre("note 5", "accept 5 of 5", "report 1"));
+  EXPECT_THAT(ingest.lost(99), IsEmpty()) << "nobody knows it";
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,221 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fl_server/store/device_directory.h"
+#include "fl_server/store/sqlite_device_store.h"
+#include "tests/support/matchers.h"
+#include "tests/support/temporary_directory.h"
+
+namespace coterie {
+namespace {
+
+using testing::IsEmpty;
+
+WallTime wall(int64_t ms) { return wall_time_from_unix_ms(1'750'000'000'000 + ms); }
+
+Digest digest(uint8_t value) {
+  Digest digest;
+  digest.bytes.fill(value);
+  return digest;
+}
+
+TokenRecord token(uint8_t value, uint32_t uses = 1, const std::string& population = "phones") {
+  return {.digest = digest(value), .population = Population(population), .label = "label", .uses_left = uses,
+          .expires = wall(1'000), .created = wall(value)};
+}
+
+DeviceRecord device(uint8_t value) {
+  DeviceRecord device;
+  device.id.bytes.fill(value);
+  device.algorithm = KeyAlgorithm::p256;
+  device.public_key = Bytes(65, value);
+  device.sdk_version = "0.1.0 \xff";  // a stranger's bytes
+  device.enrolled = wall(10);
+  return device;
+}
+
+class DeviceStoreTest : public testing::Test {
+ protected:
+  DeviceStoreTest() { reopen(); }
+  void reopen() {
+    store_.reset();
+    auto opened = SqliteDeviceStore::open(directory_ / "db");
+    ASSERT_OK(opened);
+    store_ = std::move(*opened);
+  }
+  test::TemporaryDirectory directory_{test::memory_disk()};
+  std::unique_ptr<SqliteDeviceStore> store_;
+};
+
+TEST_F(DeviceStoreTest, KeepsTokensByTheirDigest) {
+  EXPECT_THAT(*store_->list_tokens(), IsEmpty());
+  ASSERT_OK(store_->create_token(token(2, 5)));
+  ASSERT_OK(store_->create_token(token(1)));
+  EXPECT_ERROR(store_->create_token(token(1)), ErrorCode::conflict, "");
+  reopen();
+  const std::vector<TokenRecord> tokens = *store_->list_tokens();
+  ASSERT_EQ(tokens.size(), 2u);
+  EXPECT_EQ(tokens[0].digest, digest(1)) << "by creation";
+  EXPECT_EQ(tokens[1].digest, digest(2));
+  EXPECT_EQ(tokens[1].uses_left, 5u);
+  EXPECT_EQ(tokens[1].population, Population("phones"));
+  EXPECT_EQ(tokens[1].label, "label");
+  EXPECT_EQ(tokens[1].expires, wall(1'000));
+  ASSERT_OK(store_->remove_token(digest(1)));
+  EXPECT_ERROR(store_->remove_token(digest(1)), ErrorCode::not_found, "no such token");
+}
+
+TEST_F(DeviceStoreTest, EnrollsADeviceIntoTheTokensPopulation) {
+  ASSERT_OK(store_->create_token(token(1, 1, "tablets")));
+  DeviceRecord wish = device(9);
+  wish.population = Population("administrators");
+  const Result<DeviceRecord> enrolled = store_->enroll(digest(1), wish, wall(20));
+  ASSERT_OK(enrolled);
+  EXPECT_EQ(enrolled->population, Population("tablets")) << "the token says where, not the device";
+  reopen();
+  const Result<DeviceRecord> stored = store_->get_device(device(9).id);
+  ASSERT_OK(stored);
+  EXPECT_EQ(stored->population, Population("tablets"));
+  EXPECT_EQ(stored->algorithm, KeyAlgorithm::p256);
+  EXPECT_EQ(stored->public_key, device(9).public_key);
+  EXPECT_EQ(stored->sdk_version, device(9).sdk_version);
+  EXPECT_EQ(stored->enrolled, wall(10));
+  EXPECT_FALSE(stored->revoked.has_value());
+}
+
+TEST_F(DeviceStoreTest, CountsTheUsesOfAToken) {
+  ASSERT_OK(store_->create_token(token(1, 2)));
+  EXPECT_OK(store_->enroll(digest(1), device(1), wall(0)));
+  EXPECT_EQ(store_->list_tokens()->at(0).uses_left, 1u);
+  EXPECT_OK(store_->enroll(digest(1), device(2), wall(0)));
+  EXPECT_ERROR(store_->enroll(digest(1), device(3), wall(0)), ErrorCode::unauthenticated, "used up");
+  EXPECT_ERROR(store_->get_device(device(3).id), ErrorCode::not_found, "no such device");
+}
+
+TEST_F(DeviceStoreTest, EnrollsADeviceAgainWithoutAnotherUse) {
+  ASSERT_OK(store_->create_token(token(1, 1)));
+  ASSERT_OK(store_->enroll(digest(1), device(1), wall(0)));
+  // Its reply was lost, and perhaps the token has expired or was removed since.
+  EXPECT_OK(store_->enroll(digest(1), device(1), wall(5'000)));
+  EXPECT_OK(store_->enroll(digest(77), device(1), wall(0)));
+  EXPECT_EQ(*store_->count_devices(), 1u);
+}
+
+TEST_F(DeviceStoreTest, EnrollsNobodyWithABadToken) {
+  ASSERT_OK(store_->create_token(token(1)));
+  EXPECT_ERROR(store_->enroll(digest(2), device(1), wall(0)), ErrorCode::unauthenticated, "unknown");
+  EXPECT_ERROR(store_->enroll(digest(1), device(1), wall(1'000)), ErrorCode::unauthenticated, "expired");
+  EXPECT_EQ(store_->list_tokens()->at(0).uses_left, 1u) << "a refusal costs no use";
+  EXPECT_OK(store_->enroll(digest(1), device(1), wall(999)));
+}
+
+TEST_F(DeviceStoreTest, LetsARevokedDeviceNotComeBack) {
+  ASSERT_OK(store_->create_token(token(1, 9)));
+  ASSERT_OK(store_->enroll(digest(1), device(1), wall(0)));
+  ASSERT_OK(store_->revoke_device(device(1).id, wall(100)));
+  EXPECT_ERROR(store_->enroll(digest(1), device(1), wall(200)), ErrorCode::permission_denied, "revoked");
+  ASSERT_OK(store_->revoke_device(device(1).id, wall(300)));
+  EXPECT_EQ(store_->get_device(device(1).id)->revoked, wall(100)) << "the first time stands";
+  EXPECT_ERROR(store_->revoke_device(device(2).id, wall(0)), ErrorCode::not_found, "no such device");
+}
+
+TEST_F(DeviceStoreTest, ListsDevicesByIdInPages) {
+  ASSERT_OK(store_->create_token(token(1, 9)));
+  for (const uint8_t i : {5, 1, 4, 2, 3}) ASSERT_OK(store_->enroll(digest(1), device(i), wall(0)));
+  EXPECT_EQ(*store_->count_devices(), 5u);
+  std::vector<DeviceRecord> page = *store_->list_devices({}, 2);
+  ASSERT_EQ(page.size(), 2u);
+  EXPECT_EQ(page[0].id, device(1).id);
+  page = *store_->list_devices(page[1].id, 10);
+  ASSERT_EQ(page.size(), 3u);
+  EXPECT_EQ(page[0].id, device(3).id);
+  EXPECT_THAT(*store_->list_devices(device(5).id, 10), IsEmpty());
+}
+
+// ---- The directory: a cache that must not know better than the store
+
+class CountingStore : public DeviceStore {
+ public:
+  Status create_token(const TokenRecord&) override { return {}; }
+  Result<std::vector<TokenRecord>> list_tokens() override { return std::vector<TokenRecord>(); }
+  Status remove_token(const Digest&) override { return {}; }
+  Result<DeviceRecord> enroll(const Digest&, DeviceRecord device, WallTime) override { return device; }
+  Result<std::vector<DeviceRecord>> list_devices(const DeviceId&, size_t) override { return std::vector<DeviceRecord>(); }
+  Result<uint64_t> count_devices() override { return devices.size(); }
+  Status revoke_device(const DeviceId& id, WallTime now) override {
+    devices[id].revoked = now;
+    return {};
+  }
+  Result<DeviceRecord> get_device(const DeviceId& id) override {
+    ++lookups;
+    if (broken) return Error(ErrorCode::unavailable, "the disk is away");
+    const auto found = devices.find(id);
+    Result<DeviceRecord> answer = found == devices.end() ? Result<DeviceRecord>(Error(ErrorCode::not_found, "no such device"))
+                                                         : found->second;
+    if (meanwhile) std::exchange(meanwhile, {})();
+    return answer;
+  }
+
+  std::map<DeviceId, DeviceRecord> devices;
+  int lookups = 0;
+  bool broken = false;
+  std::function<void()> meanwhile;  // happens after the row is read, before the caller has it
+};
+
+class DeviceDirectoryTest : public testing::Test {
+ protected:
+  DeviceDirectoryTest() {
+    for (uint8_t i = 1; i <= 5; ++i) store_.devices[device(i).id] = device(i);
+  }
+  CountingStore store_;
+  DeviceDirectory directory_{store_, 3};
+};
+
+TEST_F(DeviceDirectoryTest, AsksTheStoreOnceForADevice) {
+  for (int i = 0; i < 3; ++i) {
+    const Result<DeviceRecord> found = directory_.find(device(1).id);
+    ASSERT_OK(found);
+    EXPECT_EQ(found->public_key, device(1).public_key);
+  }
+  EXPECT_EQ(store_.lookups, 1);
+}
+
+TEST_F(DeviceDirectoryTest, RemembersNoStrangersAndNoErrors) {
+  for (int i = 1; i <= 2; ++i) {
+    EXPECT_ERROR(directory_.find(device(9).id), ErrorCode::unauthenticated, "not enrolled here");
+    EXPECT_EQ(store_.lookups, i);
+  }
+  store_.broken = true;
+  EXPECT_ERROR(directory_.find(device(1).id), ErrorCode::unavailable, "disk is away");
+  store_.broken = false;
+  EXPECT_OK(directory_.find(device(1).id));
+}
+
+TEST_F(DeviceDirectoryTest, KnowsNoMoreThanItsBound) {
+  for (uint8_t i = 1; i <= 5; ++i) ASSERT_OK(directory_.find(device(i).id));
+  store_.lookups = 0;
+  for (uint8_t i = 1; i <= 5; ++i) ASSERT_OK(directory_.find(device(i).id));
+  EXPECT_GE(store_.lookups, 2) << "three of five are cached at most";
+}
+
+TEST_F(DeviceDirectoryTest, RefusesARevokedDeviceFromTheMomentItIsTold) {
+  ASSERT_OK(directory_.find(device(1).id));
+  ASSERT_OK(store_.revoke_device(device(1).id, wall(0)));
+  directory_.forget(device(1).id);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_ERROR(directory_.find(device(1).id), ErrorCode::permission_denied, "revoked by the operator");
+  }
+}
+
+// A request reads the row; the operator revokes the device; only then does the request put its row into the cache.
+TEST_F(DeviceDirectoryTest, IsNotOutrunByALookupThatBeganBeforeTheRevocation) {
+  store_.meanwhile = [this] {
+    ASSERT_OK(store_.revoke_device(device(1).id, wall(0)));
+    directory_.forget(device(1).id);
+  };
+  (void)directory_.find(device(1).id);
+  EXPECT_ERROR(directory_.find(device(1).id), ErrorCode::permission_denied, "revoked by the operator");
+}
+
+}  // namespace
+}  // namespace coterie
