@@ -55,11 +55,11 @@ THIRD_PARTY = [
     ("SQLite", r"sqlite3", ["fl_server/store/"]),
     ("libpq", r"libpq|postgresql/", ["fl_server/store/"]),
     ("prometheus-cpp", r"prometheus/", ["fl_server/telemetry/"]),
-    ("CLI11", r"CLI/", ["tools/", "fl_server/app/", "tests/simulation/"]),
+    ("CLI11", r"CLI/", ["tools/", "fl_server/app/", "tests/simulation/", "tests/bench/"]),
     ("Highway", r"hwy/", ["train_kernels/"]),
     ("Eigen", r"Eigen/", ["train_kernels/", "tests/"]),
     ("zlib", r"zlib\.h", ["device_sdk/transport/", "fl_server/http/", "tools/"]),
-    ("Coterie as installed", r"coterie(/|\.h)", ["device_sdk/c_api/", "device_sdk/bindings/", "examples/", "tests/"]),
+    ("Coterie as installed", r"coterie(/|\.h)", ["device_sdk/c_api/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),
     ("GoogleTest", r"(gtest|gmock)/", ["tests/"]),
     ("Google Benchmark", r"benchmark/", ["tests/bench/"]),
 ]

@@ -1,0 +1,30 @@
+#include "tools/admin/follow_job.h"
+
+#include <nlohmann/json.hpp>
+
+namespace coterie {
+namespace {
+
+constexpr size_t kPageRounds = 32;
+
+}  // namespace
+
+Result<JobNews> JobFollower::poll() {
+  JobNews news;
+  std::vector<RoundReport> rounds;
+  const std::string target = "jobs/" + path_segment(job_) + "/rounds?limit=" + std::to_string(kPageRounds);
+  std::string older;
+  for (;;) {
+    COT_ASSIGN(const nlohmann::json json, client_.get(target + older));
+    COT_ASSIGN(const RoundsPage page, parse_rounds(json));
+    if (older.empty()) news.state = page.job_state;
+    rounds.insert(rounds.end(), page.rounds.begin(), page.rounds.end());
+    if (ledger_.reaches_back(page)) break;
+    older = "&before=" + std::to_string(*page.next_before);
+  }
+  if (!rounds.empty() && !rounds.front().has_ended()) news.live = rounds.front();
+  news.ended = ledger_.take_ended(rounds);
+  return news;
+}
+
+}  // namespace coterie

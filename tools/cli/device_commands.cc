@@ -1,0 +1,126 @@
+#include "tools/cli/device_commands.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+
+namespace coterie {
+namespace {
+
+// How a device of this machine would use the token.
+std::string next_command(const AdminCommand& command, const std::string& token) {
+  const std::string data_dir = command.connection.data_dir.empty() ? kDefaultDataDir : command.connection.data_dir;
+  const Result<ServerEndpoints> endpoints = read_endpoints(data_dir);
+  std::string text = "Next, on a device:\n  coterie device run --server ";
+  text += endpoints ? endpoints->device_url : "https://SERVER:8443";
+  if (endpoints && !endpoints->ca_file.empty()) text += " --ca " + endpoints->ca_file;
+  return text + " --state-dir DIR --data FILE --token " + token + "\n";
+}
+
+}  // namespace
+
+ExitCode list_devices(const AdminCommand& command, uint32_t limit, const std::string& after) {
+  return with_admin(command, "device list", [&](AdminClient& admin) -> Status {
+    std::string target = "devices?limit=" + std::to_string(limit);
+    if (!after.empty()) target += "&after=" + path_segment(after);
+    COT_ASSIGN(const nlohmann::json answer, admin.get(target));
+    if (command.wants_json()) {
+      print_json(answer);
+      return {};
+    }
+    Table table({{"DEVICE"}, {"POPULATION"}, {"KEY"}, {"SDK"}, {"ENROLLED"}, {"REVOKED"}});
+    for (const nlohmann::json& device : answer.value("devices", nlohmann::json::array())) {
+      table.add({cell_of(device, "/id"), cell_of(device, "/population"), cell_of(device, "/key_algorithm"),
+                 cell_of(device, "/sdk_version"), short_time(cell_of(device, "/enrolled")),
+                 short_time(cell_of(device, "/revoked"))});
+    }
+    print_text(table.empty() ? "no devices; let them in with `coterie token create`\n" : table.text());
+    if (answer.contains("next_after")) {
+      print_text("... of " + cell_of(answer, "/total") + " in all; go on with --after " +
+                 printable(cell_of(answer, "/next_after")) + "\n");
+    }
+    return {};
+  });
+}
+
+ExitCode revoke_device(const AdminCommand& command, const std::string& device) {
+  return with_admin(command, "device revoke", [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(const nlohmann::json answer, admin.post("devices/" + path_segment(device) + ":revoke"));
+    if (command.wants_json()) print_json(answer);
+    else print_text("device " + printable(cell_of(answer, "/id")) + " is revoked; its updates are refused from now on\n");
+    return {};
+  });
+}
+
+ExitCode create_token(const AdminCommand& command, const NewToken& options) {
+  return with_admin(command, "token create", [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(const nlohmann::json answer, admin.post("enrollment-tokens",
+                                                       {{"uses", options.uses},
+                                                        {"population", options.population},
+                                                        {"label", options.label},
+                                                        {"valid_seconds", uint64_t{options.valid_hours} * 3600}}));
+    if (command.wants_json()) {
+      print_json(answer);
+      return {};
+    }
+    const std::string token = printable(cell_of(answer, "/token"));
+    print_text(token + "\n");
+    // Beside the token, which may be read by a script, everything else goes to standard error.
+    std::fprintf(stderr, "Good for %u device%s until %s. It is shown this once.\n%s", options.uses, options.uses == 1 ? "" : "s",
+                 short_time(cell_of(answer, "/expires")).c_str(), next_command(command, token).c_str());
+    return {};
+  });
+}
+
+ExitCode list_tokens(const AdminCommand& command) {
+  return with_admin(command, "token list", [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(const nlohmann::json answer, admin.get("enrollment-tokens"));
+    if (command.wants_json()) {
+      print_json(answer);
+      return {};
+    }
+    Table table({{"TOKEN"}, {"POPULATION"}, {"LABEL"}, {"USES LEFT", Table::Align::right}, {"EXPIRES"}});
+    for (const nlohmann::json& token : answer.value("tokens", nlohmann::json::array())) {
+      table.add({cell_of(token, "/id"), cell_of(token, "/population"), cell_of(token, "/label"),
+                 cell_of(token, "/uses_left"), short_time(cell_of(token, "/expires"))});
+    }
+    print_text(table.empty() ? "no tokens; create one with `coterie token create`\n" : table.text());
+    return {};
+  });
+}
+
+ExitCode remove_token(const AdminCommand& command, const std::string& token) {
+  return with_admin(command, "token remove", [&](AdminClient& admin) -> Status {
+    COT_TRY(admin.remove("enrollment-tokens/" + path_segment(token)));
+    if (!command.wants_json()) print_text("token " + printable(token) + " is removed\n");
+    return {};
+  });
+}
+
+ExitCode show_server(const AdminCommand& command) {
+  return with_admin(command, "server status", [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(const nlohmann::json answer, admin.get("server"));
+    if (command.wants_json()) {
+      print_json(answer);
+      return {};
+    }
+    uint64_t waiting = 0;
+    for (const auto& [population, count] : answer.value("devices_waiting", nlohmann::json::object()).items()) {
+      if (count.is_number_unsigned()) waiting += count.get<uint64_t>();
+    }
+    print_text("Coterie " + printable(cell_of(answer, "/version")) + ", up " +
+               format_seconds(answer.value("uptime_seconds", 0.0)) + (answer.value("ready", false) ? "" : ", not ready") +
+               "\n" + cell_of(answer, "/devices") + " devices enrolled, " + std::to_string(waiting) + " waiting\n");
+    Table table({{"JOB"}, {"ROUND", Table::Align::right}, {"ATTEMPT", Table::Align::right}, {"STATE"},
+                 {"SELECTED", Table::Align::right}, {"ACCEPTED", Table::Align::right}});
+    for (const nlohmann::json& job : answer.value("jobs", nlohmann::json::array())) {
+      table.add({cell_of(job, "/job"), cell_of(job, "/round"), cell_of(job, "/attempt"), cell_of(job, "/state"),
+                 cell_of(job, "/selected"), cell_of(job, "/accepted")});
+    }
+    if (!table.empty()) print_text("\n" + table.text());
+    return {};
+  });
+}
+
+}  // namespace coterie

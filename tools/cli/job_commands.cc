@@ -1,0 +1,158 @@
+#include "tools/cli/job_commands.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/os/clock.h"
+#include "tools/admin/round_report.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+#include "tools/demo/round_watch.h"
+
+namespace coterie {
+namespace {
+
+constexpr Millis kLookEvery{250};
+
+// Uploads a file and puts its digest under `key` of the job.
+Status attach(AdminClient& admin, const std::string& path, const std::string& target, const char* key,
+              nlohmann::json& job) {
+  if (path.empty()) return {};
+  COT_ASSIGN(const Bytes file, read_input(path));
+  const Result<nlohmann::json> answer = admin.upload(target, file);
+  if (!answer) return answer.error().with_context(path);
+  job[key] = answer->value("digest", "");
+  return {};
+}
+
+Result<nlohmann::json> read_job(const std::string& path) {
+  COT_ASSIGN(const Bytes text, read_input(path));
+  try {
+    nlohmann::json job = nlohmann::json::parse(as_text(text));
+    if (job.is_object()) return job;
+    return Error(ErrorCode::invalid_argument, path + ": a job is a JSON object");
+  } catch (const nlohmann::json::exception& error) {
+    const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    const size_t bracket = what.find("] ");
+    return Error(ErrorCode::invalid_argument, path + ": " + (bracket == what.npos ? what : what.substr(bracket + 2)));
+  }
+}
+
+std::string optional_percent(const std::optional<double>& ratio) { return ratio ? format_percent(*ratio) : "-"; }
+std::string optional_loss(const std::optional<double>& loss) { return loss ? format_fixed(*loss, 3) : "-"; }
+
+void print_rounds(const RoundsPage& page) {
+  using enum Table::Align;
+  Table table({{"ROUND", right}, {"ATTEMPT", right}, {"STATE"}, {"UPDATES", right}, {"TRAIN LOSS", right},
+               {"LOSS", right}, {"ACCURACY", right}, {"TIME", right}, {"REASON"}});
+  for (const RoundReport& round : page.rounds) {
+    table.add({std::to_string(round.number), std::to_string(round.attempt), round.state,
+               std::to_string(round.accepted) + "/" + std::to_string(round.goal_count), optional_loss(round.train_loss),
+               optional_loss(round.evaluation_loss), optional_percent(round.evaluation_accuracy),
+               round.has_ended() ? format_seconds(round.seconds) : "-", round.reason});
+  }
+  print_text(table.text());
+}
+
+// A job in one line each: what it is, how far it is, how it trains.
+void print_job(const nlohmann::json& job) {
+  const auto line = [&](const char* title, const std::string& text) {
+    print_text(std::string(title) + std::string(12 - std::string_view(title).size(), ' ') + printable(text) + "\n");
+  };
+  const auto at = [&](const char* pointer) { return cell_of(job, pointer); };
+  line("job", at("/id"));
+  line("name", at("/spec/name"));
+  line("state", at("/state") + (job.contains("reason") ? ": " + at("/reason") : ""));
+  line("rounds", at("/rounds_done") + " of " + at("/spec/rounds/count") + ", " + at("/spec/rounds/goal_count") +
+                     " updates each");
+  line("population", at("/spec/population"));
+  line("training", at("/spec/training/optimizer/kind") + ", learning rate " +
+                       at("/spec/training/optimizer/learning_rate") + ", " + at("/spec/training/local_epochs") +
+                       " epochs of batches of " + at("/spec/training/batch_size"));
+  line("strategy", at("/spec/strategy/kind") + ", server learning rate " + at("/spec/strategy/server_learning_rate"));
+  line("parameters", at("/value_count"));
+  line("model", at("/spec/model"));
+  line("evaluation", at("/spec/evaluation"));
+  line("created", short_time(at("/created")));
+}
+
+}  // namespace
+
+ExitCode create_job(const AdminCommand& command, const JobFiles& files) {
+  return with_admin(command, "job create", [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(nlohmann::json job, read_job(files.job));
+    COT_TRY(attach(admin, files.model, "models", "model", job));
+    COT_TRY(attach(admin, files.evaluation, "datasets", "evaluation", job));
+    const Result<nlohmann::json> created = admin.post("jobs", job);
+    if (!created) return created.error().with_context(files.job);
+    if (command.wants_json()) print_json(*created);
+    else print_text("job " + printable(cell_of(*created, "/id")) + " runs; follow it with `coterie job watch " +
+                    printable(cell_of(*created, "/id")) + "`\n");
+    return {};
+  });
+}
+
+ExitCode list_jobs(const AdminCommand& command) {
+  return with_admin(command, "job list", [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(const nlohmann::json answer, admin.get("jobs"));
+    if (command.wants_json()) {
+      print_json(answer);
+      return {};
+    }
+    Table table({{"JOB"}, {"NAME"}, {"STATE"}, {"ROUNDS", Table::Align::right}, {"CREATED"}});
+    for (const nlohmann::json& job : answer.value("jobs", nlohmann::json::array())) {
+      table.add({cell_of(job, "/id"), cell_of(job, "/spec/name"), cell_of(job, "/state"),
+                 cell_of(job, "/rounds_done") + "/" + cell_of(job, "/spec/rounds/count"),
+                 short_time(cell_of(job, "/created"))});
+    }
+    print_text(table.empty() ? "no jobs; create one with `coterie job create FILE.json --model FILE`\n" : table.text());
+    return {};
+  });
+}
+
+ExitCode show_job(const AdminCommand& command, const std::string& job) {
+  return with_admin(command, "job show", [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job)));
+    if (command.wants_json()) print_json(answer);
+    else print_job(answer);
+    return {};
+  });
+}
+
+ExitCode list_rounds(const AdminCommand& command, const std::string& job, uint32_t limit) {
+  return with_admin(command, "job rounds", [&](AdminClient& admin) -> Status {
+    const std::string target = "jobs/" + path_segment(job) + "/rounds?limit=" + std::to_string(limit);
+    COT_ASSIGN(const nlohmann::json answer, admin.get(target));
+    COT_ASSIGN(const RoundsPage page, parse_rounds(answer));
+    if (command.wants_json()) print_json(answer);
+    else print_rounds(page);
+    return {};
+  });
+}
+
+ExitCode change_job(const AdminCommand& command, const std::string& job, const std::string& verb) {
+  return with_admin(command, "job " + verb, [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(const nlohmann::json answer, admin.post("jobs/" + path_segment(job) + ":" + verb));
+    if (command.wants_json()) print_json(answer);
+    else print_text("job " + printable(cell_of(answer, "/id")) + " is " + printable(cell_of(answer, "/state")) + "\n");
+    return {};
+  });
+}
+
+ExitCode watch_job(const AdminCommand& command, const std::string& job) {
+  return with_admin(command, "job watch", [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job)));
+    const nlohmann::json::json_pointer count("/spec/rounds/count");
+    const uint64_t rounds = answer.contains(count) && answer.at(count).is_number_unsigned() ? answer.at(count).get<uint64_t>() : 1;
+    ProgressLine progress(stdout, false);
+    RoundWatch watch(admin, job, rounds, progress);
+    for (;;) {
+      COT_ASSIGN(const bool is_over, watch.look(os::monotonic_now()));
+      if (is_over) return watch.check_completed();
+      COT_TRY(Interrupt::wait(kLookEvery));
+    }
+  });
+}
+
+}  // namespace coterie

@@ -1,0 +1,25 @@
+// coterie job ...: an operator's view of jobs and their rounds.
+#pragma once
+
+#include <string>
+
+#include "tools/cli/admin_command.h"
+
+namespace coterie {
+
+struct JobFiles {
+  std::string job;         // JSON, as POST /admin/v1/jobs takes it
+  std::string model;       // uploaded first; fills "model"
+  std::string evaluation;  // likewise "evaluation"
+};
+
+ExitCode create_job(const AdminCommand& command, const JobFiles& files);
+ExitCode list_jobs(const AdminCommand& command);
+ExitCode show_job(const AdminCommand& command, const std::string& job);
+ExitCode list_rounds(const AdminCommand& command, const std::string& job, uint32_t limit);
+// `verb`: pause, resume or cancel.
+ExitCode change_job(const AdminCommand& command, const std::string& job, const std::string& verb);
+// Follows the rounds until the job is over: ok if it was completed.
+ExitCode watch_job(const AdminCommand& command, const std::string& job);
+
+}  // namespace coterie

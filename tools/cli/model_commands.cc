@@ -1,0 +1,158 @@
+#include "tools/cli/model_commands.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "device_sdk/runtime/model.h"
+#include "secure/crypto/digest.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+#include "tools/data/load.h"
+#include "tools/model/evaluate.h"
+#include "tools/model/inspect.h"
+#include "tools/model/zoo.h"
+
+namespace coterie {
+namespace {
+
+// An input file that is missing or broken is the user's, whatever its code.
+ExitCode fail_on_input(std::string_view name, const Error& error) {
+  print_error(name, error);
+  return ExitCode::usage;
+}
+
+ExitCode fail_on_output(std::string_view name, const Error& error) {
+  print_error(name, error);
+  return ExitCode::failure;
+}
+
+Result<Bytes> dataset_named(const std::string& name) {
+  if (os::exists(name)) return read_input(name);
+  Result<TrainingData> loaded = load_data(name);
+  if (!loaded && loaded.error().code() == ErrorCode::invalid_argument) {
+    return Error(ErrorCode::invalid_argument, "the data must be a data set file, digits, mnist:DIR or cifar10:DIR; there is no file " + name);
+  }
+  if (!loaded) return loaded.error();
+  return dataset_file(loaded->held_out ? *loaded->held_out : loaded->examples);
+}
+
+std::string measure(const nlohmann::json& model, const char* key, bool is_ratio) {
+  const auto found = model.find(key);
+  if (found == model.end() || !found->is_number()) return "-";
+  return is_ratio ? format_percent(found->get<double>()) : format_fixed(found->get<double>(), 3);
+}
+
+}  // namespace
+
+ExitCode list_models(const AdminCommand& command, const std::string& job) {
+  return with_admin(command, "model list", [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job) + "/models"));
+    if (command.wants_json()) {
+      print_json(answer);
+      return {};
+    }
+    using enum Table::Align;
+    Table table({{"VERSION", right}, {"LOSS", right}, {"ACCURACY", right}, {"BYTES", right}, {"CREATED"}, {"DIGEST"}});
+    for (const nlohmann::json& model : answer.value("models", nlohmann::json::array())) {
+      table.add({cell_of(model, "/version"), measure(model, "evaluation_loss", false),
+                 measure(model, "evaluation_accuracy", true), cell_of(model, "/bytes"),
+                 short_time(cell_of(model, "/created")), cell_of(model, "/digest").substr(0, 16)});
+    }
+    print_text(table.text());
+    return {};
+  });
+}
+
+ExitCode download_model(const AdminCommand& command, const std::string& job, std::optional<uint64_t> version,
+                        const std::string& file) {
+  return with_admin(command, "model download", [&](AdminClient& admin) -> Status {
+    const std::string models = "jobs/" + path_segment(job) + "/models";
+    if (!version) {
+      COT_ASSIGN(const nlohmann::json list, admin.get(models));
+      version = 0;
+      for (const nlohmann::json& model : list.value("models", nlohmann::json::array())) {
+        version = std::max(*version, model.value("version", uint64_t{0}));
+      }
+    }
+    const std::string target = models + "/" + std::to_string(*version);
+    COT_ASSIGN(const nlohmann::json record, admin.get(target));
+    COT_ASSIGN(const Bytes model, admin.download(target + "/content"));
+    if (content_digest(model).hex() != record.value("digest", "")) {
+      return Error(ErrorCode::data_loss, "the model that came does not have the digest it should have; try again");
+    }
+    COT_TRY(os::write_file_atomically(file, model));
+    if (command.wants_json()) print_json(record);
+    else print_text("version " + std::to_string(*version) + ": " + format_bytes(model.size()) + " written to " + file + "\n");
+    return {};
+  });
+}
+
+ExitCode upload_model(const AdminCommand& command, const std::string& file) {
+  return with_admin(command, "model upload", [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(const Bytes model, read_input(file));
+    const Result<nlohmann::json> answer = admin.upload("models", model);
+    if (!answer) return answer.error().with_context(file);
+    if (command.wants_json()) print_json(*answer);
+    else print_text(printable(cell_of(*answer, "/digest")) + "\n");
+    return {};
+  });
+}
+
+ExitCode new_model(const NewModel& options) {
+  const std::optional<ModelKind> kind = model_kind_from(options.kind);
+  if (!kind) return fail_on_input("model new", Error(ErrorCode::invalid_argument, "the kind must be mlp, cnn or lenet5, is " + options.kind));
+  const Result<Shape> input = parse_shape(options.input);
+  if (!input) return fail_on_input("model new", input.error());
+  const Result<Bytes> model = make_model(*kind, *input, options.classes, options.seed);
+  if (!model) return fail_on_input("model new", model.error().with_context(options.kind + " for " + options.input));
+  if (const Status written = os::write_file_atomically(options.file, *model); !written) {
+    return fail_on_output("model new", written.error());
+  }
+  print_text(options.kind + ": " + format_bytes(model->size()) + " written to " + options.file + "\n");
+  return ExitCode::ok;
+}
+
+ExitCode inspect_model(const std::string& file, bool as_json) {
+  Result<Bytes> bytes = read_input(file);
+  if (!bytes) return fail_on_input("model inspect", bytes.error());
+  const Result<Model> model = Model::load(std::move(*bytes));
+  if (!model) return fail_on_input("model inspect", model.error().with_context(file));
+  const ModelReport report = inspect(*model);
+  if (as_json) {
+    nlohmann::json layers = nlohmann::json::array();
+    for (const ModelLayer& layer : report.layers) {
+      layers.push_back({{"name", layer.name}, {"op", layer.op}, {"output", layer.output}, {"parameters", layer.parameters}});
+    }
+    print_json({{"name", report.name}, {"digest", report.digest}, {"input", report.input}, {"output", report.output},
+                {"file_bytes", report.file_bytes}, {"parameters", report.parameters}, {"flops", report.flops},
+                {"layers", layers}});
+    return ExitCode::ok;
+  }
+  Table table({{"LAYER"}, {"OP"}, {"OUTPUT"}, {"PARAMETERS", Table::Align::right}});
+  for (const ModelLayer& layer : report.layers) {
+    table.add({layer.name, layer.op, layer.output, layer.parameters == 0 ? "" : format_count(layer.parameters)});
+  }
+  print_text(printable(report.name) + ": input " + report.input + ", output " + report.output + ", " +
+             format_count(report.parameters) + " parameters, " +
+             format_fixed(report.flops / 1e6, 2) + " million operations an example\ndigest " + report.digest + "\n\n" +
+             table.text());
+  return ExitCode::ok;
+}
+
+ExitCode evaluate_model(const std::string& file, const std::string& data, bool as_json) {
+  Result<Bytes> model = read_input(file);
+  if (!model) return fail_on_input("model evaluate", model.error());
+  Result<Bytes> dataset = dataset_named(data);
+  if (!dataset) return fail_on_input("model evaluate", dataset.error());
+  const Result<Evaluation> evaluation = evaluate(std::move(*model), std::move(*dataset));
+  if (!evaluation) return fail_on_input("model evaluate", evaluation.error().with_context(file + " on " + data));
+  if (as_json) {
+    print_json({{"examples", evaluation->examples}, {"loss", evaluation->loss_mean}, {"accuracy", evaluation->accuracy}});
+  } else {
+    print_text("accuracy " + format_percent(evaluation->accuracy) + ", loss " + format_fixed(evaluation->loss_mean, 4) +
+               " on " + format_count(evaluation->examples) + " examples\n");
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace coterie

@@ -1,0 +1,89 @@
+#include "tools/cli/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "base/assert.h"
+#include "tools/cli/terminal.h"
+
+namespace coterie {
+
+void Table::add(std::vector<std::string> cells) {
+  COT_ASSERT(cells.size() == columns_.size());
+  for (std::string& cell : cells) cell = printable(cell);
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::text() const {
+  std::vector<int> widths;
+  for (const Column& column : columns_) widths.push_back(width_of(column.title));
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string text;
+  const auto add_line = [&](const auto& cell_at) {
+    std::string line;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const std::string& cell = cell_at(i);
+      const std::string blanks(static_cast<size_t>(widths[i] - width_of(cell)), ' ');
+      line += i == 0 ? "" : "  ";
+      line += columns_[i].align == Align::right ? blanks + cell : cell + blanks;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  };
+  add_line([&](size_t i) -> const std::string& { return columns_[i].title; });
+  for (const auto& row : rows_) add_line([&](size_t i) -> const std::string& { return row[i]; });
+  return text;
+}
+
+std::string printable(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return result;
+}
+
+std::string format_fixed(double value, int decimals) {
+  if (!std::isfinite(value)) return "-";
+  char text[400];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+std::string format_percent(double ratio) { return std::isfinite(ratio) ? format_fixed(ratio * 100, 1) + " %" : "-"; }
+
+std::string format_seconds(double seconds) {
+  if (!std::isfinite(seconds)) return "-";
+  if (seconds < 10) return format_fixed(seconds, 2) + " s";
+  if (seconds < 100) return format_fixed(seconds, 1) + " s";
+  const auto whole = static_cast<long>(std::lround(seconds));
+  char text[40];
+  if (whole < 3600) std::snprintf(text, sizeof text, "%ld min %02ld s", whole / 60, whole % 60);
+  else std::snprintf(text, sizeof text, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+  return text;
+}
+
+std::string format_bytes(uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  return format_fixed(value, unit == 0 || value >= 100 ? 0 : 1) + " " + kUnits[unit];
+}
+
+std::string format_count(uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (size_t i = digits.size(); i > 3;) {
+    i -= 3;
+    digits.insert(i, ",");
+  }
+  return digits;
+}
+
+}  // namespace coterie

@@ -1,0 +1,41 @@
+// Table: rows of text in aligned columns, and numbers as people like them. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coterie {
+
+class Table {
+ public:
+  enum class Align : uint8_t { left, right };
+  struct Column {
+    std::string title;
+    Align align = Align::left;
+  };
+
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // As many cells as columns. What a server sends may hold control characters; they are shown as '?'.
+  void add(std::vector<std::string> cells);
+  bool empty() const { return rows_.empty(); }
+  // Title line and rows, two blanks between columns, no blanks at the end of a line.
+  std::string text() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "value" with control characters as '?', so that it cannot move the cursor of whoever prints it.
+std::string printable(std::string_view text);
+
+std::string format_fixed(double value, int decimals);   // 0.5000; "-" unless it is finite
+std::string format_percent(double ratio);               // 0.9722 -> "97.2 %"
+std::string format_seconds(double seconds);             // "0.42 s", "12.3 s", "3 min 05 s"
+std::string format_bytes(uint64_t bytes);               // "512 B", "148 KiB", "1.2 MiB"
+std::string format_count(uint64_t count);               // "1,437"
+
+}  // namespace coterie

@@ -1,0 +1,220 @@
+#include "tools/demo/chart.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "tools/cli/table.h"
+#include "tools/demo/chart_scale.h"
+#include "tools/demo/svg.h"
+
+namespace coterie {
+namespace {
+
+constexpr double kWidth = 960;
+constexpr double kLeft = 64;
+constexpr double kPanelTop = 124, kPanelHeight = 232, kPanelWidth = 316;
+constexpr double kSecondLeft = 538;
+constexpr double kStripTop = 448, kStripLeft = 64, kStripWidth = 840;
+constexpr double kCellHeight = 17, kBarsHeight = 34;
+constexpr double kLabelGap = 17;
+constexpr size_t kDevicesShownMax = 120;
+
+// No custom properties: several programs that show SVG do not know them.
+constexpr std::string_view kStyle = R"(text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; font-size: 12px; fill: #1b2330; }
+.paper { fill: #ffffff; }
+.title { font-size: 20px; font-weight: 600; }
+.heading { font-size: 14px; font-weight: 600; }
+.soft { fill: #5d6778; }
+.value { font-size: 14px; font-weight: 600; }
+.main, .value { fill: #2459c9; }
+.other { fill: #b45309; }
+.rule { stroke: #e4e8ee; }
+.axis { stroke: #8a94a6; }
+.curve { fill: none; stroke: #2459c9; stroke-width: 2.25; stroke-linejoin: round; stroke-linecap: round; }
+.dashed { fill: none; stroke: #b45309; stroke-width: 2; stroke-dasharray: 5 4; stroke-linejoin: round; }
+.dot { fill: #2459c9; stroke: #ffffff; stroke-width: 2; }
+.dot2 { fill: #b45309; stroke: #ffffff; stroke-width: 2; }
+.empty { fill: #f1f4f8; }
+.count { font-size: 10px; }
+.on { fill: #ffffff; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e8ecf3; }
+  .paper { fill: #0e131c; }
+  .soft { fill: #9aa5b8; }
+  .main, .value { fill: #7fa8ff; }
+  .other { fill: #f2b24d; }
+  .rule { stroke: #253041; }
+  .axis { stroke: #66728a; }
+  .curve { stroke: #7fa8ff; }
+  .dashed { stroke: #f2b24d; }
+  .dot { fill: #7fa8ff; stroke: #0e131c; }
+  .dot2 { fill: #f2b24d; stroke: #0e131c; }
+  .empty { fill: #18212f; }
+  .on { fill: #0e131c; }
+}
+)";
+
+using Value = std::function<std::optional<double>(const ChartRound&)>;
+
+struct Panel {
+  double left;
+  Scale x, y;
+};
+
+// The points of one curve, in pieces: where a value is missing or not a number, the curve is interrupted.
+std::vector<std::vector<Svg::Point>> curve_of(const ChartData& data, const Panel& panel, const Value& value) {
+  std::vector<std::vector<Svg::Point>> pieces(1);
+  for (const ChartRound& round : data.rounds) {
+    const std::optional<double> v = value(round);
+    if (v && std::isfinite(*v)) {
+      pieces.back().emplace_back(panel.x.at(static_cast<double>(round.number)), panel.y.at(std::min(*v, panel.y.high)));
+    } else if (!pieces.back().empty()) {
+      pieces.emplace_back();
+    }
+  }
+  if (pieces.back().empty()) pieces.pop_back();
+  return pieces;
+}
+
+std::optional<double> last_of(const ChartData& data, const Value& value) {
+  for (auto round = data.rounds.rbegin(); round != data.rounds.rend(); ++round) {
+    if (const std::optional<double> v = value(*round); v && std::isfinite(*v)) return v;
+  }
+  return std::nullopt;
+}
+
+void draw_axes(Svg& svg, const Panel& panel, const std::string& heading, const std::string& y_suffix, double y_factor) {
+  const double right = panel.left + kPanelWidth, bottom = kPanelTop + kPanelHeight;
+  svg.text("heading", {panel.left - 40, kPanelTop - 20}, heading);
+  const std::vector<double> y_ticks = round_ticks(panel.y.low * y_factor, panel.y.high * y_factor, 5);
+  const double y_step = y_ticks.size() > 1 ? y_ticks[1] - y_ticks[0] : 1;
+  for (const double tick : y_ticks) {
+    const double y = panel.y.at(tick / y_factor);
+    svg.line(tick == y_ticks.front() ? "axis" : "rule", {panel.left, y}, {right, y});
+    svg.text("soft", {panel.left - 8, y + 4}, tick_text(tick, y_step) + y_suffix, Anchor::end);
+  }
+  for (const double tick : round_ticks(panel.x.low, panel.x.high, 8)) {
+    if (tick != std::floor(tick)) continue;
+    const double x = panel.x.at(tick);
+    svg.line("axis", {x, bottom}, {x, bottom + 4});
+    svg.text("soft", {x, bottom + 19}, tick_text(tick, 1), Anchor::middle);
+  }
+  svg.text("soft", {panel.left + kPanelWidth / 2, bottom + 38}, "round", Anchor::middle);
+}
+
+Panel panel_at(const ChartData& data, double left, double high) {
+  const double last = data.rounds.empty() ? 1 : std::max<double>(1, static_cast<double>(data.rounds.back().number));
+  const double first = data.rounds.empty() ? 0 : static_cast<double>(data.rounds.front().number);
+  return {left,
+          {.low = std::min(first, last - 1), .high = last, .from = left, .to = left + kPanelWidth},
+          {.low = 0, .high = high, .from = kPanelTop + kPanelHeight, .to = kPanelTop}};
+}
+
+void draw_curve(Svg& svg, const std::vector<std::vector<Svg::Point>>& pieces, std::string_view style,
+                std::string_view dot_style) {
+  for (const auto& piece : pieces) svg.path(style, piece);
+  if (!pieces.empty()) svg.circle(dot_style, pieces.back().back(), 4.5);
+}
+
+void draw_accuracy(Svg& svg, const ChartData& data) {
+  const Panel panel = panel_at(data, kLeft + 40, 1);
+  draw_axes(svg, panel, "Accuracy on held-out examples", " %", 100);
+  const Value accuracy = [](const ChartRound& round) { return round.accuracy; };
+  const auto pieces = curve_of(data, panel, accuracy);
+  draw_curve(svg, pieces, "curve", "dot");
+  if (const std::optional<double> last = last_of(data, accuracy)) {
+    const Svg::Point end = pieces.back().back();
+    svg.text("value", {end.first + 10, end.second + 5}, format_percent(*last));
+  }
+}
+
+void draw_loss(Svg& svg, const ChartData& data) {
+  const Value held_out = [](const ChartRound& round) { return round.held_out_loss; };
+  const Value training = [](const ChartRound& round) { return round.training_loss; };
+  double highest = 0;
+  for (const ChartRound& round : data.rounds) {
+    for (const Value& value : {held_out, training}) {
+      if (const auto v = value(round); v && std::isfinite(*v)) highest = std::max(highest, *v);
+    }
+  }
+  const Panel panel = panel_at(data, kSecondLeft + 40, round_up_to_tick(highest, 5));
+  draw_axes(svg, panel, "Loss (cross entropy)", "", 1);
+  const auto training_curve = curve_of(data, panel, training), held_out_curve = curve_of(data, panel, held_out);
+  draw_curve(svg, training_curve, "dashed", "dot2");
+  draw_curve(svg, held_out_curve, "curve", "dot");
+  if (held_out_curve.empty() || training_curve.empty()) return;
+  const Svg::Point a = held_out_curve.back().back(), b = training_curve.back().back();
+  const auto places = spread({a.second, b.second}, kLabelGap, kPanelTop, kPanelTop + kPanelHeight);
+  svg.text("main", {a.first + 10, places[0] + 4}, "held-out");
+  svg.text("other", {b.first + 10, places[1] + 4}, "training");
+}
+
+// Devices side by side, labels below each other, the number of examples as strength of colour.
+double draw_split(Svg& svg, const ChartData& data) {
+  const size_t devices = std::min(data.label_counts.size(), kDevicesShownMax);
+  if (devices == 0) return kStripTop - 40;
+  const size_t labels = data.label_counts[0].size();
+  const double column = kStripWidth / static_cast<double>(devices), gap = column > 8 ? 2 : column > 4 ? 1 : 0;
+  uint32_t most = 1;
+  for (const auto& counts : data.label_counts) most = std::max(most, *std::max_element(counts.begin(), counts.end()));
+  std::string heading = "Who has what: examples of each label on each device";
+  if (devices < data.label_counts.size()) heading += " (the first " + std::to_string(devices) + " of " + std::to_string(data.label_counts.size()) + ")";
+  svg.text("heading", {kStripLeft, kStripTop - 14}, heading);
+  for (size_t label = 0; label < labels; ++label) {
+    const double y = kStripTop + static_cast<double>(label) * kCellHeight;
+    svg.text("soft", {kStripLeft - 10, y + kCellHeight - 5}, std::to_string(label), Anchor::end);
+    for (size_t device = 0; device < devices; ++device) {
+      const double x = kStripLeft + static_cast<double>(device) * column;
+      const uint32_t count = data.label_counts[device][label];
+      const double strength = std::sqrt(static_cast<double>(count) / most);
+      const std::string title = "device " + std::to_string(device + 1) + ", label " + std::to_string(label) + ": " + std::to_string(count);
+      svg.rectangle("empty", {x, y}, column - gap, kCellHeight - 2, 2);
+      if (count == 0) continue;
+      svg.rectangle("main", {x, y}, column - gap, kCellHeight - 2, 2, 0.12 + 0.88 * strength, title);
+      const bool fits = column >= 24;
+      if (fits) svg.text(strength > 0.55 ? "count on" : "count", {x + (column - gap) / 2, y + kCellHeight - 6}, std::to_string(count), Anchor::middle);
+    }
+  }
+  return kStripTop + static_cast<double>(labels) * kCellHeight;
+}
+
+// Below each device's column, in how many rounds it trained. Returns where the drawing ends.
+double draw_participation(Svg& svg, const ChartData& data, double top) {
+  const size_t devices = std::min(data.label_counts.size(), kDevicesShownMax);
+  if (devices == 0) return top;
+  const double column = kStripWidth / static_cast<double>(devices), gap = column > 8 ? 2 : column > 4 ? 1 : 0;
+  const bool has_bars = data.rounds_trained.size() == data.label_counts.size();
+  const double bars = has_bars ? kBarsHeight : 0, base = top + 12 + bars;
+  uint32_t most = 1;
+  for (size_t device = 0; has_bars && device < devices; ++device) most = std::max(most, data.rounds_trained[device]);
+  for (size_t device = 0; device < devices; ++device) {
+    const double x = kStripLeft + static_cast<double>(device) * column;
+    if (has_bars) {
+      const uint32_t rounds = data.rounds_trained[device];
+      const double height = std::max(1.0, bars * rounds / most);
+      svg.rectangle("other", {x, base - height}, column - gap, height, 1, 1, "device " + std::to_string(device + 1) + ": " + std::to_string(rounds) + " rounds");
+      if (column >= 24) svg.text("count on", {x + (column - gap) / 2, base - 4}, std::to_string(rounds), Anchor::middle);
+    }
+    const bool marked = column >= 20 || device == 0 || (device + 1) % 10 == 0;
+    if (marked) svg.text("soft", {x + (column - gap) / 2, base + 17}, std::to_string(device + 1), Anchor::middle);
+  }
+  svg.text("soft", {kStripLeft + kStripWidth / 2, base + 37},
+           has_bars ? "device, and in how many rounds it trained" : "device", Anchor::middle);
+  return base + 37;
+}
+
+}  // namespace
+
+std::string draw_chart(const ChartData& data) {
+  Svg svg;
+  svg.rectangle("paper", {0, 0}, kWidth, 10'000);
+  svg.text("title", {kLeft, 44}, data.title);
+  svg.text("soft", {kLeft, 68}, data.subtitle);
+  draw_accuracy(svg, data);
+  draw_loss(svg, data);
+  const double bottom = draw_participation(svg, data, draw_split(svg, data));
+  return svg.document(kWidth, bottom + 24, kStyle, data.title, data.subtitle);
+}
+
+}  // namespace coterie

@@ -1,0 +1,235 @@
+#include "tools/demo/demo.h"
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/os/clock.h"
+#include "secure/crypto/digest.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+#include "tools/demo/demo_data.h"
+#include "tools/demo/demo_server.h"
+#include "tools/demo/fleet.h"
+#include "tools/demo/progress.h"
+#include "tools/demo/result.h"
+#include "tools/demo/round_watch.h"
+#include "tools/model/evaluate.h"
+
+namespace coterie {
+namespace {
+
+constexpr Millis kLookEvery{50};
+constexpr Millis kEnrollMax{300'000};
+constexpr Millis kDevicesGrace{5'000};
+
+// Seconds since the last call.
+class Stopwatch {
+ public:
+  double lap() {
+    const Instant now = os::monotonic_now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  Instant last_ = os::monotonic_now();
+};
+
+class Demo {
+ public:
+  Demo(const DemoOptions& options, const RunFolder& folder, const DemoData& data, ProgressLine& progress)
+      : options_(options), folder_(folder), data_(data), progress_(progress) {}
+  // Devices first: a server that goes first would leave them complaining in their logs.
+  ~Demo() {
+    progress_.show("stopping devices and server");
+    if (fleet_) fleet_->stop(kDevicesGrace);
+    if (server_) server_->stop();
+    progress_.clear();
+  }
+
+  // Fills what happened into `result`; everything is stopped when it returns without an error.
+  Status run(DemoResult& result);
+
+ private:
+  Status upload(std::string& model_digest, std::string& held_out_digest);
+  Status start_devices();
+  Status train(const std::string& model_digest, const std::string& held_out_digest, DemoResult& result);
+  Status fetch_model(DemoResult& result);
+  Status look_after_devices();
+
+  const DemoOptions& options_;
+  const RunFolder& folder_;
+  const DemoData& data_;
+  ProgressLine& progress_;
+  std::unique_ptr<DemoServer> server_;
+  std::optional<Fleet> fleet_;
+  std::string job_;
+};
+
+Status Demo::run(DemoResult& result) {
+  Stopwatch watch;
+  COT_ASSIGN(result.before, evaluate(data_.model, data_.held_out));
+  COT_TRY(write_data(data_, folder_));
+  result.phases.prepare += watch.lap();
+
+  progress_.show("starting the server");
+  COT_ASSIGN(server_, DemoServer::start(folder_));
+  std::string model_digest, held_out_digest;
+  COT_TRY(upload(model_digest, held_out_digest));
+  result.phases.server_start = watch.lap();
+
+  COT_TRY(start_devices());
+  result.phases.devices_start = watch.lap();
+
+  COT_TRY(train(model_digest, held_out_digest, result));
+  result.phases.rounds = watch.lap();
+  result.phases.training = training_seconds(done_rounds(result));
+  result.phases.finalizing = server_->finalize_seconds();
+
+  progress_.show("fetching the model");
+  COT_TRY(fetch_model(result));
+  progress_.show("stopping devices and server");
+  fleet_->stop(kDevicesGrace);
+  result.rounds_trained = fleet_->rounds_trained();
+  result.devices_restarted = fleet_->restarts();
+  server_->stop();
+  progress_.clear();
+  result.phases.finish = watch.lap();
+  return {};
+}
+
+Status Demo::upload(std::string& model_digest, std::string& held_out_digest) {
+  COT_ASSIGN(model_digest, server_->upload("models", data_.model));
+  COT_ASSIGN(held_out_digest, server_->upload("datasets", data_.held_out));
+  return {};
+}
+
+Status Demo::start_devices() {
+  COT_ASSIGN(const std::string token, server_->create_token(options_.devices));
+  COT_ASSIGN(const std::string self, own_path());
+  fleet_.emplace(FleetSettings{.program = self,
+                               .server_url = server_->endpoints().device_url,
+                               .ca_file = server_->endpoints().ca_file,
+                               .token = token,
+                               .seed = options_.seed,
+                               .devices = options_.devices},
+                 folder_);
+  progress_.show("starting " + std::to_string(options_.devices) + " devices");
+  COT_TRY(fleet_->start());
+  const Instant until = os::monotonic_now() + kEnrollMax;
+  for (;;) {
+    COT_ASSIGN(const uint64_t enrolled, server_->count_devices());
+    if (enrolled >= options_.devices) break;
+    progress_.show(std::to_string(enrolled) + "/" + std::to_string(options_.devices) + " devices enrolled");
+    if (os::monotonic_now() > until) {
+      return Error(ErrorCode::timed_out, "waited " + format_seconds(std::chrono::duration<double>(kEnrollMax).count()) +
+                                             " for devices to enroll; " + std::to_string(enrolled) + " of " +
+                                             std::to_string(options_.devices) + " have");
+    }
+    COT_TRY(look_after_devices());
+    COT_TRY(Interrupt::wait(kLookEvery));
+  }
+  return {};
+}
+
+Status Demo::look_after_devices() {
+  COT_TRY(server_->check());
+  COT_ASSIGN(const std::vector<std::string> notes, fleet_->look_after());
+  for (const std::string& note : notes) progress_.print("  " + note);
+  return {};
+}
+
+Status Demo::train(const std::string& model_digest, const std::string& held_out_digest, DemoResult& result) {
+  COT_ASSIGN(job_, server_->create_job(job_request(options_, model_digest, held_out_digest)));
+  RoundWatch watch(server_->admin(), job_, options_.rounds, progress_);
+  for (;;) {
+    const Result<bool> is_over = watch.look(os::monotonic_now());
+    // A server that has died explains a lost connection better than the connection does.
+    COT_TRY(look_after_devices());
+    if (!is_over) return is_over.error();
+    if (*is_over) break;
+    COT_TRY(Interrupt::wait(kLookEvery));
+  }
+  result.attempts = watch.take_attempts();
+  return watch.check_completed();
+}
+
+Status Demo::fetch_model(DemoResult& result) {
+  COT_ASSIGN(const Bytes model, server_->download_model(job_, options_.rounds));
+  COT_ASSIGN(result.after, evaluate(model, data_.held_out));
+  result.model_bytes = model.size();
+  result.model_digest = content_digest(model).hex();
+  return folder_.write("model.cotf", model);
+}
+
+Status write_results(const DemoResult& result, const RunFolder& folder) {
+  COT_TRY(folder.write("metrics.csv", as_bytes(metrics_csv(result))));
+  COT_TRY(folder.write("chart.svg", as_bytes(draw_chart(chart_of(result)))));
+  return folder.write("summary.json", as_bytes(summary_json(result, 2) + "\n"));
+}
+
+std::string opening_line(const DemoOptions& options, const DemoData& data) {
+  return std::string(to_string(options.model)) + " on " + data.images.name + ": " +
+         format_count(data.training_examples()) + " examples on " + std::to_string(options.devices) + " devices (" +
+         to_string(options.split) + "), " + format_count(data.held_out_examples) + " held out; " +
+         std::to_string(options.goal_count()) + " devices a round";
+}
+
+// The wait for the end of the children is over and the results lie on disk: what is left is to say so.
+void tell(const DemoResult& result, std::FILE* human) {
+  std::fputs(summary_text(result, Terminal::of(human)).c_str(), human);
+  std::fflush(human);
+  if (!result.options.json) return;
+  std::printf("%s\n", summary_json(result, -1).c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+ExitCode run_demo(const DemoOptions& options, const std::string& program) {
+  std::FILE* const human = options.json ? stderr : stdout;
+  const auto give_up = [](const Error& error, ExitCode code) {
+    print_error("demo", error);
+    return code;
+  };
+  Stopwatch watch;
+  const Result<DemoData> data = prepare_data(options);
+  if (!data) return give_up(data.error(), ExitCode::usage);
+  Result<RunFolder> folder = RunFolder::create(options.out.empty() ? default_run_path() : options.out, options.keep);
+  if (!folder) return give_up(folder.error(), ExitCode::usage);
+
+  DemoResult result;
+  result.options = options;
+  result.program = program;
+  result.run_dir = folder->path();
+  result.data_name = data->images.name;
+  result.training_examples = data->training_examples();
+  result.held_out_examples = data->held_out_examples;
+  result.label_counts = data->label_counts();
+  result.phases.prepare = watch.lap();
+  Status done;
+  {
+    ProgressLine progress(human, options.quiet);
+    progress.print(opening_line(options, *data));
+    Demo demo(options, *folder, *data, progress);
+    done = demo.run(result);
+    if (done) done = write_results(result, *folder);
+    if (Interrupt::requested()) done = interrupted_error();
+  }
+  if (done) {
+    folder->finished();
+    tell(result, human);
+    return ExitCode::ok;
+  }
+  if (done.error().code() == ErrorCode::cancelled) {
+    folder->interrupted();
+    std::fprintf(stderr, "coterie demo: interrupted; all processes ended, nothing is left behind\n");
+    return ExitCode::interrupted;
+  }
+  folder->failed();
+  return give_up(done.error(), done.error().code() == ErrorCode::timed_out ? ExitCode::timeout : ExitCode::failure);
+}
+
+}  // namespace coterie

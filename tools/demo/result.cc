@@ -1,0 +1,188 @@
+#include "tools/demo/result.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/table.h"
+
+namespace coterie {
+namespace {
+
+// Shortest text that reads back as the same number; "" for none.
+std::string cell(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return {};
+  char text[40];
+  return std::string(text, std::to_chars(text, text + sizeof text, *value).ptr);
+}
+
+double rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
+
+uint64_t sum_of(const std::vector<RoundReport>& rounds, uint64_t RoundReport::*member) {
+  uint64_t sum = 0;
+  for (const RoundReport& round : rounds) sum += round.*member;
+  return sum;
+}
+
+double best_accuracy(const DemoResult& result) {
+  double best = result.after.accuracy;
+  for (const RoundReport& round : done_rounds(result)) best = std::max(best, round.evaluation_accuracy.value_or(0));
+  return best;
+}
+
+std::string beside(const std::string& program, const std::string& name) {
+  const size_t slash = program.rfind('/');
+  return slash == program.npos ? name : program.substr(0, slash + 1) + name;
+}
+
+std::string settings_of(const DemoResult& result) {
+  const DemoOptions& options = result.options;
+  return std::to_string(options.goal_count()) + " of " + std::to_string(options.devices) + " devices a round, split " +
+         to_string(options.split) + ", " + std::string(to_string(options.strategy)) + ", seed " +
+         std::to_string(options.seed);
+}
+
+nlohmann::json phases_json(const DemoPhases& phases) {
+  return {{"prepare", rounded(phases.prepare)},
+          {"server_start", rounded(phases.server_start)},
+          {"devices_start", rounded(phases.devices_start)},
+          {"rounds", rounded(phases.rounds)},
+          {"rounds_training", rounded(phases.training)},
+          {"rounds_server", rounded(phases.finalizing)},
+          {"rounds_network", rounded(phases.network())},
+          {"finish", rounded(phases.finish)}};
+}
+
+}  // namespace
+
+double DemoPhases::network() const { return std::max(0.0, rounds - training - finalizing); }
+
+std::vector<RoundReport> done_rounds(const DemoResult& result) {
+  std::vector<RoundReport> done;
+  for (const RoundReport& attempt : result.attempts) {
+    if (attempt.state == "done") done.push_back(attempt);
+  }
+  return done;
+}
+
+double training_seconds(const std::vector<RoundReport>& rounds) {
+  double seconds = 0;
+  for (const RoundReport& round : rounds) {
+    if (round.accepted > 0) seconds += round.train_seconds / static_cast<double>(round.accepted);
+  }
+  return seconds;
+}
+
+std::string metrics_csv(const DemoResult& result) {
+  std::string csv = "round,attempts,selected,accepted,examples,train_loss,train_accuracy,evaluation_loss,"
+                    "evaluation_accuracy,seconds,train_seconds\n";
+  for (const RoundReport& round : done_rounds(result)) {
+    for (const std::string& text :
+         {std::to_string(round.number), std::to_string(round.attempt), std::to_string(round.selected),
+          std::to_string(round.accepted), std::to_string(round.examples), cell(round.train_loss),
+          cell(round.train_accuracy), cell(round.evaluation_loss), cell(round.evaluation_accuracy),
+          cell(round.seconds)}) {
+      csv += text + ",";
+    }
+    csv += cell(round.train_seconds) + "\n";
+  }
+  return csv;
+}
+
+std::string summary_json(const DemoResult& result, int indent) {
+  const DemoOptions& options = result.options;
+  const std::vector<RoundReport> rounds = done_rounds(result);
+  const nlohmann::ordered_json json = {
+      {"schema", "coterie.demo.v1"},
+      {"rounds", rounds.size()},
+      {"devices", options.devices},
+      {"updates_accepted", sum_of(rounds, &RoundReport::accepted)},
+      {"updates_selected", sum_of(result.attempts, &RoundReport::selected)},
+      {"accuracy", result.after.accuracy},
+      {"loss", result.after.loss_mean},
+      {"accuracy_before", result.before.accuracy},
+      {"accuracy_best", best_accuracy(result)},
+      {"seconds", rounded(result.phases.total())},
+      {"phases", phases_json(result.phases)},
+      {"data", options.data},
+      {"model", to_string(options.model)},
+      {"split", to_string(options.split)},
+      {"fraction", options.fraction},
+      {"learning_rate", options.learning_rate},
+      {"momentum", options.momentum},
+      {"local_epochs", options.local_epochs},
+      {"batch_size", options.batch_size},
+      {"strategy", to_string(options.strategy)},
+      {"server_learning_rate", options.server_rate()},
+      {"seed", options.seed},
+      {"training_examples", result.training_examples},
+      {"held_out_examples", result.held_out_examples},
+      {"attempts_failed", result.attempts.size() - rounds.size()},
+      {"devices_restarted", result.devices_restarted},
+      {"model_digest", result.model_digest},
+      {"model_path", result.run_dir + "/model.cotf"},
+      {"held_out_path", result.run_dir + "/held-out.cotf"},
+      {"metrics_path", result.run_dir + "/metrics.csv"},
+      {"chart_path", result.run_dir + "/chart.svg"},
+      {"run_dir", result.run_dir},
+  };
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string summary_text(const DemoResult& result, const Terminal& terminal) {
+  const DemoPhases& phases = result.phases;
+  const std::vector<RoundReport> rounds = done_rounds(result);
+  const std::string dir = result.run_dir, program = shell_word(result.program);
+  std::string text = "\nHeld-out accuracy " + terminal.bold(format_percent(result.after.accuracy)) + " (" +
+                     format_percent(result.before.accuracy) + " before training) on " +
+                     format_count(result.held_out_examples) + " examples no device has seen\n";
+  text += "  " + std::to_string(rounds.size()) + " rounds, " + format_count(sum_of(rounds, &RoundReport::accepted)) +
+          " updates, " + format_seconds(phases.total()) + "\n";
+  text += terminal.dim("  server start " + format_seconds(phases.server_start) + ", device start " +
+                       format_seconds(phases.devices_start) + ", rounds " + format_seconds(phases.rounds) +
+                       " (training " + format_seconds(phases.training) + ", server " +
+                       format_seconds(phases.finalizing) + ", network and waiting " + format_seconds(phases.network()) +
+                       ")") + "\n";
+  text += "\nIn " + dir + "\n  model.cotf     the trained model, " + format_bytes(result.model_bytes) +
+          "\n  chart.svg      accuracy, loss, and who had what\n  metrics.csv    every round in numbers\n"
+          "  held-out.cotf  the examples it was judged on\n  summary.json   all settings and results\n";
+  text += "\nNext\n";
+  const auto next = [&](const std::string& command, const std::string& what) {
+    text += "  " + terminal.bold(command) + "\n" + terminal.dim("      " + what) + "\n";
+  };
+  next(program + " model evaluate " + shell_word(dir + "/model.cotf") + " --data " + shell_word(dir + "/held-out.cotf"),
+       "judge the model again, without a server");
+  next(program + " demo --split dirichlet:0.1 --strategy fedadam",
+       "devices that differ more, and a server that takes adaptive steps");
+  next(shell_word(beside(result.program, "fl_server")) + " --data-dir coterie-data",
+       "a server for devices of your own; it says how to go on");
+  return text;
+}
+
+ChartData chart_of(const DemoResult& result) {
+  ChartData chart;
+  chart.title = std::string(to_string(result.options.model)) + " on " + result.data_name + ", trained by " +
+                std::to_string(result.options.devices) + " devices";
+  chart.subtitle = settings_of(result) + "; " + format_count(result.training_examples) + " examples, none of which left its device";
+  chart.rounds.push_back({.number = 0,
+                          .accuracy = result.before.accuracy,
+                          .held_out_loss = result.before.loss_mean,
+                          .training_loss = std::nullopt});
+  for (const RoundReport& round : done_rounds(result)) {
+    chart.rounds.push_back({round.number, round.evaluation_accuracy, round.evaluation_loss, round.train_loss});
+  }
+  chart.label_counts = result.label_counts;
+  chart.rounds_trained = result.rounds_trained;
+  return chart;
+}
+
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace coterie

@@ -1,0 +1,70 @@
+// DemoResult: what a demo found out; and how it is told: as CSV, as JSON, as text, as a chart. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device_sdk/runtime/evaluator.h"
+#include "tools/admin/round_report.h"
+#include "tools/cli/terminal.h"
+#include "tools/demo/chart.h"
+#include "tools/demo/options.h"
+
+namespace coterie {
+
+// Where the time went, in seconds. Training: of each round, the mean over its devices of the time each spent training (they
+// train at the same time). Finalizing: the server, from partial sums to the next, evaluated model. The rest of the rounds
+// is what devices and server spend on talking: check-in, download, upload, and waiting for the slowest.
+struct DemoPhases {
+  double prepare = 0;        // data, split, files
+  double server_start = 0;
+  double devices_start = 0;  // until all are enrolled
+  double rounds = 0;         // of which:
+  double training = 0;
+  double finalizing = 0;
+  double finish = 0;         // results, and the end of all processes
+
+  double network() const;    // the rest of `rounds`
+  double total() const { return prepare + server_start + devices_start + rounds + finish; }
+};
+
+struct DemoResult {
+  DemoOptions options;
+  std::string program;       // as the user called it, for the commands to try next
+  std::string run_dir;
+  std::string data_name;
+  uint64_t training_examples = 0;
+  uint64_t held_out_examples = 0;
+  Evaluation before;         // the untrained model
+  Evaluation after;
+  std::string model_digest;
+  uint64_t model_bytes = 0;
+  std::vector<RoundReport> attempts;  // all that ended, oldest first
+  std::vector<std::vector<uint32_t>> label_counts;
+  std::vector<uint32_t> rounds_trained;
+  uint32_t devices_restarted = 0;
+  DemoPhases phases;
+};
+
+// The attempts that became a model.
+std::vector<RoundReport> done_rounds(const DemoResult& result);
+
+// Training time of the rounds, as DemoPhases::training.
+double training_seconds(const std::vector<RoundReport>& rounds);
+
+// One line a round that is done; empty where there is no number.
+std::string metrics_csv(const DemoResult& result);
+
+// One object; `indent` -1 makes it one line.
+std::string summary_json(const DemoResult& result, int indent);
+
+// For a person: result, files, time, what to try next.
+std::string summary_text(const DemoResult& result, const Terminal& terminal);
+
+ChartData chart_of(const DemoResult& result);
+
+// `text` as one word of a shell command.
+std::string shell_word(const std::string& text);
+
+}  // namespace coterie

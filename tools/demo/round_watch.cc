@@ -1,0 +1,63 @@
+#include "tools/demo/round_watch.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace coterie {
+namespace {
+
+constexpr Millis kSilenceMax{600'000};
+constexpr size_t kRoundsForEstimate = 5;
+
+std::string what_is_waited_for(const std::optional<RoundReport>& live) {
+  if (!live) return "the job to open a round";
+  if (live->state == "selecting") return "enough devices to check in for round " + std::to_string(live->number);
+  if (live->state == "collecting") {
+    return std::to_string(live->goal_count - std::min(live->goal_count, live->accepted)) + " of " +
+           std::to_string(live->goal_count) + " updates of round " + std::to_string(live->number);
+  }
+  return "the server to finish round " + std::to_string(live->number) + " (" + live->state + ")";
+}
+
+}  // namespace
+
+Result<bool> RoundWatch::look(Instant now) {
+  COT_ASSIGN(JobNews news, follower_.poll());
+  for (const RoundReport& round : news.ended) progress_.print(round_line(round, rounds_, progress_.terminal()));
+  attempts_.insert(attempts_.end(), news.ended.begin(), news.ended.end());
+  const bool is_news = !news.ended.empty() || news.live != live_ || news.state != state_;
+  if (is_news || !changed_ || news.state == "paused") changed_ = now;
+  state_ = news.state;
+  live_ = news.live;
+  if (news.is_over()) {
+    progress_.clear();
+    return true;
+  }
+  if (state_ == "paused") progress_.show("paused; go on with `job resume " + job_ + "`");
+  else if (live_) progress_.show(live_line(*live_, rounds_, seconds_left(*live_), progress_.terminal()));
+  if (now - *changed_ > kSilenceMax) {
+    return Error(ErrorCode::timed_out, "nothing has changed for ten minutes; waited for " + what_is_waited_for(live_));
+  }
+  return false;
+}
+
+// By the rounds done last: what is left of them all.
+double RoundWatch::seconds_left(const RoundReport& live) const {
+  double seconds = 0;
+  size_t counted = 0;
+  for (auto round = attempts_.rbegin(); round != attempts_.rend() && counted < kRoundsForEstimate; ++round, ++counted) {
+    seconds += round->seconds;
+  }
+  if (counted == 0 || live.number > rounds_) return 0;
+  return seconds / static_cast<double>(counted) * static_cast<double>(rounds_ - live.number + 1);
+}
+
+Status RoundWatch::check_completed() {
+  if (state_ == "completed") return {};
+  const Result<nlohmann::json> job = admin_.get("jobs/" + path_segment(job_));
+  std::string reason;
+  if (job && job->is_object()) reason = job->value("reason", "");
+  return Error(ErrorCode::conflict, "the job was " + state_ + (reason.empty() ? "" : ": " + reason));
+}
+
+}  // namespace coterie

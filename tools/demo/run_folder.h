@@ -1,0 +1,59 @@
+// RunFolder: where a demo puts everything, and what is left of it at the end.
+//
+//   model.cotf held-out.cotf metrics.csv chart.svg summary.json    the results
+//   server/                the server's data directory
+//   devices/01/ ...        a device's data.cotf and its state/
+//   logs/                  server.log, device-01.log, ...
+//
+// finished: results stay, the rest goes (unless it is to be kept); failed: the logs stay, too, for whoever wants to know
+// why; interrupted: nothing stays. Files are written atomically, so that there is never half of one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace coterie {
+
+class RunFolder {
+ public:
+  // Creates `path`, which must be empty if it exists (conflict).
+  static Result<RunFolder> create(const std::string& path, bool keeps_everything);
+  RunFolder(RunFolder&& other) noexcept;
+  RunFolder& operator=(RunFolder&&) = delete;
+  ~RunFolder() { interrupted(); }
+
+  // The first of these decides.
+  void finished();
+  void failed();
+  void interrupted();
+
+  const std::string& path() const { return path_; }
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+  std::string server_dir() const { return path("server"); }
+  std::string device_dir(uint32_t device) const;  // counted from 1
+  std::string log_file(const std::string& name) const { return path("logs/" + name + ".log"); }
+
+  Status write(const std::string& name, ByteView bytes) const;
+
+ private:
+  RunFolder(std::string path, std::string created, bool keeps_everything)
+      : path_(std::move(path)), created_(std::move(created)), keeps_everything_(keeps_everything) {}
+  void remove_work() const;
+
+  std::string path_;
+  std::string created_;  // the topmost directory that was not there before; empty if all were
+  bool keeps_everything_;
+  bool settled_ = false;
+};
+
+// "01": as many digits as the last device needs, at least two, so that names sort.
+std::string device_label(uint32_t device);
+
+// runs/demo-20261121-063000, by local time; with -2, -3 ... behind it if that exists.
+std::string default_run_path();
+
+}  // namespace coterie

@@ -1,0 +1,126 @@
+#include "tools/device/device_agent.h"
+
+#include <csignal>
+#include <cstdio>
+#include <optional>
+
+#include "base/log.h"
+#include "base/os/file.h"
+#include "coterie.h"
+#include "device_sdk/runtime/dataset_source.h"
+#include "tools/cli/interrupt.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kDataBytesMax = 1ull << 34;
+
+std::atomic<coterie_client*> g_client{nullptr};
+
+void cancel_client() { coterie_client_cancel(g_client.load()); }
+
+void write_line(const std::string& line) {
+  const std::string whole = line + "\n";
+  std::fwrite(whole.data(), 1, whole.size(), stderr);
+}
+
+void say(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+  write_line(to_json_line(level, event, std::span(fields.begin(), fields.size())));
+}
+
+uint64_t dataset_size(void* context) { return static_cast<DatasetSource*>(context)->size(); }
+
+int dataset_read(void* context, uint64_t index, float* features, size_t feature_count, int32_t* label) {
+  return static_cast<DatasetSource*>(context)->read(index, std::span(features, feature_count), *label) ? 0 : 1;
+}
+
+std::string_view name_of(coterie_activity activity) {
+  switch (activity) {
+    case COTERIE_ACTIVITY_WAITING: return "waiting";
+    case COTERIE_ACTIVITY_ENROLLED: return "enrolled";
+    case COTERIE_ACTIVITY_CHECKED_IN: return "checked_in";
+    case COTERIE_ACTIVITY_FETCHED_PLAN: return "fetched_plan";
+    case COTERIE_ACTIVITY_FETCHED_MODEL: return "fetched_model";
+    case COTERIE_ACTIVITY_TRAINED: return "trained";
+    case COTERIE_ACTIVITY_UPLOADED: return "uploaded";
+    case COTERIE_ACTIVITY_STOPPED: return "stopped";
+  }
+  return "unknown";
+}
+
+int on_progress(void*, const coterie_progress* progress) {
+  if (progress->activity == COTERIE_ACTIVITY_WAITING) return 0;
+  const std::string_view event = name_of(progress->activity);
+  if (progress->step_status != COTERIE_OK) {
+    say(LogLevel::warning, event,
+        {{"status", coterie_status_name(progress->step_status)}, {"error", coterie_client_last_error(g_client.load())}});
+  } else if (progress->activity == COTERIE_ACTIVITY_TRAINED) {
+    say(LogLevel::info, event,
+        {{"steps", progress->training_steps}, {"examples", progress->training_examples}, {"loss", progress->training_loss}});
+  } else {
+    say(LogLevel::info, event, {{"rounds_done", progress->rounds_done}});
+  }
+  return 0;
+}
+
+ExitCode exit_code_of_status(coterie_status status) {
+  if (status == COTERIE_OK) return ExitCode::ok;
+  if (status == COTERIE_CANCELLED) return Interrupt::signal_number() == SIGTERM ? ExitCode::ok : ExitCode::interrupted;
+  return exit_code_of(error_code_from_name(coterie_status_name(status)));
+}
+
+const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
+// Opens a client over `data`; nothing after the reason was said.
+coterie_client* open_client(const DeviceOptions& options, DatasetSource& data, coterie_status& status) {
+  coterie_dataset dataset{};
+  dataset.struct_size = sizeof dataset;
+  dataset.context = &data;
+  dataset.size = &dataset_size;
+  dataset.read = &dataset_read;
+  coterie_options client_options{};
+  client_options.struct_size = sizeof client_options;
+  client_options.server_url = options.server_url.c_str();
+  client_options.ca_file = text_or_null(options.ca_file);
+  client_options.state_dir = options.state_dir.c_str();
+  client_options.enrollment_token = text_or_null(options.token);
+  client_options.use_p256 = options.use_p256 ? 1 : 0;
+  client_options.seed = options.seed;
+  coterie_client* client = nullptr;
+  char error[512] = "";
+  status = coterie_client_open(&client_options, &dataset, &client, error, sizeof error);
+  if (client == nullptr) {
+    say(LogLevel::error, "device_not_opened", {{"status", coterie_status_name(status)}, {"error", error}});
+  }
+  return client;
+}
+
+}  // namespace
+
+ExitCode run_device(const DeviceOptions& options) {
+  coterie_set_log(+[](const char* line) { write_line(line); });
+  Result<Bytes> file = os::read_file(options.data_file, kDataBytesMax);
+  Result<DatasetSource> data = file ? DatasetSource::load(std::move(*file)) : file.error();
+  if (!data) {
+    const Error error = file ? data.error().with_context(options.data_file) : data.error();
+    say(LogLevel::error, "data_not_read", {{"status", error.name()}, {"error", error.message()}});
+    return ExitCode::usage;
+  }
+  coterie_status status = COTERIE_OK;
+  coterie_client* const client = open_client(options, *data, status);
+  if (client == nullptr) return exit_code_of_status(status);
+  say(LogLevel::info, "device_started", {{"examples", data->size()}, {"sdk", coterie_version()}});
+  g_client = client;
+  Interrupt::set_handler(&cancel_client);
+  if (Interrupt::requested()) coterie_client_cancel(client);  // it came before there was a client to cancel
+  status = coterie_client_run(client, options.rounds, &on_progress, nullptr);
+  const bool is_fine = status == COTERIE_OK || status == COTERIE_CANCELLED;
+  say(is_fine ? LogLevel::info : LogLevel::error, "device_ended",
+      {{"status", coterie_status_name(status)}, {"error", is_fine ? "" : coterie_client_last_error(client)}});
+  Interrupt::set_handler(nullptr);
+  g_client = nullptr;
+  coterie_client_close(client);
+  return exit_code_of_status(status);
+}
+
+}  // namespace coterie

@@ -1,0 +1,27 @@
+// A reference device: a process that embeds the SDK, as an app would, through its C interface alone. Its examples come
+// from a data set file; what it does, it says as JSON lines on standard error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/cli/exit_code.h"
+
+namespace coterie {
+
+struct DeviceOptions {
+  std::string server_url;
+  std::string ca_file;    // empty: the system's certificates
+  std::string token;      // of enrollment; needed the first time
+  std::string state_dir;
+  std::string data_file;  // a frame of kind `dataset`
+  uint64_t rounds = 0;    // to take part in; 0: until told to end
+  uint64_t seed = 0;      // of shuffling and jitter; 0: random
+  bool use_p256 = false;
+};
+
+// Runs until the rounds are done, SIGTERM or SIGINT comes (a clean end: 0 and 130), or the client cannot go on.
+// Precondition: Interrupt::install().
+ExitCode run_device(const DeviceOptions& options);
+
+}  // namespace coterie

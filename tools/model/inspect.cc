@@ -1,0 +1,61 @@
+#include "tools/model/inspect.h"
+
+#include <charconv>
+#include <set>
+
+namespace coterie {
+namespace {
+
+constexpr size_t kRankMax = 8;
+
+uint64_t elements_of(const Shape& shape) {
+  const Result<uint64_t> count = element_count(shape);
+  return count ? *count : 0;
+}
+
+}  // namespace
+
+std::string shape_text(const Shape& shape) {
+  std::string text;
+  for (const int64_t dimension : shape) text += (text.empty() ? "" : "x") + std::to_string(dimension);
+  return text.empty() ? "scalar" : text;
+}
+
+Result<Shape> parse_shape(const std::string& text) {
+  Shape shape;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;;) {
+    int64_t dimension = 0;
+    const auto [next, error] = std::from_chars(at, end, dimension);
+    const bool is_wrong = error != std::errc() || dimension < 1 || shape.size() == kRankMax || (next != end && *next != 'x');
+    if (is_wrong) return Error(ErrorCode::invalid_argument, "a shape looks like 8x8x1 (height, width, channels), is " + text);
+    shape.push_back(dimension);
+    if (next == end) return shape;
+    at = next + 1;
+  }
+}
+
+ModelReport inspect(const Model& model) {
+  const ModelGraph& graph = model.graph();
+  ModelReport report;
+  report.name = graph.name;
+  report.digest = model.digest().hex();
+  report.input = shape_text(model.input_shape());
+  report.output = shape_text(model.output_shape());
+  report.file_bytes = model.file().size();
+  report.flops = model.flops();
+  std::set<uint32_t> counted;
+  for (const OpInfo& op : graph.ops) {
+    ModelLayer layer{op.name, std::string(to_string(op.kind)), shape_text(model.shape(op.outputs[0])), 0};
+    for (const uint32_t input : op.inputs) {
+      if (graph.tensors[input].role != TensorRole::parameter || !counted.insert(input).second) continue;
+      layer.parameters += elements_of(model.shape(input));
+    }
+    report.parameters += layer.parameters;
+    report.layers.push_back(std::move(layer));
+  }
+  return report;
+}
+
+}  // namespace coterie
