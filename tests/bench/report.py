@@ -1,0 +1,141 @@
+"""Runs the benchmark programs of a release build and prints their rows as one table, or as JSON objects.
+
+    ./bench [--json] [--only GROUP]
+
+A row that cannot be measured here (a peer is not installed, say) is printed with the reason. Goals are shown, never
+asserted: a busy machine is not a failed test. The exit status is 1 when a program failed.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = ROOT / "build/release/bin"
+PYTHON_WITH_TORCH = "/usr/bin/python3"  # the one Debian's python3-torch belongs to
+
+# Measured on such a machine, without TLS: Flower 1.6, seconds a round (and GB of server memory where it was noted).
+FLOWER = {(10, 1): "0.07 s", (50, 1): "0.30 s", (10, 25): "1.33 s, 2.8 GB", (50, 25): "out of memory above 8.8 GB"}
+ROUND_GOALS_S = {(10, 1): 0.05, (50, 1): 0.2, (10, 25): 0.7, (50, 25): 4.0}
+
+
+class Failed(Exception):
+    pass
+
+
+def rows_of(command, **more):
+    """The JSON objects a program prints, one a line."""
+    print("$ " + " ".join(str(word) for word in command), file=sys.stderr, flush=True)
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, **more)
+    if done.returncode != 0:
+        raise Failed(f"{pathlib.Path(command[0]).name} ended with {done.returncode}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def verdict(ok):
+    return "reached" if ok else "missed"
+
+
+def ingest():
+    for row in rows_of([BIN / "coterie-bench-ingest"]):
+        yield row, (f"ingest of {row['update_mb']} MB updates, one core", f"{row['add_gb_per_s']:.1f} GB/s",
+                    f"memcpy {row['memcpy_gb_per_s']:.1f} GB/s", f"{row['ratio']:.2f} of it; goal 0.35",
+                    verdict(row["ratio"] >= 0.35))
+
+
+def uploads():
+    for megabytes, count in ((1, 1600), (25, 96)):
+        for row in rows_of([BIN / "coterie-bench-uploads", "--megabytes", megabytes, "--uploads", count]):
+            what = f"HTTPS uploads of {megabytes} MB a server CPU second"
+            ours = f"{row['per_cpu_second']:.0f} ({row['per_second']:.0f} a second)"
+            if "nginx" in row:
+                yield row, (what, ours, row["nginx"], "goal 0.8 of nginx", "not compared")
+            else:
+                yield row, (what, ours, f"nginx {row['nginx_per_cpu_second']:.0f}",
+                            f"{row['ratio_per_cpu']:.2f} of it; goal 0.8", verdict(row["ratio_per_cpu"] >= 0.8))
+
+
+def has_torch():
+    probe = [PYTHON_WITH_TORCH, "-c", "import torch"]
+    return os.path.exists(probe[0]) and subprocess.run(probe, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def train_step():
+    program = BIN / "coterie-bench-train-step"
+    compare = has_torch()
+    command = [PYTHON_WITH_TORCH, ROOT / "tests/bench/train_step_torch.py", "--compare", program] if compare else [program]
+    for row in rows_of(command):
+        what = f"training step, {row['model']}, batch {row['batch']}, one thread"
+        if compare:
+            yield row, (what, f"{row['ours_ms']:.3f} ms", f"PyTorch {row['ms']:.3f} ms",
+                        f"{row['ours_over_torch']:.2f} of it; goal 1.0", verdict(row["ours_over_torch"] <= 1.0))
+        else:
+            yield row, (what, f"{row['ms']:.3f} ms", "python3-torch is not installed", "goal 1.0 of PyTorch", "not compared")
+
+
+def bare_rounds():
+    for (devices, megabytes), goal in ROUND_GOALS_S.items():
+        rounds = 20 if megabytes == 1 else 6
+        for row in rows_of([BIN / "coterie-bench-rounds", "--devices", devices, "--megabytes", megabytes, "--rounds", rounds]):
+            memory_goal = 3 * row["model_mb"] + 64 * 1.048576
+            yield row, (f"bare round, {devices} devices x {megabytes} MB", f"{row['round_s']:.3f} s",
+                        f"Flower 1.6, cited: {FLOWER[(devices, megabytes)]}", f"goal {goal} s", verdict(row["round_s"] <= goal))
+            yield None, ("    peak memory of the server", f"{row['server_peak_rss_mb']:.0f} MB", "3 models + 64 MiB",
+                         f"goal {memory_goal:.0f} MB", verdict(row["server_peak_rss_mb"] <= memory_goal))
+
+
+def simulation():
+    for row in rows_of([BIN / "coterie-simulation", "--rounds", "5000", "--seed", "1", "--quiet", "--json"]):
+        bad = row["lost"] + row["doubled"] + row["stuck"]
+        yield dict(row, bench="simulation"), ("simulated rounds a second", f"{row['rounds_per_second']:.0f}", "", f"{row['rounds']} rounds, "
+                                              f"{row['crashes']} crashes, {bad} faults", verdict(bad == 0))
+
+
+def demo():
+    with tempfile.TemporaryDirectory() as folder:
+        row = rows_of([BIN / "coterie", "demo", "--json", "--out", pathlib.Path(folder) / "run"])[-1]
+    del row["run_dir"], row["model_path"]
+    phases = row["phases"]
+    seconds = ", ".join(f"{name.removesuffix('_s').replace('_', ' ')} {value:.2f}" for name, value in phases.items())
+    yield dict(row, bench="demo"), (f"demo, {row['devices']} devices, {row['rounds']} rounds", f"{row['seconds']:.1f} s", f"in s: {seconds}",
+                                    f"accuracy {row['accuracy']:.3f}; goal 0.95", verdict(row["accuracy"] >= 0.95))
+
+
+GROUPS = {function.__name__: function for function in (ingest, uploads, train_step, bare_rounds, simulation, demo)}
+
+
+def print_table(lines):
+    lines = [("", "here", "beside", "", ""), *lines]
+    widths = [max(len(line[column]) for line in lines) for column in range(5)]
+    for line in lines:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./bench", description="The figures of this machine, each beside its peer and its goal.")
+    parser.add_argument("--json", action="store_true", help="one JSON object a row instead of the table")
+    parser.add_argument("--only", choices=GROUPS, help="one group")
+    options = parser.parse_args()
+    lines, failed = [], False
+    for name, group in GROUPS.items():
+        if options.only not in (None, name):
+            continue
+        try:
+            for row, line in group():
+                lines.append(line)
+                if options.json and row is not None:
+                    print(json.dumps(row), flush=True)
+        except Failed as failure:
+            failed = True
+            lines.append((name, "failed", str(failure), "", ""))
+            print(f"bench: {failure}", file=sys.stderr)
+    if not options.json:
+        print_table(lines)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+# The Debian 12 packages Coterie is built, tested and measured with. To be sourced: it defines names, it runs nothing.
+
+coterie_packages=(
+  git curl ca-certificates                                      # tools
+  cmake ninja-build pkg-config clang-16 lld-16 llvm-16 libclang-rt-16-dev python3
+  libboost1.81-dev libssl-dev libcurl4-openssl-dev zlib1g-dev   # network
+  libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev nlohmann-json3-dev libcli11-dev
+  libsodium-dev libsqlite3-dev prometheus-cpp-dev
+  libeigen3-dev libhwy-dev                                      # arithmetic
+  libgtest-dev libgmock-dev                                     # tests
+)
+
+# Only for comparisons in ./bench.
+coterie_peer_packages=(nginx-light python3-torch)
