@@ -10,7 +10,7 @@ std::string to_json_text(const Endpoints& endpoints) {
                                {"ca_file", endpoints.ca_file},
                                {"admin_token_file", endpoints.admin_token_file},
                                {"pid", endpoints.pid}};
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";  // paths need not be UTF-8
 }
 
 }  // namespace coterie

@@ -1,6 +1,5 @@
 #include "fl_server/config/json_reader.h"
 
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +9,17 @@ namespace {
 const nlohmann::json& empty_object() {
   static const nlohmann::json empty = nlohmann::json::object();
   return empty;
+}
+
+// A key as one step of a JSON pointer (RFC 6901 section 3).
+std::string pointer_step(std::string_view key) {
+  std::string step = "/";
+  for (char c : key) {
+    if (c == '~') step += "~0";
+    else if (c == '/') step += "~1";
+    else step += c;
+  }
+  return step;
 }
 
 }  // namespace
@@ -30,8 +40,8 @@ const nlohmann::json* JsonReader::find(const char* key) {
 
 bool JsonReader::has(const char* key) const { return json_->contains(key); }
 
-void JsonReader::problem(const char* key, std::string detail) {
-  problems_->push_back({pointer_ + "/" + key, std::move(detail)});
+void JsonReader::problem(std::string_view key, std::string detail) {
+  problems_->push_back({pointer_ + pointer_step(key), std::move(detail)});
 }
 
 void JsonReader::require(const char* key) {
@@ -56,7 +66,8 @@ template <typename T>
 void JsonReader::read_unsigned(const char* key, T& value) {
   const nlohmann::json* json = find(key);
   if (json == nullptr) return;
-  if (json->is_number_unsigned() && json->get<uint64_t>() <= std::numeric_limits<T>::max()) {
+  const bool is_whole = json->is_number_integer() && (json->is_number_unsigned() || json->get<int64_t>() >= 0);
+  if (is_whole && json->get<uint64_t>() <= std::numeric_limits<T>::max()) {
     value = json->get<T>();
   } else {
     problem(key, "must be an integer in [0, " + std::to_string(std::numeric_limits<T>::max()) + "]");
@@ -75,9 +86,11 @@ void JsonReader::read(const char* key, double& value) {
 }
 
 void JsonReader::read(const char* key, float& value) {
+  constexpr double kInfiniteFrom = 0x1.ffffffp127;  // half a step above the largest float
   double wide = static_cast<double>(value);
   read(key, wide);
-  value = static_cast<float>(wide);
+  if (wide > -kInfiniteFrom && wide < kInfiniteFrom) value = static_cast<float>(wide);
+  else problem(key, "must be a number in [-3.4e38, 3.4e38]");
 }
 
 void JsonReader::read(const char* key, Millis& value) {
@@ -138,22 +151,27 @@ void JsonReader::read_choice(const char* key, std::initializer_list<std::string_
 
 JsonReader JsonReader::object(const char* key) {
   const nlohmann::json* json = find(key);
-  return JsonReader(json == nullptr ? empty_object() : *json, pointer_ + "/" + key, *problems_);
+  return JsonReader(json == nullptr ? empty_object() : *json, pointer_ + pointer_step(key), *problems_);
 }
 
 void JsonReader::finish() {
   for (const auto& [key, value] : json_->items()) {
-    if (!known_.contains(key)) problem(key.c_str(), "unknown key");
+    if (!known_.contains(key)) problem(key, "unknown key");
   }
 }
 
 std::optional<nlohmann::json> parse_json(std::string_view text, Problems& problems) {
   constexpr int kDepthMax = 32;
   bool too_deep = false;
-  const auto limit = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    too_deep |= depth > kDepthMax;
+  const auto limit = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json&) {
+    using Event = nlohmann::json::parse_event_t;
+    too_deep |= depth >= kDepthMax && (event == Event::object_start || event == Event::array_start);
     return !too_deep;
   };
+  if (text.find('\0') != std::string_view::npos) {  // the parser would take it for the text's end
+    problems.push_back({"", "has a NUL character"});
+    return std::nullopt;
+  }
   try {
     nlohmann::json json = nlohmann::json::parse(text, limit);
     if (!too_deep) return json;

@@ -34,7 +34,7 @@ class JsonReader {
   void read(const char* key, uint16_t& value);
   void read(const char* key, uint32_t& value);
   void read(const char* key, uint64_t& value);
-  void read(const char* key, float& value);
+  void read(const char* key, float& value);  // finite as a float, too: an infinity could not be written again
   void read(const char* key, double& value);
   void read(const char* key, Millis& value);  // an integer; the key's name ends in _ms or has _ms_
   void read(const char* key, Digest& value);
@@ -46,7 +46,7 @@ class JsonReader {
   JsonReader object(const char* key);
 
   void require(const char* key);
-  void problem(const char* key, std::string detail);
+  void problem(std::string_view key, std::string detail);
   void finish();
 
  private:

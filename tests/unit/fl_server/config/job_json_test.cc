@@ -1,0 +1,187 @@
+#include "fl_server/config/job_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "tests/support/matchers.h"
+#include "tests/unit/fl_server/config/problem_list.h"
+
+namespace coterie {
+namespace {
+
+using nlohmann::json;
+using test::pointers_of;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+json minimal() {
+  return {{"name", "digits"}, {"model", std::string(64, 'a')}};
+}
+
+Problems problems_of(const json& job) {
+  Problems problems;
+  job_spec_from_json(job, problems);
+  return problems;
+}
+
+// Nothing in it is a default.
+JobSpec unusual_spec() {
+  JobSpec spec;
+  spec.name = "d\xc3\xa9j\xc3\xa0 \"vu\"\n";
+  spec.population = Population("phones");
+  spec.model.bytes.fill(0xab);
+  spec.evaluation.emplace();
+  spec.evaluation->bytes.fill(0xcd);
+  spec.training = {.loss = Loss::mean_squared_error,
+                   .batch_size = 17,
+                   .local_epochs = 3,
+                   .steps_max = 99,
+                   .optimizer = {.kind = OptimizerKind::adam,
+                                 .learning_rate = 0.3f,
+                                 .momentum = 0.7f,
+                                 .weight_decay = 1e-5f,
+                                 .beta1 = 0.8f,
+                                 .beta2 = 0.95f,
+                                 .epsilon = 1e-7f}};
+  spec.update = {.clip_l2 = 1.1f, .value_abs_max = 8.5f, .weight_max = 77};
+  spec.rounds = {.count = 5,
+                 .goal_count = 20,
+                 .goal_count_min = 2,
+                 .over_selection = 1.3,
+                 .pool_min = 40,
+                 .selecting_max = Millis(1'001),
+                 .collecting_max = Millis(2'002),
+                 .retry_delay = Millis(3'003),
+                 .attempts_max = 4};
+  spec.strategy = {.kind = ServerOptimizerKind::fedadam,
+                   .server_learning_rate = 0.01f,
+                   .beta1 = 0.6f,
+                   .beta2 = 0.97f,
+                   .tau = 1e-4f};
+  return spec;
+}
+
+TEST(JobJson, HasDefaultsForEverythingButNameAndModel) {
+  Problems problems;
+  const JobSpec spec = job_spec_from_json(minimal(), problems);
+  EXPECT_THAT(problems, IsEmpty());
+  JobSpec expected;
+  expected.name = "digits";
+  expected.model.bytes.fill(0xaa);
+  EXPECT_EQ(spec, expected);
+  EXPECT_THAT(pointers_of(problems_of(json::object())), UnorderedElementsAre("/name", "/model"));
+}
+
+TEST(JobJson, ReadsBackExactlyWhatItShows) {
+  Problems problems;
+  EXPECT_EQ(job_spec_from_json(to_json(unusual_spec()), problems), unusual_spec());
+  EXPECT_THAT(problems, IsEmpty());
+  const Result<JobSpec> stored = job_spec_from_stored_json(job_spec_to_json_text(unusual_spec()));
+  ASSERT_OK(stored);
+  EXPECT_EQ(*stored, unusual_spec());
+  JobSpec plain;
+  EXPECT_FALSE(to_json(plain).contains("evaluation"));
+  EXPECT_EQ(job_spec_from_stored_json(job_spec_to_json_text(plain)).value(), plain);
+}
+
+TEST(JobJson, ShowsFloatsAsAPersonWroteThem) {
+  const json shown = to_json(unusual_spec());
+  EXPECT_EQ(shown["training"]["optimizer"]["learning_rate"].dump(), "0.3");
+  EXPECT_EQ(shown["update"]["clip_l2"].dump(), "1.1");
+  EXPECT_EQ(shown["strategy"]["tau"].dump(), "0.0001");
+}
+
+TEST(JobJson, KeepsEveryFiniteFloatToTheBit) {
+  Prng prng(20250301);
+  for (int i = 0; i < 20'000; ++i) {
+    const float value =
+        i == 0 ? std::numeric_limits<float>::max() : std::bit_cast<float>(static_cast<uint32_t>(prng.next()));
+    if (!std::isfinite(value)) continue;
+    JobSpec spec;
+    spec.strategy.tau = value;
+    const Result<JobSpec> again = job_spec_from_stored_json(job_spec_to_json_text(spec));
+    ASSERT_OK(again);
+    EXPECT_EQ(std::bit_cast<uint32_t>(again->strategy.tau), std::bit_cast<uint32_t>(value));
+  }
+}
+
+TEST(JobJson, ReportsProblemsOfFormAndOfRangeTogether) {
+  json job = {
+      {"name", ""},
+      {"model", "abc"},
+      {"evaluation", 5},
+      {"colour", "red"},
+      {"training",
+       {{"loss", "hinge"}, {"batch_size", 0}, {"optimizer", {{"kind", "lion"}, {"learning_rate", -1}}}}},
+      {"rounds", {{"count", -3}, {"goal_count", 0}, {"selecting_ms_max", 1.5}}},
+      {"strategy", "fedavg"},
+      {"update", {{"weight_max", 0}}}};
+  EXPECT_THAT(pointers_of(problems_of(job)),
+              UnorderedElementsAre("/name", "/model", "/evaluation", "/colour", "/training/loss",
+                                   "/training/batch_size", "/training/optimizer/kind",
+                                   "/training/optimizer/learning_rate", "/rounds/count", "/rounds/goal_count",
+                                   "/rounds/goal_count_min", "/rounds/selecting_ms_max", "/strategy",
+                                   "/update/weight_max"));
+}
+
+TEST(JobJson, ReportsAFieldOnce) {
+  // Required, so absent is a problem; empty by default, so validate() finds it too.
+  json job = minimal();
+  job.erase("name");
+  EXPECT_THAT(problems_of(job), ElementsAre(Problem{"/name", "is required"}));
+}
+
+TEST(JobJson, TakesNoNumberThatAFloatCannotHold) {
+  // The strategy does not use beta1 here, so no range check would see an infinity; stored, it would not read
+  // back.
+  for (const char* field : {"beta1", "beta2", "tau", "server_learning_rate"}) {
+    json job = minimal();
+    job["strategy"][field] = 1e300;
+    EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre(std::string("/strategy/") + field));
+  }
+}
+
+// Whatever an operator sends: what is taken can be stored and read back, or the server would not start again.
+TEST(JobJson, StoresWhateverItTakesSoThatItReadsBack) {
+  const json numbers = {0, 1, -1, 2.5, 1e-300, 1e39, -1e300, 4294967295u, 1e30, 3.4028235e38};
+  const json whole = to_json(unusual_spec());
+  size_t taken = 0;
+  for (const char* group : {"training", "update", "rounds", "strategy"}) {
+    for (const auto& [key, old] : whole[group].items()) {
+      for (const json& number : numbers) {
+        json job = whole;
+        job[group][key] = number;
+        Problems problems;
+        const JobSpec spec = job_spec_from_json(job, problems);
+        if (!problems.empty()) continue;
+        ++taken;
+        const Result<JobSpec> stored = job_spec_from_stored_json(job_spec_to_json_text(spec));
+        ASSERT_OK(stored) << group << "/" << key << " = " << number;
+        EXPECT_EQ(*stored, spec) << group << "/" << key << " = " << number;
+      }
+    }
+  }
+  EXPECT_GT(taken, 30u);
+}
+
+TEST(JobJson, StoredTextThatIsDamagedIsDataLoss) {
+  const std::string text = job_spec_to_json_text(unusual_spec());
+  EXPECT_ERROR(job_spec_from_stored_json(text.substr(0, text.size() - 1)), ErrorCode::data_loss,
+               "do not parse");
+  EXPECT_ERROR(job_spec_from_stored_json(""), ErrorCode::data_loss, "do not parse");
+  EXPECT_ERROR(job_spec_from_stored_json("[]"), ErrorCode::data_loss, "must be an object");
+  EXPECT_ERROR(job_spec_from_stored_json("{}"), ErrorCode::data_loss, "/name is required");
+  json changed = to_json(unusual_spec());
+  changed["rounds"]["count"] = "five";
+  EXPECT_ERROR(job_spec_from_stored_json(changed.dump()), ErrorCode::data_loss, "/rounds/count");
+}
+
+}  // namespace
+}  // namespace coterie

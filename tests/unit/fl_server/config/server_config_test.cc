@@ -1,0 +1,155 @@
+#include "fl_server/config/server_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/fl_server/config/problem_list.h"
+
+namespace coterie {
+namespace {
+
+using test::pointers_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+ServerConfig read(std::string_view text, Problems& problems) {
+  return server_config_from_json(text, problems);
+}
+
+Problems problems_of(std::string_view text) {
+  Problems problems;
+  read(text, problems);
+  return problems;
+}
+
+TEST(ServerConfig, HasADefaultForEverything) {
+  Problems problems;
+  const ServerConfig config = read("{}", problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(config.role, "all");
+  EXPECT_EQ(config.data_dir, "coterie-data");
+  EXPECT_EQ(config.node, "node-0");
+  EXPECT_EQ(config.device.address, "0.0.0.0");
+  EXPECT_EQ(config.device.port, 8443);
+  EXPECT_EQ(config.admin.address, "127.0.0.1")
+      << "operators are on the same machine unless somebody says otherwise";
+  EXPECT_EQ(config.admin.port, 8444);
+  EXPECT_THAT(config.tls.certificate_file, IsEmpty());
+  EXPECT_EQ(config.ingest.bytes_in_flight_max, 1ull << 30);
+  EXPECT_EQ(config.threads, 0u);
+  EXPECT_EQ(config.clock_skew_max, Millis(300'000));
+  EXPECT_EQ(config.log_level, "info");
+}
+
+TEST(ServerConfig, TakesEveryKeyItDocuments) {
+  Problems problems;
+  const ServerConfig config = read(R"({
+    "role": "all", "data_dir": "/var/lib/coterie", "node": "n7", "threads": 256, "clock_skew_ms_max": 1,
+    "shutdown_ms_max": 2, "log_level": "debug",
+    "device": {"address": "::", "port": 0, "connections_max": 3, "handshake_ms_max": 4, "head_ms_max": 5,
+               "idle_ms_max": 6, "body_grace_ms": 7, "body_bytes_per_second_min": 8, "answer_ms_max": 9},
+    "admin": {"address": "::1", "port": 65535},
+    "tls": {"certificate_file": "c.pem", "key_file": "k.pem", "names": ["fl.example.org"]},
+    "ingest": {"bytes_in_flight_max": 1048576, "uploads_queued_max": 10, "queued_ms_max": 11, "batch_updates_max": 4096,
+               "linger_ms_min": 12, "linger_ms_max": 13},
+    "selection": {"waiters_max": 14, "hold_ms_max": 15, "checkins_per_second_max": 16}})",
+                                   problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(config.data_dir, "/var/lib/coterie");
+  EXPECT_EQ(config.node, "n7");
+  EXPECT_EQ(config.threads, 256u);
+  EXPECT_EQ(config.clock_skew_max, Millis(1));
+  EXPECT_EQ(config.shutdown_max, Millis(2));
+  EXPECT_EQ(config.log_level, "debug");
+  EXPECT_EQ(config.device.address, "::");
+  EXPECT_EQ(config.device.port, 0);
+  const HttpLimits& limits = config.device.limits;
+  EXPECT_EQ(limits.connections_max, 3u);
+  EXPECT_EQ(limits.handshake_max, Millis(4));
+  EXPECT_EQ(limits.head_max, Millis(5));
+  EXPECT_EQ(limits.idle_max, Millis(6));
+  EXPECT_EQ(limits.body_grace, Millis(7));
+  EXPECT_EQ(limits.body_bytes_per_second_min, 8u);
+  EXPECT_EQ(limits.answer_max, Millis(9));
+  EXPECT_EQ(config.admin.address, "::1");
+  EXPECT_EQ(config.admin.port, 65535);
+  EXPECT_EQ(config.admin.limits.connections_max, HttpLimits().connections_max) << "the planes are apart";
+  EXPECT_EQ(config.tls.certificate_file, "c.pem");
+  EXPECT_EQ(config.tls.key_file, "k.pem");
+  EXPECT_THAT(config.tls.names, ElementsAre("fl.example.org"));
+  EXPECT_EQ(config.ingest.bytes_in_flight_max, 1048576u);
+  EXPECT_EQ(config.ingest.uploads_queued_max, 10u);
+  EXPECT_EQ(config.ingest.queued_max, Millis(11));
+  EXPECT_EQ(config.ingest.batch_updates_max, 4096u);
+  EXPECT_EQ(config.ingest.linger_min, Millis(12));
+  EXPECT_EQ(config.ingest.linger_max, Millis(13));
+  EXPECT_EQ(config.desk.waiters_max, 14u);
+  EXPECT_EQ(config.desk.hold_max, Millis(15));
+  EXPECT_EQ(config.pace.checkins_per_second_max, 16u);
+}
+
+TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
+  struct Case {
+    const char* text;
+    const char* pointer;
+    const char* words;
+  };
+  const Case cases[] = {
+      {R"({"role": "ingest"})", "/role", "\"all\""},
+      {R"({"data_dir": ""})", "/data_dir", "empty"},
+      {R"({"node": ""})", "/node", "1 to 64"},
+      {R"({"node": "12345678901234567890123456789012345678901234567890123456789012345"})", "/node",
+       "1 to 64"},
+      {R"({"threads": 257})", "/threads", "at most 256"},
+      {R"({"log_level": "Info"})", "/log_level", "debug, info, warning, error"},
+      {R"({"device": {"address": ""}})", "/device/address", "empty"},
+      {R"({"device": {"port": 65536}})", "/device/port", "[0, 65535]"},
+      {R"({"device": {"connections_max": 0}})", "/device/connections_max", "at least 1"},
+      {R"({"admin": {"body_bytes_per_second_min": 0}})", "/admin/body_bytes_per_second_min", "at least 1"},
+      {R"({"admin": {"head_ms_max": -1}})", "/admin/head_ms_max", "integer"},
+      {R"({"tls": {"certificate_file": "c"}})", "/tls/key_file", "required"},
+      {R"({"tls": {"key_file": "k"}})", "/tls/certificate_file", "required"},
+      {R"({"tls": {"names": "a"}})", "/tls/names", "list of strings"},
+      {R"({"ingest": {"bytes_in_flight_max": 1048575}})", "/ingest/bytes_in_flight_max", "at least 1048576"},
+      {R"({"ingest": {"batch_updates_max": 0}})", "/ingest/batch_updates_max", "[1, 4096]"},
+      {R"({"ingest": {"batch_updates_max": 4097}})", "/ingest/batch_updates_max", "[1, 4096]"},
+      {R"({"selection": {"waiters_max": 0}})", "/selection/waiters_max", "at least 1"},
+      {R"({"selection": {"checkins_per_second_max": 0}})", "/selection/checkins_per_second_max",
+       "at least 1"},
+      {R"({"selection": {"hold_ms_max": "1s"}})", "/selection/hold_ms_max", "integer"},
+      {R"({"device": []})", "/device", "object"},
+      {R"({"device": {"prot": 1}})", "/device/prot", "unknown key"},
+      {R"({"Device": {}})", "/Device", "unknown key"},
+      {R"({"admin_token": "secret"})", "/admin_token", "unknown key"},
+  };
+  for (const Case& bad : cases) {
+    const Problems problems = problems_of(bad.text);
+    ASSERT_EQ(problems.size(), 1u) << bad.text;
+    EXPECT_EQ(problems[0].pointer, bad.pointer) << bad.text;
+    EXPECT_THAT(problems[0].detail, HasSubstr(bad.words)) << bad.text;
+  }
+}
+
+TEST(ServerConfig, WithFiveMistakesReportsAllFive) {
+  const Problems problems = problems_of(R"({
+    "threads": "four",
+    "log_level": "loud",
+    "device": {"port": 70000, "adress": "0.0.0.0"},
+    "ingest": {"batch_updates_max": 0}})");
+  EXPECT_THAT(pointers_of(problems), UnorderedElementsAre("/threads", "/log_level", "/device/port",
+                                                          "/device/adress", "/ingest/batch_updates_max"));
+}
+
+TEST(ServerConfig, ThatIsNoJsonObjectIsOneProblem) {
+  for (const char* text :
+       {"", "port = 8443", "[]", "null", "\"all\"", "{\"role\": \"all\"", "{\"role\": \"all\",}"}) {
+    const Problems problems = problems_of(text);
+    ASSERT_EQ(problems.size(), 1u) << text;
+    EXPECT_EQ(problems[0].pointer, "") << text;
+  }
+}
+
+}  // namespace
+}  // namespace coterie
