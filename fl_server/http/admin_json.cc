@@ -8,14 +8,14 @@
 namespace coterie {
 
 std::string rfc3339(WallTime time) {
-  const int64_t ms = unix_ms(time);
-  const time_t seconds = static_cast<time_t>(ms / 1000);
+  const auto whole = std::chrono::floor<std::chrono::seconds>(time.time_since_epoch());
+  const time_t seconds = static_cast<time_t>(whole.count());
   struct tm fields {};
   gmtime_r(&seconds, &fields);
   char text[40];
   const size_t size = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &fields);
   std::string result(text, size);
-  std::string fraction = std::to_string(ms % 1000);
+  const std::string fraction = std::to_string((time.time_since_epoch() - whole).count());
   return result + "." + std::string(3 - fraction.size(), '0') + fraction + "Z";
 }
 

@@ -84,7 +84,7 @@ AdminService::AdminService(AdminServiceSettings settings, AdminServiceParts part
 
 AdminService::~AdminService() { pool_.stop(); }
 
-HttpResponse AdminService::refuse(const Error& error) { return problem_response(error); }
+HttpResponse AdminService::refuse(const Error& error, int status) { return problem_response(error, {}, status); }
 
 bool AdminService::is_authorized(const RequestHead& head) const {
   constexpr std::string_view kBearer = "Bearer ";
@@ -120,8 +120,7 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
     co_return problem_response(Error(ErrorCode::not_found, "no such route: " + head.path));
   }
   if (found == nullptr) {
-    HttpResponse response = problem_response(Error(ErrorCode::invalid_argument, "this route takes " + allowed));
-    response.status = 405;
+    HttpResponse response = problem_response(Error(ErrorCode::invalid_argument, "this route takes " + allowed), {}, 405);
     response.headers.emplace_back("Allow", allowed);
     co_return response;
   }

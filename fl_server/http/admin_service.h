@@ -40,7 +40,7 @@ class AdminService final : public HttpService {
   ~AdminService() override;
 
   Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
-  HttpResponse refuse(const Error& error) override;
+  HttpResponse refuse(const Error& error, int status) override;
 
   // What readiness answers; false while starting and draining.
   void set_ready(bool ready) { ready_ = ready; }

@@ -29,7 +29,7 @@ std::optional<ByteRange> parse_range(std::string_view text, uint64_t size) {
   const std::optional<uint64_t> last = number(text.substr(dash + 1));
   if (first && dash + 1 == text.size()) return ByteRange{*first, size - 1};
   if (first && last && *first <= *last) return ByteRange{*first, std::min(*last, size - 1)};
-  if (!first && dash == 0 && last && *last > 0) return ByteRange{size - std::min(*last, size), size - 1};  // suffix
+  if (!first && dash == 0 && last) return ByteRange{size - std::min(*last, size), size - 1};  // suffix
   return std::nullopt;
 }
 
@@ -44,13 +44,15 @@ Result<HttpResponse> blob_response(const RequestHead& head, BlobStore& store, co
   const std::string etag = "\"" + digest.hex() + "\"";
   response.headers = {{"ETag", etag}, {"Accept-Ranges", "bytes"}, {"Cache-Control", "private, max-age=31536000, immutable"}};
   response.head_only = head.method == "HEAD";
-  if (head.header("if-none-match").find(etag) != std::string_view::npos) {
+  const std::string_view unless = head.header("if-none-match");
+  if (unless == "*" || unless.find(etag) != std::string_view::npos) {
     response.status = 304;
     return response;
   }
   const std::string_view range_text = head.header("range");
   const std::string_view condition = head.header("if-range");
-  const auto range = condition.empty() || condition == etag ? parse_range(range_text, size) : std::nullopt;
+  const bool may_be_range = head.method == "GET" && (condition.empty() || condition == etag);
+  const auto range = may_be_range ? parse_range(range_text, size) : std::nullopt;
   if (!range) {
     response.blob = BlobRange{blob, 0, size};
     return response;

@@ -68,9 +68,9 @@ Awaitable<bool> Connection::serve_one() {
     body_left_ = head_.content_length.value_or(0);
     extend_deadline(limits.answer_max);
     response = co_await context_.service.handle(*this, route);
+    response.head_only = head_.method == "HEAD";
   } else {
-    response = context_.service.refuse(head.error());
-    response.status = status_of_head_error(head.error());
+    response = context_.service.refuse(head.error(), status_of_head_error(head.error()));
     response.close = true;
   }
   response.close = response.close || !head_.keep_alive || body_left_ > 0 || context_.draining;

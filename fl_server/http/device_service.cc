@@ -72,7 +72,11 @@ std::optional<std::string_view> segment_after(std::string_view path, std::string
 
 }  // namespace
 
-HttpResponse DeviceService::refuse(const Error& error) { return error_response(error, {}); }
+HttpResponse DeviceService::refuse(const Error& error, int status) {
+  HttpResponse response = error_response(error, {});
+  response.status = status;
+  return response;
+}
 
 Awaitable<HttpResponse> DeviceService::handle(Exchange& exchange, std::string_view& route) {
   const RequestHead& head = exchange.head();

@@ -47,7 +47,7 @@ class DeviceService final : public HttpService {
         bodies_(settings.idle_body_bytes_max) {}
 
   Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
-  HttpResponse refuse(const Error& error) override;
+  HttpResponse refuse(const Error& error, int status) override;
 
  private:
   Awaitable<HttpResponse> enroll(Exchange& exchange);

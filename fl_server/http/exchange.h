@@ -35,8 +35,8 @@ class HttpService {
   virtual ~HttpService() = default;
   // Never throws. `route` gets the matched pattern, for metrics: never what the client sent.
   virtual Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) = 0;
-  // The answer, in this plane's form, to a request that never reached a handler.
-  virtual HttpResponse refuse(const Error& error) = 0;
+  // The answer, in this plane's form and with this status, to a request that never reached a handler.
+  virtual HttpResponse refuse(const Error& error, int status) = 0;
 };
 
 // Suspends the coroutine until the callback that `start` was given is called, on any thread, exactly once.

@@ -14,7 +14,7 @@ Result<std::string> percent_decoded(std::string_view text) {
     std::string digits(text.substr(i + 1, 2));
     for (char& c : digits) c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
     const Result<Bytes> byte = from_hex(digits);
-    if (!byte || (*byte)[0] < 0x20) return Error(ErrorCode::malformed, "query: a percent escape is not a character");
+    if (!byte || (*byte)[0] < 0x20 || (*byte)[0] == 0x7f) return Error(ErrorCode::malformed, "query: a percent escape is not a character");
     decoded += static_cast<char>((*byte)[0]);
     i += 2;
   }
@@ -59,10 +59,10 @@ std::string response_head(const HttpResponse& response, uint64_t size) {
   head += ' ';
   head += reason_phrase(response.status);
   head += "\r\n";
-  if (size > 0 || response.status >= 200) {
-    head += "Content-Length: " + std::to_string(size) + "\r\n";
-    if (size > 0) head += "Content-Type: " + response.content_type + "\r\n";
-  }
+  // RFC 9110 section 8.6: these never have a body, and a length would be that of another answer.
+  const bool has_length = response.status >= 200 && response.status != 204 && response.status != 304;
+  if (has_length) head += "Content-Length: " + std::to_string(size) + "\r\n";
+  if (has_length && size > 0) head += "Content-Type: " + response.content_type + "\r\n";
   for (const auto& [name, value] : response.headers) {
     head += name;
     head += ": ";

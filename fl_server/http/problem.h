@@ -8,9 +8,12 @@
 
 namespace coterie {
 
+// Valid JSON whatever the texts are (names that devices and models give themselves): bytes that are not UTF-8 become
+// U+FFFD.
 HttpResponse json_response(const nlohmann::json& json, int status = 200);
 
-// {"type","title","status","code","detail"} and, if there are any, "errors": [{"pointer","detail"}].
-HttpResponse problem_response(const Error& error, const Problems& problems = {});
+// {"type","title","status","code","detail"} and, if there are any, "errors": [{"pointer","detail"}]. The status is that of
+// the error's code unless another is given.
+HttpResponse problem_response(const Error& error, const Problems& problems = {}, int status = 0);
 
 }  // namespace coterie

@@ -23,6 +23,23 @@ bool is_normal_path(std::string_view path) {
          path.find("/.") == std::string_view::npos;
 }
 
+// Lines end with CRLF and in no other way, none goes on in the next, and there are no other control characters but tabs.
+// (Beast takes folded lines.)
+bool has_plain_lines(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c == '\r') {
+      if (i + 1 == text.size() || text[i + 1] != '\n') return false;
+    } else if (c == '\n') {
+      if (i == 0 || text[i - 1] != '\r') return false;
+      if (i + 1 < text.size() && (text[i + 1] == ' ' || text[i + 1] == '\t')) return false;
+    } else if ((c < 0x20 && c != '\t') || c == 0x7f) {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -36,6 +53,8 @@ Status read_target(std::string_view target, RequestHead& head) {
   head.path = target.substr(0, question);
   if (question != std::string_view::npos) head.query = target.substr(question + 1);
   if (!is_normal_path(head.path)) return bad("the path must be absolute and plain");
+  const auto visible = [](char c) { return c > 0x20 && c < 0x7f && c != '#'; };
+  if (!std::all_of(head.query.begin(), head.query.end(), visible)) return bad("the query must be visible ASCII");
   return {};
 }
 
@@ -57,6 +76,7 @@ size_t find_head_end(ByteView bytes) {
 
 Result<RequestHead> parse_request_head(ByteView bytes) {
   if (bytes.size() > kHeadBytesMax) return Error(ErrorCode::too_large, "request: the head is over 16 KiB");
+  if (!has_plain_lines(as_text(bytes))) return bad("the head has control characters, or lines that do not end with CRLF");
   http::request_parser<http::empty_body> parser;
   parser.header_limit(kHeadBytesMax);
   parser.body_limit(boost::none);
@@ -65,7 +85,9 @@ Result<RequestHead> parse_request_head(ByteView bytes) {
   const size_t consumed = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
   if (error || !parser.is_header_done() || consumed != bytes.size()) return bad("the head is not HTTP/1.1");
   const auto& message = parser.get();
+  if (message.version() != 10 && message.version() != 11) return bad("the head is not HTTP/1.1");
   RequestHead head;
+  size_t hosts = 0;
   head.method = std::string(message.method_string());
   const auto target = message.target();
   COT_TRY(read_target({target.data(), target.size()}, head));
@@ -78,10 +100,12 @@ Result<RequestHead> parse_request_head(ByteView bytes) {
     if (name == "transfer-encoding") {
       return Error(ErrorCode::length_required, "request: send a Content-Length, not a Transfer-Encoding");
     }
+    if (name == "host") ++hosts;
     if (name == "content-length") COT_TRY(read_length(value, head));
     if (name == "expect") head.expects_continue = lower(value) == "100-continue";
     head.headers.emplace_back(std::move(name), std::move(value));
   }
+  if (hosts > 1 || (hosts == 0 && message.version() == 11)) return bad("HTTP/1.1 has one Host header");
   head.keep_alive = message.keep_alive();
   return head;
 }

@@ -1,0 +1,179 @@
+// The admin plane's table of routes, asked over a real connection to a server in this process.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "device_sdk/transport/https_client.h"
+#include "fl_server/app/server.h"
+#include "proto/codec/codec.h"
+#include "tests/support/matchers.h"
+#include "tests/support/temporary_directory.h"
+
+namespace coterie {
+namespace {
+
+using nlohmann::json;
+
+struct Answer {
+  int status = 0;
+  TransportResponse head;
+  std::string body;
+  json document() const { return json::parse(body, nullptr, false); }
+};
+
+class AdminRoutes : public testing::Test {
+ protected:
+  void SetUp() override {
+    ServerConfig config;
+    config.data_dir = directory_ / "data";
+    config.device = {.address = "127.0.0.1", .port = 0, .limits = {}};
+    config.admin.port = 0;
+    config.threads = 1;
+    auto server = Server::start(config);
+    ASSERT_OK(server);
+    server_ = std::move(*server);
+    token_ = read(server_->admin_token_file());
+    while (!token_.empty() && token_.back() == '\n') token_.pop_back();
+    auto client = HttpsClient::make({.url = server_->admin_url(), .ca_pem = read(server_->ca_file())});
+    ASSERT_OK(client);
+    client_ = std::move(*client);
+  }
+
+  static std::string read(const std::string& path) {
+    return std::string(as_text(os::read_file(path, 1 << 20).value_or(Bytes())));
+  }
+
+  Answer ask(std::string_view method, const std::string& target, std::string_view body = {}) {
+    return ask_as("Bearer " + token_, method, target, body);
+  }
+  Answer ask_as(const std::string& authorization, std::string_view method, const std::string& target,
+                std::string_view body = {}) {
+    Answer answer;
+    TransportRequest request{.method = method,
+                             .target = target,
+                             .headers = {},
+                             .content_type = "application/json",
+                             .body = as_bytes(body)};
+    if (!authorization.empty()) request.headers = {{"Authorization", authorization}};
+    const auto response = client_->send(request, [&](const TransportResponse&, ByteView piece) {
+      answer.body.append(as_text(piece));
+      return Status();
+    });
+    EXPECT_OK(response) << method << " " << target;
+    if (response) answer.head = *response;
+    answer.status = answer.head.status;
+    return answer;
+  }
+
+  test::TemporaryDirectory directory_{test::memory_disk()};
+  std::unique_ptr<Server> server_;
+  std::string token_;
+  std::unique_ptr<HttpsClient> client_;
+};
+
+TEST_F(AdminRoutes, WithoutTheTokenTellNothingNotEvenWhatExists) {
+  for (const std::string& authorization : {std::string(), std::string("Bearer "), "Bearer x" + token_,
+                                           "Bearer " + token_ + "x", "Basic " + token_, token_}) {
+    for (const char* target : {"/admin/v1/jobs", "/metrics", "/admin/v1/nothing", "/", "/v1/checkins"}) {
+      for (const char* method : {"GET", "POST", "DELETE"}) {
+        const Answer answer = ask_as(authorization, method, target);
+        EXPECT_EQ(answer.status, 401) << method << " " << target;
+        EXPECT_EQ(answer.head.header("www-authenticate"), "Bearer");
+        EXPECT_EQ(answer.head.header("allow"), "");
+        EXPECT_EQ(answer.document()["code"], "unauthenticated");
+      }
+    }
+  }
+  EXPECT_EQ(ask_as("", "GET", "/healthz").status, 200) << "liveness is for everybody";
+  EXPECT_EQ(ask_as("", "GET", "/readyz").status, 200);
+  EXPECT_EQ(ask_as("", "POST", "/healthz").status, 401);
+}
+
+TEST_F(AdminRoutes, ThatDoNotExistAreNotFound) {
+  for (const char* target :
+       {"/", "/admin", "/admin/v1", "/admin/v1/", "/admin/v1/jobs/", "/admin/v1/job", "/admin/v1/jobsx",
+        "/admin/v1/jobs/j1/", "/admin/v1/jobs/j1:fly", "/admin/v1/jobs/j1/rounds/1",
+        "/admin/v1/jobs/j1:pause:pause", "/admin/v1/jobs/:pause", "/admin/v2/jobs", "/v1/checkins"}) {
+    const Answer answer = ask("GET", target);
+    EXPECT_EQ(answer.status, 404) << target;
+    EXPECT_EQ(answer.head.header("content-type"), "application/problem+json");
+    EXPECT_EQ(answer.document()["status"], 404) << target;
+  }
+}
+
+TEST_F(AdminRoutes, SayWhichMethodsTheyTake) {
+  struct Case {
+    const char* method;
+    const char* target;
+    const char* allowed;
+  };
+  for (const Case& wrong :
+       std::initializer_list<Case>{{"DELETE", "/admin/v1/jobs", "GET, POST"},
+                                   {"get", "/admin/v1/jobs", "GET, POST"},
+                                   {"POST", "/admin/v1/server", "GET"},
+                                   {"PUT", "/healthz", "GET"},
+                                   {"GET", "/admin/v1/jobs/j1:pause", "POST"},
+                                   {"GET", "/admin/v1/models", "POST"},
+                                   {"GET", "/admin/v1/enrollment-tokens/abc", "DELETE"}}) {
+    const Answer answer = ask(wrong.method, wrong.target);
+    EXPECT_EQ(answer.status, 405) << wrong.method << " " << wrong.target;
+    EXPECT_EQ(answer.head.header("allow"), wrong.allowed) << wrong.target;
+    EXPECT_EQ(answer.document()["status"], 405) << wrong.target;
+  }
+}
+
+TEST_F(AdminRoutes, AnswerHeadWithoutABodyAndGoOn) {
+  for (const char* target : {"/healthz", "/metrics", "/admin/v1/jobs", "/admin/v1/jobs/none", "/nothing"}) {
+    const Answer whole = ask("GET", target);
+    const Answer head = ask("HEAD", target);
+    EXPECT_EQ(head.status, whole.status) << target;
+    EXPECT_EQ(head.body, "") << target;
+    EXPECT_NE(head.head.header("content-length"), "0") << target;
+  }
+  EXPECT_EQ(ask("GET", "/healthz").body, "ok\n") << "the connection is in step";
+}
+
+TEST_F(AdminRoutes, NameEverythingThatIsWrongWithAJob) {
+  const Answer broken = ask("POST", "/admin/v1/jobs", "{\"name\": ");
+  EXPECT_EQ(broken.status, 400);
+  EXPECT_EQ(broken.document()["code"], "malformed");
+  const Answer wrong =
+      ask("POST", "/admin/v1/jobs",
+          R"({"name": "", "model": ")" + std::string(64, 'a') + R"(", "rounds": {"count": 0}, "x": 1})");
+  EXPECT_EQ(wrong.status, 400);
+  std::vector<std::string> pointers;
+  const json document = wrong.document();
+  for (const json& error : document["errors"]) pointers.push_back(error["pointer"]);
+  EXPECT_THAT(pointers, testing::UnorderedElementsAre("/name", "/model", "/rounds/count", "/x"));
+  EXPECT_EQ(ask("GET", "/admin/v1/jobs").document()["jobs"], json::array()) << "none was created";
+  EXPECT_EQ(ask("POST", "/admin/v1/jobs", std::string((1 << 20) + 1, ' ')).status, 413);
+}
+
+TEST_F(AdminRoutes, NameTheQueryParameterThatIsWrong) {
+  const Answer answer = ask("GET", "/admin/v1/devices?limit=0&after=xyz");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(answer.document()["errors"][0]["pointer"], "?after");
+  EXPECT_EQ(answer.document()["errors"][1]["pointer"], "?limit");
+  EXPECT_EQ(ask("GET", "/admin/v1/devices?limit=%").status, 400);
+  EXPECT_EQ(ask("GET", "/admin/v1/devices?limit=1").status, 200);
+}
+
+TEST_F(AdminRoutes, MakeATokenAndTakeItAway) {
+  const Answer made = ask("POST", "/admin/v1/enrollment-tokens", R"({"label": "lab", "uses": 2})");
+  ASSERT_EQ(made.status, 201);
+  const std::string id = made.document()["id"];
+  EXPECT_EQ(ask("DELETE", "/admin/v1/enrollment-tokens/" + id).status, 204);
+  EXPECT_EQ(ask("DELETE", "/admin/v1/enrollment-tokens/" + id).status, 404);
+  EXPECT_EQ(ask("POST", "/admin/v1/enrollment-tokens", R"({"uses": 0})").status, 400);
+}
+
+TEST_F(AdminRoutes, RefuseAFileThatIsNoModel) {
+  EXPECT_EQ(ask("POST", "/admin/v1/models", "not a model").status, 400);
+  EXPECT_EQ(ask("POST", "/admin/v1/models", "").status, 400);
+  EXPECT_EQ(ask("POST", "/admin/v1/datasets", as_text(encode(Receipt{}))).status, 400);
+}
+
+}  // namespace
+}  // namespace coterie
