@@ -69,6 +69,7 @@ std::string Agent::checkpoint_path(const RoundKey& key) const {
 Result<AgentProgress> Agent::step() {
   using Activity = AgentProgress::Activity;
   AgentProgress progress;
+  if (unsaved_) COT_TRY(save());  // the session must not run ahead of what a restart would find
   const ParticipantAction action = machine_.next(os::wall_now());
   std::optional<ParticipantEvent> event;
   if (const auto* wait = std::get_if<DoWait>(&action)) {
@@ -100,19 +101,25 @@ Result<AgentProgress> Agent::step() {
     const uint64_t done_before = machine_.state().rounds_done;
     const bool had_assignment = machine_.state().assignment.has_value();
     machine_.step(*event, os::wall_now());
+    const bool round_ended = had_assignment && !machine_.state().assignment;
+    if (round_ended) training_.reset();
     COT_TRY(save());
-    if (had_assignment && !machine_.state().assignment) clean_up();
+    if (round_ended) clean_up();
     if (machine_.state().rounds_done == done_before) progress.error = machine_.last_error();
   }
   progress.rounds_done = machine_.state().rounds_done;
   return progress;
 }
 
-Status Agent::save() { return os::write_file_atomically(path("session.state"), encode(machine_.state())); }
+Status Agent::save() {
+  unsaved_ = true;
+  COT_TRY(os::write_file_atomically(path("session.state"), encode(machine_.state())));
+  unsaved_ = false;
+  return {};
+}
 
 // The round is over for this device: what belonged to it goes. Nobody needs these files, so failures are ignored.
 void Agent::clean_up() {
-  training_.reset();
   const Result<std::vector<std::string>> names = os::list_directory(settings_.state_dir);
   if (!names) return;
   for (const std::string& name : *names) {
@@ -122,6 +129,11 @@ void Agent::clean_up() {
 }
 
 Result<ParticipantEvent> Agent::perform(const DoEnroll&) {
+  if (settings_.enrollment_token.empty()) {
+    const Error missing(ErrorCode::invalid_argument,
+                        "this device is not enrolled yet: get an enrollment token from the operator and set enrollment_token");
+    return ParticipantEvent(EnrollAnswered{Failure{missing, {}}});
+  }
   return ParticipantEvent(EnrollAnswered{api_.enroll(settings_.enrollment_token, settings_.sdk_version)});
 }
 
@@ -168,6 +180,9 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
     training_ = std::move(*begun);
   }
   Trainer& trainer = training_->trainer;
+  if (!trainer.finished() && os::wall_now() > action.assignment.not_after) {
+    return ended(Error(ErrorCode::ticket_expired, "the round was over before the training was"));
+  }
   const Instant begin = os::monotonic_now();
   while (!trainer.finished() && os::monotonic_now() - begin < settings_.train_slice) {
     if (const Status stepped = trainer.step(); !stepped) return ended(stepped);
@@ -180,7 +195,8 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   }
   training_->spent += os::monotonic_now() - begin;
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
-  return ended(finish_training(action, *training_));
+  COT_TRY(finish_training(action, *training_));  // if there is no room for the update now, then perhaps later
+  return ended({});
 }
 
 Status Agent::finish_training(const DoTrain& action, Training& training) {

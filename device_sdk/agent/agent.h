@@ -87,7 +87,7 @@ class Agent {
   ExampleSource& examples_;
   ParticipantMachine machine_;
   std::optional<Training> training_;
-  bool saved_ = false;
+  bool unsaved_ = false;
 };
 
 }  // namespace coterie

@@ -38,7 +38,9 @@ Failure failure_of(const TransportResponse& head, const Bytes& body) {
   if (const Result<ErrorReply> reply = decode_error_reply(body)) {
     std::optional<RetryWindow> window;
     if (reply->retry_max_ms > 0) window = RetryWindow{reply->retry_min_ms, reply->retry_max_ms, {}};
-    return {Error(error_code_from_name(reply->code), "the server says: " + reply->detail), window};
+    ErrorCode code = error_code_from_name(reply->code);
+    if (code == ErrorCode::cancelled) code = ErrorCode::unavailable;  // only the app can cancel what this device does
+    return {Error(code, "the server says: " + reply->detail), window};
   }
   return {Error(code_of_status(head.status), "the server answered " + std::to_string(head.status)), retry_after(head)};
 }

@@ -36,18 +36,24 @@ Result<Outcome<Digest>> download_model(DeviceApi& api, const DeviceId& device, c
   }
   if (have < bytes) {
     Status disk;
+    uint64_t stored = have;
     const auto store = [&](const TransportResponse& head, ByteView piece) -> Status {
       if (head.status == 200 && have > 0 && disk) {  // no ranges: the model comes from its beginning
         disk = part.truncate();
-        have = 0;
+        have = stored = 0;
       }
+      if (piece.size() > bytes - stored) return Error(ErrorCode::refused, "the model is larger than was signed");
       if (disk) disk = part.write_all(piece);
+      if (disk) stored += piece.size();
       return disk;
     };
     const uint64_t offset = have;
     Outcome<uint64_t> came = api.fetch_model(device, model, offset, store);
     if (!disk) return disk.error();
     if (auto* failure = std::get_if<Failure>(&came)) return Outcome<Digest>(std::move(*failure));
+    if (stored < bytes) {
+      return Outcome<Digest>(Failure{Error(ErrorCode::unavailable, "the model ended too early; the rest is asked for again"), {}});
+    }
   }
   COT_TRY(part.sync());
   COT_TRY(part.close());

@@ -14,6 +14,20 @@ namespace {
 // A server that sends a device away for longer than this is not believed.
 constexpr Millis kWindowMax{24 * 3600 * 1000};
 
+// The error an event brings, or null.
+const Error* error_of(const ParticipantEvent& event) {
+  return std::visit(
+      [](const auto& e) -> const Error* {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(e.outcome)>, Status>) {
+          return e.outcome ? nullptr : &e.outcome.error();
+        } else {
+          const auto* failure = std::get_if<Failure>(&e.outcome);
+          return failure == nullptr ? nullptr : &failure->error;
+        }
+      },
+      event);
+}
+
 }  // namespace
 
 ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantState state)
@@ -39,7 +53,12 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
 }
 
 void ParticipantMachine::step(const ParticipantEvent& event, WallTime now) {
+  if (stopped_) return;
   now_ = now;
+  if (const Error* error = error_of(event); error != nullptr && error->code() == ErrorCode::cancelled) {
+    last_error_ = *error;  // the app ended it, nothing was learned: the same step is due when the app goes on
+    return;
+  }
   std::visit([this](const auto& e) { handle(e); }, event);
   if (state_.assignment && now > state_.assignment->not_after) {
     give_up(Error(ErrorCode::ticket_expired, "the round was over before this device was done"), Millis(0),
@@ -65,6 +84,7 @@ void ParticipantMachine::handle(const EnrollAnswered& event) {
   state_.device = reply.device;
   state_.population = reply.population;
   state_.signing_key = reply.signing_key;
+  state_.failures = 0;
   advance(ParticipantPhase::idle);
 }
 
@@ -136,7 +156,10 @@ void ParticipantMachine::handle(const ModelFetched& event) {
 
 void ParticipantMachine::handle(const TrainingEnded& event) {
   if (state_.phase != ParticipantPhase::training) return;
-  if (!event.outcome) return give_up(event.outcome.error(), policy_.backoff_first, backoff());
+  if (!event.outcome) {
+    ++state_.failures;
+    return give_up(event.outcome.error(), policy_.backoff_first, backoff());
+  }
   advance(ParticipantPhase::trained);
 }
 
@@ -144,6 +167,7 @@ void ParticipantMachine::handle(const UploadAnswered& event) {
   if (state_.phase != ParticipantPhase::trained) return;
   if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
   ++state_.rounds_done;
+  state_.failures = 0;
   state_.assignment.reset();
   plan_.reset();
   last_error_.reset();
@@ -154,7 +178,6 @@ void ParticipantMachine::handle(const UploadAnswered& event) {
 
 void ParticipantMachine::advance(ParticipantPhase phase) {
   state_.phase = phase;
-  state_.failures = 0;
   state_.wait_until = WallTime();
 }
 
@@ -165,8 +188,8 @@ void ParticipantMachine::fail(const Failure& failure) {
   const bool has_assignment = state_.assignment.has_value();
   switch (traits(failure.error.code()).retry) {
     case RetryClass::check_in: {
-      const RetryWindow window = failure.window.value_or(RetryWindow{});
-      return give_up(failure.error, Millis(window.min_ms), Millis(window.max_ms));
+      if (!failure.window) return give_up(failure.error, Millis(0), backoff());
+      return give_up(failure.error, Millis(failure.window->min_ms), Millis(failure.window->max_ms));
     }
     case RetryClass::never:
       if (has_assignment) return give_up(failure.error, policy_.backoff_first, backoff());
@@ -184,9 +207,7 @@ void ParticipantMachine::give_up(const Error& error, Millis pause_min, Millis pa
   last_error_ = error;
   state_.assignment.reset();
   plan_.reset();
-  const uint32_t failures = state_.failures;
   advance(ParticipantPhase::idle);
-  state_.failures = failures;  // a server that assigns what never works is asked ever more rarely
   wait_between(pause_min, std::max(pause_min, pause_max));
 }
 

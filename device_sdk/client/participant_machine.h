@@ -10,7 +10,9 @@
 // not older than any it has seen of the job, the plan's and the model's digests, the plan's rules.
 //
 // Failures: the same step again after exponential back-off with full jitter, or inside the window the server gave; no
-// step outlives the assignment's not_after. Devices so spread their load by themselves (AWS, "Exponential Backoff And
+// step outlives the assignment's not_after. Failures add up until an update is accepted or the server sends the device
+// away in good order: a server that assigns what never works is asked ever more rarely. A step that the app cancelled
+// counts for nothing; it is due again. Devices so spread their load by themselves (AWS, "Exponential Backoff And
 // Jitter", 2015).
 #pragma once
 

@@ -25,7 +25,7 @@ struct ParticipantState {
   Population population;
   Bytes signing_key;                            // the server's, pinned at enrollment
   std::optional<Assignment> assignment;         // present from `assigned` on
-  uint32_t failures = 0;                        // consecutive, of the present request
+  uint32_t failures = 0;                        // since the server last was content with us
   WallTime wait_until{};                        // do nothing before
   std::array<uint64_t, 4> random{};             // jitter
   std::map<JobId, ModelVersion> newest_models;  // highest version ever accepted, per job: older ones are refused

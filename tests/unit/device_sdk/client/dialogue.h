@@ -1,0 +1,121 @@
+// Dialogue: both sides of a participant's session: a machine, the clock it is told, and a server's well-made
+// answers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "device_sdk/client/participant_machine.h"
+#include "proto/codec/codec.h"
+#include "secure/crypto/digest.h"
+#include "secure/identity/manifest.h"
+#include "tests/support/matchers.h"
+
+namespace coterie::test {
+
+inline constexpr Millis kRoundTime{600'000};
+
+class Dialogue {
+ public:
+  explicit Dialogue(uint64_t seed = 1, ParticipantPolicy with = {}) : policy(with) {
+    ParticipantState fresh;
+    fresh.random = Prng(seed).state();
+    machine = std::make_unique<ParticipantMachine>(policy, fresh);
+  }
+
+  ParticipantAction next() const { return machine->next(now); }
+  template <typename Action>
+  bool is_next() const {
+    return std::holds_alternative<Action>(next());
+  }
+  const ParticipantState& state() const { return machine->state(); }
+  Millis wait() const { return state().wait_until - now; }
+  void sleep() { now = std::max(now, state().wait_until); }
+  void tell(const ParticipantEvent& event) { machine->step(event, now); }
+
+  // The app is killed and started again: nothing survives but the encoded state.
+  void restart() {
+    Result<ParticipantState> state = decode_participant_state(encode(machine->state()));
+    ASSERT_OK(state);
+    machine = std::make_unique<ParticipantMachine>(policy, std::move(*state));
+  }
+
+  // ---- The server's answers
+  EnrollReply identity() const { return {DeviceId{{1, 2, 3}}, Population("default"), signer->public_key()}; }
+  Plan plan() const {
+    Plan plan;
+    plan.job = JobId("job");
+    plan.update.value_count = 16;
+    plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
+    return plan;
+  }
+  Assignment unsigned_assignment() const {
+    const Bytes plan_bytes = encode(plan());
+    return {.job = JobId("job"),
+            .round = {RoundId(5), Attempt(1)},
+            .model_version = ModelVersion(4),
+            .plan = content_digest(plan_bytes),
+            .model = content_digest(as_bytes("model")),
+            .plan_bytes = static_cast<uint32_t>(plan_bytes.size()),
+            .model_bytes = 5,
+            .not_after = now + kRoundTime,
+            .ticket = Bytes(40, 9),
+            .signature = {}};
+  }
+  Assignment sign(Assignment assignment) const {
+    EXPECT_OK(sign_manifest(assignment, *signer));
+    return assignment;
+  }
+  Assignment assignment() const { return sign(unsigned_assignment()); }
+
+  // The answer that takes the session one step on, whatever is due; sleeps if that is.
+  ParticipantEvent good_answer() {
+    sleep();
+    const ParticipantAction action = next();
+    if (std::holds_alternative<DoEnroll>(action)) return EnrollAnswered{identity()};
+    if (std::holds_alternative<DoCheckIn>(action)) return CheckInAnswered{assignment()};
+    if (std::holds_alternative<DoFetchPlan>(action)) return PlanFetched{encode(plan())};
+    if (const auto* fetch = std::get_if<DoFetchModel>(&action)) return ModelFetched{fetch->model};
+    if (std::holds_alternative<DoTrain>(action)) return TrainingEnded{{}};
+    if (const auto* upload = std::get_if<DoUpload>(&action)) {
+      return UploadAnswered{Receipt{upload->assignment.round, Bytes(32, 1)}};
+    }
+    ADD_FAILURE() << "no answer can take a session on that is in phase " << static_cast<int>(state().phase);
+    return TrainingEnded{{}};
+  }
+
+  // The same step's event, but failed.
+  ParticipantEvent failed_answer(const Error& error, std::optional<RetryWindow> window = {}) {
+    const ParticipantAction action = next();
+    const Failure failure{error, std::move(window)};
+    if (std::holds_alternative<DoEnroll>(action)) return EnrollAnswered{failure};
+    if (std::holds_alternative<DoCheckIn>(action)) return CheckInAnswered{failure};
+    if (std::holds_alternative<DoFetchPlan>(action)) return PlanFetched{failure};
+    if (std::holds_alternative<DoFetchModel>(action)) return ModelFetched{failure};
+    if (std::holds_alternative<DoTrain>(action)) return TrainingEnded{error};
+    EXPECT_TRUE(std::holds_alternative<DoUpload>(action));
+    return UploadAnswered{failure};
+  }
+
+  // Good answers until the session is in `phase`.
+  void reach(ParticipantPhase phase) {
+    for (int steps = 0; state().phase != phase && steps < 12; ++steps) tell(good_answer());
+    ASSERT_EQ(state().phase, phase);
+    sleep();
+  }
+
+  ParticipantPolicy policy;
+  WallTime now = wall_time_from_unix_ms(1'700'000'000'000);
+  std::unique_ptr<Signer> signer = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 7)));
+  std::unique_ptr<ParticipantMachine> machine;
+};
+
+inline constexpr ParticipantPhase kPhases[] = {ParticipantPhase::unenrolled, ParticipantPhase::idle,
+                                               ParticipantPhase::assigned,   ParticipantPhase::planned,
+                                               ParticipantPhase::training,   ParticipantPhase::trained};
+inline constexpr ParticipantPhase kRequestPhases[] = {ParticipantPhase::unenrolled, ParticipantPhase::idle,
+                                                      ParticipantPhase::assigned, ParticipantPhase::planned,
+                                                      ParticipantPhase::trained};
+
+}  // namespace coterie::test
