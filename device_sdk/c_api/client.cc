@@ -1,7 +1,6 @@
 // The C interface: handles, translation, and the fence around every call. Meaning is in coterie.h.
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,39 +12,19 @@
 #include "device_sdk/c_api/fence.h"
 #include "device_sdk/c_api/host_callbacks.h"
 #include "device_sdk/c_api/sdk_version.h"
+#include "device_sdk/c_api/structs.h"
+#include "proto/codec/limits.h"
 
 namespace {
 
 using namespace coterie;
 
-coterie_status status_of(const Error& error) { return static_cast<coterie_status>(traits(error.code()).c_status); }
-
 std::string text_or_empty(const char* text) { return text == nullptr ? std::string() : std::string(text); }
-
-// The caller's struct, as large as it knows it, on top of zeros: members it does not have mean 0.
-template <typename T>
-T known_part(const T* given) {
-  T whole{};
-  std::memcpy(&whole, given, std::min(given->struct_size, sizeof whole));
-  return whole;
-}
-
-// The reverse, for structs that we fill.
-template <typename T>
-void fill_known_part(T* target, T filled) {
-  const size_t size = std::min(target->struct_size, sizeof filled);
-  filled.struct_size = target->struct_size;
-  std::memcpy(target, &filled, size);
-}
 
 Status check(const coterie_options& options, const coterie_dataset& dataset) {
   const auto missing = [](const char* what) { return Error(ErrorCode::invalid_argument, std::string(what) + " is missing"); };
   if (options.state_dir == nullptr || *options.state_dir == 0) return missing("options.state_dir");
   if (options.transport == nullptr && options.server_url == nullptr) return missing("options.server_url");
-  if (options.transport != nullptr &&
-      (options.transport->struct_size < sizeof(coterie_transport) || options.transport->send == nullptr)) {
-    return missing("options.transport->send (or its struct_size)");
-  }
   if (dataset.size == nullptr) return missing("dataset.size");
   if (dataset.read == nullptr) return missing("dataset.read");
   return {};
@@ -59,15 +38,17 @@ AgentSettings settings_of(const coterie_options& options) {
   if (options.use_p256 != 0) settings.key_algorithm = KeyAlgorithm::p256;
   settings.seed = options.seed;
   if (options.train_ms_max > 0) settings.train_slice = Millis(options.train_ms_max);
-  if (options.checkin_ms_max > 0) settings.policy.checkin_hold = Millis(options.checkin_ms_max);
+  if (options.checkin_ms_max > 0) {
+    settings.policy.checkin_hold = Millis(std::min(options.checkin_ms_max, limits::kWaitMsMax));
+  }
   if (options.checkpoint_steps > 0) settings.checkpoint_steps = options.checkpoint_steps;
   return settings;
 }
 
-void (*g_write_log)(const char*) = nullptr;
+std::atomic<void (*)(const char*)> g_write_log{nullptr};
 
 void forward_log(LogLevel level, std::string_view event, std::span<const LogField> fields) {
-  if (g_write_log != nullptr) g_write_log(to_json_line(level, event, fields).c_str());
+  if (const auto write = g_write_log.load()) write(to_json_line(level, event, fields).c_str());
 }
 
 }  // namespace
@@ -80,11 +61,15 @@ struct coterie_client {
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Agent> agent;
 
-  Status open(const coterie_options& options, const coterie_dataset& host_dataset) {
+  Status open(const coterie_options* given_options, const coterie_dataset* given_dataset) {
+    COT_ASSIGN(const coterie_options options, known_part(given_options, "options"));
+    COT_ASSIGN(const coterie_dataset host_dataset, known_part(given_dataset, "dataset"));
     COT_TRY(check(options, host_dataset));
     dataset = std::make_unique<HostDataset>(host_dataset);
     if (options.transport != nullptr) {
-      transport = std::make_unique<HostTransport>(*options.transport, cancelled);
+      COT_ASSIGN(const coterie_transport host_transport, known_part(options.transport, "options.transport"));
+      if (host_transport.send == nullptr) return Error(ErrorCode::invalid_argument, "options.transport->send is missing");
+      transport = std::make_unique<HostTransport>(host_transport, cancelled);
     } else {
       COT_ASSIGN(transport, make_default_transport(options.server_url, text_or_empty(options.ca_file), cancelled));
     }
@@ -139,6 +124,20 @@ const char* coterie_status_name(coterie_status status) {
   return "internal";
 }
 
+const char* coterie_activity_name(coterie_activity activity) {
+  switch (activity) {
+    case COTERIE_ACTIVITY_WAITING: return "waiting";
+    case COTERIE_ACTIVITY_ENROLLED: return "enrolled";
+    case COTERIE_ACTIVITY_CHECKED_IN: return "checked_in";
+    case COTERIE_ACTIVITY_FETCHED_PLAN: return "fetched_plan";
+    case COTERIE_ACTIVITY_FETCHED_MODEL: return "fetched_model";
+    case COTERIE_ACTIVITY_TRAINED: return "trained";
+    case COTERIE_ACTIVITY_UPLOADED: return "uploaded";
+    case COTERIE_ACTIVITY_STOPPED: return "stopped";
+  }
+  return "unknown";
+}
+
 coterie_status coterie_client_open(const coterie_options* options, const coterie_dataset* dataset,
                                    coterie_client** client, char* error_text, size_t error_text_size) {
   std::string message;
@@ -150,7 +149,7 @@ coterie_status coterie_client_open(const coterie_options* options, const coterie
     install_assert_handler();
     const auto body = [&]() -> coterie_status {
       auto opened = std::make_unique<coterie_client>();
-      if (const Status done = opened->open(known_part(options), known_part(dataset)); !done) {
+      if (const Status done = opened->open(options, dataset); !done) {
         message = done.error().message();
         return status_of(done.error());
       }
@@ -159,23 +158,24 @@ coterie_status coterie_client_open(const coterie_options* options, const coterie
     };
     status = fenced(body, [&message](const char* why) { message = why; });
   }
-  if (error_text != nullptr && error_text_size > 0) {
-    const size_t size = std::min(message.size(), error_text_size - 1);
-    std::memcpy(error_text, message.data(), size);
-    error_text[size] = 0;
-  }
+  write_text(message, error_text, error_text_size);
   return status;
 }
 
-void coterie_client_close(coterie_client* client) { delete client; }
+void coterie_client_close(coterie_client** client) {
+  if (client != nullptr) delete std::exchange(*client, nullptr);
+}
 
 coterie_status coterie_client_step(coterie_client* client, coterie_progress* progress) {
   if (client == nullptr) return COTERIE_INVALID_ARGUMENT;
   if (client->poisoned) return COTERIE_INTERNAL;
   const auto body = [&]() -> coterie_status {
+    if (progress != nullptr) {
+      if (const Status whole = check_size(*progress, "progress"); !whole) return client->fail(whole.error());
+    }
     coterie_progress filled{};
     const coterie_status status = client->step(filled);
-    if (progress != nullptr) fill_known_part(progress, filled);
+    if (progress != nullptr) fill_known_part(*progress, filled);
     return status;
   };
   return fenced(body, [client](const char* why) { client->poison(why); });
@@ -186,13 +186,13 @@ coterie_status coterie_client_run(coterie_client* client, uint64_t rounds,
   if (client == nullptr) return COTERIE_INVALID_ARGUMENT;
   if (client->poisoned) return COTERIE_INTERNAL;
   const auto body = [&]() -> coterie_status {
-    const uint64_t goal = client->agent->state().rounds_done + rounds;
+    const uint64_t done_before = client->agent->state().rounds_done;
     for (;;) {
       coterie_progress progress{};
       if (const coterie_status status = client->step(progress); status != COTERIE_OK) return status;
       if (on_progress != nullptr && on_progress(context, &progress) != 0) return COTERIE_OK;
       if (progress.activity == COTERIE_ACTIVITY_STOPPED) return progress.step_status;
-      if (rounds > 0 && progress.rounds_done >= goal) return COTERIE_OK;
+      if (rounds > 0 && progress.rounds_done - done_before >= rounds) return COTERIE_OK;
       client->wait(progress.wait_ms);
     }
   };
@@ -204,7 +204,7 @@ void coterie_client_cancel(coterie_client* client) {
 }
 
 const char* coterie_client_last_error(const coterie_client* client) {
-  return client == nullptr ? "" : client->last_error.c_str();
+  return client == nullptr ? "the client is NULL: coterie_client_open failed, or it was closed" : client->last_error.c_str();
 }
 
 void coterie_set_log(void (*write)(const char* line)) {

@@ -6,7 +6,8 @@ namespace coterie {
 
 Status HostDataset::read(uint64_t index, std::span<float> features, int32_t& label) {
   if (dataset_.read(dataset_.context, index, features.data(), features.size(), &label) == 0) return {};
-  return Error(ErrorCode::unavailable, "the app could not read example " + std::to_string(index));
+  return Error(ErrorCode::unavailable, "the app could not read example " + std::to_string(index) + ", of " +
+                                           std::to_string(features.size()) + " features");
 }
 
 Result<TransportResponse> HostTransport::send(const TransportRequest& request, const BodySink& sink) {
@@ -27,6 +28,7 @@ Result<TransportResponse> HostTransport::send(const TransportRequest& request, c
   coterie_http_reply reply;
   reply.sink = &sink;
   const int sent = transport_.send(transport_.context, &c_request, &reply);
+  if (reply.thrown) std::rethrow_exception(reply.thrown);
   if (!reply.failed) return reply.failed.error();
   if (cancelled_) return Error(ErrorCode::cancelled, "cancelled by the app");
   if (sent != 0 || reply.head.status == 0) return Error(ErrorCode::unavailable, "the app's transport got no answer");
@@ -35,21 +37,50 @@ Result<TransportResponse> HostTransport::send(const TransportRequest& request, c
 
 }  // namespace coterie
 
+namespace {
+
+// Runs `f` unless the reply is already lost. Returns whether it still is good.
+template <typename F>
+bool fill(coterie_http_reply* reply, F f) noexcept {
+  if (reply == nullptr || reply->thrown || !reply->failed) return false;
+  try {
+    f();
+  } catch (...) {
+    reply->thrown = std::current_exception();
+  }
+  return !reply->thrown && reply->failed;
+}
+
+}  // namespace
+
 extern "C" {
 
-void coterie_http_reply_status(coterie_http_reply* reply, int status) { reply->head.status = status; }
+void coterie_http_reply_status(coterie_http_reply* reply, int status) {
+  fill(reply, [&] { reply->head.status = status; });
+}
 
 void coterie_http_reply_header(coterie_http_reply* reply, const char* name, const char* value) {
-  std::string lower(name);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  reply->head.headers.emplace_back(std::move(lower), value);
+  if (name == nullptr || value == nullptr) return;
+  fill(reply, [&] {
+    std::string lower(name);
+    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    reply->head.headers.emplace_back(std::move(lower), value);
+  });
 }
 
 int coterie_http_reply_body(coterie_http_reply* reply, const uint8_t* bytes, size_t count) {
-  if (!reply->failed) return 1;
-  reply->head.body_bytes += count;
-  reply->failed = (*reply->sink)(reply->head, coterie::ByteView(bytes, count));
-  return reply->failed ? 0 : 1;
+  const bool good = fill(reply, [&] {
+    using coterie::Error, coterie::ErrorCode;
+    if (reply->head.status == 0) {
+      reply->failed = Error(ErrorCode::invalid_argument, "the app's transport gave a body before a status");
+    } else if (bytes == nullptr && count > 0) {
+      reply->failed = Error(ErrorCode::invalid_argument, "the app's transport gave a body that is NULL");
+    } else if (count > 0) {
+      reply->head.body_bytes += count;
+      reply->failed = (*reply->sink)(reply->head, coterie::ByteView(bytes, count));
+    }
+  });
+  return good ? 0 : 1;
 }
 
 }  // extern "C"

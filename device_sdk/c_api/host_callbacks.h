@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 
 #include "coterie.h"
 #include "device_sdk/client/transport.h"
@@ -12,6 +13,7 @@ struct coterie_http_reply {
   coterie::TransportResponse head;
   const coterie::BodySink* sink = nullptr;
   coterie::Status failed;
+  std::exception_ptr thrown;  // by the sink: must not fly through the host's frames, so it waits until they are gone
 };
 
 namespace coterie {
@@ -33,7 +35,7 @@ class HostTransport final : public Transport {
   Result<TransportResponse> send(const TransportRequest& request, const BodySink& sink) override;
 
  private:
-  const coterie_transport& transport_;
+  coterie_transport transport_;
   const std::atomic<bool>& cancelled_;
 };
 

@@ -14,8 +14,9 @@
  *     coterie_client_close().
  *   - Pointers passed in are borrowed for the call, unless their comment says more. Pointers returned belong to the
  *     client and are valid until its next call.
- *   - Structs begin with struct_size, set by the caller to sizeof its own: members added later are then known to be
- *     absent, and mean 0.
+ *   - Structs begin with struct_size, set by the caller to sizeof its own, the rest zero: members added later are then
+ *     known to be absent, and mean 0. Members the library is too old to know are ignored in what it is given, and 0 in
+ *     what it fills. A struct_size less than the first release's is INVALID_ARGUMENT.
  */
 #ifndef COTERIE_H
 #define COTERIE_H
@@ -76,6 +77,14 @@ typedef struct coterie_dataset {
   int (*read)(void* context, uint64_t index, float* features, size_t feature_count, int32_t* label);
 } coterie_dataset;
 
+/* Fills `dataset` (its struct_size is set) with the examples of a data set file, read whole into memory. Until it is
+ * closed it may be used by several clients. On failure there is nothing to close. Errors: INVALID_ARGUMENT, NOT_FOUND,
+ * PERMISSION_DENIED, MALFORMED (not a data set file), TOO_LARGE, UNSUPPORTED_VERSION. */
+COTERIE_API coterie_status coterie_dataset_open(const char* path, coterie_dataset* dataset, char* error_text,
+                                                size_t error_text_size);
+/* After the clients that use it. NULL is fine, closing twice is, and a data set of the app's own is left alone. */
+COTERIE_API void coterie_dataset_close(coterie_dataset* dataset);
+
 /* ---- The way to the server ---------------------------------------------------------------------------------------- */
 
 typedef struct coterie_http_header {
@@ -95,7 +104,8 @@ typedef struct coterie_http_request {
   uint32_t answer_ms_max; /* the server may hold the request this long before it answers */
 } coterie_http_request;
 
-/* Takes the answer apart for the library: status first, then headers, then the body in pieces. */
+/* Takes the answer apart for the library: status first, then headers, then the body in pieces. Good only inside `send`
+ * below; with a NULL reply they do nothing. */
 typedef struct coterie_http_reply coterie_http_reply;
 COTERIE_API void coterie_http_reply_status(coterie_http_reply* reply, int status);
 COTERIE_API void coterie_http_reply_header(coterie_http_reply* reply, const char* name, const char* value);
@@ -123,19 +133,20 @@ typedef struct coterie_options {
   uint32_t train_ms_max;        /* how long one step may train; 0: 1000 */
   uint32_t checkin_ms_max;      /* how long the server may hold a check-in; 0: 25000 */
   uint32_t checkpoint_steps;    /* training steps between two checkpoints; 0: 50 */
-  const coterie_transport* transport; /* NULL: the library's own HTTPS, if it was built in. Must outlive the client */
+  const coterie_transport* transport; /* NULL: the library's own HTTPS, if it was built in */
 } coterie_options;
 
 typedef struct coterie_client coterie_client;
 
-/* Opens (or resumes) a client. `dataset`'s callbacks and context must outlive the client; the structs themselves need
- * not. On failure *client is NULL and, if error_text is not NULL, up to error_text_size bytes of a message are written.
- * Errors: INVALID_ARGUMENT, CONFLICT (another client uses the directory), DATA_LOSS (its state is damaged),
- * PERMISSION_DENIED, STORAGE_FULL. */
+/* Opens (or resumes) a client. The callbacks and contexts of data set and transport must outlive the client; the structs
+ * themselves need not. On failure *client is NULL and, if error_text is not NULL, up to error_text_size bytes of a
+ * message are written, the last one 0. Errors: INVALID_ARGUMENT, NOT_FOUND (the CA file), CONFLICT (another client uses
+ * the directory), DATA_LOSS (its state is damaged), PERMISSION_DENIED, STORAGE_FULL. */
 COTERIE_API coterie_status coterie_client_open(const coterie_options* options, const coterie_dataset* dataset,
                                                coterie_client** client, char* error_text, size_t error_text_size);
-/* NULL is fine. Whatever was under way goes on when the directory is opened again. */
-COTERIE_API void coterie_client_close(coterie_client* client);
+/* Frees *client and sets it to NULL, so that closing twice does nothing; NULL is fine. Whatever was under way goes on
+ * when the directory is opened again. Not from within a callback. */
+COTERIE_API void coterie_client_close(coterie_client** client);
 
 typedef enum coterie_activity {
   COTERIE_ACTIVITY_WAITING = 1,       /* nothing to do for wait_ms */
@@ -147,6 +158,9 @@ typedef enum coterie_activity {
   COTERIE_ACTIVITY_UPLOADED = 7,      /* tried to hand in the update */
   COTERIE_ACTIVITY_STOPPED = 8        /* cannot go on without the app or the operator: see step_status and the text */
 } coterie_activity;
+
+/* The stable name of an activity ("fetched_plan"); "unknown" for an unknown one. Static. */
+COTERIE_API const char* coterie_activity_name(coterie_activity activity);
 
 typedef struct coterie_progress {
   size_t struct_size;
@@ -160,7 +174,8 @@ typedef struct coterie_progress {
 } coterie_progress;
 
 /* Does one small thing: a request, a slice of training, or nothing. OK unless the device itself fails (disk full:
- * STORAGE_FULL) or COTERIE_INTERNAL. `progress` may be NULL. */
+ * STORAGE_FULL), the client is cancelled (CANCELLED), or COTERIE_INTERNAL; *progress is then zero but for struct_size.
+ * `progress` may be NULL. */
 COTERIE_API coterie_status coterie_client_step(coterie_client* client, coterie_progress* progress);
 
 /* Steps and waits until `rounds` more updates are accepted (0: no such end), the client is cancelled (CANCELLED) or
@@ -172,7 +187,7 @@ COTERIE_API coterie_status coterie_client_run(coterie_client* client, uint64_t r
 /* From any thread: ends a step or run under way, soon; and every later one at once, until the client is closed. */
 COTERIE_API void coterie_client_cancel(coterie_client* client);
 
-/* One sentence about the last thing that went wrong; "" if nothing did. */
+/* One sentence about the last thing that went wrong; "" if nothing did. Of a NULL client: that it is NULL. */
 COTERIE_API const char* coterie_client_last_error(const coterie_client* client);
 
 /* ---- Logs ----------------------------------------------------------------------------------------------------------- */

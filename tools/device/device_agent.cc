@@ -34,23 +34,9 @@ int dataset_read(void* context, uint64_t index, float* features, size_t feature_
   return static_cast<DatasetSource*>(context)->read(index, std::span(features, feature_count), *label) ? 0 : 1;
 }
 
-std::string_view name_of(coterie_activity activity) {
-  switch (activity) {
-    case COTERIE_ACTIVITY_WAITING: return "waiting";
-    case COTERIE_ACTIVITY_ENROLLED: return "enrolled";
-    case COTERIE_ACTIVITY_CHECKED_IN: return "checked_in";
-    case COTERIE_ACTIVITY_FETCHED_PLAN: return "fetched_plan";
-    case COTERIE_ACTIVITY_FETCHED_MODEL: return "fetched_model";
-    case COTERIE_ACTIVITY_TRAINED: return "trained";
-    case COTERIE_ACTIVITY_UPLOADED: return "uploaded";
-    case COTERIE_ACTIVITY_STOPPED: return "stopped";
-  }
-  return "unknown";
-}
-
 int on_progress(void*, const coterie_progress* progress) {
   if (progress->activity == COTERIE_ACTIVITY_WAITING) return 0;
-  const std::string_view event = name_of(progress->activity);
+  const std::string_view event = coterie_activity_name(progress->activity);
   if (progress->step_status != COTERIE_OK) {
     say(LogLevel::warning, event,
         {{"status", coterie_status_name(progress->step_status)}, {"error", coterie_client_last_error(g_client.load())}});
@@ -107,7 +93,7 @@ ExitCode run_device(const DeviceOptions& options) {
     return ExitCode::usage;
   }
   coterie_status status = COTERIE_OK;
-  coterie_client* const client = open_client(options, *data, status);
+  coterie_client* client = open_client(options, *data, status);
   if (client == nullptr) return exit_code_of_status(status);
   say(LogLevel::info, "device_started", {{"examples", data->size()}, {"sdk", coterie_version()}});
   g_client = client;
@@ -119,7 +105,7 @@ ExitCode run_device(const DeviceOptions& options) {
       {{"status", coterie_status_name(status)}, {"error", is_fine ? "" : coterie_client_last_error(client)}});
   Interrupt::set_handler(nullptr);
   g_client = nullptr;
-  coterie_client_close(client);
+  coterie_client_close(&client);
   return exit_code_of_status(status);
 }
 
