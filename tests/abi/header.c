@@ -1,0 +1,2 @@
+// coterie.h alone, twice, as C11.
+#include "coterie.h"

@@ -1,0 +1,2 @@
+// coterie.h alone, twice, as C++20.
+#include "coterie.h"

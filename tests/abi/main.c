@@ -1,0 +1,89 @@
+// Runs every case: coterie.h from the outside, compiled as C11, linked with libcoterie.so.
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "tests/abi/check.h"
+
+int check_failures = 0;
+
+static char directory[] = "/tmp/coterie-abi-XXXXXX";
+static char case_path[64];
+
+const char* case_directory(void) {
+  return case_path;
+}
+
+void new_case_directory(void) {
+  static int count = 0;
+  snprintf(case_path, sizeof case_path, "%s/%d", directory, ++count);
+}
+
+static uint64_t two(void* context) {
+  (void)context;
+  return 2;
+}
+
+static int read_zeros(void* context, uint64_t index, float* features, size_t feature_count, int32_t* label) {
+  (void)context;
+  memset(features, 0, feature_count * sizeof *features);
+  *label = (int32_t)index;
+  return 0;
+}
+
+static int never_answers(void* context, const coterie_http_request* request, coterie_http_reply* reply) {
+  (void)context;
+  (void)request;
+  (void)reply;
+  return 1;
+}
+
+coterie_transport dead_transport(void) {
+  const coterie_transport transport = {.struct_size = sizeof transport, .send = &never_answers};
+  return transport;
+}
+
+coterie_options good_options(void) {
+  static coterie_transport transport;
+  transport = dead_transport();
+  const coterie_options options = {.struct_size = sizeof options,
+                                   .state_dir = case_directory(),
+                                   .enrollment_token = "token",
+                                   .seed = 1,
+                                   .transport = &transport};
+  return options;
+}
+
+coterie_dataset good_dataset(void) {
+  const coterie_dataset dataset = {.struct_size = sizeof dataset, .size = &two, .read = &read_zeros};
+  return dataset;
+}
+
+int main(void) {
+  static const struct {
+    const char* name;
+    void (*run)(void);
+  } cases[] = {
+      {"handles", &test_handles},
+      {"order_of_calls", &test_order_of_calls},
+      {"options", &test_options},
+      {"struct_sizes", &test_struct_sizes},
+      {"error_text", &test_error_text},
+      {"dataset_file", &test_dataset_file},
+      {"names", &test_names},
+      {"transport_answers", &test_transport_answers},
+      {"transport_misuse", &test_transport_misuse},
+      {"run", &test_run},
+      {"log", &test_log},
+  };
+  if (mkdtemp(directory) == NULL) return 1;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    const int before = check_failures;
+    new_case_directory();
+    cases[i].run();
+    printf("%s: %s\n", cases[i].name, check_failures == before ? "ok" : "FAILED");
+  }
+  char command[64];
+  snprintf(command, sizeof command, "rm -r '%s'", directory);
+  if (system(command) != 0) return 1;
+  return check_failures == 0 ? 0 : 1;
+}
