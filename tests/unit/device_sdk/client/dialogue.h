@@ -31,7 +31,7 @@ class Dialogue {
   }
   const ParticipantState& state() const { return machine->state(); }
   Millis wait() const { return state().wait_until - now; }
-  void sleep() { now = std::max(now, state().wait_until); }
+  void skip_wait() { now = std::max(now, state().wait_until); }
   void tell(const ParticipantEvent& event) { machine->step(event, now); }
 
   // The app is killed and started again: nothing survives but the encoded state.
@@ -69,9 +69,9 @@ class Dialogue {
   }
   Assignment assignment() const { return sign(unsigned_assignment()); }
 
-  // The answer that takes the session one step on, whatever is due; sleeps if that is.
+  // The answer that takes the session one step on, whatever is due; skips the wait if there is one.
   ParticipantEvent good_answer() {
-    sleep();
+    skip_wait();
     const ParticipantAction action = next();
     if (std::holds_alternative<DoEnroll>(action)) return EnrollAnswered{identity()};
     if (std::holds_alternative<DoCheckIn>(action)) return CheckInAnswered{assignment()};
@@ -102,7 +102,7 @@ class Dialogue {
   void reach(ParticipantPhase phase) {
     for (int steps = 0; state().phase != phase && steps < 12; ++steps) tell(good_answer());
     ASSERT_EQ(state().phase, phase);
-    sleep();
+    skip_wait();
   }
 
   ParticipantPolicy policy;

@@ -45,7 +45,7 @@ void check_first_failure(Phase phase, ErrorCode code) {
   }
   EXPECT_GE(d.wait(), least);
   EXPECT_LE(d.wait(), most);
-  d.sleep();
+  d.skip_wait();
   if (!gives_up) {
     EXPECT_EQ(d.next().index(), action) << "the same request again";
     EXPECT_EQ(d.state().assignment, before.assignment);
@@ -76,7 +76,7 @@ TEST(ParticipantFailures, AreRepeatedInsideTheWindowThatCameWithThem) {
       d.tell(d.failed_answer(Error(code, "later"), RetryWindow{20'000, 30'000, {}}));
       EXPECT_GE(d.wait(), Millis(20'000));
       EXPECT_LE(d.wait(), Millis(30'000));
-      d.sleep();
+      d.skip_wait();
       EXPECT_EQ(d.next().index(), action);
     }
   }
@@ -96,7 +96,7 @@ TEST(ParticipantFailures, AWindowWithoutWidthIsNoWindow) {
   d.reach(Phase::idle);
   d.tell(d.failed_answer(Error(ErrorCode::overloaded, "busy"), RetryWindow{0, 0, {}}));
   EXPECT_LE(d.wait(), 2 * d.policy.backoff_first);
-  d.sleep();
+  d.skip_wait();
   d.tell(CheckInAnswered{RetryWindow{9'000, 1'000, {}}});  // max below min: never before min
   EXPECT_EQ(d.wait(), Millis(9'000));
 }
@@ -117,7 +117,7 @@ TEST(ParticipantFailures, BackOffDoublesUpToItsMaximumWithFullJitter) {
       Dialogue d(seed);
       d.reach(Phase::idle);
       for (int i = 0; i < n; ++i) {
-        d.sleep();
+        d.skip_wait();
         d.tell(d.failed_answer(Error(ErrorCode::timed_out, "silence")));
       }
       EXPECT_LE(d.wait(), most);
@@ -150,7 +150,7 @@ TEST(ParticipantFailures, AreForgottenWhenTheServerSendsTheDeviceAwayInGoodOrder
   Dialogue d;
   d.reach(Phase::idle);
   d.tell(d.failed_answer(Error(ErrorCode::unavailable, "down")));
-  d.sleep();
+  d.skip_wait();
   d.tell(CheckInAnswered{RetryWindow{1'000, 2'000, {}}});
   EXPECT_EQ(d.state().failures, 0u);
 }
@@ -158,11 +158,11 @@ TEST(ParticipantFailures, AreForgottenWhenTheServerSendsTheDeviceAwayInGoodOrder
 TEST(ParticipantFailures, OfEnrollmentEndInAStopAfterSomeTries) {
   Dialogue d;
   for (uint32_t i = 0; i < d.policy.enroll_failures_max; ++i) {
-    d.sleep();
+    d.skip_wait();
     ASSERT_TRUE(d.is_next<DoEnroll>()) << i;
     d.tell(d.failed_answer(Error(ErrorCode::unavailable, "no route")));
   }
-  d.sleep();
+  d.skip_wait();
   d.tell(d.failed_answer(Error(ErrorCode::unavailable, "no route")));
   EXPECT_TRUE(d.is_next<DoStop>());
 }
@@ -188,7 +188,7 @@ TEST(ParticipantFailures, NoStepOutlivesTheAssignment) {
     EXPECT_FALSE(d.state().assignment) << static_cast<int>(phase);
     ASSERT_TRUE(d.machine->last_error());
     EXPECT_EQ(d.machine->last_error()->code(), ErrorCode::ticket_expired);
-    d.sleep();
+    d.skip_wait();
     EXPECT_TRUE(d.is_next<DoCheckIn>());
   }
   Dialogue d;  // a receipt counts however late it is

@@ -20,7 +20,7 @@ Story live(uint32_t kills, uint32_t kills_twice = 0) {
   for (int step = 0; d.state().rounds_done == 0 && step < 40; ++step) {
     if (kills >> step & 1) d.restart();
     if (kills_twice >> step & 1) d.restart();
-    d.sleep();
+    d.skip_wait();
     story.enrolled += d.is_next<DoEnroll>();
     story.trained += d.is_next<DoTrain>();
     story.uploaded += d.is_next<DoUpload>();
@@ -69,7 +69,7 @@ TEST(ParticipantRestart, KeepsTheBackOffAndTheCountOfFailures) {
     d.restart();
     EXPECT_EQ(d.state(), before);
     EXPECT_EQ(d.is_next<DoWait>(), d.wait() > Millis(0));
-    d.sleep();
+    d.skip_wait();
   }
   EXPECT_EQ(d.state().failures, 5u);
 }
@@ -81,8 +81,8 @@ TEST(ParticipantRestart, TheSameSeedAndAnswersGiveTheSameWaitsWithOrWithoutARest
     for (Dialogue* d : {&calm, &restless}) d->tell(d->failed_answer(Error(ErrorCode::timed_out, "silence")));
     restless.restart();
     EXPECT_EQ(calm.state(), restless.state()) << i;
-    calm.sleep();
-    restless.sleep();
+    calm.skip_wait();
+    restless.skip_wait();
   }
 }
 

@@ -18,7 +18,7 @@ void expect_refused(Dialogue& d, const std::string& words) {
   EXPECT_FALSE(d.state().assignment);
   EXPECT_GE(d.wait(), d.policy.refusal_pause);
   EXPECT_LE(d.wait(), 2 * d.policy.refusal_pause);
-  d.sleep();
+  d.skip_wait();
   EXPECT_TRUE(d.is_next<DoCheckIn>());
 }
 
