@@ -30,14 +30,17 @@ std::optional<Instant> IngestMachine::next_deadline() const {
   const auto consider = [&](Instant at) { next = next ? std::min(*next, at) : at; };
   if (!queue_.empty()) consider(uploads_.at(queue_.front()).queued_until);
   for (const auto& [id, batch] : batches_) {
-    if (batch.stage == BatchStage::open) consider(batch.opened + linger());
+    if (batch.stage == BatchStage::open) consider(batch.opened + patience(batch));
     if (batch.retry_at) consider(*batch.retry_at);
   }
   return next;
 }
 
-// A flush costs the same for one update as for many: spend at most about a ninth of the time on it.
-Millis IngestMachine::linger() const {
+// How long an open batch waits for more. A flush costs the same for one update as for many: while others are arriving,
+// spend at most about a ninth of the time on it; while nobody is, a fifth, as the next device may come at any moment.
+Millis IngestMachine::patience(const Batch& batch) const {
+  const bool quiet = lanes_.at(batch.key).arriving == 0 && batch.adding == 0;
+  if (quiet) return std::min(4 * last_flush_, limits_.linger_min);
   return std::clamp(8 * last_flush_, limits_.linger_min, std::max(limits_.linger_min, limits_.linger_max));
 }
 
@@ -187,17 +190,15 @@ void IngestMachine::handle(const UploadLost& event) {
 
 // ---- From the sum to the store
 
-// A batch is flushed when it is full, when it completes the round, when nobody else is arriving, or when its oldest
-// update has waited long enough.
+// A batch is flushed when it is full, when it completes the round, or when its oldest update has waited long enough.
 void IngestMachine::consider_seal(Lane& lane) {
   if (!lane.buffer) return;
   Batch& batch = batches_.at(*lane.buffer);
   if (batch.stage != BatchStage::open) return;
   const bool full = batch.members.size() >= limits_.batch_updates_max;
   const bool completes = lane.accepted.size() + lane.in_batch.size() >= lane.view.goal_count;
-  const bool quiet = lane.arriving == 0 && batch.adding == 0;
-  const bool old = now_ >= batch.opened + linger();
-  if (!full && !completes && !quiet && !old && !lane.closed) return;
+  const bool old = now_ >= batch.opened + patience(batch);
+  if (!full && !completes && !old && !lane.closed) return;
   batch.stage = BatchStage::sealed;
   spill_if_quiet(*lane.buffer);
 }

@@ -45,6 +45,7 @@ struct IngestLimits {
   uint32_t batch_updates_max = 256;
   Millis linger_min{250};                     // of the oldest update of a batch while others are still arriving
   Millis linger_max{2'000};                   // linger grows with the cost of a flush (8x), up to this
+                                              // while nobody arrives: 4 times the cost of a flush, up to linger_min
 };
 
 // One row of the store: this device is counted in this attempt.
@@ -167,7 +168,7 @@ class IngestMachine {
   void forget(UploadId id);
   void close_lane(Lane& lane);
   void forget_finished_lanes();
-  Millis linger() const;
+  Millis patience(const Batch& batch) const;
 
   IngestLimits limits_;
   Instant now_{};

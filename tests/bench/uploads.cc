@@ -114,7 +114,7 @@ Rate measure_nginx(Nginx& nginx, uint32_t threads, uint32_t uploads, uint64_t va
 int main(int argc, char** argv) {
   CLI::App app{"coterie-bench-uploads: HTTPS uploads per server CPU second, beside nginx"};
   double megabytes = 1;
-  uint32_t uploads = 400, threads = 8;
+  uint32_t uploads = 1600, threads = 32;
   app.add_option("--megabytes", megabytes, "size of an update (10^6 bytes)");
   app.add_option("--uploads", uploads, "uploads measured");
   app.add_option("--threads", threads, "connections");

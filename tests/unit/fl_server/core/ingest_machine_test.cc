@@ -91,6 +91,24 @@ TEST(IngestMachine, LingersLongerWhenFlushesAreExpensive) {
   EXPECT_EQ(ingest.wake(), 1'900'000 + 2'000) << "but never longer than linger_max";
 }
 
+TEST(IngestMachine, WaitsForSomebodyToArriveAsLongAsFlushesAreExpensive) {
+  Ingest ingest;
+  ingest.publish();
+  ingest.add(1);
+  ingest.spilled(1);
+  ingest.clock(10);
+  ingest.answered(1);  // the flush took 10 ms
+  ingest.add(2);
+  EXPECT_EQ(ingest.wake(), 10 + 4 * 10);
+  EXPECT_THAT(ingest.at(49), IsEmpty());
+  EXPECT_THAT(ingest.at(50), ElementsAre("spill 2 of 1"));
+  ingest.spilled(2);
+  ingest.clock(1'050);
+  ingest.answered(2);  // and this one a second
+  ingest.add(3);
+  EXPECT_EQ(ingest.wake(), 1'050 + 250) << "but never longer than linger_min";
+}
+
 TEST(IngestMachine, FlushesAFullBatchAlthoughOthersArrive) {
   Ingest ingest(batches_of(2));
   ingest.publish();
