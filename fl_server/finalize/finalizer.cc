@@ -100,8 +100,10 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   const StrategySettings& strategy = job.spec.strategy;
   const FixedPointSpec fixed_point = plan_of(job.spec, job.id, job.value_count).update.fixed_point;
   COT_ASSIGN(FrameStream model, FrameStream::open(blobs_, base.digest, FrameKind::model));
-  const uint64_t value_count = model.prelude().payload_bytes / sizeof(float);
-  if (value_count != job.value_count) return does_not_fit("the base model has another size than the job's plan");
+  const uint64_t value_count = job.value_count;
+  if (model.prelude().payload_bytes / sizeof(float) != value_count || model.prelude().payload_bytes % sizeof(float) != 0) {
+    return does_not_fit("the base model has another size than the job's plan");
+  }
   COT_ASSIGN(Partials partials, open_partials(round.key, value_count, rounds_, partials_));
   if (partials.totals.updates > fixed_point.contributors_max) {
     return does_not_fit("more updates are accepted than the plan's sums can hold");
