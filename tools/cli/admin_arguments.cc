@@ -1,13 +1,22 @@
 // job, token and server: commands that only talk to a server.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "tools/cli/arguments.h"
 #include "tools/cli/device_commands.h"
+#include "tools/cli/help.h"
 #include "tools/cli/job_commands.h"
 
 namespace coterie {
 namespace {
+
+constexpr const char* kCreateJob =
+    "  coterie job create job.json --model model.cotf --evaluation held-out.cotf\n\n"
+    "A job.json to begin with (every other setting has a default; `coterie job show JOB -o json` shows "
+    "all):\n"
+    "  {\"name\": \"pilot\",\n"
+    "   \"training\": {\"local_epochs\": 2, \"optimizer\": {\"kind\": \"sgd\", \"learning_rate\": 0.1}},\n"
+    "   \"rounds\": {\"count\": 40, \"goal_count\": 10},\n"
+    "   \"strategy\": {\"kind\": \"fedavg\"}}\n";
 
 std::shared_ptr<std::string> add_job_argument(CLI::App* command) {
   const auto job = std::make_shared<std::string>();
@@ -15,94 +24,116 @@ std::shared_ptr<std::string> add_job_argument(CLI::App* command) {
   return job;
 }
 
-}  // namespace
-
-void add_output_option(CLI::App& app, AdminCommand& command) {
-  app.add_option("-o,--output", command.output, "table or json")->capture_default_str()->check(CLI::IsMember({"table", "json"}));
-}
-
-void add_job(CLI::App& app, Invocation& invocation) {
-  AdminCommand& admin = invocation.admin;
-  CLI::App* job = app.add_subcommand("job", "create, watch and steer jobs")->require_subcommand(1)->fallthrough();
-  job->description("Jobs: what is trained, on which devices, in which rounds.\n\nExamples:\n"
-                   "  coterie job create job.json --model model.cotf --evaluation held-out.cotf\n"
-                   "  coterie --data-dir ./data job watch jk2x9q4c\n");
-
-  CLI::App* create = job->add_subcommand("create", "create a job from a JSON file; it starts at once")->fallthrough();
-  const auto files = std::make_shared<JobFiles>();
-  create->add_option("FILE", files->job, "the job as JSON, as POST /admin/v1/jobs takes it")->required();
-  create->add_option("--model", files->model, "model file to upload and start from");
-  create->add_option("--evaluation", files->evaluation, "data set file to upload and judge every model on");
-  add_output_option(*create, admin);
-  create->callback([&, files] { invocation.run = [&admin, files] { return create_job(admin, *files); }; });
-
-  CLI::App* list = job->add_subcommand("list", "all jobs")->fallthrough();
-  add_output_option(*list, admin);
-  list->callback([&] { invocation.run = [&admin] { return list_jobs(admin); }; });
-
-  CLI::App* show = job->add_subcommand("show", "one job's settings and state")->fallthrough();
-  const auto shown = add_job_argument(show);
-  add_output_option(*show, admin);
-  show->callback([&, shown] { invocation.run = [&admin, shown] { return show_job(admin, *shown); }; });
-
-  CLI::App* rounds = job->add_subcommand("rounds", "a job's rounds, newest first")->fallthrough();
-  const auto of = add_job_argument(rounds);
-  const auto limit = std::make_shared<uint32_t>(20);
-  rounds->add_option("--limit", *limit, "at most so many")->capture_default_str()->check(CLI::Range(1, 1000));
-  add_output_option(*rounds, admin);
-  rounds->callback([&, of, limit] { invocation.run = [&admin, of, limit] { return list_rounds(admin, *of, *limit); }; });
-
-  CLI::App* watch = job->add_subcommand("watch", "follow the rounds until the job is over")->fallthrough();
-  const auto watched = add_job_argument(watch);
-  watch->callback([&, watched] { invocation.run = [&admin, watched] { return watch_job(admin, *watched); }; });
-
-  const std::pair<const char*, const char*> verbs[] = {{"pause", "no new round, until resumed"},
-                                                       {"resume", "go on with a paused job"},
-                                                       {"cancel", "end a job for good; its models stay"}};
-  for (const auto& [verb, help] : verbs) {
-    CLI::App* change = job->add_subcommand(verb, help)->fallthrough();
+void add_job_changes(CLI::App& job, Invocation& invocation) {
+  struct Verb {
+    const char* name;
+    const char* what;
+  };
+  for (const Verb verb :
+       {Verb{"pause", "begin no new round until the job is resumed"},
+        Verb{"resume", "go on with a paused job"}, Verb{"cancel", "end a job for good; its models stay"}}) {
+    AdminCommand& admin = invocation.admin;
+    const std::string name = verb.name;
+    CLI::App* change = add_server_command(job, name, verb.what, "  coterie job " + name + " jk2x9q4c\n");
     const auto changed = add_job_argument(change);
     add_output_option(*change, admin);
-    change->callback([&, changed, name = std::string(verb)] {
+    change->callback([&invocation, &admin, changed, name] {
       invocation.run = [&admin, changed, name] { return change_job(admin, *changed, name); };
     });
   }
 }
 
+}  // namespace
+
+void add_job(CLI::App& app, Invocation& invocation) {
+  AdminCommand& admin = invocation.admin;
+  CLI::App* job = add_group(app, "job", "what is trained, on which devices, in which rounds",
+                            "  coterie job create job.json --model model.cotf --evaluation held-out.cotf\n"
+                            "  coterie --data-dir ./data job watch jk2x9q4c\n");
+
+  CLI::App* create =
+      add_server_command(*job, "create", "create a job from a JSON file; it starts at once", kCreateJob);
+  const auto files = std::make_shared<JobFiles>();
+  create->add_option("FILE", files->job, "the job as JSON, as POST /admin/v1/jobs takes it")->required();
+  create->add_option("--model", files->model, "model file to upload and start from")->type_name("FILE");
+  create->add_option("--evaluation", files->evaluation, "data set file to upload and judge every model on")
+      ->type_name("FILE");
+  add_output_option(*create, admin);
+  create->callback([&, files] { invocation.run = [&admin, files] { return create_job(admin, *files); }; });
+
+  CLI::App* list = add_server_command(
+      *job, "list", "all jobs", "  coterie job list\n  coterie job list -o json | jq -r '.jobs[].id'\n");
+  add_output_option(*list, admin);
+  list->callback([&] { invocation.run = [&admin] { return list_jobs(admin); }; });
+
+  CLI::App* show = add_server_command(*job, "show", "one job's settings and state",
+                                      "  coterie job show jk2x9q4c\n  coterie job show jk2x9q4c -o json\n");
+  const auto shown = add_job_argument(show);
+  add_output_option(*show, admin);
+  show->callback([&, shown] { invocation.run = [&admin, shown] { return show_job(admin, *shown); }; });
+
+  CLI::App* rounds = add_server_command(*job, "rounds", "a job's rounds, newest first",
+                                        "  coterie job rounds jk2x9q4c --limit 5\n");
+  const auto of = add_job_argument(rounds);
+  const auto limit = std::make_shared<uint32_t>(20);
+  rounds->add_option("--limit", *limit, "at most so many")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 1000));
+  add_output_option(*rounds, admin);
+  rounds->callback(
+      [&, of, limit] { invocation.run = [&admin, of, limit] { return list_rounds(admin, *of, *limit); }; });
+
+  CLI::App* watch =
+      add_server_command(*job, "watch", "follow the rounds until the job is over; Ctrl-C leaves it alone",
+                         "  coterie job watch jk2x9q4c && coterie model download jk2x9q4c -o model.cotf\n");
+  const auto watched = add_job_argument(watch);
+  watch->callback(
+      [&, watched] { invocation.run = [&admin, watched] { return watch_job(admin, *watched); }; });
+
+  add_job_changes(*job, invocation);
+}
+
 void add_token(CLI::App& app, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* token = app.add_subcommand("token", "enrollment tokens: let devices in")->require_subcommand(1)->fallthrough();
-  token->description("Enrollment tokens: a device shows one, once, to become known.\n\nExamples:\n"
-                     "  coterie token create --uses 100 --label pilot\n"
-                     "  coterie token list\n");
+  CLI::App* token = add_group(app, "token", "enrollment tokens: a device shows one, once, to become known",
+                              "  coterie token create --uses 100 --label pilot\n  coterie token list\n");
 
-  CLI::App* create = token->add_subcommand("create", "a new token; it is shown this once")->fallthrough();
+  CLI::App* create = add_server_command(
+      *token, "create", "a new token; it is shown this once",
+      "  coterie token create --uses 100 --label pilot\n"
+      "  TOKEN=$(coterie token create 2>/dev/null)          the token alone goes to standard output\n");
   const auto options = std::make_shared<NewToken>();
-  create->add_option("--uses", options->uses, "devices it lets in")->capture_default_str()->check(CLI::Range(1, 1'000'000));
+  create->add_option("--uses", options->uses, "devices it lets in")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 1'000'000));
   create->add_option("--population", options->population, "population they belong to")->capture_default_str();
   create->add_option("--label", options->label, "a note for yourself");
-  create->add_option("--valid-hours", options->valid_hours, "until it expires")->capture_default_str()->check(CLI::Range(1, 8760));
+  create->add_option("--valid-hours", options->valid_hours, "until it expires")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 8760));
   add_output_option(*create, admin);
-  create->callback([&, options] { invocation.run = [&admin, options] { return create_token(admin, *options); }; });
+  create->callback(
+      [&, options] { invocation.run = [&admin, options] { return create_token(admin, *options); }; });
 
-  CLI::App* list = token->add_subcommand("list", "all tokens that are not removed")->fallthrough();
+  CLI::App* list =
+      add_server_command(*token, "list", "all tokens that are not removed", "  coterie token list\n");
   add_output_option(*list, admin);
   list->callback([&] { invocation.run = [&admin] { return list_tokens(admin); }; });
 
-  CLI::App* remove = token->add_subcommand("remove", "end a token; devices it let in stay")->fallthrough();
+  CLI::App* remove = add_server_command(*token, "remove", "end a token; devices it let in stay",
+                                        "  coterie token remove deaf5b1855f5ec50\n");
   const auto id = std::make_shared<std::string>();
   remove->add_option("TOKEN", *id, "id of the token (`coterie token list`)")->required();
-  add_output_option(*remove, admin);
   remove->callback([&, id] { invocation.run = [&admin, id] { return remove_token(admin, *id); }; });
 }
 
 void add_server(CLI::App& app, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* server = app.add_subcommand("server", "how the server is")->require_subcommand(1)->fallthrough();
-  server->description("The server itself.\n\nExamples:\n"
-                      "  coterie --data-dir ./data server status\n"
-                      "  coterie server status -o json\n");
-  CLI::App* status = server->add_subcommand("status", "version, devices, rounds under way")->fallthrough();
+  CLI::App* server =
+      add_group(app, "server", "how the server is", "  coterie --data-dir ./data server status\n");
+  CLI::App* status =
+      add_server_command(*server, "status", "version, devices, rounds under way",
+                         "  coterie --data-dir ./data server status\n  coterie server status -o json\n");
   add_output_option(*status, admin);
   status->callback([&] { invocation.run = [&admin] { return show_server(admin); }; });
 }

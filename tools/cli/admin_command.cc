@@ -5,6 +5,7 @@
 #include "base/os/file.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
+#include "tools/cli/table.h"
 
 namespace coterie {
 namespace {
@@ -29,11 +30,23 @@ ExitCode with_admin(const AdminCommand& command, std::string_view name,
   try {
     done = work(**client);
   } catch (const nlohmann::json::exception&) {
-    done = Error(ErrorCode::malformed, "the server's answer is not what was expected; is it of another version?");
+    done = Error(ErrorCode::malformed,
+                 "the server's answer is not what was expected; is it of another version?");
   }
   if (done) return ExitCode::ok;
   print_error(name, done.error());
   return exit_code_of(done.error().code());
+}
+
+std::string next_command(const AdminCommand& command, const std::string& rest) {
+  const ConnectionOptions& connection = command.connection;
+  std::string text = "coterie";
+  for (const auto& [option, value] :
+       {std::pair("--data-dir", connection.data_dir), std::pair("--admin-url", connection.admin_url),
+        std::pair("--ca", connection.ca_file), std::pair("--token-file", connection.token_file)}) {
+    if (!value.empty()) text += std::string(" ") + option + " " + shell_word(value);
+  }
+  return text + " " + rest;
 }
 
 std::string cell_of(const nlohmann::json& json, const std::string& pointer) {

@@ -1,4 +1,5 @@
-// What the commands that talk to a server share: the connection, the form of the output, and how errors end them.
+// What the commands that talk to a server share: the connection, the form of the output, and how errors end
+// them.
 #pragma once
 
 #include <functional>
@@ -24,8 +25,12 @@ struct AdminCommand {
 ExitCode with_admin(const AdminCommand& command, std::string_view name,
                     const std::function<Status(AdminClient&)>& work);
 
-// A member of a server's answer as text for a table: strings as they are, numbers in JSON's form, "-" if it is absent.
-// `pointer` is a JSON pointer: "/spec/name".
+// A command to go on with on the same server, as the user would type it: "coterie --data-dir ./data job watch
+// jk2x9q4c".
+std::string next_command(const AdminCommand& command, const std::string& rest);
+
+// A member of a server's answer as text for a table: strings as they are, numbers in JSON's form, "-" if it
+// is absent. `pointer` is a JSON pointer: "/spec/name".
 std::string cell_of(const nlohmann::json& json, const std::string& pointer);
 
 // "2026-11-21T06:30:00.123Z" -> "2026-11-21 06:30:00".

@@ -1,9 +1,9 @@
 // model and device: commands of which some talk to a server and some work on this machine.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "tools/cli/arguments.h"
 #include "tools/cli/device_commands.h"
+#include "tools/cli/help.h"
 #include "tools/cli/model_commands.h"
 #include "tools/device/device_agent.h"
 
@@ -16,47 +16,66 @@ std::shared_ptr<std::string> add_file_argument(CLI::App* command, const char* he
   return file;
 }
 
-void add_server_models(CLI::App* model, Invocation& invocation) {
+void add_server_models(CLI::App& model, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* list = model->add_subcommand("list", "a job's models, one a round")->fallthrough();
+  CLI::App* list =
+      add_server_command(model, "list", "a job's models, one a round", "  coterie model list jk2x9q4c\n");
   const auto job = std::make_shared<std::string>();
-  list->add_option("JOB", *job, "id of the job")->required();
+  list->add_option("JOB", *job, "id of the job (`coterie job list`)")->required();
   add_output_option(*list, admin);
   list->callback([&, job] { invocation.run = [&admin, job] { return list_models(admin, *job); }; });
 
-  CLI::App* download = model->add_subcommand("download", "fetch a job's model")->fallthrough();
+  CLI::App* download = add_server_command(model, "download", "fetch a job's model",
+                                          "  coterie model download jk2x9q4c -o model.cotf\n"
+                                          "  coterie model download jk2x9q4c 3 -o after-round-3.cotf\n");
   const auto from = std::make_shared<std::string>(), to = std::make_shared<std::string>();
   const auto version = std::make_shared<std::optional<uint64_t>>();
-  download->add_option("JOB", *from, "id of the job")->required();
+  download->add_option("JOB", *from, "id of the job (`coterie job list`)")->required();
   download->add_option("VERSION", *version, "0 is the initial model (default: the newest)");
-  download->add_option("-o,--file", *to, "where to write it")->required();
+  download->add_option("-o,--file", *to, "where to write it")->required()->type_name("FILE");
   download->callback([&, from, to, version] {
     invocation.run = [&admin, from, to, version] { return download_model(admin, *from, *version, *to); };
   });
 
-  CLI::App* upload = model->add_subcommand("upload", "store a model file on the server; prints its digest")->fallthrough();
+  CLI::App* upload =
+      add_server_command(model, "upload", "store a model file on the server; prints its digest",
+                         "  coterie model upload model.cotf\n");
   const auto file = add_file_argument(upload, "model file");
   add_output_option(*upload, admin);
   upload->callback([&, file] { invocation.run = [&admin, file] { return upload_model(admin, *file); }; });
 }
 
-void add_local_models(CLI::App* model, Invocation& invocation) {
+void add_local_models(CLI::App& model, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* make = model->add_subcommand("new", "make a fresh model file");
+  CLI::App* make =
+      add_command(model, "new", "make a fresh model file",
+                  "  coterie model new cnn -o model.cotf\n"
+                  "  coterie model new lenet5 --input 28x28x1 --classes 10 --seed 7 -o model.cotf\n");
   const auto options = std::make_shared<NewModel>();
   make->add_option("KIND", options->kind, "mlp, cnn or lenet5")->required();
-  make->add_option("-o,--file", options->file, "where to write it")->required();
-  make->add_option("--input", options->input, "height x width x channels of an example")->capture_default_str();
-  make->add_option("--classes", options->classes, "how many labels there are")->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  make->add_option("--seed", options->seed, "of the initial weights")->capture_default_str();
+  make->add_option("-o,--file", options->file, "where to write it")->required()->type_name("FILE");
+  make->add_option("--input", options->input, "height x width x channels of an example")
+      ->capture_default_str()
+      ->type_name("SHAPE");
+  make->add_option("--classes", options->classes, "how many labels there are")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 1'000'000));
+  make->add_option("--seed", options->seed, "of the initial weights")
+      ->capture_default_str()
+      ->check(between<uint64_t>(0, UINT64_MAX));
   make->callback([&, options] { invocation.run = [options] { return new_model(*options); }; });
 
-  CLI::App* inspect = model->add_subcommand("inspect", "layers, shapes and sizes of a model file");
+  CLI::App* inspect = add_command(model, "inspect", "layers, shapes and sizes of a model file",
+                                  "  coterie model inspect model.cotf\n");
   const auto inspected = add_file_argument(inspect, "model file");
   add_output_option(*inspect, admin);
-  inspect->callback([&, inspected] { invocation.run = [&admin, inspected] { return inspect_model(*inspected, admin.wants_json()); }; });
+  inspect->callback([&, inspected] {
+    invocation.run = [&admin, inspected] { return inspect_model(*inspected, admin.wants_json()); };
+  });
 
-  CLI::App* judge = model->add_subcommand("evaluate", "accuracy and loss of a model file on data");
+  CLI::App* judge = add_command(model, "evaluate", "accuracy and loss of a model file on data",
+                                "  coterie model evaluate model.cotf --data held-out.cotf\n"
+                                "  coterie model evaluate model.cotf --data mnist:DIR -o json\n");
   const auto judged = add_file_argument(judge, "model file"), data = std::make_shared<std::string>();
   judge->add_option("--data", *data, "a data set file, digits, mnist:DIR or cifar10:DIR")->required();
   add_output_option(*judge, admin);
@@ -65,52 +84,68 @@ void add_local_models(CLI::App* model, Invocation& invocation) {
   });
 }
 
-void add_run(CLI::App* device, Invocation& invocation) {
-  CLI::App* run = device->add_subcommand("run", "be a device: enroll, check in, train, until told to end");
-  run->description("A reference device: the SDK in a process of its own. What it does, it says as JSON lines on standard\n"
-                   "error; its examples never leave it.\n\nExample:\n"
-                   "  coterie device run --server https://127.0.0.1:8443 --ca data/tls/ca.pem --token T \\\n"
-                   "                     --state-dir ./device-1 --data digits-1.cotf\n");
+void add_run(CLI::App& device, Invocation& invocation) {
+  CLI::App* run =
+      add_command(device, "run", "be a device: enroll, check in, train, until told to end",
+                  "  coterie device run --server https://127.0.0.1:8443 --ca data/tls/ca.pem --token T \\\n"
+                  "                     --state-dir ./device-1 --data digits-1.cotf\n\n"
+                  "It is the SDK in a process of its own. What it does, it says as JSON lines on standard "
+                  "error; its examples\n"
+                  "never leave it. Ended and started again on its state directory, it goes on where it was.");
   const auto options = std::make_shared<DeviceOptions>();
-  run->add_option("--server", options->server_url, "URL devices connect to")->required();
-  run->add_option("--ca", options->ca_file, "certificates to trust (default: the system's)");
-  run->add_option("--token", options->token, "enrollment token; needed the first time")->envname("COTERIE_ENROLLMENT_TOKEN");
-  run->add_option("--state-dir", options->state_dir, "its identity and what it is in the middle of")->required();
-  run->add_option("--data", options->data_file, "data set file with its examples")->required();
-  run->add_option("--rounds", options->rounds, "end after so many rounds (default: go on)");
-  run->add_option("--seed", options->seed, "of shuffling and jitter (default: random)");
-  run->add_flag("--p256", options->use_p256, "a new identity uses ECDSA P-256, as secure elements do, instead of Ed25519");
+  run->add_option("--server", options->server_url, "what devices connect to")->required()->type_name("URL");
+  run->add_option("--ca", options->ca_file, "certificates to trust (default: the system's)")
+      ->type_name("FILE");
+  run->add_option("--token", options->token, "enrollment token; needed the first time")
+      ->envname("COTERIE_ENROLLMENT_TOKEN");
+  run->add_option("--state-dir", options->state_dir, "its identity and what it is in the middle of")
+      ->required()
+      ->type_name("DIR");
+  run->add_option("--data", options->data_file, "data set file with its examples")
+      ->required()
+      ->type_name("FILE");
+  run->add_option("--rounds", options->rounds, "end after so many rounds (default: go on)")
+      ->check(between<uint64_t>(0, UINT64_MAX));
+  run->add_option("--seed", options->seed, "of shuffling and jitter (default: random)")
+      ->check(between<uint64_t>(0, UINT64_MAX));
+  run->add_flag("--p256", options->use_p256,
+                "a new identity uses ECDSA P-256, as secure elements do, instead of Ed25519");
   run->callback([&, options] { invocation.run = [options] { return run_device(*options); }; });
 }
 
 }  // namespace
 
 void add_model(CLI::App& app, Invocation& invocation) {
-  CLI::App* model = app.add_subcommand("model", "make, fetch, look into and judge models")->require_subcommand(1)->fallthrough();
-  model->description("Model files, here and on a server.\n\nExamples:\n"
-                     "  coterie model new cnn --input 8x8x1 --classes 10 -o model.cotf\n"
-                     "  coterie model download jk2x9q4c -o model.cotf\n");
-  add_local_models(model, invocation);
-  add_server_models(model, invocation);
+  CLI::App* model = add_group(app, "model", "make, fetch, look into and judge models",
+                              "  coterie model new cnn --input 8x8x1 --classes 10 -o model.cotf\n"
+                              "  coterie model download jk2x9q4c -o model.cotf\n");
+  add_local_models(*model, invocation);
+  add_server_models(*model, invocation);
 }
 
 void add_device(CLI::App& app, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* device = app.add_subcommand("device", "be a device, see and revoke devices")->require_subcommand(1)->fallthrough();
-  device->description("Devices.\n\nExamples:\n"
-                      "  coterie device list\n"
-                      "  coterie device run --server URL --ca FILE --token T --state-dir DIR --data FILE\n");
-  add_run(device, invocation);
+  CLI::App* device =
+      add_group(app, "device", "be a device, see and revoke devices",
+                "  coterie device list\n"
+                "  coterie device run --server URL --ca FILE --token T --state-dir DIR --data FILE\n");
+  add_run(*device, invocation);
 
-  CLI::App* list = device->add_subcommand("list", "devices the server knows")->fallthrough();
+  CLI::App* list = add_server_command(*device, "list", "devices the server knows",
+                                      "  coterie device list\n  coterie device list -o json --limit 1000\n");
   const auto limit = std::make_shared<uint32_t>(100);
   const auto after = std::make_shared<std::string>();
-  list->add_option("--limit", *limit, "at most so many")->capture_default_str()->check(CLI::Range(1, 1000));
-  list->add_option("--after", *after, "begin behind this device");
+  list->add_option("--limit", *limit, "at most so many")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 1000));
+  list->add_option("--after", *after, "begin behind this device")->type_name("DEVICE");
   add_output_option(*list, admin);
-  list->callback([&, limit, after] { invocation.run = [&admin, limit, after] { return list_devices(admin, *limit, *after); }; });
+  list->callback([&, limit, after] {
+    invocation.run = [&admin, limit, after] { return list_devices(admin, *limit, *after); };
+  });
 
-  CLI::App* revoke = device->add_subcommand("revoke", "refuse a device from now on")->fallthrough();
+  CLI::App* revoke = add_server_command(*device, "revoke", "refuse a device from now on",
+                                        "  coterie device revoke 0eb753d8934b7594b4223cf2813ed1dd\n");
   const auto id = std::make_shared<std::string>();
   revoke->add_option("DEVICE", *id, "id of the device (`coterie device list`)")->required();
   add_output_option(*revoke, admin);

@@ -1,5 +1,6 @@
 #include "tools/cli/device_commands.h"
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/report.h"
@@ -8,14 +9,15 @@
 namespace coterie {
 namespace {
 
-// How a device of this machine would use the token.
-std::string next_command(const AdminCommand& command, const std::string& token) {
-  const std::string data_dir = command.connection.data_dir.empty() ? kDefaultDataDir : command.connection.data_dir;
-  const Result<ServerEndpoints> endpoints = read_endpoints(data_dir);
-  std::string text = "Next, on a device:\n  coterie device run --server ";
-  text += endpoints ? endpoints->device_url : "https://SERVER:8443";
-  if (endpoints && !endpoints->ca_file.empty()) text += " --ca " + endpoints->ca_file;
-  return text + " --state-dir DIR --data FILE --token " + token + "\n";
+// How a device would use the token. Where devices connect to, only a server on this machine tells.
+std::string device_command(const ConnectionOptions& connection, const std::string& token) {
+  std::string server = " --server https://SERVER:8443";
+  if (connection.admin_url.empty()) {
+    const auto endpoints =
+        read_endpoints(connection.data_dir.empty() ? kDefaultDataDir : connection.data_dir);
+    if (endpoints) server = " --server " + endpoints->device_url + " --ca " + shell_word(endpoints->ca_file);
+  }
+  return "coterie device run" + server + " --state-dir DIR --data FILE --token " + token;
 }
 
 }  // namespace
@@ -35,7 +37,9 @@ ExitCode list_devices(const AdminCommand& command, uint32_t limit, const std::st
                  cell_of(device, "/sdk_version"), short_time(cell_of(device, "/enrolled")),
                  short_time(cell_of(device, "/revoked"))});
     }
-    print_text(table.empty() ? "no devices; let them in with `coterie token create`\n" : table.text());
+    print_text(table.empty()
+                   ? "no devices; let them in with `" + next_command(command, "token create") + "`\n"
+                   : table.text());
     if (answer.contains("next_after")) {
       print_text("... of " + cell_of(answer, "/total") + " in all; go on with --after " +
                  printable(cell_of(answer, "/next_after")) + "\n");
@@ -47,19 +51,22 @@ ExitCode list_devices(const AdminCommand& command, uint32_t limit, const std::st
 ExitCode revoke_device(const AdminCommand& command, const std::string& device) {
   return with_admin(command, "device revoke", [&](AdminClient& admin) -> Status {
     COT_ASSIGN(const nlohmann::json answer, admin.post("devices/" + path_segment(device) + ":revoke"));
-    if (command.wants_json()) print_json(answer);
-    else print_text("device " + printable(cell_of(answer, "/id")) + " is revoked; its updates are refused from now on\n");
+    if (command.wants_json())
+      print_json(answer);
+    else
+      print_text("device " + printable(cell_of(answer, "/id")) +
+                 " is revoked; its updates are refused from now on\n");
     return {};
   });
 }
 
 ExitCode create_token(const AdminCommand& command, const NewToken& options) {
   return with_admin(command, "token create", [&](AdminClient& admin) -> Status {
-    COT_ASSIGN(const nlohmann::json answer, admin.post("enrollment-tokens",
-                                                       {{"uses", options.uses},
-                                                        {"population", options.population},
-                                                        {"label", options.label},
-                                                        {"valid_seconds", uint64_t{options.valid_hours} * 3600}}));
+    COT_ASSIGN(const nlohmann::json answer,
+               admin.post("enrollment-tokens", {{"uses", options.uses},
+                                                {"population", options.population},
+                                                {"label", options.label},
+                                                {"valid_seconds", uint64_t{options.valid_hours} * 3600}}));
     if (command.wants_json()) {
       print_json(answer);
       return {};
@@ -67,8 +74,9 @@ ExitCode create_token(const AdminCommand& command, const NewToken& options) {
     const std::string token = printable(cell_of(answer, "/token"));
     print_text(token + "\n");
     // Beside the token, which may be read by a script, everything else goes to standard error.
-    std::fprintf(stderr, "Good for %u device%s until %s. It is shown this once.\n%s", options.uses, options.uses == 1 ? "" : "s",
-                 short_time(cell_of(answer, "/expires")).c_str(), next_command(command, token).c_str());
+    std::fprintf(stderr, "Good for %s until %s. It is shown this once.\nNext, on a device:\n  %s\n",
+                 counted(options.uses, "device").c_str(), short_time(cell_of(answer, "/expires")).c_str(),
+                 device_command(command.connection, token).c_str());
     return {};
   });
 }
@@ -85,7 +93,8 @@ ExitCode list_tokens(const AdminCommand& command) {
       table.add({cell_of(token, "/id"), cell_of(token, "/population"), cell_of(token, "/label"),
                  cell_of(token, "/uses_left"), short_time(cell_of(token, "/expires"))});
     }
-    print_text(table.empty() ? "no tokens; create one with `coterie token create`\n" : table.text());
+    print_text(table.empty() ? "no tokens; create one with `" + next_command(command, "token create") + "`\n"
+                             : table.text());
     return {};
   });
 }
@@ -93,7 +102,7 @@ ExitCode list_tokens(const AdminCommand& command) {
 ExitCode remove_token(const AdminCommand& command, const std::string& token) {
   return with_admin(command, "token remove", [&](AdminClient& admin) -> Status {
     COT_TRY(admin.remove("enrollment-tokens/" + path_segment(token)));
-    if (!command.wants_json()) print_text("token " + printable(token) + " is removed\n");
+    print_text("token " + printable(token) + " is removed\n");
     return {};
   });
 }
@@ -106,17 +115,24 @@ ExitCode show_server(const AdminCommand& command) {
       return {};
     }
     uint64_t waiting = 0;
-    for (const auto& [population, count] : answer.value("devices_waiting", nlohmann::json::object()).items()) {
+    for (const auto& [population, count] :
+         answer.value("devices_waiting", nlohmann::json::object()).items()) {
       if (count.is_number_unsigned()) waiting += count.get<uint64_t>();
     }
     print_text("Coterie " + printable(cell_of(answer, "/version")) + ", up " +
-               format_seconds(answer.value("uptime_seconds", 0.0)) + (answer.value("ready", false) ? "" : ", not ready") +
-               "\n" + cell_of(answer, "/devices") + " devices enrolled, " + std::to_string(waiting) + " waiting\n");
-    Table table({{"JOB"}, {"ROUND", Table::Align::right}, {"ATTEMPT", Table::Align::right}, {"STATE"},
-                 {"SELECTED", Table::Align::right}, {"ACCEPTED", Table::Align::right}});
+               format_seconds(answer.value("uptime_seconds", 0.0)) +
+               (answer.value("ready", false) ? "" : ", not ready") + "\n" +
+               counted(answer.value("devices", uint64_t{0}), "device") + " enrolled, " +
+               std::to_string(waiting) + " waiting\n");
+    Table table({{"JOB"},
+                 {"ROUND", Table::Align::right},
+                 {"ATTEMPT", Table::Align::right},
+                 {"STATE"},
+                 {"SELECTED", Table::Align::right},
+                 {"ACCEPTED", Table::Align::right}});
     for (const nlohmann::json& job : answer.value("jobs", nlohmann::json::array())) {
-      table.add({cell_of(job, "/job"), cell_of(job, "/round"), cell_of(job, "/attempt"), cell_of(job, "/state"),
-                 cell_of(job, "/selected"), cell_of(job, "/accepted")});
+      table.add({cell_of(job, "/job"), cell_of(job, "/round"), cell_of(job, "/attempt"),
+                 cell_of(job, "/state"), cell_of(job, "/selected"), cell_of(job, "/accepted")});
     }
     if (!table.empty()) print_text("\n" + table.text());
     return {};

@@ -36,4 +36,15 @@ std::string closest_word(std::string_view typed, const std::vector<std::string>&
   return best;
 }
 
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& words) {
+  const std::string meant = closest_word(typed, words);
+  return meant.empty() ? "." : ". Did you mean `" + meant + "`?";
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
 }  // namespace coterie

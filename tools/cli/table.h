@@ -32,10 +32,14 @@ class Table {
 // "value" with control characters as '?', so that it cannot move the cursor of whoever prints it.
 std::string printable(std::string_view text);
 
-std::string format_fixed(double value, int decimals);   // 0.5000; "-" unless it is finite
-std::string format_percent(double ratio);               // 0.9722 -> "97.2 %"
-std::string format_seconds(double seconds);             // "0.42 s", "12.3 s", "3 min 05 s"
-std::string format_bytes(uint64_t bytes);               // "512 B", "148 KiB", "1.2 MiB"
-std::string format_count(uint64_t count);               // "1,437"
+// `text` as one word of a shell command, quoted if it has to be.
+std::string shell_word(const std::string& text);
+
+std::string format_fixed(double value, int decimals);          // 0.5000; "-" unless it is finite
+std::string format_percent(double ratio);                      // 0.9722 -> "97.2 %"
+std::string format_seconds(double seconds);                    // "0.42 s", "12.3 s", "3 min 05 s"
+std::string format_bytes(uint64_t bytes);                      // "512 B", "148 KiB", "1.2 MiB"
+std::string format_count(uint64_t count);                      // "1,437"
+std::string counted(uint64_t count, const std::string& noun);  // "1 device", "1,437 devices"
 
 }  // namespace coterie

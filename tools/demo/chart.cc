@@ -16,12 +16,14 @@ constexpr double kLeft = 64;
 constexpr double kPanelTop = 124, kPanelHeight = 232, kPanelWidth = 316;
 constexpr double kSecondLeft = 538;
 constexpr double kStripTop = 448, kStripLeft = 64, kStripWidth = 840;
-constexpr double kCellHeight = 17, kBarsHeight = 34;
+constexpr double kCellHeight = 17, kBarsHeight = 36;
+constexpr double kColumnMax = 60;
 constexpr double kLabelGap = 17;
 constexpr size_t kDevicesShownMax = 120;
 
 // No custom properties: several programs that show SVG do not know them.
-constexpr std::string_view kStyle = R"(text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; font-size: 12px; fill: #1b2330; }
+constexpr std::string_view kStyle =
+    R"(text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; font-size: 12px; fill: #1b2330; }
 .paper { fill: #ffffff; }
 .title { font-size: 20px; font-weight: 600; }
 .heading { font-size: 14px; font-weight: 600; }
@@ -38,21 +40,7 @@ constexpr std::string_view kStyle = R"(text { font-family: system-ui, -apple-sys
 .empty { fill: #f1f4f8; }
 .count { font-size: 10px; }
 .on { fill: #ffffff; }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e8ecf3; }
-  .paper { fill: #0e131c; }
-  .soft { fill: #9aa5b8; }
-  .main, .value { fill: #7fa8ff; }
-  .other { fill: #f2b24d; }
-  .rule { stroke: #253041; }
-  .axis { stroke: #66728a; }
-  .curve { stroke: #7fa8ff; }
-  .dashed { stroke: #f2b24d; }
-  .dot { fill: #7fa8ff; stroke: #0e131c; }
-  .dot2 { fill: #f2b24d; stroke: #0e131c; }
-  .empty { fill: #18212f; }
-  .on { fill: #0e131c; }
-}
+.bar { fill: #f0b57a; }
 )";
 
 using Value = std::function<std::optional<double>(const ChartRound&)>;
@@ -68,7 +56,8 @@ std::vector<std::vector<Svg::Point>> curve_of(const ChartData& data, const Panel
   for (const ChartRound& round : data.rounds) {
     const std::optional<double> v = value(round);
     if (v && std::isfinite(*v)) {
-      pieces.back().emplace_back(panel.x.at(static_cast<double>(round.number)), panel.y.at(std::min(*v, panel.y.high)));
+      pieces.back().emplace_back(panel.x.at(static_cast<double>(round.number)),
+                                 panel.y.at(std::min(*v, panel.y.high)));
     } else if (!pieces.back().empty()) {
       pieces.emplace_back();
     }
@@ -84,7 +73,8 @@ std::optional<double> last_of(const ChartData& data, const Value& value) {
   return std::nullopt;
 }
 
-void draw_axes(Svg& svg, const Panel& panel, const std::string& heading, const std::string& y_suffix, double y_factor) {
+void draw_axes(Svg& svg, const Panel& panel, const std::string& heading, const std::string& y_suffix,
+               double y_factor) {
   const double right = panel.left + kPanelWidth, bottom = kPanelTop + kPanelHeight;
   svg.text("heading", {panel.left - 40, kPanelTop - 20}, heading);
   const std::vector<double> y_ticks = round_ticks(panel.y.low * y_factor, panel.y.high * y_factor, 5);
@@ -104,7 +94,8 @@ void draw_axes(Svg& svg, const Panel& panel, const std::string& heading, const s
 }
 
 Panel panel_at(const ChartData& data, double left, double high) {
-  const double last = data.rounds.empty() ? 1 : std::max<double>(1, static_cast<double>(data.rounds.back().number));
+  const double last =
+      data.rounds.empty() ? 1 : std::max<double>(1, static_cast<double>(data.rounds.back().number));
   const double first = data.rounds.empty() ? 0 : static_cast<double>(data.rounds.front().number);
   return {left,
           {.low = std::min(first, last - 1), .high = last, .from = left, .to = left + kPanelWidth},
@@ -140,7 +131,8 @@ void draw_loss(Svg& svg, const ChartData& data) {
   }
   const Panel panel = panel_at(data, kSecondLeft + 40, round_up_to_tick(highest, 5));
   draw_axes(svg, panel, "Loss (cross entropy)", "", 1);
-  const auto training_curve = curve_of(data, panel, training), held_out_curve = curve_of(data, panel, held_out);
+  const auto training_curve = curve_of(data, panel, training),
+             held_out_curve = curve_of(data, panel, held_out);
   draw_curve(svg, training_curve, "dashed", "dot2");
   draw_curve(svg, held_out_curve, "curve", "dot");
   if (held_out_curve.empty() || training_curve.empty()) return;
@@ -150,30 +142,54 @@ void draw_loss(Svg& svg, const ChartData& data) {
   svg.text("other", {b.first + 10, places[1] + 4}, "training");
 }
 
+// One column a device, as many as fit.
+struct Columns {
+  size_t count;
+  double step, width;
+  bool has_room;  // for a number
+
+  double left(size_t device) const { return kStripLeft + static_cast<double>(device) * step; }
+  double middle(size_t device) const { return left(device) + width / 2; }
+};
+
+Columns columns_of(const ChartData& data) {
+  const size_t count = std::min(data.label_counts.size(), kDevicesShownMax);
+  const double step = std::min(kColumnMax, kStripWidth / static_cast<double>(std::max<size_t>(1, count)));
+  const double gap = step > 8 ? 2 : step > 4 ? 1 : 0;
+  return {count, step, step - gap, step >= 24};
+}
+
 // Devices side by side, labels below each other, the number of examples as strength of colour.
 double draw_split(Svg& svg, const ChartData& data) {
-  const size_t devices = std::min(data.label_counts.size(), kDevicesShownMax);
-  if (devices == 0) return kStripTop - 40;
+  const Columns columns = columns_of(data);
+  if (columns.count == 0) return kStripTop - 40;
   const size_t labels = data.label_counts[0].size();
-  const double column = kStripWidth / static_cast<double>(devices), gap = column > 8 ? 2 : column > 4 ? 1 : 0;
   uint32_t most = 1;
-  for (const auto& counts : data.label_counts) most = std::max(most, *std::max_element(counts.begin(), counts.end()));
+  for (const auto& counts : data.label_counts)
+    most = std::max(most, *std::max_element(counts.begin(), counts.end()));
   std::string heading = "Who has what: examples of each label on each device";
-  if (devices < data.label_counts.size()) heading += " (the first " + std::to_string(devices) + " of " + std::to_string(data.label_counts.size()) + ")";
+  if (columns.count < data.label_counts.size()) {
+    heading += " (the first " + std::to_string(columns.count) + " of " +
+               std::to_string(data.label_counts.size()) + ")";
+  }
   svg.text("heading", {kStripLeft, kStripTop - 14}, heading);
+  svg.text("soft", {kStripLeft - 26, kStripTop + static_cast<double>(labels) * kCellHeight / 2 + 4}, "label",
+           Anchor::end);
   for (size_t label = 0; label < labels; ++label) {
     const double y = kStripTop + static_cast<double>(label) * kCellHeight;
     svg.text("soft", {kStripLeft - 10, y + kCellHeight - 5}, std::to_string(label), Anchor::end);
-    for (size_t device = 0; device < devices; ++device) {
-      const double x = kStripLeft + static_cast<double>(device) * column;
+    for (size_t device = 0; device < columns.count; ++device) {
+      const Svg::Point corner = {columns.left(device), y};
       const uint32_t count = data.label_counts[device][label];
-      const double strength = std::sqrt(static_cast<double>(count) / most);
-      const std::string title = "device " + std::to_string(device + 1) + ", label " + std::to_string(label) + ": " + std::to_string(count);
-      svg.rectangle("empty", {x, y}, column - gap, kCellHeight - 2, 2);
+      svg.rectangle("empty", corner, columns.width, kCellHeight - 2, 2);
       if (count == 0) continue;
-      svg.rectangle("main", {x, y}, column - gap, kCellHeight - 2, 2, 0.12 + 0.88 * strength, title);
-      const bool fits = column >= 24;
-      if (fits) svg.text(strength > 0.55 ? "count on" : "count", {x + (column - gap) / 2, y + kCellHeight - 6}, std::to_string(count), Anchor::middle);
+      const double strength = std::sqrt(static_cast<double>(count) / most);
+      const std::string title = "device " + std::to_string(device + 1) + ", label " + std::to_string(label) +
+                                ": " + std::to_string(count);
+      svg.rectangle("main", corner, columns.width, kCellHeight - 2, 2, 0.12 + 0.88 * strength, title);
+      if (!columns.has_room) continue;
+      svg.text(strength > 0.55 ? "count on" : "count", {columns.middle(device), y + kCellHeight - 6},
+               std::to_string(count), Anchor::middle);
     }
   }
   return kStripTop + static_cast<double>(labels) * kCellHeight;
@@ -181,26 +197,31 @@ double draw_split(Svg& svg, const ChartData& data) {
 
 // Below each device's column, in how many rounds it trained. Returns where the drawing ends.
 double draw_participation(Svg& svg, const ChartData& data, double top) {
-  const size_t devices = std::min(data.label_counts.size(), kDevicesShownMax);
-  if (devices == 0) return top;
-  const double column = kStripWidth / static_cast<double>(devices), gap = column > 8 ? 2 : column > 4 ? 1 : 0;
+  const Columns columns = columns_of(data);
+  if (columns.count == 0) return top;
   const bool has_bars = data.rounds_trained.size() == data.label_counts.size();
-  const double bars = has_bars ? kBarsHeight : 0, base = top + 12 + bars;
-  uint32_t most = 1;
-  for (size_t device = 0; has_bars && device < devices; ++device) most = std::max(most, data.rounds_trained[device]);
-  for (size_t device = 0; device < devices; ++device) {
-    const double x = kStripLeft + static_cast<double>(device) * column;
-    if (has_bars) {
+  double base = top;
+  if (has_bars) {
+    svg.text("heading", {kStripLeft, top + 34}, "In how many rounds each device trained");
+    base = top + 64 + kBarsHeight;
+    const uint32_t most = *std::max_element(data.rounds_trained.begin(), data.rounds_trained.end());
+    for (size_t device = 0; device < columns.count; ++device) {
       const uint32_t rounds = data.rounds_trained[device];
-      const double height = std::max(1.0, bars * rounds / most);
-      svg.rectangle("other", {x, base - height}, column - gap, height, 1, 1, "device " + std::to_string(device + 1) + ": " + std::to_string(rounds) + " rounds");
-      if (column >= 24) svg.text("count on", {x + (column - gap) / 2, base - 4}, std::to_string(rounds), Anchor::middle);
+      const double height = std::max(1.0, kBarsHeight * rounds / std::max(1u, most));
+      const std::string title =
+          "device " + std::to_string(device + 1) + ": " + std::to_string(rounds) + " rounds";
+      svg.rectangle("bar", {columns.left(device), base - height}, columns.width, height, 1, 1, title);
+      if (!columns.has_room) continue;
+      svg.text("count soft", {columns.middle(device), base - height - 4}, std::to_string(rounds),
+               Anchor::middle);
     }
-    const bool marked = column >= 20 || device == 0 || (device + 1) % 10 == 0;
-    if (marked) svg.text("soft", {x + (column - gap) / 2, base + 17}, std::to_string(device + 1), Anchor::middle);
   }
-  svg.text("soft", {kStripLeft + kStripWidth / 2, base + 37},
-           has_bars ? "device, and in how many rounds it trained" : "device", Anchor::middle);
+  for (size_t device = 0; device < columns.count; ++device) {
+    const bool marked = columns.has_room || device == 0 || (device + 1) % 10 == 0;
+    if (marked)
+      svg.text("soft", {columns.middle(device), base + 17}, std::to_string(device + 1), Anchor::middle);
+  }
+  svg.text("soft", {(kStripLeft + columns.left(columns.count)) / 2, base + 37}, "device", Anchor::middle);
   return base + 37;
 }
 

@@ -1,7 +1,7 @@
 // The chart of a demo as an SVG file: accuracy and loss over the rounds, and which device had what. Pure.
 //
-// Readable in light and dark (prefers-color-scheme), without colour vision (one colour a picture, dashes, words at the
-// lines' ends), and at the width of a page.
+// Readable on its white paper wherever it is shown, without colour vision (one colour a picture, dashes,
+// words at the lines' ends), and at the width of a page.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace coterie {
 
 struct ChartRound {
-  uint64_t number = 0;  // 0: before training
-  std::optional<double> accuracy;       // of the held-out examples
+  uint64_t number = 0;             // 0: before training
+  std::optional<double> accuracy;  // of the held-out examples
   std::optional<double> held_out_loss;
   std::optional<double> training_loss;  // as the devices met it
 };
 
 struct ChartData {
-  std::string title;     // "cnn on digits: 20 devices"
+  std::string title;  // "cnn on digits: 20 devices"
   std::string subtitle;
   std::vector<ChartRound> rounds;                   // in order
   std::vector<std::vector<uint32_t>> label_counts;  // for each device, how many examples of each label

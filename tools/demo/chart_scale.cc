@@ -24,7 +24,7 @@ std::vector<double> round_ticks(double low, double high, int count) {
   const double step = round_step(high - low, count);
   std::vector<double> ticks;
   const double first = std::ceil(low / step - 1e-9), last = std::floor(high / step + 1e-9);
-  for (double i = first; i <= last; ++i) ticks.push_back(i * step);
+  for (double i = first; i <= last; ++i) ticks.push_back(i * step + 0.0);  // + 0.0: no "-0"
   return ticks;
 }
 
@@ -36,7 +36,8 @@ double round_up_to_tick(double high, int count) {
 
 std::string tick_text(double value, double step) {
   int decimals = 0;
-  for (double scaled = step; decimals < 9 && std::abs(scaled - std::round(scaled)) > 1e-6; scaled *= 10) ++decimals;
+  for (double scaled = step; decimals < 9 && std::abs(scaled - std::round(scaled)) > 1e-6; scaled *= 10)
+    ++decimals;
   char text[400];
   std::snprintf(text, sizeof text, "%.*f", decimals, value);
   return text;

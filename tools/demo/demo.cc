@@ -116,7 +116,7 @@ Status Demo::start_devices() {
                                .seed = options_.seed,
                                .devices = options_.devices},
                  folder_);
-  progress_.show("starting " + std::to_string(options_.devices) + " devices");
+  progress_.show("starting " + counted(options_.devices, "device"));
   COT_TRY(fleet_->start());
   const Instant until = os::monotonic_now() + kEnrollMax;
   for (;;) {
@@ -124,9 +124,10 @@ Status Demo::start_devices() {
     if (enrolled >= options_.devices) break;
     progress_.show(std::to_string(enrolled) + "/" + std::to_string(options_.devices) + " devices enrolled");
     if (os::monotonic_now() > until) {
-      return Error(ErrorCode::timed_out, "waited " + format_seconds(std::chrono::duration<double>(kEnrollMax).count()) +
-                                             " for devices to enroll; " + std::to_string(enrolled) + " of " +
-                                             std::to_string(options_.devices) + " have");
+      return Error(ErrorCode::timed_out,
+                   "waited " + format_seconds(std::chrono::duration<double>(kEnrollMax).count()) +
+                       " for devices to enroll; " + std::to_string(enrolled) + " of " +
+                       std::to_string(options_.devices) + " have");
     }
     COT_TRY(look_after_devices());
     COT_TRY(Interrupt::wait(kLookEvery));
@@ -172,9 +173,9 @@ Status write_results(const DemoResult& result, const RunFolder& folder) {
 
 std::string opening_line(const DemoOptions& options, const DemoData& data) {
   return std::string(to_string(options.model)) + " on " + data.images.name + ": " +
-         format_count(data.training_examples()) + " examples on " + std::to_string(options.devices) + " devices (" +
+         counted(data.training_examples(), "example") + " on " + counted(options.devices, "device") + " (" +
          to_string(options.split) + "), " + format_count(data.held_out_examples) + " held out; " +
-         std::to_string(options.goal_count()) + " devices a round";
+         counted(options.goal_count(), "device") + " a round";
 }
 
 // The wait for the end of the children is over and the results lie on disk: what is left is to say so.
@@ -197,7 +198,8 @@ ExitCode run_demo(const DemoOptions& options, const std::string& program) {
   Stopwatch watch;
   const Result<DemoData> data = prepare_data(options);
   if (!data) return give_up(data.error(), ExitCode::usage);
-  Result<RunFolder> folder = RunFolder::create(options.out.empty() ? default_run_path() : options.out, options.keep);
+  Result<RunFolder> folder = options.out.empty() ? RunFolder::create_default(options.keep)
+                                                 : RunFolder::create(options.out, options.keep);
   if (!folder) return give_up(folder.error(), ExitCode::usage);
 
   DemoResult result;
@@ -229,7 +231,8 @@ ExitCode run_demo(const DemoOptions& options, const std::string& program) {
     return ExitCode::interrupted;
   }
   folder->failed();
-  return give_up(done.error(), done.error().code() == ErrorCode::timed_out ? ExitCode::timeout : ExitCode::failure);
+  return give_up(done.error(),
+                 done.error().code() == ErrorCode::timed_out ? ExitCode::timeout : ExitCode::failure);
 }
 
 }  // namespace coterie

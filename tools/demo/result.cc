@@ -17,7 +17,9 @@ std::string cell(std::optional<double> value) {
   return std::string(text, std::to_chars(text, text + sizeof text, *value).ptr);
 }
 
-double rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
+double rounded(double seconds) {
+  return std::round(seconds * 1000) / 1000;
+}
 
 uint64_t sum_of(const std::vector<RoundReport>& rounds, uint64_t RoundReport::*member) {
   uint64_t sum = 0;
@@ -27,7 +29,8 @@ uint64_t sum_of(const std::vector<RoundReport>& rounds, uint64_t RoundReport::*m
 
 double best_accuracy(const DemoResult& result) {
   double best = result.after.accuracy;
-  for (const RoundReport& round : done_rounds(result)) best = std::max(best, round.evaluation_accuracy.value_or(0));
+  for (const RoundReport& round : done_rounds(result))
+    best = std::max(best, round.evaluation_accuracy.value_or(0));
   return best;
 }
 
@@ -38,9 +41,9 @@ std::string beside(const std::string& program, const std::string& name) {
 
 std::string settings_of(const DemoResult& result) {
   const DemoOptions& options = result.options;
-  return std::to_string(options.goal_count()) + " of " + std::to_string(options.devices) + " devices a round, split " +
-         to_string(options.split) + ", " + std::string(to_string(options.strategy)) + ", seed " +
-         std::to_string(options.seed);
+  return std::to_string(options.goal_count()) + " of " + counted(options.devices, "device") +
+         " a round, split " + to_string(options.split) + ", " + std::string(to_string(options.strategy)) +
+         ", seed " + std::to_string(options.seed);
 }
 
 nlohmann::json phases_json(const DemoPhases& phases) {
@@ -56,7 +59,9 @@ nlohmann::json phases_json(const DemoPhases& phases) {
 
 }  // namespace
 
-double DemoPhases::network() const { return std::max(0.0, rounds - training - finalizing); }
+double DemoPhases::network() const {
+  return std::max(0.0, rounds - training - finalizing);
+}
 
 std::vector<RoundReport> done_rounds(const DemoResult& result) {
   std::vector<RoundReport> done;
@@ -75,8 +80,9 @@ double training_seconds(const std::vector<RoundReport>& rounds) {
 }
 
 std::string metrics_csv(const DemoResult& result) {
-  std::string csv = "round,attempts,selected,accepted,examples,train_loss,train_accuracy,evaluation_loss,"
-                    "evaluation_accuracy,seconds,train_seconds\n";
+  std::string csv =
+      "round,attempts,selected,accepted,examples,train_loss,train_accuracy,evaluation_loss,"
+      "evaluation_accuracy,seconds,train_seconds\n";
   for (const RoundReport& round : done_rounds(result)) {
     for (const std::string& text :
          {std::to_string(round.number), std::to_string(round.attempt), std::to_string(round.selected),
@@ -136,14 +142,16 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   const std::string dir = result.run_dir, program = shell_word(result.program);
   std::string text = "\nHeld-out accuracy " + terminal.bold(format_percent(result.after.accuracy)) + " (" +
                      format_percent(result.before.accuracy) + " before training) on " +
-                     format_count(result.held_out_examples) + " examples no device has seen\n";
-  text += "  " + std::to_string(rounds.size()) + " rounds, " + format_count(sum_of(rounds, &RoundReport::accepted)) +
-          " updates, " + format_seconds(phases.total()) + "\n";
+                     counted(result.held_out_examples, "example") + " no device has seen\n";
+  text += "  " + counted(rounds.size(), "round") + ", " +
+          counted(sum_of(rounds, &RoundReport::accepted), "update") + ", " + format_seconds(phases.total()) +
+          "\n";
   text += terminal.dim("  server start " + format_seconds(phases.server_start) + ", device start " +
                        format_seconds(phases.devices_start) + ", rounds " + format_seconds(phases.rounds) +
                        " (training " + format_seconds(phases.training) + ", server " +
-                       format_seconds(phases.finalizing) + ", network and waiting " + format_seconds(phases.network()) +
-                       ")") + "\n";
+                       format_seconds(phases.finalizing) + ", network and waiting " +
+                       format_seconds(phases.network()) + ")") +
+          "\n";
   text += "\nIn " + dir + "\n  model.cotf     the trained model, " + format_bytes(result.model_bytes) +
           "\n  chart.svg      accuracy, loss, and who had what\n  metrics.csv    every round in numbers\n"
           "  held-out.cotf  the examples it was judged on\n  summary.json   all settings and results\n";
@@ -151,7 +159,8 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   const auto next = [&](const std::string& command, const std::string& what) {
     text += "  " + terminal.bold(command) + "\n" + terminal.dim("      " + what) + "\n";
   };
-  next(program + " model evaluate " + shell_word(dir + "/model.cotf") + " --data " + shell_word(dir + "/held-out.cotf"),
+  next(program + " model evaluate " + shell_word(dir + "/model.cotf") + " --data " +
+           shell_word(dir + "/held-out.cotf"),
        "judge the model again, without a server");
   next(program + " demo --split dirichlet:0.1 --strategy fedadam",
        "devices that differ more, and a server that takes adaptive steps");
@@ -163,26 +172,20 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
 ChartData chart_of(const DemoResult& result) {
   ChartData chart;
   chart.title = std::string(to_string(result.options.model)) + " on " + result.data_name + ", trained by " +
-                std::to_string(result.options.devices) + " devices";
-  chart.subtitle = settings_of(result) + "; " + format_count(result.training_examples) + " examples, none of which left its device";
+                counted(result.options.devices, "device");
+  chart.subtitle = settings_of(result) + "; " + counted(result.training_examples, "example") +
+                   ", none of which left its device";
   chart.rounds.push_back({.number = 0,
                           .accuracy = result.before.accuracy,
                           .held_out_loss = result.before.loss_mean,
                           .training_loss = std::nullopt});
   for (const RoundReport& round : done_rounds(result)) {
-    chart.rounds.push_back({round.number, round.evaluation_accuracy, round.evaluation_loss, round.train_loss});
+    chart.rounds.push_back(
+        {round.number, round.evaluation_accuracy, round.evaluation_loss, round.train_loss});
   }
   chart.label_counts = result.label_counts;
   chart.rounds_trained = result.rounds_trained;
   return chart;
-}
-
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,";
-  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 }  // namespace coterie

@@ -13,30 +13,31 @@
 
 namespace coterie {
 
-// Where the time went, in seconds. Training: of each round, the mean over its devices of the time each spent training (they
-// train at the same time). Finalizing: the server, from partial sums to the next, evaluated model. The rest of the rounds
-// is what devices and server spend on talking: check-in, download, upload, and waiting for the slowest.
+// Where the time went, in seconds. Training: of each round, the mean over its devices of the time each spent
+// training (they train at the same time). Finalizing: the server, from partial sums to the next, evaluated
+// model. The rest of the rounds is what devices and server spend on talking: check-in, download, upload, and
+// waiting for the slowest.
 struct DemoPhases {
-  double prepare = 0;        // data, split, files
+  double prepare = 0;  // data, split, files
   double server_start = 0;
   double devices_start = 0;  // until all are enrolled
   double rounds = 0;         // of which:
   double training = 0;
   double finalizing = 0;
-  double finish = 0;         // results, and the end of all processes
+  double finish = 0;  // results, and the end of all processes
 
-  double network() const;    // the rest of `rounds`
+  double network() const;  // the rest of `rounds`
   double total() const { return prepare + server_start + devices_start + rounds + finish; }
 };
 
 struct DemoResult {
   DemoOptions options;
-  std::string program;       // as the user called it, for the commands to try next
+  std::string program;  // as the user called it, for the commands to try next
   std::string run_dir;
   std::string data_name;
   uint64_t training_examples = 0;
   uint64_t held_out_examples = 0;
-  Evaluation before;         // the untrained model
+  Evaluation before;  // the untrained model
   Evaluation after;
   std::string model_digest;
   uint64_t model_bytes = 0;
@@ -63,8 +64,5 @@ std::string summary_json(const DemoResult& result, int indent);
 std::string summary_text(const DemoResult& result, const Terminal& terminal);
 
 ChartData chart_of(const DemoResult& result);
-
-// `text` as one word of a shell command.
-std::string shell_word(const std::string& text);
 
 }  // namespace coterie

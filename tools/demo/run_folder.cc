@@ -1,7 +1,9 @@
 #include "tools/demo/run_folder.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <ctime>
 #include <filesystem>
 #include <system_error>
@@ -12,6 +14,8 @@
 namespace coterie {
 namespace {
 
+constexpr int kNamesTriedMax = 1000;
+
 void remove_tree(const std::string& path) {
   std::error_code ignored;  // what cannot be removed stays; there is nobody left to tell
   std::filesystem::remove_all(path, ignored);
@@ -20,7 +24,8 @@ void remove_tree(const std::string& path) {
 // The topmost directory on the way to `path` that does not exist yet.
 std::string first_missing(const std::string& path) {
   std::string missing;
-  for (std::string at = path; at != "." && at != "/" && !os::exists(at); at = os::parent_directory(at)) missing = at;
+  for (std::string at = path; at != "." && at != "/" && !os::exists(at); at = os::parent_directory(at))
+    missing = at;
   return missing;
 }
 
@@ -31,28 +36,31 @@ std::string device_label(uint32_t device) {
   return digits.size() < 2 ? "0" + digits : digits;
 }
 
-std::string default_run_path() {
+Result<RunFolder> RunFolder::create_default(bool keeps_everything) {
   const std::time_t now = std::time(nullptr);
   struct tm fields {};
   ::localtime_r(&now, &fields);
   char text[64];
-  const size_t size = std::strftime(text, sizeof text, "runs/demo-%Y%m%d-%H%M%S", &fields);
-  const std::string first(text, size);
-  std::string path = first;
-  for (int i = 2; os::exists(path); ++i) path = first + "-" + std::to_string(i);
-  return path;
+  const std::string first(text, std::strftime(text, sizeof text, "runs/demo-%Y%m%d-%H%M%S", &fields));
+  for (int i = 1;; ++i) {
+    const std::string path = i == 1 ? first : first + "-" + std::to_string(i);
+    Result<RunFolder> folder = create(path, keeps_everything);
+    if (folder || folder.error().code() != ErrorCode::conflict || i == kNamesTriedMax) return folder;
+  }
 }
 
 Result<RunFolder> RunFolder::create(const std::string& path, bool keeps_everything) {
   std::string clean = path;
   while (clean.size() > 1 && clean.back() == '/') clean.pop_back();
-  if (os::exists(clean)) {
-    COT_ASSIGN(const std::vector<std::string> names, os::list_directory(clean));
-    if (!names.empty()) {
-      return Error(ErrorCode::conflict, clean + " exists and is not empty; give the run another folder with --out");
-    }
+  const std::string created = first_missing(clean);
+  COT_TRY(os::make_directories(clean));
+  COT_ASSIGN(const std::vector<std::string> names, os::list_directory(clean));
+  // Of two demos that begin at once, the one that makes this directory has the folder.
+  if (!names.empty() || (::mkdir((clean + "/server").c_str(), 0700) != 0 && errno == EEXIST)) {
+    return Error(ErrorCode::conflict,
+                 clean + " exists and is not empty; give the run another folder with --out");
   }
-  RunFolder folder(clean, first_missing(clean), keeps_everything);
+  RunFolder folder(clean, created, keeps_everything);
   for (const char* name : {"server", "devices", "logs"}) COT_TRY(os::make_directories(folder.path(name)));
   return folder;
 }
@@ -91,7 +99,9 @@ void RunFolder::remove_work() const {
   remove_tree(path("devices"));
 }
 
-std::string RunFolder::device_dir(uint32_t device) const { return path("devices/" + device_label(device)); }
+std::string RunFolder::device_dir(uint32_t device) const {
+  return path("devices/" + device_label(device));
+}
 
 Status RunFolder::write(const std::string& name, ByteView bytes) const {
   return os::write_file_atomically(path(name), bytes);

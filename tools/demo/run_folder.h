@@ -5,8 +5,9 @@
 //   devices/01/ ...        a device's data.cotf and its state/
 //   logs/                  server.log, device-01.log, ...
 //
-// finished: results stay, the rest goes (unless it is to be kept); failed: the logs stay, too, for whoever wants to know
-// why; interrupted: nothing stays. Files are written atomically, so that there is never half of one.
+// finished: results stay, the rest goes (unless it is to be kept); failed: the logs stay, too, for whoever
+// wants to know why; interrupted: nothing stays. Files are written atomically, so that there is never half of
+// one.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,8 @@ class RunFolder {
  public:
   // Creates `path`, which must be empty if it exists (conflict).
   static Result<RunFolder> create(const std::string& path, bool keeps_everything);
+  // Creates runs/demo-20261121-063000, by local time; with -2, -3 ... behind it if that is somebody's.
+  static Result<RunFolder> create_default(bool keeps_everything);
   RunFolder(RunFolder&& other) noexcept;
   RunFolder& operator=(RunFolder&&) = delete;
   ~RunFolder() { interrupted(); }
@@ -50,10 +53,7 @@ class RunFolder {
   bool settled_ = false;
 };
 
-// "01": as many digits as the last device needs, at least two, so that names sort.
+// "01", "02" ... "100": at least two digits.
 std::string device_label(uint32_t device);
-
-// runs/demo-20261121-063000, by local time; with -2, -3 ... behind it if that exists.
-std::string default_run_path();
 
 }  // namespace coterie
