@@ -1,4 +1,5 @@
 // fl_server: the command line of the server process.
+#include <malloc.h>
 #include <pthread.h>
 
 #include <CLI/CLI.hpp>
@@ -56,6 +57,9 @@ std::optional<ServerConfig> read_config(const std::string& path) {
 }
 
 int run(const ServerConfig& config) {
+  // A model or an update that is freed goes back to the system. Left alone, glibc raises this threshold to the largest
+  // block it ever freed (up to 32 MB) and keeps such blocks: one model's worth of memory for good.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
   // Every thread inherits the mask, so that only this one is told to stop.
   sigset_t signals;
   sigemptyset(&signals);
