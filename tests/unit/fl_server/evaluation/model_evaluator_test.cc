@@ -1,0 +1,71 @@
+#include "fl_server/evaluation/model_evaluator.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "device_sdk/runtime/dataset_source.h"
+#include "device_sdk/runtime/model_builder.h"
+#include "tests/support/matchers.h"
+
+namespace coterie {
+namespace {
+
+// Two features, three classes; the logits are the biases, whatever the features are.
+Bytes model_of(const std::vector<float>& biases) {
+  ModelBuilder build("biases", {2}, 1);
+  const TensorId w = build.parameter("w", {2, 3}, std::vector<float>(6));
+  const TensorId b = build.parameter("b", {3}, biases);
+  return build.finish(build.op(OpKind::dense, {build.input(), w, b})).value();
+}
+
+Bytes dataset_of(const std::vector<int32_t>& labels, uint32_t features = 2, uint32_t classes = 3) {
+  const DatasetHeader header{"test", labels.size(), {features}, classes};
+  return encode_dataset(header, std::vector<float>(labels.size() * features, 0.5f), labels);
+}
+
+TEST(EvaluateModel, IsTheMeanLossAndTheShareOfRightAnswers) {
+  // 100 examples are more than one batch, and the last batch is not full. Class 1 is the answer to
+  // everything.
+  std::vector<int32_t> labels(100, 0);
+  for (size_t i = 0; i < 25; ++i) labels[4 * i] = 1;
+  const auto evaluation =
+      evaluate_model(model_of({0, 2, 0}), dataset_of(labels), Loss::softmax_cross_entropy);
+  ASSERT_OK(evaluation);
+  const double log_sum = std::log(2 + std::exp(2.0));
+  EXPECT_NEAR(evaluation->loss, 0.25 * (log_sum - 2) + 0.75 * log_sum, 1e-6);
+  EXPECT_DOUBLE_EQ(evaluation->accuracy, 0.25);
+}
+
+TEST(EvaluateModel, IsAboutTheModelItIsGiven) {
+  const Bytes dataset = dataset_of({2, 2, 2});
+  EXPECT_EQ(evaluate_model(model_of({5, 0, 0}), dataset, Loss::softmax_cross_entropy)->accuracy, 0);
+  EXPECT_EQ(evaluate_model(model_of({0, 0, 5}), dataset, Loss::softmax_cross_entropy)->accuracy, 1);
+}
+
+TEST(EvaluateModel, RefusesFilesThatAreNoneOrDoNotFit) {
+  const Bytes model = model_of({0, 0, 0}), dataset = dataset_of({0, 1, 2});
+  const Loss loss = Loss::softmax_cross_entropy;
+  ASSERT_OK(evaluate_model(model, dataset, loss));
+  EXPECT_ERROR(evaluate_model({}, dataset, loss), ErrorCode::malformed, "");
+  EXPECT_ERROR(evaluate_model(model, {}, loss), ErrorCode::malformed, "");
+  EXPECT_ERROR(evaluate_model(dataset, dataset, loss), ErrorCode::malformed, "");
+  EXPECT_ERROR(evaluate_model(model, model, loss), ErrorCode::malformed, "");
+  EXPECT_ERROR(evaluate_model(model, dataset_of({0, 1}, 5), loss), ErrorCode::invalid_argument, "");
+  EXPECT_ERROR(evaluate_model(model, dataset_of({9}, 2, 10), loss), ErrorCode::invalid_argument, "");
+  EXPECT_ERROR(evaluate_model(model, dataset_of({}), loss), ErrorCode::malformed, "examples");
+  Bytes cut = dataset;
+  cut.pop_back();
+  EXPECT_ERROR(evaluate_model(model, cut, loss), ErrorCode::malformed, "");
+}
+
+TEST(CheckModel, TakesWhatDevicesCanLoad) {
+  const Bytes model = model_of({0, 0, 0});
+  EXPECT_OK(check_model(model));
+  EXPECT_ERROR(check_model({}), ErrorCode::malformed, "");
+  EXPECT_ERROR(check_model(Bytes(model.begin(), model.end() - 1)), ErrorCode::malformed, "");
+  EXPECT_ERROR(check_model(dataset_of({0})), ErrorCode::malformed, "");
+}
+
+}  // namespace
+}  // namespace coterie
