@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""What the documents promise and the code decides must agree. Usage: check_docs.py [root]; prints file: what and why."""
+import json
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+
+
+def text(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def differences(where, documented, real, what):
+    for name in sorted(real - documented):
+        yield f"{where}: {what} {name} is not documented"
+    for name in sorted(documented - real):
+        yield f"{where}: {what} {name} does not exist"
+
+
+def admin_routes():
+    """docs/openapi.json lists exactly the routes of the admin plane."""
+    real = set(re.findall(r'\{"([A-Z]+)", "(/[^"]*)", &S::', text("fl_server/http/admin_service.cc")))
+    documented = {
+        (method.upper(), path)
+        for path, item in json.loads(text("docs/openapi.json"))["paths"].items()
+        for method in item
+        if method != "parameters"
+    }
+    yield from differences("docs/openapi.json", {" ".join(r) for r in documented}, {" ".join(r) for r in real}, "route")
+
+
+def device_routes():
+    """docs/PROTOCOL.md names every route of the device plane."""
+    for route in set(re.findall(r'route = "(/v1/[^"]*)"', text("fl_server/http/device_service.cc"))):
+        if route not in text("docs/PROTOCOL.md"):
+            yield f"docs/PROTOCOL.md: route {route} is not documented"
+
+
+def job_keys():
+    """JobSpec in docs/openapi.json and examples/job.json have the keys that job_json.cc reads."""
+    real = set(re.findall(r'\.read(?:_choice)?\("(\w+)"', text("fl_server/config/job_json.cc")))
+    real |= set(re.findall(r'reader\.object\("(\w+)"', text("fl_server/config/job_json.cc"))) | {"optimizer"}
+
+    def keys(schema):
+        for name, value in schema.get("properties", {}).items():
+            yield name
+            yield from keys(value)
+
+    documented = set(keys(json.loads(text("docs/openapi.json"))["components"]["schemas"]["JobSpec"]))
+    yield from differences("docs/openapi.json", documented, real, "job key")
+
+
+def config_keys():
+    """docs/OPERATING.md has a row for every configuration key."""
+    source = text("fl_server/config/server_config.cc")
+    documented = set(re.findall(r"`(?:[\w*]+\.)?(\w+)`", "\n".join(
+        line.split("|")[1] for line in text("docs/OPERATING.md").splitlines() if line.startswith("| `"))))
+    for key in re.findall(r'reader\.read\("(\w+)"', source):
+        if key not in documented:
+            yield f"docs/OPERATING.md: configuration key {key} is not documented"
+
+
+def metrics():
+    """docs/OPERATING.md has a row for every metric."""
+    real = set(re.findall(r'"((?:coterie|process)_\w+)", "', text("fl_server/telemetry/metrics.cc")))
+    documented = set(re.findall(r"`((?:coterie|process)_\w+)`", text("docs/OPERATING.md")))
+    yield from differences("docs/OPERATING.md", documented, real, "metric")
+
+
+def errors():
+    """docs/PROTOCOL.md has the error table of base/error.cc, but for what only a device says."""
+    advice = {"never": "give up", "check_in": "check in", "window": "window", "backoff": "back off"}
+    rows = re.findall(r'ErrorTraits\{\w+, "(\w+)", (\d+), \d+, RetryClass::(\w+)', text("base/error.cc"))
+    real = {f"{n} {s} {advice[r]}" for n, s, r in rows if n not in ("refused", "cancelled")}
+    documented = {" ".join(row) for row in re.findall(r"^\| `(\w+)` \| (\d+) \| ([\w ]+) \|$", text("docs/PROTOCOL.md"), re.M)}
+    yield from differences("docs/PROTOCOL.md", documented, real, "error")
+
+
+def frame_kinds():
+    """docs/PROTOCOL.md numbers the frame kinds as frame.h does."""
+    real = set(re.findall(r"^  (\w+) = (\d+),$", text("proto/codec/frame.h"), re.M))
+    for kind, name in re.findall(r"^\| (\d+) \| ([a-z_]+) \| `", text("docs/PROTOCOL.md"), re.M):
+        if (name, kind) not in real:
+            yield f"docs/PROTOCOL.md: frame kind {kind} {name} does not exist"
+
+
+def links():
+    """Relative links in documents lead somewhere."""
+    for folder in ("", "docs", "docs/adr", "deploy", "tests", "examples/*"):
+        for document in ROOT.glob(folder + "/*.md" if folder else "*.md"):
+            for target in re.findall(r"\]\(([^)#\s]+)", document.read_text(encoding="utf-8")):
+                if "://" not in target and not (document.parent / target).exists():
+                    yield f"{document.relative_to(ROOT)}: the link {target} leads nowhere"
+
+
+def decisions():
+    """docs/adr/README.md lists every decision."""
+    index = text("docs/adr/README.md")
+    for decision in (ROOT / "docs/adr").glob("0*.md"):
+        if decision.name not in index:
+            yield f"docs/adr/README.md: {decision.name} is not listed"
+
+
+def main():
+    rules = (admin_routes, device_routes, job_keys, config_keys, metrics, errors, frame_kinds, links, decisions)
+    problems = [problem for rule in rules for problem in rule()]
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
