@@ -195,11 +195,13 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   }
   training_->spent += os::monotonic_now() - begin;
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
-  COT_TRY(finish_training(action, *training_));  // if there is no room for the update now, then perhaps later
+  const Result<Bytes> update = make_update(action, *training_);
+  if (!update) return ended(update.error());
+  COT_TRY(os::write_file_atomically(path("update.cotf"), *update));  // if there is no room now, then perhaps later
   return ended({});
 }
 
-Status Agent::finish_training(const DoTrain& action, Training& training) {
+Result<Bytes> Agent::make_update(const DoTrain& action, const Training& training) const {
   const TrainingSummary summary = training.trainer.summary();
   std::vector<float> delta(training.model.value_count());
   training.trainer.delta(delta);
@@ -212,8 +214,8 @@ Status Agent::finish_training(const DoTrain& action, Training& training) {
                             .loss_sum = summary.loss_sum,
                             .correct = static_cast<uint32_t>(std::min<uint64_t>(summary.correct, UINT32_MAX)),
                             .train_ms = static_cast<uint32_t>(training.spent.count())};
-  limit_update(delta, action.plan.update);
-  return os::write_file_atomically(path("update.cotf"), encode_update(header, delta));
+  COT_TRY(limit_update(delta, action.plan.update));
+  return encode_update(header, delta);
 }
 
 Result<ParticipantEvent> Agent::perform(const DoUpload& action) {

@@ -73,7 +73,7 @@ class Agent {
   Result<std::optional<ParticipantEvent>> train(const DoTrain& action);
   Result<ParticipantEvent> perform(const DoUpload& action);
   Result<Training> begin_training(const DoTrain& action);
-  Status finish_training(const DoTrain& action, Training& training);
+  Result<Bytes> make_update(const DoTrain& action, const Training& training) const;
   Status save();
   void clean_up();
   std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }

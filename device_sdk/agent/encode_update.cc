@@ -11,7 +11,10 @@ uint32_t update_weight(uint64_t examples, const UpdateRules& rules) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(examples, 1, rules.fixed_point.weight_max));
 }
 
-void limit_update(std::span<float> delta, const UpdateRules& rules) {
+Status limit_update(std::span<float> delta, const UpdateRules& rules) {
+  if (!std::all_of(delta.begin(), delta.end(), [](float value) { return std::isfinite(value); })) {
+    return Error(ErrorCode::invalid_argument, "training: the update is not finite; training diverged");
+  }
   if (rules.clip_l2 > 0) {
     double squares = 0;
     for (float value : delta) squares += static_cast<double>(value) * static_cast<double>(value);
@@ -24,6 +27,7 @@ void limit_update(std::span<float> delta, const UpdateRules& rules) {
   }
   const float bound = rules.fixed_point.value_abs_max;
   for (float& value : delta) value = std::clamp(value, -bound, bound);
+  return {};
 }
 
 Bytes encode_update(const UpdateHeader& header, std::span<const float> delta) {

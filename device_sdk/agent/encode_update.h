@@ -13,8 +13,8 @@ namespace coterie {
 uint32_t update_weight(uint64_t examples, const UpdateRules& rules);
 
 // Scales the update to the plan's L2 norm (McMahan et al. 2018, section 3.1), if it has one, and every coordinate into
-// the plan's bound.
-void limit_update(std::span<float> delta, const UpdateRules& rules);
+// the plan's bound. invalid_argument if a value is not finite: the last step of training may overflow unseen.
+Status limit_update(std::span<float> delta, const UpdateRules& rules);
 
 Bytes encode_update(const UpdateHeader& header, std::span<const float> delta);
 

@@ -1,0 +1,178 @@
+// The state directory: an agent that is killed at any moment, whose disk fails, or that is not alone.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <numeric>
+
+#include "proto/codec/codec.h"
+#include "tests/unit/device_sdk/agent/agent_fixture.h"
+
+namespace coterie::test {
+namespace {
+
+class AgentRestart : public AgentTest {
+ protected:
+  void SetUp() override {
+    ASSERT_OK(open());
+    server_.plan.training.local_epochs = 4;
+    server_.begin_round(model_);
+  }
+  std::string in_state(const std::string& name) const { return settings_.state_dir + "/" + name; }
+};
+
+TEST_F(AgentRestart, BeforeEveryStepGivesTheSameUpdateOnce) {
+  for (int lives = 0; agent_->state().rounds_done == 0 && lives < 100; ++lives) {
+    ASSERT_OK(open());
+    step();
+    // The plan is fetched and the model looked at again in every life; then there must be some progress.
+    for (int i = 0; i < 2 && agent_->state().phase >= ParticipantPhase::planned; ++i) {
+      if (agent_->state().phase != ParticipantPhase::trained) step();
+    }
+  }
+  ASSERT_EQ(server_.uploads().size(), 1u);
+  EXPECT_EQ(server_.uploads()[0].values, expected_delta(model_)) << "to the bit, as without restarts";
+  EXPECT_EQ(server_.calls(Call::enroll), 1);
+  EXPECT_EQ(server_.calls(Call::model), 1) << "the model on the disk is good enough";
+}
+
+TEST_F(AgentRestart, InTheMiddleOfTrainingGoesOnFromTheCheckpoint) {
+  constexpr uint64_t kEpochs = 1'000;  // 3000 steps, far more than fit into a slice of a millisecond
+  server_.plan.training.local_epochs = kEpochs;
+  server_.begin_round(model_);
+  settings_.train_slice = Millis(1);
+  ASSERT_OK(open());
+  const auto read = [&] {
+    return std::accumulate(examples_.reads().begin(), examples_.reads().end(), uint64_t{0});
+  };
+  for (int restart = 0; restart < 3; ++restart) {
+    const uint64_t before = read();
+    while (read() == before) step_until(Activity::trained);
+    ASSERT_EQ(agent_->state().phase, ParticipantPhase::training);
+    ASSERT_OK(open());
+  }
+  const AgentProgress progress = train();
+  EXPECT_EQ(progress.training.examples, 20 * kEpochs) << "what was trained before the restarts counts";
+  EXPECT_EQ(read(), 20 * kEpochs) << "a checkpoint after every step: nothing is trained twice";
+}
+
+TEST_F(AgentRestart, WithADamagedCheckpointTrainsAnewToTheSameResult) {
+  step_until(Activity::fetched_model);
+  const RoundKey round = server_.assignment().round;
+  const std::string name = "train-" + std::to_string(round.round.value()) + "-1.ckpt";
+  ASSERT_OK(os::write_file_atomically(in_state(name), Bytes(1000, 0x5a)));
+  step_until(Activity::uploaded);
+  ASSERT_EQ(server_.uploads().size(), 1u);
+  EXPECT_EQ(server_.uploads()[0].values, expected_delta(model_));
+}
+
+TEST_F(AgentRestart, AnUploadWhoseAnswerWasLostIsRepeatedWithTheSameBytes) {
+  step_until(Activity::fetched_model);
+  train();
+  const Result<Bytes> stored = os::read_file(in_state("update.cotf"), 1 << 20);
+  ASSERT_OK(stored);
+  server_.fail_next(Call::upload, ScriptedServer::lost());
+  ASSERT_TRUE(step().error);
+  ASSERT_OK(open());
+  EXPECT_FALSE(step_until(Activity::uploaded).error);
+  EXPECT_TRUE(server_.uploads().at(0).bytes == *stored);
+}
+
+TEST_F(AgentRestart, WithoutTheStoredUpdateGoesBackToCheckingIn) {
+  step_until(Activity::fetched_model);
+  train();
+  std::filesystem::remove(in_state("update.cotf"));
+  const AgentProgress uploaded = step_until(Activity::uploaded);
+  ASSERT_TRUE(uploaded.error);
+  EXPECT_EQ(server_.calls(Call::upload), 0);
+  EXPECT_FALSE(step_until(Activity::uploaded).error) << "the next assignment is trained again";
+}
+
+TEST_F(AgentRestart, WhatTheAppCancelledIsDueAgainAtOnce) {
+  settings_.policy.refusal_pause = settings_.policy.backoff_first = Millis(1'000'000);  // would show
+  ASSERT_OK(open());
+  for (const Call call : {Call::enroll, Call::check_in, Call::plan, Call::model, Call::upload}) {
+    server_.fail_next(call, ScriptedServer::cancelled());
+  }
+  for (int i = 0; i < 100 && server_.uploads().empty(); ++i) {
+    const AgentProgress progress = step();
+    EXPECT_NE(progress.activity, Activity::waiting);
+    if (progress.error) {
+      EXPECT_EQ(progress.error->code(), ErrorCode::cancelled);
+      ASSERT_OK(open());
+    }
+  }
+  EXPECT_EQ(server_.uploads().size(), 1u);
+  EXPECT_EQ(server_.calls(Call::check_in), 2);
+}
+
+TEST_F(AgentRestart, AnAcceptedRoundThatCouldNotBeSavedDoesNotLeakIntoTheNext) {
+  step_until(Activity::fetched_model);
+  train();
+  const Result<Bytes> state = os::read_file(in_state("session.state"), 1 << 20);
+  ASSERT_OK(state);
+  std::filesystem::remove(in_state("session.state"));
+  std::filesystem::create_directory(in_state("session.state"));  // nothing can be renamed onto it
+  EXPECT_FALSE(agent_->step().has_value()) << "the device's own disk is an error of the step";
+  EXPECT_FALSE(agent_->step().has_value()) << "and nothing else is done before the session is safe";
+  EXPECT_EQ(server_.calls(Call::check_in), 1);
+  std::filesystem::remove(in_state("session.state"));
+  const Bytes next_model = mlp(2);
+  server_.begin_round(next_model);
+  step_until(Activity::uploaded);
+  ASSERT_EQ(server_.uploads().size(), 2u);
+  EXPECT_EQ(server_.uploads()[1].values, expected_delta(next_model));
+  EXPECT_EQ(agent_->state().rounds_done, 2u);
+}
+
+TEST_F(AgentRestart, AFullDiskAtTheEndOfTrainingCostsNoTraining) {
+  step_until(Activity::fetched_model);
+  std::filesystem::create_directory(in_state("update.cotf"));
+  Result<AgentProgress> progress = agent_->step();
+  while (progress && agent_->state().phase == ParticipantPhase::training) progress = agent_->step();
+  EXPECT_FALSE(progress.has_value());
+  ASSERT_TRUE(agent_->state().assignment);
+  std::filesystem::remove(in_state("update.cotf"));
+  EXPECT_FALSE(step_until(Activity::uploaded).error);
+  EXPECT_EQ(server_.uploads().at(0).values, expected_delta(model_));
+}
+
+TEST_F(AgentRestart, TheStateOnTheDiskIsWholeAfterEveryStep) {
+  for (int i = 0; agent_->state().rounds_done == 0 && i < 100; ++i) {
+    step();
+    const Result<Bytes> bytes = os::read_file(in_state("session.state"), 1 << 20);
+    ASSERT_OK(bytes);
+    const Result<ParticipantState> state = decode_participant_state(*bytes);
+    ASSERT_OK(state);
+    EXPECT_EQ(*state, agent_->state());
+    for (const std::string& name : files()) EXPECT_EQ(name.find(".tmp"), std::string::npos) << name;
+  }
+}
+
+TEST_F(AgentRestart, ADirectoryBelongsToOneAgentAtATime) {
+  const auto second = Agent::open(settings_, server_, examples_);
+  EXPECT_ERROR(second, ErrorCode::conflict, settings_.state_dir);
+  agent_.reset();
+  EXPECT_OK(Agent::open(settings_, server_, examples_));
+}
+
+TEST_F(AgentRestart, ADamagedStateIsSaidAndNotGuessedAround) {
+  step();
+  agent_.reset();
+  Result<Bytes> state = os::read_file(in_state("session.state"), 1 << 20);
+  ASSERT_OK(state);
+  state->resize(state->size() / 2);
+  ASSERT_OK(os::write_file_atomically(in_state("session.state"), *state));
+  EXPECT_ERROR(Agent::open(settings_, server_, examples_), ErrorCode::data_loss, "session.state");
+}
+
+TEST_F(AgentRestart, TheKeyIsTheOwnersAlone) {
+  struct stat info {};
+  ASSERT_EQ(::stat(in_state("identity.key").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  ASSERT_EQ(::stat(settings_.state_dir.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+}  // namespace
+}  // namespace coterie::test
