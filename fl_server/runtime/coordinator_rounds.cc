@@ -136,13 +136,11 @@ void Coordinator::serve(const RoundView& view, std::vector<DeviceId> accepted) {
       return;
     }
     round->second.assignment = std::move(assignment);
-    for (const DeviceId& device : accepted) desk_.accepted(view.key, device);
     log(LogLevel::info, "round_collecting", {{"job", view.job.value()}, {"round", view.number},
                                              {"attempt", view.key.attempt.value()}});
   }
   step_ingest(RoundPublished{view, accepted});
-  run(desk_.publish(view));
-  for (const DeviceId& device : accepted) desk_.accepted(view.key, device);
+  run(desk_.publish(view, accepted));
 }
 
 void Coordinator::withdraw(const RoundKey& key) {

@@ -46,13 +46,14 @@ void CheckinDesk::accepted(const RoundKey& key, const DeviceId& device) {
   found->second.accepted.insert(device);
 }
 
-DeskEffects CheckinDesk::publish(const RoundView& view) {
+DeskEffects CheckinDesk::publish(const RoundView& view, std::span<const DeviceId> accepted) {
   // A newer attempt or round of the job replaces the older one.
   std::erase_if(rounds_, [&](const auto& entry) { return entry.second.view.job == view.job && entry.first != view.key; });
   Round& round = rounds_[view.key];
   const bool collects = view.state == RoundState::collecting;
   const uint32_t before = collects && round.view.state == RoundState::collecting ? round.view.ticket_count : 0;
   round.view = view;
+  round.accepted.insert(accepted.begin(), accepted.end());
   if (collects && view.ticket_count > before) {  // begins, or lets more devices in
     round.tickets_left += view.ticket_count - before;
     draw(round);

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <variant>
@@ -51,8 +52,8 @@ class CheckinDesk {
   DeskEffects undelivered(const RoundKey& key, const DeviceId& device);
   // This device is counted in this attempt: it is not asked again.
   void accepted(const RoundKey& key, const DeviceId& device);
-  // A round as the round machine published it, or changed.
-  DeskEffects publish(const RoundView& view);
+  // A round as the round machine published it, or changed; `accepted` are devices that are counted in it already.
+  DeskEffects publish(const RoundView& view, std::span<const DeviceId> accepted = {});
   DeskEffects withdraw(const RoundKey& key);
   DeskEffects time_passed(Instant now);
   std::optional<Instant> next_deadline() const;

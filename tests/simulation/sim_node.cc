@@ -139,9 +139,7 @@ void SimNode::serve(const RoundView& view, const std::vector<DeviceId>& accepted
     }
   }
   step(RoundPublished{view, accepted});
-  for (const DeviceId& device : accepted) desk_->accepted(view.key, device);
-  run(desk_->publish(view));
-  for (const DeviceId& device : accepted) desk_->accepted(view.key, device);
+  run(desk_->publish(view, accepted));
 }
 
 void SimNode::withdraw(const RoundKey& key) {

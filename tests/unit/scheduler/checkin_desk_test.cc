@@ -52,7 +52,9 @@ class Desk {
     return text(desk_.undelivered({RoundId(round), Attempt(1)}, device(who)));
   }
   void accepted(uint64_t who, uint64_t round = 1) { desk_.accepted({RoundId(round), Attempt(1)}, device(who)); }
-  Lines publish(const RoundView& round) { return text(desk_.publish(round)); }
+  Lines publish(const RoundView& round, const std::vector<DeviceId>& accepted = {}) {
+    return text(desk_.publish(round, accepted));
+  }
   Lines withdraw(uint64_t round = 1) { return text(desk_.withdraw({RoundId(round), Attempt(1)})); }
   Lines at(int64_t ms) {
     now_ = Instant(Millis(ms));
@@ -217,6 +219,13 @@ TEST(CheckinDesk, StopsGivingTicketsWhenTheRoundDoesNotCollectAnyMore) {
   EXPECT_THAT(desk.undelivered(1), IsEmpty());
   EXPECT_THAT(desk.withdraw(), IsEmpty());
   EXPECT_THAT(desk.withdraw(), IsEmpty());
+}
+
+TEST(CheckinDesk, GivesNoTicketToWhoIsCountedSinceBeforeARestart) {
+  Desk desk;
+  desk.check_in(1, 1);
+  desk.check_in(2, 2);
+  EXPECT_THAT(tickets_in(desk.publish(view(RoundState::collecting, 2), {device(1)})), ElementsAre("2"));
 }
 
 TEST(CheckinDesk, StartsANewAttemptWithFreshTickets) {
