@@ -1,5 +1,5 @@
-// The frame alone: what parses is exactly what building it again gives, and its prelude says how long it is. Then every
-// decoder gets the bytes as they are: each takes only its own kind.
+// The frame alone: what parses is exactly what building it again gives, and its prelude says how long it is.
+// Then every decoder gets the bytes as they are: each takes only its own kind.
 #include <algorithm>
 
 #include "tests/support/messages.h"

@@ -2,7 +2,7 @@
 """Writes the seed corpora of the message targets from the golden frames: each as it is, cut short, and damaged.
 
 Run it when tests/golden/wire has changed. Only files whose names begin with seed- are written or removed; what a fuzzer
-found (crash-..., found-...) stays.
+found (crash-..., found-...) or somebody wrote (hand-...) stays.
 """
 import pathlib
 import random
