@@ -8,6 +8,7 @@ coterie_packages=(
   libsodium-dev libsqlite3-dev prometheus-cpp-dev
   libeigen3-dev libhwy-dev                                      # arithmetic
   libgtest-dev libgmock-dev                                     # tests
+  python3-flatbuffers python3-cryptography python3-numpy        # the device in Python, which is one
 )
 
 # Only for comparisons in ./bench.
