@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/transport/https_client.h"
 #include "fl_server/app/server.h"
 #include "proto/codec/codec.h"
@@ -167,6 +168,15 @@ TEST_F(AdminRoutes, MakeATokenAndTakeItAway) {
   EXPECT_EQ(ask("DELETE", "/admin/v1/enrollment-tokens/" + id).status, 204);
   EXPECT_EQ(ask("DELETE", "/admin/v1/enrollment-tokens/" + id).status, 404);
   EXPECT_EQ(ask("POST", "/admin/v1/enrollment-tokens", R"({"uses": 0})").status, 400);
+}
+
+TEST_F(AdminRoutes, TakeAModelWhateverBytesItsNameHas) {
+  ModelBuilder build("\xff\xfe", {2}, 1);
+  const Bytes model = build.finish(build.dense(build.input(), 3)).value();
+  const Answer answer = ask("POST", "/admin/v1/models", as_text(model));
+  EXPECT_EQ(answer.status, 201);
+  EXPECT_EQ(answer.document()["name"], "\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(ask("GET", "/healthz").status, 200) << "and the server is still there";
 }
 
 TEST_F(AdminRoutes, RefuseAFileThatIsNoModel) {
