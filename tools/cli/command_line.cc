@@ -115,6 +115,8 @@ Parsed parse_command_line(const std::vector<std::string>& arguments, Invocation&
   app.set_version_flag("--version", "coterie " COTERIE_VERSION, "print the version and exit");
   app.set_help_flag("-h,--help", "print this and exit");
   app.require_subcommand(1);
+  app.option_defaults()->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeLast);  // so that aliases can be overruled
   add_connection_options(app, invocation.admin.connection);
   add_demo(app, invocation);
   add_job(app, invocation);

@@ -127,6 +127,15 @@ TEST(CommandLine, FillsTheOptionsOfADemo) {
   EXPECT_TRUE(demo.json);
 }
 
+TEST(CommandLine, LetsTheLastOfARepeatedOptionCount) {
+  Invocation invocation;
+  ASSERT_TRUE(parse_command_line({"demo", "--rounds", "3", "--model", "mlp", "--rounds=4", "--model", "cnn"},
+                                 invocation)
+                  .runs);
+  EXPECT_EQ(invocation.demo.rounds, 4u);
+  EXPECT_EQ(invocation.demo.model, ModelKind::cnn);
+}
+
 TEST(CommandLine, LeavesTheDefaultsOfADemoAsTheyAre) {
   Invocation invocation;
   ASSERT_TRUE(parse_command_line({"demo"}, invocation).runs);
