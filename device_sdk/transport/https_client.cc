@@ -1,6 +1,7 @@
 #include "device_sdk/transport/https_client.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 namespace coterie {
@@ -29,6 +30,7 @@ Result<Origin> parse_url(std::string_view url) {
     if (bracket == std::string_view::npos) return bad;
     origin.host = url.substr(1, bracket - 1);
     colon = bracket + 1 < url.size() ? bracket + 1 : std::string_view::npos;
+    if (colon != std::string_view::npos && url[colon] != ':') return bad;
   } else {
     origin.host = url.substr(0, colon);
   }
@@ -37,7 +39,10 @@ Result<Origin> parse_url(std::string_view url) {
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), origin.port);
     if (error != std::errc() || end != port.data() + port.size() || origin.port == 0) return bad;
   }
-  if (origin.host.empty() || origin.host.find('/') != std::string::npos) return bad;
+  const bool clean = std::all_of(origin.host.begin(), origin.host.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
+  });
+  if (origin.host.empty() || !clean) return bad;
   return origin;
 }
 
@@ -52,12 +57,14 @@ Result<std::unique_ptr<HttpsClient>> HttpsClient::make(const HttpsClientSettings
 
 Status HttpsClient::connect() {
   buffered_.clear();
+  socket_.reset();  // a server counts its connections
   COT_ASSIGN(socket_, TlsSocket::connect(host_, port_, trust_, settings_.connect_max, settings_.cancelled));
   return {};
 }
 
 Result<TransportResponse> HttpsClient::send(const TransportRequest& request, const BodySink& sink) {
-  const bool reused = socket_ != nullptr && !socket_->is_stale();
+  // What came behind the last answer's end must not become this one's.
+  const bool reused = socket_ != nullptr && buffered_.empty() && !socket_->is_stale();
   if (!reused) COT_TRY(connect());
   bool answer_began = false;
   Result<TransportResponse> response = attempt(request, sink, answer_began);
@@ -96,13 +103,14 @@ Result<TransportResponse> HttpsClient::attempt(const TransportRequest& request, 
   Result<ResponseHead> answer = Error(ErrorCode::timed_out, "");
   if (waits) answer = read_head(request.answer_max);  // 100, or the server's refusal
   if (waits && !answer && answer.error().code() != ErrorCode::timed_out) return answer.error();
-  const bool go_on = !answer || answer->response.status == 100;
+  const auto is_interim = [](const ResponseHead& h) { return h.response.status < 200; };
+  const bool go_on = !answer || is_interim(*answer);
   if (go_on) {
     if (waits || request.body.size() > 8 * 1024) COT_TRY(socket_->write_all(request.body, settings_.silence_max));
     do {
       answer = read_head(request.answer_max);
       if (!answer) return answer.error();
-    } while (answer->response.status == 100);
+    } while (is_interim(*answer));
   }
   answer_began = true;
   TransportResponse response = answer->response;

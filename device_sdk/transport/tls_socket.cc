@@ -174,6 +174,11 @@ Status TlsSocket::wait_for(int ssl_result, Millis patience) {
   switch (SSL_get_error(ssl_.get(), ssl_result)) {
     case SSL_ERROR_WANT_READ: return poll_for(fd_, POLLIN, patience, cancel_);
     case SSL_ERROR_WANT_WRITE: return poll_for(fd_, POLLOUT, patience, cancel_);
+    case SSL_ERROR_SSL:
+      if (const char* reason = ERR_reason_error_string(ERR_peek_last_error())) {
+        return unavailable(std::string("the connection to the server is lost: ") + reason);
+      }
+      [[fallthrough]];
     default: return unavailable("the connection to the server is lost");
   }
 }

@@ -48,7 +48,7 @@ COMPILED_ONCE = ["cmake/beast/"]  # the bodies of Asio and Beast, so that no oth
 THIRD_PARTY = [
     ("FlatBuffers", r"flatbuffers/|proto/generated/", ["proto/codec/", "tests/unit/proto/"]),
     ("libsodium", r"sodium(\.h|/)", ["secure/crypto/"]),
-    ("OpenSSL", r"openssl/", TLS + ["tests/unit/secure/"]),  # there as an independent judge
+    ("OpenSSL", r"openssl/", TLS + ["tests/unit/secure/", "tests/unit/device_sdk/transport/"]),  # there as an independent judge
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
     ("Asio", r"boost/|asio", NETWORK + COMPILED_ONCE),
     ("nlohmann/json", r"nlohmann/", ["fl_server/config/", "fl_server/http/", "fl_server/store/", "tools/", "tests/"]),
