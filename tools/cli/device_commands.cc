@@ -50,12 +50,14 @@ ExitCode list_devices(const AdminCommand& command, uint32_t limit, const std::st
 
 ExitCode revoke_device(const AdminCommand& command, const std::string& device) {
   return with_admin(command, "device revoke", [&](AdminClient& admin) -> Status {
-    COT_ASSIGN(const nlohmann::json answer, admin.post("devices/" + path_segment(device) + ":revoke"));
-    if (command.wants_json())
-      print_json(answer);
-    else
-      print_text("device " + printable(cell_of(answer, "/id")) +
+    const Result<nlohmann::json> answer = admin.post("devices/" + path_segment(device) + ":revoke");
+    if (!answer) return answer.error().with_context("device " + printable(device));
+    if (command.wants_json()) {
+      print_json(*answer);
+    } else {
+      print_text("device " + printable(cell_of(*answer, "/id")) +
                  " is revoked; its updates are refused from now on\n");
+    }
     return {};
   });
 }

@@ -18,8 +18,8 @@ using ::testing::SizeIs;
 using DemoLoss = DemoTest;
 
 TEST_F(DemoLoss, StartsAKilledDeviceAgainAndGoesOn) {
-  DemoProcess demo(directory_.path(), small({"--rounds", "12"}));
-  ASSERT_TRUE(demo.wait_for("\nround  2/12")) << demo.errors();
+  DemoProcess demo(directory_.path(), small({"--rounds", "40"}));
+  ASSERT_TRUE(demo.wait_for("\nround  2/40")) << demo.errors();
   const std::vector<int> device = processes_with(run() + "/devices/02/");
   ASSERT_THAT(device, SizeIs(1));
   ::kill(device[0], SIGKILL);
@@ -27,7 +27,7 @@ TEST_F(DemoLoss, StartsAKilledDeviceAgainAndGoesOn) {
   EXPECT_THAT(demo.errors(), HasSubstr("device 2 was stopped from outside; started again"));
   const auto summary = nlohmann::json::parse(demo.output());
   EXPECT_EQ(summary["devices_restarted"], 1);
-  EXPECT_EQ(summary["rounds"], 12);
+  EXPECT_EQ(summary["rounds"], 40);
 }
 
 TEST_F(DemoLoss, EndsWithTheReasonAndTheLogsWhenTheServerDies) {

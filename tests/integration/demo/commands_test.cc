@@ -1,0 +1,154 @@
+// The commands for operators, each at least once, on a real server.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "tests/integration/demo/demo_process.h"
+#include "tests/integration/support/server_process.h"
+#include "tests/support/matchers.h"
+
+namespace coterie::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class Commands : public DemoTest {
+ protected:
+  void SetUp() override {
+    auto started = ServerProcess::start({.data_dir = directory_ / "data", .config = {}});
+    ASSERT_TRUE(test::is_ok(started));
+    server_ = std::move(*started);
+  }
+
+  // What the command says on standard output; errors_ has the rest.
+  std::string coterie(std::vector<std::string> words, int expected = 0) {
+    words.insert(words.begin(), {"--data-dir", directory_ / "data"});
+    DemoProcess process(directory_.path(), words);
+    EXPECT_EQ(process.wait(), expected) << words[2] << ": " << process.errors();
+    errors_ = process.errors();
+    return process.output();
+  }
+  json coterie_json(std::vector<std::string> words) {
+    words.insert(words.end(), {"-o", "json"});
+    return json::parse(coterie(words), nullptr, false);
+  }
+  void put(const std::string& name, const std::string& text) {
+    ASSERT_TRUE(test::is_ok(os::write_file_atomically(directory_ / name, as_bytes(text))));
+  }
+  // A job of the digits' mlp that waits for devices.
+  std::string create_job() {
+    coterie({"model", "new", "mlp", "-o", "mlp.cotf"});
+    put("job.json", R"({"name": "pilot", "rounds": {"count": 3, "goal_count": 2, "pool_min": 2}})");
+    return coterie_json({"job", "create", "job.json", "--model", "mlp.cotf"})["id"].get<std::string>();
+  }
+
+  std::unique_ptr<ServerProcess> server_;
+  std::string errors_;
+};
+
+TEST_F(Commands, TakeAJobFromItsFileToItsModel) {
+  // The demo leaves data for devices behind; its held-out examples judge.
+  coterie({"demo", "--quiet", "--rounds", "1", "--devices", "2", "--model", "mlp", "--keep", "--out", run()});
+  const std::string token = coterie_json({"token", "create", "--uses", "2"})["token"].get<std::string>();
+  std::vector<std::unique_ptr<DemoProcess>> devices;
+  for (const std::string device : {"01", "02"}) {
+    devices.push_back(std::make_unique<DemoProcess>(
+        directory_.path(),
+        std::vector<std::string>{"device", "run", "--server", server_->device_url(), "--ca",
+                                 directory_ / "data/tls/ca.pem", "--token", token, "--state-dir",
+                                 directory_ / device, "--data", run() + "/devices/" + device + "/data.cotf",
+                                 "--rounds", "3"}));
+  }
+  coterie({"model", "new", "mlp", "-o", "mlp.cotf"});
+  put("job.json", R"({"name": "pilot", "rounds": {"count": 3, "goal_count": 2, "pool_min": 2}})");
+  const std::string created =
+      coterie({"job", "create", "job.json", "--model", "mlp.cotf", "--evaluation", run() + "/held-out.cotf"});
+  ASSERT_THAT(created, StartsWith("job "));
+  const std::string job = created.substr(4, created.find(' ', 4) - 4);
+  EXPECT_THAT(created, HasSubstr("`coterie --data-dir " + directory_ / "data" + " job watch " + job + "`"));
+
+  EXPECT_THAT(coterie({"job", "watch", job}), HasSubstr("round 3/3  2/2 devices  loss "));
+  for (const auto& device : devices) EXPECT_EQ(device->wait(), 0) << device->errors();
+  EXPECT_THAT(coterie({"job", "show", job}), HasSubstr("state       completed\n"));
+  EXPECT_EQ(coterie_json({"job", "rounds", job, "--limit", "2"})["rounds"].size(), 2u);
+  EXPECT_EQ(coterie_json({"model", "list", job})["models"].size(), 4u);
+  EXPECT_THAT(coterie({"model", "download", job, "-o", "new.cotf"}), StartsWith("version 3: "));
+  EXPECT_THAT(coterie({"model", "download", job, "0", "-o", "old.cotf"}), StartsWith("version 0: "));
+  EXPECT_EQ(*os::read_file(directory_ / "old.cotf", 1 << 20),
+            *os::read_file(directory_ / "mlp.cotf", 1 << 20));
+  const double before =
+      coterie_json({"model", "evaluate", "old.cotf", "--data", run() + "/held-out.cotf"})["accuracy"];
+  EXPECT_GT(coterie_json({"model", "evaluate", "new.cotf", "--data", run() + "/held-out.cotf"})["accuracy"]
+                .get<double>(),
+            before);
+  EXPECT_EQ(coterie_json({"device", "list"})["devices"].size(), 2u);
+}
+
+TEST_F(Commands, PauseResumeAndCancelAJob) {
+  const std::string job = create_job();
+  EXPECT_EQ(coterie({"job", "pause", job}), "job " + job + " is paused\n");
+  EXPECT_EQ(coterie({"job", "resume", job}), "job " + job + " is running\n");
+  EXPECT_THAT(coterie({"job", "list"}), HasSubstr("pilot  running     0/3"));
+  EXPECT_EQ(coterie({"job", "cancel", job}), "job " + job + " is cancelled\n");
+  coterie({"job", "resume", job}, 1);
+  EXPECT_THAT(errors_, HasSubstr("is cancelled and cannot become running"));
+  coterie({"job", "watch", job}, 1);
+  EXPECT_THAT(errors_, HasSubstr("the job was cancelled"));
+}
+
+TEST_F(Commands, CreateListAndRemoveTokens) {
+  EXPECT_THAT(coterie({"token", "list"}), HasSubstr("no tokens"));
+  const std::string token = coterie({"token", "create", "--uses", "3", "--label", "pilot"});
+  EXPECT_THAT(token, ::testing::MatchesRegex("cot_[A-Za-z0-9_-]+\n"));
+  EXPECT_THAT(errors_, HasSubstr("Good for 3 devices until "));
+  EXPECT_THAT(errors_, HasSubstr("coterie device run --server " + server_->device_url()));
+  const json tokens = coterie_json({"token", "list"})["tokens"];
+  ASSERT_EQ(tokens.size(), 1u);
+  coterie({"token", "remove", tokens[0]["id"].get<std::string>()});
+  EXPECT_EQ(coterie_json({"token", "list"})["tokens"].size(), 0u);
+}
+
+TEST_F(Commands, UploadAndInspectAModel) {
+  coterie({"model", "new", "lenet5", "--input", "28x28x1", "-o", "m.cotf"});
+  const json report = coterie_json({"model", "inspect", "m.cotf"});
+  EXPECT_EQ(report["parameters"], 61'706);  // of LeNet-5
+  EXPECT_EQ(coterie({"model", "upload", "m.cotf"}), report["digest"].get<std::string>() + "\n");
+  put("text", "no model");
+  coterie({"model", "upload", "text"}, 2);
+  coterie({"model", "inspect", "text"}, 2);
+  EXPECT_THAT(errors_, StartsWith("coterie model inspect: text: "));
+}
+
+TEST_F(Commands, FindTheServerByUrlAndTokenFileAsWellAsByItsDirectory) {
+  EXPECT_THAT(coterie({"server", "status"}), HasSubstr("0 devices enrolled, 0 waiting\n"));
+  const std::vector<std::string> by_url = {"--admin-url", server_->admin_url(), "--ca",
+                                           directory_ / "data/tls/ca.pem"};
+  auto words = by_url;
+  words.insert(words.end(), {"--token-file", directory_ / "data/admin-token", "server", "status"});
+  DemoProcess allowed(directory_.path(), words);
+  EXPECT_EQ(allowed.wait(), 0) << allowed.errors();
+  put("wrong", "guess");
+  words = by_url;
+  words.insert(words.end(), {"--token-file", directory_ / "wrong", "server", "status"});
+  DemoProcess refused(directory_.path(), words);
+  EXPECT_EQ(refused.wait(), 4);
+  EXPECT_THAT(refused.errors(), StartsWith("coterie server status: a valid bearer token is needed"));
+}
+
+TEST_F(Commands, SayWhatIsNotThere) {
+  for (const char* verb : {"show", "rounds", "watch", "pause"}) {
+    coterie({"job", verb, "nope"}, 1);
+    EXPECT_EQ(errors_, std::string("coterie job ") + verb + ": no such job: nope\n");
+  }
+  coterie({"device", "revoke", "nope"}, 2);
+  EXPECT_THAT(errors_, StartsWith("coterie device revoke: device nope: "));
+  coterie({"device", "revoke", std::string(32, '0')}, 1);
+  coterie({"job", "create", "nope.json"}, 2);
+  EXPECT_THAT(errors_, HasSubstr("cannot open nope.json"));
+}
+
+}  // namespace
+}  // namespace coterie::testing
