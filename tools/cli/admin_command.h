@@ -1,5 +1,4 @@
-// What the commands that talk to a server share: the connection, the form of the output, and how errors end
-// them.
+// What the commands that talk to a server share: the connection, the form of the output, and how errors end.
 #pragma once
 
 #include <functional>
@@ -25,8 +24,7 @@ struct AdminCommand {
 ExitCode with_admin(const AdminCommand& command, std::string_view name,
                     const std::function<Status(AdminClient&)>& work);
 
-// A command to go on with on the same server, as the user would type it: "coterie --data-dir ./data job watch
-// jk2x9q4c".
+// A command to go on with on the same server, as a user types it: "coterie --data-dir DIR job list".
 std::string next_command(const AdminCommand& command, const std::string& rest);
 
 // A member of a server's answer as text for a table: strings as they are, numbers in JSON's form, "-" if it

@@ -14,8 +14,7 @@ struct Parsed {
   std::string text;
 };
 
-// `arguments`: without the program's name. Mistyped commands and options are told the word they were meant to
-// be.
+// `arguments`: without the program's name. Mistyped commands and options are told what they were meant to be.
 Parsed parse_command_line(const std::vector<std::string>& arguments, Invocation& invocation);
 
 }  // namespace coterie

@@ -1,5 +1,4 @@
-// How the grammar of the command line is built and shown: what a command is for, its arguments, examples to
-// copy.
+// How the grammar of the command line is built and shown: what a command is for, its arguments, examples.
 #pragma once
 
 #include <CLI/CLI.hpp>

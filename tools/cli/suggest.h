@@ -15,8 +15,7 @@ size_t edit_distance(std::string_view a, std::string_view b);
 // least one) or begins with `typed`; else "".
 std::string closest_word(std::string_view typed, const std::vector<std::string>& words);
 
-// The end of a sentence that says that there is no `typed`: ". Did you mean `list`?", or "." if nothing is
-// near.
+// The end of a sentence that says that there is no `typed`: ". Did you mean `list`?", or ".".
 std::string did_you_mean(std::string_view typed, const std::vector<std::string>& words);
 
 // "pause, resume, cancel"

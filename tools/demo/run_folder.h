@@ -6,8 +6,7 @@
 //   logs/                  server.log, device-01.log, ...
 //
 // finished: results stay, the rest goes (unless it is to be kept); failed: the logs stay, too, for whoever
-// wants to know why; interrupted: nothing stays. Files are written atomically, so that there is never half of
-// one.
+// wants to know why; interrupted: nothing stays. Files are written atomically: never half of one.
 #pragma once
 
 #include <cstdint>

@@ -38,8 +38,7 @@ ChartData sample(size_t rounds, size_t devices) {
   return data;
 }
 
-// Draws, and expects what holds for every chart: strict XML, nothing that is not a number, everything on the
-// paper.
+// Draws, and expects what holds for every chart: strict XML, only numbers, everything on the paper.
 Xml drawn(const ChartData& data) {
   const std::string text = draw_chart(data);
   EXPECT_THAT(text, AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf")), Not(HasSubstr("\"-0\""))));

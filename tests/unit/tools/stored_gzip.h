@@ -1,5 +1,4 @@
-// Gzip files as RFC 1952 describes them, without compression and without zlib: what we read was written by
-// another hand.
+// Gzip files as RFC 1952 describes them, without compression and without zlib: written by another hand.
 #pragma once
 
 #include <algorithm>
