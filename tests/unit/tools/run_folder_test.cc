@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <barrier>
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 #include "base/os/file.h"
 #include "tests/support/matchers.h"
@@ -87,6 +90,23 @@ TEST_F(RunFolderTest, BelongsToOneRunAtATime) {
   EXPECT_ERROR(RunFolder::create(directory_ / "run", false), ErrorCode::conflict,
                "give the run another folder");
   EXPECT_THAT(names("run"), ElementsAre("devices", "logs", "server"));
+}
+
+TEST_F(RunFolderTest, BelongsToOneOfManyThatBeginAtOnce) {
+  constexpr int kDemos = 8;
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    std::barrier start(kDemos);
+    std::vector<std::optional<Result<RunFolder>>> folders(kDemos);
+    std::vector<std::thread> demos;
+    for (auto& folder : folders) {
+      demos.emplace_back([&] {
+        start.arrive_and_wait();
+        folder.emplace(RunFolder::create(directory_ / std::to_string(attempt), false));
+      });
+    }
+    for (std::thread& demo : demos) demo.join();
+    EXPECT_EQ(std::ranges::count_if(folders, [](const auto& folder) { return folder->has_value(); }), 1);
+  }
 }
 
 TEST_F(RunFolderTest, FindsANameOfItsOwnWhereNoneIsGiven) {
