@@ -117,10 +117,8 @@ ExitCode show_server(const AdminCommand& command) {
       return {};
     }
     uint64_t waiting = 0;
-    for (const auto& [population, count] :
-         answer.value("devices_waiting", nlohmann::json::object()).items()) {
-      if (count.is_number_unsigned()) waiting += count.get<uint64_t>();
-    }
+    const nlohmann::json populations = answer.value("devices_waiting", nlohmann::json::object());
+    for (const nlohmann::json& count : populations) waiting += count.get<uint64_t>();
     print_text("Coterie " + printable(cell_of(answer, "/version")) + ", up " +
                format_seconds(answer.value("uptime_seconds", 0.0)) +
                (answer.value("ready", false) ? "" : ", not ready") + "\n" +

@@ -1,6 +1,7 @@
 // The commands for operators, each at least once, on a real server.
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
@@ -136,6 +137,20 @@ TEST_F(Commands, FindTheServerByUrlAndTokenFileAsWellAsByItsDirectory) {
   DemoProcess refused(directory_.path(), words);
   EXPECT_EQ(refused.wait(), 4);
   EXPECT_THAT(refused.errors(), StartsWith("coterie server status: a valid bearer token is needed"));
+}
+
+TEST_F(Commands, CountTheDevicesThatWait) {
+  const std::string token = coterie_json({"token", "create"})["token"].get<std::string>();
+  coterie({"demo", "--quiet", "--rounds", "1", "--devices", "1", "--model", "mlp", "--out", run()});
+  DemoProcess device(directory_.path(), {"device", "run", "--server", server_->device_url(), "--ca",
+                                         directory_ / "data/tls/ca.pem", "--token", token, "--state-dir",
+                                         directory_ / "device", "--data", run() + "/held-out.cotf"});
+  const auto waits = [&] {
+    return coterie({"server", "status"}).find("1 device enrolled, 1 waiting\n") != std::string::npos;
+  };
+  while (!waits()) ASSERT_FALSE(HasFailure());
+  device.signal(SIGTERM);
+  EXPECT_EQ(device.wait(), 0) << device.errors();
 }
 
 TEST_F(Commands, SayWhatIsNotThere) {
