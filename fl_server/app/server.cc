@@ -97,7 +97,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
       DeviceServiceParts{*p.coordinator, *p.devices, *p.directory, *p.blobs, *p.ticket_key, *p.signer});
   p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
                           AdminServiceParts{*p.coordinator, *p.rounds, *p.devices, *p.directory, *p.blobs, p.metrics,
-                                            &check_model},
+                                            &check_model, &evaluate_model},
                           admin_token);
 
   COT_ASSIGN(const uint16_t device_port,

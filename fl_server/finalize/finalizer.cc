@@ -1,6 +1,7 @@
 #include "fl_server/finalize/finalizer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,10 @@ std::span<uint8_t> as_writable(std::vector<T>& values, uint64_t count) {
 template <typename T>
 ByteView as_readable(const std::vector<T>& values, uint64_t count) {
   return {reinterpret_cast<const uint8_t*>(values.data()), count * sizeof(T)};
+}
+
+bool all_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
 
 Error does_not_fit(const std::string& what) { return Error(ErrorCode::data_loss, "finalize: " + what); }
@@ -131,6 +136,10 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     COT_TRY(model.read(as_writable(weights, count)));
     if (moments) moments->apply(strategy, offset, mean_tile, weight_tile);
     else apply_fedavg(mean_tile, strategy.server_learning_rate, weight_tile);
+    if (!all_finite(weight_tile)) {
+      return Error(ErrorCode::invalid_argument,
+                   "finalize: the new model would have weights that are not finite: use smaller learning rates");
+    }
     COT_TRY(writer->append(as_readable(weights, count)));
   }
   for (FrameStream& partial : partials.streams) COT_TRY(partial.verify());

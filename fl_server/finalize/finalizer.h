@@ -26,7 +26,8 @@ class Finalizer {
   Finalizer(RoundStore& rounds, BlobStore& blobs, BlobStore& partials, EvaluateModel evaluate)
       : rounds_(rounds), blobs_(blobs), partials_(partials), evaluate_(std::move(evaluate)) {}
 
-  // data_loss if what is stored does not fit together: the round cannot be finalized from it.
+  // data_loss if what is stored does not fit together: the round cannot be finalized from it. invalid_argument if the
+  // next model would not be finite.
   Result<FinalizedRound> finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base,
                                   WallTime now) const;
 

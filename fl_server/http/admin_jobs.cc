@@ -50,12 +50,24 @@ HttpResponse AdminService::create_job(const Call& call) {
     file = parts_.blobs.get(job.spec.model, settings_.upload_bytes_max);
     if (!file) problems.push_back({"/model", "no such model: upload it with POST /admin/v1/models first"});
   }
-  if (job.spec.evaluation && !parts_.blobs.open(*job.spec.evaluation)) {
-    problems.push_back({"/evaluation", "no such data set: upload it with POST /admin/v1/datasets first"});
+  Result<Bytes> dataset = Error(ErrorCode::not_found, "");
+  if (job.spec.evaluation) {
+    dataset = parts_.blobs.get(*job.spec.evaluation, settings_.upload_bytes_max);
+    if (!dataset) problems.push_back({"/evaluation", "no such data set: upload it with POST /admin/v1/datasets first"});
   }
   if (!problems.empty()) return problem_response(invalid, problems);
   const Result<Decoded<ModelGraph>> model = decode_model(*file);
   if (!model) return problem_response(invalid, {{"/model", "is not a model file: " + model.error().message()}});
+
+  ModelRecord initial;
+  if (job.spec.evaluation && parts_.evaluate) {
+    const Result<ModelEvaluation> evaluation = parts_.evaluate(*file, *dataset, job.spec.training.loss);
+    if (!evaluation) {
+      return problem_response(invalid, {{"/evaluation", "the model cannot be judged on it: " + evaluation.error().message()}});
+    }
+    initial.evaluation_loss = evaluation->loss;
+    initial.evaluation_accuracy = evaluation->accuracy;
+  }
 
   const WallTime now = os::wall_now();
   job.id = new_job_id();
@@ -66,7 +78,6 @@ HttpResponse AdminService::create_job(const Call& call) {
   if (!plan_digest) return problem_response(plan_digest.error());
   job.plan = *plan_digest;
   job.plan_bytes = static_cast<uint32_t>(plan.size());
-  ModelRecord initial;
   initial.job = job.id;
   initial.digest = job.spec.model;
   initial.bytes = file->size();

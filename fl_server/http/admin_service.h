@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "fl_server/finalize/finalizer.h"
 #include "fl_server/http/exchange.h"
 #include "fl_server/runtime/coordinator.h"
 #include "fl_server/runtime/work_pool.h"
@@ -31,6 +32,7 @@ struct AdminServiceParts {
   BlobStore& blobs;
   Metrics& metrics;
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
+  EvaluateModel evaluate;                                 // may be empty
 };
 
 class AdminService final : public HttpService {

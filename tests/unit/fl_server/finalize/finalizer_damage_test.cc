@@ -137,6 +137,14 @@ TEST_F(FinalizerDamage, AreMoreUpdatesThanASumCanHold) {
   expect_damage("more updates are accepted than the plan's sums can hold");
 }
 
+TEST(Finalizer, MakesNoModelThatIsNotFinite) {
+  for (const ServerOptimizerKind kind : {ServerOptimizerKind::fedavg, ServerOptimizerKind::fedadam}) {
+    FrozenRound round({.kind = kind, .server_learning_rate = 3e38f}, some_values(9, kValues, 3e38));
+    round.add_partial("p", three_updates());
+    EXPECT_ERROR(round.finalize(), ErrorCode::invalid_argument, "smaller learning rates");
+  }
+}
+
 TEST(FinalizerMoments, AreDamagedLikeAnythingElse) {
   FrozenRound round(kFedAdam, some_values(9, kValues, 1));
   round.add_partial("p1", three_updates());

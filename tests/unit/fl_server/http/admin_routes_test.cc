@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
@@ -150,6 +151,33 @@ TEST_F(AdminRoutes, NameEverythingThatIsWrongWithAJob) {
   EXPECT_THAT(pointers, testing::UnorderedElementsAre("/name", "/model", "/rounds/count", "/x"));
   EXPECT_EQ(ask("GET", "/admin/v1/jobs").document()["jobs"], json::array()) << "none was created";
   EXPECT_EQ(ask("POST", "/admin/v1/jobs", std::string((1 << 20) + 1, ' ')).status, 413);
+}
+
+TEST_F(AdminRoutes, JudgeTheInitialModelOrSayWhyTheyCannot) {
+  ModelBuilder build("small", {2}, 1);
+  const Answer model = ask("POST", "/admin/v1/models", as_text(build.finish(build.dense(build.input(), 3)).value()));
+  const auto create_with = [&](uint32_t features) {
+    Bytes file = encode_head(DatasetHeader{.name = "d", .examples = 4, .feature_shape = {features}, .classes = 3});
+    file.resize(file.size() + 4 * (features * sizeof(float) + sizeof(int32_t)));
+    const Answer dataset = ask("POST", "/admin/v1/datasets", as_text(file));
+    EXPECT_EQ(dataset.status, 201) << dataset.body;
+    return ask("POST", "/admin/v1/jobs",
+               json{{"name", "j"},
+                    {"model", model.document()["digest"]},
+                    {"evaluation", dataset.document()["digest"]}}
+                   .dump());
+  };
+  const Answer wrong = create_with(5);
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_EQ(wrong.document()["errors"][0]["pointer"], "/evaluation") << wrong.body;
+  EXPECT_EQ(ask("GET", "/admin/v1/jobs").document()["jobs"], json::array()) << "none was created";
+
+  const Answer right = create_with(2);
+  ASSERT_EQ(right.status, 201) << right.body;
+  const std::string job = right.document()["id"];
+  const json initial = ask("GET", "/admin/v1/jobs/" + job + "/models/0").document();
+  EXPECT_EQ(initial["evaluation_accuracy"], 1.0) << "all logits are equal, and the first class is the label";
+  EXPECT_NEAR(initial["evaluation_loss"].get<double>(), std::log(3.0), 1e-6);
 }
 
 TEST_F(AdminRoutes, NameTheQueryParameterThatIsWrong) {
