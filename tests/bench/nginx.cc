@@ -46,9 +46,9 @@ int child_of(int parent) {
 
 }  // namespace
 
-Result<std::unique_ptr<Nginx>> Nginx::start() {
+Result<std::unique_ptr<Nginx>> Nginx::start(Bodies bodies) {
   if (!os::exists(kProgram) || !os::exists(kEchoModule)) {
-    return Error(ErrorCode::not_found, "not installed (apt-get install nginx libnginx-mod-http-echo)");
+    return Error(ErrorCode::not_found, "not installed (apt-get install nginx-light)");
   }
   std::unique_ptr<Nginx> nginx(new Nginx());
   const std::string root = nginx->directory_.path();
@@ -62,7 +62,7 @@ Result<std::unique_ptr<Nginx>> Nginx::start() {
   const std::string config =
       "load_module " + std::string(kEchoModule) + ";\nuser root;\nworker_processes 1;\ndaemon off;\npid " + root +
       "/pid;\nerror_log " + root + "/error.log;\nevents { worker_connections 1024; }\nhttp {\n  access_log off;\n" +
-      "  client_body_buffer_size 32m;\n  client_max_body_size 64m;\n  client_body_temp_path " + root + ";\n  server {\n" +
+      "  client_body_buffer_size " + (bodies == Bodies::in_memory ? "32m" : "16k") + ";\n  client_max_body_size 64m;\n  client_body_temp_path " + root + ";\n  server {\n" +
       "    listen 127.0.0.1:" + std::to_string(port) + " ssl;\n    ssl_certificate " + root + "/server.pem;\n" +
       "    ssl_certificate_key " + root + "/server-key.pem;\n    ssl_protocols TLSv1.3;\n" +
       "    ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;\n    keepalive_requests 1000000;\n" +

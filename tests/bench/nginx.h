@@ -11,8 +11,10 @@ namespace coterie {
 
 class Nginx {
  public:
-  // One worker, TLS 1.3, a certificate of its own; bodies are read whole into memory and answered with 200.
-  static Result<std::unique_ptr<Nginx>> start();
+  // in_file is nginx's default for bodies over 16 KiB.
+  enum class Bodies { in_memory, in_file };
+  // One worker, TLS 1.3, a certificate of its own; bodies are read whole and answered with 200.
+  static Result<std::unique_ptr<Nginx>> start(Bodies bodies);
   ~Nginx();
 
   const std::string& url() const { return url_; }
