@@ -1,7 +1,9 @@
 # What quickstart, check and bench share. To be sourced, from the repository's root.
 source tools/dev/packages.sh
 
-say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
+say() {
+  if [ -t 2 ]; then printf '\033[1m%s\033[0m\n' "$*" >&2; else printf '%s\n' "$*" >&2; fi
+}
 fail() {
   printf '%s: %s\n' "$(basename "$0")" "$*" >&2
   exit 1
