@@ -1,0 +1,10 @@
+# cmake --install build/release --prefix /usr/local: the programs, libcoterie.so, coterie.h and what pkg-config needs.
+include(GNUInstallDirs)
+install(TARGETS coterie LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/device_sdk/include/coterie.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+file(RELATIVE_PATH coterie_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/coterie.pc.in ${PROJECT_BINARY_DIR}/coterie.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/coterie.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(COTERIE_BUILD_SERVER)
+  install(TARGETS fl_server coterie_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
