@@ -6,6 +6,10 @@ target_compile_options(coterie_flags INTERFACE
   $<$<BOOL:${COTERIE_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(coterie_flags INTERFACE -Wthread-safety -Wshorten-64-to-32)
+elseif(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 sees overlapping copies in "a" + std::string (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651) and copies
+  # beyond the end in std::vector::insert.
+  target_compile_options(coterie_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-array-bounds>")
 endif()
 target_link_options(coterie_flags INTERFACE -Wl,-z,relro,-z,now)
 if(COTERIE_SANITIZE STREQUAL "")

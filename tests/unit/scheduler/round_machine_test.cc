@@ -26,7 +26,7 @@ std::vector<std::string> script_names() {
 
 class RoundScript : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(RoundMachine, RoundScript, testing::ValuesIn(script_names()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& parameter) { return parameter.param; });
 
 TEST_P(RoundScript, GoesAsWritten) {
   const std::string name = GetParam() + ".txt";

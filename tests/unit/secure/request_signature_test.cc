@@ -62,7 +62,7 @@ class RequestSignatureBy : public testing::TestWithParam<KeyAlgorithm> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Algorithm, RequestSignatureBy, testing::Values(KeyAlgorithm::ed25519, KeyAlgorithm::p256),
-                         [](const auto& info) { return info.param == KeyAlgorithm::p256 ? "P256" : "Ed25519"; });
+                         [](const auto& parameter) { return parameter.param == KeyAlgorithm::p256 ? "P256" : "Ed25519"; });
 
 TEST_P(RequestSignatureBy, IsValidForTheRequestThatWasSigned) {
   EXPECT_EQ(claims_.device, device());

@@ -106,9 +106,9 @@ Bytes integer(Bytes value) {
 }
 
 Bytes sequence(const Bytes& first, const Bytes& second) {
-  Bytes der = {0x30, static_cast<uint8_t>(first.size() + second.size())};
-  der.insert(der.end(), first.begin(), first.end());
+  Bytes der = first;
   der.insert(der.end(), second.begin(), second.end());
+  der.insert(der.begin(), {0x30, static_cast<uint8_t>(der.size())});
   return der;
 }
 
@@ -224,7 +224,7 @@ TEST(P256, TakesScalarsInOneToOrderOnly) {
 
 class EitherAlgorithm : public testing::TestWithParam<KeyAlgorithm> {};
 INSTANTIATE_TEST_SUITE_P(Signature, EitherAlgorithm, testing::Values(KeyAlgorithm::ed25519, KeyAlgorithm::p256),
-                         [](const auto& info) { return info.param == KeyAlgorithm::p256 ? "P256" : "Ed25519"; });
+                         [](const auto& parameter) { return parameter.param == KeyAlgorithm::p256 ? "P256" : "Ed25519"; });
 
 TEST_P(EitherAlgorithm, IsNeverValidAfterABitFlip) {
   const auto signer = signer_of(GetParam(), Bytes(32, 0x21));
