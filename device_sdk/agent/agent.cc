@@ -8,6 +8,7 @@
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/model_download.h"
 #include "proto/codec/codec.h"
+#include "secure/crypto/digest.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/key_file.h"
 
@@ -154,6 +155,9 @@ Result<ParticipantEvent> Agent::perform(const DoFetchModel& action) {
 
 Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
   COT_ASSIGN(Bytes file, os::read_file(model_path(action.assignment.model), kModelBytesMax));
+  if (content_digest(file) != action.assignment.model) {  // perhaps it was verified in an earlier life
+    return Error(ErrorCode::data_loss, "model: the file on this device has been damaged");
+  }
   COT_ASSIGN(Model model, Model::load(std::move(file)));
   if (model.value_count() != action.plan.update.value_count) {
     return Error(ErrorCode::refused, "plan: says " + std::to_string(action.plan.update.value_count) +

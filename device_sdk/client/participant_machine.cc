@@ -32,10 +32,8 @@ const Error* error_of(const ParticipantEvent& event) {
 
 ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantState state)
     : policy_(policy), state_(std::move(state)), prng_(Prng::from_state(state_.random)) {
-  // The plan is small and immutable: rather fetched again than stored a second time.
-  if (state_.phase == ParticipantPhase::training || state_.phase == ParticipantPhase::planned) {
-    state_.phase = ParticipantPhase::assigned;
-  }
+  if (state_.phase != ParticipantPhase::planned && state_.phase != ParticipantPhase::training) return;
+  if (const Status kept = read_plan(state_.plan); !kept) state_.phase = ParticipantPhase::assigned;
 }
 
 ParticipantAction ParticipantMachine::next(WallTime now) const {
@@ -133,15 +131,26 @@ void ParticipantMachine::handle(const PlanFetched& event) {
   if (state_.phase != ParticipantPhase::assigned) return;
   if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
   const Bytes& bytes = std::get<Bytes>(event.outcome);
-  const auto refuse = [this](const Error& error) { give_up(error, policy_.refusal_pause, 2 * policy_.refusal_pause); };
-  if (content_digest(bytes) != state_.assignment->plan) {
-    return refuse(Error(ErrorCode::refused, "plan: does not have the digest that was signed"));
+  if (const Status good = read_plan(bytes); !good) {
+    return give_up(good.error(), policy_.refusal_pause, 2 * policy_.refusal_pause);
   }
-  Result<Plan> plan = decode_plan(bytes);
-  if (!plan) return refuse(plan.error());
-  if (plan->job != state_.assignment->job) return refuse(Error(ErrorCode::refused, "plan: is of another job"));
-  plan_ = std::move(*plan);
+  state_.plan = bytes;
   advance(ParticipantPhase::planned);
+}
+
+void ParticipantMachine::forget_plan() {
+  plan_.reset();
+  state_.plan.clear();
+}
+
+Status ParticipantMachine::read_plan(ByteView bytes) {
+  if (content_digest(bytes) != state_.assignment->plan) {
+    return Error(ErrorCode::refused, "plan: does not have the digest that was signed");
+  }
+  COT_ASSIGN(Plan plan, decode_plan(bytes));
+  if (plan.job != state_.assignment->job) return Error(ErrorCode::refused, "plan: is of another job");
+  plan_ = std::move(plan);
+  return {};
 }
 
 void ParticipantMachine::handle(const ModelFetched& event) {
@@ -160,6 +169,7 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
     ++state_.failures;
     return give_up(event.outcome.error(), policy_.backoff_first, backoff());
   }
+  forget_plan();
   advance(ParticipantPhase::trained);
 }
 
@@ -169,7 +179,7 @@ void ParticipantMachine::handle(const UploadAnswered& event) {
   ++state_.rounds_done;
   state_.failures = 0;
   state_.assignment.reset();
-  plan_.reset();
+  forget_plan();
   last_error_.reset();
   advance(ParticipantPhase::idle);
 }
@@ -206,7 +216,7 @@ void ParticipantMachine::fail(const Failure& failure) {
 void ParticipantMachine::give_up(const Error& error, Millis pause_min, Millis pause_max) {
   last_error_ = error;
   state_.assignment.reset();
-  plan_.reset();
+  forget_plan();
   advance(ParticipantPhase::idle);
   wait_between(pause_min, std::max(pause_min, pause_max));
 }

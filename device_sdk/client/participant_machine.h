@@ -90,6 +90,8 @@ class ParticipantMachine {
 
   Status verify(const Assignment& assignment) const;
   void take(const Assignment& assignment);
+  Status read_plan(ByteView bytes);
+  void forget_plan();
   void advance(ParticipantPhase phase);
   void fail(const Failure& failure);
   void give_up(const Error& error, Millis pause_min, Millis pause_max);
@@ -100,7 +102,7 @@ class ParticipantMachine {
   ParticipantState state_;
   Prng prng_;
   WallTime now_{};
-  std::optional<Plan> plan_;      // verified; fetched again after a restart
+  std::optional<Plan> plan_;      // state_.plan, verified
   std::optional<Error> stopped_;
   std::optional<Error> last_error_;
 };

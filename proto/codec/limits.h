@@ -8,6 +8,7 @@ namespace coterie::limits {
 
 inline constexpr size_t kWireHeaderBytesMax = 64 * 1024;           // FlatBuffer header of a wire message
 inline constexpr size_t kFileHeaderBytesMax = 16 * 1024 * 1024;    // FlatBuffer header of a model or state file
+inline constexpr size_t kPlanBytesMax = kWireHeaderBytesMax + 128;  // a whole plan frame
 inline constexpr uint64_t kPayloadBytesMax = 1ull << 36;           // 64 GiB: of any frame
 inline constexpr uint32_t kVerifierDepthMax = 16;
 inline constexpr uint32_t kVerifierTablesMax = 400'000;

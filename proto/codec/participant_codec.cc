@@ -17,10 +17,11 @@ Bytes encode(const ParticipantState& message) {
     newest.push_back(state::CreateNewestModel(builder, builder.CreateString(job.value()), version.value()));
   }
   const auto newest_models = builder.CreateVector(newest);
+  const auto plan = flat::vector(builder, message.plan);
   const wire::DeviceKeyHash device = flat::device(message.device);
   builder.Finish(state::CreateParticipantState(builder, static_cast<uint8_t>(message.phase), &device, population,
                                                signing_key, assignment, message.failures, unix_ms(message.wait_until),
-                                               random, newest_models, message.rounds_done));
+                                               random, newest_models, message.rounds_done, plan));
   return flat::finish(builder, FrameKind::participant_state);
 }
 
@@ -60,6 +61,7 @@ Result<ParticipantState> decode_participant_state(ByteView bytes) {
     }
   }
   message.rounds_done = root->rounds_done();
+  COT_ASSIGN(message.plan, flat::bytes(root->plan(), "plan", limits::kPlanBytesMax, 0));
   return message;
 }
 

@@ -30,6 +30,7 @@ struct ParticipantState {
   std::array<uint64_t, 4> random{};             // jitter
   std::map<JobId, ModelVersion> newest_models;  // highest version ever accepted, per job: older ones are refused
   uint64_t rounds_done = 0;
+  Bytes plan;                                   // the assignment's, as it came; from `planned` to the end of training
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
 };
 

@@ -219,11 +219,12 @@ Samples<ParticipantState> MessageTraits<ParticipantState>::samples() {
                            wall_time_from_unix_ms(limits::kUnixMsMax),
                            {kMax64, kMax64, kMax64, kMax64},
                            {{JobId(odd_text(64)), ModelVersion(kMax64)}, {JobId("z"), ModelVersion(0)}},
-                           kMax64};
+                           kMax64,
+                           Bytes(limits::kPlanBytesMax, 0xff)};
   return {.minimal = {},
           .typical = {ParticipantPhase::assigned, counting_device(1), Population("phones"), counting(32),
                       assignments.typical, 2, wall_time_from_unix_ms(1'700'000'000'000), {1, 2, 3, 4},
-                      {{JobId("j7k2q"), ModelVersion(40)}, {JobId("k"), ModelVersion(2)}}, 12},
+                      {{JobId("j7k2q"), ModelVersion(40)}, {JobId("k"), ModelVersion(2)}}, 12, {}},
           .extreme = extreme};
 }
 
