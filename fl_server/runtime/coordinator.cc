@@ -2,7 +2,9 @@
 #include "fl_server/runtime/coordinator.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "proto/codec/codec.h"
@@ -145,9 +147,10 @@ void Coordinator::received(UploadId upload, UploadBody body, const RoundTotals& 
                            std::function<void(UploadAnswer)> answer) {
   core_.post([this, upload, body = std::move(body), contribution, answer = std::move(answer)]() mutable {
     const auto found = uploads_.find(upload);
-    if (found == uploads_.end()) {  // refused while its body was on its way
-      answer(UploadRefused{Error(ErrorCode::round_closed, "this round takes no more updates; check in for the next one"),
-                           {0, 500, {}}});
+    COT_ASSERT(found != uploads_.end());
+    if (found->second.decided) {
+      answer(std::move(*found->second.decided));
+      uploads_.erase(found);
       return;
     }
     found->second.answer = std::move(answer);
@@ -158,7 +161,11 @@ void Coordinator::received(UploadId upload, UploadBody body, const RoundTotals& 
 
 void Coordinator::lost(UploadId upload) {
   core_.post([this, upload] {
-    if (uploads_.erase(upload) > 0) step_ingest(UploadLost{upload});
+    const auto found = uploads_.find(upload);
+    COT_ASSERT(found != uploads_.end());
+    const bool decided = found->second.decided.has_value();
+    uploads_.erase(found);
+    if (!decided) step_ingest(UploadLost{upload});
   });
 }
 
@@ -191,7 +198,7 @@ void Coordinator::perform(IngestEffect& effect) {
       const auto upload = self.uploads_.find(e.upload);
       if (upload == self.uploads_.end()) return self.step_ingest(UploadLost{e.upload});
       const RoundView& view = self.rounds_.at(upload->second.key).view;
-      upload->second.answer(UploadAdmitted{view.update, view.model});
+      std::exchange(upload->second.answer, {})(UploadAdmitted{view.update, view.model});
     }
     void operator()(RefuseUpload& e) {
       self.parts_.metrics.update_refused(e.error.code());
@@ -222,6 +229,10 @@ void Coordinator::perform(IngestEffect& effect) {
 void Coordinator::answer(UploadId upload, UploadAnswer answer) {
   const auto found = uploads_.find(upload);
   if (found == uploads_.end()) return;
+  if (!found->second.answer) {  // who sends a body is told when it has come
+    found->second.decided = std::move(answer);
+    return;
+  }
   found->second.answer(std::move(answer));
   uploads_.erase(found);
 }

@@ -103,9 +103,10 @@ class Coordinator {
  private:
   struct Upload {
     RoundKey key;
-    std::function<void(UploadAnswer)> answer;
+    std::function<void(UploadAnswer)> answer;  // to be called once; none while the body is on its way
     UploadBody body;
     uint64_t bytes = 0;
+    std::optional<UploadAnswer> decided = {};  // while the body was on its way
   };
   struct LiveRound {  // a round this node serves
     RoundView view;

@@ -49,6 +49,17 @@ class Hostile : public ServerTest {
     frame.insert(frame.end(), bytes, bytes + values.size() * sizeof(float));
     return frame;
   }
+  // The signed head of an upload, as it goes over the wire.
+  static std::string head_of(const RawDevice& device, const Assignment& assignment, size_t bytes) {
+    const std::string target =
+        "/v1/rounds/" + std::to_string(assignment.round.round.value()) + "/updates/" + to_base64url(assignment.ticket);
+    Nonce nonce;
+    fill_random(nonce);
+    const auto claims = sign_request({"PUT", target, bytes, {}}, device.id(), os::wall_now(), nonce, device.signer());
+    return "PUT " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(bytes) + "\r\nCoterie-Device: " +
+           device.id().hex() + "\r\nCoterie-Time: " + std::to_string(unix_ms(claims->time)) + "\r\nCoterie-Nonce: " +
+           to_hex(nonce) + "\r\nCoterie-Signature: " + to_base64url(claims->signature) + "\r\n\r\n";
+  }
   Error refusal_of(const Bytes& frame) { return failure_of(device_->api().upload(device_->id(), mine_, frame)); }
 
   std::string job_;
@@ -175,15 +186,8 @@ TEST_F(Hostile, HttpThatIsWrongIsAnsweredWithTheRightStatus) {
 TEST_F(Hostile, AConnectionCutInMidUploadLeavesNothingBehind) {
   const Bytes frame = frame_of(header(), one_hot(kValues, 5));
   for (size_t cut : {size_t{0}, size_t{30}, frame.size() - 1}) {
-    const std::string target = "/v1/rounds/" + std::to_string(mine_.round.round.value()) + "/updates/" + to_base64url(mine_.ticket);
-    Nonce nonce;
-    fill_random(nonce);
-    const auto claims = sign_request({"PUT", target, frame.size(), {}}, device_->id(), os::wall_now(), nonce, device_->signer());
     RawHttp connection(server_->device_url(), server_->ca_pem());
-    ASSERT_TRUE(test::is_ok(connection.send(
-        "PUT " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(frame.size()) + "\r\nCoterie-Device: " +
-        device_->id().hex() + "\r\nCoterie-Time: " + std::to_string(unix_ms(claims->time)) + "\r\nCoterie-Nonce: " +
-        to_hex(nonce) + "\r\nCoterie-Signature: " + to_base64url(claims->signature) + "\r\n\r\n")));
+    ASSERT_TRUE(test::is_ok(connection.send(head_of(*device_, mine_, frame.size()))));
     ASSERT_TRUE(test::is_ok(connection.send(ByteView(frame).first(cut))));
   }
 }
@@ -200,6 +204,32 @@ TEST_F(Hostile, AnUploadAfterTheRoundIsOverIsToldSo) {
   ASSERT_TRUE(server_->wait_for_log("\"round_failed\"", kPatience));
   const auto outcome = late->upload_until_decided(*assignment, one_hot(kValues, 3));
   EXPECT_EQ(failure_of(outcome).code(), ErrorCode::round_closed) << failure_of(outcome).message();
+}
+
+TEST_F(Hostile, ABodyWhoseRoundEndsWhileItIsOnItsWayIsToldSo) {
+  const auto late = enrolled_device();
+  const auto job = admin_->create_job(flat_model(kValues), spec_for(1, 1));
+  ASSERT_TRUE(test::is_ok(job));
+  const auto assignment = late->wait_for_assignment(kPatience);
+  ASSERT_TRUE(test::is_ok(assignment));
+  UpdateHeader of_late = header();
+  of_late.round = assignment->round;
+  of_late.model = assignment->model;
+  const Bytes frame = frame_of(of_late, one_hot(kValues, 3));
+  RawHttp told(server_->device_url(), server_->ca_pem()), gone(server_->device_url(), server_->ca_pem());
+  for (RawHttp* connection : {&told, &gone}) {
+    ASSERT_TRUE(test::is_ok(connection->send(head_of(*late, *assignment, frame.size()))));
+    ASSERT_TRUE(test::is_ok(connection->send(ByteView(frame).first(9))));
+  }
+  const auto bytes_in_flight = [&] { return (*admin_->ask("GET", "/admin/v1/server"))["update_bytes_in_flight"].get<size_t>(); };
+  while (bytes_in_flight() < 2 * frame.size()) std::this_thread::yield();
+  ASSERT_TRUE(test::is_ok(admin_->ask("POST", "/admin/v1/jobs/" + *job + ":cancel")));
+  ASSERT_TRUE(server_->wait_for_log("\"round_failed\"", kPatience));
+  EXPECT_EQ(bytes_in_flight(), 0u);
+  ASSERT_TRUE(test::is_ok(told.send(ByteView(frame).subspan(9))));
+  const auto answer = told.read_answer(kPatience);
+  ASSERT_TRUE(test::is_ok(answer));
+  EXPECT_EQ(status_of(*answer), 409);
 }
 
 }  // namespace

@@ -2,10 +2,16 @@
 
 #include <thread>
 
+#include "base/os/clock.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
 
 namespace coterie::testing {
+namespace {
+
+constexpr Millis kUploadMax{60'000};  // a server that has died must fail the test, not hang it
+
+}  // namespace
 
 std::unique_ptr<HttpsClient> connect_to(const std::string& url, const std::string& ca_pem) {
   HttpsClientSettings settings;
@@ -58,12 +64,13 @@ Outcome<Receipt> RawDevice::upload(const Assignment& assignment, std::span<const
 }
 
 Outcome<Receipt> RawDevice::upload_until_decided(const Assignment& assignment, std::span<const float> values) {
+  const Instant until = os::monotonic_now() + kUploadMax;
   for (;;) {
     Outcome<Receipt> outcome = upload(assignment, values);
     const auto* failure = std::get_if<Failure>(&outcome);
     if (failure == nullptr) return outcome;
     const RetryClass retry = traits(failure->error.code()).retry;
-    if (retry == RetryClass::never || retry == RetryClass::check_in) return outcome;
+    if (retry == RetryClass::never || retry == RetryClass::check_in || os::monotonic_now() > until) return outcome;
     std::this_thread::yield();
   }
 }

@@ -29,7 +29,7 @@ class RawDevice {
   Outcome<Receipt> upload(const Assignment& assignment, std::span<const float> values, uint32_t weight = 1);
   // The model's payload as float32, its digest checked.
   Result<std::vector<float>> fetch_weights(const Assignment& assignment);
-  // Uploads again and again until the server has decided.
+  // Uploads again and again until the server has decided; gives up after a minute.
   Outcome<Receipt> upload_until_decided(const Assignment& assignment, std::span<const float> values);
 
  private:
