@@ -21,6 +21,7 @@ struct Tables {
     simd::fill_pool(target, table);
     simd::fill_elementwise(target, table);
     simd::fill_loss(target, table);
+    simd::fill_optimizer(target, table);
   }
 };
 

@@ -1,8 +1,9 @@
-// Two-dimensional convolution by the definition. Contracts: kernel_table.h.
+// Two-dimensional convolution by the definition. Contracts: tables/conv2d.h.
 #pragma once
 
 #include "train_kernels/reference/dense.h"
 #include "train_kernels/shapes.h"
+#include "train_kernels/tables/conv2d.h"
 
 namespace coterie::kernels::reference {
 
@@ -49,6 +50,13 @@ void conv2d_backward_weights(const Conv2dShape& s, const T* x, const T* dy, T* d
   if (dbias == nullptr) return;
   for (size_t o = 0; o < s.filters; ++o) dbias[o] = 0;
   for (size_t i = 0; i < s.batch * s.out_h() * s.out_w() * s.filters; ++i) dbias[i % s.filters] += dy[i];
+}
+
+template <typename T>
+void fill_conv2d(Conv2dKernels<T>& table) {
+  table.conv2d_forward = conv2d_forward<T>;
+  table.conv2d_backward_input = conv2d_backward_input<T>;
+  table.conv2d_backward_weights = conv2d_backward_weights<T>;
 }
 
 }  // namespace coterie::kernels::reference

@@ -1,7 +1,8 @@
-// Dense layer by the definition. Contracts: kernel_table.h.
+// Dense layer by the definition. Contracts: tables/dense.h.
 #pragma once
 
 #include "train_kernels/shapes.h"
+#include "train_kernels/tables/dense.h"
 
 namespace coterie::kernels::reference {
 
@@ -48,6 +49,13 @@ void dense_backward_weights(const DenseShape& s, const T* x, const T* dy, T* dw,
     for (size_t b = 0; b < s.batch; ++b) sum += dy[b * s.out + o];
     dbias[o] = sum;
   }
+}
+
+template <typename T>
+void fill_dense(DenseKernels<T>& table) {
+  table.dense_forward = dense_forward<T>;
+  table.dense_backward_input = dense_backward_input<T>;
+  table.dense_backward_weights = dense_backward_weights<T>;
 }
 
 }  // namespace coterie::kernels::reference

@@ -1,9 +1,10 @@
-// Losses by the definition. Contracts: kernel_table.h.
+// Losses by the definition. Contracts: tables/loss.h.
 #pragma once
 
 #include <cmath>
 
 #include "train_kernels/shapes.h"
+#include "train_kernels/tables/loss.h"
 
 namespace coterie::kernels::reference {
 
@@ -49,6 +50,12 @@ void mean_squared_error(size_t batch, size_t outputs, const T* y, const int32_t*
     sums->loss += static_cast<double>(sum / T(outputs));
     if (outputs > 1) sums->correct += index_of_max(outputs, y + b * outputs) == static_cast<size_t>(labels[b]);
   }
+}
+
+template <typename T>
+void fill_loss(LossKernels<T>& table) {
+  table.softmax_cross_entropy = softmax_cross_entropy<T>;
+  table.mean_squared_error = mean_squared_error<T>;
 }
 
 }  // namespace coterie::kernels::reference

@@ -1,7 +1,8 @@
-// Pooling by the definition. Contracts: kernel_table.h.
+// Pooling by the definition. Contracts: tables/pool.h.
 #pragma once
 
 #include "train_kernels/shapes.h"
+#include "train_kernels/tables/pool.h"
 
 namespace coterie::kernels::reference {
 
@@ -68,6 +69,14 @@ void average_pool2d_backward(const Pool2dShape& s, const T* dy, T* dx) {
     for_each_window_pixel(s, o, [&](size_t) { count += 1; });
     for_each_window_pixel(s, o, [&](size_t i) { dx[i] += dy[o] / count; });
   }
+}
+
+template <typename T>
+void fill_pool(PoolKernels<T>& table) {
+  table.max_pool2d_forward = max_pool2d_forward<T>;
+  table.max_pool2d_backward = max_pool2d_backward<T>;
+  table.average_pool2d_forward = average_pool2d_forward<T>;
+  table.average_pool2d_backward = average_pool2d_backward<T>;
 }
 
 }  // namespace coterie::kernels::reference

@@ -17,6 +17,7 @@ void fill_conv2d(int64_t target, KernelTable& table);
 void fill_pool(int64_t target, KernelTable& table);
 void fill_elementwise(int64_t target, KernelTable& table);
 void fill_loss(int64_t target, KernelTable& table);
+void fill_optimizer(int64_t target, KernelTable& table);
 
 }  // namespace coterie::kernels::simd
 

@@ -1,0 +1,19 @@
+// Two-dimensional convolution, NHWC. The contract of every kernel: kernel_table.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "train_kernels/shapes.h"
+
+namespace coterie::kernels {
+
+template <typename T>
+struct Conv2dKernels {
+  // The three products of tables/dense.h for a convolution (cross-correlation, as every framework means it).
+  void (*conv2d_forward)(const Conv2dShape&, const T* x, const T* w, const T* bias, Activation, T* y, void* workspace);
+  void (*conv2d_backward_input)(const Conv2dShape&, const T* dy, const T* w, T* dx, void* workspace);
+  void (*conv2d_backward_weights)(const Conv2dShape&, const T* x, const T* dy, T* dw, T* dbias, void* workspace);
+};
+
+}  // namespace coterie::kernels

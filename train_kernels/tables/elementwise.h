@@ -1,0 +1,19 @@
+// Element by element. The contract of every kernel: kernel_table.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "train_kernels/shapes.h"
+
+namespace coterie::kernels {
+
+template <typename T>
+struct ElementwiseKernels {
+  void (*relu_forward)(size_t n, const T* x, T* y);                 // y may be x
+  void (*relu_backward)(size_t n, const T* y, const T* dy, T* dx);  // dx = dy where y > 0, else 0; dx may be dy
+  void (*add)(size_t n, const T* a, const T* b, T* y);              // y may be a or b
+  void (*accumulate)(size_t n, const T* x, T* y);                   // adds x to y
+};
+
+}  // namespace coterie::kernels
