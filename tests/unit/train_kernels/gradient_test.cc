@@ -1,48 +1,9 @@
 // The reference's backward passes are the derivatives of its forward passes: central differences in double. The fast
 // kernels are compared with the reference elsewhere, so this closes the chain.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <functional>
-#include <vector>
-
-#include "base/random.h"
-#include "train_kernels/kernel_table.h"
+#include "tests/unit/train_kernels/gradient_check.h"
 
 namespace coterie::kernels::test {
 namespace {
-
-using Doubles = std::vector<double>;
-
-constexpr double kStep = 1e-5;        // error of a central difference: kStep^2 f''' / 6 plus 1e-16 / kStep
-constexpr double kTolerance = 1e-8;
-
-const KernelTableOf<double>& exact() { return reference_kernels<double>(); }
-
-Doubles random(size_t count, Prng& prng) {
-  Doubles values(count);
-  for (double& value : values) value = prng.uniform(-1, 1);
-  return values;
-}
-
-double dot(const Doubles& a, const Doubles& b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-// `gradient` is that of scalar() by `at`, which scalar reads.
-void expect_gradient(const char* what, Doubles& at, const Doubles& gradient, const std::function<double()>& scalar) {
-  for (size_t i = 0; i < at.size(); ++i) {
-    const double kept = at[i];
-    at[i] = kept + kStep;
-    const double above = scalar();
-    at[i] = kept - kStep;
-    const double below = scalar();
-    at[i] = kept;
-    ASSERT_NEAR(gradient[i], (above - below) / (2 * kStep), kTolerance) << what << "[" << i << "]";
-  }
-}
 
 TEST(Gradient, OfDenseIsTheDerivative) {
   Prng prng(20);
