@@ -13,6 +13,7 @@
 #include <span>
 #include <string_view>
 
+#include "train_kernels/tables/activation.h"
 #include "train_kernels/tables/conv2d.h"
 #include "train_kernels/tables/dense.h"
 #include "train_kernels/tables/elementwise.h"
@@ -28,7 +29,8 @@ struct KernelTableOf : DenseKernels<T>,
                        PoolKernels<T>,
                        ElementwiseKernels<T>,
                        LossKernels<T>,
-                       OptimizerKernels<T> {
+                       OptimizerKernels<T>,
+                       ActivationKernels<T> {
   std::string_view name;  // "avx512", "avx2", "sse4", "neon", "portable", "reference"
 };
 

@@ -1,4 +1,5 @@
 #include "train_kernels/kernel_table.h"
+#include "train_kernels/reference/activation.h"
 #include "train_kernels/reference/conv2d.h"
 #include "train_kernels/reference/dense.h"
 #include "train_kernels/reference/elementwise.h"
@@ -19,6 +20,7 @@ KernelTableOf<T> make_reference() {
   reference::fill_elementwise(table);
   reference::fill_loss(table);
   reference::fill_optimizer(table);
+  reference::fill_activation(table);
   return table;
 }
 

@@ -4,22 +4,12 @@
 #include "hwy/foreach_target.h"
 
 #include "train_kernels/kernel_table.h"
+#include "train_kernels/simd/map_inl.h"
 #include "train_kernels/simd/targets.h"
-#include "train_kernels/simd/vector_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
-
-// y[i] = op(a[i]...) over n floats. The functors are structs, not lambdas: GCC compiles a lambda's body for the
-// baseline.
-template <class Op, typename... Inputs>
-HWY_INLINE void map(size_t n, float* y, const Op& op, const Inputs*... inputs) {
-  const Tag d;
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) hn::StoreU(op(hn::LoadU(d, inputs + i)...), d, y + i);
-  if (i < n) store_n(op(load_n(inputs + i, n - i)...), y + i, n - i);
-}
 
 struct Relu {
   HWY_INLINE Vector operator()(Vector x) const { return at_least(hn::Zero(Tag()), x); }
