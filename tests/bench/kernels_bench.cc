@@ -1,0 +1,92 @@
+// coterie-bench-kernels: the matrix and convolution kernels on one thread, beside what the core could do.
+//
+//   coterie-bench-kernels [--json] [--kernels <table>] [filter]
+//
+// Each row: op, shape, GFLOP/s, and their share of the core's fp32 multiply-add peak with the same vectors,
+// measured before and after the row in the same process (fma_peak.h). Times are medians of this thread's
+// processor time. filter: only rows whose "op shape" contains it. --kernels: another table than this CPU's
+// best.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/bench/fma_peak.h"
+#include "tests/bench/kernel_cases.h"
+#include "train_kernels/kernel_table.h"
+
+namespace coterie::bench {
+namespace {
+
+constexpr double kSecondsOfRow = 0.12;
+constexpr double kSecondsOfSample = 0.001;  // many calls of a small kernel are one sample
+constexpr size_t kSamplesMin = 5;
+
+// Median seconds of one call.
+double seconds_of(const KernelCase& c, const kernels::KernelTable& table) {
+  c.run(table);
+  double before = thread_cpu_seconds();
+  c.run(table);
+  const double once = std::max(1e-8, thread_cpu_seconds() - before);
+  const size_t calls = std::max<size_t>(1, static_cast<size_t>(kSecondsOfSample / once));
+  std::vector<double> samples;
+  double total = 0;
+  while (total < kSecondsOfRow || samples.size() < kSamplesMin) {
+    before = thread_cpu_seconds();
+    for (size_t i = 0; i < calls; ++i) c.run(table);
+    const double spent = thread_cpu_seconds() - before;
+    samples.push_back(spent / static_cast<double>(calls));
+    total += spent;
+  }
+  const auto middle = samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
+
+void measure(const KernelCase& c, const kernels::KernelTable& table, bool json) {
+  const double peak_before = fma_peak(table.name);
+  const double seconds = seconds_of(c, table);
+  const double peak = std::max(peak_before, fma_peak(table.name));
+  const double rate = c.flops / seconds;
+  if (json) {
+    std::printf(
+        "{\"bench\":\"kernels\",\"op\":\"%s\",\"shape\":\"%s\",\"us\":%.2f,\"gflops\":%.1f,\"peak\":%.1f,"
+        "\"share\":%.3f,\"kernels\":\"%s\"}\n",
+        c.op.c_str(), c.shape.c_str(), seconds * 1e6, rate * 1e-9, peak * 1e-9, rate / peak,
+        std::string(table.name).c_str());
+  } else {
+    std::printf("%-14s %-36s %10.1f us %8.1f GFLOP/s %6.2f of %.0f\n", c.op.c_str(), c.shape.c_str(), seconds * 1e6,
+                rate * 1e-9, rate / peak, peak * 1e-9);
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+}  // namespace coterie::bench
+
+int main(int argc, char** argv) {
+  using namespace coterie;
+  bool json = false;
+  std::string filter;
+  const kernels::KernelTable* table = &kernels::kernels();
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--json") {
+      json = true;
+    } else if (argument == "--kernels" && i + 1 < argc) {
+      const std::string_view wanted = argv[++i];
+      const auto tables = kernels::supported_kernels();
+      const auto found = std::ranges::find(tables, wanted, &kernels::KernelTable::name);
+      if (found == tables.end()) {
+        std::fprintf(stderr, "kernels: this CPU has no table %s\n", argv[i]);
+        return 1;
+      }
+      table = &*found;
+    } else {
+      filter = argument;
+    }
+  }
+  for (const bench::KernelCase& c : bench::kernel_cases(filter)) bench::measure(c, *table, json);
+  return 0;
+}
