@@ -15,17 +15,21 @@ struct DenseShape {
 // x[batch, height, width, channels], w[kernel_h, kernel_w, channels / groups, filters], bias[filters]
 //   -> y[batch, out_h, out_w, filters].
 // Group g reads channels [g * channels / groups, ...) and writes filters [g * filters / groups, ...).
+// Neighbouring taps of a kernel are `dilation` pixels apart (PyTorch's and ONNX's meaning).
 struct Conv2dShape {
   size_t batch, height, width, channels;
   size_t kernel_h, kernel_w, filters;
   size_t stride_h = 1, stride_w = 1;
   size_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   size_t groups = 1;
+  size_t dilation_h = 1, dilation_w = 1;
 
   size_t padded_h() const { return height + pad_top + pad_bottom; }
   size_t padded_w() const { return width + pad_left + pad_right; }
-  size_t out_h() const { return (padded_h() - kernel_h) / stride_h + 1; }
-  size_t out_w() const { return (padded_w() - kernel_w) / stride_w + 1; }
+  size_t extent_h() const { return (kernel_h - 1) * dilation_h + 1; }  // rows of the image under one kernel
+  size_t extent_w() const { return (kernel_w - 1) * dilation_w + 1; }
+  size_t out_h() const { return (padded_h() - extent_h()) / stride_h + 1; }
+  size_t out_w() const { return (padded_w() - extent_w()) / stride_w + 1; }
   bool is_padded() const { return pad_top + pad_left + pad_bottom + pad_right != 0; }
   size_t taps() const { return kernel_h * kernel_w * (channels / groups); }  // rows of w read as a matrix
   // Then it is a dense layer over pixels.
@@ -35,15 +39,33 @@ struct Conv2dShape {
   DenseShape as_dense() const { return {batch * height * width, channels, filters}; }
 };
 
-// x[batch, height, width, channels] -> y[batch, out_h, out_w, channels]. Every window holds at least one real pixel.
+// x[batch, height, width, channels] -> y[batch, out_h, out_w, channels]. Every window holds at least one real
+// pixel. ceil_h, ceil_w: rows below and columns to the right of the padding that only ceil_mode adds (ONNX,
+// PyTorch), so that the last window is whole. They are minus infinity to a maximum and never count in a mean;
+// padding counts there, as a zero, if count_padding (ONNX count_include_pad).
 struct Pool2dShape {
   size_t batch, height, width, channels;
   size_t kernel_h, kernel_w;
   size_t stride_h = 1, stride_w = 1;
   size_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  bool count_padding = false;
+  size_t ceil_h = 0, ceil_w = 0;
 
-  size_t out_h() const { return (height + pad_top + pad_bottom - kernel_h) / stride_h + 1; }
-  size_t out_w() const { return (width + pad_left + pad_right - kernel_w) / stride_w + 1; }
+  size_t padded_h() const { return height + pad_top + pad_bottom; }
+  size_t padded_w() const { return width + pad_left + pad_right; }
+  size_t out_h() const { return (padded_h() + ceil_h - kernel_h) / stride_h + 1; }
+  size_t out_w() const { return (padded_w() + ceil_w - kernel_w) / stride_w + 1; }
+};
+
+// x[batch, height, width, channels] -> y[batch, out_rows, out_columns, channels]. Window i of an axis of `in`
+// pixels and `out` outputs is [floor(i in / out), ceil((i + 1) in / out)) (PyTorch's AdaptiveAvgPool2d):
+// windows overlap unless `out` divides `in`.
+struct AdaptivePool2dShape {
+  size_t batch, height, width, channels;
+  size_t out_rows, out_columns;
+
+  size_t out_h() const { return out_rows; }
+  size_t out_w() const { return out_columns; }
 };
 
 enum class Activation : uint8_t { none, relu };

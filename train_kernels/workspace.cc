@@ -23,7 +23,7 @@ void take_padded_image(const Conv2dShape& s, Scratch& scratch) {
 
 // At most so many output pixels are computed as one (simd/widen_inl.h), on any target.
 size_t pixels_joined_max(const Conv2dShape& s) {
-  return s.groups == 1 ? std::clamp<size_t>(kLanesMax / s.filters, 1, s.out_w()) : 1;
+  return s.groups == 1 && s.dilation_w == 1 ? std::clamp<size_t>(kLanesMax / s.filters, 1, s.out_w()) : 1;
 }
 
 size_t widened_taps_max(const Conv2dShape& s) {

@@ -18,7 +18,8 @@ void for_each_product(const Conv2dShape& s, const Visit& visit) {
         for (size_t o = 0; o < s.filters; ++o)
           for (size_t kh = 0; kh < s.kernel_h; ++kh)
             for (size_t kw = 0; kw < s.kernel_w; ++kw) {
-              const size_t row = i * s.stride_h + kh, column = j * s.stride_w + kw;  // in the padded image
+              const size_t row = i * s.stride_h + kh * s.dilation_h;  // in the padded image
+              const size_t column = j * s.stride_w + kw * s.dilation_w;
               if (row < s.pad_top || row >= s.pad_top + s.height) continue;
               if (column < s.pad_left || column >= s.pad_left + s.width) continue;
               const size_t pixel = (b * s.height + row - s.pad_top) * s.width + column - s.pad_left;

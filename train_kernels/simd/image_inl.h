@@ -22,12 +22,17 @@ struct Layout {
     depth = s.channels / s.groups;
     pixels = s.out_h() * s.out_w();
     image = s.height * s.width * s.channels;
-    // The taps of a kernel row are contiguous unless other groups' channels lie between them.
-    run_count = s.groups == 1 ? s.kernel_h : s.kernel_h * s.kernel_w;
-    run_length = s.groups == 1 ? s.kernel_w * s.channels : depth;
+    // The taps of a kernel row are contiguous unless other groups' channels or, dilated, other pixels lie
+    // between them.
+    const bool whole_rows = s.groups == 1 && (s.dilation_w == 1 || s.kernel_w == 1);
+    taps_of_run = whole_rows ? s.kernel_w : 1;
+    run_count = s.kernel_h * s.kernel_w / taps_of_run;
+    run_length = taps_of_run * depth;
   }
 
   size_t at(size_t row, size_t column) const { return (row * s.padded_w() + column) * s.channels; }
+  // Where kernel position k (row by row) lies from the window's first pixel.
+  size_t tap(size_t k) const { return at(k / s.kernel_w * s.dilation_h, k % s.kernel_w * s.dilation_w); }
 
   // First pixel of the window of each output pixel, in y's order.
   int32_t* pixels_by_row(int32_t* to) const {
@@ -53,7 +58,7 @@ struct Layout {
   // The start of each contiguous run of taps, from the window's first pixel.
   int32_t* runs(int32_t* to) const {
     for (size_t r = 0; r < run_count; ++r) {
-      to[r] = static_cast<int32_t>(s.groups == 1 ? at(r, 0) : at(r / s.kernel_w, r % s.kernel_w));
+      to[r] = static_cast<int32_t>(tap(r * taps_of_run));
     }
     return to;
   }
@@ -61,8 +66,7 @@ struct Layout {
   // Every tap, in the order of w's rows.
   int32_t* taps(int32_t* to) const {
     for (size_t t = 0; t < s.taps(); ++t) {
-      const size_t k = t / depth;
-      to[t] = static_cast<int32_t>(at(k / s.kernel_w, k % s.kernel_w) + t % depth);
+      to[t] = static_cast<int32_t>(tap(t / depth) + t % depth);
     }
     return to;
   }
@@ -74,7 +78,7 @@ struct Layout {
   }
 
   const Conv2dShape& s;
-  size_t depth, pixels, image, run_count, run_length;
+  size_t depth, pixels, image, taps_of_run, run_count, run_length;
 };
 
 // One image with its border, in scratch memory; without padding the image itself.

@@ -12,19 +12,38 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-// The real pixels of one window: `rows` x `columns` of them from x[origin].
+// The real pixels of one window: `rows` x `columns` of them from x[origin]; `counted` positions share a mean.
 struct Window {
-  size_t origin, rows, columns;
+  size_t origin, rows, columns, counted;
 };
 
-// The part [first, first + count) of a window of `kernel` positions at `position` in a padded axis.
+// The real pixels [first, first + count) of a window along one axis, and how many positions count in a mean.
 struct Span {
-  size_t first, count;
+  size_t first, count, counted;
 };
-HWY_INLINE Span clip(size_t position, size_t kernel, size_t pad, size_t size) {
-  const size_t from = position < pad ? pad : position;
-  const size_t to = HWY_MIN(position + kernel, pad + size);
-  return {from - pad, to - from};
+HWY_INLINE Span clip(size_t position, size_t kernel, size_t pad_before, size_t size, size_t pad_after,
+                     bool count_padding) {
+  const size_t from = position < pad_before ? pad_before : position;
+  const size_t count = HWY_MIN(position + kernel, pad_before + size) - from;
+  const size_t padded = HWY_MIN(position + kernel, pad_before + size + pad_after) - position;
+  return {from - pad_before, count, count_padding ? padded : count};
+}
+HWY_INLINE Span row_span(const Pool2dShape& s, size_t i) {
+  return clip(i * s.stride_h, s.kernel_h, s.pad_top, s.height, s.pad_bottom, s.count_padding);
+}
+HWY_INLINE Span column_span(const Pool2dShape& s, size_t j) {
+  return clip(j * s.stride_w, s.kernel_w, s.pad_left, s.width, s.pad_right, s.count_padding);
+}
+
+HWY_INLINE Span adaptive_span(size_t i, size_t in, size_t out) {
+  const size_t first = i * in / out, count = ((i + 1) * in + out - 1) / out - first;
+  return {first, count, count};
+}
+HWY_INLINE Span row_span(const AdaptivePool2dShape& s, size_t i) {
+  return adaptive_span(i, s.height, s.out_rows);
+}
+HWY_INLINE Span column_span(const AdaptivePool2dShape& s, size_t j) {
+  return adaptive_span(j, s.width, s.out_columns);
 }
 
 // A whole vector of channels; its counterpart for the last few is Part.
@@ -33,22 +52,23 @@ struct Whole {
   HWY_INLINE void store(Vector v, float* p) const { hn::StoreU(v, Tag(), p); }
 };
 
-// Runs op.run<rows, columns>(access, window, x offset, y offset) for every vector of channels of every window, in y's
-// order. rows and columns are 2 for the window that nearly every network uses, so that its loops vanish; else 0, and
-// the window says them.
-template <class Op>
-HWY_INLINE void for_each_window(const Pool2dShape& s, const Op& op) {
+// Runs op.run<rows, columns>(access, window, x offset, y offset) for every vector of channels of every
+// window, in y's order. rows and columns are 2 for the window that nearly every network uses, so that its
+// loops vanish; else 0, and the window says them.
+template <class Shape, class Op>
+HWY_INLINE void for_each_window(const Shape& s, const Op& op) {
   const size_t out_h = s.out_h(), out_w = s.out_w(), channels = s.channels;
   const size_t whole = channels / kLanes * kLanes;
   const Part part(HWY_MAX(size_t{1}, channels - whole));
   size_t y = 0;
   for (size_t n = 0; n < s.batch; ++n) {
     for (size_t i = 0; i < out_h; ++i) {
-      const Span rows = clip(i * s.stride_h, s.kernel_h, s.pad_top, s.height);
+      const Span rows = row_span(s, i);
       const size_t line = (n * s.height + rows.first) * s.width;
       for (size_t j = 0; j < out_w; ++j, y += channels) {
-        const Span columns = clip(j * s.stride_w, s.kernel_w, s.pad_left, s.width);
-        const Window window{(line + columns.first) * channels, rows.count, columns.count};
+        const Span columns = column_span(s, j);
+        const Window window{(line + columns.first) * channels, rows.count, columns.count,
+                            rows.counted * columns.counted};
         if (rows.count == 2 && columns.count == 2) {
           for (size_t c = 0; c < whole; c += kLanes) op.template run<2, 2>(Whole(), window, window.origin + c, y + c);
           if (whole < channels) op.template run<2, 2>(part, window, window.origin + whole, y + whole);
@@ -62,8 +82,8 @@ HWY_INLINE void for_each_window(const Pool2dShape& s, const Op& op) {
 }
 
 // Calls visit(offset from the window's first pixel) for the window's pixels in row-major order.
-template <size_t kRows, size_t kColumns, class Visit>
-HWY_INLINE void for_each_pixel(const Pool2dShape& s, const Window& window, Visit& visit) {
+template <size_t kRows, size_t kColumns, class Shape, class Visit>
+HWY_INLINE void for_each_pixel(const Shape& s, const Window& window, Visit& visit) {
   const size_t rows = kRows != 0 ? kRows : window.rows, columns = kColumns != 0 ? kColumns : window.columns;
   for (size_t r = 0; r < rows; ++r) {
     for (size_t c = 0; c < columns; ++c) visit((r * s.width + c) * s.channels);
@@ -75,9 +95,19 @@ bool windows_tile_the_image(const Pool2dShape& s) {
   return s.stride_h == s.kernel_h && s.stride_w == s.kernel_w && s.out_h() * s.stride_h == s.height &&
          s.out_w() * s.stride_w == s.width;
 }
-bool windows_overlap(const Pool2dShape& s) { return s.stride_h < s.kernel_h || s.stride_w < s.kernel_w; }
+bool windows_overlap(const Pool2dShape& s) {
+  return s.stride_h < s.kernel_h || s.stride_w < s.kernel_w;
+}
 
-void clear_unless_tiled(const Pool2dShape& s, float* dx) {
+bool windows_tile_the_image(const AdaptivePool2dShape& s) {
+  return s.height % s.out_rows == 0 && s.width % s.out_columns == 0;
+}
+bool windows_overlap(const AdaptivePool2dShape& s) {
+  return !windows_tile_the_image(s);
+}
+
+template <class Shape>
+void clear_unless_tiled(const Shape& s, float* dx) {
   if (!windows_tile_the_image(s)) std::memset(dx, 0, s.batch * s.height * s.width * s.channels * sizeof(float));
 }
 
@@ -102,8 +132,9 @@ struct Fold {
   }
 };
 
+template <class Shape>
 struct MaxForward {
-  const Pool2dShape& s;
+  const Shape& s;
   const float* x;
   float* y;
 
@@ -115,8 +146,9 @@ struct MaxForward {
   }
 };
 
+template <class Shape>
 struct AverageForward {
-  const Pool2dShape& s;
+  const Shape& s;
   const float* x;
   float* y;
 
@@ -124,7 +156,7 @@ struct AverageForward {
   HWY_INLINE void run(const Access& access, const Window& window, size_t from, size_t to) const {
     Fold<Access, TakeSum> fold{access, x + from, hn::Zero(Tag())};
     for_each_pixel<kRows, kColumns>(s, window, fold);
-    const Vector count = hn::Set(Tag(), static_cast<float>(window.rows * window.columns));
+    const Vector count = hn::Set(Tag(), static_cast<float>(window.counted));
     access.store(hn::Div(fold.result, count), y + to);
   }
 };
@@ -147,9 +179,9 @@ struct GiveToFirst {
 };
 
 // Finds the maximum again by comparing with y, which costs less than an index array would.
-template <bool kOverlap>
+template <class Shape, bool kOverlap>
 struct MaxBackward {
-  const Pool2dShape& s;
+  const Shape& s;
   const float *x, *y, *dy;
   bool through_relu;
   float* dx;
@@ -175,54 +207,62 @@ struct GiveToAll {
   }
 };
 
-template <bool kOverlap>
+template <class Shape, bool kOverlap>
 struct AverageBackward {
-  const Pool2dShape& s;
+  const Shape& s;
   const float* dy;
   float* dx;
 
   template <size_t kRows, size_t kColumns, class Access>
   HWY_INLINE void run(const Access& access, const Window& window, size_t from, size_t to) const {
-    const Vector count = hn::Set(Tag(), static_cast<float>(window.rows * window.columns));
+    const Vector count = hn::Set(Tag(), static_cast<float>(window.counted));
     GiveToAll<Access, kOverlap> give{access, dx + from, hn::Div(access.load(dy + to), count)};
     for_each_pixel<kRows, kColumns>(s, window, give);
   }
 };
 
-void max_pool2d_forward(const Pool2dShape& s, const float* x, float* y) {
-  for_each_window(s, MaxForward{s, x, y});
+template <class Shape>
+void max_pool2d_forward(const Shape& s, const float* x, float* y) {
+  for_each_window(s, MaxForward<Shape>{s, x, y});
 }
 
-void max_pool2d_backward(const Pool2dShape& s, const float* x, const float* y, const float* dy, bool through_relu,
+template <class Shape>
+void max_pool2d_backward(const Shape& s, const float* x, const float* y, const float* dy, bool through_relu,
                          float* dx) {
   clear_unless_tiled(s, dx);
   if (windows_overlap(s)) {
-    for_each_window(s, MaxBackward<true>{s, x, y, dy, through_relu, dx});
+    for_each_window(s, MaxBackward<Shape, true>{s, x, y, dy, through_relu, dx});
   } else {
-    for_each_window(s, MaxBackward<false>{s, x, y, dy, through_relu, dx});
+    for_each_window(s, MaxBackward<Shape, false>{s, x, y, dy, through_relu, dx});
   }
 }
 
-void average_pool2d_forward(const Pool2dShape& s, const float* x, float* y) {
-  for_each_window(s, AverageForward{s, x, y});
+template <class Shape>
+void average_pool2d_forward(const Shape& s, const float* x, float* y) {
+  for_each_window(s, AverageForward<Shape>{s, x, y});
 }
 
-void average_pool2d_backward(const Pool2dShape& s, const float* dy, float* dx) {
+template <class Shape>
+void average_pool2d_backward(const Shape& s, const float* dy, float* dx) {
   clear_unless_tiled(s, dx);
   if (windows_overlap(s)) {
-    for_each_window(s, AverageBackward<true>{s, dy, dx});
+    for_each_window(s, AverageBackward<Shape, true>{s, dy, dx});
   } else {
-    for_each_window(s, AverageBackward<false>{s, dy, dx});
+    for_each_window(s, AverageBackward<Shape, false>{s, dy, dx});
   }
 }
 
 }  // namespace
 
 void fill_pool_target(KernelTable& table) {
-  table.max_pool2d_forward = max_pool2d_forward;
-  table.max_pool2d_backward = max_pool2d_backward;
-  table.average_pool2d_forward = average_pool2d_forward;
-  table.average_pool2d_backward = average_pool2d_backward;
+  table.max_pool2d_forward = max_pool2d_forward<Pool2dShape>;
+  table.adaptive_max_pool2d_forward = max_pool2d_forward<AdaptivePool2dShape>;
+  table.max_pool2d_backward = max_pool2d_backward<Pool2dShape>;
+  table.adaptive_max_pool2d_backward = max_pool2d_backward<AdaptivePool2dShape>;
+  table.average_pool2d_forward = average_pool2d_forward<Pool2dShape>;
+  table.adaptive_average_pool2d_forward = average_pool2d_forward<AdaptivePool2dShape>;
+  table.average_pool2d_backward = average_pool2d_backward<Pool2dShape>;
+  table.adaptive_average_pool2d_backward = average_pool2d_backward<AdaptivePool2dShape>;
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

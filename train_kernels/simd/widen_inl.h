@@ -25,7 +25,7 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 // How many output pixels to compute as one: as many as save the most steps; they divide a row and fit one vector.
 HWY_INLINE size_t pixels_to_join(const Conv2dShape& s) {
   size_t best = 1;
-  if (s.groups != 1) return best;
+  if (s.groups != 1 || s.dilation_w != 1) return best;
   for (size_t pixels = 2; pixels * s.filters <= kLanes; ++pixels) {
     if (s.out_w() % pixels != 0) continue;
     const size_t steps = (s.kernel_w + (pixels - 1) * s.stride_w) * best;

@@ -13,12 +13,23 @@ Conv2dShape conv(size_t batch, size_t height, size_t width, size_t channels, siz
 
 std::vector<Conv2dShape> shapes() {
   std::vector<Conv2dShape> all = {
-      conv(1, 1, 1, 1, 1, 1),           conv(2, 5, 7, 3, 1, 5),            conv(3, 28, 28, 1, 5, 6, 1, 2),
-      conv(2, 14, 14, 6, 5, 16),        conv(2, 8, 8, 1, 3, 16, 1, 1),     conv(2, 8, 8, 16, 3, 32, 1, 1),
-      conv(2, 9, 6, 4, 3, 50, 2, 1),    conv(1, 11, 11, 3, 5, 49, 3, 2),   conv(2, 6, 6, 8, 3, 12, 1, 1, 4),
-      conv(2, 7, 5, 6, 3, 6, 1, 1, 6),  conv(1, 4, 4, 33, 1, 17, 2),       conv(1, 5, 5, 8, 5, 20),
-      conv(5, 3, 3, 70, 3, 100, 1, 1),  conv(4, 9, 9, 2, 2, 3, 2),         conv(1, 10, 10, 64, 3, 64, 1, 1),
-      conv(3, 6, 6, 12, 1, 60),         conv(1, 8, 8, 100, 3, 104, 2, 1, 2),
+      conv(1, 1, 1, 1, 1, 1),
+      conv(2, 5, 7, 3, 1, 5),
+      conv(3, 28, 28, 1, 5, 6, 1, 2),
+      conv(2, 14, 14, 6, 5, 16),
+      conv(2, 8, 8, 1, 3, 16, 1, 1),
+      conv(2, 8, 8, 16, 3, 32, 1, 1),
+      conv(2, 9, 6, 4, 3, 50, 2, 1),
+      conv(1, 11, 11, 3, 5, 49, 3, 2),
+      conv(2, 6, 6, 8, 3, 12, 1, 1, 4),
+      conv(2, 7, 5, 6, 3, 6, 1, 1, 6),
+      conv(1, 4, 4, 33, 1, 17, 2),
+      conv(1, 5, 5, 8, 5, 20),
+      conv(5, 3, 3, 70, 3, 100, 1, 1),
+      conv(4, 9, 9, 2, 2, 3, 2),
+      conv(1, 10, 10, 64, 3, 64, 1, 1),
+      conv(3, 6, 6, 12, 1, 60),
+      conv(1, 8, 8, 100, 3, 104, 2, 1, 2),
   };
   Conv2dShape uneven = conv(2, 6, 9, 5, 1, 7);
   uneven.kernel_h = 2;
@@ -29,16 +40,25 @@ std::vector<Conv2dShape> shapes() {
   uneven.pad_left = 3;
   uneven.pad_right = 1;
   all.push_back(uneven);
+  for (Conv2dShape dilated : {conv(2, 9, 8, 1, 3, 4, 1, 2), conv(1, 11, 10, 16, 3, 20, 2, 1),
+                              conv(2, 8, 9, 6, 3, 6, 1, 1, 6), conv(1, 7, 7, 5, 1, 9)}) {
+    dilated.dilation_h = 2;
+    dilated.dilation_w = 3;
+    all.push_back(dilated);
+  }
   return all;
 }
 
 std::string describe(const Conv2dShape& s) {
   return std::to_string(s.batch) + "x" + std::to_string(s.height) + "x" + std::to_string(s.width) + "x" +
          std::to_string(s.channels) + " k" + std::to_string(s.kernel_h) + "x" + std::to_string(s.kernel_w) + " o" +
-         std::to_string(s.filters) + " s" + std::to_string(s.stride_h) + " g" + std::to_string(s.groups);
+         std::to_string(s.filters) + " s" + std::to_string(s.stride_h) + " g" + std::to_string(s.groups) + " d" +
+         std::to_string(s.dilation_h);
 }
 
-size_t outputs(const Conv2dShape& s) { return s.batch * s.out_h() * s.out_w() * s.filters; }
+size_t outputs(const Conv2dShape& s) {
+  return s.batch * s.out_h() * s.out_w() * s.filters;
+}
 
 struct Case {
   Case(const Conv2dShape& s, Prng& prng)
@@ -49,7 +69,9 @@ struct Case {
   Operand x, w, bias, dy;
 };
 
-GuardedBuffer<uint8_t> scratch(size_t bytes) { return GuardedBuffer<uint8_t>((bytes + 63) / 64 * 64); }
+GuardedBuffer<uint8_t> scratch(size_t bytes) {
+  return GuardedBuffer<uint8_t>((bytes + 63) / 64 * 64);
+}
 
 TEST(Conv2d, ForwardEqualsTheReferenceWithAndWithoutBiasAndRelu) {
   Prng prng(5);

@@ -21,11 +21,14 @@ TEST(Gradient, OfDenseIsTheDerivative) {
   expect_gradient("bias", bias, dbias, scalar);
 }
 
-TEST(Gradient, OfConvolutionIsTheDerivativeWithStridePaddingAndGroups) {
+TEST(Gradient, OfConvolutionIsTheDerivativeWithStridePaddingGroupsAndDilation) {
   const Conv2dShape shapes[] = {
-      {2, 5, 6, 2, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1}, {1, 6, 5, 4, 3, 2, 6, 2, 1, 0, 1, 2, 0, 2},
-      {2, 4, 4, 3, 1, 1, 2},                      {1, 5, 5, 4, 3, 3, 4, 1, 1, 1, 1, 1, 1, 4},
+      {2, 5, 6, 2, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1},
+      {1, 6, 5, 4, 3, 2, 6, 2, 1, 0, 1, 2, 0, 2},
+      {2, 4, 4, 3, 1, 1, 2},
+      {1, 5, 5, 4, 3, 3, 4, 1, 1, 1, 1, 1, 1, 4},
       {1, 7, 7, 1, 5, 5, 2, 2, 3, 2, 2, 2, 2, 1},
+      {2, 6, 7, 2, 3, 3, 4, 1, 2, 1, 2, 1, 0, 2, 2, 3},
   };
   Prng prng(21);
   for (const Conv2dShape& s : shapes) {
@@ -45,41 +48,55 @@ TEST(Gradient, OfConvolutionIsTheDerivativeWithStridePaddingAndGroups) {
   }
 }
 
+// The pooling members of one kind of window.
+template <typename Shape, typename MaxForward, typename MaxBackward, typename AverageForward, typename AverageBackward>
+void expect_pooling_gradient(const Shape& s, MaxForward max_forward, MaxBackward max_backward,
+                             AverageForward average_forward, AverageBackward average_backward) {
+  Prng prng(22);
+  const size_t inputs = s.batch * s.height * s.width * s.channels;
+  const size_t outputs = s.batch * s.out_h() * s.out_w() * s.channels;
+  Doubles x = random(inputs, prng), rectified(inputs), y(outputs), dx(inputs);
+  const Doubles dy = random(outputs, prng);
+
+  max_forward(s, x.data(), y.data());
+  max_backward(s, x.data(), y.data(), dy.data(), false, dx.data());
+  expect_gradient("max", x, dx, [&] {
+    max_forward(s, x.data(), y.data());
+    return dot(dy, y);
+  });
+
+  const auto through_relu = [&] {
+    exact().relu_forward(inputs, x.data(), rectified.data());
+    max_forward(s, rectified.data(), y.data());
+    return dot(dy, y);
+  };
+  through_relu();
+  max_backward(s, rectified.data(), y.data(), dy.data(), true, dx.data());
+  expect_gradient("max of relu", x, dx, through_relu);
+
+  average_backward(s, dy.data(), dx.data());
+  expect_gradient("average", x, dx, [&] {
+    average_forward(s, x.data(), y.data());
+    return dot(dy, y);
+  });
+}
+
 TEST(Gradient, OfPoolingIsTheDerivativeAlsoThroughRelu) {
   const Pool2dShape shapes[] = {
       {2, 4, 6, 3, 2, 2, 2, 2},
       {1, 5, 5, 2, 3, 3, 1, 1, 1, 1, 1, 1},
       {2, 5, 4, 2, 3, 2, 2, 1, 1, 0, 2, 1},
       {1, 3, 3, 2, 3, 3},
+      {1, 6, 6, 2, 3, 3, 2, 2, 1, 0, 1, 1, true, 1, 1},
   };
-  Prng prng(22);
+  const AdaptivePool2dShape adaptive[] = {{2, 5, 7, 2, 3, 4}, {1, 4, 6, 1, 2, 3}, {1, 2, 3, 2, 3, 5}};
   for (const Pool2dShape& s : shapes) {
-    const size_t inputs = s.batch * s.height * s.width * s.channels;
-    const size_t outputs = s.batch * s.out_h() * s.out_w() * s.channels;
-    Doubles x = random(inputs, prng), rectified(inputs), y(outputs), dx(inputs);
-    const Doubles dy = random(outputs, prng);
-
-    exact().max_pool2d_forward(s, x.data(), y.data());
-    exact().max_pool2d_backward(s, x.data(), y.data(), dy.data(), false, dx.data());
-    expect_gradient("max", x, dx, [&] {
-      exact().max_pool2d_forward(s, x.data(), y.data());
-      return dot(dy, y);
-    });
-
-    const auto through_relu = [&] {
-      exact().relu_forward(inputs, x.data(), rectified.data());
-      exact().max_pool2d_forward(s, rectified.data(), y.data());
-      return dot(dy, y);
-    };
-    through_relu();
-    exact().max_pool2d_backward(s, rectified.data(), y.data(), dy.data(), true, dx.data());
-    expect_gradient("max of relu", x, dx, through_relu);
-
-    exact().average_pool2d_backward(s, dy.data(), dx.data());
-    expect_gradient("average", x, dx, [&] {
-      exact().average_pool2d_forward(s, x.data(), y.data());
-      return dot(dy, y);
-    });
+    expect_pooling_gradient(s, exact().max_pool2d_forward, exact().max_pool2d_backward, exact().average_pool2d_forward,
+                            exact().average_pool2d_backward);
+  }
+  for (const AdaptivePool2dShape& s : adaptive) {
+    expect_pooling_gradient(s, exact().adaptive_max_pool2d_forward, exact().adaptive_max_pool2d_backward,
+                            exact().adaptive_average_pool2d_forward, exact().adaptive_average_pool2d_backward);
   }
 }
 
