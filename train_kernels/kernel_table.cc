@@ -22,6 +22,7 @@ struct Tables {
     simd::fill_elementwise(target, table);
     simd::fill_loss(target, table);
     simd::fill_optimizer(target, table);
+    simd::fill_rnn(target, table);
     simd::fill_activation(target, table);
   }
 };

@@ -20,6 +20,7 @@
 #include "train_kernels/tables/loss.h"
 #include "train_kernels/tables/optimizer.h"
 #include "train_kernels/tables/pool.h"
+#include "train_kernels/tables/rnn.h"
 
 namespace coterie::kernels {
 
@@ -30,7 +31,8 @@ struct KernelTableOf : DenseKernels<T>,
                        ElementwiseKernels<T>,
                        LossKernels<T>,
                        OptimizerKernels<T>,
-                       ActivationKernels<T> {
+                       ActivationKernels<T>,
+                       RnnKernels<T> {
   std::string_view name;  // "avx512", "avx2", "sse4", "neon", "portable", "reference"
 };
 

@@ -6,6 +6,7 @@
 #include "train_kernels/reference/loss.h"
 #include "train_kernels/reference/optimizer.h"
 #include "train_kernels/reference/pool.h"
+#include "train_kernels/reference/rnn.h"
 
 namespace coterie::kernels {
 namespace {
@@ -20,6 +21,7 @@ KernelTableOf<T> make_reference() {
   reference::fill_elementwise(table);
   reference::fill_loss(table);
   reference::fill_optimizer(table);
+  reference::fill_rnn(table);
   reference::fill_activation(table);
   return table;
 }

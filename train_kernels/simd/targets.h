@@ -18,6 +18,7 @@ void fill_pool(int64_t target, KernelTable& table);
 void fill_elementwise(int64_t target, KernelTable& table);
 void fill_loss(int64_t target, KernelTable& table);
 void fill_optimizer(int64_t target, KernelTable& table);
+void fill_rnn(int64_t target, KernelTable& table);
 void fill_activation(int64_t target, KernelTable& table);
 
 }  // namespace coterie::kernels::simd
