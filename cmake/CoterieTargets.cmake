@@ -53,7 +53,7 @@ function(coterie_flatbuffers target)
     get_filename_component(stem ${schema} NAME_WE)
     set(output ${out_dir}/${stem}_generated.h)
     add_custom_command(OUTPUT ${output}
-      COMMAND flatbuffers::flatc --cpp --cpp-std c++17 --scoped-enums -o ${out_dir} ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
+      COMMAND ${COTERIE_FLATC} --cpp --cpp-std c++17 --scoped-enums -o ${out_dir} ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
       DEPENDS ${schema} VERBATIM)
     list(APPEND outputs ${output})
   endforeach()
@@ -61,5 +61,5 @@ function(coterie_flatbuffers target)
   add_library(${target} INTERFACE)
   add_dependencies(${target} ${target}_generate)
   target_include_directories(${target} SYSTEM INTERFACE ${CMAKE_CURRENT_BINARY_DIR}/generated)
-  target_link_libraries(${target} INTERFACE flatbuffers::flatbuffers)
+  target_link_libraries(${target} INTERFACE coterie_flatbuffers_headers)
 endfunction()

@@ -1,35 +1,14 @@
 #include "secure/crypto/sha256.h"
 
-#include <openssl/evp.h>
-
 #include "base/assert.h"
-#include "base/cpu.h"
 #include "secure/crypto/sha256_lanes.h"
+#include "secure/crypto/sha256_stream.h"
 
 namespace coterie {
-namespace {
 
-Digest hash(ByteView prefix, ByteView message) {
-  // Fetching the algorithm costs more than hashing a short message: once a process.
-  static EVP_MD* const md = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  thread_local struct Context {
-    EVP_MD_CTX* ctx = EVP_MD_CTX_new();
-    ~Context() { EVP_MD_CTX_free(ctx); }
-  } context;
-  Digest digest;
-  const bool ok = EVP_DigestInit_ex(context.ctx, md, nullptr) == 1 &&
-                  EVP_DigestUpdate(context.ctx, prefix.data(), prefix.size()) == 1 &&
-                  EVP_DigestUpdate(context.ctx, message.data(), message.size()) == 1 &&
-                  EVP_DigestFinal_ex(context.ctx, digest.bytes.data(), nullptr) == 1;
-  COT_ASSERT(ok);
-  return digest;
-}
+Digest sha256(ByteView message) { return sha256_stream({}, message); }
 
-}  // namespace
-
-Digest sha256(ByteView message) { return hash({}, message); }
-
-Digest sha256(uint8_t prefix, ByteView message) { return hash(ByteView(&prefix, 1), message); }
+Digest sha256(uint8_t prefix, ByteView message) { return sha256_stream(ByteView(&prefix, 1), message); }
 
 void sha256_many_reference(uint8_t prefix, ByteView messages, size_t message_bytes, std::span<Digest> out) {
   COT_ASSERT(messages.size() == out.size() * message_bytes);

@@ -1,4 +1,5 @@
-// SHA-256 (FIPS 180-4): one message by libcrypto, many equal-length messages side by side by our own vector code.
+// SHA-256 (FIPS 180-4): one message by libcrypto (sha256_stream.h says when not), many equal-length messages side by
+// side by our own vector code.
 #pragma once
 
 #include <cstdint>

@@ -4,10 +4,11 @@ coterie_packages=(
   git curl ca-certificates                                      # tools
   cmake ninja-build pkg-config clang-16 lld-16 llvm-16 libclang-rt-16-dev python3
   libboost1.81-dev libssl-dev libcurl4-openssl-dev zlib1g-dev   # network
-  libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev nlohmann-json3-dev libcli11-dev
+  libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev libcli11-dev
   libsodium-dev libsqlite3-dev prometheus-cpp-dev
   libeigen3-dev libhwy-dev                                      # arithmetic
-  libgtest-dev libgmock-dev                                     # tests
+  libgtest-dev libgmock-dev googletest                          # tests; googletest: its sources
+  g++-12-aarch64-linux-gnu qemu-user-static                     # tests of the engine on 64-bit ARM
   python3-flatbuffers python3-cryptography python3-numpy        # the device in Python, which is one
 )
 

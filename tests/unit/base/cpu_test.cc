@@ -13,6 +13,7 @@ TEST(Cpu, LevelsAreOrderedFromLeastToMost) {
   EXPECT_LT(SimdLevel::avx2, SimdLevel::avx512);
 }
 
+#if COT_HAS_X86_TARGETS
 // What the kernel says of this CPU is an independent witness.
 TEST(Cpu, ClaimsNothingTheKernelDoesNotList) {
   std::ifstream info("/proc/cpuinfo");
@@ -25,6 +26,9 @@ TEST(Cpu, ClaimsNothingTheKernelDoesNotList) {
   const bool avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
   EXPECT_EQ(cpu_simd_level(), avx512 ? SimdLevel::avx512 : avx2 ? SimdLevel::avx2 : SimdLevel::baseline);
 }
+#else
+TEST(Cpu, HasNoVersionsOffX86) { EXPECT_EQ(cpu_simd_level(), SimdLevel::baseline); }
+#endif
 
 }  // namespace
 }  // namespace coterie

@@ -11,6 +11,7 @@
 #include "base/cpu.h"
 #include "base/random.h"
 #include "secure/crypto/sha256_lanes.h"
+#include "secure/crypto/sha256_stream.h"
 #include "tests/support/throwing_asserts.h"
 
 namespace coterie {
@@ -50,6 +51,26 @@ TEST(Sha256, GivesThePublishedAnswers) {
   EXPECT_EQ(sha256(as_bytes("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")).hex(),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(sha256(Bytes(1'000'000, 'a')).hex(), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+// Every place the end of the message can have in its last block, and both ways the prefix can be joined to it.
+TEST(Sha256Portable, EqualsSha256ForEveryLength) {
+  for (size_t size = 0; size < 200; ++size) {
+    const Exact message(size, 1, size);
+    EXPECT_EQ(sha256_portable({}, message.view()), sha256(message.view())) << size << " bytes";
+    for (const size_t cut : {size_t{1}, size_t{63}, size_t{64}, size_t{65}, size / 2}) {
+      if (cut > size) continue;
+      EXPECT_EQ(sha256_portable(message.view().first(cut), message.view().subspan(cut)), sha256(message.view())) << size;
+    }
+  }
+}
+
+TEST(Sha256Portable, GivesThePublishedAnswers) {
+  EXPECT_EQ(sha256_portable({}, {}).hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256_portable(as_bytes("a"), as_bytes("bc")).hex(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256_portable({}, Bytes(1'000'000, 'a')).hex(),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(Sha256, WithAPrefixIsTheHashOfBothJoined) {
