@@ -22,6 +22,9 @@ struct Tables {
     simd::fill_elementwise(target, table);
     simd::fill_loss(target, table);
     simd::fill_optimizer(target, table);
+    simd::fill_layer_norm(target, table);
+    simd::fill_group_norm(target, table);
+    simd::fill_batch_norm(target, table);
     simd::fill_rnn(target, table);
     simd::fill_activation(target, table);
   }

@@ -14,9 +14,12 @@
 #include <string_view>
 
 #include "train_kernels/tables/activation.h"
+#include "train_kernels/tables/batch_norm.h"
 #include "train_kernels/tables/conv2d.h"
 #include "train_kernels/tables/dense.h"
 #include "train_kernels/tables/elementwise.h"
+#include "train_kernels/tables/group_norm.h"
+#include "train_kernels/tables/layer_norm.h"
 #include "train_kernels/tables/loss.h"
 #include "train_kernels/tables/optimizer.h"
 #include "train_kernels/tables/pool.h"
@@ -31,6 +34,9 @@ struct KernelTableOf : DenseKernels<T>,
                        ElementwiseKernels<T>,
                        LossKernels<T>,
                        OptimizerKernels<T>,
+                       LayerNormKernels<T>,
+                       GroupNormKernels<T>,
+                       BatchNormKernels<T>,
                        ActivationKernels<T>,
                        RnnKernels<T> {
   std::string_view name;  // "avx512", "avx2", "sse4", "neon", "portable", "reference"

@@ -1,8 +1,11 @@
 #include "train_kernels/kernel_table.h"
 #include "train_kernels/reference/activation.h"
+#include "train_kernels/reference/batch_norm.h"
 #include "train_kernels/reference/conv2d.h"
 #include "train_kernels/reference/dense.h"
 #include "train_kernels/reference/elementwise.h"
+#include "train_kernels/reference/group_norm.h"
+#include "train_kernels/reference/layer_norm.h"
 #include "train_kernels/reference/loss.h"
 #include "train_kernels/reference/optimizer.h"
 #include "train_kernels/reference/pool.h"
@@ -21,6 +24,9 @@ KernelTableOf<T> make_reference() {
   reference::fill_elementwise(table);
   reference::fill_loss(table);
   reference::fill_optimizer(table);
+  reference::fill_layer_norm(table);
+  reference::fill_group_norm(table);
+  reference::fill_batch_norm(table);
   reference::fill_rnn(table);
   reference::fill_activation(table);
   return table;

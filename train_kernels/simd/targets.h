@@ -18,6 +18,9 @@ void fill_pool(int64_t target, KernelTable& table);
 void fill_elementwise(int64_t target, KernelTable& table);
 void fill_loss(int64_t target, KernelTable& table);
 void fill_optimizer(int64_t target, KernelTable& table);
+void fill_layer_norm(int64_t target, KernelTable& table);
+void fill_group_norm(int64_t target, KernelTable& table);
+void fill_batch_norm(int64_t target, KernelTable& table);
 void fill_rnn(int64_t target, KernelTable& table);
 void fill_activation(int64_t target, KernelTable& table);
 
