@@ -21,6 +21,8 @@ struct Tables {
     simd::fill_pool(target, table);
     simd::fill_elementwise(target, table);
     simd::fill_loss(target, table);
+    simd::fill_elementwise_loss(target, table);
+    simd::fill_embedding_loss(target, table);
     simd::fill_optimizer(target, table);
     simd::fill_layer_norm(target, table);
     simd::fill_group_norm(target, table);

@@ -18,6 +18,8 @@
 #include "train_kernels/tables/conv2d.h"
 #include "train_kernels/tables/dense.h"
 #include "train_kernels/tables/elementwise.h"
+#include "train_kernels/tables/elementwise_loss.h"
+#include "train_kernels/tables/embedding_loss.h"
 #include "train_kernels/tables/group_norm.h"
 #include "train_kernels/tables/layer_norm.h"
 #include "train_kernels/tables/loss.h"
@@ -33,6 +35,8 @@ struct KernelTableOf : DenseKernels<T>,
                        PoolKernels<T>,
                        ElementwiseKernels<T>,
                        LossKernels<T>,
+                       ElementwiseLossKernels<T>,
+                       EmbeddingLossKernels<T>,
                        OptimizerKernels<T>,
                        LayerNormKernels<T>,
                        GroupNormKernels<T>,

@@ -4,6 +4,8 @@
 #include "train_kernels/reference/conv2d.h"
 #include "train_kernels/reference/dense.h"
 #include "train_kernels/reference/elementwise.h"
+#include "train_kernels/reference/elementwise_loss.h"
+#include "train_kernels/reference/embedding_loss.h"
 #include "train_kernels/reference/group_norm.h"
 #include "train_kernels/reference/layer_norm.h"
 #include "train_kernels/reference/loss.h"
@@ -23,6 +25,8 @@ KernelTableOf<T> make_reference() {
   reference::fill_pool(table);
   reference::fill_elementwise(table);
   reference::fill_loss(table);
+  reference::fill_elementwise_loss(table);
+  reference::fill_embedding_loss(table);
   reference::fill_optimizer(table);
   reference::fill_layer_norm(table);
   reference::fill_group_norm(table);

@@ -7,6 +7,7 @@
 
 #include "hwy/contrib/math/math-inl.h"
 #include "train_kernels/kernel_table.h"
+#include "train_kernels/simd/cross_entropy_inl.h"
 #include "train_kernels/simd/targets.h"
 #include "train_kernels/simd/vector_inl.h"
 
@@ -74,6 +75,10 @@ void mean_squared_error(size_t batch, size_t outputs, const float* y, const int3
 void fill_loss_target(KernelTable& table) {
   table.softmax_cross_entropy = softmax_cross_entropy;
   table.mean_squared_error = mean_squared_error;
+  table.label_weight = label_weight;
+  table.cross_entropy = cross_entropy;
+  table.cross_entropy_of_targets = cross_entropy_of_targets;
+  table.negative_log_likelihood = negative_log_likelihood;
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

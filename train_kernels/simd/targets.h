@@ -17,6 +17,8 @@ void fill_conv2d(int64_t target, KernelTable& table);
 void fill_pool(int64_t target, KernelTable& table);
 void fill_elementwise(int64_t target, KernelTable& table);
 void fill_loss(int64_t target, KernelTable& table);
+void fill_elementwise_loss(int64_t target, KernelTable& table);
+void fill_embedding_loss(int64_t target, KernelTable& table);
 void fill_optimizer(int64_t target, KernelTable& table);
 void fill_layer_norm(int64_t target, KernelTable& table);
 void fill_group_norm(int64_t target, KernelTable& table);
