@@ -77,9 +77,11 @@ struct LossSums {
   uint64_t correct = 0;
 };
 
-// One SGD step: v <- momentum * v + (g + weight_decay * w);  w <- w - learning_rate * v.
+// One SGD step: g += weight_decay * w; v <- momentum * v + g; w <- w - learning_rate * v, or with Nesterov's momentum
+// w <- w - learning_rate * (g + momentum * v). Source: PyTorch, torch.optim.SGD with dampening 0.
 struct SgdStep {
   float learning_rate, momentum, weight_decay;
+  bool nesterov = false;
 };
 
 // One Adam step: g += weight_decay * w; m <- beta1 * m + (1 - beta1) * g; v <- beta2 * v + (1 - beta2) * g^2;

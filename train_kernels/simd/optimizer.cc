@@ -1,88 +1,254 @@
-// Optimizer steps. Contracts: tables/optimizer.h.
+// Optimizer steps: each a rule for one vector, and one loop for all of them. Contracts: tables/optimizer.h.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train_kernels/simd/optimizer.cc"
 #include "hwy/foreach_target.h"
 
 #include "train_kernels/kernel_table.h"
+#include "train_kernels/simd/math_inl.h"
+#include "train_kernels/simd/sum_inl.h"
 #include "train_kernels/simd/targets.h"
-#include "train_kernels/simd/vector_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-struct Sgd {
-  Vector learning_rate, momentum, weight_decay;
+// Loads g, w and the moments that are there, asks the rule for what they become, stores all but g.
+template <size_t kMoments, class Rule>
+struct Update {
+  const Rule& rule;
+  const float* g;
+  float* w;
+  float* moments[kMoments];  // null: not kept
 
-  explicit Sgd(const SgdStep& step)
-      : learning_rate(hn::Set(Tag(), step.learning_rate)),
-        momentum(hn::Set(Tag(), step.momentum)),
-        weight_decay(hn::Set(Tag(), step.weight_decay)) {}
-
-  HWY_INLINE Vector change(Vector g, Vector w) const { return hn::MulAdd(weight_decay, w, g); }
-  HWY_INLINE Vector velocity(Vector v, Vector change) const { return hn::MulAdd(momentum, v, change); }
-  HWY_INLINE Vector weight(Vector w, Vector change) const { return hn::NegMulAdd(learning_rate, change, w); }
+  template <class Lanes>
+  HWY_INLINE void operator()(size_t i, const Lanes& lanes) const {
+    Vector weight = lanes.load(w + i), kept[kMoments];
+    for (size_t k = 0; k < kMoments; ++k) {
+      kept[k] = moments[k] == nullptr ? hn::Zero(Tag()) : lanes.load(moments[k] + i);
+    }
+    rule(lanes.load(g + i), weight, kept);
+    lanes.store(weight, w + i);
+    for (size_t k = 0; k < kMoments; ++k) {
+      if (moments[k] != nullptr) lanes.store(kept[k], moments[k] + i);
+    }
+  }
 };
 
-void sgd_step(size_t n, const SgdStep& step, const float* g, float* w, float* v) {
-  const Tag d;
-  const Sgd sgd(step);
-  for (size_t i = 0; i < n; i += kLanes) {
-    const size_t lanes = HWY_MIN(kLanes, n - i);
-    const bool whole = lanes == kLanes;
-    const Vector weight = whole ? hn::LoadU(d, w + i) : load_n(w + i, lanes);
-    Vector change = sgd.change(whole ? hn::LoadU(d, g + i) : load_n(g + i, lanes), weight);
-    if (v != nullptr) {
-      change = sgd.velocity(whole ? hn::LoadU(d, v + i) : load_n(v + i, lanes), change);
-      if (whole) hn::StoreU(change, d, v + i);
-      else store_n(change, v + i, lanes);
+template <class Rule, typename... Moments>
+HWY_INLINE void update(size_t n, const Rule& rule, const float* g, float* w, Moments... moments) {
+  for_each_vector(n, Update<sizeof...(moments), Rule>{rule, g, w, {moments...}});
+}
+
+// decay * old + rest * now.
+HWY_INLINE Vector mixed(Vector decay, Vector old, Vector rest, Vector now) {
+  return hn::MulAdd(decay, old, hn::Mul(rest, now));
+}
+
+struct Sgd {
+  Vector learning_rate, momentum, weight_decay;
+  bool keeps, nesterov;
+
+  HWY_INLINE void operator()(Vector g, Vector& w, Vector* moments) const {
+    Vector change = hn::MulAdd(weight_decay, w, g);
+    if (keeps) {
+      moments[0] = hn::MulAdd(momentum, moments[0], change);
+      change = nesterov ? hn::MulAdd(momentum, moments[0], change) : moments[0];
     }
-    const Vector moved = sgd.weight(weight, change);
-    if (whole) hn::StoreU(moved, d, w + i);
-    else store_n(moved, w + i, lanes);
+    w = hn::NegMulAdd(learning_rate, change, w);
+  }
+};
+
+void sgd_step(size_t n, const SgdStep& s, const float* g, float* w, float* v) {
+  const Sgd rule{splat(s.learning_rate), splat(s.momentum), splat(s.weight_decay), v != nullptr, s.nesterov};
+  update(n, rule, g, w, v);
+}
+
+// The two moments of Adam and its kin.
+struct Moments {
+  Vector beta1, rest1, beta2, rest2;
+
+  Moments(float first, float second)
+      : beta1(splat(first)), rest1(splat(1 - first)), beta2(splat(second)), rest2(splat(1 - second)) {}
+
+  HWY_INLINE void operator()(Vector g, Vector& m, Vector& v) const {
+    m = mixed(beta1, m, rest1, g);
+    v = mixed(beta2, v, rest2, hn::Mul(g, g));
+  }
+};
+
+// Adam's decay is part of the gradient, AdamW's shrinks the weight; the other one is 0.
+struct Adam {
+  Moments moments;
+  Vector epsilon, weight_decay, shrink, step_size, v_scale;
+
+  HWY_INLINE void operator()(Vector g, Vector& w, Vector* kept) const {
+    moments(hn::MulAdd(weight_decay, w, g), kept[0], kept[1]);
+    const Vector root = hn::MulAdd(hn::Sqrt(kept[1]), v_scale, epsilon);
+    w = hn::Sub(hn::NegMulAdd(shrink, w, w), hn::Div(hn::Mul(step_size, kept[0]), root));
+  }
+};
+
+void adam_step(size_t n, const AdamStep& s, const float* g, float* w, float* m, float* v) {
+  const Adam rule{Moments(s.beta1, s.beta2), splat(s.epsilon), splat(s.weight_decay), splat(0),
+                  splat(s.step_size),        splat(s.v_scale)};
+  update(n, rule, g, w, m, v);
+}
+
+void adamw_step(size_t n, const AdamWStep& s, const float* g, float* w, float* m, float* v) {
+  const Adam rule{Moments(s.beta1, s.beta2), splat(s.epsilon), splat(0), splat(s.decay),
+                  splat(s.step_size),        splat(s.v_scale)};
+  update(n, rule, g, w, m, v);
+}
+
+struct Adagrad {
+  Vector learning_rate, epsilon, weight_decay;
+
+  HWY_INLINE void operator()(Vector g, Vector& w, Vector* kept) const {
+    const Vector change = hn::MulAdd(weight_decay, w, g);
+    kept[0] = hn::MulAdd(change, change, kept[0]);
+    w = hn::Sub(w, hn::Div(hn::Mul(learning_rate, change), hn::Add(hn::Sqrt(kept[0]), epsilon)));
+  }
+};
+
+void adagrad_step(size_t n, const AdagradStep& s, const float* g, float* w, float* sum) {
+  update(n, Adagrad{splat(s.learning_rate), splat(s.epsilon), splat(s.weight_decay)}, g, w, sum);
+}
+
+struct Rmsprop {
+  Vector learning_rate, alpha, rest, epsilon, weight_decay, momentum;
+  bool keeps, centred;
+
+  HWY_INLINE void operator()(Vector g, Vector& w, Vector* kept) const {
+    const Vector gradient = hn::MulAdd(weight_decay, w, g);
+    kept[0] = mixed(alpha, kept[0], rest, hn::Mul(gradient, gradient));
+    Vector variance = kept[0];
+    if (centred) {
+      kept[2] = mixed(alpha, kept[2], rest, gradient);
+      variance = at_least(hn::Zero(Tag()), hn::NegMulAdd(kept[2], kept[2], kept[0]));
+    }
+    Vector change = hn::Div(gradient, hn::Add(hn::Sqrt(variance), epsilon));
+    if (keeps) change = kept[1] = hn::MulAdd(momentum, kept[1], change);
+    w = hn::NegMulAdd(learning_rate, change, w);
+  }
+};
+
+void rmsprop_step(size_t n, const RmspropStep& s, const float* g, float* w, float* v, float* b, float* m) {
+  const Rmsprop rule{splat(s.learning_rate), splat(s.alpha),    splat(1 - s.alpha), splat(s.epsilon),
+                     splat(s.weight_decay),  splat(s.momentum), b != nullptr,       m != nullptr};
+  update(n, rule, g, w, v, b, m);
+}
+
+struct Adadelta {
+  Vector learning_rate, rho, rest, epsilon, weight_decay;
+
+  HWY_INLINE void operator()(Vector g, Vector& w, Vector* kept) const {
+    const Vector gradient = hn::MulAdd(weight_decay, w, g);
+    kept[0] = mixed(rho, kept[0], rest, hn::Mul(gradient, gradient));
+    const Vector ratio = hn::Div(hn::Sqrt(hn::Add(kept[1], epsilon)), hn::Sqrt(hn::Add(kept[0], epsilon)));
+    const Vector change = hn::Mul(gradient, ratio);
+    kept[1] = mixed(rho, kept[1], rest, hn::Mul(change, change));
+    w = hn::NegMulAdd(learning_rate, change, w);
+  }
+};
+
+void adadelta_step(size_t n, const AdadeltaStep& s, const float* g, float* w, float* v, float* u) {
+  const Adadelta rule{splat(s.learning_rate), splat(s.rho), splat(1 - s.rho), splat(s.epsilon),
+                      splat(s.weight_decay)};
+  update(n, rule, g, w, v, u);
+}
+
+struct Lion {
+  Vector learning_rate, beta1, rest1, beta2, rest2, weight_decay;
+
+  HWY_INLINE void operator()(Vector g, Vector& w, Vector* kept) const {
+    const Vector direction = mixed(beta1, kept[0], rest1, g), zero = hn::Zero(Tag());
+    const Vector sign = hn::IfThenElse(hn::Eq(direction, zero), zero, hn::CopySign(splat(1), direction));
+    const Vector known = hn::IfThenElse(hn::Eq(direction, direction), sign, direction);  // NaN stays
+    w = hn::NegMulAdd(learning_rate, hn::MulAdd(weight_decay, w, known), w);
+    kept[0] = mixed(beta2, kept[0], rest2, g);
+  }
+};
+
+void lion_step(size_t n, const LionStep& s, const float* g, float* w, float* m) {
+  const Lion rule{splat(s.learning_rate), splat(s.beta1),     splat(1 - s.beta1),
+                  splat(s.beta2),         splat(1 - s.beta2), splat(s.weight_decay)};
+  update(n, rule, g, w, m);
+}
+
+struct LambDirection {
+  Moments moments;
+  Vector epsilon, weight_decay, m_scale, v_scale;
+  const float *g, *w;
+  float *m, *v, *u;
+
+  template <class Lanes>
+  HWY_INLINE void operator()(size_t i, const Lanes& lanes) const {
+    Vector first = lanes.load(m + i), second = lanes.load(v + i);
+    moments(lanes.load(g + i), first, second);
+    const Vector root = hn::MulAdd(hn::Sqrt(second), v_scale, epsilon);
+    lanes.store(first, m + i);
+    lanes.store(second, v + i);
+    lanes.store(hn::MulAdd(weight_decay, lanes.load(w + i), hn::Div(hn::Mul(m_scale, first), root)), u + i);
+  }
+};
+
+void lamb_direction(size_t n, const LambStep& s, const float* g, const float* w, float* m, float* v,
+                    float* u) {
+  for_each_vector(n, LambDirection{Moments(s.beta1, s.beta2), splat(s.epsilon), splat(s.weight_decay),
+                                   splat(s.m_scale), splat(s.v_scale), g, w, m, v, u});
+}
+
+struct Squares {
+  const float* x;
+
+  template <class Lanes>
+  HWY_INLINE void add(const Lanes& lanes, size_t i, Vector* sums) const {
+    const Vector value = lanes.load(x + i);
+    sums[0] = hn::MulAdd(value, value, sums[0]);
+  }
+};
+
+void sum_of_squares(size_t n, const float* x, double* sums) {
+  for (size_t i = 0; i < n; i += kSquaresBlock) {
+    double sum[1] = {};
+    run_sums(HWY_MIN(kSquaresBlock, n - i), Squares{x + i}, sum);
+    sums[i / kSquaresBlock] = sum[0];
   }
 }
 
-struct Adam {
-  Vector beta1, rest1, beta2, rest2, epsilon, weight_decay, step_size, v_scale;
+struct AddScaled {
+  Vector factor;
+  HWY_INLINE Vector operator()(Vector x, Vector y) const { return hn::MulAdd(factor, x, y); }
+};
 
-  explicit Adam(const AdamStep& step)
-      : beta1(hn::Set(Tag(), step.beta1)),
-        rest1(hn::Set(Tag(), 1 - step.beta1)),
-        beta2(hn::Set(Tag(), step.beta2)),
-        rest2(hn::Set(Tag(), 1 - step.beta2)),
-        epsilon(hn::Set(Tag(), step.epsilon)),
-        weight_decay(hn::Set(Tag(), step.weight_decay)),
-        step_size(hn::Set(Tag(), step.step_size)),
-        v_scale(hn::Set(Tag(), step.v_scale)) {}
+struct Scale {
+  Vector factor;
+  HWY_INLINE Vector operator()(Vector x) const { return hn::Mul(factor, x); }
+};
 
-  HWY_INLINE void operator()(Vector g, Vector& w, Vector& m, Vector& v) const {
-    g = hn::MulAdd(weight_decay, w, g);
-    m = hn::MulAdd(beta1, m, hn::Mul(rest1, g));
-    v = hn::MulAdd(beta2, v, hn::Mul(rest2, hn::Mul(g, g)));
-    const Vector root = hn::MulAdd(hn::Sqrt(v), v_scale, epsilon);
-    w = hn::Sub(w, hn::Div(hn::Mul(step_size, m), root));
+struct Clip {
+  Vector limit;
+  HWY_INLINE Vector operator()(Vector x) const { return at_most(limit, at_least(hn::Neg(limit), x)); }
+};
+
+struct AddProximal {
+  Vector mu;
+  HWY_INLINE Vector operator()(Vector w, Vector w0, Vector g) const {
+    return hn::MulAdd(mu, hn::Sub(w, w0), g);
   }
 };
 
-void adam_step(size_t n, const AdamStep& step, const float* g, float* w, float* m, float* v) {
-  const Tag d;
-  const Adam adam(step);
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    Vector weight = hn::LoadU(d, w + i), first = hn::LoadU(d, m + i), second = hn::LoadU(d, v + i);
-    adam(hn::LoadU(d, g + i), weight, first, second);
-    hn::StoreU(weight, d, w + i);
-    hn::StoreU(first, d, m + i);
-    hn::StoreU(second, d, v + i);
-  }
-  if (i == n) return;
-  const size_t rest = n - i;
-  Vector weight = load_n(w + i, rest), first = load_n(m + i, rest), second = load_n(v + i, rest);
-  adam(load_n(g + i, rest), weight, first, second);
-  store_n(weight, w + i, rest);
-  store_n(first, m + i, rest);
-  store_n(second, v + i, rest);
+void add_scaled(size_t n, float factor, const float* x, float* y) {
+  map(n, y, AddScaled{splat(factor)}, x, y);
+}
+void scale_in_place(size_t n, float factor, float* x) {
+  map(n, x, Scale{splat(factor)}, x);
+}
+void clip_in_place(size_t n, float limit, float* x) {
+  map(n, x, Clip{splat(limit)}, x);
+}
+void add_proximal(size_t n, float mu, const float* w, const float* w0, float* g) {
+  map(n, g, AddProximal{splat(mu)}, w, w0, g);
 }
 
 }  // namespace
@@ -90,6 +256,17 @@ void adam_step(size_t n, const AdamStep& step, const float* g, float* w, float* 
 void fill_optimizer_target(KernelTable& table) {
   table.sgd_step = sgd_step;
   table.adam_step = adam_step;
+  table.adamw_step = adamw_step;
+  table.adagrad_step = adagrad_step;
+  table.rmsprop_step = rmsprop_step;
+  table.adadelta_step = adadelta_step;
+  table.lion_step = lion_step;
+  table.lamb_direction = lamb_direction;
+  table.sum_of_squares = sum_of_squares;
+  table.add_scaled = add_scaled;
+  table.scale_in_place = scale_in_place;
+  table.clip_in_place = clip_in_place;
+  table.add_proximal = add_proximal;
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
