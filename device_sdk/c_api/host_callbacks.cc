@@ -4,8 +4,13 @@
 
 namespace coterie {
 
-Status HostDataset::read(uint64_t index, std::span<float> features, int32_t& label) {
-  if (dataset_.read(dataset_.context, index, features.data(), features.size(), &label) == 0) return {};
+Status HostDataset::read(uint64_t index, const Example& to) {
+  const std::span<float> features = to.features();
+  if (to.input_count() != 1 || to.labels().size() != 1) {
+    return Error(ErrorCode::invalid_argument, "the app's data set has one input and one label an example, the model "
+                                              "takes more");
+  }
+  if (dataset_.read(dataset_.context, index, features.data(), features.size(), to.labels().data()) == 0) return {};
   return Error(ErrorCode::unavailable, "the app could not read example " + std::to_string(index) + ", of " +
                                            std::to_string(features.size()) + " features");
 }

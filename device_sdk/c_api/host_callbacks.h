@@ -22,7 +22,7 @@ class HostDataset final : public ExampleSource {
  public:
   explicit HostDataset(const coterie_dataset& dataset) : dataset_(dataset) {}
   uint64_t size() const override { return dataset_.size(dataset_.context); }
-  Status read(uint64_t index, std::span<float> features, int32_t& label) override;
+  Status read(uint64_t index, const Example& to) override;
 
  private:
   coterie_dataset dataset_;

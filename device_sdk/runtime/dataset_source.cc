@@ -19,6 +19,14 @@ DatasetSource::DatasetSource(Bytes file, DatasetHeader header, size_t payload_of
       labels_offset_(file_.size() - header_.examples * sizeof(int32_t)),
       feature_bytes_((labels_offset_ - payload_offset) / header_.examples) {}
 
+Status DatasetSource::read(uint64_t index, const Example& to) {
+  if (to.input_count() != 1 || to.labels().size() != 1) {
+    return Error(ErrorCode::invalid_argument, "data set " + header_.name +
+                                                  " has one input and one label an example, the model takes more");
+  }
+  return read(index, to.features(), to.labels()[0]);
+}
+
 Status DatasetSource::read(uint64_t index, std::span<float> features, int32_t& label) {
   if (features.size_bytes() != feature_bytes_) {
     return Error(ErrorCode::invalid_argument, "data set " + header_.name + " has " +

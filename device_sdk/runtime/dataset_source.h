@@ -15,7 +15,9 @@ class DatasetSource final : public ExampleSource {
   const DatasetHeader& header() const { return header_; }
   uint64_t size() const override { return header_.examples; }
   // invalid_argument if the model wants features of another size.
-  Status read(uint64_t index, std::span<float> features, int32_t& label) override;
+  Status read(uint64_t index, const Example& to) override;
+  // The same for a caller that has no Example.
+  Status read(uint64_t index, std::span<float> features, int32_t& label);
 
  private:
   DatasetSource(Bytes file, DatasetHeader header, size_t payload_offset);

@@ -2,29 +2,41 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 
-#include "device_sdk/runtime/batch_reader.h"
+#include "device_sdk/runtime/batch_program.h"
 #include "device_sdk/runtime/flush_denormals.h"
-#include "device_sdk/runtime/graph_compiler.h"
 
 namespace coterie {
 
 struct Evaluator::State {
-  uint32_t batch_size;
-  uint64_t value_count;
-  Program program;
-  BatchReader reader;
+  Model model;
+  Loss loss;
+  uint64_t arena_bytes_max;
+  Arena arena;
+  BatchProgram whole;
+  std::optional<BatchProgram> rest;  // the last, smaller batch of the data set that was evaluated before
 };
+
+namespace {
+
+Result<CompiledModel> compile_for(const Model& model, Loss loss, uint32_t batch_size, uint64_t arena_bytes_max) {
+  return compile(model, {.purpose = Purpose::evaluate,
+                         .loss = loss,
+                         .batch_size = batch_size,
+                         .arena_bytes_max = arena_bytes_max});
+}
+
+}  // namespace
 
 Result<Evaluator> Evaluator::create(const Model& model, Loss loss, uint32_t batch_size, uint64_t arena_bytes_max) {
   if (batch_size < 1) return Error(ErrorCode::invalid_argument, "evaluation: batch_size must be at least 1");
-  COT_ASSIGN(Program program, compile(model, {.loss = loss,
-                                              .batch_size = batch_size,
-                                              .optimizer = std::nullopt,
-                                              .arena_bytes_max = arena_bytes_max}));
+  COT_ASSIGN(CompiledModel whole, compile_for(model, loss, batch_size, arena_bytes_max));
+  COT_ASSIGN(Arena arena, Arena::create(whole.layout, arena_bytes_max));
+  BatchProgram program(model, loss, batch_size, std::move(whole), arena);
   return Evaluator(std::make_unique<State>(
-      State{batch_size, model.value_count(), std::move(program), BatchReader(model, loss, batch_size)}));
+      State{model, loss, arena_bytes_max, std::move(arena), std::move(program), std::nullopt}));
 }
 
 Evaluator::Evaluator(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -34,24 +46,43 @@ Evaluator::~Evaluator() = default;
 
 Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSource& examples) {
   State& s = *state_;
-  if (parameters.size() != s.value_count) {
+  if (parameters.size() != s.model.value_count()) {
     return Error(ErrorCode::invalid_argument, "evaluation: " + std::to_string(parameters.size()) +
-                                                  " parameters, the model has " + std::to_string(s.value_count));
+                                                  " parameters, the model has " + std::to_string(s.model.value_count()));
   }
   const uint64_t count = examples.size();
   if (count < 1) return Error(ErrorCode::invalid_argument, "evaluation: there are no examples");
-  std::memcpy(s.program.region(Region::parameters), parameters.data(), parameters.size_bytes());
+  COT_TRY(prepare_rest(static_cast<uint32_t>(count % s.whole.batch_size)));
+  std::memcpy(s.arena.region(Region::parameters).data(), parameters.data(), parameters.size_bytes());
   kernels::LossSums sums;
-  StepContext context{.kernels = kernels::kernels(), .batch = 0, .labels = s.reader.labels(), .sums = &sums};
-  for (uint64_t from = 0; from < count; from += s.batch_size) {
-    context.batch = std::min<uint64_t>(s.batch_size, count - from);
-    for (size_t i = 0; i < context.batch; ++i) COT_TRY(s.reader.read(examples, from + i, i, s.program.input()));
+  const char* fault = nullptr;
+  const StepContext context{.kernels = kernels::kernels(), .sums = &sums, .fault = &fault};
+  for (uint64_t from = 0; from < count; from += s.whole.batch_size) {
+    const uint64_t batch = std::min<uint64_t>(s.whole.batch_size, count - from);
+    BatchProgram& code = batch == s.whole.batch_size ? s.whole : *s.rest;
+    for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(examples, from + i, i));
     const FlushDenormals flush;
-    s.program.run_first_half(context);
+    code.compiled.program.run(Phase::forward, context);
+    if (fault != nullptr) return Error(ErrorCode::invalid_argument, std::string("evaluation: ") + fault);
   }
   return Evaluation{.examples = count,
                     .loss_mean = sums.loss / static_cast<double>(count),
                     .accuracy = static_cast<double>(sums.correct) / static_cast<double>(count)};
+}
+
+// Makes the program of the last, smaller batch, unless it is there from the run before. Its plan may need a larger arena
+// than the whole batch's: a heuristic made both.
+Status Evaluator::prepare_rest(uint32_t batch_size) {
+  State& s = *state_;
+  if (batch_size == 0 || (s.rest && s.rest->batch_size == batch_size)) return {};
+  COT_ASSIGN(CompiledModel rest, compile_for(s.model, s.loss, batch_size, s.arena_bytes_max));
+  if (rest.layout.planned_bytes > s.arena.layout().planned_bytes) {
+    COT_ASSIGN(s.arena, Arena::create(rest.layout, s.arena_bytes_max));
+    COT_ASSIGN(CompiledModel whole, compile_for(s.model, s.loss, s.whole.batch_size, s.arena_bytes_max));
+    s.whole = BatchProgram(s.model, s.loss, s.whole.batch_size, std::move(whole), s.arena);
+  }
+  s.rest.emplace(s.model, s.loss, batch_size, std::move(rest), s.arena);
+  return {};
 }
 
 }  // namespace coterie

@@ -19,7 +19,8 @@ struct Evaluation {
   double accuracy = 0;   // in [0, 1]; 0 for a regression
 };
 
-// Not thread-safe. Allocates in create() only.
+// Not thread-safe. Allocates in create(), and in run() for a data set that leaves another rest behind its last whole
+// batch than the one before.
 class Evaluator {
  public:
   // Errors: invalid_argument (batch_size 0, a loss that does not fit the model), too_large.
@@ -36,6 +37,7 @@ class Evaluator {
  private:
   struct State;
   explicit Evaluator(std::unique_ptr<State> state);
+  Status prepare_rest(uint32_t batch_size);
 
   std::unique_ptr<State> state_;
 };

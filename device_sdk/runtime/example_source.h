@@ -1,6 +1,7 @@
 // ExampleSource: where training and evaluation get their examples, one at a time, by number.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -8,15 +9,35 @@
 
 namespace coterie {
 
+// Where one example is to be written: a place for each input of the model, in the model's order and its shape (images
+// height x width x channels), and one for the target. Elements are float32 or int32, as the model (Model::input_type)
+// and the loss say; the caller of the wrong one gets the same bytes under another type.
+class Example {
+ public:
+  using Place = std::span<float>;
+  Example(std::span<const Place> inputs, Place target) : inputs_(inputs), target_(target) {}
+
+  size_t input_count() const { return inputs_.size(); }
+  std::span<float> features(size_t input = 0) const { return inputs_[input]; }
+  std::span<int32_t> tokens(size_t input = 0) const { return as_ints(inputs_[input]); }
+  // A class in [0, classes), or any number for a regression; several where the output has several rows an example.
+  std::span<int32_t> labels() const { return as_ints(target_); }
+  std::span<float> targets() const { return target_; }
+
+ private:
+  static std::span<int32_t> as_ints(Place place) { return {reinterpret_cast<int32_t*>(place.data()), place.size()}; }
+  std::span<const Place> inputs_;
+  Place target_;
+};
+
 // Implemented by the application (over its own store) and by the data set reader. Called on the thread that trains; the
 // same index gives the same example as long as a Trainer or an Evaluator run lives.
 class ExampleSource {
  public:
   virtual ~ExampleSource() = default;
   virtual uint64_t size() const = 0;
-  // Writes example `index` (below size()): `features` in the model's input shape, NHWC, and its label: a class in
-  // [0, classes), or any number for a regression. An error stops the step that asked; the step may be tried again.
-  virtual Status read(uint64_t index, std::span<float> features, int32_t& label) = 0;
+  // Writes example `index` (below size()). An error stops the step that asked; the step may be tried again.
+  virtual Status read(uint64_t index, const Example& to) = 0;
 };
 
 }  // namespace coterie

@@ -1,31 +1,26 @@
 #include "device_sdk/runtime/graph_compiler.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/optimizer_rule.h"
+#include "device_sdk/runtime/shape_inference.h"
 
 namespace coterie {
 namespace {
 
-// Floats of one gradient: so many for each example, or a parameter's.
 struct SumSettings {
-  size_t per_example, fixed;
-
-  size_t count(const StepContext& context) const { return context.batch * per_example + fixed; }
+  size_t count;
 };
 
-void run_accumulate(const Step& step, const StepContext& context) {
-  context.kernels.accumulate(step.as<SumSettings>().count(context), step.buffers[0], step.buffers[1]);
-}
-
-void run_copy(const Step& step, const StepContext& context) {
-  std::memcpy(step.buffers[1], step.buffers[0], step.as<SumSettings>().count(context) * sizeof(float));
+void run_sum(const Step& step, const StepContext& context) {
+  const auto& [a, b, y] = step.take<3>();
+  context.kernels.add(step.as<SumSettings>().count, a, b, y);
 }
 
 }  // namespace
 
-Result<Program> compile(const Model& model, const CompileSettings& settings) {
+Result<CompiledModel> compile(const Model& model, const CompileSettings& settings) {
   return GraphCompiler(model, settings).run();
 }
 
@@ -38,62 +33,92 @@ GraphCompiler::GraphCompiler(const Model& model, const CompileSettings& settings
       values_(graph_.tensors.size(), kNoBuffer),
       gradients_(graph_.tensors.size(), kNoBuffer),
       needs_gradient_(graph_.tensors.size()),
-      readers_left_(graph_.tensors.size()) {}
+      readers_left_(graph_.tensors.size()),
+      saved_(graph_.ops.size()) {}
 
-Result<Program> GraphCompiler::run() {
-  COT_ASSIGN(const uint64_t outputs, outputs_for_loss(model_, settings_.loss));
-  const bool training = settings_.optimizer.has_value();
-  if (training) find_needed_gradients();
-  add_parameters();
-  values_[graph_.input] = new_value(graph_.input);
-  program_.set_input(values_[graph_.input]);
+Result<CompiledModel> GraphCompiler::run() {
+  COT_ASSIGN(InferredTypes inferred, infer_types(graph_, settings_.batch_size));
+  types_ = std::move(inferred.types);
+  CompiledModel compiled;
+  if (settings_.purpose == Purpose::train) find_needed_gradients();
+  add_stored_tensors(compiled);
   emit_forward();
-  if (training && needs_gradient_[graph_.output]) gradients_[graph_.output] = new_value(graph_.output);
-  emit_loss(program_, settings_.loss, outputs, values_[graph_.output], gradients_[graph_.output]);
-  program_.mark_second_half();
-  if (training) emit_backward();
-  COT_TRY(program_.finish(settings_.arena_bytes_max));
-  return std::move(program_);
+  compiled.output = values_[graph_.output];
+  if (settings_.purpose != Purpose::train) program_.read_after(compiled.output);
+  if (settings_.purpose != Purpose::predict) {
+    COT_ASSIGN(const TensorType target, target_for_loss(settings_.loss, types_[graph_.output]));
+    compiled.target = program_.add_planned(elements(target.shape) * kElementBytes);
+    program_.fill_before(compiled.target);
+    const BufferId gradient = needs_gradient_[graph_.output] ? new_value(graph_.output) : kNoBuffer;
+    gradients_[graph_.output] = gradient;
+    emit_loss(program_, settings_.loss, types_[graph_.output], compiled.output, compiled.target, gradient);
+  }
+  if (settings_.purpose == Purpose::train) emit_backward();
+  COT_TRY(program_.plan(settings_.arena_bytes_max));
+  compiled.layout.planned_bytes = program_.planned_bytes();
+  compiled.program = std::move(program_);
+  return compiled;
 }
 
-bool GraphCompiler::is_parameter(uint32_t tensor) const {
-  return graph_.tensors[tensor].role == TensorRole::parameter;
+bool GraphCompiler::is_trained(uint32_t tensor) const {
+  if (graph_.tensors[tensor].role != TensorRole::parameter) return false;
+  return settings_.is_trainable.empty() ? !graph_.tensors[tensor].is_frozen : settings_.is_trainable[tensor];
 }
 
-uint64_t GraphCompiler::values_of(uint32_t tensor) const {
-  return elements(model_.shape(tensor)) * (is_parameter(tensor) ? 1 : settings_.batch_size);
+bool GraphCompiler::op_needs_gradient(size_t op_index) const {
+  const OpInfo& op = graph_.ops[op_index];
+  return std::any_of(op.outputs.begin(), op.outputs.end(),
+                     [&](uint32_t tensor) { return tensor != kNoTensor && needs_gradient_[tensor]; });
 }
 
-BufferId GraphCompiler::new_value(uint32_t tensor) { return program_.add_planned(values_of(tensor) * sizeof(float)); }
+uint64_t GraphCompiler::bytes_of(uint32_t tensor) const { return elements(types_[tensor].shape) * kElementBytes; }
 
-// A tensor needs a gradient if it is a parameter or computed from one.
+BufferId GraphCompiler::new_value(uint32_t tensor) { return program_.add_planned(bytes_of(tensor)); }
+
+// A tensor needs a gradient if it is a trained parameter or computed from one, in floating point.
 void GraphCompiler::find_needed_gradients() {
-  for (uint32_t i = 0; i < graph_.tensors.size(); ++i) needs_gradient_[i] = is_parameter(i);
+  for (uint32_t i = 0; i < graph_.tensors.size(); ++i) needs_gradient_[i] = is_trained(i);
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
     if (!index_.is_needed[i]) continue;
-    for (const uint32_t tensor : graph_.ops[i].inputs) {
-      if (needs_gradient_[tensor]) needs_gradient_[graph_.ops[i].outputs[0]] = true;
+    const OpInfo& op = graph_.ops[i];
+    const bool has_backward = rule_of(op.kind)->backward != nullptr;
+    for (const uint32_t tensor : op.inputs) {
+      if (tensor == kNoTensor) continue;
       ++readers_left_[tensor];
+      if (!needs_gradient_[tensor] || !has_backward) continue;
+      for (const uint32_t output : op.outputs) {
+        if (output != kNoTensor && types_[output].type == DataType::float32) needs_gradient_[output] = true;
+      }
     }
   }
 }
 
-void GraphCompiler::add_parameters() {
+// Inputs, parameters, state and constants.
+void GraphCompiler::add_stored_tensors(CompiledModel& compiled) {
   const uint64_t bytes = model_.value_count() * sizeof(float);
-  program_.reserve_region(Region::parameters, bytes);
-  const uint32_t slots = settings_.optimizer ? optimizer_slots(*settings_.optimizer) : 0;
-  if (slots > 0) program_.reserve_region(Region::slot0, bytes);
-  if (slots > 1) program_.reserve_region(Region::slot1, bytes);
+  compiled.layout.of(Region::parameters) = bytes;
+  if (settings_.purpose == Purpose::train) {
+    const uint32_t slots = optimizer_slots(settings_.optimizer);
+    if (slots > 0) compiled.layout.of(Region::slot0) = bytes;
+    if (slots > 1) compiled.layout.of(Region::slot1) = bytes;
+  }
   for (uint32_t i = 0; i < graph_.tensors.size(); ++i) {
-    if (is_parameter(i)) values_[i] = program_.add_fixed(Region::parameters, graph_.tensors[i].payload_offset);
+    const TensorInfo& tensor = graph_.tensors[i];
+    if (has_payload(tensor.role)) values_[i] = program_.add_fixed(Region::parameters, tensor.payload_offset);
+    if (tensor.role == TensorRole::constant) values_[i] = program_.add_constant(tensor.data);
+  }
+  for (const uint32_t input : graph_.inputs) {
+    values_[input] = new_value(input);
+    program_.fill_before(values_[input]);
+    compiled.inputs.push_back(values_[input]);
   }
 }
 
 void GraphCompiler::emit_forward() {
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
     if (!index_.is_needed[i]) continue;
-    OpBuild build(*this, i);
-    rule_of(graph_.ops[i].kind).forward(build);
+    OpBuild build(*this, i, false);
+    rule_of(graph_.ops[i].kind)->forward(build);
   }
 }
 
@@ -101,59 +126,56 @@ void GraphCompiler::emit_backward() {
   for (size_t i = graph_.ops.size(); i-- > 0;) {
     const OpInfo& op = graph_.ops[i];
     if (!index_.is_needed[i]) continue;
-    if (needs_gradient_[op.outputs[0]]) {
-      gradient_was_passed_ = false;
-      OpBuild build(*this, i);
-      rule_of(op.kind).backward(build);
-      for (const PendingSum& sum : pending_) emit_sum(run_accumulate, sum.tensor, sum.part, gradients_[sum.tensor]);
-      pending_.clear();
+    const bool has_gradient = std::any_of(op.outputs.begin(), op.outputs.end(), [&](uint32_t tensor) {
+      return tensor != kNoTensor && gradients_[tensor] != kNoBuffer;
+    });
+    if (has_gradient && op_needs_gradient(i)) {
+      OpBuild build(*this, i, true);
+      rule_of(op.kind)->backward(build);
+      settle_gradients();
     }
     for (const uint32_t tensor : op.inputs) {
+      if (tensor == kNoTensor) continue;
       --readers_left_[tensor];
-      if (is_parameter(tensor)) emit_update_if_last(tensor);
+      if (is_trained(tensor)) emit_update_if_last(tensor);
     }
   }
 }
 
-// The first gradient of a tensor is written in place; a further one goes to its own buffer and is added after the op.
-BufferId GraphCompiler::begin_gradient(uint32_t tensor) {
-  if (!needs_gradient_[tensor]) return kNoBuffer;
+BufferId GraphCompiler::new_gradient(uint32_t tensor) {
   const BufferId buffer = new_value(tensor);
-  if (gradients_[tensor] == kNoBuffer) gradients_[tensor] = buffer;
-  else pending_.push_back({tensor, buffer});
+  contributions_.push_back({tensor, buffer});
   return buffer;
 }
 
-// The gradient of the op's output becomes `tensor`'s as it is. Each buffer has one owner, who may change it: the first
-// taker gets the buffer itself, others a copy.
-void GraphCompiler::adopt_gradient(uint32_t tensor, size_t from_op) {
-  if (!needs_gradient_[tensor]) return;
-  const BufferId from = gradients_[graph_.ops[from_op].outputs[0]];
-  if (gradients_[tensor] != kNoBuffer) {
-    emit_sum(run_accumulate, tensor, from, gradients_[tensor]);
-  } else if (!gradient_was_passed_) {
-    gradients_[tensor] = from;
-    gradient_was_passed_ = true;
-  } else {
-    gradients_[tensor] = new_value(tensor);
-    emit_sum(run_copy, tensor, from, gradients_[tensor]);
-  }
-}
+void GraphCompiler::add_gradient(uint32_t tensor, BufferId gradient) { contributions_.push_back({tensor, gradient}); }
 
-void GraphCompiler::emit_sum(StepFunction function, uint32_t tensor, BufferId from, BufferId to) {
-  const size_t count = elements(model_.shape(tensor));
-  const SumSettings settings = is_parameter(tensor) ? SumSettings{0, count} : SumSettings{count, 0};
-  program_.emit(function, settings, {from, to});
+// The first gradient of a tensor is taken as it is; with each further one a new sum is made, over one of the two where
+// the planner finds that nobody else reads it.
+void GraphCompiler::settle_gradients() {
+  for (const auto& [tensor, gradient] : contributions_) {
+    BufferId& sum = gradients_[tensor];
+    if (sum == kNoBuffer) {
+      sum = gradient;
+      continue;
+    }
+    const BufferId total = new_value(tensor);
+    program_.emit(Phase::backward, run_sum, SumSettings{elements(types_[tensor].shape)}, {sum, gradient, total});
+    program_.may_share(total, sum);
+    program_.may_share(total, gradient);
+    sum = total;
+  }
+  contributions_.clear();
 }
 
 void GraphCompiler::emit_update_if_last(uint32_t parameter) {
   if (readers_left_[parameter] != 0 || gradients_[parameter] == kNoBuffer) return;
   const uint64_t offset = graph_.tensors[parameter].payload_offset;
-  const uint32_t slots = optimizer_slots(*settings_.optimizer);
+  const uint32_t slots = optimizer_slots(settings_.optimizer);
   const BufferId slot0 = slots > 0 ? program_.add_fixed(Region::slot0, offset) : kNoBuffer;
   const BufferId slot1 = slots > 1 ? program_.add_fixed(Region::slot1, offset) : kNoBuffer;
-  emit_update(program_, *settings_.optimizer, elements(model_.shape(parameter)), gradients_[parameter],
-              values_[parameter], slot0, slot1);
+  emit_update(program_, Phase::backward, settings_.optimizer, elements(types_[parameter].shape),
+              gradients_[parameter], values_[parameter], slot0, slot1);
 }
 
 }  // namespace coterie

@@ -2,8 +2,8 @@
 //
 //   forward    the rules of the needed ops, in the graph's order
 //   loss       with its gradient when training
-//   backward   the rules in reverse order, for ops below which some parameter lies; gradients of a tensor with several
-//              readers are summed; nothing computes the gradient of the graph's input
+//   backward   the rules in reverse order, for ops below which some trainable parameter lies; gradients of a tensor with
+//              several readers are summed; nothing computes a gradient that no parameter needs
 //   update     of each parameter right behind the last op that reads it, so that its gradient's memory is free again
 #pragma once
 
@@ -20,40 +20,48 @@
 
 namespace coterie {
 
+enum class Purpose : uint8_t { predict, evaluate, train };
+
 struct CompileSettings {
-  Loss loss = Loss::softmax_cross_entropy;
-  uint32_t batch_size = 1;                     // the largest batch that will be run
-  std::optional<OptimizerSettings> optimizer;  // absent: evaluation, no backward
+  Purpose purpose = Purpose::train;
+  Loss loss = Loss::softmax_cross_entropy;  // not of predict
+  uint32_t batch_size = 1;
+  OptimizerSettings optimizer;              // of train
+  std::vector<bool> is_trainable;           // per tensor; empty: every parameter that is not frozen
   uint64_t arena_bytes_max = 0;
 };
 
-// A finished program: regions parameters (zero; the caller fills them) and the optimizer's slots. Errors:
-// invalid_argument (the loss does not fit the model's output), too_large.
-Result<Program> compile(const Model& model, const CompileSettings& settings);
+struct CompiledModel {
+  Program program;               // planned, not yet bound
+  ArenaLayout layout;            // what it needs
+  std::vector<BufferId> inputs;  // of the model, in its order
+  BufferId output = kNoBuffer;   // may be read after forward, unless training
+  BufferId target = kNoBuffer;   // the loss's; none of predict
+};
+
+// Errors: invalid_argument (the loss does not fit the model's output), too_large. The program refers to the model's
+// constants: `model` (or a copy of it) must outlive it.
+Result<CompiledModel> compile(const Model& model, const CompileSettings& settings);
 
 // The compiler's state while it runs; ops see it through OpBuild.
 class GraphCompiler {
  public:
   GraphCompiler(const Model& model, const CompileSettings& settings);
-  Result<Program> run();
+  Result<CompiledModel> run();
 
  private:
   friend class OpBuild;
 
-  struct PendingSum {
-    uint32_t tensor;
-    BufferId part;
-  };
-
-  bool is_parameter(uint32_t tensor) const;
-  uint64_t values_of(uint32_t tensor) const;  // floats of the largest batch, or of the parameter
+  bool is_trained(uint32_t tensor) const;
+  bool op_needs_gradient(size_t op_index) const;
+  uint64_t bytes_of(uint32_t tensor) const;
   BufferId new_value(uint32_t tensor);
-  BufferId begin_gradient(uint32_t tensor);
-  void adopt_gradient(uint32_t tensor, size_t from_op);
-  void emit_sum(StepFunction function, uint32_t tensor, BufferId from, BufferId to);
+  BufferId new_gradient(uint32_t tensor);
+  void add_gradient(uint32_t tensor, BufferId gradient);
+  void settle_gradients();
 
   void find_needed_gradients();
-  void add_parameters();
+  void add_stored_tensors(CompiledModel& compiled);
   void emit_forward();
   void emit_backward();
   void emit_update_if_last(uint32_t parameter);
@@ -63,13 +71,19 @@ class GraphCompiler {
   const CompileSettings& settings_;
   GraphIndex index_;
   std::vector<OpFusion> fusions_;
+  std::vector<TensorType> types_;      // per tensor, at this batch
   Program program_;
   std::vector<BufferId> values_;       // per tensor
-  std::vector<BufferId> gradients_;    // per tensor: where its gradient is summed; kNoBuffer until one arrives
+  std::vector<BufferId> gradients_;    // per tensor; kNoBuffer until one arrives
   std::vector<bool> needs_gradient_;   // per tensor
   std::vector<size_t> readers_left_;   // per tensor: ops whose backward is still to come
-  std::vector<PendingSum> pending_;    // of the op being emitted
-  bool gradient_was_passed_ = false;   // of the op being emitted: its output's gradient buffer has a new owner
+  std::vector<std::vector<BufferId>> saved_;  // per op
+
+  struct Contribution {
+    uint32_t tensor;
+    BufferId gradient;
+  };
+  std::vector<Contribution> contributions_;  // of the op being emitted
 };
 
 }  // namespace coterie

@@ -1,5 +1,7 @@
 #include "device_sdk/runtime/graph_index.h"
 
+#include <algorithm>
+
 namespace coterie {
 
 GraphIndex::GraphIndex(const ModelGraph& graph)
@@ -7,12 +9,18 @@ GraphIndex::GraphIndex(const ModelGraph& graph)
   std::vector<bool> tensor_needed(graph.tensors.size());
   tensor_needed[graph.output] = true;
   consumers[graph.output].push_back(kNoOp);
-  for (uint32_t i = 0; i < graph.ops.size(); ++i) producer[graph.ops[i].outputs[0]] = i;
+  for (uint32_t i = 0; i < graph.ops.size(); ++i) {
+    for (const uint32_t tensor : graph.ops[i].outputs) {
+      if (tensor != kNoTensor) producer[tensor] = i;
+    }
+  }
   for (size_t i = graph.ops.size(); i-- > 0;) {
     const OpInfo& op = graph.ops[i];
-    is_needed[i] = tensor_needed[op.outputs[0]];
+    is_needed[i] = std::any_of(op.outputs.begin(), op.outputs.end(),
+                               [&](uint32_t tensor) { return tensor != kNoTensor && tensor_needed[tensor]; });
     if (!is_needed[i]) continue;
     for (const uint32_t tensor : op.inputs) {
+      if (tensor == kNoTensor) continue;
       tensor_needed[tensor] = true;
       consumers[tensor].push_back(static_cast<uint32_t>(i));
     }

@@ -7,6 +7,7 @@
 namespace coterie::limits {
 
 inline constexpr size_t kRuntimeOpsMax = 4096;                 // the memory planner is quadratic in the buffers
+inline constexpr size_t kShapeRankMax = 8;
 inline constexpr uint64_t kTensorElementsMax = 1ull << 28;     // of one example; offsets inside it fit int32
 inline constexpr double kExampleFlopsMax = 1e12;               // forward, one example: a hundred ResNet-50s
 inline constexpr uint64_t kArenaBytesMax = 4ull << 30;         // unless the caller asks for less

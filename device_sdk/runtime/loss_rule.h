@@ -1,20 +1,22 @@
 // Losses: what they ask of a model's output, and the step that computes one.
 #pragma once
 
-#include "device_sdk/runtime/model.h"
+#include "device_sdk/runtime/op_rule.h"
 #include "device_sdk/runtime/program.h"
 #include "proto/messages/plan.h"
 
 namespace coterie {
 
-// The number of outputs; invalid_argument if the loss cannot stand behind this model. Cross-entropy needs a flat output
-// of at least two classes, mean squared error a flat output.
-Result<uint64_t> outputs_for_loss(const Model& model, Loss loss);
+// What the loss compares an output of this type with: int32 labels, one for each row of the output's last dimension
+// (classes). invalid_argument if the loss cannot stand behind such an output: cross-entropy needs at least two classes.
+Result<TensorType> target_for_loss(Loss loss, const TensorType& output);
 
-// Whether `label` is one that this loss can take with this many outputs: a class, or for a regression any number.
-bool is_valid_label(Loss loss, uint64_t outputs, int32_t label);
+// Whether `label` is one that this loss can take with so many classes: a class, or for a regression (mean squared error
+// with one output) any number.
+bool is_valid_label(Loss loss, uint64_t classes, int32_t label);
 
-// Emits the loss over `outputs` buffer; `gradient` may be kNoBuffer (evaluation).
-void emit_loss(Program& program, Loss loss, uint64_t output_count, BufferId outputs, BufferId gradient);
+// Emits the loss over the output; `gradient` may be kNoBuffer (evaluation).
+void emit_loss(Program& program, Loss loss, const TensorType& output_type, BufferId output, BufferId target,
+               BufferId gradient);
 
 }  // namespace coterie

@@ -20,7 +20,7 @@ Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "m
 Status check_values(const ModelGraph& graph, std::span<const float> values) {
   std::vector<bool> is_parameter(values.size());
   for (const TensorInfo& tensor : graph.tensors) {
-    if (tensor.role != TensorRole::parameter) continue;
+    if (!has_payload(tensor.role)) continue;
     COT_ASSIGN(const uint64_t count, element_count(tensor.shape));
     const size_t first = tensor.payload_offset / sizeof(float);
     for (size_t i = first; i < first + count; ++i) {
@@ -34,6 +34,17 @@ Status check_values(const ModelGraph& graph, std::span<const float> values) {
   return {};
 }
 
+// The output begins with the batch, alone or times something: rows of each example.
+Result<Shape> shape_of_one_example(const Shape& output) {
+  if (output.empty() || output[0] >= 0) return malformed("its output does not begin with the batch dimension");
+  Shape one(output.begin() + 1, output.end());
+  if (output[0] != -1) one.insert(one.begin(), -output[0]);
+  for (const int64_t dimension : one) {
+    if (dimension < 0) return malformed("its output has the batch in two dimensions");
+  }
+  return one;
+}
+
 }  // namespace
 
 Result<Model> Model::load(Bytes file) {
@@ -44,9 +55,10 @@ Result<Model> Model::load(Bytes file) {
   if (decoded.payload.size() % sizeof(float) != 0) return malformed("the payload is not a whole number of float32");
   state->parameters = payload_as<float>(decoded.payload);
   if (state->parameters.empty()) return malformed("has no parameters");
-  COT_ASSIGN(InferredShapes inferred, infer_shapes(state->graph));
-  state->shapes = std::move(inferred.shapes);
-  state->flops = inferred.flops;
+  COT_ASSIGN(SymbolicTypes symbolic, infer_symbolic(state->graph));
+  state->types = std::move(symbolic.types);
+  state->flops = symbolic.flops_per_example;
+  COT_ASSIGN(state->output_shape, shape_of_one_example(state->types[state->graph.output].shape));
   COT_TRY(check_values(state->graph, state->parameters));
   state->digest = content_digest(state->file);
   return Model(std::move(state));

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "device_sdk/runtime/op_rule.h"
 #include "proto/messages/model.h"
 
 namespace coterie {
@@ -22,11 +23,13 @@ class Model {
   static Result<Model> load(Bytes file);
 
   const ModelGraph& graph() const { return state_->graph; }
-  // Without the batch dimension.
-  const Shape& input_shape() const { return state_->shapes[graph().input]; }
-  const Shape& output_shape() const { return state_->shapes[graph().output]; }
-  // Of any tensor of the graph: inferred for activations, stored for parameters.
-  const Shape& shape(uint32_t tensor) const { return state_->shapes[tensor]; }
+  // Of one example, without the batch dimension: of input `i`, and of the output.
+  const Shape& input_shape(size_t i = 0) const { return graph().tensors[graph().inputs[i]].shape; }
+  DataType input_type(size_t i = 0) const { return graph().tensors[graph().inputs[i]].type; }
+  const Shape& output_shape() const { return state_->output_shape; }
+  // Of any tensor of the graph, inferred for activations; a dimension of -k is k times the batch.
+  const Shape& shape(uint32_t tensor) const { return state_->types[tensor].shape; }
+  DataType type(uint32_t tensor) const { return state_->types[tensor].type; }
 
   // The flat vector: the whole payload as float32, padding between parameters included. Lives as long as any copy of
   // this model.
@@ -46,7 +49,8 @@ class Model {
     Bytes file;
     Digest digest;
     ModelGraph graph;
-    std::vector<Shape> shapes;
+    std::vector<TensorType> types;
+    Shape output_shape;
     std::span<const float> parameters;  // into file
     double flops = 0;
   };

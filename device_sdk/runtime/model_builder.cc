@@ -11,10 +11,29 @@
 
 namespace coterie {
 
-ModelBuilder::ModelBuilder(std::string name, Shape input_shape, uint64_t seed) : prng_(seed) {
+namespace {
+
+constexpr int64_t kBatch = 2;  // shapes are inferred for so many examples
+
+}  // namespace
+
+ModelBuilder::ModelBuilder(std::string name, Shape input_shape, uint64_t seed, DataType input_type) : prng_(seed) {
   graph_.name = std::move(name);
-  graph_.tensors.push_back({.name = "input", .role = TensorRole::input, .shape = input_shape, .payload_offset = 0});
-  shapes_.push_back(std::move(input_shape));
+  graph_.tensors.push_back({.name = "input", .role = TensorRole::input, .shape = input_shape, .type = input_type});
+  graph_.inputs = {0};
+  input_shape.insert(input_shape.begin(), kBatch);
+  types_.push_back({input_type, std::move(input_shape)});
+}
+
+Shape ModelBuilder::shape(TensorId tensor) const {
+  const Shape& whole = types_[tensor].shape;
+  if (has_payload(graph_.tensors[tensor].role) || whole.empty()) return whole;
+  return Shape(whole.begin() + 1, whole.end());
+}
+
+ShapeAttributes ModelBuilder::batched(Shape shape) {
+  shape.insert(shape.begin(), -1);
+  return {std::move(shape)};
 }
 
 TensorId ModelBuilder::parameter(std::string name, Shape shape, std::vector<float> values) {
@@ -30,7 +49,7 @@ TensorId ModelBuilder::parameter(std::string name, Shape shape, std::vector<floa
                             .role = TensorRole::parameter,
                             .shape = shape,
                             .payload_offset = payload_.size() * sizeof(float)});
-  shapes_.push_back(std::move(shape));
+  types_.push_back({DataType::float32, std::move(shape)});
   payload_.insert(payload_.end(), values.begin(), values.end());
   return static_cast<TensorId>(graph_.tensors.size() - 1);
 }
@@ -49,7 +68,7 @@ TensorId ModelBuilder::he_normal(std::string name, Shape shape, uint64_t fan_in)
 
 TensorId ModelBuilder::dense(TensorId x, uint32_t units, bool bias) {
   const std::string name = next_name("dense");
-  const int64_t in = shape(x).size() == 1 ? shape(x)[0] : 1;
+  const int64_t in = shape(x).empty() ? 1 : shape(x).back();
   std::vector<TensorId> inputs = {x, he_normal(name + ".weight", {in, units}, static_cast<uint64_t>(in))};
   if (bias) inputs.push_back(parameter(name + ".bias", {units}, std::vector<float>(units)));
   return op(OpKind::dense, std::move(inputs));
@@ -78,25 +97,35 @@ TensorId ModelBuilder::average_pool2d(TensorId x, const PoolLayer& l) {
             Pool2dAttributes{l.kernel, l.kernel, l.stride, l.stride, l.pad, l.pad, l.pad, l.pad});
 }
 
-TensorId ModelBuilder::op(OpKind kind, std::vector<TensorId> inputs, decltype(OpInfo::attributes) attributes) {
+TensorId ModelBuilder::op(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes) {
   const std::string name = next_name(std::string(to_string(kind)));
   const auto output = static_cast<TensorId>(graph_.tensors.size());
+  if (std::holds_alternative<std::monostate>(attributes)) attributes = default_attributes(kind);
   OpInfo info{.kind = kind, .name = name, .inputs = std::move(inputs), .outputs = {output},
               .attributes = std::move(attributes)};
-  Shape inferred{1};
+  TensorType inferred{DataType::float32, {kBatch, 1}};
   if (!mistake_) {
-    std::vector<Operand> operands;
-    for (const TensorId id : info.inputs) {
-      operands.push_back({graph_.tensors[id].role == TensorRole::parameter, shapes_[id]});
-    }
-    auto shape = rule_of(kind).infer(info, operands);
-    if (shape) inferred = std::move(*shape);
-    else mistake_ = shape.error().with_context("op " + name);
+    auto types = infer(info);
+    if (types) inferred = std::move((*types)[0]);
+    else mistake_ = types.error().with_context("op " + name);
   }
-  graph_.tensors.push_back({.name = name, .role = TensorRole::activation, .shape = {}, .payload_offset = 0});
-  shapes_.push_back(std::move(inferred));
+  graph_.tensors.push_back({.name = name, .role = TensorRole::activation});
+  types_.push_back(std::move(inferred));
   graph_.ops.push_back(std::move(info));
   return output;
+}
+
+Result<std::vector<TensorType>> ModelBuilder::infer(OpInfo op) const {
+  if (auto* shape = std::get_if<ShapeAttributes>(&op.attributes)) shape->shape = at_batch(shape->shape, kBatch);
+  std::vector<Operand> operands;
+  for (const TensorId id : op.inputs) {
+    if (id == kNoTensor) operands.push_back({});
+    else operands.push_back({true, graph_.tensors[id].role, types_[id].type, types_[id].shape});
+  }
+  const OpRule* rule = rule_of(op.kind);
+  if (rule == nullptr) return does_not_fit("this build has no " + std::string(to_string(op.kind)));
+  if (op.attributes.index() != default_attributes(op.kind).index()) return does_not_fit("has another op's attributes");
+  return rule->infer(op, operands);
 }
 
 Result<Bytes> ModelBuilder::finish(TensorId output) {

@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "device_sdk/runtime/op_rule.h"
 #include "proto/messages/model.h"
 
 namespace coterie {
@@ -41,10 +42,11 @@ struct PoolLayer {
 class ModelBuilder {
  public:
   // `input_shape` is one example's, NHWC without N.
-  ModelBuilder(std::string name, Shape input_shape, uint64_t seed);
+  ModelBuilder(std::string name, Shape input_shape, uint64_t seed, DataType input_type = DataType::float32);
 
   TensorId input() const { return 0; }
-  const Shape& shape(TensorId tensor) const { return shapes_[tensor]; }
+  // Of one example: the batch dimension is left out.
+  Shape shape(TensorId tensor) const;
   const ModelGraph& graph() const { return graph_; }
 
   // --- layers that make their own parameters
@@ -58,11 +60,12 @@ class ModelBuilder {
   TensorId relu(TensorId x) { return op(OpKind::relu, {x}); }
   TensorId add(TensorId a, TensorId b) { return op(OpKind::add, {a, b}); }
   TensorId flatten(TensorId x) { return op(OpKind::flatten, {x}); }
-  TensorId reshape(TensorId x, Shape shape) { return op(OpKind::reshape, {x}, ReshapeAttributes{std::move(shape)}); }
+  TensorId reshape(TensorId x, Shape shape) { return op(OpKind::reshape, {x}, batched(std::move(shape))); }
 
   // --- parts, for graphs the layers do not cover: shared weights, given values
   TensorId parameter(std::string name, Shape shape, std::vector<float> values);
-  TensorId op(OpKind kind, std::vector<TensorId> inputs, decltype(OpInfo::attributes) attributes = {});
+  // Attributes default to the kind's.
+  TensorId op(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes = {});
   void property(const std::string& key, const std::string& value) { graph_.properties[key] = value; }
 
   // The model file, its parameters each at the next multiple of 64 bytes. Errors: the first mistake made, as
@@ -70,11 +73,13 @@ class ModelBuilder {
   Result<Bytes> finish(TensorId output);
 
  private:
+  Result<std::vector<TensorType>> infer(OpInfo op) const;
   TensorId he_normal(std::string name, Shape shape, uint64_t fan_in);
+  static ShapeAttributes batched(Shape shape);
   std::string next_name(const std::string& kind) { return kind + std::to_string(++names_[kind]); }
 
   ModelGraph graph_;
-  std::vector<Shape> shapes_;
+  std::vector<TensorType> types_;  // at kBatch examples
   std::vector<float> payload_;
   std::map<std::string, int> names_;
   Prng prng_;

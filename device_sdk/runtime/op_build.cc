@@ -8,50 +8,46 @@ Program& OpBuild::program() { return compiler_.program_; }
 
 const OpInfo& OpBuild::op() const { return compiler_.graph_.ops[op_index_]; }
 
-size_t OpBuild::batch() const { return compiler_.settings_.batch_size; }
+const TensorType& OpBuild::input_type(size_t i) const { return compiler_.types_[op().inputs[i]]; }
 
-const Shape& OpBuild::input_shape(size_t i) const { return compiler_.model_.shape(op().inputs[i]); }
+const Shape& OpBuild::output_shape(size_t i) const { return compiler_.types_[op().outputs[i]].shape; }
 
-const Shape& OpBuild::output_shape() const { return compiler_.model_.shape(op().outputs[0]); }
+bool OpBuild::is_training() const { return compiler_.settings_.purpose == Purpose::train; }
 
-BufferId OpBuild::input(size_t i) const {
-  return i < op().inputs.size() ? compiler_.values_[op().inputs[i]] : kNoBuffer;
-}
+bool OpBuild::has_backward() const { return is_training() && compiler_.op_needs_gradient(op_index_); }
 
-BufferId OpBuild::output() {
-  BufferId& value = compiler_.values_[op().outputs[0]];
-  if (value == kNoBuffer) value = compiler_.new_value(op().outputs[0]);
+BufferId OpBuild::input(size_t i) const { return has_input(i) ? compiler_.values_[op().inputs[i]] : kNoBuffer; }
+
+BufferId OpBuild::output(size_t i) {
+  if (!has_output(i)) return kNoBuffer;
+  BufferId& value = compiler_.values_[op().outputs[i]];
+  if (value == kNoBuffer) value = compiler_.new_value(op().outputs[i]);
   return value;
 }
 
 void OpBuild::output_is_input() { compiler_.values_[op().outputs[0]] = input(0); }
 
-// Walks back through the tensors that share the input's memory: each must have this one reader, and none may be read
-// again by the backward pass of the op that made it.
-bool OpBuild::may_overwrite_input() const {
-  const ModelGraph& graph = compiler_.graph_;
-  uint32_t tensor = op().inputs[0];
-  for (;;) {
-    const uint32_t maker = compiler_.index_.producer[tensor];
-    if (maker == kNoOp || !compiler_.index_.has_one_reader(tensor)) return false;
-    if (rule_of(graph.ops[maker].kind).saves_output) return false;
-    const uint32_t source = graph.ops[maker].inputs[0];
-    if (compiler_.values_[source] != compiler_.values_[tensor]) return true;
-    tensor = source;
-  }
+BufferId OpBuild::save(uint64_t bytes) {
+  const BufferId buffer = program().add_planned(bytes);
+  compiler_.saved_[op_index_].push_back(buffer);
+  return buffer;
 }
 
-BufferId OpBuild::output_gradient() const { return compiler_.gradients_[op().outputs[0]]; }
+BufferId OpBuild::saved(size_t i) const { return compiler_.saved_[op_index_].at(i); }
 
-bool OpBuild::needs_gradient(size_t i) const {
-  return i < op().inputs.size() && compiler_.needs_gradient_[op().inputs[i]];
+BufferId OpBuild::output_gradient(size_t i) const {
+  return has_output(i) ? compiler_.gradients_[op().outputs[i]] : kNoBuffer;
 }
+
+bool OpBuild::needs_gradient(size_t i) const { return has_input(i) && compiler_.needs_gradient_[op().inputs[i]]; }
 
 BufferId OpBuild::input_gradient(size_t i) {
-  return i < op().inputs.size() ? compiler_.begin_gradient(op().inputs[i]) : kNoBuffer;
+  return needs_gradient(i) ? compiler_.new_gradient(op().inputs[i]) : kNoBuffer;
 }
 
-void OpBuild::pass_gradient(size_t i) { compiler_.adopt_gradient(op().inputs[i], op_index_); }
+void OpBuild::pass_gradient(size_t i, BufferId gradient) {
+  if (needs_gradient(i)) compiler_.add_gradient(op().inputs[i], gradient);
+}
 
 bool OpBuild::applies_relu() const { return compiler_.fusions_[op_index_].applies_relu; }
 bool OpBuild::is_applied_by_producer() const { return compiler_.fusions_[op_index_].is_applied_by_producer; }
@@ -59,5 +55,7 @@ bool OpBuild::is_undone_by_consumer() const { return compiler_.fusions_[op_index
 bool OpBuild::undoes_relu() const { return compiler_.fusions_[op_index_].undoes_relu; }
 
 BufferId OpBuild::scratch(uint64_t bytes) { return bytes == 0 ? kNoBuffer : program().add_planned(bytes); }
+
+void OpBuild::may_share(BufferId result, BufferId operand) { program().may_share(result, operand); }
 
 }  // namespace coterie

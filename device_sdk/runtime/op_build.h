@@ -2,7 +2,8 @@
 //
 // The compiler owns the bookkeeping of autodiff: which inputs need a gradient, that the gradients of a tensor that
 // several ops read are summed, that a weight is updated when its last gradient is in and nobody reads it any more. A
-// rule only says how its own gradients are computed, or that one passes through.
+// rule only says how its own gradients are computed, or that one passes through. Shapes are those of the batch the
+// program is compiled for.
 #pragma once
 
 #include <initializer_list>
@@ -16,30 +17,46 @@ class GraphCompiler;
 
 class OpBuild {
  public:
-  OpBuild(GraphCompiler& compiler, size_t op_index) : compiler_(compiler), op_index_(op_index) {}
+  OpBuild(GraphCompiler& compiler, size_t op_index, bool is_backward)
+      : compiler_(compiler), op_index_(op_index), is_backward_(is_backward) {}
 
   const OpInfo& op() const;
-  size_t batch() const;  // the largest batch: what scratch memory is sized for
+  template <typename Attributes>
+  const Attributes& attributes() const {
+    return std::get<Attributes>(op().attributes);
+  }
   size_t input_count() const { return op().inputs.size(); }
-  const Shape& input_shape(size_t i) const;
-  const Shape& output_shape() const;
+  bool has_input(size_t i) const { return i < op().inputs.size() && op().inputs[i] != kNoTensor; }
+  const TensorType& input_type(size_t i) const;
+  const Shape& input_shape(size_t i) const { return input_type(i).shape; }
+  bool has_output(size_t i) const { return i < op().outputs.size() && op().outputs[i] != kNoTensor; }
+  const Shape& output_shape(size_t i = 0) const;
+
+  // Whether the model is being trained: dropout drops, batch norm takes the batch's statistics.
+  bool is_training() const;
+  // Whether backward() will be called for this op.
+  bool has_backward() const;
+  // A number of this op's own, for its random numbers.
+  uint32_t index() const { return static_cast<uint32_t>(op_index_); }
 
   // --- values
-  BufferId input(size_t i) const;  // kNoBuffer if the op has no such input (an optional bias)
-  BufferId output();
+  BufferId input(size_t i) const;  // kNoBuffer if absent
+  BufferId output(size_t i = 0);   // kNoBuffer if the op has no such output
   // The output is the input under another shape.
   void output_is_input();
-  // The output may be computed over the input: nobody reads the input afterwards.
-  bool may_overwrite_input() const;
+  // Memory that backward() gets back with saved(), in the order of the calls.
+  BufferId save(uint64_t bytes);
+  BufferId saved(size_t i) const;
 
   // --- gradients; backward only
-  BufferId output_gradient() const;
+  BufferId output_gradient(size_t i = 0) const;  // kNoBuffer: that output has no influence on the loss
   bool needs_gradient(size_t i) const;
   // Where to write the whole gradient of input i; kNoBuffer if none is needed. Summing with other readers' gradients
   // happens afterwards.
   BufferId input_gradient(size_t i);
-  // The gradient of input i is the output's, which may have been changed in place.
-  void pass_gradient(size_t i);
+  // The gradient of input i is this buffer as it is: the output's, say. It may have other readers: never written again.
+  void pass_gradient(size_t i, BufferId gradient);
+  void pass_gradient(size_t i) { pass_gradient(i, output_gradient()); }
 
   // --- fusion (fusion.h)
   bool applies_relu() const;           // dense, conv2d: the ReLU behind is applied here
@@ -48,10 +65,21 @@ class OpBuild {
   bool undoes_relu() const;            // max pool, backward: mask for the ReLU in front
 
   // --- steps
-  BufferId scratch(uint64_t bytes);  // for the steps of this op; kNoBuffer for 0 bytes
+  BufferId scratch(uint64_t bytes);  // for one step of this op; kNoBuffer for 0 bytes
+  // The step that writes `result` may write it over `operand`.
+  void may_share(BufferId result, BufferId operand);
   template <typename Settings>
   void emit(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers) {
-    program().emit(run, settings, buffers);
+    program().emit(is_backward_ ? Phase::backward : Phase::forward, run, settings, buffers);
+  }
+  template <typename Settings>
+  void emit(StepFunction run, const Settings& settings, std::span<const BufferId> buffers) {
+    program().emit(is_backward_ ? Phase::backward : Phase::forward, run, settings, buffers);
+  }
+  // Runs behind the loss, and only if it is finite: what changes the model's state.
+  template <typename Settings>
+  void emit_after_loss(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers) {
+    program().emit(Phase::backward, run, settings, buffers);
   }
 
  private:
@@ -59,6 +87,7 @@ class OpBuild {
 
   GraphCompiler& compiler_;
   size_t op_index_;
+  bool is_backward_;
 };
 
 }  // namespace coterie

@@ -16,12 +16,12 @@ struct AdamSettings {
 
 void run_sgd(const Step& step, const StepContext& context) {
   const auto& s = step.as<SgdSettings>();
-  const auto& [g, w, v, unused1, unused2, unused3] = step.buffers;
+  const auto& [g, w, v] = step.take<3>();
   context.kernels.sgd_step(s.count, s.step, g, w, v);
 }
 
 void run_adam(const Step& step, const StepContext& context) {
-  const auto& [g, w, m, v, unused1, unused2] = step.buffers;
+  const auto& [g, w, m, v] = step.take<4>();
   context.kernels.adam_step(step.as<AdamSettings>().count, context.adam, g, w, m, v);
 }
 
@@ -57,14 +57,14 @@ Status check_optimizer(const OptimizerSettings& s) {
   return {};
 }
 
-void emit_update(Program& program, const OptimizerSettings& settings, uint64_t count, BufferId gradient,
+void emit_update(Program& program, Phase phase, const OptimizerSettings& settings, uint64_t count, BufferId gradient,
                  BufferId values, BufferId slot0, BufferId slot1) {
   if (settings.kind == OptimizerKind::adam) {
-    program.emit(run_adam, AdamSettings{count}, {gradient, values, slot0, slot1});
+    program.emit(phase, run_adam, AdamSettings{count}, {gradient, values, slot0, slot1});
     return;
   }
   const kernels::SgdStep step{settings.learning_rate, settings.momentum, settings.weight_decay};
-  program.emit(run_sgd, SgdSettings{step, count}, {gradient, values, slot0});
+  program.emit(phase, run_sgd, SgdSettings{step, count}, {gradient, values, slot0});
 }
 
 }  // namespace coterie

@@ -16,7 +16,7 @@ kernels::AdamStep adam_step_at(const OptimizerSettings& settings, uint64_t step)
 Status check_optimizer(const OptimizerSettings& settings);
 
 // Emits the update of `count` values from their gradient. slots: kNoBuffer beyond optimizer_slots().
-void emit_update(Program& program, const OptimizerSettings& settings, uint64_t count, BufferId gradient,
+void emit_update(Program& program, Phase phase, const OptimizerSettings& settings, uint64_t count, BufferId gradient,
                  BufferId values, BufferId slot0, BufferId slot1);
 
 }  // namespace coterie

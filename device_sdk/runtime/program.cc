@@ -1,118 +1,139 @@
 #include "device_sdk/runtime/program.h"
 
-#include <cstring>
-#include <new>
+#include <algorithm>
 #include <string>
 
 #include "base/assert.h"
-#include "base/checked.h"
 
 namespace coterie {
 namespace {
 
-constexpr std::align_val_t kArenaAlignment{kBufferAlignment};
+constexpr uint32_t kNever = ~0u;
 
-size_t index_of(Region region) { return static_cast<size_t>(region); }
+bool is_touched(const Lifetime& life) { return life.first != kNever; }
 
 }  // namespace
 
-void Program::ArenaDeleter::operator()(uint8_t* arena) const { ::operator delete(arena, kArenaAlignment); }
-
-void Program::reserve_region(Region region, uint64_t bytes) {
-  COT_ASSERT(arena_ == nullptr);
-  region_bytes_[index_of(region)] = bytes;
-}
-
 BufferId Program::add_planned(uint64_t bytes) {
-  buffers_.push_back({true, Region::parameters, 0, bytes});
+  buffers_.push_back({.place = Place::planned, .bytes = bytes});
   return static_cast<BufferId>(buffers_.size() - 1);
 }
 
 BufferId Program::add_fixed(Region region, uint64_t offset_bytes) {
-  COT_ASSERT(offset_bytes < region_bytes_[index_of(region)] && offset_bytes % sizeof(float) == 0);
-  buffers_.push_back({false, region, offset_bytes, 0});
+  COT_ASSERT(offset_bytes % sizeof(float) == 0);
+  buffers_.push_back({.place = Place::fixed, .region = region, .offset = offset_bytes});
   return static_cast<BufferId>(buffers_.size() - 1);
 }
 
-void Program::emit_shared(StepFunction run, std::shared_ptr<const void> settings,
-                          std::initializer_list<BufferId> buffers) {
-  COT_ASSERT(buffers.size() <= Step::kBuffersMax && arena_ == nullptr);
-  Draft draft{run, {}, std::move(settings)};
-  draft.buffers.fill(kNoBuffer);
-  size_t i = 0;
-  for (const BufferId id : buffers) {
-    COT_ASSERT(id == kNoBuffer || id < buffers_.size());
-    draft.buffers[i++] = id;
-  }
-  drafts_.push_back(std::move(draft));
+BufferId Program::add_constant(ByteView data) {
+  buffers_.push_back({.place = Place::constant, .bytes = data.size(), .data = data.data()});
+  return static_cast<BufferId>(buffers_.size() - 1);
+}
+
+void Program::emit_shared(Phase phase, StepFunction run, std::shared_ptr<const void> settings,
+                          std::span<const BufferId> buffers) {
+  for (const BufferId id : buffers) COT_ASSERT(id == kNoBuffer || id < buffers_.size());
+  drafts_[static_cast<size_t>(phase)].push_back({run, std::move(settings), operands_.size(), buffers.size()});
+  operands_.insert(operands_.end(), buffers.begin(), buffers.end());
+}
+
+size_t Program::step_count() const {
+  size_t count = 0;
+  for (const auto& drafts : drafts_) count += drafts.size();
+  return count;
 }
 
 // A planned buffer lives from the first step that names it to the last; one that no step names needs no memory.
-void Program::plan() {
-  std::vector<Lifetime> lifetimes;
-  std::vector<uint32_t> slot(buffers_.size(), ~0u);
-  const auto touch = [&](BufferId id, uint32_t step) {
-    if (id == kNoBuffer || !buffers_[id].is_planned) return;
-    if (slot[id] == ~0u) {
-      slot[id] = static_cast<uint32_t>(lifetimes.size());
-      lifetimes.push_back({buffers_[id].bytes, step, step});
+std::vector<Lifetime> Program::lifetimes() const {
+  std::vector<Lifetime> lives(buffers_.size(), {0, kNever, 0});
+  uint32_t step = 0;
+  for (const auto& drafts : drafts_) {
+    for (const Draft& draft : drafts) {
+      for (size_t i = 0; i < draft.buffer_count; ++i) {
+        const BufferId id = operands_[draft.first_buffer + i];
+        if (id == kNoBuffer || buffers_[id].place != Place::planned) continue;
+        lives[id].bytes = buffers_[id].bytes;
+        lives[id].first = std::min(lives[id].first, step);
+        lives[id].last = step;
+      }
+      ++step;
     }
-    lifetimes[slot[id]].last = step;
-  };
-  touch(input_, 0);
-  for (uint32_t step = 0; step < drafts_.size(); ++step) {
-    for (const BufferId id : drafts_[step].buffers) touch(id, step);
   }
-  const MemoryPlan plan = plan_memory(lifetimes);
   for (size_t id = 0; id < buffers_.size(); ++id) {
-    if (slot[id] != ~0u) buffers_[id].offset = plan.offsets[slot[id]];
+    if (buffers_[id].place != Place::planned) continue;
+    if (buffers_[id].is_filled_before) lives[id] = {buffers_[id].bytes, 0, lives[id].last};
+    if (buffers_[id].is_read_after) lives[id].last = step;
   }
-  figures_.planned_bytes = plan.bytes;
-  figures_.planned_lower_bound = plan.lower_bound;
+  return lives;
 }
 
-Status Program::finish(uint64_t arena_bytes_max) {
+// Whose memory each buffer uses: its own, or that of the operand it is written over. An operand may be written over if
+// the step that writes the result is the last that touches it (or what it shares already).
+std::vector<BufferId> Program::owners(std::vector<Lifetime>& lives) const {
+  std::vector<BufferId> owner(buffers_.size());
+  for (BufferId id = 0; id < owner.size(); ++id) owner[id] = id;
+  std::vector<Share> shares = shares_;
+  std::stable_sort(shares.begin(), shares.end(), [&](const Share& a, const Share& b) {
+    return lives[a.result].first < lives[b.result].first;
+  });
+  for (const Share& share : shares) {
+    if (share.result == kNoBuffer || share.operand == kNoBuffer || owner[share.result] != share.result) continue;
+    const BufferId into = owner[share.operand];
+    if (into == share.result || buffers_[into].place != Place::planned) continue;
+    if (buffers_[share.result].place != Place::planned) continue;
+    Lifetime &result = lives[share.result], &life = lives[into];
+    if (!is_touched(result) || !is_touched(life) || life.last != result.first || life.bytes < result.bytes) continue;
+    life.last = result.last;
+    owner[share.result] = into;
+  }
+  return owner;
+}
+
+Status Program::plan(uint64_t bytes_max) {
   // Each buffer is bounded before the sum is formed, so that nothing below overflows.
-  const auto too_large = [&](const std::string& what) {
-    return Error(ErrorCode::too_large,
-                 "the model needs " + what + ", at most " + std::to_string(arena_bytes_max) + " bytes are allowed");
-  };
   for (const Buffer& buffer : buffers_) {
-    if (buffer.bytes > arena_bytes_max) return too_large("one buffer of " + std::to_string(buffer.bytes) + " bytes");
+    if (buffer.bytes <= bytes_max) continue;
+    return Error(ErrorCode::too_large, "the model needs one buffer of " + std::to_string(buffer.bytes) +
+                                           " bytes, at most " + std::to_string(bytes_max) + " bytes are allowed");
   }
-  plan();
-  uint64_t offset = 0;
-  for (size_t i = 0; i < kRegions; ++i) {
-    if (region_bytes_[i] > arena_bytes_max) return too_large("more parameters than that");
-    region_offset_[i] = offset;
-    offset += round_up(region_bytes_[i], kBufferAlignment);
+  std::vector<Lifetime> lives = lifetimes();
+  const std::vector<BufferId> owner = owners(lives);
+  std::vector<Lifetime> owned;
+  std::vector<size_t> place(buffers_.size());
+  for (size_t id = 0; id < buffers_.size(); ++id) {
+    if (owner[id] != id || !is_touched(lives[id])) continue;
+    place[id] = owned.size();
+    owned.push_back(lives[id]);
   }
-  planned_offset_ = offset;
-  figures_.bytes = offset + figures_.planned_bytes;
-  figures_.parameter_bytes = region_bytes_[index_of(Region::parameters)];
-  figures_.slot_bytes = region_bytes_[index_of(Region::slot0)] + region_bytes_[index_of(Region::slot1)];
-  if (figures_.bytes > arena_bytes_max) return too_large(std::to_string(figures_.bytes) + " bytes");
-  arena_.reset(static_cast<uint8_t*>(::operator new(figures_.bytes, kArenaAlignment, std::nothrow)));
-  if (arena_ == nullptr) return too_large(std::to_string(figures_.bytes) + " bytes and the system has not as many");
-  std::memset(arena_.get(), 0, figures_.bytes);  // also faults the pages in, before the first step
-  steps_.reserve(drafts_.size());
-  for (const Draft& draft : drafts_) {
-    Step step{draft.run, {}, draft.settings.get()};
-    for (size_t i = 0; i < Step::kBuffersMax; ++i) {
-      step.buffers[i] = draft.buffers[i] == kNoBuffer ? nullptr : at(buffers_[draft.buffers[i]]);
-    }
-    steps_.push_back(step);
+  const MemoryPlan plan = plan_memory(owned);
+  for (size_t id = 0; id < buffers_.size(); ++id) {
+    if (buffers_[id].place != Place::planned || !is_touched(lives[id])) continue;
+    buffers_[id].offset = plan.offsets[place[owner[id]]];
   }
+  planned_bytes_ = plan.bytes;
+  planned_lower_bound_ = plan.lower_bound;
   return {};
 }
 
-float* Program::at(const Buffer& buffer) const {
-  const uint64_t start = buffer.is_planned ? planned_offset_ : region_offset_[index_of(buffer.region)];
-  return reinterpret_cast<float*>(arena_.get() + start + buffer.offset);
-}
-
-float* Program::region(Region region) const {
-  return reinterpret_cast<float*>(arena_.get() + region_offset_[index_of(region)]);
+void Program::bind(const Arena& arena) {
+  resolved_.clear();
+  for (const Buffer& buffer : buffers_) {
+    switch (buffer.place) {
+      case Place::planned: resolved_.push_back(reinterpret_cast<float*>(arena.planned() + buffer.offset)); break;
+      case Place::fixed: resolved_.push_back(arena.region(buffer.region).data() + buffer.offset / sizeof(float)); break;
+      case Place::constant:
+        resolved_.push_back(reinterpret_cast<float*>(const_cast<uint8_t*>(buffer.data)));
+        break;
+    }
+  }
+  pointers_.clear();
+  for (const BufferId id : operands_) pointers_.push_back(id == kNoBuffer ? nullptr : resolved_[id]);
+  for (size_t phase = 0; phase < kPhases; ++phase) {
+    steps_[phase].clear();
+    for (const Draft& draft : drafts_[phase]) {
+      steps_[phase].push_back({draft.run, pointers_.data() + draft.first_buffer, draft.settings.get()});
+    }
+  }
 }
 
 }  // namespace coterie

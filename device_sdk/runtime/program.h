@@ -1,17 +1,23 @@
-// Program: what a training step or an evaluation is at run time: a flat list of {function, pointers, settings}, and the
-// arena its buffers lie in.
+// Program: what a training step or an evaluation is at run time: a flat list of {function, pointers, settings}.
 //
-// Life: the compiler adds buffers and emits steps; finish() plans the memory and allocates the arena, once; run() walks
-// the list and neither allocates nor decides anything.
+// Life: the compiler adds buffers and emits steps; plan() decides where in memory each buffer lies, so that the size is
+// known before a byte is allocated; bind() puts the program onto an arena; run() walks the list and neither allocates
+// nor decides anything. Several programs of one model (a whole batch, and the smaller last one) share an arena.
+//
+// Each planned buffer is written by one step (the steps after it only read), with one exception: a step may write its
+// result over an operand that no later step reads. A rule that can do so says may_share(); plan() does it where it is
+// safe.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
+#include "device_sdk/runtime/arena.h"
 #include "device_sdk/runtime/memory_plan.h"
 #include "train_kernels/kernel_table.h"
 
@@ -20,108 +26,109 @@ namespace coterie {
 using BufferId = uint32_t;
 inline constexpr BufferId kNoBuffer = ~0u;  // becomes a null pointer
 
-// What a step is told beside its pointers.
+// What a step is told beside its pointers. One for each run of a program.
 struct StepContext {
   const kernels::KernelTable& kernels;
-  size_t batch = 0;                   // examples in this batch, at most the program's
-  const int32_t* labels = nullptr;    // [batch]
   kernels::LossSums* sums = nullptr;  // the loss adds to it
   kernels::AdamStep adam{};           // changes with every step
+  uint64_t random_seed = 0;           // of this step: dropout
+  const char** fault = nullptr;       // set to what is wrong with the batch: an index outside a table
 };
 
 struct Step;
 using StepFunction = void (*)(const Step&, const StepContext&);
 
+// Elements are float32 or int32, which, knows the step.
 struct Step {
-  static constexpr size_t kBuffersMax = 6;
-
   StepFunction run;
-  std::array<float*, kBuffersMax> buffers;  // in the order they were emitted
+  float* const* buffers;  // in the order they were emitted
   const void* settings;
 
   template <typename Settings>
   const Settings& as() const {
     return *static_cast<const Settings*>(settings);
   }
+  // The first kCount buffers, to be taken apart: const auto& [x, y] = step.take<2>();
+  template <size_t kCount>
+  auto take() const -> float* const (&)[kCount] {
+    return *reinterpret_cast<float* const(*)[kCount]>(buffers);
+  }
+  int32_t* ints(size_t i) const { return reinterpret_cast<int32_t*>(buffers[i]); }
 };
 
-// Memory that lives as long as the program, one after the other at the start of the arena; each is a flat vector.
-enum class Region : uint8_t { parameters, slot0, slot1 };
-inline constexpr size_t kRegions = 3;
-
-struct ArenaFigures {
-  uint64_t bytes = 0;                // the whole arena
-  uint64_t parameter_bytes = 0;      // of which parameters
-  uint64_t slot_bytes = 0;           // optimizer state
-  uint64_t planned_bytes = 0;        // activations, gradients, scratch
-  uint64_t planned_lower_bound = 0;  // MemoryPlan::lower_bound
-};
+// forward (with the loss), backward, update: run separately, so that a loss that is not finite changes nothing.
+enum class Phase : uint8_t { forward, backward, update };
+inline constexpr size_t kPhases = 3;
 
 class Program {
  public:
-  Program() = default;
-  Program(Program&&) noexcept = default;
-  Program& operator=(Program&&) noexcept = default;
-
   // --- building
-  void reserve_region(Region region, uint64_t bytes);
   BufferId add_planned(uint64_t bytes);
-  BufferId add_fixed(Region region, uint64_t offset_bytes);  // inside a reserved region, float-aligned
-  // The input buffer is alive from before the first step, because the caller fills it.
-  void set_input(BufferId buffer) { input_ = buffer; }
-  // Copies `settings`. At most Step::kBuffersMax buffers.
+  BufferId add_fixed(Region region, uint64_t offset_bytes);  // inside the region, element-aligned
+  // `data` must outlive the program; steps only read it.
+  BufferId add_constant(ByteView data);
+  // Alive from before the first step, because the caller fills it; to after the last, because the caller reads it.
+  void fill_before(BufferId buffer) { buffers_[buffer].is_filled_before = true; }
+  void read_after(BufferId buffer) { buffers_[buffer].is_read_after = true; }
+  // Copies `settings`.
   template <typename Settings>
-  void emit(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers) {
-    emit_shared(run, std::make_shared<const Settings>(settings), buffers);
+  void emit(Phase phase, StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers) {
+    emit_shared(phase, run, std::make_shared<const Settings>(settings), {buffers.begin(), buffers.size()});
   }
-  // Steps emitted from here on belong to the second half: everything after the loss.
-  void mark_second_half() { half_ = drafts_.size(); }
+  template <typename Settings>
+  void emit(Phase phase, StepFunction run, const Settings& settings, std::span<const BufferId> buffers) {
+    emit_shared(phase, run, std::make_shared<const Settings>(settings), buffers);
+  }
+  // The step that first writes `result` may write it over `operand`, which it reads, element by element.
+  void may_share(BufferId result, BufferId operand) { shares_.push_back({result, operand}); }
 
-  // Plans, allocates (zeroed) and resolves. too_large if the arena would exceed `arena_bytes_max` or memory is short.
-  Status finish(uint64_t arena_bytes_max);
+  // too_large if a buffer exceeds `bytes_max`; otherwise figures() are final.
+  Status plan(uint64_t bytes_max);
+  uint64_t planned_bytes() const { return planned_bytes_; }
+  uint64_t planned_lower_bound() const { return planned_lower_bound_; }
 
   // --- running
-  void run_first_half(const StepContext& context) const { run_steps(0, half_, context); }
-  void run_second_half(const StepContext& context) const { run_steps(half_, steps_.size(), context); }
-  float* input() const { return at(buffers_[input_]); }
-  float* region(Region region) const;
-
-  size_t step_count() const { return steps_.size(); }
-  const ArenaFigures& figures() const { return figures_; }
+  // The arena has the regions and at least planned_bytes(), and lives as long as the program runs.
+  void bind(const Arena& arena);
+  void run(Phase phase, const StepContext& context) const {
+    for (const Step& step : steps_[static_cast<size_t>(phase)]) step.run(step, context);
+  }
+  float* pointer(BufferId buffer) const { return resolved_[buffer]; }
+  size_t step_count() const;
 
  private:
+  enum class Place : uint8_t { planned, fixed, constant };
   struct Buffer {
-    bool is_planned;
-    Region region;
-    uint64_t offset;  // planned: in the planned part; fixed: in its region
-    uint64_t bytes;
+    Place place;
+    Region region = Region::parameters;  // fixed
+    uint64_t offset = 0;                 // planned: in the planned part; fixed: in its region
+    uint64_t bytes = 0;
+    const uint8_t* data = nullptr;       // constant
+    bool is_filled_before = false, is_read_after = false;
   };
   struct Draft {
     StepFunction run;
-    std::array<BufferId, Step::kBuffersMax> buffers;
     std::shared_ptr<const void> settings;
+    size_t first_buffer, buffer_count;   // in operands_
   };
-  struct ArenaDeleter {
-    void operator()(uint8_t* arena) const;
+  struct Share {
+    BufferId result, operand;
   };
 
-  void emit_shared(StepFunction run, std::shared_ptr<const void> settings, std::initializer_list<BufferId> buffers);
-  void plan();
-  float* at(const Buffer& buffer) const;
-  void run_steps(size_t from, size_t to, const StepContext& context) const {
-    for (size_t i = from; i < to; ++i) steps_[i].run(steps_[i], context);
-  }
+  void emit_shared(Phase phase, StepFunction run, std::shared_ptr<const void> settings,
+                   std::span<const BufferId> buffers);
+  std::vector<Lifetime> lifetimes() const;
+  std::vector<BufferId> owners(std::vector<Lifetime>& lives) const;
 
   std::vector<Buffer> buffers_;
-  std::vector<Draft> drafts_;  // owns the settings
-  std::vector<Step> steps_;
-  size_t half_ = 0;
-  BufferId input_ = kNoBuffer;
-  std::array<uint64_t, kRegions> region_bytes_{};
-  std::array<uint64_t, kRegions> region_offset_{};
-  uint64_t planned_offset_ = 0;
-  ArenaFigures figures_;
-  std::unique_ptr<uint8_t, ArenaDeleter> arena_;
+  std::vector<Draft> drafts_[kPhases];  // own the settings
+  std::vector<BufferId> operands_;
+  std::vector<Share> shares_;
+  std::vector<Step> steps_[kPhases];
+  std::vector<float*> resolved_;   // per buffer
+  std::vector<float*> pointers_;   // per operand
+  uint64_t planned_bytes_ = 0;
+  uint64_t planned_lower_bound_ = 0;
 };
 
 }  // namespace coterie

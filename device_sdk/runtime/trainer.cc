@@ -35,16 +35,31 @@ Result<Trainer> Trainer::create(const Model& model, const TrainingSettings& sett
   const uint64_t count = examples.size();
   COT_TRY(check(settings, count));
   const auto batch_size = static_cast<uint32_t>(std::min<uint64_t>(settings.batch_size, count));
-  COT_ASSIGN(Program program, compile(model, {.loss = settings.loss,
-                                              .batch_size = batch_size,
-                                              .optimizer = settings.optimizer,
-                                              .arena_bytes_max = limits.arena_bytes_max}));
+  CompileSettings compile_settings{.loss = settings.loss,
+                                   .batch_size = batch_size,
+                                   .optimizer = settings.optimizer,
+                                   .arena_bytes_max = limits.arena_bytes_max};
+  COT_ASSIGN(CompiledModel whole, compile(model, compile_settings));
+  const uint64_t planned_lower_bound = whole.program.planned_lower_bound();
+  ArenaLayout layout = whole.layout;
+  std::optional<CompiledModel> rest;
+  compile_settings.batch_size = static_cast<uint32_t>(count % batch_size);
+  if (compile_settings.batch_size != 0) {
+    COT_ASSIGN(rest, compile(model, compile_settings));
+    layout.planned_bytes = std::max(layout.planned_bytes, rest->layout.planned_bytes);
+  }
+  COT_ASSIGN(Arena arena, Arena::create(layout, limits.arena_bytes_max));
+  BatchProgram whole_program(model, settings.loss, batch_size, std::move(whole), arena);
+  std::optional<BatchProgram> rest_program;
+  if (rest) rest_program.emplace(model, settings.loss, compile_settings.batch_size, std::move(*rest), arena);
   auto state = std::make_unique<TrainerState>(TrainerState{.model = model,
                                              .settings = settings,
                                              .examples = examples,
                                              .batch_size = batch_size,
-                                             .program = std::move(program),
-                                             .reader = BatchReader(model, settings.loss, batch_size),
+                                             .arena = std::move(arena),
+                                             .whole = std::move(whole_program),
+                                             .rest = std::move(rest_program),
+                                             .planned_lower_bound = planned_lower_bound,
                                              .random = Prng(seed),
                                              .order = std::vector<uint32_t>(count)});
   std::iota(state->order.begin(), state->order.end(), 0u);
@@ -68,18 +83,21 @@ Status Trainer::step() {
   TrainerState& s = *state_;
   if (finished()) return Error(ErrorCode::conflict, "training is finished");
   const size_t batch = std::min<uint64_t>(s.batch_size, s.order.size() - s.position);
-  float* input = s.program.input();
-  for (size_t i = 0; i < batch; ++i) COT_TRY(s.reader.read(s.examples, s.order[s.position + i], i, input));
+  BatchProgram& code = s.program_for(batch);
+  for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(s.examples, s.order[s.position + i], i));
 
   kernels::LossSums sums;
-  StepContext context{.kernels = kernels::kernels(), .batch = batch, .labels = s.reader.labels(), .sums = &sums};
+  const char* fault = nullptr;
+  StepContext context{.kernels = kernels::kernels(), .sums = &sums, .random_seed = s.step, .fault = &fault};
   if (s.settings.optimizer.kind == OptimizerKind::adam) context.adam = adam_step_at(s.settings.optimizer, s.step + 1);
   const FlushDenormals flush;
-  s.program.run_first_half(context);
+  code.compiled.program.run(Phase::forward, context);
+  if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
   if (!std::isfinite(s.loss_sum + sums.loss)) {
     return bad("the loss of step " + std::to_string(s.step) + " is not finite; training diverged");
   }
-  s.program.run_second_half(context);
+  code.compiled.program.run(Phase::backward, context);
+  code.compiled.program.run(Phase::update, context);
 
   s.step += 1;
   s.seen += batch;
@@ -114,12 +132,12 @@ Status Trainer::save_checkpoint(const std::string& path) const { return write_ch
 Status Trainer::restore_checkpoint(const std::string& path) { return read_checkpoint(path, *state_); }
 
 TrainingMemory Trainer::memory() const {
-  const ArenaFigures& figures = state_->program.figures();
-  return {.arena_bytes = figures.bytes,
-          .parameter_bytes = figures.parameter_bytes,
-          .optimizer_bytes = figures.slot_bytes,
-          .planned_bytes = figures.planned_bytes,
-          .planned_lower_bound = figures.planned_lower_bound,
+  const ArenaLayout& layout = state_->arena.layout();
+  return {.arena_bytes = layout.bytes(),
+          .parameter_bytes = layout.of(Region::parameters),
+          .optimizer_bytes = layout.of(Region::slot0) + layout.of(Region::slot1),
+          .planned_bytes = layout.planned_bytes,
+          .planned_lower_bound = state_->planned_lower_bound,
           .order_bytes = state_->order.size() * sizeof(uint32_t)};
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/random.h"
-#include "device_sdk/runtime/batch_reader.h"
-#include "device_sdk/runtime/graph_compiler.h"
+#include "device_sdk/runtime/batch_program.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/trainer.h"
 
@@ -19,8 +19,10 @@ struct TrainerState {
   TrainingSettings settings;
   ExampleSource& examples;
   uint32_t batch_size;  // of the settings, or the whole data set if that is smaller
-  Program program;      // its regions hold parameters and optimizer state
-  BatchReader reader;
+  Arena arena;          // its regions hold parameters and optimizer state
+  BatchProgram whole;
+  std::optional<BatchProgram> rest;  // the last batch of an epoch, if it is smaller
+  uint64_t planned_lower_bound = 0;
 
   // Changed by every step.
   Prng random;
@@ -32,7 +34,8 @@ struct TrainerState {
   uint64_t correct = 0;
   double loss_sum = 0;
 
-  std::span<float> region(Region region) const { return {program.region(region), model.value_count()}; }
+  std::span<float> region(Region region) const { return arena.region(region); }
+  BatchProgram& program_for(size_t batch) { return batch == batch_size ? whole : *rest; }
   uint32_t slots() const { return optimizer_slots(settings.optimizer); }
 };
 

@@ -7,7 +7,7 @@
 namespace coterie::limits {
 
 inline constexpr size_t kWireHeaderBytesMax = 64 * 1024;           // FlatBuffer header of a wire message
-inline constexpr size_t kFileHeaderBytesMax = 16 * 1024 * 1024;    // FlatBuffer header of a model or state file
+inline constexpr size_t kFileHeaderBytesMax = 32 * 1024 * 1024;    // FlatBuffer header of a model or state file
 inline constexpr size_t kPlanBytesMax = kWireHeaderBytesMax + 128;  // a whole plan frame
 inline constexpr uint64_t kPayloadBytesMax = 1ull << 36;           // 64 GiB: of any frame
 inline constexpr uint32_t kVerifierDepthMax = 16;
@@ -27,6 +27,8 @@ inline constexpr size_t kJobsRememberedMax = 1024;
 inline constexpr size_t kModelTensorsMax = 16'384;
 inline constexpr size_t kModelOpsMax = 16'384;
 inline constexpr size_t kModelRankMax = 8;
+inline constexpr size_t kModelInputsMax = 64;
+inline constexpr size_t kOpOperandsMax = 256;                      // and numbers in one of its attributes
 inline constexpr int64_t kModelDimensionMax = 1ll << 31;
 inline constexpr size_t kModelPropertiesMax = 1024;
 inline constexpr size_t kParameterAlignment = 64;

@@ -1,5 +1,7 @@
 // Model frames: the forward graph and where its parameters lie.
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
 #include "base/checked.h"
 #include "proto/codec/codec.h"
@@ -12,29 +14,111 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 
-struct BuiltAttributes {
-  model::Attributes type = model::Attributes::NONE;
-  Offset<void> offset = 0;
+// --- attributes: each field that differs from its default, by name
+
+struct AttributeWriter {
+  FlatBufferBuilder& builder;
+  std::vector<Offset<model::Attribute>>& list;
+
+  void write(const char* name, float value) {
+    list.push_back(model::CreateAttribute(builder, builder.CreateString(name), 0, static_cast<double>(value)));
+  }
+  void write(const char* name, const std::vector<int64_t>& value) {
+    const auto name_text = builder.CreateString(name);
+    const auto values = builder.CreateVector(value);
+    list.push_back(model::CreateAttribute(builder, name_text, 0, 0, values));
+  }
+  template <typename T>
+  void write(const char* name, T value) {
+    list.push_back(model::CreateAttribute(builder, builder.CreateString(name), static_cast<int64_t>(value)));
+  }
 };
 
-BuiltAttributes build_attributes(FlatBufferBuilder& builder, const OpInfo& op) {
-  if (const auto* a = std::get_if<Conv2dAttributes>(&op.attributes)) {
-    return {model::Attributes::Conv2d,
-            model::CreateConv2d(builder, a->stride_h, a->stride_w, a->pad_top, a->pad_left, a->pad_bottom,
-                                a->pad_right, a->groups)
-                .Union()};
+template <typename Attributes>
+void build_fields(FlatBufferBuilder& builder, const Attributes& attributes,
+                  std::vector<Offset<model::Attribute>>& list) {
+  const Attributes defaults;
+  std::vector<const void*> default_fields;
+  Attributes::fields(defaults, [&](const char*, const auto& field) { default_fields.push_back(&field); });
+  AttributeWriter writer{builder, list};
+  size_t i = 0;
+  Attributes::fields(attributes, [&]<typename Field>(const char* name, const Field& field) {
+    if (!(field == *static_cast<const Field*>(default_fields[i++]))) writer.write(name, field);
+  });
+}
+
+Offset<flatbuffers::Vector<Offset<model::Attribute>>> build_attributes(FlatBufferBuilder& builder, const OpInfo& op) {
+  std::vector<Offset<model::Attribute>> list;
+  std::visit(
+      [&]<typename Attributes>(const Attributes& attributes) {
+        if constexpr (!std::is_same_v<Attributes, std::monostate>) build_fields(builder, attributes, list);
+      },
+      op.attributes);
+  return list.empty() ? 0 : builder.CreateVector(list);
+}
+
+struct AttributeReader {
+  const model::Attribute& table;
+
+  Status read(float& field) const {
+    field = static_cast<float>(table.real());
+    return {};
   }
-  if (const auto* a = std::get_if<Pool2dAttributes>(&op.attributes)) {
-    return {model::Attributes::Pool2d,
-            model::CreatePool2d(builder, a->kernel_h, a->kernel_w, a->stride_h, a->stride_w, a->pad_top, a->pad_left,
-                                a->pad_bottom, a->pad_right)
-                .Union()};
+  Status read(std::vector<int64_t>& field) const {
+    field.clear();
+    if (table.list() == nullptr) return {};
+    if (table.list()->size() > limits::kOpOperandsMax) return Error(ErrorCode::malformed, "has too many numbers");
+    for (uint32_t i = 0; i < table.list()->size(); ++i) {
+      const int64_t number = flat::element(*table.list(), i);
+      if (number < -limits::kModelDimensionMax || number > limits::kModelDimensionMax) {
+        return Error(ErrorCode::malformed, "has a number outside [-2^31, 2^31]");
+      }
+      field.push_back(number);
+    }
+    return {};
   }
-  if (const auto* a = std::get_if<ReshapeAttributes>(&op.attributes)) {
-    return {model::Attributes::Reshape, model::CreateReshape(builder, builder.CreateVector(a->shape)).Union()};
+  template <typename T>
+  Status read(T& field) const {
+    using Number = typename std::conditional_t<std::is_enum_v<T>, std::underlying_type<T>, std::type_identity<T>>::type;
+    if (table.integer() < 0 || static_cast<uint64_t>(table.integer()) > std::numeric_limits<Number>::max()) {
+      return Error(ErrorCode::malformed, "is out of range");
+    }
+    field = static_cast<T>(table.integer());
+    return {};
+  }
+};
+
+template <typename Attributes>
+Status parse_attribute(const model::Attribute& table, Attributes& attributes) {
+  const std::string_view wanted = table.name()->string_view();
+  Status status = Error(ErrorCode::malformed, "is unknown to it");
+  Attributes::fields(attributes, [&](const char* name, auto& field) {
+    if (wanted == name) status = AttributeReader{table}.read(field);
+  });
+  return status;
+}
+
+Status parse_attributes(const model::Op& table, OpInfo& op) {
+  op.attributes = default_attributes(op.kind);
+  if (table.attributes() == nullptr) return {};
+  for (const model::Attribute* attribute : *table.attributes()) {
+    const Status parsed = std::visit(
+        [&]<typename Attributes>(Attributes& attributes) -> Status {
+          if constexpr (std::is_same_v<Attributes, std::monostate>) {
+            return Error(ErrorCode::malformed, "is unknown to it");
+          } else {
+            return parse_attribute(*attribute, attributes);
+          }
+        },
+        op.attributes);
+    if (parsed) continue;
+    COT_ASSIGN(const std::string name, flat::text(attribute->name(), "attribute name", limits::kTextBytesMax));
+    return flat::out_of_range("op " + op.name, "attribute " + name + " " + parsed.error().message());
   }
   return {};
 }
+
+// --- tensors and ops
 
 Result<Shape> parse_shape(const flatbuffers::Vector<int64_t>* field, const std::string& what) {
   Shape shape;
@@ -50,21 +134,44 @@ Result<Shape> parse_shape(const flatbuffers::Vector<int64_t>* field, const std::
   return shape;
 }
 
+Status check_constant(const TensorInfo& tensor) {
+  const std::string what = "tensor " + tensor.name;
+  if (tensor.role != TensorRole::constant) {
+    return tensor.data.empty() ? Status() : flat::out_of_range(what, "has data and is not a constant");
+  }
+  const Result<uint64_t> elements = element_count(tensor.shape);
+  if (!elements) return elements.error().with_context(what);
+  if (tensor.data.size() % kElementBytes != 0 || tensor.data.size() / kElementBytes != *elements) {
+    return flat::out_of_range(what, "does not have the data of its shape");
+  }
+  return {};
+}
+
 Result<TensorInfo> parse_tensor(const model::Tensor& table) {
   TensorInfo tensor;
   COT_ASSIGN(tensor.name, flat::text(table.name(), "tensor name", limits::kTextBytesMax, 1));
-  if (table.role() < model::TensorRole::input || table.role() > model::TensorRole::activation) {
-    return flat::out_of_range("tensor " + tensor.name, "has an unknown role");
+  const std::string what = "tensor " + tensor.name;
+  if (table.role() < model::TensorRole::input || table.role() > model::TensorRole::constant) {
+    return flat::out_of_range(what, "has an unknown role");
   }
   tensor.role = static_cast<TensorRole>(table.role());
-  COT_ASSIGN(tensor.shape, parse_shape(table.shape(), "tensor " + tensor.name));
-  if (tensor.role != TensorRole::activation && tensor.shape.empty()) {
-    return flat::out_of_range("tensor " + tensor.name, "has no shape");
+  if (table.type() < 1 || table.type() > 2) return flat::out_of_range(what, "has an unknown type");
+  tensor.type = static_cast<DataType>(table.type());
+  COT_ASSIGN(tensor.shape, parse_shape(table.shape(), what));
+  if (has_payload(tensor.role)) {
+    if (tensor.shape.empty()) return flat::out_of_range(what, "has no shape");
+    if (tensor.type != DataType::float32) return flat::out_of_range(what, "must be float32");
   }
-  if (tensor.role == TensorRole::activation && !tensor.shape.empty()) {
-    return flat::out_of_range("tensor " + tensor.name, "is an activation and must have no shape");
+  if (tensor.role == TensorRole::activation && (!tensor.shape.empty() || tensor.type != DataType::float32)) {
+    return flat::out_of_range(what, "is an activation and must have no shape or type");
   }
   tensor.payload_offset = table.payload_offset();
+  tensor.is_frozen = table.is_frozen();
+  if (tensor.is_frozen && tensor.role != TensorRole::parameter) {
+    return flat::out_of_range(what, "is frozen and not a parameter");
+  }
+  if (table.data() != nullptr) tensor.data.assign(table.data()->begin(), table.data()->end());
+  COT_TRY(check_constant(tensor));
   return tensor;
 }
 
@@ -74,23 +181,18 @@ Result<OpInfo> parse_op(const model::Op& table, size_t tensors) {
   op.kind = static_cast<OpKind>(table.kind());
   if (to_string(op.kind) == "unknown") return flat::out_of_range("op " + op.name, "is of an unknown kind");
   for (const auto* list : {table.inputs(), table.outputs()}) {
-    if (list->size() < 1 || list->size() > 8) return flat::out_of_range("op " + op.name, "must have 1 to 8 inputs and outputs");
+    if (list->size() < 1 || list->size() > limits::kOpOperandsMax) {
+      return flat::out_of_range("op " + op.name, "must have 1 to 256 inputs and outputs");
+    }
     for (uint32_t index : *list) {
-      if (index >= tensors) return flat::out_of_range("op " + op.name, "refers to a tensor that does not exist");
+      if (index >= tensors && index != kNoTensor) {
+        return flat::out_of_range("op " + op.name, "refers to a tensor that does not exist");
+      }
     }
   }
   op.inputs.assign(table.inputs()->begin(), table.inputs()->end());
   op.outputs.assign(table.outputs()->begin(), table.outputs()->end());
-  if (const auto* a = table.attributes_as_Conv2d()) {
-    op.attributes = Conv2dAttributes{a->stride_h(),   a->stride_w(),  a->pad_top(), a->pad_left(),
-                                     a->pad_bottom(), a->pad_right(), a->groups()};
-  } else if (const auto* p = table.attributes_as_Pool2d()) {
-    op.attributes = Pool2dAttributes{p->kernel_h(), p->kernel_w(), p->stride_h(),   p->stride_w(),
-                                     p->pad_top(),  p->pad_left(), p->pad_bottom(), p->pad_right()};
-  } else if (const auto* r = table.attributes_as_Reshape()) {
-    COT_ASSIGN(Shape shape, parse_shape(r->shape(), "op " + op.name));
-    op.attributes = ReshapeAttributes{std::move(shape)};
-  }
+  COT_TRY(parse_attributes(table, op));
   return op;
 }
 
@@ -98,7 +200,7 @@ Result<OpInfo> parse_op(const model::Op& table, size_t tensors) {
 Status check_parameters(const ModelGraph& graph, uint64_t payload_bytes) {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   for (const TensorInfo& tensor : graph.tensors) {
-    if (tensor.role != TensorRole::parameter) continue;
+    if (!has_payload(tensor.role)) continue;
     const Result<uint64_t> elements = element_count(tensor.shape);
     if (!elements) return elements.error().with_context("parameter " + tensor.name);
     const auto size = checked_multiply<uint64_t>(*elements, sizeof(float));
@@ -115,29 +217,43 @@ Status check_parameters(const ModelGraph& graph, uint64_t payload_bytes) {
   return {};
 }
 
-// Every activation is written by exactly one op, before any op reads it; the input and parameters are never written.
+// Every activation is written by exactly one op, before any op reads it; the others are never written.
 Status check_order(const ModelGraph& graph) {
   std::vector<bool> ready(graph.tensors.size());
   for (size_t i = 0; i < graph.tensors.size(); ++i) ready[i] = graph.tensors[i].role != TensorRole::activation;
   for (const OpInfo& op : graph.ops) {
     for (uint32_t index : op.inputs) {
-      if (!ready[index]) return flat::out_of_range("op " + op.name, "reads a tensor that no earlier op has written");
+      if (index != kNoTensor && !ready[index]) {
+        return flat::out_of_range("op " + op.name, "reads a tensor that no earlier op has written");
+      }
     }
     for (uint32_t index : op.outputs) {
+      if (index == kNoTensor) continue;
       if (ready[index]) return flat::out_of_range("op " + op.name, "writes a tensor that is already written");
       ready[index] = true;
     }
   }
-  if (graph.tensors[graph.input].role != TensorRole::input) return flat::out_of_range("input", "is not an input tensor");
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
-    const TensorInfo& tensor = graph.tensors[i];
-    if (!ready[i]) return flat::out_of_range("tensor " + tensor.name, "is not written by any op");
-    if (tensor.role == TensorRole::input && i != graph.input) {
-      return flat::out_of_range("tensor " + tensor.name, "is an input, but not the model's");
-    }
+    if (!ready[i]) return flat::out_of_range("tensor " + graph.tensors[i].name, "is not written by any op");
   }
   if (graph.tensors[graph.output].role != TensorRole::activation) {
     return flat::out_of_range("output", "is not written by any op");
+  }
+  return {};
+}
+
+// The model's inputs are the tensors of that role, each once.
+Status check_inputs(const ModelGraph& graph) {
+  std::vector<bool> listed(graph.tensors.size());
+  for (const uint32_t index : graph.inputs) {
+    if (graph.tensors[index].role != TensorRole::input) return flat::out_of_range("input", "is not an input tensor");
+    if (listed[index]) return flat::out_of_range("input", "is listed twice");
+    listed[index] = true;
+  }
+  for (size_t i = 0; i < graph.tensors.size(); ++i) {
+    if (graph.tensors[i].role == TensorRole::input && !listed[i]) {
+      return flat::out_of_range("tensor " + graph.tensors[i].name, "is an input, but not the model's");
+    }
   }
   return {};
 }
@@ -156,9 +272,13 @@ Status parse_into(const model::Model& table, ModelGraph& graph) {
     COT_ASSIGN(OpInfo parsed, parse_op(*op, graph.tensors.size()));
     graph.ops.push_back(std::move(parsed));
   }
-  graph.input = table.input();
+  if (table.inputs()->size() < 1 || table.inputs()->size() > limits::kModelInputsMax) {
+    return flat::out_of_range("model", "must have 1 to 64 inputs");
+  }
+  graph.inputs.assign(table.inputs()->begin(), table.inputs()->end());
   graph.output = table.output();
-  if (graph.input >= graph.tensors.size() || graph.output >= graph.tensors.size()) {
+  const auto exists = [&](uint32_t index) { return index < graph.tensors.size(); };
+  if (!std::all_of(graph.inputs.begin(), graph.inputs.end(), exists) || !exists(graph.output)) {
     return flat::out_of_range("model", "has an input or output that does not exist");
   }
   if (table.properties() == nullptr) return {};
@@ -179,17 +299,19 @@ Bytes encode_head(const ModelGraph& message, uint64_t payload_bytes) {
     const auto name = builder.CreateString(tensor.name);
     Offset<flatbuffers::Vector<int64_t>> shape = 0;
     if (!tensor.shape.empty()) shape = builder.CreateVector(tensor.shape);
+    Offset<flatbuffers::Vector<uint8_t>> data = 0;
+    if (!tensor.data.empty()) data = flat::vector(builder, tensor.data);
     tensors.push_back(model::CreateTensor(builder, name, static_cast<model::TensorRole>(tensor.role), shape,
-                                          tensor.payload_offset));
+                                          tensor.payload_offset, static_cast<uint8_t>(tensor.type), tensor.is_frozen,
+                                          data));
   }
   std::vector<Offset<model::Op>> ops;
   for (const OpInfo& op : message.ops) {
     const auto name = builder.CreateString(op.name);
     const auto inputs = builder.CreateVector(op.inputs);
     const auto outputs = builder.CreateVector(op.outputs);
-    const BuiltAttributes attributes = build_attributes(builder, op);
-    ops.push_back(model::CreateOp(builder, static_cast<uint8_t>(op.kind), name, inputs, outputs, attributes.type,
-                                  attributes.offset));
+    const auto attributes = build_attributes(builder, op);
+    ops.push_back(model::CreateOp(builder, static_cast<uint8_t>(op.kind), name, inputs, outputs, attributes));
   }
   std::vector<Offset<model::Property>> properties;
   for (const auto& [key, value] : message.properties) {
@@ -202,7 +324,8 @@ Bytes encode_head(const ModelGraph& message, uint64_t payload_bytes) {
   const auto tensor_vector = builder.CreateVector(tensors);
   const auto op_vector = builder.CreateVector(ops);
   const auto property_vector = builder.CreateVector(properties);
-  builder.Finish(model::CreateModel(builder, name, tensor_vector, op_vector, message.input, message.output,
+  const auto input_vector = builder.CreateVector(message.inputs);
+  builder.Finish(model::CreateModel(builder, name, tensor_vector, op_vector, input_vector, message.output,
                                     property_vector));
   return flat::finish_head(builder, FrameKind::model, payload_bytes);
 }
@@ -214,6 +337,7 @@ Result<Decoded<ModelGraph>> decode_model(ByteView bytes) {
   COT_TRY(parse_into(*root, graph));
   COT_TRY(check_parameters(graph, frame.payload.size()));
   COT_TRY(check_order(graph));
+  COT_TRY(check_inputs(graph));
   return Decoded<ModelGraph>{std::move(graph), frame.payload};
 }
 

@@ -48,9 +48,9 @@ class RandomExamples : public ExampleSource {
     for (int32_t& label : labels_) label = static_cast<int32_t>(prng.below(kClasses));
   }
   uint64_t size() const override { return labels_.size(); }
-  Status read(uint64_t index, std::span<float> features, int32_t& label) override {
-    std::copy_n(values_.begin() + static_cast<ptrdiff_t>(index * features_), features_, features.begin());
-    label = labels_[index];
+  Status read(uint64_t index, const Example& to) override {
+    std::copy_n(values_.begin() + static_cast<ptrdiff_t>(index * features_), features_, to.features().begin());
+    to.labels()[0] = labels_[index];
     return {};
   }
 

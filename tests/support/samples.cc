@@ -46,6 +46,22 @@ TensorInfo parameter(std::string name, Shape shape, uint64_t offset) {
 }
 TensorInfo activation(std::string name) { return {std::move(name), TensorRole::activation, {}, 0}; }
 
+void change(float& field) { field = -FLT_MAX; }
+void change(bool& field) { field = !field; }
+void change(std::vector<int64_t>& field) { field = {-limits::kModelDimensionMax, 0, limits::kModelDimensionMax}; }
+void change(uint32_t& field) { field = kMax32; }
+void change(uint8_t& field) { field = 255; }
+template <typename Enum>
+  requires std::is_enum_v<Enum>
+void change(Enum& field) {
+  field = static_cast<Enum>(1);
+}
+void change_every_field(std::monostate&) {}
+template <typename Attributes>
+void change_every_field(Attributes& attributes) {
+  Attributes::fields(attributes, [](const char*, auto& field) { change(field); });
+}
+
 // One op of every kind and attributes at their limits; not a network that could run.
 ModelGraph extreme_model() {
   ModelGraph graph;
@@ -69,8 +85,20 @@ ModelGraph extreme_model() {
   then(OpKind::relu, {0, 0, 0, 0, 0, 0, 0});
   then(OpKind::add, {last});
   then(OpKind::flatten, {});
-  then(OpKind::reshape, {}, ReshapeAttributes{Shape(8, limits::kModelDimensionMax)});
-  then(OpKind::reshape, {}, ReshapeAttributes{{}});
+  then(OpKind::reshape, {}, ShapeAttributes{Shape(8, limits::kModelDimensionMax)});
+  then(OpKind::reshape, {}, ShapeAttributes{Shape(8, -limits::kModelDimensionMax)});
+  // Every other kind, with one attribute that differs from its default.
+  for (size_t kind = static_cast<size_t>(OpKind::reshape) + 1; kind <= kOpKinds; ++kind) {
+    OpAttributes attributes = default_attributes(static_cast<OpKind>(kind));
+    std::visit([]<typename A>(A& a) { change_every_field(a); }, attributes);
+    then(static_cast<OpKind>(kind), {kNoTensor}, std::move(attributes));
+  }
+  graph.tensors.push_back({"state", TensorRole::state, {2}, 192});
+  graph.tensors.push_back({"mask", TensorRole::constant, {2, 1}, 0, DataType::int32, false, counting(8)});
+  graph.tensors.push_back({"frozen", TensorRole::parameter, {1}, 256, DataType::float32, true});
+  graph.tensors.push_back({"tokens", TensorRole::input, {3}, 0, DataType::int32});
+  graph.tensors.push_back({"number", TensorRole::input, {}, 0});
+  graph.inputs = {0, static_cast<uint32_t>(graph.tensors.size() - 1), static_cast<uint32_t>(graph.tensors.size() - 2)};
   graph.output = last;
   graph.properties[odd_text(limits::kTextBytesMax)] = odd_text(limits::kDetailBytesMax);
   graph.properties["empty"] = "";
@@ -86,6 +114,7 @@ ModelGraph typical_model() {
   graph.ops = {{OpKind::dense, "dense1", {0, 1, 2}, {3}, {}},
                {OpKind::relu, "relu1", {3}, {4}, {}},
                {OpKind::dense, "dense2", {4, 5, 6}, {7}, {}}};
+  graph.inputs = {0};
   graph.output = 7;
   graph.properties = {{"author", "a test"}, {"license", "CC0"}, {"task", "classification"}};
   return graph;
@@ -178,6 +207,7 @@ Samples<ModelGraph> MessageTraits<ModelGraph>::samples() {
   ModelGraph minimal;
   minimal.tensors = {input("x", {1}), activation("y")};
   minimal.ops = {{OpKind::relu, "r", {0}, {1}, {}}};
+  minimal.inputs = {0};
   minimal.output = 1;
   return {minimal, typical_model(), extreme_model()};
 }
@@ -233,7 +263,7 @@ Bytes payload_of(const UpdateHeader& header) { return counting(header.value_coun
 Bytes payload_of(const ModelGraph& header) {
   uint64_t end = 0;
   for (const TensorInfo& tensor : header.tensors) {
-    if (tensor.role != TensorRole::parameter) continue;
+    if (!has_payload(tensor.role)) continue;
     end = std::max(end, tensor.payload_offset + *element_count(tensor.shape) * sizeof(float));
   }
   return counting(end);

@@ -16,9 +16,7 @@ uint64_t elements_of(const Shape& shape) {
 }  // namespace
 
 std::string shape_text(const Shape& shape) {
-  std::string text;
-  for (const int64_t dimension : shape) text += (text.empty() ? "" : "x") + std::to_string(dimension);
-  return text.empty() ? "scalar" : text;
+  return shape.empty() ? "scalar" : to_text(shape);
 }
 
 Result<Shape> parse_shape(const std::string& text) {
@@ -36,6 +34,21 @@ Result<Shape> parse_shape(const std::string& text) {
   }
 }
 
+namespace {
+
+// Of one example where the batch comes first, as nearly always.
+std::string output_text(const Model& model, const OpInfo& op) {
+  for (const uint32_t tensor : op.outputs) {
+    if (tensor == kNoTensor) continue;
+    Shape shape = model.shape(tensor);
+    if (!shape.empty() && shape[0] == -1) shape.erase(shape.begin());
+    return shape_text(shape);
+  }
+  return "";
+}
+
+}  // namespace
+
 ModelReport inspect(const Model& model) {
   const ModelGraph& graph = model.graph();
   ModelReport report;
@@ -47,9 +60,9 @@ ModelReport inspect(const Model& model) {
   report.flops = model.flops();
   std::set<uint32_t> counted;
   for (const OpInfo& op : graph.ops) {
-    ModelLayer layer{op.name, std::string(to_string(op.kind)), shape_text(model.shape(op.outputs[0])), 0};
+    ModelLayer layer{op.name, std::string(to_string(op.kind)), output_text(model, op), 0};
     for (const uint32_t input : op.inputs) {
-      if (graph.tensors[input].role != TensorRole::parameter || !counted.insert(input).second) continue;
+      if (input == kNoTensor || !has_payload(graph.tensors[input].role) || !counted.insert(input).second) continue;
       layer.parameters += elements_of(model.shape(input));
     }
     report.parameters += layer.parameters;

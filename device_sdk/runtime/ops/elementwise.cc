@@ -1,66 +1,67 @@
-// relu: x -> y of any shape; add: a, b of one shape -> y.
+// relu: x -> y of any shape; add: a, b of one shape -> y; identity.
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 
 namespace coterie::ops {
 namespace {
 
-Result<Shape> infer_relu(const OpInfo& op, std::span<const Operand> inputs) {
-  COT_TRY(check_no_attributes(op));
-  COT_TRY(check_operands(inputs, 1, 1, 1));
-  return inputs[0].shape;
+Result<std::vector<TensorType>> infer_relu(const OpInfo&, std::span<const Operand> inputs) {
+  COT_TRY(check_inputs(inputs, {{}}));
+  return one_output(inputs[0].shape);
 }
 
-Result<Shape> infer_add(const OpInfo& op, std::span<const Operand> inputs) {
-  COT_TRY(check_no_attributes(op));
-  COT_TRY(check_operands(inputs, 2, 2, 2));
+Result<std::vector<TensorType>> infer_identity(const OpInfo&, std::span<const Operand> inputs) {
+  if (inputs.size() != 1 || !inputs[0].is_present) return does_not_fit("must have one input");
+  return one_output(inputs[0].shape, inputs[0].type);
+}
+
+Result<std::vector<TensorType>> infer_add(const OpInfo&, std::span<const Operand> inputs) {
+  COT_TRY(check_inputs(inputs, {{}, {}}));
   if (inputs[0].shape != inputs[1].shape) {
     return does_not_fit("adds " + to_text(inputs[0].shape) + " and " + to_text(inputs[1].shape));
   }
-  return inputs[0].shape;
-}
-
-double flops(const OpInfo&, std::span<const Operand>, const Shape& output) {
-  return static_cast<double>(elements(output));
+  return one_output(inputs[0].shape);
 }
 
 struct Settings {
-  size_t per_example;
+  size_t count;
 };
 
 Settings settings_of(const OpBuild& build) { return {elements(build.output_shape())}; }
 
 void run_relu_forward(const Step& step, const StepContext& context) {
-  context.kernels.relu_forward(context.batch * step.as<Settings>().per_example, step.buffers[0], step.buffers[1]);
+  const auto& [x, y] = step.take<2>();
+  context.kernels.relu_forward(step.as<Settings>().count, x, y);
 }
 
 void run_relu_backward(const Step& step, const StepContext& context) {
-  const auto& [y, dy, unused1, unused2, unused3, unused4] = step.buffers;
-  context.kernels.relu_backward(context.batch * step.as<Settings>().per_example, y, dy, dy);
+  const auto& [y, dy, dx] = step.take<3>();
+  context.kernels.relu_backward(step.as<Settings>().count, y, dy, dx);
 }
 
 void run_add(const Step& step, const StepContext& context) {
-  const auto& [a, b, y, unused1, unused2, unused3] = step.buffers;
-  context.kernels.add(context.batch * step.as<Settings>().per_example, a, b, y);
+  const auto& [a, b, y] = step.take<3>();
+  context.kernels.add(step.as<Settings>().count, a, b, y);
 }
 
 void forward_relu(OpBuild& build) {
   if (build.is_applied_by_producer()) return build.output_is_input();
-  const BufferId x = build.input(0);
-  if (build.may_overwrite_input()) build.output_is_input();
-  build.emit(run_relu_forward, settings_of(build), {x, build.output()});
+  build.emit(run_relu_forward, settings_of(build), {build.input(0), build.output()});
+  build.may_share(build.output(), build.input(0));
 }
 
-// In place: the gradient that came in has no other reader.
 void backward_relu(OpBuild& build) {
-  if (!build.is_undone_by_consumer()) {
-    build.emit(run_relu_backward, settings_of(build), {build.output(), build.output_gradient()});
-  }
-  build.pass_gradient(0);
+  const BufferId dy = build.output_gradient();
+  if (build.is_undone_by_consumer()) return build.pass_gradient(0);
+  const BufferId dx = build.input_gradient(0);
+  build.emit(run_relu_backward, settings_of(build), {build.output(), dy, dx});
+  build.may_share(dx, dy);
 }
 
 void forward_add(OpBuild& build) {
   build.emit(run_add, settings_of(build), {build.input(0), build.input(1), build.output()});
+  build.may_share(build.output(), build.input(0));
+  build.may_share(build.output(), build.input(1));
 }
 
 void backward_add(OpBuild& build) {
@@ -68,9 +69,13 @@ void backward_add(OpBuild& build) {
   build.pass_gradient(1);
 }
 
+void forward_identity(OpBuild& build) { build.output_is_input(); }
+void backward_identity(OpBuild& build) { build.pass_gradient(0); }
+
 }  // namespace
 
-const OpRule kRelu{OpKind::relu, true, infer_relu, flops, forward_relu, backward_relu};
-const OpRule kAdd{OpKind::add, false, infer_add, flops, forward_add, backward_add};
+const OpRule kRelu{OpKind::relu, infer_relu, flops_per_output, forward_relu, backward_relu};
+const OpRule kAdd{OpKind::add, infer_add, flops_per_output, forward_add, backward_add};
+const OpRule kIdentity{OpKind::identity, infer_identity, no_flops, forward_identity, backward_identity};
 
 }  // namespace coterie::ops

@@ -1,4 +1,4 @@
-// max_pool2d, average_pool2d: x[h, w, c] -> y[oh, ow, c]; global_average_pool2d: x[h, w, c] -> y[c].
+// max_pool2d, average_pool2d: x[b, h, w, c] -> y[b, oh, ow, c]; global_average_pool2d: x[b, h, w, c] -> y[b, c].
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 
@@ -7,60 +7,48 @@ namespace {
 
 using kernels::Pool2dShape;
 
-Status check_image(const Shape& x) {
-  if (x.size() != 3) return does_not_fit("input must be height x width x channels, is " + to_text(x));
-  return {};
+Status check_image(std::span<const Operand> inputs) {
+  COT_TRY(check_inputs(inputs, {{}}));
+  return check_rank(inputs[0], "input (batch x height x width x channels)", 4, 4);
 }
 
-Result<Shape> infer_window(const OpInfo& op, std::span<const Operand> inputs) {
-  COT_TRY(check_operands(inputs, 1, 1, 1));
-  const auto* a = std::get_if<Pool2dAttributes>(&op.attributes);
-  if (a == nullptr) return does_not_fit("has no pooling attributes");
-  const Shape& x = inputs[0].shape;
-  COT_TRY(check_image(x));
-  COT_ASSIGN(const int64_t height,
-             output_positions("height", x[0], a->kernel_h, a->stride_h, a->pad_top, a->pad_bottom));
-  COT_ASSIGN(const int64_t width,
-             output_positions("width", x[1], a->kernel_w, a->stride_w, a->pad_left, a->pad_right));
-  return Shape{height, width, x[2]};
-}
-
-Result<Shape> infer_global(const OpInfo& op, std::span<const Operand> inputs) {
-  COT_TRY(check_no_attributes(op));
-  COT_TRY(check_operands(inputs, 1, 1, 1));
-  COT_TRY(check_image(inputs[0].shape));
-  return Shape{inputs[0].shape[2]};
-}
-
-double flops_window(const OpInfo& op, std::span<const Operand>, const Shape& output) {
+Result<std::vector<TensorType>> infer_window(const OpInfo& op, std::span<const Operand> inputs) {
+  COT_TRY(check_image(inputs));
   const auto& a = std::get<Pool2dAttributes>(op.attributes);
-  return static_cast<double>(elements(output)) * a.kernel_h * a.kernel_w;
+  const Shape& x = inputs[0].shape;
+  COT_ASSIGN(const int64_t height, output_positions("height", x[1], a.kernel_h, a.stride_h, a.pad_top, a.pad_bottom));
+  COT_ASSIGN(const int64_t width, output_positions("width", x[2], a.kernel_w, a.stride_w, a.pad_left, a.pad_right));
+  return one_output({x[0], height, width, x[3]});
 }
 
-double flops_global(const OpInfo&, std::span<const Operand> inputs, const Shape&) {
+Result<std::vector<TensorType>> infer_global(const OpInfo&, std::span<const Operand> inputs) {
+  COT_TRY(check_image(inputs));
+  return one_output({inputs[0].shape[0], inputs[0].shape[3]});
+}
+
+double flops_window(const OpInfo& op, std::span<const Operand>, std::span<const TensorType> outputs) {
+  const auto& a = std::get<Pool2dAttributes>(op.attributes);
+  return static_cast<double>(elements(outputs[0].shape)) * a.kernel_h * a.kernel_w;
+}
+
+double flops_global(const OpInfo&, std::span<const Operand> inputs, std::span<const TensorType>) {
   return static_cast<double>(elements(inputs[0].shape));
 }
 
 struct Settings {
   Pool2dShape shape;
   bool through_relu;
-
-  Pool2dShape of(size_t batch) const {
-    Pool2dShape s = shape;
-    s.batch = batch;
-    return s;
-  }
 };
 
 // A global pool is one window over the whole image.
 Settings settings_of(const OpBuild& build) {
   const Shape& x = build.input_shape(0);
-  Pool2dShape s{.batch = build.batch(),
-                .height = static_cast<size_t>(x[0]),
-                .width = static_cast<size_t>(x[1]),
-                .channels = static_cast<size_t>(x[2]),
-                .kernel_h = static_cast<size_t>(x[0]),
-                .kernel_w = static_cast<size_t>(x[1])};
+  Pool2dShape s{.batch = static_cast<size_t>(x[0]),
+                .height = static_cast<size_t>(x[1]),
+                .width = static_cast<size_t>(x[2]),
+                .channels = static_cast<size_t>(x[3]),
+                .kernel_h = static_cast<size_t>(x[1]),
+                .kernel_w = static_cast<size_t>(x[2])};
   if (const auto* a = std::get_if<Pool2dAttributes>(&build.op().attributes)) {
     s.kernel_h = a->kernel_h;
     s.kernel_w = a->kernel_w;
@@ -75,21 +63,21 @@ Settings settings_of(const OpBuild& build) {
 }
 
 void run_max_forward(const Step& step, const StepContext& context) {
-  context.kernels.max_pool2d_forward(step.as<Settings>().of(context.batch), step.buffers[0], step.buffers[1]);
+  context.kernels.max_pool2d_forward(step.as<Settings>().shape, step.buffers[0], step.buffers[1]);
 }
 
 void run_max_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [x, y, dy, dx, unused1, unused2] = step.buffers;
-  context.kernels.max_pool2d_backward(s.of(context.batch), x, y, dy, s.through_relu, dx);
+  const auto& [x, y, dy, dx] = step.take<4>();
+  context.kernels.max_pool2d_backward(s.shape, x, y, dy, s.through_relu, dx);
 }
 
 void run_average_forward(const Step& step, const StepContext& context) {
-  context.kernels.average_pool2d_forward(step.as<Settings>().of(context.batch), step.buffers[0], step.buffers[1]);
+  context.kernels.average_pool2d_forward(step.as<Settings>().shape, step.buffers[0], step.buffers[1]);
 }
 
 void run_average_backward(const Step& step, const StepContext& context) {
-  context.kernels.average_pool2d_backward(step.as<Settings>().of(context.batch), step.buffers[0], step.buffers[1]);
+  context.kernels.average_pool2d_backward(step.as<Settings>().shape, step.buffers[0], step.buffers[1]);
 }
 
 void forward_max(OpBuild& build) {
@@ -111,10 +99,9 @@ void backward_average(OpBuild& build) {
 
 }  // namespace
 
-const OpRule kMaxPool2d{OpKind::max_pool2d, true, infer_window, flops_window, forward_max, backward_max};
-const OpRule kAveragePool2d{OpKind::average_pool2d, false,           infer_window,
-                            flops_window,           forward_average, backward_average};
-const OpRule kGlobalAveragePool2d{OpKind::global_average_pool2d, false,           infer_global,
-                                  flops_global,                  forward_average, backward_average};
+const OpRule kMaxPool2d{OpKind::max_pool2d, infer_window, flops_window, forward_max, backward_max};
+const OpRule kAveragePool2d{OpKind::average_pool2d, infer_window, flops_window, forward_average, backward_average};
+const OpRule kGlobalAveragePool2d{OpKind::global_average_pool2d, infer_global, flops_global, forward_average,
+                                  backward_average};
 
 }  // namespace coterie::ops

@@ -1,22 +1,37 @@
 #include "device_sdk/runtime/ops/registry.h"
 
-#include "base/assert.h"
+#include <array>
 
 namespace coterie {
+namespace {
 
-const OpRule& rule_of(OpKind kind) {
-  switch (kind) {
-    case OpKind::dense: return ops::kDense;
-    case OpKind::conv2d: return ops::kConv2d;
-    case OpKind::max_pool2d: return ops::kMaxPool2d;
-    case OpKind::average_pool2d: return ops::kAveragePool2d;
-    case OpKind::global_average_pool2d: return ops::kGlobalAveragePool2d;
-    case OpKind::relu: return ops::kRelu;
-    case OpKind::add: return ops::kAdd;
-    case OpKind::flatten: return ops::kFlatten;
-    case OpKind::reshape: return ops::kReshape;
+using Rules = std::array<const OpRule*, kOpKinds + 1>;
+
+Rules make_rules() {
+  Rules rules{};
+  for (const OpRule* rule : {
+           &ops::kAdd,
+           &ops::kAveragePool2d,
+           &ops::kConv2d,
+           &ops::kDense,
+           &ops::kFlatten,
+           &ops::kGlobalAveragePool2d,
+           &ops::kIdentity,
+           &ops::kMaxPool2d,
+           &ops::kRelu,
+           &ops::kReshape,
+       }) {
+    rules[static_cast<size_t>(rule->kind)] = rule;
   }
-  assertion_failed("decode_model lets no other kind through", __FILE__, __LINE__);
+  return rules;
+}
+
+}  // namespace
+
+const OpRule* rule_of(OpKind kind) {
+  static const Rules rules = make_rules();
+  const size_t index = static_cast<size_t>(kind);
+  return index < rules.size() ? rules[index] : nullptr;
 }
 
 }  // namespace coterie

@@ -73,7 +73,7 @@ Bytes flat_model(uint64_t value_count) {
                    {"w", TensorRole::parameter, {static_cast<int64_t>(value_count / 16), 16}, 0},
                    {"y", TensorRole::activation, {}, 0}};
   graph.ops = {{OpKind::dense, "dense", {0, 1}, {2}, {}}};
-  graph.input = 0;
+  graph.inputs = {0};
   graph.output = 2;
   Bytes file = encode_head(graph, value_count * sizeof(float));
   file.resize(file.size() + value_count * sizeof(float));

@@ -1,4 +1,5 @@
 #include <limits>
+#include <set>
 #include <string>
 
 #include "proto/codec/limits.h"
@@ -48,8 +49,17 @@ TEST(ModelCodec, LimitsItsCounts) {
 
 TEST(ModelCodec, NamesTheTensorThatIsWrong) {
   expect_rejected<M>("tensor relu1 has an unknown role", [](M& m) { m.tensors[4].role = static_cast<TensorRole>(0); });
-  expect_rejected<M>("tensor relu1 has an unknown role", [](M& m) { m.tensors[4].role = static_cast<TensorRole>(4); });
-  expect_rejected<M>("tensor x has no shape", [](M& m) { m.tensors[0].shape.clear(); });
+  expect_rejected<M>("tensor relu1 has an unknown role", [](M& m) { m.tensors[4].role = static_cast<TensorRole>(6); });
+  expect_rejected<M>("tensor x has an unknown type", [](M& m) { m.tensors[0].type = static_cast<DataType>(3); });
+  expect_rejected<M>("tensor dense1/b must be float32", [](M& m) { m.tensors[2].type = DataType::int32; });
+  expect_rejected<M>("tensor x is frozen and not a parameter", [](M& m) { m.tensors[0].is_frozen = true; });
+  expect_rejected<M>("tensor x has data and is not", [](M& m) { m.tensors[0].data = Bytes(16); });
+  expect_rejected<M>("tensor c does not have the data of its shape", [](M& m) {
+    m.tensors.push_back({"c", TensorRole::constant, {2}, 0, DataType::int32, false, Bytes(7)});
+  });
+  expect_accepted<M>([](M& m) {
+    m.tensors.push_back({"c", TensorRole::constant, {2}, 0, DataType::int32, false, Bytes(8)});
+  });
   expect_rejected<M>("tensor dense1/b has no shape", [](M& m) { m.tensors[2].shape.clear(); });
   expect_rejected<M>("tensor relu1 is an activation", [](M& m) { m.tensors[4].shape = {3}; });
   expect_rejected<M>("tensor x has more than 8 dimensions", [](M& m) { m.tensors[0].shape.assign(9, 1); });
@@ -62,16 +72,21 @@ TEST(ModelCodec, NamesTheTensorThatIsWrong) {
 
 TEST(ModelCodec, NamesTheOpThatIsWrong) {
   expect_rejected<M>("op relu1 is of an unknown kind", [](M& m) { m.ops[1].kind = static_cast<OpKind>(0); });
-  expect_rejected<M>("op relu1 is of an unknown kind", [](M& m) { m.ops[1].kind = static_cast<OpKind>(10); });
-  expect_rejected<M>("op relu1 must have 1 to 8 inputs", [](M& m) { m.ops[1].inputs.clear(); });
-  expect_rejected<M>("op relu1 must have 1 to 8 inputs", [](M& m) { m.ops[1].inputs.assign(9, 3); });
-  expect_rejected<M>("op relu1 must have 1 to 8 inputs", [](M& m) { m.ops[1].outputs.clear(); });
-  expect_rejected<M>("op relu1 must have 1 to 8 inputs", [](M& m) { m.ops[1].outputs.assign(9, 4); });
+  expect_rejected<M>("op relu1 is of an unknown kind", [](M& m) { m.ops[1].kind = static_cast<OpKind>(kOpKinds + 1); });
+  expect_rejected<M>("op relu1 must have 1 to 256 inputs", [](M& m) { m.ops[1].inputs.clear(); });
+  expect_rejected<M>("op relu1 must have 1 to 256 inputs", [](M& m) { m.ops[1].inputs.assign(257, 3); });
+  expect_rejected<M>("op relu1 must have 1 to 256 inputs", [](M& m) { m.ops[1].outputs.clear(); });
+  expect_rejected<M>("op relu1 must have 1 to 256 inputs", [](M& m) { m.ops[1].outputs.assign(257, 4); });
   expect_rejected<M>("op relu1 refers to a tensor that does not exist", [](M& m) { m.ops[1].inputs = {8}; });
-  expect_rejected<M>("op relu1 refers to a tensor that does not exist", [](M& m) { m.ops[1].outputs = {0xffffffff}; });
-  for (const Shape& shape : {Shape{0}, Shape{-1}, Shape(9, 1), Shape{limits::kModelDimensionMax + 1}}) {
-    expect_rejected<M>("op relu1", [&](M& m) { m.ops[1].attributes = ReshapeAttributes{shape}; });
+  expect_rejected<M>("op relu1 refers to a tensor that does not exist", [](M& m) { m.ops[1].outputs = {0xfffffffe}; });
+  for (const Shape& shape : {Shape(257, 1), Shape{limits::kModelDimensionMax + 1}, Shape{-limits::kModelDimensionMax - 1}}) {
+    expect_rejected<M>("op relu1 attribute shape has", [&](M& m) {
+      m.ops[1].kind = OpKind::reshape;
+      m.ops[1].attributes = ShapeAttributes{shape};
+    });
   }
+  expect_rejected<M>("op relu1 attribute alpha is unknown to it",
+                     [](M& m) { m.ops[1].attributes = UnaryAttributes{.alpha = 1}; });
 }
 
 TEST(ModelCodec, ComputesInAnOrderInWhichEveryInputIsReady) {
@@ -91,10 +106,13 @@ TEST(ModelCodec, WritesEachActivationOnceAndNothingElse) {
                      [](M& m) { m.tensors.push_back({"orphan", TensorRole::activation, {}, 0}); });
 }
 
-TEST(ModelCodec, HasOneInputAndAnOutputThatIsComputed) {
-  expect_rejected<M>("input or output that does not exist", [](M& m) { m.input = 8; });
+TEST(ModelCodec, HasInputsAndAnOutputThatIsComputed) {
+  expect_rejected<M>("input or output that does not exist", [](M& m) { m.inputs = {8}; });
   expect_rejected<M>("input or output that does not exist", [](M& m) { m.output = 0xffffffff; });
-  expect_rejected<M>("input is not an input tensor", [](M& m) { m.input = 1; });
+  expect_rejected<M>("input is not an input tensor", [](M& m) { m.inputs = {1}; });
+  expect_rejected<M>("input is listed twice", [](M& m) { m.inputs = {0, 0}; });
+  expect_rejected<M>("model must have 1 to 64 inputs", [](M& m) { m.inputs.clear(); });
+  expect_rejected<M>("model must have 1 to 64 inputs", [](M& m) { m.inputs.assign(65, 0); });
   expect_rejected<M>("output", [](M& m) { m.output = 0; });
   expect_rejected<M>("output", [](M& m) { m.output = 1; });
   // Nobody would ever fill a second one.
@@ -141,8 +159,9 @@ TEST(ModelCodec, TheLargestModelThatDecodesEncodesAgain) {
     const auto next = static_cast<uint32_t>(graph.tensors.size());
     graph.tensors.push_back({name, TensorRole::activation, {}, 0});
     graph.ops.push_back({OpKind::reshape, name, std::vector<uint32_t>(8, next - 1), {next},
-                         ReshapeAttributes{Shape(limits::kModelRankMax, 1)}});
+                         ShapeAttributes{Shape(limits::kModelRankMax, 1)}});
   }
+  graph.inputs = {0};
   graph.output = static_cast<uint32_t>(graph.tensors.size()) - 1;
   for (size_t i = 0; i < limits::kModelPropertiesMax; ++i) {
     std::string key = std::to_string(i);
@@ -164,11 +183,15 @@ TEST(ElementCount, MultipliesOrSaysWhyNot) {
 }
 
 TEST(OpKind, HasANameForEachAndOneForNone) {
-  const std::string_view names[] = {"dense", "conv2d", "max_pool2d", "average_pool2d", "global_average_pool2d",
-                                    "relu",  "add",    "flatten",    "reshape"};
-  for (size_t i = 0; i < std::size(names); ++i) EXPECT_EQ(to_string(static_cast<OpKind>(i + 1)), names[i]);
+  std::set<std::string_view> names;
+  for (size_t i = 1; i <= kOpKinds; ++i) names.insert(to_string(static_cast<OpKind>(i)));
+  EXPECT_EQ(names.size(), kOpKinds);
+  EXPECT_EQ(names.count("unknown"), 0u);
+  EXPECT_EQ(to_string(OpKind::dense), "dense");
+  EXPECT_EQ(to_string(OpKind::reshape), "reshape");
+  EXPECT_EQ(to_string(OpKind::identity), "identity");
   EXPECT_EQ(to_string(static_cast<OpKind>(0)), "unknown");
-  EXPECT_EQ(to_string(static_cast<OpKind>(10)), "unknown");
+  EXPECT_EQ(to_string(static_cast<OpKind>(kOpKinds + 1)), "unknown");
 }
 
 }  // namespace

@@ -21,9 +21,10 @@ class Interpreter {
       : model_(model), loss_(loss), batch_(examples.size()), labels_(examples.labels()) {
     for (const TensorInfo& tensor : model.graph().tensors) {
       const auto index = static_cast<uint32_t>(values_.size());
-      values_.emplace_back(elements(model.shape(index)) * (tensor.role == TensorRole::parameter ? 1 : batch_));
+      EXPECT_NE(tensor.role, TensorRole::constant);
+      values_.emplace_back(elements(at_batch(model.shape(index), batch_)));
     }
-    values_[model.graph().input].assign(examples.values().begin(), examples.values().end());
+    values_[model.graph().inputs[0]].assign(examples.values().begin(), examples.values().end());
   }
 
   // The batch mean of the loss at these parameters.
@@ -45,7 +46,11 @@ class Interpreter {
 
  private:
   static const kernels::KernelTableOf<double>& table() { return kernels::reference_kernels<double>(); }
-  size_t dimension(uint32_t tensor, size_t i) const { return static_cast<size_t>(model_.shape(tensor)[i]); }
+  // The batch not counted.
+  size_t dimension(uint32_t tensor, size_t i) const {
+    const Shape& shape = model_.shape(tensor);
+    return static_cast<size_t>(shape[shape[0] < 0 ? i + 1 : i]);
+  }
 
   void run(const OpInfo& op) {
     const uint32_t in = op.inputs[0];
@@ -66,6 +71,7 @@ class Interpreter {
       case OpKind::add: return table().add(y.size(), x, values_[op.inputs[1]].data(), y.data());
       case OpKind::flatten:
       case OpKind::reshape: y = values_[in]; return;
+      default: FAIL() << to_string(op.kind);
     }
   }
 
@@ -183,7 +189,7 @@ Model random_net(uint64_t seed) {
   std::vector<TensorId> images = {build.input()};
   for (int layer = 0; layer < 7; ++layer) {
     const TensorId x = images[prng.below(images.size())];
-    const Shape& shape = build.shape(x);
+    const Shape shape = build.shape(x);
     const bool large = shape[0] >= 3 && shape[1] >= 3;
     switch (prng.below(6)) {
       case 0:

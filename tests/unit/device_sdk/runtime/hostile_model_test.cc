@@ -48,10 +48,10 @@ std::vector<Forgery> shape_forgeries() {
   return {
       {"does not fit", [](ModelGraph& g) { tensor_of(g, "dense1.weight").shape = {8, 9}; }},
       {"does not fit an input", [](ModelGraph& g) { tensor_of(g, "dense1.weight").shape = {1, 3}; }},
-      {"two dimensions", [](ModelGraph& g) { tensor_of(g, "dense1.weight").shape = {72}; }},
+      {"weight must have 2 dimensions, is 72", [](ModelGraph& g) { tensor_of(g, "dense1.weight").shape = {72}; }},
       {"bias 1 does not fit", [](ModelGraph& g) { tensor_of(g, "dense1.bias").shape = {1}; }},
       {"bias 1x3 does not fit", [](ModelGraph& g) { tensor_of(g, "dense1.bias").shape = {1, 3}; }},
-      {"four dimensions", [](ModelGraph& g) { tensor_of(g, "conv1.weight").shape = {108}; }},
+      {"weight must have 4 dimensions, is 108", [](ModelGraph& g) { tensor_of(g, "conv1.weight").shape = {108}; }},
       {"channels in 2 groups", [](ModelGraph& g) { tensor_of(g, "conv1.weight").shape = {3, 3, 1, 6}; }},
       {"height x width x channels", [](ModelGraph& g) { tensor_of(g, "input").shape = {144}; }},
       {"height x width x channels", [](ModelGraph& g) { tensor_of(g, "input").shape = {1, 6, 6, 4}; }},
@@ -80,15 +80,16 @@ std::vector<Forgery> attribute_forgeries() {
       {"elements",
        [](ModelGraph& g) { pool_of(g) = {kHuge, kHuge, 1, 1, kHuge - 1, kHuge - 1, kHuge - 1, kHuge - 1}; },
        ErrorCode::malformed},
-      {"no convolution attributes", [](ModelGraph& g) { op_of(g, OpKind::conv2d).attributes = Pool2dAttributes{}; }},
-      {"no pooling attributes", [](ModelGraph& g) { op_of(g, OpKind::max_pool2d).attributes = std::monostate{}; }},
-      {"takes no attributes", [](ModelGraph& g) { op_of(g, OpKind::relu).attributes = Pool2dAttributes{}; }},
-      {"takes no attributes", [](ModelGraph& g) { op_of(g, OpKind::dense).attributes = Conv2dAttributes{}; }},
-      {"no shape attribute", [](ModelGraph& g) { op_of(g, OpKind::flatten).kind = OpKind::reshape; }},
+      {"attribute kernel_h is unknown to it",
+       [](ModelGraph& g) { op_of(g, OpKind::conv2d).attributes = Pool2dAttributes{.kernel_h = 2}; }},
+      {"attribute kernel_h is unknown to it",
+       [](ModelGraph& g) { op_of(g, OpKind::relu).attributes = Pool2dAttributes{.kernel_h = 2}; }},
+      {"another number of elements", [](ModelGraph& g) { op_of(g, OpKind::flatten).kind = OpKind::reshape; }},
+      {"dilation of the width is 0", [](ModelGraph& g) { conv_of(g).dilation_w = 0; }},
       {"another number of elements",
        [](ModelGraph& g) {
          op_of(g, OpKind::flatten) = {OpKind::reshape, "r", op_of(g, OpKind::flatten).inputs,
-                                      op_of(g, OpKind::flatten).outputs, ReshapeAttributes{{5, 5}}};
+                                      op_of(g, OpKind::flatten).outputs, ShapeAttributes{{-1, 5, 5}}};
        }},
   };
 }
@@ -97,28 +98,24 @@ std::vector<Forgery> operand_forgeries() {
   return {
       {"has 1 inputs", [](ModelGraph& g) { op_of(g, OpKind::dense).inputs.resize(1); }},
       {"has 2 inputs", [](ModelGraph& g) { op_of(g, OpKind::relu).inputs.push_back(0); }},
-      {"must be an activation", [](ModelGraph& g) { op_of(g, OpKind::relu).inputs[0] = 1; }},
-      {"must be a parameter",
+      {"input 0 must not be absent", [](ModelGraph& g) { op_of(g, OpKind::relu).inputs[0] = kNoTensor; }},
+      {"input 1 must not be absent", [](ModelGraph& g) { op_of(g, OpKind::dense).inputs[1] = kNoTensor; }},
+      {"weight 2x3 does not fit an input of 2x3",  // at the batch that shapes are inferred with
        [](ModelGraph& g) {
-         OpInfo& op = op_of(g, OpKind::dense);
-         op.inputs[1] = op.inputs[0];
-       }},
-      {"must be an activation",
-       [](ModelGraph& g) {
+         tensor_of(g, "dense1.weight").shape = {2, 3};
          OpInfo& op = op_of(g, OpKind::dense);
          op.inputs[0] = op.inputs[1];
        }},
-      {"must be an activation", [](ModelGraph& g) { op_of(g, OpKind::max_pool2d).inputs[0] = 1; }},
       {"other is an input",
        [](ModelGraph& g) {
          g.tensors.push_back({"other", TensorRole::input, {6, 6, 4}, 0});
        }},
-      {"must have one output",
+      {"has 2 outputs, must have 1",
        [](ModelGraph& g) {
          g.tensors.push_back({"spare", TensorRole::activation, {}, 0});
          op_of(g, OpKind::relu).outputs.push_back(static_cast<uint32_t>(g.tensors.size() - 1));
        }},
-      {"adds 6x6x4 and",
+      {"adds 2x6x6x4 and",
        [](ModelGraph& g) {
          OpInfo& op = op_of(g, OpKind::relu);
          op = {OpKind::add, "sum", {0, op.inputs[0]}, op.outputs, {}};
@@ -169,7 +166,7 @@ TEST(HostileModel, ThatNeedsTooMuchMemoryIsRefusedBeforeAnyIsTaken) {
   Examples examples(1, 1, 2);
   class Few : public ExampleSource {
     uint64_t size() const override { return 64; }
-    Status read(uint64_t, std::span<float>, int32_t&) override { return {}; }
+    Status read(uint64_t, const Example&) override { return {}; }
   } few;
   const TrainingSettings settings{.batch_size = 64, .optimizer = {}};
   EXPECT_ERROR(Trainer::create(model, settings, few, 1), ErrorCode::too_large, "at most 4294967296 bytes");

@@ -27,10 +27,10 @@ class Examples : public ExampleSource {
   }
 
   uint64_t size() const override { return labels_.size(); }
-  Status read(uint64_t index, std::span<float> features, int32_t& label) override {
+  Status read(uint64_t index, const Example& to) override {
     if (fail_at_ == index) return Error(ErrorCode::unavailable, "the test's disk is gone");
-    for (size_t i = 0; i < features_; ++i) features[i] = values_[index * features_ + i];
-    label = labels_[index];
+    for (size_t i = 0; i < features_; ++i) to.features()[i] = values_[index * features_ + i];
+    to.labels()[0] = labels_[index];
     ++reads_[index];
     return {};
   }

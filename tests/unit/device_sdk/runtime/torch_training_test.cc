@@ -65,10 +65,11 @@ class DrawnBatches : public ExampleSource {
       : draw_(draw), batch_(batch), shape_(shape), classes_(classes) {}
 
   uint64_t size() const override { return batch_; }
-  Status read(uint64_t, std::span<float> features, int32_t& label) override {
+  Status read(uint64_t, const Example& to) override {
+    const std::span<float> features = to.features();
     if (next_ == 0) draw_batch(features.size());
     std::copy_n(values_.begin() + static_cast<ptrdiff_t>(next_ * features.size()), features.size(), features.begin());
-    label = labels_[next_];
+    to.labels()[0] = labels_[next_];
     next_ = (next_ + 1) % batch_;
     return {};
   }

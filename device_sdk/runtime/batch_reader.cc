@@ -1,0 +1,29 @@
+#include "device_sdk/runtime/batch_reader.h"
+
+#include <string>
+
+#include "device_sdk/runtime/loss_rule.h"
+
+namespace coterie {
+
+BatchReader::BatchReader(const Model& model, Loss loss, const CompiledModel& compiled)
+    : loss_(loss), classes_(static_cast<uint64_t>(model.output_shape().back())), places_(compiled.inputs.size()) {
+  for (size_t i = 0; i < compiled.inputs.size(); ++i) {
+    inputs_.push_back({compiled.program.pointer(compiled.inputs[i]), elements(model.input_shape(i))});
+  }
+  target_ = {compiled.program.pointer(compiled.target), elements(model.output_shape()) / classes_};
+}
+
+Status BatchReader::read(ExampleSource& source, uint64_t index, size_t slot) {
+  for (size_t i = 0; i < inputs_.size(); ++i) places_[i] = inputs_[i].at(slot);
+  const Example example(places_, target_.at(slot));
+  COT_TRY(source.read(index, example));
+  for (const int32_t label : example.labels()) {
+    if (is_valid_label(loss_, classes_, label)) continue;
+    return Error(ErrorCode::invalid_argument, "example " + std::to_string(index) + " has a label outside [0, " +
+                                                  std::to_string(classes_) + ")");
+  }
+  return {};
+}
+
+}  // namespace coterie
