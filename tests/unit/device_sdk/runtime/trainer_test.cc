@@ -215,7 +215,7 @@ TEST(Trainer, RefusesALossThatDoesNotFitTheOutput) {
   const Model single = load_or_die(one.finish(one.dense(one.input(), 1)));
   Examples examples(4, 16, 2);
   EXPECT_ERROR(Trainer::create(single, settings_for(1, 1), examples, 1), ErrorCode::invalid_argument,
-               "an output of batch x at least 2, the model's is 4x1");
+               "an output of batch x at least 2, the model's is 1x1");
 }
 
 TEST(Trainer, KeepsTheModelAliveAndMayBeMoved) {
