@@ -32,6 +32,7 @@ struct Conv2dShape {
   size_t out_w() const { return (padded_w() - extent_w()) / stride_w + 1; }
   bool is_padded() const { return pad_top + pad_left + pad_bottom + pad_right != 0; }
   size_t taps() const { return kernel_h * kernel_w * (channels / groups); }  // rows of w read as a matrix
+  bool is_depthwise() const { return groups == channels && groups == filters && groups > 1; }
   // Then it is a dense layer over pixels.
   bool is_pointwise() const {
     return kernel_h == 1 && kernel_w == 1 && stride_h == 1 && stride_w == 1 && groups == 1 && !is_padded();

@@ -36,6 +36,13 @@ void take_widened(const Conv2dShape& s, Scratch& scratch) {
   scratch.take<float>(kLanesMax);
 }
 
+// The taps of every column (simd/depthwise_inl.h).
+size_t depthwise_workspace(size_t columns) {
+  Scratch scratch(nullptr);
+  scratch.take<ColumnTaps>(columns);
+  return scratch.used();
+}
+
 }  // namespace
 
 size_t dense_forward_workspace(const DenseShape& s) {
@@ -60,6 +67,7 @@ size_t dense_backward_weights_workspace(const DenseShape& s) {
 }
 
 size_t conv2d_forward_workspace(const Conv2dShape& s) {
+  if (s.is_depthwise()) return depthwise_workspace(s.out_w());
   if (s.is_pointwise()) return dense_forward_workspace(s.as_dense());
   Scratch scratch(nullptr);
   scratch.take<int32_t>(s.out_h() * s.out_w());
@@ -71,6 +79,7 @@ size_t conv2d_forward_workspace(const Conv2dShape& s) {
 }
 
 size_t conv2d_backward_weights_workspace(const Conv2dShape& s) {
+  if (s.is_depthwise()) return depthwise_workspace(s.out_w());
   if (s.is_pointwise()) return dense_backward_weights_workspace(s.as_dense());
   Scratch scratch(nullptr);
   scratch.take<int32_t>(widened_taps_max(s));
@@ -81,6 +90,7 @@ size_t conv2d_backward_weights_workspace(const Conv2dShape& s) {
 }
 
 size_t conv2d_backward_input_workspace(const Conv2dShape& s) {
+  if (s.is_depthwise()) return depthwise_workspace(s.width);
   if (s.is_pointwise()) return dense_backward_input_workspace(s.as_dense());
   Scratch scratch(nullptr);
   scratch.take<int32_t>(s.out_h() * s.out_w());

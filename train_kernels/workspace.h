@@ -30,6 +30,14 @@ inline constexpr size_t kTurnedRows = 512;
 // Floats of B[k, n] in panels of `panel` columns.
 constexpr size_t packed_floats(size_t k, size_t n, size_t panel) { return k * ((n + panel - 1) / panel * panel); }
 
+// Depthwise convolution, along one axis: the kernel positions that meet one output are w, w + w_step, ... (`count` of
+// them), and the inputs they meet x, x + x_step, ...
+struct ColumnTaps {
+  int32_t w, w_step, x, x_step, count;
+
+  bool meets_as(const ColumnTaps& other) const { return w == other.w && count == other.count; }
+};
+
 // Hands out consecutive pieces of a workspace, each a multiple of 64 bytes. With a null workspace it only counts.
 class Scratch {
  public:

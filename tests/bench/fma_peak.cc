@@ -13,7 +13,7 @@
 namespace coterie::bench {
 namespace {
 
-constexpr size_t kRounds = 50'000;
+constexpr size_t kRounds = 10'000;
 constexpr size_t kChains = 12;  // more than latency x ports on any core, fewer than its registers
 
 // One multiply-add on each of twelve independent registers, repeated; `Step` is assembly so that no compiler
@@ -62,7 +62,7 @@ __attribute__((noinline)) void run_portable() {
 
 double rate(void (*run)(), size_t lanes) {
   double best = 1e9;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 3; ++i) {
     const double before = thread_cpu_seconds();
     run();
     best = std::min(best, thread_cpu_seconds() - before);

@@ -20,18 +20,24 @@ constexpr size_t kX = 0, kW = 1, kY = 2, kBias = 3, kResult = 4, kScratch = 5;
 class Operands {
  public:
   float* get(size_t operand, size_t count) {
-    std::vector<float>& values = values_[operand];
-    if (values.size() < count) {
-      values.resize(count);
+    std::vector<Line>& lines = lines_[operand];
+    if (lines.size() * kLineFloats < count) {
+      lines.resize(count / kLineFloats + 1);
       Prng prng(operand + 1);
-      for (float& value : values) value = static_cast<float>(prng.uniform(-1, 1));
+      for (Line& line : lines) {
+        for (float& value : line.values) value = static_cast<float>(prng.uniform(-1, 1));
+      }
     }
-    return values.data();
+    return lines[0].values;
   }
   float* scratch(size_t bytes) { return get(kScratch, bytes / sizeof(float) + 16); }
 
  private:
-  std::vector<float> values_[6];
+  static constexpr size_t kLineFloats = 16;
+  struct alignas(64) Line {  // as the runtime's arena is aligned
+    float values[kLineFloats];
+  };
+  std::vector<Line> lines_[6];
 };
 
 struct Builder {

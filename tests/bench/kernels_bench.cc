@@ -23,42 +23,45 @@ constexpr double kSecondsOfRow = 0.12;
 constexpr double kSecondsOfSample = 0.001;  // many calls of a small kernel are one sample
 constexpr size_t kSamplesMin = 5;
 
-// Median seconds of one call.
-double seconds_of(const KernelCase& c, const kernels::KernelTable& table) {
+double median(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+struct Measured {
+  double seconds;            // of one call, median
+  double share, share_best;  // of the peak
+};
+
+Measured measure(const KernelCase& c, const kernels::KernelTable& table) {
   c.run(table);
   double before = thread_cpu_seconds();
   c.run(table);
   const double once = std::max(1e-8, thread_cpu_seconds() - before);
   const size_t calls = std::max<size_t>(1, static_cast<size_t>(kSecondsOfSample / once));
-  std::vector<double> samples;
-  double total = 0;
-  while (total < kSecondsOfRow || samples.size() < kSamplesMin) {
+  std::vector<double> seconds, shares;
+  double peak_best = 0;
+  for (double total = 0; total < kSecondsOfRow || seconds.size() < kSamplesMin;) {
+    const double peak = fma_peak(table.name);
     before = thread_cpu_seconds();
     for (size_t i = 0; i < calls; ++i) c.run(table);
     const double spent = thread_cpu_seconds() - before;
-    samples.push_back(spent / static_cast<double>(calls));
+    seconds.push_back(spent / static_cast<double>(calls));
+    shares.push_back(c.flops / seconds.back() / peak);
+    peak_best = std::max(peak_best, peak);
     total += spent;
   }
-  const auto middle = samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  return *middle;
+  const double fastest = *std::ranges::min_element(seconds);
+  return {median(seconds), median(shares), c.flops / fastest / peak_best};
 }
 
-void measure(const KernelCase& c, const kernels::KernelTable& table, bool json) {
-  const double peak_before = fma_peak(table.name);
-  const double seconds = seconds_of(c, table);
-  const double peak = std::max(peak_before, fma_peak(table.name));
-  const double rate = c.flops / seconds;
-  if (json) {
-    std::printf(
-        "{\"bench\":\"kernels\",\"op\":\"%s\",\"shape\":\"%s\",\"us\":%.2f,\"gflops\":%.1f,\"peak\":%.1f,"
-        "\"share\":%.3f,\"kernels\":\"%s\"}\n",
-        c.op.c_str(), c.shape.c_str(), seconds * 1e6, rate * 1e-9, peak * 1e-9, rate / peak,
-        std::string(table.name).c_str());
-  } else {
-    std::printf("%-14s %-36s %10.1f us %8.1f GFLOP/s %6.2f of %.0f\n", c.op.c_str(), c.shape.c_str(), seconds * 1e6,
-                rate * 1e-9, rate / peak, peak * 1e-9);
-  }
+void print(const KernelCase& c, const Measured& m, std::string_view kernels, bool json) {
+  const char* row = json ? "{\"bench\":\"kernels\",\"op\":\"%s\",\"shape\":\"%s\",\"us\":%.2f,\"gflops\":%.1f,"
+                           "\"share\":%.3f,\"share_best\":%.3f,\"kernels\":\"%s\"}\n"
+                         : "%-14s %-36s %10.1f us %8.1f GFLOP/s %6.2f best %5.2f of the %s peak\n";
+  std::printf(row, c.op.c_str(), c.shape.c_str(), m.seconds * 1e6, c.flops / m.seconds * 1e-9, m.share, m.share_best,
+              std::string(kernels).c_str());
   std::fflush(stdout);
 }
 
@@ -87,6 +90,8 @@ int main(int argc, char** argv) {
       filter = argument;
     }
   }
-  for (const bench::KernelCase& c : bench::kernel_cases(filter)) bench::measure(c, *table, json);
+  for (const bench::KernelCase& c : bench::kernel_cases(filter)) {
+    bench::print(c, bench::measure(c, *table), table->name, json);
+  }
   return 0;
 }

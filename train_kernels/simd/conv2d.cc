@@ -13,6 +13,7 @@
 
 #include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/dense_inl.h"
+#include "train_kernels/simd/depthwise_inl.h"
 #include "train_kernels/simd/image_inl.h"
 #include "train_kernels/simd/targets.h"
 #include "train_kernels/simd/widen_inl.h"
@@ -52,6 +53,7 @@ void forward_over_patches(const Conv2dShape& s, const float* x, const float* w, 
 
 void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
                     float* y, void* workspace) {
+  if (s.is_depthwise()) return depthwise_forward(s, x, w, bias, activation, y, workspace);
   if (s.is_pointwise()) return dense_forward(s.as_dense(), x, w, bias, activation, y, workspace);
   Scratch scratch(workspace);
   const size_t pixels = pixels_to_join(s);
@@ -82,6 +84,11 @@ void weights_over_patches(const Conv2dShape& s, const float* x, const float* dy,
 
 void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,
                              void* workspace) {
+  if (s.is_depthwise()) {
+    depthwise_backward_weights(s, x, dy, dw, workspace);
+    if (dbias != nullptr) column_sums(s.batch * s.out_h() * s.out_w(), s.filters, dy, dbias);
+    return;
+  }
   if (s.is_pointwise()) return dense_backward_weights(s.as_dense(), x, dy, dw, dbias, workspace);
   Scratch scratch(workspace);
   const size_t pixels = pixels_to_join(s);
@@ -97,6 +104,7 @@ void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* 
 }
 
 void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace) {
+  if (s.is_depthwise()) return depthwise_backward_input(s, dy, w, dx, workspace);
   if (s.is_pointwise()) return dense_backward_input(s.as_dense(), dy, w, dx, workspace);
   Scratch scratch(workspace);
   const Layout layout(s);

@@ -5,8 +5,8 @@
 #include "hwy/foreach_target.h"
 
 #include "train_kernels/kernel_table.h"
+#include "train_kernels/simd/map_inl.h"
 #include "train_kernels/simd/targets.h"
-#include "train_kernels/simd/vector_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -45,12 +45,6 @@ HWY_INLINE Span row_span(const AdaptivePool2dShape& s, size_t i) {
 HWY_INLINE Span column_span(const AdaptivePool2dShape& s, size_t j) {
   return adaptive_span(j, s.width, s.out_columns);
 }
-
-// A whole vector of channels; its counterpart for the last few is Part.
-struct Whole {
-  HWY_INLINE Vector load(const float* p) const { return hn::LoadU(Tag(), p); }
-  HWY_INLINE void store(Vector v, float* p) const { hn::StoreU(v, Tag(), p); }
-};
 
 // Runs op.run<rows, columns>(access, window, x offset, y offset) for every vector of channels of every
 // window, in y's order. rows and columns are 2 for the window that nearly every network uses, so that its

@@ -31,6 +31,12 @@ std::vector<Conv2dShape> shapes() {
       conv(3, 6, 6, 12, 1, 60),
       conv(1, 8, 8, 100, 3, 104, 2, 1, 2),
   };
+  // Depthwise: rows longer than a tile, strides, kernels of more taps than accumulators, wide borders.
+  for (const Conv2dShape& s : {conv(2, 5, 21, 33, 3, 33, 1, 1, 33), conv(1, 12, 23, 16, 3, 16, 2, 1, 16),
+                               conv(2, 7, 7, 20, 5, 20, 1, 2, 20), conv(1, 9, 10, 5, 7, 5, 3, 3, 5),
+                               conv(1, 6, 7, 17, 1, 17, 2, 0, 17), conv(1, 3, 3, 9, 3, 9, 1, 3, 9)}) {
+    all.push_back(s);
+  }
   Conv2dShape uneven = conv(2, 6, 9, 5, 1, 7);
   uneven.kernel_h = 2;
   uneven.kernel_w = 4;
@@ -41,7 +47,7 @@ std::vector<Conv2dShape> shapes() {
   uneven.pad_right = 1;
   all.push_back(uneven);
   for (Conv2dShape dilated : {conv(2, 9, 8, 1, 3, 4, 1, 2), conv(1, 11, 10, 16, 3, 20, 2, 1),
-                              conv(2, 8, 9, 6, 3, 6, 1, 1, 6), conv(1, 7, 7, 5, 1, 9)}) {
+                              conv(2, 8, 9, 6, 3, 6, 1, 1, 6), conv(1, 9, 20, 7, 3, 7, 2, 2, 7), conv(1, 7, 7, 5, 1, 9)}) {
     dilated.dilation_h = 2;
     dilated.dilation_w = 3;
     all.push_back(dilated);

@@ -1,0 +1,257 @@
+// Depthwise convolution, direct: nine multiplies an element do not pay for a copy, so the border is clipped, not copied.
+//
+//   forward, dX  several neighbouring outputs of a row share each weight vector, one accumulator each. dX is the same
+//                sum the other way round; with a stride, outputs a stride apart meet the same taps.
+//   dW           a row of outputs at a time: up to kTapsAtOnce accumulators run along the row, then are added to dw.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "train_kernels/simd/depthwise.cc"
+#include "hwy/foreach_target.h"
+
+#include <utility>
+
+#include "train_kernels/simd/depthwise_inl.h"
+#include "train_kernels/simd/gemm_inl.h"
+#include "train_kernels/simd/map_inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace coterie::kernels::simd::HWY_NAMESPACE {
+namespace {
+
+constexpr size_t kOutputsAtOnce = 8;  // accumulators; each multiply reads its input from memory
+constexpr size_t kTapsAtOnce = 9;
+
+// One axis of a convolution.
+struct Axis {
+  size_t in, out, kernel, stride, dilation, pad;
+};
+Axis rows_of(const Conv2dShape& s) {
+  return {s.height, s.out_h(), s.kernel_h, s.stride_h, s.dilation_h, s.pad_top};
+}
+Axis columns_of(const Conv2dShape& s) {
+  return {s.width, s.out_w(), s.kernel_w, s.stride_w, s.dilation_w, s.pad_left};
+}
+
+// Output `at` reads inputs at * stride + k * dilation - pad.
+ColumnTaps forward_taps(const Axis& a, size_t at) {
+  ColumnTaps taps{0, 1, 0, static_cast<int32_t>(a.dilation), 0};
+  for (size_t k = 0; k < a.kernel; ++k) {
+    const size_t padded = at * a.stride + k * a.dilation;
+    if (padded < a.pad || padded >= a.pad + a.in) continue;
+    if (taps.count++ == 0) {
+      taps.w = static_cast<int32_t>(k);
+      taps.x = static_cast<int32_t>(padded - a.pad);
+    }
+  }
+  return taps;
+}
+
+// Input `at` was read by the outputs (at + pad - k * dilation) / stride, where that is whole and one of them.
+ColumnTaps backward_taps(const Axis& a, size_t at) {
+  ColumnTaps taps{0, 1, 0, 0, 0};
+  for (size_t k = 0; k < a.kernel; ++k) {
+    if (k * a.dilation > at + a.pad) break;
+    const size_t behind = at + a.pad - k * a.dilation;
+    if (behind % a.stride != 0 || behind / a.stride >= a.out) continue;
+    const auto position = static_cast<int32_t>(k), output = static_cast<int32_t>(behind / a.stride);
+    if (taps.count == 0) {
+      taps.w = position;
+      taps.x = output;
+    } else if (taps.count == 1) {
+      taps.w_step = position - taps.w;
+      taps.x_step = output - taps.x;
+    }
+    ++taps.count;
+  }
+  return taps;
+}
+
+// A row of results: to[at] = the sum of from[...] w[...] over the taps of `at`. Strides in floats.
+struct Line {
+  const float *from, *w, *bias;
+  float* to;
+  ColumnTaps rows;
+  size_t channels, from_row, w_row;
+  bool relu;
+};
+
+// kCount results: `step` apart in to, `from_step` in from, with the same taps.
+template <size_t kCount, class Access>
+HWY_INLINE void sums_of(const Access& access, const Line& line, const ColumnTaps& taps, size_t from_step, size_t step,
+                        size_t c, float* to) {
+  const Vector start = line.bias == nullptr ? hn::Zero(Tag()) : access.load(line.bias + c);
+  Vector sums[kCount];
+  COT_UNROLL for (size_t t = 0; t < kCount; ++t) sums[t] = start;
+  const auto channels = static_cast<ptrdiff_t>(line.channels);
+  const float* from_row = line.from + taps.x * channels + c;
+  const float* w_row = line.w + taps.w * channels + c;
+  for (int32_t r = 0; r < line.rows.count; ++r) {
+    const float *from = from_row, *w = w_row;
+    for (int32_t k = 0; k < taps.count; ++k) {
+      const Vector weight = access.load(w);
+      COT_UNROLL for (size_t t = 0; t < kCount; ++t) {
+        sums[t] = hn::MulAdd(weight, access.load(from + t * from_step), sums[t]);
+      }
+      from += taps.x_step * channels;
+      w += taps.w_step * channels;
+    }
+    from_row += line.rows.x_step * static_cast<ptrdiff_t>(line.from_row);
+    w_row += line.rows.w_step * static_cast<ptrdiff_t>(line.w_row);
+  }
+  COT_UNROLL for (size_t t = 0; t < kCount; ++t) {
+    access.store(line.relu ? at_least(hn::Zero(Tag()), sums[t]) : sums[t], to + t * step + c);
+  }
+}
+
+template <size_t kCount>
+void results(const Line& line, const ColumnTaps& taps, size_t from_step, size_t step, float* to) {
+  size_t c = 0;
+  for (; c + kLanes <= line.channels; c += kLanes) sums_of<kCount>(Whole(), line, taps, from_step, step, c, to);
+  if (c < line.channels) sums_of<kCount>(Part(line.channels - c), line, taps, from_step, step, c, to);
+}
+
+using Results = void (*)(const Line&, const ColumnTaps&, size_t, size_t, float*);
+constexpr Results kResults[kOutputsAtOnce] = {results<1>, results<2>, results<3>, results<4>,
+                                              results<5>, results<6>, results<7>, results<8>};
+
+// The whole row: results [0, count), those `period` apart share their taps but at the border.
+void run_line(const Line& line, const ColumnTaps* taps, size_t count, size_t period) {
+  for (size_t phase = 0; phase < HWY_MIN(period, count); ++phase) {
+    for (size_t at = phase; at < count;) {
+      size_t together = 1, next = at + period;
+      while (together < kOutputsAtOnce && next < count && taps[next].meets_as(taps[at])) {
+        ++together;
+        next += period;
+      }
+      const size_t moved = next < count + period && together > 1
+                               ? static_cast<size_t>(taps[at + period].x - taps[at].x) * line.channels
+                               : 0;
+      kResults[together - 1](line, taps[at], moved, period * line.channels, line.to + at * line.channels);
+      at = next;
+    }
+  }
+}
+
+// One row of outputs of one vector of channels for kTaps taps: `offsets` say where each tap's input lies from the first
+// column's input.
+template <size_t kTaps, class Access>
+HWY_INLINE void add_row_gradient(const Access& access, const float* x, size_t x_step, const float* dy, size_t channels,
+                                 size_t columns, const ptrdiff_t* offsets, float* const* dw, size_t c) {
+  Vector sums[kTaps];
+  const float* inputs[kTaps];
+  COT_UNROLL for (size_t t = 0; t < kTaps; ++t) {
+    sums[t] = hn::Zero(Tag());
+    inputs[t] = x + offsets[t] + c;
+  }
+  const float* gradient = dy + c;
+  size_t at = 0;
+  for (size_t j = 0; j < columns; ++j, at += x_step, gradient += channels) {
+    const Vector g = access.load(gradient);
+    COT_UNROLL for (size_t t = 0; t < kTaps; ++t) sums[t] = hn::MulAdd(g, access.load(inputs[t] + at), sums[t]);
+  }
+  COT_UNROLL for (size_t t = 0; t < kTaps; ++t) access.store(hn::Add(access.load(dw[t] + c), sums[t]), dw[t] + c);
+}
+
+template <size_t kTaps>
+void row_gradient(const float* x, size_t x_step, const float* dy, size_t channels, size_t columns,
+                  const ptrdiff_t* offsets, float* const* dw) {
+  size_t c = 0;
+  for (; c + kLanes <= channels; c += kLanes) {
+    add_row_gradient<kTaps>(Whole(), x, x_step, dy, channels, columns, offsets, dw, c);
+  }
+  if (c < channels) {
+    add_row_gradient<kTaps>(Part(channels - c), x, x_step, dy, channels, columns, offsets, dw, c);
+  }
+}
+
+using RowGradient = void (*)(const float*, size_t, const float*, size_t, size_t, const ptrdiff_t*, float* const*);
+constexpr RowGradient kRowGradients[kTapsAtOnce] = {row_gradient<1>, row_gradient<2>, row_gradient<3>,
+                                                    row_gradient<4>, row_gradient<5>, row_gradient<6>,
+                                                    row_gradient<7>, row_gradient<8>, row_gradient<9>};
+
+}  // namespace
+
+void depthwise_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
+                       float* y, void* workspace) {
+  const Axis rows = rows_of(s), columns = columns_of(s);
+  ColumnTaps* taps = Scratch(workspace).take<ColumnTaps>(columns.out);
+  for (size_t j = 0; j < columns.out; ++j) taps[j] = forward_taps(columns, j);
+  const size_t x_row = s.width * s.channels, w_row = s.kernel_w * s.channels, y_row = columns.out * s.channels;
+  for (size_t n = 0; n < s.batch; ++n) {
+    for (size_t i = 0; i < rows.out; ++i, y += y_row) {
+      const ColumnTaps at = forward_taps(rows, i);
+      const Line line{x + static_cast<size_t>(at.x) * x_row,
+                      w + static_cast<size_t>(at.w) * w_row,
+                      bias,
+                      y,
+                      at,
+                      s.channels,
+                      x_row,
+                      w_row,
+                      activation == Activation::relu};
+      run_line(line, taps, columns.out, 1);
+    }
+    x += s.height * x_row;
+  }
+}
+
+void depthwise_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace) {
+  const Axis rows = rows_of(s), columns = columns_of(s);
+  ColumnTaps* taps = Scratch(workspace).take<ColumnTaps>(columns.in);
+  for (size_t j = 0; j < columns.in; ++j) taps[j] = backward_taps(columns, j);
+  const size_t dy_row = columns.out * s.channels, w_row = s.kernel_w * s.channels, dx_row = s.width * s.channels;
+  for (size_t n = 0; n < s.batch; ++n) {
+    for (size_t i = 0; i < rows.in; ++i, dx += dx_row) {
+      const ColumnTaps at = backward_taps(rows, i);
+      const Line line{dy + static_cast<size_t>(at.x) * dy_row,
+                      w + static_cast<size_t>(at.w) * w_row,
+                      nullptr,
+                      dx,
+                      at,
+                      s.channels,
+                      dy_row,
+                      w_row,
+                      false};
+      run_line(line, taps, columns.in, columns.stride);
+    }
+    dy += rows.out * dy_row;
+  }
+}
+
+void depthwise_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, void* workspace) {
+  const Axis rows = rows_of(s), columns = columns_of(s);
+  ColumnTaps* taps = Scratch(workspace).take<ColumnTaps>(columns.out);
+  for (size_t j = 0; j < columns.out; ++j) taps[j] = forward_taps(columns, j);
+  std::memset(dw, 0, s.taps() * s.channels * sizeof(float));
+  const size_t x_row = s.width * s.channels;
+  for (size_t n = 0; n < s.batch; ++n, x += s.height * x_row) {
+    for (size_t i = 0; i < rows.out; ++i, dy += columns.out * s.channels) {
+      const ColumnTaps down = forward_taps(rows, i);
+      for (size_t j = 0; j < columns.out;) {
+        // Neighbouring columns that meet the same taps.
+        const ColumnTaps along = taps[j];
+        size_t end = j + 1;
+        while (end < columns.out && taps[end].meets_as(along)) ++end;
+        const size_t count = static_cast<size_t>(down.count * along.count);
+        for (size_t from = 0; from < count; from += kTapsAtOnce) {
+          const size_t some = HWY_MIN(kTapsAtOnce, count - from);
+          ptrdiff_t offsets[kTapsAtOnce];
+          float* to[kTapsAtOnce];
+          for (size_t t = 0; t < some; ++t) {
+            const size_t r = (from + t) / static_cast<size_t>(along.count);
+            const size_t k = (from + t) % static_cast<size_t>(along.count);
+            offsets[t] = static_cast<ptrdiff_t>(r * s.dilation_h * x_row + k * s.dilation_w * s.channels);
+            to[t] =
+                dw + ((static_cast<size_t>(down.w) + r) * s.kernel_w + static_cast<size_t>(along.w) + k) * s.channels;
+          }
+          const float* input = x + static_cast<size_t>(down.x) * x_row + static_cast<size_t>(along.x) * s.channels;
+          kRowGradients[some - 1](input, s.stride_w * s.channels, dy + j * s.channels, s.channels, end - j, offsets,
+                                  to);
+        }
+        j = end;
+      }
+    }
+  }
+}
+
+}  // namespace coterie::kernels::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
