@@ -4,16 +4,15 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "base/cpu.h"
 #include "secure/crypto/sha256_constants.h"
 
-#if COT_HAS_X86_TARGETS
+#if COT_HAS_SHA256_LANES
 #include <cpuid.h>
 #endif
 
 namespace coterie {
 
-#if COT_HAS_X86_TARGETS
+#if COT_HAS_SHA256_LANES
 namespace {
 
 using sha256_constants::kInitial;

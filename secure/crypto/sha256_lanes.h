@@ -6,6 +6,14 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
+
+// Two widths of lanes are 110 KB of code: the engine alone, which hashes a model when it loads it, has none.
+#if COT_HAS_X86_TARGETS && !defined(COT_SHA256_ONE_LANE)
+#define COT_HAS_SHA256_LANES 1
+#else
+#define COT_HAS_SHA256_LANES 0
+#endif
 
 namespace coterie {
 
