@@ -18,6 +18,8 @@ struct Tables {
     table.name = name;
     simd::fill_dense(target, table);
     simd::fill_conv2d(target, table);
+    simd::fill_conv_transpose2d(target, table);
+    simd::fill_matmul(target, table);
     simd::fill_pool(target, table);
     simd::fill_elementwise(target, table);
     simd::fill_loss(target, table);

@@ -16,6 +16,7 @@
 #include "train_kernels/tables/activation.h"
 #include "train_kernels/tables/batch_norm.h"
 #include "train_kernels/tables/conv2d.h"
+#include "train_kernels/tables/conv_transpose2d.h"
 #include "train_kernels/tables/dense.h"
 #include "train_kernels/tables/elementwise.h"
 #include "train_kernels/tables/elementwise_loss.h"
@@ -23,6 +24,7 @@
 #include "train_kernels/tables/group_norm.h"
 #include "train_kernels/tables/layer_norm.h"
 #include "train_kernels/tables/loss.h"
+#include "train_kernels/tables/matmul.h"
 #include "train_kernels/tables/optimizer.h"
 #include "train_kernels/tables/pool.h"
 #include "train_kernels/tables/rnn.h"
@@ -32,6 +34,8 @@ namespace coterie::kernels {
 template <typename T>
 struct KernelTableOf : DenseKernels<T>,
                        Conv2dKernels<T>,
+                       ConvTranspose2dKernels<T>,
+                       MatmulKernels<T>,
                        PoolKernels<T>,
                        ElementwiseKernels<T>,
                        LossKernels<T>,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "train_kernels/tables/matmul.h"
+
 namespace coterie::kernels {
 namespace {
 
@@ -98,6 +100,14 @@ size_t conv2d_backward_input_workspace(const Conv2dShape& s) {
   scratch.take<int32_t>(s.kernel_h * s.kernel_w);
   take_padded_image(s, scratch);
   scratch.take<float>(s.filters * s.taps());
+  return scratch.used();
+}
+
+size_t matmul_workspace(const MatmulShape& s) {
+  Scratch scratch(nullptr);
+  // A batch may become one product: more rows where one B serves all, a longer sum where there is one C.
+  const size_t rows = s.b_stride == 0 ? s.m * s.batch : s.m, k = s.c_stride == 0 ? s.k * s.batch : s.k;
+  scratch.take<float>(s.transpose_b ? packed_floats(s.k, s.n, kPanelMax) : packed_floats_max(rows, k, s.n));
   return scratch.used();
 }
 

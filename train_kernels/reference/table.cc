@@ -2,6 +2,7 @@
 #include "train_kernels/reference/activation.h"
 #include "train_kernels/reference/batch_norm.h"
 #include "train_kernels/reference/conv2d.h"
+#include "train_kernels/reference/conv_transpose2d.h"
 #include "train_kernels/reference/dense.h"
 #include "train_kernels/reference/elementwise.h"
 #include "train_kernels/reference/elementwise_loss.h"
@@ -9,6 +10,7 @@
 #include "train_kernels/reference/group_norm.h"
 #include "train_kernels/reference/layer_norm.h"
 #include "train_kernels/reference/loss.h"
+#include "train_kernels/reference/matmul.h"
 #include "train_kernels/reference/optimizer.h"
 #include "train_kernels/reference/pool.h"
 #include "train_kernels/reference/rnn.h"
@@ -22,6 +24,8 @@ KernelTableOf<T> make_reference() {
   table.name = "reference";
   reference::fill_dense(table);
   reference::fill_conv2d(table);
+  reference::fill_conv_transpose2d(table);
+  reference::fill_matmul(table);
   reference::fill_pool(table);
   reference::fill_elementwise(table);
   reference::fill_loss(table);

@@ -12,6 +12,7 @@
 #include "hwy/foreach_target.h"
 
 #include "train_kernels/kernel_table.h"
+#include "train_kernels/simd/conv2d_inl.h"
 #include "train_kernels/simd/dense_inl.h"
 #include "train_kernels/simd/depthwise_inl.h"
 #include "train_kernels/simd/image_inl.h"
@@ -51,6 +52,8 @@ void forward_over_patches(const Conv2dShape& s, const float* x, const float* w, 
   }
 }
 
+}  // namespace
+
 void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
                     float* y, void* workspace) {
   if (s.is_depthwise()) return depthwise_forward(s, x, w, bias, activation, y, workspace);
@@ -63,6 +66,8 @@ void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const 
   }
   forward_over_patches(widened(s, pixels), x, w, bias, activation, y, scratch);
 }
+
+namespace {
 
 void weights_over_patches(const Conv2dShape& s, const float* x, const float* dy, float* dw, Scratch& scratch) {
   const Layout layout(s);
@@ -81,6 +86,8 @@ void weights_over_patches(const Conv2dShape& s, const float* x, const float* dy,
     }
   }
 }
+
+}  // namespace
 
 void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,
                              void* workspace) {
@@ -130,8 +137,6 @@ void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w
     image.end_sum(dx + n * layout.image);
   }
 }
-
-}  // namespace
 
 void fill_conv2d_target(KernelTable& table) {
   table.conv2d_forward = conv2d_forward;

@@ -67,6 +67,12 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t row, const float* b
       }
     }
   }
+  if (finish.scale != 1) {
+    const Vector scale = hn::Set(d, finish.scale);
+    COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
+      COT_UNROLL for (size_t v = 0; v < kNv; ++v) sums[r][v] = hn::Mul(sums[r][v], scale);
+    }
+  }
   if (finish.bias != nullptr) {
     COT_UNROLL for (size_t v = 0; v < kNv; ++v) {
       const Vector bias = strip.load(finish.bias + column, v);
@@ -146,7 +152,8 @@ void gemm(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC&
     const bool first = from == 0, final = from + count == total;
     const Finish now{.accumulate = finish.accumulate || !first,
                      .relu = final && finish.relu,
-                     .bias = final ? finish.bias : nullptr};
+                     .bias = final ? finish.bias : nullptr,
+                     .scale = finish.scale};
     for (size_t begin = 0; begin < m; begin += kRowBlock) {
       const size_t end = HWY_MIN(m, begin + kRowBlock);
       for (size_t column = 0, p = 0; column < n; column += kPanel, ++p) {

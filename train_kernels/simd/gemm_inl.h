@@ -69,11 +69,12 @@ struct MatrixC {
   Rows rows;
 };
 
-// What happens to the product: added to C or stored; then bias (unless null) is added and ReLU applied.
+// What happens to the product: scaled; added to C or stored; then bias (unless null) is added and ReLU applied.
 struct Finish {
   bool accumulate = false;
   bool relu = false;
   const float* bias = nullptr;
+  float scale = 1;
 };
 
 // C[m, n] (+)= A[m, K] B[K, n]. Defined in gemm.cc, once per target.

@@ -14,6 +14,8 @@ namespace coterie::kernels::simd {
 // Each fills its family's members of the table for a HWY_* target; the target is one of this build's.
 void fill_dense(int64_t target, KernelTable& table);
 void fill_conv2d(int64_t target, KernelTable& table);
+void fill_conv_transpose2d(int64_t target, KernelTable& table);
+void fill_matmul(int64_t target, KernelTable& table);
 void fill_pool(int64_t target, KernelTable& table);
 void fill_elementwise(int64_t target, KernelTable& table);
 void fill_loss(int64_t target, KernelTable& table);

@@ -1,0 +1,72 @@
+// Transposed convolution: the matching convolution's kernels with x and y in each other's place. Contracts:
+// tables/conv_transpose2d.h.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "train_kernels/simd/conv_transpose2d.cc"
+#include "hwy/foreach_target.h"
+
+#include "train_kernels/kernel_table.h"
+#include "train_kernels/simd/conv2d_inl.h"
+#include "train_kernels/simd/gemm_inl.h"
+#include "train_kernels/simd/map_inl.h"
+#include "train_kernels/simd/targets.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace coterie::kernels::simd::HWY_NAMESPACE {
+namespace {
+
+struct FinishPixel {
+  const float* bias;
+  bool relu;
+  float* y;
+
+  template <class Lanes>
+  HWY_INLINE void operator()(size_t c, const Lanes& lanes) const {
+    Vector value = lanes.load(y + c);
+    if (bias != nullptr) value = hn::Add(value, lanes.load(bias + c));
+    lanes.store(relu ? at_least(hn::Zero(Tag()), value) : value, y + c);
+  }
+};
+
+void conv_transpose2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias,
+                              Activation activation, float* y, void* workspace) {
+  const bool relu = activation == Activation::relu;
+  Conv2dShape image = s;
+  image.batch = 1;
+  const size_t pixels = s.height * s.width;
+  for (size_t n = 0; n < s.batch; ++n) {  // the second pass finds the image in the cache
+    conv2d_backward_input(image, x, w, y, workspace);
+    if (bias != nullptr || relu) {
+      for (size_t p = 0; p < pixels; ++p) for_each_vector(s.channels, FinishPixel{bias, relu, y + p * s.channels});
+    }
+    x += s.out_h() * s.out_w() * s.filters;
+    y += pixels * s.channels;
+  }
+}
+
+void conv_transpose2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx,
+                                     void* workspace) {
+  conv2d_forward(s, dy, w, nullptr, Activation::none, dx, workspace);
+}
+
+void conv_transpose2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,
+                                       void* workspace) {
+  conv2d_backward_weights(s, dy, x, dw, nullptr, workspace);
+  if (dbias != nullptr) column_sums(s.batch * s.height * s.width, s.channels, dy, dbias);
+}
+
+}  // namespace
+
+void fill_conv_transpose2d_target(KernelTable& table) {
+  table.conv_transpose2d_forward = conv_transpose2d_forward;
+  table.conv_transpose2d_backward_input = conv_transpose2d_backward_input;
+  table.conv_transpose2d_backward_weights = conv_transpose2d_backward_weights;
+}
+
+}  // namespace coterie::kernels::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace coterie::kernels::simd {
+COT_DEFINE_FILL(conv_transpose2d)
+}  // namespace coterie::kernels::simd
+#endif
