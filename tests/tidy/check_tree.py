@@ -59,6 +59,7 @@ THIRD_PARTY = [
     ("Highway", r"hwy/", ["train_kernels/"]),
     ("Eigen", r"Eigen/", ["train_kernels/", "tests/"]),
     ("zlib", r"zlib\.h", ["device_sdk/transport/", "fl_server/http/", "tools/"]),
+    ("protobuf and ONNX", r"google/protobuf/|onnx\.pb\.h", ["tools/onnx/"]),
     ("Coterie as installed", r"coterie(/|\.h)", ["device_sdk/c_api/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),
     ("GoogleTest", r"(gtest|gmock)/", ["tests/"]),
     ("Google Benchmark", r"benchmark/", ["tests/bench/"]),

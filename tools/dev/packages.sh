@@ -6,6 +6,7 @@ coterie_packages=(
   libboost1.81-dev libssl-dev libcurl4-openssl-dev zlib1g-dev   # network
   libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev libcli11-dev
   libsodium-dev libsqlite3-dev prometheus-cpp-dev
+  libprotobuf-dev protobuf-compiler libonnx-dev                 # ONNX: of the last only onnx.proto
   libeigen3-dev libhwy-dev                                      # arithmetic
   libgtest-dev libgmock-dev googletest                          # tests; googletest: its sources
   g++-12-aarch64-linux-gnu qemu-user-static                     # tests of the engine on 64-bit ARM
@@ -14,3 +15,6 @@ coterie_packages=(
 
 # Only for comparisons in ./bench.
 coterie_peer_packages=(nginx-light python3-torch)
+
+# Only for tests that compare with PyTorch and ONNX; without them they are skipped.
+coterie_oracle_packages=(python3-torch python3-torchvision python3-onnx)

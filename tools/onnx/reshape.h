@@ -1,0 +1,23 @@
+// What a Reshape means for every batch size.
+#pragma once
+
+#include "tools/onnx/fold.h"
+
+namespace coterie::onnx {
+
+// The dimensions [from_begin, from_end) become [to_begin, to_end), with the same number of elements in the
+// same order.
+struct ReshapeGroup {
+  uint32_t from_begin, from_end, to_begin, to_end;
+};
+// The smallest such groups. Errors: malformed (the number of elements differs).
+Result<std::vector<ReshapeGroup>> reshape_groups(const Node& node, const Shape& from, const Shape& to);
+
+// The shape of Reshape's output. Where the numbers in `target` do not say which dimension is the batch, they
+// are those of a model that was exported for `exported_batch` examples: the batch is then the dimension that
+// begins at the same element as it did in `from` (where there are several, the one of the same size, then one
+// of size exported_batch).
+Result<Shape> reshaped(const Node& node, const Shape& from, const std::vector<Integer>& target,
+                       int64_t exported_batch);
+
+}  // namespace coterie::onnx
