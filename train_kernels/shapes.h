@@ -24,12 +24,12 @@ struct Conv2dShape {
   size_t groups = 1;
   size_t dilation_h = 1, dilation_w = 1;
 
-  size_t padded_h() const { return height + pad_top + pad_bottom; }
-  size_t padded_w() const { return width + pad_left + pad_right; }
-  size_t extent_h() const { return (kernel_h - 1) * dilation_h + 1; }  // rows of the image under one kernel
-  size_t extent_w() const { return (kernel_w - 1) * dilation_w + 1; }
-  size_t out_h() const { return (padded_h() - extent_h()) / stride_h + 1; }
-  size_t out_w() const { return (padded_w() - extent_w()) / stride_w + 1; }
+  constexpr size_t padded_h() const { return height + pad_top + pad_bottom; }
+  constexpr size_t padded_w() const { return width + pad_left + pad_right; }
+  constexpr size_t extent_h() const { return (kernel_h - 1) * dilation_h + 1; }  // rows of the image under one kernel
+  constexpr size_t extent_w() const { return (kernel_w - 1) * dilation_w + 1; }
+  constexpr size_t out_h() const { return (padded_h() - extent_h()) / stride_h + 1; }
+  constexpr size_t out_w() const { return (padded_w() - extent_w()) / stride_w + 1; }
   bool is_padded() const { return pad_top + pad_left + pad_bottom + pad_right != 0; }
   size_t taps() const { return kernel_h * kernel_w * (channels / groups); }  // rows of w read as a matrix
   bool is_depthwise() const { return groups == channels && groups == filters && groups > 1; }

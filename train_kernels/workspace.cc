@@ -19,8 +19,8 @@ size_t packed_floats_max(size_t rows, size_t k, size_t n) {
   return most;
 }
 
-void take_padded_image(const Conv2dShape& s, Scratch& scratch) {
-  if (s.is_padded()) scratch.take<float>(s.padded_h() * s.padded_w() * s.channels);
+void take_padded_images(const Conv2dShape& s, size_t images, Scratch& scratch) {
+  if (s.is_padded()) scratch.take<float>(s.padded_h() * s.padded_w() * s.channels * images);
 }
 
 // At most so many output pixels are computed as one (simd/widen_inl.h), on any target.
@@ -72,9 +72,10 @@ size_t conv2d_forward_workspace(const Conv2dShape& s) {
   if (s.is_depthwise()) return depthwise_workspace(s.out_w());
   if (s.is_pointwise()) return dense_forward_workspace(s.as_dense());
   Scratch scratch(nullptr);
-  scratch.take<int32_t>(s.out_h() * s.out_w());
+  const size_t images = images_at_once(s);
+  scratch.take<int32_t>(s.out_h() * s.out_w() * images);
   scratch.take<int32_t>(s.kernel_h * s.kernel_w);
-  take_padded_image(s, scratch);
+  take_padded_images(s, images, scratch);
   take_widened(s, scratch);
   scratch.take<float>(packed_floats_max(s.batch * s.out_h() * s.out_w(), s.taps(), s.filters / s.groups) * s.groups);
   return scratch.used();
@@ -85,8 +86,9 @@ size_t conv2d_backward_weights_workspace(const Conv2dShape& s) {
   if (s.is_pointwise()) return dense_backward_weights_workspace(s.as_dense());
   Scratch scratch(nullptr);
   scratch.take<int32_t>(widened_taps_max(s));
-  scratch.take<int32_t>(s.out_h());
-  take_padded_image(s, scratch);
+  const size_t images = images_at_once(s);
+  scratch.take<int32_t>(s.out_h() * images);
+  take_padded_images(s, images, scratch);
   take_widened(s, scratch);
   return scratch.used();
 }
@@ -95,10 +97,14 @@ size_t conv2d_backward_input_workspace(const Conv2dShape& s) {
   if (s.is_depthwise()) return depthwise_workspace(s.width);
   if (s.is_pointwise()) return dense_backward_input_workspace(s.as_dense());
   Scratch scratch(nullptr);
+  if (gradient_is_convolution(s)) {
+    scratch.take<float>(s.filters * s.taps());
+    return scratch.used() + conv2d_forward_workspace(convolution_of_gradient(s));
+  }
   scratch.take<int32_t>(s.out_h() * s.out_w());
   scratch.take<int32_t>(s.out_h() * s.out_w());
   scratch.take<int32_t>(s.kernel_h * s.kernel_w);
-  take_padded_image(s, scratch);
+  take_padded_images(s, 1, scratch);
   scratch.take<float>(s.filters * s.taps());
   return scratch.used();
 }

@@ -27,6 +27,39 @@ inline constexpr size_t kPanelwiseRows = 384;
 // Examples whose activations dW turns at a time.
 inline constexpr size_t kTurnedRows = 512;
 
+// Output pixels that a convolution wants in one product. One image of a late layer has 49: the weights, or their
+// gradient, are larger than that and would pass through the cache for each image.
+inline constexpr size_t kPixelsAtOnce = 384;
+
+constexpr size_t images_at_once(const Conv2dShape& s) {
+  const size_t pixels = s.out_h() * s.out_w();
+  if (pixels * 2 > kPixelsAtOnce || s.padded_h() * s.padded_w() * s.channels > (size_t{1} << 18)) return 1;
+  return s.batch < kPixelsAtOnce / pixels ? s.batch : kPixelsAtOnce / pixels;
+}
+
+// The convolution of dy that makes dx where the stride is 1: its weights are w turned half round, channels and filters
+// in each other's place.
+constexpr Conv2dShape convolution_of_gradient(const Conv2dShape& s) {
+  Conv2dShape turned = s;
+  turned.height = s.out_h();
+  turned.width = s.out_w();
+  turned.channels = s.filters;
+  turned.filters = s.channels;
+  turned.pad_top = s.extent_h() - 1 - s.pad_top;
+  turned.pad_bottom = s.extent_h() - 1 - s.pad_bottom;
+  turned.pad_left = s.extent_w() - 1 - s.pad_left;
+  turned.pad_right = s.extent_w() - 1 - s.pad_right;
+  return turned;
+}
+
+// Where dx is made so: no border is cut away, whole vectors of channels, and dx not much larger than dy (the products
+// with the border around dy are wasted).
+constexpr bool gradient_is_convolution(const Conv2dShape& s) {
+  return s.stride_h == 1 && s.stride_w == 1 && s.pad_top < s.extent_h() && s.pad_bottom < s.extent_h() &&
+         s.pad_left < s.extent_w() && s.pad_right < s.extent_w() && s.channels / s.groups >= kLanesMax &&
+         s.filters / s.groups >= kLanesMax && 4 * s.height * s.width <= 5 * s.out_h() * s.out_w();
+}
+
 // Floats of B[k, n] in panels of `panel` columns.
 constexpr size_t packed_floats(size_t k, size_t n, size_t panel) { return k * ((n + panel - 1) / panel * panel); }
 

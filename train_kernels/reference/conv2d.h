@@ -45,12 +45,20 @@ void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx,
 }
 
 template <typename T>
-void conv2d_backward_weights(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* dbias, void*) {
-  for (size_t i = 0; i < s.taps() * s.filters; ++i) dw[i] = 0;
-  for_each_product(s, [&](size_t xi, size_t wi, size_t yi) { dw[wi] += dy[yi] * x[xi]; });
+void conv2d_backward_weights_part(const Conv2dShape& s, Range taps, const T* x, const T* dy, T* dw, T* dbias, void*) {
+  const size_t begin = taps.begin * s.filters, end = taps.end * s.filters;
+  for (size_t i = begin; i < end; ++i) dw[i] = 0;
+  for_each_product(s, [&](size_t xi, size_t wi, size_t yi) {
+    if (wi >= begin && wi < end) dw[wi] += dy[yi] * x[xi];
+  });
   if (dbias == nullptr) return;
   for (size_t o = 0; o < s.filters; ++o) dbias[o] = 0;
   for (size_t i = 0; i < s.batch * s.out_h() * s.out_w() * s.filters; ++i) dbias[i % s.filters] += dy[i];
+}
+
+template <typename T>
+void conv2d_backward_weights(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* dbias, void* workspace) {
+  conv2d_backward_weights_part(s, {0, s.taps()}, x, dy, dw, dbias, workspace);
 }
 
 template <typename T>
@@ -58,6 +66,7 @@ void fill_conv2d(Conv2dKernels<T>& table) {
   table.conv2d_forward = conv2d_forward<T>;
   table.conv2d_backward_input = conv2d_backward_input<T>;
   table.conv2d_backward_weights = conv2d_backward_weights<T>;
+  table.conv2d_backward_weights_part = conv2d_backward_weights_part<T>;
 }
 
 }  // namespace coterie::kernels::reference

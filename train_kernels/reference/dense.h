@@ -35,8 +35,8 @@ void dense_backward_input(const DenseShape& s, const T* dy, const T* w, T* dx, v
 }
 
 template <typename T>
-void dense_backward_weights(const DenseShape& s, const T* x, const T* dy, T* dw, T* dbias, void*) {
-  for (size_t i = 0; i < s.in; ++i) {
+void dense_backward_weights_part(const DenseShape& s, Range rows, const T* x, const T* dy, T* dw, T* dbias, void*) {
+  for (size_t i = rows.begin; i < rows.end; ++i) {
     for (size_t o = 0; o < s.out; ++o) {
       T sum = 0;
       for (size_t b = 0; b < s.batch; ++b) sum += x[b * s.in + i] * dy[b * s.out + o];
@@ -52,10 +52,16 @@ void dense_backward_weights(const DenseShape& s, const T* x, const T* dy, T* dw,
 }
 
 template <typename T>
+void dense_backward_weights(const DenseShape& s, const T* x, const T* dy, T* dw, T* dbias, void* workspace) {
+  dense_backward_weights_part(s, {0, s.in}, x, dy, dw, dbias, workspace);
+}
+
+template <typename T>
 void fill_dense(DenseKernels<T>& table) {
   table.dense_forward = dense_forward<T>;
   table.dense_backward_input = dense_backward_input<T>;
   table.dense_backward_weights = dense_backward_weights<T>;
+  table.dense_backward_weights_part = dense_backward_weights_part<T>;
 }
 
 }  // namespace coterie::kernels::reference

@@ -7,6 +7,7 @@
 //   dW       dw[t, o] = sum over p of image[p + t] dy[p, o]      rows are taps, k runs over pixels
 //   dX       dimage[p + t] += sum over o of dy[p, o] w[t, o]     rows are pixels, k runs over filters; the taps of one
 //            kernel row are neighbours in the image, so a whole kernel row is added to dimage at once
+//   dX with stride 1  is a forward convolution of dy with w turned half round: the sums stay in registers
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train_kernels/simd/conv2d.cc"
 #include "hwy/foreach_target.h"
@@ -23,17 +24,19 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-void forward_over_patches(const Conv2dShape& s, const float* x, const float* w, const float* bias,
+// `images` at once.
+void forward_over_patches(const Conv2dShape& s, size_t images, const float* x, const float* w, const float* bias,
                           Activation activation, float* y, Scratch& scratch) {
   const Layout layout(s);
   const size_t pixels = layout.pixels, filters = s.filters / s.groups;
-  const int32_t* pixel_offsets = layout.pixels_by_row(scratch.take<int32_t>(pixels));
+  const int32_t* pixel_offsets = layout.pixels_by_row(images, scratch.take<int32_t>(pixels * images));
   const int32_t* run_offsets = layout.runs(scratch.take<int32_t>(s.kernel_h * s.kernel_w));
-  PaddedImage image(s, scratch);
+  PaddedImage image(s, images, scratch);
   const bool pack = worth_packing(s.batch * pixels, filters);
   float* packed = pack ? scratch.take<float>(packed_floats(s.taps(), filters, kPanel) * s.groups) : nullptr;
-  for (size_t n = 0; n < s.batch; ++n) {
-    const float* base = image.padded(x + n * layout.image);
+  for (size_t n = 0; n < s.batch; n += images) {
+    const size_t some = HWY_MIN(images, s.batch - n);
+    const float* base = image.padded(x + n * layout.image, some);
     for (size_t g = 0; g < s.groups; ++g) {
       const MatrixA a{base + g * layout.depth,    {pixel_offsets, 0}, run_offsets, layout.run_count,
                       layout.run_length, 1};
@@ -44,7 +47,7 @@ void forward_over_patches(const Conv2dShape& s, const float* x, const float* w, 
         b = {to, kPanel, s.taps() * kPanel};
       }
       const MatrixC c{y + n * pixels * s.filters + g * filters, {nullptr, static_cast<ptrdiff_t>(s.filters)}};
-      gemm(pixels, filters, a, b, c,
+      gemm(pixels * some, filters, a, b, c,
            {.accumulate = false,
             .relu = activation == Activation::relu,
             .bias = bias == nullptr ? nullptr : bias + g * filters});
@@ -64,24 +67,27 @@ void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const 
     w = widen_weights(s, pixels, w, scratch);
     if (bias != nullptr) bias = widen_bias(s, pixels, bias, scratch);
   }
-  forward_over_patches(widened(s, pixels), x, w, bias, activation, y, scratch);
+  forward_over_patches(widened(s, pixels), images_at_once(s), x, w, bias, activation, y, scratch);
 }
 
 namespace {
 
-void weights_over_patches(const Conv2dShape& s, const float* x, const float* dy, float* dw, Scratch& scratch) {
+// Rows `taps` of dw, `images` at once.
+void weights_over_patches(const Conv2dShape& s, size_t images, Range taps, const float* x, const float* dy, float* dw,
+                          Scratch& scratch) {
   const Layout layout(s);
   const size_t pixels = layout.pixels, filters = s.filters / s.groups;
   const int32_t* tap_offsets = layout.taps(scratch.take<int32_t>(s.taps()));
-  const int32_t* row_offsets = layout.output_rows(scratch.take<int32_t>(s.out_h()));
-  PaddedImage image(s, scratch);
-  for (size_t n = 0; n < s.batch; ++n) {
-    const float* base = image.padded(x + n * layout.image);
+  const int32_t* row_offsets = layout.output_rows(images, scratch.take<int32_t>(s.out_h() * images));
+  PaddedImage image(s, images, scratch);
+  for (size_t n = 0; n < s.batch; n += images) {
+    const size_t some = HWY_MIN(images, s.batch - n);
+    const float* base = image.padded(x + n * layout.image, some);
     for (size_t g = 0; g < s.groups; ++g) {
-      const MatrixA a{base + g * layout.depth, {tap_offsets, 0}, row_offsets, s.out_h(), s.out_w(),
+      const MatrixA a{base + g * layout.depth, {tap_offsets + taps.begin, 0}, row_offsets, some * s.out_h(), s.out_w(),
                       static_cast<ptrdiff_t>(s.stride_w * s.channels)};
-      const MatrixC c{dw + g * filters, {nullptr, static_cast<ptrdiff_t>(s.filters)}};
-      gemm(s.taps(), filters, a, plain_b(dy + n * pixels * s.filters + g * filters, s.filters), c,
+      const MatrixC c{dw + taps.begin * s.filters + g * filters, {nullptr, static_cast<ptrdiff_t>(s.filters)}};
+      gemm(taps.size(), filters, a, plain_b(dy + n * pixels * s.filters + g * filters, s.filters), c,
            {.accumulate = n > 0});
     }
   }
@@ -89,31 +95,58 @@ void weights_over_patches(const Conv2dShape& s, const float* x, const float* dy,
 
 }  // namespace
 
-void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,
-                             void* workspace) {
-  if (s.is_depthwise()) {
-    depthwise_backward_weights(s, x, dy, dw, workspace);
-    if (dbias != nullptr) column_sums(s.batch * s.out_h() * s.out_w(), s.filters, dy, dbias);
-    return;
-  }
-  if (s.is_pointwise()) return dense_backward_weights(s.as_dense(), x, dy, dw, dbias, workspace);
+void conv2d_backward_weights_part(const Conv2dShape& s, Range taps, const float* x, const float* dy, float* dw,
+                                  float* dbias, void* workspace) {
+  if (s.is_pointwise()) return dense_backward_weights_part(s.as_dense(), taps, x, dy, dw, dbias, workspace);
+  if (dbias != nullptr) column_sums(s.batch * s.out_h() * s.out_w(), s.filters, dy, dbias);
+  if (taps.size() == 0) return;
+  if (s.is_depthwise()) return depthwise_backward_weights(s, taps, x, dy, dw, workspace);
   Scratch scratch(workspace);
   const size_t pixels = pixels_to_join(s);
   if (pixels > 1) {
+    // A kernel row of w has its gradient in the same row of the wide kernel.
     const Conv2dShape wide = widened(s, pixels);
+    const size_t row = s.kernel_w * s.channels, wide_row = wide.kernel_w * s.channels;
+    const Range wide_taps{taps.begin / row * wide_row, (taps.end + row - 1) / row * wide_row};
     float* wide_dw = scratch.take<float>(wide.taps() * wide.filters);
-    weights_over_patches(wide, x, dy, wide_dw, scratch);
-    narrow_gradients(s, pixels, wide_dw, dw);
+    weights_over_patches(wide, images_at_once(s), wide_taps, x, dy, wide_dw, scratch);
+    narrow_gradients(s, pixels, taps, wide_dw, dw);
   } else {
-    weights_over_patches(s, x, dy, dw, scratch);
+    weights_over_patches(s, images_at_once(s), taps, x, dy, dw, scratch);
   }
-  if (dbias != nullptr) column_sums(s.batch * s.out_h() * s.out_w(), s.filters, dy, dbias);
 }
+
+void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,
+                             void* workspace) {
+  conv2d_backward_weights_part(s, {0, s.taps()}, x, dy, dw, dbias, workspace);
+}
+
+namespace {
+
+// w turned half round: tap t of channel c and filter o is tap taps - 1 - t of filter o and channel c.
+void turn_weights(const Conv2dShape& s, const float* w, float* to) {
+  const size_t depth = s.channels / s.groups, filters = s.filters / s.groups, taps = s.kernel_h * s.kernel_w;
+  for (size_t t = 0; t < taps; ++t) {
+    for (size_t g = 0; g < s.groups; ++g) {
+      transpose(depth, filters, w + t * depth * s.filters + g * filters, s.filters,
+                to + (taps - 1 - t) * filters * s.channels + g * depth, s.channels);
+    }
+  }
+}
+
+}  // namespace
 
 void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace) {
   if (s.is_depthwise()) return depthwise_backward_input(s, dy, w, dx, workspace);
   if (s.is_pointwise()) return dense_backward_input(s.as_dense(), dy, w, dx, workspace);
   Scratch scratch(workspace);
+  if (gradient_is_convolution(s)) {
+    float* turned_weights = scratch.take<float>(s.filters * s.taps());
+    turn_weights(s, w, turned_weights);
+    const Conv2dShape turned = convolution_of_gradient(s);
+    return forward_over_patches(turned, images_at_once(turned), dy, turned_weights, nullptr, Activation::none, dx,
+                                scratch);
+  }
   const Layout layout(s);
   const size_t pixels = layout.pixels, filters = s.filters / s.groups, taps = s.taps();
   // Down the columns: neighbours along a row write overlapping pieces of dimage, and adding to what was stored a moment
@@ -121,7 +154,7 @@ void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w
   int32_t* dy_offsets = scratch.take<int32_t>(pixels);
   const int32_t* pixel_offsets = layout.pixels_by_column(scratch.take<int32_t>(pixels), dy_offsets);
   const int32_t* run_offsets = layout.runs(scratch.take<int32_t>(s.kernel_h * s.kernel_w));
-  PaddedImage image(s, scratch);
+  PaddedImage image(s, 1, scratch);
   float* turned = scratch.take<float>(s.filters * taps);  // w^T, each group's [filters, taps]
   transpose(taps, s.filters, w, s.filters, turned, taps);
   for (size_t n = 0; n < s.batch; ++n) {
@@ -142,6 +175,7 @@ void fill_conv2d_target(KernelTable& table) {
   table.conv2d_forward = conv2d_forward;
   table.conv2d_backward_input = conv2d_backward_input;
   table.conv2d_backward_weights = conv2d_backward_weights;
+  table.conv2d_backward_weights_part = conv2d_backward_weights_part;
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

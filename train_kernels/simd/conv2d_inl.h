@@ -7,6 +7,7 @@
 #define COTERIE_TRAIN_KERNELS_SIMD_CONV2D_INL_H_
 #endif
 
+#include "train_kernels/range.h"
 #include "train_kernels/shapes.h"
 #include "train_kernels/simd/vector_inl.h"
 
@@ -16,6 +17,8 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
                     float* y, void* workspace);
 void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace);
+void conv2d_backward_weights_part(const Conv2dShape& s, Range taps, const float* x, const float* dy, float* dw,
+                                  float* dbias, void* workspace);
 void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,
                              void* workspace);
 

@@ -14,6 +14,7 @@ void fill_dense_target(KernelTable& table) {
   table.dense_forward = dense_forward;
   table.dense_backward_input = dense_backward_input;
   table.dense_backward_weights = dense_backward_weights;
+  table.dense_backward_weights_part = dense_backward_weights_part;
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

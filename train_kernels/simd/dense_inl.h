@@ -7,6 +7,7 @@
 #define COTERIE_TRAIN_KERNELS_SIMD_DENSE_INL_H_
 #endif
 
+#include "train_kernels/range.h"
 #include "train_kernels/shapes.h"
 #include "train_kernels/simd/gemm_inl.h"
 
@@ -17,7 +18,9 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 HWY_INLINE MatrixA rows_of(const float* base, size_t columns) {
   return {base, {nullptr, static_cast<ptrdiff_t>(columns)}, nullptr, 1, columns, 1};
 }
-HWY_INLINE MatrixC rows_of(float* base, size_t columns) { return {base, {nullptr, static_cast<ptrdiff_t>(columns)}}; }
+HWY_INLINE MatrixC rows_of(float* base, size_t columns) {
+  return {base, {nullptr, static_cast<ptrdiff_t>(columns)}};
+}
 
 HWY_INLINE void dense_forward(const DenseShape& s, const float* x, const float* w, const float* bias,
                               Activation activation, float* y, void* workspace) {
@@ -54,8 +57,7 @@ HWY_INLINE void dot_rows(const DenseShape& s, const float* dy, const float* w, f
   }
 }
 
-HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const float* w, float* dx,
-                                     void* workspace) {
+HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const float* w, float* dx, void* workspace) {
   size_t done = 0;
   if (s.batch < kTileRows) {
     for (; done + 2 <= s.batch; done += 2) dot_rows<2>(s, dy + done * s.out, w, dx + done * s.in);
@@ -79,28 +81,39 @@ HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const
 
 // Reads x against its grain, a page a step, which is slower than turning it first once the batch is long and every
 // element is used for several panels.
-HWY_INLINE bool worth_turning(const DenseShape& s) { return s.batch >= 64 && s.out >= 4 * kPanel; }
+HWY_INLINE bool worth_turning(const DenseShape& s) {
+  return s.batch >= 64 && s.out >= 4 * kPanel;
+}
 
-HWY_INLINE void dense_backward_weights(const DenseShape& s, const float* x, const float* dy, float* dw, float* dbias,
-                                       void* workspace) {
+// Whether x is turned, and where its batch is cut, does not depend on the rows: a split changes no bit.
+HWY_INLINE void dense_backward_weights_part(const DenseShape& s, Range rows, const float* x, const float* dy, float* dw,
+                                            float* dbias, void* workspace) {
   if (dbias != nullptr) column_sums(s.batch, s.out, dy, dbias);
+  const size_t count = rows.size();
+  x += rows.begin;
+  dw += rows.begin * s.out;
   if (!worth_turning(s)) {
     // Row i of A is column i of x; k runs down the batch.
     const MatrixA a{x, {nullptr, 1}, nullptr, 1, s.batch, static_cast<ptrdiff_t>(s.in)};
-    gemm(s.in, s.out, a, plain_b(dy, s.out), rows_of(dw, s.out), {});
+    gemm(count, s.out, a, plain_b(dy, s.out), rows_of(dw, s.out), {});
     return;
   }
   Scratch scratch(workspace);
   const size_t chunk = HWY_MIN(s.batch, kTurnedRows);
-  float* turned = scratch.take<float>(s.in * chunk);
+  float* turned = scratch.take<float>(count * chunk);
   float* packed = scratch.take<float>(packed_floats(chunk, s.out, kPanel));
   for (size_t from = 0; from < s.batch; from += chunk) {
-    const size_t rows = HWY_MIN(chunk, s.batch - from);
-    transpose(rows, s.in, x + from * s.in, s.in, turned, rows);
-    const MatrixB b = pack_b(rows, s.out, dy + from * s.out, s.out, packed);
-    gemm(s.in, s.out, rows_of(static_cast<const float*>(turned), rows), b, rows_of(dw, s.out),
+    const size_t examples = HWY_MIN(chunk, s.batch - from);
+    transpose(examples, count, x + from * s.in, s.in, turned, examples);
+    const MatrixB b = pack_b(examples, s.out, dy + from * s.out, s.out, packed);
+    gemm(count, s.out, rows_of(static_cast<const float*>(turned), examples), b, rows_of(dw, s.out),
          {.accumulate = from > 0});
   }
+}
+
+HWY_INLINE void dense_backward_weights(const DenseShape& s, const float* x, const float* dy, float* dw, float* dbias,
+                                       void* workspace) {
+  dense_backward_weights_part(s, {0, s.in}, x, dy, dw, dbias, workspace);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

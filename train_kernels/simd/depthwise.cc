@@ -217,11 +217,12 @@ void depthwise_backward_input(const Conv2dShape& s, const float* dy, const float
   }
 }
 
-void depthwise_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, void* workspace) {
+void depthwise_backward_weights(const Conv2dShape& s, Range wanted, const float* x, const float* dy, float* dw,
+                                void* workspace) {
   const Axis rows = rows_of(s), columns = columns_of(s);
   ColumnTaps* taps = Scratch(workspace).take<ColumnTaps>(columns.out);
   for (size_t j = 0; j < columns.out; ++j) taps[j] = forward_taps(columns, j);
-  std::memset(dw, 0, s.taps() * s.channels * sizeof(float));
+  std::memset(dw + wanted.begin * s.channels, 0, wanted.size() * s.channels * sizeof(float));
   const size_t x_row = s.width * s.channels;
   for (size_t n = 0; n < s.batch; ++n, x += s.height * x_row) {
     for (size_t i = 0; i < rows.out; ++i, dy += columns.out * s.channels) {
@@ -232,20 +233,22 @@ void depthwise_backward_weights(const Conv2dShape& s, const float* x, const floa
         size_t end = j + 1;
         while (end < columns.out && taps[end].meets_as(along)) ++end;
         const size_t count = static_cast<size_t>(down.count * along.count);
-        for (size_t from = 0; from < count; from += kTapsAtOnce) {
-          const size_t some = HWY_MIN(kTapsAtOnce, count - from);
-          ptrdiff_t offsets[kTapsAtOnce];
-          float* to[kTapsAtOnce];
-          for (size_t t = 0; t < some; ++t) {
-            const size_t r = (from + t) / static_cast<size_t>(along.count);
-            const size_t k = (from + t) % static_cast<size_t>(along.count);
-            offsets[t] = static_cast<ptrdiff_t>(r * s.dilation_h * x_row + k * s.dilation_w * s.channels);
-            to[t] =
-                dw + ((static_cast<size_t>(down.w) + r) * s.kernel_w + static_cast<size_t>(along.w) + k) * s.channels;
+        const float* input = x + static_cast<size_t>(down.x) * x_row + static_cast<size_t>(along.x) * s.channels;
+        ptrdiff_t offsets[kTapsAtOnce];
+        float* to[kTapsAtOnce];
+        size_t some = 0;
+        for (size_t t = 0; t < count; ++t) {
+          const size_t r = t / static_cast<size_t>(along.count), k = t % static_cast<size_t>(along.count);
+          const size_t tap = (static_cast<size_t>(down.w) + r) * s.kernel_w + static_cast<size_t>(along.w) + k;
+          if (tap >= wanted.begin && tap < wanted.end) {
+            offsets[some] = static_cast<ptrdiff_t>(r * s.dilation_h * x_row + k * s.dilation_w * s.channels);
+            to[some++] = dw + tap * s.channels;
           }
-          const float* input = x + static_cast<size_t>(down.x) * x_row + static_cast<size_t>(along.x) * s.channels;
-          kRowGradients[some - 1](input, s.stride_w * s.channels, dy + j * s.channels, s.channels, end - j, offsets,
-                                  to);
+          if (some == kTapsAtOnce || (some > 0 && t + 1 == count)) {
+            kRowGradients[some - 1](input, s.stride_w * s.channels, dy + j * s.channels, s.channels, end - j, offsets,
+                                    to);
+            some = 0;
+          }
         }
         j = end;
       }

@@ -7,6 +7,7 @@
 #define COTERIE_TRAIN_KERNELS_SIMD_DEPTHWISE_INL_H_
 #endif
 
+#include "train_kernels/range.h"
 #include "train_kernels/shapes.h"
 #include "train_kernels/simd/vector_inl.h"
 
@@ -16,7 +17,9 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 void depthwise_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
                        float* y, void* workspace);
 void depthwise_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace);
-void depthwise_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, void* workspace);
+// Rows `taps` of dw.
+void depthwise_backward_weights(const Conv2dShape& s, Range taps, const float* x, const float* dy, float* dw,
+                                void* workspace);
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

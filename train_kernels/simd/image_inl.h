@@ -16,12 +16,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-// Offsets are in floats from the start of one padded image; they fit int32 because an image has at most 2^28 floats.
+// Offsets are in floats from the start of the first padded image; they fit int32 because an image has at most 2^28 floats
+// and images_at_once takes several only of small ones.
 struct Layout {
   explicit Layout(const Conv2dShape& shape) : s(shape) {
     depth = s.channels / s.groups;
     pixels = s.out_h() * s.out_w();
     image = s.height * s.width * s.channels;
+    padded_image = s.padded_h() * s.padded_w() * s.channels;
     // The taps of a kernel row are contiguous unless other groups' channels or, dilated, other pixels lie
     // between them.
     const bool whole_rows = s.groups == 1 && (s.dilation_w == 1 || s.kernel_w == 1);
@@ -34,11 +36,14 @@ struct Layout {
   // Where kernel position k (row by row) lies from the window's first pixel.
   size_t tap(size_t k) const { return at(k / s.kernel_w * s.dilation_h, k % s.kernel_w * s.dilation_w); }
 
-  // First pixel of the window of each output pixel, in y's order.
-  int32_t* pixels_by_row(int32_t* to) const {
+  // First pixel of the window of each output pixel of some images, in y's order.
+  int32_t* pixels_by_row(size_t images, int32_t* to) const {
     size_t p = 0;
-    for (size_t i = 0; i < s.out_h(); ++i) {
-      for (size_t j = 0; j < s.out_w(); ++j) to[p++] = static_cast<int32_t>(at(i * s.stride_h, j * s.stride_w));
+    for (size_t n = 0; n < images; ++n) {
+      for (size_t i = 0; i < s.out_h(); ++i) {
+        const size_t row = n * padded_image + at(i * s.stride_h, 0), step = at(0, s.stride_w);
+        for (size_t j = 0; j < s.out_w(); ++j) to[p++] = static_cast<int32_t>(row + j * step);
+      }
     }
     return to;
   }
@@ -71,35 +76,42 @@ struct Layout {
     return to;
   }
 
-  // The window of the first output pixel of each output row.
-  int32_t* output_rows(int32_t* to) const {
-    for (size_t i = 0; i < s.out_h(); ++i) to[i] = static_cast<int32_t>(at(i * s.stride_h, 0));
+  // The window of the first output pixel of each output row of some images.
+  int32_t* output_rows(size_t images, int32_t* to) const {
+    size_t p = 0;
+    for (size_t n = 0; n < images; ++n) {
+      for (size_t i = 0; i < s.out_h(); ++i) to[p++] = static_cast<int32_t>(n * padded_image + at(i * s.stride_h, 0));
+    }
     return to;
   }
 
   const Conv2dShape& s;
-  size_t depth, pixels, image, taps_of_run, run_count, run_length;
+  size_t depth, pixels, image, padded_image, taps_of_run, run_count, run_length;
 };
 
-// One image with its border, in scratch memory; without padding the image itself.
+// Some images with their borders, in scratch memory; without padding the images themselves.
 class PaddedImage {
  public:
-  PaddedImage(const Conv2dShape& shape, Scratch& scratch) : s_(shape) {
+  PaddedImage(const Conv2dShape& shape, size_t images, Scratch& scratch) : s_(shape) {
     if (!s_.is_padded()) return;
-    count_ = s_.padded_h() * s_.padded_w() * s_.channels;
+    count_ = s_.padded_h() * s_.padded_w() * s_.channels * images;
     buffer_ = scratch.take<float>(count_);
     std::memset(buffer_, 0, count_ * sizeof(float));
   }
 
-  // `x` with zeros around it; valid until the next call.
-  const float* padded(const float* x) {
+  // `x` with zeros around each image; valid until the next call.
+  const float* padded(const float* x, size_t images) {
     if (buffer_ == nullptr) return x;
     const size_t row = s_.width * s_.channels;
-    for (size_t i = 0; i < s_.height; ++i) std::memcpy(interior(i), x + i * row, row * sizeof(float));
+    for (size_t n = 0; n < images; ++n) {
+      for (size_t i = 0; i < s_.height; ++i, x += row) {
+        std::memcpy(interior(n * s_.padded_h() + i), x, row * sizeof(float));
+      }
+    }
     return buffer_;
   }
 
-  // A zeroed image to add into; end_sum moves what lies inside the border to dx.
+  // One zeroed image to add into; end_sum moves what lies inside the border to dx.
   float* begin_sum(float* dx) {
     const size_t inside = s_.height * s_.width * s_.channels;
     float* to = buffer_ == nullptr ? dx : buffer_;

@@ -15,6 +15,7 @@
 
 #include <cstring>
 
+#include "train_kernels/range.h"
 #include "train_kernels/shapes.h"
 #include "train_kernels/simd/vector_inl.h"
 #include "train_kernels/workspace.h"
@@ -73,7 +74,9 @@ struct AddGradients {
   const float* wide;
   float* dw;
   size_t filters;
+  Range taps;
   HWY_INLINE void operator()(size_t to, size_t from) const {
+    if (to < taps.begin * filters || to >= taps.end * filters) return;
     for (size_t o = 0; o < filters; ++o) dw[to + o] += wide[from + o];
   }
 };
@@ -92,10 +95,10 @@ HWY_INLINE float* widen_bias(const Conv2dShape& s, size_t pixels, const float* b
   return wide;
 }
 
-// The gradient of a weight is the sum of its copies' gradients.
-HWY_INLINE void narrow_gradients(const Conv2dShape& s, size_t pixels, const float* wide, float* dw) {
-  std::memset(dw, 0, s.taps() * s.filters * sizeof(float));
-  for_each_copy(s, pixels, AddGradients{wide, dw, s.filters});
+// The gradient of a weight is the sum of its copies' gradients. Rows `taps` of dw.
+HWY_INLINE void narrow_gradients(const Conv2dShape& s, size_t pixels, Range taps, const float* wide, float* dw) {
+  std::memset(dw + taps.begin * s.filters, 0, taps.size() * s.filters * sizeof(float));
+  for_each_copy(s, pixels, AddGradients{wide, dw, s.filters, taps});
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

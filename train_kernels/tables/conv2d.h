@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "train_kernels/range.h"
 #include "train_kernels/shapes.h"
 
 namespace coterie::kernels {
@@ -14,6 +15,11 @@ struct Conv2dKernels {
   void (*conv2d_forward)(const Conv2dShape&, const T* x, const T* w, const T* bias, Activation, T* y, void* workspace);
   void (*conv2d_backward_input)(const Conv2dShape&, const T* dy, const T* w, T* dx, void* workspace);
   void (*conv2d_backward_weights)(const Conv2dShape&, const T* x, const T* dy, T* dw, T* dbias, void* workspace);
+  // The same in parts, as dense_backward_weights_part: `taps` are rows of w read as a matrix of Conv2dShape::taps() rows
+  // and `filters` columns. Whole kernel rows (kernel_w * channels / groups) cost least where there are fewer than 9
+  // filters.
+  void (*conv2d_backward_weights_part)(const Conv2dShape&, Range taps, const T* x, const T* dy, T* dw, T* dbias,
+                                       void* workspace);
 };
 
 }  // namespace coterie::kernels

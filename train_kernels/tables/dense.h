@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "train_kernels/range.h"
 #include "train_kernels/shapes.h"
 
 namespace coterie::kernels {
@@ -16,6 +17,10 @@ struct DenseKernels {
   void (*dense_backward_input)(const DenseShape&, const T* dy, const T* w, T* dx, void* workspace);
   // dw = x^T dy; dbias = column sums of dy, unless null.
   void (*dense_backward_weights)(const DenseShape&, const T* x, const T* dy, T* dw, T* dbias, void* workspace);
+  // Rows [begin, end) of dw, which points to the whole: calls for parts give the bits of one call for all. Rows in
+  // multiples of 8 cost least. dbias, unless null, is computed whole: pass it in one of the calls.
+  void (*dense_backward_weights_part)(const DenseShape&, Range rows, const T* x, const T* dy, T* dw, T* dbias,
+                                      void* workspace);
 };
 
 }  // namespace coterie::kernels

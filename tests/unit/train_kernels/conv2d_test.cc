@@ -37,6 +37,12 @@ std::vector<Conv2dShape> shapes() {
                                conv(1, 6, 7, 17, 1, 17, 2, 0, 17), conv(1, 3, 3, 9, 3, 9, 1, 3, 9)}) {
     all.push_back(s);
   }
+  // Several images at once, the last time fewer; dX as a convolution, in groups and with uneven borders.
+  for (const Conv2dShape& s : {conv(9, 7, 7, 16, 3, 24, 1, 1), conv(4, 12, 12, 32, 3, 32, 1, 1, 2),
+                               conv(7, 14, 14, 3, 3, 20, 2, 1)}) {
+    all.push_back(s);
+  }
+  all.push_back({2, 9, 9, 17, 3, 4, 18, 1, 1, 2, 0, 1, 3});
   Conv2dShape uneven = conv(2, 6, 9, 5, 1, 7);
   uneven.kernel_h = 2;
   uneven.kernel_w = 4;
@@ -144,6 +150,27 @@ TEST(Conv2d, BackwardWeightsEqualsTheReferenceWithAndWithoutBias) {
           EXPECT_TRUE(is_close(got_bias, dbias, bias_magnitude, bound));
         }
       }
+    });
+  }
+}
+
+TEST(Conv2d, BackwardWeightsInPartsGivesTheBitsOfTheWhole) {
+  Prng prng(8);
+  for (const Conv2dShape& s : shapes()) {
+    SCOPED_TRACE(describe(s));
+    Case c(s, prng);
+    GuardedBuffer<uint8_t> workspace = scratch(conv2d_backward_weights_workspace(s));
+    const size_t cuts[] = {0, s.taps() / 3, s.taps() / 3, s.taps() * 3 / 4, s.taps()};  // one part is empty
+    for_each_table([&](const KernelTable& table) {
+      std::vector<float> whole(s.taps() * s.filters), parts(whole.size()), bias(s.filters), part_bias(s.filters);
+      table.conv2d_backward_weights(s, c.x.values.data(), c.dy.values.data(), whole.data(), bias.data(),
+                                    workspace.data());
+      for (size_t i = 0; i < 4; ++i) {
+        table.conv2d_backward_weights_part(s, {cuts[i], cuts[i + 1]}, c.x.values.data(), c.dy.values.data(),
+                                           parts.data(), i == 1 ? part_bias.data() : nullptr, workspace.data());
+      }
+      EXPECT_EQ(whole, parts);
+      EXPECT_EQ(bias, part_bias);
     });
   }
 }

@@ -112,5 +112,26 @@ TEST(Dense, TheSameCallGivesTheSameBitsAtAnyAlignment) {
   });
 }
 
+TEST(Dense, BackwardWeightsInPartsGivesTheBitsOfTheWhole) {
+  Prng prng(5);
+  for (const DenseShape& s : kShapes) {
+    SCOPED_TRACE(describe(s));
+    Case c(s, prng);
+    GuardedBuffer<uint8_t> workspace = scratch(dense_backward_weights_workspace(s));
+    const size_t cut = s.in * 2 / 5;
+    for_each_table([&](const KernelTable& table) {
+      std::vector<float> whole(s.in * s.out), parts(whole.size()), bias(s.out), part_bias(s.out);
+      table.dense_backward_weights(s, c.x.values.data(), c.dy.values.data(), whole.data(), bias.data(),
+                                   workspace.data());
+      table.dense_backward_weights_part(s, {0, cut}, c.x.values.data(), c.dy.values.data(), parts.data(), nullptr,
+                                        workspace.data());
+      table.dense_backward_weights_part(s, {cut, s.in}, c.x.values.data(), c.dy.values.data(), parts.data(),
+                                        part_bias.data(), workspace.data());
+      EXPECT_EQ(whole, parts);
+      EXPECT_EQ(bias, part_bias);
+    });
+  }
+}
+
 }  // namespace
 }  // namespace coterie::kernels::test
