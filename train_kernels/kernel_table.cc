@@ -30,6 +30,7 @@ struct Tables {
     simd::fill_group_norm(target, table);
     simd::fill_batch_norm(target, table);
     simd::fill_rnn(target, table);
+    simd::fill_attention(target, table);
     simd::fill_activation(target, table);
   }
 };

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "train_kernels/tables/activation.h"
+#include "train_kernels/tables/attention.h"
 #include "train_kernels/tables/batch_norm.h"
 #include "train_kernels/tables/conv2d.h"
 #include "train_kernels/tables/conv_transpose2d.h"
@@ -46,7 +47,8 @@ struct KernelTableOf : DenseKernels<T>,
                        GroupNormKernels<T>,
                        BatchNormKernels<T>,
                        ActivationKernels<T>,
-                       RnnKernels<T> {
+                       RnnKernels<T>,
+                       AttentionKernels<T> {
   std::string_view name;  // "avx512", "avx2", "sse4", "neon", "portable", "reference"
 };
 

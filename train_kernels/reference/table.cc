@@ -1,5 +1,6 @@
 #include "train_kernels/kernel_table.h"
 #include "train_kernels/reference/activation.h"
+#include "train_kernels/reference/attention.h"
 #include "train_kernels/reference/batch_norm.h"
 #include "train_kernels/reference/conv2d.h"
 #include "train_kernels/reference/conv_transpose2d.h"
@@ -36,6 +37,7 @@ KernelTableOf<T> make_reference() {
   reference::fill_group_norm(table);
   reference::fill_batch_norm(table);
   reference::fill_rnn(table);
+  reference::fill_attention(table);
   reference::fill_activation(table);
   return table;
 }

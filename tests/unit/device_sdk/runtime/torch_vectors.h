@@ -57,8 +57,8 @@ struct TorchCase {
   const std::vector<double>& answer(const std::string& name) const { return answers.at(name); }
 };
 
-inline std::vector<TorchCase> torch_cases(const std::string& kind) {
-  std::ifstream file(std::string(COTERIE_SOURCE_DIR) + "/tests/golden/torch/vectors.txt");
+inline std::vector<TorchCase> torch_cases(const std::string& kind, const std::string& name = "vectors.txt") {
+  std::ifstream file(std::string(COTERIE_SOURCE_DIR) + "/tests/golden/torch/" + name);
   EXPECT_TRUE(file.is_open());
   std::vector<TorchCase> cases;
   bool wanted = false;
