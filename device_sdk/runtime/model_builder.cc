@@ -25,9 +25,19 @@ ModelBuilder::ModelBuilder(std::string name, Shape input_shape, uint64_t seed, D
   types_.push_back({input_type, std::move(input_shape)});
 }
 
+TensorId ModelBuilder::input(std::string name, Shape shape, DataType type) {
+  const auto id = static_cast<TensorId>(graph_.tensors.size());
+  graph_.tensors.push_back({.name = std::move(name), .role = TensorRole::input, .shape = shape, .type = type});
+  graph_.inputs.push_back(id);
+  shape.insert(shape.begin(), kBatch);
+  types_.push_back({type, std::move(shape)});
+  return id;
+}
+
 Shape ModelBuilder::shape(TensorId tensor) const {
   const Shape& whole = types_[tensor].shape;
-  if (has_payload(graph_.tensors[tensor].role) || whole.empty()) return whole;
+  const TensorRole role = graph_.tensors[tensor].role;
+  if (has_payload(role) || role == TensorRole::constant || whole.empty()) return whole;
   return Shape(whole.begin() + 1, whole.end());
 }
 
@@ -36,7 +46,7 @@ ShapeAttributes ModelBuilder::batched(Shape shape) {
   return {std::move(shape)};
 }
 
-TensorId ModelBuilder::parameter(std::string name, Shape shape, std::vector<float> values) {
+TensorId ModelBuilder::stored(TensorRole role, std::string name, Shape shape, std::vector<float> values) {
   const auto count = element_count(shape);
   if (!mistake_ && !count) mistake_ = count.error();
   if (!mistake_ && *count != values.size()) {
@@ -45,25 +55,52 @@ TensorId ModelBuilder::parameter(std::string name, Shape shape, std::vector<floa
   }
   constexpr size_t kAlignment = limits::kParameterAlignment / sizeof(float);
   payload_.resize(round_up(payload_.size(), kAlignment));
-  graph_.tensors.push_back({.name = std::move(name),
-                            .role = TensorRole::parameter,
-                            .shape = shape,
-                            .payload_offset = payload_.size() * sizeof(float)});
+  graph_.tensors.push_back(
+      {.name = std::move(name), .role = role, .shape = shape, .payload_offset = payload_.size() * sizeof(float)});
   types_.push_back({DataType::float32, std::move(shape)});
   payload_.insert(payload_.end(), values.begin(), values.end());
   return static_cast<TensorId>(graph_.tensors.size() - 1);
 }
 
-TensorId ModelBuilder::he_normal(std::string name, Shape shape, uint64_t fan_in) {
+TensorId ModelBuilder::constant(std::string name, DataType type, Shape shape, ByteView data) {
+  const auto count = element_count(shape);
+  if (!mistake_ && !count) mistake_ = count.error();
+  if (!mistake_ && *count * kElementBytes != data.size()) {
+    mistake_ = Error(ErrorCode::invalid_argument, "constant " + name + " has " + std::to_string(data.size()) +
+                                                      " bytes for shape " + to_text(shape));
+  }
+  graph_.tensors.push_back({.name = std::move(name),
+                            .role = TensorRole::constant,
+                            .shape = shape,
+                            .type = type,
+                            .data = Bytes(data.begin(), data.end())});
+  types_.push_back({type, std::move(shape)});
+  return static_cast<TensorId>(graph_.tensors.size() - 1);
+}
+
+TensorId ModelBuilder::constant(std::string name, Shape shape, std::span<const float> values) {
+  const ByteView data(reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes());
+  return constant(std::move(name), DataType::float32, std::move(shape), data);
+}
+
+TensorId ModelBuilder::constant(std::string name, Shape shape, std::span<const int32_t> values) {
+  const ByteView data(reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes());
+  return constant(std::move(name), DataType::int32, std::move(shape), data);
+}
+
+TensorId ModelBuilder::normal(std::string name, Shape shape, double deviation) {
   const auto count = element_count(shape);
   if (!count || *count > limits::kTensorElementsMax) {
     if (!mistake_) mistake_ = Error(ErrorCode::too_large, "parameter " + name + " is too large or empty");
     return parameter(std::move(name), {1}, {0});
   }
   std::vector<float> values(*count);
-  const double deviation = std::sqrt(2.0 / static_cast<double>(fan_in));
   for (float& value : values) value = static_cast<float>(deviation * prng_.normal());
   return parameter(std::move(name), std::move(shape), std::move(values));
+}
+
+TensorId ModelBuilder::he_normal(std::string name, Shape shape, uint64_t fan_in) {
+  return normal(std::move(name), std::move(shape), std::sqrt(2.0 / static_cast<double>(fan_in)));
 }
 
 TensorId ModelBuilder::dense(TensorId x, uint32_t units, bool bias) {
@@ -87,6 +124,32 @@ TensorId ModelBuilder::conv2d(TensorId x, const ConvLayer& layer) {
             Conv2dAttributes{layer.stride, layer.stride, layer.pad, layer.pad, layer.pad, layer.pad, layer.groups});
 }
 
+TensorId ModelBuilder::batch_norm(TensorId x, const NormAttributes& attributes) {
+  const std::string name = next_name("batch_norm");
+  const int64_t channels = shape(x).empty() ? 1 : shape(x).back();
+  const std::vector<float> zeros(static_cast<size_t>(channels)), ones(static_cast<size_t>(channels), 1.0f);
+  const TensorId scale = parameter(name + ".scale", {channels}, ones);
+  const TensorId bias = parameter(name + ".bias", {channels}, zeros);
+  const TensorId mean = state(name + ".mean", {channels}, zeros);
+  const TensorId variance = state(name + ".variance", {channels}, ones);
+  return op(OpKind::batch_norm, {x, scale, bias, mean, variance}, attributes);
+}
+
+TensorId ModelBuilder::layer_norm(TensorId x, const NormAttributes& attributes) {
+  const std::string name = next_name("layer_norm");
+  const Shape whole = shape(x);
+  const size_t axes = std::min<size_t>(attributes.axes, whole.size());
+  const Shape normalised(whole.end() - static_cast<ptrdiff_t>(axes), whole.end());
+  const uint64_t count = element_count(normalised).value_or(1);
+  const TensorId scale = parameter(name + ".scale", normalised, std::vector<float>(count, 1.0f));
+  const TensorId bias = parameter(name + ".bias", normalised, std::vector<float>(count));
+  return op(OpKind::layer_norm, {x, scale, bias}, attributes);
+}
+
+TensorId ModelBuilder::embedding(TensorId indices, uint32_t rows, uint32_t features) {
+  return op(OpKind::embedding, {normal(next_name("embedding") + ".table", {rows, features}, 1.0), indices});
+}
+
 TensorId ModelBuilder::max_pool2d(TensorId x, const PoolLayer& l) {
   return op(OpKind::max_pool2d, {x},
             Pool2dAttributes{l.kernel, l.kernel, l.stride, l.stride, l.pad, l.pad, l.pad, l.pad});
@@ -97,22 +160,24 @@ TensorId ModelBuilder::average_pool2d(TensorId x, const PoolLayer& l) {
             Pool2dAttributes{l.kernel, l.kernel, l.stride, l.stride, l.pad, l.pad, l.pad, l.pad});
 }
 
-TensorId ModelBuilder::op(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes) {
+std::vector<TensorId> ModelBuilder::outputs(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes) {
   const std::string name = next_name(std::string(to_string(kind)));
-  const auto output = static_cast<TensorId>(graph_.tensors.size());
   if (std::holds_alternative<std::monostate>(attributes)) attributes = default_attributes(kind);
-  OpInfo info{.kind = kind, .name = name, .inputs = std::move(inputs), .outputs = {output},
-              .attributes = std::move(attributes)};
-  TensorType inferred{DataType::float32, {kBatch, 1}};
+  OpInfo info{.kind = kind, .name = name, .inputs = std::move(inputs), .attributes = std::move(attributes)};
+  std::vector<TensorType> inferred = {{DataType::float32, {kBatch, 1}}};
   if (!mistake_) {
     auto types = infer(info);
-    if (types) inferred = std::move((*types)[0]);
+    if (types) inferred = std::move(*types);
     else mistake_ = types.error().with_context("op " + name);
   }
-  graph_.tensors.push_back({.name = name, .role = TensorRole::activation});
-  types_.push_back(std::move(inferred));
+  for (size_t i = 0; i < inferred.size(); ++i) {
+    info.outputs.push_back(static_cast<TensorId>(graph_.tensors.size()));
+    const std::string suffix = i == 0 ? "" : "." + std::to_string(i);
+    graph_.tensors.push_back({.name = name + suffix, .role = TensorRole::activation});
+    types_.push_back(std::move(inferred[i]));
+  }
   graph_.ops.push_back(std::move(info));
-  return output;
+  return graph_.ops.back().outputs;
 }
 
 Result<std::vector<TensorType>> ModelBuilder::infer(OpInfo op) const {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ class ModelBuilder {
   ModelBuilder(std::string name, Shape input_shape, uint64_t seed, DataType input_type = DataType::float32);
 
   TensorId input() const { return 0; }
+  // One more input; the models' readers fill them in the order in which they were made.
+  TensorId input(std::string name, Shape shape, DataType type = DataType::float32);
   // Of one example: the batch dimension is left out.
   Shape shape(TensorId tensor) const;
   const ModelGraph& graph() const { return graph_; }
@@ -52,6 +55,10 @@ class ModelBuilder {
   // --- layers that make their own parameters
   TensorId dense(TensorId x, uint32_t units, bool bias = true);
   TensorId conv2d(TensorId x, const ConvLayer& layer);
+  TensorId batch_norm(TensorId x, const NormAttributes& attributes = {});
+  TensorId layer_norm(TensorId x, const NormAttributes& attributes = {});
+  // Of indices below `rows`; the table is normal with standard deviation 1, as PyTorch's.
+  TensorId embedding(TensorId indices, uint32_t rows, uint32_t features);
 
   // --- ops
   TensorId max_pool2d(TensorId x, const PoolLayer& layer);
@@ -63,9 +70,20 @@ class ModelBuilder {
   TensorId reshape(TensorId x, Shape shape) { return op(OpKind::reshape, {x}, batched(std::move(shape))); }
 
   // --- parts, for graphs the layers do not cover: shared weights, given values
-  TensorId parameter(std::string name, Shape shape, std::vector<float> values);
-  // Attributes default to the kind's.
-  TensorId op(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes = {});
+  TensorId parameter(std::string name, Shape shape, std::vector<float> values) {
+    return stored(TensorRole::parameter, std::move(name), std::move(shape), std::move(values));
+  }
+  TensorId state(std::string name, Shape shape, std::vector<float> values) {
+    return stored(TensorRole::state, std::move(name), std::move(shape), std::move(values));
+  }
+  TensorId constant(std::string name, Shape shape, std::span<const float> values);
+  TensorId constant(std::string name, Shape shape, std::span<const int32_t> values);
+  // Attributes default to the kind's. The first output of several.
+  TensorId op(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes = {}) {
+    return outputs(kind, std::move(inputs), std::move(attributes))[0];
+  }
+  // All of them.
+  std::vector<TensorId> outputs(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes = {});
   void property(const std::string& key, const std::string& value) { graph_.properties[key] = value; }
 
   // The model file, its parameters each at the next multiple of 64 bytes. Errors: the first mistake made, as
@@ -74,6 +92,9 @@ class ModelBuilder {
 
  private:
   Result<std::vector<TensorType>> infer(OpInfo op) const;
+  TensorId stored(TensorRole role, std::string name, Shape shape, std::vector<float> values);
+  TensorId constant(std::string name, DataType type, Shape shape, ByteView data);
+  TensorId normal(std::string name, Shape shape, double deviation);
   TensorId he_normal(std::string name, Shape shape, uint64_t fan_in);
   static ShapeAttributes batched(Shape shape);
   std::string next_name(const std::string& kind) { return kind + std::to_string(++names_[kind]); }

@@ -12,12 +12,23 @@ Status check_image(std::span<const Operand> inputs) {
   return check_rank(inputs[0], "input (batch x height x width x channels)", 4, 4);
 }
 
+// Every window, the one that `ceil` more positions let in too, must hold a pixel.
+Result<int64_t> window_positions(std::string_view axis, int64_t size, int64_t kernel, int64_t stride,
+                                 int64_t pad_before, int64_t pad_after, int64_t ceil) {
+  COT_ASSIGN(const int64_t count, output_positions(axis, size + ceil, kernel, stride, pad_before, pad_after));
+  if ((count - 1) * stride < pad_before + size) return count;
+  return does_not_fit("last window of the " + std::string(axis) + " begins behind the input's " +
+                      std::to_string(size));
+}
+
 Result<std::vector<TensorType>> infer_window(const OpInfo& op, std::span<const Operand> inputs) {
   COT_TRY(check_image(inputs));
   const auto& a = std::get<Pool2dAttributes>(op.attributes);
   const Shape& x = inputs[0].shape;
-  COT_ASSIGN(const int64_t height, output_positions("height", x[1], a.kernel_h, a.stride_h, a.pad_top, a.pad_bottom));
-  COT_ASSIGN(const int64_t width, output_positions("width", x[2], a.kernel_w, a.stride_w, a.pad_left, a.pad_right));
+  COT_ASSIGN(const int64_t height,
+             window_positions("height", x[1], a.kernel_h, a.stride_h, a.pad_top, a.pad_bottom, a.ceil_h));
+  COT_ASSIGN(const int64_t width,
+             window_positions("width", x[2], a.kernel_w, a.stride_w, a.pad_left, a.pad_right, a.ceil_w));
   return one_output({x[0], height, width, x[3]});
 }
 
@@ -58,6 +69,9 @@ Settings settings_of(const OpBuild& build) {
     s.pad_left = a->pad_left;
     s.pad_bottom = a->pad_bottom;
     s.pad_right = a->pad_right;
+    s.count_padding = a->count_padding;
+    s.ceil_h = a->ceil_h;
+    s.ceil_w = a->ceil_w;
   }
   return {s, build.undoes_relu()};
 }

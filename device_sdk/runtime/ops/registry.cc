@@ -9,19 +9,32 @@ using Rules = std::array<const OpRule*, kOpKinds + 1>;
 
 Rules make_rules() {
   Rules rules{};
+  const auto add = [&](const OpRule& rule) { rules[static_cast<size_t>(rule.kind)] = &rule; };
+  for (const auto& family : {ops::kUnary}) {
+    for (const OpRule& rule : family) add(rule);
+  }
   for (const OpRule* rule : {
+           &ops::kAdaptiveAveragePool2d,
+           &ops::kAdaptiveMaxPool2d,
            &ops::kAdd,
            &ops::kAveragePool2d,
+           &ops::kBatchNorm,
            &ops::kConv2d,
+           &ops::kConvTranspose2d,
            &ops::kDense,
            &ops::kFlatten,
            &ops::kGlobalAveragePool2d,
+           &ops::kGroupNorm,
            &ops::kIdentity,
+           &ops::kLayerNorm,
            &ops::kMaxPool2d,
+           &ops::kPrelu,
            &ops::kRelu,
            &ops::kReshape,
+           &ops::kRmsNorm,
+           &ops::kSelu,
        }) {
-    rules[static_cast<size_t>(rule->kind)] = rule;
+    add(*rule);
   }
   return rules;
 }

@@ -1,19 +1,33 @@
 // The rules that exist, for registry.cc alone; one line each, sorted.
 #pragma once
 
+#include <span>
+
 #include "device_sdk/runtime/op_rule.h"
 
 namespace coterie::ops {
 
+// Of several kinds each, told apart by OpInfo::kind.
+extern const std::span<const OpRule> kUnary;
+
+extern const OpRule kAdaptiveAveragePool2d;
+extern const OpRule kAdaptiveMaxPool2d;
 extern const OpRule kAdd;
 extern const OpRule kAveragePool2d;
+extern const OpRule kBatchNorm;
 extern const OpRule kConv2d;
+extern const OpRule kConvTranspose2d;
 extern const OpRule kDense;
 extern const OpRule kFlatten;
 extern const OpRule kGlobalAveragePool2d;
+extern const OpRule kGroupNorm;
 extern const OpRule kIdentity;
+extern const OpRule kLayerNorm;
 extern const OpRule kMaxPool2d;
+extern const OpRule kPrelu;
 extern const OpRule kRelu;
 extern const OpRule kReshape;
+extern const OpRule kRmsNorm;
+extern const OpRule kSelu;
 
 }  // namespace coterie::ops

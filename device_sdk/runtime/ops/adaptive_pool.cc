@@ -1,0 +1,76 @@
+// adaptive_average_pool2d, adaptive_max_pool2d: x[b, h, w, c] -> y[b, height, width, c], whatever h and w are.
+#include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/ops/registry.h"
+
+namespace coterie::ops {
+namespace {
+
+using kernels::AdaptivePool2dShape;
+
+Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand> inputs) {
+  COT_TRY(check_inputs(inputs, {{}}));
+  COT_TRY(check_rank(inputs[0], "input (batch x height x width x channels)", 4, 4));
+  const auto& a = std::get<SizeAttributes>(op.attributes);
+  const Shape& x = inputs[0].shape;
+  return one_output({x[0], a.height, a.width, x[3]});
+}
+
+// Windows overlap where the output is the larger one.
+double flops(const OpInfo&, std::span<const Operand> inputs, std::span<const TensorType> outputs) {
+  return static_cast<double>(elements(inputs[0].shape)) + static_cast<double>(elements(outputs[0].shape));
+}
+
+AdaptivePool2dShape settings_of(const OpBuild& build) {
+  const Shape& x = build.input_shape(0);
+  const auto& a = build.attributes<SizeAttributes>();
+  return {.batch = static_cast<size_t>(x[0]),
+          .height = static_cast<size_t>(x[1]),
+          .width = static_cast<size_t>(x[2]),
+          .channels = static_cast<size_t>(x[3]),
+          .out_rows = a.height,
+          .out_columns = a.width};
+}
+
+void run_max_forward(const Step& step, const StepContext& context) {
+  const auto& [x, y] = step.take<2>();
+  context.kernels.adaptive_max_pool2d_forward(step.as<AdaptivePool2dShape>(), x, y);
+}
+
+void run_max_backward(const Step& step, const StepContext& context) {
+  const auto& [x, y, dy, dx] = step.take<4>();
+  context.kernels.adaptive_max_pool2d_backward(step.as<AdaptivePool2dShape>(), x, y, dy, false, dx);
+}
+
+void run_average_forward(const Step& step, const StepContext& context) {
+  const auto& [x, y] = step.take<2>();
+  context.kernels.adaptive_average_pool2d_forward(step.as<AdaptivePool2dShape>(), x, y);
+}
+
+void run_average_backward(const Step& step, const StepContext& context) {
+  const auto& [dy, dx] = step.take<2>();
+  context.kernels.adaptive_average_pool2d_backward(step.as<AdaptivePool2dShape>(), dy, dx);
+}
+
+void forward_max(OpBuild& build) {
+  build.emit(run_max_forward, settings_of(build), {build.input(0), build.output()});
+}
+
+void backward_max(OpBuild& build) {
+  build.emit(run_max_backward, settings_of(build),
+             {build.input(0), build.output(), build.output_gradient(), build.input_gradient(0)});
+}
+
+void forward_average(OpBuild& build) {
+  build.emit(run_average_forward, settings_of(build), {build.input(0), build.output()});
+}
+
+void backward_average(OpBuild& build) {
+  build.emit(run_average_backward, settings_of(build), {build.output_gradient(), build.input_gradient(0)});
+}
+
+}  // namespace
+
+const OpRule kAdaptiveAveragePool2d{OpKind::adaptive_average_pool2d, infer, flops, forward_average, backward_average};
+const OpRule kAdaptiveMaxPool2d{OpKind::adaptive_max_pool2d, infer, flops, forward_max, backward_max};
+
+}  // namespace coterie::ops

@@ -1,0 +1,137 @@
+// conv_transpose2d: x[b, h, w, c], w[kh, kw, filters / groups, c], optional bias[filters] -> y[b, oh, ow, filters]: the
+// gradient by its input of the convolution that makes x's size of y's. oh = (h - 1) stride - padding + the kernel's
+// extent + output_pad (ONNX ConvTranspose, PyTorch's ConvTranspose2d).
+#include "device_sdk/runtime/limits.h"
+#include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/ops/registry.h"
+#include "train_kernels/workspace.h"
+
+namespace coterie::ops {
+namespace {
+
+using kernels::Conv2dShape;
+
+// Positions of one axis of y: those from which the matching convolution makes `size`.
+Result<int64_t> positions_before(std::string_view axis, int64_t size, int64_t kernel, int64_t stride,
+                                 int64_t pad_before, int64_t pad_after, int64_t dilation, int64_t output_pad) {
+  const std::string name(axis);
+  if (output_pad >= stride) {
+    return does_not_fit("output padding of the " + name + " is not smaller than the stride " + std::to_string(stride));
+  }
+  // Every factor is below 2^32, and a size below 2^29: nothing here overflows.
+  const int64_t positions = (size - 1) * stride + (kernel - 1) * dilation + 1 + output_pad - pad_before - pad_after;
+  if (positions < 1 || positions > static_cast<int64_t>(limits::kTensorElementsMax)) {
+    return does_not_fit("output's " + name + " would be " + std::to_string(positions));
+  }
+  COT_ASSIGN(const int64_t seen, output_positions(axis, positions, kernel, stride, pad_before, pad_after, dilation));
+  if (seen != size) return does_not_fit(name + " of the output does not lead back to the input's");
+  return positions;
+}
+
+// The padded output is scratch memory, whose offsets must fit int32, too.
+Status check_padded_size(const Shape& y, const Conv2dAttributes& a) {
+  const double padded = (static_cast<double>(y[1]) + a.pad_top + a.pad_bottom) *
+                        (static_cast<double>(y[2]) + a.pad_left + a.pad_right) * static_cast<double>(y[3]);
+  if (padded > static_cast<double>(limits::kTensorElementsMax)) {
+    return Error(ErrorCode::too_large, "its padded output has more than 2^28 elements");
+  }
+  return {};
+}
+
+Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand> inputs) {
+  COT_TRY(check_inputs(inputs, {{}, {}, {.is_optional = true}}));
+  COT_TRY(check_rank(inputs[0], "input (batch x height x width x channels)", 4, 4));
+  COT_TRY(check_rank(inputs[1], "weight", 4, 4));
+  const auto& a = std::get<Conv2dAttributes>(op.attributes);
+  const Shape &x = inputs[0].shape, &w = inputs[1].shape;
+  const int64_t groups = a.groups;
+  if (w[3] != x[3] || groups < 1 || x[3] % groups != 0) {
+    return does_not_fit("weight " + to_text(w) + " does not fit " + std::to_string(x[3]) + " channels in " +
+                        std::to_string(groups) + " groups");
+  }
+  const int64_t filters = w[2] * groups;  // both below 2^29
+  if (inputs.size() == 3 && inputs[2].is_present && inputs[2].shape != Shape{filters}) {
+    return does_not_fit("bias " + to_text(inputs[2].shape) + " does not fit weight " + to_text(w));
+  }
+  COT_ASSIGN(const int64_t height, positions_before("height", x[1], w[0], a.stride_h, a.pad_top, a.pad_bottom,
+                                                    a.dilation_h, a.output_pad_h));
+  COT_ASSIGN(const int64_t width, positions_before("width", x[2], w[1], a.stride_w, a.pad_left, a.pad_right,
+                                                   a.dilation_w, a.output_pad_w));
+  Shape y{x[0], height, width, filters};
+  COT_TRY(check_padded_size(y, a));
+  return one_output(std::move(y));
+}
+
+double flops(const OpInfo&, std::span<const Operand> inputs, std::span<const TensorType>) {
+  return 2.0 * static_cast<double>(elements(inputs[1].shape)) * static_cast<double>(elements(inputs[0].shape, 0, 3));
+}
+
+// Of the matching convolution: from y to x.
+Conv2dShape settings_of(const OpBuild& build) {
+  const auto& a = build.attributes<Conv2dAttributes>();
+  const Shape &y = build.output_shape(), &w = build.input_shape(1);
+  const auto size = [](int64_t dimension) { return static_cast<size_t>(dimension); };
+  return {.batch = size(y[0]),
+          .height = size(y[1]),
+          .width = size(y[2]),
+          .channels = size(y[3]),
+          .kernel_h = size(w[0]),
+          .kernel_w = size(w[1]),
+          .filters = size(w[3]),
+          .stride_h = a.stride_h,
+          .stride_w = a.stride_w,
+          .pad_top = a.pad_top,
+          .pad_left = a.pad_left,
+          .pad_bottom = a.pad_bottom,
+          .pad_right = a.pad_right,
+          .groups = a.groups,
+          .dilation_h = a.dilation_h,
+          .dilation_w = a.dilation_w};
+}
+
+void run_forward(const Step& step, const StepContext& context) {
+  const auto& [x, w, bias, y, scratch] = step.take<5>();
+  context.kernels.conv_transpose2d_forward(step.as<Conv2dShape>(), x, w, bias, kernels::Activation::none, y, scratch);
+}
+
+void run_backward_input(const Step& step, const StepContext& context) {
+  const auto& [dy, w, dx, scratch] = step.take<4>();
+  context.kernels.conv_transpose2d_backward_input(step.as<Conv2dShape>(), dy, w, dx, scratch);
+}
+
+void run_backward_weights(const Step& step, const StepContext& context) {
+  const auto& [x, dy, dw, dbias, scratch] = step.take<5>();
+  context.kernels.conv_transpose2d_backward_weights(step.as<Conv2dShape>(), x, dy, dw, dbias, scratch);
+}
+
+void forward(OpBuild& build) {
+  const Conv2dShape s = settings_of(build);
+  build.emit(run_forward, s,
+             {build.input(0), build.input(1), build.input(2), build.output(),
+              build.scratch(kernels::conv_transpose2d_forward_workspace(s))});
+}
+
+// The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
+void emit_backward_weights(OpBuild& build, const Conv2dShape& s, BufferId dy) {
+  BufferId dw = build.input_gradient(1);
+  if (dw == kNoBuffer) dw = build.scratch(elements(build.input_shape(1)) * sizeof(float));
+  build.emit(run_backward_weights, s,
+             {build.input(0), dy, dw, build.input_gradient(2),
+              build.scratch(kernels::conv_transpose2d_backward_weights_workspace(s))});
+}
+
+void backward(OpBuild& build) {
+  const Conv2dShape s = settings_of(build);
+  const BufferId dy = build.output_gradient();
+  if (build.needs_gradient(1) || build.needs_gradient(2)) emit_backward_weights(build, s, dy);
+  if (!build.needs_gradient(0)) return;
+  build.emit(run_backward_input, s,
+             {dy, build.input(1), build.input_gradient(0),
+              build.scratch(kernels::conv_transpose2d_backward_input_workspace(s))});
+}
+
+}  // namespace
+
+const OpRule kConvTranspose2d{OpKind::conv_transpose2d, infer, flops, forward, backward};
+
+}  // namespace coterie::ops

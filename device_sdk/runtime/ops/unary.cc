@@ -1,0 +1,138 @@
+// The functions of one variable: x -> y of any shape. What each computes: train_kernels/unary.h.
+#include <array>
+
+#include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/ops/registry.h"
+#include "train_kernels/unary.h"
+
+namespace coterie::ops {
+namespace {
+
+using kernels::DerivativeReads;
+using kernels::Unary;
+using kernels::UnaryOp;
+
+struct Function {
+  OpKind kind;
+  Unary kernel;
+};
+
+constexpr Function kFunctions[] = {
+    {OpKind::relu6, Unary::relu6},
+    {OpKind::leaky_relu, Unary::leaky_relu},
+    {OpKind::elu, Unary::elu},
+    {OpKind::gelu, Unary::gelu_erf},
+    {OpKind::gelu_tanh, Unary::gelu_tanh},
+    {OpKind::sigmoid, Unary::sigmoid},
+    {OpKind::hard_sigmoid, Unary::hard_sigmoid},
+    {OpKind::hard_swish, Unary::hard_swish},
+    {OpKind::swish, Unary::swish},
+    {OpKind::tanh, Unary::tanh},
+    {OpKind::softplus, Unary::softplus},
+    {OpKind::clip, Unary::clip},
+    {OpKind::sqrt, Unary::sqrt},
+    {OpKind::exp, Unary::exp},
+    {OpKind::log, Unary::log},
+    {OpKind::abs, Unary::abs},
+    {OpKind::neg, Unary::neg},
+    {OpKind::reciprocal, Unary::reciprocal},
+    {OpKind::erf, Unary::erf},
+};
+
+// SELU is this ELU times kSeluGain (Klambauer et al., 2017; the numbers are those of ONNX and PyTorch).
+constexpr UnaryOp kSeluInside{.kind = Unary::elu, .alpha = 1.6732632423543772f};
+constexpr float kSeluGain = 1.0507009873554805f;
+
+Result<std::vector<TensorType>> infer(const OpInfo&, std::span<const Operand> inputs) {
+  COT_TRY(check_inputs(inputs, {{}}));
+  return one_output(inputs[0].shape);
+}
+
+struct Settings {
+  UnaryOp op;
+  size_t count;
+};
+
+Settings settings_of(const OpBuild& build) {
+  Settings s{kSeluInside, elements(build.output_shape())};
+  for (const Function& function : kFunctions) {
+    if (function.kind == build.op().kind) s.op = {.kind = function.kernel};
+  }
+  if (const auto* a = std::get_if<UnaryAttributes>(&build.op().attributes)) {
+    s.op.alpha = a->alpha;
+    s.op.beta = a->beta;
+  }
+  return s;
+}
+
+void run_forward(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [x, y] = step.take<2>();
+  context.kernels.unary_forward(s.op, s.count, x, y);
+}
+
+void run_backward(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [saved, dy, dx] = step.take<3>();
+  context.kernels.unary_backward(s.op, s.count, saved, dy, dx);
+}
+
+void forward(OpBuild& build) {
+  build.emit(run_forward, settings_of(build), {build.input(0), build.output()});
+  build.may_share(build.output(), build.input(0));
+}
+
+void backward(OpBuild& build) {
+  const Settings s = settings_of(build);
+  const DerivativeReads reads = kernels::derivative_reads(s.op);
+  BufferId saved = kNoBuffer;
+  if (reads == DerivativeReads::x) saved = build.input(0);
+  if (reads == DerivativeReads::y) saved = build.output();
+  const BufferId dy = build.output_gradient(), dx = build.input_gradient(0);
+  build.emit(run_backward, s, {saved, dy, dx});
+  build.may_share(dx, dy);
+  if (saved != kNoBuffer) build.may_share(dx, saved);
+}
+
+void run_selu_forward(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [x, y] = step.take<2>();
+  context.kernels.unary_forward(s.op, s.count, x, y);
+  context.kernels.scale_in_place(s.count, kSeluGain, y);
+}
+
+// The derivative reads the ELU's own result, which is made again in dx.
+void run_selu_backward(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [x, dy, dx] = step.take<3>();
+  context.kernels.unary_forward(s.op, s.count, x, dx);
+  context.kernels.unary_backward(s.op, s.count, dx, dy, dx);
+  context.kernels.scale_in_place(s.count, kSeluGain, dx);
+}
+
+void forward_selu(OpBuild& build) {
+  build.emit(run_selu_forward, settings_of(build), {build.input(0), build.output()});
+  build.may_share(build.output(), build.input(0));
+}
+
+void backward_selu(OpBuild& build) {
+  const BufferId dy = build.output_gradient(), dx = build.input_gradient(0);
+  build.emit(run_selu_backward, settings_of(build), {build.input(0), dy, dx});
+  build.may_share(dx, build.input(0));
+}
+
+constexpr auto make_rules() {
+  std::array<OpRule, std::size(kFunctions)> rules{};
+  for (size_t i = 0; i < rules.size(); ++i) {
+    rules[i] = {kFunctions[i].kind, infer, flops_per_output, forward, backward};
+  }
+  return rules;
+}
+constexpr auto kRules = make_rules();
+
+}  // namespace
+
+constinit const std::span<const OpRule> kUnary = kRules;
+const OpRule kSelu{OpKind::selu, infer, flops_per_output, forward_selu, backward_selu};
+
+}  // namespace coterie::ops
