@@ -5,35 +5,10 @@
 #include <array>
 
 #include "tools/onnx/convert.h"
+#include "tools/onnx/gates.h"
 
 namespace coterie::onnx {
 namespace {
-
-struct Cell {
-  OpKind kind;
-  std::vector<size_t> gates;  // the ONNX gate that is gate k of a model
-  size_t states;              // h, and c
-};
-
-Cell cell_of(const std::string& op) {
-  if (op == "LSTM") return {OpKind::lstm, {0, 2, 3, 1}, 2};
-  if (op == "GRU") return {OpKind::gru, {1, 0, 2}, 1};
-  return {OpKind::rnn, {0}, 1};
-}
-
-// [gates h, columns] of one direction as [columns, gates h] in the model's order of gates.
-std::vector<float> gates_last(std::span<const float> values, const Cell& cell, size_t hidden,
-                              size_t columns) {
-  std::vector<float> result(values.size());
-  const size_t width = cell.gates.size() * hidden;
-  for (size_t gate = 0; gate < cell.gates.size(); ++gate) {
-    for (size_t h = 0; h < hidden; ++h) {
-      const size_t row = cell.gates[gate] * hidden + h;
-      for (size_t c = 0; c < columns; ++c) result[c * width + gate * hidden + h] = values[row * columns + c];
-    }
-  }
-  return result;
-}
 
 Result<std::span<const float>> floats_of(Context& context, const Node& node, size_t i, const Shape& shape) {
   COT_ASSIGN(const HostTensor* tensor, context.host(node, i));
@@ -45,7 +20,7 @@ Result<std::span<const float>> floats_of(Context& context, const Node& node, siz
 
 // The bias as the op takes it: the LSTM's and the RNN's two halves are added (they always occur as a sum),
 // the GRU's stay apart because the reset gate stands between them.
-std::vector<float> bias_of(std::span<const float> values, const Cell& cell, size_t hidden) {
+std::vector<float> bias_of(std::span<const float> values, const RecurrentCell& cell, size_t hidden) {
   const std::vector<float> input = gates_last(values.first(values.size() / 2), cell, hidden, 1);
   const std::vector<float> recurrent = gates_last(values.last(values.size() / 2), cell, hidden, 1);
   std::vector<float> bias = input;
@@ -59,7 +34,7 @@ std::vector<float> bias_of(std::span<const float> values, const Cell& cell, size
 
 struct Layer {
   const Node& node;
-  Cell cell;
+  RecurrentCell cell;
   int64_t steps, batch, inputs, hidden, directions;
   RnnAttributes attributes;
 };
@@ -180,7 +155,7 @@ Status convert_recurrent(Context& context, const Node& node) {
   if (x.shape[0] < 0 || x.shape[2] < 0)
     return unsupported(node, "the batch must be the second dimension of its input");
   Layer layer{node,
-              cell_of(node.op),
+              recurrent_cell(node.op),
               x.shape[0],
               x.shape[1],
               x.shape[2],

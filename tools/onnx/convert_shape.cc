@@ -15,21 +15,9 @@ namespace {
 Status define_reshaped(Context& context, const Node& node, const Shape& to) {
   Value& x = context.in(node, 0);
   COT_ASSIGN(std::vector<ReshapeGroup> groups, reshape_groups(node, x.shape, to));
-  const Order lying = context.lying_order(x);
-  const auto place = [&](const ReshapeGroup& group) {
-    for (size_t i = 0; i < lying.size(); ++i) {
-      if (lying[i] >= group.from_begin && lying[i] < group.from_end && x.shape[lying[i]] != 1) return i;
-    }
-    return lying.size();  // dimensions of size 1 may be anywhere
-  };
-  std::ranges::stable_sort(groups, {}, place);
-  Order from_order, to_order;
-  for (const ReshapeGroup& group : groups) {
-    for (uint32_t i = group.from_begin; i < group.from_end; ++i) from_order.push_back(i);
-    for (uint32_t i = group.to_begin; i < group.to_end; ++i) to_order.push_back(i);
-  }
-  const TensorIndex tensor = context.in_order(x, from_order);
-  context.define(node, 0, context.writer.reshape(tensor, permuted(to, to_order)), to_order);
+  const ReshapeOrders orders = keep_lying(std::move(groups), context.lying_order(x), x.shape);
+  const TensorIndex tensor = context.in_order(x, orders.from);
+  context.define(node, 0, context.writer.reshape(tensor, permuted(to, orders.to)), orders.to);
   return {};
 }
 

@@ -77,6 +77,23 @@ Result<std::vector<ReshapeGroup>> reshape_groups(const Node& node, const Shape& 
   return groups;
 }
 
+ReshapeOrders keep_lying(std::vector<ReshapeGroup> groups, const std::vector<uint32_t>& lying,
+                         const Shape& from) {
+  const auto place = [&](const ReshapeGroup& group) {
+    for (size_t i = 0; i < lying.size(); ++i) {
+      if (lying[i] >= group.from_begin && lying[i] < group.from_end && from[lying[i]] != 1) return i;
+    }
+    return lying.size();  // dimensions of size 1 may be anywhere
+  };
+  std::ranges::stable_sort(groups, {}, place);
+  ReshapeOrders orders;
+  for (const ReshapeGroup& group : groups) {
+    for (uint32_t i = group.from_begin; i < group.from_end; ++i) orders.from.push_back(i);
+    for (uint32_t i = group.to_begin; i < group.to_end; ++i) orders.to.push_back(i);
+  }
+  return orders;
+}
+
 Result<Shape> reshaped(const Node& node, const Shape& from, const std::vector<Integer>& target,
                        int64_t exported_batch) {
   const bool has_batch = std::ranges::any_of(from, [](int64_t d) { return d < 0; });

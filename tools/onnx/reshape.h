@@ -13,6 +13,14 @@ struct ReshapeGroup {
 // The smallest such groups. Errors: malformed (the number of elements differs).
 Result<std::vector<ReshapeGroup>> reshape_groups(const Node& node, const Shape& from, const Shape& to);
 
+// The orders in which the dimensions lie before and after, such that a value which lies in order `lying` is
+// moved only within groups: the groups stay where they lie.
+struct ReshapeOrders {
+  std::vector<uint32_t> from, to;
+};
+ReshapeOrders keep_lying(std::vector<ReshapeGroup> groups, const std::vector<uint32_t>& lying,
+                         const Shape& from);
+
 // The shape of Reshape's output. Where the numbers in `target` do not say which dimension is the batch, they
 // are those of a model that was exported for `exported_batch` examples: the batch is then the dimension that
 // begins at the same element as it did in `from` (where there are several, the one of the same size, then one

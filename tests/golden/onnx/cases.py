@@ -5,14 +5,19 @@ import torch.nn.functional as F
 
 
 class Function(nn.Module):
-    """A module without parameters."""
+    """A function, and one parameter, because a model must have one: what the function gives is multiplied with it."""
 
-    def __init__(self, function):
+    def __init__(self, function, *x):
         super().__init__()
         self.function = function
+        self.gain = nn.Parameter(0.5 + torch.rand(function(*x).shape[-1]))
 
     def forward(self, *x):
-        return self.function(*x)
+        return self.function(*x) * self.gain
+
+
+def function(body, *x, **options):
+    return Function(body, *x), list(x), options
 
 
 def randn(*shape):
@@ -219,19 +224,19 @@ def pools(x):
 def cases():
     bidirectional = {"bidirectional": True}
     return {
-        "mlp": (nn.Sequential(nn.Flatten(), nn.Linear(12, 6), nn.ReLU(), nn.Linear(6, 3), nn.LogSoftmax(1)), [randn(2, 3, 4)], {}),
+        "mlp": (nn.Sequential(nn.Flatten(), nn.Linear(12, 6), nn.ReLU(), nn.Linear(6, 3), nn.LogSoftmax(1)), [randn(2, 3, 4)], {"gradient": True}),
         "lenet": (nn.Sequential(nn.Conv2d(1, 3, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(),
-                                nn.Linear(64, 10)), [images(1, 12)], {}),
+                                nn.Linear(64, 10)), [images(1, 12)], {"gradient": True}),
         "lenet_static": (nn.Sequential(nn.Conv2d(1, 3, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(27, 10)),
                          [images(1, 6, 1)], {"static": True}),
-        "residual": (Residual(), [images()], {}),
+        "residual": (Residual(), [images()], {"preserve": True, "gradient": True}),
         "convolutions": (nn.Sequential(nn.Conv2d(4, 6, 3, stride=2, padding=(1, 2), dilation=2, groups=2), nn.PReLU(6), nn.Conv2d(6, 6, (1, 3)),
                                        nn.ConvTranspose2d(6, 4, 3, stride=2, padding=1, output_padding=1, groups=2)), [images(4, 9)], {}),
         "conv1d": (nn.Sequential(nn.Conv1d(3, 4, 3, padding=1), nn.BatchNorm1d(4), nn.ReLU(), nn.Conv1d(4, 4, 3, dilation=2),
                                  nn.MaxPool1d(2), nn.Flatten(), nn.Linear(16, 2)), [randn(2, 3, 12)], {}),
         "squeeze_excite": (SqueezeExcite(), [images(4)], {}),
         "shuffle": (Shuffle(), [images(4, 4)], {}),
-        "attention": (Attention(), [randn(2, 5, 8)], {"opset": 14}),
+        "attention": (Attention(), [randn(2, 5, 8)], {"opset": 14, "gradient": True}),
         "attention_opset17": (Attention(), [randn(2, 5, 8)], {"opset": 17}),
         "attention_static": (Attention(), [randn(1, 5, 8)], {"static": True}),
         "tied": (Tied(), [tokens(2, 4, 11)], {"fold": False}),
@@ -247,14 +252,14 @@ def cases():
         "convnext": (ChannelsLastNorm(), [images(4, 5)], {}),
         "gelu_tanh": (nn.Sequential(nn.Linear(4, 4), nn.GELU(approximate="tanh")), [randn(2, 3, 4)], {}),
         "recommender": (Recommender(), [randn(2, 5), tokens(2, 3, 7)], {}),
-        "activations": (Function(activations), [randn(2, 3)], {}),
-        "activations_opset11": (Function(lambda x: torch.cat([F.hardswish(x), F.hardsigmoid(x), F.gelu(x), F.relu6(x)], 1)), [randn(2, 3)],
-                                {"opset": 11}),
-        "arithmetic": (Function(arithmetic), [randn(2, 3), randn(2, 3)], {}),
-        "reductions": (Function(reductions), [randn(2, 3, 4)], {}),
-        "shapes": (Function(shapes), [randn(2, 3, 8)], {}),
-        "gathers": (Function(gathers), [randn(2, 3, 4)], {}),
-        "resizes": (Function(resizes), [images(2, 4)], {}),
-        "pools": (Function(pools), [images(2, 7)], {}),
+        "activations": function(activations, randn(2, 3)),
+        "activations_opset11": function(lambda x: torch.cat([F.hardswish(x), F.hardsigmoid(x), F.gelu(x), F.relu6(x)], 1), randn(2, 3),
+                                        opset=11),
+        "arithmetic": function(arithmetic, randn(2, 3), randn(2, 3)),
+        "reductions": function(reductions, randn(2, 3, 4)),
+        "shapes": function(shapes, randn(2, 3, 8)),
+        "gathers": function(gathers, randn(2, 3, 4)),
+        "resizes": function(resizes, images(2, 4)),
+        "pools": function(pools, images(2, 7)),
         "dropout": (nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.3), nn.Linear(4, 2)), [randn(2, 4)], {"training": True, "no_forward": True}),
     }
