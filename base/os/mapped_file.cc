@@ -1,0 +1,31 @@
+#include "base/os/mapped_file.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/os/file.h"
+
+namespace coterie::os {
+
+Result<MappedFile> MappedFile::open(const std::string& path, uint64_t bytes_max) {
+  COT_ASSIGN(const File file, File::open_read(path));
+  COT_ASSIGN(const uint64_t size, file.size());
+  if (size > bytes_max) {
+    return Error(ErrorCode::too_large, path + " has " + std::to_string(size) + " bytes, at most " +
+                                           std::to_string(bytes_max) + " are read");
+  }
+  if (size == 0) return MappedFile(ByteView());  // mmap refuses it
+  void* begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
+  if (begin == MAP_FAILED) {
+    return Error(ErrorCode::unavailable, "cannot map " + path + ": " + std::strerror(errno));
+  }
+  return MappedFile(ByteView(static_cast<const uint8_t*>(begin), size));
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace coterie::os
