@@ -2,53 +2,97 @@
 
 #include <cstring>
 
+#include "base/assert.h"
 #include "proto/codec/codec.h"
+#include "proto/codec/limits.h"
 
 namespace coterie {
+namespace {
+
+// The largest frame there is, its header included.
+constexpr uint64_t kFileBytesMax = limits::kPayloadBytesMax + limits::kFileHeaderBytesMax + 1024;
+
+ByteView bytes_of(const auto& numbers) {
+  return {reinterpret_cast<const uint8_t*>(numbers.data()), numbers.size_bytes()};
+}
+
+}  // namespace
+
+Result<DatasetSource> DatasetSource::open(const std::string& path) {
+  COT_ASSIGN(os::MappedFile file, os::MappedFile::open(path, kFileBytesMax));
+  Result<Decoded<DatasetHeader>> dataset = decode_dataset(file.bytes());
+  if (!dataset) return dataset.error().with_context(path);
+  return DatasetSource(Bytes(), std::move(file), std::move(dataset->header), dataset->payload);
+}
 
 Result<DatasetSource> DatasetSource::load(Bytes file) {
   COT_ASSIGN(Decoded<DatasetHeader> dataset, decode_dataset(file));
-  const auto payload_offset = static_cast<size_t>(dataset.payload.data() - file.data());
-  return DatasetSource(std::move(file), std::move(dataset.header), payload_offset);
+  return DatasetSource(std::move(file), os::MappedFile(), std::move(dataset.header), dataset.payload);
 }
 
-DatasetSource::DatasetSource(Bytes file, DatasetHeader header, size_t payload_offset)
-    : file_(std::move(file)),
-      header_(std::move(header)),
-      features_offset_(payload_offset),
-      labels_offset_(file_.size() - header_.examples * sizeof(int32_t)),
-      feature_bytes_((labels_offset_ - payload_offset) / header_.examples) {}
+DatasetSource::DatasetSource(Bytes loaded, os::MappedFile mapped, DatasetHeader header, ByteView payload)
+    : loaded_(std::move(loaded)), mapped_(std::move(mapped)), header_(std::move(header)) {
+  const auto take = [&](const DatasetColumn& info) {
+    const auto row_bytes = static_cast<size_t>(example_bytes(info).value());
+    const ByteView bytes = payload.first(row_bytes * header_.examples);
+    payload = payload.subspan(bytes.size());
+    return Column{bytes, row_bytes, row_bytes / element_bytes(info.type)};
+  };
+  for (const DatasetColumn& input : header_.inputs) inputs_.push_back(take(input));
+  target_ = take(header_.target);
+}
 
 Status DatasetSource::read(uint64_t index, const Example& to) {
-  if (to.input_count() != 1 || to.labels().size() != 1) {
-    return Error(ErrorCode::invalid_argument, "data set " + header_.name +
-                                                  " has one input and one label an example, the model takes more");
+  if (to.input_count() != inputs_.size()) {
+    return Error(ErrorCode::invalid_argument, "data set " + header_.name + " has " + std::to_string(inputs_.size()) +
+                                                  " inputs, the model takes " + std::to_string(to.input_count()));
   }
-  return read(index, to.features(), to.labels()[0]);
+  if (index >= header_.examples) return Error(ErrorCode::invalid_argument, "no such example");
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    COT_TRY(read_column(inputs_[i], header_.inputs[i], index, to.features(i)));
+  }
+  return read_column(target_, header_.target, index, to.targets());
 }
 
 Status DatasetSource::read(uint64_t index, std::span<float> features, int32_t& label) {
-  if (features.size_bytes() != feature_bytes_) {
-    return Error(ErrorCode::invalid_argument, "data set " + header_.name + " has " +
-                                                  std::to_string(feature_bytes_ / sizeof(float)) +
-                                                  " features an example, the model takes " +
-                                                  std::to_string(features.size()));
+  if (header_.target.type != ColumnType::int32) {
+    return Error(ErrorCode::invalid_argument, "data set " + header_.name + " has no labels");
   }
-  if (index >= header_.examples) return Error(ErrorCode::invalid_argument, "no such example");
-  std::memcpy(features.data(), file_.data() + features_offset_ + index * feature_bytes_, feature_bytes_);
-  std::memcpy(&label, file_.data() + labels_offset_ + index * sizeof label, sizeof label);
+  const Example::Place input = features;
+  return read(index, Example({&input, 1}, {reinterpret_cast<float*>(&label), 1}));
+}
+
+// A span of float stands for any four-byte element (example_source.h).
+Status DatasetSource::read_column(const Column& column, const DatasetColumn& info, uint64_t index,
+                                  std::span<float> to) const {
+  if (to.size() != column.elements) {
+    return Error(ErrorCode::invalid_argument, "data set " + header_.name + " has " + std::to_string(column.elements) +
+                                                  " values an example in " + info.name + ", the model takes " +
+                                                  std::to_string(to.size()));
+  }
+  const ByteView row = column.bytes.subspan(index * column.row_bytes, column.row_bytes);
+  if (info.type == ColumnType::uint8) {
+    for (size_t i = 0; i < row.size(); ++i) to[i] = static_cast<float>(row[i]) * info.scale + info.offset;
+  } else {
+    std::memcpy(to.data(), row.data(), row.size());
+  }
   return {};
 }
 
-Bytes encode_dataset(const DatasetHeader& header, std::span<const float> features, std::span<const int32_t> labels) {
+Bytes encode_dataset(const DatasetHeader& header, std::span<const ByteView> columns) {
+  COT_ASSERT(columns.size() == header.inputs.size() + 1);
   Bytes file = encode_head(header);
-  const auto append = [&file](const void* data, size_t size) {
-    const auto* bytes = static_cast<const uint8_t*>(data);
-    file.insert(file.end(), bytes, bytes + size);
-  };
-  append(features.data(), features.size_bytes());
-  append(labels.data(), labels.size_bytes());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const DatasetColumn& info = i < header.inputs.size() ? header.inputs[i] : header.target;
+    COT_ASSERT(columns[i].size() == header.examples * example_bytes(info).value());
+    file.insert(file.end(), columns[i].begin(), columns[i].end());
+  }
   return file;
+}
+
+Bytes encode_dataset(const DatasetHeader& header, std::span<const float> features, std::span<const int32_t> labels) {
+  const ByteView columns[] = {bytes_of(features), bytes_of(labels)};
+  return encode_dataset(header, columns);
 }
 
 }  // namespace coterie

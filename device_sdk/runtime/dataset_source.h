@@ -1,7 +1,12 @@
-// DatasetSource: the examples of a data set file (a frame of kind `dataset`) held in memory.
+// DatasetSource: the examples of a data set file (a frame of kind `dataset`).
 #pragma once
 
+#include <initializer_list>
+#include <string>
+#include <vector>
+
 #include "base/bytes.h"
+#include "base/os/mapped_file.h"
 #include "device_sdk/runtime/example_source.h"
 #include "proto/messages/dataset.h"
 
@@ -9,26 +14,41 @@ namespace coterie {
 
 class DatasetSource final : public ExampleSource {
  public:
-  // Takes a whole data set file; malformed or too_large as decode_dataset says.
+  // Maps the file: it may be larger than the memory, but nobody may shorten it in place meanwhile (os::MappedFile says
+  // more). The labels are checked now, so they are read. Errors name the file: malformed and too_large as decode_dataset
+  // says, and what the system says.
+  static Result<DatasetSource> open(const std::string& path);
+  // Takes a whole data set file as bytes.
   static Result<DatasetSource> load(Bytes file);
 
   const DatasetHeader& header() const { return header_; }
   uint64_t size() const override { return header_.examples; }
-  // invalid_argument if the model wants features of another size.
+  // uint8 columns are converted to float32. invalid_argument if the model has another number of inputs, or an input or a
+  // target of another size.
   Status read(uint64_t index, const Example& to) override;
-  // The same for a caller that has no Example.
+  // The same for a caller that has no Example, of a data set with one input and one label an example.
   Status read(uint64_t index, std::span<float> features, int32_t& label);
 
  private:
-  DatasetSource(Bytes file, DatasetHeader header, size_t payload_offset);
-  Bytes file_;
+  struct Column {
+    ByteView bytes;
+    size_t row_bytes;  // of one example
+    size_t elements;   // likewise
+  };
+  DatasetSource(Bytes loaded, os::MappedFile mapped, DatasetHeader header, ByteView payload);
+  Status read_column(const Column& column, const DatasetColumn& info, uint64_t index, std::span<float> to) const;
+
+  Bytes loaded_;  // one of the two has the file; a view of either stays good when it is moved
+  os::MappedFile mapped_;
   DatasetHeader header_;
-  size_t features_offset_;
-  size_t labels_offset_;
-  size_t feature_bytes_;
+  std::vector<Column> inputs_;
+  Column target_;
 };
 
-// A data set file of these examples. `features` has labels.size() times the product of header.feature_shape values.
+// A data set file of these columns: the inputs' in the header's order, then the target's, each as the payload has it
+// (proto/messages/dataset.h).
+Bytes encode_dataset(const DatasetHeader& header, std::span<const ByteView> columns);
+// With one float32 input and one label an example (labelled_dataset).
 Bytes encode_dataset(const DatasetHeader& header, std::span<const float> features, std::span<const int32_t> labels);
 
 }  // namespace coterie

@@ -1,4 +1,6 @@
 // Data set frames.
+#include <cmath>
+
 #include "base/checked.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
@@ -7,16 +9,63 @@
 namespace coterie {
 namespace {
 
-// Bytes of the payload: examples * (feature elements * 4 + 4).
+Result<uint64_t> column_bytes(const DatasetColumn& column, uint64_t examples) {
+  const Result<uint64_t> row = example_bytes(column);
+  if (!row) return row.error().with_context("column " + column.name);
+  const auto bytes = checked_multiply(*row, examples);
+  if (!bytes || *bytes > limits::kPayloadBytesMax) return flat::out_of_range("data set", "is too large");
+  return *bytes;
+}
+
+// At most 65 columns of at most 2^36 bytes: the sum cannot overflow.
 Result<uint64_t> payload_bytes_of(const DatasetHeader& header) {
-  const Result<uint64_t> counted = element_count(header.feature_shape);
-  if (!counted) return counted.error().with_context("feature_shape");
-  const uint64_t elements = *counted;
-  const auto floats = checked_add<uint64_t>(elements, 1);
-  const auto row = floats ? checked_multiply<uint64_t>(*floats, 4) : std::nullopt;
-  const auto total = row ? checked_multiply(*row, header.examples) : std::nullopt;
-  if (!total || *total > limits::kPayloadBytesMax) return flat::out_of_range("data set", "is too large");
-  return *total;
+  COT_ASSIGN(uint64_t total, column_bytes(header.target, header.examples));
+  for (const DatasetColumn& input : header.inputs) {
+    COT_ASSIGN(const uint64_t bytes, column_bytes(input, header.examples));
+    total += bytes;
+  }
+  if (total > limits::kPayloadBytesMax) return flat::out_of_range("data set", "is too large");
+  return total;
+}
+
+flatbuffers::Offset<state::DatasetColumn> build(flatbuffers::FlatBufferBuilder& builder, const DatasetColumn& column) {
+  const auto name = builder.CreateString(column.name);
+  const auto shape = builder.CreateVector(column.shape);
+  return state::CreateDatasetColumn(builder, name, static_cast<uint8_t>(column.type), shape, column.scale,
+                                    column.offset);
+}
+
+Result<DatasetColumn> parse(const state::DatasetColumn& table) {
+  DatasetColumn column;
+  COT_ASSIGN(column.name, flat::text(table.name(), "column name", limits::kTextBytesMax));
+  column.type = static_cast<ColumnType>(table.type());
+  if (to_string(column.type) == "unknown") return flat::out_of_range("column type", "must be 1, 2 or 3");
+  if (table.shape() != nullptr && table.shape()->size() > limits::kModelRankMax) {
+    return flat::out_of_range("column shape", "must have 0 to 8 dimensions");
+  }
+  for (uint32_t i = 0; table.shape() != nullptr && i < table.shape()->size(); ++i) {
+    column.shape.push_back(flat::element(*table.shape(), i));
+  }
+  column.scale = table.scale();
+  column.offset = table.offset();
+  if (!std::isfinite(column.scale) || !std::isfinite(column.offset)) {
+    return flat::out_of_range("column scale and offset", "must be finite");
+  }
+  if (column.type != ColumnType::uint8 && (column.scale != 1 || column.offset != 0)) {
+    return flat::out_of_range("column scale and offset", "must be 1 and 0 unless the type is uint8");
+  }
+  return column;
+}
+
+Status check_labels(ByteView labels, uint32_t classes) {
+  for (size_t i = 0; i < labels.size() / sizeof(int32_t); ++i) {
+    int32_t label;
+    std::memcpy(&label, labels.data() + i * sizeof label, sizeof label);
+    if (label < 0 || static_cast<uint32_t>(label) >= classes) {
+      return flat::out_of_range("label " + std::to_string(i), "is outside [0, classes)");
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -24,8 +73,11 @@ Result<uint64_t> payload_bytes_of(const DatasetHeader& header) {
 Bytes encode_head(const DatasetHeader& message) {
   flatbuffers::FlatBufferBuilder builder;
   const auto name = builder.CreateString(message.name);
-  const auto shape = builder.CreateVector(message.feature_shape);
-  builder.Finish(state::CreateDataset(builder, name, message.examples, shape, message.classes));
+  std::vector<flatbuffers::Offset<state::DatasetColumn>> columns;
+  for (const DatasetColumn& input : message.inputs) columns.push_back(build(builder, input));
+  const auto inputs = builder.CreateVector(columns);
+  const auto target = build(builder, message.target);
+  builder.Finish(state::CreateDataset(builder, name, message.examples, inputs, target, message.classes));
   const Result<uint64_t> payload = payload_bytes_of(message);
   return flat::finish_head(builder, FrameKind::dataset, payload.value());
 }
@@ -39,26 +91,27 @@ Result<Decoded<DatasetHeader>> decode_dataset(ByteView bytes) {
   if (header.examples < 1 || header.examples > limits::kDatasetExamplesMax) {
     return flat::out_of_range("examples", "must be in [1, 2^32]");
   }
-  if (root->feature_shape()->size() < 1 || root->feature_shape()->size() > limits::kModelRankMax) {
-    return flat::out_of_range("feature_shape", "must have 1 to 8 dimensions");
+  if (root->inputs()->size() < 1 || root->inputs()->size() > limits::kModelInputsMax) {
+    return flat::out_of_range("inputs", "must be 1 to 64");
   }
-  for (uint32_t i = 0; i < root->feature_shape()->size(); ++i) {
-    header.feature_shape.push_back(flat::element(*root->feature_shape(), i));
+  for (const state::DatasetColumn* input : *root->inputs()) {
+    COT_ASSIGN(DatasetColumn column, parse(*input));
+    header.inputs.push_back(std::move(column));
   }
+  COT_ASSIGN(header.target, parse(*root->target()));
+  if (header.target.type == ColumnType::uint8) return flat::out_of_range("target", "must be int32 or float32");
+  const bool has_labels = header.target.type == ColumnType::int32;
   header.classes = root->classes();
-  if (header.classes < 1) return flat::out_of_range("classes", "must be at least 1");
+  if (has_labels && header.classes < 1) return flat::out_of_range("classes", "must be at least 1");
+  if (!has_labels && header.classes != 0) return flat::out_of_range("classes", "must be 0 with a float32 target");
   COT_ASSIGN(const uint64_t expected, payload_bytes_of(header));
   if (frame.payload.size() != expected) {
     return flat::out_of_range("payload", "has " + std::to_string(frame.payload.size()) + " bytes, expected " +
                                              std::to_string(expected));
   }
-  const ByteView label_bytes = frame.payload.last(header.examples * 4);
-  for (size_t i = 0; i < header.examples; ++i) {
-    int32_t label;
-    std::memcpy(&label, label_bytes.data() + 4 * i, sizeof label);
-    if (label < 0 || static_cast<uint32_t>(label) >= header.classes) {
-      return flat::out_of_range("label " + std::to_string(i), "is outside [0, classes)");
-    }
+  if (has_labels) {
+    COT_ASSIGN(const uint64_t label_bytes, column_bytes(header.target, header.examples));
+    COT_TRY(check_labels(frame.payload.last(label_bytes), header.classes));
   }
   return Decoded<DatasetHeader>{std::move(header), frame.payload};
 }

@@ -123,7 +123,7 @@ TEST_F(AbiRound, TellsHowTrainingGoes) {
 }
 
 TEST_F(AbiRound, ADataSetFileTrainsAsItIs) {
-  const DatasetHeader header{.name = "file", .examples = 20, .feature_shape = {4, 4, 1}, .classes = 3};
+  const DatasetHeader header = labelled_dataset("file", 20, {4, 4, 1}, 3);
   std::vector<float> features(20 * 16);
   std::vector<int32_t> labels(20);
   for (uint64_t i = 0; i < 20; ++i) host_.read(i, std::span(features).subspan(i * 16, 16), labels[i]);

@@ -16,8 +16,7 @@ constexpr uint64_t kFileBytesMax = 1 << 30;
 Status train(const char* model_path, const char* dataset_path, const char* out_path) {
   COT_ASSIGN(Bytes model_file, os::read_file(model_path, kFileBytesMax));
   COT_ASSIGN(const Model model, Model::load(std::move(model_file)));
-  COT_ASSIGN(Bytes dataset_file, os::read_file(dataset_path, kFileBytesMax));
-  COT_ASSIGN(DatasetSource examples, DatasetSource::load(std::move(dataset_file)));
+  COT_ASSIGN(DatasetSource examples, DatasetSource::open(dataset_path));
   const TrainingSettings settings{.batch_size = 8, .local_epochs = 1, .optimizer = {.learning_rate = 0.01f}};
   COT_ASSIGN(Trainer trainer, Trainer::create(model, settings, examples, 1));
   const std::string checkpoint = std::string(out_path) + ".checkpoint";

@@ -233,9 +233,21 @@ Samples<OptimizerStateHeader> MessageTraits<OptimizerStateHeader>::samples() {
 }
 
 Samples<DatasetHeader> MessageTraits<DatasetHeader>::samples() {
-  return {.minimal = {"", 1, {1}, 1},
-          .typical = {"digits", 10, {4, 4, 1}, 10},
-          .extreme = {odd_text(limits::kTextBytesMax), 2, {1, 1, 1, 1, 1, 1, 1, 2}, kMax32}};
+  const DatasetColumn label{.name = "", .type = ColumnType::int32, .shape = {}};
+  const DatasetColumn extreme{.name = "",
+                              .type = ColumnType::uint8,
+                              .shape = {1, 1, 1, 1, 1, 1, 1, 2},
+                              .scale = std::numeric_limits<float>::max(),
+                              .offset = std::numeric_limits<float>::lowest()};
+  const DatasetColumn labels{odd_text(limits::kTextBytesMax), ColumnType::int32, extreme.shape};
+  return {.minimal = {"", 1, {DatasetColumn{}}, label, 1},
+          .typical = {"digits",
+                      10,
+                      {{"image", ColumnType::uint8, {4, 4, 1}, 0.0625f, -0.5f}, {"writer", ColumnType::int32, {2}}},
+                      {"digit", ColumnType::int32, {}},
+                      10},
+          .extreme = {odd_text(limits::kTextBytesMax), 2,
+                      std::vector<DatasetColumn>(limits::kModelInputsMax, extreme), labels, kMax32}};
 }
 
 Samples<ParticipantState> MessageTraits<ParticipantState>::samples() {
@@ -278,11 +290,16 @@ Bytes payload_of(const PartialSumHeader& header) { return counting(header.value_
 Bytes payload_of(const OptimizerStateHeader& header) { return counting(header.value_count * 2 * sizeof(float)); }
 
 Bytes payload_of(const DatasetHeader& header) {
-  Bytes payload = counting(header.examples * *element_count(header.feature_shape) * sizeof(float));
-  for (uint64_t i = 0; i < header.examples; ++i) {
+  uint64_t input_bytes = 0;
+  for (const DatasetColumn& input : header.inputs) input_bytes += header.examples * *example_bytes(input);
+  const uint64_t target_bytes = header.examples * *example_bytes(header.target);
+  if (header.target.type != ColumnType::int32) return counting(input_bytes + target_bytes);
+  Bytes payload = counting(input_bytes);
+  const uint64_t labels = target_bytes / sizeof(int32_t);
+  for (uint64_t i = 0; i < labels; ++i) {
     uint8_t label[4];
     const uint32_t largest = std::min<uint32_t>(header.classes - 1, std::numeric_limits<int32_t>::max());
-    const uint32_t value = i + 1 == header.examples ? largest : static_cast<uint32_t>(i % header.classes);
+    const uint32_t value = i + 1 == labels ? largest : static_cast<uint32_t>(i % header.classes);
     std::memcpy(label, &value, sizeof label);
     payload.insert(payload.end(), label, label + sizeof label);
   }

@@ -58,6 +58,8 @@ THIRD_PARTY = [
     ("CLI11", r"CLI/", ["tools/", "fl_server/app/", "tests/simulation/", "tests/bench/"]),
     ("Highway", r"hwy/", ["train_kernels/"]),
     ("Eigen", r"Eigen/", ["train_kernels/", "tests/"]),
+    ("libjpeg-turbo", r"j(peglib|error)\.h", ["tools/data/", "tests/unit/tools/"]),
+    ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
     ("zlib", r"zlib\.h", ["device_sdk/transport/", "fl_server/http/", "tools/"]),
     ("protobuf and ONNX", r"google/protobuf/|onnx\.pb\.h", ["tools/onnx/"]),
     ("Coterie as installed", r"coterie(/|\.h)", ["device_sdk/c_api/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),

@@ -15,7 +15,8 @@ constexpr const char* kExamples =
 
 void add_data(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--data", options.data,
-                  "digits (built in), mnist:DIR (IDX files) or cifar10:DIR (binary batches)")
+                  "digits (built in), mnist:DIR (IDX files), cifar10:DIR (binary batches), images:DIR (a folder of "
+                  "JPEG and PNG files a class) or csv:FILE?target=COLUMN")
       ->capture_default_str();
   demo.add_option_function<std::string>(
           "--split", [&options](const std::string& text) { options.split = parse_split(text).value(); },

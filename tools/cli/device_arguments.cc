@@ -5,6 +5,7 @@
 #include "tools/cli/device_commands.h"
 #include "tools/cli/help.h"
 #include "tools/cli/model_commands.h"
+#include "tools/data/load.h"
 #include "tools/device/device_agent.h"
 
 namespace coterie {
@@ -77,7 +78,7 @@ void add_local_models(CLI::App& model, Invocation& invocation) {
                                 "  coterie model evaluate model.cotf --data held-out.cotf\n"
                                 "  coterie model evaluate model.cotf --data mnist:DIR -o json\n");
   const auto judged = add_file_argument(judge, "model file"), data = std::make_shared<std::string>();
-  judge->add_option("--data", *data, "a data set file, digits, mnist:DIR or cifar10:DIR")->required();
+  judge->add_option("--data", *data, std::string("a data set file, ") + kDataNames)->required();
   add_output_option(*judge, admin);
   judge->callback([&, judged, data] {
     invocation.run = [&admin, judged, data] { return evaluate_model(*judged, *data, admin.wants_json()); };
@@ -120,6 +121,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
                               "  coterie model new cnn --input 8x8x1 --classes 10 -o model.cotf\n"
                               "  coterie model download jk2x9q4c -o model.cotf\n");
   add_local_models(*model, invocation);
+  add_onnx(*model, invocation);
   add_server_models(*model, invocation);
 }
 

@@ -30,7 +30,7 @@ Result<Bytes> dataset_named(const std::string& name) {
   if (os::exists(name)) return read_input(name);
   Result<TrainingData> loaded = load_data(name);
   if (!loaded && loaded.error().code() == ErrorCode::invalid_argument) {
-    return Error(ErrorCode::invalid_argument, "the data must be a data set file, digits, mnist:DIR or cifar10:DIR; there is no file " + name);
+    return Error(ErrorCode::invalid_argument, std::string("the data must be a data set file, ") + kDataNames + "; there is no file " + name);
   }
   if (!loaded) return loaded.error();
   return dataset_file(loaded->held_out ? *loaded->held_out : loaded->examples);

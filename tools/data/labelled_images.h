@@ -1,13 +1,13 @@
-// LabelledImages: a data set in memory, one byte a pixel; it grows to floats only when a file for training is made of it.
+// LabelledImages: images of one size in memory, one byte a pixel: what the loaders of images give.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "proto/messages/model.h"
+#include "tools/data/example_table.h"
 
 namespace coterie {
 
@@ -26,13 +26,7 @@ struct LabelledImages {
 // Adds `more`, which has the same shape and classes, behind the images of `images`.
 void append(LabelledImages& images, const LabelledImages& more);
 
-// A data set file (proto/messages/dataset.h) of the images `chosen`, in that order, pixels scaled to [0, 1].
-Bytes dataset_file(const LabelledImages& images, std::span<const uint32_t> chosen);
-
-// As above, of all images.
-Bytes dataset_file(const LabelledImages& images);
-
-// How many of `chosen` have each label; `classes` numbers.
-std::vector<uint32_t> count_labels(const LabelledImages& images, std::span<const uint32_t> chosen);
+// The images as examples, pixels scaled to [0, 1] when they are read.
+ExampleTable to_table(LabelledImages images);
 
 }  // namespace coterie

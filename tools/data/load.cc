@@ -4,15 +4,22 @@
 
 #include "base/os/file.h"
 #include "tools/data/cifar10.h"
+#include "tools/data/csv.h"
+#include "tools/data/data_name.h"
 #include "tools/data/digits.h"
 #include "tools/data/gzip.h"
 #include "tools/data/idx.h"
+#include "tools/data/image_folder.h"
+#include "tools/data/labelled_images.h"
+#include "tools/data/text.h"
 
 namespace coterie {
 namespace {
 
 constexpr uint64_t kFileBytesMax = 1ull << 30;
 constexpr uint32_t kMnistClasses = 10;
+constexpr uint32_t kSideMax = 1 << 14;    // of a resized image
+constexpr uint32_t kLengthMax = 1 << 16;  // of a piece of text
 
 // The first of DIR/name and DIR/name.gz that exists; empty if neither does.
 std::string find_file(const std::string& directory, const std::vector<std::string>& names) {
@@ -71,11 +78,13 @@ Result<std::optional<LabelledImages>> load_cifar10_files(const std::string& dire
 Result<TrainingData> put_together(std::optional<LabelledImages> training, std::optional<LabelledImages> test,
                                   const std::string& directory, const std::string& expected) {
   if (!training && !test) return Error(ErrorCode::not_found, directory + " has no " + expected);
-  if (!training) return TrainingData{std::move(*test), std::nullopt};
+  if (!training) return TrainingData{to_table(std::move(*test)), std::nullopt};
   if (test && test->shape != training->shape) {
     return Error(ErrorCode::malformed, directory + ": the test images have another size than the training images");
   }
-  return TrainingData{std::move(*training), std::move(test)};
+  TrainingData data{to_table(std::move(*training)), std::nullopt};
+  if (test) data.held_out = to_table(std::move(*test));
+  return data;
 }
 
 Result<TrainingData> load_mnist(const std::string& directory) {
@@ -94,16 +103,70 @@ Result<TrainingData> load_cifar10(const std::string& directory) {
                       "CIFAR-10 file: expected data_batch_1.bin (the binary version)");
 }
 
+Result<TrainingData> load_images(DataName& name) {
+  ImageFolderOptions options;
+  COT_ASSIGN(options.height, name.take_number("height", 0, 1, kSideMax));
+  COT_ASSIGN(options.width, name.take_number("width", options.height, 1, kSideMax));
+  if (options.height == 0) options.height = options.width;
+  COT_ASSIGN(options.channels, name.take_number("channels", 3, 1, 3));
+  if (options.channels == 2) return Error(ErrorCode::invalid_argument, "images: channels must be 1 or 3, is 2");
+  COT_TRY(name.check_all_taken("height, width and channels"));
+  COT_ASSIGN(LabelledImages images, load_image_folder(name.path(), options));
+  return TrainingData{to_table(std::move(images)), std::nullopt};
+}
+
+// The value of an option that has two; the first is the default.
+Result<bool> is_second(DataName& name, const char* option, const char* first, const char* second) {
+  const std::string value = name.take(option).value_or(first);
+  if (value == first || value == second) return value == second;
+  return Error(ErrorCode::invalid_argument, name.kind() + ": " + option + " must be " + first + " or " + second +
+                                                ", is \"" + value + "\"");
+}
+
+Result<TrainingData> of_table(Result<ExampleTable> table, const std::string& path) {
+  if (!table) return table.error().with_context(path);
+  return TrainingData{std::move(*table), std::nullopt};
+}
+
+Result<TrainingData> load_csv(DataName& name) {
+  const std::optional<std::string> target = name.take("target");
+  if (!target) return Error(ErrorCode::invalid_argument, "csv: say which column is the target: csv:FILE?target=COLUMN");
+  CsvOptions options{.target = *target};
+  COT_ASSIGN(options.target_is_number, is_second(name, "as", "class", "number"));
+  COT_ASSIGN(const bool is_raw, is_second(name, "numbers", "standardised", "raw"));
+  COT_ASSIGN(const bool is_coded, is_second(name, "categories", "onehot", "codes"));
+  COT_TRY(name.check_all_taken("target, as, numbers and categories"));
+  options.standardise = !is_raw;
+  options.one_hot = !is_coded;
+  COT_ASSIGN(const Bytes file, read_unpacked(name.path()));
+  return of_table(csv_table(as_text(file), "csv", options), name.path());
+}
+
+Result<TrainingData> load_text(DataName& name) {
+  TextOptions options;
+  COT_ASSIGN(options.length, name.take_number("length", options.length, 1, kLengthMax));
+  COT_ASSIGN(options.is_last_only, is_second(name, "target", "each", "last"));
+  COT_TRY(name.check_all_taken("length and target"));
+  COT_ASSIGN(const Bytes file, read_unpacked(name.path()));
+  return of_table(text_table(as_text(file), "text", options), name.path());
+}
+
 }  // namespace
 
-Result<TrainingData> load_data(const std::string& name) {
-  const size_t colon = name.find(':');
-  const std::string kind = name.substr(0, colon);
-  const std::string directory = colon == std::string::npos ? "" : name.substr(colon + 1);
-  if (name == "digits") return TrainingData{built_in_digits(), std::nullopt};
-  if (kind == "mnist" && !directory.empty()) return load_mnist(directory);
-  if (kind == "cifar10" && !directory.empty()) return load_cifar10(directory);
-  return Error(ErrorCode::invalid_argument, "the data must be digits, mnist:DIR or cifar10:DIR, is " + name);
+Result<TrainingData> load_data(const std::string& text) {
+  if (text == "digits") return TrainingData{to_table(built_in_digits()), std::nullopt};
+  COT_ASSIGN(DataName name, DataName::parse(text));
+  if (!name.path().empty()) {
+    if (name.kind() == "images") return load_images(name);
+    if (name.kind() == "csv") return load_csv(name);
+    if (name.kind() == "text") return load_text(name);
+    const bool is_mnist = name.kind() == "mnist";
+    if (is_mnist || name.kind() == "cifar10") {
+      COT_TRY(name.check_all_taken("none"));
+      return is_mnist ? load_mnist(name.path()) : load_cifar10(name.path());
+    }
+  }
+  return Error(ErrorCode::invalid_argument, std::string("the data must be ") + kDataNames + ", is " + text);
 }
 
 }  // namespace coterie

@@ -172,7 +172,7 @@ Status write_results(const DemoResult& result, const RunFolder& folder) {
 }
 
 std::string opening_line(const DemoOptions& options, const DemoData& data) {
-  return std::string(to_string(options.model)) + " on " + data.images.name + ": " +
+  return std::string(to_string(options.model)) + " on " + data.examples.header.name + ": " +
          counted(data.training_examples(), "example") + " on " + counted(options.devices, "device") + " (" +
          to_string(options.split) + "), " + format_count(data.held_out_examples) + " held out; " +
          counted(options.goal_count(), "device") + " a round";
@@ -206,7 +206,7 @@ ExitCode run_demo(const DemoOptions& options, const std::string& program) {
   result.options = options;
   result.program = program;
   result.run_dir = folder->path();
-  result.data_name = data->images.name;
+  result.data_name = data->examples.header.name;
   result.training_examples = data->training_examples();
   result.held_out_examples = data->held_out_examples;
   result.label_counts = data->label_counts();

@@ -16,12 +16,18 @@ uint64_t DemoData::training_examples() const {
 
 std::vector<std::vector<uint32_t>> DemoData::label_counts() const {
   std::vector<std::vector<uint32_t>> counts;
-  for (const Indices& shard : shards) counts.push_back(count_labels(images, shard));
+  for (const Indices& shard : shards) counts.push_back(count_labels(examples, shard));
   return counts;
 }
 
 Result<DemoData> prepare_data(const DemoOptions& options) {
   COT_ASSIGN(TrainingData loaded, load_data(options.data));
+  const DatasetHeader& header = loaded.examples.header;
+  const std::span<const int32_t> labels = loaded.examples.labels();
+  if (labels.empty() || header.inputs.size() != 1 || header.inputs[0].type == ColumnType::int32) {
+    return Error(ErrorCode::invalid_argument, "the demo shares out examples with one input of numbers and one class; " +
+                                                  header.name + " has others");
+  }
   DemoData data;
   Indices training;
   if (loaded.held_out) {
@@ -30,7 +36,7 @@ Result<DemoData> prepare_data(const DemoOptions& options) {
     data.held_out = dataset_file(*loaded.held_out);
     data.held_out_examples = loaded.held_out->size();
   } else {
-    HeldOut parts = hold_out(loaded.examples.labels, kHeldOutFraction, options.seed);
+    HeldOut parts = hold_out(labels, kHeldOutFraction, options.seed);
     if (parts.held_out.empty()) {
       return Error(ErrorCode::invalid_argument, "the data has too few examples to hold some out");
     }
@@ -38,14 +44,14 @@ Result<DemoData> prepare_data(const DemoOptions& options) {
     data.held_out_examples = parts.held_out.size();
     training = std::move(parts.training);
   }
-  COT_ASSIGN(data.shards, partition(options.split, training, loaded.examples.labels, options.devices, options.seed));
-  Result<Bytes> model = make_model(options.model, loaded.examples.shape, loaded.examples.classes, options.seed);
+  COT_ASSIGN(data.shards, partition(options.split, training, labels, options.devices, options.seed));
+  Result<Bytes> model = make_model(options.model, header.inputs[0].shape, header.classes, options.seed);
   if (!model) {
     return model.error().with_context("model " + std::string(to_string(options.model)) + " does not fit " +
-                                      loaded.examples.name);
+                                      header.name);
   }
   data.model = std::move(*model);
-  data.images = std::move(loaded.examples);
+  data.examples = std::move(loaded.examples);
   return data;
 }
 
@@ -55,7 +61,7 @@ Status write_data(const DemoData& data, const RunFolder& folder) {
     if (Interrupt::requested()) return interrupted_error();
     const std::string dir = folder.device_dir(i + 1);
     COT_TRY(os::make_directories(dir));
-    COT_TRY(os::write_file_atomically(dir + "/data.cotf", dataset_file(data.images, data.shards[i])));
+    COT_TRY(os::write_file_atomically(dir + "/data.cotf", dataset_file(data.examples, data.shards[i])));
   }
   return {};
 }

@@ -7,14 +7,14 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "tools/data/labelled_images.h"
+#include "tools/data/example_table.h"
 #include "tools/demo/options.h"
 #include "tools/demo/run_folder.h"
 
 namespace coterie {
 
 struct DemoData {
-  LabelledImages images;            // shards index into it
+  ExampleTable examples;            // shards index into it
   std::vector<Indices> shards;      // one a device
   Bytes held_out;                   // a data set file: the data set's own test part, or a fifth of it
   uint64_t held_out_examples = 0;
@@ -24,7 +24,8 @@ struct DemoData {
   std::vector<std::vector<uint32_t>> label_counts() const;  // for each device
 };
 
-// Errors, each in one line: what load_data, partition and make_model say.
+// Errors, each in one line: what load_data, partition and make_model say; invalid_argument unless the examples have one
+// input of numbers and one class each.
 Result<DemoData> prepare_data(const DemoOptions& options);
 
 // Gives each device its data.cotf, and writes held-out.cotf. Looks up now and then whether it was interrupted.

@@ -7,6 +7,7 @@ coterie_packages=(
   libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev libcli11-dev
   libsodium-dev libsqlite3-dev prometheus-cpp-dev
   libprotobuf-dev protobuf-compiler libonnx-dev                 # ONNX: of the last only onnx.proto
+  libjpeg-dev libpng-dev                                        # images
   libeigen3-dev libhwy-dev                                      # arithmetic
   libgtest-dev libgmock-dev googletest                          # tests; googletest: its sources
   g++-12-aarch64-linux-gnu qemu-user-static                     # tests of the engine on 64-bit ARM

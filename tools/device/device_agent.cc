@@ -5,15 +5,12 @@
 #include <optional>
 
 #include "base/log.h"
-#include "base/os/file.h"
 #include "coterie.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "tools/cli/interrupt.h"
 
 namespace coterie {
 namespace {
-
-constexpr uint64_t kDataBytesMax = 1ull << 34;
 
 std::atomic<coterie_client*> g_client{nullptr};
 
@@ -85,11 +82,9 @@ coterie_client* open_client(const DeviceOptions& options, DatasetSource& data, c
 
 ExitCode run_device(const DeviceOptions& options) {
   coterie_set_log(+[](const char* line) { write_line(line); });
-  Result<Bytes> file = os::read_file(options.data_file, kDataBytesMax);
-  Result<DatasetSource> data = file ? DatasetSource::load(std::move(*file)) : file.error();
+  Result<DatasetSource> data = DatasetSource::open(options.data_file);
   if (!data) {
-    const Error error = file ? data.error().with_context(options.data_file) : data.error();
-    say(LogLevel::error, "data_not_read", {{"status", error.name()}, {"error", error.message()}});
+    say(LogLevel::error, "data_not_read", {{"status", data.error().name()}, {"error", data.error().message()}});
     return ExitCode::usage;
   }
   coterie_status status = COTERIE_OK;

@@ -51,7 +51,7 @@ TEST_F(DemoBadData, NamesAFileThatIsBroken) {
 
 TEST_F(DemoBadData, SaysWhatDoesNotFitTheData) {
   expect_refused({"--devices", "1000"}, "1438 examples are too few for 1000 devices: each needs at least 2");
-  expect_refused({"--data", "dgits"}, "the data must be digits, mnist:DIR or cifar10:DIR, is dgits");
+  expect_refused({"--data", "dgits"}, "the data must be digits, mnist:DIR");
   put("t10k-images-idx3-ubyte", test::idx_images(60));
   put("t10k-labels-idx1-ubyte", test::idx_labels(Bytes(60, 1)));
   expect_refused({"--data", "mnist:" + directory_.path(), "--model", "lenet5"},

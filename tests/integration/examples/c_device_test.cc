@@ -37,9 +37,7 @@ Bytes examples_file() {
   std::vector<int32_t> labels(kExamples);
   for (float& value : features) value = static_cast<float>(prng.uniform());
   for (int32_t& label : labels) label = static_cast<int32_t>(prng.below(kClasses));
-  return encode_dataset(
-      {.name = "random", .examples = kExamples, .feature_shape = {8, 8, 1}, .classes = kClasses}, features,
-      labels);
+  return encode_dataset(labelled_dataset("random", kExamples, {8, 8, 1}, kClasses), features, labels);
 }
 
 class CDevice : public ServerTest {

@@ -17,10 +17,21 @@ Bytes frame_with_payload(const M& header, size_t payload_bytes) {
 }
 
 TEST(DatasetCodec, NamesTheFieldItRejects) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   expect_rejected<M>("name must have 0 to 256", [](M& m) { m.name.assign(257, 'n'); });
   expect_rejected<M>("examples must be in", [](M& m) { m.examples = 0; });
-  expect_rejected<M>("feature_shape must have 1 to 8", [](M& m) { m.feature_shape.clear(); });
-  expect_rejected<M>("feature_shape must have 1 to 8", [](M& m) { m.feature_shape.assign(9, 1); });
+  expect_rejected<M>("inputs must be 1 to 64", [](M& m) { m.inputs.clear(); });
+  expect_rejected<M>("inputs must be 1 to 64", [](M& m) { m.inputs.resize(65); });
+  expect_rejected<M>("column name must have 0 to 256", [](M& m) { m.inputs[1].name.assign(257, 'n'); });
+  expect_rejected<M>("column type must be", [](M& m) { m.inputs[1].type = ColumnType{4}; });
+  expect_rejected<M>("column type must be", [](M& m) { m.target.type = ColumnType{0}; });
+  expect_rejected<M>("column shape must have 0 to 8", [](M& m) { m.inputs[0].shape.assign(9, 1); });
+  expect_rejected<M>("must be finite", [](M& m) { m.inputs[0].scale = std::numeric_limits<float>::quiet_NaN(); });
+  expect_rejected<M>("must be finite", [](M& m) { m.inputs[0].offset = -kInfinity; });
+  expect_rejected<M>("must be 1 and 0 unless", [](M& m) { m.inputs[1].scale = 2; });
+  expect_rejected<M>("must be 1 and 0 unless", [](M& m) { m.inputs[1].offset = 1; });
+  expect_rejected<M>("target must be int32 or float32", [](M& m) { m.target.type = ColumnType::uint8; });
+  expect_rejected<M>("classes must be 0", [](M& m) { m.target.type = ColumnType::float32; });
   M none = test::MessageTraits<M>::samples().minimal;
   none.classes = 0;
   EXPECT_ERROR(decode_dataset(test::frame_of(none, Bytes(8))), ErrorCode::malformed, "classes must be at least 1");
@@ -29,12 +40,18 @@ TEST(DatasetCodec, NamesTheFieldItRejects) {
 TEST(DatasetCodec, TakesExactlyThePromisedPayload) {
   M header = test::MessageTraits<M>::samples().typical;
   header.examples = 2;
-  header.feature_shape = {3};
-  const size_t expected = 2 * (3 * 4 + 4);
+  const size_t expected = 2 * (4 * 4 + 2 * 4 + 4);
   EXPECT_OK(decode_dataset(frame_with_payload(header, expected)));
   for (const size_t size : {size_t{0}, expected - 4, expected - 1, expected + 1, expected + 16}) {
-    EXPECT_ERROR(decode_dataset(frame_with_payload(header, size)), ErrorCode::malformed, "expected 32");
+    EXPECT_ERROR(decode_dataset(frame_with_payload(header, size)), ErrorCode::malformed, "expected 56");
   }
+}
+
+TEST(DatasetCodec, TakesAnyNumbersForTheTargetOfARegression) {
+  expect_accepted<M>([](M& m) {
+    m.target = {.name = "prices", .type = ColumnType::float32, .shape = {3}};
+    m.classes = 0;
+  });
 }
 
 TEST(DatasetCodec, NamesTheExampleWhoseLabelIsNoClass) {

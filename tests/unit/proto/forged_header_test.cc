@@ -75,7 +75,7 @@ TEST(ForgedHeader, WithoutARequiredFieldFailsTheVerifier) {
   expect_required<ModelGraph>({model::Model::VT_NAME, model::Model::VT_TENSORS, model::Model::VT_OPS});
   expect_required<CheckpointHeader>({state::Checkpoint::VT_MODEL, state::Checkpoint::VT_RANDOM});
   expect_required<PartialSumHeader>({state::PartialSum::VT_PARTIAL});
-  expect_required<DatasetHeader>({state::Dataset::VT_FEATURE_SHAPE});
+  expect_required<DatasetHeader>({state::Dataset::VT_INPUTS, state::Dataset::VT_TARGET});
   expect_required<ParticipantState>({state::ParticipantState::VT_RANDOM});
 }
 
@@ -134,19 +134,25 @@ TEST(ForgedHeader, OfADatasetWhoseSizeOverflowsIsRejectedByName) {
   const Case cases[] = {
       {limits::kDatasetExamplesMax + 1, {1}, "examples"},
       {~uint64_t{0}, {1}, "examples"},
-      {1, {0}, "feature_shape"},
-      {1, {4, -1}, "feature_shape"},
-      {1, {std::numeric_limits<int64_t>::min()}, "feature_shape"},
-      {1, {kHuge, kHuge, kHuge}, "feature_shape"},
-      {1, {std::numeric_limits<int64_t>::max()}, "data set is too large"},
+      {1, {0}, "column x: a dimension"},
+      {1, {4, -1}, "column x: a dimension"},
+      {1, {std::numeric_limits<int64_t>::min()}, "column x: a dimension"},
+      {1, {kHuge, kHuge, kHuge}, "column x: the number of elements"},
+      {1, {kHuge, kHuge}, "column x: the bytes of a shape overflow"},
+      {1, {int64_t{1} << 60}, "data set is too large"},
       {limits::kDatasetExamplesMax, {int64_t{1} << 30}, "data set is too large"},  // * 4 * 2^32 is 2^64
       {limits::kDatasetExamplesMax, {1 << 10}, "data set is too large"},
+      {uint64_t{1} << 32, {4}, "data set is too large"},  // each column is within the limit, together they are not
       {uint64_t{1} << 32, {3}, "payload"},  // 64 GiB exactly: within the limit, but not here
   };
   for (const Case& c : cases) {
     FlatBufferBuilder builder;
     const auto shape = builder.CreateVector(c.shape);
-    builder.Finish(state::CreateDataset(builder, 0, c.examples, shape, 2));
+    const auto name = builder.CreateString("x");
+    const auto input = state::CreateDatasetColumn(builder, name, static_cast<uint8_t>(ColumnType::float32), shape);
+    const auto inputs = builder.CreateVector(&input, 1);
+    const auto target = state::CreateDatasetColumn(builder, 0, static_cast<uint8_t>(ColumnType::int32));
+    builder.Finish(state::CreateDataset(builder, 0, c.examples, inputs, target, 2));
     EXPECT_ERROR(decode_dataset(finished(builder, FrameKind::dataset, Bytes(16))), ErrorCode::malformed, c.words);
   }
 }

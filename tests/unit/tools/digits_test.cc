@@ -36,7 +36,7 @@ TEST(Digits, AreBuiltIntoTheProgramToTheLastPixel) {
   EXPECT_THAT(digits.shape, ElementsAre(8, 8, 1));
   std::vector<uint32_t> all(digits.size());
   for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
-  EXPECT_THAT(count_labels(digits, all), ElementsAre(178, 182, 177, 183, 181, 182, 181, 179, 174, 180));
+  EXPECT_THAT(count_labels(to_table(digits), all), ElementsAre(178, 182, 177, 183, 181, 182, 181, 179, 174, 180));
   Bytes labels;
   for (const int32_t label : digits.labels) labels.push_back(static_cast<uint8_t>(label));
   EXPECT_EQ(sha256(digits.pixels).hex(), "8f26b2bd9d135c256808f68f14fdabddde6d9c7f869ae419704b051f0f14b3b3");
@@ -46,7 +46,7 @@ TEST(Digits, AreBuiltIntoTheProgramToTheLastPixel) {
 TEST(Digits, BecomeADataSetOfGreyFromZeroToOne) {
   const auto digits = parse_digits(line_of("0", "3") + line_of("16", "4") + line_of("4", "5"));
   ASSERT_OK(digits);
-  auto examples = DatasetSource::load(dataset_file(*digits, std::vector<uint32_t>{2, 1}));
+  auto examples = DatasetSource::load(dataset_file(to_table(*digits), std::vector<uint32_t>{2, 1}));
   ASSERT_OK(examples);
   ASSERT_EQ(examples->size(), 2u);
   std::vector<float> grey(64);

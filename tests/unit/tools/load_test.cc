@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <string>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/dataset_source.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/idx_files.h"
+#include "tests/unit/tools/image_files.h"
 #include "tests/unit/tools/stored_gzip.h"
 
 namespace coterie {
@@ -38,17 +41,17 @@ TEST_F(LoadData, TakesTheTestPartOfMnistAsHeldOut) {
   put_mnist("t10k", {4});
   const auto data = mnist();
   ASSERT_OK(data);
-  EXPECT_EQ(data->examples.name, "mnist");
-  EXPECT_THAT(data->examples.labels, ElementsAre(1, 2, 3));
+  EXPECT_EQ(data->examples.header.name, "mnist");
+  EXPECT_THAT(data->examples.labels(), ElementsAre(1, 2, 3));
   ASSERT_TRUE(data->held_out);
-  EXPECT_THAT(data->held_out->labels, ElementsAre(4));
+  EXPECT_THAT(data->held_out->labels(), ElementsAre(4));
 }
 
 TEST_F(LoadData, TakesOnePartOfMnistAloneAsAllThereIs) {
   put_mnist("t10k", {4, 5});
   const auto data = mnist();
   ASSERT_OK(data);
-  EXPECT_THAT(data->examples.labels, ElementsAre(4, 5));
+  EXPECT_THAT(data->examples.labels(), ElementsAre(4, 5));
   EXPECT_FALSE(data->held_out);
 }
 
@@ -57,7 +60,7 @@ TEST_F(LoadData, ReadsGzippedFilesAndTheNamesWithADot) {
   put("train-labels.idx1-ubyte", stored_gzip(idx_labels({8, 9})));  // packed, whatever it is called
   const auto data = mnist();
   ASSERT_OK(data);
-  EXPECT_THAT(data->examples.labels, ElementsAre(8, 9));
+  EXPECT_THAT(data->examples.labels(), ElementsAre(8, 9));
 }
 
 TEST_F(LoadData, NamesTheHalfOfMnistThatIsMissing) {
@@ -95,9 +98,9 @@ TEST_F(LoadData, PutsTheBatchesOfCifar10Together) {
   put("test_batch.bin", batch(7));
   const auto data = cifar10();
   ASSERT_OK(data);
-  EXPECT_THAT(data->examples.labels, ElementsAre(1, 3));
+  EXPECT_THAT(data->examples.labels(), ElementsAre(1, 3));
   ASSERT_TRUE(data->held_out);
-  EXPECT_THAT(data->held_out->labels, ElementsAre(7));
+  EXPECT_THAT(data->held_out->labels(), ElementsAre(7));
 }
 
 TEST_F(LoadData, SaysWhichCifar10FileItExpectsAndWhichIsBroken) {
@@ -107,10 +110,45 @@ TEST_F(LoadData, SaysWhichCifar10FileItExpectsAndWhichIsBroken) {
                directory_ / "data_batch_2.bin: is not a CIFAR-10 binary batch");
 }
 
-TEST_F(LoadData, KnowsThreeNamesAndSaysSo) {
+TEST_F(LoadData, ReadsTablesTextsAndFoldersWithTheirOptions) {
+  put("t.csv", stored_gzip(Bytes{'x', ',', 'y', '\n', '1', ',', 'a', '\n', '3', ',', 'b', '\n'}));
+  const auto csv = load_data("csv:" + directory_ / "t.csv?target=y&numbers=raw");
+  ASSERT_OK(csv);
+  EXPECT_THAT(csv->examples.labels(), ElementsAre(0, 1));
+  const auto file = dataset_file(csv->examples);
+  EXPECT_OK(DatasetSource::load(file));
+  put("t.txt", {'a', 'b', 'a', 'b', 'a'});
+  const auto text = load_data("text:" + directory_ / "t.txt?length=2&target=last");
+  ASSERT_OK(text);
+  EXPECT_THAT(text->examples.labels(), ElementsAre(0, 0));
+  put("x.png", test::png_file({.left = {1}, .right = {2}}));
+  std::filesystem::create_directory(directory_ / "one");
+  std::filesystem::rename(directory_ / "x.png", directory_ / "one/x.png");
+  const auto images = load_data("images:" + directory_.path() + "?width=3&channels=1");
+  ASSERT_OK(images);
+  EXPECT_THAT(images->examples.header.inputs[0].shape, ElementsAre(3, 3, 1));
+}
+
+TEST_F(LoadData, NamesTheOptionItCannotTake) {
+  const auto expect = [](const std::string& name, const std::string& words) {
+    EXPECT_ERROR(load_data(name), ErrorCode::invalid_argument, words);
+  };
+  expect("csv:f", "csv: say which column is the target");
+  expect("csv:f?target", "csv:f?target: an option must be NAME=VALUE, is \"target\"");
+  expect("csv:f?target=a&", "an option must be NAME=VALUE, is \"\"");
+  expect("csv:f?target=a&target=b", "gives target twice");
+  expect("csv:f?target=a&colour=b", "csv: has no option colour; it has target, as, numbers and categories");
+  expect("csv:f?target=a&as=text", "csv: as must be class or number, is \"text\"");
+  expect("text:f?length=0", "text: length must be a number in [1, 65536], is \"0\"");
+  expect("text:f?length=9x", "is \"9x\"");
+  expect("images:d?channels=2", "images: channels must be 1 or 3, is 2");
+  expect("mnist:d?height=3", "mnist: has no option height; it has none");
+}
+
+TEST_F(LoadData, KnowsItsNamesAndSaysSo) {
   EXPECT_OK(load_data("digits"));
   for (const char* name : {"", "digit", "digits:x", "mnist", "mnist:", "cifar10:", "cifar100:x"}) {
-    EXPECT_ERROR(load_data(name), ErrorCode::invalid_argument, "must be digits, mnist:DIR or cifar10:DIR")
+    EXPECT_ERROR(load_data(name), ErrorCode::invalid_argument, "must be digits, mnist:DIR")
         << name;
   }
 }

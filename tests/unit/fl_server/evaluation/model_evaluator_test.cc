@@ -20,7 +20,7 @@ Bytes model_of(const std::vector<float>& biases) {
 }
 
 Bytes dataset_of(const std::vector<int32_t>& labels, uint32_t features = 2, uint32_t classes = 3) {
-  const DatasetHeader header{"test", labels.size(), {features}, classes};
+  const DatasetHeader header = labelled_dataset("test", labels.size(), {features}, classes);
   return encode_dataset(header, std::vector<float>(labels.size() * features, 0.5f), labels);
 }
 

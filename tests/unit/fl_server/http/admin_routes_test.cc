@@ -157,7 +157,7 @@ TEST_F(AdminRoutes, JudgeTheInitialModelOrSayWhyTheyCannot) {
   ModelBuilder build("small", {2}, 1);
   const Answer model = ask("POST", "/admin/v1/models", as_text(build.finish(build.dense(build.input(), 3)).value()));
   const auto create_with = [&](uint32_t features) {
-    Bytes file = encode_head(DatasetHeader{.name = "d", .examples = 4, .feature_shape = {features}, .classes = 3});
+    Bytes file = encode_head(labelled_dataset("d", 4, {features}, 3));
     file.resize(file.size() + 4 * (features * sizeof(float) + sizeof(int32_t)));
     const Answer dataset = ask("POST", "/admin/v1/datasets", as_text(file));
     EXPECT_EQ(dataset.status, 201) << dataset.body;

@@ -1,0 +1,41 @@
+#include "tools/data/example_table.h"
+
+#include "base/assert.h"
+#include "device_sdk/runtime/dataset_source.h"
+
+namespace coterie {
+
+std::span<const int32_t> ExampleTable::labels() const {
+  if (header.target.type != ColumnType::int32 || !header.target.shape.empty()) return {};
+  return {reinterpret_cast<const int32_t*>(columns.back().data()), static_cast<size_t>(header.examples)};
+}
+
+Bytes dataset_file(const ExampleTable& table, std::span<const uint32_t> chosen) {
+  DatasetHeader header = table.header;
+  header.examples = chosen.size();
+  std::vector<Bytes> picked;
+  for (const Bytes& column : table.columns) {
+    const size_t row_bytes = column.size() / table.size();
+    Bytes& rows = picked.emplace_back();
+    rows.reserve(chosen.size() * row_bytes);
+    for (const uint32_t index : chosen) {
+      COT_ASSERT(index < table.size());
+      const ByteView row = ByteView(column).subspan(index * row_bytes, row_bytes);
+      rows.insert(rows.end(), row.begin(), row.end());
+    }
+  }
+  return encode_dataset(header, std::vector<ByteView>(picked.begin(), picked.end()));
+}
+
+Bytes dataset_file(const ExampleTable& table) {
+  return encode_dataset(table.header, std::vector<ByteView>(table.columns.begin(), table.columns.end()));
+}
+
+std::vector<uint32_t> count_labels(const ExampleTable& table, std::span<const uint32_t> chosen) {
+  std::vector<uint32_t> counts(table.header.classes);
+  const std::span<const int32_t> labels = table.labels();
+  for (const uint32_t index : chosen) ++counts[static_cast<size_t>(labels[index])];
+  return counts;
+}
+
+}  // namespace coterie

@@ -1,0 +1,24 @@
+// Folders of JPEG and PNG files, one a class.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "tools/data/labelled_images.h"
+
+namespace coterie {
+
+struct ImageFolderOptions {
+  uint32_t height = 0;  // of every image, resized to it; 0: they must all have the size of the first
+  uint32_t width = 0;
+  uint32_t channels = 3;  // 3, or 1: grey, the luma of ITU-R BT.601
+};
+
+// Every folder in `directory` is a class, numbered from 0 in the order of their names; its images are the files whose
+// names end in .jpg, .jpeg or .png, whatever the case, in the order of their names. Other files are passed over.
+// Resizing does not keep the aspect (bilinear_resize.h). Errors name the file: not_found (no folder, or one without an
+// image), malformed (decode_image, another size), too_large (more than 4 GiB of pixels).
+Result<LabelledImages> load_image_folder(const std::string& directory, const ImageFolderOptions& options);
+
+}  // namespace coterie
