@@ -84,6 +84,7 @@ Status Trainer::step() {
   if (finished()) return Error(ErrorCode::conflict, "training is finished");
   const size_t batch = std::min<uint64_t>(s.batch_size, s.order.size() - s.position);
   BatchProgram& code = s.program_for(batch);
+  s.examples.set_epoch(s.epoch);
   for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(s.examples, s.order[s.position + i], i));
 
   kernels::LossSums sums;
