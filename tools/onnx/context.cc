@@ -71,30 +71,6 @@ std::string scope_of(const Node& node) {
   return scope;
 }
 
-std::vector<uint64_t> permuted_indices(const Shape& shape, const Order& order) {
-  std::vector<uint64_t> strides(shape.size(), 1);
-  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * static_cast<uint64_t>(shape[i]);
-  std::vector<uint64_t> sources{0};
-  for (const uint32_t axis : order) {
-    std::vector<uint64_t> next;
-    next.reserve(sources.size() * static_cast<size_t>(shape[axis]));
-    for (const uint64_t source : sources) {
-      for (int64_t k = 0; k < shape[axis]; ++k)
-        next.push_back(source + static_cast<uint64_t>(k) * strides[axis]);
-    }
-    sources = std::move(next);
-  }
-  return sources;
-}
-
-std::vector<float> permuted_elements(std::span<const float> values, const Shape& shape, const Order& order) {
-  if (order == identity_order(order.size())) return {values.begin(), values.end()};
-  std::vector<float> result;
-  result.reserve(values.size());
-  for (const uint64_t source : permuted_indices(shape, order)) result.push_back(values[source]);
-  return result;
-}
-
 size_t Context::readers(const std::string& name) const {
   const auto found = readers_.find(name);
   return found == readers_.end() ? 0 : found->second;

@@ -119,9 +119,5 @@ std::string name_of(const Node& node);
 // The scope of a node that PyTorch exported, as PyTorch names modules: "/layer1/layer1.0/conv1/Conv" is
 // layer1.0.conv1.
 std::string scope_of(const Node& node);
-// Elements of a tensor of this shape in another order of dimensions.
-std::vector<float> permuted_elements(std::span<const float> values, const Shape& shape, const Order& order);
-// The source of each element of a tensor whose dimensions are put into another order.
-std::vector<uint64_t> permuted_indices(const Shape& shape, const Order& order);
 
 }  // namespace coterie::onnx

@@ -22,6 +22,11 @@ Order image_order(size_t rank);  // batch, spatial dimensions, channels: of [bat
 Shape permuted(const Shape& shape, const Order& order);
 Shape unpermuted(const Shape& shape, const Order& order);  // permuted(unpermuted(s, o), o) == s
 
+// Elements of a tensor of this shape in another order of dimensions.
+std::vector<float> permuted_elements(std::span<const float> values, const Shape& shape, const Order& order);
+// The source of each element of a tensor whose dimensions are put into another order.
+std::vector<uint64_t> permuted_indices(const Shape& shape, const Order& order);
+
 class IrWriter {
  public:
   // Names become what a model file may hold, and unique.

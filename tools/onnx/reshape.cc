@@ -42,7 +42,7 @@ std::optional<size_t> batch_dimension(const Shape& from, const std::vector<int64
   for (size_t i = 0; i < to.size(); ++i) {
     const bool is_inside =
         begin >= before && begin < before * std::max<int64_t>(size, 2) && to[i] % batch == 0;
-    const int rank = begin == before && to[i] == size ? 0 : to[i] == batch ? 1 : 2;
+    const int rank = to[i] == batch ? 0 : begin == before && to[i] == size ? 1 : 2;
     if (is_inside && rank < best_rank) {
       best = i;
       best_rank = rank;

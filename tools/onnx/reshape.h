@@ -23,8 +23,8 @@ ReshapeOrders keep_lying(std::vector<ReshapeGroup> groups, const std::vector<uin
 
 // The shape of Reshape's output. Where the numbers in `target` do not say which dimension is the batch, they
 // are those of a model that was exported for `exported_batch` examples: the batch is then the dimension that
-// begins at the same element as it did in `from` (where there are several, the one of the same size, then one
-// of size exported_batch).
+// begins at the same element as it did in `from` (of several, one of size
+// exported_batch, then the one of the same size).
 Result<Shape> reshaped(const Node& node, const Shape& from, const std::vector<Integer>& target,
                        int64_t exported_batch);
 

@@ -1,0 +1,73 @@
+// coterie model convert and export: their grammar.
+#include "tools/cli/arguments.h"
+#include "tools/cli/help.h"
+#include "tools/cli/onnx_commands.h"
+
+namespace coterie {
+namespace {
+
+// "seq=64"
+CLI::Validator dimension_binding() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const size_t equals = text.rfind('=');
+        const std::string size = equals == std::string::npos ? "" : text.substr(equals + 1);
+        const bool is_number =
+            !size.empty() && size.size() <= 9 && size.find_first_not_of("0123456789") == std::string::npos;
+        return equals != 0 && is_number && size != "0" ? std::string()
+                                                       : "must be name=size, for example seq=64, is " + text;
+      },
+      "");
+}
+
+void add_convert(CLI::App& model, Invocation& invocation) {
+  CLI::App* convert = add_command(model, "convert", "make a model file of an ONNX model (opset 11 to 18)",
+                                  "  coterie model convert net.onnx -o net.cotf --verify\n"
+                                  "  coterie model convert bert.onnx -o bert.cotf --dim seq=64\n");
+  const auto options = std::make_shared<ConvertOptions>();
+  const auto dimensions = std::make_shared<std::vector<std::string>>();
+  convert->add_option("FILE", options->from, "ONNX model")->required()->type_name("");
+  convert->add_option("-o,--file", options->to, "where to write the model file")
+      ->required()
+      ->type_name("FILE");
+  convert
+      ->add_option("--dim", *dimensions, "size of a dimension that the model leaves open; may be given again")
+      ->type_name("NAME=SIZE")
+      ->check(dimension_binding())
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  convert
+      ->add_option("--onnx-output", options->output, "which output the model computes (default: the first)")
+      ->type_name("NAME");
+  convert->add_flag("--verify", options->verifies,
+                    "compute stored test data (test_data_set_0 beside the file) and random inputs, and "
+                    "report the largest difference");
+  convert->add_flag("--json", options->as_json, "print JSON");
+  convert->callback([&invocation, options, dimensions] {
+    for (const std::string& binding : *dimensions) {
+      const size_t equals = binding.rfind('=');
+      options->dimensions[binding.substr(0, equals)] = std::stoll(binding.substr(equals + 1));
+    }
+    invocation.run = [options] { return convert_model(*options); };
+  });
+}
+
+void add_export(CLI::App& model, Invocation& invocation) {
+  CLI::App* command = add_command(model, "export", "write a model file as an ONNX model (opset 17)",
+                                  "  coterie model export net.cotf --format onnx -o net.onnx\n");
+  const auto options = std::make_shared<ExportOptions>();
+  const auto format = std::make_shared<std::string>("onnx");
+  command->add_option("FILE", options->from, "model file")->required()->type_name("");
+  command->add_option("-o,--file", options->to, "where to write it")->required()->type_name("FILE");
+  command->add_option("--format", *format, "onnx")->capture_default_str()->check(one_of({"onnx"}));
+  command->callback(
+      [&invocation, options, format] { invocation.run = [options] { return export_model(*options); }; });
+}
+
+}  // namespace
+
+void add_onnx(CLI::App& model, Invocation& invocation) {
+  add_convert(model, invocation);
+  add_export(model, invocation);
+}
+
+}  // namespace coterie

@@ -1,0 +1,158 @@
+#include "tools/cli/onnx_commands.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/os/file.h"
+#include "device_sdk/runtime/graph_compiler.h"
+#include "device_sdk/runtime/limits.h"
+#include "tools/cli/admin_command.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+#include "tools/model/inspect.h"
+#include "tools/model/onnx_verify.h"
+#include "tools/onnx/export.h"
+#include "tools/onnx/import.h"
+#include "tools/onnx/read_onnx.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint32_t kBatches[] = {1, 8, 32};
+constexpr double kDifferenceMax =
+    1e-4;  // of the largest value: float32 sums in another order, layer upon layer
+constexpr uint32_t kVerifyExamples = 2;
+
+struct Footprint {
+  uint32_t batch = 1;
+  std::optional<uint64_t> inference, training;  // empty: more than any arena may have
+};
+
+std::optional<uint64_t> arena_bytes(const Model& model, Purpose purpose, uint32_t batch) {
+  const auto compiled = compile(model, {.purpose = purpose,
+                                        .loss = {.kind = Loss::mean_squared_error},
+                                        .batch_size = batch,
+                                        .arena_bytes_max = limits::kArenaBytesMax});
+  if (!compiled) return std::nullopt;
+  return compiled->layout.bytes();
+}
+
+std::vector<Footprint> footprints(const Model& model) {
+  std::vector<Footprint> figures;
+  for (const uint32_t batch : kBatches) {
+    figures.push_back(
+        {batch, arena_bytes(model, Purpose::predict, batch), arena_bytes(model, Purpose::train, batch)});
+  }
+  return figures;
+}
+
+Result<std::vector<VerifyResult>> verify(const Model& model, const ConvertOptions& options) {
+  COT_ASSIGN(std::vector<VerifyResult> results, verify_stored(model, options.from));
+  COT_ASSIGN(VerifyResult random, verify_kernels(model, kVerifyExamples));
+  results.push_back(std::move(random));
+  return results;
+}
+
+void print_tables(const ModelReport& report, const std::vector<Footprint>& memory,
+                  const std::vector<VerifyResult>& verified) {
+  Table layers({{"LAYER"}, {"OP"}, {"OUTPUT"}, {"PARAMETERS", Table::Align::right}});
+  for (const ModelLayer& layer : report.layers) {
+    layers.add(
+        {layer.name, layer.op, layer.output, layer.parameters == 0 ? "" : format_count(layer.parameters)});
+  }
+  const auto bytes = [](const std::optional<uint64_t>& size) {
+    return size ? format_bytes(*size) : std::string("too large");
+  };
+  Table figures({{"BATCH", Table::Align::right},
+                 {"INFERENCE", Table::Align::right},
+                 {"TRAINING (SGD)", Table::Align::right}});
+  for (const Footprint& f : memory)
+    figures.add({std::to_string(f.batch), bytes(f.inference), bytes(f.training)});
+  std::string text = layers.text() + "\n" + printable(report.name) + ": input " + report.input + ", output " +
+                     report.output + ", " + format_count(report.parameters) + " parameters, " +
+                     format_fixed(report.flops / 1e6, 2) + " million operations an example\n\n" +
+                     figures.text();
+  for (const VerifyResult& v : verified) {
+    text += "\n" + v.what + ": " + counted(v.examples, "example") + ", largest difference " +
+            format_fixed(v.difference * 1e6, 2) + " millionths of the largest value\n";
+  }
+  print_text(text);
+}
+
+void print_as_json(const ModelReport& report, const std::vector<Footprint>& memory,
+                   const std::vector<VerifyResult>& verified, const std::vector<std::string>& notes) {
+  nlohmann::json json{{"name", report.name},     {"digest", report.digest},         {"input", report.input},
+                      {"output", report.output}, {"parameters", report.parameters}, {"flops", report.flops},
+                      {"notes", notes}};
+  for (const ModelLayer& layer : report.layers) {
+    json["layers"].push_back(
+        {{"name", layer.name}, {"op", layer.op}, {"output", layer.output}, {"parameters", layer.parameters}});
+  }
+  for (const Footprint& f : memory) {
+    json["memory"].push_back({{"batch", f.batch},
+                              {"inference_bytes", f.inference ? nlohmann::json(*f.inference) : nullptr},
+                              {"training_bytes", f.training ? nlohmann::json(*f.training) : nullptr}});
+  }
+  for (const VerifyResult& v : verified) {
+    json["verified"].push_back({{"what", v.what}, {"examples", v.examples}, {"difference", v.difference}});
+  }
+  print_json(json);
+}
+
+ExitCode fail(const char* command, const Error& error, ExitCode code) {
+  print_error(command, error);
+  return code;
+}
+
+}  // namespace
+
+ExitCode convert_model(const ConvertOptions& options) {
+  const Result<Bytes> file = os::read_file(options.from, onnx::kFileBytesMax);
+  if (!file) return fail("model convert", file.error(), ExitCode::usage);
+  Result<OnnxImport> import =
+      import_onnx(*file, {.dimensions = options.dimensions, .output = options.output});
+  if (!import) return fail("model convert", import.error().with_context(options.from), ExitCode::usage);
+  const Result<Model> model = Model::load(import->model);
+  if (!model) return fail("model convert", model.error().with_context(options.from), ExitCode::usage);
+  std::vector<VerifyResult> verified;
+  if (options.verifies) {
+    Result<std::vector<VerifyResult>> results = verify(*model, options);
+    if (!results) return fail("model convert", results.error(), ExitCode::usage);
+    verified = std::move(*results);
+  }
+  if (const Status written = os::write_file_atomically(options.to, import->model); !written) {
+    return fail("model convert", written.error(), ExitCode::failure);
+  }
+  if (options.as_json)
+    print_as_json(inspect(*model), footprints(*model), verified, import->notes);
+  else
+    print_tables(inspect(*model), footprints(*model), verified);
+  for (const std::string& note : import->notes) {
+    if (!options.as_json) print_text("note: " + printable(note) + "\n");
+  }
+  for (const VerifyResult& v : verified) {
+    if (!(v.difference <= kDifferenceMax)) {
+      return fail("model convert",
+                  Error(ErrorCode::internal, v.what + ": the model differs from what it should compute by " +
+                                                 std::to_string(v.difference)),
+                  ExitCode::failure);
+    }
+  }
+  return ExitCode::ok;
+}
+
+ExitCode export_model(const ExportOptions& options) {
+  Result<Bytes> file = read_input(options.from);
+  if (!file) return fail("model export", file.error(), ExitCode::usage);
+  const Result<Model> model = Model::load(std::move(*file));
+  if (!model) return fail("model export", model.error().with_context(options.from), ExitCode::usage);
+  const Result<Bytes> exported = export_onnx(*model);
+  if (!exported) return fail("model export", exported.error().with_context(options.from), ExitCode::usage);
+  if (const Status written = os::write_file_atomically(options.to, *exported); !written) {
+    return fail("model export", written.error(), ExitCode::failure);
+  }
+  print_text(format_bytes(exported->size()) + " written to " + options.to + "\n");
+  return ExitCode::ok;
+}
+
+}  // namespace coterie

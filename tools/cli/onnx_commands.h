@@ -1,0 +1,29 @@
+// coterie model convert, coterie model export: ONNX on this machine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "tools/cli/exit_code.h"
+
+namespace coterie {
+
+struct ConvertOptions {
+  std::string from, to;
+  std::map<std::string, int64_t> dimensions;
+  std::string output;  // of the ONNX model; empty: its first
+  bool verifies = false;
+  bool as_json = false;
+};
+// Prints layers, parameters and the memory of inference and training at batch 1, 8 and 32; with --verify what
+// the model computes against the reference kernels and against the stored test data beside the ONNX file. A
+// difference above 1e-4 is a failure.
+ExitCode convert_model(const ConvertOptions& options);
+
+struct ExportOptions {
+  std::string from, to;
+};
+ExitCode export_model(const ExportOptions& options);
+
+}  // namespace coterie

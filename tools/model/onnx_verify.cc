@@ -1,0 +1,136 @@
+#include "tools/model/onnx_verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/os/file.h"
+#include "base/random.h"
+#include "device_sdk/runtime/graph_compiler.h"
+#include "device_sdk/runtime/limits.h"
+#include "tools/onnx/ir_writer.h"
+#include "tools/onnx/read_onnx.h"
+
+namespace coterie {
+namespace {
+
+using Words = std::vector<float>;  // or int32, by their bytes
+
+// The output for one batch, by these kernels.
+Result<Words> computed(const Model& model, const std::vector<Words>& inputs, uint32_t batch,
+                       const kernels::KernelTable& kernels) {
+  COT_ASSIGN(CompiledModel compiled, compile(model, {.purpose = Purpose::predict,
+                                                     .batch_size = batch,
+                                                     .arena_bytes_max = limits::kArenaBytesMax}));
+  COT_ASSIGN(const Arena arena, Arena::create(compiled.layout, limits::kArenaBytesMax));
+  compiled.program.bind(arena);
+  const std::span<const float> parameters = model.parameters();
+  std::ranges::copy(parameters, arena.region(Region::parameters).begin());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    std::ranges::copy(inputs[i], compiled.program.pointer(compiled.inputs[i]));
+  const char* fault = nullptr;
+  const StepContext context{.kernels = kernels, .fault = &fault};
+  compiled.program.run(Phase::forward, context);
+  if (fault != nullptr) return Error(ErrorCode::invalid_argument, fault);
+  const float* output = compiled.program.pointer(compiled.output);
+  return Words(output, output + elements(at_batch(model.shape(model.graph().output), batch)));
+}
+
+double difference_of(const Words& seen, const Words& expected) {
+  double largest = 1, apart = 0;
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (std::isnan(seen[i]) != std::isnan(expected[i])) return INFINITY;
+    if (std::isnan(seen[i]) || seen[i] == expected[i]) continue;
+    largest = std::max(largest, std::fabs(static_cast<double>(expected[i])));
+    apart = std::max(apart, std::fabs(static_cast<double>(seen[i]) - static_cast<double>(expected[i])));
+  }
+  return apart / largest;
+}
+
+bool is_nhwc(const Model& model, const std::string& property, size_t i) {
+  const auto found = model.graph().properties.find(property);
+  if (found == model.graph().properties.end()) return false;
+  std::string_view words = found->second;
+  for (; i > 0 && words.find(',') != std::string_view::npos; --i) words.remove_prefix(words.find(',') + 1);
+  return i == 0 && words.starts_with("nhwc");
+}
+
+// The elements of a stored tensor as the model has them, and the number of examples.
+Result<Words> laid_out(const onnx::HostTensor& tensor, bool is_image, const Shape& example, uint32_t& batch) {
+  if (tensor.shape.empty() || (is_image && tensor.shape.size() != 4))
+    return Error(ErrorCode::malformed, "has the wrong rank");
+  const onnx::Order order = is_image ? onnx::image_order(4) : onnx::identity_order(tensor.shape.size());
+  Shape whole = onnx::permuted(tensor.shape, order);
+  if (Shape(whole.begin() + 1, whole.end()) != example || whole[0] < 1 ||
+      (batch != 0 && whole[0] != int64_t{batch})) {
+    return Error(ErrorCode::malformed, "does not have the shape that the model has");
+  }
+  batch = static_cast<uint32_t>(whole[0]);
+  Words words(tensor.stored());
+  const std::vector<uint64_t> sources = onnx::permuted_indices(tensor.shape, order);
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (tensor.element == onnx::Element::real) {
+      words[i] = tensor.reals[sources[i]];
+      continue;
+    }
+    const auto number = static_cast<int32_t>(tensor.integers[sources[i]].value);
+    std::memcpy(&words[i], &number, sizeof(number));
+  }
+  return words;
+}
+
+Result<onnx::HostTensor> stored_tensor(const std::string& path) {
+  COT_ASSIGN(const Bytes bytes, os::read_file(path, onnx::kFileBytesMax));
+  auto tensor = onnx::read_onnx_tensor(bytes);
+  if (!tensor) return tensor.error().with_context(path);
+  return std::move(*tensor);
+}
+
+}  // namespace
+
+Result<VerifyResult> verify_kernels(const Model& model, uint32_t examples) {
+  Prng prng(1);
+  std::vector<Words> inputs;
+  for (size_t i = 0; i < model.graph().inputs.size(); ++i) {
+    Words words(examples * elements(model.input_shape(i)));
+    for (float& word : words) {
+      if (model.input_type(i) == DataType::float32) {
+        word = static_cast<float>(prng.uniform(-1, 1));
+      } else {
+        const auto index = static_cast<int32_t>(prng.below(2));
+        std::memcpy(&word, &index, sizeof(index));
+      }
+    }
+    inputs.push_back(std::move(words));
+  }
+  COT_ASSIGN(const Words fast, computed(model, inputs, examples, kernels::kernels()));
+  COT_ASSIGN(const Words obvious, computed(model, inputs, examples, kernels::reference_kernels<float>()));
+  return VerifyResult{
+      .what = "random inputs", .examples = examples, .difference = difference_of(fast, obvious)};
+}
+
+Result<std::vector<VerifyResult>> verify_stored(const Model& model, const std::string& onnx_file) {
+  const size_t slash = onnx_file.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : onnx_file.substr(0, slash + 1);
+  std::vector<VerifyResult> results;
+  for (size_t set = 0;; ++set) {
+    const std::string name = "test_data_set_" + std::to_string(set);
+    if (!os::exists(folder + name + "/output_0.pb")) return results;
+    std::vector<Words> inputs;
+    uint32_t batch = 0;
+    for (size_t i = 0; i < model.graph().inputs.size(); ++i) {
+      const std::string path = folder + name + "/input_" + std::to_string(i) + ".pb";
+      COT_ASSIGN(const onnx::HostTensor tensor, stored_tensor(path));
+      auto words = laid_out(tensor, is_nhwc(model, "input_layout", i), model.input_shape(i), batch);
+      if (!words) return words.error().with_context(path);
+      inputs.push_back(std::move(*words));
+    }
+    COT_ASSIGN(const onnx::HostTensor output, stored_tensor(folder + name + "/output_0.pb"));
+    auto expected = laid_out(output, is_nhwc(model, "output_layout", 0), model.output_shape(), batch);
+    if (!expected) return expected.error().with_context(name + "/output_0.pb");
+    COT_ASSIGN(const Words seen, computed(model, inputs, batch, kernels::kernels()));
+    results.push_back({.what = name, .examples = batch, .difference = difference_of(seen, *expected)});
+  }
+}
+
+}  // namespace coterie

@@ -1,0 +1,25 @@
+// Whether a converted model computes what it should.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "device_sdk/runtime/model.h"
+
+namespace coterie {
+
+struct VerifyResult {
+  std::string what;  // "test_data_set_0", "random inputs"
+  uint64_t examples = 0;
+  double difference = 0;  // the largest, as a part of the largest value that was expected (at least 1)
+};
+
+// The kernels of this CPU against the reference loops, on `examples` random examples: floats in [-1, 1],
+// indices 0 and 1 (which every table has). Errors: too_large.
+Result<VerifyResult> verify_kernels(const Model& model, uint32_t examples);
+
+// Every folder test_data_set_N beside the ONNX file, as onnx.backend.test has them: input_0.pb, ...,
+// output_0.pb, in ONNX's layout. Errors: those of reading, malformed (tensors that do not fit the model).
+Result<std::vector<VerifyResult>> verify_stored(const Model& model, const std::string& onnx_file);
+
+}  // namespace coterie
