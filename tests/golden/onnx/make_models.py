@@ -55,6 +55,8 @@ def in_model_layout(name, module, gradient):
         return gradient.t()
     if name.endswith("weight") and isinstance(owner, nn.Conv2d):
         return gradient.permute(2, 3, 1, 0)
+    if isinstance(owner, nn.MultiheadAttention) and name.endswith("in_proj_weight"):
+        return gradient.t()
     return gradient
 
 
