@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the seed corpora of the message targets from the golden frames: each as it is, cut short, and damaged.
+"""Writes the seed corpora of the message targets from the golden frames (each as it is, cut short, and damaged) and of
+the ONNX importer from golden models.
 
-Run it when tests/golden/wire has changed. Only files whose names begin with seed- are written or removed; what a fuzzer
+Run it when tests/golden/wire or tests/golden/onnx has changed. Only files whose names begin with seed- are written or removed; what a fuzzer
 found (crash-..., found-...) or somebody wrote (hand-...) stays.
 """
 import pathlib
@@ -10,6 +11,7 @@ import random
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 CORPUS = TESTS / "fuzz" / "corpus"
 PRELUDE_BYTES = 24
+ONNX_SEEDS = ["attention", "gru_initial_state", "lenet_static", "resizes", "shapes", "shuffle"]  # every family of nodes, in little
 
 
 def damaged(frame, seed):
@@ -39,6 +41,10 @@ def main():
             write(f"decode_{kind}", "cut", frame[: len(frame) * 2 // 3])
             write(f"decode_{kind}", "damaged", damaged(frame, kind))
             write("frame", kind, frame)
+    for name in ONNX_SEEDS:
+        model = (TESTS / "golden" / "onnx" / f"{name}.onnx").read_bytes()
+        write("onnx", name, model)
+        write("onnx", f"{name}-cut", model[: len(model) * 2 // 3])
 
 
 if __name__ == "__main__":
