@@ -26,6 +26,10 @@ struct Tables {
     simd::fill_elementwise_loss(target, table);
     simd::fill_embedding_loss(target, table);
     simd::fill_optimizer(target, table);
+    simd::fill_softmax(target, table);
+    simd::fill_reduce(target, table);
+    simd::fill_logic(target, table);
+    simd::fill_binary(target, table);
     simd::fill_layer_norm(target, table);
     simd::fill_group_norm(target, table);
     simd::fill_batch_norm(target, table);

@@ -16,6 +16,7 @@
 #include "train_kernels/tables/activation.h"
 #include "train_kernels/tables/attention.h"
 #include "train_kernels/tables/batch_norm.h"
+#include "train_kernels/tables/binary.h"
 #include "train_kernels/tables/conv2d.h"
 #include "train_kernels/tables/conv_transpose2d.h"
 #include "train_kernels/tables/dense.h"
@@ -24,11 +25,14 @@
 #include "train_kernels/tables/embedding_loss.h"
 #include "train_kernels/tables/group_norm.h"
 #include "train_kernels/tables/layer_norm.h"
+#include "train_kernels/tables/logic.h"
 #include "train_kernels/tables/loss.h"
 #include "train_kernels/tables/matmul.h"
 #include "train_kernels/tables/optimizer.h"
 #include "train_kernels/tables/pool.h"
+#include "train_kernels/tables/reduce.h"
 #include "train_kernels/tables/rnn.h"
+#include "train_kernels/tables/softmax.h"
 
 namespace coterie::kernels {
 
@@ -43,6 +47,10 @@ struct KernelTableOf : DenseKernels<T>,
                        ElementwiseLossKernels<T>,
                        EmbeddingLossKernels<T>,
                        OptimizerKernels<T>,
+                       SoftmaxKernels<T>,
+                       ReduceKernels<T>,
+                       LogicKernels<T>,
+                       BinaryKernels<T>,
                        LayerNormKernels<T>,
                        GroupNormKernels<T>,
                        BatchNormKernels<T>,

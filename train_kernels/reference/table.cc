@@ -2,6 +2,7 @@
 #include "train_kernels/reference/activation.h"
 #include "train_kernels/reference/attention.h"
 #include "train_kernels/reference/batch_norm.h"
+#include "train_kernels/reference/binary.h"
 #include "train_kernels/reference/conv2d.h"
 #include "train_kernels/reference/conv_transpose2d.h"
 #include "train_kernels/reference/dense.h"
@@ -10,11 +11,14 @@
 #include "train_kernels/reference/embedding_loss.h"
 #include "train_kernels/reference/group_norm.h"
 #include "train_kernels/reference/layer_norm.h"
+#include "train_kernels/reference/logic.h"
 #include "train_kernels/reference/loss.h"
 #include "train_kernels/reference/matmul.h"
 #include "train_kernels/reference/optimizer.h"
 #include "train_kernels/reference/pool.h"
+#include "train_kernels/reference/reduce.h"
 #include "train_kernels/reference/rnn.h"
+#include "train_kernels/reference/softmax.h"
 
 namespace coterie::kernels {
 namespace {
@@ -33,6 +37,10 @@ KernelTableOf<T> make_reference() {
   reference::fill_elementwise_loss(table);
   reference::fill_embedding_loss(table);
   reference::fill_optimizer(table);
+  reference::fill_softmax(table);
+  reference::fill_reduce(table);
+  reference::fill_logic(table);
+  reference::fill_binary(table);
   reference::fill_layer_norm(table);
   reference::fill_group_norm(table);
   reference::fill_batch_norm(table);
