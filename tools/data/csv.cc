@@ -126,12 +126,12 @@ void add_inputs(ExampleTable& table, const std::vector<Column>& features, bool o
 Status add_target(ExampleTable& table, const Rows& rows, size_t index, const CsvOptions& options) {
   if (options.target_is_number) {
     COT_ASSIGN(const Column column, numbers_of(rows, index, options.target));
-    table.header.target = {.name = options.target, .type = ColumnType::float32, .shape = {}};
+    table.header.target = {.name = "target", .type = ColumnType::float32, .shape = {}};
     table.columns.push_back(column_of(std::vector<float>(column.numbers.begin(), column.numbers.end())));
     return {};
   }
   COT_ASSIGN(const Column column, category_of(rows, index, options.target, 0));
-  table.header.target = {.name = options.target, .type = ColumnType::int32, .shape = {}};
+  table.header.target = {.name = "target", .type = ColumnType::int32, .shape = {}};
   table.header.classes = static_cast<uint32_t>(column.values.size());
   table.columns.push_back(column_of(column.codes));
   return {};
