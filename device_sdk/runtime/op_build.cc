@@ -50,7 +50,9 @@ void OpBuild::pass_gradient(size_t i, BufferId gradient) {
 }
 
 bool OpBuild::applies_relu() const { return compiler_.fusions_[op_index_].applies_relu; }
+bool OpBuild::applies_relu6() const { return compiler_.fusions_[op_index_].applies_relu6; }
 bool OpBuild::is_applied_by_producer() const { return compiler_.fusions_[op_index_].is_applied_by_producer; }
+bool OpBuild::is_undone_by_producer() const { return compiler_.fusions_[op_index_].is_undone_by_producer; }
 bool OpBuild::is_undone_by_consumer() const { return compiler_.fusions_[op_index_].is_undone_by_consumer; }
 bool OpBuild::undoes_relu() const { return compiler_.fusions_[op_index_].undoes_relu; }
 

@@ -59,10 +59,12 @@ class OpBuild {
   void pass_gradient(size_t i) { pass_gradient(i, output_gradient()); }
 
   // --- fusion (fusion.h)
-  bool applies_relu() const;           // dense, conv2d: the ReLU behind is applied here
-  bool is_applied_by_producer() const; // relu, forward: nothing is left to do
-  bool is_undone_by_consumer() const;  // relu, backward: the gradient that comes in is already masked
-  bool undoes_relu() const;            // max pool, backward: mask for the ReLU in front
+  bool applies_relu() const;            // dense, conv2d, batch_norm: the ReLU behind is applied here
+  bool applies_relu6() const;           // batch_norm: the ReLU6 behind
+  bool is_applied_by_producer() const;  // relu, relu6, forward: nothing is left to do
+  bool is_undone_by_producer() const;   // relu, relu6, backward: the op in front masks
+  bool is_undone_by_consumer() const;   // relu, backward: the gradient that comes in is already masked
+  bool undoes_relu() const;             // max pool, backward: mask for the ReLU in front
 
   // --- steps
   BufferId scratch(uint64_t bytes);  // for one step of this op; kNoBuffer for 0 bytes

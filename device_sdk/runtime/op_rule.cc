@@ -43,6 +43,11 @@ Status check_inputs(std::span<const Operand> inputs, std::initializer_list<Input
   return {};
 }
 
+Status check_one_input(std::span<const Operand> inputs) {
+  if (inputs.size() == 1 && inputs[0].is_present) return {};
+  return does_not_fit("must have one input");
+}
+
 Status check_float_inputs(std::span<const Operand> inputs, size_t count_min, size_t count_max) {
   COT_TRY(check_count(inputs.size(), count_min, count_max));
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -59,6 +59,8 @@ struct InputRule {
   bool is_optional = false;  // may be absent
 };
 Status check_inputs(std::span<const Operand> inputs, std::initializer_list<InputRule> rules);
+// One input of any type.
+Status check_one_input(std::span<const Operand> inputs);
 // One float32 operand or several.
 Status check_float_inputs(std::span<const Operand> inputs, size_t count_min, size_t count_max);
 Status check_rank(const Operand& input, std::string_view what, size_t rank_min, size_t rank_max);

@@ -38,13 +38,19 @@ double flops(const OpInfo&, std::span<const Operand>, std::span<const TensorType
 struct Settings {
   BatchNormShape shape;
   float epsilon, momentum;
+  NormActivation activation;  // of the ReLU behind
 };
 
 Settings settings_of(const OpBuild& build) {
   const Shape& x = build.input_shape(0);
   const auto& a = build.attributes<NormAttributes>();
   const auto channels = static_cast<size_t>(x.back());
-  return {{.rows = elements(x, 0, x.size() - 1), .channels = channels, .stride = channels}, a.epsilon, a.momentum};
+  return {{.rows = elements(x, 0, x.size() - 1), .channels = channels, .stride = channels},
+          a.epsilon,
+          a.momentum,
+          build.applies_relu()    ? NormActivation::relu
+          : build.applies_relu6() ? NormActivation::relu6
+                                  : NormActivation::none};
 }
 
 bool uses_batch(const OpBuild& build) {
@@ -81,28 +87,29 @@ void run_inverse_stddev(const Step& step, const StepContext& context) {
 }
 
 void run_forward(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
   const auto& [x, mean, inverse_stddev, scale, bias, y] = step.take<6>();
-  context.kernels.batch_norm_forward(step.as<Settings>().shape, x, {mean, inverse_stddev, scale, bias},
-                                     NormActivation::none, y);
+  context.kernels.batch_norm_forward(s.shape, x, {mean, inverse_stddev, scale, bias}, s.activation, y);
 }
 
 void run_backward_parameters(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
   const auto& [x, mean, inverse_stddev, scale, bias, dy, dscale, dbias] = step.take<8>();
-  context.kernels.batch_norm_backward_parameters(step.as<Settings>().shape, x, {mean, inverse_stddev, scale, bias},
-                                                 NormActivation::none, dy, dscale, dbias);
+  context.kernels.batch_norm_backward_parameters(s.shape, x, {mean, inverse_stddev, scale, bias}, s.activation, dy,
+                                                 dscale, dbias);
 }
 
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, mean, inverse_stddev, scale, bias, dscale, dbias, dy, dx] = step.take<9>();
   context.kernels.batch_norm_backward_input(s.shape, s.shape.rows, x, {mean, inverse_stddev, scale, bias},
-                                            NormActivation::none, dscale, dbias, dy, dx);
+                                            s.activation, dscale, dbias, dy, dx);
 }
 
 void run_backward_frozen(const Step& step, const StepContext& context) {
-  const auto& [mean, inverse_stddev, scale, bias, dy, dx] = step.take<6>();
-  context.kernels.batch_norm_backward_frozen(step.as<Settings>().shape, nullptr, {mean, inverse_stddev, scale, bias},
-                                             NormActivation::none, dy, dx);
+  const auto& s = step.as<Settings>();
+  const auto& [x, mean, inverse_stddev, scale, bias, dy, dx] = step.take<7>();
+  context.kernels.batch_norm_backward_frozen(s.shape, x, {mean, inverse_stddev, scale, bias}, s.activation, dy, dx);
 }
 
 // What x is normalised with; 1 / stddev is kept for backward, and of the batch its mean, too.
@@ -146,8 +153,9 @@ void backward(OpBuild& build) {
   }
   if (!build.needs_gradient(0)) return;
   const BufferId dx = build.input_gradient(0);
+  const BufferId read_x = s.activation == NormActivation::none ? kNoBuffer : x;  // by frozen statistics
   if (by_batch) build.emit(run_backward_input, s, {x, mean, inverse_stddev, scale, bias, dscale, dbias, dy, dx});
-  else build.emit(run_backward_frozen, s, {mean, inverse_stddev, scale, bias, dy, dx});
+  else build.emit(run_backward_frozen, s, {read_x, mean, inverse_stddev, scale, bias, dy, dx});
   build.may_share(dx, dy);
 }
 

@@ -1,4 +1,4 @@
-// relu: x -> y of any shape; add: a, b of one shape -> y; identity.
+// relu: x -> y of any shape; identity: x -> y of any type.
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 
@@ -11,16 +11,8 @@ Result<std::vector<TensorType>> infer_relu(const OpInfo&, std::span<const Operan
 }
 
 Result<std::vector<TensorType>> infer_identity(const OpInfo&, std::span<const Operand> inputs) {
-  if (inputs.size() != 1 || !inputs[0].is_present) return does_not_fit("must have one input");
+  COT_TRY(check_one_input(inputs));
   return one_output(inputs[0].shape, inputs[0].type);
-}
-
-Result<std::vector<TensorType>> infer_add(const OpInfo&, std::span<const Operand> inputs) {
-  COT_TRY(check_inputs(inputs, {{}, {}}));
-  if (inputs[0].shape != inputs[1].shape) {
-    return does_not_fit("adds " + to_text(inputs[0].shape) + " and " + to_text(inputs[1].shape));
-  }
-  return one_output(inputs[0].shape);
 }
 
 struct Settings {
@@ -39,11 +31,6 @@ void run_relu_backward(const Step& step, const StepContext& context) {
   context.kernels.relu_backward(step.as<Settings>().count, y, dy, dx);
 }
 
-void run_add(const Step& step, const StepContext& context) {
-  const auto& [a, b, y] = step.take<3>();
-  context.kernels.add(step.as<Settings>().count, a, b, y);
-}
-
 void forward_relu(OpBuild& build) {
   if (build.is_applied_by_producer()) return build.output_is_input();
   build.emit(run_relu_forward, settings_of(build), {build.input(0), build.output()});
@@ -52,21 +39,10 @@ void forward_relu(OpBuild& build) {
 
 void backward_relu(OpBuild& build) {
   const BufferId dy = build.output_gradient();
-  if (build.is_undone_by_consumer()) return build.pass_gradient(0);
+  if (build.is_undone_by_producer() || build.is_undone_by_consumer()) return build.pass_gradient(0);
   const BufferId dx = build.input_gradient(0);
   build.emit(run_relu_backward, settings_of(build), {build.output(), dy, dx});
   build.may_share(dx, dy);
-}
-
-void forward_add(OpBuild& build) {
-  build.emit(run_add, settings_of(build), {build.input(0), build.input(1), build.output()});
-  build.may_share(build.output(), build.input(0));
-  build.may_share(build.output(), build.input(1));
-}
-
-void backward_add(OpBuild& build) {
-  build.pass_gradient(0);
-  build.pass_gradient(1);
 }
 
 void forward_identity(OpBuild& build) { build.output_is_input(); }
@@ -75,7 +51,6 @@ void backward_identity(OpBuild& build) { build.pass_gradient(0); }
 }  // namespace
 
 const OpRule kRelu{OpKind::relu, infer_relu, flops_per_output, forward_relu, backward_relu};
-const OpRule kAdd{OpKind::add, infer_add, flops_per_output, forward_add, backward_add};
 const OpRule kIdentity{OpKind::identity, infer_identity, no_flops, forward_identity, backward_identity};
 
 }  // namespace coterie::ops

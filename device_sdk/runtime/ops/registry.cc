@@ -10,29 +10,36 @@ using Rules = std::array<const OpRule*, kOpKinds + 1>;
 Rules make_rules() {
   Rules rules{};
   const auto add = [&](const OpRule& rule) { rules[static_cast<size_t>(rule.kind)] = &rule; };
-  for (const auto& family : {ops::kUnary}) {
+  for (const auto& family : {ops::kBinary, ops::kReduce, ops::kUnary}) {
     for (const OpRule& rule : family) add(rule);
   }
   for (const OpRule* rule : {
            &ops::kAdaptiveAveragePool2d,
            &ops::kAdaptiveMaxPool2d,
-           &ops::kAdd,
            &ops::kAveragePool2d,
            &ops::kBatchNorm,
+           &ops::kCast,
            &ops::kConv2d,
            &ops::kConvTranspose2d,
            &ops::kDense,
+           &ops::kEqual,
            &ops::kFlatten,
            &ops::kGlobalAveragePool2d,
+           &ops::kGreater,
            &ops::kGroupNorm,
            &ops::kIdentity,
            &ops::kLayerNorm,
+           &ops::kLess,
+           &ops::kLogSoftmax,
+           &ops::kMatmul,
            &ops::kMaxPool2d,
            &ops::kPrelu,
            &ops::kRelu,
            &ops::kReshape,
            &ops::kRmsNorm,
            &ops::kSelu,
+           &ops::kSoftmax,
+           &ops::kWhere,
        }) {
     add(*rule);
   }

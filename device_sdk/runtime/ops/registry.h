@@ -8,26 +8,35 @@
 namespace coterie::ops {
 
 // Of several kinds each, told apart by OpInfo::kind.
+extern const std::span<const OpRule> kBinary;
+extern const std::span<const OpRule> kReduce;
 extern const std::span<const OpRule> kUnary;
 
 extern const OpRule kAdaptiveAveragePool2d;
 extern const OpRule kAdaptiveMaxPool2d;
-extern const OpRule kAdd;
 extern const OpRule kAveragePool2d;
 extern const OpRule kBatchNorm;
+extern const OpRule kCast;
 extern const OpRule kConv2d;
 extern const OpRule kConvTranspose2d;
 extern const OpRule kDense;
+extern const OpRule kEqual;
 extern const OpRule kFlatten;
 extern const OpRule kGlobalAveragePool2d;
+extern const OpRule kGreater;
 extern const OpRule kGroupNorm;
 extern const OpRule kIdentity;
 extern const OpRule kLayerNorm;
+extern const OpRule kLess;
+extern const OpRule kLogSoftmax;
+extern const OpRule kMatmul;
 extern const OpRule kMaxPool2d;
 extern const OpRule kPrelu;
 extern const OpRule kRelu;
 extern const OpRule kReshape;
 extern const OpRule kRmsNorm;
 extern const OpRule kSelu;
+extern const OpRule kSoftmax;
+extern const OpRule kWhere;
 
 }  // namespace coterie::ops

@@ -5,11 +5,6 @@
 namespace coterie::ops {
 namespace {
 
-Status check_one_input(std::span<const Operand> inputs) {
-  if (inputs.size() == 1 && inputs[0].is_present) return {};
-  return does_not_fit("must have one input");
-}
-
 Result<std::vector<TensorType>> infer_flatten(const OpInfo&, std::span<const Operand> inputs) {
   COT_TRY(check_one_input(inputs));
   const Shape& x = inputs[0].shape;

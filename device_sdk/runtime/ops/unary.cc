@@ -77,12 +77,15 @@ void run_backward(const Step& step, const StepContext& context) {
   context.kernels.unary_backward(s.op, s.count, saved, dy, dx);
 }
 
+// Only a ReLU6 is ever applied or undone by the op in front.
 void forward(OpBuild& build) {
+  if (build.is_applied_by_producer()) return build.output_is_input();
   build.emit(run_forward, settings_of(build), {build.input(0), build.output()});
   build.may_share(build.output(), build.input(0));
 }
 
 void backward(OpBuild& build) {
+  if (build.is_undone_by_producer()) return build.pass_gradient(0);
   const Settings s = settings_of(build);
   const DerivativeReads reads = kernels::derivative_reads(s.op);
   BufferId saved = kNoBuffer;

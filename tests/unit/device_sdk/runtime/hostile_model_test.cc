@@ -115,7 +115,7 @@ std::vector<Forgery> operand_forgeries() {
          g.tensors.push_back({"spare", TensorRole::activation, {}, 0});
          op_of(g, OpKind::relu).outputs.push_back(static_cast<uint32_t>(g.tensors.size() - 1));
        }},
-      {"adds 2x6x6x4 and",
+      {"does not broadcast with 2x6x6x4",
        [](ModelGraph& g) {
          OpInfo& op = op_of(g, OpKind::relu);
          op = {OpKind::add, "sum", {0, op.inputs[0]}, op.outputs, {}};

@@ -1,0 +1,95 @@
+// reduce_sum, reduce_mean, reduce_max, reduce_min, reduce_l2: x -> y over some axes, which stay as 1 or are left out.
+#include <array>
+
+#include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/ops/registry.h"
+#include "device_sdk/runtime/ops/strided.h"
+
+namespace coterie::ops {
+namespace {
+
+using kernels::Reduction;
+
+struct Function {
+  OpKind kind;
+  Reduction kernel;
+};
+
+constexpr Function kFunctions[] = {
+    {OpKind::reduce_sum, Reduction::sum}, {OpKind::reduce_mean, Reduction::mean}, {OpKind::reduce_max, Reduction::max},
+    {OpKind::reduce_min, Reduction::min}, {OpKind::reduce_l2, Reduction::l2},
+};
+
+Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand> inputs) {
+  COT_TRY(check_inputs(inputs, {{}}));
+  COT_TRY(check_rank(inputs[0], "input", 1, 8));
+  const auto& a = std::get<ReduceAttributes>(op.attributes);
+  const Shape& x = inputs[0].shape;
+  if (a.axes.empty()) return does_not_fit("must reduce at least one axis");
+  Shape y = x;
+  int64_t end = static_cast<int64_t>(x.size());
+  for (size_t i = a.axes.size(); i-- > 0;) {
+    const int64_t axis = a.axes[i];
+    if (axis < 0 || axis >= end) {
+      return does_not_fit("axis " + std::to_string(axis) + " is not one of " + to_text(x) + ", or out of order");
+    }
+    if (a.keep_dimensions) y[static_cast<size_t>(axis)] = 1;
+    else y.erase(y.begin() + axis);
+    end = axis;
+  }
+  return one_output(std::move(y));
+}
+
+double flops(const OpInfo&, std::span<const Operand> inputs, std::span<const TensorType>) {
+  return static_cast<double>(elements(inputs[0].shape));
+}
+
+struct Settings {
+  Reduction function;
+  kernels::ReductionLoops loops;
+};
+
+Settings settings_of(const OpBuild& build) {
+  const std::vector<size_t> x = sizes_of(build.input_shape(0));
+  std::array<bool, kernels::kRankMax> is_reduced{};
+  for (const int64_t axis : build.attributes<ReduceAttributes>().axes) is_reduced[static_cast<size_t>(axis)] = true;
+  Settings s{Reduction::sum, kernels::reduction_loops(x, std::span(is_reduced).first(x.size()))};
+  for (const Function& function : kFunctions) {
+    if (function.kind == build.op().kind) s.function = function.kernel;
+  }
+  return s;
+}
+
+void run_forward(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [x, y] = step.take<2>();
+  context.kernels.reduce_forward(s.function, s.loops, x, y);
+}
+
+void run_backward(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [x, y, dy, dx] = step.take<4>();
+  context.kernels.reduce_backward(s.function, s.loops, x, y, dy, dx);
+}
+
+void forward(OpBuild& build) { build.emit(run_forward, settings_of(build), {build.input(0), build.output()}); }
+
+void backward(OpBuild& build) {
+  const Settings s = settings_of(build);
+  const bool reads_values = s.function != Reduction::sum && s.function != Reduction::mean;
+  const BufferId x = reads_values ? build.input(0) : kNoBuffer, y = reads_values ? build.output() : kNoBuffer;
+  build.emit(run_backward, s, {x, y, build.output_gradient(), build.input_gradient(0)});
+}
+
+constexpr auto make_rules() {
+  std::array<OpRule, std::size(kFunctions)> rules{};
+  for (size_t i = 0; i < rules.size(); ++i) rules[i] = {kFunctions[i].kind, infer, flops, forward, backward};
+  return rules;
+}
+constexpr auto kRules = make_rules();
+
+}  // namespace
+
+constinit const std::span<const OpRule> kReduce = kRules;
+
+}  // namespace coterie::ops
