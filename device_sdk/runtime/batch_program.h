@@ -7,7 +7,7 @@
 namespace coterie {
 
 struct BatchProgram {
-  BatchProgram(const Model& model, Loss loss, uint32_t batch, CompiledModel&& code, const Arena& arena)
+  BatchProgram(const Model& model, const LossSettings& loss, uint32_t batch, CompiledModel&& code, const Arena& arena)
       : batch_size(batch), compiled((code.program.bind(arena), std::move(code))), reader(model, loss, compiled) {}
 
   uint32_t batch_size;

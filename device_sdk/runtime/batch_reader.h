@@ -12,7 +12,7 @@ namespace coterie {
 class BatchReader {
  public:
   // Of a program that is bound; its memory must outlive the reader.
-  BatchReader(const Model& model, Loss loss, const CompiledModel& compiled);
+  BatchReader(const Model& model, const LossSettings& loss, const CompiledModel& compiled);
 
   // Example `slot` of the batch. Does not allocate unless it fails.
   Status read(ExampleSource& source, uint64_t index, size_t slot);
@@ -26,7 +26,7 @@ class BatchReader {
   };
   std::vector<Column> inputs_;
   Column target_;
-  Loss loss_;
+  LossSettings loss_;
   uint64_t classes_;
   std::vector<Example::Place> places_;
 };

@@ -38,7 +38,13 @@ CheckpointHeader header_of(const TrainerState& state) {
           .examples = state.order.size(),
           .loss_sum = state.loss_sum,
           .correct = state.correct,
-          .seen = state.seen};
+          .seen = state.seen,
+          .epoch_loss_start = state.epoch_loss_start,
+          .plateau_best = state.plateau.best,
+          .plateau_epochs_seen = state.plateau.epochs_seen,
+          .plateau_epochs_without_progress = state.plateau.epochs_without_progress,
+          .plateau_factor = state.plateau.factor,
+          .seed = state.options.seed};
 }
 
 // The slots that this optimizer keeps, in order.
@@ -59,12 +65,13 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
   if (header.slots != state.slots()) return not_ours("is of another optimizer");
   if (header.value_bytes != state.model.value_count() * sizeof(float)) return not_ours("has other parameters");
   const uint64_t steps_an_epoch = (examples + batch - 1) / batch;
-  if (header.epoch > state.settings.local_epochs || header.position >= examples || header.position % batch != 0 ||
+  if (header.epoch > state.options.epochs || header.position >= examples || header.position % batch != 0 ||
       header.step != header.epoch * steps_an_epoch + header.position / batch ||
       header.seen != header.epoch * examples + header.position ||
       header.optimizer_step != header.step) {
     return not_ours("is of another batch size or number of epochs");
   }
+  if (header.correct / state.rows_an_example > header.seen) return damaged("has more right answers than examples");
   if (header.random == Prng::State{}) return damaged("has no random state");
   return {};
 }
@@ -127,6 +134,10 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   state.seen = header.seen;
   state.correct = header.correct;
   state.loss_sum = header.loss_sum;
+  state.epoch_loss_start = header.epoch_loss_start;
+  state.plateau = {header.plateau_best, header.plateau_epochs_seen, header.plateau_epochs_without_progress,
+                   header.plateau_factor};
+  state.options.seed = header.seed;
   return {};
 }
 

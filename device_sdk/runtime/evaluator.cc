@@ -12,7 +12,7 @@ namespace coterie {
 
 struct Evaluator::State {
   Model model;
-  Loss loss;
+  LossSettings loss;
   uint64_t arena_bytes_max;
   Arena arena;
   BatchProgram whole;
@@ -21,7 +21,7 @@ struct Evaluator::State {
 
 namespace {
 
-Result<CompiledModel> compile_for(const Model& model, Loss loss, uint32_t batch_size, uint64_t arena_bytes_max) {
+Result<CompiledModel> compile_for(const Model& model, const LossSettings& loss, uint32_t batch_size, uint64_t arena_bytes_max) {
   return compile(model, {.purpose = Purpose::evaluate,
                          .loss = loss,
                          .batch_size = batch_size,
@@ -30,7 +30,7 @@ Result<CompiledModel> compile_for(const Model& model, Loss loss, uint32_t batch_
 
 }  // namespace
 
-Result<Evaluator> Evaluator::create(const Model& model, Loss loss, uint32_t batch_size, uint64_t arena_bytes_max) {
+Result<Evaluator> Evaluator::create(const Model& model, const LossSettings& loss, uint32_t batch_size, uint64_t arena_bytes_max) {
   if (batch_size < 1) return Error(ErrorCode::invalid_argument, "evaluation: batch_size must be at least 1");
   COT_ASSIGN(CompiledModel whole, compile_for(model, loss, batch_size, arena_bytes_max));
   COT_ASSIGN(Arena arena, Arena::create(whole.layout, arena_bytes_max));
@@ -44,7 +44,7 @@ Evaluator::Evaluator(Evaluator&&) noexcept = default;
 Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
 Evaluator::~Evaluator() = default;
 
-Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSource& examples) {
+Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSource& examples, const OutputSink& sink) {
   State& s = *state_;
   if (parameters.size() != s.model.value_count()) {
     return Error(ErrorCode::invalid_argument, "evaluation: " + std::to_string(parameters.size()) +
@@ -64,10 +64,17 @@ Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSour
     const FlushDenormals flush;
     code.compiled.program.run(Phase::forward, context);
     if (fault != nullptr) return Error(ErrorCode::invalid_argument, std::string("evaluation: ") + fault);
+    const CompiledModel& compiled = code.compiled;
+    if (sink) {
+      sink({compiled.program.pointer(compiled.output), batch * elements(s.model.output_shape())},
+           {compiled.program.pointer(compiled.target), batch * compiled.target_elements});
+    }
   }
+  const Shape& output = s.model.output_shape();
+  const uint64_t rows = count * elements(output) / static_cast<uint64_t>(output.back());
   return Evaluation{.examples = count,
-                    .loss_mean = sums.loss / static_cast<double>(count),
-                    .accuracy = static_cast<double>(sums.correct) / static_cast<double>(count)};
+                    .loss_mean = sums.loss / static_cast<double>(rows),
+                    .accuracy = static_cast<double>(sums.correct) / static_cast<double>(rows)};
 }
 
 // Makes the program of the last, smaller batch, unless it is there from the run before. Its plan may need a larger arena

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -9,30 +10,37 @@
 #include "device_sdk/runtime/example_source.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/model.h"
-#include "proto/messages/plan.h"
+#include "device_sdk/runtime/train_options.h"
 
 namespace coterie {
 
 struct Evaluation {
   uint64_t examples = 0;
-  double loss_mean = 0;  // may be infinite or NaN: that is what such parameters are worth
+  double loss_mean = 0;  // over the rows of all examples' outputs; may be infinite or NaN: that is what such parameters are worth
   double accuracy = 0;   // in [0, 1]; 0 for a regression
 };
+
+// Sees each batch: the outputs of its examples, one behind the other, and their targets (of labels the bytes of int32).
+using OutputSink = std::function<void(std::span<const float> outputs, std::span<const float> targets)>;
 
 // Not thread-safe. Allocates in create(), and in run() for a data set that leaves another rest behind its last whole
 // batch than the one before.
 class Evaluator {
  public:
   // Errors: invalid_argument (batch_size 0, a loss that does not fit the model), too_large.
-  static Result<Evaluator> create(const Model& model, Loss loss, uint32_t batch_size,
+  static Result<Evaluator> create(const Model& model, const LossSettings& loss, uint32_t batch_size,
                                   uint64_t arena_bytes_max = limits::kArenaBytesMax);
+  static Result<Evaluator> create(const Model& model, Loss loss, uint32_t batch_size,
+                                  uint64_t arena_bytes_max = limits::kArenaBytesMax) {
+    return create(model, LossSettings{.kind = loss}, batch_size, arena_bytes_max);
+  }
   Evaluator(Evaluator&&) noexcept;
   Evaluator& operator=(Evaluator&&) noexcept;
   ~Evaluator();
 
   // `parameters` is a flat vector of the model's value_count(). Errors: invalid_argument (no examples, another number
   // of parameters, a label out of range) and the source's own.
-  Result<Evaluation> run(std::span<const float> parameters, ExampleSource& examples);
+  Result<Evaluation> run(std::span<const float> parameters, ExampleSource& examples, const OutputSink& sink = nullptr);
 
  private:
   struct State;

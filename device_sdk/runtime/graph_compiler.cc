@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device_sdk/runtime/loss_rule.h"
+#include "device_sdk/runtime/name_pattern.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/shape_inference.h"
 
@@ -16,6 +17,11 @@ struct SumSettings {
 void run_sum(const Step& step, const StepContext& context) {
   const auto& [a, b, y] = step.take<3>();
   context.kernels.add(step.as<SumSettings>().count, a, b, y);
+}
+
+void run_accumulate(const Step& step, const StepContext& context) {
+  const auto& [gradient, sum] = step.take<2>();
+  context.kernels.accumulate(step.as<SumSettings>().count, gradient, sum);
 }
 
 }  // namespace
@@ -47,8 +53,11 @@ Result<CompiledModel> GraphCompiler::run() {
   if (settings_.purpose != Purpose::train) program_.read_after(compiled.output);
   if (settings_.purpose != Purpose::predict) {
     COT_ASSIGN(const TensorType target, target_for_loss(settings_.loss, types_[graph_.output]));
+    compiled.target_elements = elements(target.shape) / settings_.batch_size;
     compiled.target = program_.add_planned(elements(target.shape) * kElementBytes);
     program_.fill_before(compiled.target);
+    if (settings_.purpose == Purpose::evaluate) program_.read_after(compiled.target);
+    program_.set_origin(kLossOrigin);
     const BufferId gradient = needs_gradient_[graph_.output] ? new_value(graph_.output) : kNoBuffer;
     gradients_[graph_.output] = gradient;
     emit_loss(program_, settings_.loss, types_[graph_.output], compiled.output, compiled.target, gradient);
@@ -101,6 +110,7 @@ void GraphCompiler::add_stored_tensors(CompiledModel& compiled) {
     const uint32_t slots = optimizer_slots(settings_.optimizer);
     if (slots > 0) compiled.layout.of(Region::slot0) = bytes;
     if (slots > 1) compiled.layout.of(Region::slot1) = bytes;
+    if (settings_.keeps_gradients) compiled.layout.of(Region::gradients) = bytes;
   }
   for (uint32_t i = 0; i < graph_.tensors.size(); ++i) {
     const TensorInfo& tensor = graph_.tensors[i];
@@ -117,6 +127,7 @@ void GraphCompiler::add_stored_tensors(CompiledModel& compiled) {
 void GraphCompiler::emit_forward() {
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
     if (!index_.is_needed[i]) continue;
+    program_.set_origin(static_cast<uint32_t>(i));
     OpBuild build(*this, i, false);
     rule_of(graph_.ops[i].kind)->forward(build);
   }
@@ -130,6 +141,7 @@ void GraphCompiler::emit_backward() {
       return tensor != kNoTensor && gradients_[tensor] != kNoBuffer;
     });
     if (has_gradient && op_needs_gradient(i)) {
+      program_.set_origin(static_cast<uint32_t>(i));
       OpBuild build(*this, i, true);
       rule_of(op.kind)->backward(build);
       settle_gradients();
@@ -169,13 +181,32 @@ void GraphCompiler::settle_gradients() {
 }
 
 void GraphCompiler::emit_update_if_last(uint32_t parameter) {
-  if (readers_left_[parameter] != 0 || gradients_[parameter] == kNoBuffer) return;
-  const uint64_t offset = graph_.tensors[parameter].payload_offset;
-  const uint32_t slots = optimizer_slots(settings_.optimizer);
-  const BufferId slot0 = slots > 0 ? program_.add_fixed(Region::slot0, offset) : kNoBuffer;
-  const BufferId slot1 = slots > 1 ? program_.add_fixed(Region::slot1, offset) : kNoBuffer;
-  emit_update(program_, Phase::backward, settings_.optimizer, elements(types_[parameter].shape),
-              gradients_[parameter], values_[parameter], slot0, slot1);
+  const BufferId gradient = gradients_[parameter];
+  if (readers_left_[parameter] != 0 || gradient == kNoBuffer) return;
+  if (!settings_.keeps_gradients) return emit_update_of(parameter, Phase::backward, gradient);
+  program_.set_origin(kUpdateOrigin);
+  const BufferId sum = program_.add_fixed(Region::gradients, graph_.tensors[parameter].payload_offset);
+  program_.emit(Phase::backward, run_accumulate, SumSettings{elements(types_[parameter].shape)}, {gradient, sum});
+  emit_update_of(parameter, Phase::update, sum);
+}
+
+void GraphCompiler::emit_update_of(uint32_t parameter, Phase phase, BufferId gradient) {
+  program_.set_origin(kUpdateOrigin);
+  const TensorInfo& tensor = graph_.tensors[parameter];
+  OptimizerSettings optimizer = settings_.optimizer;
+  float learning_rate_scale = 1;
+  for (const ParameterGroup& group : settings_.groups) {
+    if (!name_matches(group.pattern, tensor.name)) continue;
+    optimizer.weight_decay = group.weight_decay;
+    learning_rate_scale = group.learning_rate_scale;
+    break;
+  }
+  const uint32_t slots = optimizer_slots(optimizer);
+  const auto slot = [&](uint32_t i, Region region) {
+    return slots > i ? program_.add_fixed(region, tensor.payload_offset) : kNoBuffer;
+  };
+  emit_update(program_, phase, optimizer, learning_rate_scale, elements(types_[parameter].shape),
+              {gradient, values_[parameter], slot(0, Region::slot0), slot(1, Region::slot1)});
 }
 
 }  // namespace coterie

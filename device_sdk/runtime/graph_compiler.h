@@ -4,7 +4,8 @@
 //   loss       with its gradient when training
 //   backward   the rules in reverse order, for ops below which some trainable parameter lies; gradients of a tensor with
 //              several readers are summed; nothing computes a gradient that no parameter needs
-//   update     of each parameter right behind the last op that reads it, so that its gradient's memory is free again
+//   update     of each parameter right behind the last op that reads it, so that its gradient's memory is free again;
+//              or of all at the end, from gradients that were added up
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/program.h"
+#include "device_sdk/runtime/train_options.h"
 #include "proto/messages/plan.h"
 
 namespace coterie {
@@ -24,10 +26,15 @@ enum class Purpose : uint8_t { predict, evaluate, train };
 
 struct CompileSettings {
   Purpose purpose = Purpose::train;
-  Loss loss = Loss::softmax_cross_entropy;  // not of predict
+  LossSettings loss;                  // not of predict
   uint32_t batch_size = 1;
-  OptimizerSettings optimizer;              // of train
-  std::vector<bool> is_trainable;           // per tensor; empty: every parameter that is not frozen
+  // Of train. With keeps_gradients the backward phase adds them to Region::gradients, and the update phase reads them
+  // there; else each parameter is updated in the backward phase, as soon as its gradient is there.
+  OptimizerSettings optimizer;
+  bool keeps_gradients = false;
+  bool freeze_statistics = false;     // TrainOptions
+  std::vector<ParameterGroup> groups;
+  std::vector<bool> is_trainable;     // per tensor; empty: every parameter that is not frozen
   uint64_t arena_bytes_max = 0;
 };
 
@@ -36,7 +43,8 @@ struct CompiledModel {
   ArenaLayout layout;            // what it needs
   std::vector<BufferId> inputs;  // of the model, in its order
   BufferId output = kNoBuffer;   // may be read after forward, unless training
-  BufferId target = kNoBuffer;   // the loss's; none of predict
+  BufferId target = kNoBuffer;   // the loss's; none of predict. May be read after evaluation
+  uint64_t target_elements = 0;  // of one example
 };
 
 // Errors: invalid_argument (the loss does not fit the model's output), too_large. The program refers to the model's
@@ -65,6 +73,7 @@ class GraphCompiler {
   void emit_forward();
   void emit_backward();
   void emit_update_if_last(uint32_t parameter);
+  void emit_update_of(uint32_t parameter, Phase phase, BufferId gradient);
 
   const Model& model_;
   const ModelGraph& graph_;

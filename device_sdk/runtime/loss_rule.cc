@@ -1,48 +1,166 @@
 #include "device_sdk/runtime/loss_rule.h"
 
+#include <optional>
 #include <string>
 
 namespace coterie {
 namespace {
 
+using kernels::ElementLoss;
+
 struct Settings {
-  size_t rows, classes;
+  LossSettings loss;
+  size_t rows, width;
+
+  float scale(const StepContext& context) const { return context.loss_scale / static_cast<float>(rows); }
+  kernels::ClassLoss<float> classes() const {
+    const float* weights = loss.class_weights.empty() ? nullptr : loss.class_weights.data();
+    return {rows, width, loss.label_smoothing, weights};
+  }
 };
 
-void run_cross_entropy(const Step& step, const StepContext& context) {
-  const auto& s = step.as<Settings>();
-  context.kernels.softmax_cross_entropy(s.rows, s.classes, step.buffers[0], step.ints(1), step.buffers[2],
-                                        context.sums);
+std::optional<ElementLoss> element_loss_of(Loss loss) {
+  switch (loss) {
+    case Loss::mean_squared_error: return ElementLoss::squared;
+    case Loss::binary_cross_entropy: return ElementLoss::binary_cross_entropy_with_logits;
+    case Loss::binary_cross_entropy_of_probabilities: return ElementLoss::binary_cross_entropy;
+    case Loss::kl_divergence: return ElementLoss::kl_divergence;
+    case Loss::l1: return ElementLoss::absolute;
+    case Loss::huber: return ElementLoss::huber;
+    case Loss::smooth_l1: return ElementLoss::smooth_l1;
+    default: return std::nullopt;
+  }
 }
 
-void run_squared_error(const Step& step, const StepContext& context) {
+bool is_class_loss(Loss loss) {
+  return loss == Loss::softmax_cross_entropy || loss == Loss::negative_log_likelihood;
+}
+
+// How many vectors lie one behind the other in a row of an embedding loss; 1 for the others.
+size_t vectors_a_row(Loss loss) {
+  return loss == Loss::cosine_embedding ? 2 : loss == Loss::triplet_margin ? 3 : 1;
+}
+
+// With class weights the mean is a weighted one: PyTorch divides by the weights of the labels.
+void run_labels(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  context.kernels.mean_squared_error(s.rows, s.classes, step.buffers[0], step.ints(1), step.buffers[2], context.sums);
+  float scale = s.scale(context);
+  if (!s.loss.class_weights.empty()) {
+    const double weight = context.kernels.label_weight(s.rows, step.ints(1), s.loss.class_weights.data());
+    scale = weight > 0 ? context.loss_scale / static_cast<float>(weight) : 0;
+  }
+  const auto loss = s.loss.kind == Loss::softmax_cross_entropy ? context.kernels.cross_entropy
+                                                               : context.kernels.negative_log_likelihood;
+  loss(s.classes(), step.buffers[0], step.ints(1), scale, step.buffers[2], context.sums);
+}
+
+void run_soft_labels(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [y, target, dy] = step.take<3>();
+  context.kernels.cross_entropy_of_targets(s.classes(), y, target, s.scale(context), dy, context.sums);
+}
+
+// Labels as one-hot targets, or the target itself with one output: what jobs mean by mean_squared_error.
+void run_squared_error_of_labels(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  float* dy = step.buffers[2];
+  context.kernels.mean_squared_error(s.rows, s.width, step.buffers[0], step.ints(1), dy, context.sums);
+  if (dy != nullptr && context.loss_scale != 1) context.kernels.scale_in_place(s.rows * s.width, context.loss_scale, dy);
+}
+
+void run_elements(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [y, target, dy] = step.take<3>();
+  const kernels::ElementLossShape shape{*element_loss_of(s.loss.kind), s.rows, s.width, s.loss.threshold};
+  if (s.loss.target == TargetKind::labels) {
+    context.kernels.element_loss_of_labels(shape, y, step.ints(1), s.scale(context), dy, context.sums);
+  } else {
+    context.kernels.element_loss(shape, y, target, s.scale(context), dy, context.sums);
+  }
+}
+
+// The vectors of a row lie one behind the other, so a row at a time.
+void run_embeddings(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const size_t vectors = vectors_a_row(s.loss.kind), size = s.width / vectors;
+  const float scale = s.scale(context), margin = s.loss.threshold;
+  const auto& kernels = context.kernels;
+  for (size_t row = 0; row < s.rows; ++row) {
+    const float* a = step.buffers[0] + row * s.width;
+    float* da = step.buffers[2] == nullptr ? nullptr : step.buffers[2] + row * s.width;
+    const auto gradient = [&](size_t i) { return da == nullptr ? nullptr : da + i * size; };
+    if (s.loss.kind == Loss::cosine_embedding) {
+      kernels.cosine_embedding(1, size, a, a + size, step.ints(1) + row, margin, scale, gradient(0), gradient(1),
+                               context.sums);
+    } else {
+      kernels.triplet_margin(1, size, a, a + size, a + 2 * size, margin, scale, gradient(0), gradient(1), gradient(2),
+                             context.sums);
+    }
+  }
+}
+
+Error does_not_stand(const LossSettings& loss, const std::string& why, const Shape& shape) {
+  return Error(ErrorCode::invalid_argument,
+               std::string(to_string(loss.kind)) + " needs " + why + ", the model's is " + to_text(shape));
 }
 
 }  // namespace
 
-Result<TensorType> target_for_loss(Loss loss, const TensorType& output) {
+Result<TensorType> target_for_loss(const LossSettings& loss, const TensorType& output) {
   const Shape& shape = output.shape;
-  const int64_t classes_min = loss == Loss::softmax_cross_entropy ? 2 : 1;
-  if (output.type != DataType::float32 || shape.size() < 2 || shape.back() < classes_min) {
-    return Error(ErrorCode::invalid_argument, std::string(to_string(loss)) + " needs an output of batch x at least " +
-                                                  std::to_string(classes_min) + ", the model's is " + to_text(shape));
+  const int64_t width_min = is_class_loss(loss.kind) ? 2 : 1;
+  if (output.type != DataType::float32 || shape.size() < 2 || shape.back() < width_min) {
+    return does_not_stand(loss, "an output of batch x at least " + std::to_string(width_min), shape);
   }
-  return TensorType{DataType::int32, Shape(shape.begin(), shape.end() - 1)};
+  const size_t vectors = vectors_a_row(loss.kind);
+  if (static_cast<size_t>(shape.back()) % vectors != 0) {
+    return does_not_stand(loss, "rows of " + std::to_string(vectors) + " vectors", shape);
+  }
+  if (!loss.class_weights.empty() && loss.class_weights.size() != static_cast<size_t>(shape.back())) {
+    return does_not_stand(loss, "as many classes as class weights (" + std::to_string(loss.class_weights.size()) + ")",
+                          shape);
+  }
+  const Shape rows(shape.begin(), shape.end() - 1);
+  if (vectors > 1) return TensorType{DataType::int32, rows};
+  if (loss.target == TargetKind::values) {
+    if (loss.kind == Loss::negative_log_likelihood) return does_not_stand(loss, "labels, not values", shape);
+    return TensorType{DataType::float32, shape};
+  }
+  if (is_class_loss(loss.kind) || loss.kind == Loss::mean_squared_error) return TensorType{DataType::int32, rows};
+  if (loss.kind == Loss::kl_divergence) return does_not_stand(loss, "values, not labels", shape);
+  return TensorType{DataType::int32, shape.back() == 1 ? rows : shape};
 }
 
 bool is_valid_label(Loss loss, uint64_t classes, int32_t label) {
-  if (loss == Loss::mean_squared_error && classes == 1) return true;
-  return label >= 0 && static_cast<uint64_t>(label) < classes;
+  switch (loss) {
+    case Loss::softmax_cross_entropy:
+    case Loss::negative_log_likelihood: return label >= 0 && static_cast<uint64_t>(label) < classes;
+    case Loss::mean_squared_error: return classes == 1 || (label >= 0 && static_cast<uint64_t>(label) < classes);
+    case Loss::binary_cross_entropy:
+    case Loss::binary_cross_entropy_of_probabilities: return label == 0 || label == 1;
+    case Loss::cosine_embedding: return label == 1 || label == -1;
+    default: return true;
+  }
 }
 
-void emit_loss(Program& program, Loss loss, const TensorType& output_type, BufferId output, BufferId target,
-               BufferId gradient) {
+std::string valid_labels(Loss loss, uint64_t classes) {
+  if (loss == Loss::cosine_embedding) return "{1, -1}";
+  if (element_loss_of(loss) && loss != Loss::mean_squared_error) return "{0, 1}";
+  return "[0, " + std::to_string(classes) + ")";
+}
+
+void emit_loss(Program& program, const LossSettings& loss, const TensorType& output_type, BufferId output,
+               BufferId target, BufferId gradient) {
   const Shape& shape = output_type.shape;
-  const Settings settings{elements(shape, 0, shape.size() - 1), static_cast<size_t>(shape.back())};
-  program.emit(Phase::forward, loss == Loss::softmax_cross_entropy ? run_cross_entropy : run_squared_error, settings,
-               {output, target, gradient});
+  const Settings settings{loss, elements(shape, 0, shape.size() - 1), static_cast<size_t>(shape.back())};
+  const auto emit = [&](StepFunction run) {
+    program.emit(Phase::forward, run, settings, {output, target, gradient});
+  };
+  const bool has_labels = loss.target == TargetKind::labels;
+  if (vectors_a_row(loss.kind) > 1) emit(run_embeddings);
+  else if (is_class_loss(loss.kind)) emit(has_labels ? run_labels : run_soft_labels);
+  else if (loss.kind == Loss::mean_squared_error && has_labels) emit(run_squared_error_of_labels);
+  else emit(run_elements);
 }
 
 }  // namespace coterie

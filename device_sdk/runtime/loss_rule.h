@@ -1,22 +1,26 @@
-// Losses: what they ask of a model's output, and the step that computes one.
+// Losses: what they compare a model's output with, and the step that computes one.
+//
+// Every loss is a mean over the rows of the output (all its dimensions but the last). `sums` counts rows: their losses
+// added up, and those that are correct.
 #pragma once
 
 #include "device_sdk/runtime/op_rule.h"
 #include "device_sdk/runtime/program.h"
-#include "proto/messages/plan.h"
+#include "device_sdk/runtime/train_options.h"
 
 namespace coterie {
 
-// What the loss compares an output of this type with: int32 labels, one for each row of the output's last dimension
-// (classes). invalid_argument if the loss cannot stand behind such an output: cross-entropy needs at least two classes.
-Result<TensorType> target_for_loss(Loss loss, const TensorType& output);
+// The target of an output of this type: int32 labels, one a row (of the binary losses one an element), or float32
+// values of the output's shape. invalid_argument if the loss cannot stand behind such an output.
+Result<TensorType> target_for_loss(const LossSettings& loss, const TensorType& output);
 
-// Whether `label` is one that this loss can take with so many classes: a class, or for a regression (mean squared error
-// with one output) any number.
+// Whether `label` is one that this loss can take with so many classes: a class; 0 or 1; 1 or -1; or for mean squared
+// error with one output any number.
 bool is_valid_label(Loss loss, uint64_t classes, int32_t label);
+std::string valid_labels(Loss loss, uint64_t classes);  // "[0, 10)"
 
-// Emits the loss over the output; `gradient` may be kNoBuffer (evaluation).
-void emit_loss(Program& program, Loss loss, const TensorType& output_type, BufferId output, BufferId target,
-               BufferId gradient);
+// Emits the loss over the output; `gradient` may be kNoBuffer (evaluation). What `settings` holds is copied.
+void emit_loss(Program& program, const LossSettings& settings, const TensorType& output_type, BufferId output,
+               BufferId target, BufferId gradient);
 
 }  // namespace coterie

@@ -108,7 +108,7 @@ TensorId ModelBuilder::dense(TensorId x, uint32_t units, bool bias) {
   const int64_t in = shape(x).empty() ? 1 : shape(x).back();
   std::vector<TensorId> inputs = {x, he_normal(name + ".weight", {in, units}, static_cast<uint64_t>(in))};
   if (bias) inputs.push_back(parameter(name + ".bias", {units}, std::vector<float>(units)));
-  return op(OpKind::dense, std::move(inputs));
+  return op(OpKind::dense, std::move(inputs), {}, name);
 }
 
 TensorId ModelBuilder::conv2d(TensorId x, const ConvLayer& layer) {
@@ -121,7 +121,8 @@ TensorId ModelBuilder::conv2d(TensorId x, const ConvLayer& layer) {
   std::vector<TensorId> inputs = {x, he_normal(name + ".weight", weight, fan_in)};
   if (layer.bias) inputs.push_back(parameter(name + ".bias", {layer.filters}, std::vector<float>(layer.filters)));
   return op(OpKind::conv2d, std::move(inputs),
-            Conv2dAttributes{layer.stride, layer.stride, layer.pad, layer.pad, layer.pad, layer.pad, layer.groups});
+            Conv2dAttributes{layer.stride, layer.stride, layer.pad, layer.pad, layer.pad, layer.pad, layer.groups},
+            name);
 }
 
 TensorId ModelBuilder::batch_norm(TensorId x, const NormAttributes& attributes) {
@@ -132,7 +133,7 @@ TensorId ModelBuilder::batch_norm(TensorId x, const NormAttributes& attributes) 
   const TensorId bias = parameter(name + ".bias", {channels}, zeros);
   const TensorId mean = state(name + ".mean", {channels}, zeros);
   const TensorId variance = state(name + ".variance", {channels}, ones);
-  return op(OpKind::batch_norm, {x, scale, bias, mean, variance}, attributes);
+  return op(OpKind::batch_norm, {x, scale, bias, mean, variance}, attributes, name);
 }
 
 TensorId ModelBuilder::layer_norm(TensorId x, const NormAttributes& attributes) {
@@ -143,11 +144,12 @@ TensorId ModelBuilder::layer_norm(TensorId x, const NormAttributes& attributes) 
   const uint64_t count = element_count(normalised).value_or(1);
   const TensorId scale = parameter(name + ".scale", normalised, std::vector<float>(count, 1.0f));
   const TensorId bias = parameter(name + ".bias", normalised, std::vector<float>(count));
-  return op(OpKind::layer_norm, {x, scale, bias}, attributes);
+  return op(OpKind::layer_norm, {x, scale, bias}, attributes, name);
 }
 
 TensorId ModelBuilder::embedding(TensorId indices, uint32_t rows, uint32_t features) {
-  return op(OpKind::embedding, {normal(next_name("embedding") + ".table", {rows, features}, 1.0), indices});
+  const std::string name = next_name("embedding");
+  return op(OpKind::embedding, {normal(name + ".table", {rows, features}, 1.0), indices}, {}, name);
 }
 
 TensorId ModelBuilder::max_pool2d(TensorId x, const PoolLayer& l) {
@@ -160,8 +162,9 @@ TensorId ModelBuilder::average_pool2d(TensorId x, const PoolLayer& l) {
             Pool2dAttributes{l.kernel, l.kernel, l.stride, l.stride, l.pad, l.pad, l.pad, l.pad});
 }
 
-std::vector<TensorId> ModelBuilder::outputs(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes) {
-  const std::string name = next_name(std::string(to_string(kind)));
+std::vector<TensorId> ModelBuilder::outputs(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes,
+                                            std::string name) {
+  if (name.empty()) name = next_name(std::string(to_string(kind)));
   if (std::holds_alternative<std::monostate>(attributes)) attributes = default_attributes(kind);
   OpInfo info{.kind = kind, .name = name, .inputs = std::move(inputs), .attributes = std::move(attributes)};
   std::vector<TensorType> inferred = {{DataType::float32, {kBatch, 1}}};

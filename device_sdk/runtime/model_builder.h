@@ -78,12 +78,13 @@ class ModelBuilder {
   }
   TensorId constant(std::string name, Shape shape, std::span<const float> values);
   TensorId constant(std::string name, Shape shape, std::span<const int32_t> values);
-  // Attributes default to the kind's. The first output of several.
-  TensorId op(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes = {}) {
-    return outputs(kind, std::move(inputs), std::move(attributes))[0];
+  // Attributes default to the kind's, the name to the kind and a number. The first output of several.
+  TensorId op(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes = {}, std::string name = "") {
+    return outputs(kind, std::move(inputs), std::move(attributes), std::move(name))[0];
   }
   // All of them.
-  std::vector<TensorId> outputs(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes = {});
+  std::vector<TensorId> outputs(OpKind kind, std::vector<TensorId> inputs, OpAttributes attributes = {},
+                                std::string name = "");
   void property(const std::string& key, const std::string& value) { graph_.properties[key] = value; }
 
   // The model file, its parameters each at the next multiple of 64 bytes. Errors: the first mistake made, as

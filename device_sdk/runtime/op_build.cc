@@ -14,6 +14,8 @@ const Shape& OpBuild::output_shape(size_t i) const { return compiler_.types_[op(
 
 bool OpBuild::is_training() const { return compiler_.settings_.purpose == Purpose::train; }
 
+bool OpBuild::freezes_statistics() const { return compiler_.settings_.freeze_statistics; }
+
 bool OpBuild::has_backward() const { return is_training() && compiler_.op_needs_gradient(op_index_); }
 
 BufferId OpBuild::input(size_t i) const { return has_input(i) ? compiler_.values_[op().inputs[i]] : kNoBuffer; }

@@ -34,6 +34,8 @@ class OpBuild {
 
   // Whether the model is being trained: dropout drops, batch norm takes the batch's statistics.
   bool is_training() const;
+  // Batch norm keeps to its running statistics although the model is being trained.
+  bool freezes_statistics() const;
   // Whether backward() will be called for this op.
   bool has_backward() const;
   // A number of this op's own, for its random numbers.

@@ -5,66 +5,151 @@
 namespace coterie {
 namespace {
 
-struct SgdSettings {
-  kernels::SgdStep step;
+using kernels::kSquaresBlock;
+
+struct Settings {
+  OptimizerSettings optimizer;
+  float learning_rate_scale;
   size_t count;
+
+  float learning_rate(const StepContext& context) const {
+    return static_cast<float>(context.optimizer.learning_rate * static_cast<double>(learning_rate_scale));
+  }
 };
 
-struct AdamSettings {
-  size_t count;
-};
+float to_float(double value) { return static_cast<float>(value); }
 
 void run_sgd(const Step& step, const StepContext& context) {
-  const auto& s = step.as<SgdSettings>();
+  const auto& s = step.as<Settings>();
   const auto& [g, w, v] = step.take<3>();
-  context.kernels.sgd_step(s.count, s.step, g, w, v);
+  const kernels::SgdStep sgd{s.learning_rate(context), s.optimizer.momentum, s.optimizer.weight_decay,
+                             s.optimizer.nesterov};
+  context.kernels.sgd_step(s.count, sgd, g, w, v);
 }
 
 void run_adam(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& o = s.optimizer;
   const auto& [g, w, m, v] = step.take<4>();
-  context.kernels.adam_step(step.as<AdamSettings>().count, context.adam, g, w, m, v);
+  const double rate = context.optimizer.learning_rate * static_cast<double>(s.learning_rate_scale);
+  const float step_size = to_float(rate / context.optimizer.correction1);
+  const float v_scale = to_float(1 / std::sqrt(context.optimizer.correction2));
+  if (o.kind == OptimizerKind::adam) {
+    context.kernels.adam_step(s.count, {o.beta1, o.beta2, o.epsilon, o.weight_decay, step_size, v_scale}, g, w, m, v);
+  } else {
+    const float decay = to_float(rate * static_cast<double>(o.weight_decay));
+    context.kernels.adamw_step(s.count, {o.beta1, o.beta2, o.epsilon, decay, step_size, v_scale}, g, w, m, v);
+  }
+}
+
+void run_adagrad(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [g, w, sum] = step.take<3>();
+  context.kernels.adagrad_step(s.count, {s.learning_rate(context), s.optimizer.epsilon, s.optimizer.weight_decay}, g, w,
+                               sum);
+}
+
+void run_rmsprop(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& o = s.optimizer;
+  const auto& [g, w, v, b] = step.take<4>();
+  context.kernels.rmsprop_step(
+      s.count, {s.learning_rate(context), o.smoothing, o.epsilon, o.weight_decay, o.momentum}, g, w, v, b, nullptr);
+}
+
+void run_adadelta(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [g, w, v, u] = step.take<4>();
+  const auto& o = s.optimizer;
+  context.kernels.adadelta_step(s.count, {s.learning_rate(context), o.smoothing, o.epsilon, o.weight_decay}, g, w, v,
+                                u);
+}
+
+void run_lion(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [g, w, m] = step.take<3>();
+  const auto& o = s.optimizer;
+  context.kernels.lion_step(s.count, {s.learning_rate(context), o.beta1, o.beta2, o.weight_decay}, g, w, m);
+}
+
+double norm(const StepContext& context, size_t count, const float* x, double* blocks) {
+  context.kernels.sum_of_squares(count, x, blocks);
+  double sum = 0;
+  for (size_t k = 0; k < (count + kSquaresBlock - 1) / kSquaresBlock; ++k) sum += blocks[k];
+  return std::sqrt(sum);
+}
+
+void run_lamb(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& o = s.optimizer;
+  const auto& [g, w, m, v, direction, scratch] = step.take<6>();
+  const kernels::LambStep lamb{o.beta1, o.beta2, o.epsilon, o.weight_decay,
+                               to_float(1 / context.optimizer.correction1),
+                               to_float(1 / std::sqrt(context.optimizer.correction2))};
+  context.kernels.lamb_direction(s.count, lamb, g, w, m, v, direction);
+  auto* blocks = reinterpret_cast<double*>(scratch);
+  const double w_norm = norm(context, s.count, w, blocks), u_norm = norm(context, s.count, direction, blocks);
+  const double ratio = w_norm > 0 && u_norm > 0 ? w_norm / u_norm : 1;
+  context.kernels.add_scaled(s.count, to_float(-static_cast<double>(s.learning_rate(context)) * ratio), direction, w);
 }
 
 }  // namespace
 
 uint32_t optimizer_slots(const OptimizerSettings& settings) {
-  if (settings.kind == OptimizerKind::adam) return 2;
-  return settings.momentum != 0 ? 1 : 0;
+  switch (settings.kind) {
+    case OptimizerKind::sgd: return settings.momentum != 0 ? 1 : 0;
+    case OptimizerKind::rmsprop: return settings.momentum != 0 ? 2 : 1;
+    case OptimizerKind::adagrad:
+    case OptimizerKind::lion: return 1;
+    case OptimizerKind::adam:
+    case OptimizerKind::adamw:
+    case OptimizerKind::adadelta:
+    case OptimizerKind::lamb: return 2;
+  }
+  return 0;
 }
 
-kernels::AdamStep adam_step_at(const OptimizerSettings& s, uint64_t step) {
+OptimizerMoment optimizer_moment(const OptimizerSettings& s, uint64_t step, double learning_rate_factor) {
   const double t = static_cast<double>(step);
-  const double correction1 = 1 - std::pow(static_cast<double>(s.beta1), t);
-  const double correction2 = 1 - std::pow(static_cast<double>(s.beta2), t);
-  return {.beta1 = s.beta1,
-          .beta2 = s.beta2,
-          .epsilon = s.epsilon,
-          .weight_decay = s.weight_decay,
-          .step_size = static_cast<float>(static_cast<double>(s.learning_rate) / correction1),
-          .v_scale = static_cast<float>(1 / std::sqrt(correction2))};
+  return {.learning_rate = static_cast<double>(s.learning_rate) * learning_rate_factor,
+          .correction1 = 1 - std::pow(static_cast<double>(s.beta1), t),
+          .correction2 = 1 - std::pow(static_cast<double>(s.beta2), t)};
 }
 
 Status check_optimizer(const OptimizerSettings& s) {
-  if (s.kind != OptimizerKind::sgd && s.kind != OptimizerKind::adam) {
-    return Error(ErrorCode::invalid_argument, "the optimizer must be sgd or adam");
-  }
-  for (const float number : {s.learning_rate, s.momentum, s.weight_decay, s.beta1, s.beta2, s.epsilon}) {
+  if (to_string(s.kind) == "unknown") return Error(ErrorCode::invalid_argument, "the optimizer is unknown");
+  for (const float number : {s.learning_rate, s.momentum, s.weight_decay, s.beta1, s.beta2, s.epsilon, s.smoothing}) {
     if (!std::isfinite(number)) return Error(ErrorCode::invalid_argument, "an optimizer setting is not finite");
   }
-  if (s.kind == OptimizerKind::adam && (s.beta1 < 0 || s.beta1 >= 1 || s.beta2 < 0 || s.beta2 >= 1)) {
+  const bool has_betas = s.kind == OptimizerKind::adam || s.kind == OptimizerKind::adamw ||
+                         s.kind == OptimizerKind::lamb || s.kind == OptimizerKind::lion;
+  if (has_betas && (s.beta1 < 0 || s.beta1 >= 1 || s.beta2 < 0 || s.beta2 >= 1)) {
     return Error(ErrorCode::invalid_argument, "beta1 and beta2 must be in [0, 1)");
+  }
+  const bool smooths = s.kind == OptimizerKind::rmsprop || s.kind == OptimizerKind::adadelta;
+  if (smooths && (s.smoothing < 0 || s.smoothing >= 1)) {
+    return Error(ErrorCode::invalid_argument, "smoothing must be in [0, 1)");
   }
   return {};
 }
 
-void emit_update(Program& program, Phase phase, const OptimizerSettings& settings, uint64_t count, BufferId gradient,
-                 BufferId values, BufferId slot0, BufferId slot1) {
-  if (settings.kind == OptimizerKind::adam) {
-    program.emit(phase, run_adam, AdamSettings{count}, {gradient, values, slot0, slot1});
-    return;
+void emit_update(Program& program, Phase phase, const OptimizerSettings& settings, float learning_rate_scale,
+                 uint64_t count, const UpdateBuffers& b) {
+  const Settings s{settings, learning_rate_scale, count};
+  switch (settings.kind) {
+    case OptimizerKind::sgd: return program.emit(phase, run_sgd, s, {b.gradient, b.values, b.slot0});
+    case OptimizerKind::adam:
+    case OptimizerKind::adamw: return program.emit(phase, run_adam, s, {b.gradient, b.values, b.slot0, b.slot1});
+    case OptimizerKind::adagrad: return program.emit(phase, run_adagrad, s, {b.gradient, b.values, b.slot0});
+    case OptimizerKind::rmsprop: return program.emit(phase, run_rmsprop, s, {b.gradient, b.values, b.slot0, b.slot1});
+    case OptimizerKind::adadelta: return program.emit(phase, run_adadelta, s, {b.gradient, b.values, b.slot0, b.slot1});
+    case OptimizerKind::lion: return program.emit(phase, run_lion, s, {b.gradient, b.values, b.slot0});
+    case OptimizerKind::lamb: {
+      const BufferId direction = program.add_planned(count * sizeof(float));
+      const BufferId blocks = program.add_planned((count + kSquaresBlock - 1) / kSquaresBlock * sizeof(double));
+      return program.emit(phase, run_lamb, s, {b.gradient, b.values, b.slot0, b.slot1, direction, blocks});
+    }
   }
-  const kernels::SgdStep step{settings.learning_rate, settings.momentum, settings.weight_decay};
-  program.emit(phase, run_sgd, SgdSettings{step, count}, {gradient, values, slot0});
 }
 
 }  // namespace coterie

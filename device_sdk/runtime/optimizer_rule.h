@@ -6,17 +6,22 @@
 
 namespace coterie {
 
-// Moments kept for each value: 0 (plain SGD), 1 (momentum), 2 (Adam).
+// Moments kept for each value: 0 (plain SGD) to 2.
 uint32_t optimizer_slots(const OptimizerSettings& settings);
 
-// What Adam's step `step` (from 1) needs beside the settings: bias corrections, computed in double.
-kernels::AdamStep adam_step_at(const OptimizerSettings& settings, uint64_t step);
+// What every parameter's update at step `step` (from 1) shares, computed once, in double.
+OptimizerMoment optimizer_moment(const OptimizerSettings& settings, uint64_t step, double learning_rate_factor);
 
-// invalid_argument unless the optimizer is known and its numbers finite.
+// invalid_argument unless the optimizer is known and its numbers in range.
 Status check_optimizer(const OptimizerSettings& settings);
 
-// Emits the update of `count` values from their gradient. slots: kNoBuffer beyond optimizer_slots().
-void emit_update(Program& program, Phase phase, const OptimizerSettings& settings, uint64_t count, BufferId gradient,
-                 BufferId values, BufferId slot0, BufferId slot1);
+struct UpdateBuffers {
+  BufferId gradient, values;
+  BufferId slot0, slot1;  // kNoBuffer beyond optimizer_slots()
+};
+
+// Emits the update of `count` values from their gradient, the learning rate times `learning_rate_scale`.
+void emit_update(Program& program, Phase phase, const OptimizerSettings& settings, float learning_rate_scale,
+                 uint64_t count, const UpdateBuffers& buffers);
 
 }  // namespace coterie

@@ -33,7 +33,7 @@ BufferId Program::add_constant(ByteView data) {
 void Program::emit_shared(Phase phase, StepFunction run, std::shared_ptr<const void> settings,
                           std::span<const BufferId> buffers) {
   for (const BufferId id : buffers) COT_ASSERT(id == kNoBuffer || id < buffers_.size());
-  drafts_[static_cast<size_t>(phase)].push_back({run, std::move(settings), operands_.size(), buffers.size()});
+  drafts_[static_cast<size_t>(phase)].push_back({run, std::move(settings), operands_.size(), buffers.size(), origin_});
   operands_.insert(operands_.end(), buffers.begin(), buffers.end());
 }
 

@@ -26,11 +26,18 @@ namespace coterie {
 using BufferId = uint32_t;
 inline constexpr BufferId kNoBuffer = ~0u;  // becomes a null pointer
 
+// What the updates of one step share (optimizer_rule.h).
+struct OptimizerMoment {
+  double learning_rate = 0;                 // the schedule applied
+  double correction1 = 1, correction2 = 1;  // 1 - beta^t: Adam's bias corrections
+};
+
 // What a step is told beside its pointers. One for each run of a program.
 struct StepContext {
   const kernels::KernelTable& kernels;
   kernels::LossSums* sums = nullptr;  // the loss adds to it
-  kernels::AdamStep adam{};           // changes with every step
+  float loss_scale = 1;               // the gradient is that of loss_scale times the batch's mean loss
+  OptimizerMoment optimizer{};
   uint64_t random_seed = 0;           // of this step: dropout
   const char** fault = nullptr;       // set to what is wrong with the batch: an index outside a table
 };
@@ -60,6 +67,9 @@ struct Step {
 enum class Phase : uint8_t { forward, backward, update };
 inline constexpr size_t kPhases = 3;
 
+// What a step belongs to if it is no op's.
+inline constexpr uint32_t kLossOrigin = ~0u, kUpdateOrigin = ~1u;
+
 class Program {
  public:
   // --- building
@@ -70,6 +80,8 @@ class Program {
   // Alive from before the first step, because the caller fills it; to after the last, because the caller reads it.
   void fill_before(BufferId buffer) { buffers_[buffer].is_filled_before = true; }
   void read_after(BufferId buffer) { buffers_[buffer].is_read_after = true; }
+  // What the steps emitted from now on belong to, for whoever measures them: an op's index, or one of those below.
+  void set_origin(uint32_t origin) { origin_ = origin; }
   // Copies `settings`.
   template <typename Settings>
   void emit(Phase phase, StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers) {
@@ -93,6 +105,13 @@ class Program {
   void run(Phase phase, const StepContext& context) const {
     for (const Step& step : steps_[static_cast<size_t>(phase)]) step.run(step, context);
   }
+  // One step of it alone; all in their order are run().
+  void run_step(Phase phase, size_t i, const StepContext& context) const {
+    const Step& step = steps_[static_cast<size_t>(phase)][i];
+    step.run(step, context);
+  }
+  size_t step_count(Phase phase) const { return drafts_[static_cast<size_t>(phase)].size(); }
+  uint32_t origin(Phase phase, size_t i) const { return drafts_[static_cast<size_t>(phase)][i].origin; }
   float* pointer(BufferId buffer) const { return resolved_[buffer]; }
   size_t step_count() const;
 
@@ -110,6 +129,7 @@ class Program {
     StepFunction run;
     std::shared_ptr<const void> settings;
     size_t first_buffer, buffer_count;   // in operands_
+    uint32_t origin;
   };
   struct Share {
     BufferId result, operand;
@@ -127,6 +147,7 @@ class Program {
   std::vector<Step> steps_[kPhases];
   std::vector<float*> resolved_;   // per buffer
   std::vector<float*> pointers_;   // per operand
+  uint32_t origin_ = 0;
   uint64_t planned_bytes_ = 0;
   uint64_t planned_lower_bound_ = 0;
 };

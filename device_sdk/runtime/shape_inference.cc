@@ -47,7 +47,8 @@ Result<std::vector<TensorType>> infer_op(const ModelGraph& graph, const OpInfo& 
   COT_ASSIGN(std::vector<TensorType> outputs, rule.infer(op, inputs));
   COT_TRY(check_output_count(op, outputs.size()));
   for (const TensorType& output : outputs) COT_TRY(check_size(output.shape, batch, "its output"));
-  inferred.flops += rule.flops(op, inputs, outputs);
+  inferred.op_flops.push_back(rule.flops(op, inputs, outputs));
+  inferred.flops += inferred.op_flops.back();
   if (!(inferred.flops <= limits::kExampleFlopsMax * static_cast<double>(batch))) {
     return Error(ErrorCode::too_large, "brings the model over 10^12 operations an example");
   }

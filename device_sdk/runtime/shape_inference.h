@@ -12,6 +12,7 @@ namespace coterie {
 struct InferredTypes {
   std::vector<TensorType> types;  // of every tensor, the batch included
   double flops = 0;               // of one forward pass
+  std::vector<double> op_flops;   // of which each op's
 };
 
 // For so many examples. The graph has passed decode_model. Errors: malformed, too_large; they name the op.

@@ -13,60 +13,140 @@
 namespace coterie {
 namespace {
 
+using kernels::kSquaresBlock;
+
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "training: " + what); }
 
-Status check(const TrainingSettings& settings, uint64_t examples) {
-  if (settings.loss != Loss::softmax_cross_entropy && settings.loss != Loss::mean_squared_error) {
-    return bad("the loss must be softmax_cross_entropy or mean_squared_error");
-  }
-  if (settings.batch_size < 1) return bad("batch_size must be at least 1");
-  if (settings.local_epochs < 1) return bad("local_epochs must be at least 1");
+Status check_examples(uint64_t examples) {
   if (examples < 1) return bad("there are no examples");
   if (examples > limits::kTrainingExamplesMax) {
     return Error(ErrorCode::too_large, "training: " + std::to_string(examples) + " examples, at most 2^26");
   }
-  return check_optimizer(settings.optimizer);
+  return {};
+}
+
+// The whole micro-batch and the smaller last one of an epoch, planned but not yet bound to an arena.
+struct Compiled {
+  CompiledModel whole;
+  std::optional<CompiledModel> rest;
+  uint32_t batch_size = 0, micro_batch_size = 0, rest_size = 0;
+  ArenaLayout layout;
+};
+
+Result<Compiled> compile_batches(const Model& model, const TrainOptions& options, uint64_t examples) {
+  COT_TRY(check_options(options));
+  COT_TRY(check_examples(examples));
+  Compiled compiled;
+  compiled.batch_size = static_cast<uint32_t>(std::min<uint64_t>(options.batch_size, examples));
+  compiled.micro_batch_size =
+      options.micro_batch_size == 0 ? compiled.batch_size : std::min(options.micro_batch_size, compiled.batch_size);
+  COT_ASSIGN(std::vector<bool> is_trainable, trainable_tensors(model.graph(), options));
+  CompileSettings settings{.loss = options.loss,
+                           .batch_size = compiled.micro_batch_size,
+                           .optimizer = options.optimizer,
+                           .keeps_gradients = compiled.micro_batch_size < compiled.batch_size ||
+                                              options.clip_norm > 0 || options.clip_value > 0,
+                           .freeze_statistics = options.freeze_statistics,
+                           .groups = options.groups,
+                           .is_trainable = std::move(is_trainable),
+                           .arena_bytes_max = options.arena_bytes_max};
+  compiled.rest_size = static_cast<uint32_t>(examples % settings.batch_size);
+  COT_ASSIGN(compiled.whole, compile(model, settings));
+  compiled.layout = compiled.whole.layout;
+  if (compiled.rest_size == 0) return compiled;
+  settings.batch_size = compiled.rest_size;
+  COT_ASSIGN(compiled.rest, compile(model, settings));
+  compiled.layout.planned_bytes = std::max(compiled.layout.planned_bytes, compiled.rest->layout.planned_bytes);
+  return compiled;
+}
+
+TrainingMemory memory_of(const ArenaLayout& layout, uint64_t planned_lower_bound, uint64_t examples) {
+  return {.arena_bytes = layout.bytes(),
+          .parameter_bytes = layout.of(Region::parameters),
+          .optimizer_bytes = layout.of(Region::slot0) + layout.of(Region::slot1),
+          .gradient_bytes = layout.of(Region::gradients),
+          .planned_bytes = layout.planned_bytes,
+          .planned_lower_bound = planned_lower_bound,
+          .order_bytes = examples * sizeof(uint32_t)};
+}
+
+// One micro-batch forward and backward. `share` is its part of the step's examples.
+Status run_micro_batch(TrainerState& s, size_t batch, float share, kernels::LossSums& sums) {
+  BatchProgram& code = s.program_for(batch);
+  s.examples.set_epoch(s.epoch);
+  for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(s.examples, s.order[s.position + i], i));
+  const char* fault = nullptr;
+  StepContext context{.kernels = kernels::kernels(),
+                      .sums = &sums,
+                      .loss_scale = share,
+                      .random_seed = s.options.seed + s.epoch * s.order.size() + s.position,
+                      .fault = &fault};
+  const double factor = learning_rate_factor(s.options.schedule, s.step, s.steps_in_all(), s.plateau);
+  context.optimizer = optimizer_moment(s.options.optimizer, s.step + 1, factor);
+  code.compiled.program.run(Phase::forward, context);
+  if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
+  if (!std::isfinite(s.loss_sum + sums.loss)) {
+    return bad("the loss of step " + std::to_string(s.step) + " is not finite; training diverged");
+  }
+  code.compiled.program.run(Phase::backward, context);
+  return {};
+}
+
+void clip(TrainerState& s) {
+  const std::span<float> gradients = s.region(Region::gradients);
+  const kernels::KernelTable& kernels = kernels::kernels();
+  if (s.options.clip_norm > 0) {
+    kernels.sum_of_squares(gradients.size(), gradients.data(), s.norm_blocks.data());
+    const double norm = std::sqrt(std::accumulate(s.norm_blocks.begin(), s.norm_blocks.end(), 0.0));
+    const double limit = static_cast<double>(s.options.clip_norm);
+    if (norm > limit) kernels.scale_in_place(gradients.size(), static_cast<float>(limit / norm), gradients.data());
+  }
+  if (s.options.clip_value > 0) kernels.clip_in_place(gradients.size(), s.options.clip_value, gradients.data());
+}
+
+void end_epoch(TrainerState& s) {
+  s.position = 0;
+  s.epoch += 1;
+  s.random.shuffle(s.order);
+  observe_epoch(s.options.schedule, (s.loss_sum - s.epoch_loss_start) / static_cast<double>(s.order.size()), s.plateau);
+  s.epoch_loss_start = s.loss_sum;
 }
 
 }  // namespace
 
-Result<Trainer> Trainer::create(const Model& model, const TrainingSettings& settings, ExampleSource& examples,
-                                uint64_t seed, const TrainerLimits& limits) {
+Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options, ExampleSource& examples) {
   const uint64_t count = examples.size();
-  COT_TRY(check(settings, count));
-  const auto batch_size = static_cast<uint32_t>(std::min<uint64_t>(settings.batch_size, count));
-  CompileSettings compile_settings{.loss = settings.loss,
-                                   .batch_size = batch_size,
-                                   .optimizer = settings.optimizer,
-                                   .arena_bytes_max = limits.arena_bytes_max};
-  COT_ASSIGN(CompiledModel whole, compile(model, compile_settings));
-  const uint64_t planned_lower_bound = whole.program.planned_lower_bound();
-  ArenaLayout layout = whole.layout;
-  std::optional<CompiledModel> rest;
-  compile_settings.batch_size = static_cast<uint32_t>(count % batch_size);
-  if (compile_settings.batch_size != 0) {
-    COT_ASSIGN(rest, compile(model, compile_settings));
-    layout.planned_bytes = std::max(layout.planned_bytes, rest->layout.planned_bytes);
-  }
-  COT_ASSIGN(Arena arena, Arena::create(layout, limits.arena_bytes_max));
-  BatchProgram whole_program(model, settings.loss, batch_size, std::move(whole), arena);
-  std::optional<BatchProgram> rest_program;
-  if (rest) rest_program.emplace(model, settings.loss, compile_settings.batch_size, std::move(*rest), arena);
-  auto state = std::make_unique<TrainerState>(TrainerState{.model = model,
-                                             .settings = settings,
-                                             .examples = examples,
-                                             .batch_size = batch_size,
-                                             .arena = std::move(arena),
-                                             .whole = std::move(whole_program),
-                                             .rest = std::move(rest_program),
-                                             .planned_lower_bound = planned_lower_bound,
-                                             .random = Prng(seed),
-                                             .order = std::vector<uint32_t>(count)});
+  COT_ASSIGN(Compiled compiled, compile_batches(model, options, count));
+  const uint64_t planned_lower_bound = compiled.whole.program.planned_lower_bound();
+  COT_ASSIGN(Arena arena, Arena::create(compiled.layout, options.arena_bytes_max));
+  BatchProgram whole(model, options.loss, compiled.micro_batch_size, std::move(compiled.whole), arena);
+  std::optional<BatchProgram> rest;
+  if (compiled.rest) rest.emplace(model, options.loss, compiled.rest_size, std::move(*compiled.rest), arena);
+  const size_t blocks = options.clip_norm > 0 ? (model.value_count() + kSquaresBlock - 1) / kSquaresBlock : 0;
+  auto state = std::make_unique<TrainerState>(
+      TrainerState{.model = model,
+                   .options = options,
+                   .examples = examples,
+                   .batch_size = compiled.batch_size,
+                   .micro_batch_size = compiled.micro_batch_size,
+                   .arena = std::move(arena),
+                   .whole = std::move(whole),
+                   .rest = std::move(rest),
+                   .planned_lower_bound = planned_lower_bound,
+                   .rows_an_example = elements(model.output_shape()) / static_cast<uint64_t>(model.output_shape().back()),
+                   .norm_blocks = std::vector<double>(blocks),
+                   .random = Prng(options.seed),
+                   .order = std::vector<uint32_t>(count)});
   std::iota(state->order.begin(), state->order.end(), 0u);
   state->random.shuffle(state->order);
   const std::span<const float> start = model.parameters();
   std::memcpy(state->region(Region::parameters).data(), start.data(), start.size_bytes());
   return Trainer(std::move(state));
+}
+
+Result<TrainingMemory> Trainer::plan(const Model& model, const TrainOptions& options, uint64_t examples) {
+  COT_ASSIGN(const Compiled compiled, compile_batches(model, options, examples));
+  return memory_of(compiled.layout, compiled.whole.program.planned_lower_bound(), examples);
 }
 
 Trainer::Trainer(std::unique_ptr<TrainerState> state) : state_(std::move(state)) {}
@@ -76,40 +156,41 @@ Trainer::~Trainer() = default;
 
 bool Trainer::finished() const {
   const TrainerState& s = *state_;
-  return s.epoch >= s.settings.local_epochs || (s.settings.steps_max > 0 && s.step >= s.settings.steps_max);
+  return s.epoch >= s.options.epochs || (s.options.steps_max > 0 && s.step >= s.options.steps_max);
 }
+
+uint64_t Trainer::steps_in_all() const { return state_->steps_in_all(); }
 
 Status Trainer::step() {
   TrainerState& s = *state_;
   if (finished()) return Error(ErrorCode::conflict, "training is finished");
-  const size_t batch = std::min<uint64_t>(s.batch_size, s.order.size() - s.position);
-  BatchProgram& code = s.program_for(batch);
-  s.examples.set_epoch(s.epoch);
-  for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(s.examples, s.order[s.position + i], i));
-
-  kernels::LossSums sums;
-  const char* fault = nullptr;
-  StepContext context{.kernels = kernels::kernels(), .sums = &sums, .random_seed = s.step, .fault = &fault};
-  if (s.settings.optimizer.kind == OptimizerKind::adam) context.adam = adam_step_at(s.settings.optimizer, s.step + 1);
+  const uint64_t start = s.position;
+  const size_t batch = std::min<uint64_t>(s.batch_size, s.order.size() - start);
   const FlushDenormals flush;
-  code.compiled.program.run(Phase::forward, context);
-  if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
-  if (!std::isfinite(s.loss_sum + sums.loss)) {
-    return bad("the loss of step " + std::to_string(s.step) + " is not finite; training diverged");
+  if (const auto sums = s.region(Region::gradients); !sums.empty()) std::memset(sums.data(), 0, sums.size_bytes());
+  kernels::LossSums sums;
+  while (s.position < start + batch) {
+    const size_t micro = std::min<uint64_t>(s.micro_batch_size, start + batch - s.position);
+    const float share = static_cast<float>(micro) / static_cast<float>(batch);
+    if (const Status ran = run_micro_batch(s, micro, share, sums); !ran) {
+      s.position = start;
+      return ran;
+    }
+    s.position += micro;
   }
-  code.compiled.program.run(Phase::backward, context);
-  code.compiled.program.run(Phase::update, context);
+  if (!s.region(Region::gradients).empty()) {
+    clip(s);
+    StepContext context{.kernels = kernels::kernels()};
+    const double factor = learning_rate_factor(s.options.schedule, s.step, s.steps_in_all(), s.plateau);
+    context.optimizer = optimizer_moment(s.options.optimizer, s.step + 1, factor);
+    s.whole.compiled.program.run(Phase::update, context);
+  }
 
   s.step += 1;
   s.seen += batch;
-  s.loss_sum += sums.loss;
+  s.loss_sum += sums.loss / static_cast<double>(s.rows_an_example);
   s.correct += sums.correct;
-  s.position += batch;
-  if (s.position == s.order.size()) {
-    s.position = 0;
-    s.epoch += 1;
-    s.random.shuffle(s.order);
-  }
+  if (s.position == s.order.size()) end_epoch(s);
   return {};
 }
 
@@ -117,7 +198,14 @@ TrainingSummary Trainer::summary() const {
   return {.steps = state_->step,
           .examples = state_->seen,
           .loss_sum = state_->loss_sum,
-          .correct = state_->correct};
+          .correct = state_->correct,
+          .rows = state_->seen * state_->rows_an_example};
+}
+
+double Trainer::learning_rate() const {
+  const TrainerState& s = *state_;
+  return static_cast<double>(s.options.optimizer.learning_rate) *
+         learning_rate_factor(s.options.schedule, s.step, s.steps_in_all(), s.plateau);
 }
 
 std::span<const float> Trainer::parameters() const { return state_->region(Region::parameters); }
@@ -133,13 +221,7 @@ Status Trainer::save_checkpoint(const std::string& path) const { return write_ch
 Status Trainer::restore_checkpoint(const std::string& path) { return read_checkpoint(path, *state_); }
 
 TrainingMemory Trainer::memory() const {
-  const ArenaLayout& layout = state_->arena.layout();
-  return {.arena_bytes = layout.bytes(),
-          .parameter_bytes = layout.of(Region::parameters),
-          .optimizer_bytes = layout.of(Region::slot0) + layout.of(Region::slot1),
-          .planned_bytes = layout.planned_bytes,
-          .planned_lower_bound = state_->planned_lower_bound,
-          .order_bytes = state_->order.size() * sizeof(uint32_t)};
+  return memory_of(state_->arena.layout(), state_->planned_lower_bound, state_->order.size());
 }
 
 }  // namespace coterie

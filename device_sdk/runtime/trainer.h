@@ -1,8 +1,8 @@
 // Trainer: trains one model on this device's examples, a mini-batch at a time.
 //
 // create() compiles the model into a program and allocates everything; step() then neither allocates nor decides. Two
-// trainers with the same model, settings, data, seed and instruction set hold the same bits after every step; so does
-// one that went through save_checkpoint and restore_checkpoint.
+// trainers with the same model, options, data and instruction set hold the same bits after every step; so does one that
+// went through save_checkpoint and restore_checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,8 @@
 
 #include "base/result.h"
 #include "device_sdk/runtime/example_source.h"
-#include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/model.h"
-#include "proto/messages/plan.h"
+#include "device_sdk/runtime/train_options.h"
 
 namespace coterie {
 
@@ -22,8 +21,9 @@ namespace coterie {
 struct TrainingSummary {
   uint64_t steps = 0;
   uint64_t examples = 0;  // seen, with repetition
-  double loss_sum = 0;    // over those examples, as each was met
-  uint64_t correct = 0;   // of those examples; 0 for a regression
+  double loss_sum = 0;    // over those examples, as each was met: of an example with several rows, the mean of its rows
+  uint64_t correct = 0;   // rows (of an ordinary classifier: examples) whose label was the output's largest; else 0
+  uint64_t rows = 0;      // all of them
   friend bool operator==(const TrainingSummary&, const TrainingSummary&) = default;
 };
 
@@ -31,13 +31,10 @@ struct TrainingMemory {
   uint64_t arena_bytes = 0;              // everything that grows with the model and the batch, in one block
   uint64_t parameter_bytes = 0;          // of which parameters
   uint64_t optimizer_bytes = 0;          // of which optimizer state
+  uint64_t gradient_bytes = 0;           // of which gradients that are added up over micro-batches, or clipped together
   uint64_t planned_bytes = 0;            // of which activations, gradients and scratch, overlaid
   uint64_t planned_lower_bound = 0;      // the least that any plan of them needs
   uint64_t order_bytes = 0;              // beside the arena: the shuffled order of the examples
-};
-
-struct TrainerLimits {
-  uint64_t arena_bytes_max = limits::kArenaBytesMax;
 };
 
 struct TrainerState;  // trainer_state.h
@@ -46,20 +43,31 @@ struct TrainerState;  // trainer_state.h
 class Trainer {
  public:
   // Keeps a handle to the model and a reference to `examples`, which must outlive the trainer. A batch is never larger
-  // than the data. Errors: invalid_argument (settings, no examples, a loss that does not fit the model), too_large.
+  // than the data. Errors: invalid_argument (options, no examples, a loss that does not fit the model), too_large.
+  static Result<Trainer> create(const Model& model, const TrainOptions& options, ExampleSource& examples);
+  // What memory() of a trainer on so many examples would say; allocates none of it. Errors: as create.
+  static Result<TrainingMemory> plan(const Model& model, const TrainOptions& options, uint64_t examples);
+  // Of a job's plan.
   static Result<Trainer> create(const Model& model, const TrainingSettings& settings, ExampleSource& examples,
-                                uint64_t seed, const TrainerLimits& limits = {});
+                                uint64_t seed) {
+    return create(model, options_of(settings, seed), examples);
+  }
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
   ~Trainer();
 
-  // local_epochs are done or steps_max is reached.
+  // `epochs` are done or steps_max is reached.
   bool finished() const;
+  // Steps of the whole training, as far as nothing ends it before.
+  uint64_t steps_in_all() const;
   // Trains on the next mini-batch; the last of an epoch may be smaller. Examples are shuffled at the start of each
   // epoch. On an error nothing has changed: the source's own, invalid_argument (a label out of range, or the loss is
-  // no longer finite: training diverged), conflict (finished).
+  // no longer finite: training diverged), conflict (finished). But where a step has several micro-batches, the running
+  // statistics of batch norm have moved with those before the one that failed.
   Status step();
   TrainingSummary summary() const;
+  // Of the next step: the schedule applied.
+  double learning_rate() const;
 
   // The flat vector; valid until the next step.
   std::span<const float> parameters() const;
@@ -69,7 +77,7 @@ class Trainer {
   // Writes everything that step() depends on, durably and atomically: `path` holds the old checkpoint or the new one.
   Status save_checkpoint(const std::string& path) const;
   // Continues where the checkpoint was taken, to the same bits. On an error nothing has changed: data_loss (truncated,
-  // damaged), conflict (of another model, data set or settings), and those of reading a file.
+  // damaged), conflict (of another model, data set or options), and those of reading a file.
   Status restore_checkpoint(const std::string& path);
 
   TrainingMemory memory() const;

@@ -16,13 +16,16 @@ namespace coterie {
 struct TrainerState {
   // Fixed by create().
   Model model;
-  TrainingSettings settings;
+  TrainOptions options;
   ExampleSource& examples;
-  uint32_t batch_size;  // of the settings, or the whole data set if that is smaller
-  Arena arena;          // its regions hold parameters and optimizer state
-  BatchProgram whole;
-  std::optional<BatchProgram> rest;  // the last batch of an epoch, if it is smaller
+  uint32_t batch_size;        // examples a step: of the options, or the whole data set if that is smaller
+  uint32_t micro_batch_size;  // examples computed at a time
+  Arena arena;                // its regions hold parameters and optimizer state
+  BatchProgram whole;         // for micro_batch_size
+  std::optional<BatchProgram> rest;  // the last of an epoch, if it is smaller
   uint64_t planned_lower_bound = 0;
+  uint64_t rows_an_example = 1;
+  std::vector<double> norm_blocks;   // scratch of clipping
 
   // Changed by every step.
   Prng random;
@@ -33,10 +36,17 @@ struct TrainerState {
   uint64_t seen = 0;
   uint64_t correct = 0;
   double loss_sum = 0;
+  PlateauState plateau;
+  double epoch_loss_start = 0;  // loss_sum when this epoch began
 
   std::span<float> region(Region region) const { return arena.region(region); }
-  BatchProgram& program_for(size_t batch) { return batch == batch_size ? whole : *rest; }
-  uint32_t slots() const { return optimizer_slots(settings.optimizer); }
+  BatchProgram& program_for(size_t batch) { return batch == micro_batch_size ? whole : *rest; }
+  uint32_t slots() const { return optimizer_slots(options.optimizer); }
+  uint64_t steps_an_epoch() const { return (order.size() + batch_size - 1) / batch_size; }
+  uint64_t steps_in_all() const {
+    const uint64_t all = steps_an_epoch() * options.epochs;
+    return options.steps_max > 0 ? std::min<uint64_t>(all, options.steps_max) : all;
+  }
 };
 
 }  // namespace coterie

@@ -31,7 +31,10 @@ Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
   const wire::Digest32 model = flat::digest(message.model);
   builder.Finish(state::CreateCheckpoint(builder, &model, message.step, message.epoch, message.position, random,
                                          message.optimizer_step, message.slots, message.value_bytes, message.examples,
-                                         message.loss_sum, message.correct, message.seen));
+                                         message.loss_sum, message.correct, message.seen, message.epoch_loss_start,
+                                         message.plateau_best, message.plateau_epochs_seen,
+                                         message.plateau_epochs_without_progress, message.plateau_factor,
+                                         message.seed));
   return flat::finish_head(builder, FrameKind::checkpoint, payload_bytes);
 }
 
@@ -49,7 +52,13 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
                           .examples = root->examples(),
                           .loss_sum = root->loss_sum(),
                           .correct = root->correct(),
-                          .seen = root->seen()};
+                          .seen = root->seen(),
+                          .epoch_loss_start = root->epoch_loss_start(),
+                          .plateau_best = root->plateau_best(),
+                          .plateau_epochs_seen = root->plateau_epochs_seen(),
+                          .plateau_epochs_without_progress = root->plateau_epochs_without_progress(),
+                          .plateau_factor = root->plateau_factor(),
+                          .seed = root->seed()};
   if (root->random()->size() != header.random.size()) return flat::out_of_range("random", "must have 4 words");
   for (uint32_t i = 0; i < header.random.size(); ++i) {
     header.random[i] = flat::element(*root->random(), i);
@@ -57,7 +66,11 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
   if (header.slots > 2) return flat::out_of_range("slots", "must be at most 2");
   if (header.position > header.examples) return flat::out_of_range("position", "must be at most examples");
   if (!std::isfinite(header.loss_sum)) return flat::out_of_range("loss_sum", "must be finite");
-  if (header.correct > header.seen) return flat::out_of_range("correct", "must be at most seen");
+  if (!std::isfinite(header.epoch_loss_start)) return flat::out_of_range("epoch_loss_start", "must be finite");
+  if (!std::isfinite(header.plateau_best)) return flat::out_of_range("plateau_best", "must be finite");
+  if (!(header.plateau_factor > 0 && header.plateau_factor <= 1)) {
+    return flat::out_of_range("plateau_factor", "must be in (0, 1]");
+  }
   if (header.value_bytes % sizeof(float) != 0) return flat::out_of_range("value_bytes", "must be a multiple of 4");
   const auto values = checked_multiply<uint64_t>(header.value_bytes, 1 + header.slots);
   const auto order = checked_multiply<uint64_t>(header.examples, sizeof(uint32_t));

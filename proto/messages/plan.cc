@@ -1,5 +1,6 @@
 #include "proto/messages/plan.h"
 
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -7,6 +8,27 @@ namespace coterie {
 namespace {
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "plan: " + what); }
+
+constexpr std::array<std::string_view, 11> kLossNames = {
+    "softmax_cross_entropy", "mean_squared_error", "binary_cross_entropy", "binary_cross_entropy_of_probabilities",
+    "negative_log_likelihood", "kl_divergence", "l1", "huber", "smooth_l1", "cosine_embedding", "triplet_margin"};
+constexpr std::array<std::string_view, 8> kOptimizerNames = {"sgd",     "adam",     "adamw", "adagrad",
+                                                             "rmsprop", "adadelta", "lamb",  "lion"};
+
+// The values of both enums count from 1.
+template <typename Names, typename Value>
+std::string_view name_of(const Names& names, Value value) {
+  const size_t index = static_cast<size_t>(value) - 1;
+  return index < names.size() ? names[index] : "unknown";
+}
+
+template <typename Value, typename Names>
+std::optional<Value> from_name(const Names& names, std::string_view name) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<Value>(i + 1);
+  }
+  return std::nullopt;
+}
 
 bool in_range(float value, float low, float high) { return std::isfinite(value) && value >= low && value <= high; }
 
@@ -17,6 +39,7 @@ Status validate(const OptimizerSettings& optimizer) {
   if (!in_range(optimizer.learning_rate, 0, 1e6f) || optimizer.learning_rate == 0) {
     return bad("learning_rate must be in (0, 1e6]");
   }
+  if (optimizer.nesterov) return bad("jobs have no Nesterov momentum");
   if (!in_range(optimizer.momentum, 0, 1)) return bad("momentum must be in [0, 1]");
   if (!in_range(optimizer.weight_decay, 0, 1e6f)) return bad("weight_decay must be in [0, 1e6]");
   if (!in_range(optimizer.beta1, 0, 1) || optimizer.beta1 == 1) return bad("beta1 must be in [0, 1)");
@@ -31,11 +54,12 @@ Status validate(const OptimizerSettings& optimizer) {
 
 }  // namespace
 
-std::string_view to_string(Loss loss) {
-  return loss == Loss::mean_squared_error ? "mean_squared_error" : "softmax_cross_entropy";
+std::string_view to_string(Loss loss) { return name_of(kLossNames, loss); }
+std::string_view to_string(OptimizerKind kind) { return name_of(kOptimizerNames, kind); }
+std::optional<Loss> loss_from(std::string_view name) { return from_name<Loss>(kLossNames, name); }
+std::optional<OptimizerKind> optimizer_from(std::string_view name) {
+  return from_name<OptimizerKind>(kOptimizerNames, name);
 }
-
-std::string_view to_string(OptimizerKind kind) { return kind == OptimizerKind::adam ? "adam" : "sgd"; }
 
 Status validate(const Plan& plan) {
   const TrainingSettings& training = plan.training;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/ids.h"
@@ -10,13 +11,27 @@
 
 namespace coterie {
 
-enum class Loss : uint8_t { softmax_cross_entropy = 1, mean_squared_error = 2 };
-enum class OptimizerKind : uint8_t { sgd = 1, adam = 2 };
+// Jobs know the first two of each; a device that trains for itself knows all.
+enum class Loss : uint8_t {
+  softmax_cross_entropy = 1,
+  mean_squared_error,
+  binary_cross_entropy,                   // of logits
+  binary_cross_entropy_of_probabilities,
+  negative_log_likelihood,                // of log-probabilities
+  kl_divergence,                          // of log-probabilities from probabilities
+  l1,
+  huber,
+  smooth_l1,
+  cosine_embedding,                       // output rows are pairs, one behind the other; labels 1 and -1
+  triplet_margin,                         // output rows are anchor, positive, negative; labels are not looked at
+};
+enum class OptimizerKind : uint8_t { sgd = 1, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion };
 enum class UpdateEncoding : uint8_t { float32 = 1 };
 
 // SGD:  v <- momentum * v + (g + weight_decay * w);  w <- w - learning_rate * v           (PyTorch's convention)
 // Adam: g += weight_decay * w; m, v moments with bias correction (Kingma and Ba 2015, algorithm 1);
 //       w <- w - learning_rate * m_hat / (sqrt(v_hat) + epsilon)
+// The others: train_kernels/tables/optimizer.h.
 struct OptimizerSettings {
   OptimizerKind kind = OptimizerKind::sgd;
   float learning_rate = 0.1f;
@@ -25,6 +40,8 @@ struct OptimizerSettings {
   float beta1 = 0.9f;
   float beta2 = 0.999f;
   float epsilon = 1e-8f;
+  float smoothing = 0.99f;  // rmsprop's alpha, adadelta's rho
+  bool nesterov = false;    // sgd
   friend bool operator==(const OptimizerSettings&, const OptimizerSettings&) = default;
 };
 
@@ -56,6 +73,8 @@ struct Plan {
 
 std::string_view to_string(Loss loss);
 std::string_view to_string(OptimizerKind kind);
+std::optional<Loss> loss_from(std::string_view name);
+std::optional<OptimizerKind> optimizer_from(std::string_view name);
 
 // Every rule a plan must obey, the same on the server that makes it and on the device that receives it.
 Status validate(const Plan& plan);

@@ -24,8 +24,14 @@ struct CheckpointHeader {
   uint64_t value_bytes = 0;
   uint64_t examples = 0;
   double loss_sum = 0;             // since the start of training
-  uint64_t correct = 0;
+  uint64_t correct = 0;            // rows: several an example where the output has several
   uint64_t seen = 0;
+  double epoch_loss_start = 0;     // loss_sum when this epoch began
+  double plateau_best = 0;         // what the learning rate's schedule remembers
+  uint32_t plateau_epochs_seen = 0;
+  uint32_t plateau_epochs_without_progress = 0;
+  double plateau_factor = 1;
+  uint64_t seed = 0;               // of dropout
   friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
 

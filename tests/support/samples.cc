@@ -214,9 +214,9 @@ Samples<ModelGraph> MessageTraits<ModelGraph>::samples() {
 
 Samples<CheckpointHeader> MessageTraits<CheckpointHeader>::samples() {
   return {.minimal = {},
-          .typical = {counting_digest(101), 17, 1, 3, {1, 2, 3, 4}, 17, 1, 64, 5, 12.5, 40, 68},
+          .typical = {counting_digest(101), 17, 1, 3, {1, 2, 3, 4}, 17, 1, 64, 5, 12.5, 40, 68, 10.25, 0.5, 3, 1, 0.1, 77},
           .extreme = {counting_digest(0xf0), kMax64, kMax32, 2, {kMax64, kMax64, kMax64, kMax64}, kMax64, 2, 4, 2,
-                      DBL_MAX, kMax64, kMax64}};
+                      DBL_MAX, kMax64, kMax64, -DBL_MAX, DBL_MAX, kMax32, kMax32, DBL_MIN, kMax64}};
 }
 
 Samples<PartialSumHeader> MessageTraits<PartialSumHeader>::samples() {

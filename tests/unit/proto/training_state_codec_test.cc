@@ -23,9 +23,13 @@ TEST(CheckpointCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("position must be at most examples", [](M& m) { m.position = m.examples + 1; });
   expect_rejected<M>("loss_sum", [](M& m) { m.loss_sum = kNaN; });
   expect_rejected<M>("loss_sum", [](M& m) { m.loss_sum = -kInf; });
-  expect_rejected<M>("correct must be at most seen", [](M& m) { m.correct = m.seen + 1; });
   expect_accepted<M>([](M& m) { m.position = m.examples; });
-  expect_accepted<M>([](M& m) { m.correct = m.seen; });
+  const double infinity = std::numeric_limits<double>::infinity();
+  expect_rejected<M>("epoch_loss_start must be finite", [=](M& m) { m.epoch_loss_start = infinity; });
+  expect_rejected<M>("plateau_best must be finite", [=](M& m) { m.plateau_best = -infinity; });
+  for (const double factor : {0.0, -1.0, 1.5, infinity}) {
+    expect_rejected<M>("plateau_factor must be in", [=](M& m) { m.plateau_factor = factor; });
+  }
 }
 
 // The payload is read as float32 in place: a size that is no multiple of four would be an assertion there.

@@ -137,7 +137,7 @@ TEST(HostileModel, WithTheWrongOperandsIsRefused) { expect_refused(operand_forge
 
 TEST(HostileModel, ErrorsNameTheOp) {
   EXPECT_ERROR(Model::load(forged(victim(), [](ModelGraph& g) { conv_of(g).stride_h = 0; })), ErrorCode::malformed,
-               "op conv2d1 (conv2d): stride");
+               "op conv1 (conv2d): stride");
 }
 
 TEST(HostileModel, WithTooManyOpsIsRefused) {
@@ -170,8 +170,9 @@ TEST(HostileModel, ThatNeedsTooMuchMemoryIsRefusedBeforeAnyIsTaken) {
   } few;
   const TrainingSettings settings{.batch_size = 64, .optimizer = {}};
   EXPECT_ERROR(Trainer::create(model, settings, few, 1), ErrorCode::too_large, "at most 4294967296 bytes");
-  EXPECT_ERROR(Trainer::create(small_cnn(), settings, few, 1, {.arena_bytes_max = 100'000}), ErrorCode::too_large,
-               "at most 100000 bytes");
+  TrainOptions small;
+  small.arena_bytes_max = 100'000;
+  EXPECT_ERROR(Trainer::create(small_cnn(), small, few), ErrorCode::too_large, "at most 100000 bytes");
 }
 
 }  // namespace

@@ -1,0 +1,38 @@
+// Predictor: the forward pass alone: what does the model say of these examples?
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "device_sdk/runtime/limits.h"
+#include "device_sdk/runtime/model.h"
+
+namespace coterie {
+
+// Not thread-safe. Allocates in create() alone.
+class Predictor {
+ public:
+  // Computes `batch_size` examples at a time, with the model's own parameters. Errors: invalid_argument (batch_size 0, an
+  // output that is not float32), too_large.
+  static Result<Predictor> create(const Model& model, uint32_t batch_size,
+                                  uint64_t arena_bytes_max = limits::kArenaBytesMax);
+  Predictor(Predictor&&) noexcept;
+  Predictor& operator=(Predictor&&) noexcept;
+  ~Predictor();
+
+  uint32_t batch_size() const;
+  // inputs[i] has `count` examples of the model's input i, one behind the other, each in its shape; those of an int32
+  // input are the same bytes seen as float. `output` gets as many of the output's shape. Errors: invalid_argument (names
+  // the input or the output whose size is wrong; an index outside a table).
+  Status run(std::span<const std::span<const float>> inputs, uint64_t count, std::span<float> output);
+
+ private:
+  struct State;
+  explicit Predictor(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,138 @@
+#include "device_sdk/runtime/profiler.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/random.h"
+#include "device_sdk/runtime/batch_program.h"
+#include "device_sdk/runtime/flush_denormals.h"
+#include "device_sdk/runtime/loss_rule.h"
+#include "device_sdk/runtime/optimizer_rule.h"
+#include "device_sdk/runtime/shape_inference.h"
+
+namespace coterie {
+namespace {
+
+// Floats in [-1, 1], tokens 0 and 1 (which every table has), the classes in turn.
+class RandomExamples final : public ExampleSource {
+ public:
+  RandomExamples(const Model& model, const LossSettings& loss, uint64_t count)
+      : model_(model), loss_(loss), count_(count), classes_(static_cast<uint64_t>(model.output_shape().back())) {}
+
+  uint64_t size() const override { return count_; }
+  Status read(uint64_t index, const Example& to) override {
+    Prng prng = Prng::derived(1, index);
+    for (size_t i = 0; i < to.input_count(); ++i) {
+      if (model_.input_type(i) == DataType::int32) {
+        for (int32_t& token : to.tokens(i)) token = static_cast<int32_t>(prng.below(2));
+      } else {
+        for (float& value : to.features(i)) value = static_cast<float>(prng.uniform(-1, 1));
+      }
+    }
+    if (loss_.target == TargetKind::values) {
+      // Inside what every loss takes: probabilities that add up to 1.
+      for (float& value : to.targets()) value = 1 / static_cast<float>(classes_);
+    } else {
+      const auto label = static_cast<int32_t>(index % classes_);
+      for (int32_t& target : to.labels()) target = is_valid_label(loss_.kind, classes_, label) ? label : 1;
+    }
+    return {};
+  }
+
+ private:
+  const Model& model_;
+  const LossSettings& loss_;
+  uint64_t count_, classes_;
+};
+
+// Where the times of a step are added up: one cell an op and two more, for each of forward and what is behind it.
+class Times {
+ public:
+  explicit Times(size_t ops) : ops_(ops), cells_(2 * (ops + 2)) {}
+
+  void begin_step() {
+    for (auto& cell : cells_) cell.push_back(0);
+  }
+  void add(Phase phase, uint32_t origin, double seconds) {
+    cells_[(phase == Phase::forward ? 0 : ops_ + 2) + row(origin)].back() += seconds;
+  }
+  double forward(uint32_t origin) { return median(cells_[row(origin)]); }
+  double backward(uint32_t origin) { return median(cells_[ops_ + 2 + row(origin)]); }
+  static double median(std::vector<double>& seconds) {
+    const auto middle = seconds.begin() + static_cast<ptrdiff_t>(seconds.size() / 2);
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    return *middle;
+  }
+
+ private:
+  size_t row(uint32_t origin) const {
+    if (origin == kLossOrigin) return ops_;
+    return origin == kUpdateOrigin ? ops_ + 1 : origin;
+  }
+  size_t ops_;
+  std::vector<std::vector<double>> cells_;
+};
+
+}  // namespace
+
+Result<TrainingProfile> profile_training(const Model& model, const TrainOptions& options, uint32_t steps,
+                                         double (*seconds_now)()) {
+  TrainOptions whole = options;
+  whole.micro_batch_size = 0;
+  TrainingProfile profile;
+  COT_ASSIGN(profile.memory, Trainer::plan(model, whole, options.batch_size));
+  COT_ASSIGN(std::vector<bool> is_trainable, trainable_tensors(model.graph(), options));
+  COT_ASSIGN(CompiledModel compiled, compile(model, {.loss = options.loss,
+                                                     .batch_size = options.batch_size,
+                                                     .optimizer = options.optimizer,
+                                                     .freeze_statistics = options.freeze_statistics,
+                                                     .groups = options.groups,
+                                                     .is_trainable = std::move(is_trainable),
+                                                     .arena_bytes_max = options.arena_bytes_max}));
+  COT_ASSIGN(Arena arena, Arena::create(compiled.layout, options.arena_bytes_max));
+  BatchProgram code(model, options.loss, options.batch_size, std::move(compiled), arena);
+  const std::span<const float> start = model.parameters();
+  RandomExamples examples(model, options.loss, options.batch_size);
+  const Program& program = code.compiled.program;
+  const std::vector<OpInfo>& ops = model.graph().ops;
+  Times times(ops.size());
+  std::vector<double> step_seconds;
+  for (uint32_t step = 0; step <= steps; ++step) {
+    // Each step begins where the first did: none may diverge, and NaN and denormal numbers take another time.
+    std::memcpy(arena.region(Region::parameters).data(), start.data(), start.size_bytes());
+    for (uint32_t i = 0; i < options.batch_size; ++i) COT_TRY(code.reader.read(examples, i, i));
+    const FlushDenormals flush;
+    kernels::LossSums sums;
+    const char* fault = nullptr;
+    StepContext context{.kernels = kernels::kernels(), .sums = &sums, .random_seed = step, .fault = &fault};
+    context.optimizer = optimizer_moment(options.optimizer, step + 1, 1);
+    const bool is_measured = step > 0;
+    if (is_measured) times.begin_step();
+    const double begin = seconds_now();
+    double last = begin;
+    for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
+      for (size_t i = 0; i < program.step_count(phase); ++i) {
+        program.run_step(phase, i, context);
+        const double now = seconds_now();
+        if (is_measured) times.add(phase, program.origin(phase, i), now - last);
+        last = now;
+      }
+      if (fault != nullptr) return Error(ErrorCode::invalid_argument, std::string("profile: ") + fault);
+    }
+    if (is_measured) step_seconds.push_back(last - begin);
+  }
+
+  COT_ASSIGN(const InferredTypes inferred, infer_types(model.graph(), options.batch_size));
+  const auto add = [&](std::string name, std::string_view kind, uint32_t origin, double flops) {
+    OpTime op{std::move(name), std::string(kind), times.forward(origin), times.backward(origin), flops};
+    if (op.forward_seconds + op.backward_seconds > 0) profile.ops.push_back(std::move(op));
+  };
+  for (uint32_t i = 0; i < ops.size(); ++i) add(ops[i].name, to_string(ops[i].kind), i, inferred.op_flops[i]);
+  add("", "loss", kLossOrigin, 0);
+  add("", "update", kUpdateOrigin, 0);
+  profile.step_seconds = Times::median(step_seconds);
+  profile.forward_flops = inferred.flops;
+  return profile;
+}
+
+}  // namespace coterie

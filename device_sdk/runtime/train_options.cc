@@ -1,0 +1,91 @@
+#include "device_sdk/runtime/train_options.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device_sdk/runtime/name_pattern.h"
+#include "device_sdk/runtime/optimizer_rule.h"
+
+namespace coterie {
+namespace {
+
+Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "training: " + what); }
+
+bool is_limit(float value) { return std::isfinite(value) && value >= 0; }
+
+Status check_loss(const LossSettings& loss) {
+  if (to_string(loss.kind) == "unknown") return bad("the loss is unknown");
+  if (!(loss.label_smoothing >= 0 && loss.label_smoothing < 1)) return bad("label_smoothing must be in [0, 1)");
+  if (!is_limit(loss.threshold)) return bad("the loss's threshold must be a number of at least 0");
+  if (loss.kind == Loss::huber && loss.threshold == 0) return bad("huber needs a threshold above 0");
+  if (!std::all_of(loss.class_weights.begin(), loss.class_weights.end(), is_limit)) {
+    return bad("class weights must be numbers of at least 0");
+  }
+  return {};
+}
+
+// Of the tensors that some pattern matches; an error names the pattern that matches none.
+Result<std::vector<bool>> matching(const ModelGraph& graph, const std::vector<std::string>& patterns,
+                                   const std::string& option) {
+  std::vector<bool> matches(graph.tensors.size());
+  for (const std::string& pattern : patterns) {
+    bool found = false;
+    for (size_t i = 0; i < graph.tensors.size(); ++i) {
+      if (graph.tensors[i].role != TensorRole::parameter || !name_matches(pattern, graph.tensors[i].name)) continue;
+      matches[i] = found = true;
+    }
+    if (!found) return bad(option + " " + pattern + " matches no parameter of the model");
+  }
+  return matches;
+}
+
+}  // namespace
+
+TrainOptions options_of(const TrainingSettings& settings, uint64_t seed) {
+  TrainOptions options;
+  options.loss.kind = settings.loss;
+  options.optimizer = settings.optimizer;
+  options.batch_size = settings.batch_size;
+  options.epochs = settings.local_epochs;
+  options.steps_max = settings.steps_max;
+  options.seed = seed;
+  return options;
+}
+
+Status check_options(const TrainOptions& options) {
+  COT_TRY(check_loss(options.loss));
+  COT_TRY(check_optimizer(options.optimizer));
+  COT_TRY(check_schedule(options.schedule));
+  if (options.batch_size < 1) return bad("batch_size must be at least 1");
+  if (options.micro_batch_size > 0 && options.batch_size % options.micro_batch_size != 0) {
+    return bad("micro_batch_size " + std::to_string(options.micro_batch_size) + " does not divide batch_size " +
+               std::to_string(options.batch_size));
+  }
+  if (options.epochs < 1) return bad("epochs must be at least 1");
+  if (!is_limit(options.clip_norm) || !is_limit(options.clip_value)) {
+    return bad("clip_norm and clip_value must be numbers of at least 0");
+  }
+  for (const ParameterGroup& group : options.groups) {
+    if (!is_limit(group.learning_rate_scale) || !is_limit(group.weight_decay)) {
+      return bad("the numbers of group " + group.pattern + " must be at least 0");
+    }
+  }
+  return {};
+}
+
+Result<std::vector<bool>> trainable_tensors(const ModelGraph& graph, const TrainOptions& options) {
+  COT_ASSIGN(const std::vector<bool> frozen, matching(graph, options.freeze, "freeze"));
+  COT_ASSIGN(const std::vector<bool> wanted, matching(graph, options.train_only, "train_only"));
+  std::vector<bool> trainable(graph.tensors.size());
+  bool any = false;
+  for (size_t i = 0; i < graph.tensors.size(); ++i) {
+    const TensorInfo& tensor = graph.tensors[i];
+    if (tensor.role != TensorRole::parameter || frozen[i]) continue;
+    trainable[i] = options.train_only.empty() ? !tensor.is_frozen : wanted[i];
+    any = any || trainable[i];
+  }
+  if (!any) return bad("every parameter is frozen, nothing is left to train");
+  return trainable;
+}
+
+}  // namespace coterie

@@ -1,0 +1,68 @@
+// What training is told: the superset of a job's TrainingSettings, for a device that trains for itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "device_sdk/runtime/limits.h"
+#include "device_sdk/runtime/schedule.h"
+#include "proto/messages/model.h"
+#include "proto/messages/plan.h"
+
+namespace coterie {
+
+// What a loss compares the output with: class numbers (int32), or numbers of the output's own shape (float32).
+enum class TargetKind : uint8_t { labels, values };
+
+struct LossSettings {
+  Loss kind = Loss::softmax_cross_entropy;
+  TargetKind target = TargetKind::labels;
+  float label_smoothing = 0;         // softmax_cross_entropy, in [0, 1)
+  float threshold = 1;               // huber's delta, smooth_l1's beta, the margin of the embedding losses
+  std::vector<float> class_weights;  // softmax_cross_entropy and negative_log_likelihood; empty: ones
+  friend bool operator==(const LossSettings&, const LossSettings&) = default;
+};
+
+// Parameters whose name matches `pattern` (name_pattern.h) are trained with these; the first group that matches counts.
+struct ParameterGroup {
+  std::string pattern;
+  float learning_rate_scale = 1;
+  float weight_decay = 0;
+  friend bool operator==(const ParameterGroup&, const ParameterGroup&) = default;
+};
+
+struct TrainOptions {
+  LossSettings loss;
+  OptimizerSettings optimizer;
+  LearningRateSchedule schedule;
+  uint32_t batch_size = 32;  // examples an optimizer step
+  // Examples computed at a time; their gradients are added up (a "virtual batch"). 0: the whole batch. Divides
+  // batch_size. The same result up to rounding, unless the model has batch norm in training mode.
+  uint32_t micro_batch_size = 0;
+  uint32_t epochs = 1;
+  uint32_t steps_max = 0;  // 0: no limit but epochs
+  float clip_norm = 0;     // of the whole gradient, in L2; 0: not clipped
+  float clip_value = 0;    // of each element, after clip_norm; 0: not clipped
+
+  std::vector<std::string> freeze;      // patterns of parameters that stay as they are, beside those the model freezes
+  std::vector<std::string> train_only;  // patterns; if any, every other parameter stays as it is
+  std::vector<ParameterGroup> groups;
+  bool freeze_statistics = false;       // batch norm uses its running statistics and leaves them alone
+
+  uint64_t seed = 0;
+  uint64_t arena_bytes_max = limits::kArenaBytesMax;  // Trainer::create fails if this is too little
+};
+
+// Of a job's plan.
+TrainOptions options_of(const TrainingSettings& settings, uint64_t seed);
+
+// invalid_argument names the option.
+Status check_options(const TrainOptions& options);
+
+// Which tensors are trained, per tensor of the graph. invalid_argument if a pattern matches no parameter, or nothing is
+// left to train.
+Result<std::vector<bool>> trainable_tensors(const ModelGraph& graph, const TrainOptions& options);
+
+}  // namespace coterie

@@ -1,0 +1,58 @@
+// Writes what programs outside of C++ test with into a directory: write_samples DIRECTORY
+//   mlp.cotf      a classifier of 4 x 4 x 1 images, 3 classes
+//   images.cotf   60 examples for it that can be learnt: the class is the brightest third of the image
+//   two.cotf      "tokens" (3 int32) and "features" (4 float32) to 2 outputs
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/os/file.h"
+#include "base/random.h"
+#include "device_sdk/runtime/dataset_source.h"
+#include "device_sdk/runtime/model_builder.h"
+#include "tools/model/zoo.h"
+
+namespace coterie {
+namespace {
+
+constexpr size_t kExamples = 60, kPixels = 16;
+
+Bytes images() {
+  std::vector<float> features;
+  std::vector<int32_t> labels;
+  Prng prng(1);
+  for (size_t i = 0; i < kExamples; ++i) {
+    labels.push_back(static_cast<int32_t>(i % 3));
+    for (size_t pixel = 0; pixel < kPixels; ++pixel) {
+      const bool is_bright = pixel * 3 / kPixels == i % 3;
+      features.push_back(static_cast<float>((is_bright ? 0.7 : 0) + 0.3 * prng.uniform()));
+    }
+  }
+  return encode_dataset(labelled_dataset("images", kExamples, {4, 4, 1}, 3), features, labels);
+}
+
+Result<Bytes> two_inputs() {
+  ModelBuilder build("two", {3}, 1, DataType::int32);
+  const TensorId features = build.input("features", {4});
+  const TensorId tokens = build.op(OpKind::cast, {build.input()}, CastAttributes{});
+  return build.finish(build.add(build.dense(tokens, 2), build.dense(features, 2)));
+}
+
+Status write_all(const std::string& directory) {
+  COT_TRY(os::make_directories(directory));
+  COT_ASSIGN(const Bytes mlp, make_model(ModelKind::mlp, {4, 4, 1}, 3, 1));
+  COT_ASSIGN(const Bytes two, two_inputs());
+  COT_TRY(os::write_file_atomically(directory + "/mlp.cotf", mlp));
+  COT_TRY(os::write_file_atomically(directory + "/two.cotf", two));
+  return os::write_file_atomically(directory + "/images.cotf", images());
+}
+
+}  // namespace
+}  // namespace coterie
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const coterie::Status written = coterie::write_all(argv[1]);
+  if (!written) std::fprintf(stderr, "write_samples: %s\n", written.error().message().c_str());
+  return written ? 0 : 1;
+}

@@ -1,0 +1,218 @@
+// What TrainOptions adds to a plain run: frozen parameters, groups, virtual batches, clipping, optimizers, losses.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "device_sdk/runtime/trainer.h"
+#include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
+
+namespace coterie::test {
+namespace {
+
+TrainOptions plain(uint32_t batch = 8) {
+  TrainOptions options;
+  options.batch_size = batch;
+  options.optimizer.learning_rate = 0.1f;
+  options.seed = 5;
+  return options;
+}
+
+std::vector<float> delta_after(const Model& model, const TrainOptions& options, Examples& examples, int steps = 1) {
+  Result<Trainer> trainer = Trainer::create(model, options, examples);
+  EXPECT_OK(trainer);
+  if (!trainer) return {};
+  for (int i = 0; i < steps; ++i) EXPECT_OK(trainer->step());
+  std::vector<float> delta(model.value_count());
+  trainer->delta(delta);
+  return delta;
+}
+
+// The largest change of each parameter tensor, by name.
+std::map<std::string, float> change_of(const Model& model, const std::vector<float>& delta) {
+  std::map<std::string, float> changes;
+  for (const TensorInfo& tensor : model.graph().tensors) {
+    if (!has_payload(tensor.role)) continue;
+    float& change = changes[tensor.name];
+    const size_t first = tensor.payload_offset / sizeof(float);
+    for (size_t i = 0; i < *element_count(tensor.shape); ++i) change = std::max(change, std::fabs(delta[first + i]));
+  }
+  return changes;
+}
+
+double norm(const std::vector<float>& values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+  return std::sqrt(sum);
+}
+
+void expect_near(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << i;
+}
+
+TEST(Freeze, LeavesTheNamedParametersAloneAndTrainsTheOthersAsBefore) {
+  const Model model = small_cnn();
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  const std::vector<float> all = delta_after(model, options, examples);
+  options.freeze = {"conv*"};
+  const std::vector<float> tail = delta_after(model, options, examples);
+  const auto before = change_of(model, all), after = change_of(model, tail);
+  EXPECT_EQ(after.at("conv1.weight"), 0);
+  EXPECT_EQ(after.at("conv2.bias"), 0);
+  EXPECT_EQ(after.at("dense1.weight"), before.at("dense1.weight"));
+  EXPECT_EQ(after.at("dense2.bias"), before.at("dense2.bias"));
+  EXPECT_GT(before.at("conv1.weight"), 0);
+}
+
+TEST(Freeze, CostsNoMemoryForGradientsNobodyNeeds) {
+  const Model model = small_cnn();
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  const Result<Trainer> all = Trainer::create(model, options, examples);
+  options.train_only = {"dense2.*"};
+  const Result<Trainer> last = Trainer::create(model, options, examples);
+  EXPECT_LT(last->memory().planned_bytes, all->memory().planned_bytes);
+}
+
+TEST(Freeze, OfEverythingButABiasTrainsTheBias) {
+  const Model model = small_cnn();
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  const auto all = change_of(model, delta_after(model, options, examples));
+  options.train_only = {"conv1.bias"};
+  const auto bias = change_of(model, delta_after(model, options, examples));
+  for (const auto& [name, change] : bias) EXPECT_EQ(change, name == "conv1.bias" ? all.at(name) : 0) << name;
+}
+
+TEST(Freeze, SaysWhichPatternMatchesNothing) {
+  const Model model = small_cnn();
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  options.freeze = {"conv*", "features.*"};
+  EXPECT_ERROR(Trainer::create(model, options, examples), ErrorCode::invalid_argument, "freeze features.* matches no");
+  options.freeze = {"*"};
+  EXPECT_ERROR(Trainer::create(model, options, examples), ErrorCode::invalid_argument, "nothing is left to train");
+}
+
+TEST(Groups, ScaleTheirLearningRate) {
+  const Model model = small_cnn();
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  const auto before = change_of(model, delta_after(model, options, examples));
+  options.groups = {{"*.bias", 0.5f, 0}};
+  const auto after = change_of(model, delta_after(model, options, examples));
+  EXPECT_EQ(after.at("dense1.weight"), before.at("dense1.weight"));
+  EXPECT_NEAR(after.at("dense1.bias"), before.at("dense1.bias") / 2, 1e-6);
+}
+
+TEST(VirtualBatch, TakesTheStepOfTheWholeBatch) {
+  const Model model = small_cnn();
+  Examples examples(20, 64, 10);  // batches of 8, 8 and 4: the last is one micro-batch of 4
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adamw}) {
+    TrainOptions options = plain(8);
+    options.optimizer.kind = kind;
+    options.optimizer.learning_rate = kind == OptimizerKind::sgd ? 0.1f : 0.001f;
+    const std::vector<float> whole = delta_after(model, options, examples, 3);
+    for (const uint32_t micro : {4u, 2u, 1u}) {
+      options.micro_batch_size = micro;
+      expect_near(delta_after(model, options, examples, 3), whole, kind == OptimizerKind::sgd ? 2e-6f : 2e-4f);
+    }
+  }
+}
+
+TEST(VirtualBatch, NeedsLessMemoryForActivations) {
+  const Model model = load_or_die(make_model(ModelKind::lenet5, {28, 28, 1}, 10, 1));
+  Examples examples(32, 784, 10);
+  TrainOptions options = plain(32);
+  const uint64_t whole = Trainer::create(model, options, examples)->memory().planned_bytes;
+  options.micro_batch_size = 4;
+  EXPECT_LT(Trainer::create(model, options, examples)->memory().planned_bytes * 4, whole);
+}
+
+TEST(Clip, ByNormScalesTheWholeGradient) {
+  const Model model = small_cnn();
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  options.optimizer.learning_rate = 1;
+  const std::vector<float> free = delta_after(model, options, examples);
+  options.clip_norm = static_cast<float>(norm(free) / 4);
+  const std::vector<float> clipped = delta_after(model, options, examples);
+  EXPECT_NEAR(norm(clipped), norm(free) / 4, norm(free) * 1e-6);
+  for (size_t i = 0; i < free.size(); ++i) ASSERT_NEAR(clipped[i], free[i] / 4, 1e-6) << i;
+  options.clip_norm = static_cast<float>(norm(free) * 2);
+  expect_near(delta_after(model, options, examples), free, 1e-7f);
+}
+
+TEST(Clip, ByValueBoundsEachElement) {
+  const Model model = small_cnn();
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  options.optimizer.learning_rate = 1;
+  const std::vector<float> free = delta_after(model, options, examples);
+  options.clip_value = 0.01f;
+  const std::vector<float> clipped = delta_after(model, options, examples);
+  for (size_t i = 0; i < free.size(); ++i) {
+    ASSERT_NEAR(clipped[i], std::clamp(free[i], -0.01f, 0.01f), 1e-7) << i;
+  }
+}
+
+TEST(Optimizers, AllLowerTheLossOfASmallNet) {
+  const Model model = load_or_die(make_model(ModelKind::mlp, {8, 8, 1}, 10, 5));
+  Examples examples(16, 64, 10);
+  for (const OptimizerKind kind :
+       {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw, OptimizerKind::adagrad, OptimizerKind::rmsprop,
+        OptimizerKind::adadelta, OptimizerKind::lamb, OptimizerKind::lion}) {
+    SCOPED_TRACE(to_string(kind));
+    TrainOptions options = plain(16);
+    options.epochs = 60;
+    options.optimizer.kind = kind;
+    options.optimizer.learning_rate = kind == OptimizerKind::sgd || kind == OptimizerKind::lamb ? 0.05f
+                                      : kind == OptimizerKind::adadelta                         ? 2.0f
+                                                                                                : 0.003f;
+    options.optimizer.momentum = 0.5f;
+    options.optimizer.smoothing = 0.9f;
+    Result<Trainer> trainer = Trainer::create(model, options, examples);
+    ASSERT_OK(trainer);
+    ASSERT_OK(trainer->step());
+    const double first = trainer->summary().loss_sum;
+    while (!trainer->finished()) {
+      const double before = trainer->summary().loss_sum;
+      ASSERT_OK(trainer->step());
+      if (trainer->finished()) EXPECT_LT(trainer->summary().loss_sum - before, 0.5 * first);
+    }
+  }
+}
+
+TEST(Losses, RefuseTargetsTheyCannotTake) {
+  const Model model = small_cnn();
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  options.loss.kind = Loss::kl_divergence;
+  EXPECT_ERROR(Trainer::create(model, options, examples), ErrorCode::invalid_argument, "needs values, not labels");
+  options.loss = {.kind = Loss::softmax_cross_entropy, .class_weights = {1, 2}};
+  EXPECT_ERROR(Trainer::create(model, options, examples), ErrorCode::invalid_argument, "as many classes as class weights");
+  options.loss = {.kind = Loss::triplet_margin};
+  EXPECT_ERROR(Trainer::create(model, options, examples), ErrorCode::invalid_argument, "rows of 3 vectors");
+  options.loss = {.kind = Loss::softmax_cross_entropy, .label_smoothing = 1};
+  EXPECT_ERROR(Trainer::create(model, options, examples), ErrorCode::invalid_argument, "label_smoothing");
+}
+
+TEST(Losses, SmoothedLabelsCostMoreThanCertainOnes) {
+  const Model model = small_cnn();
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  const auto loss = [&] {
+    Result<Trainer> trainer = Trainer::create(model, options, examples);
+    EXPECT_OK(trainer->step());
+    return trainer->summary().loss_sum;
+  };
+  const double certain = loss();
+  options.loss.class_weights = std::vector<float>(10, 1.0f);
+  EXPECT_NEAR(loss(), certain, 1e-9);
+  options.loss.label_smoothing = 0.1f;
+  EXPECT_NE(loss(), certain);
+}
+
+}  // namespace
+}  // namespace coterie::test
