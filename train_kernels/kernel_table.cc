@@ -33,9 +33,9 @@ struct Tables {
     simd::fill_layer_norm(target, table);
     simd::fill_group_norm(target, table);
     simd::fill_batch_norm(target, table);
+    simd::fill_activation(target, table);
     simd::fill_rnn(target, table);
     simd::fill_attention(target, table);
-    simd::fill_activation(target, table);
   }
 };
 

@@ -44,9 +44,9 @@ KernelTableOf<T> make_reference() {
   reference::fill_layer_norm(table);
   reference::fill_group_norm(table);
   reference::fill_batch_norm(table);
+  reference::fill_activation(table);
   reference::fill_rnn(table);
   reference::fill_attention(table);
-  reference::fill_activation(table);
   return table;
 }
 

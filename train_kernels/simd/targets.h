@@ -29,9 +29,9 @@ void fill_binary(int64_t target, KernelTable& table);
 void fill_layer_norm(int64_t target, KernelTable& table);
 void fill_group_norm(int64_t target, KernelTable& table);
 void fill_batch_norm(int64_t target, KernelTable& table);
+void fill_activation(int64_t target, KernelTable& table);
 void fill_rnn(int64_t target, KernelTable& table);
 void fill_attention(int64_t target, KernelTable& table);
-void fill_activation(int64_t target, KernelTable& table);
 
 }  // namespace coterie::kernels::simd
 
