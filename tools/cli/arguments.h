@@ -7,6 +7,7 @@
 
 #include "tools/cli/admin_command.h"
 #include "tools/cli/exit_code.h"
+#include "tools/cli/model_train.h"
 #include "tools/demo/options.h"
 
 namespace CLI {
@@ -19,6 +20,7 @@ struct Invocation {
   std::string program;  // as the user called it
   AdminCommand admin;   // the connection, shared by all commands
   DemoOptions demo;
+  TrainCommand train;
   std::function<ExitCode()> run;  // set by the subcommand that was named
 };
 
@@ -27,6 +29,7 @@ void add_demo(CLI::App& app, Invocation& invocation);
 void add_job(CLI::App& app, Invocation& invocation);
 void add_model(CLI::App& app, Invocation& invocation);
 void add_onnx(CLI::App& model, Invocation& invocation);  // of the group model
+void add_training(CLI::App& model, Invocation& invocation);  // likewise
 void add_device(CLI::App& app, Invocation& invocation);
 void add_token(CLI::App& app, Invocation& invocation);
 void add_server(CLI::App& app, Invocation& invocation);

@@ -5,7 +5,6 @@
 #include "tools/cli/device_commands.h"
 #include "tools/cli/help.h"
 #include "tools/cli/model_commands.h"
-#include "tools/data/load.h"
 #include "tools/device/device_agent.h"
 
 namespace coterie {
@@ -73,16 +72,6 @@ void add_local_models(CLI::App& model, Invocation& invocation) {
   inspect->callback([&, inspected] {
     invocation.run = [&admin, inspected] { return inspect_model(*inspected, admin.wants_json()); };
   });
-
-  CLI::App* judge = add_command(model, "evaluate", "accuracy and loss of a model file on data",
-                                "  coterie model evaluate model.cotf --data held-out.cotf\n"
-                                "  coterie model evaluate model.cotf --data mnist:DIR -o json\n");
-  const auto judged = add_file_argument(judge, "model file"), data = std::make_shared<std::string>();
-  judge->add_option("--data", *data, std::string("a data set file, ") + kDataNames)->required();
-  add_output_option(*judge, admin);
-  judge->callback([&, judged, data] {
-    invocation.run = [&admin, judged, data] { return evaluate_model(*judged, *data, admin.wants_json()); };
-  });
 }
 
 void add_run(CLI::App& device, Invocation& invocation) {
@@ -117,10 +106,12 @@ void add_run(CLI::App& device, Invocation& invocation) {
 }  // namespace
 
 void add_model(CLI::App& app, Invocation& invocation) {
-  CLI::App* model = add_group(app, "model", "make, fetch, look into and judge models",
+  CLI::App* model = add_group(app, "model", "make, train, fetch, look into and judge models",
                               "  coterie model new cnn --input 8x8x1 --classes 10 -o model.cotf\n"
+                              "  coterie model train model.cotf --data digits -o trained.cotf\n"
                               "  coterie model download jk2x9q4c -o model.cotf\n");
   add_local_models(*model, invocation);
+  add_training(*model, invocation);
   add_onnx(*model, invocation);
   add_server_models(*model, invocation);
 }

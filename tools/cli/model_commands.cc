@@ -5,36 +5,14 @@
 #include "base/os/file.h"
 #include "device_sdk/runtime/model.h"
 #include "secure/crypto/digest.h"
+#include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
-#include "tools/data/load.h"
-#include "tools/model/evaluate.h"
 #include "tools/model/inspect.h"
 #include "tools/model/zoo.h"
 
 namespace coterie {
 namespace {
-
-// An input file that is missing or broken is the user's, whatever its code.
-ExitCode fail_on_input(std::string_view name, const Error& error) {
-  print_error(name, error);
-  return ExitCode::usage;
-}
-
-ExitCode fail_on_output(std::string_view name, const Error& error) {
-  print_error(name, error);
-  return ExitCode::failure;
-}
-
-Result<Bytes> dataset_named(const std::string& name) {
-  if (os::exists(name)) return read_input(name);
-  Result<TrainingData> loaded = load_data(name);
-  if (!loaded && loaded.error().code() == ErrorCode::invalid_argument) {
-    return Error(ErrorCode::invalid_argument, std::string("the data must be a data set file, ") + kDataNames + "; there is no file " + name);
-  }
-  if (!loaded) return loaded.error();
-  return dataset_file(loaded->held_out ? *loaded->held_out : loaded->examples);
-}
 
 std::string measure(const nlohmann::json& model, const char* key, bool is_ratio) {
   const auto found = model.find(key);
@@ -113,10 +91,8 @@ ExitCode new_model(const NewModel& options) {
 }
 
 ExitCode inspect_model(const std::string& file, bool as_json) {
-  Result<Bytes> bytes = read_input(file);
-  if (!bytes) return fail_on_input("model inspect", bytes.error());
-  const Result<Model> model = Model::load(std::move(*bytes));
-  if (!model) return fail_on_input("model inspect", model.error().with_context(file));
+  const Result<Model> model = open_model(file);
+  if (!model) return fail_on_input("model inspect", model.error());
   const ModelReport report = inspect(*model);
   if (as_json) {
     nlohmann::json layers = nlohmann::json::array();
@@ -136,22 +112,6 @@ ExitCode inspect_model(const std::string& file, bool as_json) {
              format_count(report.parameters) + " parameters, " +
              format_fixed(report.flops / 1e6, 2) + " million operations an example\ndigest " + report.digest + "\n\n" +
              table.text());
-  return ExitCode::ok;
-}
-
-ExitCode evaluate_model(const std::string& file, const std::string& data, bool as_json) {
-  Result<Bytes> model = read_input(file);
-  if (!model) return fail_on_input("model evaluate", model.error());
-  Result<Bytes> dataset = dataset_named(data);
-  if (!dataset) return fail_on_input("model evaluate", dataset.error());
-  const Result<Evaluation> evaluation = evaluate(std::move(*model), std::move(*dataset));
-  if (!evaluation) return fail_on_input("model evaluate", evaluation.error().with_context(file + " on " + data));
-  if (as_json) {
-    print_json({{"examples", evaluation->examples}, {"loss", evaluation->loss_mean}, {"accuracy", evaluation->accuracy}});
-  } else {
-    print_text("accuracy " + format_percent(evaluation->accuracy) + ", loss " + format_fixed(evaluation->loss_mean, 4) +
-               " on " + format_count(evaluation->examples) + " examples\n");
-  }
   return ExitCode::ok;
 }
 

@@ -24,7 +24,5 @@ struct NewModel {
 };
 ExitCode new_model(const NewModel& options);
 ExitCode inspect_model(const std::string& file, bool as_json);
-// `data`: a name that load_data knows, or a data set file.
-ExitCode evaluate_model(const std::string& file, const std::string& data, bool as_json);
 
 }  // namespace coterie

@@ -1,0 +1,45 @@
+#include "tools/cli/local_files.h"
+
+#include "base/os/file.h"
+#include "tools/cli/admin_command.h"
+#include "tools/cli/report.h"
+#include "tools/data/load.h"
+
+namespace coterie {
+
+Result<Model> open_model(const std::string& file) {
+  COT_ASSIGN(Bytes bytes, read_input(file));
+  Result<Model> model = Model::load(std::move(bytes));
+  if (!model) return model.error().with_context(file);
+  return model;
+}
+
+Result<LocalData> open_data(const std::string& name) {
+  if (os::exists(name)) {
+    COT_ASSIGN(DatasetSource source, DatasetSource::open(name));
+    return LocalData{std::move(source), std::nullopt};
+  }
+  Result<TrainingData> loaded = load_data(name);
+  if (!loaded && loaded.error().code() == ErrorCode::invalid_argument) {
+    return Error(ErrorCode::invalid_argument,
+                 std::string("the data must be a data set file, ") + kDataNames + "; there is no file " + name);
+  }
+  if (!loaded) return loaded.error();
+  COT_ASSIGN(DatasetSource examples, DatasetSource::load(dataset_file(loaded->examples)));
+  LocalData data{std::move(examples), std::nullopt};
+  if (!loaded->held_out) return data;
+  COT_ASSIGN(data.held_out, DatasetSource::load(dataset_file(*loaded->held_out)));
+  return data;
+}
+
+ExitCode fail_on_input(std::string_view command, const Error& error) {
+  print_error(command, error);
+  return error.code() == ErrorCode::cancelled ? ExitCode::interrupted : ExitCode::usage;
+}
+
+ExitCode fail_on_output(std::string_view command, const Error& error) {
+  print_error(command, error);
+  return error.code() == ErrorCode::cancelled ? ExitCode::interrupted : ExitCode::failure;
+}
+
+}  // namespace coterie

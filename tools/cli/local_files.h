@@ -1,0 +1,47 @@
+// What commands read from this machine: models, and examples by name or from a file.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "device_sdk/runtime/dataset_source.h"
+#include "device_sdk/runtime/model.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/interrupt.h"
+
+namespace coterie {
+
+// Errors name the file.
+Result<Model> open_model(const std::string& file);
+
+struct LocalData {
+  DatasetSource examples;
+  std::optional<DatasetSource> held_out;  // where the data set brings its own
+
+  // What a model is judged by: the held-out part if there is one.
+  DatasetSource& judges() { return held_out ? *held_out : examples; }
+};
+
+// A data set file, or a name that load_data knows. Errors name it.
+Result<LocalData> open_data(const std::string& name);
+
+// Examples that end with interrupted_error() once somebody asks for the end.
+class InterruptibleSource final : public ExampleSource {
+ public:
+  explicit InterruptibleSource(ExampleSource& source) : source_(source) {}
+  uint64_t size() const override { return source_.size(); }
+  Status read(uint64_t index, const Example& to) override {
+    if (Interrupt::requested()) return interrupted_error();
+    return source_.read(index, to);
+  }
+
+ private:
+  ExampleSource& source_;
+};
+
+// Prints the error of a command that works on local files. An input that is missing or broken is the user's, whatever
+// its code; an interruption is told by its own exit code.
+ExitCode fail_on_input(std::string_view command, const Error& error);
+ExitCode fail_on_output(std::string_view command, const Error& error);
+
+}  // namespace coterie

@@ -1,0 +1,144 @@
+#include "tools/cli/model_predict.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "device_sdk/runtime/predictor.h"
+#include "tools/cli/local_files.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+
+namespace coterie {
+namespace {
+
+constexpr const char* kCommand = "model predict";
+constexpr uint32_t kBatch = 64;
+
+// One batch of examples and what the model says of them.
+struct Batch {
+  std::vector<std::vector<float>> inputs;
+  std::vector<float> targets, outputs;
+};
+
+Status read_batch(ExampleSource& examples, const Model& model, uint64_t from, uint64_t count, uint64_t target_elements,
+                  Batch& batch) {
+  const size_t inputs = model.graph().inputs.size();
+  batch.inputs.resize(inputs);
+  for (size_t i = 0; i < inputs; ++i) batch.inputs[i].resize(count * elements(model.input_shape(i)));
+  batch.targets.resize(count * target_elements);
+  batch.outputs.resize(count * elements(model.output_shape()));
+  std::vector<Example::Place> places(inputs);
+  for (uint64_t slot = 0; slot < count; ++slot) {
+    for (size_t i = 0; i < inputs; ++i) {
+      const uint64_t size = elements(model.input_shape(i));
+      places[i] = std::span(batch.inputs[i]).subspan(slot * size, size);
+    }
+    const Example example(places, std::span(batch.targets).subspan(slot * target_elements, target_elements));
+    COT_TRY(examples.read(from + slot, example));
+  }
+  return {};
+}
+
+// The classes with the largest scores, largest first; of equals the first.
+std::vector<uint32_t> top_of(std::span<const float> scores, uint32_t count) {
+  std::vector<uint32_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto end = order.begin() + std::min<ptrdiff_t>(count, static_cast<ptrdiff_t>(order.size()));
+  std::partial_sort(order.begin(), end, order.end(), [&](uint32_t a, uint32_t b) {
+    return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
+  });
+  order.erase(end, order.end());
+  return order;
+}
+
+// Rows of a classifier: their best classes with scores; of a regression: its numbers.
+class Printer {
+ public:
+  Printer(const PredictOptions& options, bool is_classified)
+      : options_(options), is_classified_(is_classified) {}
+
+  void add(uint64_t example, uint64_t row, std::span<const float> scores, std::span<const float> target) {
+    nlohmann::json entry = {{"example", example}};
+    std::string expected, predicted;
+    if (row > 0) entry["row"] = row;
+    if (!is_classified_) {
+      entry["expected"] = std::vector<float>(target.begin(), target.end());
+      entry["predicted"] = std::vector<float>(scores.begin(), scores.end());
+      expected = numbers(target);
+      predicted = numbers(scores);
+    } else {
+      const auto labels = reinterpret_cast<const int32_t*>(target.data());
+      entry["expected"] = std::vector<int32_t>(labels, labels + target.size());
+      for (size_t i = 0; i < target.size(); ++i) expected += (i == 0 ? "" : " ") + std::to_string(labels[i]);
+      entry["predicted"] = nlohmann::json::array();
+      for (const uint32_t best : top_of(scores, options_.top)) {
+        entry["predicted"].push_back({{"class", best}, {"score", scores[best]}});
+        predicted += (predicted.empty() ? "" : "  ") + std::to_string(best) + " (" +
+                     format_fixed(static_cast<double>(scores[best]), 3) + ")";
+      }
+    }
+    if (options_.as_json) json_.push_back(std::move(entry));
+    else table_.add({std::to_string(example), expected, predicted});
+  }
+
+  void print() const {
+    if (options_.as_json) print_json({{"predictions", json_}});
+    else print_text(table_.text());
+  }
+
+ private:
+  static std::string numbers(std::span<const float> values) {
+    std::string text;
+    for (const float value : values) text += (text.empty() ? "" : " ") + format_fixed(static_cast<double>(value), 4);
+    return text;
+  }
+
+  const PredictOptions& options_;
+  bool is_classified_;
+  nlohmann::json json_ = nlohmann::json::array();
+  Table table_{{{"EXAMPLE", Table::Align::right}, {"EXPECTED", Table::Align::right}, {"PREDICTED"}}};
+};
+
+Status predict(const Model& model, DatasetSource& data, const PredictOptions& options, Printer& printer) {
+  const DatasetHeader& header = data.header();
+  const uint64_t target_elements = elements(header.target.shape), output_elements = elements(model.output_shape());
+  const auto width = static_cast<uint64_t>(model.output_shape().back());
+  const uint64_t count = options.limit == 0 ? data.size() : std::min(options.limit, data.size());
+  // A target for each row, if there are as many; else each row is shown with all of them.
+  const uint64_t rows = output_elements / width, target_width = target_elements % rows == 0 ? target_elements / rows : 0;
+  COT_ASSIGN(Predictor predictor, Predictor::create(model, static_cast<uint32_t>(std::min<uint64_t>(kBatch, count))));
+  InterruptibleSource examples(data);
+  Batch batch;
+  for (uint64_t from = 0; from < count; from += kBatch) {
+    const uint64_t size = std::min<uint64_t>(kBatch, count - from);
+    COT_TRY(read_batch(examples, model, from, size, target_elements, batch));
+    const std::vector<std::span<const float>> inputs(batch.inputs.begin(), batch.inputs.end());
+    COT_TRY(predictor.run(inputs, size, batch.outputs));
+    for (uint64_t i = 0; i < size * rows; ++i) {
+      const std::span<const float> targets(batch.targets);
+      printer.add(from + i / rows, i % rows, {batch.outputs.data() + i * width, width},
+                  target_width > 0 ? targets.subspan(i * target_width, target_width)
+                                   : targets.subspan(i / rows * target_elements, target_elements));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+ExitCode predict_with_model(const PredictOptions& options) {
+  const Result<Model> model = open_model(options.model);
+  if (!model) return fail_on_input(kCommand, model.error());
+  Result<LocalData> data = open_data(options.data);
+  if (!data) return fail_on_input(kCommand, data.error());
+  DatasetSource& examples = data->judges();
+  Printer printer(options, examples.header().target.type != ColumnType::float32);
+  if (const Status done = predict(*model, examples, options, printer); !done) {
+    return fail_on_input(kCommand, done.error().with_context(options.model + " on " + options.data));
+  }
+  printer.print();
+  return ExitCode::ok;
+}
+
+}  // namespace coterie

@@ -1,0 +1,19 @@
+// coterie model predict: what a model says of examples.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/cli/exit_code.h"
+
+namespace coterie {
+
+struct PredictOptions {
+  std::string model, data;  // files; of the data also a name that load_data knows
+  uint64_t limit = 10;      // examples; 0: all
+  uint32_t top = 1;         // classes shown of each row
+  bool as_json = false;
+};
+ExitCode predict_with_model(const PredictOptions& options);
+
+}  // namespace coterie

@@ -1,0 +1,109 @@
+#include "tools/cli/model_profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "device_sdk/runtime/profiler.h"
+#include "tools/cli/local_files.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+
+namespace coterie {
+namespace {
+
+constexpr const char* kCommand = "model profile";
+
+double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double total(const OpTime& op) { return op.forward_seconds + op.backward_seconds; }
+
+double sum_of(const std::vector<OpTime>& ops) {
+  double sum = 0;
+  for (const OpTime& op : ops) sum += total(op);
+  return sum;
+}
+
+// One entry a kind, the longest first.
+std::vector<OpTime> by_kind(const std::vector<OpTime>& ops) {
+  std::vector<OpTime> kinds;
+  for (const OpTime& op : ops) {
+    const auto found = std::ranges::find(kinds, op.kind, &OpTime::kind);
+    OpTime& kind = found == kinds.end() ? kinds.emplace_back() : *found;
+    kind.kind = op.kind;
+    kind.forward_seconds += op.forward_seconds;
+    kind.backward_seconds += op.backward_seconds;
+    kind.forward_flops += op.forward_flops;
+  }
+  std::ranges::stable_sort(kinds, std::ranges::greater(), total);
+  return kinds;
+}
+
+std::string microseconds(double seconds) { return seconds > 0 ? format_fixed(seconds * 1e6, 1) : ""; }
+
+std::string rate(double flops, double seconds) {
+  return flops > 0 && seconds > 0 ? format_fixed(flops / seconds / 1e9, 1) : "";
+}
+
+std::string table_of(const std::vector<OpTime>& ops, bool has_names, double all) {
+  using enum Table::Align;
+  std::vector<Table::Column> columns = {{"KIND"}, {"FORWARD us", right}, {"BACKWARD us", right}, {"SHARE", right},
+                                        {"FORWARD GFLOP/s", right}};
+  if (has_names) columns.insert(columns.begin(), {"OP"});
+  Table table(columns);
+  for (const OpTime& op : ops) {
+    std::vector<std::string> cells = {op.kind, microseconds(op.forward_seconds), microseconds(op.backward_seconds),
+                                      format_percent(total(op) / all), rate(op.forward_flops, op.forward_seconds)};
+    if (has_names) cells.insert(cells.begin(), op.name);
+    table.add(cells);
+  }
+  return table.text();
+}
+
+std::string memory_text(const TrainingMemory& memory) {
+  return "memory " + format_bytes(memory.arena_bytes) + ": parameters " + format_bytes(memory.parameter_bytes) +
+         ", optimizer " + format_bytes(memory.optimizer_bytes) + ", activations, gradients and scratch " +
+         format_bytes(memory.planned_bytes) + " (at least " + format_bytes(memory.planned_lower_bound) + ")\n";
+}
+
+nlohmann::json json_of(const std::vector<OpTime>& ops) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const OpTime& op : ops) {
+    list.push_back({{"name", op.name},
+                    {"kind", op.kind},
+                    {"forward_seconds", op.forward_seconds},
+                    {"backward_seconds", op.backward_seconds},
+                    {"forward_flops", op.forward_flops}});
+  }
+  return list;
+}
+
+}  // namespace
+
+ExitCode profile_model(const ProfileOptions& options) {
+  const Result<Model> model = open_model(options.model);
+  if (!model) return fail_on_input(kCommand, model.error());
+  const Result<TrainingProfile> profile = profile_training(*model, options.training, options.steps, &seconds_now);
+  if (!profile) return fail_on_input(kCommand, profile.error().with_context(options.model));
+  const TrainingMemory& memory = profile->memory;
+  if (options.as_json) {
+    print_json({{"batch", options.training.batch_size},
+                {"step_seconds", profile->step_seconds},
+                {"forward_flops", profile->forward_flops},
+                {"memory", {{"bytes", memory.arena_bytes},
+                            {"parameters", memory.parameter_bytes},
+                            {"optimizer", memory.optimizer_bytes},
+                            {"planned", memory.planned_bytes},
+                            {"planned_lower_bound", memory.planned_lower_bound}}},
+                {"ops", json_of(profile->ops)}});
+    return ExitCode::ok;
+  }
+  const double all = sum_of(profile->ops);
+  print_text(printable(model->graph().name) + ", batch " + std::to_string(options.training.batch_size) + ": " +
+             format_fixed(profile->step_seconds * 1e3, 3) + " ms a step (median of " +
+             std::to_string(options.steps) + "), " + memory_text(memory) + "\n" +
+             table_of(by_kind(profile->ops), false, all) + "\n" + table_of(profile->ops, true, all));
+  return ExitCode::ok;
+}
+
+}  // namespace coterie

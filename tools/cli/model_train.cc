@@ -1,0 +1,177 @@
+#include "tools/cli/model_train.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/os/clock.h"
+#include "base/os/file.h"
+#include "device_sdk/runtime/memory_budget.h"
+#include "tools/cli/local_files.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+#include "tools/cli/training_progress.h"
+#include "tools/model/measure.h"
+
+namespace coterie {
+namespace {
+
+constexpr const char* kCommand = "model train";
+
+Status check_checkpoint(const TrainCommand& command) {
+  if (command.checkpoint.empty() || command.resumes || !os::exists(command.checkpoint)) return {};
+  return Error(ErrorCode::conflict, command.checkpoint +
+                                        " is there already: --resume goes on from it; remove it to begin anew");
+}
+
+Result<TrainOptions> options_for(const TrainCommand& command, const Model& model, const DatasetSource& data) {
+  TrainOptions options = command.training;
+  const LossSettings loss = loss_for(data.header(), command.loss);
+  options.loss.kind = loss.kind;
+  options.loss.target = loss.target;
+  options.optimizer.learning_rate =
+      command.learning_rate.value_or(default_learning_rate(options.optimizer.kind));
+  if (command.memory_budget == 0) return options;
+  if (options.micro_batch_size == 0) {
+    COT_ASSIGN(options.micro_batch_size, micro_batch_within(model, options, data.size(), command.memory_budget));
+  } else {
+    COT_ASSIGN(const TrainingMemory memory, Trainer::plan(model, options, data.size()));
+    const uint64_t needed = memory.arena_bytes + memory.order_bytes;
+    if (needed > command.memory_budget) {
+      return Error(ErrorCode::too_large, "micro-batches of " + std::to_string(options.micro_batch_size) + " need " +
+                                             std::to_string(needed) + " bytes, the budget is " +
+                                             std::to_string(command.memory_budget));
+    }
+  }
+  return options;
+}
+
+// The way of one training: from its first step, or where its checkpoint was taken, to the last or the interruption.
+class Training {
+ public:
+  Training(const TrainCommand& command, const TrainOptions& options, Trainer& trainer, uint64_t examples)
+      : command_(command),
+        trainer_(trainer),
+        steps_an_epoch_((examples + options.batch_size - 1) / options.batch_size),
+        progress_(trainer, trainer.summary().steps / steps_an_epoch_ + 1, options.epochs,
+                  options.loss.target == TargetKind::labels, command.is_quiet, os::monotonic_now()) {}
+
+  // cancelled after an interruption.
+  Status run() {
+    while (!trainer_.finished()) {
+      if (Interrupt::requested()) return interrupted();
+      if (const Status stepped = trainer_.step(); !stepped) {
+        progress_.clear();
+        return stepped;
+      }
+      const uint64_t steps = trainer_.summary().steps;
+      const bool ends_epoch = steps % steps_an_epoch_ == 0;
+      progress_.after_step(ends_epoch || trainer_.finished(), os::monotonic_now());
+      if (ends_epoch || (command_.checkpoint_steps > 0 && steps % command_.checkpoint_steps == 0)) COT_TRY(save());
+    }
+    return {};
+  }
+
+  const TrainingMoment& moment() const { return progress_.moment(); }
+
+ private:
+  Status save() const {
+    if (command_.checkpoint.empty()) return {};
+    return trainer_.save_checkpoint(command_.checkpoint);
+  }
+
+  Status interrupted() {
+    progress_.clear();
+    COT_TRY(save());
+    const std::string after = "interrupted after step " + std::to_string(trainer_.summary().steps) + "; ";
+    return Error(ErrorCode::cancelled, after + (command_.checkpoint.empty()
+                                                    ? "nothing is kept (--checkpoint FILE would have kept it)"
+                                                    : "the same command with --resume goes on from " + command_.checkpoint));
+  }
+
+  const TrainCommand& command_;
+  Trainer& trainer_;
+  uint64_t steps_an_epoch_;
+  TrainingProgress progress_;
+};
+
+Result<std::optional<Evaluation>> evaluate_held_out(const TrainCommand& command, Bytes file, LocalData& data,
+                                                    const LossSettings& loss) {
+  COT_TRY(os::write_file_atomically(command.to, file));
+  if (!data.held_out) return std::optional<Evaluation>();
+  COT_ASSIGN(const Model trained, Model::load(std::move(file)));
+  InterruptibleSource examples(*data.held_out);
+  COT_ASSIGN(const Measured measured, measure(trained, examples, loss, {}));
+  return std::optional(measured.evaluation);
+}
+
+void report(const TrainCommand& command, const TrainOptions& options, const Trainer& trainer, const TrainingMoment& last,
+            const std::optional<Evaluation>& held_out) {
+  const TrainingSummary summary = trainer.summary();
+  const bool is_classified = options.loss.target == TargetKind::labels;
+  if (command.as_json) {
+    nlohmann::json answer = {{"model", command.to},
+                             {"steps", summary.steps},
+                             {"examples", summary.examples},
+                             {"loss", last.loss},
+                             {"samples_per_second", last.examples_per_second},
+                             {"micro_batch", options.micro_batch_size},
+                             {"memory_bytes", trainer.memory().arena_bytes + trainer.memory().order_bytes}};
+    if (is_classified) answer["accuracy"] = last.accuracy;
+    if (held_out) {
+      answer["held_out"] = {{"examples", held_out->examples}, {"loss", held_out->loss_mean}};
+      if (is_classified) answer["held_out"]["accuracy"] = held_out->accuracy;
+    }
+    print_json(answer);
+    return;
+  }
+  std::string text = "trained for " + counted(summary.steps, "step") + ", " + format_bytes(trainer.memory().arena_bytes) +
+                     " of memory; written to " + command.to + "\n";
+  if (held_out) {
+    text += "held out: " + (is_classified ? "accuracy " + format_percent(held_out->accuracy) + ", " : std::string()) +
+            "loss " + format_fixed(held_out->loss_mean, 4) + " on " + format_count(held_out->examples) + " examples\n";
+  }
+  print_text(text);
+}
+
+}  // namespace
+
+float default_learning_rate(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::sgd: return 0.1f;
+    case OptimizerKind::adagrad:
+    case OptimizerKind::rmsprop: return 0.01f;
+    case OptimizerKind::adadelta: return 1;
+    case OptimizerKind::lion: return 1e-4f;
+    case OptimizerKind::adam:
+    case OptimizerKind::adamw:
+    case OptimizerKind::lamb: break;
+  }
+  return 1e-3f;
+}
+
+ExitCode train_model(const TrainCommand& command) {
+  if (const Status free = check_checkpoint(command); !free) return fail_on_input(kCommand, free.error());
+  const Result<Model> model = open_model(command.model);
+  if (!model) return fail_on_input(kCommand, model.error());
+  Result<LocalData> data = open_data(command.data);
+  if (!data) return fail_on_input(kCommand, data.error());
+  const Result<TrainOptions> options = options_for(command, *model, data->examples);
+  if (!options) return fail_on_input(kCommand, options.error());
+  Result<Trainer> trainer = Trainer::create(*model, *options, data->examples);
+  if (!trainer) return fail_on_input(kCommand, trainer.error());
+  if (command.resumes && os::exists(command.checkpoint)) {
+    const Status restored = trainer->restore_checkpoint(command.checkpoint);
+    if (!restored) return fail_on_input(kCommand, restored.error().with_context(command.checkpoint));
+  }
+  Training training(command, *options, *trainer, data->examples.size());
+  if (const Status ran = training.run(); !ran) {
+    print_error(kCommand, ran.error());
+    return exit_code_of(ran.error().code());
+  }
+  const Result<std::optional<Evaluation>> held_out =
+      evaluate_held_out(command, model->file_with(trainer->parameters()), *data, options->loss);
+  if (!held_out) return fail_on_output(kCommand, held_out.error());
+  report(command, *options, *trainer, training.moment(), *held_out);
+  return ExitCode::ok;
+}
+
+}  // namespace coterie

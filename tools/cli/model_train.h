@@ -1,0 +1,33 @@
+// coterie model train: trains a model file on data of this machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "device_sdk/runtime/train_options.h"
+#include "tools/cli/exit_code.h"
+
+namespace coterie {
+
+struct TrainCommand {
+  std::string model, data;  // files; of the data also a name that load_data knows
+  std::string to;           // where the trained model goes
+  TrainOptions training;    // its loss but for the settings of label smoothing and threshold is found by the data
+  std::optional<Loss> loss;             // by the data unless given
+  std::optional<float> learning_rate;   // by the optimizer unless given
+  std::string checkpoint;               // file; empty: none
+  bool resumes = false;                 // from the checkpoint, if it is there
+  uint32_t checkpoint_steps = 0;        // beside every end of an epoch; 0: never
+  uint64_t memory_budget = 0;           // bytes; 0: no limit but the runtime's
+  bool as_json = false;
+  bool is_quiet = false;
+};
+
+// The learning rate an optimizer starts with unless told: PyTorch's defaults, and for Lion that of its paper.
+float default_learning_rate(OptimizerKind kind);
+
+// Ends with ExitCode::interrupted after Ctrl-C, the checkpoint written.
+ExitCode train_model(const TrainCommand& command);
+
+}  // namespace coterie

@@ -1,0 +1,213 @@
+// coterie model train, evaluate, predict and profile: their grammar.
+#include <memory>
+
+#include "tools/cli/arguments.h"
+#include "tools/cli/byte_count.h"
+#include "tools/cli/help.h"
+#include "tools/cli/model_evaluate.h"
+#include "tools/cli/model_predict.h"
+#include "tools/cli/model_profile.h"
+#include "tools/data/load.h"
+#include "tools/model/measure.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint32_t kBatchMax = 65536;
+
+// The names of an enum whose values count from 1.
+template <typename Value>
+std::vector<std::string> names_of() {
+  std::vector<std::string> names;
+  for (uint8_t i = 1; to_string(static_cast<Value>(i)) != "unknown"; ++i) {
+    names.emplace_back(to_string(static_cast<Value>(i)));
+  }
+  return names;
+}
+
+void add_model_file(CLI::App* command, std::string& file) {
+  command->add_option("FILE", file, "model file")->required()->type_name("");
+}
+
+void add_data(CLI::App* command, std::string& data) {
+  command->add_option("--data", data, std::string("a data set file, ") + kDataNames)->required();
+}
+
+void add_loss(CLI::App* command, std::optional<Loss>& loss) {
+  command
+      ->add_option_function<std::string>(
+          "--loss", [&loss](const std::string& name) { loss = loss_from(name); },
+          "default: softmax_cross_entropy for labels, mean_squared_error for numbers")
+      ->type_name("NAME")
+      ->check(one_of(names_of<Loss>()));
+}
+
+void add_optimizer(CLI::App* command, OptimizerSettings& optimizer) {
+  command
+      ->add_option_function<std::string>(
+          "--optimizer", [&optimizer](const std::string& name) { optimizer.kind = *optimizer_from(name); },
+          "sgd, adam, adamw, adagrad, rmsprop, adadelta, lamb or lion")
+      ->default_str("sgd")
+      ->type_name("NAME")
+      ->check(one_of(names_of<OptimizerKind>()));
+}
+
+// May be given several times.
+void add_patterns(CLI::App* command, const char* name, std::vector<std::string>& patterns, const char* what) {
+  command->add_option(name, patterns, what)
+      ->type_name("PATTERN")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_optimizer_numbers(CLI::App* train, TrainCommand& command) {
+  TrainOptions& training = command.training;
+  train->add_option("--lr", command.learning_rate, "learning rate (default: by optimizer, 0.1 for sgd, 0.001 for adam)")
+      ->type_name("X")
+      ->check(between<double>(0, 1e6));
+  train
+      ->add_option_function<std::string>(
+          "--lr-schedule",
+          [&training](const std::string& text) { training.schedule = parse_schedule(text).value(); },
+          "constant, step, exponential, cosine, one_cycle or plateau; settings behind a colon: cosine:warmup=100")
+      ->type_name("SCHEDULE")
+      ->check(checked_by(&parse_schedule));
+  train->add_option("--momentum", training.optimizer.momentum, "of sgd and rmsprop")
+      ->capture_default_str()
+      ->check(between<double>(0, 1));
+  train->add_flag("--nesterov", training.optimizer.nesterov, "sgd looks ahead");
+  train->add_option("--weight-decay", training.optimizer.weight_decay, "of every parameter")
+      ->capture_default_str()
+      ->check(between<double>(0, 1e6));
+  train->add_option("--clip-norm", training.clip_norm, "scale the gradient to at most this L2 norm; 0: as it is")
+      ->capture_default_str()
+      ->check(between<double>(0, 1e9));
+}
+
+void add_length(CLI::App* train, TrainCommand& command) {
+  TrainOptions& training = command.training;
+  train->add_option("--batch", training.batch_size, "examples a step")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, kBatchMax));
+  train
+      ->add_option("--micro-batch", training.micro_batch_size,
+                   "examples computed at a time, a divisor of the batch: less memory, the same gradient")
+      ->check(between<uint32_t>(1, kBatchMax));
+  train->add_option("--epochs", training.epochs, "times through the data")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 1'000'000));
+  train->add_option("--steps", training.steps_max, "end after so many, wherever it is")
+      ->check(between<uint32_t>(1, UINT32_MAX));
+  train->add_option("--seed", training.seed, "of shuffling and dropout")
+      ->capture_default_str()
+      ->check(between<uint64_t>(0, UINT64_MAX));
+  train
+      ->add_option_function<std::string>(
+          "--memory-budget",
+          [&command](const std::string& text) { command.memory_budget = parse_byte_count(text).value(); },
+          "parameters, optimizer and activations together; takes the largest micro-batch that fits")
+      ->type_name("BYTES")
+      ->check(checked_by(&parse_byte_count));
+}
+
+void add_train(CLI::App& model, Invocation& invocation) {
+  CLI::App* train = add_command(
+      model, "train", "train a model file on data of this machine",
+      "  coterie model train net.cotf --data mnist:DIR --epochs 3 -o trained.cotf\n"
+      "  coterie model train net.cotf --data photos.cotf --freeze 'features.*' --optimizer adamw --lr 0.001 \\\n"
+      "                      --lr-schedule cosine:warmup=100 --batch 32 --memory-budget 64M \\\n"
+      "                      --checkpoint ck --resume -o trained.cotf\n\n"
+      "Ctrl-C writes the checkpoint; the same command with --resume goes on from it, to the same bytes.");
+  TrainCommand& command = invocation.train;
+  add_model_file(train, command.model);
+  add_data(train, command.data);
+  train->add_option("-o,--file", command.to, "where to write the trained model")->required()->type_name("FILE");
+  add_loss(train, command.loss);
+  add_optimizer(train, command.training.optimizer);
+  add_optimizer_numbers(train, command);
+  add_length(train, command);
+  add_patterns(train, "--freeze", command.training.freeze,
+               "parameters that stay as they are, * and ? as in a shell; may be given again");
+  add_patterns(train, "--train-only", command.training.train_only, "the only parameters that change; may be given again");
+  train->add_flag("--freeze-statistics", command.training.freeze_statistics,
+                  "batch norm uses its running statistics and leaves them alone");
+  CLI::Option* checkpoint =
+      train->add_option("--checkpoint", command.checkpoint, "written at the end of each epoch and on Ctrl-C")
+          ->type_name("FILE");
+  train->add_option("--checkpoint-every", command.checkpoint_steps, "and so many steps")
+      ->type_name("STEPS")
+      ->needs(checkpoint)
+      ->check(between<uint32_t>(1, UINT32_MAX));
+  train->add_flag("--resume", command.resumes, "go on from the checkpoint, if it is there")->needs(checkpoint);
+  train->add_flag("--json", command.as_json, "print the result as JSON");
+  train->add_flag("--quiet", command.is_quiet, "no progress");
+  train->callback([&] { invocation.run = [&command] { return train_model(command); }; });
+}
+
+void add_evaluate(CLI::App& model, Invocation& invocation) {
+  CLI::App* judge = add_command(model, "evaluate", "accuracy and loss of a model file on data",
+                                "  coterie model evaluate model.cotf --data held-out.cotf\n"
+                                "  coterie model evaluate model.cotf --data mnist:DIR --metrics top-3,f1 -o json\n");
+  const auto options = std::make_shared<EvaluateOptions>();
+  add_model_file(judge, options->model);
+  add_data(judge, options->data);
+  add_loss(judge, options->loss);
+  judge->add_option("--metrics", options->measures, std::string("further measures, with commas between: ") + kMeasureNames)
+      ->type_name("LIST")
+      ->check(checked_by(&parse_measures));
+  add_output_option(*judge, invocation.admin);
+  judge->callback([&invocation, options] {
+    invocation.run = [&invocation, options] {
+      options->as_json = invocation.admin.wants_json();
+      return evaluate_model(*options);
+    };
+  });
+}
+
+void add_predict(CLI::App& model, Invocation& invocation) {
+  CLI::App* predict = add_command(model, "predict", "what a model file says of examples",
+                                  "  coterie model predict trained.cotf --data mnist:DIR --limit 5 --top 3\n");
+  const auto options = std::make_shared<PredictOptions>();
+  add_model_file(predict, options->model);
+  add_data(predict, options->data);
+  predict->add_option("--limit", options->limit, "examples, from the first; 0: all")->capture_default_str();
+  predict->add_option("--top", options->top, "classes shown of each, with their scores")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 1'000'000));
+  predict->add_flag("--json", options->as_json, "print JSON");
+  predict->callback([&invocation, options] { invocation.run = [options] { return predict_with_model(*options); }; });
+}
+
+void add_profile(CLI::App& model, Invocation& invocation) {
+  CLI::App* profile = add_command(model, "profile", "time of each op in training, and the memory plan",
+                                  "  coterie model profile net.cotf --batch 32\n"
+                                  "  coterie model profile net.cotf --batch 8 --freeze 'features.*' --optimizer adam\n");
+  const auto options = std::make_shared<ProfileOptions>();
+  const auto loss = std::make_shared<std::optional<Loss>>();
+  add_model_file(profile, options->model);
+  profile->add_option("--batch", options->training.batch_size, "examples a step")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, kBatchMax));
+  profile->add_option("--steps", options->steps, "measured; their medians are shown")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 100'000));
+  add_loss(profile, *loss);
+  add_optimizer(profile, options->training.optimizer);
+  add_patterns(profile, "--freeze", options->training.freeze, "parameters that stay as they are; may be given again");
+  profile->add_flag("--json", options->as_json, "print JSON");
+  profile->callback([&invocation, options, loss] {
+    options->training.loss.kind = loss->value_or(Loss::softmax_cross_entropy);
+    invocation.run = [options] { return profile_model(*options); };
+  });
+}
+
+}  // namespace
+
+void add_training(CLI::App& model, Invocation& invocation) {
+  add_train(model, invocation);
+  add_evaluate(model, invocation);
+  add_predict(model, invocation);
+  add_profile(model, invocation);
+}
+
+}  // namespace coterie
