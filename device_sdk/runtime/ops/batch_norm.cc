@@ -54,7 +54,7 @@ Settings settings_of(const OpBuild& build) {
 }
 
 bool uses_batch(const OpBuild& build) {
-  return build.is_training() && !build.attributes<NormAttributes>().is_frozen;
+  return build.is_training() && !build.freezes_statistics() && !build.attributes<NormAttributes>().is_frozen;
 }
 
 // Following with momentum 1 from 0 gives the batch's own, unbiased variance, which the state follows once the loss is

@@ -20,11 +20,10 @@ Status check_axis(const SliceAttributes& a, size_t i, const Shape& x) {
   const std::string where = " along axis " + std::to_string(axis) + " of " + std::to_string(size);
   if (step == 0) return does_not_fit("step is 0" + where);
   if (count < 1 || count > size) return does_not_fit("takes " + std::to_string(count) + " positions" + where);
-  // A step beyond the axis only stands still.
+  if (start < 0 || start >= size) return does_not_fit("takes positions outside" + where);
+  // A step of the axis's size leaves it as well as a longer one, which might overflow.
   const int64_t last = start + (count - 1) * std::clamp(step, -size, size);
-  if (start < 0 || start >= size || last < 0 || last >= size) {
-    return does_not_fit("takes positions outside" + where);
-  }
+  if (last < 0 || last >= size) return does_not_fit("takes positions outside" + where);
   return {};
 }
 
