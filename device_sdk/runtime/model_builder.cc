@@ -88,15 +88,24 @@ TensorId ModelBuilder::constant(std::string name, Shape shape, std::span<const i
   return constant(std::move(name), DataType::int32, std::move(shape), data);
 }
 
-TensorId ModelBuilder::normal(std::string name, Shape shape, double deviation) {
+template <typename Draw>
+TensorId ModelBuilder::drawn(std::string name, Shape shape, const Draw& draw) {
   const auto count = element_count(shape);
   if (!count || *count > limits::kTensorElementsMax) {
     if (!mistake_) mistake_ = Error(ErrorCode::too_large, "parameter " + name + " is too large or empty");
     return parameter(std::move(name), {1}, {0});
   }
   std::vector<float> values(*count);
-  for (float& value : values) value = static_cast<float>(deviation * prng_.normal());
+  for (float& value : values) value = static_cast<float>(draw());
   return parameter(std::move(name), std::move(shape), std::move(values));
+}
+
+TensorId ModelBuilder::normal(std::string name, Shape shape, double deviation) {
+  return drawn(std::move(name), std::move(shape), [&] { return deviation * prng_.normal(); });
+}
+
+TensorId ModelBuilder::uniform(std::string name, Shape shape, double bound) {
+  return drawn(std::move(name), std::move(shape), [&] { return prng_.uniform(-bound, bound); });
 }
 
 TensorId ModelBuilder::he_normal(std::string name, Shape shape, uint64_t fan_in) {

@@ -73,6 +73,8 @@ class ModelBuilder {
   TensorId parameter(std::string name, Shape shape, std::vector<float> values) {
     return stored(TensorRole::parameter, std::move(name), std::move(shape), std::move(values));
   }
+  // A parameter drawn uniformly from [-bound, bound].
+  TensorId uniform(std::string name, Shape shape, double bound);
   TensorId state(std::string name, Shape shape, std::vector<float> values) {
     return stored(TensorRole::state, std::move(name), std::move(shape), std::move(values));
   }
@@ -95,6 +97,8 @@ class ModelBuilder {
   Result<std::vector<TensorType>> infer(OpInfo op) const;
   TensorId stored(TensorRole role, std::string name, Shape shape, std::vector<float> values);
   TensorId constant(std::string name, DataType type, Shape shape, ByteView data);
+  template <typename Draw>
+  TensorId drawn(std::string name, Shape shape, const Draw& draw);
   TensorId normal(std::string name, Shape shape, double deviation);
   TensorId he_normal(std::string name, Shape shape, uint64_t fan_in);
   static ShapeAttributes batched(Shape shape);

@@ -15,7 +15,7 @@ coterie_packages=(
 )
 
 # Only for comparisons in ./bench.
-coterie_peer_packages=(nginx-light python3-torch)
+coterie_peer_packages=(nginx-light python3-torch python3-torchvision)
 
 # Only for tests that compare with PyTorch and ONNX; without them they are skipped.
 coterie_oracle_packages=(python3-torch python3-torchvision python3-onnx)

@@ -1,0 +1,26 @@
+// The networks that ./bench trains: the same as tests/bench/train_torch.py builds in PyTorch.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace coterie {
+
+struct BenchModel {
+  std::string_view name;
+  std::vector<uint32_t> batches;  // that are measured
+  int32_t token_count = 0;        // inputs are numbers below this; 0: inputs are pixels
+  uint32_t classes = 10;
+};
+
+std::span<const BenchModel> bench_models();
+
+// A model file. Errors: invalid_argument (no such model).
+Result<Bytes> make_bench_model(std::string_view name);
+
+}  // namespace coterie
