@@ -1,8 +1,9 @@
-// lstm, gru, rnn: one layer in one direction. x[t, b, i], w[i, gates h], r[h, gates h], optional bias, h0[b, h], and of
-// the LSTM c0[b, h] -> y[t, b, h], h_n[b, h], and of the LSTM c_n[b, h]. The formulas: train_kernels/tables/rnn.h.
+// lstm, gru, rnn: one layer in one direction. x[t, b, i], w[i, gates h], r[h, gates h], optional bias, h0[b,
+// h], and of the LSTM c0[b, h] -> y[t, b, h], h_n[b, h], and of the LSTM c_n[b, h]. The formulas:
+// train_kernels/tables/rnn.h.
 //
-// The forward step leaves the gates behind. The backward step writes their gradients over them, and the weights' step
-// reads those: the one buffer here that two steps write.
+// The forward step leaves the gates behind. The backward step writes their gradients over them, and the
+// weights' step reads those: the one buffer here that two steps write.
 #include <cstring>
 
 #include "device_sdk/runtime/op_build.h"
@@ -17,7 +18,9 @@ using kernels::RnnShape;
 enum Input : size_t { kX, kWeight, kRecurrent, kBias, kH0, kC0 };
 enum Output : size_t { kY, kHn, kCn };
 
-int64_t gates_of(OpKind kind) { return kind == OpKind::lstm ? 4 : kind == OpKind::gru ? 3 : 1; }
+int64_t gates_of(OpKind kind) {
+  return kind == OpKind::lstm ? 4 : kind == OpKind::gru ? 3 : 1;
+}
 
 Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand> inputs) {
   constexpr InputRule kOptional{.is_optional = true};
@@ -28,12 +31,13 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const Shape& x = inputs[kX].shape;
   const int64_t hidden = std::get<RnnAttributes>(op.attributes).hidden, columns = gates_of(op.kind) * hidden;
   const Shape state{x[1], hidden};
-  const Shape expected[] = {x, {x[2], columns}, {hidden, columns}, {is_gru ? 2 * columns : columns}, state, state};
+  const Shape expected[] = {x,    {x[2], columns}, {hidden, columns}, {is_gru ? 2 * columns : columns}, state,
+                            state};
   for (size_t i = kWeight; i < inputs.size(); ++i) {
     if (!inputs[i].is_present || inputs[i].shape == expected[i]) continue;
     return does_not_fit("input " + std::to_string(i) + " is " + to_text(inputs[i].shape) + ", must be " +
-                        to_text(expected[i]) + " for an input of " + to_text(x) + " and " + std::to_string(hidden) +
-                        " hidden");
+                        to_text(expected[i]) + " for an input of " + to_text(x) + " and " +
+                        std::to_string(hidden) + " hidden");
   }
   std::vector<TensorType> outputs(is_lstm ? 3 : 2, {DataType::float32, state});
   outputs[kY].shape = {x[0], x[1], hidden};
@@ -43,7 +47,8 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
 // Of the products with w and r.
 double flops(const OpInfo& op, std::span<const Operand> inputs, std::span<const TensorType> outputs) {
   const auto depth = static_cast<double>(inputs[kX].shape[2] + outputs[kY].shape[2]);
-  return 2.0 * depth * static_cast<double>(gates_of(op.kind)) * static_cast<double>(elements(outputs[kY].shape));
+  return 2.0 * depth * static_cast<double>(gates_of(op.kind)) *
+         static_cast<double>(elements(outputs[kY].shape));
 }
 
 RnnShape settings_of(const OpBuild& build) {
@@ -62,9 +67,12 @@ RnnShape settings_of(const OpBuild& build) {
           .reverse = a.is_reverse};
 }
 
-uint64_t y_bytes(const RnnShape& s) { return s.steps * s.batch * s.y_stride * sizeof(float); }
+uint64_t y_bytes(const RnnShape& s) {
+  return s.steps * s.batch * s.y_stride * sizeof(float);
+}
 
-// The GRU's bias of r lies behind that of w. The other cells have one, which is as good: only the sum matters to them.
+// The GRU's bias of r lies behind that of w. The other cells have one, which is as good: only the sum matters
+// to them.
 float* recurrent_bias(const RnnShape& s, float* bias) {
   return s.is_gru() && bias != nullptr ? bias + s.columns() : nullptr;
 }
@@ -80,8 +88,9 @@ void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<RnnShape>();
   const auto& [w, r, h0, c0, y, dy, dh_n, dc_n, saved, dx, dh0, dc0, zeros, scratch] = step.take<14>();
   if (zeros != nullptr) std::memset(zeros, 0, y_bytes(s));
-  context.kernels.rnn_backward(
-      s, {0, s.batch}, {w, r, h0, c0, y, dy != nullptr ? dy : zeros, dh_n, dc_n, saved, dx, dh0, dc0}, scratch);
+  context.kernels.rnn_backward(s, {0, s.batch},
+                               {w, r, h0, c0, y, dy != nullptr ? dy : zeros, dh_n, dc_n, saved, dx, dh0, dc0},
+                               scratch);
 }
 
 void run_backward_weights(const Step& step, const StepContext& context) {
@@ -97,8 +106,8 @@ void forward(OpBuild& build) {
   const BufferId saved = build.save(s.saved_floats() * sizeof(float));
   const BufferId y = build.has_output(kY) ? build.output(kY) : build.save(y_bytes(s));
   build.emit(run_forward, s,
-             {build.input(kX), build.input(kWeight), build.input(kRecurrent), build.input(kBias), build.input(kH0),
-              build.input(kC0), y, build.output(kHn), build.output(kCn), saved,
+             {build.input(kX), build.input(kWeight), build.input(kRecurrent), build.input(kBias),
+              build.input(kH0), build.input(kC0), y, build.output(kHn), build.output(kCn), saved,
               build.scratch(kernels::rnn_forward_workspace(s))});
 }
 
@@ -113,11 +122,13 @@ void backward(OpBuild& build) {
   const BufferId saved = build.saved(0), y = build.has_output(kY) ? build.output(kY) : build.saved(1);
   const BufferId x = build.input(kX), h0 = build.input(kH0), dy = build.output_gradient(kY);
   const BufferId zeros = dy != kNoBuffer ? kNoBuffer : build.scratch(y_bytes(s));
-  build.emit(run_backward, s,
-             {build.input(kWeight), build.input(kRecurrent), h0, build.input(kC0), y, dy, build.output_gradient(kHn),
-              build.output_gradient(kCn), saved, build.input_gradient(kX), build.input_gradient(kH0),
-              build.input_gradient(kC0), zeros, build.scratch(kernels::rnn_backward_workspace(s))});
-  if (!build.needs_gradient(kWeight) && !build.needs_gradient(kRecurrent) && !build.needs_gradient(kBias)) return;
+  build.emit(
+      run_backward, s,
+      {build.input(kWeight), build.input(kRecurrent), h0, build.input(kC0), y, dy, build.output_gradient(kHn),
+       build.output_gradient(kCn), saved, build.input_gradient(kX), build.input_gradient(kH0),
+       build.input_gradient(kC0), zeros, build.scratch(kernels::rnn_backward_workspace(s))});
+  if (!build.needs_gradient(kWeight) && !build.needs_gradient(kRecurrent) && !build.needs_gradient(kBias))
+    return;
   build.emit(run_backward_weights, s,
              {x, y, h0, saved, gradient_or_scratch(build, kWeight), gradient_or_scratch(build, kRecurrent),
               build.input_gradient(kBias), build.scratch(kernels::rnn_backward_weights_workspace(s))});

@@ -10,11 +10,10 @@ namespace coterie::test {
 
 // 40 steps of Adam on one batch at least halve its cross-entropy: its labels are learnt by heart.
 inline void expect_learns(const Model& model, Batch& batch) {
-  const TrainingSettings settings{
-      .loss = Loss::softmax_cross_entropy,
-      .batch_size = static_cast<uint32_t>(batch.size()),
-      .local_epochs = 40,
-      .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0.02f}};
+  const TrainingSettings settings{.loss = Loss::softmax_cross_entropy,
+                                  .batch_size = static_cast<uint32_t>(batch.size()),
+                                  .local_epochs = 40,
+                                  .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0.02f}};
   Result<Trainer> trainer = Trainer::create(model, settings, batch, 1);
   ASSERT_OK(trainer);
   ASSERT_OK(trainer->step());

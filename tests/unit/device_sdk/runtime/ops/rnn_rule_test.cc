@@ -31,11 +31,13 @@ std::string text_of(const RnnShape& s) {
   return "cell " + std::to_string(static_cast<int>(s.cell)) + (s.reverse ? " reverse" : "");
 }
 
-TensorId turned(ModelBuilder& build, TensorId x) { return build.op(OpKind::transpose, {x}, TransposeAttributes{{1, 0, 2}}); }
+TensorId turned(ModelBuilder& build, TensorId x) {
+  return build.op(OpKind::transpose, {x}, TransposeAttributes{{1, 0, 2}});
+}
 
 // Which gradients arrive, and which are needed.
 struct Use {
-  bool y = true, h_n = true, c_n = true;              // influence the loss
+  bool y = true, h_n = true, c_n = true;  // influence the loss
   bool trains_x = true, trains_states = true;
   bool trains_weight = true, trains_recurrent = true, has_bias = true;
 };
@@ -51,7 +53,8 @@ Model layer(const RnnShape& s, const Use& use) {
     const std::vector<float> values = random_values(elements(shape), seed, -0.6, 0.9);
     return build.parameter(name, std::move(shape), values);
   };
-  std::vector<TensorId> inputs = {turned(build, x), parameter("w", {static_cast<int64_t>(s.inputs), columns}, 2),
+  std::vector<TensorId> inputs = {turned(build, x),
+                                  parameter("w", {static_cast<int64_t>(s.inputs), columns}, 2),
                                   parameter("r", {hidden, columns}, 3)};
   inputs.push_back(use.has_bias ? parameter("bias", {s.is_gru() ? 2 * columns : columns}, 4) : kNoTensor);
   if (use.trains_states) {
@@ -70,7 +73,8 @@ Model layer(const RnnShape& s, const Use& use) {
   if (use.c_n && is_lstm) add(outputs[2]);
   return load_or_die(forged(load_or_die(build.finish(*scores)), [&](ModelGraph& graph) {
     for (TensorInfo& tensor : graph.tensors) {
-      tensor.is_frozen = (tensor.name == "w" && !use.trains_weight) || (tensor.name == "r" && !use.trains_recurrent);
+      tensor.is_frozen =
+          (tensor.name == "w" && !use.trains_weight) || (tensor.name == "r" && !use.trains_recurrent);
     }
   }));
 }
@@ -138,7 +142,8 @@ TEST(RnnRule, DifferentiatesWithoutItsFirstOutput) {
 
 using Layer = kernels::test::RnnRun<float>;  // operands and results
 
-// What the op makes of the run's operands: output 0, 1 or 2. The batch holds x as it lies in memory, [t, b, i].
+// What the op makes of the run's operands: output 0, 1 or 2. The batch holds x as it lies in memory, [t, b,
+// i].
 std::vector<float> computed(const Layer& run, size_t output) {
   const RnnShape& s = run.s;
   const auto steps = static_cast<int64_t>(s.steps), inputs = static_cast<int64_t>(s.inputs);
@@ -147,11 +152,10 @@ std::vector<float> computed(const Layer& run, size_t output) {
   if (s.is_gru()) bias.insert(bias.end(), run.bias_r.begin(), run.bias_r.end());
   for (size_t i = 0; !s.is_gru() && i < bias.size(); ++i) bias[i] += run.bias_r[i];
   ModelBuilder build("layer", {steps * inputs}, 1);
-  std::vector<TensorId> operands = {build.op(OpKind::reshape, {build.input()}, ShapeAttributes{{steps, -1, inputs}}),
-                                    build.parameter("w", {inputs, columns}, run.w),
-                                    build.parameter("r", {hidden, columns}, run.r),
-                                    build.parameter("bias", {static_cast<int64_t>(bias.size())}, bias),
-                                    build.input("h0", {hidden})};
+  std::vector<TensorId> operands = {
+      build.op(OpKind::reshape, {build.input()}, ShapeAttributes{{steps, -1, inputs}}),
+      build.parameter("w", {inputs, columns}, run.w), build.parameter("r", {hidden, columns}, run.r),
+      build.parameter("bias", {static_cast<int64_t>(bias.size())}, bias), build.input("h0", {hidden})};
   if (s.cell == RnnCell::lstm) operands.push_back(build.input("c0", {hidden}));
   const std::vector<TensorId> outputs = build.outputs(kind_of(s.cell), operands, attributes_of(s));
   const TensorId y = output == 0 ? build.reshape(outputs[0], {steps * hidden}) : outputs[output];
@@ -163,7 +167,9 @@ std::vector<float> computed(const Layer& run, size_t output) {
   return outputs_of(model, batch);
 }
 
-std::vector<double> doubles(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+std::vector<double> doubles(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
 
 TEST(RnnRule, ComputesWhatTheReferenceKernelsDo) {
   for (const RnnCell cell : kernels::test::kRnnCells) {
@@ -220,25 +226,29 @@ TEST(RnnRule, RefusesOperandsThatDoNotFit) {
     const auto zeros = [&](const char* name, const Shape& shape) {
       return build.parameter(name, shape, std::vector<float>(elements(shape)));
     };
-    EXPECT_ERROR(build.finish(build.op(c.kind, {turned(build, build.input()), zeros("w", c.w), zeros("r", c.r), zeros("b", c.bias)},
-                                       RnnAttributes{.hidden = c.hidden})),
-                 ErrorCode::malformed, c.message);
+    EXPECT_ERROR(
+        build.finish(build.op(
+            c.kind, {turned(build, build.input()), zeros("w", c.w), zeros("r", c.r), zeros("b", c.bias)},
+            RnnAttributes{.hidden = c.hidden})),
+        ErrorCode::malformed, c.message);
   }
 }
 
 TEST(RnnRule, RefusesStatesOfAnotherBatchAndTooManyOperands) {
   const std::vector<float> zeros(12);
   ModelBuilder build("layer", {4, 2}, 1);
-  const TensorId w = build.parameter("w", {2, 3}, std::vector<float>(6)), r = build.parameter("r", {3, 3}, std::vector<float>(9));
+  const TensorId w = build.parameter("w", {2, 3}, std::vector<float>(6)),
+                 r = build.parameter("r", {3, 3}, std::vector<float>(9));
   const TensorId x = turned(build, build.input()), h0 = build.parameter("h0", {4, 3}, zeros);
   EXPECT_ERROR(build.finish(build.op(OpKind::rnn, {x, w, r, kNoTensor, h0}, RnnAttributes{.hidden = 3})),
                ErrorCode::malformed, "input 4 is 4x3, must be 2x3");
   ModelBuilder many("layer", {4, 2}, 1);
-  EXPECT_ERROR(many.finish(many.op(OpKind::gru, std::vector<TensorId>(6, many.input()), RnnAttributes{.hidden = 3})),
-               ErrorCode::malformed, "has 6 inputs");
+  EXPECT_ERROR(
+      many.finish(many.op(OpKind::gru, std::vector<TensorId>(6, many.input()), RnnAttributes{.hidden = 3})),
+      ErrorCode::malformed, "has 6 inputs");
   ModelBuilder flat("layer", {4}, 1);
-  EXPECT_ERROR(flat.finish(flat.op(OpKind::rnn, {flat.input(), flat.input(), flat.input()})), ErrorCode::malformed,
-               "must have 3 dimensions");
+  EXPECT_ERROR(flat.finish(flat.op(OpKind::rnn, {flat.input(), flat.input(), flat.input()})),
+               ErrorCode::malformed, "must have 3 dimensions");
 }
 
 // A model of characters, as in LEAF's Shakespeare: embedding, two layers, the last step's state.
@@ -254,8 +264,8 @@ TEST(RnnRule, ACharacterModelLearns) {
       return build.parameter(name + part, std::move(shape), random_values(count, 3, -0.4, 0.4));
     };
     const TensorId w = parameter(".w", {inputs, 4 * kHidden}), r = parameter(".r", {kHidden, 4 * kHidden});
-    const auto outputs =
-        build.outputs(OpKind::lstm, {x, w, r, parameter(".bias", {4 * kHidden})}, RnnAttributes{.hidden = kHidden});
+    const auto outputs = build.outputs(OpKind::lstm, {x, w, r, parameter(".bias", {4 * kHidden})},
+                                       RnnAttributes{.hidden = kHidden});
     x = outputs[0];
     last = outputs[1];
   }
