@@ -1,9 +1,9 @@
-// attention: q[b, t, d], k[b, s, d], v[b, s, d], optional mask -> y[b, t, d]: softmax(scale q k^T + mask) v, each of
-// `heads` heads a part of d.
+// attention: q[b, t, d], k[b, s, d], v[b, s, d], optional mask -> y[b, t, d]: softmax(scale q k^T + mask) v,
+// each of `heads` heads a part of d.
 //
-// The kernel takes a mask with all of its t rows of s; one that is broadcast there is written out first. Heads and
-// examples that share a mask share its memory. Masks are rarely trained (biases by relative position are), so that
-// their gradient is computed by plain loops.
+// The kernel takes a mask with all of its t rows of s; one that is broadcast there is written out first.
+// Heads and examples that share a mask share its memory. Masks are rarely trained (biases by relative
+// position are), so that their gradient is computed by plain loops.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,7 +34,8 @@ Status check_mask(const Operand& mask, const Shape& scores) {
   for (size_t i = 0; i < mask.shape.size(); ++i) {
     const size_t axis = 4 - mask.shape.size() + i;
     if (mask.shape[i] != 1 && mask.shape[i] != scores[axis]) {
-      return does_not_fit("mask " + to_text(mask.shape) + " does not broadcast to the scores' " + to_text(scores));
+      return does_not_fit("mask " + to_text(mask.shape) + " does not broadcast to the scores' " +
+                          to_text(scores));
     }
   }
   const MaskSizes sizes = mask_sizes(mask.shape);
@@ -51,11 +52,12 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const auto& a = std::get<AttentionAttributes>(op.attributes);
   const Shape &q = inputs[kQ].shape, &k = inputs[kK].shape, &v = inputs[kV].shape;
   if (k != v || k[0] != q[0] || k[2] != q[2]) {
-    return does_not_fit("a query of " + to_text(q) + " does not fit keys of " + to_text(k) + " and values of " +
-                        to_text(v));
+    return does_not_fit("a query of " + to_text(q) + " does not fit keys of " + to_text(k) +
+                        " and values of " + to_text(v));
   }
   if (a.heads == 0 || q[2] % a.heads != 0) {
-    return does_not_fit(std::to_string(a.heads) + " heads do not divide " + std::to_string(q[2]) + " features");
+    return does_not_fit(std::to_string(a.heads) + " heads do not divide " + std::to_string(q[2]) +
+                        " features");
   }
   if (!std::isfinite(a.scale)) return does_not_fit("scale is not finite");
   if (inputs.size() > kMask && inputs[kMask].is_present) {
@@ -110,8 +112,10 @@ void run_write_out_mask(const Step& step, const StepContext&) {
   for (size_t matrix = 0; matrix < s.mask[0] * s.mask[1]; ++matrix) {
     for (size_t i = 0; i < queries; ++i, to += keys) {
       const float* from = mask + (matrix * s.mask[2] + (s.mask[2] == 1 ? 0 : i)) * row;
-      if (row == 1) std::fill_n(to, keys, *from);
-      else std::copy_n(from, keys, to);
+      if (row == 1)
+        std::fill_n(to, keys, *from);
+      else
+        std::copy_n(from, keys, to);
     }
   }
 }
@@ -125,7 +129,8 @@ void run_forward(const Step& step, const StepContext& context) {
 void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [q, k, v, mask, y, dy, log_sums, dq, dk, dv, scratch] = step.take<11>();
-  context.kernels.attention_backward(s.shape, s.all(), {q, k, v, mask, nullptr, y, dy, log_sums, dq, dk, dv}, scratch);
+  context.kernels.attention_backward(s.shape, s.all(), {q, k, v, mask, nullptr, y, dy, log_sums, dq, dk, dv},
+                                     scratch);
 }
 
 float dot(size_t n, const float* a, const float* b) {
@@ -134,7 +139,8 @@ float dot(size_t n, const float* a, const float* b) {
   return sum;
 }
 
-// The softmax's gradient by its operand, p (dp - p . dp), with p . dp = y . dy; summed where the mask was broadcast.
+// The softmax's gradient by its operand, p (dp - p . dp), with p . dp = y . dy; summed where the mask was
+// broadcast.
 void run_backward_mask(const Step& step, const StepContext&) {
   const auto& settings = step.as<Settings>();
   const AttentionShape& s = settings.shape;
