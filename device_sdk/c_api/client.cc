@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -9,10 +10,9 @@
 #include "base/os/clock.h"
 #include "device_sdk/agent/agent.h"
 #include "device_sdk/c_api/default_transport.h"
-#include "device_sdk/c_api/fence.h"
+#include "device_sdk/c_api/handle.h"
 #include "device_sdk/c_api/host_callbacks.h"
 #include "device_sdk/c_api/sdk_version.h"
-#include "device_sdk/c_api/structs.h"
 #include "proto/codec/limits.h"
 
 namespace {
@@ -21,12 +21,10 @@ using namespace coterie;
 
 std::string text_or_empty(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
-Status check(const coterie_options& options, const coterie_dataset& dataset) {
+Status check(const coterie_options& options) {
   const auto missing = [](const char* what) { return Error(ErrorCode::invalid_argument, std::string(what) + " is missing"); };
   if (options.state_dir == nullptr || *options.state_dir == 0) return missing("options.state_dir");
   if (options.transport == nullptr && options.server_url == nullptr) return missing("options.server_url");
-  if (dataset.size == nullptr) return missing("dataset.size");
-  if (dataset.read == nullptr) return missing("dataset.read");
   return {};
 }
 
@@ -53,19 +51,16 @@ void forward_log(LogLevel level, std::string_view event, std::span<const LogFiel
 
 }  // namespace
 
-struct coterie_client {
+struct coterie_client : Handle {
   std::atomic<bool> cancelled{false};
-  bool poisoned = false;
-  std::string last_error;
-  std::unique_ptr<HostDataset> dataset;
+  std::optional<HostDataset> dataset;
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Agent> agent;
 
   Status open(const coterie_options* given_options, const coterie_dataset* given_dataset) {
     COT_ASSIGN(const coterie_options options, known_part(given_options, "options"));
-    COT_ASSIGN(const coterie_dataset host_dataset, known_part(given_dataset, "dataset"));
-    COT_TRY(check(options, host_dataset));
-    dataset = std::make_unique<HostDataset>(host_dataset);
+    COT_TRY(check(options));
+    COT_ASSIGN(dataset, HostDataset::make(given_dataset));
     if (options.transport != nullptr) {
       COT_ASSIGN(const coterie_transport host_transport, known_part(options.transport, "options.transport"));
       if (host_transport.send == nullptr) return Error(ErrorCode::invalid_argument, "options.transport->send is missing");
@@ -100,16 +95,6 @@ struct coterie_client {
       std::this_thread::sleep_for(std::min(Millis(50), until - os::monotonic_now()));
     }
   }
-
-  coterie_status fail(const Error& error) {
-    last_error = error.message();
-    return status_of(error);
-  }
-
-  void poison(const char* why) {
-    poisoned = true;
-    last_error = std::string("a defect inside the library: ") + why;
-  }
 };
 
 extern "C" {
@@ -140,36 +125,19 @@ const char* coterie_activity_name(coterie_activity activity) {
 
 coterie_status coterie_client_open(const coterie_options* options, const coterie_dataset* dataset,
                                    coterie_client** client, char* error_text, size_t error_text_size) {
-  std::string message;
-  coterie_status status = COTERIE_INVALID_ARGUMENT;
-  if (client != nullptr) *client = nullptr;
-  if (options == nullptr || dataset == nullptr || client == nullptr) {
-    message = "options, dataset and client must not be NULL";
-  } else {
-    install_assert_handler();
-    const auto body = [&]() -> coterie_status {
-      auto opened = std::make_unique<coterie_client>();
-      if (const Status done = opened->open(options, dataset); !done) {
-        message = done.error().message();
-        return status_of(done.error());
-      }
-      *client = opened.release();
-      return COTERIE_OK;
-    };
-    status = fenced(body, [&message](const char* why) { message = why; });
-  }
-  write_text(message, error_text, error_text_size);
-  return status;
+  const auto make = [&]() -> Result<std::unique_ptr<coterie_client>> {
+    if (options == nullptr || dataset == nullptr) return null_argument("options and dataset");
+    auto opened = std::make_unique<coterie_client>();
+    COT_TRY(opened->open(options, dataset));
+    return opened;
+  };
+  return open_handle(client, "client", make, error_text, error_text_size);
 }
 
-void coterie_client_close(coterie_client** client) {
-  if (client != nullptr) delete std::exchange(*client, nullptr);
-}
+void coterie_client_close(coterie_client** client) { close_handle(client); }
 
 coterie_status coterie_client_step(coterie_client* client, coterie_progress* progress) {
-  if (client == nullptr) return COTERIE_INVALID_ARGUMENT;
-  if (client->poisoned) return COTERIE_INTERNAL;
-  const auto body = [&]() -> coterie_status {
+  return with_status(client, [&]() -> coterie_status {
     if (progress != nullptr) {
       if (const Status whole = check_size(*progress, "progress"); !whole) return client->fail(whole.error());
     }
@@ -177,15 +145,12 @@ coterie_status coterie_client_step(coterie_client* client, coterie_progress* pro
     const coterie_status status = client->step(filled);
     if (progress != nullptr) fill_known_part(*progress, filled);
     return status;
-  };
-  return fenced(body, [client](const char* why) { client->poison(why); });
+  });
 }
 
 coterie_status coterie_client_run(coterie_client* client, uint64_t rounds,
                                   int (*on_progress)(void* context, const coterie_progress* progress), void* context) {
-  if (client == nullptr) return COTERIE_INVALID_ARGUMENT;
-  if (client->poisoned) return COTERIE_INTERNAL;
-  const auto body = [&]() -> coterie_status {
+  return with_status(client, [&]() -> coterie_status {
     const uint64_t done_before = client->agent->state().rounds_done;
     for (;;) {
       coterie_progress progress{};
@@ -195,8 +160,7 @@ coterie_status coterie_client_run(coterie_client* client, uint64_t rounds,
       if (rounds > 0 && progress.rounds_done - done_before >= rounds) return COTERIE_OK;
       client->wait(progress.wait_ms);
     }
-  };
-  return fenced(body, [client](const char* why) { client->poison(why); });
+  });
 }
 
 void coterie_client_cancel(coterie_client* client) {

@@ -2,17 +2,44 @@
 
 #include <string>
 
+#include "device_sdk/c_api/structs.h"
+
 namespace coterie {
 
-Status HostDataset::read(uint64_t index, const Example& to) {
-  const std::span<float> features = to.features();
-  if (to.input_count() != 1 || to.labels().size() != 1) {
-    return Error(ErrorCode::invalid_argument, "the app's data set has one input and one label an example, the model "
-                                              "takes more");
+Result<HostDataset> HostDataset::make(const coterie_dataset* dataset) {
+  if (dataset == nullptr) return Error(ErrorCode::invalid_argument, "dataset must not be NULL");
+  COT_ASSIGN(const coterie_dataset known, known_part(dataset, "dataset"));
+  if (known.size == nullptr) return Error(ErrorCode::invalid_argument, "dataset.size is missing");
+  if (known.read == nullptr && known.read_example == nullptr) {
+    return Error(ErrorCode::invalid_argument, "dataset.read is missing");
   }
-  if (dataset_.read(dataset_.context, index, features.data(), features.size(), to.labels().data()) == 0) return {};
+  return HostDataset(known);
+}
+
+int HostDataset::call(uint64_t index, const Example& to) {
+  const auto place = [](Example::Place values) {
+    return coterie_place{values.data(), reinterpret_cast<int32_t*>(values.data()), values.size()};
+  };
+  if (dataset_.read_example == nullptr) {
+    const std::span<float> features = to.features();
+    return dataset_.read(dataset_.context, index, features.data(), features.size(), to.labels().data());
+  }
+  places_.resize(to.input_count());
+  for (size_t i = 0; i < places_.size(); ++i) places_[i] = place(to.features(i));
+  const coterie_example example{sizeof(coterie_example), places_.data(), places_.size(), place(to.targets())};
+  return dataset_.read_example(dataset_.context, index, &example);
+}
+
+Status HostDataset::read(uint64_t index, const Example& to) {
+  if (source_ != nullptr) return source_->read(index, to);
+  if (dataset_.read_example == nullptr && (to.input_count() != 1 || to.labels().size() != 1)) {
+    return Error(ErrorCode::invalid_argument,
+                 "the model takes several inputs or labels an example: dataset.read_example "
+                 "is missing");
+  }
+  if (call(index, to) == 0) return {};
   return Error(ErrorCode::unavailable, "the app could not read example " + std::to_string(index) + ", of " +
-                                           std::to_string(features.size()) + " features");
+                                           std::to_string(to.features().size()) + " features");
 }
 
 Result<TransportResponse> HostTransport::send(const TransportRequest& request, const BodySink& sink) {
@@ -36,7 +63,8 @@ Result<TransportResponse> HostTransport::send(const TransportRequest& request, c
   if (reply.thrown) std::rethrow_exception(reply.thrown);
   if (!reply.failed) return reply.failed.error();
   if (cancelled_) return Error(ErrorCode::cancelled, "cancelled by the app");
-  if (sent != 0 || reply.head.status == 0) return Error(ErrorCode::unavailable, "the app's transport got no answer");
+  if (sent != 0 || reply.head.status == 0)
+    return Error(ErrorCode::unavailable, "the app's transport got no answer");
   return std::move(reply.head);
 }
 

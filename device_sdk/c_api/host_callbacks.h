@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <exception>
+#include <vector>
 
 #include "coterie.h"
+#include "device_sdk/c_api/source_dataset.h"
 #include "device_sdk/client/transport.h"
 #include "device_sdk/runtime/example_source.h"
 
@@ -20,12 +22,18 @@ namespace coterie {
 
 class HostDataset final : public ExampleSource {
  public:
-  explicit HostDataset(const coterie_dataset& dataset) : dataset_(dataset) {}
+  // INVALID_ARGUMENT if a callback is missing.
+  static Result<HostDataset> make(const coterie_dataset* dataset);
   uint64_t size() const override { return dataset_.size(dataset_.context); }
   Status read(uint64_t index, const Example& to) override;
 
  private:
+  explicit HostDataset(const coterie_dataset& dataset) : dataset_(dataset), source_(source_of(dataset)) {}
+  int call(uint64_t index, const Example& to);
+
   coterie_dataset dataset_;
+  ExampleSource* source_;              // if it is ours: asked directly, it can say what is wrong
+  std::vector<coterie_place> places_;  // kept, so that reading does not allocate
 };
 
 class HostTransport final : public Transport {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ inline coterie_status status_of(const Error& error) {
 // behind its last one leaves these as they are: offsetof the new member.
 template <typename T>
 inline constexpr size_t kFirstReleaseBytes = sizeof(T);
+template <>
+inline constexpr size_t kFirstReleaseBytes<coterie_dataset> = offsetof(coterie_dataset, read_example);
 
 template <typename T>
 Status check_size(const T& given, const char* name) {
@@ -28,12 +31,13 @@ Status check_size(const T& given, const char* name) {
                    "; set it to sizeof the struct, at least " + std::to_string(kFirstReleaseBytes<T>));
 }
 
-// The caller's struct, as large as it knows it, on top of zeros: members it does not have mean 0.
+// The caller's struct, as large as it knows it, on top of zeros: members it does not have mean 0. In whole words: half a
+// pointer is none.
 template <typename T>
 Result<T> known_part(const T* given, const char* name) {
   COT_TRY(check_size(*given, name));
   T whole{};
-  std::memcpy(&whole, given, std::min(given->struct_size, sizeof whole));
+  std::memcpy(&whole, given, std::min(given->struct_size, sizeof whole) / sizeof(void*) * sizeof(void*));
   return whole;
 }
 

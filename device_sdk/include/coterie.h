@@ -66,6 +66,21 @@ COTERIE_API const char* coterie_status_name(coterie_status status);
 
 /* ---- The app's data ---------------------------------------------------------------------------------------------- */
 
+/* Room for numbers, to be filled: one place, seen as either type; which, knows the model (coterie_train.h) or the loss. */
+typedef struct coterie_place {
+  float* floats;
+  int32_t* ints;
+  size_t count;
+} coterie_place;
+
+/* Where one example goes. */
+typedef struct coterie_example {
+  size_t struct_size;
+  const coterie_place* inputs; /* one for each input of the model, in its order */
+  size_t input_count;
+  coterie_place target;        /* classes as ints; or what a regression is to give, as floats */
+} coterie_example;
+
 /* Labelled examples, read one at a time while training. */
 typedef struct coterie_dataset {
   size_t struct_size;
@@ -75,10 +90,14 @@ typedef struct coterie_dataset {
   /* Writes example `index` (below size): feature_count values in the model's input order (height, width, channels), and
    * the label: a class counted from 0. Returns 0, or anything else to stop the round with COTERIE_UNAVAILABLE. */
   int (*read)(void* context, uint64_t index, float* features, size_t feature_count, int32_t* label);
+  /* The same for every model: several inputs, integers, several classes an example, numbers as targets. Called instead
+   * of `read` if it is set. */
+  int (*read_example)(void* context, uint64_t index, const coterie_example* example);
 } coterie_dataset;
 
-/* Fills `dataset` (its struct_size is set) with the examples of a data set file, read whole into memory. Until it is
- * closed it may be used by several clients. On failure there is nothing to close. Errors: INVALID_ARGUMENT, NOT_FOUND,
+/* Fills `dataset` (its struct_size is set) with the examples of a data set file, which is mapped: it may be larger than
+ * the memory, and must not be shortened in place until it is closed (replaced or removed it may be). Until then it may be
+ * used by several clients. On failure there is nothing to close. Errors: INVALID_ARGUMENT, NOT_FOUND,
  * PERMISSION_DENIED, MALFORMED (not a data set file), TOO_LARGE, UNSUPPORTED_VERSION. */
 COTERIE_API coterie_status coterie_dataset_open(const char* path, coterie_dataset* dataset, char* error_text,
                                                 size_t error_text_size);

@@ -1,7 +1,7 @@
 // As little of a test framework as C11 needs: CHECK, and a list of cases that main.c runs.
 #pragma once
 
-#include <coterie.h>
+#include <coterie_train.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +39,10 @@ extern int check_failures;
 const char* case_directory(void);
 void new_case_directory(void);
 
+// A file that tests/support/write_samples.cc has written. Good until the second next call.
+const char* sample(const char* name);
+coterie_model* open_sample(const char* name);
+
 // What a case changes one thing of: a client over a transport that never gets an answer, and two examples.
 coterie_options good_options(void);
 coterie_dataset good_dataset(void);
@@ -55,3 +59,17 @@ void test_transport_answers(void);
 void test_transport_misuse(void);
 void test_run(void);
 void test_log(void);
+void test_model(void);
+void test_model_predicts(void);
+void test_model_misuse(void);
+void test_parameters(void);
+void test_training(void);
+void test_checkpoints(void);
+void test_runs_of_training(void);
+void test_train_handles(void);
+void test_train_options(void);
+void test_train_struct_sizes(void);
+void test_train_data(void);
+void test_pushed_examples(void);
+void test_examples_of_any_model(void);
+void test_read_example(void);

@@ -1,2 +1,3 @@
-// coterie.h alone, twice, as C11.
+// coterie.h and coterie_train.h alone, twice, as C11.
+#include "coterie_train.h"
 #include "coterie.h"

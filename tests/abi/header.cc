@@ -1,2 +1,3 @@
-// coterie.h alone, twice, as C++20.
+// coterie.h and coterie_train.h alone, twice, as C++20.
+#include "coterie_train.h"
 #include "coterie.h"

@@ -1,4 +1,5 @@
-// Runs every case: coterie.h from the outside, compiled as C11, linked with libcoterie.so.
+// Runs every case: coterie.h and coterie_train.h from the outside, compiled as C11, linked with libcoterie.so.
+// Usage: abi_test SAMPLES_DIRECTORY
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -16,6 +17,24 @@ const char* case_directory(void) {
 void new_case_directory(void) {
   static int count = 0;
   snprintf(case_path, sizeof case_path, "%s/%d", directory, ++count);
+}
+
+static const char* samples_directory;
+
+const char* sample(const char* name) {
+  static char paths[2][512];
+  static int turn = 0;
+  turn = !turn;
+  snprintf(paths[turn], sizeof paths[turn], "%s/%s", samples_directory, name);
+  return paths[turn];
+}
+
+coterie_model* open_sample(const char* name) {
+  char error[512] = "";
+  coterie_model* model = NULL;
+  CHECK_STATUS(coterie_model_open(sample(name), &model, error, sizeof error), COTERIE_OK);
+  CHECK(strcmp(error, "") == 0);
+  return model;
 }
 
 static uint64_t two(void* context) {
@@ -58,7 +77,9 @@ coterie_dataset good_dataset(void) {
   return dataset;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  samples_directory = argv[1];
   static const struct {
     const char* name;
     void (*run)(void);
@@ -74,6 +95,20 @@ int main(void) {
       {"transport_misuse", &test_transport_misuse},
       {"run", &test_run},
       {"log", &test_log},
+      {"model", &test_model},
+      {"model_predicts", &test_model_predicts},
+      {"model_misuse", &test_model_misuse},
+      {"parameters", &test_parameters},
+      {"training", &test_training},
+      {"checkpoints", &test_checkpoints},
+      {"runs_of_training", &test_runs_of_training},
+      {"train_handles", &test_train_handles},
+      {"train_options", &test_train_options},
+      {"train_struct_sizes", &test_train_struct_sizes},
+      {"train_data", &test_train_data},
+      {"pushed_examples", &test_pushed_examples},
+      {"examples_of_any_model", &test_examples_of_any_model},
+      {"read_example", &test_read_example},
   };
   if (mkdtemp(directory) == NULL) return 1;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

@@ -1,0 +1,112 @@
+#include "device_sdk/c_api/train_options.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device_sdk/c_api/structs.h"
+
+namespace coterie {
+namespace {
+
+Error bad(const std::string& what) {
+  return Error(ErrorCode::invalid_argument, "options." + what);
+}
+
+// Of an enum whose values count from 1 and whose to_string says "unknown" behind the last.
+template <typename Value>
+std::string all_names() {
+  std::string names;
+  for (uint8_t i = 1; to_string(static_cast<Value>(i)) != "unknown"; ++i) {
+    names += (i == 1 ? "" : ", ") + std::string(to_string(static_cast<Value>(i)));
+  }
+  return names;
+}
+
+template <typename Value>
+Result<Value> named(const char* option, const char* name, std::optional<Value> (*find)(std::string_view),
+                    Value otherwise) {
+  if (name == nullptr) return otherwise;
+  if (const std::optional<Value> found = find(name)) return *found;
+  return bad(std::string(option) + " is " + name + ", it must be one of " + all_names<Value>());
+}
+
+template <typename T>
+Result<std::span<const T>> array(const char* option, const T* values, size_t count) {
+  if (values == nullptr && count > 0)
+    return bad(std::string(option) + " is NULL, with a count of " + std::to_string(count));
+  return std::span<const T>(values, count);
+}
+
+Result<std::vector<std::string>> patterns(const char* option, const char* const* texts, size_t count) {
+  COT_ASSIGN(const auto given, array(option, texts, count));
+  std::vector<std::string> all;
+  for (const char* text : given) {
+    if (text == nullptr) return bad(std::string(option) + "[" + std::to_string(all.size()) + "] is NULL");
+    all.emplace_back(text);
+  }
+  return all;
+}
+
+template <typename T>
+T or_else(T given, T otherwise) {
+  return given == 0 ? otherwise : given;
+}
+
+Result<LossSettings> loss_of(const coterie_train_options& given) {
+  LossSettings loss;
+  COT_ASSIGN(loss.kind, named("loss", given.loss, &loss_from, loss.kind));
+  if (given.targets_are_values != 0) loss.target = TargetKind::values;
+  loss.label_smoothing = given.label_smoothing;
+  loss.threshold = or_else(given.loss_threshold, loss.threshold);
+  COT_ASSIGN(const auto weights, array("class_weights", given.class_weights, given.class_weight_count));
+  loss.class_weights.assign(weights.begin(), weights.end());
+  return loss;
+}
+
+Result<OptimizerSettings> optimizer_of(const coterie_train_options& given) {
+  OptimizerSettings optimizer;
+  COT_ASSIGN(optimizer.kind, named("optimizer", given.optimizer, &optimizer_from, optimizer.kind));
+  if (!(given.learning_rate >= 0)) return bad("learning_rate must be a number of at least 0");
+  optimizer.learning_rate =
+      or_else(given.learning_rate, optimizer.kind == OptimizerKind::sgd ? 0.1f : 0.001f);
+  optimizer.momentum = given.momentum;
+  optimizer.nesterov = given.nesterov != 0;
+  optimizer.weight_decay = given.weight_decay;
+  optimizer.beta1 = or_else(given.beta1, optimizer.beta1);
+  optimizer.beta2 = or_else(given.beta2, optimizer.beta2);
+  optimizer.epsilon = or_else(given.epsilon, optimizer.epsilon);
+  optimizer.smoothing = or_else(given.smoothing, optimizer.smoothing);
+  return optimizer;
+}
+
+}  // namespace
+
+Result<TrainOptions> train_options_of(const coterie_train_options* given) {
+  coterie_train_options known{};
+  if (given != nullptr) {
+    COT_ASSIGN(known, known_part(given, "options"));
+  }
+  TrainOptions options;
+  COT_ASSIGN(options.loss, loss_of(known));
+  COT_ASSIGN(options.optimizer, optimizer_of(known));
+  if (known.schedule != nullptr) {
+    COT_ASSIGN(options.schedule, parse_schedule(known.schedule));
+  }
+  options.batch_size = or_else(known.batch_size, options.batch_size);
+  options.micro_batch_size = known.micro_batch_size;
+  options.epochs = or_else(known.epochs, options.epochs);
+  options.steps_max = known.steps_max;
+  options.clip_norm = known.clip_norm;
+  options.clip_value = known.clip_value;
+  COT_ASSIGN(options.freeze, patterns("freeze", known.freeze, known.freeze_count));
+  COT_ASSIGN(options.train_only, patterns("train_only", known.train_only, known.train_only_count));
+  options.freeze_statistics = known.freeze_statistics != 0;
+  options.seed = known.seed;
+  options.arena_bytes_max = or_else(known.memory_bytes_max, options.arena_bytes_max);
+  return options;
+}
+
+}  // namespace coterie

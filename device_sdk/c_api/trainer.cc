@@ -1,0 +1,180 @@
+// coterie_trainer_*: training without a server.
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "device_sdk/c_api/host_callbacks.h"
+#include "device_sdk/c_api/model_handle.h"
+#include "device_sdk/c_api/train_options.h"
+#include "device_sdk/runtime/trainer.h"
+
+using namespace coterie;
+
+struct coterie_trainer : Handle {
+  coterie_trainer(const Model& opened, HostDataset examples) : model(opened), dataset(std::move(examples)) {}
+
+  Model model;  // as it was opened
+  HostDataset dataset;
+  std::optional<Trainer> trainer;
+  double step_loss = 0;
+
+  Status step() {
+    const TrainingSummary before = trainer->summary();
+    COT_TRY(trainer->step());
+    const TrainingSummary after = trainer->summary();
+    step_loss = (after.loss_sum - before.loss_sum) / static_cast<double>(after.examples - before.examples);
+    return {};
+  }
+
+  coterie_train_progress progress() const {
+    const TrainingSummary summary = trainer->summary();
+    coterie_train_progress filled{};
+    filled.struct_size = sizeof filled;
+    filled.finished = trainer->finished() ? 1 : 0;
+    filled.steps = summary.steps;
+    filled.steps_in_all = trainer->steps_in_all();
+    filled.examples = summary.examples;
+    filled.step_loss = step_loss;
+    if (summary.examples > 0) filled.loss_mean = summary.loss_sum / static_cast<double>(summary.examples);
+    if (summary.rows > 0)
+      filled.accuracy = static_cast<double>(summary.correct) / static_cast<double>(summary.rows);
+    filled.learning_rate = trainer->learning_rate();
+    return filled;
+  }
+};
+
+namespace {
+
+Result<std::unique_ptr<coterie_trainer>> open_trainer(const coterie_model* model,
+                                                      const coterie_train_options* given,
+                                                      const coterie_dataset* dataset) {
+  if (model == nullptr) return null_argument("model");
+  COT_ASSIGN(const TrainOptions options, train_options_of(given));
+  COT_ASSIGN(HostDataset examples, HostDataset::make(dataset));
+  auto opened = std::make_unique<coterie_trainer>(model->model, std::move(examples));
+  COT_ASSIGN(opened->trainer, Trainer::create(model->model, options, opened->dataset));
+  return opened;
+}
+
+Status check_path(const char* path) {
+  if (path == nullptr || *path == 0) return Error(ErrorCode::invalid_argument, "path is missing");
+  return {};
+}
+
+}  // namespace
+
+extern "C" {
+
+coterie_status coterie_trainer_open(const coterie_model* model, const coterie_train_options* options,
+                                    const coterie_dataset* dataset, coterie_trainer** trainer,
+                                    char* error_text, size_t error_text_size) {
+  return open_handle(
+      trainer, "trainer", [&] { return open_trainer(model, options, dataset); }, error_text, error_text_size);
+}
+
+void coterie_trainer_close(coterie_trainer** trainer) {
+  close_handle(trainer);
+}
+
+const char* coterie_trainer_last_error(const coterie_trainer* trainer) {
+  return trainer == nullptr ? "the trainer is NULL: it could not be opened, or it was closed"
+                            : trainer->last_error.c_str();
+}
+
+coterie_status coterie_trainer_step(coterie_trainer* trainer, coterie_train_progress* progress) {
+  return with(trainer, [&]() -> Status {
+    if (progress != nullptr) COT_TRY(check_size(*progress, "progress"));
+    COT_TRY(trainer->step());
+    if (progress != nullptr) fill_known_part(*progress, trainer->progress());
+    return {};
+  });
+}
+
+coterie_status coterie_trainer_run(coterie_trainer* trainer, uint64_t steps,
+                                   int (*on_progress)(void* context, const coterie_train_progress* progress),
+                                   void* context) {
+  return with(trainer, [&]() -> Status {
+    for (uint64_t done = 0; (steps == 0 || done < steps) && !trainer->trainer->finished(); ++done) {
+      COT_TRY(trainer->step());
+      const coterie_train_progress progress = trainer->progress();
+      if (on_progress != nullptr && on_progress(context, &progress) != 0) break;
+    }
+    return {};
+  });
+}
+
+coterie_status coterie_trainer_progress(coterie_trainer* trainer, coterie_train_progress* progress) {
+  return with(trainer, [&]() -> Status {
+    if (progress == nullptr) return null_argument("progress");
+    COT_TRY(check_size(*progress, "progress"));
+    fill_known_part(*progress, trainer->progress());
+    return {};
+  });
+}
+
+coterie_status coterie_trainer_memory(coterie_trainer* trainer, coterie_train_memory* memory) {
+  return with(trainer, [&]() -> Status {
+    if (memory == nullptr) return null_argument("memory");
+    COT_TRY(check_size(*memory, "memory"));
+    const TrainingMemory known = trainer->trainer->memory();
+    coterie_train_memory filled{};
+    filled.arena_bytes = known.arena_bytes;
+    filled.parameter_bytes = known.parameter_bytes;
+    filled.optimizer_bytes = known.optimizer_bytes;
+    filled.gradient_bytes = known.gradient_bytes;
+    filled.planned_bytes = known.planned_bytes;
+    filled.order_bytes = known.order_bytes;
+    fill_known_part(*memory, filled);
+    return {};
+  });
+}
+
+coterie_status coterie_trainer_save_checkpoint(coterie_trainer* trainer, const char* path) {
+  return with(trainer, [&]() -> Status {
+    COT_TRY(check_path(path));
+    return trainer->trainer->save_checkpoint(path);
+  });
+}
+
+coterie_status coterie_trainer_restore_checkpoint(coterie_trainer* trainer, const char* path) {
+  return with(trainer, [&]() -> Status {
+    COT_TRY(check_path(path));
+    COT_TRY(trainer->trainer->restore_checkpoint(path));
+    trainer->step_loss = 0;
+    return {};
+  });
+}
+
+coterie_status coterie_trainer_model(coterie_trainer* trainer, coterie_model** model) {
+  if (model != nullptr) *model = nullptr;
+  return with(trainer, [&]() -> Status {
+    if (model == nullptr) return null_argument("model");
+    COT_ASSIGN(Model trained, Model::load(trainer->model.file_with(trainer->trainer->parameters())));
+    *model = new coterie_model(std::move(trained));
+    return {};
+  });
+}
+
+coterie_status coterie_trainer_get_parameter(coterie_trainer* trainer, const char* name, float* values,
+                                             size_t count) {
+  return with(trainer, [&]() -> Status {
+    COT_ASSIGN(const size_t first, find_parameter(trainer->model, name, values, count));
+    std::copy_n(trainer->trainer->parameters().begin() + static_cast<ptrdiff_t>(first), count, values);
+    return {};
+  });
+}
+
+coterie_status coterie_trainer_delta(coterie_trainer* trainer, float* values, size_t count) {
+  return with(trainer, [&]() -> Status {
+    if (values == nullptr) return null_argument("values");
+    if (count != trainer->model.value_count()) {
+      return Error(ErrorCode::invalid_argument, "the delta has " +
+                                                    std::to_string(trainer->model.value_count()) +
+                                                    " values, not " + std::to_string(count));
+    }
+    trainer->trainer->delta({values, count});
+    return {};
+  });
+}
+
+}  // extern "C"

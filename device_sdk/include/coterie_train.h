@@ -1,0 +1,229 @@
+/* Coterie device SDK: training on the device, by the app itself and without a server.
+ *
+ * An app opens a model file, opens a trainer on it with its examples, steps, and takes the trained model out of it, which
+ * it can ask, judge and save. The rules of coterie.h hold here too; "client" there is any handle here:
+ *   - A handle is used by one thread at a time; different handles are independent. A trainer keeps what it needs of its
+ *     model, which may be closed before it.
+ *   - Every function on a handle returns INVALID_ARGUMENT if the handle is NULL, and leaves one sentence behind when it
+ *     fails, which the handle's _last_error has until the next failure.
+ *   - Handles are closed by functions that take their address, set it to NULL and do nothing for NULL, twice included.
+ */
+#ifndef COTERIE_TRAIN_H
+#define COTERIE_TRAIN_H
+
+#include "coterie.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- A model ------------------------------------------------------------------------------------------------------ */
+
+typedef enum coterie_type { COTERIE_TYPE_FLOAT32 = 1, COTERIE_TYPE_INT32 = 2 } coterie_type;
+
+/* An input, the output or a parameter of a model. */
+typedef struct coterie_tensor {
+  size_t struct_size;
+  const char* name;
+  coterie_type type;
+  size_t rank;
+  const int64_t* shape; /* `rank` numbers; images are height, width, channels. Without the batch: of one example */
+  uint64_t elements;    /* their product */
+} coterie_tensor;
+
+typedef struct coterie_model_info {
+  size_t struct_size;
+  const char* name;
+  size_t input_count;
+  size_t parameter_count; /* tensors, running statistics included: what coterie_model_parameter counts */
+  uint64_t parameters;    /* numbers in them */
+  uint64_t flat_count;    /* the same with the padding between them: what coterie_trainer_delta fills */
+  uint64_t file_bytes;
+  double flops;           /* floating-point operations of one example's forward pass */
+} coterie_model_info;
+
+/* Numbers that are given: one of the two pointers, of the type that is asked for; the other is NULL. */
+typedef struct coterie_values {
+  const float* floats;
+  const int32_t* ints;
+  size_t count;
+} coterie_values;
+
+typedef struct coterie_evaluation {
+  size_t struct_size;
+  uint64_t examples;
+  double loss_mean; /* may be infinite or NaN: that is what such parameters are worth */
+  double accuracy;  /* in [0, 1]; 0 for a regression */
+} coterie_evaluation;
+
+typedef struct coterie_model coterie_model;
+typedef struct coterie_train_options coterie_train_options;
+
+/* Opens a model file, or the bytes of one, which are copied. On failure *model is NULL and error_text (it may be NULL)
+ * has a sentence, as in coterie_client_open. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, MALFORMED,
+ * TOO_LARGE, UNSUPPORTED_VERSION. */
+COTERIE_API coterie_status coterie_model_open(const char* path, coterie_model** model, char* error_text,
+                                              size_t error_text_size);
+COTERIE_API coterie_status coterie_model_open_bytes(const uint8_t* bytes, size_t count, coterie_model** model,
+                                                    char* error_text, size_t error_text_size);
+COTERIE_API void coterie_model_close(coterie_model** model);
+COTERIE_API const char* coterie_model_last_error(const coterie_model* model);
+
+/* The texts and shapes they fill in belong to the model, and are valid until it is closed or a parameter is set. */
+COTERIE_API coterie_status coterie_model_describe(coterie_model* model, coterie_model_info* info);
+COTERIE_API coterie_status coterie_model_input(coterie_model* model, size_t index, coterie_tensor* tensor);
+COTERIE_API coterie_status coterie_model_output(coterie_model* model, coterie_tensor* tensor);
+COTERIE_API coterie_status coterie_model_parameter(coterie_model* model, size_t index, coterie_tensor* tensor);
+
+/* One parameter, by its name; `count` must be its number of elements. Setting makes a new model file in memory, at the
+ * cost of opening one; trainers that are open keep the values they have. NOT_FOUND, INVALID_ARGUMENT (another count),
+ * MALFORMED (a value that is not finite). */
+COTERIE_API coterie_status coterie_model_get_parameter(coterie_model* model, const char* name, float* values, size_t count);
+COTERIE_API coterie_status coterie_model_set_parameter(coterie_model* model, const char* name, const float* values,
+                                                       size_t count);
+
+/* What the model says of `example_count` examples: inputs[i] has them all for input i, one behind the other; `output`
+ * gets example_count times the output's elements, which is what `output_count` must be. */
+COTERIE_API coterie_status coterie_model_predict(coterie_model* model, const coterie_values* inputs, size_t input_count,
+                                                 size_t example_count, float* output, size_t output_count);
+
+/* How good it is on these examples. Of the options, loss, what belongs to it, batch_size and memory_bytes_max count; NULL
+ * is all defaults. Errors: INVALID_ARGUMENT (the data or the loss does not fit), UNAVAILABLE (the data set's `read`),
+ * TOO_LARGE. */
+COTERIE_API coterie_status coterie_model_evaluate(coterie_model* model, const coterie_dataset* dataset,
+                                                  const coterie_train_options* options, coterie_evaluation* evaluation);
+
+/* The model as a file: written durably, the old one or the new one whatever happens; or its bytes, valid until the model
+ * is closed or a parameter is set. */
+COTERIE_API coterie_status coterie_model_save(coterie_model* model, const char* path);
+COTERIE_API coterie_status coterie_model_bytes(coterie_model* model, const uint8_t** bytes, size_t* count);
+
+/* ---- Training ----------------------------------------------------------------------------------------------------- */
+
+/* Everything may be left 0. Names are of the field: docs/SDK.md lists them. */
+struct coterie_train_options {
+  size_t struct_size;
+
+  const char* loss;           /* NULL: "softmax_cross_entropy" */
+  int targets_are_values;     /* the data give numbers of the output's shape instead of classes */
+  float label_smoothing;      /* softmax_cross_entropy, in [0, 1) */
+  float loss_threshold;       /* huber's delta, smooth_l1's beta, the embedding losses' margin; 0: 1 */
+  const float* class_weights; /* one a class; NULL: ones */
+  size_t class_weight_count;
+
+  const char* optimizer;      /* NULL: "sgd" */
+  float learning_rate;        /* 0: 0.1 of sgd, 0.001 of all others */
+  float momentum;             /* sgd, rmsprop */
+  int nesterov;               /* sgd */
+  float weight_decay;
+  float beta1, beta2;         /* adam, adamw, lamb, lion; 0: 0.9 and 0.999 */
+  float epsilon;              /* 0: 1e-8 */
+  float smoothing;            /* rmsprop's alpha, adadelta's rho; 0: 0.99 */
+  const char* schedule;       /* of the learning rate: "cosine:warmup=100"; NULL: "constant" */
+
+  uint32_t batch_size;        /* examples a step; 0: 32 */
+  uint32_t micro_batch_size;  /* computed at a time, to save memory; divides batch_size; 0: the whole batch */
+  uint32_t epochs;            /* 0: 1 */
+  uint32_t steps_max;         /* 0: no limit but the epochs */
+  float clip_norm;            /* of the whole gradient; 0: not clipped */
+  float clip_value;           /* of each of its numbers; 0: not clipped */
+
+  const char* const* freeze;  /* patterns of parameters that stay as they are: "features.*" */
+  size_t freeze_count;
+  const char* const* train_only; /* patterns; if there are any, all other parameters stay as they are */
+  size_t train_only_count;
+  int freeze_statistics;      /* batch norm uses its running statistics and leaves them alone */
+
+  uint64_t seed;              /* of shuffling and dropout; the same seed gives the same bits */
+  uint64_t memory_bytes_max;  /* of what coterie_trainer_memory calls arena; 0: 4 GiB */
+};
+
+typedef struct coterie_train_progress {
+  size_t struct_size;
+  int finished;
+  uint64_t steps, steps_in_all;
+  uint64_t examples;    /* seen, with repetition */
+  double step_loss;     /* mean over the examples of the last step */
+  double loss_mean;     /* over all of them since the start */
+  double accuracy;      /* likewise; 0 for a regression */
+  double learning_rate; /* of the next step */
+} coterie_train_progress;
+
+typedef struct coterie_train_memory {
+  size_t struct_size;
+  uint64_t arena_bytes;     /* everything that grows with the model and the batch, one block: of which */
+  uint64_t parameter_bytes;
+  uint64_t optimizer_bytes;
+  uint64_t gradient_bytes;  /* those that are added up over micro-batches, or clipped together */
+  uint64_t planned_bytes;   /* activations, gradients and scratch of a step, laid over one another */
+  uint64_t order_bytes;     /* beside the arena: the shuffled order of the examples */
+} coterie_train_memory;
+
+typedef struct coterie_trainer coterie_trainer;
+
+/* Plans the training and allocates all of its memory: no step allocates. The data set's callbacks and context must
+ * outlive the trainer; the structs and the model need not. On failure *trainer is NULL. Errors: INVALID_ARGUMENT (names
+ * the option, or what does not fit the model), TOO_LARGE (more memory than allowed). */
+COTERIE_API coterie_status coterie_trainer_open(const coterie_model* model, const coterie_train_options* options,
+                                                const coterie_dataset* dataset, coterie_trainer** trainer,
+                                                char* error_text, size_t error_text_size);
+COTERIE_API void coterie_trainer_close(coterie_trainer** trainer);
+COTERIE_API const char* coterie_trainer_last_error(const coterie_trainer* trainer);
+
+/* Trains on the next batch. An error changes nothing but, with micro-batches, running statistics: UNAVAILABLE (the data
+ * set's `read`; the step may be tried again), INVALID_ARGUMENT (a label out of range; the loss is not finite any more),
+ * CONFLICT (training is finished). `progress` may be NULL. */
+COTERIE_API coterie_status coterie_trainer_step(coterie_trainer* trainer, coterie_train_progress* progress);
+/* So many steps (0: no limit) or until training is finished, whichever comes first; `on_progress` (it may be NULL) is
+ * called after each, may use the trainer but not close it, and ends the run by returning anything but 0. */
+COTERIE_API coterie_status coterie_trainer_run(coterie_trainer* trainer, uint64_t steps,
+                                               int (*on_progress)(void* context, const coterie_train_progress* progress),
+                                               void* context);
+COTERIE_API coterie_status coterie_trainer_progress(coterie_trainer* trainer, coterie_train_progress* progress);
+COTERIE_API coterie_status coterie_trainer_memory(coterie_trainer* trainer, coterie_train_memory* memory);
+
+/* Everything that later steps depend on, written durably: `path` holds the old checkpoint or the new one, whatever
+ * happens. A trainer opened with the same model, options and examples continues from it to the same bits. Errors of
+ * restoring, which change nothing: NOT_FOUND, DATA_LOSS (damaged), CONFLICT (of another training). */
+COTERIE_API coterie_status coterie_trainer_save_checkpoint(coterie_trainer* trainer, const char* path);
+COTERIE_API coterie_status coterie_trainer_restore_checkpoint(coterie_trainer* trainer, const char* path);
+
+/* The model as it is trained so far, a handle of its own. On failure *model is NULL. */
+COTERIE_API coterie_status coterie_trainer_model(coterie_trainer* trainer, coterie_model** model);
+/* One parameter as it is now, as coterie_model_get_parameter. */
+COTERIE_API coterie_status coterie_trainer_get_parameter(coterie_trainer* trainer, const char* name, float* values,
+                                                         size_t count);
+/* Trained minus opened, for every parameter, in the order of the file: what a federated update is made of. `count` must
+ * be the model's flat_count. */
+COTERIE_API coterie_status coterie_trainer_delta(coterie_trainer* trainer, float* values, size_t count);
+
+/* ---- Examples that the app pushes --------------------------------------------------------------------------------- */
+
+/* Kept in memory, as an app meets them. */
+typedef struct coterie_examples coterie_examples;
+
+/* For models like this one. On failure *examples is NULL. */
+COTERIE_API coterie_status coterie_examples_open(const coterie_model* model, coterie_examples** examples,
+                                                 char* error_text, size_t error_text_size);
+/* After the trainers that use them. */
+COTERIE_API void coterie_examples_close(coterie_examples** examples);
+COTERIE_API const char* coterie_examples_last_error(const coterie_examples* examples);
+
+/* Copies one example behind the others: of a model with one float32 input, with one class; or of any model, inputs in
+ * the model's order, with one or several classes or numbers. INVALID_ARGUMENT says which input is wrong. A trainer that is
+ * open trains on the examples it was opened with. */
+COTERIE_API coterie_status coterie_examples_add(coterie_examples* examples, const float* features, size_t feature_count,
+                                                int32_t label);
+COTERIE_API coterie_status coterie_examples_add_values(coterie_examples* examples, const coterie_values* inputs,
+                                                       size_t input_count, const coterie_values* target);
+COTERIE_API uint64_t coterie_examples_count(const coterie_examples* examples); /* of NULL: 0 */
+/* Trainers that are open fail with UNAVAILABLE until there are as many again. */
+COTERIE_API coterie_status coterie_examples_clear(coterie_examples* examples);
+/* Fills `dataset` (its struct_size is set): good until the examples are closed. */
+COTERIE_API coterie_status coterie_examples_dataset(coterie_examples* examples, coterie_dataset* dataset);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* COTERIE_TRAIN_H */

@@ -1,0 +1,159 @@
+// Training through the C interface: it learns, it repeats itself, and it goes on from where it was.
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "tests/abi/check.h"
+
+// With what test_training needs, on the images of write_samples.
+static coterie_trainer* open_trainer(coterie_model* model, coterie_dataset* images) {
+  char error[512] = "";
+  const coterie_train_options options = {.struct_size = sizeof options,
+                                         .optimizer = "adam",
+                                         .learning_rate = 0.01f,
+                                         .schedule = "cosine:warmup=5",
+                                         .batch_size = 12,
+                                         .epochs = 8,
+                                         .seed = 3};
+  coterie_trainer* trainer = NULL;
+  *images = (coterie_dataset){.struct_size = sizeof *images};
+  CHECK_STATUS(coterie_dataset_open(sample("images.cotf"), images, error, sizeof error), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_open(model, &options, images, &trainer, error, sizeof error), COTERIE_OK);
+  CHECK(strcmp(error, "") == 0);
+  return trainer;
+}
+
+static void close_all(coterie_model* model, coterie_trainer* trainer, coterie_dataset* images) {
+  coterie_trainer_close(&trainer);
+  coterie_model_close(&model);
+  coterie_dataset_close(images);
+}
+
+void test_training(void) {
+  coterie_dataset images;
+  coterie_model* model = open_sample("mlp.cotf");
+  coterie_trainer* trainer = open_trainer(model, &images);
+  coterie_train_progress progress = {.struct_size = sizeof progress};
+  CHECK_STATUS(coterie_trainer_progress(trainer, &progress), COTERIE_OK);
+  CHECK(progress.steps == 0 && progress.steps_in_all == 40 && !progress.finished && progress.loss_mean == 0);
+  coterie_train_memory memory = {.struct_size = sizeof memory};
+  CHECK_STATUS(coterie_trainer_memory(trainer, &memory), COTERIE_OK);
+  CHECK(memory.parameter_bytes > 0 && memory.optimizer_bytes == 2 * memory.parameter_bytes);
+  CHECK(memory.arena_bytes >= memory.parameter_bytes + memory.optimizer_bytes + memory.planned_bytes);
+
+  coterie_evaluation before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
+  CHECK_STATUS(coterie_model_evaluate(model, &images, NULL, &before), COTERIE_OK);
+  CHECK(before.examples == 60 && before.loss_mean > 0.5);
+  double first_loss = 0;
+  while (!progress.finished) {
+    CHECK_STATUS(coterie_trainer_step(trainer, &progress), COTERIE_OK);
+    if (progress.steps == 1) first_loss = progress.step_loss;
+    if (progress.steps >= 100) break;
+  }
+  CHECK(progress.steps == 40 && progress.examples == 480 && progress.step_loss < first_loss / 2);
+  CHECK(progress.accuracy > 0.5 && progress.loss_mean > progress.step_loss && progress.learning_rate < 1e-3);
+  CHECK_STATUS(coterie_trainer_step(trainer, &progress), COTERIE_CONFLICT);
+  CHECK_CONTAINS(coterie_trainer_last_error(trainer), "finished");
+
+  coterie_model* trained = NULL;
+  CHECK_STATUS(coterie_trainer_model(trainer, &trained), COTERIE_OK);
+  CHECK_STATUS(coterie_model_evaluate(trained, &images, NULL, &after), COTERIE_OK);
+  CHECK(after.accuracy > 0.95 && after.loss_mean < before.loss_mean / 2);
+
+  // The delta is the difference of the two models, which is their parameters one by one.
+  coterie_model_info info = {.struct_size = sizeof info};
+  CHECK_STATUS(coterie_model_describe(model, &info), COTERIE_OK);
+  float* delta = calloc(info.flat_count, sizeof *delta);
+  CHECK_STATUS(coterie_trainer_delta(trainer, delta, info.flat_count), COTERIE_OK);
+  coterie_tensor bias = {.struct_size = sizeof bias};
+  CHECK_STATUS(coterie_model_parameter(model, 3, &bias), COTERIE_OK);
+  float from[3], to[3], now[3];
+  CHECK_STATUS(coterie_model_get_parameter(model, bias.name, from, 3), COTERIE_OK);
+  CHECK_STATUS(coterie_model_get_parameter(trained, bias.name, to, 3), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_get_parameter(trainer, bias.name, now, 3), COTERIE_OK);
+  CHECK(memcmp(to, now, sizeof to) == 0 && memcmp(from, to, sizeof to) != 0);
+  int found = 0;
+  for (size_t i = 0; i + 3 <= info.flat_count; ++i) {
+    found |=
+        delta[i] == to[0] - from[0] && delta[i + 1] == to[1] - from[1] && delta[i + 2] == to[2] - from[2];
+  }
+  CHECK(found);
+  CHECK_STATUS(coterie_trainer_delta(trainer, delta, info.flat_count - 1), COTERIE_INVALID_ARGUMENT);
+  free(delta);
+  coterie_model_close(&trained);
+  close_all(model, trainer, &images);
+}
+
+static int same_model(coterie_trainer* a, coterie_trainer* b) {
+  coterie_model *of_a = NULL, *of_b = NULL;
+  const uint8_t *bytes_a = NULL, *bytes_b = NULL;
+  size_t count_a = 0, count_b = 1;
+  CHECK_STATUS(coterie_trainer_model(a, &of_a), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_model(b, &of_b), COTERIE_OK);
+  CHECK_STATUS(coterie_model_bytes(of_a, &bytes_a, &count_a), COTERIE_OK);
+  CHECK_STATUS(coterie_model_bytes(of_b, &bytes_b, &count_b), COTERIE_OK);
+  const int same = count_a == count_b && memcmp(bytes_a, bytes_b, count_a) == 0;
+  coterie_model_close(&of_a);
+  coterie_model_close(&of_b);
+  return same;
+}
+
+void test_checkpoints(void) {
+  coterie_dataset images, other_images;
+  coterie_model* model = open_sample("mlp.cotf");
+  coterie_trainer* trainer = open_trainer(model, &images);
+  coterie_model_close(&model);  // a trainer needs it no more
+  CHECK_STATUS(coterie_trainer_run(trainer, 13, NULL, NULL), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_save_checkpoint(trainer, case_directory()), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_run(trainer, 10, NULL, NULL), COTERIE_OK);
+
+  model = open_sample("mlp.cotf");
+  coterie_trainer* resumed = open_trainer(model, &other_images);
+  CHECK(!same_model(trainer, resumed));
+  CHECK_STATUS(coterie_trainer_restore_checkpoint(resumed, case_directory()), COTERIE_OK);
+  coterie_train_progress progress = {.struct_size = sizeof progress};
+  CHECK_STATUS(coterie_trainer_progress(resumed, &progress), COTERIE_OK);
+  CHECK(progress.steps == 13);
+  CHECK_STATUS(coterie_trainer_run(resumed, 10, NULL, NULL), COTERIE_OK);
+  CHECK(same_model(trainer, resumed));
+
+  CHECK_STATUS(coterie_trainer_restore_checkpoint(resumed, "/no/such/checkpoint"), COTERIE_NOT_FOUND);
+  CHECK_STATUS(coterie_trainer_restore_checkpoint(resumed, sample("mlp.cotf")), COTERIE_DATA_LOSS);
+  CHECK_STATUS(coterie_trainer_restore_checkpoint(resumed, NULL), COTERIE_INVALID_ARGUMENT);
+  CHECK_STATUS(coterie_trainer_save_checkpoint(resumed, ""), COTERIE_INVALID_ARGUMENT);
+  CHECK(coterie_trainer_save_checkpoint(resumed, "/no/such/folder/checkpoint") != COTERIE_OK);
+  CHECK(same_model(trainer, resumed));
+  close_all(model, trainer, &images);
+  close_all(NULL, resumed, &other_images);
+}
+
+typedef struct run_log {
+  coterie_trainer* trainer;
+  uint64_t steps;
+  uint64_t end_at;
+} run_log;
+
+static int log_step(void* context, const coterie_train_progress* progress) {
+  run_log* log = context;
+  CHECK(progress->struct_size == sizeof *progress && progress->steps == log->steps + 1);
+  log->steps = progress->steps;
+  coterie_train_progress asked = {.struct_size = sizeof asked};
+  CHECK_STATUS(coterie_trainer_progress(log->trainer, &asked), COTERIE_OK);
+  CHECK(memcmp(&asked, progress, sizeof asked) == 0);
+  return log->steps == log->end_at;
+}
+
+void test_runs_of_training(void) {
+  coterie_dataset images;
+  coterie_model* model = open_sample("mlp.cotf");
+  run_log log = {.trainer = open_trainer(model, &images), .end_at = 7};
+  CHECK_STATUS(coterie_trainer_run(log.trainer, 10, &log_step, &log), COTERIE_OK);
+  CHECK(log.steps == 7);
+  CHECK_STATUS(coterie_trainer_run(log.trainer, 10, &log_step, &log), COTERIE_OK);
+  CHECK(log.steps == 17);
+  CHECK_STATUS(coterie_trainer_run(log.trainer, 0, &log_step, &log), COTERIE_OK);
+  CHECK(log.steps == 40);
+  CHECK_STATUS(coterie_trainer_run(log.trainer, 0, &log_step, &log), COTERIE_OK);
+  CHECK(log.steps == 40);
+  close_all(model, log.trainer, &images);
+}
