@@ -30,7 +30,9 @@ void add_model_file(CLI::App* command, std::string& file) {
 }
 
 void add_data(CLI::App* command, std::string& data) {
-  command->add_option("--data", data, std::string("a data set file, ") + kDataNames)->required();
+  command->add_option("--data", data, std::string("a data set file, ") + kDataNames)
+      ->required()
+      ->type_name("DATA");
 }
 
 void add_loss(CLI::App* command, std::optional<Loss>& loss) {

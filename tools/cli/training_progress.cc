@@ -16,6 +16,10 @@ std::string padded(const std::string& text, size_t columns) {
   return std::string(columns - std::min(columns, text.size()), ' ') + text;
 }
 
+std::string whole_seconds(double seconds) {
+  return seconds < 60 ? format_fixed(std::ceil(seconds), 0) + " s" : format_seconds(std::max(100.0, seconds));
+}
+
 double seconds_between(Instant from, Instant to) { return std::chrono::duration<double>(to - from).count(); }
 
 }  // namespace
@@ -29,7 +33,7 @@ std::string training_line(const TrainingMoment& moment, const Terminal& terminal
   line += "  loss " + padded(format_fixed(moment.loss, 4), 7);
   if (!std::isnan(moment.accuracy)) line += "  accuracy " + terminal.bold(padded(format_percent(moment.accuracy), 7));
   line += "  " + format_count(static_cast<uint64_t>(moment.examples_per_second)) + " samples/s";
-  if (moment.seconds_left >= 1) line += terminal.dim("  about " + format_seconds(std::ceil(moment.seconds_left)) + " left");
+  if (moment.seconds_left >= 1) line += terminal.dim("  about " + whole_seconds(moment.seconds_left) + " left");
   return line;
 }
 

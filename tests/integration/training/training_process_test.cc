@@ -1,0 +1,133 @@
+// `coterie model train` as a process: what it prints, what it leaves behind, and that no end of it costs a bit.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "tests/integration/demo/demo_process.h"
+#include "tests/support/matchers.h"
+
+namespace coterie::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+using Words = std::vector<std::string>;
+
+class TrainingProcess : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    DemoProcess make(directory_.path(), {"model", "new", "cnn", "--input", "8x8x1", "-o", "net.cotf"});
+    ASSERT_EQ(make.wait(), 0) << make.errors();
+  }
+
+  // Trains into `to`, with `more` behind it.
+  Words train(const std::string& to, const Words& more = {}) const {
+    Words words = {"model", "train", "net.cotf", "--data", "digits", "--batch", "32", "--epochs", "8", "--optimizer", "adam",
+                   "--lr-schedule", "cosine:warmup=20", "--seed", "3", "-o", to};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  void run(const Words& words) {
+    DemoProcess process(directory_.path(), words);
+    ASSERT_EQ(process.wait(), 0) << process.errors();
+  }
+
+  Bytes bytes_of(const std::string& name) const {
+    const Result<Bytes> bytes = os::read_file(directory_ / name, 1 << 26);
+    EXPECT_OK(bytes);
+    return bytes ? *bytes : Bytes();
+  }
+
+  nlohmann::json json_of(const Words& words) {
+    DemoProcess process(directory_.path(), words);
+    EXPECT_EQ(process.wait(), 0) << process.errors();
+    return nlohmann::json::parse(process.output(), nullptr, false);
+  }
+
+  test::TemporaryDirectory directory_{test::memory_disk()};
+};
+
+TEST_F(TrainingProcess, LearnsAndSaysSo) {
+  DemoProcess process(directory_.path(), train("trained.cotf", {"--json"}));
+  ASSERT_EQ(process.wait(), 0) << process.errors();
+  EXPECT_THAT(process.errors(), AllOf(HasSubstr("epoch 1/8  step  57  loss"), HasSubstr("epoch 8/8  step 456"),
+                                      HasSubstr("samples/s")));
+  const nlohmann::json answer = nlohmann::json::parse(process.output());
+  EXPECT_EQ(answer["steps"], 456);
+  EXPECT_GT(answer["accuracy"], 0.9);
+  const nlohmann::json judged =
+      json_of({"model", "evaluate", "trained.cotf", "--data", "digits", "--metrics", "all", "-o", "json"});
+  EXPECT_GT(judged["accuracy"], 0.9);
+  EXPECT_GT(judged["f1"], 0.9);
+  EXPECT_GT(judged["top-5"], judged["accuracy"]);
+  EXPECT_NEAR(judged["perplexity"], std::exp(judged["loss"].get<double>()), 1e-9);
+  const nlohmann::json told =
+      json_of({"model", "predict", "trained.cotf", "--data", "digits", "--limit", "100", "--top", "2", "--json"});
+  size_t correct = 0;
+  for (const nlohmann::json& one : told["predictions"]) correct += one["predicted"][0]["class"] == one["expected"][0];
+  EXPECT_EQ(told["predictions"].size(), 100u);
+  EXPECT_GT(correct, 85u);
+}
+
+TEST_F(TrainingProcess, InterruptedAndResumedEndsWithTheSameBytes) {
+  const std::string epochs = "20";  // long enough that the signal comes before the end
+  run(train("undisturbed.cotf", {"--epochs", epochs}));
+  DemoProcess process(directory_.path(), train("resumed.cotf", {"--epochs", epochs, "--checkpoint", "ck"}));
+  ASSERT_TRUE(process.wait_for("epoch  2/20")) << process.errors();
+  process.signal(SIGINT);
+  ASSERT_EQ(process.wait(), 130) << process.errors();
+  EXPECT_THAT(process.errors(), EndsWith("; the same command with --resume goes on from ck\n"));
+  EXPECT_FALSE(os::exists(directory_ / "resumed.cotf"));
+  run(train("resumed.cotf", {"--epochs", epochs, "--checkpoint", "ck", "--resume"}));
+  EXPECT_EQ(bytes_of("resumed.cotf"), bytes_of("undisturbed.cotf"));
+}
+
+TEST_F(TrainingProcess, KilledAndResumedEndsWithTheSameBytes) {
+  run(train("undisturbed.cotf", {"--micro-batch", "8", "--clip-norm", "1"}));
+  const Words resumed =
+      train("resumed.cotf", {"--micro-batch", "8", "--clip-norm", "1", "--checkpoint", "ck", "--checkpoint-every", "5", "--resume"});
+  DemoProcess process(directory_.path(), resumed);
+  ASSERT_TRUE(process.wait_for("epoch 1/8")) << process.errors();
+  process.signal(SIGKILL);
+  ASSERT_EQ(process.wait(), 128 + SIGKILL);
+  run(resumed);
+  EXPECT_EQ(bytes_of("resumed.cotf"), bytes_of("undisturbed.cotf"));
+}
+
+TEST_F(TrainingProcess, DoesNotTrainOverACheckpointOrWithOtherOptions) {
+  run(train("a.cotf", {"--checkpoint", "ck", "--steps", "3"}));
+  ASSERT_FALSE(os::exists(directory_ / "ck"));  // no epoch has ended
+  run(train("a.cotf", {"--checkpoint", "ck", "--steps", "60"}));
+  DemoProcess over(directory_.path(), train("b.cotf", {"--checkpoint", "ck"}));
+  EXPECT_EQ(over.wait(), 2);
+  EXPECT_THAT(over.errors(), HasSubstr("ck is there already: --resume goes on from it"));
+  DemoProcess other(directory_.path(), train("b.cotf", {"--checkpoint", "ck", "--resume", "--batch", "16"}));
+  EXPECT_EQ(other.wait(), 2);
+  EXPECT_THAT(other.errors(), HasSubstr("ck: checkpoint: "));
+}
+
+TEST_F(TrainingProcess, KeepsToItsBudgetOrSaysTheLeast) {
+  DemoProcess poor(directory_.path(), train("a.cotf", {"--memory-budget", "10K"}));
+  EXPECT_EQ(poor.wait(), 2);
+  EXPECT_THAT(poor.errors(), HasSubstr("10240 bytes are too few; with these options it needs at least "));
+  const std::string least = poor.errors().substr(poor.errors().rfind(' ') + 1);
+  const nlohmann::json answer =
+      json_of(train("a.cotf", {"--memory-budget", least.substr(0, least.size() - 1), "--steps", "2", "--json"}));
+  EXPECT_LE(answer["memory_bytes"], std::stoull(least));
+  EXPECT_LT(answer["micro_batch"], 32);
+}
+
+TEST_F(TrainingProcess, ProfilesEachOp) {
+  const nlohmann::json profile = json_of({"model", "profile", "net.cotf", "--batch", "8", "--steps", "3", "--json"});
+  EXPECT_GT(profile["step_seconds"], 0);
+  EXPECT_GE(profile["memory"]["planned"], profile["memory"]["planned_lower_bound"]);
+  EXPECT_THAT(profile["ops"].dump(), AllOf(HasSubstr("conv2d"), HasSubstr("dense"), HasSubstr("update")));
+}
+
+}  // namespace
+}  // namespace coterie::testing
