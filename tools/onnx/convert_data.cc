@@ -27,7 +27,8 @@ TensorIndex with_batch(Context& context, const Node& node, TensorIndex part, con
 }
 
 Status convert_concat(Context& context, const Node& node) {
-  const Value* leader = nullptr;
+  const Value* leader = nullptr;  // the first with the batch, else the first that is no constant
+  bool leader_has_batch = false;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.has_input(i))
       return Error(ErrorCode::malformed, node.what() + ": operand " + std::to_string(i) + " is missing");
@@ -35,8 +36,9 @@ Status convert_concat(Context& context, const Node& node) {
     if (value.rank() != context.in(node, 0).rank())
       return Error(ErrorCode::malformed, node.what() + ": operands of different rank");
     const bool has_batch = std::ranges::any_of(value.shape, [](int64_t d) { return d < 0; });
-    if (value.is_activation() && (leader == nullptr || has_batch)) leader = &value;
-    if (leader == &value && has_batch) break;
+    if (!value.is_activation() || leader_has_batch) continue;
+    if (leader == nullptr || has_batch) leader = &value;
+    leader_has_batch = has_batch;
   }
   if (leader == nullptr) leader = &context.in(node, 0);
   COT_ASSIGN(const uint32_t axis, axis_in(node, node.integer("axis", 0), leader->rank()));

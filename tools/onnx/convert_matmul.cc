@@ -24,7 +24,7 @@ Factor factor(Context& context, Value& value) {
 
 Result<TensorIndex> bias_added(Context& context, const Node& node, size_t i, TensorIndex product) {
   const Value& bias = context.in(node, i);
-  const Shape& shape = context.writer.shape(product);
+  const Shape shape = context.writer.shape(product);
   COT_ASSIGN(const Shape whole, broadcast(node, shape, bias.shape));
   if (whole != shape) return Error(ErrorCode::malformed, node.what() + ": its bias does not fit");
   const TensorIndex tensor = context.plain(context.in(node, i));

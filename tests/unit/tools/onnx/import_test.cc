@@ -75,6 +75,13 @@ TEST(OnnxImport, EqualParametersThatTheExporterStoredOnceAreTrainedApart) {
   EXPECT_THAT(names_of(build.imported("y"), TensorRole::parameter), ElementsAre("a.weight", "b.weight"));
 }
 
+// Found by the fuzzer: the first operand with the batch is not the only one whose rank counts.
+TEST(OnnxImport, RefusesToJoinValuesOfDifferentRank) {
+  OnnxBuild build;
+  build.input("x", {0, 4}).input("z", {0, 4, 1}).node("Concat", {"x", "z"}, "y", {{"axis", int64_t{1}}});
+  EXPECT_ERROR(build.import("y"), ErrorCode::malformed, "operands of different rank");
+}
+
 TEST(OnnxImport, AWeightReadTwiceIsOneParameter) {
   OnnxBuild build;
   build.input("x", {0, 2})
@@ -120,6 +127,19 @@ TEST(OnnxImport, RefusesWhatMixesTheExamplesOfABatch) {
   OnnxBuild build;
   build.input("x", {0, 4}).node("ReduceMean", {"x"}, "y", {{"axes", std::vector<int64_t>{0}}});
   EXPECT_ERROR(build.import("y"), ErrorCode::invalid_argument, "reduces over the batch");
+}
+
+TEST(OnnxImport, AScaledGemmAddsItsBiasApart) {
+  OnnxBuild build;
+  build.input("x", {0, 3, 2});
+  build.node("Gather", {"x", "zero"}, "row", {{"axis", int64_t{1}}})
+      .integers("zero", {0})
+      .node("Flatten", {"row"}, "a");
+  build.weight("w", {2, 2})
+      .node("Gemm", {"a", "w"}, "b", {{"alpha", 2.0f}})
+      .weight("d", {2})
+      .node("Gemm", {"b", "w", "d"}, "y", {{"alpha", 0.5f}});
+  EXPECT_THAT(kinds_of(build.imported("y")), testing::Contains(OpKind::add));
 }
 
 TEST(OnnxImport, LeavesOutWhatTheOutputDoesNotNeed) {
