@@ -107,17 +107,18 @@ inline double training_loss(const Model& model, const std::vector<float>& parame
   return trained_once(moved, batch, loss).summary().loss_sum / static_cast<double>(batch.size());
 }
 
-// Of every trained parameter, and that at least one gradient of each tensor is far from zero; what is frozen stays.
+// Of some eight elements of every trained parameter but the dense layers', which autodiff_test.cc checks, and that at
+// least one gradient of each tensor is far from zero; what is frozen stays.
 inline void expect_gradient_is_numerical(const Model& model, Batch& batch, Loss loss = Loss::softmax_cross_entropy) {
   std::vector<float> delta(model.value_count());
   trained_once(model, batch, loss).delta(delta);
   std::vector<float> parameters(model.parameters().begin(), model.parameters().end());
   for (uint32_t tensor = 0; tensor < model.graph().tensors.size(); ++tensor) {
     const TensorInfo& info = model.graph().tensors[tensor];
-    if (info.role != TensorRole::parameter) continue;
+    if (info.role != TensorRole::parameter || info.name.starts_with("dense")) continue;
     double largest = 0;
-    const size_t first = info.payload_offset / sizeof(float);
-    for (size_t i = first; i < first + elements(info.shape); ++i) {
+    const size_t first = info.payload_offset / sizeof(float), count = elements(info.shape);
+    for (size_t i = first; i < first + count; i += std::max<size_t>(1, count / 8)) {
       if (info.is_frozen) {
         EXPECT_EQ(delta[i], 0) << info.name;
         continue;
