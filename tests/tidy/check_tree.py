@@ -31,7 +31,8 @@ MAY_INCLUDE = {
     "device_sdk/runtime/": ["base/", "proto/", "secure/", "train_kernels/"],
     "device_sdk/client/": ["base/", "proto/", "secure/", "device_sdk/", "!device_sdk/transport/"],
     "device_sdk/transport/": ["base/", "proto/", "secure/", "device_sdk/"],
-    "device_sdk/c_api/": ["base/", "proto/", "secure/", "device_sdk/"],
+    "device_sdk/c_api/": ["base/", "proto/", "secure/", "device_sdk/", "!device_sdk/bindings/"],
+    "device_sdk/bindings/": [],  # and what is installed
     "fl_server/": ["aggregation/", "base/", "proto/", "scheduler/", "secure/"],
     "fl_server/evaluation/": ["aggregation/", "base/", "device_sdk/runtime/", "fl_server/", "proto/", "scheduler/",
                               "secure/"],
@@ -62,7 +63,8 @@ THIRD_PARTY = [
     ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
     ("zlib", r"zlib\.h", ["device_sdk/transport/", "fl_server/http/", "tools/"]),
     ("protobuf and ONNX", r"google/protobuf/|onnx\.pb\.h", ["tools/onnx/"]),
-    ("Coterie as installed", r"coterie(/|\.h)", ["device_sdk/c_api/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),
+    ("Coterie as installed", r"coterie(/|(_train)?\.h)", ["device_sdk/c_api/", "device_sdk/include/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),
+    ("JNI", r"jni\.h", ["device_sdk/bindings/java/"]),
     ("GoogleTest", r"(gtest|gmock)/", ["tests/"]),
     ("Google Benchmark", r"benchmark/", ["tests/bench/"]),
 ]

@@ -90,6 +90,8 @@ class CheckTreeTest(unittest.TestCase):
                 ("<zlib.h>", "fl_server/http/a.cc", "secure/crypto/a.cc"),
                 ("coterie.h", "device_sdk/c_api/a.cc", "fl_server/core/a.cc"),
                 ("<coterie.h>", "examples/a.cc", "device_sdk/runtime/a.cc"),
+                ("<coterie_train.hpp>", "device_sdk/bindings/a.cc", "device_sdk/client/a.cc"),
+                ("<jni.h>", "device_sdk/bindings/java/a.c", "device_sdk/c_api/a.cc"),
                 ("<prometheus/counter.h>", "fl_server/telemetry/a.cc", "fl_server/http/a.cc"),
                 ("<CLI/CLI.hpp>", "tools/a.cc", "fl_server/config/a.cc"),
                 ("<hwy/highway.h>", "train_kernels/a.cc", "aggregation/a.cc"),

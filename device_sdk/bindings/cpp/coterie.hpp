@@ -1,0 +1,221 @@
+// Coterie device SDK for C++20: owning classes over coterie.h, in this header alone; those over
+// coterie_train.h are in coterie_train.hpp.
+//
+// Errors are exceptions, coterie::Error, because constructors open files here, and because a data set written
+// as a lambda may throw exceptions of its own: they do not fly through the C library, but come out of the
+// call that asked. With -fno-exceptions use the C headers; they are meant to be used, too.
+//
+// Objects own what they stand for, move and do not copy. A moved-from object may be destroyed and assigned
+// to. Rules about threads are those of coterie.h.
+#pragma once
+
+#include <coterie.h>
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace coterie {
+// Its names are not those inside the library, which an app may have linked statically.
+inline namespace app {
+
+class Error : public std::runtime_error {
+ public:
+  Error(coterie_status status, const std::string& text)
+      : std::runtime_error(std::string(coterie_status_name(status)) + ": " + text), status_(status) {}
+  coterie_status status() const noexcept { return status_; }
+
+ private:
+  coterie_status status_;
+};
+
+namespace detail {
+
+template <auto close>
+struct Close {
+  template <typename Handle>
+  void operator()(Handle* handle) const noexcept {
+    close(&handle);
+  }
+};
+template <typename Handle, auto close>
+using Owned = std::unique_ptr<Handle, Close<close>>;
+
+template <typename Struct>
+Struct sized() {
+  Struct empty{};
+  empty.struct_size = sizeof(Struct);
+  return empty;
+}
+
+// What open(&handle, text, size) opens.
+template <typename Handle, typename Open>
+Handle* open(Open open) {
+  Handle* handle = nullptr;
+  std::array<char, 1024> text{};
+  const coterie_status status = open(&handle, text.data(), text.size());
+  if (status != COTERIE_OK) throw Error(status, text.data());
+  return handle;
+}
+
+}  // namespace detail
+
+// Where an example is to be written: a span for each input, one for the target.
+class Example {
+ public:
+  explicit Example(const coterie_example& example) : example_(example) {}
+  size_t input_count() const { return example_.input_count; }
+  std::span<float> floats(size_t input = 0) const { return {at(input).floats, at(input).count}; }
+  std::span<int32_t> ints(size_t input = 0) const { return {at(input).ints, at(input).count}; }
+  int32_t& label() const { return *example_.target.ints; }
+  std::span<int32_t> labels() const { return {example_.target.ints, example_.target.count}; }
+  std::span<float> targets() const { return {example_.target.floats, example_.target.count}; }
+
+ private:
+  const coterie_place& at(size_t input) const {
+    if (input < example_.input_count) return example_.inputs[input];
+    throw Error(COTERIE_INVALID_ARGUMENT, "the model has no input " + std::to_string(input));
+  }
+  const coterie_example& example_;
+};
+
+// Trainers and clients keep what they need of it: it may be destroyed before them.
+class Dataset {
+ public:
+  using Read = std::function<void(uint64_t index, Example to)>;
+
+  // `read` writes one example, or throws.
+  Dataset(std::function<uint64_t()> size, Read read) : state_(std::make_shared<State>()) {
+    state_->size = std::move(size);
+    state_->read = std::move(read);
+    state_->c.context = state_.get();
+    state_->c.size = [](void* context) { return static_cast<State*>(context)->count(); };
+    state_->c.read_example = [](void* context, uint64_t index, const coterie_example* example) {
+      return static_cast<State*>(context)->read_into(index, *example);
+    };
+  }
+  Dataset(uint64_t size, Read read) : Dataset([size] { return size; }, std::move(read)) {}
+  static Dataset open(const std::string& path) {
+    Dataset file;
+    std::array<char, 1024> text{};
+    const coterie_status status =
+        coterie_dataset_open(path.c_str(), &file.state_->c, text.data(), text.size());
+    if (status != COTERIE_OK) throw Error(status, text.data());
+    return file;
+  }
+  Dataset(Dataset&&) noexcept = default;
+  Dataset& operator=(Dataset&&) noexcept = default;
+
+  uint64_t size() const { return state_->c.size(state_->c.context); }
+  const coterie_dataset* c() const { return &state_->c; }
+
+ private:
+  friend class Caller;
+  friend class Examples;
+  struct State {
+    coterie_dataset c = detail::sized<coterie_dataset>();
+    std::function<uint64_t()> size;
+    Read read;
+    std::exception_ptr thrown;
+    std::shared_ptr<void> owner;  // of what c refers to, if it is not this
+
+    State() = default;
+    State(const State&) = delete;
+    ~State() { coterie_dataset_close(&c); }
+    uint64_t count() noexcept {
+      try {
+        return size();
+      } catch (...) {
+        thrown = std::current_exception();
+        return 0;
+      }
+    }
+    int read_into(uint64_t index, const coterie_example& example) noexcept {
+      try {
+        read(index, Example(example));
+        return 0;
+      } catch (...) {
+        thrown = std::current_exception();
+        return 1;
+      }
+    }
+  };
+  Dataset() : state_(std::make_shared<State>()) {}
+  std::shared_ptr<State> state_;
+};
+
+// Keeps a data set alive, and throws what its lambdas threw.
+class Caller {
+ public:
+  explicit Caller(const Dataset& dataset) : state_(dataset.state_) {}
+  template <typename LastError>
+  void check(coterie_status status, LastError last_error) const {
+    if (std::exception_ptr thrown = std::exchange(state_->thrown, nullptr); thrown && status != COTERIE_OK) {
+      std::rethrow_exception(thrown);
+    }
+    if (status != COTERIE_OK) throw Error(status, last_error());
+  }
+
+ private:
+  std::shared_ptr<Dataset::State> state_;
+};
+
+// A participant in federated rounds.
+class Client {
+ public:
+  // The members of coterie_options are borrowed for the call, those of its transport for the client's life.
+  Client(coterie_options options, const Dataset& dataset) : caller_(dataset) {
+    options.struct_size = sizeof options;
+    std::array<char, 1024> text{};
+    coterie_client* opened = nullptr;
+    const coterie_status status =
+        coterie_client_open(&options, dataset.c(), &opened, text.data(), text.size());
+    handle_.reset(opened);
+    caller_.check(status, [&] { return text.data(); });
+  }
+
+  coterie_progress step() {
+    auto progress = detail::sized<coterie_progress>();
+    check(coterie_client_step(c(), &progress));
+    return progress;
+  }
+  // `on_progress` is called after each step, until it returns false or `rounds` updates are accepted.
+  void run(uint64_t rounds, const std::function<bool(const coterie_progress&)>& on_progress) {
+    struct Context {
+      const std::function<bool(const coterie_progress&)>& call;
+      std::exception_ptr thrown;
+    } context{on_progress, nullptr};
+    const auto call = [](void* to, const coterie_progress* progress) {
+      auto& with = *static_cast<Context*>(to);
+      try {
+        return with.call && !with.call(*progress) ? 1 : 0;
+      } catch (...) {
+        with.thrown = std::current_exception();
+        return 1;
+      }
+    };
+    const coterie_status status = coterie_client_run(c(), rounds, call, &context);
+    if (context.thrown) std::rethrow_exception(context.thrown);
+    check(status);
+  }
+  // From any thread, while the client is there.
+  void cancel() noexcept { coterie_client_cancel(c()); }
+  std::string last_error() const { return coterie_client_last_error(c()); }
+  coterie_client* c() const { return handle_.get(); }
+
+ private:
+  void check(coterie_status status) const {
+    caller_.check(status, [&] { return coterie_client_last_error(c()); });
+  }
+  Caller caller_;  // outlives the handle
+  detail::Owned<coterie_client, coterie_client_close> handle_;
+};
+
+}  // namespace app
+}  // namespace coterie

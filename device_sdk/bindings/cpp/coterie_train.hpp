@@ -1,0 +1,230 @@
+// Coterie device SDK for C++20: training without a server, owning classes over coterie_train.h.
+//
+//   coterie::Model model("digits.cotf");
+//   coterie::Dataset images = coterie::Dataset::open("images.cotf");
+//   coterie::Trainer trainer(model, {.optimizer = "adam", .learning_rate = 0.001f}, images);
+//   trainer.run(10);
+//   trainer.model().save("digits-trained.cotf");
+#pragma once
+
+#include <coterie_train.h>
+
+#include <coterie.hpp>
+#include <vector>
+
+namespace coterie {
+inline namespace app {
+
+namespace detail {
+
+inline const char* or_null(const std::string& text) {
+  return text.empty() ? nullptr : text.c_str();
+}
+
+inline std::vector<const char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<const char*> all;
+  for (const std::string& text : texts) all.push_back(text.c_str());
+  return all;
+}
+
+}  // namespace detail
+
+// The members of coterie_train_options, with the same meaning; what is left alone is the library's choice.
+struct TrainOptions {
+  std::string loss{}, optimizer{}, schedule{};
+  float learning_rate = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, epsilon = 0, smoothing = 0;
+  float label_smoothing = 0, loss_threshold = 0, clip_norm = 0, clip_value = 0;
+  bool nesterov = false, targets_are_values = false, freeze_statistics = false;
+  uint32_t batch_size = 0, micro_batch_size = 0, epochs = 0, steps_max = 0;
+  uint64_t seed = 0, memory_bytes_max = 0;
+  std::vector<float> class_weights{};
+  std::vector<std::string> freeze{}, train_only{};
+
+  // Calls `use` with the C struct, which refers to this object and is good inside only.
+  template <typename Use>
+  decltype(auto) as_c(Use use) const {
+    const std::vector<const char*> freeze_pointers = detail::pointers(freeze),
+                                   only = detail::pointers(train_only);
+    auto c = detail::sized<coterie_train_options>();
+    c.loss = detail::or_null(loss);
+    c.optimizer = detail::or_null(optimizer);
+    c.schedule = detail::or_null(schedule);
+    c.learning_rate = learning_rate, c.momentum = momentum, c.weight_decay = weight_decay;
+    c.beta1 = beta1, c.beta2 = beta2, c.epsilon = epsilon, c.smoothing = smoothing;
+    c.label_smoothing = label_smoothing, c.loss_threshold = loss_threshold;
+    c.clip_norm = clip_norm, c.clip_value = clip_value;
+    c.nesterov = nesterov, c.targets_are_values = targets_are_values, c.freeze_statistics = freeze_statistics;
+    c.batch_size = batch_size, c.micro_batch_size = micro_batch_size, c.epochs = epochs,
+    c.steps_max = steps_max;
+    c.seed = seed, c.memory_bytes_max = memory_bytes_max;
+    c.class_weights = class_weights.data(), c.class_weight_count = class_weights.size();
+    c.freeze = freeze_pointers.data(), c.freeze_count = freeze_pointers.size();
+    c.train_only = only.data(), c.train_only_count = only.size();
+    return use(&std::as_const(c));
+  }
+};
+
+class Model {
+ public:
+  explicit Model(const std::string& path)
+      : handle_(detail::open<coterie_model>([&](coterie_model** model, char* text, size_t size) {
+          return coterie_model_open(path.c_str(), model, text, size);
+        })) {}
+  explicit Model(std::span<const uint8_t> bytes)
+      : handle_(detail::open<coterie_model>([&](coterie_model** model, char* text, size_t size) {
+          return coterie_model_open_bytes(bytes.data(), bytes.size(), model, text, size);
+        })) {}
+  explicit Model(coterie_model* handle) : handle_(handle) {}
+
+  coterie_model_info info() const { return asked<coterie_model_info>(coterie_model_describe); }
+  coterie_tensor input(size_t index = 0) const { return asked<coterie_tensor>(coterie_model_input, index); }
+  coterie_tensor output() const { return asked<coterie_tensor>(coterie_model_output); }
+  coterie_tensor parameter(size_t index) const {
+    return asked<coterie_tensor>(coterie_model_parameter, index);
+  }
+
+  void get(const std::string& parameter, std::span<float> values) const {
+    check(coterie_model_get_parameter(c(), parameter.c_str(), values.data(), values.size()));
+  }
+  void set(const std::string& parameter, std::span<const float> values) {
+    check(coterie_model_set_parameter(c(), parameter.c_str(), values.data(), values.size()));
+  }
+
+  // Of one or more examples of the model's only input.
+  std::vector<float> predict(std::span<const float> features) const {
+    const uint64_t an_example = input().elements;
+    const coterie_values values{features.data(), nullptr, features.size()};
+    return predict({&values, 1}, features.size() / an_example);
+  }
+  std::vector<float> predict(std::span<const coterie_values> inputs, size_t examples) const {
+    std::vector<float> all(examples * output().elements);
+    check(coterie_model_predict(c(), inputs.data(), inputs.size(), examples, all.data(), all.size()));
+    return all;
+  }
+  coterie_evaluation evaluate(const Dataset& dataset, const TrainOptions& options = {}) const {
+    auto result = detail::sized<coterie_evaluation>();
+    const coterie_status status = options.as_c([&](const coterie_train_options* c_options) {
+      return coterie_model_evaluate(c(), dataset.c(), c_options, &result);
+    });
+    Caller(dataset).check(status, [&] { return coterie_model_last_error(c()); });
+    return result;
+  }
+
+  void save(const std::string& path) const { check(coterie_model_save(c(), path.c_str())); }
+  // Valid until the model is destroyed or a parameter is set.
+  std::span<const uint8_t> bytes() const {
+    const uint8_t* bytes = nullptr;
+    size_t count = 0;
+    check(coterie_model_bytes(c(), &bytes, &count));
+    return {bytes, count};
+  }
+  coterie_model* c() const { return handle_.get(); }
+
+ private:
+  void check(coterie_status status) const {
+    if (status != COTERIE_OK) throw Error(status, coterie_model_last_error(c()));
+  }
+  template <typename Answer, typename Ask, typename... Arguments>
+  Answer asked(Ask ask, Arguments... arguments) const {
+    auto answer = detail::sized<Answer>();
+    check(ask(c(), arguments..., &answer));
+    return answer;
+  }
+  detail::Owned<coterie_model, coterie_model_close> handle_;
+};
+
+// Examples that are pushed, kept in memory.
+class Examples {
+ public:
+  explicit Examples(const Model& model)
+      : handle_(detail::open<coterie_examples>([&](coterie_examples** examples, char* text, size_t size) {
+                  return coterie_examples_open(model.c(), examples, text, size);
+                }),
+                detail::Close<coterie_examples_close>()) {}
+
+  void add(std::span<const float> features, int32_t label) {
+    check(coterie_examples_add(handle_.get(), features.data(), features.size(), label));
+  }
+  void add(std::span<const coterie_values> inputs, const coterie_values& target) {
+    check(coterie_examples_add_values(handle_.get(), inputs.data(), inputs.size(), &target));
+  }
+  void clear() { check(coterie_examples_clear(handle_.get())); }
+  uint64_t size() const { return coterie_examples_count(handle_.get()); }
+  // Refers to these, and keeps them alive.
+  Dataset dataset() const {
+    Dataset all;
+    check(coterie_examples_dataset(handle_.get(), &all.state_->c));
+    all.state_->owner = handle_;
+    return all;
+  }
+
+ private:
+  void check(coterie_status status) const {
+    if (status != COTERIE_OK) throw Error(status, coterie_examples_last_error(handle_.get()));
+  }
+  std::shared_ptr<coterie_examples> handle_;
+};
+
+class Trainer {
+ public:
+  Trainer(const Model& model, const TrainOptions& options, const Dataset& dataset) : caller_(dataset) {
+    std::array<char, 1024> text{};
+    coterie_trainer* opened = nullptr;
+    const coterie_status status = options.as_c([&](const coterie_train_options* c_options) {
+      return coterie_trainer_open(model.c(), c_options, dataset.c(), &opened, text.data(), text.size());
+    });
+    handle_.reset(opened);
+    caller_.check(status, [&] { return text.data(); });
+  }
+
+  coterie_train_progress step() {
+    auto progress = detail::sized<coterie_train_progress>();
+    check(coterie_trainer_step(c(), &progress));
+    return progress;
+  }
+  // So many steps, or until it is finished; 0: until it is finished.
+  coterie_train_progress run(uint64_t steps = 0) {
+    check(coterie_trainer_run(c(), steps, nullptr, nullptr));
+    return progress();
+  }
+  coterie_train_progress progress() const { return asked<coterie_train_progress>(coterie_trainer_progress); }
+  coterie_train_memory memory() const { return asked<coterie_train_memory>(coterie_trainer_memory); }
+  bool finished() const { return progress().finished != 0; }
+
+  void save_checkpoint(const std::string& path) const {
+    check(coterie_trainer_save_checkpoint(c(), path.c_str()));
+  }
+  void restore_checkpoint(const std::string& path) {
+    check(coterie_trainer_restore_checkpoint(c(), path.c_str()));
+  }
+
+  // As it is trained so far.
+  Model model() const {
+    coterie_model* trained = nullptr;
+    check(coterie_trainer_model(c(), &trained));
+    return Model(trained);
+  }
+  void get(const std::string& parameter, std::span<float> values) const {
+    check(coterie_trainer_get_parameter(c(), parameter.c_str(), values.data(), values.size()));
+  }
+  void delta(std::span<float> values) const {
+    check(coterie_trainer_delta(c(), values.data(), values.size()));
+  }
+  coterie_trainer* c() const { return handle_.get(); }
+
+ private:
+  void check(coterie_status status) const {
+    caller_.check(status, [&] { return coterie_trainer_last_error(c()); });
+  }
+  template <typename Answer, typename Ask>
+  Answer asked(Ask ask) const {
+    auto answer = detail::sized<Answer>();
+    check(ask(c(), &answer));
+    return answer;
+  }
+  Caller caller_;  // outlives the handle
+  detail::Owned<coterie_trainer, coterie_trainer_close> handle_;
+};
+
+}  // namespace app
+}  // namespace coterie

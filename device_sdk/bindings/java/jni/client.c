@@ -1,0 +1,162 @@
+/* Clients, and a transport that is a Java object. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_sdk/bindings/java/jni/binding.h"
+
+typedef struct binding_client {
+  coterie_client* c;
+  binding_dataset* dataset;
+  jobject transport; /* NULL: the library's own */
+} binding_client;
+
+static binding_client* client_of(jlong handle) {
+  return (binding_client*)(intptr_t)handle;
+}
+
+static jbyteArray utf8_or_null(JNIEnv* env, const char* text) {
+  return text == NULL ? NULL : binding_utf8(env, text);
+}
+
+/* Names and values by turns. */
+static jobjectArray headers_of(JNIEnv* env, const coterie_http_request* request) {
+  const jobjectArray headers =
+      (*env)->NewObjectArray(env, (jsize)request->header_count * 2, (*env)->FindClass(env, "[B"), NULL);
+  for (size_t i = 0; headers != NULL && i < request->header_count; ++i) {
+    (*env)->SetObjectArrayElement(env, headers, (jsize)i * 2, binding_utf8(env, request->headers[i].name));
+    (*env)->SetObjectArrayElement(env, headers, (jsize)i * 2 + 1,
+                                  binding_utf8(env, request->headers[i].value));
+  }
+  return headers;
+}
+
+/* Native.send returns {status and headers as text, one a line; body}, or null. */
+static int take_answer(JNIEnv* env, jobjectArray answer, coterie_http_reply* reply) {
+  char* head = binding_text(env, (*env)->GetObjectArrayElement(env, answer, 0));
+  const jbyteArray body = (*env)->GetObjectArrayElement(env, answer, 1);
+  if (head == NULL) return -1;
+  char* next = strchr(head, '\n');
+  coterie_http_reply_status(reply, atoi(head));
+  while (next != NULL) {
+    char* name = next + 1;
+    char* value = strchr(name, '\n');
+    if (value == NULL) break;
+    *value++ = 0;
+    next = strchr(value, '\n');
+    if (next != NULL) *next = 0;
+    coterie_http_reply_header(reply, name, value);
+  }
+  free(head);
+  const jsize count = (*env)->GetArrayLength(env, body);
+  jbyte* bytes = (*env)->GetByteArrayElements(env, body, NULL);
+  if (bytes == NULL) return -1;
+  if (count > 0) coterie_http_reply_body(reply, (const uint8_t*)bytes, (size_t)count);
+  (*env)->ReleaseByteArrayElements(env, body, bytes, JNI_ABORT);
+  return 0;
+}
+
+static int send_by_java(JNIEnv* env, jobject transport, const coterie_http_request* request,
+                        coterie_http_reply* reply) {
+  const jclass native = (*env)->FindClass(env, "org/coterie/Native");
+  const jmethodID send =
+      native == NULL ? NULL
+                     : (*env)->GetStaticMethodID(env, native, "send",
+                                                 "(Lorg/coterie/Transport;[B[B[[B[B[BI)[Ljava/lang/Object;");
+  if (send == NULL) return -1;
+  const jobjectArray answer = (*env)->CallStaticObjectMethod(
+      env, native, send, transport, binding_utf8(env, request->method), binding_utf8(env, request->target),
+      headers_of(env, request), utf8_or_null(env, request->content_type),
+      request->content_type == NULL ? NULL : binding_bytes(env, request->body, request->body_bytes),
+      (jint)request->answer_ms_max);
+  return answer == NULL || (*env)->ExceptionCheck(env) ? -1 : take_answer(env, answer, reply);
+}
+
+/* An exception means, as everywhere in Java's networking, that no answer came. */
+static int send_request(void* context, const coterie_http_request* request, coterie_http_reply* reply) {
+  const binding_client* client = context;
+  JNIEnv* env = binding_env();
+  if (env == NULL || (*env)->PushLocalFrame(env, 32 + (jint)request->header_count * 2) != 0) return -1;
+  const int result = send_by_java(env, client->transport, request, reply);
+  const int thrown = (*env)->ExceptionCheck(env);
+  if (thrown) (*env)->ExceptionClear(env);
+  (*env)->PopLocalFrame(env, NULL);
+  return thrown ? -1 : result;
+}
+
+static void close_client(JNIEnv* env, binding_client* client) {
+  coterie_client_close(&client->c);
+  binding_release(env, client->dataset);
+  (*env)->DeleteGlobalRef(env, client->transport);
+  free(client);
+}
+
+/* `texts`: server URL, CA file, state directory, enrollment token, each may be null; `integers`: useP256,
+ * seed, trainMsMax, checkinMsMax, checkpointSteps. */
+NATIVE(jlong, clientOpen)
+(JNIEnv* env, jclass type, jobjectArray texts, jlongArray integers, jobject transport, jlong data) {
+  (void)type;
+  enum { kTexts = 4, kIntegers = 5 };
+  char error[1024] = "out of memory";
+  char* t[kTexts] = {NULL};
+  jlong n[kIntegers];
+  binding_client* client = calloc(1, sizeof *client);
+  coterie_status status = COTERIE_INTERNAL;
+  (*env)->GetLongArrayRegion(env, integers, 0, kIntegers, n);
+  for (jsize i = 0; i < kTexts && !(*env)->ExceptionCheck(env); ++i) {
+    t[i] = binding_text(env, (*env)->GetObjectArrayElement(env, texts, i));
+  }
+  if (client != NULL && !(*env)->ExceptionCheck(env)) {
+    const coterie_transport c_transport = {
+        .struct_size = sizeof c_transport, .context = client, .send = &send_request};
+    const coterie_options options = {.struct_size = sizeof options,
+                                     .server_url = t[0],
+                                     .ca_file = t[1],
+                                     .state_dir = t[2],
+                                     .enrollment_token = t[3],
+                                     .use_p256 = n[0] != 0,
+                                     .seed = (uint64_t)n[1],
+                                     .train_ms_max = (uint32_t)n[2],
+                                     .checkin_ms_max = (uint32_t)n[3],
+                                     .checkpoint_steps = (uint32_t)n[4],
+                                     .transport = transport == NULL ? NULL : &c_transport};
+    client->dataset = binding_hold((binding_dataset*)(intptr_t)data);
+    client->transport = transport == NULL ? NULL : (*env)->NewGlobalRef(env, transport);
+    const coterie_dataset* dataset = client->dataset == NULL ? NULL : &client->dataset->c;
+    status = coterie_client_open(&options, dataset, &client->c, error, sizeof error);
+  }
+  for (int i = 0; i < kTexts; ++i) free(t[i]);
+  if (status == COTERIE_OK) return (jlong)(intptr_t)client;
+  if (client != NULL) close_client(env, client);
+  binding_throw(env, status, error);
+  return 0;
+}
+
+NATIVE(void, clientClose)(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  if (handle != 0) close_client(env, client_of(handle));
+}
+
+NATIVE(jobject, clientStep)(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  binding_client* client = client_of(handle);
+  coterie_client* c = client == NULL ? NULL : client->c;
+  coterie_progress progress = {.struct_size = sizeof progress};
+  const coterie_status status = coterie_client_step(c, &progress);
+  if (!binding_check(env, client == NULL ? NULL : client->dataset, status, coterie_client_last_error(c)))
+    return NULL;
+  const jbyteArray activity = binding_utf8(env, coterie_activity_name(progress.activity));
+  const jbyteArray name =
+      activity == NULL ? NULL : binding_utf8(env, coterie_status_name(progress.step_status));
+  const jbyteArray text = name == NULL ? NULL : binding_utf8(env, coterie_client_last_error(c));
+  if (text == NULL) return NULL;
+  return binding_new(env, "org/coterie/Progress", "([BI[B[BJJJJD)V", activity, (jint)progress.step_status,
+                     name, text, (jlong)progress.wait_ms, (jlong)progress.rounds_done,
+                     (jlong)progress.training_steps, (jlong)progress.training_examples,
+                     progress.training_loss);
+}
+
+NATIVE(void, clientCancel)(JNIEnv* env, jclass type, jlong handle) {
+  (void)env, (void)type;
+  if (handle != 0) coterie_client_cancel(client_of(handle)->c);
+}

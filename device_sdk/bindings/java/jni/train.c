@@ -1,0 +1,301 @@
+/* Models and trainers. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "device_sdk/bindings/java/jni/binding.h"
+
+typedef struct binding_trainer {
+  coterie_trainer* c;
+  binding_dataset* dataset;
+} binding_trainer;
+
+static coterie_model* model_of(jlong handle) {
+  return (coterie_model*)(intptr_t)handle;
+}
+static binding_dataset* dataset_of(jlong handle) {
+  return (binding_dataset*)(intptr_t)handle;
+}
+static binding_trainer* trainer_of(jlong handle) {
+  return (binding_trainer*)(intptr_t)handle;
+}
+static coterie_trainer* c_of(jlong handle) {
+  return handle == 0 ? NULL : trainer_of(handle)->c;
+}
+
+static int check_model(JNIEnv* env, jlong handle, coterie_status status) {
+  if (status != COTERIE_OK) binding_throw(env, status, coterie_model_last_error(model_of(handle)));
+  return status == COTERIE_OK;
+}
+
+static int check_trainer(JNIEnv* env, jlong handle, coterie_status status) {
+  binding_dataset* dataset = handle == 0 ? NULL : trainer_of(handle)->dataset;
+  return binding_check(env, dataset, status, coterie_trainer_last_error(c_of(handle)));
+}
+
+/* ---- Models ---- */
+
+NATIVE(jlong, modelOpen)(JNIEnv* env, jclass type, jbyteArray path) {
+  (void)type;
+  char error[1024] = "";
+  char* text = binding_text(env, path);
+  if ((*env)->ExceptionCheck(env)) return 0;
+  coterie_model* model = NULL;
+  const coterie_status status = coterie_model_open(text, &model, error, sizeof error);
+  free(text);
+  if (status != COTERIE_OK) binding_throw(env, status, error);
+  return (jlong)(intptr_t)model;
+}
+
+NATIVE(jlong, modelOpenBytes)(JNIEnv* env, jclass type, jbyteArray bytes) {
+  (void)type;
+  char error[1024] = "";
+  const jsize count = (*env)->GetArrayLength(env, bytes);
+  jbyte* values = (*env)->GetByteArrayElements(env, bytes, NULL);
+  if (values == NULL) return 0;
+  coterie_model* model = NULL;
+  const coterie_status status =
+      coterie_model_open_bytes((const uint8_t*)values, (size_t)count, &model, error, sizeof error);
+  (*env)->ReleaseByteArrayElements(env, bytes, values, JNI_ABORT);
+  if (status != COTERIE_OK) binding_throw(env, status, error);
+  return (jlong)(intptr_t)model;
+}
+
+NATIVE(void, modelClose)(JNIEnv* env, jclass type, jlong handle) {
+  (void)env, (void)type;
+  coterie_model* model = model_of(handle);
+  coterie_model_close(&model);
+}
+
+NATIVE(jobject, modelInfo)(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  coterie_model_info info = {.struct_size = sizeof info};
+  if (!check_model(env, handle, coterie_model_describe(model_of(handle), &info))) return NULL;
+  const jbyteArray name = binding_utf8(env, info.name);
+  if (name == NULL) return NULL;
+  return binding_new(env, "org/coterie/ModelInfo", "([BIIJJJD)V", name, (jint)info.input_count,
+                     (jint)info.parameter_count, (jlong)info.parameters, (jlong)info.flat_count,
+                     (jlong)info.file_bytes, (jdouble)info.flops);
+}
+
+/* `kind` 0: input `index`; 1: parameter `index`; 2: the output. */
+NATIVE(jobject, modelTensor)(JNIEnv* env, jclass type, jlong handle, jint kind, jint index) {
+  (void)type;
+  coterie_tensor tensor = {.struct_size = sizeof tensor};
+  coterie_model* model = model_of(handle);
+  const size_t i = (size_t)(uint32_t)index;
+  const coterie_status status = kind == 0   ? coterie_model_input(model, i, &tensor)
+                                : kind == 1 ? coterie_model_parameter(model, i, &tensor)
+                                            : coterie_model_output(model, &tensor);
+  if (!check_model(env, handle, status)) return NULL;
+  const jbyteArray name = binding_utf8(env, tensor.name);
+  const jlongArray shape = name == NULL ? NULL : (*env)->NewLongArray(env, (jsize)tensor.rank);
+  if (shape == NULL) return NULL;
+  for (size_t k = 0; k < tensor.rank; ++k) {
+    const jlong dimension = tensor.shape[k];
+    (*env)->SetLongArrayRegion(env, shape, (jsize)k, 1, &dimension);
+  }
+  const jboolean is_int = tensor.type == COTERIE_TYPE_INT32;
+  return binding_new(env, "org/coterie/Tensor", "([BZ[JJ)V", name, is_int, shape, (jlong)tensor.elements);
+}
+
+/* Calls one of the functions that take a name and values, on a model or a trainer. */
+typedef enum { kGet, kSet, kGetTrained } parameter_call;
+
+static void with_parameter(JNIEnv* env, jlong handle, parameter_call call, jbyteArray name,
+                           jfloatArray values) {
+  char* text = binding_text(env, name);
+  if ((*env)->ExceptionCheck(env)) return;
+  const size_t count = (size_t)(*env)->GetArrayLength(env, values);
+  jfloat* data = (*env)->GetFloatArrayElements(env, values, NULL);
+  coterie_status status = COTERIE_OK;
+  if (data != NULL) {
+    status = call == kGet   ? coterie_model_get_parameter(model_of(handle), text, data, count)
+             : call == kSet ? coterie_model_set_parameter(model_of(handle), text, data, count)
+                            : coterie_trainer_get_parameter(c_of(handle), text, data, count);
+    (*env)->ReleaseFloatArrayElements(env, values, data, call == kSet ? JNI_ABORT : 0);
+  }
+  free(text);
+  if (call == kGetTrained) {
+    check_trainer(env, handle, status);
+  } else {
+    check_model(env, handle, status);
+  }
+}
+
+NATIVE(void, modelGet)(JNIEnv* env, jclass type, jlong handle, jbyteArray name, jfloatArray values) {
+  (void)type;
+  with_parameter(env, handle, kGet, name, values);
+}
+
+NATIVE(void, modelSet)(JNIEnv* env, jclass type, jlong handle, jbyteArray name, jfloatArray values) {
+  (void)type;
+  with_parameter(env, handle, kSet, name, values);
+}
+
+/* `inputs` are float[] and int[]. */
+NATIVE(void, modelPredict)
+(JNIEnv* env, jclass type, jlong handle, jobjectArray inputs, jint examples, jfloatArray output) {
+  (void)type;
+  const jsize input_count = (*env)->GetArrayLength(env, inputs);
+  coterie_values* values = calloc((size_t)input_count + 1, sizeof *values);
+  jboolean* is_float = calloc((size_t)input_count + 1, sizeof *is_float);
+  jfloat* result = (*env)->GetFloatArrayElements(env, output, NULL);
+  const jclass floats = (*env)->FindClass(env, "[F");
+  if (values == NULL || is_float == NULL || result == NULL || floats == NULL ||
+      (*env)->EnsureLocalCapacity(env, input_count + 4) != 0) {
+    binding_throw(env, COTERIE_INTERNAL, "out of memory");
+  } else {
+    for (jsize i = 0; i < input_count; ++i) {
+      const jarray input = (*env)->GetObjectArrayElement(env, inputs, i);
+      is_float[i] = (*env)->IsInstanceOf(env, input, floats);
+      values[i].count = (size_t)(*env)->GetArrayLength(env, input);
+      if (is_float[i]) {
+        values[i].floats = (*env)->GetFloatArrayElements(env, input, NULL);
+      } else {
+        values[i].ints = (const int32_t*)(*env)->GetIntArrayElements(env, input, NULL);
+      }
+    }
+    const coterie_status status =
+        (*env)->ExceptionCheck(env)
+            ? COTERIE_OK
+            : coterie_model_predict(model_of(handle), values, (size_t)input_count, (size_t)examples, result,
+                                    (size_t)(*env)->GetArrayLength(env, output));
+    for (jsize i = 0; i < input_count; ++i) {
+      const jarray input = (*env)->GetObjectArrayElement(env, inputs, i);
+      if (values[i].floats != NULL)
+        (*env)->ReleaseFloatArrayElements(env, input, (jfloat*)values[i].floats, JNI_ABORT);
+      if (values[i].ints != NULL)
+        (*env)->ReleaseIntArrayElements(env, input, (jint*)values[i].ints, JNI_ABORT);
+    }
+    check_model(env, handle, status);
+  }
+  if (result != NULL) (*env)->ReleaseFloatArrayElements(env, output, result, 0);
+  free(values);
+  free(is_float);
+}
+
+NATIVE(jobject, modelEvaluate)
+(JNIEnv* env, jclass type, jlong handle, jlong data, jobjectArray texts, jfloatArray floats,
+ jlongArray integers, jobjectArray freeze, jobjectArray only, jfloatArray weights) {
+  (void)type;
+  binding_options options;
+  binding_dataset* dataset = dataset_of(data);
+  coterie_evaluation result = {.struct_size = sizeof result};
+  coterie_status status = COTERIE_INTERNAL;
+  if (binding_read_options(env, &options, texts, floats, integers, freeze, only, weights) == 0) {
+    status =
+        coterie_model_evaluate(model_of(handle), dataset == NULL ? NULL : &dataset->c, &options.c, &result);
+    binding_check(env, dataset, status, coterie_model_last_error(model_of(handle)));
+  }
+  binding_free_options(&options);
+  if (status != COTERIE_OK) return NULL;
+  return binding_new(env, "org/coterie/Evaluation", "(JDD)V", (jlong)result.examples, result.loss_mean,
+                     result.accuracy);
+}
+
+NATIVE(void, modelSave)(JNIEnv* env, jclass type, jlong handle, jbyteArray path) {
+  (void)type;
+  char* text = binding_text(env, path);
+  if ((*env)->ExceptionCheck(env)) return;
+  check_model(env, handle, coterie_model_save(model_of(handle), text));
+  free(text);
+}
+
+NATIVE(jbyteArray, modelBytes)(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  const uint8_t* bytes = NULL;
+  size_t count = 0;
+  if (!check_model(env, handle, coterie_model_bytes(model_of(handle), &bytes, &count))) return NULL;
+  return binding_bytes(env, bytes, count);
+}
+
+/* ---- Trainers ---- */
+
+NATIVE(jlong, trainerOpen)
+(JNIEnv* env, jclass type, jlong model, jlong data, jobjectArray texts, jfloatArray floats,
+ jlongArray integers, jobjectArray freeze, jobjectArray only, jfloatArray weights) {
+  (void)type;
+  char error[1024] = "out of memory";
+  binding_options options;
+  binding_dataset* dataset = dataset_of(data);
+  binding_trainer* trainer = calloc(1, sizeof *trainer);
+  coterie_status status = COTERIE_INTERNAL;
+  if (binding_read_options(env, &options, texts, floats, integers, freeze, only, weights) == 0 &&
+      trainer != NULL) {
+    status = coterie_trainer_open(model_of(model), &options.c, dataset == NULL ? NULL : &dataset->c,
+                                  &trainer->c, error, sizeof error);
+  }
+  binding_free_options(&options);
+  if (binding_check(env, dataset, status, error)) {
+    trainer->dataset = binding_hold(dataset);
+    return (jlong)(intptr_t)trainer;
+  }
+  free(trainer);
+  return 0;
+}
+
+NATIVE(void, trainerClose)(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  binding_trainer* trainer = trainer_of(handle);
+  if (trainer == NULL) return;
+  coterie_trainer_close(&trainer->c);
+  binding_release(env, trainer->dataset);
+  free(trainer);
+}
+
+static jobject progress_of(JNIEnv* env, const coterie_train_progress* progress) {
+  return binding_new(env, "org/coterie/TrainProgress", "(ZJJJDDDD)V", (jboolean)(progress->finished != 0),
+                     (jlong)progress->steps, (jlong)progress->steps_in_all, (jlong)progress->examples,
+                     progress->step_loss, progress->loss_mean, progress->accuracy, progress->learning_rate);
+}
+
+NATIVE(jobject, trainerStep)(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  coterie_train_progress progress = {.struct_size = sizeof progress};
+  if (!check_trainer(env, handle, coterie_trainer_step(c_of(handle), &progress))) return NULL;
+  return progress_of(env, &progress);
+}
+
+NATIVE(jobject, trainerProgress)(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  coterie_train_progress progress = {.struct_size = sizeof progress};
+  if (!check_trainer(env, handle, coterie_trainer_progress(c_of(handle), &progress))) return NULL;
+  return progress_of(env, &progress);
+}
+
+NATIVE(jlong, trainerArenaBytes)(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  coterie_train_memory memory = {.struct_size = sizeof memory};
+  check_trainer(env, handle, coterie_trainer_memory(c_of(handle), &memory));
+  return (jlong)memory.arena_bytes;
+}
+
+static void with_path(JNIEnv* env, jlong handle, jbyteArray path,
+                      coterie_status (*call)(coterie_trainer* trainer, const char* path)) {
+  char* text = binding_text(env, path);
+  if ((*env)->ExceptionCheck(env)) return;
+  check_trainer(env, handle, call(c_of(handle), text));
+  free(text);
+}
+
+NATIVE(void, trainerSaveCheckpoint)(JNIEnv* env, jclass type, jlong handle, jbyteArray path) {
+  (void)type;
+  with_path(env, handle, path, &coterie_trainer_save_checkpoint);
+}
+
+NATIVE(void, trainerRestoreCheckpoint)(JNIEnv* env, jclass type, jlong handle, jbyteArray path) {
+  (void)type;
+  with_path(env, handle, path, &coterie_trainer_restore_checkpoint);
+}
+
+NATIVE(jlong, trainerModel)(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  coterie_model* model = NULL;
+  check_trainer(env, handle, coterie_trainer_model(c_of(handle), &model));
+  return (jlong)(intptr_t)model;
+}
+
+NATIVE(void, trainerGet)(JNIEnv* env, jclass type, jlong handle, jbyteArray name, jfloatArray values) {
+  (void)type;
+  with_parameter(env, handle, kGetTrained, name, values);
+}

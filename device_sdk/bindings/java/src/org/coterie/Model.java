@@ -1,0 +1,90 @@
+package org.coterie;
+
+import java.util.Objects;
+
+/** A model: what is in it, what it says, how good it is. One thread at a time. */
+public final class Model implements AutoCloseable {
+  private static final int INPUT = 0, PARAMETER = 1, OUTPUT = 2;
+
+  private long handle;
+
+  Model(long handle) {
+    this.handle = handle;
+  }
+
+  public static Model open(String path) {
+    return new Model(Native.modelOpen(Native.utf8(path)));
+  }
+
+  public static Model open(byte[] bytes) {
+    return new Model(Native.modelOpenBytes(Objects.requireNonNull(bytes)));
+  }
+
+  public ModelInfo info() {
+    return Native.modelInfo(handle);
+  }
+
+  public Tensor input(int index) {
+    return Native.modelTensor(handle, INPUT, index);
+  }
+
+  public Tensor output() {
+    return Native.modelTensor(handle, OUTPUT, 0);
+  }
+
+  public Tensor parameter(int index) {
+    return Native.modelTensor(handle, PARAMETER, index);
+  }
+
+  /** Fills {@code values}, which has the parameter's number of elements. */
+  public void get(String parameter, float[] values) {
+    Native.modelGet(handle, Native.utf8(parameter), Objects.requireNonNull(values));
+  }
+
+  public void set(String parameter, float[] values) {
+    Native.modelSet(handle, Native.utf8(parameter), Objects.requireNonNull(values));
+  }
+
+  /** Of one or more examples, one behind the other, of the model's only input. */
+  public float[] predict(float[] features) {
+    return predict(Math.toIntExact(features.length / input(0).elements), new Object[] {features});
+  }
+
+  /** A float[] or an int[] for each input, as the model takes them. */
+  public float[] predict(int examples, Object[] inputs) {
+    for (Object input : inputs) {
+      if (!(input instanceof float[]) && !(input instanceof int[])) {
+        throw new IllegalArgumentException("an input must be a float[] or an int[]");
+      }
+    }
+    if (examples < 0) throw new IllegalArgumentException("examples must be at least 0");
+    float[] output = new float[Math.toIntExact(Math.multiplyExact(output().elements, (long) examples))];
+    Native.modelPredict(handle, inputs, examples, output);
+    return output;
+  }
+
+  public Evaluation evaluate(Dataset dataset, TrainOptions options) {
+    return Native.modelEvaluate(
+        handle, dataset.handle(), options.texts(), options.floats(), options.integers(), Native.utf8(options.freeze),
+        Native.utf8(options.trainOnly), options.weights());
+  }
+
+  /** Durably: the old file or the new one, whatever happens. */
+  public void save(String path) {
+    Native.modelSave(handle, Native.utf8(path));
+  }
+
+  public byte[] bytes() {
+    return Native.modelBytes(handle);
+  }
+
+  long handle() {
+    return handle;
+  }
+
+  @Override
+  public void close() {
+    Native.modelClose(handle);
+    handle = 0;
+  }
+}

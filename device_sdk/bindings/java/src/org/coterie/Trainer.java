@@ -1,0 +1,58 @@
+package org.coterie;
+
+import java.util.Objects;
+
+/** Trains a model on examples. One thread at a time; model and data set may be closed before it. */
+public final class Trainer implements AutoCloseable {
+  private long handle;
+
+  public Trainer(Model model, TrainOptions options, Dataset dataset) {
+    handle =
+        Native.trainerOpen(
+            model.handle(), dataset.handle(), options.texts(), options.floats(), options.integers(),
+            Native.utf8(options.freeze), Native.utf8(options.trainOnly), options.weights());
+  }
+
+  public TrainProgress step() {
+    return Native.trainerStep(handle);
+  }
+
+  /** So many steps, or until it is finished. */
+  public TrainProgress run(long steps) {
+    TrainProgress progress = progress();
+    for (long i = 0; i < steps && !progress.finished; ++i) progress = step();
+    return progress;
+  }
+
+  public TrainProgress progress() {
+    return Native.trainerProgress(handle);
+  }
+
+  /** Of the one block that holds all that grows with the model and the batch. */
+  public long arenaBytes() {
+    return Native.trainerArenaBytes(handle);
+  }
+
+  public void saveCheckpoint(String path) {
+    Native.trainerSaveCheckpoint(handle, Native.utf8(path));
+  }
+
+  public void restoreCheckpoint(String path) {
+    Native.trainerRestoreCheckpoint(handle, Native.utf8(path));
+  }
+
+  /** The model as it is trained so far. */
+  public Model model() {
+    return new Model(Native.trainerModel(handle));
+  }
+
+  public void get(String parameter, float[] values) {
+    Native.trainerGet(handle, Native.utf8(parameter), Objects.requireNonNull(values));
+  }
+
+  @Override
+  public void close() {
+    Native.trainerClose(handle);
+    handle = 0;
+  }
+}

@@ -1,0 +1,22 @@
+/** The Java classes as Kotlin likes them: options as a block, steps as a sequence, lambdas as data sets. */
+package org.coterie
+
+/** `Trainer(model, data) { optimizer = "adam"; epochs = 3 }` */
+fun Trainer(model: Model, data: Dataset, options: TrainOptions.() -> Unit = {}): Trainer =
+    Trainer(model, TrainOptions().apply(options), data)
+
+/** `trainOptions { optimizer = "adam" }` */
+fun trainOptions(options: TrainOptions.() -> Unit): TrainOptions = TrainOptions().apply(options)
+
+/** Examples of the app's own: `datasetOf(size) { index, to -> ... }` */
+fun datasetOf(size: Long, read: (index: Long, to: Example) -> Unit): Dataset =
+    Dataset.of(size) { index, to -> read(index, to) }
+
+/** Trains while it is iterated over, until the training is finished. */
+fun Trainer.steps(): Sequence<TrainProgress> = sequence {
+    var progress = progress()
+    while (!progress.finished) {
+        progress = step()
+        yield(progress)
+    }
+}

@@ -1,0 +1,243 @@
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.coterie.Client;
+import org.coterie.CoterieException;
+import org.coterie.Dataset;
+import org.coterie.Evaluation;
+import org.coterie.Examples;
+import org.coterie.Model;
+import org.coterie.Progress;
+import org.coterie.TrainOptions;
+import org.coterie.TrainProgress;
+import org.coterie.Trainer;
+import org.coterie.Transport;
+
+/** The Java binding, under -Xcheck:jni. Usage: BindingTest SAMPLES_DIRECTORY */
+public final class BindingTest {
+  private static String samples;
+  private static int failures = 0;
+
+  private interface Body {
+    void run() throws Exception;
+  }
+
+  private static void check(boolean condition, String what) {
+    if (condition) return;
+    ++failures;
+    System.out.println("failed: " + what + " at " + new Throwable().getStackTrace()[1]);
+  }
+
+  private static Throwable thrownBy(Body body) {
+    try {
+      body.run();
+    } catch (Throwable thrown) {
+      return thrown;
+    }
+    return null;
+  }
+
+  private static void fails(String status, String words, Body body) {
+    Throwable thrown = thrownBy(body);
+    boolean good = thrown instanceof CoterieException && ((CoterieException) thrown).statusName().equals(status);
+    check(good && thrown.getMessage().contains(words), "expected " + status + " with " + words + ", seen " + thrown);
+  }
+
+  private static Model mlp() {
+    return Model.open(samples + "/mlp.cotf");
+  }
+
+  private static Dataset images() {
+    return Dataset.open(samples + "/images.cotf");
+  }
+
+  private static void models() throws IOException {
+    fails("not_found", "/no/such/m\u00f6del \ud83d\ude00", () -> Model.open("/no/such/m\u00f6del \ud83d\ude00"));
+    fails("malformed", "", () -> Model.open(new byte[10]));
+    fails("invalid_argument", "path must not be NULL", () -> Model.open((String) null));
+    check(thrownBy(() -> Model.open((byte[]) null)) instanceof NullPointerException, "null bytes");
+    try (Model model = mlp()) {
+      check(model.info().name.equals("mlp") && model.info().inputCount == 1, "info");
+      check(Arrays.equals(model.input(0).shape, new long[] {4, 4, 1}) && !model.input(0).isInt, "input");
+      check(model.output().elements == 3, "output");
+      fails("not_found", "input 1 of 1", () -> model.input(1));
+      fails("not_found", "", () -> model.parameter(-1));
+      String bias = model.parameter(3).name;
+      float[] values = {1, 2, 3};
+      float[] before = model.predict(new float[16]);
+      model.set(bias, values);
+      float[] after = model.predict(new float[32]);
+      check(after.length == 6 && Math.abs(after[1] - before[1] - 2) < 1e-5 && after[1] == after[4], "predict");
+      Arrays.fill(values, 0);
+      model.get(bias, values);
+      check(values[2] == 3, "get");
+      fails("invalid_argument", "has 3 values, not 2", () -> model.get(bias, new float[2]));
+      fails("malformed", "not finite", () -> model.set(bias, new float[] {0, Float.NaN, 0}));
+      try (Model copy = Model.open(model.bytes())) {
+        check(Arrays.equals(copy.bytes(), model.bytes()), "bytes");
+      }
+    }
+    try (Model two = Model.open(samples + "/two.cotf")) {
+      check(two.input(0).isInt, "ints");
+      check(two.predict(1, new Object[] {new int[3], new float[4]}).length == 2, "two inputs");
+      fails("invalid_argument", "input 0 takes int32", () -> two.predict(1, new Object[] {new float[3], new float[4]}));
+      fails("invalid_argument", "1 inputs", () -> two.predict(1, new Object[] {new int[3]}));
+      check(thrownBy(() -> two.predict(1, new Object[] {null, null})) instanceof IllegalArgumentException, "null input");
+    }
+    Model closed = mlp();
+    closed.close();
+    closed.close();
+    fails("invalid_argument", "NULL", closed::info);
+    fails("invalid_argument", "NULL", closed::bytes);
+  }
+
+  private static TrainOptions options() {
+    TrainOptions options = new TrainOptions();
+    options.optimizer = "adam";
+    options.learningRate = 0.01f;
+    options.schedule = "cosine:warmup=5";
+    options.batchSize = 12;
+    options.epochs = 8;
+    options.seed = 3;
+    return options;
+  }
+
+  private static void training(Path directory) {
+    Trainer trainer;
+    try (Model model = mlp(); Dataset images = images()) {
+      check(images.size() == 60, "size");
+      trainer = new Trainer(model, options(), images);
+    } // closed before the trainer that uses them
+    check(trainer.progress().stepsInAll == 40 && trainer.arenaBytes() > 0, "progress");
+    TrainProgress first = trainer.step();
+    trainer.run(12);
+    String checkpoint = directory.resolve("checkpoint").toString();
+    trainer.saveCheckpoint(checkpoint);
+    TrainProgress last = trainer.run(100);
+    check(last.finished && last.steps == 40 && last.stepLoss < first.stepLoss / 2, "it learns");
+    fails("conflict", "finished", trainer::step);
+    try (Model model = mlp(); Dataset images = images(); Trainer again = new Trainer(model, options(), images)) {
+      fails("data_loss", "", () -> again.restoreCheckpoint(samples + "/mlp.cotf"));
+      again.restoreCheckpoint(checkpoint);
+      check(again.progress().steps == 13, "resumed");
+      again.run(100);
+      try (Model one = trainer.model(); Model other = again.model()) {
+        check(Arrays.equals(one.bytes(), other.bytes()), "the same bytes");
+        Evaluation evaluation = one.evaluate(images, new TrainOptions());
+        check(evaluation.examples == 60 && evaluation.accuracy > 0.95, "accuracy " + evaluation.accuracy);
+        float[] from = new float[3], to = new float[3];
+        one.get(one.parameter(3).name, from);
+        trainer.get(one.parameter(3).name, to);
+        check(Arrays.equals(from, to) && from[0] != 0, "parameters");
+      }
+    }
+    trainer.close();
+    trainer.close();
+    fails("invalid_argument", "NULL", trainer::step);
+  }
+
+  private static void badOptions() {
+    try (Model model = mlp(); Dataset images = images()) {
+      TrainOptions options = new TrainOptions();
+      options.freeze.add("nothing.*");
+      fails("invalid_argument", "nothing.*", () -> new Trainer(model, options, images));
+      options.freeze.clear();
+      options.trainOnly.add("dense2*");
+      options.classWeights = new float[] {1, 1, 1};
+      new Trainer(model, options, images).close();
+      options.loss = "none";
+      fails("invalid_argument", "it must be one of softmax_cross_entropy", () -> new Trainer(model, options, images));
+      options.loss = null;
+      options.epochs = -1;
+      check(thrownBy(() -> new Trainer(model, options, images)) instanceof IllegalArgumentException, "epochs");
+    }
+  }
+
+  private static void readers() {
+    try (Model two = Model.open(samples + "/two.cotf")) {
+      Dataset.Reader good =
+          (index, to) -> {
+            Arrays.fill(to.ints(0), (int) index);
+            Arrays.fill(to.floats(1), 0.5f);
+            to.label((int) index % 2);
+          };
+      try (Dataset data = Dataset.of(10, good); Trainer trainer = new Trainer(two, new TrainOptions(), data)) {
+        check(trainer.run(5).finished, "a reader");
+        check(two.evaluate(data, new TrainOptions()).examples == 10, "evaluate");
+      }
+      IOException own = new IOException("no such example");
+      try (Dataset data = Dataset.of(10, (index, to) -> { throw own; });
+          Trainer trainer = new Trainer(two, new TrainOptions(), data)) {
+        check(thrownBy(trainer::step) == own, "what the reader throws");
+        check(thrownBy(() -> two.evaluate(data, new TrainOptions())) == own, "likewise");
+      }
+      try (Dataset data = Dataset.of(10, (index, to) -> to.label(0)); Trainer trainer = new Trainer(two, new TrainOptions(), data)) {
+        fails("invalid_argument", "has not filled every input", trainer::step);
+      }
+      try (Dataset data = Dataset.of(10, (index, to) -> to.ints(2)); Trainer trainer = new Trainer(two, new TrainOptions(), data)) {
+        check(thrownBy(trainer::step) instanceof IndexOutOfBoundsException, "no such input");
+      }
+    }
+    fails("malformed", "", () -> Dataset.open(samples + "/mlp.cotf"));
+  }
+
+  private static void pushed() {
+    Dataset data;
+    try (Model model = mlp(); Examples examples = new Examples(model)) {
+      for (int i = 0; i < 9; ++i) examples.add(new float[16], i % 3);
+      fails("invalid_argument", "input 0 takes 16 floats", () -> examples.add(new float[15], 0));
+      data = examples.dataset();
+      check(examples.size() == 9 && data.size() == 9, "size");
+    } // the data set keeps them
+    try (Model model = mlp(); Trainer trainer = new Trainer(model, new TrainOptions(), data)) {
+      data.close();
+      check(trainer.run(10).finished, "pushed examples");
+    }
+  }
+
+  private static void clients(Path directory) {
+    Client.Options options = new Client.Options();
+    try (Dataset images = images()) {
+      fails("invalid_argument", "state_dir", () -> new Client(options, images));
+      options.stateDir = directory.resolve("state").toString();
+      options.enrollmentToken = "token";
+      String[] seen = new String[1];
+      options.transport =
+          request -> {
+            seen[0] = request.method + " " + request.target + " " + request.contentType + " " + request.body.length;
+            Transport.Response response = new Transport.Response(429, "later".getBytes());
+            response.headers.put("Retry-After", "1");
+            return response;
+          };
+      try (Client client = new Client(options, images)) {
+        Progress progress = client.step();
+        check(progress.activity.equals("enrolled") && progress.statusName.equals("rate_limited"), progress.statusName);
+        check(seen[0].startsWith("POST /v1/enrollments application/"), seen[0]);
+        client.cancel();
+        fails("cancelled", "cancelled", client::step);
+      }
+      options.transport = request -> { throw new IOException("no network"); };
+      options.stateDir = directory.resolve("other").toString();
+      try (Client client = new Client(options, images)) {
+        check(client.step().statusName.equals("unavailable"), "no answer");
+      }
+    }
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    samples = arguments[0];
+    Path directory = Files.createTempDirectory("coterie-java");
+    models();
+    training(directory);
+    badOptions();
+    readers();
+    pushed();
+    clients(directory);
+    try (java.util.stream.Stream<Path> files = Files.walk(directory)) {
+      files.sorted(java.util.Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+    }
+    System.out.println(failures == 0 ? "all is well" : failures + " failures");
+    System.exit(failures == 0 ? 0 : 1);
+  }
+}

@@ -1,0 +1,191 @@
+// coterie.hpp and coterie_train.hpp from the outside: libcoterie.so, nothing of ours but the installed
+// headers.
+#include <coterie_train.hpp>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace {
+
+using coterie::Dataset, coterie::Error, coterie::Example, coterie::Model, coterie::Trainer,
+    coterie::TrainOptions;
+
+std::string sample(const std::string& name) {
+  return std::string(COTERIE_SAMPLES_DIR) + "/" + name;
+}
+
+TrainOptions options() {
+  return {.optimizer = "adam",
+          .schedule = "cosine:warmup=5",
+          .learning_rate = 0.01f,
+          .batch_size = 12,
+          .epochs = 8,
+          .seed = 3};
+}
+
+template <typename Call>
+void expect_error(coterie_status status, const std::string& words, Call call) {
+  try {
+    call();
+    ADD_FAILURE() << "expected " << coterie_status_name(status);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), status) << error.what();
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+  }
+}
+
+TEST(CppBinding, TrainsEvaluatesAndGoesOnFromACheckpoint) {
+  const std::string checkpoint =
+      std::filesystem::temp_directory_path() / ("coterie-cpp-" + std::to_string(::getpid()));
+  std::vector<uint8_t> whole;
+  {
+    Trainer trainer(Model(sample("mlp.cotf")), options(),
+                    Dataset::open(sample("images.cotf")));  // which it outlives
+    const double first_loss = trainer.step().step_loss;
+    trainer.run(12);
+    trainer.save_checkpoint(checkpoint);
+    EXPECT_LT(trainer.run().step_loss, first_loss / 2);
+    EXPECT_TRUE(trainer.finished());
+    EXPECT_GT(trainer.memory().arena_bytes, trainer.memory().parameter_bytes);
+    const Model trained = trainer.model();
+    EXPECT_GT(trained.evaluate(Dataset::open(sample("images.cotf"))).accuracy, 0.95);
+    whole.assign(trained.bytes().begin(), trained.bytes().end());
+    std::vector<float> delta(trained.info().flat_count);
+    trainer.delta(delta);
+    EXPECT_TRUE(std::any_of(delta.begin(), delta.end(), [](float d) { return d != 0; }));
+    expect_error(COTERIE_CONFLICT, "finished", [&] { trainer.step(); });
+  }
+  Trainer resumed(Model(sample("mlp.cotf")), options(), Dataset::open(sample("images.cotf")));
+  resumed.restore_checkpoint(checkpoint);
+  EXPECT_EQ(resumed.progress().steps, 13u);
+  resumed.run();
+  const Model trained = resumed.model();
+  EXPECT_TRUE(std::equal(whole.begin(), whole.end(), trained.bytes().begin(), trained.bytes().end()));
+  std::filesystem::remove(checkpoint);
+}
+
+TEST(CppBinding, DescribesPredictsAndSetsParameters) {
+  Model model(sample("mlp.cotf"));
+  EXPECT_STREQ(model.info().name, "mlp");
+  EXPECT_EQ(model.input().elements, 16u);
+  const std::string bias = model.parameter(3).name;
+  const std::vector<float> before = model.predict(std::vector<float>(32)), values = {1, 2, 3};
+  ASSERT_EQ(before.size(), 6u);
+  model.set(bias, values);
+  const std::vector<float> after = model.predict(std::vector<float>(32));
+  for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(after[i] - before[i], values[i % 3], 1e-5);
+  std::vector<float> got(3);
+  model.get(bias, got);
+  EXPECT_EQ(got, values);
+  EXPECT_EQ(Model(model.bytes()).predict(std::vector<float>(32)), after);
+  expect_error(COTERIE_INVALID_ARGUMENT, "not 2", [&] { model.set(bias, std::vector<float>(2)); });
+  expect_error(COTERIE_NOT_FOUND, "/no/such", [] { Model("/no/such/model"); });
+  expect_error(COTERIE_MALFORMED, "", [] { Model(std::vector<uint8_t>(9)); });
+}
+
+TEST(CppBinding, ReadsExamplesFromALambda) {
+  const Model two(sample("two.cotf"));
+  int calls = 0;
+  const Dataset data(10, [&calls](uint64_t index, Example to) {
+    ++calls;
+    ASSERT_EQ(to.input_count(), 2u);
+    std::ranges::fill(to.ints(0), static_cast<int32_t>(index));
+    std::ranges::fill(to.floats(1), 0.5f);
+    to.label() = static_cast<int32_t>(index % 2);
+  });
+  EXPECT_EQ(data.size(), 10u);
+  Trainer trainer(two, {.epochs = 3}, data);
+  trainer.run();
+  EXPECT_EQ(calls, 30);
+  EXPECT_EQ(two.evaluate(data).examples, 10u);
+}
+
+TEST(CppBinding, LetsOutWhatALambdaThrows) {
+  struct Gone {};
+  const Model model(sample("mlp.cotf"));
+  bool fails = true;
+  const Dataset data(10, [&fails](uint64_t, Example to) {
+    if (fails) throw Gone();
+    std::ranges::fill(to.floats(), 0.0f);
+    to.label() = 0;
+  });
+  Trainer trainer(model, {}, data);
+  EXPECT_THROW(trainer.step(), Gone);
+  EXPECT_THROW(model.evaluate(data), Gone);
+  fails = false;
+  EXPECT_EQ(trainer.step().steps, 1u);
+
+  const Dataset one(1, [](uint64_t, Example to) { to.floats(1)[0] = 0; });
+  Trainer wrong(model, {}, one);
+  expect_error(COTERIE_INVALID_ARGUMENT, "no input 1", [&] { wrong.step(); });
+  const Dataset sizeless([]() -> uint64_t { throw Gone(); }, [](uint64_t, Example) {});
+  EXPECT_THROW(Trainer(model, {}, sizeless), Gone);
+}
+
+TEST(CppBinding, KeepsPushedExamplesForTheirTrainer) {
+  const Model model(sample("mlp.cotf"));
+  auto trainer = [&model] {
+    coterie::Examples examples(model);
+    for (int i = 0; i < 6; ++i) examples.add(std::vector<float>(16), i % 3);
+    expect_error(COTERIE_INVALID_ARGUMENT, "16 floats", [&] { examples.add(std::vector<float>(15), 0); });
+    EXPECT_EQ(examples.size(), 6u);
+    return Trainer(model, {.epochs = 2}, examples.dataset());
+  }();
+  EXPECT_EQ(trainer.run().examples, 12u);
+}
+
+TEST(CppBinding, PassesEveryOption) {
+  const Model model(sample("mlp.cotf"));
+  const Dataset data = Dataset::open(sample("images.cotf"));
+  const auto refused = [&](const TrainOptions& wrong, const std::string& words) {
+    expect_error(COTERIE_INVALID_ARGUMENT, words, [&] { Trainer(model, wrong, data); });
+  };
+  refused({.loss = "none"}, "options.loss is none");
+  refused({.optimizer = "none"}, "options.optimizer is none");
+  refused({.schedule = "none"}, "none");
+  refused({.learning_rate = -1}, "learning_rate");
+  refused({.label_smoothing = 2}, "label_smoothing");
+  refused({.clip_norm = -1}, "clip_norm");
+  refused({.clip_value = -1}, "clip_value");
+  refused({.batch_size = 8, .micro_batch_size = 3}, "micro_batch_size 3");
+  refused({.class_weights = {1, -1, 1}}, "class weights");
+  refused({.freeze = {"*"}}, "every parameter is frozen");
+  refused({.train_only = {"nothing"}}, "train_only nothing");
+  expect_error(COTERIE_TOO_LARGE, "", [&] { Trainer(model, {.memory_bytes_max = 100}, data); });
+  EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2}, data).progress().steps_in_all, 12u);
+  EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2, .steps_max = 5}, data).run().steps, 5u);
+}
+
+TEST(CppBinding, OpensAClientAndSaysWhatIsMissing) {
+  const Dataset data = Dataset::open(sample("images.cotf"));
+  expect_error(COTERIE_INVALID_ARGUMENT, "state_dir", [&] { coterie::Client(coterie_options{}, data); });
+  const std::string state =
+      std::filesystem::temp_directory_path() / ("coterie-client-" + std::to_string(::getpid()));
+  coterie_transport transport{};
+  transport.struct_size = sizeof transport;
+  transport.send = [](void*, const coterie_http_request*, coterie_http_reply*) { return 1; };
+  coterie_options options{};
+  options.state_dir = state.c_str();
+  options.enrollment_token = "token";
+  options.transport = &transport;
+  {
+    coterie::Client client(options, data);
+    int steps = 0;
+    client.run(0, [&steps](const coterie_progress& progress) {
+      EXPECT_EQ(progress.step_status, COTERIE_UNAVAILABLE);
+      return ++steps < 1;
+    });
+    EXPECT_EQ(steps, 1);
+    EXPECT_THROW(client.run(0, [](const coterie_progress&) -> bool { throw 7; }), int);
+    client.cancel();
+    expect_error(COTERIE_CANCELLED, "cancelled", [&] { client.step(); });
+  }
+  std::filesystem::remove_all(state);
+}
+
+}  // namespace
