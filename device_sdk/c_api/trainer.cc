@@ -56,6 +56,22 @@ Result<std::unique_ptr<coterie_trainer>> open_trainer(const coterie_model* model
   return opened;
 }
 
+Status check_memory(const coterie_train_memory* memory) {
+  if (memory == nullptr) return null_argument("memory");
+  return check_size(*memory, "memory");
+}
+
+void fill(coterie_train_memory& memory, const TrainingMemory& known) {
+  coterie_train_memory filled{};
+  filled.arena_bytes = known.arena_bytes;
+  filled.parameter_bytes = known.parameter_bytes;
+  filled.optimizer_bytes = known.optimizer_bytes;
+  filled.gradient_bytes = known.gradient_bytes;
+  filled.planned_bytes = known.planned_bytes;
+  filled.order_bytes = known.order_bytes;
+  fill_known_part(memory, filled);
+}
+
 Status check_path(const char* path) {
   if (path == nullptr || *path == 0) return Error(ErrorCode::invalid_argument, "path is missing");
   return {};
@@ -114,17 +130,19 @@ coterie_status coterie_trainer_progress(coterie_trainer* trainer, coterie_train_
 
 coterie_status coterie_trainer_memory(coterie_trainer* trainer, coterie_train_memory* memory) {
   return with(trainer, [&]() -> Status {
-    if (memory == nullptr) return null_argument("memory");
-    COT_TRY(check_size(*memory, "memory"));
-    const TrainingMemory known = trainer->trainer->memory();
-    coterie_train_memory filled{};
-    filled.arena_bytes = known.arena_bytes;
-    filled.parameter_bytes = known.parameter_bytes;
-    filled.optimizer_bytes = known.optimizer_bytes;
-    filled.gradient_bytes = known.gradient_bytes;
-    filled.planned_bytes = known.planned_bytes;
-    filled.order_bytes = known.order_bytes;
-    fill_known_part(*memory, filled);
+    COT_TRY(check_memory(memory));
+    fill(*memory, trainer->trainer->memory());
+    return {};
+  });
+}
+
+coterie_status coterie_model_plan_training(coterie_model* model, const coterie_train_options* options,
+                                           uint64_t example_count, coterie_train_memory* memory) {
+  return with(model, [&]() -> Status {
+    COT_TRY(check_memory(memory));
+    COT_ASSIGN(const TrainOptions known, train_options_of(options));
+    COT_ASSIGN(const TrainingMemory planned, Trainer::plan(model->model, known, example_count));
+    fill(*memory, planned);
     return {};
   });
 }

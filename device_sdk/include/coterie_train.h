@@ -159,6 +159,11 @@ typedef struct coterie_train_memory {
   uint64_t order_bytes;     /* beside the arena: the shuffled order of the examples */
 } coterie_train_memory;
 
+/* How much memory a trainer with these options on so many examples would take, without taking it: what
+ * coterie_trainer_memory would say of it. INVALID_ARGUMENT, TOO_LARGE as coterie_trainer_open. */
+COTERIE_API coterie_status coterie_model_plan_training(coterie_model* model, const coterie_train_options* options,
+                                                       uint64_t example_count, coterie_train_memory* memory);
+
 typedef struct coterie_trainer coterie_trainer;
 
 /* Plans the training and allocates all of its memory: no step allocates. The data set's callbacks and context must

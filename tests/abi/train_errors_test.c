@@ -18,6 +18,7 @@ void test_train_handles(void) {
   CHECK_STATUS(coterie_model_evaluate(NULL, NULL, NULL, NULL), COTERIE_INVALID_ARGUMENT);
   CHECK_STATUS(coterie_model_save(NULL, "file"), COTERIE_INVALID_ARGUMENT);
   CHECK_STATUS(coterie_model_bytes(NULL, NULL, NULL), COTERIE_INVALID_ARGUMENT);
+  CHECK_STATUS(coterie_model_plan_training(NULL, NULL, 1, NULL), COTERIE_INVALID_ARGUMENT);
   CHECK_STATUS(coterie_trainer_step(NULL, NULL), COTERIE_INVALID_ARGUMENT);
   CHECK_STATUS(coterie_trainer_run(NULL, 1, NULL, NULL), COTERIE_INVALID_ARGUMENT);
   CHECK_STATUS(coterie_trainer_progress(NULL, NULL), COTERIE_INVALID_ARGUMENT);

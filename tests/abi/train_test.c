@@ -41,6 +41,19 @@ void test_training(void) {
   CHECK(memory.parameter_bytes > 0 && memory.optimizer_bytes == 2 * memory.parameter_bytes);
   CHECK(memory.arena_bytes >= memory.parameter_bytes + memory.optimizer_bytes + memory.planned_bytes);
 
+  // The same is known before there is a trainer.
+  coterie_train_memory planned = {.struct_size = sizeof planned};
+  const coterie_train_options options = {
+      .struct_size = sizeof options, .optimizer = "adam", .batch_size = 12};
+  CHECK_STATUS(coterie_model_plan_training(model, &options, 60, &planned), COTERIE_OK);
+  CHECK(memcmp(&planned, &memory, sizeof planned) == 0);
+  const coterie_train_options larger = {.struct_size = sizeof larger, .optimizer = "adam", .batch_size = 60};
+  CHECK_STATUS(coterie_model_plan_training(model, &larger, 60, &planned), COTERIE_OK);
+  CHECK(planned.planned_bytes > memory.planned_bytes && planned.parameter_bytes == memory.parameter_bytes);
+  CHECK_STATUS(coterie_model_plan_training(model, NULL, 0, &planned), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(coterie_model_last_error(model), "no examples");
+  CHECK_STATUS(coterie_model_plan_training(model, NULL, 60, NULL), COTERIE_INVALID_ARGUMENT);
+
   coterie_evaluation before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
   CHECK_STATUS(coterie_model_evaluate(model, &images, NULL, &before), COTERIE_OK);
   CHECK(before.examples == 60 && before.loss_mean > 0.5);

@@ -108,6 +108,8 @@ public final class BindingTest {
     try (Model model = mlp(); Dataset images = images()) {
       check(images.size() == 60, "size");
       trainer = new Trainer(model, options(), images);
+      check(model.planTraining(options(), 60) == trainer.arenaBytes(), "the plan");
+      fails("invalid_argument", "no examples", () -> model.planTraining(options(), 0));
     } // closed before the trainer that uses them
     check(trainer.progress().stepsInAll == 40 && trainer.arenaBytes() > 0, "progress");
     TrainProgress first = trainer.step();

@@ -110,6 +110,15 @@ class Model {
     return result;
   }
 
+  // What memory() of a trainer on so many examples would say.
+  coterie_train_memory plan_training(const TrainOptions& options, uint64_t examples) const {
+    auto memory = detail::sized<coterie_train_memory>();
+    check(options.as_c([&](const coterie_train_options* c_options) {
+      return coterie_model_plan_training(c(), c_options, examples, &memory);
+    }));
+    return memory;
+  }
+
   void save(const std::string& path) const { check(coterie_model_save(c(), path.c_str())); }
   // Valid until the model is destroyed or a parameter is set.
   std::span<const uint8_t> bytes() const {

@@ -193,6 +193,20 @@ NATIVE(jobject, modelEvaluate)
                      result.accuracy);
 }
 
+NATIVE(jlong, modelPlanTraining)
+(JNIEnv* env, jclass type, jlong handle, jlong examples, jobjectArray texts, jfloatArray floats,
+ jlongArray integers, jobjectArray freeze, jobjectArray only, jfloatArray weights) {
+  (void)type;
+  binding_options options;
+  coterie_train_memory memory = {.struct_size = sizeof memory};
+  if (binding_read_options(env, &options, texts, floats, integers, freeze, only, weights) == 0) {
+    check_model(env, handle,
+                coterie_model_plan_training(model_of(handle), &options.c, (uint64_t)examples, &memory));
+  }
+  binding_free_options(&options);
+  return (jlong)memory.arena_bytes;
+}
+
 NATIVE(void, modelSave)(JNIEnv* env, jclass type, jlong handle, jbyteArray path) {
   (void)type;
   char* text = binding_text(env, path);

@@ -69,6 +69,13 @@ public final class Model implements AutoCloseable {
         Native.utf8(options.trainOnly), options.weights());
   }
 
+  /** What arenaBytes() of a trainer on so many examples would say. */
+  public long planTraining(TrainOptions options, long examples) {
+    return Native.modelPlanTraining(
+        handle, examples, options.texts(), options.floats(), options.integers(), Native.utf8(options.freeze),
+        Native.utf8(options.trainOnly), options.weights());
+  }
+
   /** Durably: the old file or the new one, whatever happens. */
   public void save(String path) {
     Native.modelSave(handle, Native.utf8(path));

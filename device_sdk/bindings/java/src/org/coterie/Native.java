@@ -56,6 +56,9 @@ final class Native {
   static native Evaluation modelEvaluate(
       long model, long dataset, byte[][] texts, float[] floats, long[] integers, byte[][] freeze, byte[][] trainOnly,
       float[] classWeights);
+  static native long modelPlanTraining(
+      long model, long examples, byte[][] texts, float[] floats, long[] integers, byte[][] freeze, byte[][] trainOnly,
+      float[] classWeights);
   static native void modelSave(long model, byte[] path);
   static native byte[] modelBytes(long model);
 
