@@ -11,11 +11,12 @@ coterie_packages=(
   libeigen3-dev libhwy-dev                                      # arithmetic
   libgtest-dev libgmock-dev googletest                          # tests; googletest: its sources
   g++-12-aarch64-linux-gnu qemu-user-static                     # tests of the engine on 64-bit ARM
+  openjdk-17-jdk-headless                                       # the Java binding
   python3-flatbuffers python3-cryptography python3-numpy        # the device in Python, which is one
 )
 
 # Only for comparisons in ./bench.
-coterie_peer_packages=(nginx-light python3-torch python3-torchvision)
+coterie_peer_packages=(nginx-light python3-torch python3-torchvision libopenblas0-pthread)  # PyTorch with the BLAS it deserves
 
 # Only for tests that compare with PyTorch and ONNX; without them they are skipped.
 coterie_oracle_packages=(python3-torch python3-torchvision python3-onnx)
