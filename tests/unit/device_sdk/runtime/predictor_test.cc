@@ -67,7 +67,7 @@ TEST(Predictor, TakesSeveralInputsAndIntegers) {
   // An index outside the table is an error, and none of the runs after it.
   const std::vector<int32_t> outside = {3, 4};
   const Input bad[] = {{reinterpret_cast<const float*>(outside.data()), 2}, values};
-  EXPECT_ERROR(predictor->run(bad, 1, output), ErrorCode::invalid_argument);
+  EXPECT_ERROR(predictor->run(bad, 1, output), ErrorCode::invalid_argument, "index");
   ASSERT_OK(predictor->run(inputs, 1, output));
   EXPECT_EQ(output, (std::vector<float>{31, 12}));
 }
@@ -80,13 +80,16 @@ TEST(Predictor, RefusesOtherSizes) {
   std::vector<float> output(20);
   const Input inputs[] = {features, features};
   EXPECT_OK(predictor->run({inputs, 1}, 2, output));
-  EXPECT_ERROR(predictor->run(inputs, 2, output), ErrorCode::invalid_argument);
-  EXPECT_ERROR(predictor->run({}, 2, output), ErrorCode::invalid_argument);
-  EXPECT_ERROR(predictor->run({inputs, 1}, 1, output), ErrorCode::invalid_argument);
-  EXPECT_ERROR(predictor->run({inputs, 1}, ~0ull, output), ErrorCode::invalid_argument);
-  EXPECT_ERROR(predictor->run({inputs, 1}, 2, std::span(output).first(19)), ErrorCode::invalid_argument);
-  EXPECT_ERROR(Predictor::create(model, 0), ErrorCode::invalid_argument);
-  EXPECT_ERROR(Predictor::create(model, 4, 1000), ErrorCode::too_large);
+  EXPECT_ERROR(predictor->run(inputs, 2, output), ErrorCode::invalid_argument, "2 inputs, the model has 1");
+  EXPECT_ERROR(predictor->run({}, 2, output), ErrorCode::invalid_argument, "0 inputs");
+  EXPECT_ERROR(predictor->run({inputs, 1}, 1, output), ErrorCode::invalid_argument,
+               "input 0 has 128 values, not 1 examples of 64");
+  EXPECT_ERROR(predictor->run({inputs, 1}, ~0ull, output), ErrorCode::invalid_argument,
+               "input 0 has 128 values");
+  EXPECT_ERROR(predictor->run({inputs, 1}, 2, std::span(output).first(19)), ErrorCode::invalid_argument,
+               "the output has 19 values");
+  EXPECT_ERROR(Predictor::create(model, 0), ErrorCode::invalid_argument, "batch_size");
+  EXPECT_ERROR(Predictor::create(model, 4, 1000), ErrorCode::too_large, "");
 }
 
 }  // namespace
