@@ -44,6 +44,11 @@ Result<TrainOptions> options_for(const TrainCommand& command, const Model& model
   return options;
 }
 
+Result<Model> adapted(const TrainCommand& command, const Model& model) {
+  COT_ASSIGN(Bytes file, add_lora(model, *command.lora, command.training.seed));
+  return Model::load(std::move(file));
+}
+
 // The way of one training: from its first step, or where its checkpoint was taken, to the last or the interruption.
 class Training {
  public:
@@ -154,9 +159,11 @@ ExitCode train_model(const TrainCommand& command) {
   if (!model) return fail_on_input(kCommand, model.error());
   Result<LocalData> data = open_data(command.data);
   if (!data) return fail_on_input(kCommand, data.error());
-  const Result<TrainOptions> options = options_for(command, *model, data->examples);
+  const Result<Model> trained = command.lora ? adapted(command, *model) : model;
+  if (!trained) return fail_on_input(kCommand, trained.error());
+  const Result<TrainOptions> options = options_for(command, *trained, data->examples);
   if (!options) return fail_on_input(kCommand, options.error());
-  Result<Trainer> trainer = Trainer::create(*model, *options, data->examples);
+  Result<Trainer> trainer = Trainer::create(*trained, *options, data->examples);
   if (!trainer) return fail_on_input(kCommand, trainer.error());
   if (command.resumes && os::exists(command.checkpoint)) {
     const Status restored = trainer->restore_checkpoint(command.checkpoint);
@@ -167,8 +174,11 @@ ExitCode train_model(const TrainCommand& command) {
     print_error(kCommand, ran.error());
     return exit_code_of(ran.error().code());
   }
+  Bytes file = command.lora
+                   ? model->file_with(merge_lora(*model, *command.lora, *trained, trainer->parameters()))
+                   : model->file_with(trainer->parameters());
   const Result<std::optional<Evaluation>> held_out =
-      evaluate_held_out(command, model->file_with(trainer->parameters()), *data, options->loss);
+      evaluate_held_out(command, std::move(file), *data, options->loss);
   if (!held_out) return fail_on_output(kCommand, held_out.error());
   report(command, *options, *trainer, training.moment(), *held_out);
   return ExitCode::ok;

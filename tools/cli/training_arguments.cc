@@ -131,6 +131,13 @@ void add_train(CLI::App& model, Invocation& invocation) {
   add_patterns(train, "--freeze", command.training.freeze,
                "parameters that stay as they are, * and ? as in a shell; may be given again");
   add_patterns(train, "--train-only", command.training.train_only, "the only parameters that change; may be given again");
+  train
+      ->add_option_function<std::string>(
+          "--lora", [&command](const std::string& text) { command.lora = parse_lora(text).value(); },
+          "train low-rank companions of the weights that match, instead of all parameters; they are merged at the end: "
+          "rank=8:'*.weight'")
+      ->type_name("rank=N[,alpha=X]:PATTERN")
+      ->check(checked_by(&parse_lora));
   train->add_flag("--freeze-statistics", command.training.freeze_statistics,
                   "batch norm uses its running statistics and leaves them alone");
   CLI::Option* checkpoint =

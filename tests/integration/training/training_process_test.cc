@@ -122,6 +122,19 @@ TEST_F(TrainingProcess, KeepsToItsBudgetOrSaysTheLeast) {
   EXPECT_LT(answer["micro_batch"], 32);
 }
 
+TEST_F(TrainingProcess, MergesItsLowRankCompanionsIntoAModelOfTheSameSize) {
+  const Words words = train("a.cotf", {"--lora", "rank=4:*.weight", "--lr", "0.01", "--checkpoint", "ck", "--resume"});
+  const nlohmann::json answer = [&] {
+    Words with_json = words;
+    with_json.push_back("--json");
+    return json_of(with_json);
+  }();
+  EXPECT_EQ(bytes_of("a.cotf").size(), bytes_of("net.cotf").size());
+  const nlohmann::json judged = json_of({"model", "evaluate", "a.cotf", "--data", "digits", "-o", "json"});
+  EXPECT_GT(judged["accuracy"], 0.8);
+  EXPECT_GT(judged["accuracy"].get<double>(), answer["accuracy"].get<double>() - 0.05);
+}
+
 TEST_F(TrainingProcess, ProfilesEachOp) {
   const nlohmann::json profile = json_of({"model", "profile", "net.cotf", "--batch", "8", "--steps", "3", "--json"});
   EXPECT_GT(profile["step_seconds"], 0);

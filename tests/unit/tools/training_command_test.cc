@@ -31,7 +31,7 @@ TEST(TrainCommandLine, FillsTheOptions) {
       train_with({"--freeze", "features.*", "--freeze", "*.bias", "--optimizer", "adamw", "--lr", "0.01", "--lr-schedule",
                   "cosine:warmup=100", "--weight-decay", "0.05", "--batch", "16", "--micro-batch", "4", "--epochs", "3",
                   "--steps", "77", "--loss", "negative_log_likelihood", "--checkpoint", "ck", "--checkpoint-every", "9",
-                  "--resume", "--clip-norm", "1", "--seed", "6", "--memory-budget", "64M", "--json"}),
+                  "--resume", "--lora", "rank=4,alpha=8:*.weight", "--clip-norm", "1", "--seed", "6", "--memory-budget", "64M", "--json"}),
       invocation);
   ASSERT_TRUE(parsed.runs) << parsed.text;
   const TrainCommand& command = invocation.train;
@@ -42,6 +42,7 @@ TEST(TrainCommandLine, FillsTheOptions) {
   EXPECT_EQ(command.learning_rate, 0.01f);
   EXPECT_EQ(command.checkpoint, "ck");
   EXPECT_EQ(command.checkpoint_steps, 9u);
+  EXPECT_EQ(command.lora, (LoraSettings{.rank = 4, .alpha = 8, .pattern = "*.weight"}));
   EXPECT_TRUE(command.resumes);
   EXPECT_EQ(command.memory_budget, 64u << 20);
   EXPECT_TRUE(command.as_json);
@@ -71,6 +72,7 @@ TEST(TrainCommandLine, SaysWhatItExpectedAndWhatItSaw) {
   EXPECT_THAT(error_of(train_with({"--loss", "mse"})), HasSubstr("mean_squared_error"));
   EXPECT_THAT(error_of(train_with({"--lr-schedule", "cosin"})), HasSubstr("cosine"));
   EXPECT_THAT(error_of(train_with({"--memory-budget", "64T"})), HasSubstr("such as 64M, 512K or 1.5G, is 64T"));
+  EXPECT_THAT(error_of(train_with({"--lora", "8:*"})), HasSubstr("must be rank=N:PATTERN"));
   EXPECT_THAT(error_of(train_with({"--resume"})), HasSubstr("--checkpoint"));
   EXPECT_THAT(error_of(train_with({"--batch", "0"})), HasSubstr("--batch: must be a whole number from 1"));
   EXPECT_THAT(error_of({"model", "train", "net.cotf", "--data", "digits"}), HasSubstr("--file is required"));
