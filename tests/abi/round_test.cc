@@ -62,7 +62,11 @@ class AbiRound : public testing::Test {
   ~AbiRound() override { coterie_client_close(&client_); }
 
   void open(const coterie_dataset* dataset = nullptr) {
-    coterie_dataset own{sizeof own, &host_, &size_of, &read_example};
+    coterie_dataset own{};
+    own.struct_size = sizeof own;
+    own.context = &host_;
+    own.size = &size_of;
+    own.read = &read_example;
     coterie_transport transport{sizeof transport, &host_, &send_to_server};
     const std::string state = directory_ / "state";
     coterie_options options{};

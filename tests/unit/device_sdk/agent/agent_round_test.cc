@@ -105,7 +105,7 @@ class ManyExamples final : public ExampleSource {
  public:
   explicit ManyExamples(uint64_t size) : size_(size) {}
   uint64_t size() const override { return size_; }
-  Status read(uint64_t, std::span<float>, int32_t&) override { return Error(ErrorCode::internal, "read"); }
+  Status read(uint64_t, const Example&) override { return Error(ErrorCode::internal, "read"); }
 
  private:
   uint64_t size_;
