@@ -33,8 +33,8 @@ struct CompileSettings {
   OptimizerSettings optimizer;
   bool keeps_gradients = false;
   bool freeze_statistics = false;     // TrainOptions
-  std::vector<ParameterGroup> groups;
-  std::vector<bool> is_trainable;     // per tensor; empty: every parameter that is not frozen
+  std::vector<ParameterGroup> groups = {};
+  std::vector<bool> is_trainable = {};     // per tensor; empty: every parameter that is not frozen
   uint64_t arena_bytes_max = 0;
 };
 

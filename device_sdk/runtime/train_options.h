@@ -21,7 +21,7 @@ struct LossSettings {
   TargetKind target = TargetKind::labels;
   float label_smoothing = 0;         // softmax_cross_entropy, in [0, 1)
   float threshold = 1;               // huber's delta, smooth_l1's beta, the margin of the embedding losses
-  std::vector<float> class_weights;  // softmax_cross_entropy and negative_log_likelihood; empty: ones
+  std::vector<float> class_weights = {};  // softmax_cross_entropy and negative_log_likelihood; empty: ones
   friend bool operator==(const LossSettings&, const LossSettings&) = default;
 };
 
@@ -46,9 +46,9 @@ struct TrainOptions {
   float clip_norm = 0;     // of the whole gradient, in L2; 0: not clipped
   float clip_value = 0;    // of each element, after clip_norm; 0: not clipped
 
-  std::vector<std::string> freeze;      // patterns of parameters that stay as they are, beside those the model freezes
-  std::vector<std::string> train_only;  // patterns; if any, every other parameter stays as it is
-  std::vector<ParameterGroup> groups;
+  std::vector<std::string> freeze = {};      // patterns of parameters that stay as they are, beside those the model freezes
+  std::vector<std::string> train_only = {};  // patterns; if any, every other parameter stays as it is
+  std::vector<ParameterGroup> groups = {};
   bool freeze_statistics = false;       // batch norm uses its running statistics and leaves them alone
 
   uint64_t seed = 0;
