@@ -30,10 +30,10 @@ BufferId Program::add_constant(ByteView data) {
   return static_cast<BufferId>(buffers_.size() - 1);
 }
 
-void Program::emit_shared(Phase phase, StepFunction run, std::shared_ptr<const void> settings,
+void Program::emit_shared(Phase phase, StepFunction function, std::shared_ptr<const void> settings,
                           std::span<const BufferId> buffers) {
   for (const BufferId id : buffers) COT_ASSERT(id == kNoBuffer || id < buffers_.size());
-  drafts_[static_cast<size_t>(phase)].push_back({run, std::move(settings), operands_.size(), buffers.size(), origin_});
+  drafts_[static_cast<size_t>(phase)].push_back({function, std::move(settings), operands_.size(), buffers.size(), origin_});
   operands_.insert(operands_.end(), buffers.begin(), buffers.end());
 }
 

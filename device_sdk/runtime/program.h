@@ -84,12 +84,12 @@ class Program {
   void set_origin(uint32_t origin) { origin_ = origin; }
   // Copies `settings`.
   template <typename Settings>
-  void emit(Phase phase, StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers) {
-    emit_shared(phase, run, std::make_shared<const Settings>(settings), {buffers.begin(), buffers.size()});
+  void emit(Phase phase, StepFunction function, const Settings& settings, std::initializer_list<BufferId> buffers) {
+    emit_shared(phase, function, std::make_shared<const Settings>(settings), {buffers.begin(), buffers.size()});
   }
   template <typename Settings>
-  void emit(Phase phase, StepFunction run, const Settings& settings, std::span<const BufferId> buffers) {
-    emit_shared(phase, run, std::make_shared<const Settings>(settings), buffers);
+  void emit(Phase phase, StepFunction function, const Settings& settings, std::span<const BufferId> buffers) {
+    emit_shared(phase, function, std::make_shared<const Settings>(settings), buffers);
   }
   // The step that first writes `result` may write it over `operand`, which it reads, element by element.
   void may_share(BufferId result, BufferId operand) { shares_.push_back({result, operand}); }
@@ -135,7 +135,7 @@ class Program {
     BufferId result, operand;
   };
 
-  void emit_shared(Phase phase, StepFunction run, std::shared_ptr<const void> settings,
+  void emit_shared(Phase phase, StepFunction function, std::shared_ptr<const void> settings,
                    std::span<const BufferId> buffers);
   std::vector<Lifetime> lifetimes() const;
   std::vector<BufferId> owners(std::vector<Lifetime>& lives) const;

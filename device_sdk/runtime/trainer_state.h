@@ -36,7 +36,7 @@ struct TrainerState {
   uint64_t seen = 0;
   uint64_t correct = 0;
   double loss_sum = 0;
-  PlateauState plateau;
+  PlateauState plateau = {};
   double epoch_loss_start = 0;  // loss_sum when this epoch began
 
   std::span<float> region(Region region) const { return arena.region(region); }

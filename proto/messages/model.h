@@ -27,7 +27,7 @@ std::string_view to_string(DataType type);
 struct TensorInfo {
   std::string name;
   TensorRole role = TensorRole::activation;
-  Shape shape;                  // input: without the batch, which is its first dimension; activation: empty, inferred
+  Shape shape = {};             // input: without the batch, which is its first dimension; activation: empty, inferred
   uint64_t payload_offset = 0;  // parameter, state: bytes from the start of the payload, multiple of 64
   DataType type = DataType::float32;  // parameter, state: always float32; activation: float32 here, inferred
   bool is_frozen = false;       // parameter: training leaves it alone unless it is told otherwise
@@ -118,8 +118,8 @@ struct OpInfo {
   OpKind kind = OpKind::relu;
   std::string name;
   std::vector<uint32_t> inputs;   // indices into ModelGraph::tensors, in the order of OpKind's comment, or kNoTensor
-  std::vector<uint32_t> outputs;  // likewise
-  OpAttributes attributes;        // of the alternative that default_attributes(kind) has
+  std::vector<uint32_t> outputs = {};  // likewise
+  OpAttributes attributes = {};        // of the alternative that default_attributes(kind) has
   friend bool operator==(const OpInfo&, const OpInfo&) = default;
 };
 

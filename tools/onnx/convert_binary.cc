@@ -91,9 +91,20 @@ const Arithmetic* arithmetic_of(const std::string& op) {
   return found == table.end() ? nullptr : &found->second;
 }
 
+// The IR compares floats: integers are cast before.
+TensorIndex to_float(Context& context, const Node& node, TensorIndex x) {
+  if (context.writer.type(x) == DataType::float32) return x;
+  return context.writer.op(OpKind::cast, name_of(node) + ".float", {x},
+                           CastAttributes{static_cast<uint8_t>(DataType::float32)}, context.writer.shape(x),
+                           DataType::float32);
+}
+
 Status convert_arithmetic(Context& context, const Node& node) {
   const Arithmetic& arithmetic = *arithmetic_of(node.op);
-  COT_ASSIGN(const Aligned aligned, align(context, node, 2));
+  COT_ASSIGN(Aligned aligned, align(context, node, 2));
+  if (arithmetic.is_comparison) {
+    for (TensorIndex& operand : aligned.tensors) operand = to_float(context, node, operand);
+  }
   const DataType type = arithmetic.is_comparison ? DataType::int32 : context.writer.type(aligned.tensors[0]);
   context.define(node, 0,
                  context.writer.op(arithmetic.kind, name_of(node), aligned.tensors, {}, aligned.shape, type),
@@ -102,16 +113,16 @@ Status convert_arithmetic(Context& context, const Node& node) {
 }
 
 TensorIndex is_zero(Context& context, const Node& node, TensorIndex x) {
-  const std::array<int32_t, 1> zero{0};
-  const TensorIndex constant =
-      context.writer.constant(name_of(node) + ".zero", {1}, std::span<const int32_t>(zero));
-  return context.writer.op(OpKind::equal, name_of(node), {x, constant}, {}, context.writer.shape(x),
+  const std::array<float, 1> zero{0};
+  const TensorIndex constant = context.writer.constant(name_of(node) + ".zero", {1}, std::span<const float>(zero));
+  return context.writer.op(OpKind::equal, name_of(node), {to_float(context, node, x), constant}, {}, context.writer.shape(x),
                            DataType::int32);
 }
 
 // a <= b is not a > b; a >= b is not a < b.
 Status convert_negated_comparison(Context& context, const Node& node) {
-  COT_ASSIGN(const Aligned aligned, align(context, node, 2));
+  COT_ASSIGN(Aligned aligned, align(context, node, 2));
+  for (TensorIndex& operand : aligned.tensors) operand = to_float(context, node, operand);
   const OpKind kind = node.op == "LessOrEqual" ? OpKind::greater : OpKind::less;
   const TensorIndex opposite = context.writer.op(kind, name_of(node) + ".opposite", aligned.tensors, {},
                                                  aligned.shape, DataType::int32);
