@@ -6,6 +6,11 @@
 // same bits. `workspace` is scratch of at least the bytes that train_kernels/workspace.h names for the call, aligned
 // for float, undefined afterwards.
 //
+// Calls on slices give the bits of one call for all: an element of a result that is not itself a sum over the batch
+// depends on its own row, image or element alone, never on how many others are in the call. So the order of a sum over
+// k, and the choice between algorithms, follow from the shape without its batch. (Of what is summed over the batch -
+// the gradients of parameters - a call can compute a part of the parameters, with the same bits: see each family.)
+//
 // A table is the sum of its families, one header of tables/ each. Adding a kernel: a member of its family, the obvious
 // loops in reference/, the fast version in simd/, a line in both fill functions, a test of the one against the other.
 #pragma once

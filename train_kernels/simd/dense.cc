@@ -1,4 +1,4 @@
-// Dense layer: three matrix products, and dot products where the batch is too small to pay for a transpose.
+// Dense layer: three matrix products.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train_kernels/simd/dense.cc"
 #include "hwy/foreach_target.h"

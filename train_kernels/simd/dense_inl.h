@@ -32,38 +32,45 @@ HWY_INLINE void dense_forward(const DenseShape& s, const float* x, const float* 
        {.accumulate = false, .relu = activation == Activation::relu, .bias = bias});
 }
 
-// dx[kRows, in] = dy[kRows, out] w^T as dot products: w is read once, in its own order.
+#if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+// dx[kRows, in] = dy[kRows, out] w^T for the whole vectors of dx: w is read once, turned in registers, and
+// summed in gemm's order.
 template <size_t kRows>
-HWY_INLINE void dot_rows(const DenseShape& s, const float* dy, const float* w, float* dx) {
-  const Tag d;
-  for (size_t i = 0; i < s.in; ++i) {
-    const float* row = w + i * s.out;
-    Vector sums[kRows];
-    COT_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(d);
-    size_t o = 0;
-    for (; o + kLanes <= s.out; o += kLanes) {
-      const Vector right = hn::LoadU(d, row + o);
-      COT_UNROLL for (size_t r = 0; r < kRows; ++r) {
-        sums[r] = hn::MulAdd(hn::LoadU(d, dy + r * s.out + o), right, sums[r]);
+HWY_INLINE void few_rows_backward_input(const DenseShape& s, const float* dy, const float* w, float* dx) {
+  const hn::FixedTag<float, kLanes> d;
+  for (size_t i = 0; i + kLanes <= s.in; i += kLanes) {
+    const float* rows = w + i * s.out;
+    Vector totals[kRows], sums[kRows];
+    for (size_t from = 0; from < s.out; from += kDepth) {
+      const size_t end = HWY_MIN(s.out, from + kDepth);
+      COT_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(d);
+      size_t o = from;
+      for (; o + 4 <= end; o += 4) {
+        Vector turned[4];
+        turn_columns(d, rows + o, s.out, turned);
+        COT_UNROLL for (size_t j = 0; j < 4; ++j) {
+          COT_UNROLL for (size_t r = 0; r < kRows; ++r) {
+            sums[r] = hn::MulAdd(hn::Set(d, dy[r * s.out + o + j]), turned[j], sums[r]);
+          }
+        }
       }
-    }
-    if (o < s.out) {
-      const Vector right = load_n(row + o, s.out - o);
-      COT_UNROLL for (size_t r = 0; r < kRows; ++r) {
-        sums[r] = hn::MulAdd(load_n(dy + r * s.out + o, s.out - o), right, sums[r]);
+      for (; o < end; ++o) {
+        HWY_ALIGN float column[kLanes];
+        for (size_t lane = 0; lane < kLanes; ++lane) column[lane] = rows[lane * s.out + o];
+        COT_UNROLL for (size_t r = 0; r < kRows; ++r) {
+          sums[r] = hn::MulAdd(hn::Set(d, dy[r * s.out + o]), hn::Load(d, column), sums[r]);
+        }
       }
+      COT_UNROLL for (size_t r = 0; r < kRows; ++r) totals[r] =
+          from == 0 ? sums[r] : hn::Add(totals[r], sums[r]);
     }
-    COT_UNROLL for (size_t r = 0; r < kRows; ++r) dx[r * s.in + i] = hn::GetLane(hn::SumOfLanes(d, sums[r]));
+    COT_UNROLL for (size_t r = 0; r < kRows; ++r) hn::StoreU(totals[r], d, dx + r * s.in + i);
   }
 }
+#endif
 
-HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const float* w, float* dx, void* workspace) {
-  size_t done = 0;
-  if (s.batch < kTileRows) {
-    for (; done + 2 <= s.batch; done += 2) dot_rows<2>(s, dy + done * s.out, w, dx + done * s.in);
-    if (done < s.batch) dot_rows<1>(s, dy + done * s.out, w, dx + done * s.in);
-    return;
-  }
+HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const float* w, float* dx,
+                                     void* workspace) {
   Scratch scratch(workspace);
   if (s.batch > kPanelwiseRows) {
     const MatrixB b = pack_b_transposed(s.out, s.in, w, s.out, scratch.take<float>(packed_floats(s.out, s.in, kPanel)));
@@ -72,7 +79,17 @@ HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const
   }
   // Few rows: each panel of w^T is made, used and forgotten while it is in the cache.
   float* panel = scratch.take<float>(s.out * kPanel);
-  for (size_t column = 0; column < s.in; column += kPanel) {
+  size_t begin = 0;
+#if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+  if (s.batch <= 2) {  // a panel would be written for one reading
+    if (s.batch == 1)
+      few_rows_backward_input<1>(s, dy, w, dx);
+    else
+      few_rows_backward_input<2>(s, dy, w, dx);
+    begin = s.in / kLanes * kLanes;
+  }
+#endif
+  for (size_t column = begin; column < s.in; column += kPanel) {
     const size_t columns = HWY_MIN(kPanel, s.in - column);
     const MatrixB b = pack_b_transposed(s.out, columns, w + column * s.out, s.out, panel);
     gemm(s.batch, columns, rows_of(dy, s.out), b, {dx + column, {nullptr, static_cast<ptrdiff_t>(s.in)}}, {});

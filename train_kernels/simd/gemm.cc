@@ -23,8 +23,6 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-constexpr size_t kDepth = 512;    // of one pass over K: a B panel stays in L2, the tile's A rows in L1
-constexpr size_t kUnpackedFloats = 64 * 1024;  // of B in one pass: few enough pages for the TLB where rows are wide
 constexpr size_t kRowBlock = 96;  // rows of A that pass over all panels before the next rows do
 
 // Up to kNv vectors of neighbouring floats, the last of them cut to `last` lanes if kPartial.
@@ -135,8 +133,7 @@ HWY_INLINE void panel_product(const MatrixA& a, size_t begin, size_t end, const 
 void gemm(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c, const Finish& finish) {
   const bool one_run = a.run_count == 1;
   const size_t total = one_run ? a.run_length : a.run_count;  // K is cut inside its one run, or between runs
-  const size_t depth = HWY_MIN(kDepth, HWY_MAX(size_t{64}, kUnpackedFloats / b.row_stride));
-  const size_t chunk = one_run ? depth : HWY_MAX(size_t{1}, kDepth / a.run_length);
+  const size_t chunk = one_run ? kDepth : HWY_MAX(size_t{1}, kDepth / a.run_length);
   for (size_t from = 0; from < total; from += chunk) {
     const size_t count = HWY_MIN(chunk, total - from);
     MatrixA part = a;

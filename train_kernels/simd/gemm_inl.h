@@ -69,6 +69,11 @@ struct MatrixC {
   Rows rows;
 };
 
+// K is cut into pieces of so many products, each summed in k's order, and the sums of the pieces are added in
+// their order (gemm.cc). One number for every call, whatever its rows, columns and packing: it decides the
+// bits of a sum, and an element of a result may depend on its own row alone.
+inline constexpr size_t kDepth = 256;
+
 // What happens to the product: scaled; added to C or stored; then bias (unless null) is added and ReLU applied.
 struct Finish {
   bool accumulate = false;
@@ -98,30 +103,67 @@ HWY_INLINE MatrixB pack_b(size_t k, size_t n, const float* b, size_t row_stride,
   return {to, kPanel, k * kPanel};
 }
 
-// to[c, r] = from[r, c], in 4 x 4 blocks of 128-bit vectors.
+#if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+// Four floats of each of D's 128-bit blocks: block b from p + b * step.
+HWY_INLINE hn::Vec<hn::FixedTag<float, 4>> load_blocks(hn::FixedTag<float, 4> d, const float* p, size_t) {
+  return hn::LoadU(d, p);
+}
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> load_blocks(hn::FixedTag<float, 8> d, const float* p,
+                                                       size_t step) {
+  const hn::FixedTag<float, 4> half;
+  return hn::Combine(d, hn::LoadU(half, p + step), hn::LoadU(half, p));
+}
+#endif
+#if HWY_TARGET == HWY_AVX3
+HWY_INLINE hn::Vec<hn::FixedTag<float, 16>> load_blocks(hn::FixedTag<float, 16> d, const float* p,
+                                                        size_t step) {
+  const hn::FixedTag<float, 8> half;
+  return hn::Combine(d, load_blocks(half, p + 2 * step, step), load_blocks(half, p, step));
+}
+#endif
+
+// Columns [0, 4) of as many rows at p as D has lanes: a vector takes every fourth row, 4 x 4 blocks are
+// turned in it, and each result is a whole column.
+template <class D>
+HWY_INLINE void turn_columns(D d, const float* p, size_t stride, hn::Vec<D> (&columns)[4]) {
+  const size_t step = 4 * stride;
+  const auto x0 = load_blocks(d, p, step), x1 = load_blocks(d, p + stride, step);
+  const auto x2 = load_blocks(d, p + 2 * stride, step), x3 = load_blocks(d, p + 3 * stride, step);
+  const auto low02 = hn::InterleaveLower(d, x0, x2), low13 = hn::InterleaveLower(d, x1, x3);
+  const auto high02 = hn::InterleaveUpper(d, x0, x2), high13 = hn::InterleaveUpper(d, x1, x3);
+  columns[0] = hn::InterleaveLower(d, low02, low13);
+  columns[1] = hn::InterleaveUpper(d, low02, low13);
+  columns[2] = hn::InterleaveLower(d, high02, high13);
+  columns[3] = hn::InterleaveUpper(d, high02, high13);
+}
+
+template <class D>
+HWY_INLINE void transpose_rows(D d, size_t columns, const float* from, size_t from_stride, float* to,
+                               size_t to_stride) {
+  size_t c = 0;
+  for (; c + 4 <= columns; c += 4) {
+    hn::Vec<D> turned[4];
+    turn_columns(d, from + c, from_stride, turned);
+    COT_UNROLL for (size_t i = 0; i < 4; ++i) hn::StoreU(turned[i], d, to + (c + i) * to_stride);
+  }
+  for (; c < columns; ++c) {
+    for (size_t i = 0; i < hn::Lanes(d); ++i) to[c * to_stride + i] = from[i * from_stride + c];
+  }
+}
+#endif
+
+// to[c, r] = from[r, c].
 HWY_INLINE void transpose(size_t rows, size_t columns, const float* from, size_t from_stride, float* to,
                           size_t to_stride) {
   size_t r = 0;
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
-  const hn::FixedTag<float, 4> d;
-  for (; r + 4 <= rows; r += 4) {
-    size_t c = 0;
-    for (; c + 4 <= columns; c += 4) {
-      const float* p = from + r * from_stride + c;
-      const auto x0 = hn::LoadU(d, p), x1 = hn::LoadU(d, p + from_stride);
-      const auto x2 = hn::LoadU(d, p + 2 * from_stride), x3 = hn::LoadU(d, p + 3 * from_stride);
-      const auto low02 = hn::InterleaveLower(d, x0, x2), low13 = hn::InterleaveLower(d, x1, x3);
-      const auto high02 = hn::InterleaveUpper(d, x0, x2), high13 = hn::InterleaveUpper(d, x1, x3);
-      float* q = to + c * to_stride + r;
-      hn::StoreU(hn::InterleaveLower(d, low02, low13), d, q);
-      hn::StoreU(hn::InterleaveUpper(d, low02, low13), d, q + to_stride);
-      hn::StoreU(hn::InterleaveLower(d, high02, high13), d, q + 2 * to_stride);
-      hn::StoreU(hn::InterleaveUpper(d, high02, high13), d, q + 3 * to_stride);
-    }
-    for (; c < columns; ++c) {
-      for (size_t i = 0; i < 4; ++i) to[c * to_stride + r + i] = from[(r + i) * from_stride + c];
-    }
-  }
+  const hn::FixedTag<float, kLanes> whole;
+  const hn::FixedTag<float, 4> quarter;
+  for (; r + kLanes <= rows; r += kLanes)
+    transpose_rows(whole, columns, from + r * from_stride, from_stride, to + r, to_stride);
+  for (; r + 4 <= rows; r += 4)
+    transpose_rows(quarter, columns, from + r * from_stride, from_stride, to + r, to_stride);
 #endif
   for (; r < rows; ++r) {
     for (size_t c = 0; c < columns; ++c) to[c * to_stride + r] = from[r * from_stride + c];
