@@ -16,26 +16,9 @@ struct Tables {
   void add(int64_t target, std::string_view name) {
     KernelTable& table = tables[count++];
     table.name = name;
-    simd::fill_dense(target, table);
-    simd::fill_conv2d(target, table);
-    simd::fill_conv_transpose2d(target, table);
-    simd::fill_matmul(target, table);
-    simd::fill_pool(target, table);
-    simd::fill_elementwise(target, table);
-    simd::fill_loss(target, table);
-    simd::fill_elementwise_loss(target, table);
-    simd::fill_embedding_loss(target, table);
-    simd::fill_optimizer(target, table);
-    simd::fill_softmax(target, table);
-    simd::fill_reduce(target, table);
-    simd::fill_logic(target, table);
-    simd::fill_binary(target, table);
-    simd::fill_layer_norm(target, table);
-    simd::fill_group_norm(target, table);
-    simd::fill_batch_norm(target, table);
-    simd::fill_activation(target, table);
-    simd::fill_rnn(target, table);
-    simd::fill_attention(target, table);
+#define COT_FILL(family, Kernels) simd::fill_##family(target, table);
+    COT_KERNEL_FAMILIES(COT_FILL)
+#undef COT_FILL
   }
 };
 

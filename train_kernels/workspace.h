@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "train_kernels/lanes.h"
 #include "train_kernels/shapes.h"
 
 namespace coterie::kernels {
@@ -17,8 +18,7 @@ size_t conv2d_forward_workspace(const Conv2dShape& shape);
 size_t conv2d_backward_input_workspace(const Conv2dShape& shape);
 size_t conv2d_backward_weights_workspace(const Conv2dShape& shape);
 
-// The widest vector of any target, and the widest panel of packed columns (simd/gemm_inl.h), in floats.
-inline constexpr size_t kLanesMax = 16;
+// The widest panel of packed columns (simd/gemm_inl.h), in floats.
 inline constexpr size_t kPanelMax = 3 * kLanesMax;
 // Fewer rows than that do not pay for packing B.
 inline constexpr size_t kPackedRowsMin = 64;

@@ -3,10 +3,10 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/activation.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/sum_inl.h"
 #include "train_kernels/simd/targets.h"
 #include "train_kernels/simd/unary_inl.h"
+#include "train_kernels/tables/activation.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -107,7 +107,7 @@ void prelu_backward_slope(const PreluShape& s, const float* x, const float* dy, 
 
 }  // namespace
 
-void fill_activation_target(KernelTable& table) {
+void fill_activation_target(ActivationKernels<float>& table) {
   table.unary_forward = unary_forward;
   table.unary_backward = unary_backward;
   table.prelu_forward = prelu_forward;
@@ -120,6 +120,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(activation)
+COT_DEFINE_FILL(activation, ActivationKernels)
 }  // namespace coterie::kernels::simd
 #endif

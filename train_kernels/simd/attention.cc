@@ -9,11 +9,11 @@
 #include <cmath>
 #include <limits>
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/gemm_inl.h"
 #include "train_kernels/simd/map_inl.h"
 #include "train_kernels/simd/math_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/attention.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -227,7 +227,7 @@ void attention_backward(const AttentionShape& s, Range pairs, const AttentionBac
 
 }  // namespace
 
-void fill_attention_target(KernelTable& table) {
+void fill_attention_target(AttentionKernels<float>& table) {
   table.attention_forward = attention_forward;
   table.attention_backward = attention_backward;
 }
@@ -237,6 +237,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(attention)
+COT_DEFINE_FILL(attention, AttentionKernels)
 }  // namespace coterie::kernels::simd
 #endif

@@ -3,9 +3,9 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/batch_norm.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/normalise_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/batch_norm.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -125,7 +125,7 @@ void batch_norm_backward_frozen(const BatchNormShape& s, const float* x, const C
 
 }  // namespace
 
-void fill_batch_norm_target(KernelTable& table) {
+void fill_batch_norm_target(BatchNormKernels<float>& table) {
   table.batch_norm_statistics = batch_norm_statistics;
   table.batch_norm_inverse_stddev = batch_norm_inverse_stddev;
   table.batch_norm_forward = batch_norm_forward;
@@ -139,6 +139,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(batch_norm)
+COT_DEFINE_FILL(batch_norm, BatchNormKernels)
 }  // namespace coterie::kernels::simd
 #endif

@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/reference/binary.h"
 #include "train_kernels/simd/strided_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/binary.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -214,7 +214,7 @@ void binary_backward(Binary kind, size_t operand, const BinaryLoops& loops, cons
 
 }  // namespace
 
-void fill_binary_target(KernelTable& table) {
+void fill_binary_target(BinaryKernels<float>& table) {
   table.binary_forward = binary_forward;
   table.binary_backward = binary_backward;
 }
@@ -224,6 +224,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(binary)
+COT_DEFINE_FILL(binary, BinaryKernels)
 }  // namespace coterie::kernels::simd
 #endif

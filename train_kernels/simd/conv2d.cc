@@ -12,13 +12,13 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/conv2d.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/conv2d_inl.h"
 #include "train_kernels/simd/dense_inl.h"
 #include "train_kernels/simd/depthwise_inl.h"
 #include "train_kernels/simd/image_inl.h"
 #include "train_kernels/simd/targets.h"
 #include "train_kernels/simd/widen_inl.h"
+#include "train_kernels/tables/conv2d.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -171,7 +171,7 @@ void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w
   }
 }
 
-void fill_conv2d_target(KernelTable& table) {
+void fill_conv2d_target(Conv2dKernels<float>& table) {
   table.conv2d_forward = conv2d_forward;
   table.conv2d_backward_input = conv2d_backward_input;
   table.conv2d_backward_weights = conv2d_backward_weights;
@@ -183,6 +183,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(conv2d)
+COT_DEFINE_FILL(conv2d, Conv2dKernels)
 }  // namespace coterie::kernels::simd
 #endif

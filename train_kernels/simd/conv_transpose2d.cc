@@ -4,11 +4,11 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/conv_transpose2d.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/conv2d_inl.h"
 #include "train_kernels/simd/gemm_inl.h"
 #include "train_kernels/simd/map_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/conv_transpose2d.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -56,7 +56,7 @@ void conv_transpose2d_backward_weights(const Conv2dShape& s, const float* x, con
 
 }  // namespace
 
-void fill_conv_transpose2d_target(KernelTable& table) {
+void fill_conv_transpose2d_target(ConvTranspose2dKernels<float>& table) {
   table.conv_transpose2d_forward = conv_transpose2d_forward;
   table.conv_transpose2d_backward_input = conv_transpose2d_backward_input;
   table.conv_transpose2d_backward_weights = conv_transpose2d_backward_weights;
@@ -67,6 +67,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(conv_transpose2d)
+COT_DEFINE_FILL(conv_transpose2d, ConvTranspose2dKernels)
 }  // namespace coterie::kernels::simd
 #endif

@@ -3,14 +3,14 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/dense.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/dense_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/dense.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-void fill_dense_target(KernelTable& table) {
+void fill_dense_target(DenseKernels<float>& table) {
   table.dense_forward = dense_forward;
   table.dense_backward_input = dense_backward_input;
   table.dense_backward_weights = dense_backward_weights;
@@ -22,6 +22,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(dense)
+COT_DEFINE_FILL(dense, DenseKernels)
 }  // namespace coterie::kernels::simd
 #endif

@@ -3,9 +3,9 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/elementwise.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/map_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/elementwise.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -30,7 +30,7 @@ void accumulate(size_t n, const float* x, float* y) { map(n, y, Sum(), x, y); }
 
 }  // namespace
 
-void fill_elementwise_target(KernelTable& table) {
+void fill_elementwise_target(ElementwiseKernels<float>& table) {
   table.relu_forward = relu_forward;
   table.relu_backward = relu_backward;
   table.add = add;
@@ -42,6 +42,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(elementwise)
+COT_DEFINE_FILL(elementwise, ElementwiseKernels)
 }  // namespace coterie::kernels::simd
 #endif

@@ -3,10 +3,10 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/elementwise_loss.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/math_inl.h"
 #include "train_kernels/simd/sum_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/elementwise_loss.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -148,7 +148,7 @@ void element_loss(const ElementLossShape& s, const float* y, const Target* targe
 
 }  // namespace
 
-void fill_elementwise_loss_target(KernelTable& table) {
+void fill_elementwise_loss_target(ElementwiseLossKernels<float>& table) {
   table.element_loss = element_loss<float>;
   table.element_loss_of_labels = element_loss<int32_t>;
 }
@@ -158,6 +158,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(elementwise_loss)
+COT_DEFINE_FILL(elementwise_loss, ElementwiseLossKernels)
 }  // namespace coterie::kernels::simd
 #endif

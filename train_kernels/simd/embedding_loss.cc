@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/math_inl.h"
 #include "train_kernels/simd/sum_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/embedding_loss.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -123,7 +123,7 @@ void triplet_margin(size_t rows, size_t width, const float* anchor, const float*
 
 }  // namespace
 
-void fill_embedding_loss_target(KernelTable& table) {
+void fill_embedding_loss_target(EmbeddingLossKernels<float>& table) {
   table.cosine_embedding = cosine_embedding;
   table.triplet_margin = triplet_margin;
 }
@@ -133,6 +133,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(embedding_loss)
+COT_DEFINE_FILL(embedding_loss, EmbeddingLossKernels)
 }  // namespace coterie::kernels::simd
 #endif

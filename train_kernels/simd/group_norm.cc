@@ -9,9 +9,9 @@
 
 #include <cmath>
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/normalise_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/group_norm.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -222,7 +222,7 @@ void group_norm_backward_parameters(const GroupNormShape& s, size_t begin, size_
 
 }  // namespace
 
-void fill_group_norm_target(KernelTable& table) {
+void fill_group_norm_target(GroupNormKernels<float>& table) {
   table.group_norm_forward = group_norm_forward;
   table.group_norm_backward_input = group_norm_backward_input;
   table.group_norm_backward_parameters = group_norm_backward_parameters;
@@ -233,6 +233,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(group_norm)
+COT_DEFINE_FILL(group_norm, GroupNormKernels)
 }  // namespace coterie::kernels::simd
 #endif

@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/math_inl.h"
 #include "train_kernels/simd/sum_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/layer_norm.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -140,7 +140,7 @@ void layer_norm_backward_parameters(size_t rows, size_t features, size_t stride,
 
 }  // namespace
 
-void fill_layer_norm_target(KernelTable& table) {
+void fill_layer_norm_target(LayerNormKernels<float>& table) {
   table.layer_norm_forward = layer_norm_forward;
   table.layer_norm_backward_input = layer_norm_backward_input;
   table.layer_norm_backward_parameters = layer_norm_backward_parameters;
@@ -151,6 +151,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(layer_norm)
+COT_DEFINE_FILL(layer_norm, LayerNormKernels)
 }  // namespace coterie::kernels::simd
 #endif

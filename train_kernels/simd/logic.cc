@@ -4,10 +4,10 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/logic.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/reference/logic.h"
 #include "train_kernels/simd/strided_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/logic.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -135,7 +135,7 @@ void logical(Logical kind, const BinaryLoops& loops, const int32_t* a, const int
 
 }  // namespace
 
-void fill_logic_target(KernelTable& table) {
+void fill_logic_target(LogicKernels<float>& table) {
   table.where_forward = where_forward;
   table.where_backward = where_backward;
   table.compare = compare;
@@ -150,6 +150,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(logic)
+COT_DEFINE_FILL(logic, LogicKernels)
 }  // namespace coterie::kernels::simd
 #endif

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "hwy/contrib/math/math-inl.h"
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/cross_entropy_inl.h"
 #include "train_kernels/simd/targets.h"
 #include "train_kernels/simd/vector_inl.h"
+#include "train_kernels/tables/loss.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -72,7 +72,7 @@ void mean_squared_error(size_t batch, size_t outputs, const float* y, const int3
 
 }  // namespace
 
-void fill_loss_target(KernelTable& table) {
+void fill_loss_target(LossKernels<float>& table) {
   table.softmax_cross_entropy = softmax_cross_entropy;
   table.mean_squared_error = mean_squared_error;
   table.label_weight = label_weight;
@@ -86,6 +86,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(loss)
+COT_DEFINE_FILL(loss, LossKernels)
 }  // namespace coterie::kernels::simd
 #endif

@@ -3,9 +3,9 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/matmul.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/gemm_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/matmul.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -47,7 +47,7 @@ void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, 
 
 }  // namespace
 
-void fill_matmul_target(KernelTable& table) {
+void fill_matmul_target(MatmulKernels<float>& table) {
   table.matmul = matmul;
 }
 
@@ -56,6 +56,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(matmul)
+COT_DEFINE_FILL(matmul, MatmulKernels)
 }  // namespace coterie::kernels::simd
 #endif

@@ -3,10 +3,10 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/optimizer.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/math_inl.h"
 #include "train_kernels/simd/sum_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/optimizer.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -253,7 +253,7 @@ void add_proximal(size_t n, float mu, const float* w, const float* w0, float* g)
 
 }  // namespace
 
-void fill_optimizer_target(KernelTable& table) {
+void fill_optimizer_target(OptimizerKernels<float>& table) {
   table.sgd_step = sgd_step;
   table.adam_step = adam_step;
   table.adamw_step = adamw_step;
@@ -274,6 +274,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(optimizer)
+COT_DEFINE_FILL(optimizer, OptimizerKernels)
 }  // namespace coterie::kernels::simd
 #endif

@@ -4,9 +4,9 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/pool.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/map_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/pool.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -248,7 +248,7 @@ void average_pool2d_backward(const Shape& s, const float* dy, float* dx) {
 
 }  // namespace
 
-void fill_pool_target(KernelTable& table) {
+void fill_pool_target(PoolKernels<float>& table) {
   table.max_pool2d_forward = max_pool2d_forward<Pool2dShape>;
   table.adaptive_max_pool2d_forward = max_pool2d_forward<AdaptivePool2dShape>;
   table.max_pool2d_backward = max_pool2d_backward<Pool2dShape>;
@@ -264,6 +264,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(pool)
+COT_DEFINE_FILL(pool, PoolKernels)
 }  // namespace coterie::kernels::simd
 #endif

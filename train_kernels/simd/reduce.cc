@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/reference/reduce.h"
 #include "train_kernels/simd/strided_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/reduce.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -145,7 +145,7 @@ void reduce_backward(Reduction kind, const ReductionLoops& loops, const float* x
 
 }  // namespace
 
-void fill_reduce_target(KernelTable& table) {
+void fill_reduce_target(ReduceKernels<float>& table) {
   table.reduce_forward = reduce_forward;
   table.reduce_backward = reduce_backward;
 }
@@ -155,6 +155,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(reduce)
+COT_DEFINE_FILL(reduce, ReduceKernels)
 }  // namespace coterie::kernels::simd
 #endif

@@ -8,10 +8,10 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/rnn.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/gemm_inl.h"
 #include "train_kernels/simd/rnn_cells_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/rnn.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -300,7 +300,7 @@ void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradi
 
 }  // namespace
 
-void fill_rnn_target(KernelTable& table) {
+void fill_rnn_target(RnnKernels<float>& table) {
   table.rnn_forward = rnn_forward;
   table.rnn_backward = rnn_backward;
   table.rnn_backward_weights = rnn_backward_weights;
@@ -311,6 +311,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(rnn)
+COT_DEFINE_FILL(rnn, RnnKernels)
 }  // namespace coterie::kernels::simd
 #endif

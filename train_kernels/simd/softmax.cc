@@ -6,10 +6,10 @@
 
 #include <cmath>
 
-#include "train_kernels/kernel_table.h"
 #include "train_kernels/simd/math_inl.h"
 #include "train_kernels/simd/sum_inl.h"
 #include "train_kernels/simd/targets.h"
+#include "train_kernels/tables/softmax.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -148,7 +148,7 @@ void backward(const SoftmaxShape& s, const float* y, const float* dy, float* dx)
 
 }  // namespace
 
-void fill_softmax_target(KernelTable& table) {
+void fill_softmax_target(SoftmaxKernels<float>& table) {
   table.softmax_forward = forward<false>;
   table.softmax_backward = backward<false>;
   table.log_softmax_forward = forward<true>;
@@ -160,6 +160,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace coterie::kernels::simd {
-COT_DEFINE_FILL(softmax)
+COT_DEFINE_FILL(softmax, SoftmaxKernels)
 }  // namespace coterie::kernels::simd
 #endif

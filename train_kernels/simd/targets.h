@@ -1,41 +1,59 @@
 // How one source becomes one kernel table entry for each instruction set.
 //
-// A file in simd/ is compiled by google/highway's foreach_target once for each target, each time into its own namespace
-// (HWY_NAMESPACE), so that no inline function of one instruction set is ever linked into another's code. Highway's
-// headers are all we use of it: which table runs is decided by kernel_table.cc, and nothing of libhwy is linked.
+// A file in simd/ is compiled by google/highway's foreach_target once for each target, each time into its own
+// namespace (HWY_NAMESPACE), so that no inline function of one instruction set is ever linked into another's
+// code. Highway's headers are all we use of it: which table runs is decided by kernel_table.cc, and nothing
+// of libhwy is linked.
 //
 // Targets: AVX-512 (F, BW, DQ, VL), AVX2 with FMA, SSE4.2 and portable code on x86; NEON on arm64.
 #pragma once
 
-#include "train_kernels/kernel_table.h"
+#include <cstdint>
 
-namespace coterie::kernels::simd {
+// X(family, struct of tables/<family>.h) for each.
+#define COT_KERNEL_FAMILIES(X)                \
+  X(dense, DenseKernels)                      \
+  X(conv2d, Conv2dKernels)                    \
+  X(conv_transpose2d, ConvTranspose2dKernels) \
+  X(matmul, MatmulKernels)                    \
+  X(pool, PoolKernels)                        \
+  X(elementwise, ElementwiseKernels)          \
+  X(loss, LossKernels)                        \
+  X(elementwise_loss, ElementwiseLossKernels) \
+  X(embedding_loss, EmbeddingLossKernels)     \
+  X(optimizer, OptimizerKernels)              \
+  X(softmax, SoftmaxKernels)                  \
+  X(reduce, ReduceKernels)                    \
+  X(logic, LogicKernels)                      \
+  X(binary, BinaryKernels)                    \
+  X(layer_norm, LayerNormKernels)             \
+  X(group_norm, GroupNormKernels)             \
+  X(batch_norm, BatchNormKernels)             \
+  X(activation, ActivationKernels)            \
+  X(rnn, RnnKernels)                          \
+  X(attention, AttentionKernels)
+
+namespace coterie::kernels {
+
+// Names alone: a new kernel rebuilds its own family.
+#define COT_DECLARE_FAMILY(family, Kernels) \
+  template <typename T>                     \
+  struct Kernels;
+COT_KERNEL_FAMILIES(COT_DECLARE_FAMILY)
+#undef COT_DECLARE_FAMILY
+
+namespace simd {
 
 // Each fills its family's members of the table for a HWY_* target; the target is one of this build's.
-void fill_dense(int64_t target, KernelTable& table);
-void fill_conv2d(int64_t target, KernelTable& table);
-void fill_conv_transpose2d(int64_t target, KernelTable& table);
-void fill_matmul(int64_t target, KernelTable& table);
-void fill_pool(int64_t target, KernelTable& table);
-void fill_elementwise(int64_t target, KernelTable& table);
-void fill_loss(int64_t target, KernelTable& table);
-void fill_elementwise_loss(int64_t target, KernelTable& table);
-void fill_embedding_loss(int64_t target, KernelTable& table);
-void fill_optimizer(int64_t target, KernelTable& table);
-void fill_softmax(int64_t target, KernelTable& table);
-void fill_reduce(int64_t target, KernelTable& table);
-void fill_logic(int64_t target, KernelTable& table);
-void fill_binary(int64_t target, KernelTable& table);
-void fill_layer_norm(int64_t target, KernelTable& table);
-void fill_group_norm(int64_t target, KernelTable& table);
-void fill_batch_norm(int64_t target, KernelTable& table);
-void fill_activation(int64_t target, KernelTable& table);
-void fill_rnn(int64_t target, KernelTable& table);
-void fill_attention(int64_t target, KernelTable& table);
+#define COT_DECLARE_FILL(family, Kernels) void fill_##family(int64_t target, Kernels<float>& table);
+COT_KERNEL_FAMILIES(COT_DECLARE_FILL)
+#undef COT_DECLARE_FILL
 
-}  // namespace coterie::kernels::simd
+}  // namespace simd
+}  // namespace coterie::kernels
 
-// COT_DEFINE_FILL(family), inside `#if HWY_ONCE`: defines fill_<family>, which calls the target's fill_<family>_target.
+// COT_DEFINE_FILL(family, struct), inside `#if HWY_ONCE`: defines fill_<family>, which calls the target's
+// fill_<family>_target.
 #if defined(HWY_TARGETS)
 #if HWY_TARGETS & HWY_AVX3
 #define COT_FILL_AVX3(family) \
@@ -55,9 +73,9 @@ void fill_attention(int64_t target, KernelTable& table);
 #else
 #define COT_FILL_SSE4(family)
 #endif
-#define COT_DEFINE_FILL(family)                                                    \
-  void fill_##family([[maybe_unused]] int64_t target, KernelTable& table) {        \
-    COT_FILL_AVX3(family) COT_FILL_AVX2(family) COT_FILL_SSE4(family)              \
-    HWY_STATIC_DISPATCH(fill_##family##_target)(table);                            \
+#define COT_DEFINE_FILL(family, Kernels)                                                            \
+  void fill_##family([[maybe_unused]] int64_t target, Kernels<float>& table) {                      \
+    COT_FILL_AVX3(family)                                                                           \
+    COT_FILL_AVX2(family) COT_FILL_SSE4(family) HWY_STATIC_DISPATCH(fill_##family##_target)(table); \
   }
 #endif

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "hwy/highway.h"
-#include "train_kernels/workspace.h"
+#include "train_kernels/lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
