@@ -41,7 +41,7 @@ size_t rnn_backward_workspace(const RnnShape& s) {
 size_t rnn_backward_weights_workspace(const RnnShape& s) {
   const size_t rows = std::min(s.steps * s.batch, kTurnedRows);
   Scratch scratch(nullptr);
-  scratch.take<float>(std::max(s.inputs, s.hidden) * rows);
+  scratch.take<float>(packed_a_floats(std::max(s.inputs, s.hidden), rows));
   scratch.take<float>(packed_floats_max(rows, s.columns()));
   return scratch.used();
 }

@@ -9,14 +9,16 @@ namespace {
 
 // Everything here takes what the kernels in simd/ take, in their order, on the target that needs most of it.
 
-// Packed is only what is wider than a panel.
-size_t packed_floats_max(size_t rows, size_t k, size_t n) {
-  size_t most = 0;
-  if (rows < kPackedRowsMin) return most;
-  for (const size_t panel : {size_t{4}, size_t{12}, size_t{24}, kPanelMax}) {
-    if (n > panel) most = std::max(most, packed_floats(k, n, panel));
+size_t packed_b_floats_max(size_t k, size_t n) {
+  size_t most = packed_floats(k, n, panel_columns(n, 4, 1));
+  for (const size_t lanes : {size_t{4}, size_t{8}, kLanesMax}) {
+    most = std::max(most, packed_floats(k, n, panel_columns(n, lanes, 3)));
   }
-  return most;
+  return std::max(most, packed_floats(k, n, panel_columns(n, 1, 4)));
+}
+
+size_t packed_if_read_often(size_t rows, size_t k, size_t n) {
+  return rows < kPackedRowsMin ? 0 : packed_b_floats_max(k, n);
 }
 
 void take_padded_images(const Conv2dShape& s, size_t images, Scratch& scratch) {
@@ -49,22 +51,27 @@ size_t depthwise_workspace(size_t columns) {
 
 size_t dense_forward_workspace(const DenseShape& s) {
   Scratch scratch(nullptr);
-  scratch.take<float>(packed_floats_max(s.batch, s.in, s.out));
+  scratch.take<float>(packed_if_read_often(s.batch, s.in, s.out));
+  scratch.take<float>(packed_a_floats(s.batch, s.in));
   return scratch.used();
 }
 
 size_t dense_backward_input_workspace(const DenseShape& s) {
   Scratch scratch(nullptr);
-  scratch.take<float>(s.batch > kPanelwiseRows ? packed_floats(s.out, s.in, kPanelMax) : s.out * kPanelMax);
+  if (s.batch > kPanelwiseRows) {
+    scratch.take<float>(packed_b_floats_max(s.out, s.in));
+    scratch.take<float>(packed_a_floats(s.batch, s.out));
+  } else {
+    scratch.take<float>(s.out * kPanelMax);
+  }
   return scratch.used();
 }
 
 size_t dense_backward_weights_workspace(const DenseShape& s) {
-  if (s.batch < 64) return 0;  // never turned
   Scratch scratch(nullptr);
   const size_t rows = std::min(s.batch, kTurnedRows);
-  scratch.take<float>(s.in * rows);
-  scratch.take<float>(packed_floats(rows, s.out, kPanelMax));
+  scratch.take<float>(packed_a_floats(s.in, rows));
+  scratch.take<float>(packed_if_read_often(s.in, rows, s.out));
   return scratch.used();
 }
 
@@ -77,7 +84,8 @@ size_t conv2d_forward_workspace(const Conv2dShape& s) {
   scratch.take<int32_t>(s.kernel_h * s.kernel_w);
   take_padded_images(s, images, scratch);
   take_widened(s, scratch);
-  scratch.take<float>(packed_floats_max(s.batch * s.out_h() * s.out_w(), s.taps(), s.filters / s.groups) * s.groups);
+  scratch.take<float>(packed_if_read_often(s.batch * s.out_h() * s.out_w(), s.taps(), s.filters / s.groups) *
+                      s.groups);
   return scratch.used();
 }
 
@@ -90,6 +98,7 @@ size_t conv2d_backward_weights_workspace(const Conv2dShape& s) {
   scratch.take<int32_t>(s.out_h() * images);
   take_padded_images(s, images, scratch);
   take_widened(s, scratch);
+  scratch.take<float>(packed_a_floats(widened_taps_max(s), kDepth));
   return scratch.used();
 }
 
@@ -113,7 +122,8 @@ size_t matmul_workspace(const MatmulShape& s) {
   Scratch scratch(nullptr);
   // A batch may become one product: more rows where one B serves all, a longer sum where there is one C.
   const size_t rows = s.b_stride == 0 ? s.m * s.batch : s.m, k = s.c_stride == 0 ? s.k * s.batch : s.k;
-  scratch.take<float>(s.transpose_b ? packed_floats(s.k, s.n, kPanelMax) : packed_floats_max(rows, k, s.n));
+  scratch.take<float>(s.transpose_b ? packed_b_floats_max(s.k, s.n) : packed_if_read_often(rows, k, s.n));
+  scratch.take<float>(packed_a_floats(rows, k));
   return scratch.used();
 }
 

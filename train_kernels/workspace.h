@@ -18,14 +18,37 @@ size_t conv2d_forward_workspace(const Conv2dShape& shape);
 size_t conv2d_backward_input_workspace(const Conv2dShape& shape);
 size_t conv2d_backward_weights_workspace(const Conv2dShape& shape);
 
-// The widest panel of packed columns (simd/gemm_inl.h), in floats.
+// B is packed into panels of one to three vectors of columns (simd/gemm_inl.h), whichever leaves no vector
+// over: a tile of one vector multiplies at two thirds of the rate of the others.
 inline constexpr size_t kPanelMax = 3 * kLanesMax;
+constexpr size_t panel_columns(size_t n, size_t lanes, size_t vectors_max) {
+  const size_t vectors = (n + lanes - 1) / lanes;
+  if (vectors <= vectors_max) return vectors * lanes;
+  return (vectors_max == 3 && vectors == 4 ? 2 : vectors_max) * lanes;
+}
+
+// Rows of A, and the elements of each, that are packed at a time: the size of half the smallest L2 there is.
+inline constexpr size_t kPackedARows = 96;
+// K is cut into pieces of at most so many products, each summed in k's order, and the sums of the pieces are
+// added in their order (simd/gemm.cc). One number for every call, whatever its rows, columns and packing: it
+// decides the bits of a sum, and an element of a result may depend on its own row alone.
+inline constexpr size_t kDepth = 512;
+// A sum of k products in equal pieces.
+constexpr size_t piece_length(size_t k) {
+  const size_t pieces = (k + kDepth - 1) / kDepth;
+  return (k + pieces - 1) / pieces;
+}
+// Of a block of A[m, k].
+constexpr size_t packed_a_floats(size_t m, size_t k) {
+  return (m < kPackedARows ? m : kPackedARows) * (k < kDepth ? k : kDepth);
+}
+
 // Fewer rows than that do not pay for packing B.
 inline constexpr size_t kPackedRowsMin = 64;
 // Up to so many rows, dX packs one panel of the transposed weight at a time.
 inline constexpr size_t kPanelwiseRows = 384;
-// Examples whose activations dW turns at a time.
-inline constexpr size_t kTurnedRows = 512;
+// Examples of which dW takes the product at a time: one piece of a sum.
+inline constexpr size_t kTurnedRows = kDepth;
 
 // Output pixels that a convolution wants in one product. One image of a late layer has 49: the weights, or their
 // gradient, are larger than that and would pass through the cache for each image.

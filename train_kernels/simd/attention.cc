@@ -126,8 +126,8 @@ HWY_INLINE Row row_of(const AttentionShape& s, const Operands& p, const Pair& at
 void attention_forward(const AttentionShape& s, Range pairs, const AttentionForward<float>& p,
                        void* workspace) {
   Scratch scratch(workspace);
-  float* packed_k = scratch.take<float>(packed_floats(s.width, s.keys, kPanel));
-  float* packed_v = scratch.take<float>(packed_floats(s.keys, s.width, kPanel));
+  float* packed_k = scratch.take<float>(packed_b_floats(s.width, s.keys));
+  float* packed_v = scratch.take<float>(packed_b_floats(s.keys, s.width));
   const size_t stride = score_stride(s.keys);
   float* scores = scratch.take<float>(kQueriesAtATime * stride);
   for (size_t pair = pairs.begin; pair < pairs.end; ++pair) {
@@ -186,9 +186,9 @@ HWY_INLINE void clear_rows(size_t rows, size_t width, size_t stride, float* to) 
 void attention_backward(const AttentionShape& s, Range pairs, const AttentionBackward<float>& p,
                         void* workspace) {
   Scratch scratch(workspace);
-  float* turned_k = scratch.take<float>(packed_floats(s.width, s.keys, kPanel));
-  float* turned_v = scratch.take<float>(packed_floats(s.width, s.keys, kPanel));
-  float* packed_k = scratch.take<float>(packed_floats(s.keys, s.width, kPanel));
+  float* turned_k = scratch.take<float>(packed_b_floats(s.width, s.keys));
+  float* turned_v = scratch.take<float>(packed_b_floats(s.width, s.keys));
+  float* packed_k = scratch.take<float>(packed_b_floats(s.keys, s.width));
   const size_t stride = score_stride(s.keys);
   float* shares = scratch.take<float>(kQueriesAtATime * stride);
   float* slopes = scratch.take<float>(kQueriesAtATime * stride);
@@ -217,9 +217,9 @@ void attention_backward(const AttentionShape& s, Range pairs, const AttentionBac
       }
       gemm(rows, s.width, left(slopes, stride, keys), k, result(p.dq + at.q + from * s.q_stride, s.q_stride),
            {});
-      gemm(keys, s.width, left_transposed(slopes, stride, rows), plain_b(q, s.q_stride),
+      gemm(keys, s.width, left_transposed(slopes, stride, rows), plain_b(s.width, q, s.q_stride),
            result(p.dk + at.k, s.k_stride), {.accumulate = true});
-      gemm(keys, s.width, left_transposed(shares, stride, rows), plain_b(dy, s.y_stride),
+      gemm(keys, s.width, left_transposed(shares, stride, rows), plain_b(s.width, dy, s.y_stride),
            result(p.dv + at.v, s.v_stride), {.accumulate = true});
     }
   }

@@ -33,18 +33,18 @@ void forward_over_patches(const Conv2dShape& s, size_t images, const float* x, c
   const int32_t* run_offsets = layout.runs(scratch.take<int32_t>(s.kernel_h * s.kernel_w));
   PaddedImage image(s, images, scratch);
   const bool pack = worth_packing(s.batch * pixels, filters);
-  float* packed = pack ? scratch.take<float>(packed_floats(s.taps(), filters, kPanel) * s.groups) : nullptr;
+  float* packed = pack ? scratch.take<float>(packed_b_floats(s.taps(), filters) * s.groups) : nullptr;
   for (size_t n = 0; n < s.batch; n += images) {
     const size_t some = HWY_MIN(images, s.batch - n);
     const float* base = image.padded(x + n * layout.image, some);
     for (size_t g = 0; g < s.groups; ++g) {
       const MatrixA a{base + g * layout.depth,    {pixel_offsets, 0}, run_offsets, layout.run_count,
                       layout.run_length, 1};
-      MatrixB b = plain_b(w + g * filters, s.filters);
+      MatrixB b = plain_b(filters, w + g * filters, s.filters);
       if (pack) {
-        float* to = packed + g * packed_floats(s.taps(), filters, kPanel);
+        float* to = packed + g * packed_b_floats(s.taps(), filters);
         if (n == 0) pack_b(s.taps(), filters, b.base, s.filters, to);
-        b = {to, kPanel, s.taps() * kPanel};
+        b = {to, b.panel, s.taps() * b.panel, b.panel};
       }
       const MatrixC c{y + n * pixels * s.filters + g * filters, {nullptr, static_cast<ptrdiff_t>(s.filters)}};
       gemm(pixels * some, filters, a, b, c,
@@ -80,14 +80,20 @@ void weights_over_patches(const Conv2dShape& s, size_t images, Range taps, const
   const int32_t* tap_offsets = layout.taps(scratch.take<int32_t>(s.taps()));
   const int32_t* row_offsets = layout.output_rows(images, scratch.take<int32_t>(s.out_h() * images));
   PaddedImage image(s, images, scratch);
+  float* buffer = scratch.take<float>(packed_a_floats(s.taps(), kDepth));
   for (size_t n = 0; n < s.batch; n += images) {
     const size_t some = HWY_MIN(images, s.batch - n);
     const float* base = image.padded(x + n * layout.image, some);
     for (size_t g = 0; g < s.groups; ++g) {
-      const MatrixA a{base + g * layout.depth, {tap_offsets + taps.begin, 0}, row_offsets, some * s.out_h(), s.out_w(),
-                      static_cast<ptrdiff_t>(s.stride_w * s.channels)};
+      const MatrixA a{base + g * layout.depth,
+                      {tap_offsets + taps.begin, 0},
+                      row_offsets,
+                      some * s.out_h(),
+                      s.out_w(),
+                      static_cast<ptrdiff_t>(s.stride_w * s.channels),
+                      buffer};
       const MatrixC c{dw + taps.begin * s.filters + g * filters, {nullptr, static_cast<ptrdiff_t>(s.filters)}};
-      gemm(taps.size(), filters, a, plain_b(dy + n * pixels * s.filters + g * filters, s.filters), c,
+      gemm(taps.size(), filters, a, plain_b(filters, dy + n * pixels * s.filters + g * filters, s.filters), c,
            {.accumulate = n > 0});
     }
   }
@@ -162,7 +168,8 @@ void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w
     for (size_t g = 0; g < s.groups; ++g) {
       const MatrixA a{dy + n * pixels * s.filters + g * filters, {dy_offsets, 0}, nullptr, 1, filters, 1};
       for (size_t run = 0; run < layout.run_count; ++run) {
-        const MatrixB b = plain_b(turned + g * filters * taps + run * layout.run_length, taps);
+        const MatrixB b =
+            plain_b(layout.run_length, turned + g * filters * taps + run * layout.run_length, taps);
         const MatrixC c{to + g * layout.depth + run_offsets[run], {pixel_offsets, 0}};
         gemm(pixels, layout.run_length, a, b, c, {.accumulate = true});
       }

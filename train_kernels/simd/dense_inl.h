@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
 // Row i of A is contiguous.
-HWY_INLINE MatrixA rows_of(const float* base, size_t columns) {
-  return {base, {nullptr, static_cast<ptrdiff_t>(columns)}, nullptr, 1, columns, 1};
+HWY_INLINE MatrixA rows_of(const float* base, size_t columns, float* buffer = nullptr) {
+  return {base, {nullptr, static_cast<ptrdiff_t>(columns)}, nullptr, 1, columns, 1, buffer};
 }
 HWY_INLINE MatrixC rows_of(float* base, size_t columns) {
   return {base, {nullptr, static_cast<ptrdiff_t>(columns)}};
@@ -26,9 +26,10 @@ HWY_INLINE void dense_forward(const DenseShape& s, const float* x, const float* 
                               Activation activation, float* y, void* workspace) {
   Scratch scratch(workspace);
   const MatrixB b = worth_packing(s.batch, s.out)
-                        ? pack_b(s.in, s.out, w, s.out, scratch.take<float>(packed_floats(s.in, s.out, kPanel)))
-                        : plain_b(w, s.out);
-  gemm(s.batch, s.out, rows_of(x, s.in), b, rows_of(y, s.out),
+                        ? pack_b(s.in, s.out, w, s.out, scratch.take<float>(packed_b_floats(s.in, s.out)))
+                        : plain_b(s.out, w, s.out);
+  float* buffer = scratch.take<float>(packed_a_floats(s.batch, s.in));
+  gemm(s.batch, s.out, rows_of(x, s.in, buffer), b, rows_of(y, s.out),
        {.accumulate = false, .relu = activation == Activation::relu, .bias = bias});
 }
 
@@ -38,11 +39,12 @@ HWY_INLINE void dense_forward(const DenseShape& s, const float* x, const float* 
 template <size_t kRows>
 HWY_INLINE void few_rows_backward_input(const DenseShape& s, const float* dy, const float* w, float* dx) {
   const hn::FixedTag<float, kLanes> d;
+  const size_t piece = piece_length(s.out);
   for (size_t i = 0; i + kLanes <= s.in; i += kLanes) {
     const float* rows = w + i * s.out;
     Vector totals[kRows], sums[kRows];
-    for (size_t from = 0; from < s.out; from += kDepth) {
-      const size_t end = HWY_MIN(s.out, from + kDepth);
+    for (size_t from = 0; from < s.out; from += piece) {
+      const size_t end = HWY_MIN(s.out, from + piece);
       COT_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(d);
       size_t o = from;
       for (; o + 4 <= end; o += 4) {
@@ -73,12 +75,15 @@ HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const
                                      void* workspace) {
   Scratch scratch(workspace);
   if (s.batch > kPanelwiseRows) {
-    const MatrixB b = pack_b_transposed(s.out, s.in, w, s.out, scratch.take<float>(packed_floats(s.out, s.in, kPanel)));
-    gemm(s.batch, s.in, rows_of(dy, s.out), b, rows_of(dx, s.in), {});
+    const MatrixB b =
+        pack_b_transposed(s.out, s.in, w, s.out, scratch.take<float>(packed_b_floats(s.out, s.in)));
+    float* buffer = scratch.take<float>(packed_a_floats(s.batch, s.out));
+    gemm(s.batch, s.in, rows_of(dy, s.out, buffer), b, rows_of(dx, s.in), {});
     return;
   }
   // Few rows: each panel of w^T is made, used and forgotten while it is in the cache.
-  float* panel = scratch.take<float>(s.out * kPanel);
+  const size_t wide = panel_of(s.in);
+  float* panel = scratch.take<float>(s.out * wide);
   size_t begin = 0;
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
   if (s.batch <= 2) {  // a panel would be written for one reading
@@ -89,42 +94,30 @@ HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const
     begin = s.in / kLanes * kLanes;
   }
 #endif
-  for (size_t column = begin; column < s.in; column += kPanel) {
-    const size_t columns = HWY_MIN(kPanel, s.in - column);
+  for (size_t column = begin; column < s.in; column += wide) {
+    const size_t columns = HWY_MIN(wide, s.in - column);
     const MatrixB b = pack_b_transposed(s.out, columns, w + column * s.out, s.out, panel);
     gemm(s.batch, columns, rows_of(dy, s.out), b, {dx + column, {nullptr, static_cast<ptrdiff_t>(s.in)}}, {});
   }
 }
 
-// Reads x against its grain, a page a step, which is slower than turning it first once the batch is long and every
-// element is used for several panels.
-HWY_INLINE bool worth_turning(const DenseShape& s) {
-  return s.batch >= 64 && s.out >= 4 * kPanel;
-}
-
-// Whether x is turned, and where its batch is cut, does not depend on the rows: a split changes no bit.
+// Where the batch is cut does not depend on the rows: a split changes no bit.
 HWY_INLINE void dense_backward_weights_part(const DenseShape& s, Range rows, const float* x, const float* dy, float* dw,
                                             float* dbias, void* workspace) {
   if (dbias != nullptr) column_sums(s.batch, s.out, dy, dbias);
-  const size_t count = rows.size();
-  x += rows.begin;
-  dw += rows.begin * s.out;
-  if (!worth_turning(s)) {
-    // Row i of A is column i of x; k runs down the batch.
-    const MatrixA a{x, {nullptr, 1}, nullptr, 1, s.batch, static_cast<ptrdiff_t>(s.in)};
-    gemm(count, s.out, a, plain_b(dy, s.out), rows_of(dw, s.out), {});
-    return;
-  }
   Scratch scratch(workspace);
   const size_t chunk = HWY_MIN(s.batch, kTurnedRows);
-  float* turned = scratch.take<float>(count * chunk);
-  float* packed = scratch.take<float>(packed_floats(chunk, s.out, kPanel));
+  float* buffer = scratch.take<float>(packed_a_floats(s.in, chunk));
+  float* packed = worth_packing(s.in, s.out) ? scratch.take<float>(packed_b_floats(chunk, s.out)) : nullptr;
   for (size_t from = 0; from < s.batch; from += chunk) {
     const size_t examples = HWY_MIN(chunk, s.batch - from);
-    transpose(examples, count, x + from * s.in, s.in, turned, examples);
-    const MatrixB b = pack_b(examples, s.out, dy + from * s.out, s.out, packed);
-    gemm(count, s.out, rows_of(static_cast<const float*>(turned), examples), b, rows_of(dw, s.out),
-         {.accumulate = from > 0});
+    // Row i of A is column i of x; k runs down the batch.
+    const MatrixA a{x + from * s.in + rows.begin, {nullptr, 1}, nullptr, 1, examples,
+                    static_cast<ptrdiff_t>(s.in), buffer};
+    const float* gradient = dy + from * s.out;
+    const MatrixB b = packed == nullptr ? plain_b(s.out, gradient, s.out)
+                                        : pack_b(examples, s.out, gradient, s.out, packed);
+    gemm(rows.size(), s.out, a, b, rows_of(dw + rows.begin * s.out, s.out), {.accumulate = from > 0});
   }
 }
 

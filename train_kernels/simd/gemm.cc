@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "train_kernels/range.h"
 #include "train_kernels/simd/gemm_inl.h"
 
 #ifndef COT_OPAQUE
@@ -23,7 +24,17 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-constexpr size_t kRowBlock = 96;  // rows of A that pass over all panels before the next rows do
+// Panels that pay for a packed copy of A's lines, of its columns, and of columns whose elements are far apart.
+constexpr size_t kPanelsOfLines = 4;
+constexpr size_t kPanelsOfColumns = 3;
+constexpr size_t kPanelsOfFarColumns = 2;
+constexpr ptrdiff_t kFar = 128;
+
+// Panels of B whose piece of K stays in L2 while all of A passes.
+constexpr size_t kPanelsAtOnce = 10;
+
+// Rows of B that are fetched ahead of the multiplies: about a hundred cycles, what L2 takes.
+constexpr size_t kRowsAhead = 8;
 
 // Up to kNv vectors of neighbouring floats, the last of them cut to `last` lanes if kPartial.
 template <size_t kNv, bool kPartial>
@@ -40,17 +51,25 @@ struct Strip {
   Part last;
 };
 
-// Rows [row, row + kMr) and kNv vectors of columns from `column`; of the last vector only `last` lanes if kPartial.
+// kMr rows, from a_row of A and c_row of C, and kNv vectors of columns from `column`; of the last vector only
+// `last` lanes if kPartial.
 template <size_t kMr, size_t kNv, bool kPartial>
-COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t row, const float* b, size_t b_stride, const MatrixC& c,
-                                    size_t column, size_t last, const Finish& finish) {
+COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float* b, size_t b_stride,
+                                    const MatrixC& c, size_t c_row, size_t column, size_t last,
+                                    const Finish& finish) {
   const Tag d;
   const Strip<kNv, kPartial> strip(last);
   const float* rows[kMr];
   Vector sums[kMr][kNv];
   COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
-    rows[r] = a.base + a.rows.offset(row + r);
+    rows[r] = a.base + a.rows.offset(a_row + r);
     COT_UNROLL for (size_t v = 0; v < kNv; ++v) sums[r][v] = hn::Zero(d);
+  }
+  if (finish.accumulate) {
+    COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
+      const float* to = c.base + c.rows.offset(c_row + r) + column;
+      COT_UNROLL for (size_t v = 0; v < kNv; ++v) __builtin_prefetch(to + v * kLanes, 1);
+    }
   }
   const ptrdiff_t step = a.step;
   for (size_t run = 0; run < a.run_count; ++run) {
@@ -59,6 +78,7 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t row, const float* b
       COT_OPAQUE(at);
       Vector columns[kNv];
       COT_UNROLL for (size_t v = 0; v < kNv; ++v) columns[v] = strip.load(b, v);
+      COT_UNROLL for (size_t v = 0; v < kNv; ++v) __builtin_prefetch(b + kRowsAhead * b_stride + v * kLanes);
       COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
         const Vector factor = hn::Set(d, rows[r][at]);
         COT_UNROLL for (size_t v = 0; v < kNv; ++v) sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
@@ -82,20 +102,21 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t row, const float* b
   if (finish.accumulate) {
     // Row by row: rows of C may overlap (dX of a convolution), so each is stored before the next is read.
     COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
-      float* to = c.base + c.rows.offset(row + r) + column;
+      float* to = c.base + c.rows.offset(c_row + r) + column;
       COT_UNROLL for (size_t v = 0; v < kNv; ++v) {
         strip.store(at_least(lowest, hn::Add(strip.load(to, v), sums[r][v])), to, v);
       }
     }
   } else {
     COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
-      float* to = c.base + c.rows.offset(row + r) + column;
+      float* to = c.base + c.rows.offset(c_row + r) + column;
       COT_UNROLL for (size_t v = 0; v < kNv; ++v) strip.store(at_least(lowest, sums[r][v]), to, v);
     }
   }
 }
 
-using Tile = void (*)(const MatrixA&, size_t, const float*, size_t, const MatrixC&, size_t, size_t, const Finish&);
+using Tile = void (*)(const MatrixA&, size_t, const float*, size_t, const MatrixC&, size_t, size_t, size_t,
+                      const Finish&);
 
 // kTilesOf<rows>[vectors - 1][partial]
 template <size_t kMr>
@@ -110,52 +131,137 @@ constexpr Tile kTilesOf[kTileVectors][2] = {
 #endif
 };
 
+// One panel of B, and where its product goes.
+struct Panel {
+  const float* b;
+  size_t b_stride;
+  const MatrixC& c;
+  size_t column, vectors, last;
+  const Finish& finish;
+
+  // kMr rows.
+  template <size_t kMr>
+  HWY_INLINE void run(const MatrixA& a, size_t a_row, size_t c_row) const {
+    kTilesOf<kMr>[vectors - 1][last != kLanes](a, a_row, b, b_stride, c, c_row, column, last, finish);
+  }
+};
+
 // Rows [begin, end) times one panel.
-HWY_INLINE void panel_product(const MatrixA& a, size_t begin, size_t end, const float* b, size_t b_stride,
-                              const MatrixC& c, size_t column, size_t columns, const Finish& finish) {
-  const size_t vectors = (columns + kLanes - 1) / kLanes;
-  const size_t last = columns - (vectors - 1) * kLanes;
-  const size_t partial = last != kLanes;
+HWY_INLINE void panel_product(const MatrixA& a, size_t begin, size_t end, const Panel& panel) {
   size_t i = begin;
   if constexpr (kTileRows == 8) {
-    for (; i + 8 <= end; i += 8) kTilesOf<8>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
+    for (; i + 8 <= end; i += 8) panel.run<8>(a, i, i);
   }
-  for (; i + 4 <= end; i += 4) kTilesOf<4>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
+  for (; i + 4 <= end; i += 4) panel.run<4>(a, i, i);
   if (i + 2 <= end) {
-    kTilesOf<2>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
+    panel.run<2>(a, i, i);
     i += 2;
   }
-  if (i < end) kTilesOf<1>[vectors - 1][partial](a, i, b, b_stride, c, column, last, finish);
+  if (i < end) panel.run<1>(a, i, i);
+}
+
+// Tiles of kTileRows rows of A, column by column: tile t begins at to + t * kTileRows * depth.
+struct PackedTiles {
+  const MatrixA& a;
+  size_t begin, count, depth;
+
+  float* tile(size_t t) const { return a.buffer + t * kTileRows * depth; }
+  ptrdiff_t offset(size_t t, size_t r) const { return a.rows.offset(begin + t * kTileRows + r); }
+  // As columns of a matrix are, and the taps of whole groups of channels.
+  bool are_neighbours(size_t t) const {
+    return offset(t, kTileRows - 1) - offset(t, 0) == static_cast<ptrdiff_t>(kTileRows - 1);
+  }
+
+  // Rows that are lines.
+  void pack_lines() const {
+    for (size_t t = 0; t < count; ++t) {
+      float* to = tile(t);
+      for (size_t run = 0; run < a.run_count; ++run, to += a.run_length * kTileRows) {
+        const float* from = a.base + (a.runs == nullptr ? 0 : a.runs[run]) + offset(t, 0);
+        transpose(kTileRows, a.run_length, from, static_cast<size_t>(a.rows.stride), to, kTileRows);
+      }
+    }
+  }
+  // Neighbouring rows. (All tiles of a step at once would read memory in its order, but write to as many
+  // places as there are tiles, all of them in the same few lines of the cache: slower.)
+  void pack_columns() const {
+    for (size_t t = 0; t < count; ++t) {
+      float* to = tile(t);
+      for (size_t run = 0; run < a.run_count; ++run) {
+        const float* row = a.base + (a.runs == nullptr ? 0 : a.runs[run]) + offset(t, 0);
+        for (size_t left = a.run_length; left > 0; --left, row += a.step, to += kTileRows) {
+          std::memcpy(to, row, kTileRows * sizeof(float));
+        }
+      }
+    }
+  }
+};
+
+// Packs the whole tiles of rows [begin, end) where that pays; returns where those end.
+HWY_INLINE size_t pack_a(const MatrixA& a, size_t begin, size_t end, size_t panels) {
+  const PackedTiles tiles{a, begin, (end - begin) / kTileRows, a.run_count * a.run_length};
+  const bool lines = a.rows.table == nullptr && a.step == 1 && a.rows.stride != 1;
+  const size_t least = lines ? kPanelsOfLines : a.step < kFar ? kPanelsOfColumns : kPanelsOfFarColumns;
+  if (a.buffer == nullptr || panels < least) return begin;
+  if (lines) {
+    tiles.pack_lines();
+  } else {
+    for (size_t t = 0; t < tiles.count; ++t) {
+      if (!tiles.are_neighbours(t)) return begin;
+    }
+    tiles.pack_columns();
+  }
+  return begin + tiles.count * kTileRows;
+}
+
+// `columns` of C (+)= A B for a piece of K; b is the piece's first row.
+void piece_product(size_t m, Range columns, const MatrixA& a, const float* b, const MatrixB& matrix,
+                   const MatrixC& c, const Finish& finish) {
+  const size_t panels = (columns.size() + matrix.panel - 1) / matrix.panel;
+  const size_t depth = a.run_count * a.run_length;
+  const MatrixA tiles{a.buffer, {nullptr, 1}, nullptr, 1, depth, static_cast<ptrdiff_t>(kTileRows)};
+  for (size_t begin = 0; begin < m; begin += kPackedARows) {
+    const size_t end = HWY_MIN(m, begin + kPackedARows);
+    const size_t packed = pack_a(a, begin, end, panels);
+    for (size_t column = columns.begin; column < columns.end; column += matrix.panel) {
+      const size_t count = HWY_MIN(matrix.panel, columns.end - column),
+                   vectors = (count + kLanes - 1) / kLanes;
+      const Panel panel{b + column / matrix.panel * matrix.panel_stride,
+                        matrix.row_stride,
+                        c,
+                        column,
+                        vectors,
+                        count - (vectors - 1) * kLanes,
+                        finish};
+      for (size_t i = begin; i < packed; i += kTileRows) panel.run<kTileRows>(tiles, (i - begin) * depth, i);
+      panel_product(a, packed, end, panel);
+    }
+  }
 }
 
 }  // namespace
 
 void gemm(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c, const Finish& finish) {
-  const bool one_run = a.run_count == 1;
-  const size_t total = one_run ? a.run_length : a.run_count;  // K is cut inside its one run, or between runs
-  const size_t chunk = one_run ? kDepth : HWY_MAX(size_t{1}, kDepth / a.run_length);
-  for (size_t from = 0; from < total; from += chunk) {
-    const size_t count = HWY_MIN(chunk, total - from);
-    MatrixA part = a;
-    size_t k = from;
-    if (one_run) {
-      part.base += static_cast<ptrdiff_t>(from) * a.step;
-      part.run_length = count;
-    } else {
-      part.runs += from;
-      part.run_count = count;
-      k = from * a.run_length;
-    }
-    const bool first = from == 0, final = from + count == total;
-    const Finish now{.accumulate = finish.accumulate || !first,
-                     .relu = final && finish.relu,
-                     .bias = final ? finish.bias : nullptr,
-                     .scale = finish.scale};
-    for (size_t begin = 0; begin < m; begin += kRowBlock) {
-      const size_t end = HWY_MIN(m, begin + kRowBlock);
-      for (size_t column = 0, p = 0; column < n; column += kPanel, ++p) {
-        panel_product(part, begin, end, b.base + p * b.panel_stride + k * b.row_stride, b.row_stride, c, column,
-                      HWY_MIN(kPanel, n - column), now);
+  // A piece of K is several whole runs, or one of equal parts of a run.
+  const size_t length = piece_length(a.run_length);
+  const size_t runs = HWY_MAX(size_t{1}, kDepth / a.run_length);
+  const size_t columns = kPanelsAtOnce * b.panel;
+  for (size_t column = 0; column < n; column += columns) {
+    for (size_t run = 0; run < a.run_count; run += runs) {
+      for (size_t from = 0; from < a.run_length; from += length) {
+        MatrixA part = a;
+        part.base += static_cast<ptrdiff_t>(from) * a.step;
+        if (a.runs != nullptr) part.runs += run;
+        part.run_count = HWY_MIN(runs, a.run_count - run);
+        part.run_length = HWY_MIN(length, a.run_length - from);
+        const bool first = run + from == 0;
+        const bool final = run + part.run_count == a.run_count && from + part.run_length == a.run_length;
+        const Finish now{.accumulate = finish.accumulate || !first,
+                         .relu = final && finish.relu,
+                         .bias = final ? finish.bias : nullptr,
+                         .scale = finish.scale};
+        piece_product(m, {column, HWY_MIN(n, column + columns)}, part,
+                      b.base + (run * a.run_length + from) * b.row_stride, b, c, now);
       }
     }
   }

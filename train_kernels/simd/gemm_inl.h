@@ -1,13 +1,15 @@
-// One matrix product for everything: C = A B or C += A B, with bias and ReLU on the way out. Compiled once per target;
-// the product itself in gemm.cc.
+// One matrix product for everything: C = A B or C += A B, with bias and ReLU on the way out. Compiled once
+// per target; the product itself in gemm.cc.
 //
-// A is never packed. Its element (i, k) is read where it lies, at rows.offset(i) + (offset of k): a dense matrix, its
-// transpose, and the patches of a convolution, either way round, all have this form, so forward, dX and dW of both
-// layers are this one loop and im2col never exists in memory. Each A element feeds kNv vectors, so a broadcast load
-// is free beside the multiplies.
+// The element (i, k) of A lies at rows.offset(i) + (offset of k): a dense matrix, its transpose, and the
+// patches of a convolution, either way round, all have this form, so forward, dX and dW of both layers are
+// this one loop and im2col never exists in memory. It is read where it lies, or, where its lines are far
+// apart and used for several panels, from a packed copy of a block of rows that stays in L2. Each A element
+// feeds two or three vectors, so a broadcast load is free beside the multiplies.
 //
-// B is read along its rows, one panel of kPanel columns at a time; pack_b copies it into panels first when it is both
-// wide and read often (BLIS's reason: one stream of memory instead of a page per row).
+// B is read along its rows, one panel of columns at a time; pack_b copies it into panels first when it is
+// both wide and read often (one stream of memory instead of a page per row). Source of the blocking: Van Zee
+// and van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS Functionality", 2015.
 #if defined(COTERIE_TRAIN_KERNELS_SIMD_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef COTERIE_TRAIN_KERNELS_SIMD_GEMM_INL_H_
 #undef COTERIE_TRAIN_KERNELS_SIMD_GEMM_INL_H_
@@ -27,8 +29,14 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 // Tile: kTileRows x kTileVectors accumulators, one register a B vector, one or two for A.
 inline constexpr size_t kTileRows = kRegisters == 32 ? 8 : 4;
 inline constexpr size_t kTileVectors = HWY_TARGET == HWY_SCALAR ? 4 : HWY_TARGET == HWY_EMU128 ? 1 : 3;
-inline constexpr size_t kPanel = kTileVectors * kLanes;
-static_assert(kPanel <= kPanelMax);
+static_assert(kTileVectors * kLanes <= kPanelMax);
+
+constexpr size_t panel_of(size_t n) {
+  return panel_columns(n, kLanes, kTileVectors);
+}
+constexpr size_t packed_b_floats(size_t k, size_t n) {
+  return packed_floats(k, n, panel_of(n));
+}
 
 #if defined(__clang__)
 #define COT_UNROLL _Pragma("clang loop unroll(full)")
@@ -55,24 +63,21 @@ struct MatrixA {
   size_t run_count;
   size_t run_length;
   ptrdiff_t step;
+  float* buffer = nullptr;  // of packed_a_floats; null: A is read where it lies
 };
 
-// Row k of panel p begins at base + p * panel_stride + k * row_stride.
+// Row k of panel p begins at base + p * panel_stride + k * row_stride; a panel has `panel` columns.
 struct MatrixB {
   const float* base;
   size_t row_stride;
   size_t panel_stride;
+  size_t panel;
 };
 
 struct MatrixC {
   float* base;
   Rows rows;
 };
-
-// K is cut into pieces of so many products, each summed in k's order, and the sums of the pieces are added in
-// their order (gemm.cc). One number for every call, whatever its rows, columns and packing: it decides the
-// bits of a sum, and an element of a result may depend on its own row alone.
-inline constexpr size_t kDepth = 256;
 
 // What happens to the product: scaled; added to C or stored; then bias (unless null) is added and ReLU applied.
 struct Finish {
@@ -85,22 +90,32 @@ struct Finish {
 // C[m, n] (+)= A[m, K] B[K, n]. Defined in gemm.cc, once per target.
 void gemm(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c, const Finish& finish);
 
-// A row-major B as it lies.
-HWY_INLINE MatrixB plain_b(const float* b, size_t row_stride) { return {b, row_stride, kPanel}; }
+// A row-major B of n columns as it lies.
+HWY_INLINE MatrixB plain_b(size_t n, const float* b, size_t row_stride) {
+  return {b, row_stride, panel_of(n), panel_of(n)};
+}
 
 // Packing pays when there is more than one panel and each is read for many rows.
-HWY_INLINE bool worth_packing(size_t m, size_t n) { return n > kPanel && m >= kPackedRowsMin; }
+HWY_INLINE bool worth_packing(size_t m, size_t n) {
+  return n > panel_of(n) && m >= kPackedRowsMin;
+}
 
-// B[k, n] into panels; `to` holds packed_floats(k, n, kPanel).
+// A few vectors: memcpy's call would cost as much.
+HWY_INLINE void copy(const float* from, size_t count, float* to) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(hn::LoadU(Tag(), from + i), Tag(), to + i);
+  if (i < count) store_n(load_n(from + i, count - i), to + i, count - i);
+}
+
+// B[k, n] into panels; `to` holds packed_b_floats(k, n).
 HWY_INLINE MatrixB pack_b(size_t k, size_t n, const float* b, size_t row_stride, float* to) {
-  for (size_t column = 0; column < n; column += kPanel) {
-    const size_t columns = HWY_MIN(kPanel, n - column);
-    float* panel = to + column * k;
-    for (size_t row = 0; row < k; ++row) {
-      std::memcpy(panel + row * kPanel, b + row * row_stride + column, columns * sizeof(float));
-    }
+  const size_t panel = panel_of(n);
+  for (size_t column = 0; column < n; column += panel) {
+    const size_t columns = HWY_MIN(panel, n - column);
+    float* rows = to + column * k;
+    for (size_t row = 0; row < k; ++row) copy(b + row * row_stride + column, columns, rows + row * panel);
   }
-  return {to, kPanel, k * kPanel};
+  return {to, panel, k * panel, panel};
 }
 
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
@@ -160,8 +175,17 @@ HWY_INLINE void transpose(size_t rows, size_t columns, const float* from, size_t
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
   const hn::FixedTag<float, kLanes> whole;
   const hn::FixedTag<float, 4> quarter;
+#if HWY_TARGET == HWY_AVX3
+  const hn::FixedTag<float, 8> half;
+#endif
   for (; r + kLanes <= rows; r += kLanes)
     transpose_rows(whole, columns, from + r * from_stride, from_stride, to + r, to_stride);
+#if HWY_TARGET == HWY_AVX3
+  if (r + 8 <= rows) {
+    transpose_rows(half, columns, from + r * from_stride, from_stride, to + r, to_stride);
+    r += 8;
+  }
+#endif
   for (; r + 4 <= rows; r += 4)
     transpose_rows(quarter, columns, from + r * from_stride, from_stride, to + r, to_stride);
 #endif
@@ -172,10 +196,11 @@ HWY_INLINE void transpose(size_t rows, size_t columns, const float* from, size_t
 
 // B = (from[n, k])^T into panels.
 HWY_INLINE MatrixB pack_b_transposed(size_t k, size_t n, const float* from, size_t row_stride, float* to) {
-  for (size_t column = 0; column < n; column += kPanel) {
-    transpose(HWY_MIN(kPanel, n - column), k, from + column * row_stride, row_stride, to + column * k, kPanel);
+  const size_t panel = panel_of(n);
+  for (size_t column = 0; column < n; column += panel) {
+    transpose(HWY_MIN(panel, n - column), k, from + column * row_stride, row_stride, to + column * k, panel);
   }
-  return {to, kPanel, k * kPanel};
+  return {to, panel, k * panel, panel};
 }
 
 // to[j] = the sum of from[i, j] over i.

@@ -29,17 +29,20 @@ MatmulShape folded(const MatmulShape& s) {
 void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, void* workspace) {
   const MatmulShape s = folded(shape);
   const bool pack = s.transpose_b || worth_packing(s.m, s.n);
-  float* packed = pack ? Scratch(workspace).take<float>(packed_floats(s.k, s.n, kPanel)) : nullptr;
+  Scratch scratch(workspace);
+  float* packed = pack ? scratch.take<float>(packed_b_floats(s.k, s.n)) : nullptr;
+  float* buffer = scratch.take<float>(packed_a_floats(s.m, s.k));
   MatrixB right{};
   for (size_t i = 0; i < s.batch; ++i, a += s.a_stride, b += s.b_stride, c += s.c_stride) {
     if (i == 0 || s.b_stride != 0) {
       right = s.transpose_b ? pack_b_transposed(s.k, s.n, b, s.k, packed)
               : pack        ? pack_b(s.k, s.n, b, s.n, packed)
-                            : plain_b(b, s.n);
+                            : plain_b(s.n, b, s.n);
     }
     const MatrixA left{a,       {nullptr, static_cast<ptrdiff_t>(s.transpose_a ? 1 : s.k)},
                        nullptr, 1,
-                       s.k,     static_cast<ptrdiff_t>(s.transpose_a ? s.m : 1)};
+                       s.k,     static_cast<ptrdiff_t>(s.transpose_a ? s.m : 1),
+                       buffer};
     gemm(s.m, s.n, left, right, {c, {nullptr, static_cast<ptrdiff_t>(s.n)}},
          {.accumulate = s.accumulate || (s.c_stride == 0 && i > 0), .scale = s.alpha});
   }

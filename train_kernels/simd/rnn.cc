@@ -53,13 +53,14 @@ struct Steps {
 // C (+)= A B panel by panel, last panel first if `backwards`.
 HWY_INLINE void product(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c,
                         const Finish& finish, bool backwards) {
-  const size_t panels = (n + kPanel - 1) / kPanel;
+  const size_t panels = (n + b.panel - 1) / b.panel;
   for (size_t i = 0; i < panels; ++i) {
-    const size_t p = backwards ? panels - 1 - i : i, column = p * kPanel;
+    const size_t p = backwards ? panels - 1 - i : i, column = p * b.panel;
     Finish part = finish;
     if (part.bias != nullptr) part.bias += column;
-    gemm(m, HWY_MIN(kPanel, n - column), a, {b.base + p * b.panel_stride, b.row_stride, b.panel_stride},
-         {c.base + column, c.rows}, part);
+    gemm(m, HWY_MIN(b.panel, n - column), a,
+         {b.base + p * b.panel_stride, b.row_stride, b.panel_stride, b.panel}, {c.base + column, c.rows},
+         part);
   }
 }
 
@@ -99,14 +100,14 @@ void rnn_forward(const RnnShape& s, Range examples, const RnnForward<float>& p, 
   const Steps at{s, examples};
   Scratch scratch(workspace);
   const float* bias = input_bias(s, p, scratch.take<float>(columns));
-  const MatrixB r = pack_b(n, joint, p.r, columns, scratch.take<float>(packed_floats(n, joint, kPanel)));
+  const MatrixB r = pack_b(n, joint, p.r, columns, scratch.take<float>(packed_b_floats(n, joint)));
   MatrixB r_candidate{};
   if (s.is_gru())
-    r_candidate = pack_b(n, n, p.r + joint, columns, scratch.take<float>(packed_floats(n, n, kPanel)));
-  const MatrixB w = worth_packing(s.steps * s.batch, columns)
-                        ? pack_b(s.inputs, columns, p.w, columns,
-                                 scratch.take<float>(packed_floats(s.inputs, columns, kPanel)))
-                        : plain_b(p.w, columns);
+    r_candidate = pack_b(n, n, p.r + joint, columns, scratch.take<float>(packed_b_floats(n, n)));
+  const MatrixB w =
+      worth_packing(s.steps * s.batch, columns)
+          ? pack_b(s.inputs, columns, p.w, columns, scratch.take<float>(packed_b_floats(s.inputs, columns)))
+          : plain_b(columns, p.w, columns);
   product_of_steps(at, columns, strided(p.x, s.inputs, s.inputs), w, strided(p.saved, stride),
                    {.bias = bias});
 
@@ -162,12 +163,10 @@ void rnn_backward(const RnnShape& s, Range examples, const RnnBackward<float>& p
   float* dh = scratch.take<float>(count * n);
   float* dc = scratch.take<float>(count * n);
   float* through = scratch.take<float>(count * n);
-  const MatrixB r =
-      pack_b_transposed(joint, n, p.r, columns, scratch.take<float>(packed_floats(joint, n, kPanel)));
+  const MatrixB r = pack_b_transposed(joint, n, p.r, columns, scratch.take<float>(packed_b_floats(joint, n)));
   MatrixB r_candidate{};
   if (s.is_gru()) {
-    r_candidate =
-        pack_b_transposed(n, n, p.r + joint, columns, scratch.take<float>(packed_floats(n, n, kPanel)));
+    r_candidate = pack_b_transposed(n, n, p.r + joint, columns, scratch.take<float>(packed_b_floats(n, n)));
   }
   copy_or_zero(count * n, p.dh_n == nullptr ? nullptr : p.dh_n + first, dh);
   copy_or_zero(count * n, p.dc_n == nullptr ? nullptr : p.dc_n + first, dc);
@@ -207,7 +206,7 @@ void rnn_backward(const RnnShape& s, Range examples, const RnnBackward<float>& p
   if (p.dc0 != nullptr && lstm) std::memcpy(p.dc0 + first, dc, count * n * sizeof(float));
   if (p.dx == nullptr) return;
   const MatrixB w = pack_b_transposed(columns, s.inputs, p.w, columns,
-                                      scratch.take<float>(packed_floats(columns, s.inputs, kPanel)));
+                                      scratch.take<float>(packed_b_floats(columns, s.inputs)));
   product_of_steps(at, s.inputs, strided(static_cast<const float*>(p.saved), stride, columns), w,
                    strided(p.dx, s.inputs), {});
 }
@@ -226,18 +225,19 @@ void transposed_product(const Pairs& pairs, size_t width, size_t out, float* to,
                         void* workspace) {
   if (pairs.rows < kPackedRowsMin) {
     const MatrixA a{pairs.a, {nullptr, 1}, nullptr, 1, pairs.rows, static_cast<ptrdiff_t>(pairs.a_stride)};
-    return gemm(width, out, a, plain_b(pairs.d, pairs.d_stride), strided(to, to_stride), {.accumulate = add});
+    return gemm(width, out, a, plain_b(out, pairs.d, pairs.d_stride), strided(to, to_stride),
+                {.accumulate = add});
   }
   Scratch scratch(workspace);
   const size_t chunk = HWY_MIN(pairs.rows, kTurnedRows);
-  float* turned = scratch.take<float>(width * chunk);
-  float* packed = scratch.take<float>(packed_floats(chunk, out, kPanel));
+  float* buffer = scratch.take<float>(packed_a_floats(width, chunk));
+  float* packed = scratch.take<float>(packed_b_floats(chunk, out));
   for (size_t from = 0; from < pairs.rows; from += chunk) {
     const size_t rows = HWY_MIN(chunk, pairs.rows - from);
-    transpose(rows, width, pairs.a + from * pairs.a_stride, pairs.a_stride, turned, rows);
+    const MatrixA a{pairs.a + from * pairs.a_stride,        {nullptr, 1}, nullptr, 1, rows,
+                    static_cast<ptrdiff_t>(pairs.a_stride), buffer};
     const MatrixB b = pack_b(rows, out, pairs.d + from * pairs.d_stride, pairs.d_stride, packed);
-    gemm(width, out, strided(static_cast<const float*>(turned), rows, rows), b, strided(to, to_stride),
-         {.accumulate = add || from > 0});
+    gemm(width, out, a, b, strided(to, to_stride), {.accumulate = add || from > 0});
   }
 }
 
