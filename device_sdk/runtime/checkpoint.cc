@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/sealed_text.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "secure/crypto/digest.h"
@@ -20,6 +22,19 @@ Error damaged(const std::string& what) { return Error(ErrorCode::data_loss, "che
 template <typename T>
 ByteView bytes_of(std::span<T> values) {
   return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
+}
+
+// The frame in a file whose checksum is right.
+Result<Bytes> frame_of(Bytes contents, const TrainerState& state) {
+  const AuthenticatedCipher* cipher = state.options.checkpoint_cipher.get();
+  if (!is_sealed(contents)) {
+    if (cipher != nullptr) return not_ours("is not encrypted, and a key is given");
+    return contents;
+  }
+  if (cipher == nullptr) return Error(ErrorCode::permission_denied, "checkpoint: is encrypted, and no key is given");
+  Result<Bytes> opened = open_sealed(std::move(contents), *cipher, state.model.digest());
+  if (!opened) return opened.error().with_context("checkpoint");
+  return opened;
 }
 
 uint64_t payload_bytes(const TrainerState& state) {
@@ -90,29 +105,36 @@ Status check_order(std::span<const uint32_t> order) {
 Status write_checkpoint(const TrainerState& state, const std::string& path) {
   COT_ASSIGN(os::AtomicFile file, os::AtomicFile::create(path));
   ContentDigester digester;
-  const auto write = [&](ByteView bytes) -> Status {
+  const auto write_out = [&](ByteView bytes) -> Status {
     digester.update(bytes);
     return file.write(bytes);
   };
   const Bytes head = encode_head(header_of(state), payload_bytes(state));
+  std::optional<Sealer> sealer;
+  if (state.options.checkpoint_cipher) {
+    sealer.emplace(*state.options.checkpoint_cipher, state.model.digest(), head.size() + payload_bytes(state), write_out);
+  }
+  const auto write = [&](ByteView bytes) { return sealer ? sealer->write(bytes) : write_out(bytes); };
   COT_TRY(write(head));
   COT_TRY(write(bytes_of(state.region(Region::parameters))));
   for (const Region region : slot_regions(state)) COT_TRY(write(bytes_of(state.region(region))));
   COT_TRY(write(bytes_of(std::span(state.order))));
+  if (sealer) COT_TRY(sealer->finish());
   const Digest digest = digester.finish();
   COT_TRY(file.write(digest.view()));
   return file.commit();
 }
 
 Status read_checkpoint(const std::string& path, TrainerState& state) {
-  const uint64_t bytes_max = kPreludeBytes + limits::kWireHeaderBytesMax + payload_bytes(state) + kTrailerBytes;
-  COT_ASSIGN(const Bytes file, os::read_file(path, bytes_max));
+  const uint64_t frame_bytes_max = kPreludeBytes + limits::kWireHeaderBytesMax + payload_bytes(state);
+  COT_ASSIGN(Bytes file, os::read_file(path, sealed_bytes(frame_bytes_max) + kTrailerBytes));
   if (file.size() < kTrailerBytes) return damaged("has " + std::to_string(file.size()) + " bytes");
-  const ByteView frame = ByteView(file).first(file.size() - kTrailerBytes);
-  const Digest digest = content_digest(frame);
+  const Digest digest = content_digest(ByteView(file).first(file.size() - kTrailerBytes));
   if (!std::equal(digest.bytes.begin(), digest.bytes.end(), file.end() - kTrailerBytes)) {
     return damaged("fails its checksum");
   }
+  file.resize(file.size() - kTrailerBytes);
+  COT_ASSIGN(const Bytes frame, frame_of(std::move(file), state));
   COT_ASSIGN(const Decoded<CheckpointHeader> decoded, decode_checkpoint(frame));
   const CheckpointHeader& header = decoded.header;
   COT_TRY(check_header(header, state));

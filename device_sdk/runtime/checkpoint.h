@@ -1,8 +1,10 @@
 // The training checkpoint file.
 //
-//   a frame of kind checkpoint (proto/codec): CheckpointHeader, then parameters, optimizer slots, order of the examples
-//   32 bytes: content_digest of the frame
+//   a frame of kind checkpoint (proto/codec): CheckpointHeader, then parameters, optimizer slots, order of the examples;
+//     with a cipher, that frame as a sealed text (sealed_text.h) of the model's digest
+//   32 bytes: content_digest of what is before them
 //
+// The digest tells damage from a wrong key: what passes it and cannot be opened was written with another key, or forged.
 // Private to the trainer; its public face is Trainer::save_checkpoint and restore_checkpoint.
 #pragma once
 

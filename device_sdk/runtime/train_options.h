@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "device_sdk/runtime/schedule.h"
 #include "proto/messages/model.h"
 #include "proto/messages/plan.h"
+#include "secure/crypto/cipher.h"
 
 namespace coterie {
 
@@ -53,6 +55,7 @@ struct TrainOptions {
 
   uint64_t seed = 0;
   uint64_t arena_bytes_max = limits::kArenaBytesMax;  // Trainer::create fails if this is too little
+  std::shared_ptr<const AuthenticatedCipher> checkpoint_cipher = {};  // checkpoints are encrypted; empty: they are plain
 };
 
 // Of a job's plan.

@@ -77,7 +77,8 @@ class Trainer {
   // Writes everything that step() depends on, durably and atomically: `path` holds the old checkpoint or the new one.
   Status save_checkpoint(const std::string& path) const;
   // Continues where the checkpoint was taken, to the same bits. On an error nothing has changed: data_loss (truncated,
-  // damaged), conflict (of another model, data set or options), and those of reading a file.
+  // damaged), conflict (of another model, data set or options; or plain, and options have a cipher), permission_denied
+  // (encrypted, and they have none or one with another key), and those of reading a file.
   Status restore_checkpoint(const std::string& path);
 
   TrainingMemory memory() const;

@@ -32,6 +32,18 @@ Result<MacKey> load_or_create_mac_key(const std::string& path) {
   return key;
 }
 
+Result<CipherKey> load_cipher_key(const std::string& path) {
+  COT_ASSIGN(Bytes bytes, os::read_file(path, kKeyFileBytesMax));
+  if (bytes.size() != sizeof(CipherKey)) {
+    wipe(bytes);
+    return Error(ErrorCode::invalid_argument,
+                 path + ": a key is a file of 32 bytes, this one has " + std::to_string(bytes.size()));
+  }
+  CipherKey key{std::span<const uint8_t, sizeof(CipherKey)>(bytes)};
+  wipe(bytes);
+  return key;
+}
+
 Result<std::unique_ptr<Signer>> load_or_create_signer(const std::string& path, KeyAlgorithm algorithm) {
   COT_ASSIGN(Bytes bytes, load_or_create(path, [&] {
     Bytes fresh = generate_secret(algorithm);

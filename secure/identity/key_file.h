@@ -7,11 +7,15 @@
 #include "base/result.h"
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
+#include "secure/crypto/xchacha20_poly1305.h"
 
 namespace coterie {
 
 // The 32 bytes in `path`, or fresh ones written there if it does not exist.
 Result<MacKey> load_or_create_mac_key(const std::string& path);
+
+// The 32 bytes in `path`, which is not made: a fresh key opens nothing. invalid_argument (another size), not_found.
+Result<CipherKey> load_cipher_key(const std::string& path);
 
 // The private key in `path` (first byte: algorithm, rest: stored form), or a fresh one of `algorithm` written there.
 Result<std::unique_ptr<Signer>> load_or_create_signer(const std::string& path, KeyAlgorithm algorithm);

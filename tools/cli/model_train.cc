@@ -5,6 +5,7 @@
 #include "base/os/clock.h"
 #include "base/os/file.h"
 #include "device_sdk/runtime/memory_budget.h"
+#include "secure/identity/key_file.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
@@ -29,6 +30,10 @@ Result<TrainOptions> options_for(const TrainCommand& command, const Model& model
   options.loss.target = loss.target;
   options.optimizer.learning_rate =
       command.learning_rate.value_or(default_learning_rate(options.optimizer.kind));
+  if (!command.checkpoint_key.empty()) {
+    COT_ASSIGN(CipherKey key, load_cipher_key(command.checkpoint_key));
+    options.checkpoint_cipher = make_xchacha20_poly1305(std::move(key));
+  }
   if (command.memory_budget == 0) return options;
   if (options.micro_batch_size == 0) {
     COT_ASSIGN(options.micro_batch_size, micro_batch_within(model, options, data.size(), command.memory_budget));

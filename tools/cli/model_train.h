@@ -19,6 +19,7 @@ struct TrainCommand {
   std::optional<float> learning_rate;   // by the optimizer unless given
   std::optional<LoraSettings> lora;     // trains companions of weights; what is written is merged
   std::string checkpoint;               // file; empty: none
+  std::string checkpoint_key;           // file of 32 bytes; empty: the checkpoint is plain
   bool resumes = false;                 // from the checkpoint, if it is there
   uint32_t checkpoint_steps = 0;        // beside every end of an epoch; 0: never
   uint64_t memory_budget = 0;           // bytes; 0: no limit but the runtime's

@@ -147,6 +147,9 @@ void add_train(CLI::App& model, Invocation& invocation) {
       ->type_name("STEPS")
       ->needs(checkpoint)
       ->check(between<uint32_t>(1, UINT32_MAX));
+  train->add_option("--checkpoint-key", command.checkpoint_key, "a file of 32 secret bytes: the checkpoint is encrypted")
+      ->type_name("FILE")
+      ->needs(checkpoint);
   train->add_flag("--resume", command.resumes, "go on from the checkpoint, if it is there")->needs(checkpoint);
   train->add_flag("--json", command.as_json, "print the result as JSON");
   train->add_flag("--quiet", command.is_quiet, "no progress");

@@ -99,6 +99,36 @@ TEST_F(TrainingProcess, KilledAndResumedEndsWithTheSameBytes) {
   EXPECT_EQ(bytes_of("resumed.cotf"), bytes_of("undisturbed.cotf"));
 }
 
+TEST_F(TrainingProcess, KilledAndResumedFromAnEncryptedCheckpointEndsWithTheSameBytes) {
+  const auto write_key = [this](const std::string& name, uint8_t byte) {
+    ASSERT_OK(os::write_file_atomically(directory_ / name, Bytes(32, byte)));
+  };
+  write_key("key", 7);
+  write_key("other", 8);
+  run(train("undisturbed.cotf"));
+  const Words resumed = train("resumed.cotf", {"--checkpoint", "ck", "--checkpoint-every", "5", "--resume"});
+  const auto with_key = [&](const std::string& key) {
+    Words words = resumed;
+    words.insert(words.end(), {"--checkpoint-key", key});
+    return words;
+  };
+  DemoProcess process(directory_.path(), with_key("key"));
+  ASSERT_TRUE(process.wait_for("epoch 1/8")) << process.errors();
+  process.signal(SIGKILL);
+  ASSERT_EQ(process.wait(), 128 + SIGKILL);
+  DemoProcess plain(directory_.path(), resumed), wrong(directory_.path(), with_key("other"));
+  EXPECT_EQ(plain.wait(), 2);
+  EXPECT_THAT(plain.errors(), HasSubstr("ck: checkpoint: is encrypted, and no key is given"));
+  EXPECT_EQ(wrong.wait(), 2);
+  EXPECT_THAT(wrong.errors(), HasSubstr("encrypted with another key, or forged"));
+  run(with_key("key"));
+  EXPECT_EQ(bytes_of("resumed.cotf"), bytes_of("undisturbed.cotf"));
+  ASSERT_OK(os::write_file_atomically(directory_ / "key", Bytes(31, 7)));
+  DemoProcess short_key(directory_.path(), with_key("key"));
+  EXPECT_EQ(short_key.wait(), 2);
+  EXPECT_THAT(short_key.errors(), HasSubstr("key: a key is a file of 32 bytes, this one has 31"));
+}
+
 TEST_F(TrainingProcess, DoesNotTrainOverACheckpointOrWithOtherOptions) {
   run(train("a.cotf", {"--checkpoint", "ck", "--steps", "3"}));
   ASSERT_FALSE(os::exists(directory_ / "ck"));  // no epoch has ended

@@ -35,6 +35,19 @@ TEST_F(KeyFile, KeepsAMacKeyThatOnlyItsOwnerReads) {
   EXPECT_FALSE(equal_in_constant_time(first->reveal(), other->reveal()));
 }
 
+TEST_F(KeyFile, ReadsACipherKeyAndMakesNone) {
+  Bytes bytes(32, 0);
+  bytes[31] = 9;
+  write("key", bytes);
+  const Result<CipherKey> key = load_cipher_key(directory_ / "key");
+  ASSERT_OK(key);
+  EXPECT_TRUE(equal_in_constant_time(key->reveal(), bytes));
+  bytes.push_back(0);
+  write("key", bytes);
+  EXPECT_ERROR(load_cipher_key(directory_ / "key"), ErrorCode::invalid_argument, "a file of 32 bytes, this one has 33");
+  EXPECT_ERROR(load_cipher_key(directory_ / "none"), ErrorCode::not_found, "none");
+}
+
 TEST_F(KeyFile, KeepsASignerOfEitherAlgorithm) {
   for (const KeyAlgorithm algorithm : {KeyAlgorithm::ed25519, KeyAlgorithm::p256}) {
     const std::string name = "signer-" + std::to_string(static_cast<int>(algorithm));

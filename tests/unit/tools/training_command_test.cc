@@ -30,7 +30,7 @@ TEST(TrainCommandLine, FillsTheOptions) {
   const Parsed parsed = parse_command_line(
       train_with({"--freeze", "features.*", "--freeze", "*.bias", "--optimizer", "adamw", "--lr", "0.01", "--lr-schedule",
                   "cosine:warmup=100", "--weight-decay", "0.05", "--batch", "16", "--micro-batch", "4", "--epochs", "3",
-                  "--steps", "77", "--loss", "negative_log_likelihood", "--checkpoint", "ck", "--checkpoint-every", "9",
+                  "--steps", "77", "--loss", "negative_log_likelihood", "--checkpoint", "ck", "--checkpoint-key", "secret", "--checkpoint-every", "9",
                   "--resume", "--lora", "rank=4,alpha=8:*.weight", "--clip-norm", "1", "--seed", "6", "--memory-budget", "64M", "--json"}),
       invocation);
   ASSERT_TRUE(parsed.runs) << parsed.text;
@@ -41,6 +41,7 @@ TEST(TrainCommandLine, FillsTheOptions) {
   EXPECT_EQ(command.loss, Loss::negative_log_likelihood);
   EXPECT_EQ(command.learning_rate, 0.01f);
   EXPECT_EQ(command.checkpoint, "ck");
+  EXPECT_EQ(command.checkpoint_key, "secret");
   EXPECT_EQ(command.checkpoint_steps, 9u);
   EXPECT_EQ(command.lora, (LoraSettings{.rank = 4, .alpha = 8, .pattern = "*.weight"}));
   EXPECT_TRUE(command.resumes);
@@ -74,6 +75,7 @@ TEST(TrainCommandLine, SaysWhatItExpectedAndWhatItSaw) {
   EXPECT_THAT(error_of(train_with({"--memory-budget", "64T"})), HasSubstr("such as 64M, 512K or 1.5G, is 64T"));
   EXPECT_THAT(error_of(train_with({"--lora", "8:*"})), HasSubstr("must be rank=N:PATTERN"));
   EXPECT_THAT(error_of(train_with({"--resume"})), HasSubstr("--checkpoint"));
+  EXPECT_THAT(error_of(train_with({"--checkpoint-key", "k"})), HasSubstr("--checkpoint"));
   EXPECT_THAT(error_of(train_with({"--batch", "0"})), HasSubstr("--batch: must be a whole number from 1"));
   EXPECT_THAT(error_of({"model", "train", "net.cotf", "--data", "digits"}), HasSubstr("--file is required"));
   EXPECT_THAT(error_of({"model", "evaluate", "net.cotf", "--data", "digits", "--metrics", "f1,f2"}), HasSubstr("there is no f2"));

@@ -9,6 +9,7 @@
 #include "device_sdk/runtime/trainer.h"
 #include "secure/crypto/digest.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/toy_cipher.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 
 namespace coterie::test {
@@ -121,6 +122,67 @@ TEST(Checkpoint, OfARestoredTrainerIsTheSameFile) {
   ASSERT_OK(other.restore_checkpoint(directory / "a"));
   ASSERT_OK(other.save_checkpoint(directory / "b"));
   EXPECT_EQ(contents(directory / "a"), contents(directory / "b"));
+}
+
+TrainOptions encrypted(const std::string& key) {
+  TrainOptions options = options_of(settings_with(OptimizerKind::adam), 9);
+  if (!key.empty()) options.checkpoint_cipher = std::make_shared<ToyCipher>(key);
+  return options;
+}
+
+TEST(Checkpoint, EncryptedIsReadWithItsKeyAloneAndGoesOnToTheSameBits) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "sealed";
+  const Model model = tiny_model();
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = *Trainer::create(model, encrypted("key"), examples);
+  for (int i = 0; i < 4; ++i) ASSERT_OK(trainer.step());
+  ASSERT_OK(trainer.save_checkpoint(path));
+  const Bytes first = contents(path);
+  const auto* weights = reinterpret_cast<const uint8_t*>(trainer.parameters().data());
+  EXPECT_EQ(as_text(first).find(as_text(ByteView(weights, 16))), std::string_view::npos);
+  ASSERT_OK(trainer.save_checkpoint(path));
+  EXPECT_NE(contents(path), first);  // another nonce
+
+  Trainer resumed = *Trainer::create(model, encrypted("key"), examples);
+  const Trainer untouched = *Trainer::create(model, encrypted("key"), examples);
+  Trainer thief = *Trainer::create(model, encrypted("guess"), examples);
+  EXPECT_ERROR(thief.restore_checkpoint(path), ErrorCode::permission_denied, "another key");
+  Trainer without = *Trainer::create(model, encrypted(""), examples);
+  EXPECT_ERROR(without.restore_checkpoint(path), ErrorCode::permission_denied, "is encrypted, and no key is given");
+  ASSERT_OK(without.save_checkpoint(directory / "plain"));
+  EXPECT_ERROR(resumed.restore_checkpoint(directory / "plain"), ErrorCode::conflict, "not encrypted, and a key is given");
+  expect_same_state(resumed, untouched);
+  expect_same_state(thief, untouched);
+  expect_same_state(without, untouched);
+  ASSERT_OK(resumed.restore_checkpoint(path));
+  ASSERT_OK(resumed.step());
+  ASSERT_OK(trainer.step());
+  expect_same_state(resumed, trainer);
+}
+
+TEST(Checkpoint, EncryptedAndThenDamagedOrOfAnotherModelSaysWhich) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "sealed";
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = *Trainer::create(tiny_model(), encrypted("key"), examples);
+  ASSERT_OK(trainer.save_checkpoint(path));
+  const Bytes sound = contents(path);
+  for (size_t i = 0; i < sound.size(); ++i) {
+    Bytes flipped = sound;
+    flipped[i] = static_cast<uint8_t>(flipped[i] ^ (1u << (i % 8)));
+    overwrite(path, flipped);
+    EXPECT_ERROR(trainer.restore_checkpoint(path), ErrorCode::data_loss, "checksum") << i;
+  }
+  // Somebody who mends the checksum too.
+  Bytes forged(sound.begin(), sound.end() - 32);
+  forged.back() ^= 1;
+  overwrite(path, with_checksum(forged));
+  EXPECT_ERROR(trainer.restore_checkpoint(path), ErrorCode::permission_denied, "forged");
+  overwrite(path, sound);
+  Trainer other = *Trainer::create(tiny_model(2), encrypted("key"), examples);
+  EXPECT_ERROR(other.restore_checkpoint(path), ErrorCode::conflict, "another model");
+  EXPECT_OK(trainer.restore_checkpoint(path));
 }
 
 TEST(Checkpoint, IsRefusedWhenTruncatedOrExtendedOrWithAnyBitFlippedAndThenNothingChanges) {
