@@ -304,6 +304,9 @@ def main():
     training_run("residual", residual, 25, 12, 24, "softmax_cross_entropy", "adam", lr=0.01, beta1=0.9, beta2=0.999,
                  eps=1e-8, weight_decay=0)
     training_run("residual", residual, 26, 12, 24, "mean_squared_error", "sgd", lr=0.05, momentum=0.5, weight_decay=0)
+    training_run("lenet5", lenet5, 27, 16, 100, "softmax_cross_entropy", "sgd", lr=0.02, momentum=0, weight_decay=0)
+    training_run("lenet5", lenet5, 28, 16, 100, "softmax_cross_entropy", "adam", lr=0.001, beta1=0.9, beta2=0.999,
+                 eps=1e-8, weight_decay=0)
 
 
 if __name__ == "__main__":
