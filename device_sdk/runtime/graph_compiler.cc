@@ -4,7 +4,6 @@
 
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/name_pattern.h"
-#include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/shape_inference.h"
 
 namespace coterie {
@@ -154,6 +153,24 @@ void GraphCompiler::emit_backward() {
   }
 }
 
+ChannelRange GraphCompiler::channels_of(uint32_t tensor) const {
+  return settings_.channels.empty() ? ChannelRange{} : settings_.channels[tensor];
+}
+
+ChannelMatrix GraphCompiler::matrix_of(uint32_t tensor) const {
+  return channel_matrix(types_[tensor].shape, channels_of(tensor));
+}
+
+uint64_t GraphCompiler::gradient_elements(uint32_t tensor) const {
+  return channels_of(tensor).is_all() ? elements(types_[tensor].shape) : matrix_of(tensor).narrow_elements();
+}
+
+BufferId GraphCompiler::new_channel_gradient(uint32_t tensor) {
+  const BufferId buffer = program_.add_planned(gradient_elements(tensor) * kElementBytes);
+  contributions_.push_back({tensor, buffer, true});
+  return buffer;
+}
+
 BufferId GraphCompiler::new_gradient(uint32_t tensor) {
   const BufferId buffer = new_value(tensor);
   contributions_.push_back({tensor, buffer});
@@ -165,14 +182,20 @@ void GraphCompiler::add_gradient(uint32_t tensor, BufferId gradient) { contribut
 // The first gradient of a tensor is taken as it is; with each further one a new sum is made, over one of the two where
 // the planner finds that nobody else reads it.
 void GraphCompiler::settle_gradients() {
-  for (const auto& [tensor, gradient] : contributions_) {
+  for (auto [tensor, gradient, is_narrow] : contributions_) {
+    const uint64_t count = gradient_elements(tensor);
+    if (!is_narrow && !channels_of(tensor).is_all()) {
+      const BufferId whole = gradient;
+      gradient = program_.add_planned(count * kElementBytes);
+      emit_take_channels(program_, Phase::backward, matrix_of(tensor), whole, gradient);
+    }
     BufferId& sum = gradients_[tensor];
     if (sum == kNoBuffer) {
       sum = gradient;
       continue;
     }
-    const BufferId total = new_value(tensor);
-    program_.emit(Phase::backward, run_sum, SumSettings{elements(types_[tensor].shape)}, {sum, gradient, total});
+    const BufferId total = program_.add_planned(count * kElementBytes);
+    program_.emit(Phase::backward, run_sum, SumSettings{count}, {sum, gradient, total});
     program_.may_share(total, sum);
     program_.may_share(total, gradient);
     sum = total;
@@ -186,7 +209,7 @@ void GraphCompiler::emit_update_if_last(uint32_t parameter) {
   if (!settings_.keeps_gradients) return emit_update_of(parameter, Phase::backward, gradient);
   program_.set_origin(kUpdateOrigin);
   const BufferId sum = program_.add_fixed(Region::gradients, graph_.tensors[parameter].payload_offset);
-  program_.emit(Phase::backward, run_accumulate, SumSettings{elements(types_[parameter].shape)}, {gradient, sum});
+  program_.emit(Phase::backward, run_accumulate, SumSettings{gradient_elements(parameter)}, {gradient, sum});
   emit_update_of(parameter, Phase::update, sum);
 }
 
@@ -205,8 +228,27 @@ void GraphCompiler::emit_update_of(uint32_t parameter, Phase phase, BufferId gra
   const auto slot = [&](uint32_t i, Region region) {
     return slots > i ? program_.add_fixed(region, tensor.payload_offset) : kNoBuffer;
   };
-  emit_update(program_, phase, optimizer, learning_rate_scale, elements(types_[parameter].shape),
-              {gradient, values_[parameter], slot(0, Region::slot0), slot(1, Region::slot1)});
+  const UpdateBuffers buffers{gradient, values_[parameter], slot(0, Region::slot0), slot(1, Region::slot1)};
+  if (!channels_of(parameter).is_all()) {
+    return emit_channel_update(parameter, phase, optimizer, learning_rate_scale, buffers);
+  }
+  emit_update(program_, phase, optimizer, learning_rate_scale, elements(types_[parameter].shape), buffers);
+}
+
+// Values and optimizer state of the trained channels are taken out, updated and put back.
+void GraphCompiler::emit_channel_update(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer,
+                                        float learning_rate_scale, const UpdateBuffers& whole) {
+  const ChannelMatrix matrix = matrix_of(parameter);
+  UpdateBuffers narrow = whole;
+  for (BufferId UpdateBuffers::*part : {&UpdateBuffers::values, &UpdateBuffers::slot0, &UpdateBuffers::slot1}) {
+    if (whole.*part == kNoBuffer) continue;
+    narrow.*part = program_.add_planned(matrix.narrow_elements() * kElementBytes);
+    emit_take_channels(program_, phase, matrix, whole.*part, narrow.*part);
+  }
+  emit_update(program_, phase, optimizer, learning_rate_scale, matrix.narrow_elements(), narrow);
+  for (BufferId UpdateBuffers::*part : {&UpdateBuffers::values, &UpdateBuffers::slot0, &UpdateBuffers::slot1}) {
+    if (whole.*part != kNoBuffer) emit_put_channels(program_, phase, matrix, narrow.*part, whole.*part);
+  }
 }
 
 }  // namespace coterie

@@ -12,10 +12,12 @@
 #include <optional>
 #include <vector>
 
+#include "device_sdk/runtime/channels.h"
 #include "device_sdk/runtime/fusion.h"
 #include "device_sdk/runtime/graph_index.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/program.h"
 #include "device_sdk/runtime/train_options.h"
 #include "proto/messages/plan.h"
@@ -35,6 +37,7 @@ struct CompileSettings {
   bool freeze_statistics = false;     // TrainOptions
   std::vector<ParameterGroup> groups = {};
   std::vector<bool> is_trainable = {};     // per tensor; empty: every parameter that is not frozen
+  std::vector<ChannelRange> channels = {};  // per tensor: those of a parameter that are trained; empty: all of all
   uint64_t arena_bytes_max = 0;
 };
 
@@ -64,7 +67,11 @@ class GraphCompiler {
   bool op_needs_gradient(size_t op_index) const;
   uint64_t bytes_of(uint32_t tensor) const;
   BufferId new_value(uint32_t tensor);
+  ChannelRange channels_of(uint32_t tensor) const;
+  ChannelMatrix matrix_of(uint32_t tensor) const;
+  uint64_t gradient_elements(uint32_t tensor) const;  // of a parameter: those of its trained channels
   BufferId new_gradient(uint32_t tensor);
+  BufferId new_channel_gradient(uint32_t tensor);
   void add_gradient(uint32_t tensor, BufferId gradient);
   void settle_gradients();
 
@@ -74,6 +81,8 @@ class GraphCompiler {
   void emit_backward();
   void emit_update_if_last(uint32_t parameter);
   void emit_update_of(uint32_t parameter, Phase phase, BufferId gradient);
+  void emit_channel_update(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer, float learning_rate_scale,
+                           const UpdateBuffers& whole);
 
   const Model& model_;
   const ModelGraph& graph_;
@@ -91,6 +100,7 @@ class GraphCompiler {
   struct Contribution {
     uint32_t tensor;
     BufferId gradient;
+    bool is_narrow = false;  // of the trained channels alone
   };
   std::vector<Contribution> contributions_;  // of the op being emitted
 };

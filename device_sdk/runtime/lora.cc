@@ -1,6 +1,5 @@
 #include "device_sdk/runtime/lora.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -8,6 +7,7 @@
 #include "base/assert.h"
 #include "base/random.h"
 #include "device_sdk/runtime/name_pattern.h"
+#include "device_sdk/runtime/parse_number.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 
@@ -19,13 +19,6 @@ constexpr const char* kB = ".lora_b";
 constexpr uint32_t kRankMax = 4096;
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "lora: " + what); }
-
-template <typename T>
-bool parse_number(std::string_view text, T& number) {
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stopped == end;
-}
 
 bool is_in_range(const LoraSettings& settings) {
   return settings.rank >= 1 && settings.rank <= kRankMax && std::isfinite(settings.alpha) && settings.alpha > 0;

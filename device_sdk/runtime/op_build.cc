@@ -51,6 +51,26 @@ void OpBuild::pass_gradient(size_t i, BufferId gradient) {
   if (needs_gradient(i)) compiler_.add_gradient(op().inputs[i], gradient);
 }
 
+ChannelRange OpBuild::trained_channels(size_t weight, size_t bias) const {
+  if (!needs_gradient(weight)) return {};
+  const ChannelRange channels = compiler_.channels_of(op().inputs[weight]);
+  const bool fits = !needs_gradient(bias) || compiler_.channels_of(op().inputs[bias]) == channels;
+  return fits ? channels : ChannelRange{};
+}
+
+BufferId OpBuild::take_channels(BufferId x, const Shape& shape, ChannelRange channels) {
+  if (channels.is_all()) return x;
+  const ChannelMatrix matrix = channel_matrix(shape, channels);
+  const BufferId narrow = program().add_planned(matrix.narrow_elements() * kElementBytes);
+  emit_take_channels(program(), Phase::backward, matrix, x, narrow);
+  return narrow;
+}
+
+BufferId OpBuild::channel_gradient(size_t i, ChannelRange channels) {
+  if (channels.is_all()) return input_gradient(i);
+  return needs_gradient(i) ? compiler_.new_channel_gradient(op().inputs[i]) : kNoBuffer;
+}
+
 bool OpBuild::applies_relu() const { return compiler_.fusions_[op_index_].applies_relu; }
 bool OpBuild::applies_relu6() const { return compiler_.fusions_[op_index_].applies_relu6; }
 bool OpBuild::is_applied_by_producer() const { return compiler_.fusions_[op_index_].is_applied_by_producer; }

@@ -8,6 +8,7 @@
 
 #include <initializer_list>
 
+#include "device_sdk/runtime/channels.h"
 #include "device_sdk/runtime/op_rule.h"
 #include "device_sdk/runtime/program.h"
 
@@ -59,6 +60,15 @@ class OpBuild {
   // The gradient of input i is this buffer as it is: the output's, say. It may have other readers: never written again.
   void pass_gradient(size_t i, BufferId gradient);
   void pass_gradient(size_t i) { pass_gradient(i, output_gradient()); }
+
+  // --- sparse updates (channels.h); backward only
+  // The channels whose gradients are needed of inputs `weight` and `bias`, both [.., channels], for a rule that computes
+  // no others; is_all() too where the two differ or the weight needs none.
+  ChannelRange trained_channels(size_t weight, size_t bias) const;
+  // Of x[.., channels], these alone; x itself of all.
+  BufferId take_channels(BufferId x, const Shape& shape, ChannelRange channels);
+  // As input_gradient, of these channels alone: what trained_channels() said.
+  BufferId channel_gradient(size_t i, ChannelRange channels);
 
   // --- fusion (fusion.h)
   bool applies_relu() const;            // dense, conv2d, batch_norm: the ReLU behind is applied here

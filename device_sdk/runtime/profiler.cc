@@ -82,12 +82,14 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
   TrainingProfile profile;
   COT_ASSIGN(profile.memory, Trainer::plan(model, whole, options.batch_size));
   COT_ASSIGN(std::vector<bool> is_trainable, trainable_tensors(model.graph(), options));
+  COT_ASSIGN(std::vector<ChannelRange> channels, channel_ranges(model.graph(), options.channels));
   COT_ASSIGN(CompiledModel compiled, compile(model, {.loss = options.loss,
                                                      .batch_size = options.batch_size,
                                                      .optimizer = options.optimizer,
                                                      .freeze_statistics = options.freeze_statistics,
                                                      .groups = options.groups,
                                                      .is_trainable = std::move(is_trainable),
+                                                     .channels = std::move(channels),
                                                      .arena_bytes_max = options.arena_bytes_max}));
   COT_ASSIGN(Arena arena, Arena::create(compiled.layout, options.arena_bytes_max));
   BatchProgram code(model, options.loss, options.batch_size, std::move(compiled), arena);

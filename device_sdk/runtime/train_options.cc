@@ -5,6 +5,7 @@
 
 #include "device_sdk/runtime/name_pattern.h"
 #include "device_sdk/runtime/optimizer_rule.h"
+#include "device_sdk/runtime/parse_number.h"
 
 namespace coterie {
 namespace {
@@ -39,7 +40,48 @@ Result<std::vector<bool>> matching(const ModelGraph& graph, const std::vector<st
   return matches;
 }
 
+// Of the tensors that the last `layers` ops with parameters read, in the graph's order.
+Result<std::vector<bool>> last_layers(const ModelGraph& graph, uint32_t layers) {
+  std::vector<bool> found(graph.tensors.size());
+  uint32_t seen = 0;
+  for (size_t i = graph.ops.size(); i-- > 0 && seen < layers;) {
+    bool has_parameters = false;
+    for (const uint32_t tensor : graph.ops[i].inputs) {
+      if (tensor == kNoTensor || graph.tensors[tensor].role != TensorRole::parameter) continue;
+      found[tensor] = has_parameters = true;
+    }
+    seen += has_parameters ? 1 : 0;
+  }
+  if (seen < layers) {
+    return bad("train_last is " + std::to_string(layers) + ", the model has " + std::to_string(seen) +
+               " layers with parameters");
+  }
+  return found;
+}
+
 }  // namespace
+
+Result<ParameterGroup> parse_group(std::string_view text) {
+  const Error wrong = bad("a group must be PATTERN:lr=X,decay=Y or one of them, is " + std::string(text));
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return wrong;
+  ParameterGroup group{.pattern = std::string(text.substr(0, colon))};
+  std::string_view numbers = text.substr(colon + 1);
+  for (bool is_last = false; !is_last;) {
+    const size_t comma = numbers.find(',');
+    std::string_view number = numbers.substr(0, comma);
+    is_last = comma == std::string_view::npos;
+    if (!is_last) numbers.remove_prefix(comma + 1);
+    const size_t equals = number.find('=');
+    if (equals == std::string_view::npos) return wrong;
+    const std::string_view name = number.substr(0, equals);
+    number.remove_prefix(equals + 1);
+    if (name != "lr" && name != "decay") return wrong;
+    float& into = name == "lr" ? group.learning_rate_scale : group.weight_decay;
+    if (!parse_number(number, into) || !is_limit(into)) return wrong;
+  }
+  return group;
+}
 
 TrainOptions options_of(const TrainingSettings& settings, uint64_t seed) {
   TrainOptions options;
@@ -75,13 +117,18 @@ Status check_options(const TrainOptions& options) {
 
 Result<std::vector<bool>> trainable_tensors(const ModelGraph& graph, const TrainOptions& options) {
   COT_ASSIGN(const std::vector<bool> frozen, matching(graph, options.freeze, "freeze"));
-  COT_ASSIGN(const std::vector<bool> wanted, matching(graph, options.train_only, "train_only"));
+  COT_ASSIGN(std::vector<bool> wanted, matching(graph, options.train_only, "train_only"));
+  if (options.train_last > 0) {
+    if (!options.train_only.empty()) return bad("train_last and train_only exclude each other");
+    COT_ASSIGN(wanted, last_layers(graph, options.train_last));
+  }
+  const bool names_all = options.train_only.empty() && options.train_last == 0;
   std::vector<bool> trainable(graph.tensors.size());
   bool any = false;
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorInfo& tensor = graph.tensors[i];
     if (tensor.role != TensorRole::parameter || frozen[i]) continue;
-    trainable[i] = options.train_only.empty() ? !tensor.is_frozen : wanted[i];
+    trainable[i] = names_all ? !tensor.is_frozen : wanted[i];
     any = any || trainable[i];
   }
   if (!any) return bad("every parameter is frozen, nothing is left to train");

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "device_sdk/runtime/channels.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/schedule.h"
 #include "proto/messages/model.h"
@@ -50,6 +52,8 @@ struct TrainOptions {
 
   std::vector<std::string> freeze = {};      // patterns of parameters that stay as they are, beside those the model freezes
   std::vector<std::string> train_only = {};  // patterns; if any, every other parameter stays as it is
+  uint32_t train_last = 0;  // if above 0: only the parameters of so many last layers that have any; without train_only
+  std::vector<ChannelUpdate> channels = {};  // of parameters that are trained, the only channels that change
   std::vector<ParameterGroup> groups = {};
   bool freeze_statistics = false;       // batch norm uses its running statistics and leaves them alone
 
@@ -57,6 +61,10 @@ struct TrainOptions {
   uint64_t arena_bytes_max = limits::kArenaBytesMax;  // Trainer::create fails if this is too little
   std::shared_ptr<const AuthenticatedCipher> checkpoint_cipher = {};  // checkpoints are encrypted; empty: they are plain
 };
+
+// "features.*:lr=0.1", "*.bias:lr=2,decay=0": lr is learning_rate_scale, 1 unless given, and decay weight_decay, 0 unless
+// given. invalid_argument says what is wrong.
+Result<ParameterGroup> parse_group(std::string_view text);
 
 // Of a job's plan.
 TrainOptions options_of(const TrainingSettings& settings, uint64_t seed);

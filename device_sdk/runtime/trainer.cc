@@ -41,6 +41,7 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
   compiled.micro_batch_size =
       options.micro_batch_size == 0 ? compiled.batch_size : std::min(options.micro_batch_size, compiled.batch_size);
   COT_ASSIGN(std::vector<bool> is_trainable, trainable_tensors(model.graph(), options));
+  COT_ASSIGN(std::vector<ChannelRange> channels, channel_ranges(model.graph(), options.channels));
   CompileSettings settings{.loss = options.loss,
                            .batch_size = compiled.micro_batch_size,
                            .optimizer = options.optimizer,
@@ -49,6 +50,7 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
                            .freeze_statistics = options.freeze_statistics,
                            .groups = options.groups,
                            .is_trainable = std::move(is_trainable),
+                           .channels = std::move(channels),
                            .arena_bytes_max = options.arena_bytes_max};
   compiled.rest_size = static_cast<uint32_t>(examples % settings.batch_size);
   COT_ASSIGN(compiled.whole, compile(model, settings));

@@ -65,6 +65,19 @@ void add_local_models(CLI::App& model, Invocation& invocation) {
       ->check(between<uint64_t>(0, UINT64_MAX));
   make->callback([&, options] { invocation.run = [options] { return new_model(*options); }; });
 
+  CLI::App* head = add_command(model, "new-head", "give a trained model another last layer",
+                               "  coterie model new-head net.cotf --replace-head classifier.1:5 -o mine.cotf\n");
+  const auto headed = std::make_shared<NewHead>();
+  head->add_option("FILE", headed->from, "model file")->required()->type_name("");
+  head->add_option_function<std::string>(
+          "--replace-head", [headed](const std::string& text) { headed->head = parse_head(text).value(); },
+          "the last layer by its name, how many outputs it gets, and a seed for its weights")
+      ->required()
+      ->type_name("LAYER:CLASSES[:SEED]")
+      ->check(checked_by(&parse_head));
+  head->add_option("-o,--file", headed->to, "where to write it")->required()->type_name("FILE");
+  head->callback([&, headed] { invocation.run = [headed] { return new_head(*headed); }; });
+
   CLI::App* inspect = add_command(model, "inspect", "layers, shapes and sizes of a model file",
                                   "  coterie model inspect model.cotf\n");
   const auto inspected = add_file_argument(inspect, "model file");

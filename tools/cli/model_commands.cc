@@ -90,6 +90,19 @@ ExitCode new_model(const NewModel& options) {
   return ExitCode::ok;
 }
 
+ExitCode new_head(const NewHead& options) {
+  const Result<Model> model = open_model(options.from);
+  if (!model) return fail_on_input("model new-head", model.error());
+  const Result<Bytes> file = replace_head(*model, options.head);
+  if (!file) return fail_on_input("model new-head", file.error());
+  if (const Status written = os::write_file_atomically(options.to, *file); !written) {
+    return fail_on_output("model new-head", written.error());
+  }
+  print_text(printable(options.head.layer) + ": " + std::to_string(options.head.classes) + " outputs; " +
+             format_bytes(file->size()) + " written to " + options.to + "\n");
+  return ExitCode::ok;
+}
+
 ExitCode inspect_model(const std::string& file, bool as_json) {
   const Result<Model> model = open_model(file);
   if (!model) return fail_on_input("model inspect", model.error());

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "device_sdk/runtime/head.h"
 #include "tools/cli/admin_command.h"
 
 namespace coterie {
@@ -23,6 +24,11 @@ struct NewModel {
   std::string file;
 };
 ExitCode new_model(const NewModel& options);
+struct NewHead {
+  std::string from, to;  // files
+  HeadSettings head;
+};
+ExitCode new_head(const NewHead& options);
 ExitCode inspect_model(const std::string& file, bool as_json);
 
 }  // namespace coterie

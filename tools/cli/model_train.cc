@@ -54,6 +54,14 @@ Result<Model> adapted(const TrainCommand& command, const Model& model) {
   return Model::load(std::move(file));
 }
 
+// What is trained before companions come to it: the model, or the model with its new head.
+Result<Model> body(const TrainCommand& command) {
+  COT_ASSIGN(Model model, open_model(command.model));
+  if (!command.head) return model;
+  COT_ASSIGN(Bytes file, replace_head(model, *command.head));
+  return Model::load(std::move(file));
+}
+
 // The way of one training: from its first step, or where its checkpoint was taken, to the last or the interruption.
 class Training {
  public:
@@ -160,7 +168,7 @@ float default_learning_rate(OptimizerKind kind) {
 
 ExitCode train_model(const TrainCommand& command) {
   if (const Status free = check_checkpoint(command); !free) return fail_on_input(kCommand, free.error());
-  const Result<Model> model = open_model(command.model);
+  const Result<Model> model = body(command);
   if (!model) return fail_on_input(kCommand, model.error());
   Result<LocalData> data = open_data(command.data);
   if (!data) return fail_on_input(kCommand, data.error());

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "device_sdk/runtime/head.h"
 #include "device_sdk/runtime/lora.h"
 #include "device_sdk/runtime/train_options.h"
 #include "tools/cli/exit_code.h"
@@ -17,6 +18,7 @@ struct TrainCommand {
   TrainOptions training;    // its loss but for the settings of label smoothing and threshold is found by the data
   std::optional<Loss> loss;             // by the data unless given
   std::optional<float> learning_rate;   // by the optimizer unless given
+  std::optional<HeadSettings> head;     // replaced before anything else
   std::optional<LoraSettings> lora;     // trains companions of weights; what is written is merged
   std::string checkpoint;               // file; empty: none
   std::string checkpoint_key;           // file of 32 bytes; empty: the checkpoint is plain

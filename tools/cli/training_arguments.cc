@@ -112,6 +112,34 @@ void add_length(CLI::App* train, TrainCommand& command) {
       ->check(checked_by(&parse_byte_count));
 }
 
+void add_sparse_update(CLI::App* train, TrainOptions& training) {
+  train->add_option("--train-last", training.train_last, "only the last so many layers that have parameters change")
+      ->check(between<uint32_t>(1, 1'000'000));
+  train
+      ->add_option_function<std::vector<std::string>>(
+          "--channels",
+          [&training](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) training.channels.push_back(parse_channels(text).value());
+          },
+          "of these parameters only some channels change: 'conv*:0-15' or 'conv*:25%'; may be given again")
+      ->type_name("PATTERN:CHANNELS")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(checked_by(&parse_channels));
+  train
+      ->add_option_function<std::vector<std::string>>(
+          "--group",
+          [&training](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) training.groups.push_back(parse_group(text).value());
+          },
+          "these parameters have a learning rate so many times the usual one, and a weight decay of their own: "
+          "'features.*:lr=0.1,decay=0'; may be given again")
+      ->type_name("PATTERN:lr=X,decay=Y")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(checked_by(&parse_group));
+}
+
 void add_train(CLI::App& model, Invocation& invocation) {
   CLI::App* train = add_command(
       model, "train", "train a model file on data of this machine",
@@ -138,6 +166,13 @@ void add_train(CLI::App& model, Invocation& invocation) {
           "rank=8:'*.weight'")
       ->type_name("rank=N[,alpha=X]:PATTERN")
       ->check(checked_by(&parse_lora));
+  add_sparse_update(train, command.training);
+  train
+      ->add_option_function<std::string>(
+          "--replace-head", [&command](const std::string& text) { command.head = parse_head(text).value(); },
+          "first give this last layer as many outputs, with new weights: classifier.1:5")
+      ->type_name("LAYER:CLASSES[:SEED]")
+      ->check(checked_by(&parse_head));
   train->add_flag("--freeze-statistics", command.training.freeze_statistics,
                   "batch norm uses its running statistics and leaves them alone");
   CLI::Option* checkpoint =

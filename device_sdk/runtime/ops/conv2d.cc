@@ -103,11 +103,14 @@ void forward(OpBuild& build) {
 }
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
-void emit_backward_weights(OpBuild& build, const Settings& s, BufferId dy) {
-  BufferId dw = build.input_gradient(1);
+void emit_backward_weights(OpBuild& build, Settings s, BufferId dy) {
+  const ChannelRange channels = s.shape.groups == 1 ? build.trained_channels(1, 2) : ChannelRange{};
+  if (!channels.is_all()) s.shape.filters = channels.count;
+  dy = build.take_channels(dy, build.output_shape(), channels);
+  BufferId dw = build.channel_gradient(1, channels);
   if (dw == kNoBuffer) dw = build.scratch(elements(build.input_shape(1)) * sizeof(float));
   build.emit(run_backward_weights, s,
-             {build.input(0), dy, dw, build.input_gradient(2),
+             {build.input(0), dy, dw, build.channel_gradient(2, channels),
               build.scratch(kernels::conv2d_backward_weights_workspace(s.shape))});
 }
 

@@ -165,6 +165,24 @@ TEST_F(TrainingProcess, MergesItsLowRankCompanionsIntoAModelOfTheSameSize) {
   EXPECT_GT(judged["accuracy"].get<double>(), answer["accuracy"].get<double>() - 0.05);
 }
 
+TEST_F(TrainingProcess, TrainsANewHeadOnABodyThatStays) {
+  DemoProcess make(directory_.path(), {"model", "new-head", "net.cotf", "--replace-head", "dense2:10:7", "-o", "headed.cotf"});
+  ASSERT_EQ(make.wait(), 0) << make.errors();
+  EXPECT_THAT(make.output(), HasSubstr("dense2: 10 outputs; "));
+  EXPECT_NE(bytes_of("headed.cotf"), bytes_of("net.cotf"));
+  run(train("a.cotf", {"--replace-head", "dense2:10:7", "--train-last", "1", "--epochs", "2"}));
+  Words headed = train("b.cotf", {"--train-last", "1", "--epochs", "2"});
+  *std::find(headed.begin(), headed.end(), "net.cotf") = "headed.cotf";
+  run(headed);
+  EXPECT_EQ(bytes_of("a.cotf"), bytes_of("b.cotf"));
+  DemoProcess wrong(directory_.path(), train("a.cotf", {"--replace-head", "fc:10"}));
+  EXPECT_EQ(wrong.wait(), 2);
+  EXPECT_THAT(wrong.errors(), HasSubstr("head: the model has no layer fc"));
+  DemoProcess few(directory_.path(), train("a.cotf", {"--channels", "conv1.*:90-99"}));
+  EXPECT_EQ(few.wait(), 2);
+  EXPECT_THAT(few.errors(), HasSubstr("channels: conv1."));
+}
+
 TEST_F(TrainingProcess, ProfilesEachOp) {
   const nlohmann::json profile = json_of({"model", "profile", "net.cotf", "--batch", "8", "--steps", "3", "--json"});
   EXPECT_GT(profile["step_seconds"], 0);

@@ -31,7 +31,8 @@ TEST(TrainCommandLine, FillsTheOptions) {
       train_with({"--freeze", "features.*", "--freeze", "*.bias", "--optimizer", "adamw", "--lr", "0.01", "--lr-schedule",
                   "cosine:warmup=100", "--weight-decay", "0.05", "--batch", "16", "--micro-batch", "4", "--epochs", "3",
                   "--steps", "77", "--loss", "negative_log_likelihood", "--checkpoint", "ck", "--checkpoint-key", "secret", "--checkpoint-every", "9",
-                  "--resume", "--lora", "rank=4,alpha=8:*.weight", "--clip-norm", "1", "--seed", "6", "--memory-budget", "64M", "--json"}),
+                  "--resume", "--lora", "rank=4,alpha=8:*.weight", "--clip-norm", "1", "--seed", "6", "--replace-head", "dense2:5:9", "--train-last", "2", "--channels", "conv*:0-15",
+                  "--channels", "*:50%", "--group", "*.bias:lr=2,decay=0.5", "--memory-budget", "64M", "--json"}),
       invocation);
   ASSERT_TRUE(parsed.runs) << parsed.text;
   const TrainCommand& command = invocation.train;
@@ -49,6 +50,10 @@ TEST(TrainCommandLine, FillsTheOptions) {
   EXPECT_TRUE(command.as_json);
   const TrainOptions& training = command.training;
   EXPECT_THAT(training.freeze, ElementsAre("features.*", "*.bias"));
+  EXPECT_EQ(command.head, (HeadSettings{"dense2", 5, 9}));
+  EXPECT_EQ(training.train_last, 2u);
+  EXPECT_THAT(training.channels, ElementsAre(ChannelUpdate{"conv*", 0, 15, 0}, ChannelUpdate{"*", 0, 0, 0.5}));
+  EXPECT_THAT(training.groups, ElementsAre(ParameterGroup{"*.bias", 2, 0.5f}));
   EXPECT_EQ(training.optimizer.kind, OptimizerKind::adamw);
   EXPECT_EQ(training.optimizer.weight_decay, 0.05f);
   EXPECT_EQ(training.schedule.kind, ScheduleKind::cosine);
@@ -76,6 +81,9 @@ TEST(TrainCommandLine, SaysWhatItExpectedAndWhatItSaw) {
   EXPECT_THAT(error_of(train_with({"--lora", "8:*"})), HasSubstr("must be rank=N:PATTERN"));
   EXPECT_THAT(error_of(train_with({"--resume"})), HasSubstr("--checkpoint"));
   EXPECT_THAT(error_of(train_with({"--checkpoint-key", "k"})), HasSubstr("--checkpoint"));
+  EXPECT_THAT(error_of(train_with({"--channels", "conv*"})), HasSubstr("must be PATTERN:FIRST-LAST or PATTERN:PERCENT%"));
+  EXPECT_THAT(error_of(train_with({"--group", "conv*:0.1"})), HasSubstr("must be PATTERN:lr=X,decay=Y"));
+  EXPECT_THAT(error_of(train_with({"--replace-head", "dense2"})), HasSubstr("must be LAYER:CLASSES"));
   EXPECT_THAT(error_of(train_with({"--batch", "0"})), HasSubstr("--batch: must be a whole number from 1"));
   EXPECT_THAT(error_of({"model", "train", "net.cotf", "--data", "digits"}), HasSubstr("--file is required"));
   EXPECT_THAT(error_of({"model", "evaluate", "net.cotf", "--data", "digits", "--metrics", "f1,f2"}), HasSubstr("there is no f2"));

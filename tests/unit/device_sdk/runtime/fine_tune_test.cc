@@ -75,6 +75,35 @@ TEST(Freeze, CostsNoMemoryForGradientsNobodyNeeds) {
   EXPECT_LT(last->memory().planned_bytes, all->memory().planned_bytes);
 }
 
+TEST(TrainLast, TrainsTheLayersBehindAndNoOthers) {
+  const Model model = small_cnn();  // conv1, conv2, dense1, dense2
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  options.train_last = 2;
+  const auto changes = change_of(model, delta_after(model, options, examples));
+  for (const auto& [name, change] : changes) EXPECT_EQ(change > 0, name.starts_with("dense")) << name;
+  options.freeze = {"*.bias"};
+  EXPECT_EQ(change_of(model, delta_after(model, options, examples)).at("dense2.bias"), 0);
+  options.freeze = {};
+  options.train_last = 4;
+  EXPECT_GT(change_of(model, delta_after(model, options, examples)).at("conv1.weight"), 0);
+  options.train_last = 5;
+  EXPECT_ERROR(Trainer::plan(model, options, 8), ErrorCode::invalid_argument,
+               "train_last is 5, the model has 4 layers with parameters");
+  options.train_last = 1;
+  options.train_only = {"conv1.*"};
+  EXPECT_ERROR(Trainer::plan(model, options, 8), ErrorCode::invalid_argument, "exclude each other");
+}
+
+TEST(ParseGroup, ReadsFactorAndDecay) {
+  EXPECT_EQ(*parse_group("features.*:lr=0.1"), (ParameterGroup{"features.*", 0.1f, 0}));
+  EXPECT_EQ(*parse_group("*.bias:lr=2,decay=0.5"), (ParameterGroup{"*.bias", 2, 0.5f}));
+  EXPECT_EQ(*parse_group("a:b:decay=0.5"), (ParameterGroup{"a:b", 1, 0.5f}));
+  for (const char* text : {"", "a", "a:", ":lr=1", "a:lr", "a:lr=", "a:lr=x", "a:rate=1", "a:lr=1,", "a:lr=-1", "a:lr=inf"}) {
+    EXPECT_ERROR(parse_group(text), ErrorCode::invalid_argument, "a group must be PATTERN:lr=X,decay=Y") << text;
+  }
+}
+
 TEST(Freeze, OfEverythingButABiasTrainsTheBias) {
   const Model model = small_cnn();
   Examples examples(8, 64, 10);
