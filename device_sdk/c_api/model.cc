@@ -7,6 +7,7 @@
 #include "device_sdk/c_api/model_handle.h"
 #include "device_sdk/c_api/train_options.h"
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/head.h"
 
 namespace {
 
@@ -74,7 +75,8 @@ Status evaluate(const Model& model, const coterie_dataset* dataset, const coteri
   if (evaluation == nullptr) return null_argument("evaluation");
   COT_TRY(check_size(*evaluation, "evaluation"));
   COT_ASSIGN(HostDataset examples, HostDataset::make(dataset));
-  COT_ASSIGN(const TrainOptions options, train_options_of(given));
+  COT_ASSIGN(const KnownOptions known, train_options_of(given));
+  const TrainOptions& options = known.training;
   const auto batch_size = static_cast<uint32_t>(std::clamp<uint64_t>(examples.size(), 1, options.batch_size));
   COT_ASSIGN(Evaluator evaluator,
              Evaluator::create(model, options.loss, batch_size, options.arena_bytes_max));
@@ -211,6 +213,17 @@ coterie_status coterie_model_set_parameter(coterie_model* model, const char* nam
     std::vector<float> flat(old.begin(), old.end());
     std::copy_n(values, count, flat.begin() + static_cast<ptrdiff_t>(first));
     COT_ASSIGN(model->model, Model::load(model->model.file_with(flat)));
+    model->predictor.reset();
+    return {};
+  });
+}
+
+coterie_status coterie_model_replace_head(coterie_model* model, const char* layer, uint32_t classes,
+                                          uint64_t seed) {
+  return with(model, [&]() -> Status {
+    if (layer == nullptr) return null_argument("layer");
+    COT_ASSIGN(Bytes file, replace_head(model->model, {layer, classes, seed}));
+    COT_ASSIGN(model->model, Model::load(std::move(file)));
     model->predictor.reset();
     return {};
   });

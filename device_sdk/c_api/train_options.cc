@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device_sdk/c_api/structs.h"
+#include "secure/crypto/xchacha20_poly1305.h"
 
 namespace coterie {
 namespace {
@@ -82,14 +83,38 @@ Result<OptimizerSettings> optimizer_of(const coterie_train_options& given) {
   return optimizer;
 }
 
+// Each text as `parse` reads it.
+template <typename Value>
+Result<std::vector<Value>> parsed(const char* option, const char* const* texts, size_t count,
+                                  Result<Value> (*parse)(std::string_view)) {
+  COT_ASSIGN(const std::vector<std::string> given, patterns(option, texts, count));
+  std::vector<Value> values;
+  for (const std::string& text : given) {
+    COT_ASSIGN(Value value, parse(text));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+Result<std::shared_ptr<const AuthenticatedCipher>> cipher_of(const coterie_train_options& given) {
+  COT_ASSIGN(const auto key, array("checkpoint_key", given.checkpoint_key, given.checkpoint_key_size));
+  if (key.empty()) return std::shared_ptr<const AuthenticatedCipher>();
+  if (key.size() != sizeof(CipherKey)) {
+    return bad("checkpoint_key has " + std::to_string(key.size()) + " bytes, it must have 32");
+  }
+  return std::shared_ptr<const AuthenticatedCipher>(
+      make_xchacha20_poly1305(CipherKey(std::span<const uint8_t, sizeof(CipherKey)>(key))));
+}
+
 }  // namespace
 
-Result<TrainOptions> train_options_of(const coterie_train_options* given) {
+Result<KnownOptions> train_options_of(const coterie_train_options* given) {
   coterie_train_options known{};
   if (given != nullptr) {
     COT_ASSIGN(known, known_part(given, "options"));
   }
-  TrainOptions options;
+  KnownOptions all;
+  TrainOptions& options = all.training;
   COT_ASSIGN(options.loss, loss_of(known));
   COT_ASSIGN(options.optimizer, optimizer_of(known));
   if (known.schedule != nullptr) {
@@ -106,7 +131,14 @@ Result<TrainOptions> train_options_of(const coterie_train_options* given) {
   options.freeze_statistics = known.freeze_statistics != 0;
   options.seed = known.seed;
   options.arena_bytes_max = or_else(known.memory_bytes_max, options.arena_bytes_max);
-  return options;
+  options.train_last = known.train_last;
+  COT_ASSIGN(options.channels, parsed("channels", known.channels, known.channel_count, &parse_channels));
+  COT_ASSIGN(options.groups, parsed("groups", known.groups, known.group_count, &parse_group));
+  COT_ASSIGN(options.checkpoint_cipher, cipher_of(known));
+  if (known.lora != nullptr) {
+    COT_ASSIGN(all.lora, parse_lora(known.lora));
+  }
+  return all;
 }
 
 }  // namespace coterie

@@ -1,7 +1,9 @@
 // coterie_trainer_*: training without a server.
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "device_sdk/c_api/host_callbacks.h"
 #include "device_sdk/c_api/model_handle.h"
@@ -14,6 +16,9 @@ struct coterie_trainer : Handle {
   coterie_trainer(const Model& opened, HostDataset examples) : model(opened), dataset(std::move(examples)) {}
 
   Model model;  // as it was opened
+  std::optional<LoraSettings> lora;
+  std::optional<Model> adapted;  // what is trained in its place, with companions
+  std::vector<float> merged;
   HostDataset dataset;
   std::optional<Trainer> trainer;
   double step_loss = 0;
@@ -24,6 +29,13 @@ struct coterie_trainer : Handle {
     const TrainingSummary after = trainer->summary();
     step_loss = (after.loss_sum - before.loss_sum) / static_cast<double>(after.examples - before.examples);
     return {};
+  }
+
+  // As they are now, of the model as it was opened; good until the next call.
+  std::span<const float> parameters() {
+    if (!adapted) return trainer->parameters();
+    merged = merge_lora(model, *lora, *adapted, trainer->parameters());
+    return merged;
   }
 
   coterie_train_progress progress() const {
@@ -45,14 +57,25 @@ struct coterie_trainer : Handle {
 
 namespace {
 
+// The model with its companions, if there are any.
+Result<std::optional<Model>> adapted(const Model& model, const KnownOptions& options) {
+  if (!options.lora) return std::optional<Model>();
+  COT_ASSIGN(Bytes file, add_lora(model, *options.lora, options.training.seed));
+  COT_ASSIGN(Model with_companions, Model::load(std::move(file)));
+  return std::optional(std::move(with_companions));
+}
+
 Result<std::unique_ptr<coterie_trainer>> open_trainer(const coterie_model* model,
                                                       const coterie_train_options* given,
                                                       const coterie_dataset* dataset) {
   if (model == nullptr) return null_argument("model");
-  COT_ASSIGN(const TrainOptions options, train_options_of(given));
+  COT_ASSIGN(const KnownOptions options, train_options_of(given));
   COT_ASSIGN(HostDataset examples, HostDataset::make(dataset));
   auto opened = std::make_unique<coterie_trainer>(model->model, std::move(examples));
-  COT_ASSIGN(opened->trainer, Trainer::create(model->model, options, opened->dataset));
+  opened->lora = options.lora;
+  COT_ASSIGN(opened->adapted, adapted(model->model, options));
+  const Model& trained = opened->adapted ? *opened->adapted : opened->model;
+  COT_ASSIGN(opened->trainer, Trainer::create(trained, options.training, opened->dataset));
   return opened;
 }
 
@@ -140,8 +163,10 @@ coterie_status coterie_model_plan_training(coterie_model* model, const coterie_t
                                            uint64_t example_count, coterie_train_memory* memory) {
   return with(model, [&]() -> Status {
     COT_TRY(check_memory(memory));
-    COT_ASSIGN(const TrainOptions known, train_options_of(options));
-    COT_ASSIGN(const TrainingMemory planned, Trainer::plan(model->model, known, example_count));
+    COT_ASSIGN(const KnownOptions known, train_options_of(options));
+    COT_ASSIGN(const std::optional<Model> companions, adapted(model->model, known));
+    COT_ASSIGN(const TrainingMemory planned,
+               Trainer::plan(companions ? *companions : model->model, known.training, example_count));
     fill(*memory, planned);
     return {};
   });
@@ -167,7 +192,7 @@ coterie_status coterie_trainer_model(coterie_trainer* trainer, coterie_model** m
   if (model != nullptr) *model = nullptr;
   return with(trainer, [&]() -> Status {
     if (model == nullptr) return null_argument("model");
-    COT_ASSIGN(Model trained, Model::load(trainer->model.file_with(trainer->trainer->parameters())));
+    COT_ASSIGN(Model trained, Model::load(trainer->model.file_with(trainer->parameters())));
     *model = new coterie_model(std::move(trained));
     return {};
   });
@@ -177,7 +202,7 @@ coterie_status coterie_trainer_get_parameter(coterie_trainer* trainer, const cha
                                              size_t count) {
   return with(trainer, [&]() -> Status {
     COT_ASSIGN(const size_t first, find_parameter(trainer->model, name, values, count));
-    std::copy_n(trainer->trainer->parameters().begin() + static_cast<ptrdiff_t>(first), count, values);
+    std::copy_n(trainer->parameters().begin() + static_cast<ptrdiff_t>(first), count, values);
     return {};
   });
 }
@@ -190,7 +215,8 @@ coterie_status coterie_trainer_delta(coterie_trainer* trainer, float* values, si
                                                     std::to_string(trainer->model.value_count()) +
                                                     " values, not " + std::to_string(count));
     }
-    trainer->trainer->delta({values, count});
+    const std::span<const float> start = trainer->model.parameters(), now = trainer->parameters();
+    for (size_t i = 0; i < count; ++i) values[i] = now[i] - start[i];
     return {};
   });
 }

@@ -82,6 +82,12 @@ COTERIE_API coterie_status coterie_model_get_parameter(coterie_model* model, con
 COTERIE_API coterie_status coterie_model_set_parameter(coterie_model* model, const char* name, const float* values,
                                                        size_t count);
 
+/* The last dense layer or convolution, by its name, gets as many outputs as there are classes, with fresh weights drawn
+ * by the seed: for a trained model and classes of the app's own. As setting a parameter, it makes a new model file in
+ * memory. INVALID_ARGUMENT (there is no such layer, or what is behind it does not fit). */
+COTERIE_API coterie_status coterie_model_replace_head(coterie_model* model, const char* layer, uint32_t classes,
+                                                      uint64_t seed);
+
 /* What the model says of `example_count` examples: inputs[i] has them all for input i, one behind the other; `output`
  * gets example_count times the output's elements, which is what `output_count` must be. */
 COTERIE_API coterie_status coterie_model_predict(coterie_model* model, const coterie_values* inputs, size_t input_count,
@@ -136,6 +142,17 @@ struct coterie_train_options {
 
   uint64_t seed;              /* of shuffling and dropout; the same seed gives the same bits */
   uint64_t memory_bytes_max;  /* of what coterie_trainer_memory calls arena; 0: 4 GiB */
+
+  uint32_t train_last;        /* only the last so many layers with parameters change; 0: no such limit */
+  uint32_t threads;           /* that compute; 0 and 1: the caller's alone. The result is the same for every number */
+  const char* const* channels; /* of these parameters only some channels change: "conv*:0-15", "conv*:25%" */
+  size_t channel_count;
+  const char* const* groups;  /* with numbers of their own: "features.*:lr=0.1,decay=0", lr as a factor */
+  size_t group_count;
+  const char* lora;           /* "rank=8:*.weight", "rank=4,alpha=16:*": low-rank companions of these weights are trained
+                                 instead of all parameters, and merged wherever parameters are asked for; NULL: none */
+  const uint8_t* checkpoint_key; /* checkpoints are encrypted with these 32 bytes, which are copied; NULL: they are not */
+  size_t checkpoint_key_size; /* 32, or 0 without a key */
 };
 
 typedef struct coterie_train_progress {
@@ -189,7 +206,8 @@ COTERIE_API coterie_status coterie_trainer_memory(coterie_trainer* trainer, cote
 
 /* Everything that later steps depend on, written durably: `path` holds the old checkpoint or the new one, whatever
  * happens. A trainer opened with the same model, options and examples continues from it to the same bits. Errors of
- * restoring, which change nothing: NOT_FOUND, DATA_LOSS (damaged), CONFLICT (of another training). */
+ * restoring, which change nothing: NOT_FOUND, DATA_LOSS (damaged), CONFLICT (of another training; or not encrypted, and
+ * the options have a key), PERMISSION_DENIED (encrypted, and they have none or another). */
 COTERIE_API coterie_status coterie_trainer_save_checkpoint(coterie_trainer* trainer, const char* path);
 COTERIE_API coterie_status coterie_trainer_restore_checkpoint(coterie_trainer* trainer, const char* path);
 

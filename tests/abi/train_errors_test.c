@@ -102,6 +102,19 @@ void test_train_options(void) {
                  "options.train_only[1] is NULL");
   expect_refusal((coterie_train_options){.freeze_count = SIZE_MAX}, "options.freeze is NULL");
 
+  const char* const channels[] = {"*:0"};
+  const char* const groups[] = {"*:rate=1"};
+  const uint8_t key[31] = {0};
+  expect_refusal((coterie_train_options){.channels = channels, .channel_count = 1}, "PATTERN:FIRST-LAST");
+  expect_refusal((coterie_train_options){.channel_count = 1}, "options.channels is NULL");
+  expect_refusal((coterie_train_options){.groups = groups, .group_count = 1}, "PATTERN:lr=X,decay=Y");
+  expect_refusal((coterie_train_options){.lora = "rank=0:*"}, "rank must be in");
+  expect_refusal((coterie_train_options){.lora = "rank=2:nothing"}, "nothing matches no weight");
+  expect_refusal((coterie_train_options){.train_last = 100}, "train_last is 100");
+  expect_refusal((coterie_train_options){.checkpoint_key = key, .checkpoint_key_size = 31},
+                 "options.checkpoint_key has 31 bytes, it must have 32");
+  expect_refusal((coterie_train_options){.checkpoint_key_size = 32}, "options.checkpoint_key is NULL");
+
   coterie_train_options options = {.struct_size = sizeof options, .memory_bytes_max = 1000};
   CHECK_STATUS(open_with(&options, &dataset), COTERIE_TOO_LARGE);
 }

@@ -170,3 +170,112 @@ void test_runs_of_training(void) {
   CHECK(log.steps == 40);
   close_all(model, log.trainer, &images);
 }
+
+static coterie_trainer* open_tuned(coterie_model* model, coterie_dataset* images, coterie_train_options options) {
+  char error[512] = "";
+  coterie_trainer* trainer = NULL;
+  options.struct_size = sizeof options;
+  options.optimizer = "adam", options.learning_rate = 0.01f, options.batch_size = 12, options.epochs = 8;
+  *images = (coterie_dataset){.struct_size = sizeof *images};
+  CHECK_STATUS(coterie_dataset_open(sample("images.cotf"), images, error, sizeof error), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_open(model, &options, images, &trainer, error, sizeof error), COTERIE_OK);
+  return trainer;
+}
+
+// Parameters that are companions' products are those of a model like the one that was opened.
+void test_lora(void) {
+  coterie_dataset images;
+  coterie_model* model = open_sample("mlp.cotf");
+  coterie_trainer* trainer = open_tuned(model, &images, (coterie_train_options){.lora = "rank=3:*.weight"});
+  coterie_model_info info = {.struct_size = sizeof info}, trained_info = {.struct_size = sizeof trained_info};
+  CHECK_STATUS(coterie_model_describe(model, &info), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_run(trainer, 0, NULL, NULL), COTERIE_OK);
+  coterie_model* trained = NULL;
+  CHECK_STATUS(coterie_trainer_model(trainer, &trained), COTERIE_OK);
+  CHECK_STATUS(coterie_model_describe(trained, &trained_info), COTERIE_OK);
+  CHECK(trained_info.flat_count == info.flat_count && trained_info.file_bytes == info.file_bytes);
+  coterie_evaluation before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
+  CHECK_STATUS(coterie_model_evaluate(model, &images, NULL, &before), COTERIE_OK);
+  CHECK_STATUS(coterie_model_evaluate(trained, &images, NULL, &after), COTERIE_OK);
+  CHECK(after.loss_mean < before.loss_mean / 2);
+
+  coterie_tensor weight = {.struct_size = sizeof weight};
+  CHECK_STATUS(coterie_model_parameter(trained, 0, &weight), COTERIE_OK);
+  float* in_model = calloc(weight.elements, sizeof *in_model);
+  float* in_trainer = calloc(weight.elements, sizeof *in_trainer);
+  CHECK_STATUS(coterie_model_get_parameter(trained, weight.name, in_model, weight.elements), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_get_parameter(trainer, weight.name, in_trainer, weight.elements), COTERIE_OK);
+  CHECK(memcmp(in_model, in_trainer, weight.elements * sizeof *in_model) == 0);
+  float* delta = calloc(info.flat_count, sizeof *delta);
+  CHECK_STATUS(coterie_trainer_delta(trainer, delta, info.flat_count), COTERIE_OK);
+  int moved = 0;
+  for (size_t i = 0; i < info.flat_count; ++i) moved |= delta[i] != 0;
+  CHECK(moved);
+  free(in_model);
+  free(in_trainer);
+  free(delta);
+  coterie_model_close(&trained);
+  close_all(model, trainer, &images);
+}
+
+// A head for two other classes, the body kept; of the body then a few channels, slowly.
+void test_fine_tuning(void) {
+  const char* const channels[] = {"dense1.*:0-1"};
+  const char* const groups[] = {"dense1.*:lr=0.5"};
+  coterie_dataset images;
+  coterie_model* model = open_sample("mlp.cotf");
+  CHECK_STATUS(coterie_model_replace_head(model, "nothing", 5, 1), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(coterie_model_last_error(model), "the model has no layer nothing");
+  CHECK_STATUS(coterie_model_replace_head(model, NULL, 5, 1), COTERIE_INVALID_ARGUMENT);
+  CHECK_STATUS(coterie_model_replace_head(model, "dense2", 5, 1), COTERIE_OK);
+  coterie_tensor output = {.struct_size = sizeof output};
+  CHECK_STATUS(coterie_model_output(model, &output), COTERIE_OK);
+  CHECK(output.elements == 5);
+  float features[16] = {0}, scores[5] = {1, 1, 1, 1, 1};
+  const coterie_values input = {.floats = features, .count = 16};
+  CHECK_STATUS(coterie_model_predict(model, &input, 1, 1, scores, 5), COTERIE_OK);
+
+  const coterie_train_options tuned = {.train_last = 2,
+                                       .threads = 1,
+                                       .channels = channels,
+                                       .channel_count = 1,
+                                       .groups = groups,
+                                       .group_count = 1};
+  coterie_trainer* trainer = open_tuned(model, &images, tuned);
+  coterie_tensor bias = {.struct_size = sizeof bias};
+  CHECK_STATUS(coterie_model_parameter(model, 1, &bias), COTERIE_OK);
+  float* before = calloc(bias.elements, sizeof *before);
+  float* after = calloc(bias.elements, sizeof *after);
+  CHECK_STATUS(coterie_model_get_parameter(model, bias.name, before, bias.elements), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_run(trainer, 3, NULL, NULL), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_get_parameter(trainer, bias.name, after, bias.elements), COTERIE_OK);
+  CHECK(before[0] != after[0] || before[1] != after[1]);  // one may be a ReLU's that is dead
+  for (size_t i = 2; i < bias.elements; ++i) CHECK(before[i] == after[i]);
+  free(before);
+  free(after);
+  close_all(model, trainer, &images);
+}
+
+void test_encrypted_checkpoints(void) {
+  uint8_t key[32] = {1, 2, 3};
+  const uint8_t other_key[32] = {9};
+  coterie_dataset images, more_images, yet_more_images;
+  coterie_model* model = open_sample("mlp.cotf");
+  coterie_trainer* trainer =
+      open_tuned(model, &images, (coterie_train_options){.checkpoint_key = key, .checkpoint_key_size = 32});
+  memset(key, 0, sizeof key); /* the trainer has its own */
+  CHECK_STATUS(coterie_trainer_run(trainer, 3, NULL, NULL), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_save_checkpoint(trainer, case_directory()), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_restore_checkpoint(trainer, case_directory()), COTERIE_OK);
+  coterie_trainer* other = open_tuned(
+      model, &more_images, (coterie_train_options){.checkpoint_key = other_key, .checkpoint_key_size = 32});
+  CHECK_STATUS(coterie_trainer_restore_checkpoint(other, case_directory()), COTERIE_PERMISSION_DENIED);
+  coterie_trainer* plain = open_tuned(model, &yet_more_images, (coterie_train_options){0});
+  CHECK_STATUS(coterie_trainer_restore_checkpoint(plain, case_directory()), COTERIE_PERMISSION_DENIED);
+  CHECK_CONTAINS(coterie_trainer_last_error(plain), "no key is given");
+  CHECK_STATUS(coterie_trainer_save_checkpoint(plain, case_directory()), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_restore_checkpoint(trainer, case_directory()), COTERIE_CONFLICT);
+  close_all(NULL, other, &more_images);
+  close_all(NULL, plain, &yet_more_images);
+  close_all(model, trainer, &images);
+}

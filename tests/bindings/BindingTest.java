@@ -139,6 +139,40 @@ public final class BindingTest {
     fails("invalid_argument", "NULL", trainer::step);
   }
 
+  private static void fineTuning(Path directory) {
+    String checkpoint = directory.resolve("encrypted").toString();
+    try (Model model = mlp(); Dataset images = images()) {
+      model.replaceHead("dense2", 4, 7);
+      check(model.output().elements == 4, "four outputs");
+      fails("invalid_argument", "no layer fc", () -> model.replaceHead("fc", 4, 7));
+      TrainOptions options = options();
+      options.trainLast = 2;
+      options.channels.add("dense1.*:50%");
+      options.groups.add("dense1.*:lr=0.1");
+      options.checkpointKey = new byte[32];
+      try (Trainer trainer = new Trainer(model, options, images)) {
+        trainer.run(3);
+        trainer.saveCheckpoint(checkpoint);
+        trainer.restoreCheckpoint(checkpoint);
+      }
+      options.checkpointKey = null;
+      try (Trainer trainer = new Trainer(model, options, images)) {
+        fails("permission_denied", "encrypted", () -> trainer.restoreCheckpoint(checkpoint));
+      }
+      options.checkpointKey = new byte[5];
+      fails("invalid_argument", "it must have 32", () -> new Trainer(model, options, images));
+      TrainOptions adapted = options();
+      adapted.lora = "rank=2:*.weight";
+      try (Trainer trainer = new Trainer(model, adapted, images); Model before = trainer.model()) {
+        trainer.run(2);
+        try (Model trained = trainer.model()) {
+          check(trained.info().fileBytes == before.info().fileBytes, "merged");
+          check(!Arrays.equals(trained.bytes(), before.bytes()), "trained");
+        }
+      }
+    }
+  }
+
   private static void badOptions() {
     try (Model model = mlp(); Dataset images = images()) {
       TrainOptions options = new TrainOptions();
@@ -232,6 +266,7 @@ public final class BindingTest {
     Path directory = Files.createTempDirectory("coterie-java");
     models();
     training(directory);
+    fineTuning(directory);
     badOptions();
     readers();
     pushed();

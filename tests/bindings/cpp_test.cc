@@ -70,6 +70,33 @@ TEST(CppBinding, TrainsEvaluatesAndGoesOnFromACheckpoint) {
   std::filesystem::remove(checkpoint);
 }
 
+TEST(CppBinding, TunesANewHeadWithEncryptedCheckpoints) {
+  const std::string checkpoint =
+      std::filesystem::temp_directory_path() / ("coterie-cpp-key-" + std::to_string(::getpid()));
+  Model model(sample("mlp.cotf"));
+  model.replace_head("dense2", 4, 7);
+  EXPECT_EQ(model.output().elements, 4u);
+  TrainOptions tuned = options();
+  tuned.train_last = 2;
+  tuned.channels = {"dense1.*:50%"};
+  tuned.groups = {"dense1.*:lr=0.1"};
+  tuned.checkpoint_key.assign(32, 5);
+  const Dataset images = Dataset::open(sample("images.cotf"));
+  Trainer trainer(model, tuned, images);
+  trainer.run(3);
+  trainer.save_checkpoint(checkpoint);
+  trainer.restore_checkpoint(checkpoint);
+  tuned.checkpoint_key.clear();
+  Trainer without(model, tuned, images);
+  expect_error(COTERIE_PERMISSION_DENIED, "encrypted", [&] { without.restore_checkpoint(checkpoint); });
+  std::filesystem::remove(checkpoint);
+  tuned = options();
+  tuned.lora = "rank=2:*.weight";
+  Trainer adapted(model, tuned, images);
+  adapted.run(2);
+  EXPECT_EQ(adapted.model().info().file_bytes, model.info().file_bytes);
+}
+
 TEST(CppBinding, DescribesPredictsAndSetsParameters) {
   Model model(sample("mlp.cotf"));
   EXPECT_STREQ(model.info().name, "mlp");

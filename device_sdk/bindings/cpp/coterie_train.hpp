@@ -36,15 +36,20 @@ struct TrainOptions {
   float label_smoothing = 0, loss_threshold = 0, clip_norm = 0, clip_value = 0;
   bool nesterov = false, targets_are_values = false, freeze_statistics = false;
   uint32_t batch_size = 0, micro_batch_size = 0, epochs = 0, steps_max = 0;
+  uint32_t train_last = 0, threads = 0;
   uint64_t seed = 0, memory_bytes_max = 0;
   std::vector<float> class_weights{};
-  std::vector<std::string> freeze{}, train_only{};
+  std::vector<std::string> freeze{}, train_only{}, channels{}, groups{};
+  std::string lora{};
+  std::vector<uint8_t> checkpoint_key{};
 
   // Calls `use` with the C struct, which refers to this object and is good inside only.
   template <typename Use>
   decltype(auto) as_c(Use use) const {
     const std::vector<const char*> freeze_pointers = detail::pointers(freeze),
-                                   only = detail::pointers(train_only);
+                                   only = detail::pointers(train_only),
+                                   channel_pointers = detail::pointers(channels),
+                                   group_pointers = detail::pointers(groups);
     auto c = detail::sized<coterie_train_options>();
     c.loss = detail::or_null(loss);
     c.optimizer = detail::or_null(optimizer);
@@ -60,6 +65,11 @@ struct TrainOptions {
     c.class_weights = class_weights.data(), c.class_weight_count = class_weights.size();
     c.freeze = freeze_pointers.data(), c.freeze_count = freeze_pointers.size();
     c.train_only = only.data(), c.train_only_count = only.size();
+    c.train_last = train_last, c.threads = threads;
+    c.channels = channel_pointers.data(), c.channel_count = channel_pointers.size();
+    c.groups = group_pointers.data(), c.group_count = group_pointers.size();
+    c.lora = detail::or_null(lora);
+    c.checkpoint_key = checkpoint_key.data(), c.checkpoint_key_size = checkpoint_key.size();
     return use(&std::as_const(c));
   }
 };
@@ -88,6 +98,11 @@ class Model {
   }
   void set(const std::string& parameter, std::span<const float> values) {
     check(coterie_model_set_parameter(c(), parameter.c_str(), values.data(), values.size()));
+  }
+
+  // Other classes for a trained model: its last layer, by name, with fresh weights.
+  void replace_head(const std::string& layer, uint32_t classes, uint64_t seed = 0) {
+    check(coterie_model_replace_head(c(), layer.c_str(), classes, seed));
   }
 
   // Of one or more examples of the model's only input.

@@ -90,44 +90,78 @@ static char** read_texts(JNIEnv* env, jobjectArray array, size_t* count) {
   return texts;
 }
 
-enum { kFloats = 11, kIntegers = 9 }; /* as TrainOptions.java has them */
+enum { kTexts = 4, kFloats = 11, kIntegers = 11, kLists = 4 }; /* as TrainOptions.java has them */
 
-int binding_read_options(JNIEnv* env, binding_options* options, jobjectArray texts, jfloatArray floats,
-                         jlongArray integers, jobjectArray freeze, jobjectArray train_only,
-                         jfloatArray class_weights) {
+/* The numbers, which have no memory of their own. */
+static void read_numbers(JNIEnv* env, coterie_train_options* c, jfloatArray floats, jlongArray integers) {
   jfloat f[kFloats];
   jlong n[kIntegers];
-  *options = (binding_options){.c.struct_size = sizeof options->c};
-  for (jsize i = 0; i < 3; ++i) {
-    const jbyteArray text = (*env)->GetObjectArrayElement(env, texts, i);
-    options->texts[i] = binding_text(env, text);
-    if ((*env)->ExceptionCheck(env)) return -1;
-    (*env)->DeleteLocalRef(env, text);
-  }
   (*env)->GetFloatArrayRegion(env, floats, 0, kFloats, f);
   (*env)->GetLongArrayRegion(env, integers, 0, kIntegers, n);
-  coterie_train_options* c = &options->c;
-  options->freeze = read_texts(env, freeze, &c->freeze_count);
-  if ((*env)->ExceptionCheck(env)) return -1;
-  options->train_only = read_texts(env, train_only, &c->train_only_count);
-  if ((*env)->ExceptionCheck(env)) return -1;
-  c->loss = options->texts[0], c->optimizer = options->texts[1], c->schedule = options->texts[2];
+  if ((*env)->ExceptionCheck(env)) return;
   c->learning_rate = f[0], c->momentum = f[1], c->weight_decay = f[2], c->beta1 = f[3], c->beta2 = f[4];
   c->epsilon = f[5], c->smoothing = f[6], c->label_smoothing = f[7], c->loss_threshold = f[8];
   c->clip_norm = f[9], c->clip_value = f[10];
   c->nesterov = n[0] != 0, c->targets_are_values = n[1] != 0, c->freeze_statistics = n[2] != 0;
   c->batch_size = (uint32_t)n[3], c->micro_batch_size = (uint32_t)n[4], c->epochs = (uint32_t)n[5];
   c->steps_max = (uint32_t)n[6], c->seed = (uint64_t)n[7], c->memory_bytes_max = (uint64_t)n[8];
-  c->freeze = (const char* const*)options->freeze;
-  c->train_only = (const char* const*)options->train_only;
-  c->class_weight_count = (size_t)(*env)->GetArrayLength(env, class_weights);
+  c->train_last = (uint32_t)n[9], c->threads = (uint32_t)n[10];
+}
+
+static void read_weights(JNIEnv* env, binding_options* options, jfloatArray weights) {
+  coterie_train_options* c = &options->c;
+  c->class_weight_count = (size_t)(*env)->GetArrayLength(env, weights);
   options->class_weights = malloc((c->class_weight_count + 1) * sizeof(jfloat));
   if (options->class_weights == NULL) {
     throw_out_of_memory(env);
-    return -1;
+    return;
   }
-  (*env)->GetFloatArrayRegion(env, class_weights, 0, (jsize)c->class_weight_count, options->class_weights);
+  (*env)->GetFloatArrayRegion(env, weights, 0, (jsize)c->class_weight_count, options->class_weights);
   c->class_weights = options->class_weights;
+}
+
+static void read_key(JNIEnv* env, binding_options* options, jbyteArray key) {
+  if (key == NULL) return;
+  const size_t size = (size_t)(*env)->GetArrayLength(env, key);
+  options->checkpoint_key = malloc(size + 1);
+  if (options->checkpoint_key == NULL) {
+    throw_out_of_memory(env);
+    return;
+  }
+  (*env)->GetByteArrayRegion(env, key, 0, (jsize)size, options->checkpoint_key);
+  options->c.checkpoint_key = (const uint8_t*)options->checkpoint_key;
+  options->c.checkpoint_key_size = size;
+}
+
+/* Element i of an array of objects. */
+static jobject part(JNIEnv* env, jobjectArray flat, jsize i) {
+  if ((*env)->ExceptionCheck(env)) return NULL;
+  const jobject element = (*env)->GetObjectArrayElement(env, flat, i);
+  return (*env)->ExceptionCheck(env) ? NULL : element;
+}
+
+int binding_read_options(JNIEnv* env, binding_options* options, jobjectArray flat) {
+  *options = (binding_options){.c.struct_size = sizeof options->c};
+  coterie_train_options* c = &options->c;
+  const jobjectArray texts = part(env, flat, 0);
+  for (jsize i = 0; i < kTexts && !(*env)->ExceptionCheck(env); ++i) {
+    const jbyteArray text = (*env)->GetObjectArrayElement(env, texts, i);
+    options->texts[i] = binding_text(env, text);
+    (*env)->DeleteLocalRef(env, text);
+  }
+  c->loss = options->texts[0], c->optimizer = options->texts[1], c->schedule = options->texts[2];
+  c->lora = options->texts[3];
+  if (!(*env)->ExceptionCheck(env)) read_numbers(env, c, part(env, flat, 1), part(env, flat, 2));
+  size_t counts[kLists] = {0};
+  for (jsize i = 0; i < kLists && !(*env)->ExceptionCheck(env); ++i) {
+    options->lists[i] = read_texts(env, part(env, flat, 3 + i), &counts[i]);
+  }
+  c->freeze = (const char* const*)options->lists[0], c->freeze_count = counts[0];
+  c->train_only = (const char* const*)options->lists[1], c->train_only_count = counts[1];
+  c->channels = (const char* const*)options->lists[2], c->channel_count = counts[2];
+  c->groups = (const char* const*)options->lists[3], c->group_count = counts[3];
+  if (!(*env)->ExceptionCheck(env)) read_weights(env, options, part(env, flat, 3 + kLists));
+  if (!(*env)->ExceptionCheck(env)) read_key(env, options, part(env, flat, 4 + kLists));
   return (*env)->ExceptionCheck(env) ? -1 : 0;
 }
 
@@ -137,8 +171,10 @@ static void free_texts(char** texts) {
 }
 
 void binding_free_options(binding_options* options) {
-  for (int i = 0; i < 3; ++i) free(options->texts[i]);
-  free_texts(options->freeze);
-  free_texts(options->train_only);
+  for (int i = 0; i < kTexts; ++i) free(options->texts[i]);
+  for (int i = 0; i < kLists; ++i) free_texts(options->lists[i]);
   free(options->class_weights);
+  volatile jbyte* key = options->checkpoint_key; /* volatile: the compiler keeps the wiping */
+  for (size_t i = 0; i < options->c.checkpoint_key_size; ++i) key[i] = 0;
+  free(options->checkpoint_key);
 }

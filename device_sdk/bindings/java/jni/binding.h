@@ -52,14 +52,12 @@ int binding_check(JNIEnv* env, binding_dataset* dataset, coterie_status status, 
 /* The C struct of what TrainOptions.java flattens, and the memory it refers to. */
 typedef struct binding_options {
   coterie_train_options c;
-  char* texts[3];
-  char** freeze;
-  char** train_only;
+  char* texts[4];
+  char** lists[4]; /* freeze, train_only, channels, groups */
   jfloat* class_weights;
+  jbyte* checkpoint_key;
 } binding_options;
 
-/* 0, or -1 with an exception pending. To be freed in either case. */
-int binding_read_options(JNIEnv* env, binding_options* options, jobjectArray texts, jfloatArray floats,
-                         jlongArray integers, jobjectArray freeze, jobjectArray train_only,
-                         jfloatArray class_weights);
+/* Of TrainOptions.flat(). 0, or -1 with an exception pending. To be freed in either case. */
+int binding_read_options(JNIEnv* env, binding_options* options, jobjectArray flat);
 void binding_free_options(binding_options* options);

@@ -175,14 +175,13 @@ NATIVE(void, modelPredict)
 }
 
 NATIVE(jobject, modelEvaluate)
-(JNIEnv* env, jclass type, jlong handle, jlong data, jobjectArray texts, jfloatArray floats,
- jlongArray integers, jobjectArray freeze, jobjectArray only, jfloatArray weights) {
+(JNIEnv* env, jclass type, jlong handle, jlong data, jobjectArray flat) {
   (void)type;
   binding_options options;
   binding_dataset* dataset = dataset_of(data);
   coterie_evaluation result = {.struct_size = sizeof result};
   coterie_status status = COTERIE_INTERNAL;
-  if (binding_read_options(env, &options, texts, floats, integers, freeze, only, weights) == 0) {
+  if (binding_read_options(env, &options, flat) == 0) {
     status =
         coterie_model_evaluate(model_of(handle), dataset == NULL ? NULL : &dataset->c, &options.c, &result);
     binding_check(env, dataset, status, coterie_model_last_error(model_of(handle)));
@@ -194,17 +193,26 @@ NATIVE(jobject, modelEvaluate)
 }
 
 NATIVE(jlong, modelPlanTraining)
-(JNIEnv* env, jclass type, jlong handle, jlong examples, jobjectArray texts, jfloatArray floats,
- jlongArray integers, jobjectArray freeze, jobjectArray only, jfloatArray weights) {
+(JNIEnv* env, jclass type, jlong handle, jlong examples, jobjectArray flat) {
   (void)type;
   binding_options options;
   coterie_train_memory memory = {.struct_size = sizeof memory};
-  if (binding_read_options(env, &options, texts, floats, integers, freeze, only, weights) == 0) {
+  if (binding_read_options(env, &options, flat) == 0) {
     check_model(env, handle,
                 coterie_model_plan_training(model_of(handle), &options.c, (uint64_t)examples, &memory));
   }
   binding_free_options(&options);
   return (jlong)memory.arena_bytes;
+}
+
+NATIVE(void, modelReplaceHead)
+(JNIEnv* env, jclass type, jlong handle, jbyteArray layer, jint classes, jlong seed) {
+  (void)type;
+  char* text = binding_text(env, layer);
+  if ((*env)->ExceptionCheck(env)) return;
+  check_model(env, handle,
+              coterie_model_replace_head(model_of(handle), text, (uint32_t)classes, (uint64_t)seed));
+  free(text);
 }
 
 NATIVE(void, modelSave)(JNIEnv* env, jclass type, jlong handle, jbyteArray path) {
@@ -226,16 +234,14 @@ NATIVE(jbyteArray, modelBytes)(JNIEnv* env, jclass type, jlong handle) {
 /* ---- Trainers ---- */
 
 NATIVE(jlong, trainerOpen)
-(JNIEnv* env, jclass type, jlong model, jlong data, jobjectArray texts, jfloatArray floats,
- jlongArray integers, jobjectArray freeze, jobjectArray only, jfloatArray weights) {
+(JNIEnv* env, jclass type, jlong model, jlong data, jobjectArray flat) {
   (void)type;
   char error[1024] = "out of memory";
   binding_options options;
   binding_dataset* dataset = dataset_of(data);
   binding_trainer* trainer = calloc(1, sizeof *trainer);
   coterie_status status = COTERIE_INTERNAL;
-  if (binding_read_options(env, &options, texts, floats, integers, freeze, only, weights) == 0 &&
-      trainer != NULL) {
+  if (binding_read_options(env, &options, flat) == 0 && trainer != NULL) {
     status = coterie_trainer_open(model_of(model), &options.c, dataset == NULL ? NULL : &dataset->c,
                                   &trainer->c, error, sizeof error);
   }

@@ -55,6 +55,13 @@ public struct TrainOptions {
     public var stepsMax: UInt32
     public var freeze: [String] = []
     public var trainOnly: [String] = []
+    public var channels: [String] = []
+    public var groups: [String] = []
+    public var lora: String?
+    public var trainLast: UInt32 = 0
+    public var threads: UInt32 = 0
+    /// 32 bytes, or none: checkpoints are plain.
+    public var checkpointKey: [UInt8] = []
     public var seed: UInt64 = 0
     public var memoryBytesMax: UInt64 = 0
 
@@ -89,6 +96,11 @@ public struct TrainOptions {
         c.memory_bytes_max = memoryBytesMax
         c.freeze_count = freeze.count
         c.train_only_count = trainOnly.count
+        c.channel_count = channels.count
+        c.group_count = groups.count
+        c.train_last = trainLast
+        c.threads = threads
+        c.checkpoint_key_size = checkpointKey.count
         return try withText(loss) { loss in
             try withText(optimizer) { optimizer in
                 try withText(schedule) { schedule in
@@ -99,8 +111,30 @@ public struct TrainOptions {
                             c.schedule = schedule
                             c.freeze = freeze
                             c.train_only = trainOnly
-                            return try withUnsafePointer(to: c) { try body($0) }
+                            return try withFineTuning(c, body)
                         }
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension TrainOptions {
+    /// The rest of withC.
+    private func withFineTuning<R>(
+        _ c: coterie_train_options, _ body: (UnsafePointer<coterie_train_options>) throws -> R
+    ) rethrows -> R {
+        var whole = c
+        return try withText(lora) { lora in
+            try withTexts(channels) { channels in
+                try withTexts(groups) { groups in
+                    try checkpointKey.withUnsafeBufferPointer { key in
+                        whole.lora = lora
+                        whole.channels = channels
+                        whole.groups = groups
+                        whole.checkpoint_key = key.isEmpty ? nil : key.baseAddress
+                        return try withUnsafePointer(to: whole) { try body($0) }
                     }
                 }
             }
@@ -147,6 +181,11 @@ public final class Model {
             try check(coterie_model_output(handle, &tensor), coterie_model_last_error(handle))
             return Int(tensor.elements)
         }
+    }
+
+    /// Other classes for a trained model: its last layer, by name, with fresh weights drawn by the seed.
+    public func replaceHead(_ layer: String, classes: UInt32, seed: UInt64 = 0) throws {
+        try check(coterie_model_replace_head(handle, layer, classes, seed), coterie_model_last_error(handle))
     }
 
     /// Of `examples` examples, one behind the other, of the model's only input.

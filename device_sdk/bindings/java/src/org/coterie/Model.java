@@ -45,6 +45,11 @@ public final class Model implements AutoCloseable {
     Native.modelSet(handle, Native.utf8(parameter), Objects.requireNonNull(values));
   }
 
+  /** Other classes for a trained model: its last layer, by name, with fresh weights drawn by the seed. */
+  public void replaceHead(String layer, int classes, long seed) {
+    Native.modelReplaceHead(handle, Native.utf8(layer), classes, seed);
+  }
+
   /** Of one or more examples, one behind the other, of the model's only input. */
   public float[] predict(float[] features) {
     return predict(Math.toIntExact(features.length / input(0).elements), new Object[] {features});
@@ -64,16 +69,12 @@ public final class Model implements AutoCloseable {
   }
 
   public Evaluation evaluate(Dataset dataset, TrainOptions options) {
-    return Native.modelEvaluate(
-        handle, dataset.handle(), options.texts(), options.floats(), options.integers(), Native.utf8(options.freeze),
-        Native.utf8(options.trainOnly), options.weights());
+    return Native.modelEvaluate(handle, dataset.handle(), options.flat());
   }
 
   /** What arenaBytes() of a trainer on so many examples would say. */
   public long planTraining(TrainOptions options, long examples) {
-    return Native.modelPlanTraining(
-        handle, examples, options.texts(), options.floats(), options.integers(), Native.utf8(options.freeze),
-        Native.utf8(options.trainOnly), options.weights());
+    return Native.modelPlanTraining(handle, examples, options.flat());
   }
 
   /** Durably: the old file or the new one, whatever happens. */

@@ -53,18 +53,13 @@ final class Native {
   static native void modelGet(long model, byte[] name, float[] values);
   static native void modelSet(long model, byte[] name, float[] values);
   static native void modelPredict(long model, Object[] inputs, int examples, float[] output);
-  static native Evaluation modelEvaluate(
-      long model, long dataset, byte[][] texts, float[] floats, long[] integers, byte[][] freeze, byte[][] trainOnly,
-      float[] classWeights);
-  static native long modelPlanTraining(
-      long model, long examples, byte[][] texts, float[] floats, long[] integers, byte[][] freeze, byte[][] trainOnly,
-      float[] classWeights);
+  static native Evaluation modelEvaluate(long model, long dataset, Object[] options);
+  static native long modelPlanTraining(long model, long examples, Object[] options);
+  static native void modelReplaceHead(long model, byte[] layer, int classes, long seed);
   static native void modelSave(long model, byte[] path);
   static native byte[] modelBytes(long model);
 
-  static native long trainerOpen(
-      long model, long dataset, byte[][] texts, float[] floats, long[] integers, byte[][] freeze, byte[][] trainOnly,
-      float[] classWeights);
+  static native long trainerOpen(long model, long dataset, Object[] options);
   static native void trainerClose(long trainer);
   static native TrainProgress trainerStep(long trainer);
   static native TrainProgress trainerProgress(long trainer);

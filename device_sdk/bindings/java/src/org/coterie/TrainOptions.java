@@ -8,6 +8,7 @@ public final class TrainOptions {
   public String loss;
   public String optimizer;
   public String schedule;
+  public String lora;
   public float learningRate;
   public float momentum;
   public float weightDecay;
@@ -26,33 +27,39 @@ public final class TrainOptions {
   public int microBatchSize;
   public int epochs;
   public int stepsMax;
+  public int trainLast;
+  public int threads;
   public long seed;
   public long memoryBytesMax;
   public final List<String> freeze = new ArrayList<>();
   public final List<String> trainOnly = new ArrayList<>();
+  public final List<String> channels = new ArrayList<>();
+  public final List<String> groups = new ArrayList<>();
   public float[] classWeights = {};
-
-  byte[][] texts() {
-    return new byte[][] {Native.utf8(loss), Native.utf8(optimizer), Native.utf8(schedule)};
-  }
+  /** 32 bytes, or null. The caller's to wipe: they are copied when a trainer is opened. */
+  public byte[] checkpointKey;
 
   // In the order in which jni/binding.c takes them out.
-  float[] floats() {
+  Object[] flat() {
+    byte[][] texts = {Native.utf8(loss), Native.utf8(optimizer), Native.utf8(schedule), Native.utf8(lora)};
+    return new Object[] {
+      texts, floats(), integers(), Native.utf8(freeze), Native.utf8(trainOnly), Native.utf8(channels),
+      Native.utf8(groups), classWeights == null ? new float[0] : classWeights, checkpointKey
+    };
+  }
+
+  private float[] floats() {
     return new float[] {
       learningRate, momentum, weightDecay, beta1, beta2, epsilon, smoothing, labelSmoothing, lossThreshold, clipNorm, clipValue
     };
   }
 
-  long[] integers() {
+  private long[] integers() {
     return new long[] {
       nesterov ? 1 : 0, targetsAreValues ? 1 : 0, freezeStatistics ? 1 : 0, size("batchSize", batchSize),
       size("microBatchSize", microBatchSize), size("epochs", epochs), size("stepsMax", stepsMax), seed,
-      memoryBytesMax
+      memoryBytesMax, size("trainLast", trainLast), size("threads", threads)
     };
-  }
-
-  float[] weights() {
-    return classWeights == null ? new float[0] : classWeights;
   }
 
   private static long size(String name, int value) {

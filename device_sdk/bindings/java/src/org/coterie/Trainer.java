@@ -7,10 +7,7 @@ public final class Trainer implements AutoCloseable {
   private long handle;
 
   public Trainer(Model model, TrainOptions options, Dataset dataset) {
-    handle =
-        Native.trainerOpen(
-            model.handle(), dataset.handle(), options.texts(), options.floats(), options.integers(),
-            Native.utf8(options.freeze), Native.utf8(options.trainOnly), options.weights());
+    handle = Native.trainerOpen(model.handle(), dataset.handle(), options.flat());
   }
 
   public TrainProgress step() {
