@@ -79,7 +79,7 @@ Status evaluate(const Model& model, const coterie_dataset* dataset, const coteri
   const TrainOptions& options = known.training;
   const auto batch_size = static_cast<uint32_t>(std::clamp<uint64_t>(examples.size(), 1, options.batch_size));
   COT_ASSIGN(Evaluator evaluator,
-             Evaluator::create(model, options.loss, batch_size, options.arena_bytes_max));
+             Evaluator::create(model, options.loss, batch_size, options.arena_bytes_max, options.threads));
   COT_ASSIGN(const Evaluation result, evaluator.run(model.parameters(), examples));
   coterie_evaluation filled{};
   filled.examples = result.examples;

@@ -138,6 +138,7 @@ Result<KnownOptions> train_options_of(const coterie_train_options* given) {
   if (known.lora != nullptr) {
     COT_ASSIGN(all.lora, parse_lora(known.lora));
   }
+  options.threads = or_else(known.threads, options.threads);
   return all;
 }
 

@@ -144,7 +144,7 @@ struct coterie_train_options {
   uint64_t memory_bytes_max;  /* of what coterie_trainer_memory calls arena; 0: 4 GiB */
 
   uint32_t train_last;        /* only the last so many layers with parameters change; 0: no such limit */
-  uint32_t threads;           /* that compute; 0 and 1: the caller's alone. The result is the same for every number */
+  uint32_t threads;           /* at most 64, the calling one with them; the results are the same bits; 0: 1 */
   const char* const* channels; /* of these parameters only some channels change: "conv*:0-15", "conv*:25%" */
   size_t channel_count;
   const char* const* groups;  /* with numbers of their own: "features.*:lr=0.1,decay=0", lr as a factor */

@@ -14,6 +14,7 @@ struct Evaluator::State {
   Model model;
   LossSettings loss;
   uint64_t arena_bytes_max;
+  std::unique_ptr<ThreadPool> pool;
   Arena arena;
   BatchProgram whole;
   std::optional<BatchProgram> rest;  // the last, smaller batch of the data set that was evaluated before
@@ -21,22 +22,26 @@ struct Evaluator::State {
 
 namespace {
 
-Result<CompiledModel> compile_for(const Model& model, const LossSettings& loss, uint32_t batch_size, uint64_t arena_bytes_max) {
+Result<CompiledModel> compile_for(const Model& model, const LossSettings& loss, uint32_t batch_size,
+                                  uint64_t arena_bytes_max, uint32_t threads) {
   return compile(model, {.purpose = Purpose::evaluate,
                          .loss = loss,
                          .batch_size = batch_size,
-                         .arena_bytes_max = arena_bytes_max});
+                         .arena_bytes_max = arena_bytes_max,
+                         .threads = threads});
 }
 
 }  // namespace
 
-Result<Evaluator> Evaluator::create(const Model& model, const LossSettings& loss, uint32_t batch_size, uint64_t arena_bytes_max) {
+Result<Evaluator> Evaluator::create(const Model& model, const LossSettings& loss, uint32_t batch_size,
+                                    uint64_t arena_bytes_max, uint32_t threads) {
   if (batch_size < 1) return Error(ErrorCode::invalid_argument, "evaluation: batch_size must be at least 1");
-  COT_ASSIGN(CompiledModel whole, compile_for(model, loss, batch_size, arena_bytes_max));
+  COT_ASSIGN(CompiledModel whole, compile_for(model, loss, batch_size, arena_bytes_max, threads));
+  COT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(threads));
   COT_ASSIGN(Arena arena, Arena::create(whole.layout, arena_bytes_max));
   BatchProgram program(model, loss, batch_size, std::move(whole), arena);
   return Evaluator(std::make_unique<State>(
-      State{model, loss, arena_bytes_max, std::move(arena), std::move(program), std::nullopt}));
+      State{model, loss, arena_bytes_max, std::move(pool), std::move(arena), std::move(program), std::nullopt}));
 }
 
 Evaluator::Evaluator(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -56,7 +61,7 @@ Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSour
   std::memcpy(s.arena.region(Region::parameters).data(), parameters.data(), parameters.size_bytes());
   kernels::LossSums sums;
   const char* fault = nullptr;
-  const StepContext context{.kernels = kernels::kernels(), .sums = &sums, .fault = &fault};
+  const StepContext context{.kernels = kernels::kernels(), .sums = &sums, .fault = &fault, .pool = s.pool.get()};
   for (uint64_t from = 0; from < count; from += s.whole.batch_size) {
     const uint64_t batch = std::min<uint64_t>(s.whole.batch_size, count - from);
     BatchProgram& code = batch == s.whole.batch_size ? s.whole : *s.rest;
@@ -82,10 +87,10 @@ Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSour
 Status Evaluator::prepare_rest(uint32_t batch_size) {
   State& s = *state_;
   if (batch_size == 0 || (s.rest && s.rest->batch_size == batch_size)) return {};
-  COT_ASSIGN(CompiledModel rest, compile_for(s.model, s.loss, batch_size, s.arena_bytes_max));
+  COT_ASSIGN(CompiledModel rest, compile_for(s.model, s.loss, batch_size, s.arena_bytes_max, s.pool->threads()));
   if (rest.layout.planned_bytes > s.arena.layout().planned_bytes) {
     COT_ASSIGN(s.arena, Arena::create(rest.layout, s.arena_bytes_max));
-    COT_ASSIGN(CompiledModel whole, compile_for(s.model, s.loss, s.whole.batch_size, s.arena_bytes_max));
+    COT_ASSIGN(CompiledModel whole, compile_for(s.model, s.loss, s.whole.batch_size, s.arena_bytes_max, s.pool->threads()));
     s.whole = BatchProgram(s.model, s.loss, s.whole.batch_size, std::move(whole), s.arena);
   }
   s.rest.emplace(s.model, s.loss, batch_size, std::move(rest), s.arena);

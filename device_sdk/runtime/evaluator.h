@@ -27,12 +27,13 @@ using OutputSink = std::function<void(std::span<const float> outputs, std::span<
 // batch than the one before.
 class Evaluator {
  public:
-  // Errors: invalid_argument (batch_size 0, a loss that does not fit the model), too_large.
+  // The results are the same bits for any number of threads (at least 1, the caller's with them). Errors:
+  // invalid_argument (batch_size 0, a loss that does not fit the model), too_large.
   static Result<Evaluator> create(const Model& model, const LossSettings& loss, uint32_t batch_size,
-                                  uint64_t arena_bytes_max = limits::kArenaBytesMax);
+                                  uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1);
   static Result<Evaluator> create(const Model& model, Loss loss, uint32_t batch_size,
-                                  uint64_t arena_bytes_max = limits::kArenaBytesMax) {
-    return create(model, LossSettings{.kind = loss}, batch_size, arena_bytes_max);
+                                  uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1) {
+    return create(model, LossSettings{.kind = loss}, batch_size, arena_bytes_max, threads);
   }
   Evaluator(Evaluator&&) noexcept;
   Evaluator& operator=(Evaluator&&) noexcept;

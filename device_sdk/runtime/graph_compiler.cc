@@ -9,18 +9,16 @@
 namespace coterie {
 namespace {
 
-struct SumSettings {
-  size_t count;
-};
+struct NoSettings {};
 
 void run_sum(const Step& step, const StepContext& context) {
-  const auto& [a, b, y] = step.take<3>();
-  context.kernels.add(step.as<SumSettings>().count, a, b, y);
+  const auto [a, b, y] = step.slice<3>();
+  context.kernels.add(step.part.size(), a, b, y);
 }
 
 void run_accumulate(const Step& step, const StepContext& context) {
-  const auto& [gradient, sum] = step.take<2>();
-  context.kernels.accumulate(step.as<SumSettings>().count, gradient, sum);
+  const auto [gradient, sum] = step.slice<2>();
+  context.kernels.accumulate(step.part.size(), gradient, sum);
 }
 
 }  // namespace
@@ -44,6 +42,8 @@ GraphCompiler::GraphCompiler(const Model& model, const CompileSettings& settings
 Result<CompiledModel> GraphCompiler::run() {
   COT_ASSIGN(InferredTypes inferred, infer_types(graph_, settings_.batch_size));
   types_ = std::move(inferred.types);
+  op_flops_ = std::move(inferred.op_flops);
+  program_.set_threads(settings_.threads, settings_.part_nanoseconds_min);
   CompiledModel compiled;
   if (settings_.purpose == Purpose::train) find_needed_gradients();
   add_stored_tensors(compiled);
@@ -195,7 +195,7 @@ void GraphCompiler::settle_gradients() {
       continue;
     }
     const BufferId total = program_.add_planned(count * kElementBytes);
-    program_.emit(Phase::backward, run_sum, SumSettings{count}, {sum, gradient, total});
+    program_.emit(Phase::backward, run_sum, NoSettings{}, {sum, gradient, total}, by_elements(count));
     program_.may_share(total, sum);
     program_.may_share(total, gradient);
     sum = total;
@@ -209,7 +209,8 @@ void GraphCompiler::emit_update_if_last(uint32_t parameter) {
   if (!settings_.keeps_gradients) return emit_update_of(parameter, Phase::backward, gradient);
   program_.set_origin(kUpdateOrigin);
   const BufferId sum = program_.add_fixed(Region::gradients, graph_.tensors[parameter].payload_offset);
-  program_.emit(Phase::backward, run_accumulate, SumSettings{gradient_elements(parameter)}, {gradient, sum});
+  program_.emit(Phase::backward, run_accumulate, NoSettings{}, {gradient, sum},
+                by_elements(gradient_elements(parameter)));
   emit_update_of(parameter, Phase::update, sum);
 }
 

@@ -39,6 +39,8 @@ struct CompileSettings {
   std::vector<bool> is_trainable = {};     // per tensor; empty: every parameter that is not frozen
   std::vector<ChannelRange> channels = {};  // per tensor: those of a parameter that are trained; empty: all of all
   uint64_t arena_bytes_max = 0;
+  uint32_t threads = 1;  // into how many parts a step is cut at most; the results are the same bits
+  double part_nanoseconds_min = limits::kPartNanosecondsMin;
 };
 
 struct CompiledModel {
@@ -90,6 +92,7 @@ class GraphCompiler {
   GraphIndex index_;
   std::vector<OpFusion> fusions_;
   std::vector<TensorType> types_;      // per tensor, at this batch
+  std::vector<double> op_flops_;       // per op, forward
   Program program_;
   std::vector<BufferId> values_;       // per tensor
   std::vector<BufferId> gradients_;    // per tensor; kNoBuffer until one arrives

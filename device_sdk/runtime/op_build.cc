@@ -80,6 +80,10 @@ bool OpBuild::undoes_relu() const { return compiler_.fusions_[op_index_].undoes_
 
 BufferId OpBuild::scratch(uint64_t bytes) { return bytes == 0 ? kNoBuffer : program().add_planned(bytes); }
 
+BufferId OpBuild::workspace(uint64_t bytes) { return program().add_workspace(bytes); }
+
+Split OpBuild::split(size_t units, size_t grain) const { return {units, grain, compiler_.op_flops_[op_index_]}; }
+
 void OpBuild::may_share(BufferId result, BufferId operand) { program().may_share(result, operand); }
 
 }  // namespace coterie

@@ -79,16 +79,21 @@ class OpBuild {
   bool undoes_relu() const;             // max pool, backward: mask for the ReLU in front
 
   // --- steps
-  BufferId scratch(uint64_t bytes);  // for one step of this op; kNoBuffer for 0 bytes
+  BufferId scratch(uint64_t bytes);    // for the steps of this op; kNoBuffer for 0 bytes
+  // For one step: each of the parts that it is cut into gets so much. kNoBuffer for 0 bytes.
+  BufferId workspace(uint64_t bytes);
   // The step that writes `result` may write it over `operand`.
   void may_share(BufferId result, BufferId operand);
+  // How a step may be cut that does about what the op's forward does.
+  Split split(size_t units, size_t grain = 1) const;
   template <typename Settings>
-  void emit(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers) {
-    program().emit(is_backward_ ? Phase::backward : Phase::forward, run, settings, buffers);
+  void emit(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers,
+            const Split& split = {}) {
+    program().emit(is_backward_ ? Phase::backward : Phase::forward, run, settings, buffers, split);
   }
   template <typename Settings>
-  void emit(StepFunction run, const Settings& settings, std::span<const BufferId> buffers) {
-    program().emit(is_backward_ ? Phase::backward : Phase::forward, run, settings, buffers);
+  void emit(StepFunction run, const Settings& settings, std::span<const BufferId> buffers, const Split& split = {}) {
+    program().emit(is_backward_ ? Phase::backward : Phase::forward, run, settings, buffers, split);
   }
   // Runs behind the loss, and only if it is finite: what changes the model's state.
   template <typename Settings>

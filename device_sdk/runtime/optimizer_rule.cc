@@ -10,7 +10,7 @@ using kernels::kSquaresBlock;
 struct Settings {
   OptimizerSettings optimizer;
   float learning_rate_scale;
-  size_t count;
+  size_t count;  // of the whole tensor
 
   float learning_rate(const StepContext& context) const {
     return static_cast<float>(context.optimizer.learning_rate * static_cast<double>(learning_rate_scale));
@@ -21,55 +21,55 @@ float to_float(double value) { return static_cast<float>(value); }
 
 void run_sgd(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [g, w, v] = step.take<3>();
+  const auto [g, w, v] = step.slice<3>();
   const kernels::SgdStep sgd{s.learning_rate(context), s.optimizer.momentum, s.optimizer.weight_decay,
                              s.optimizer.nesterov};
-  context.kernels.sgd_step(s.count, sgd, g, w, v);
+  context.kernels.sgd_step(step.part.size(), sgd, g, w, v);
 }
 
 void run_adam(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& o = s.optimizer;
-  const auto& [g, w, m, v] = step.take<4>();
+  const auto [g, w, m, v] = step.slice<4>();
   const double rate = context.optimizer.learning_rate * static_cast<double>(s.learning_rate_scale);
   const float step_size = to_float(rate / context.optimizer.correction1);
   const float v_scale = to_float(1 / std::sqrt(context.optimizer.correction2));
   if (o.kind == OptimizerKind::adam) {
-    context.kernels.adam_step(s.count, {o.beta1, o.beta2, o.epsilon, o.weight_decay, step_size, v_scale}, g, w, m, v);
+    context.kernels.adam_step(step.part.size(), {o.beta1, o.beta2, o.epsilon, o.weight_decay, step_size, v_scale}, g, w, m, v);
   } else {
     const float decay = to_float(rate * static_cast<double>(o.weight_decay));
-    context.kernels.adamw_step(s.count, {o.beta1, o.beta2, o.epsilon, decay, step_size, v_scale}, g, w, m, v);
+    context.kernels.adamw_step(step.part.size(), {o.beta1, o.beta2, o.epsilon, decay, step_size, v_scale}, g, w, m, v);
   }
 }
 
 void run_adagrad(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [g, w, sum] = step.take<3>();
-  context.kernels.adagrad_step(s.count, {s.learning_rate(context), s.optimizer.epsilon, s.optimizer.weight_decay}, g, w,
+  const auto [g, w, sum] = step.slice<3>();
+  context.kernels.adagrad_step(step.part.size(), {s.learning_rate(context), s.optimizer.epsilon, s.optimizer.weight_decay}, g, w,
                                sum);
 }
 
 void run_rmsprop(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& o = s.optimizer;
-  const auto& [g, w, v, b] = step.take<4>();
+  const auto [g, w, v, b] = step.slice<4>();
   context.kernels.rmsprop_step(
-      s.count, {s.learning_rate(context), o.smoothing, o.epsilon, o.weight_decay, o.momentum}, g, w, v, b, nullptr);
+      step.part.size(), {s.learning_rate(context), o.smoothing, o.epsilon, o.weight_decay, o.momentum}, g, w, v, b, nullptr);
 }
 
 void run_adadelta(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [g, w, v, u] = step.take<4>();
+  const auto [g, w, v, u] = step.slice<4>();
   const auto& o = s.optimizer;
-  context.kernels.adadelta_step(s.count, {s.learning_rate(context), o.smoothing, o.epsilon, o.weight_decay}, g, w, v,
+  context.kernels.adadelta_step(step.part.size(), {s.learning_rate(context), o.smoothing, o.epsilon, o.weight_decay}, g, w, v,
                                 u);
 }
 
 void run_lion(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [g, w, m] = step.take<3>();
+  const auto [g, w, m] = step.slice<3>();
   const auto& o = s.optimizer;
-  context.kernels.lion_step(s.count, {s.learning_rate(context), o.beta1, o.beta2, o.weight_decay}, g, w, m);
+  context.kernels.lion_step(step.part.size(), {s.learning_rate(context), o.beta1, o.beta2, o.weight_decay}, g, w, m);
 }
 
 double norm(const StepContext& context, size_t count, const float* x, double* blocks) {
@@ -136,14 +136,15 @@ Status check_optimizer(const OptimizerSettings& s) {
 void emit_update(Program& program, Phase phase, const OptimizerSettings& settings, float learning_rate_scale,
                  uint64_t count, const UpdateBuffers& b) {
   const Settings s{settings, learning_rate_scale, count};
+  const Split split = by_elements(count);
   switch (settings.kind) {
-    case OptimizerKind::sgd: return program.emit(phase, run_sgd, s, {b.gradient, b.values, b.slot0});
+    case OptimizerKind::sgd: return program.emit(phase, run_sgd, s, {b.gradient, b.values, b.slot0}, split);
     case OptimizerKind::adam:
-    case OptimizerKind::adamw: return program.emit(phase, run_adam, s, {b.gradient, b.values, b.slot0, b.slot1});
-    case OptimizerKind::adagrad: return program.emit(phase, run_adagrad, s, {b.gradient, b.values, b.slot0});
-    case OptimizerKind::rmsprop: return program.emit(phase, run_rmsprop, s, {b.gradient, b.values, b.slot0, b.slot1});
-    case OptimizerKind::adadelta: return program.emit(phase, run_adadelta, s, {b.gradient, b.values, b.slot0, b.slot1});
-    case OptimizerKind::lion: return program.emit(phase, run_lion, s, {b.gradient, b.values, b.slot0});
+    case OptimizerKind::adamw: return program.emit(phase, run_adam, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+    case OptimizerKind::adagrad: return program.emit(phase, run_adagrad, s, {b.gradient, b.values, b.slot0}, split);
+    case OptimizerKind::rmsprop: return program.emit(phase, run_rmsprop, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+    case OptimizerKind::adadelta: return program.emit(phase, run_adadelta, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+    case OptimizerKind::lion: return program.emit(phase, run_lion, s, {b.gradient, b.values, b.slot0}, split);
     case OptimizerKind::lamb: {
       const BufferId direction = program.add_planned(count * sizeof(float));
       const BufferId blocks = program.add_planned((count + kSquaresBlock - 1) / kSquaresBlock * sizeof(double));

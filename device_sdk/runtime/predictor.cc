@@ -13,6 +13,7 @@ namespace coterie {
 struct Predictor::State {
   Model model;
   uint32_t batch_size;
+  std::unique_ptr<ThreadPool> pool;
   Arena arena;
   CompiledModel compiled;
 };
@@ -29,17 +30,20 @@ Status check_size(const std::string& what, uint64_t seen, uint64_t count, uint64
 
 }  // namespace
 
-Result<Predictor> Predictor::create(const Model& model, uint32_t batch_size, uint64_t arena_bytes_max) {
+Result<Predictor> Predictor::create(const Model& model, uint32_t batch_size, uint64_t arena_bytes_max,
+                                    uint32_t threads) {
   if (batch_size < 1) return bad("batch_size must be at least 1");
   if (model.type(model.graph().output) != DataType::float32) return bad("the model's output is not float32");
   COT_ASSIGN(CompiledModel compiled, compile(model, {.purpose = Purpose::predict,
                                                      .batch_size = batch_size,
-                                                     .arena_bytes_max = arena_bytes_max}));
+                                                     .arena_bytes_max = arena_bytes_max,
+                                                     .threads = threads}));
+  COT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(threads));
   COT_ASSIGN(Arena arena, Arena::create(compiled.layout, arena_bytes_max));
   compiled.program.bind(arena);
   const std::span<const float> parameters = model.parameters();
   std::memcpy(arena.region(Region::parameters).data(), parameters.data(), parameters.size_bytes());
-  return Predictor(std::make_unique<State>(State{model, batch_size, std::move(arena), std::move(compiled)}));
+  return Predictor(std::make_unique<State>(State{model, batch_size, std::move(pool), std::move(arena), std::move(compiled)}));
 }
 
 Predictor::Predictor(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -61,7 +65,7 @@ Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t c
   const uint64_t output_size = elements(s.model.output_shape());
   COT_TRY(check_size("the output", output.size(), count, output_size));
   const char* fault = nullptr;
-  const StepContext context{.kernels = kernels::kernels(), .fault = &fault};
+  const StepContext context{.kernels = kernels::kernels(), .fault = &fault, .pool = s.pool.get()};
   for (uint64_t from = 0; from < count; from += s.batch_size) {
     const uint64_t batch = std::min<uint64_t>(s.batch_size, count - from);
     for (size_t i = 0; i < inputs.size(); ++i) {

@@ -14,10 +14,12 @@ namespace coterie {
 // Not thread-safe. Allocates in create() alone.
 class Predictor {
  public:
-  // Computes `batch_size` examples at a time, with the model's own parameters. Errors: invalid_argument (batch_size 0, an
+  // Computes `batch_size` examples at a time, with the model's own parameters, by so many threads (at least 1, the
+  // caller's with them), which changes no bit. Errors: invalid_argument (batch_size 0, an
   // output that is not float32), too_large.
   static Result<Predictor> create(const Model& model, uint32_t batch_size,
-                                  uint64_t arena_bytes_max = limits::kArenaBytesMax);
+                                  uint64_t arena_bytes_max = limits::kArenaBytesMax,
+                                  uint32_t threads = 1);
   Predictor(Predictor&&) noexcept;
   Predictor& operator=(Predictor&&) noexcept;
   ~Predictor();

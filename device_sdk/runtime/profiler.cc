@@ -90,7 +90,10 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
                                                      .groups = options.groups,
                                                      .is_trainable = std::move(is_trainable),
                                                      .channels = std::move(channels),
-                                                     .arena_bytes_max = options.arena_bytes_max}));
+                                                     .arena_bytes_max = options.arena_bytes_max,
+                                                     .threads = options.threads,
+                                                     .part_nanoseconds_min = options.part_nanoseconds_min}));
+  COT_ASSIGN(const std::unique_ptr<ThreadPool> pool, ThreadPool::create(options.threads));
   COT_ASSIGN(Arena arena, Arena::create(compiled.layout, options.arena_bytes_max));
   BatchProgram code(model, options.loss, options.batch_size, std::move(compiled), arena);
   const std::span<const float> start = model.parameters();
@@ -106,7 +109,11 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
     const FlushDenormals flush;
     kernels::LossSums sums;
     const char* fault = nullptr;
-    StepContext context{.kernels = kernels::kernels(), .sums = &sums, .random_seed = step, .fault = &fault};
+    StepContext context{.kernels = kernels::kernels(),
+                        .sums = &sums,
+                        .random_seed = step,
+                        .fault = &fault,
+                        .pool = pool.get()};
     context.optimizer = optimizer_moment(options.optimizer, step + 1, 1);
     const bool is_measured = step > 0;
     if (is_measured) times.begin_step();

@@ -10,12 +10,22 @@ namespace {
 
 constexpr uint32_t kNever = ~0u;
 
+constexpr double kFlopsANanosecond = 60, kBytesANanosecond = 10;  // of one core, roughly
+
+constexpr uint64_t kPartAlignment = 64;  // no two parts write one cache line
+
 bool is_touched(const Lifetime& life) { return life.first != kNever; }
 
 }  // namespace
 
 BufferId Program::add_planned(uint64_t bytes) {
   buffers_.push_back({.place = Place::planned, .bytes = bytes});
+  return static_cast<BufferId>(buffers_.size() - 1);
+}
+
+BufferId Program::add_workspace(uint64_t bytes) {
+  if (bytes == 0) return kNoBuffer;
+  buffers_.push_back({.place = Place::planned, .bytes = bytes, .is_workspace = true});
   return static_cast<BufferId>(buffers_.size() - 1);
 }
 
@@ -31,10 +41,47 @@ BufferId Program::add_constant(ByteView data) {
 }
 
 void Program::emit_shared(Phase phase, StepFunction function, std::shared_ptr<const void> settings,
-                          std::span<const BufferId> buffers) {
+                          std::span<const BufferId> buffers, const Split& split) {
   for (const BufferId id : buffers) COT_ASSERT(id == kNoBuffer || id < buffers_.size());
-  drafts_[static_cast<size_t>(phase)].push_back({function, std::move(settings), operands_.size(), buffers.size(), origin_});
+  const uint32_t parts = parts_for(split, buffers);
+  for (const BufferId id : buffers) {
+    if (parts == 1 || id == kNoBuffer || !buffers_[id].is_workspace) continue;
+    Buffer& workspace = buffers_[id];
+    workspace.part_bytes = (workspace.bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+    workspace.bytes = workspace.part_bytes * parts;
+  }
+  drafts_[static_cast<size_t>(phase)].push_back(
+      {function, std::move(settings), operands_.size(), buffers.size(), origin_, split, parts});
   operands_.insert(operands_.end(), buffers.begin(), buffers.end());
+}
+
+// As many parts as there are threads, unless that makes them too small.
+uint32_t Program::parts_for(const Split& split, std::span<const BufferId> buffers) const {
+  if (threads_ == 1 || split.units <= split.grain) return 1;
+  uint64_t bytes = 0;
+  for (const BufferId id : buffers) {
+    if (id != kNoBuffer && !buffers_[id].is_workspace) bytes += buffers_[id].bytes;
+  }
+  const double nanoseconds =
+      std::max(split.flops / kFlopsANanosecond, static_cast<double>(bytes) / kBytesANanosecond);
+  const bool is_large = nanoseconds >= threads_ * part_nanoseconds_min_;
+  const size_t worth = is_large ? threads_ : static_cast<size_t>(nanoseconds / part_nanoseconds_min_);
+  const size_t pieces = (split.units + split.grain - 1) / split.grain;
+  return static_cast<uint32_t>(std::max<size_t>(1, std::min(pieces, worth)));
+}
+
+void Program::run_parts(const Parts& parts, const StepContext& context) {
+  struct Job {
+    const Step* first;
+    const StepContext& context;
+  };
+  const Job job{parts.first, context};
+  const ThreadPool::Task task = [](const void* data, size_t part) {
+    const Job& todo = *static_cast<const Job*>(data);
+    todo.first[part].run(todo.first[part], todo.context);
+  };
+  if (context.pool != nullptr) return context.pool->run(task, &job, parts.count);
+  for (size_t part = 0; part < parts.count; ++part) task(&job, part);
 }
 
 size_t Program::step_count() const {
@@ -126,14 +173,41 @@ void Program::bind(const Arena& arena) {
         break;
     }
   }
-  pointers_.clear();
-  for (const BufferId id : operands_) pointers_.push_back(id == kNoBuffer ? nullptr : resolved_[id]);
-  for (size_t phase = 0; phase < kPhases; ++phase) {
-    steps_[phase].clear();
-    for (const Draft& draft : drafts_[phase]) {
-      steps_[phase].push_back({draft.run, pointers_.data() + draft.first_buffer, draft.settings.get()});
+  bind_steps();
+}
+
+// A step has as many entries as parts; they differ in their range of units and in their piece of a workspace.
+void Program::bind_steps() {
+  size_t entries = 0, operands = 0;
+  for (const auto& drafts : drafts_) {
+    for (const Draft& draft : drafts) {
+      entries += draft.parts;
+      operands += draft.parts * draft.buffer_count;
     }
   }
+  steps_.clear();
+  steps_.reserve(entries);
+  pointers_.clear();
+  pointers_.reserve(operands);
+  for (size_t phase = 0; phase < kPhases; ++phase) {
+    parts_[phase].clear();
+    for (const Draft& draft : drafts_[phase]) {
+      parts_[phase].push_back({steps_.data() + steps_.size(), draft.parts});
+      for (uint32_t part = 0; part < draft.parts; ++part) bind_part(draft, part);
+    }
+  }
+}
+
+void Program::bind_part(const Draft& draft, uint32_t part) {
+  float* const* buffers = pointers_.data() + pointers_.size();
+  for (size_t i = 0; i < draft.buffer_count; ++i) {
+    const BufferId id = operands_[draft.first_buffer + i];
+    pointers_.push_back(id == kNoBuffer ? nullptr : resolved_[id] + part * buffers_[id].part_bytes / sizeof(float));
+  }
+  const Split& split = draft.split;
+  const size_t pieces = (split.units + split.grain - 1) / split.grain;
+  const auto begin_of = [&](size_t i) { return std::min(split.units, pieces * i / draft.parts * split.grain); };
+  steps_.push_back({draft.run, buffers, draft.settings.get(), {begin_of(part), begin_of(part + 1)}});
 }
 
 }  // namespace coterie

@@ -7,8 +7,13 @@
 // Each planned buffer is written by one step (the steps after it only read), with one exception: a step may write its
 // result over an operand that no later step reads. A rule that can do so says may_share(); plan() does it where it is
 // safe.
+//
+// A step may say that it can be cut (Split). A program for several threads then consists of parts, which a ThreadPool
+// runs at the same time. How a step is cut changes none of its bits, so that a model trained by any number of threads is
+// the same model.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -19,7 +24,9 @@
 #include "base/result.h"
 #include "device_sdk/runtime/arena.h"
 #include "device_sdk/runtime/memory_plan.h"
+#include "device_sdk/runtime/thread_pool.h"
 #include "train_kernels/kernel_table.h"
+#include "train_kernels/range.h"
 
 namespace coterie {
 
@@ -40,7 +47,19 @@ struct StepContext {
   OptimizerMoment optimizer{};
   uint64_t random_seed = 0;           // of this step: dropout
   const char** fault = nullptr;       // set to what is wrong with the batch: an index outside a table
+  ThreadPool* pool = nullptr;         // runs parts at the same time; without one they run in turn
 };
+
+// How a step may be cut: of its `units` (images, rows, elements) any that begin at a multiple of `grain` may be computed
+// apart from the others. The step's function computes those in Step::part.
+struct Split {
+  size_t units = 1;
+  size_t grain = 1;
+  double flops = 0;  // of all units: whether a part is worth a thread
+};
+
+// Of a step that computes each element by itself.
+constexpr Split by_elements(size_t count) { return {.units = count, .grain = 1024, .flops = 0}; }
 
 struct Step;
 using StepFunction = void (*)(const Step&, const StepContext&);
@@ -50,6 +69,7 @@ struct Step {
   StepFunction run;
   float* const* buffers;  // in the order they were emitted
   const void* settings;
+  kernels::Range part;  // of the Split's units; all of them, unless the program is for several threads
 
   template <typename Settings>
   const Settings& as() const {
@@ -59,6 +79,13 @@ struct Step {
   template <size_t kCount>
   auto take() const -> float* const (&)[kCount] {
     return *reinterpret_cast<float* const(*)[kCount]>(buffers);
+  }
+  // The same where units are elements: each buffer from the part's first element on; null stays null.
+  template <size_t kCount>
+  std::array<float*, kCount> slice() const {
+    std::array<float*, kCount> from;
+    for (size_t i = 0; i < kCount; ++i) from[i] = buffers[i] == nullptr ? nullptr : buffers[i] + part.begin;
+    return from;
   }
   int32_t* ints(size_t i) const { return reinterpret_cast<int32_t*>(buffers[i]); }
 };
@@ -73,7 +100,14 @@ inline constexpr uint32_t kLossOrigin = ~0u, kUpdateOrigin = ~1u;
 class Program {
  public:
   // --- building
+  // First of all: how many parts a step is cut into at most, and how long one must take by estimate to be worth it.
+  void set_threads(uint32_t threads, double part_nanoseconds_min) {
+    threads_ = threads;
+    part_nanoseconds_min_ = part_nanoseconds_min;
+  }
   BufferId add_planned(uint64_t bytes);
+  // Planned memory of one step, whose parts each get so many bytes of their own.
+  BufferId add_workspace(uint64_t bytes);
   BufferId add_fixed(Region region, uint64_t offset_bytes);  // inside the region, element-aligned
   // `data` must outlive the program; steps only read it.
   BufferId add_constant(ByteView data);
@@ -84,12 +118,14 @@ class Program {
   void set_origin(uint32_t origin) { origin_ = origin; }
   // Copies `settings`.
   template <typename Settings>
-  void emit(Phase phase, StepFunction function, const Settings& settings, std::initializer_list<BufferId> buffers) {
-    emit_shared(phase, function, std::make_shared<const Settings>(settings), {buffers.begin(), buffers.size()});
+  void emit(Phase phase, StepFunction function, const Settings& settings, std::initializer_list<BufferId> buffers,
+            const Split& split = {}) {
+    emit(phase, function, settings, std::span<const BufferId>(buffers.begin(), buffers.size()), split);
   }
   template <typename Settings>
-  void emit(Phase phase, StepFunction function, const Settings& settings, std::span<const BufferId> buffers) {
-    emit_shared(phase, function, std::make_shared<const Settings>(settings), buffers);
+  void emit(Phase phase, StepFunction function, const Settings& settings, std::span<const BufferId> buffers,
+            const Split& split = {}) {
+    emit_shared(phase, function, std::make_shared<const Settings>(settings), buffers, split);
   }
   // The step that first writes `result` may write it over `operand`, which it reads, element by element.
   void may_share(BufferId result, BufferId operand) { shares_.push_back({result, operand}); }
@@ -103,12 +139,13 @@ class Program {
   // The arena has the regions and at least planned_bytes(), and lives as long as the program runs.
   void bind(const Arena& arena);
   void run(Phase phase, const StepContext& context) const {
-    for (const Step& step : steps_[static_cast<size_t>(phase)]) step.run(step, context);
+    for (size_t i = 0; i < step_count(phase); ++i) run_step(phase, i, context);
   }
-  // One step of it alone; all in their order are run().
+  // One step of it alone, all its parts; all in their order are run().
   void run_step(Phase phase, size_t i, const StepContext& context) const {
-    const Step& step = steps_[static_cast<size_t>(phase)][i];
-    step.run(step, context);
+    const Parts& parts = parts_[static_cast<size_t>(phase)][i];
+    if (parts.count == 1) parts.first->run(*parts.first, context);
+    else run_parts(parts, context);
   }
   size_t step_count(Phase phase) const { return drafts_[static_cast<size_t>(phase)].size(); }
   uint32_t origin(Phase phase, size_t i) const { return drafts_[static_cast<size_t>(phase)][i].origin; }
@@ -124,19 +161,32 @@ class Program {
     uint64_t bytes = 0;
     const uint8_t* data = nullptr;       // constant
     bool is_filled_before = false, is_read_after = false;
+    bool is_workspace = false;
+    uint64_t part_bytes = 0;             // of a workspace: how far apart its parts lie
   };
   struct Draft {
     StepFunction run;
     std::shared_ptr<const void> settings;
     size_t first_buffer, buffer_count;   // in operands_
     uint32_t origin;
+    Split split;
+    uint32_t parts;
+  };
+  // A step cut in parts, each a Step of its own.
+  struct Parts {
+    const Step* first;
+    uint32_t count;
   };
   struct Share {
     BufferId result, operand;
   };
 
   void emit_shared(Phase phase, StepFunction function, std::shared_ptr<const void> settings,
-                   std::span<const BufferId> buffers);
+                   std::span<const BufferId> buffers, const Split& split);
+  uint32_t parts_for(const Split& split, std::span<const BufferId> buffers) const;
+  static void run_parts(const Parts& parts, const StepContext& context);
+  void bind_steps();
+  void bind_part(const Draft& draft, uint32_t part);
   std::vector<Lifetime> lifetimes() const;
   std::vector<BufferId> owners(std::vector<Lifetime>& lives) const;
 
@@ -144,9 +194,12 @@ class Program {
   std::vector<Draft> drafts_[kPhases];  // own the settings
   std::vector<BufferId> operands_;
   std::vector<Share> shares_;
-  std::vector<Step> steps_[kPhases];
-  std::vector<float*> resolved_;   // per buffer
-  std::vector<float*> pointers_;   // per operand
+  std::vector<Step> steps_;             // all parts of all steps
+  std::vector<Parts> parts_[kPhases];   // per step
+  std::vector<float*> resolved_;        // per buffer
+  std::vector<float*> pointers_;        // per operand of each part
+  uint32_t threads_ = 1;
+  double part_nanoseconds_min_ = 0;
   uint32_t origin_ = 0;
   uint64_t planned_bytes_ = 0;
   uint64_t planned_lower_bound_ = 0;

@@ -99,6 +99,11 @@ Status check_options(const TrainOptions& options) {
   COT_TRY(check_optimizer(options.optimizer));
   COT_TRY(check_schedule(options.schedule));
   if (options.batch_size < 1) return bad("batch_size must be at least 1");
+  if (!(options.part_nanoseconds_min >= 0)) return bad("part_nanoseconds_min must be at least 0");
+  if (options.threads < 1 || options.threads > limits::kThreadsMax) {
+    return bad("threads must be in 1.." + std::to_string(limits::kThreadsMax) + ", are " +
+               std::to_string(options.threads));
+  }
   if (options.micro_batch_size > 0 && options.batch_size % options.micro_batch_size != 0) {
     return bad("micro_batch_size " + std::to_string(options.micro_batch_size) + " does not divide batch_size " +
                std::to_string(options.batch_size));

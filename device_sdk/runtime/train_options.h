@@ -57,6 +57,8 @@ struct TrainOptions {
   std::vector<ParameterGroup> groups = {};
   bool freeze_statistics = false;       // batch norm uses its running statistics and leaves them alone
 
+  uint32_t threads = 1;  // with the caller's own, at most limits::kThreadsMax; the results are the same bits
+  double part_nanoseconds_min = limits::kPartNanosecondsMin;  // smaller parts of a step are not given to a thread
   uint64_t seed = 0;
   uint64_t arena_bytes_max = limits::kArenaBytesMax;  // Trainer::create fails if this is too little
   std::shared_ptr<const AuthenticatedCipher> checkpoint_cipher = {};  // checkpoints are encrypted; empty: they are plain

@@ -51,7 +51,9 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
                            .groups = options.groups,
                            .is_trainable = std::move(is_trainable),
                            .channels = std::move(channels),
-                           .arena_bytes_max = options.arena_bytes_max};
+                           .arena_bytes_max = options.arena_bytes_max,
+                           .threads = options.threads,
+                           .part_nanoseconds_min = options.part_nanoseconds_min};
   compiled.rest_size = static_cast<uint32_t>(examples % settings.batch_size);
   COT_ASSIGN(compiled.whole, compile(model, settings));
   compiled.layout = compiled.whole.layout;
@@ -82,7 +84,8 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, kernels::Loss
                       .sums = &sums,
                       .loss_scale = share,
                       .random_seed = s.options.seed + s.epoch * s.order.size() + s.position,
-                      .fault = &fault};
+                      .fault = &fault,
+                      .pool = s.pool.get()};
   const double factor = learning_rate_factor(s.options.schedule, s.step, s.steps_in_all(), s.plateau);
   context.optimizer = optimizer_moment(s.options.optimizer, s.step + 1, factor);
   code.compiled.program.run(Phase::forward, context);
@@ -120,6 +123,7 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
   const uint64_t count = examples.size();
   COT_ASSIGN(Compiled compiled, compile_batches(model, options, count));
   const uint64_t planned_lower_bound = compiled.whole.program.planned_lower_bound();
+  COT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(options.threads));
   COT_ASSIGN(Arena arena, Arena::create(compiled.layout, options.arena_bytes_max));
   BatchProgram whole(model, options.loss, compiled.micro_batch_size, std::move(compiled.whole), arena);
   std::optional<BatchProgram> rest;
@@ -131,6 +135,7 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
                    .examples = examples,
                    .batch_size = compiled.batch_size,
                    .micro_batch_size = compiled.micro_batch_size,
+                   .pool = std::move(pool),
                    .arena = std::move(arena),
                    .whole = std::move(whole),
                    .rest = std::move(rest),
@@ -182,7 +187,7 @@ Status Trainer::step() {
   }
   if (!s.region(Region::gradients).empty()) {
     clip(s);
-    StepContext context{.kernels = kernels::kernels()};
+    StepContext context{.kernels = kernels::kernels(), .pool = s.pool.get()};
     const double factor = learning_rate_factor(s.options.schedule, s.step, s.steps_in_all(), s.plateau);
     context.optimizer = optimizer_moment(s.options.optimizer, s.step + 1, factor);
     s.whole.compiled.program.run(Phase::update, context);

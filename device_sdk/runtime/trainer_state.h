@@ -20,6 +20,7 @@ struct TrainerState {
   ExampleSource& examples;
   uint32_t batch_size;        // examples a step: of the options, or the whole data set if that is smaller
   uint32_t micro_batch_size;  // examples computed at a time
+  std::unique_ptr<ThreadPool> pool;  // null: one thread
   Arena arena;                // its regions hold parameters and optimizer state
   BatchProgram whole;         // for micro_batch_size
   std::optional<BatchProgram> rest;  // the last of an epoch, if it is smaller

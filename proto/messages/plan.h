@@ -50,7 +50,7 @@ struct TrainingSettings {
   uint32_t batch_size = 16;
   uint32_t local_epochs = 1;
   uint32_t steps_max = 0;  // 0: no limit but local_epochs
-  OptimizerSettings optimizer;
+  OptimizerSettings optimizer = {};
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 

@@ -1,6 +1,8 @@
-// coterie-bench-train: training steps of the bench's networks on one thread, a JSON object a row.
+// coterie-bench-train: training steps of the bench's networks, a JSON object a row.
 //
-//   coterie-bench-train [seconds a row, default 2] [model] [batch]
+//   coterie-bench-train [seconds a row, default 2] [model, "" for all] [batch, 0 for all] [threads, default 1]
+//
+// With several threads each step is paired with one by a single thread: "speedup" is the ratio of the medians.
 //
 // A step is Trainer::step: reading the batch, forward, loss, backward, SGD with momentum. The data set holds 16
 // different batches that come in a new order each epoch, because a batch that never changes flatters every branch;
@@ -79,21 +81,48 @@ struct Times {
   std::vector<double> wall_ms, cpu_ms;
 };
 
-Result<Times> run_steps(const Bytes& file, const BenchModel& described, uint32_t batch, double seconds,
-                        TrainingMemory& memory, double& flops) {
+TrainOptions options_for(uint32_t batch, uint32_t threads) {
+  TrainOptions options;
+  options.batch_size = batch;
+  options.epochs = 1'000'000;
+  options.optimizer = {.learning_rate = 1e-4f, .momentum = 0.9f};
+  options.threads = threads;
+  options.seed = 1;
+  return options;
+}
+
+Result<double> timed_step(Trainer& trainer) {
+  const Clock::time_point before = Clock::now();
+  COT_TRY(trainer.step());
+  return ms_since(before);
+}
+
+// How many times as fast as one thread.
+Result<double> speedup_of(const Bytes& file, const BenchModel& described, uint32_t batch, uint32_t threads,
+                          double seconds) {
+  COT_ASSIGN(const Model model, Model::load(file));
+  RandomExamples examples(uint64_t{batch} * kBatches, elements(model.input_shape()), described);
+  COT_ASSIGN(Trainer one, Trainer::create(model, options_for(batch, 1), examples));
+  COT_ASSIGN(Trainer several, Trainer::create(model, options_for(batch, threads), examples));
+  std::vector<double> one_ms, several_ms;
+  const Clock::time_point start = Clock::now();
+  while (one_ms.size() < kStepsMin || ms_since(start) < seconds * 1e3) {
+    COT_ASSIGN(one_ms.emplace_back(), timed_step(one));
+    COT_ASSIGN(several_ms.emplace_back(), timed_step(several));
+  }
+  return median(one_ms) / median(several_ms);
+}
+
+Result<Times> run_steps(const Bytes& file, const BenchModel& described, uint32_t batch, uint32_t threads,
+                        double seconds, TrainingMemory& memory, double& flops) {
   Times times;
   const Clock::time_point loading = Clock::now();
   COT_ASSIGN(const Model model, Model::load(file));
   const double load_ms = ms_since(loading);
   flops = model.flops();
   RandomExamples examples(uint64_t{batch} * kBatches, elements(model.input_shape()), described);
-  TrainOptions options;
-  options.batch_size = batch;
-  options.epochs = 1'000'000;
-  options.optimizer = {.learning_rate = 1e-4f, .momentum = 0.9f};
-  options.seed = 1;
   const Clock::time_point compiling = Clock::now();
-  COT_ASSIGN(Trainer trainer, Trainer::create(model, options, examples));
+  COT_ASSIGN(Trainer trainer, Trainer::create(model, options_for(batch, threads), examples));
   COT_TRY(trainer.step());
   times.load_ms = load_ms + ms_since(compiling);
   memory = trainer.memory();
@@ -110,19 +139,23 @@ Result<Times> run_steps(const Bytes& file, const BenchModel& described, uint32_t
   return times;
 }
 
-Status measure(const BenchModel& described, uint32_t batch, double seconds) {
+Status measure(const BenchModel& described, uint32_t batch, uint32_t threads, double seconds) {
   COT_ASSIGN(const Bytes file, make_bench_model(described.name));
   TrainingMemory memory;
   double flops = 0;
-  COT_ASSIGN(const Times times, run_steps(file, described, batch, seconds, memory, flops));
+  COT_ASSIGN(const Times times, run_steps(file, described, batch, threads, seconds, memory, flops));
+  double speedup = 1;
+  if (threads > 1) {
+    COT_ASSIGN(speedup, speedup_of(file, described, batch, threads, seconds));
+  }
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   const double ms = median(times.wall_ms);
-  std::printf("{\"bench\":\"train\",\"model\":\"%s\",\"batch\":%u,\"threads\":1,\"ms\":%.4f,\"cpu_ms\":%.4f,"
+  std::printf("{\"bench\":\"train\",\"model\":\"%s\",\"batch\":%u,\"threads\":%u,\"speedup\":%.3f,\"ms\":%.4f,\"cpu_ms\":%.4f,"
               "\"load_ms\":%.2f,\"samples_per_s\":%.0f,\"forward_mflop\":%.2f,\"arena_bytes\":%llu,"
               "\"planned_bytes\":%llu,\"planned_lower_bound\":%llu,\"peak_rss_mb\":%.1f,\"steps\":%zu,"
               "\"kernels\":\"%s\"}\n",
-              std::string(described.name).c_str(), batch, ms, median(times.cpu_ms), times.load_ms, batch * 1000.0 / ms,
+              std::string(described.name).c_str(), batch, threads, speedup, ms, median(times.cpu_ms), times.load_ms, batch * 1000.0 / ms,
               flops * batch / 1e6, static_cast<unsigned long long>(memory.arena_bytes),
               static_cast<unsigned long long>(memory.planned_bytes),
               static_cast<unsigned long long>(memory.planned_lower_bound),
@@ -132,12 +165,12 @@ Status measure(const BenchModel& described, uint32_t batch, double seconds) {
   return {};
 }
 
-Status measure_all(double seconds, std::string_view only_model, uint32_t only_batch) {
+Status measure_all(double seconds, std::string_view only_model, uint32_t only_batch, uint32_t threads) {
   for (const BenchModel& model : bench_models()) {
     if (!only_model.empty() && only_model != model.name) continue;
     for (const uint32_t batch : model.batches) {
       if (only_batch != 0 && only_batch != batch) continue;
-      if (const Status done = measure(model, batch, seconds); !done) {
+      if (const Status done = measure(model, batch, threads, seconds); !done) {
         return done.error().with_context(std::string(model.name));
       }
     }
@@ -151,7 +184,8 @@ Status measure_all(double seconds, std::string_view only_model, uint32_t only_ba
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 2.0;
   const uint32_t batch = argc > 3 ? static_cast<uint32_t>(std::atoi(argv[3])) : 0;
-  const coterie::Status done = coterie::measure_all(seconds, argc > 2 ? argv[2] : "", batch);
+  const uint32_t threads = argc > 4 ? static_cast<uint32_t>(std::atoi(argv[4])) : 1;
+  const coterie::Status done = coterie::measure_all(seconds, argc > 2 ? argv[2] : "", batch, threads);
   if (!done) std::fprintf(stderr, "train: %s\n", done.error().message().c_str());
   return done ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 // coterie model train, evaluate, predict and profile: their grammar.
 #include <memory>
 
+#include "device_sdk/runtime/limits.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/byte_count.h"
 #include "tools/cli/help.h"
@@ -42,6 +43,12 @@ void add_loss(CLI::App* command, std::optional<Loss>& loss) {
           "default: softmax_cross_entropy for labels, mean_squared_error for numbers")
       ->type_name("NAME")
       ->check(one_of(names_of<Loss>()));
+}
+
+void add_threads(CLI::App* command, uint32_t& threads) {
+  command->add_option("--threads", threads, "at most so many, the results are the same bits")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, limits::kThreadsMax));
 }
 
 void add_optimizer(CLI::App* command, OptimizerSettings& optimizer) {
@@ -103,6 +110,7 @@ void add_length(CLI::App* train, TrainCommand& command) {
   train->add_option("--seed", training.seed, "of shuffling and dropout")
       ->capture_default_str()
       ->check(between<uint64_t>(0, UINT64_MAX));
+  add_threads(train, training.threads);
   train
       ->add_option_function<std::string>(
           "--memory-budget",
@@ -240,6 +248,7 @@ void add_profile(CLI::App& model, Invocation& invocation) {
       ->check(between<uint32_t>(1, 100'000));
   add_loss(profile, *loss);
   add_optimizer(profile, options->training.optimizer);
+  add_threads(profile, options->training.threads);
   add_patterns(profile, "--freeze", options->training.freeze, "parameters that stay as they are; may be given again");
   profile->add_flag("--json", options->as_json, "print JSON");
   profile->callback([&invocation, options, loss] {

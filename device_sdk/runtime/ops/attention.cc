@@ -77,7 +77,7 @@ struct Settings {
 
   bool has_whole_mask() const { return mask[2] == shape.queries && mask[3] == shape.keys; }
   uint64_t whole_mask_bytes() const { return mask[0] * mask[1] * shape.queries * shape.keys * sizeof(float); }
-  kernels::Range all() const { return {0, shape.batch * shape.heads}; }
+  size_t pairs() const { return shape.batch * shape.heads; }
 };
 
 Settings settings_of(const OpBuild& build) {
@@ -123,13 +123,13 @@ void run_write_out_mask(const Step& step, const StepContext&) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [q, k, v, mask, y, log_sums, scratch] = step.take<7>();
-  context.kernels.attention_forward(s.shape, s.all(), {q, k, v, mask, nullptr, y, log_sums}, scratch);
+  context.kernels.attention_forward(s.shape, step.part, {q, k, v, mask, nullptr, y, log_sums}, scratch);
 }
 
 void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [q, k, v, mask, y, dy, log_sums, dq, dk, dv, scratch] = step.take<11>();
-  context.kernels.attention_backward(s.shape, s.all(), {q, k, v, mask, nullptr, y, dy, log_sums, dq, dk, dv},
+  context.kernels.attention_backward(s.shape, step.part, {q, k, v, mask, nullptr, y, dy, log_sums, dq, dk, dv},
                                      scratch);
 }
 
@@ -174,7 +174,8 @@ void forward(OpBuild& build) {
   }
   build.emit(run_forward, s,
              {build.input(kQ), build.input(kK), build.input(kV), mask, build.output(), log_sums,
-              build.scratch(kernels::attention_forward_workspace(s.shape))});
+              build.workspace(kernels::attention_forward_workspace(s.shape))},
+             build.split(s.pairs()));
 }
 
 // The kernel makes all three gradients; one that nobody needs goes to scratch memory.
@@ -195,7 +196,8 @@ void backward(OpBuild& build) {
   if (!build.needs_gradient(kQ) && !build.needs_gradient(kK) && !build.needs_gradient(kV)) return;
   build.emit(run_backward, s,
              {q, k, v, mask, y, dy, log_sums, gradient_or_scratch(build, kQ), gradient_or_scratch(build, kK),
-              gradient_or_scratch(build, kV), build.scratch(kernels::attention_backward_workspace(s.shape))});
+              gradient_or_scratch(build, kV), build.workspace(kernels::attention_backward_workspace(s.shape))},
+             build.split(s.pairs()));
 }
 
 }  // namespace

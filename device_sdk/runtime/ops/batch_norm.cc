@@ -2,7 +2,11 @@
 //
 // In training the batch's own mean and variance normalise it, and the running ones in the state follow them; evaluated
 // or frozen, the running ones normalise and nothing changes.
+//
+// What is summed over rows is summed in blocks of rows, and the blocks' sums are put together. The blocks are the same
+// for any number of threads, and so are the bits.
 #include <algorithm>
+#include <cmath>
 
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
@@ -35,10 +39,19 @@ double flops(const OpInfo&, std::span<const Operand>, std::span<const TensorType
   return 4.0 * static_cast<double>(elements(outputs[0].shape));
 }
 
+constexpr size_t kBlocksMax = 8, kBlockRowsMin = 64;
+
 struct Settings {
   BatchNormShape shape;
   float epsilon, momentum;
   NormActivation activation;  // of the ReLU behind
+
+  size_t blocks() const { return std::clamp<size_t>(shape.rows / kBlockRowsMin, 1, kBlocksMax); }
+  size_t block_begin(size_t i) const { return shape.rows * i / blocks(); }
+  BatchNormShape of(const kernels::Range& rows) const { return {rows.size(), shape.channels, shape.stride}; }
+  BatchNormShape block(size_t i) const { return of({block_begin(i), block_begin(i + 1)}); }
+  size_t block_at(size_t i) const { return block_begin(i) * shape.stride; }
+  uint64_t bytes() const { return shape.channels * sizeof(float); }  // of a number a channel
 };
 
 Settings settings_of(const OpBuild& build) {
@@ -57,15 +70,44 @@ bool uses_batch(const OpBuild& build) {
   return build.is_training() && !build.freezes_statistics() && !build.attributes<NormAttributes>().is_frozen;
 }
 
-// Following with momentum 1 from 0 gives the batch's own, unbiased variance, which the state follows once the loss is
-// known to be finite.
-void run_statistics(const Step& step, const StepContext& context) {
+// Of each block: its mean, 1 / stddev and, because following with momentum 1 from 0 gives that, its mean and its
+// unbiased variance.
+enum BlockValue : size_t { kMean, kInverseStddev, kNewMean, kNewVariance, kBlockValues };
+
+void run_block_statistics(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [x, mean, inverse_stddev, new_mean, new_variance] = step.take<5>();
-  std::fill_n(new_mean, s.shape.channels, 0.0f);
-  std::fill_n(new_variance, s.shape.channels, 0.0f);
-  const kernels::BatchNormRunning<float> from_zero{new_mean, new_variance, 1.0f};
-  context.kernels.batch_norm_statistics(s.shape, x, s.epsilon, mean, inverse_stddev, &from_zero);
+  const auto& [x, blocks] = step.take<2>();
+  const size_t channels = s.shape.channels;
+  for (size_t i = step.part.begin; i < step.part.end; ++i) {
+    float* const values = blocks + i * kBlockValues * channels;
+    std::fill_n(values + kNewMean * channels, 2 * channels, 0.0f);
+    const kernels::BatchNormRunning<float> from_zero{values + kNewMean * channels, values + kNewVariance * channels,
+                                                     1.0f};
+    context.kernels.batch_norm_statistics(s.block(i), x + s.block_at(i), s.epsilon, values,
+                                          values + kInverseStddev * channels, &from_zero);
+  }
+}
+
+// The batch's own: Chan, Golub and LeVeque (1983). The unbiased variance is what the state follows once the loss is
+// known to be finite.
+void run_join_statistics(const Step& step, const StepContext&) {
+  const auto& s = step.as<Settings>();
+  const auto& [blocks, mean, inverse_stddev, new_variance] = step.take<4>();
+  const size_t channels = s.shape.channels;
+  for (size_t c = 0; c < channels; ++c) {
+    double count = 0, joined = 0, squares = 0;
+    for (size_t i = 0; i < s.blocks(); ++i) {
+      const float* const values = blocks + i * kBlockValues * channels + c;
+      const double rows = static_cast<double>(s.block(i).rows), delta = static_cast<double>(values[0]) - joined;
+      squares += static_cast<double>(values[kNewVariance * channels]) * (rows - 1) +
+                 delta * delta * (count * rows / (count + rows));
+      count += rows;
+      joined += delta * (rows / count);
+    }
+    mean[c] = static_cast<float>(joined);
+    inverse_stddev[c] = static_cast<float>(1 / std::sqrt(squares / count + static_cast<double>(s.epsilon)));
+    new_variance[c] = static_cast<float>(squares / std::max(count - 1, 1.0));
+  }
 }
 
 // One row has no unbiased variance; the running one then stays.
@@ -89,27 +131,50 @@ void run_inverse_stddev(const Step& step, const StepContext& context) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, mean, inverse_stddev, scale, bias, y] = step.take<6>();
-  context.kernels.batch_norm_forward(s.shape, x, {mean, inverse_stddev, scale, bias}, s.activation, y);
+  const size_t at = step.part.begin * s.shape.stride;
+  context.kernels.batch_norm_forward(s.of(step.part), x + at, {mean, inverse_stddev, scale, bias}, s.activation,
+                                     y + at);
 }
 
-void run_backward_parameters(const Step& step, const StepContext& context) {
+// Of each block, dscale and dbias.
+void run_block_gradients(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [x, mean, inverse_stddev, scale, bias, dy, dscale, dbias] = step.take<8>();
-  context.kernels.batch_norm_backward_parameters(s.shape, x, {mean, inverse_stddev, scale, bias}, s.activation, dy,
-                                                 dscale, dbias);
+  const auto& [x, mean, inverse_stddev, scale, bias, dy, blocks] = step.take<7>();
+  for (size_t i = step.part.begin; i < step.part.end; ++i) {
+    float* const dscale = blocks + i * 2 * s.shape.channels;
+    context.kernels.batch_norm_backward_parameters(s.block(i), x + s.block_at(i),
+                                                   {mean, inverse_stddev, scale, bias}, s.activation,
+                                                   dy + s.block_at(i), dscale, dscale + s.shape.channels);
+  }
+}
+
+void run_join_gradients(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  const auto& [blocks, dscale, dbias] = step.take<3>();
+  const size_t channels = s.shape.channels;
+  std::copy_n(blocks, channels, dscale);
+  std::copy_n(blocks + channels, channels, dbias);
+  for (size_t i = 1; i < s.blocks(); ++i) {
+    context.kernels.accumulate(channels, blocks + i * 2 * channels, dscale);
+    context.kernels.accumulate(channels, blocks + (i * 2 + 1) * channels, dbias);
+  }
 }
 
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, mean, inverse_stddev, scale, bias, dscale, dbias, dy, dx] = step.take<9>();
-  context.kernels.batch_norm_backward_input(s.shape, s.shape.rows, x, {mean, inverse_stddev, scale, bias},
-                                            s.activation, dscale, dbias, dy, dx);
+  const size_t at = step.part.begin * s.shape.stride;
+  context.kernels.batch_norm_backward_input(s.of(step.part), s.shape.rows, x + at,
+                                            {mean, inverse_stddev, scale, bias}, s.activation, dscale, dbias, dy + at,
+                                            dx + at);
 }
 
 void run_backward_frozen(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, mean, inverse_stddev, scale, bias, dy, dx] = step.take<7>();
-  context.kernels.batch_norm_backward_frozen(s.shape, x, {mean, inverse_stddev, scale, bias}, s.activation, dy, dx);
+  const size_t at = step.part.begin * s.shape.stride;
+  context.kernels.batch_norm_backward_frozen(s.of(step.part), x == nullptr ? nullptr : x + at,
+                                             {mean, inverse_stddev, scale, bias}, s.activation, dy + at, dx + at);
 }
 
 // What x is normalised with; 1 / stddev is kept for backward, and of the batch its mean, too.
@@ -118,15 +183,16 @@ struct Statistics {
 };
 
 Statistics emit_statistics(OpBuild& build, const Settings& s) {
-  const uint64_t bytes = s.shape.channels * sizeof(float);
-  const BufferId inverse_stddev = build.save(bytes);
+  const BufferId inverse_stddev = build.save(s.bytes());
   if (!uses_batch(build)) {
     build.emit(run_inverse_stddev, s, {build.input(4), inverse_stddev});
     return {build.input(3), inverse_stddev};
   }
-  const BufferId mean = build.save(bytes), new_mean = build.scratch(bytes), new_variance = build.scratch(bytes);
-  build.emit(run_statistics, s, {build.input(0), mean, inverse_stddev, new_mean, new_variance});
-  build.emit_after_loss(run_follow, s, {new_mean, new_variance, build.input(3), build.input(4)});
+  const BufferId blocks = build.scratch(s.blocks() * kBlockValues * s.bytes());
+  const BufferId mean = build.save(s.bytes()), new_variance = build.scratch(s.bytes());
+  build.emit(run_block_statistics, s, {build.input(0), blocks}, build.split(s.blocks()));
+  build.emit(run_join_statistics, s, {blocks, mean, inverse_stddev, new_variance});
+  build.emit_after_loss(run_follow, s, {mean, new_variance, build.input(3), build.input(4)});
   return {mean, inverse_stddev};
 }
 
@@ -134,7 +200,8 @@ void forward(OpBuild& build) {
   const Settings s = settings_of(build);
   const auto [mean, inverse_stddev] = emit_statistics(build, s);
   build.emit(run_forward, s,
-             {build.input(0), mean, inverse_stddev, build.input(1), build.input(2), build.output()});
+             {build.input(0), mean, inverse_stddev, build.input(1), build.input(2), build.output()},
+             build.split(s.shape.rows));
   build.may_share(build.output(), build.input(0));
 }
 
@@ -146,16 +213,21 @@ void backward(OpBuild& build) {
   BufferId dscale = build.input_gradient(1), dbias = build.input_gradient(2);
   // dx is computed from both sums when the statistics depend on x.
   if (dscale != kNoBuffer || dbias != kNoBuffer || by_batch) {
-    const uint64_t bytes = s.shape.channels * sizeof(float);
-    if (dscale == kNoBuffer) dscale = build.scratch(bytes);
-    if (dbias == kNoBuffer) dbias = build.scratch(bytes);
-    build.emit(run_backward_parameters, s, {x, mean, inverse_stddev, scale, bias, dy, dscale, dbias});
+    if (dscale == kNoBuffer) dscale = build.scratch(s.bytes());
+    if (dbias == kNoBuffer) dbias = build.scratch(s.bytes());
+    const BufferId blocks = build.scratch(s.blocks() * 2 * s.bytes());
+    build.emit(run_block_gradients, s, {x, mean, inverse_stddev, scale, bias, dy, blocks}, build.split(s.blocks()));
+    build.emit(run_join_gradients, s, {blocks, dscale, dbias});
   }
   if (!build.needs_gradient(0)) return;
   const BufferId dx = build.input_gradient(0);
   const BufferId read_x = s.activation == NormActivation::none ? kNoBuffer : x;  // by frozen statistics
-  if (by_batch) build.emit(run_backward_input, s, {x, mean, inverse_stddev, scale, bias, dscale, dbias, dy, dx});
-  else build.emit(run_backward_frozen, s, {read_x, mean, inverse_stddev, scale, bias, dy, dx});
+  const Split by_rows = build.split(s.shape.rows);
+  if (by_batch) {
+    build.emit(run_backward_input, s, {x, mean, inverse_stddev, scale, bias, dscale, dbias, dy, dx}, by_rows);
+  } else {
+    build.emit(run_backward_frozen, s, {read_x, mean, inverse_stddev, scale, bias, dy, dx}, by_rows);
+  }
   build.may_share(dx, dy);
 }
 

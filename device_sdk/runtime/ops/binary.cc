@@ -54,20 +54,18 @@ void run_backward(const Step& step, const StepContext& context) {
   context.kernels.binary_backward(s.function, s.operand, s.loops, a, b, dy, gradient);
 }
 
-struct SameShape {
-  size_t count;
-};
+struct NoSettings {};
 
 void run_add(const Step& step, const StepContext& context) {
-  const auto& [a, b, y] = step.take<3>();
-  context.kernels.add(step.as<SameShape>().count, a, b, y);
+  const auto [a, b, y] = step.slice<3>();
+  context.kernels.add(step.part.size(), a, b, y);
 }
 
 void forward(OpBuild& build) {
   const BufferId a = build.input(0), b = build.input(1);
   const bool is_sum_of_equals = build.op().kind == OpKind::add && build.input_shape(0) == build.input_shape(1);
   if (!is_sum_of_equals) return build.emit(run_forward, settings_of(build), {a, b, build.output()});
-  build.emit(run_add, SameShape{elements(build.output_shape())}, {a, b, build.output()});
+  build.emit(run_add, NoSettings{}, {a, b, build.output()}, by_elements(elements(build.output_shape())));
   build.may_share(build.output(), a);
   build.may_share(build.output(), b);
 }

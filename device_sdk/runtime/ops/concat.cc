@@ -59,7 +59,7 @@ Parts parts_of(const Shape& whole, size_t axis, std::span<const int64_t> sizes) 
   ptrdiff_t offset = 0;
   for (const int64_t size : sizes) {
     const size_t run = static_cast<size_t>(size) * inner;
-    Copy copy{.y_offset = offset};
+    Copy copy{.loops = {}, .y_offset = offset};
     copy.loops.rank = 2;
     copy.loops.size = {rows, run};
     copy.loops.stride[0] = {static_cast<ptrdiff_t>(run), 1};

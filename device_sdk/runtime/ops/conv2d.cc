@@ -52,6 +52,19 @@ double flops(const OpInfo&, std::span<const Operand> inputs, std::span<const Ten
 struct Settings {
   Conv2dShape shape;
   kernels::Activation activation;
+
+  size_t x_image() const { return shape.height * shape.width * shape.channels; }
+  size_t y_image() const { return shape.out_h() * shape.out_w() * shape.filters; }
+  Conv2dShape of(const kernels::Range& images) const {
+    Conv2dShape part = shape;
+    part.batch = images.size();
+    return part;
+  }
+  // Where to cut the taps: as conv2d_backward_weights_part has it cheapest.
+  size_t tap_grain() const {
+    if (shape.is_depthwise()) return 1;
+    return shape.filters < 9 ? shape.kernel_w * shape.channels / shape.groups : 8;
+  }
 };
 
 Settings settings_of(const OpBuild& build) {
@@ -80,26 +93,31 @@ Settings settings_of(const OpBuild& build) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, w, bias, y, scratch] = step.take<5>();
-  context.kernels.conv2d_forward(s.shape, x, w, bias, s.activation, y, scratch);
+  const size_t image = step.part.begin;
+  context.kernels.conv2d_forward(s.of(step.part), x + image * s.x_image(), w, bias, s.activation,
+                                 y + image * s.y_image(), scratch);
 }
 
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [dy, w, dx, scratch] = step.take<4>();
-  context.kernels.conv2d_backward_input(s.shape, dy, w, dx, scratch);
+  const size_t image = step.part.begin;
+  context.kernels.conv2d_backward_input(s.of(step.part), dy + image * s.y_image(), w, dx + image * s.x_image(), scratch);
 }
 
 void run_backward_weights(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, dy, dw, dbias, scratch] = step.take<5>();
-  context.kernels.conv2d_backward_weights(s.shape, x, dy, dw, dbias, scratch);
+  float* const dbias_once = step.part.begin == 0 ? dbias : nullptr;
+  context.kernels.conv2d_backward_weights_part(s.shape, step.part, x, dy, dw, dbias_once, scratch);
 }
 
 void forward(OpBuild& build) {
   const Settings s = settings_of(build);
   build.emit(run_forward, s,
              {build.input(0), build.input(1), build.input(2), build.output(),
-              build.scratch(kernels::conv2d_forward_workspace(s.shape))});
+              build.workspace(kernels::conv2d_forward_workspace(s.shape))},
+             build.split(s.shape.batch));
 }
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
@@ -111,7 +129,8 @@ void emit_backward_weights(OpBuild& build, Settings s, BufferId dy) {
   if (dw == kNoBuffer) dw = build.scratch(elements(build.input_shape(1)) * sizeof(float));
   build.emit(run_backward_weights, s,
              {build.input(0), dy, dw, build.channel_gradient(2, channels),
-              build.scratch(kernels::conv2d_backward_weights_workspace(s.shape))});
+              build.workspace(kernels::conv2d_backward_weights_workspace(s.shape))},
+             build.split(s.shape.taps(), s.tap_grain()));
 }
 
 void backward(OpBuild& build) {
@@ -121,7 +140,8 @@ void backward(OpBuild& build) {
   if (!build.needs_gradient(0)) return;
   build.emit(run_backward_input, s,
              {dy, build.input(1), build.input_gradient(0),
-              build.scratch(kernels::conv2d_backward_input_workspace(s.shape))});
+              build.workspace(kernels::conv2d_backward_input_workspace(s.shape))},
+             build.split(s.shape.batch));
 }
 
 }  // namespace

@@ -89,14 +89,29 @@ Conv2dShape settings_of(const OpBuild& build) {
           .dilation_w = a.dilation_w};
 }
 
+// Some of the images, and where the first of them begins.
+struct Part {
+  Conv2dShape shape;
+  size_t x_at, y_at;
+};
+
+Part part_of(const Step& step) {
+  Conv2dShape s = step.as<Conv2dShape>();
+  s.batch = step.part.size();
+  const size_t first = step.part.begin;
+  return {s, first * s.out_h() * s.out_w() * s.filters, first * s.height * s.width * s.channels};
+}
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& [x, w, bias, y, scratch] = step.take<5>();
-  context.kernels.conv_transpose2d_forward(step.as<Conv2dShape>(), x, w, bias, kernels::Activation::none, y, scratch);
+  const auto [shape, x_at, y_at] = part_of(step);
+  context.kernels.conv_transpose2d_forward(shape, x + x_at, w, bias, kernels::Activation::none, y + y_at, scratch);
 }
 
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& [dy, w, dx, scratch] = step.take<4>();
-  context.kernels.conv_transpose2d_backward_input(step.as<Conv2dShape>(), dy, w, dx, scratch);
+  const auto [shape, x_at, y_at] = part_of(step);
+  context.kernels.conv_transpose2d_backward_input(shape, dy + y_at, w, dx + x_at, scratch);
 }
 
 void run_backward_weights(const Step& step, const StepContext& context) {
@@ -108,7 +123,8 @@ void forward(OpBuild& build) {
   const Conv2dShape s = settings_of(build);
   build.emit(run_forward, s,
              {build.input(0), build.input(1), build.input(2), build.output(),
-              build.scratch(kernels::conv_transpose2d_forward_workspace(s))});
+              build.workspace(kernels::conv_transpose2d_forward_workspace(s))},
+             build.split(s.batch));
 }
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
@@ -127,7 +143,8 @@ void backward(OpBuild& build) {
   if (!build.needs_gradient(0)) return;
   build.emit(run_backward_input, s,
              {dy, build.input(1), build.input_gradient(0),
-              build.scratch(kernels::conv_transpose2d_backward_input_workspace(s))});
+              build.workspace(kernels::conv_transpose2d_backward_input_workspace(s))},
+             build.split(s.batch));
 }
 
 }  // namespace

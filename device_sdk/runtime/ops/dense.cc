@@ -8,6 +8,8 @@ namespace {
 
 using kernels::DenseShape;
 
+constexpr size_t kRowGrain = 8;  // rows that the kernels multiply at a time
+
 Result<std::vector<TensorType>> infer(const OpInfo&, std::span<const Operand> inputs) {
   COT_TRY(check_inputs(inputs, {{}, {}, {.is_optional = true}}));
   COT_TRY(check_rank(inputs[0], "input", 2, 8));
@@ -29,6 +31,8 @@ double flops(const OpInfo&, std::span<const Operand> inputs, std::span<const Ten
 struct Settings {
   DenseShape shape;
   kernels::Activation activation;
+
+  DenseShape of(const kernels::Range& rows) const { return {rows.size(), shape.in, shape.out}; }
 };
 
 Settings settings_of(const OpBuild& build) {
@@ -40,26 +44,31 @@ Settings settings_of(const OpBuild& build) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, w, bias, y, scratch] = step.take<5>();
-  context.kernels.dense_forward(s.shape, x, w, bias, s.activation, y, scratch);
+  const size_t row = step.part.begin;
+  context.kernels.dense_forward(s.of(step.part), x + row * s.shape.in, w, bias, s.activation, y + row * s.shape.out,
+                                scratch);
 }
 
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [dy, w, dx, scratch] = step.take<4>();
-  context.kernels.dense_backward_input(s.shape, dy, w, dx, scratch);
+  const size_t row = step.part.begin;
+  context.kernels.dense_backward_input(s.of(step.part), dy + row * s.shape.out, w, dx + row * s.shape.in, scratch);
 }
 
 void run_backward_weights(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, dy, dw, dbias, scratch] = step.take<5>();
-  context.kernels.dense_backward_weights(s.shape, x, dy, dw, dbias, scratch);
+  float* const dbias_once = step.part.begin == 0 ? dbias : nullptr;
+  context.kernels.dense_backward_weights_part(s.shape, step.part, x, dy, dw, dbias_once, scratch);
 }
 
 void forward(OpBuild& build) {
   const Settings s = settings_of(build);
   build.emit(run_forward, s,
              {build.input(0), build.input(1), build.input(2), build.output(),
-              build.scratch(kernels::dense_forward_workspace(s.shape))});
+              build.workspace(kernels::dense_forward_workspace(s.shape))},
+             build.split(s.shape.batch, kRowGrain));
 }
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
@@ -71,7 +80,8 @@ void emit_backward_weights(OpBuild& build, Settings s, BufferId dy) {
   if (dw == kNoBuffer) dw = build.scratch(elements(build.input_shape(1)) * sizeof(float));
   build.emit(run_backward_weights, s,
              {build.input(0), dy, dw, build.channel_gradient(2, channels),
-              build.scratch(kernels::dense_backward_weights_workspace(s.shape))});
+              build.workspace(kernels::dense_backward_weights_workspace(s.shape))},
+             build.split(s.shape.in, kRowGrain));
 }
 
 void backward(OpBuild& build) {
@@ -81,7 +91,8 @@ void backward(OpBuild& build) {
   if (!build.needs_gradient(0)) return;
   build.emit(run_backward_input, s,
              {dy, build.input(1), build.input_gradient(0),
-              build.scratch(kernels::dense_backward_input_workspace(s.shape))});
+              build.workspace(kernels::dense_backward_input_workspace(s.shape))},
+             build.split(s.shape.batch, kRowGrain));
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
 }
 
 struct Settings {
-  size_t count;
   uint32_t stream;     // of this op
   uint32_t threshold;  // a random number below it drops its value
   float scale;
@@ -25,7 +24,7 @@ struct Settings {
 
 Settings settings_of(const OpBuild& build) {
   const float rate = build.attributes<DropoutAttributes>().rate;
-  return {elements(build.output_shape()), build.index(), static_cast<uint32_t>(static_cast<double>(rate) * 0x1p32),
+  return {build.index(), static_cast<uint32_t>(static_cast<double>(rate) * 0x1p32),
           1 / (1 - rate)};
 }
 
@@ -35,26 +34,29 @@ void run(const Step& step, const StepContext& context) {
   const auto& [from, to] = step.take<2>();
   const kernels::PhiloxKey key = {static_cast<uint32_t>(context.random_seed),
                                   static_cast<uint32_t>(context.random_seed >> 32)};
-  for (size_t i = 0; i < s.count; i += 4) {
+  for (size_t i = step.part.begin; i < step.part.end; i += 4) {
     const auto random =
         philox4x32({static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32), s.stream, 0}, key);
-    const size_t n = std::min<size_t>(4, s.count - i);
+    const size_t n = std::min<size_t>(4, step.part.end - i);
     for (size_t j = 0; j < n; ++j) to[i + j] = random[j] < s.threshold ? 0 : from[i + j] * s.scale;
   }
 }
+
+// Four numbers are drawn at a time: parts begin at a multiple of that.
+Split split_of(const OpBuild& build) { return by_elements(elements(build.output_shape())); }
 
 bool drops(const OpBuild& build) { return build.is_training() && build.attributes<DropoutAttributes>().rate > 0; }
 
 void forward(OpBuild& build) {
   if (!drops(build)) return build.output_is_input();
-  build.emit(run, settings_of(build), {build.input(0), build.output()});
+  build.emit(run, settings_of(build), {build.input(0), build.output()}, split_of(build));
   build.may_share(build.output(), build.input(0));
 }
 
 void backward(OpBuild& build) {
   if (!drops(build)) return build.pass_gradient(0);
   const BufferId dy = build.output_gradient(), dx = build.input_gradient(0);
-  build.emit(run, settings_of(build), {dy, dx});
+  build.emit(run, settings_of(build), {dy, dx}, split_of(build));
   build.may_share(dx, dy);
 }
 

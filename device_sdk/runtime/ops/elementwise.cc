@@ -15,25 +15,23 @@ Result<std::vector<TensorType>> infer_identity(const OpInfo&, std::span<const Op
   return one_output(inputs[0].shape, inputs[0].type);
 }
 
-struct Settings {
-  size_t count;
-};
+struct NoSettings {};
 
-Settings settings_of(const OpBuild& build) { return {elements(build.output_shape())}; }
+Split split_of(const OpBuild& build) { return by_elements(elements(build.output_shape())); }
 
 void run_relu_forward(const Step& step, const StepContext& context) {
-  const auto& [x, y] = step.take<2>();
-  context.kernels.relu_forward(step.as<Settings>().count, x, y);
+  const auto [x, y] = step.slice<2>();
+  context.kernels.relu_forward(step.part.size(), x, y);
 }
 
 void run_relu_backward(const Step& step, const StepContext& context) {
-  const auto& [y, dy, dx] = step.take<3>();
-  context.kernels.relu_backward(step.as<Settings>().count, y, dy, dx);
+  const auto [y, dy, dx] = step.slice<3>();
+  context.kernels.relu_backward(step.part.size(), y, dy, dx);
 }
 
 void forward_relu(OpBuild& build) {
   if (build.is_applied_by_producer()) return build.output_is_input();
-  build.emit(run_relu_forward, settings_of(build), {build.input(0), build.output()});
+  build.emit(run_relu_forward, NoSettings{}, {build.input(0), build.output()}, split_of(build));
   build.may_share(build.output(), build.input(0));
 }
 
@@ -41,7 +39,7 @@ void backward_relu(OpBuild& build) {
   const BufferId dy = build.output_gradient();
   if (build.is_undone_by_producer() || build.is_undone_by_consumer()) return build.pass_gradient(0);
   const BufferId dx = build.input_gradient(0);
-  build.emit(run_relu_backward, settings_of(build), {build.output(), dy, dx});
+  build.emit(run_relu_backward, NoSettings{}, {build.output(), dy, dx}, split_of(build));
   build.may_share(dx, dy);
 }
 

@@ -31,9 +31,16 @@ double flops(const OpInfo&, std::span<const Operand>, std::span<const TensorType
   return 6.0 * static_cast<double>(elements(outputs[0].shape));
 }
 
+constexpr size_t kColumnGrain = 64;  // columns that the kernels sum at a time
+
 struct Settings {
   GroupNormShape shape;
   float epsilon;
+
+  size_t image() const { return shape.positions * shape.channels; }
+  GroupNormShape of(const kernels::Range& images) const {
+    return {images.size(), shape.positions, shape.channels, shape.groups};
+  }
 };
 
 Settings settings_of(const OpBuild& build) {
@@ -49,18 +56,24 @@ Settings settings_of(const OpBuild& build) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, scale, bias, y, mean, inverse_stddev] = step.take<6>();
-  context.kernels.group_norm_forward(s.shape, x, scale, bias, s.epsilon, y, mean, inverse_stddev);
+  const size_t at = step.part.begin * s.image(), group = step.part.begin * s.shape.groups;
+  context.kernels.group_norm_forward(s.of(step.part), x + at, scale, bias, s.epsilon, y + at, mean + group,
+                                     inverse_stddev + group);
 }
 
 void run_backward_input(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
   const auto& [x, scale, mean, inverse_stddev, dy, dx] = step.take<6>();
-  context.kernels.group_norm_backward_input(step.as<Settings>().shape, x, scale, mean, inverse_stddev, dy, dx);
+  const size_t at = step.part.begin * s.image(), group = step.part.begin * s.shape.groups;
+  context.kernels.group_norm_backward_input(s.of(step.part), x + at, scale, mean + group, inverse_stddev + group,
+                                            dy + at, dx + at);
 }
 
 void run_backward_parameters(const Step& step, const StepContext& context) {
   const GroupNormShape& shape = step.as<Settings>().shape;
   const auto& [x, mean, inverse_stddev, dy, dscale, dbias] = step.take<6>();
-  context.kernels.group_norm_backward_parameters(shape, 0, shape.channels, x, mean, inverse_stddev, dy, dscale, dbias);
+  context.kernels.group_norm_backward_parameters(shape, step.part.begin, step.part.end, x, mean, inverse_stddev, dy,
+                                                 dscale, dbias);
 }
 
 void forward(OpBuild& build) {
@@ -68,7 +81,8 @@ void forward(OpBuild& build) {
   const uint64_t bytes = s.shape.batch * s.shape.groups * sizeof(float);
   const BufferId mean = build.save(bytes), inverse_stddev = build.save(bytes);
   build.emit(run_forward, s,
-             {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev});
+             {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev},
+             build.split(s.shape.batch));
   build.may_share(build.output(), build.input(0));
 }
 
@@ -78,7 +92,8 @@ void emit_backward_parameters(OpBuild& build, const Settings& s, BufferId dy) {
   const uint64_t bytes = s.shape.channels * sizeof(float);
   if (dscale == kNoBuffer) dscale = build.scratch(bytes);
   if (dbias == kNoBuffer) dbias = build.scratch(bytes);
-  build.emit(run_backward_parameters, s, {build.input(0), build.saved(0), build.saved(1), dy, dscale, dbias});
+  build.emit(run_backward_parameters, s, {build.input(0), build.saved(0), build.saved(1), dy, dscale, dbias},
+             build.split(s.shape.channels, kColumnGrain));
 }
 
 void backward(OpBuild& build) {
@@ -87,7 +102,8 @@ void backward(OpBuild& build) {
   if (build.needs_gradient(1) || build.needs_gradient(2)) emit_backward_parameters(build, s, dy);
   if (!build.needs_gradient(0)) return;
   const BufferId dx = build.input_gradient(0);
-  build.emit(run_backward_input, s, {build.input(0), build.input(1), build.saved(0), build.saved(1), dy, dx});
+  build.emit(run_backward_input, s, {build.input(0), build.input(1), build.saved(0), build.saved(1), dy, dx},
+             build.split(s.shape.batch));
   build.may_share(dx, dy);
 }
 

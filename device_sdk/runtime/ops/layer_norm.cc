@@ -30,6 +30,8 @@ double flops(const OpInfo&, std::span<const Operand>, std::span<const TensorType
   return 6.0 * static_cast<double>(elements(outputs[0].shape));
 }
 
+constexpr size_t kColumnGrain = 64;  // columns that the kernels sum at a time
+
 struct Settings {
   size_t rows, features;
   float epsilon;
@@ -45,20 +47,27 @@ Settings settings_of(const OpBuild& build) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, scale, bias, y, mean, inverse_stddev] = step.take<6>();
-  context.kernels.layer_norm_forward(s.rows, s.features, x, scale, bias, s.epsilon, y, mean, inverse_stddev);
+  const size_t row = step.part.begin, at = row * s.features;
+  context.kernels.layer_norm_forward(step.part.size(), s.features, x + at, scale, bias, s.epsilon, y + at,
+                                     mean == nullptr ? nullptr : mean + row, inverse_stddev + row);
 }
 
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, scale, mean, inverse_stddev, dy, dx] = step.take<6>();
-  context.kernels.layer_norm_backward_input(s.rows, s.features, x, scale, mean, inverse_stddev, dy, dx);
+  const size_t row = step.part.begin, at = row * s.features;
+  context.kernels.layer_norm_backward_input(step.part.size(), s.features, x + at, scale,
+                                            mean == nullptr ? nullptr : mean + row, inverse_stddev + row, dy + at,
+                                            dx + at);
 }
 
 void run_backward_parameters(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, mean, inverse_stddev, dy, dscale, dbias] = step.take<6>();
-  context.kernels.layer_norm_backward_parameters(s.rows, s.features, s.features, x, mean, inverse_stddev, dy, dscale,
-                                                 dbias);
+  const size_t at = step.part.begin;
+  context.kernels.layer_norm_backward_parameters(s.rows, step.part.size(), s.features, x + at, mean, inverse_stddev,
+                                                 dy + at, dscale == nullptr ? nullptr : dscale + at,
+                                                 dbias == nullptr ? nullptr : dbias + at);
 }
 
 // To the kernels a mean that is absent means RMS.
@@ -68,7 +77,8 @@ void forward(OpBuild& build) {
   const BufferId inverse_stddev = build.save(bytes);
   const BufferId mean = build.op().kind == OpKind::layer_norm ? build.save(bytes) : kNoBuffer;
   build.emit(run_forward, s,
-             {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev});
+             {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev},
+             build.split(s.rows));
   build.may_share(build.output(), build.input(0));
 }
 
@@ -78,11 +88,12 @@ void backward(OpBuild& build) {
   const BufferId mean = build.op().kind == OpKind::layer_norm ? build.saved(1) : kNoBuffer;
   if (build.needs_gradient(1) || build.needs_gradient(2)) {
     build.emit(run_backward_parameters, s,
-               {x, mean, inverse_stddev, dy, build.input_gradient(1), build.input_gradient(2)});
+               {x, mean, inverse_stddev, dy, build.input_gradient(1), build.input_gradient(2)},
+               build.split(s.features, kColumnGrain));
   }
   if (!build.needs_gradient(0)) return;
   const BufferId dx = build.input_gradient(0);
-  build.emit(run_backward_input, s, {x, build.input(1), mean, inverse_stddev, dy, dx});
+  build.emit(run_backward_input, s, {x, build.input(1), mean, inverse_stddev, dy, dx}, build.split(s.rows));
   build.may_share(dx, dy);
 }
 

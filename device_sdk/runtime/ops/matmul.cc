@@ -96,6 +96,17 @@ void emit(OpBuild& build, const Settings& s, BufferId left, BufferId right, Buff
   build.emit(run, s, {left, right, result, build.scratch(kernels::matmul_workspace(s.shape))});
 }
 
+// The leading dimensions are product()'s.
+MatmulShape matrices(size_t m, size_t k, size_t n, bool transpose_a, bool transpose_b) {
+  MatmulShape shape{};
+  shape.m = m;
+  shape.k = k;
+  shape.n = n;
+  shape.transpose_a = transpose_a;
+  shape.transpose_b = transpose_b;
+  return shape;
+}
+
 struct Sizes {
   size_t m, k, n;
 };
@@ -108,7 +119,7 @@ Sizes sizes_of(const OpBuild& build) {
 void forward(OpBuild& build) {
   const auto& a = build.attributes<MatmulAttributes>();
   const auto [m, k, n] = sizes_of(build);
-  const MatmulShape shape{.m = m, .k = k, .n = n, .transpose_a = a.transpose_a, .transpose_b = a.transpose_b};
+  const MatmulShape shape = matrices(m, k, n, a.transpose_a, a.transpose_b);
   emit(build, product(build, Matrix::a, Matrix::b, Matrix::y, shape), build.input(0), build.input(1), build.output());
 }
 
@@ -118,10 +129,10 @@ void backward_a(OpBuild& build) {
   const auto [m, k, n] = sizes_of(build);
   const BufferId b = build.input(1), dy = build.output_gradient(), da = build.input_gradient(0);
   if (a.transpose_a) {
-    const MatmulShape shape{.m = k, .k = n, .n = m, .transpose_a = a.transpose_b, .transpose_b = true};
+    const MatmulShape shape = matrices(k, n, m, a.transpose_b, true);
     return emit(build, product(build, Matrix::b, Matrix::y, Matrix::a, shape), b, dy, da);
   }
-  const MatmulShape shape{.m = m, .k = n, .n = k, .transpose_b = !a.transpose_b};
+  const MatmulShape shape = matrices(m, n, k, false, !a.transpose_b);
   emit(build, product(build, Matrix::y, Matrix::b, Matrix::a, shape), dy, b, da);
 }
 
@@ -131,10 +142,10 @@ void backward_b(OpBuild& build) {
   const auto [m, k, n] = sizes_of(build);
   const BufferId a = build.input(0), dy = build.output_gradient(), db = build.input_gradient(1);
   if (attributes.transpose_b) {
-    const MatmulShape shape{.m = n, .k = m, .n = k, .transpose_a = true, .transpose_b = attributes.transpose_a};
+    const MatmulShape shape = matrices(n, m, k, true, attributes.transpose_a);
     return emit(build, product(build, Matrix::y, Matrix::a, Matrix::b, shape), dy, a, db);
   }
-  const MatmulShape shape{.m = k, .k = m, .n = n, .transpose_a = !attributes.transpose_a};
+  const MatmulShape shape = matrices(k, m, n, !attributes.transpose_a, false);
   emit(build, product(build, Matrix::a, Matrix::y, Matrix::b, shape), a, dy, db);
 }
 

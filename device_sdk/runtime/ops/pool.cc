@@ -49,6 +49,14 @@ double flops_global(const OpInfo&, std::span<const Operand> inputs, std::span<co
 struct Settings {
   Pool2dShape shape;
   bool through_relu;
+
+  size_t x_image() const { return shape.height * shape.width * shape.channels; }
+  size_t y_image() const { return shape.out_h() * shape.out_w() * shape.channels; }
+  Pool2dShape of(const kernels::Range& images) const {
+    Pool2dShape part = shape;
+    part.batch = images.size();
+    return part;
+  }
 };
 
 // A global pool is one window over the whole image.
@@ -77,38 +85,51 @@ Settings settings_of(const OpBuild& build) {
 }
 
 void run_max_forward(const Step& step, const StepContext& context) {
-  context.kernels.max_pool2d_forward(step.as<Settings>().shape, step.buffers[0], step.buffers[1]);
+  const auto& s = step.as<Settings>();
+  const auto& [x, y] = step.take<2>();
+  const size_t at = step.part.begin;
+  context.kernels.max_pool2d_forward(s.of(step.part), x + at * s.x_image(), y + at * s.y_image());
 }
 
 void run_max_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, y, dy, dx] = step.take<4>();
-  context.kernels.max_pool2d_backward(s.shape, x, y, dy, s.through_relu, dx);
+  const size_t x_at = step.part.begin * s.x_image(), y_at = step.part.begin * s.y_image();
+  context.kernels.max_pool2d_backward(s.of(step.part), x + x_at, y + y_at, dy + y_at, s.through_relu, dx + x_at);
 }
 
 void run_average_forward(const Step& step, const StepContext& context) {
-  context.kernels.average_pool2d_forward(step.as<Settings>().shape, step.buffers[0], step.buffers[1]);
+  const auto& s = step.as<Settings>();
+  const auto& [x, y] = step.take<2>();
+  const size_t at = step.part.begin;
+  context.kernels.average_pool2d_forward(s.of(step.part), x + at * s.x_image(), y + at * s.y_image());
 }
 
 void run_average_backward(const Step& step, const StepContext& context) {
-  context.kernels.average_pool2d_backward(step.as<Settings>().shape, step.buffers[0], step.buffers[1]);
+  const auto& s = step.as<Settings>();
+  const auto& [dy, dx] = step.take<2>();
+  const size_t at = step.part.begin;
+  context.kernels.average_pool2d_backward(s.of(step.part), dy + at * s.y_image(), dx + at * s.x_image());
 }
 
+Split by_images(const OpBuild& build) { return build.split(static_cast<size_t>(build.input_shape(0)[0])); }
+
 void forward_max(OpBuild& build) {
-  build.emit(run_max_forward, settings_of(build), {build.input(0), build.output()});
+  build.emit(run_max_forward, settings_of(build), {build.input(0), build.output()}, by_images(build));
 }
 
 void backward_max(OpBuild& build) {
   build.emit(run_max_backward, settings_of(build),
-             {build.input(0), build.output(), build.output_gradient(), build.input_gradient(0)});
+             {build.input(0), build.output(), build.output_gradient(), build.input_gradient(0)}, by_images(build));
 }
 
 void forward_average(OpBuild& build) {
-  build.emit(run_average_forward, settings_of(build), {build.input(0), build.output()});
+  build.emit(run_average_forward, settings_of(build), {build.input(0), build.output()}, by_images(build));
 }
 
 void backward_average(OpBuild& build) {
-  build.emit(run_average_backward, settings_of(build), {build.output_gradient(), build.input_gradient(0)});
+  build.emit(run_average_backward, settings_of(build), {build.output_gradient(), build.input_gradient(0)},
+             by_images(build));
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ using kernels::RnnShape;
 enum Input : size_t { kX, kWeight, kRecurrent, kBias, kH0, kC0 };
 enum Output : size_t { kY, kHn, kCn };
 
+constexpr size_t kColumnGrain = 48;  // a panel of the widest vectors
+
 int64_t gates_of(OpKind kind) {
   return kind == OpKind::lstm ? 4 : kind == OpKind::gru ? 3 : 1;
 }
@@ -80,15 +82,18 @@ float* recurrent_bias(const RnnShape& s, float* bias) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<RnnShape>();
   const auto& [x, w, r, bias, h0, c0, y, h_n, c_n, saved, scratch] = step.take<11>();
-  context.kernels.rnn_forward(s, {0, s.batch},
+  context.kernels.rnn_forward(s, step.part,
                               {x, w, r, bias, recurrent_bias(s, bias), h0, c0, y, h_n, c_n, saved}, scratch);
+}
+
+void run_clear(const Step& step, const StepContext&) {
+  std::memset(step.buffers[0], 0, y_bytes(step.as<RnnShape>()));
 }
 
 void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<RnnShape>();
   const auto& [w, r, h0, c0, y, dy, dh_n, dc_n, saved, dx, dh0, dc0, zeros, scratch] = step.take<14>();
-  if (zeros != nullptr) std::memset(zeros, 0, y_bytes(s));
-  context.kernels.rnn_backward(s, {0, s.batch},
+  context.kernels.rnn_backward(s, step.part,
                                {w, r, h0, c0, y, dy != nullptr ? dy : zeros, dh_n, dc_n, saved, dx, dh0, dc0},
                                scratch);
 }
@@ -96,7 +101,7 @@ void run_backward(const Step& step, const StepContext& context) {
 void run_backward_weights(const Step& step, const StepContext& context) {
   const auto& s = step.as<RnnShape>();
   const auto& [x, y, h0, saved, dw, dr, dbias, scratch] = step.take<8>();
-  context.kernels.rnn_backward_weights(s, {0, s.columns()},
+  context.kernels.rnn_backward_weights(s, step.part,
                                        {x, y, h0, saved, dw, dr, dbias, recurrent_bias(s, dbias)}, scratch);
 }
 
@@ -108,7 +113,8 @@ void forward(OpBuild& build) {
   build.emit(run_forward, s,
              {build.input(kX), build.input(kWeight), build.input(kRecurrent), build.input(kBias),
               build.input(kH0), build.input(kC0), y, build.output(kHn), build.output(kCn), saved,
-              build.scratch(kernels::rnn_forward_workspace(s))});
+              build.workspace(kernels::rnn_forward_workspace(s))},
+             build.split(s.batch));
 }
 
 // The kernel makes the gradients of w and r together; one that nobody needs goes to scratch memory.
@@ -121,17 +127,23 @@ void backward(OpBuild& build) {
   const RnnShape s = settings_of(build);
   const BufferId saved = build.saved(0), y = build.has_output(kY) ? build.output(kY) : build.saved(1);
   const BufferId x = build.input(kX), h0 = build.input(kH0), dy = build.output_gradient(kY);
-  const BufferId zeros = dy != kNoBuffer ? kNoBuffer : build.scratch(y_bytes(s));
+  BufferId zeros = kNoBuffer;
+  if (dy == kNoBuffer) {
+    zeros = build.scratch(y_bytes(s));
+    build.emit(run_clear, s, {zeros});
+  }
   build.emit(
       run_backward, s,
       {build.input(kWeight), build.input(kRecurrent), h0, build.input(kC0), y, dy, build.output_gradient(kHn),
        build.output_gradient(kCn), saved, build.input_gradient(kX), build.input_gradient(kH0),
-       build.input_gradient(kC0), zeros, build.scratch(kernels::rnn_backward_workspace(s))});
+       build.input_gradient(kC0), zeros, build.workspace(kernels::rnn_backward_workspace(s))},
+      build.split(s.batch));
   if (!build.needs_gradient(kWeight) && !build.needs_gradient(kRecurrent) && !build.needs_gradient(kBias))
     return;
   build.emit(run_backward_weights, s,
              {x, y, h0, saved, gradient_or_scratch(build, kWeight), gradient_or_scratch(build, kRecurrent),
-              build.input_gradient(kBias), build.scratch(kernels::rnn_backward_weights_workspace(s))});
+              build.input_gradient(kBias), build.workspace(kernels::rnn_backward_weights_workspace(s))},
+             build.split(s.columns(), kColumnGrain));
 }
 
 }  // namespace

@@ -26,36 +26,52 @@ SoftmaxShape settings_of(const OpBuild& build) {
   return {elements(x, 0, axis), static_cast<size_t>(x[axis]), elements(x, axis + 1, x.size())};
 }
 
+struct Part {
+  SoftmaxShape shape;
+  size_t at;  // its first element
+};
+
+Part part_of(const Step& step) {
+  const auto& s = step.as<SoftmaxShape>();
+  return {{step.part.size(), s.axis, s.inner}, step.part.begin * s.axis * s.inner};
+}
+
 void run_softmax_forward(const Step& step, const StepContext& context) {
   const auto& [x, y] = step.take<2>();
-  context.kernels.softmax_forward(step.as<SoftmaxShape>(), x, y);
+  const auto [shape, at] = part_of(step);
+  context.kernels.softmax_forward(shape, x + at, y + at);
 }
 
 void run_softmax_backward(const Step& step, const StepContext& context) {
   const auto& [y, dy, dx] = step.take<3>();
-  context.kernels.softmax_backward(step.as<SoftmaxShape>(), y, dy, dx);
+  const auto [shape, at] = part_of(step);
+  context.kernels.softmax_backward(shape, y + at, dy + at, dx + at);
 }
 
 void run_log_softmax_forward(const Step& step, const StepContext& context) {
   const auto& [x, y] = step.take<2>();
-  context.kernels.log_softmax_forward(step.as<SoftmaxShape>(), x, y);
+  const auto [shape, at] = part_of(step);
+  context.kernels.log_softmax_forward(shape, x + at, y + at);
 }
 
 void run_log_softmax_backward(const Step& step, const StepContext& context) {
   const auto& [y, dy, dx] = step.take<3>();
-  context.kernels.log_softmax_backward(step.as<SoftmaxShape>(), y, dy, dx);
+  const auto [shape, at] = part_of(step);
+  context.kernels.log_softmax_backward(shape, y + at, dy + at, dx + at);
 }
 
 void forward(OpBuild& build) {
   const StepFunction run = build.op().kind == OpKind::softmax ? run_softmax_forward : run_log_softmax_forward;
-  build.emit(run, settings_of(build), {build.input(0), build.output()});
+  const SoftmaxShape shape = settings_of(build);
+  build.emit(run, shape, {build.input(0), build.output()}, build.split(shape.outer));
   build.may_share(build.output(), build.input(0));
 }
 
 void backward(OpBuild& build) {
   const StepFunction run = build.op().kind == OpKind::softmax ? run_softmax_backward : run_log_softmax_backward;
   const BufferId dy = build.output_gradient(), dx = build.input_gradient(0);
-  build.emit(run, settings_of(build), {build.output(), dy, dx});
+  const SoftmaxShape shape = settings_of(build);
+  build.emit(run, shape, {build.output(), dy, dx}, build.split(shape.outer));
   build.may_share(dx, dy);
 }
 

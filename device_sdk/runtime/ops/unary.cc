@@ -50,11 +50,10 @@ Result<std::vector<TensorType>> infer(const OpInfo&, std::span<const Operand> in
 
 struct Settings {
   UnaryOp op;
-  size_t count;
 };
 
 Settings settings_of(const OpBuild& build) {
-  Settings s{kSeluInside, elements(build.output_shape())};
+  Settings s{kSeluInside};
   for (const Function& function : kFunctions) {
     if (function.kind == build.op().kind) s.op = {.kind = function.kernel};
   }
@@ -65,22 +64,24 @@ Settings settings_of(const OpBuild& build) {
   return s;
 }
 
+Split split_of(const OpBuild& build) { return by_elements(elements(build.output_shape())); }
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [x, y] = step.take<2>();
-  context.kernels.unary_forward(s.op, s.count, x, y);
+  const auto [x, y] = step.slice<2>();
+  context.kernels.unary_forward(s.op, step.part.size(), x, y);
 }
 
 void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [saved, dy, dx] = step.take<3>();
-  context.kernels.unary_backward(s.op, s.count, saved, dy, dx);
+  const auto [saved, dy, dx] = step.slice<3>();
+  context.kernels.unary_backward(s.op, step.part.size(), saved, dy, dx);
 }
 
 // Only a ReLU6 is ever applied or undone by the op in front.
 void forward(OpBuild& build) {
   if (build.is_applied_by_producer()) return build.output_is_input();
-  build.emit(run_forward, settings_of(build), {build.input(0), build.output()});
+  build.emit(run_forward, settings_of(build), {build.input(0), build.output()}, split_of(build));
   build.may_share(build.output(), build.input(0));
 }
 
@@ -92,35 +93,35 @@ void backward(OpBuild& build) {
   if (reads == DerivativeReads::x) saved = build.input(0);
   if (reads == DerivativeReads::y) saved = build.output();
   const BufferId dy = build.output_gradient(), dx = build.input_gradient(0);
-  build.emit(run_backward, s, {saved, dy, dx});
+  build.emit(run_backward, s, {saved, dy, dx}, split_of(build));
   build.may_share(dx, dy);
   if (saved != kNoBuffer) build.may_share(dx, saved);
 }
 
 void run_selu_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [x, y] = step.take<2>();
-  context.kernels.unary_forward(s.op, s.count, x, y);
-  context.kernels.scale_in_place(s.count, kSeluGain, y);
+  const auto [x, y] = step.slice<2>();
+  context.kernels.unary_forward(s.op, step.part.size(), x, y);
+  context.kernels.scale_in_place(step.part.size(), kSeluGain, y);
 }
 
 // The derivative reads the ELU's own result, which is made again in dx.
 void run_selu_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [x, dy, dx] = step.take<3>();
-  context.kernels.unary_forward(s.op, s.count, x, dx);
-  context.kernels.unary_backward(s.op, s.count, dx, dy, dx);
-  context.kernels.scale_in_place(s.count, kSeluGain, dx);
+  const auto [x, dy, dx] = step.slice<3>();
+  context.kernels.unary_forward(s.op, step.part.size(), x, dx);
+  context.kernels.unary_backward(s.op, step.part.size(), dx, dy, dx);
+  context.kernels.scale_in_place(step.part.size(), kSeluGain, dx);
 }
 
 void forward_selu(OpBuild& build) {
-  build.emit(run_selu_forward, settings_of(build), {build.input(0), build.output()});
+  build.emit(run_selu_forward, settings_of(build), {build.input(0), build.output()}, split_of(build));
   build.may_share(build.output(), build.input(0));
 }
 
 void backward_selu(OpBuild& build) {
   const BufferId dy = build.output_gradient(), dx = build.input_gradient(0);
-  build.emit(run_selu_backward, settings_of(build), {build.input(0), dy, dx});
+  build.emit(run_selu_backward, settings_of(build), {build.input(0), dy, dx}, split_of(build));
   build.may_share(dx, build.input(0));
 }
 

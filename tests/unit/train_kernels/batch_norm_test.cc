@@ -125,7 +125,9 @@ TEST(BatchNorm, ForwardEqualsTheReferenceWithEveryActivation) {
             is_close(got, y, Doubles(y.size(), 3 * 3 * 2 + 1), 3 * kUlp));  // |scale inverse (x - mean)|
         std::copy(p.x.values.span().begin(), p.x.values.span().end(), in_place.data());
         table.batch_norm_forward(s, in_place.data(), p.channels(), activation, in_place.data());
-        if (s.stride == s.channels) EXPECT_TRUE(std::ranges::equal(got.span(), in_place.span()));
+        if (s.stride == s.channels) {
+          EXPECT_TRUE(std::ranges::equal(got.span(), in_place.span()));
+        }
       });
     }
   }

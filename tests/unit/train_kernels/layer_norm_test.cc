@@ -41,7 +41,9 @@ TEST(LayerNorm, EqualsTheReferenceAndSoDoesRmsNorm) {
           // A run's sum: up to 128 additions for each lane and those of the lanes; blocks are added in
           // double.
           const double sum = gamma(std::min<double>(static_cast<double>(features), 136) + 4);
-          if (!rms) EXPECT_TRUE(is_close(got_mean, means, Doubles(rows, 3), sum));
+          if (!rms) {
+            EXPECT_TRUE(is_close(got_mean, means, Doubles(rows, 3), sum));
+          }
           EXPECT_TRUE(is_close(got_inverse, inverses, inverses, 4 * sum));
           const double largest = *std::ranges::max_element(inverses);
           EXPECT_TRUE(is_close(got_y, y, Doubles(n, 2 * 3 * largest + 1), 4 * sum));

@@ -208,7 +208,9 @@ TEST(Optimizers, AllLowerTheLossOfASmallNet) {
     while (!trainer->finished()) {
       const double before = trainer->summary().loss_sum;
       ASSERT_OK(trainer->step());
-      if (trainer->finished()) EXPECT_LT(trainer->summary().loss_sum - before, 0.5 * first);
+      if (trainer->finished()) {
+        EXPECT_LT(trainer->summary().loss_sum - before, 0.5 * first);
+      }
     }
   }
 }

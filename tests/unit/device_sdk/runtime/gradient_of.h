@@ -64,9 +64,10 @@ class Batch : public ExampleSource {
 
 // The model's output for the whole batch, as inference computes it. fault: what a step found wrong with the batch.
 inline std::vector<float> outputs_of(const Model& model, Batch& batch, const char** fault = nullptr) {
-  Result<CompiledModel> compiled = compile(model, {.purpose = Purpose::predict,
-                                                   .batch_size = static_cast<uint32_t>(batch.size()),
-                                                   .arena_bytes_max = limits::kArenaBytesMax});
+  const CompileSettings settings{.purpose = Purpose::predict,
+                                 .batch_size = static_cast<uint32_t>(batch.size()),
+                                 .arena_bytes_max = limits::kArenaBytesMax};
+  Result<CompiledModel> compiled = compile(model, settings);
   EXPECT_OK(compiled);
   Result<Arena> arena = Arena::create(compiled->layout, limits::kArenaBytesMax);
   EXPECT_OK(arena);
@@ -90,13 +91,16 @@ inline std::vector<float> outputs_of(const Model& model, Batch& batch, const cha
   return {y, y + elements(at_batch(model.shape(model.graph().output), batch.size()))};
 }
 
-// One step of SGD on the batch, learning rate 1.
-inline Trainer trained_once(const Model& model, Batch& batch, Loss loss) {
-  const TrainingSettings settings{.loss = loss,
-                                  .batch_size = static_cast<uint32_t>(batch.size()),
-                                  .local_epochs = 1,
-                                  .optimizer = {.learning_rate = 1.0f}};
-  Result<Trainer> trainer = Trainer::create(model, settings, batch, 1);
+// One step of SGD on the batch, learning rate 1; by several threads, every step is cut that can be.
+inline Trainer trained_once(const Model& model, Batch& batch, Loss loss, uint32_t threads = 1) {
+  TrainOptions options;
+  options.loss.kind = loss;
+  options.batch_size = static_cast<uint32_t>(batch.size());
+  options.optimizer.learning_rate = 1;
+  options.threads = threads;
+  options.part_nanoseconds_min = 0;
+  options.seed = 1;
+  Result<Trainer> trainer = Trainer::create(model, options, batch);
   EXPECT_OK(trainer);
   EXPECT_OK(trainer->step());
   return std::move(*trainer);
@@ -112,6 +116,10 @@ inline double training_loss(const Model& model, const std::vector<float>& parame
 inline void expect_gradient_is_numerical(const Model& model, Batch& batch, Loss loss = Loss::softmax_cross_entropy) {
   std::vector<float> delta(model.value_count());
   trained_once(model, batch, loss).delta(delta);
+  std::vector<float> delta_of_three(model.value_count());
+  trained_once(model, batch, loss, 3).delta(delta_of_three);
+  EXPECT_EQ(std::memcmp(delta.data(), delta_of_three.data(), delta.size() * sizeof(float)), 0)
+      << "three threads train another model than one";
   std::vector<float> parameters(model.parameters().begin(), model.parameters().end());
   for (uint32_t tensor = 0; tensor < model.graph().tensors.size(); ++tensor) {
     const TensorInfo& info = model.graph().tensors[tensor];
@@ -134,7 +142,9 @@ inline void expect_gradient_is_numerical(const Model& model, Batch& batch, Loss 
       // The loss is rounded to some 1e-7 of itself before it is divided by 1e-2.
       ASSERT_NEAR(-delta[i], gradient, 2e-4 + 4e-3 * std::fabs(gradient)) << info.name << " " << i - first;
     }
-    if (!info.is_frozen) EXPECT_GT(largest, 2e-3) << info.name << " has no influence";
+    if (!info.is_frozen) {
+      EXPECT_GT(largest, 2e-3) << info.name << " has no influence";
+    }
   }
 }
 
