@@ -62,7 +62,8 @@ Result<CompiledModel> GraphCompiler::run() {
     emit_loss(program_, settings_.loss, types_[graph_.output], compiled.output, compiled.target, gradient);
   }
   if (settings_.purpose == Purpose::train) emit_backward();
-  COT_TRY(program_.plan(settings_.arena_bytes_max));
+  COT_ASSIGN(compiled.recomputed,
+             plan_within(program_, op_flops_, settings_.planned_bytes_max, settings_.arena_bytes_max));
   compiled.layout.planned_bytes = program_.planned_bytes();
   compiled.program = std::move(program_);
   return compiled;

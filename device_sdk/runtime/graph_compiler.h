@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "device_sdk/runtime/channels.h"
+#include "device_sdk/runtime/fit_program.h"
 #include "device_sdk/runtime/fusion.h"
 #include "device_sdk/runtime/graph_index.h"
 #include "device_sdk/runtime/model.h"
@@ -39,6 +40,7 @@ struct CompileSettings {
   std::vector<bool> is_trainable = {};     // per tensor; empty: every parameter that is not frozen
   std::vector<ChannelRange> channels = {};  // per tensor: those of a parameter that are trained; empty: all of all
   uint64_t arena_bytes_max = 0;
+  uint64_t planned_bytes_max = 0;  // steps run again to need no more (fit_program.h); 0: no limit
   uint32_t threads = 1;  // into how many parts a step is cut at most; the results are the same bits
   double part_nanoseconds_min = limits::kPartNanosecondsMin;
 };
@@ -50,6 +52,7 @@ struct CompiledModel {
   BufferId output = kNoBuffer;   // may be read after forward, unless training
   BufferId target = kNoBuffer;   // the loss's; none of predict. May be read after evaluation
   uint64_t target_elements = 0;  // of one example
+  Recomputed recomputed;
 };
 
 // Errors: invalid_argument (the loss does not fit the model's output), too_large. The program refers to the model's

@@ -1,30 +1,80 @@
 #include "device_sdk/runtime/memory_budget.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string>
 
 #include "device_sdk/runtime/trainer.h"
 
 namespace coterie {
+namespace {
 
-Result<uint32_t> micro_batch_within(const Model& model, const TrainOptions& options, uint64_t examples,
-                                    uint64_t bytes) {
+// What halving the micro-batch costs, as a share of a step: kernels see fewer rows, and gradients are added
+// up.
+constexpr double kHalvingShare = 0.04;
+
+bool takes_batch_statistics(const Model& model, const TrainOptions& options) {
+  const auto& ops = model.graph().ops;
+  return !options.freeze_statistics && std::any_of(ops.begin(), ops.end(), [](const OpInfo& op) {
+    return op.kind == OpKind::batch_norm && !std::get<NormAttributes>(op.attributes).is_frozen;
+  });
+}
+
+uint64_t bytes_of(const TrainingMemory& memory) {
+  return memory.arena_bytes + memory.order_bytes;
+}
+
+struct Tried {
+  uint64_t least = 0;  // bytes
+  std::optional<MemoryFit> fit;
+};
+
+Result<Tried> attempt(const Model& model, TrainOptions options, uint64_t examples, uint64_t bytes) {
+  options.planned_bytes_max = 0;
+  COT_ASSIGN(const TrainingMemory plain, Trainer::plan(model, options, examples));
+  MemoryFit fit{.micro_batch_size = options.micro_batch_size};
+  if (bytes_of(plain) <= bytes) return Tried{bytes_of(plain), fit};
+  const uint64_t others = bytes_of(plain) - plain.planned_bytes;
+  options.planned_bytes_max = bytes > others ? bytes - others : 1;
+  COT_ASSIGN(const TrainingMemory fitted, Trainer::plan(model, options, examples));
+  if (bytes_of(fitted) > bytes) return Tried{bytes_of(fitted), std::nullopt};
+  fit.planned_bytes_max = options.planned_bytes_max;
+  fit.recomputed_steps = fitted.recomputed_steps;
+  fit.recomputed_share = fitted.recomputed_share;
+  return Tried{bytes_of(fitted), fit};
+}
+
+}  // namespace
+
+Result<MemoryFit> fit_training_within(const Model& model, const TrainOptions& options, uint64_t examples,
+                                      uint64_t bytes) {
+  COT_TRY(check_options(options));
   uint64_t least = UINT64_MAX;
+  std::optional<MemoryFit> best;
+  double best_cost = 0;
   TrainOptions tried = options;
   tried.arena_bytes_max = limits::kArenaBytesMax;  // what does not fit says how much it is
-  // Not monotonic: from the whole batch to its half, gradients get a region of their own.
-  for (uint32_t size = std::max(1u, options.batch_size); size > 0; --size) {
-    if (options.batch_size % size != 0) continue;
+  const bool prefers_whole = takes_batch_statistics(model, options);
+  const uint32_t whole = std::max(1u, options.batch_size);
+  for (uint32_t size = whole; size > 0; --size) {
+    if (whole % size != 0 || (options.micro_batch_size != 0 && size != options.micro_batch_size)) continue;
+    const double halvings = kHalvingShare * std::log2(static_cast<double>(whole) / size);
+    if (best && (best_cost <= halvings || prefers_whole)) break;  // those that follow cost more
     tried.micro_batch_size = size;
-    const Result<TrainingMemory> memory = Trainer::plan(model, tried, examples);
-    if (!memory && memory.error().code() != ErrorCode::too_large) return memory.error();
-    if (!memory && size == 1) return memory.error();
-    if (!memory) continue;
-    const uint64_t needed = memory->arena_bytes + memory->order_bytes;
-    if (needed <= bytes) return size;
-    least = std::min(least, needed);
+    const Result<Tried> made = attempt(model, tried, examples, bytes);
+    if (!made && (made.error().code() != ErrorCode::too_large || size == 1)) return made.error();
+    if (!made) continue;
+    least = std::min(least, made->least);
+    if (!made->fit) continue;
+    const double cost = made->fit->recomputed_share + halvings;
+    if (best && best_cost <= cost) continue;
+    best = made->fit;
+    best_cost = cost;
   }
-  return Error(ErrorCode::too_large, "training: " + std::to_string(bytes) + " bytes are too few; with these options it needs at least " +
+  if (best) return *best;
+  return Error(ErrorCode::too_large, "training: " + std::to_string(bytes) +
+                                         " bytes are too few; with these options it needs at least " +
                                          std::to_string(least));
 }
 

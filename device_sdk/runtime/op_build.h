@@ -99,6 +99,7 @@ class OpBuild {
   template <typename Settings>
   void emit_after_loss(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers) {
     program().emit(Phase::backward, run, settings, buffers);
+    program().last_changes_state(Phase::backward);
   }
 
  private:

@@ -51,7 +51,8 @@ void Program::emit_shared(Phase phase, StepFunction function, std::shared_ptr<co
     workspace.bytes = workspace.part_bytes * parts;
   }
   drafts_[static_cast<size_t>(phase)].push_back(
-      {function, std::move(settings), operands_.size(), buffers.size(), origin_, split, parts});
+      {function, std::move(settings), operands_.size(), buffers.size(), origin_,
+       origin_ == kUpdateOrigin, split, parts});
   operands_.insert(operands_.end(), buffers.begin(), buffers.end());
 }
 

@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "device_sdk/runtime/arena.h"
 #include "device_sdk/runtime/memory_plan.h"
+#include "device_sdk/runtime/recompute.h"
 #include "device_sdk/runtime/thread_pool.h"
 #include "train_kernels/kernel_table.h"
 #include "train_kernels/range.h"
@@ -129,6 +130,16 @@ class Program {
   }
   // The step that first writes `result` may write it over `operand`, which it reads, element by element.
   void may_share(BufferId result, BufferId operand) { shares_.push_back({result, operand}); }
+  // Of the step emitted last: it changes a fixed buffer. So do all of kUpdateOrigin.
+  void last_changes_state(Phase phase) { drafts_[static_cast<size_t>(phase)].back().changes_state = true; }
+
+  // --- the order of the steps, when all are emitted (program_order.cc)
+  // As recompute.h sees it; a step costs nanoseconds. `op_flops`: of each op's forward.
+  StepSchedule schedule(std::span<const double> op_flops) const;
+  // Runs the steps in this order, which has each step of schedule() in its place and some of them again. What
+  // runs again writes buffers of its own, which those behind it read; it belongs to the phase of the step
+  // behind it.
+  void run_in_order(std::span<const uint32_t> order);
 
   // too_large if a buffer exceeds `bytes_max`; otherwise figures() are final.
   Status plan(uint64_t bytes_max);
@@ -169,6 +180,7 @@ class Program {
     std::shared_ptr<const void> settings;
     size_t first_buffer, buffer_count;   // in operands_
     uint32_t origin;
+    bool changes_state;
     Split split;
     uint32_t parts;
   };
@@ -180,6 +192,7 @@ class Program {
   struct Share {
     BufferId result, operand;
   };
+  struct Reordering;
 
   void emit_shared(Phase phase, StepFunction function, std::shared_ptr<const void> settings,
                    std::span<const BufferId> buffers, const Split& split);
@@ -187,6 +200,9 @@ class Program {
   static void run_parts(const Parts& parts, const StepContext& context);
   void bind_steps();
   void bind_part(const Draft& draft, uint32_t part);
+  std::span<const BufferId> operands_of(const Draft& draft) const {
+    return std::span(operands_).subspan(draft.first_buffer, draft.buffer_count);
+  }
   std::vector<Lifetime> lifetimes() const;
   std::vector<BufferId> owners(std::vector<Lifetime>& lives) const;
 

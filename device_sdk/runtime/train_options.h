@@ -62,6 +62,10 @@ struct TrainOptions {
   uint64_t seed = 0;
   uint64_t arena_bytes_max = limits::kArenaBytesMax;  // Trainer::create fails if this is too little
   std::shared_ptr<const AuthenticatedCipher> checkpoint_cipher = {};  // checkpoints are encrypted; empty: they are plain
+  // Of TrainingMemory::planned_bytes: what does not fit is computed again in backward rather than held, to
+  // the same bits. Trainer::create fails if this is too little all the same. 0: no limit, nothing is computed
+  // again.
+  uint64_t planned_bytes_max = 0;
 };
 
 // "features.*:lr=0.1", "*.bias:lr=2,decay=0": lr is learning_rate_scale, 1 unless given, and decay weight_decay, 0 unless

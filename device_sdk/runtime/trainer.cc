@@ -52,6 +52,7 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
                            .is_trainable = std::move(is_trainable),
                            .channels = std::move(channels),
                            .arena_bytes_max = options.arena_bytes_max,
+                           .planned_bytes_max = options.planned_bytes_max,
                            .threads = options.threads,
                            .part_nanoseconds_min = options.part_nanoseconds_min};
   compiled.rest_size = static_cast<uint32_t>(examples % settings.batch_size);
@@ -64,14 +65,16 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
   return compiled;
 }
 
-TrainingMemory memory_of(const ArenaLayout& layout, uint64_t planned_lower_bound, uint64_t examples) {
+TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, uint64_t examples) {
   return {.arena_bytes = layout.bytes(),
           .parameter_bytes = layout.of(Region::parameters),
           .optimizer_bytes = layout.of(Region::slot0) + layout.of(Region::slot1),
           .gradient_bytes = layout.of(Region::gradients),
           .planned_bytes = layout.planned_bytes,
-          .planned_lower_bound = planned_lower_bound,
-          .order_bytes = examples * sizeof(uint32_t)};
+          .planned_lower_bound = whole.program.planned_lower_bound(),
+          .order_bytes = examples * sizeof(uint32_t),
+          .recomputed_steps = whole.recomputed.steps,
+          .recomputed_share = whole.recomputed.share};
 }
 
 // One micro-batch forward and backward. `share` is its part of the step's examples.
@@ -122,7 +125,11 @@ void end_epoch(TrainerState& s) {
 Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options, ExampleSource& examples) {
   const uint64_t count = examples.size();
   COT_ASSIGN(Compiled compiled, compile_batches(model, options, count));
-  const uint64_t planned_lower_bound = compiled.whole.program.planned_lower_bound();
+  if (options.planned_bytes_max > 0 && compiled.layout.planned_bytes > options.planned_bytes_max) {
+    return Error(ErrorCode::too_large, "training: activations and gradients need at least " +
+                                           std::to_string(compiled.layout.planned_bytes) + " bytes, allowed are " +
+                                           std::to_string(options.planned_bytes_max));
+  }
   COT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(options.threads));
   COT_ASSIGN(Arena arena, Arena::create(compiled.layout, options.arena_bytes_max));
   BatchProgram whole(model, options.loss, compiled.micro_batch_size, std::move(compiled.whole), arena);
@@ -139,7 +146,6 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
                    .arena = std::move(arena),
                    .whole = std::move(whole),
                    .rest = std::move(rest),
-                   .planned_lower_bound = planned_lower_bound,
                    .rows_an_example = elements(model.output_shape()) / static_cast<uint64_t>(model.output_shape().back()),
                    .norm_blocks = std::vector<double>(blocks),
                    .random = Prng(options.seed),
@@ -153,7 +159,7 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
 
 Result<TrainingMemory> Trainer::plan(const Model& model, const TrainOptions& options, uint64_t examples) {
   COT_ASSIGN(const Compiled compiled, compile_batches(model, options, examples));
-  return memory_of(compiled.layout, compiled.whole.program.planned_lower_bound(), examples);
+  return memory_of(compiled.layout, compiled.whole, examples);
 }
 
 Trainer::Trainer(std::unique_ptr<TrainerState> state) : state_(std::move(state)) {}
@@ -228,7 +234,7 @@ Status Trainer::save_checkpoint(const std::string& path) const { return write_ch
 Status Trainer::restore_checkpoint(const std::string& path) { return read_checkpoint(path, *state_); }
 
 TrainingMemory Trainer::memory() const {
-  return memory_of(state_->arena.layout(), state_->planned_lower_bound, state_->order.size());
+  return memory_of(state_->arena.layout(), state_->whole.compiled, state_->order.size());
 }
 
 }  // namespace coterie

@@ -35,6 +35,8 @@ struct TrainingMemory {
   uint64_t planned_bytes = 0;            // of which activations, gradients and scratch, overlaid
   uint64_t planned_lower_bound = 0;      // the least that any plan of them needs
   uint64_t order_bytes = 0;              // beside the arena: the shuffled order of the examples
+  uint32_t recomputed_steps = 0;         // computed again rather than held, to keep to planned_bytes_max
+  double recomputed_share = 0;           // the time that takes, as a share of the rest; an estimate
 };
 
 struct TrainerState;  // trainer_state.h
@@ -45,7 +47,8 @@ class Trainer {
   // Keeps a handle to the model and a reference to `examples`, which must outlive the trainer. A batch is never larger
   // than the data. Errors: invalid_argument (options, no examples, a loss that does not fit the model), too_large.
   static Result<Trainer> create(const Model& model, const TrainOptions& options, ExampleSource& examples);
-  // What memory() of a trainer on so many examples would say; allocates none of it. Errors: as create.
+  // What memory() of a trainer on so many examples would say; allocates none of it. Errors: as create, but
+  // where planned_bytes_max is too little it says the least that would do.
   static Result<TrainingMemory> plan(const Model& model, const TrainOptions& options, uint64_t examples);
   // Of a job's plan.
   static Result<Trainer> create(const Model& model, const TrainingSettings& settings, ExampleSource& examples,

@@ -24,7 +24,6 @@ struct TrainerState {
   Arena arena;                // its regions hold parameters and optimizer state
   BatchProgram whole;         // for micro_batch_size
   std::optional<BatchProgram> rest;  // the last of an epoch, if it is smaller
-  uint64_t planned_lower_bound = 0;
   uint64_t rows_an_example = 1;
   std::vector<double> norm_blocks;   // scratch of clipping
 

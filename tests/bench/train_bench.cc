@@ -1,14 +1,15 @@
 // coterie-bench-train: training steps of the bench's networks, a JSON object a row.
 //
 //   coterie-bench-train [seconds a row, default 2] [model, "" for all] [batch, 0 for all] [threads, default 1]
+//                       [planned bytes at most, default no limit]
 //
 // With several threads each step is paired with one by a single thread: "speedup" is the ratio of the medians.
 //
-// A step is Trainer::step: reading the batch, forward, loss, backward, SGD with momentum. The data set holds 16
-// different batches that come in a new order each epoch, because a batch that never changes flatters every branch;
-// "ms" is the median of wall time, "cpu_ms" of this thread's processor time, which a busy machine disturbs less.
-// "load_ms" is the time from the file's bytes to the end of the first step. tests/bench/train_torch.py measures the
-// same networks in PyTorch.
+// A step is Trainer::step: reading the batch, forward, loss, backward, SGD with momentum. The data set holds
+// 16 different batches that come in a new order each epoch, because a batch that never changes flatters every
+// branch; "ms" is the median of wall time, "cpu_ms" of this thread's processor time, which a busy machine
+// disturbs less. "load_ms" is the time from the file's bytes to the end of the first step.
+// tests/bench/train_torch.py measures the same networks in PyTorch.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -81,13 +82,14 @@ struct Times {
   std::vector<double> wall_ms, cpu_ms;
 };
 
-TrainOptions options_for(uint32_t batch, uint32_t threads) {
+TrainOptions options_for(uint32_t batch, uint32_t threads, uint64_t planned_bytes_max = 0) {
   TrainOptions options;
   options.batch_size = batch;
   options.epochs = 1'000'000;
   options.optimizer = {.learning_rate = 1e-4f, .momentum = 0.9f};
   options.threads = threads;
   options.seed = 1;
+  options.planned_bytes_max = planned_bytes_max;
   return options;
 }
 
@@ -114,7 +116,7 @@ Result<double> speedup_of(const Bytes& file, const BenchModel& described, uint32
 }
 
 Result<Times> run_steps(const Bytes& file, const BenchModel& described, uint32_t batch, uint32_t threads,
-                        double seconds, TrainingMemory& memory, double& flops) {
+                        double seconds, uint64_t planned_bytes_max, TrainingMemory& memory, double& flops) {
   Times times;
   const Clock::time_point loading = Clock::now();
   COT_ASSIGN(const Model model, Model::load(file));
@@ -122,7 +124,7 @@ Result<Times> run_steps(const Bytes& file, const BenchModel& described, uint32_t
   flops = model.flops();
   RandomExamples examples(uint64_t{batch} * kBatches, elements(model.input_shape()), described);
   const Clock::time_point compiling = Clock::now();
-  COT_ASSIGN(Trainer trainer, Trainer::create(model, options_for(batch, threads), examples));
+  COT_ASSIGN(Trainer trainer, Trainer::create(model, options_for(batch, threads, planned_bytes_max), examples));
   COT_TRY(trainer.step());
   times.load_ms = load_ms + ms_since(compiling);
   memory = trainer.memory();
@@ -139,11 +141,13 @@ Result<Times> run_steps(const Bytes& file, const BenchModel& described, uint32_t
   return times;
 }
 
-Status measure(const BenchModel& described, uint32_t batch, uint32_t threads, double seconds) {
+Status measure(const BenchModel& described, uint32_t batch, uint32_t threads, double seconds,
+               uint64_t planned_bytes_max) {
   COT_ASSIGN(const Bytes file, make_bench_model(described.name));
   TrainingMemory memory;
   double flops = 0;
-  COT_ASSIGN(const Times times, run_steps(file, described, batch, threads, seconds, memory, flops));
+  COT_ASSIGN(const Times times,
+             run_steps(file, described, batch, threads, seconds, planned_bytes_max, memory, flops));
   double speedup = 1;
   if (threads > 1) {
     COT_ASSIGN(speedup, speedup_of(file, described, batch, threads, seconds));
@@ -153,24 +157,26 @@ Status measure(const BenchModel& described, uint32_t batch, uint32_t threads, do
   const double ms = median(times.wall_ms);
   std::printf("{\"bench\":\"train\",\"model\":\"%s\",\"batch\":%u,\"threads\":%u,\"speedup\":%.3f,\"ms\":%.4f,\"cpu_ms\":%.4f,"
               "\"load_ms\":%.2f,\"samples_per_s\":%.0f,\"forward_mflop\":%.2f,\"arena_bytes\":%llu,"
-              "\"planned_bytes\":%llu,\"planned_lower_bound\":%llu,\"peak_rss_mb\":%.1f,\"steps\":%zu,"
+              "\"planned_bytes\":%llu,\"planned_lower_bound\":%llu,\"recomputed_share\":%.3f,\"peak_rss_mb\":%.1f,"
+              "\"steps\":%zu,"
               "\"kernels\":\"%s\"}\n",
               std::string(described.name).c_str(), batch, threads, speedup, ms, median(times.cpu_ms), times.load_ms, batch * 1000.0 / ms,
               flops * batch / 1e6, static_cast<unsigned long long>(memory.arena_bytes),
               static_cast<unsigned long long>(memory.planned_bytes),
-              static_cast<unsigned long long>(memory.planned_lower_bound),
+              static_cast<unsigned long long>(memory.planned_lower_bound), memory.recomputed_share,
               static_cast<double>(usage.ru_maxrss) / 1024, times.wall_ms.size(),
               std::string(kernels::kernels().name).c_str());
   std::fflush(stdout);
   return {};
 }
 
-Status measure_all(double seconds, std::string_view only_model, uint32_t only_batch, uint32_t threads) {
+Status measure_all(double seconds, std::string_view only_model, uint32_t only_batch, uint32_t threads,
+                   uint64_t planned_bytes_max) {
   for (const BenchModel& model : bench_models()) {
     if (!only_model.empty() && only_model != model.name) continue;
     for (const uint32_t batch : model.batches) {
       if (only_batch != 0 && only_batch != batch) continue;
-      if (const Status done = measure(model, batch, threads, seconds); !done) {
+      if (const Status done = measure(model, batch, threads, seconds, planned_bytes_max); !done) {
         return done.error().with_context(std::string(model.name));
       }
     }
@@ -185,7 +191,9 @@ int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 2.0;
   const uint32_t batch = argc > 3 ? static_cast<uint32_t>(std::atoi(argv[3])) : 0;
   const uint32_t threads = argc > 4 ? static_cast<uint32_t>(std::atoi(argv[4])) : 1;
-  const coterie::Status done = coterie::measure_all(seconds, argc > 2 ? argv[2] : "", batch, threads);
+  const uint64_t planned_bytes_max = argc > 5 ? std::strtoull(argv[5], nullptr, 10) : 0;
+  const coterie::Status done =
+      coterie::measure_all(seconds, argc > 2 ? argv[2] : "", batch, threads, planned_bytes_max);
   if (!done) std::fprintf(stderr, "train: %s\n", done.error().message().c_str());
   return done ? 0 : 1;
 }

@@ -35,17 +35,9 @@ Result<TrainOptions> options_for(const TrainCommand& command, const Model& model
     options.checkpoint_cipher = make_xchacha20_poly1305(std::move(key));
   }
   if (command.memory_budget == 0) return options;
-  if (options.micro_batch_size == 0) {
-    COT_ASSIGN(options.micro_batch_size, micro_batch_within(model, options, data.size(), command.memory_budget));
-  } else {
-    COT_ASSIGN(const TrainingMemory memory, Trainer::plan(model, options, data.size()));
-    const uint64_t needed = memory.arena_bytes + memory.order_bytes;
-    if (needed > command.memory_budget) {
-      return Error(ErrorCode::too_large, "micro-batches of " + std::to_string(options.micro_batch_size) + " need " +
-                                             std::to_string(needed) + " bytes, the budget is " +
-                                             std::to_string(command.memory_budget));
-    }
-  }
+  COT_ASSIGN(const MemoryFit fit, fit_training_within(model, options, data.size(), command.memory_budget));
+  options.micro_batch_size = fit.micro_batch_size;
+  options.planned_bytes_max = fit.planned_bytes_max;
   return options;
 }
 
@@ -60,6 +52,19 @@ Result<Model> body(const TrainCommand& command) {
   if (!command.head) return model;
   COT_ASSIGN(Bytes file, replace_head(model, *command.head));
   return Model::load(std::move(file));
+}
+
+// What --memory-budget led to.
+std::string chosen(const TrainOptions& options, const TrainingMemory& memory) {
+  std::string text;
+  if (options.micro_batch_size > 0 && options.micro_batch_size < options.batch_size) {
+    text += ", " + std::to_string(options.micro_batch_size) + " examples at a time";
+  }
+  if (memory.recomputed_steps > 0) {
+    text += ", " + counted(memory.recomputed_steps, "step") + " of backward computed again (about +" +
+            format_percent(memory.recomputed_share) + " time)";
+  }
+  return text;
 }
 
 // The way of one training: from its first step, or where its checkpoint was taken, to the last or the interruption.
@@ -132,6 +137,8 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
                              {"loss", last.loss},
                              {"samples_per_second", last.examples_per_second},
                              {"micro_batch", options.micro_batch_size},
+                             {"recomputed_steps", trainer.memory().recomputed_steps},
+                             {"recomputed_share", trainer.memory().recomputed_share},
                              {"memory_bytes", trainer.memory().arena_bytes + trainer.memory().order_bytes}};
     if (is_classified) answer["accuracy"] = last.accuracy;
     if (held_out) {
@@ -141,8 +148,9 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
     print_json(answer);
     return;
   }
-  std::string text = "trained for " + counted(summary.steps, "step") + ", " + format_bytes(trainer.memory().arena_bytes) +
-                     " of memory; written to " + command.to + "\n";
+  std::string text = "trained for " + counted(summary.steps, "step") + ", " +
+                     format_bytes(trainer.memory().arena_bytes) + " of memory" +
+                     chosen(options, trainer.memory()) + "; written to " + command.to + "\n";
   if (held_out) {
     text += "held out: " + (is_classified ? "accuracy " + format_percent(held_out->accuracy) + ", " : std::string()) +
             "loss " + format_fixed(held_out->loss_mean, 4) + " on " + format_count(held_out->examples) + " examples\n";

@@ -115,7 +115,8 @@ void add_length(CLI::App* train, TrainCommand& command) {
       ->add_option_function<std::string>(
           "--memory-budget",
           [&command](const std::string& text) { command.memory_budget = parse_byte_count(text).value(); },
-          "parameters, optimizer and activations together; takes the largest micro-batch that fits")
+          "parameters, optimizer and activations together; computes again or takes smaller micro-batches to "
+          "fit")
       ->type_name("BYTES")
       ->check(checked_by(&parse_byte_count));
 }
