@@ -44,7 +44,7 @@ def batch_of(example):
 def record(name, tensor):
     is_integer = tensor.dtype == torch.int64
     tensor = tensor.detach().contiguous()
-    data = (tensor.to(torch.int32) if is_integer else tensor).numpy().tobytes()
+    data = (tensor.to(torch.int32) if is_integer else tensor.float()).numpy().tobytes()
     head = struct.pack("<B", len(name)) + name.encode() + struct.pack("<BB", is_integer, tensor.dim())
     return head + struct.pack(f"<{tensor.dim()}i", *tensor.shape) + data
 
