@@ -10,7 +10,10 @@ namespace {
 
 constexpr uint32_t kNever = ~0u;
 
-constexpr double kFlopsANanosecond = 60, kBytesANanosecond = 10;  // of one core, roughly
+constexpr double kFlopsANanosecond = 100, kBytesANanosecond = 25;  // of one core, roughly
+
+// In parts: what a program has to cut is not worth waking threads for if it is less.
+constexpr double kWorthWaking = 40;
 
 constexpr uint64_t kPartAlignment = 64;  // no two parts write one cache line
 
@@ -43,7 +46,9 @@ BufferId Program::add_constant(ByteView data) {
 void Program::emit_shared(Phase phase, StepFunction function, std::shared_ptr<const void> settings,
                           std::span<const BufferId> buffers, const Split& split) {
   for (const BufferId id : buffers) COT_ASSERT(id == kNoBuffer || id < buffers_.size());
-  const uint32_t parts = parts_for(split, buffers);
+  const double nanoseconds = nanoseconds_of(split, buffers);
+  const uint32_t parts = parts_for(split, nanoseconds);
+  if (parts > 1) cut_nanoseconds_ += nanoseconds;
   for (const BufferId id : buffers) {
     if (parts == 1 || id == kNoBuffer || !buffers_[id].is_workspace) continue;
     Buffer& workspace = buffers_[id];
@@ -56,15 +61,17 @@ void Program::emit_shared(Phase phase, StepFunction function, std::shared_ptr<co
   operands_.insert(operands_.end(), buffers.begin(), buffers.end());
 }
 
-// As many parts as there are threads, unless that makes them too small.
-uint32_t Program::parts_for(const Split& split, std::span<const BufferId> buffers) const {
-  if (threads_ == 1 || split.units <= split.grain) return 1;
+double Program::nanoseconds_of(const Split& split, std::span<const BufferId> buffers) const {
   uint64_t bytes = 0;
   for (const BufferId id : buffers) {
     if (id != kNoBuffer && !buffers_[id].is_workspace) bytes += buffers_[id].bytes;
   }
-  const double nanoseconds =
-      std::max(split.flops / kFlopsANanosecond, static_cast<double>(bytes) / kBytesANanosecond);
+  return std::max(split.flops / kFlopsANanosecond, static_cast<double>(bytes) / kBytesANanosecond);
+}
+
+// As many parts as there are threads, unless that makes them too small.
+uint32_t Program::parts_for(const Split& split, double nanoseconds) const {
+  if (threads_ == 1 || split.units <= split.grain) return 1;
   const bool is_large = nanoseconds >= threads_ * part_nanoseconds_min_;
   const size_t worth = is_large ? threads_ : static_cast<size_t>(nanoseconds / part_nanoseconds_min_);
   const size_t pieces = (split.units + split.grain - 1) / split.grain;
@@ -177,13 +184,18 @@ void Program::bind(const Arena& arena) {
   bind_steps();
 }
 
+// One thread does what several would lose more time over than they save: it runs the parts in turn, as one.
+uint32_t Program::bound_parts(const Draft& draft) const {
+  return cut_nanoseconds_ < kWorthWaking * part_nanoseconds_min_ ? 1 : draft.parts;
+}
+
 // A step has as many entries as parts; they differ in their range of units and in their piece of a workspace.
 void Program::bind_steps() {
   size_t entries = 0, operands = 0;
   for (const auto& drafts : drafts_) {
     for (const Draft& draft : drafts) {
-      entries += draft.parts;
-      operands += draft.parts * draft.buffer_count;
+      entries += bound_parts(draft);
+      operands += bound_parts(draft) * draft.buffer_count;
     }
   }
   steps_.clear();
@@ -193,13 +205,14 @@ void Program::bind_steps() {
   for (size_t phase = 0; phase < kPhases; ++phase) {
     parts_[phase].clear();
     for (const Draft& draft : drafts_[phase]) {
-      parts_[phase].push_back({steps_.data() + steps_.size(), draft.parts});
-      for (uint32_t part = 0; part < draft.parts; ++part) bind_part(draft, part);
+      const uint32_t parts = bound_parts(draft);
+      parts_[phase].push_back({steps_.data() + steps_.size(), parts});
+      for (uint32_t part = 0; part < parts; ++part) bind_part(draft, part, parts);
     }
   }
 }
 
-void Program::bind_part(const Draft& draft, uint32_t part) {
+void Program::bind_part(const Draft& draft, uint32_t part, uint32_t parts) {
   float* const* buffers = pointers_.data() + pointers_.size();
   for (size_t i = 0; i < draft.buffer_count; ++i) {
     const BufferId id = operands_[draft.first_buffer + i];
@@ -207,7 +220,7 @@ void Program::bind_part(const Draft& draft, uint32_t part) {
   }
   const Split& split = draft.split;
   const size_t pieces = (split.units + split.grain - 1) / split.grain;
-  const auto begin_of = [&](size_t i) { return std::min(split.units, pieces * i / draft.parts * split.grain); };
+  const auto begin_of = [&](size_t i) { return std::min(split.units, pieces * i / parts * split.grain); };
   steps_.push_back({draft.run, buffers, draft.settings.get(), {begin_of(part), begin_of(part + 1)}});
 }
 

@@ -196,10 +196,12 @@ class Program {
 
   void emit_shared(Phase phase, StepFunction function, std::shared_ptr<const void> settings,
                    std::span<const BufferId> buffers, const Split& split);
-  uint32_t parts_for(const Split& split, std::span<const BufferId> buffers) const;
+  double nanoseconds_of(const Split& split, std::span<const BufferId> buffers) const;  // by one thread, roughly
+  uint32_t parts_for(const Split& split, double nanoseconds) const;
+  uint32_t bound_parts(const Draft& draft) const;
   static void run_parts(const Parts& parts, const StepContext& context);
   void bind_steps();
-  void bind_part(const Draft& draft, uint32_t part);
+  void bind_part(const Draft& draft, uint32_t part, uint32_t parts);
   std::span<const BufferId> operands_of(const Draft& draft) const {
     return std::span(operands_).subspan(draft.first_buffer, draft.buffer_count);
   }
@@ -216,6 +218,7 @@ class Program {
   std::vector<float*> pointers_;        // per operand of each part
   uint32_t threads_ = 1;
   double part_nanoseconds_min_ = 0;
+  double cut_nanoseconds_ = 0;          // of the steps that are cut
   uint32_t origin_ = 0;
   uint64_t planned_bytes_ = 0;
   uint64_t planned_lower_bound_ = 0;

@@ -83,6 +83,30 @@ def train():
         goal = TRAIN_GOALS[(row["model"], row["batch"])]
         yield row, (what, f"{row['ours_ms']:.3f} ms", f"PyTorch {row['ms']:.3f} ms",
                     f"{row['ours_over_torch']:.2f} of it; goal {goal}", verdict(row["ours_over_torch"] <= goal))
+        limit_goal = goal_over_limit(row)
+        yield None, ("    beside what the machine could do", f"{row['ours_over_limit']:.2f} times",
+                     f"{row['ours_limit_ms']:.3f} ms, multiply-adds alone {row['ours_flop_limit_ms']:.3f} ms",
+                     f"goal {limit_goal}" if limit_goal else "",
+                     verdict(row["ours_over_limit"] <= limit_goal) if limit_goal else "")
+
+
+def goal_over_limit(row):
+    """Times FLOP+traffic limit (step_limit.h)."""
+    if row["model"].startswith("mbv2"):
+        return 2.0
+    if row["ours_ms"] < 0.1:
+        return 3.0
+    return 1.5 if row["model"] not in ("mlp", "lstm", "tf") and row["batch"] >= 8 else None
+
+
+def train_threads():
+    """Two threads beside one, steps in turn."""
+    for row in rows_of([BIN / "coterie-bench-train", "--threads", "2", "--seconds", "1"]):
+        one_ms = row["ms"] * row["speedup"]
+        goal = 1.7 if one_ms >= 2 else 1.0
+        yield row, (f"training step, {row['model']}, batch {row['batch']}, two threads", f"{row['ms']:.3f} ms",
+                    f"one thread {one_ms:.3f} ms", f"{row['speedup']:.2f} times as fast; goal {goal}",
+                    verdict(row["speedup"] >= goal))
 
 
 def bare_rounds():
@@ -116,7 +140,7 @@ def demo():
         yield None, ("    " + what, f"{phases[name]:.2f} s", "", "", "")
 
 
-GROUPS = {function.__name__: function for function in (ingest, uploads, train, bare_rounds, simulation, demo)}
+GROUPS = {function.__name__: function for function in (ingest, uploads, train, train_threads, bare_rounds, simulation, demo)}
 
 
 def print_table(lines):

@@ -1,14 +1,12 @@
 // coterie-bench-train: training steps of the bench's networks, a JSON object a row.
 //
-//   coterie-bench-train [seconds a row, default 2] [model, "" for all] [batch, 0 for all] [threads, default 1]
-//                       [planned bytes at most, default no limit]
-//
 // With several threads each step is paired with one by a single thread: "speedup" is the ratio of the medians.
 //
 // A step is Trainer::step: reading the batch, forward, loss, backward, SGD with momentum. The data set holds
 // 16 different batches that come in a new order each epoch, because a batch that never changes flatters every
 // branch; "ms" is the median of wall time, "cpu_ms" of this thread's processor time, which a busy machine
-// disturbs less. "load_ms" is the time from the file's bytes to the end of the first step.
+// disturbs less. "load_ms" is the time from the file's bytes to the end of the first step; "limit_ms" the least that a
+// step could take (step_limit.h), of which "flop_limit_ms" its multiply-adds alone.
 // tests/bench/train_torch.py measures the same networks in PyTorch.
 #include <sys/resource.h>
 #include <time.h>
@@ -16,15 +14,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "base/random.h"
 #include "device_sdk/runtime/op_rule.h"
 #include "device_sdk/runtime/trainer.h"
 #include "tests/bench/bench_models.h"
+#include "tests/bench/step_limit.h"
 #include "train_kernels/kernel_table.h"
 
 namespace coterie {
@@ -77,12 +78,20 @@ class RandomExamples : public ExampleSource {
   std::vector<int32_t> labels_;
 };
 
+struct Settings {
+  double seconds = 2;
+  std::string model;
+  uint32_t batch = 0, threads = 1;
+  uint64_t planned_bytes_max = 0;
+};
+
 struct Times {
   double load_ms = 0;
   std::vector<double> wall_ms, cpu_ms;
+  TrainingMemory memory;
 };
 
-TrainOptions options_for(uint32_t batch, uint32_t threads, uint64_t planned_bytes_max = 0) {
+TrainOptions options_for(uint32_t batch, uint32_t threads, uint64_t planned_bytes_max) {
   TrainOptions options;
   options.batch_size = batch;
   options.epochs = 1'000'000;
@@ -100,38 +109,32 @@ Result<double> timed_step(Trainer& trainer) {
 }
 
 // How many times as fast as one thread.
-Result<double> speedup_of(const Bytes& file, const BenchModel& described, uint32_t batch, uint32_t threads,
-                          double seconds) {
-  COT_ASSIGN(const Model model, Model::load(file));
-  RandomExamples examples(uint64_t{batch} * kBatches, elements(model.input_shape()), described);
-  COT_ASSIGN(Trainer one, Trainer::create(model, options_for(batch, 1), examples));
-  COT_ASSIGN(Trainer several, Trainer::create(model, options_for(batch, threads), examples));
+Result<double> speedup_of(const Model& model, ExampleSource& examples, uint32_t batch, const Settings& settings) {
+  COT_ASSIGN(Trainer one, Trainer::create(model, options_for(batch, 1, settings.planned_bytes_max), examples));
+  COT_ASSIGN(Trainer several,
+             Trainer::create(model, options_for(batch, settings.threads, settings.planned_bytes_max), examples));
   std::vector<double> one_ms, several_ms;
   const Clock::time_point start = Clock::now();
-  while (one_ms.size() < kStepsMin || ms_since(start) < seconds * 1e3) {
+  while (one_ms.size() < kStepsMin || ms_since(start) < settings.seconds * 1e3) {
     COT_ASSIGN(one_ms.emplace_back(), timed_step(one));
     COT_ASSIGN(several_ms.emplace_back(), timed_step(several));
   }
   return median(one_ms) / median(several_ms);
 }
 
-Result<Times> run_steps(const Bytes& file, const BenchModel& described, uint32_t batch, uint32_t threads,
-                        double seconds, uint64_t planned_bytes_max, TrainingMemory& memory, double& flops) {
+Result<Times> run_steps(const Bytes& file, ExampleSource& examples, uint32_t batch, const Settings& settings) {
   Times times;
   const Clock::time_point loading = Clock::now();
   COT_ASSIGN(const Model model, Model::load(file));
-  const double load_ms = ms_since(loading);
-  flops = model.flops();
-  RandomExamples examples(uint64_t{batch} * kBatches, elements(model.input_shape()), described);
-  const Clock::time_point compiling = Clock::now();
-  COT_ASSIGN(Trainer trainer, Trainer::create(model, options_for(batch, threads, planned_bytes_max), examples));
+  COT_ASSIGN(Trainer trainer,
+             Trainer::create(model, options_for(batch, settings.threads, settings.planned_bytes_max), examples));
   COT_TRY(trainer.step());
-  times.load_ms = load_ms + ms_since(compiling);
-  memory = trainer.memory();
+  times.load_ms = ms_since(loading);
+  times.memory = trainer.memory();
   const Clock::time_point start = Clock::now();
-  for (size_t i = 0; i < kWarmUpMax && ms_since(start) < seconds * 500; ++i) COT_TRY(trainer.step());
+  for (size_t i = 0; i < kWarmUpMax && ms_since(start) < settings.seconds * 500; ++i) COT_TRY(trainer.step());
   const Clock::time_point measuring = Clock::now();
-  while (times.wall_ms.size() < kStepsMin || ms_since(measuring) < seconds * 1e3) {
+  while (times.wall_ms.size() < kStepsMin || ms_since(measuring) < settings.seconds * 1e3) {
     const Clock::time_point wall_before = Clock::now();
     const double cpu_before = thread_cpu_ms();
     COT_TRY(trainer.step());
@@ -141,42 +144,54 @@ Result<Times> run_steps(const Bytes& file, const BenchModel& described, uint32_t
   return times;
 }
 
-Status measure(const BenchModel& described, uint32_t batch, uint32_t threads, double seconds,
-               uint64_t planned_bytes_max) {
+Status measure(const BenchModel& described, uint32_t batch, const Settings& settings) {
   COT_ASSIGN(const Bytes file, make_bench_model(described.name));
-  TrainingMemory memory;
-  double flops = 0;
-  COT_ASSIGN(const Times times,
-             run_steps(file, described, batch, threads, seconds, planned_bytes_max, memory, flops));
+  COT_ASSIGN(const Model model, Model::load(file));
+  RandomExamples examples(uint64_t{batch} * kBatches, elements(model.input_shape()), described);
+  COT_ASSIGN(const Times times, run_steps(file, examples, batch, settings));
   double speedup = 1;
-  if (threads > 1) {
-    COT_ASSIGN(speedup, speedup_of(file, described, batch, threads, seconds));
+  if (settings.threads > 1) {
+    COT_ASSIGN(speedup, speedup_of(model, examples, batch, settings));
   }
+  const double forward_flops = model.flops() * batch;
+  const bench::StepLimit limit = bench::step_limit({.flops = 3 * forward_flops,
+                                                    .parameters = model.value_count(),
+                                                    .activation_bytes = times.memory.planned_lower_bound},
+                                                   kernels::kernels().name);
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   const double ms = median(times.wall_ms);
-  std::printf("{\"bench\":\"train\",\"model\":\"%s\",\"batch\":%u,\"threads\":%u,\"speedup\":%.3f,\"ms\":%.4f,\"cpu_ms\":%.4f,"
-              "\"load_ms\":%.2f,\"samples_per_s\":%.0f,\"forward_mflop\":%.2f,\"arena_bytes\":%llu,"
-              "\"planned_bytes\":%llu,\"planned_lower_bound\":%llu,\"recomputed_share\":%.3f,\"peak_rss_mb\":%.1f,"
-              "\"steps\":%zu,"
-              "\"kernels\":\"%s\"}\n",
-              std::string(described.name).c_str(), batch, threads, speedup, ms, median(times.cpu_ms), times.load_ms, batch * 1000.0 / ms,
-              flops * batch / 1e6, static_cast<unsigned long long>(memory.arena_bytes),
-              static_cast<unsigned long long>(memory.planned_bytes),
-              static_cast<unsigned long long>(memory.planned_lower_bound), memory.recomputed_share,
-              static_cast<double>(usage.ru_maxrss) / 1024, times.wall_ms.size(),
-              std::string(kernels::kernels().name).c_str());
+  const nlohmann::ordered_json row = {{"bench", "train"},
+                                      {"model", described.name},
+                                      {"batch", batch},
+                                      {"threads", settings.threads},
+                                      {"speedup", speedup},
+                                      {"ms", ms},
+                                      {"cpu_ms", median(times.cpu_ms)},
+                                      {"flop_limit_ms", limit.flop_ms},
+                                      {"limit_ms", limit.both_ms()},
+                                      {"load_ms", times.load_ms},
+                                      {"samples_per_s", batch * 1000.0 / ms},
+                                      {"forward_mflop", forward_flops / 1e6},
+                                      {"parameters", model.value_count()},
+                                      {"arena_bytes", times.memory.arena_bytes},
+                                      {"planned_bytes", times.memory.planned_bytes},
+                                      {"planned_lower_bound", times.memory.planned_lower_bound},
+                                      {"recomputed_share", times.memory.recomputed_share},
+                                      {"peak_rss_mb", static_cast<double>(usage.ru_maxrss) / 1024},
+                                      {"steps", times.wall_ms.size()},
+                                      {"kernels", kernels::kernels().name}};
+  std::printf("%s\n", row.dump().c_str());
   std::fflush(stdout);
   return {};
 }
 
-Status measure_all(double seconds, std::string_view only_model, uint32_t only_batch, uint32_t threads,
-                   uint64_t planned_bytes_max) {
+Status measure_all(const Settings& settings) {
   for (const BenchModel& model : bench_models()) {
-    if (!only_model.empty() && only_model != model.name) continue;
+    if (!settings.model.empty() && settings.model != model.name) continue;
     for (const uint32_t batch : model.batches) {
-      if (only_batch != 0 && only_batch != batch) continue;
-      if (const Status done = measure(model, batch, threads, seconds, planned_bytes_max); !done) {
+      if (settings.batch != 0 && settings.batch != batch) continue;
+      if (const Status done = measure(model, batch, settings); !done) {
         return done.error().with_context(std::string(model.name));
       }
     }
@@ -188,12 +203,16 @@ Status measure_all(double seconds, std::string_view only_model, uint32_t only_ba
 }  // namespace coterie
 
 int main(int argc, char** argv) {
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 2.0;
-  const uint32_t batch = argc > 3 ? static_cast<uint32_t>(std::atoi(argv[3])) : 0;
-  const uint32_t threads = argc > 4 ? static_cast<uint32_t>(std::atoi(argv[4])) : 1;
-  const uint64_t planned_bytes_max = argc > 5 ? std::strtoull(argv[5], nullptr, 10) : 0;
-  const coterie::Status done =
-      coterie::measure_all(seconds, argc > 2 ? argv[2] : "", batch, threads, planned_bytes_max);
+  coterie::Settings settings;
+  CLI::App app("Training steps of the bench's networks, a JSON object a row.");
+  app.add_option("--seconds", settings.seconds, "a row")->capture_default_str();
+  app.add_option("--model", settings.model, "only this one: mlp, lenet5, fedavg_cnn, resnet20, ...");
+  app.add_option("--batch", settings.batch, "only this one");
+  app.add_option("--threads", settings.threads, "each step is paired with one by a single thread: speedup")
+      ->capture_default_str();
+  app.add_option("--planned-bytes-max", settings.planned_bytes_max, "compute again what does not fit");
+  CLI11_PARSE(app, argc, argv);
+  const coterie::Status done = coterie::measure_all(settings);
   if (!done) std::fprintf(stderr, "train: %s\n", done.error().message().c_str());
   return done ? 0 : 1;
 }

@@ -147,7 +147,7 @@ def measure_apart(model, batch, seconds, keep_memory):
 
 
 def ours(program, model, batch, seconds):
-    out = subprocess.run([program, str(seconds), model, str(batch)], check=True, capture_output=True, text=True).stdout
+    out = subprocess.run([program, "--seconds", str(seconds), "--model", model, "--batch", str(batch)], check=True, capture_output=True, text=True).stdout
     return json.loads(out)
 
 
@@ -175,7 +175,9 @@ def main():
                 best = min(times, key=least)
                 row.update(ours_ms=least(best), ours_over_torch=round(least(best) / least(row), 3),
                            ours_peak_rss_mb=best["peak_rss_mb"], ours_planned_bytes=best["planned_bytes"],
-                           ours_planned_lower_bound=best["planned_lower_bound"], ours_load_ms=best["load_ms"])
+                           ours_planned_lower_bound=best["planned_lower_bound"], ours_load_ms=best["load_ms"],
+                       ours_flop_limit_ms=best["flop_limit_ms"], ours_limit_ms=best["limit_ms"],
+                       ours_over_limit=round(least(best) / best["limit_ms"], 2))
             print(json.dumps(row), flush=True)
 
 
