@@ -30,11 +30,13 @@ struct Conv2dShape {
   constexpr size_t extent_w() const { return (kernel_w - 1) * dilation_w + 1; }
   constexpr size_t out_h() const { return (padded_h() - extent_h()) / stride_h + 1; }
   constexpr size_t out_w() const { return (padded_w() - extent_w()) / stride_w + 1; }
-  bool is_padded() const { return pad_top + pad_left + pad_bottom + pad_right != 0; }
-  size_t taps() const { return kernel_h * kernel_w * (channels / groups); }  // rows of w read as a matrix
-  bool is_depthwise() const { return groups == channels && groups == filters && groups > 1; }
+  constexpr bool is_padded() const { return pad_top + pad_left + pad_bottom + pad_right != 0; }
+  constexpr size_t taps() const {
+    return kernel_h * kernel_w * (channels / groups);
+  }  // rows of w read as a matrix
+  constexpr bool is_depthwise() const { return groups == channels && groups == filters && groups > 1; }
   // Then it is a dense layer over pixels.
-  bool is_pointwise() const {
+  constexpr bool is_pointwise() const {
     return kernel_h == 1 && kernel_w == 1 && stride_h == 1 && stride_w == 1 && groups == 1 && !is_padded();
   }
   DenseShape as_dense() const { return {batch * height * width, channels, filters}; }

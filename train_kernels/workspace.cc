@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "train_kernels/conv2d_algorithm.h"
 #include "train_kernels/tables/matmul.h"
 
 namespace coterie::kernels {
@@ -38,6 +39,17 @@ void take_widened(const Conv2dShape& s, Scratch& scratch) {
   if (pixels_joined_max(s) == 1) return;
   scratch.take<float>(widened_taps_max(s) * kLanesMax);
   scratch.take<float>(kLanesMax);
+}
+
+size_t winograd_workspace(const Conv2dShape& s, size_t outputs) {
+  const WinogradTiles tiles(s, outputs);
+  const size_t at_once = tiles.at_once(s);
+  Scratch scratch(nullptr);
+  scratch.take<float>(tiles.positions * packed_b_floats_max(s.channels, s.filters));
+  for (const size_t channels : {s.channels, s.filters})
+    scratch.take<float>(tiles.positions * (at_once * channels + 16));
+  take_padded_images(tiles.bordered(s), tiles.images(s), scratch);
+  return scratch.used();
 }
 
 // The taps of every column (simd/depthwise_inl.h).
@@ -78,6 +90,8 @@ size_t dense_backward_weights_workspace(const DenseShape& s) {
 size_t conv2d_forward_workspace(const Conv2dShape& s) {
   if (s.is_depthwise()) return depthwise_workspace(s.out_w());
   if (s.is_pointwise()) return dense_forward_workspace(s.as_dense());
+  if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0)
+    return winograd_workspace(s, outputs);
   Scratch scratch(nullptr);
   const size_t images = images_at_once(s);
   scratch.take<int32_t>(s.out_h() * s.out_w() * images);

@@ -8,16 +8,20 @@
 //   dX       dimage[p + t] += sum over o of dy[p, o] w[t, o]     rows are pixels, k runs over filters; the taps of one
 //            kernel row are neighbours in the image, so a whole kernel row is added to dimage at once
 //   dX with stride 1  is a forward convolution of dy with w turned half round: the sums stay in registers
+//
+// 3 x 3 with stride 1 and enough channels, forward and dX, is Winograd's (winograd.cc) where conv2d_algorithm.h says so.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train_kernels/simd/conv2d.cc"
 #include "hwy/foreach_target.h"
 
+#include "train_kernels/conv2d_algorithm.h"
 #include "train_kernels/simd/conv2d_inl.h"
 #include "train_kernels/simd/dense_inl.h"
 #include "train_kernels/simd/depthwise_inl.h"
 #include "train_kernels/simd/image_inl.h"
 #include "train_kernels/simd/targets.h"
 #include "train_kernels/simd/widen_inl.h"
+#include "train_kernels/simd/winograd_inl.h"
 #include "train_kernels/tables/conv2d.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -62,6 +66,9 @@ void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const 
   if (s.is_depthwise()) return depthwise_forward(s, x, w, bias, activation, y, workspace);
   if (s.is_pointwise()) return dense_forward(s.as_dense(), x, w, bias, activation, y, workspace);
   Scratch scratch(workspace);
+  if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0) {
+    return winograd_forward(s, outputs, x, w, bias, activation, y, scratch);
+  }
   const size_t pixels = pixels_to_join(s);
   if (pixels > 1) {
     w = widen_weights(s, pixels, w, scratch);
@@ -150,6 +157,9 @@ void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w
     float* turned_weights = scratch.take<float>(s.filters * s.taps());
     turn_weights(s, w, turned_weights);
     const Conv2dShape turned = convolution_of_gradient(s);
+    if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); outputs != 0) {
+      return winograd_forward(turned, outputs, dy, turned_weights, nullptr, Activation::none, dx, scratch);
+    }
     return forward_over_patches(turned, images_at_once(turned), dy, turned_weights, nullptr, Activation::none, dx,
                                 scratch);
   }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/train_kernels/kernel_tester.h"
+#include "tests/unit/train_kernels/winograd_bound.h"
 #include "train_kernels/workspace.h"
 
 namespace coterie::kernels::test {
@@ -42,6 +43,13 @@ std::vector<Conv2dShape> shapes() {
                                conv(7, 14, 14, 3, 3, 20, 2, 1)}) {
     all.push_back(s);
   }
+  // Winograd: tiles of 2 and 4 outputs, whole and overhanging, more tiles than are taken at a time, vectors
+  // of channels whole and in part, uneven borders.
+  for (const Conv2dShape& s : {conv(2, 8, 8, 16, 3, 24, 1, 1), conv(2, 6, 6, 100, 3, 90, 1, 1),
+                               conv(1, 13, 15, 33, 3, 17, 1, 0), conv(3, 34, 30, 16, 3, 16, 1, 1)}) {
+    all.push_back(s);
+  }
+  all.push_back({2, 10, 11, 20, 3, 3, 19, 1, 1, 2, 0, 1, 2});
   all.push_back({2, 9, 9, 17, 3, 4, 18, 1, 1, 2, 0, 1, 3});
   Conv2dShape uneven = conv(2, 6, 9, 5, 1, 7);
   uneven.kernel_h = 2;
@@ -99,11 +107,13 @@ TEST(Conv2d, ForwardEqualsTheReferenceWithAndWithoutBiasAndRelu) {
                            y.data(), nullptr);
       exact.conv2d_forward(s, c.x.magnitude.data(), c.w.magnitude.data(), extras ? c.bias.magnitude.data() : nullptr,
                            Activation::none, magnitude.data(), nullptr);
+      ConvolutionBound bound(s, c.x.magnitude, c.w.magnitude, magnitude);
+      for (size_t i = 0; extras && i < y.size(); ++i) bound.magnitude[i] += c.bias.magnitude[i % s.filters];
       for_each_table([&](const KernelTable& table) {
         GuardedBuffer<float> got(y.size());
         table.conv2d_forward(s, c.x.values.data(), c.w.values.data(), extras ? c.bias.values.data() : nullptr,
                              activation, got.data(), workspace.data());
-        EXPECT_TRUE(is_close(got, y, magnitude, gamma(static_cast<double>(s.taps()) + 2)));
+        EXPECT_TRUE(is_close(got, y, bound.magnitude, bound.relative));
       });
     }
   }
@@ -119,11 +129,11 @@ TEST(Conv2d, BackwardInputEqualsTheReference) {
     Doubles dx(c.x.exact.size()), magnitude(dx.size());
     exact.conv2d_backward_input(s, c.dy.exact.data(), c.w.exact.data(), dx.data(), nullptr);
     exact.conv2d_backward_input(s, c.dy.magnitude.data(), c.w.magnitude.data(), magnitude.data(), nullptr);
-    const double products = static_cast<double>(s.kernel_h * s.kernel_w * s.filters / s.groups);
+    const ConvolutionBound bound = gradient_bound(s, c.dy.magnitude, c.w.magnitude, magnitude);
     for_each_table([&](const KernelTable& table) {
       GuardedBuffer<float> got(dx.size());
       table.conv2d_backward_input(s, c.dy.values.data(), c.w.values.data(), got.data(), workspace.data());
-      EXPECT_TRUE(is_close(got, dx, magnitude, gamma(products + 1)));
+      EXPECT_TRUE(is_close(got, dx, bound.magnitude, bound.relative));
     });
   }
 }

@@ -1,0 +1,121 @@
+// How a convolution is computed, chosen by a cost model from its shape: the same on every machine, so that a
+// memory plan and a result's bits follow from the model, and without the batch, so that a slice is computed
+// as the whole is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "train_kernels/shapes.h"
+
+namespace coterie::kernels {
+
+enum class Conv2dAlgorithm : uint8_t {
+  dense,         // 1 x 1: one matrix product over pixels
+  depthwise,     // a sum of products a channel
+  direct,        // matrix products over patches that are read in place
+  winograd_2x2,  // F(2x2, 3x3): 4 multiplies an output instead of 9
+  winograd_4x4,  // F(4x4, 3x3): 2.25
+};
+
+constexpr std::string_view name_of(Conv2dAlgorithm algorithm) {
+  switch (algorithm) {
+    case Conv2dAlgorithm::dense:
+      return "dense";
+    case Conv2dAlgorithm::depthwise:
+      return "depthwise";
+    case Conv2dAlgorithm::direct:
+      return "direct";
+    case Conv2dAlgorithm::winograd_2x2:
+      return "winograd 2x2";
+    case Conv2dAlgorithm::winograd_4x4:
+      return "winograd 4x4";
+  }
+  return "";
+}
+
+// Winograd's minimal filtering F(m x m, 3 x 3) cuts y into tiles of m x m outputs, each from (m + 2) x (m +
+// 2) pixels. Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2016.
+struct WinogradTiles {
+  constexpr WinogradTiles(const Conv2dShape& s, size_t tile_outputs)
+      : outputs(tile_outputs),
+        positions((outputs + 2) * (outputs + 2)),
+        rows((s.out_h() + outputs - 1) / outputs),
+        columns((s.out_w() + outputs - 1) / outputs) {}
+
+  constexpr size_t of_image() const { return rows * columns; }
+  constexpr size_t image_rows() const {
+    return rows * outputs + 2;
+  }  // with borders, and what the last tiles reach
+  constexpr size_t image_columns() const { return columns * outputs + 2; }
+  // Transformed at a time: as many as fill half a megabyte with their pixels and products, but enough rows
+  // for a matrix product to be worth reading the weights.
+  constexpr size_t at_once(const Conv2dShape& s) const {
+    const size_t fitting = (size_t{1} << 18) / (positions * (s.channels + s.filters)) / 8 * 8;
+    return fitting < 48 ? 48 : fitting > 192 ? 192 : fitting;
+  }
+
+  // Whose tiles are taken together, as many as give that many.
+  constexpr size_t images(const Conv2dShape& s) const {
+    const size_t wanted = at_once(s) / of_image();
+    return wanted <= 1 ? 1 : wanted < s.batch ? wanted : s.batch;
+  }
+  constexpr Conv2dShape bordered(const Conv2dShape& s) const {
+    Conv2dShape wide = s;
+    wide.pad_bottom += image_rows() - s.padded_h();
+    wide.pad_right += image_columns() - s.padded_w();
+    return wide;
+  }
+
+  size_t outputs, positions, rows, columns;
+};
+
+// Transformed weights may take so much memory, in bytes.
+inline constexpr size_t kWinogradWeightBytesMax = size_t{12} << 20;
+
+// Multiplies of one image, those that a vector does at once counted once, with the transforms at what they
+// take of a multiply's time: about 13 and 5 additions, loads and stores a pixel of a tile's input and a
+// product.
+constexpr double winograd_cost(const Conv2dShape& s, size_t outputs) {
+  const WinogradTiles tiles(s, outputs);
+  const auto positions = static_cast<double>(tiles.positions);
+  const auto channels = static_cast<double>(s.channels), filters = static_cast<double>(s.filters);
+  const double products = positions * channels * filters;
+  const double transforms = 14 * positions * (channels + filters);
+  return static_cast<double>(tiles.of_image()) * (products + transforms) + 3 * products;
+}
+constexpr double direct_cost(const Conv2dShape& s) {
+  return static_cast<double>(s.out_h() * s.out_w() * s.taps()) * static_cast<double>(s.filters);
+}
+
+// How many outputs a tile of the algorithm has along an axis; 0: it has none.
+constexpr size_t winograd_outputs(Conv2dAlgorithm algorithm) {
+  return algorithm == Conv2dAlgorithm::winograd_2x2 ? 2 : algorithm == Conv2dAlgorithm::winograd_4x4 ? 4 : 0;
+}
+
+// Of the forward pass. The error of F(2x2) is a few times that of a direct sum, that of F(4x4) about ten
+// times as large (tests/unit/train_kernels/winograd_test.cc has the bounds), so each must save much of what
+// is before it.
+constexpr Conv2dAlgorithm conv2d_algorithm(const Conv2dShape& s,
+                                           size_t weight_bytes_max = kWinogradWeightBytesMax) {
+  if (s.is_depthwise()) return Conv2dAlgorithm::depthwise;
+  if (s.is_pointwise()) return Conv2dAlgorithm::dense;
+  const bool is_three = s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 &&
+                        s.groups == 1 && s.dilation_h == 1 && s.dilation_w == 1;
+  if (!is_three || s.channels < 16 || s.filters < 16) return Conv2dAlgorithm::direct;
+  constexpr double kGain = 1.3;
+  Conv2dAlgorithm best = Conv2dAlgorithm::direct;
+  double cost = direct_cost(s);
+  for (const size_t outputs : {size_t{2}, size_t{4}}) {
+    const size_t positions = (outputs + 2) * (outputs + 2);
+    if (positions * s.channels * s.filters * sizeof(float) > weight_bytes_max) break;
+    const double with = winograd_cost(s, outputs);
+    if (with * kGain > cost) continue;
+    cost = with;
+    best = outputs == 2 ? Conv2dAlgorithm::winograd_2x2 : Conv2dAlgorithm::winograd_4x4;
+  }
+  return best;
+}
+
+}  // namespace coterie::kernels

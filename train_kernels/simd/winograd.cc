@@ -1,0 +1,273 @@
+// Winograd's minimal filtering over two dimensions: y = A^T [(G w G^T) (B^T x B)] A for each tile, where the
+// products of a position are one matrix product over channels. Matrices: Lavin and Gray, "Fast Algorithms for
+// Convolutional Neural Networks", 2016, 4.1 and 4.3 (points 0, 1, -1 and 0, 1, -1, 2, -2).
+//
+// The image is copied into its border. Some tiles at a time are transformed, multiplied position by position,
+// and transformed back with bias and ReLU, all within L2. Transforms work on vectors of channels.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "train_kernels/simd/winograd.cc"
+#include "hwy/foreach_target.h"
+
+#include "train_kernels/conv2d_algorithm.h"
+#include "train_kernels/range.h"
+#include "train_kernels/simd/gemm_inl.h"
+#include "train_kernels/simd/image_inl.h"
+#include "train_kernels/simd/map_inl.h"
+#include "train_kernels/simd/winograd_inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace coterie::kernels::simd::HWY_NAMESPACE {
+namespace {
+
+HWY_INLINE Vector times(float factor, Vector v) {
+  return hn::Mul(hn::Set(Tag(), factor), v);
+}
+HWY_INLINE Vector plus(float factor, Vector v, Vector sum) {
+  return hn::MulAdd(hn::Set(Tag(), factor), v, sum);
+}
+
+// F(kOutputs, 3) along one axis.
+template <size_t kOutputs>
+struct Filter;
+
+template <>
+struct Filter<2> {
+  static constexpr size_t kSize = 4;
+
+  static HWY_INLINE void input(const Vector (&d)[4], Vector (&v)[4]) {
+    v[0] = hn::Sub(d[0], d[2]);
+    v[1] = hn::Add(d[1], d[2]);
+    v[2] = hn::Sub(d[2], d[1]);
+    v[3] = hn::Sub(d[1], d[3]);
+  }
+  static HWY_INLINE void weights(const Vector (&g)[3], Vector (&u)[4]) {
+    const Vector even = times(0.5f, hn::Add(g[0], g[2])), odd = times(0.5f, g[1]);
+    u[0] = g[0];
+    u[1] = hn::Add(even, odd);
+    u[2] = hn::Sub(even, odd);
+    u[3] = g[2];
+  }
+  static HWY_INLINE void output(const Vector (&m)[4], Vector (&y)[2]) {
+    y[0] = hn::Add(hn::Add(m[1], m[2]), m[0]);
+    y[1] = hn::Sub(hn::Sub(m[1], m[2]), m[3]);
+  }
+};
+
+template <>
+struct Filter<4> {
+  static constexpr size_t kSize = 6;
+
+  static HWY_INLINE void input(const Vector (&d)[6], Vector (&v)[6]) {
+    const Vector low = plus(-4, d[2], d[4]), high = plus(-4, d[1], d[3]);
+    const Vector even = hn::Sub(d[4], d[2]), odd = times(2, hn::Sub(d[3], d[1]));
+    v[0] = plus(4, d[0], plus(-5, d[2], d[4]));
+    v[1] = hn::Add(low, high);
+    v[2] = hn::Sub(low, high);
+    v[3] = hn::Add(even, odd);
+    v[4] = hn::Sub(even, odd);
+    v[5] = plus(4, d[1], plus(-5, d[3], d[5]));
+  }
+  static HWY_INLINE void weights(const Vector (&g)[3], Vector (&u)[6]) {
+    const Vector ends = times(-1.0f / 6, hn::Add(g[0], g[2])), middle = times(-1.0f / 6, g[1]);
+    const Vector even = plus(1.0f / 24, g[0], times(1.0f / 6, g[2])), odd = times(1.0f / 12, g[1]);
+    u[0] = times(0.25f, g[0]);
+    u[1] = hn::Add(ends, middle);
+    u[2] = hn::Sub(ends, middle);
+    u[3] = hn::Add(even, odd);
+    u[4] = hn::Sub(even, odd);
+    u[5] = g[2];
+  }
+  static HWY_INLINE void output(const Vector (&m)[6], Vector (&y)[4]) {
+    const Vector sum1 = hn::Add(m[1], m[2]), difference1 = hn::Sub(m[1], m[2]);
+    const Vector sum2 = hn::Add(m[3], m[4]), difference2 = hn::Sub(m[3], m[4]);
+    y[0] = hn::Add(m[0], hn::Add(sum1, sum2));
+    y[1] = plus(2, difference2, difference1);
+    y[2] = plus(4, sum2, sum1);
+    y[3] = hn::Add(m[5], plus(8, difference2, difference1));
+  }
+};
+
+// Transformed tiles, or their products: [positions][tiles][channels], positions `step` floats apart: not a
+// power of two, which would put them into the same lines of the cache.
+struct Transformed {
+  Transformed(size_t positions, size_t tiles, size_t channel_count, Scratch& scratch)
+      : channels(channel_count), step(tiles * channels + 16), base(scratch.take<float>(positions * step)) {}
+
+  size_t channels, step;
+  float* base;
+};
+
+// (G w G^T) of one input channel and a vector of filters, into the packed weights of every position.
+template <size_t kOutputs>
+struct TransformWeights {
+  const float* w;  // of the channel
+  size_t tap_step, to_step, depth, channel, panel;
+  float* to;
+
+  template <class Lanes>
+  HWY_INLINE void operator()(size_t o, const Lanes& lanes) const {
+    using F = Filter<kOutputs>;
+    Vector rows[3][F::kSize], g[3], column[F::kSize];
+    for (size_t i = 0; i < 3; ++i) {
+      for (size_t j = 0; j < 3; ++j) g[j] = lanes.load(w + (i * 3 + j) * tap_step + o);
+      F::weights(g, rows[i]);
+    }
+    float* at = to + o / panel * panel * depth + channel * panel + o % panel;  // pack_b's layout
+    for (size_t j = 0; j < F::kSize; ++j) {
+      for (size_t i = 0; i < 3; ++i) g[i] = rows[i][j];
+      F::weights(g, column);
+      for (size_t i = 0; i < F::kSize; ++i) hn::StoreU(column[i], Tag(), at + (i * F::kSize + j) * to_step);
+    }
+  }
+};
+
+// (B^T x B) of one tile and a vector of channels.
+template <size_t kOutputs>
+struct TransformInput {
+  const float* x;
+  size_t row_step, channels, to_step;
+  float* to;
+
+  template <class Lanes>
+  HWY_INLINE void operator()(size_t c, const Lanes& lanes) const {
+    using F = Filter<kOutputs>;
+    Vector rows[F::kSize][F::kSize], d[F::kSize], v[F::kSize];
+    for (size_t i = 0; i < F::kSize; ++i) {
+      for (size_t j = 0; j < F::kSize; ++j) d[j] = lanes.load(x + i * row_step + j * channels + c);
+      F::input(d, rows[i]);
+    }
+    for (size_t j = 0; j < F::kSize; ++j) {
+      for (size_t i = 0; i < F::kSize; ++i) d[i] = rows[i][j];
+      F::input(d, v);
+      for (size_t i = 0; i < F::kSize; ++i) lanes.store(v[i], to + (i * F::kSize + j) * to_step + c);
+    }
+  }
+};
+
+// (A^T m A) of one tile and a vector of filters, of which y has rows x columns.
+template <size_t kOutputs>
+struct TransformOutput {
+  const float* products;
+  size_t from_step;
+  const float* bias;
+  bool relu;
+  size_t rows, columns, row_step, filters;
+  float* y;
+
+  template <class Lanes>
+  HWY_INLINE void operator()(size_t o, const Lanes& lanes) const {
+    using F = Filter<kOutputs>;
+    Vector half[kOutputs][F::kSize], m[F::kSize], out[kOutputs];
+    for (size_t j = 0; j < F::kSize; ++j) {
+      for (size_t i = 0; i < F::kSize; ++i) m[i] = lanes.load(products + (i * F::kSize + j) * from_step + o);
+      F::output(m, out);
+      for (size_t i = 0; i < kOutputs; ++i) half[i][j] = out[i];
+    }
+    const Vector start = bias == nullptr ? hn::Zero(Tag()) : lanes.load(bias + o);
+    for (size_t i = 0; i < rows; ++i) {
+      F::output(half[i], out);
+      for (size_t j = 0; j < columns; ++j) {
+        const Vector value = hn::Add(out[j], start);
+        lanes.store(relu ? at_least(hn::Zero(Tag()), value) : value, y + i * row_step + j * filters + o);
+      }
+    }
+  }
+};
+
+template <size_t kOutputs>
+struct Winograd {
+  static constexpr size_t kSize = Filter<kOutputs>::kSize, kPositions = kSize * kSize;
+
+  const Conv2dShape& s;
+  WinogradTiles tiles;
+  Conv2dShape bordered;  // s with what the last tiles reach
+  size_t images, panel;
+
+  explicit Winograd(const Conv2dShape& shape)
+      : s(shape),
+        tiles(shape, kOutputs),
+        bordered(tiles.bordered(shape)),
+        images(tiles.images(shape)),
+        panel(panel_of(shape.filters)) {}
+
+  void transform_weights(const float* w, size_t step, float* to) const {
+    for (size_t c = 0; c < s.channels; ++c) {
+      for_each_vector(s.filters, TransformWeights<kOutputs>{w + c * s.filters, s.channels * s.filters, step,
+                                                            s.channels, c, panel, to});
+    }
+  }
+
+  // Tile t of some images: the image it is in, and its first output.
+  struct Place {
+    size_t image, row, column;
+  };
+  Place place(size_t t) const {
+    const size_t in_image = t % tiles.of_image();
+    return {t / tiles.of_image(), in_image / tiles.columns * kOutputs, in_image % tiles.columns * kOutputs};
+  }
+
+  void transform_input(const float* x, Range some, const Transformed& to) const {
+    const size_t row_step = bordered.padded_w() * s.channels;
+    for (size_t t = some.begin; t < some.end; ++t) {
+      const Place at = place(t);
+      const float* from = x + (at.image * bordered.padded_h() + at.row) * row_step + at.column * s.channels;
+      for_each_vector(s.channels, TransformInput<kOutputs>{from, row_step, s.channels, to.step,
+                                                           to.base + (t - some.begin) * s.channels});
+    }
+  }
+
+  void transform_output(const Transformed& products, Range some, const float* bias, bool relu,
+                        float* y) const {
+    for (size_t t = some.begin; t < some.end; ++t) {
+      const Place at = place(t);
+      float* to = y + ((at.image * s.out_h() + at.row) * s.out_w() + at.column) * s.filters;
+      for_each_vector(s.filters,
+                      TransformOutput<kOutputs>{products.base + (t - some.begin) * s.filters, products.step,
+                                                bias, relu, HWY_MIN(kOutputs, s.out_h() - at.row),
+                                                HWY_MIN(kOutputs, s.out_w() - at.column),
+                                                s.out_w() * s.filters, s.filters, to});
+    }
+  }
+
+  void forward(const float* x, const float* w, const float* bias, bool relu, float* y,
+               Scratch& scratch) const {
+    const size_t weights_step = packed_b_floats(s.channels, s.filters), at_once = tiles.at_once(s);
+    float* weights = scratch.take<float>(kPositions * weights_step);
+    const Transformed input(kPositions, at_once, s.channels, scratch);
+    const Transformed products(kPositions, at_once, s.filters, scratch);
+    PaddedImage image(bordered, images, scratch);
+    transform_weights(w, weights_step, weights);
+    for (size_t n = 0; n < s.batch; n += images) {
+      const size_t some = HWY_MIN(images, s.batch - n), count = some * tiles.of_image();
+      const float* base = image.padded(x + n * s.height * s.width * s.channels, some);
+      for (size_t t = 0; t < count; t += at_once) {
+        const Range block{t, HWY_MIN(count, t + at_once)};
+        transform_input(base, block, input);
+        for (size_t p = 0; p < kPositions; ++p) {
+          const MatrixA a{input.base + p * input.step,
+                          {nullptr, static_cast<ptrdiff_t>(s.channels)},
+                          nullptr,
+                          1,
+                          s.channels,
+                          1};
+          const MatrixB b{weights + p * weights_step, panel, panel * s.channels, panel};
+          gemm(block.size(), s.filters, a, b,
+               {products.base + p * products.step, {nullptr, static_cast<ptrdiff_t>(s.filters)}}, {});
+        }
+        transform_output(products, block, bias, relu, y + n * s.out_h() * s.out_w() * s.filters);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+void winograd_forward(const Conv2dShape& s, size_t outputs, const float* x, const float* w, const float* bias,
+                      Activation activation, float* y, Scratch& scratch) {
+  const bool relu = activation == Activation::relu;
+  if (outputs == 2) return Winograd<2>(s).forward(x, w, bias, relu, y, scratch);
+  Winograd<4>(s).forward(x, w, bias, relu, y, scratch);
+}
+
+}  // namespace coterie::kernels::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,24 @@
+// 3 x 3 convolution with fewer multiplies. Contracts: conv2d_algorithm.h, tables/conv2d.h; the kernels in
+// winograd.cc. Compiled once per target.
+#if defined(COTERIE_TRAIN_KERNELS_SIMD_WINOGRAD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef COTERIE_TRAIN_KERNELS_SIMD_WINOGRAD_INL_H_
+#undef COTERIE_TRAIN_KERNELS_SIMD_WINOGRAD_INL_H_
+#else
+#define COTERIE_TRAIN_KERNELS_SIMD_WINOGRAD_INL_H_
+#endif
+
+#include "train_kernels/shapes.h"
+#include "train_kernels/simd/vector_inl.h"
+#include "train_kernels/workspace.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace coterie::kernels::simd::HWY_NAMESPACE {
+
+// conv2d_forward by F(outputs x outputs, 3 x 3), outputs 2 or 4.
+void winograd_forward(const Conv2dShape& s, size_t outputs, const float* x, const float* w, const float* bias,
+                      Activation activation, float* y, Scratch& scratch);
+
+}  // namespace coterie::kernels::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
