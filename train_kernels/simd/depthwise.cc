@@ -1,8 +1,11 @@
-// Depthwise convolution, direct: nine multiplies an element do not pay for a copy, so the border is clipped, not copied.
+// Depthwise convolution, direct: nine multiplies an element do not pay for a copy, so the border is clipped,
+// not copied.
 //
-//   forward, dX  several neighbouring outputs of a row share each weight vector, one accumulator each. dX is the same
+//   forward, dX  several neighbouring outputs of a row share each weight vector, one accumulator each. dX is
+//   the same
 //                sum the other way round; with a stride, outputs a stride apart meet the same taps.
-//   dW           a row of outputs at a time: up to kTapsAtOnce accumulators run along the row, then are added to dw.
+//   dW           a row of outputs at a time: up to kTapsAtOnce accumulators run along some columns, then are
+//   added to dw.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train_kernels/simd/depthwise.cc"
 #include "hwy/foreach_target.h"
@@ -19,6 +22,8 @@ namespace {
 
 constexpr size_t kOutputsAtOnce = 8;  // accumulators; each multiply reads its input from memory
 constexpr size_t kTapsAtOnce = 9;
+constexpr size_t kColumnsAtOnce =
+    16;  // of dW: all channels of them before the next, so that memory is read in its order
 
 // One axis of a convolution.
 struct Axis {
@@ -81,6 +86,11 @@ HWY_INLINE void sums_of(const Access& access, const Line& line, const ColumnTaps
   const Vector start = line.bias == nullptr ? hn::Zero(Tag()) : access.load(line.bias + c);
   Vector sums[kCount];
   COT_UNROLL for (size_t t = 0; t < kCount; ++t) sums[t] = start;
+  // The results of the next call: dX with a stride computes little for what it writes.
+  if (kCount == kOutputsAtOnce && step != line.channels) {
+    COT_UNROLL for (size_t t = 0; t < kCount; ++t)
+        __builtin_prefetch(to + (t + kOutputsAtOnce) * step + c, 1);
+  }
   const auto channels = static_cast<ptrdiff_t>(line.channels);
   const float* from_row = line.from + taps.x * channels + c;
   const float* w_row = line.w + taps.w * channels + c;
@@ -113,60 +123,69 @@ using Results = void (*)(const Line&, const ColumnTaps&, size_t, size_t, float*)
 constexpr Results kResults[kOutputsAtOnce] = {results<1>, results<2>, results<3>, results<4>,
                                               results<5>, results<6>, results<7>, results<8>};
 
-// The whole row: results [0, count), those `period` apart share their taps but at the border.
+// The whole row: results [0, count), those `period` apart share their taps but at the border. Some pages of
+// results are finished before the next are begun: memory is written in its order.
 void run_line(const Line& line, const ColumnTaps* taps, size_t count, size_t period) {
-  for (size_t phase = 0; phase < HWY_MIN(period, count); ++phase) {
-    for (size_t at = phase; at < count;) {
-      size_t together = 1, next = at + period;
-      while (together < kOutputsAtOnce && next < count && taps[next].meets_as(taps[at])) {
-        ++together;
-        next += period;
+  for (size_t begin = 0; begin < count; begin += period * kOutputsAtOnce) {
+    const size_t end = HWY_MIN(count, begin + period * kOutputsAtOnce);
+    for (size_t phase = begin; phase < HWY_MIN(begin + period, end); ++phase) {
+      for (size_t at = phase; at < end;) {
+        size_t together = 1, next = at + period;
+        while (next < end && taps[next].meets_as(taps[at])) {
+          ++together;
+          next += period;
+        }
+        const size_t moved =
+            together > 1 ? static_cast<size_t>(taps[at + period].x - taps[at].x) * line.channels : 0;
+        kResults[together - 1](line, taps[at], moved, period * line.channels, line.to + at * line.channels);
+        at = next;
       }
-      const size_t moved = next < count + period && together > 1
-                               ? static_cast<size_t>(taps[at + period].x - taps[at].x) * line.channels
-                               : 0;
-      kResults[together - 1](line, taps[at], moved, period * line.channels, line.to + at * line.channels);
-      at = next;
     }
   }
 }
 
-// One row of outputs of one vector of channels for kTaps taps: `offsets` say where each tap's input lies from the first
-// column's input.
+// Some outputs of a row: `offsets` say where each tap's input lies from the first output's, dw where its
+// gradient does.
+struct RowPiece {
+  const float* x;
+  size_t x_step;
+  const float* dy;
+  size_t channels, columns;
+  ptrdiff_t offsets[kTapsAtOnce];
+  float* dw[kTapsAtOnce];
+};
+
+// One vector of channels.
 template <size_t kTaps, class Access>
-HWY_INLINE void add_row_gradient(const Access& access, const float* x, size_t x_step, const float* dy, size_t channels,
-                                 size_t columns, const ptrdiff_t* offsets, float* const* dw, size_t c) {
+HWY_INLINE void add_gradient(const Access& access, const RowPiece& piece, size_t c) {
   Vector sums[kTaps];
   const float* inputs[kTaps];
   COT_UNROLL for (size_t t = 0; t < kTaps; ++t) {
     sums[t] = hn::Zero(Tag());
-    inputs[t] = x + offsets[t] + c;
+    inputs[t] = piece.x + piece.offsets[t] + c;
   }
-  const float* gradient = dy + c;
+  const float* gradient = piece.dy + c;
   size_t at = 0;
-  for (size_t j = 0; j < columns; ++j, at += x_step, gradient += channels) {
+  for (size_t j = 0; j < piece.columns; ++j, at += piece.x_step, gradient += piece.channels) {
     const Vector g = access.load(gradient);
     COT_UNROLL for (size_t t = 0; t < kTaps; ++t) sums[t] = hn::MulAdd(g, access.load(inputs[t] + at), sums[t]);
   }
-  COT_UNROLL for (size_t t = 0; t < kTaps; ++t) access.store(hn::Add(access.load(dw[t] + c), sums[t]), dw[t] + c);
+  COT_UNROLL for (size_t t = 0; t < kTaps; ++t) {
+    access.store(hn::Add(access.load(piece.dw[t] + c), sums[t]), piece.dw[t] + c);
+  }
 }
 
 template <size_t kTaps>
-void row_gradient(const float* x, size_t x_step, const float* dy, size_t channels, size_t columns,
-                  const ptrdiff_t* offsets, float* const* dw) {
+void add_gradients(const RowPiece& piece) {
   size_t c = 0;
-  for (; c + kLanes <= channels; c += kLanes) {
-    add_row_gradient<kTaps>(Whole(), x, x_step, dy, channels, columns, offsets, dw, c);
-  }
-  if (c < channels) {
-    add_row_gradient<kTaps>(Part(channels - c), x, x_step, dy, channels, columns, offsets, dw, c);
-  }
+  for (; c + kLanes <= piece.channels; c += kLanes) add_gradient<kTaps>(Whole(), piece, c);
+  if (c < piece.channels) add_gradient<kTaps>(Part(piece.channels - c), piece, c);
 }
 
-using RowGradient = void (*)(const float*, size_t, const float*, size_t, size_t, const ptrdiff_t*, float* const*);
-constexpr RowGradient kRowGradients[kTapsAtOnce] = {row_gradient<1>, row_gradient<2>, row_gradient<3>,
-                                                    row_gradient<4>, row_gradient<5>, row_gradient<6>,
-                                                    row_gradient<7>, row_gradient<8>, row_gradient<9>};
+using AddGradients = void (*)(const RowPiece&);
+constexpr AddGradients kAddGradients[kTapsAtOnce] = {add_gradients<1>, add_gradients<2>, add_gradients<3>,
+                                                     add_gradients<4>, add_gradients<5>, add_gradients<6>,
+                                                     add_gradients<7>, add_gradients<8>, add_gradients<9>};
 
 }  // namespace
 
@@ -231,22 +250,27 @@ void depthwise_backward_weights(const Conv2dShape& s, Range wanted, const float*
         // Neighbouring columns that meet the same taps.
         const ColumnTaps along = taps[j];
         size_t end = j + 1;
-        while (end < columns.out && taps[end].meets_as(along)) ++end;
+        while (end < columns.out && end < j + kColumnsAtOnce && taps[end].meets_as(along)) ++end;
         const size_t count = static_cast<size_t>(down.count * along.count);
-        const float* input = x + static_cast<size_t>(down.x) * x_row + static_cast<size_t>(along.x) * s.channels;
-        ptrdiff_t offsets[kTapsAtOnce];
-        float* to[kTapsAtOnce];
+        RowPiece piece{
+            .x = x + static_cast<size_t>(down.x) * x_row + static_cast<size_t>(along.x) * s.channels,
+            .x_step = s.stride_w * s.channels,
+            .dy = dy + j * s.channels,
+            .channels = s.channels,
+            .columns = end - j,
+            .offsets = {},
+            .dw = {}};
         size_t some = 0;
         for (size_t t = 0; t < count; ++t) {
           const size_t r = t / static_cast<size_t>(along.count), k = t % static_cast<size_t>(along.count);
           const size_t tap = (static_cast<size_t>(down.w) + r) * s.kernel_w + static_cast<size_t>(along.w) + k;
           if (tap >= wanted.begin && tap < wanted.end) {
-            offsets[some] = static_cast<ptrdiff_t>(r * s.dilation_h * x_row + k * s.dilation_w * s.channels);
-            to[some++] = dw + tap * s.channels;
+            piece.offsets[some] =
+                static_cast<ptrdiff_t>(r * s.dilation_h * x_row + k * s.dilation_w * s.channels);
+            piece.dw[some++] = dw + tap * s.channels;
           }
           if (some == kTapsAtOnce || (some > 0 && t + 1 == count)) {
-            kRowGradients[some - 1](input, s.stride_w * s.channels, dy + j * s.channels, s.channels, end - j, offsets,
-                                    to);
+            kAddGradients[some - 1](piece);
             some = 0;
           }
         }
