@@ -86,6 +86,13 @@ constexpr bool gradient_is_convolution(const Conv2dShape& s) {
 // Floats of B[k, n] in panels of `panel` columns.
 constexpr size_t packed_floats(size_t k, size_t n, size_t panel) { return k * ((n + panel - 1) / panel * panel); }
 
+// conv2d_forward_rows and conv2d_backward_input_rows: Winograd's largest tile.
+inline constexpr size_t kConv2dRowGrain = 4;
+// dx can be made by rows: not where each pixel of dy is spread over dx.
+constexpr bool gradient_has_rows(const Conv2dShape& s) {
+  return s.is_depthwise() || s.is_pointwise() || gradient_is_convolution(s);
+}
+
 // Depthwise convolution, along one axis: the kernel positions that meet one output are w, w + w_step, ... (`count` of
 // them), and the inputs they meet x, x + x_step, ...
 struct ColumnTaps {

@@ -39,6 +39,26 @@ void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias,
 }
 
 template <typename T>
+void conv2d_forward_rows(const Conv2dShape& s, Range rows, const T* x, const T* w, const T* bias, Activation activation,
+                         T* y, void*) {
+  const size_t row = s.out_w() * s.filters, begin = rows.begin * row, end = rows.end * row;
+  for (size_t i = begin; i < end; ++i) y[i] = bias == nullptr ? T(0) : bias[i % s.filters];
+  for_each_product(s, [&](size_t xi, size_t wi, size_t yi) {
+    if (yi >= begin && yi < end) y[yi] += x[xi] * w[wi];
+  });
+  for (size_t i = begin; i < end; ++i) y[i] = activate(y[i], activation);
+}
+
+template <typename T>
+void conv2d_backward_input_rows(const Conv2dShape& s, Range rows, const T* dy, const T* w, T* dx, void*) {
+  const size_t row = s.width * s.channels, begin = rows.begin * row, end = rows.end * row;
+  for (size_t i = begin; i < end; ++i) dx[i] = 0;
+  for_each_product(s, [&](size_t xi, size_t wi, size_t yi) {
+    if (xi >= begin && xi < end) dx[xi] += dy[yi] * w[wi];
+  });
+}
+
+template <typename T>
 void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx, void*) {
   for (size_t i = 0; i < s.batch * s.height * s.width * s.channels; ++i) dx[i] = 0;
   for_each_product(s, [&](size_t xi, size_t wi, size_t yi) { dx[xi] += dy[yi] * w[wi]; });
@@ -65,6 +85,8 @@ template <typename T>
 void fill_conv2d(Conv2dKernels<T>& table) {
   table.conv2d_forward = conv2d_forward<T>;
   table.conv2d_backward_input = conv2d_backward_input<T>;
+  table.conv2d_forward_rows = conv2d_forward_rows<T>;
+  table.conv2d_backward_input_rows = conv2d_backward_input_rows<T>;
   table.conv2d_backward_weights = conv2d_backward_weights<T>;
   table.conv2d_backward_weights_part = conv2d_backward_weights_part<T>;
 }

@@ -28,11 +28,11 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-// `images` at once.
-void forward_over_patches(const Conv2dShape& s, size_t images, const float* x, const float* w, const float* bias,
-                          Activation activation, float* y, Scratch& scratch) {
+// `rows` of y, of one image or all of them; `images` at once.
+void forward_over_patches(const Conv2dShape& s, Range rows, size_t images, const float* x, const float* w,
+                          const float* bias, Activation activation, float* y, Scratch& scratch) {
   const Layout layout(s);
-  const size_t pixels = layout.pixels, filters = s.filters / s.groups;
+  const size_t pixels = layout.pixels, filters = s.filters / s.groups, first = rows.begin * s.out_w();
   const int32_t* pixel_offsets = layout.pixels_by_row(images, scratch.take<int32_t>(pixels * images));
   const int32_t* run_offsets = layout.runs(scratch.take<int32_t>(s.kernel_h * s.kernel_w));
   PaddedImage image(s, images, scratch);
@@ -42,16 +42,16 @@ void forward_over_patches(const Conv2dShape& s, size_t images, const float* x, c
     const size_t some = HWY_MIN(images, s.batch - n);
     const float* base = image.padded(x + n * layout.image, some);
     for (size_t g = 0; g < s.groups; ++g) {
-      const MatrixA a{base + g * layout.depth,    {pixel_offsets, 0}, run_offsets, layout.run_count,
-                      layout.run_length, 1};
+      const MatrixA a{base + g * layout.depth, {pixel_offsets + first, 0}, run_offsets, layout.run_count,
+                      layout.run_length,       1};
       MatrixB b = plain_b(filters, w + g * filters, s.filters);
       if (pack) {
         float* to = packed + g * packed_b_floats(s.taps(), filters);
         if (n == 0) pack_b(s.taps(), filters, b.base, s.filters, to);
         b = {to, b.panel, s.taps() * b.panel, b.panel};
       }
-      const MatrixC c{y + n * pixels * s.filters + g * filters, {nullptr, static_cast<ptrdiff_t>(s.filters)}};
-      gemm(pixels * some, filters, a, b, c,
+      const MatrixC c{y + (n * pixels + first) * s.filters + g * filters, {nullptr, static_cast<ptrdiff_t>(s.filters)}};
+      gemm(rows.size() * s.out_w() * some, filters, a, b, c,
            {.accumulate = false,
             .relu = activation == Activation::relu,
             .bias = bias == nullptr ? nullptr : bias + g * filters});
@@ -59,22 +59,36 @@ void forward_over_patches(const Conv2dShape& s, size_t images, const float* x, c
   }
 }
 
+// A 1 x 1 convolution of some rows of one image, or of all rows.
+DenseShape dense_of(const Conv2dShape& s, Range rows) {
+  return {s.batch * rows.size() * s.width, s.channels, s.filters};
+}
+
 }  // namespace
 
-void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
-                    float* y, void* workspace) {
-  if (s.is_depthwise()) return depthwise_forward(s, x, w, bias, activation, y, workspace);
-  if (s.is_pointwise()) return dense_forward(s.as_dense(), x, w, bias, activation, y, workspace);
+void conv2d_forward_rows(const Conv2dShape& s, Range rows, const float* x, const float* w, const float* bias,
+                         Activation activation, float* y, void* workspace) {
+  if (s.is_depthwise()) return depthwise_forward(s, rows, x, w, bias, activation, y, workspace);
+  if (s.is_pointwise()) {
+    const size_t first = rows.begin * s.width;
+    return dense_forward(dense_of(s, rows), x + first * s.channels, w, bias, activation, y + first * s.filters,
+                         workspace);
+  }
   Scratch scratch(workspace);
   if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0) {
-    return winograd_forward(s, outputs, x, w, bias, activation, y, scratch);
+    return winograd_forward(s, rows, outputs, x, w, bias, activation, y, scratch);
   }
   const size_t pixels = pixels_to_join(s);
   if (pixels > 1) {
     w = widen_weights(s, pixels, w, scratch);
     if (bias != nullptr) bias = widen_bias(s, pixels, bias, scratch);
   }
-  forward_over_patches(widened(s, pixels), images_at_once(s), x, w, bias, activation, y, scratch);
+  forward_over_patches(widened(s, pixels), rows, images_at_once(s), x, w, bias, activation, y, scratch);
+}
+
+void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
+                    float* y, void* workspace) {
+  conv2d_forward_rows(s, {0, s.out_h()}, x, w, bias, activation, y, workspace);
 }
 
 namespace {
@@ -149,20 +163,26 @@ void turn_weights(const Conv2dShape& s, const float* w, float* to) {
 
 }  // namespace
 
-void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace) {
-  if (s.is_depthwise()) return depthwise_backward_input(s, dy, w, dx, workspace);
-  if (s.is_pointwise()) return dense_backward_input(s.as_dense(), dy, w, dx, workspace);
-  Scratch scratch(workspace);
-  if (gradient_is_convolution(s)) {
-    float* turned_weights = scratch.take<float>(s.filters * s.taps());
-    turn_weights(s, w, turned_weights);
-    const Conv2dShape turned = convolution_of_gradient(s);
-    if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); outputs != 0) {
-      return winograd_forward(turned, outputs, dy, turned_weights, nullptr, Activation::none, dx, scratch);
-    }
-    return forward_over_patches(turned, images_at_once(turned), dy, turned_weights, nullptr, Activation::none, dx,
-                                scratch);
+void conv2d_backward_input_rows(const Conv2dShape& s, Range rows, const float* dy, const float* w, float* dx,
+                                void* workspace) {
+  if (s.is_depthwise()) return depthwise_backward_input(s, rows, dy, w, dx, workspace);
+  if (s.is_pointwise()) {
+    const size_t first = rows.begin * s.width;
+    return dense_backward_input(dense_of(s, rows), dy + first * s.filters, w, dx + first * s.channels, workspace);
   }
+  Scratch scratch(workspace);
+  float* turned_weights = scratch.take<float>(s.filters * s.taps());
+  turn_weights(s, w, turned_weights);
+  const Conv2dShape turned = convolution_of_gradient(s);
+  if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); outputs != 0) {
+    return winograd_forward(turned, rows, outputs, dy, turned_weights, nullptr, Activation::none, dx, scratch);
+  }
+  forward_over_patches(turned, rows, images_at_once(turned), dy, turned_weights, nullptr, Activation::none, dx, scratch);
+}
+
+void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace) {
+  if (gradient_has_rows(s)) return conv2d_backward_input_rows(s, {0, s.height}, dy, w, dx, workspace);
+  Scratch scratch(workspace);
   const Layout layout(s);
   const size_t pixels = layout.pixels, filters = s.filters / s.groups, taps = s.taps();
   // Down the columns: neighbours along a row write overlapping pieces of dimage, and adding to what was stored a moment
@@ -191,6 +211,8 @@ void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w
 void fill_conv2d_target(Conv2dKernels<float>& table) {
   table.conv2d_forward = conv2d_forward;
   table.conv2d_backward_input = conv2d_backward_input;
+  table.conv2d_forward_rows = conv2d_forward_rows;
+  table.conv2d_backward_input_rows = conv2d_backward_input_rows;
   table.conv2d_backward_weights = conv2d_backward_weights;
   table.conv2d_backward_weights_part = conv2d_backward_weights_part;
 }

@@ -189,19 +189,19 @@ constexpr AddGradients kAddGradients[kTapsAtOnce] = {add_gradients<1>, add_gradi
 
 }  // namespace
 
-void depthwise_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
-                       float* y, void* workspace) {
+void depthwise_forward(const Conv2dShape& s, Range wanted, const float* x, const float* w, const float* bias,
+                       Activation activation, float* y, void* workspace) {
   const Axis rows = rows_of(s), columns = columns_of(s);
   ColumnTaps* taps = Scratch(workspace).take<ColumnTaps>(columns.out);
   for (size_t j = 0; j < columns.out; ++j) taps[j] = forward_taps(columns, j);
   const size_t x_row = s.width * s.channels, w_row = s.kernel_w * s.channels, y_row = columns.out * s.channels;
   for (size_t n = 0; n < s.batch; ++n) {
-    for (size_t i = 0; i < rows.out; ++i, y += y_row) {
+    for (size_t i = wanted.begin; i < wanted.end; ++i) {
       const ColumnTaps at = forward_taps(rows, i);
       const Line line{x + static_cast<size_t>(at.x) * x_row,
                       w + static_cast<size_t>(at.w) * w_row,
                       bias,
-                      y,
+                      y + (n * rows.out + i) * y_row,
                       at,
                       s.channels,
                       x_row,
@@ -213,18 +213,19 @@ void depthwise_forward(const Conv2dShape& s, const float* x, const float* w, con
   }
 }
 
-void depthwise_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace) {
+void depthwise_backward_input(const Conv2dShape& s, Range wanted, const float* dy, const float* w, float* dx,
+                              void* workspace) {
   const Axis rows = rows_of(s), columns = columns_of(s);
   ColumnTaps* taps = Scratch(workspace).take<ColumnTaps>(columns.in);
   for (size_t j = 0; j < columns.in; ++j) taps[j] = backward_taps(columns, j);
   const size_t dy_row = columns.out * s.channels, w_row = s.kernel_w * s.channels, dx_row = s.width * s.channels;
   for (size_t n = 0; n < s.batch; ++n) {
-    for (size_t i = 0; i < rows.in; ++i, dx += dx_row) {
+    for (size_t i = wanted.begin; i < wanted.end; ++i) {
       const ColumnTaps at = backward_taps(rows, i);
       const Line line{dy + static_cast<size_t>(at.x) * dy_row,
                       w + static_cast<size_t>(at.w) * w_row,
                       nullptr,
-                      dx,
+                      dx + (n * rows.in + i) * dx_row,
                       at,
                       s.channels,
                       dy_row,

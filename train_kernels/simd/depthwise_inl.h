@@ -14,9 +14,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-void depthwise_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
-                       float* y, void* workspace);
-void depthwise_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace);
+// `rows` of each image's y, or dx.
+void depthwise_forward(const Conv2dShape& s, Range rows, const float* x, const float* w, const float* bias,
+                       Activation activation, float* y, void* workspace);
+void depthwise_backward_input(const Conv2dShape& s, Range rows, const float* dy, const float* w, float* dx,
+                              void* workspace);
 // Rows `taps` of dw.
 void depthwise_backward_weights(const Conv2dShape& s, Range taps, const float* x, const float* dy, float* dw,
                                 void* workspace);

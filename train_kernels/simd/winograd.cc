@@ -229,7 +229,7 @@ struct Winograd {
     }
   }
 
-  void forward(const float* x, const float* w, const float* bias, bool relu, float* y,
+  void forward(Range rows, const float* x, const float* w, const float* bias, bool relu, float* y,
                Scratch& scratch) const {
     const size_t weights_step = packed_b_floats(s.channels, s.filters), at_once = tiles.at_once(s);
     float* weights = scratch.take<float>(kPositions * weights_step);
@@ -238,10 +238,12 @@ struct Winograd {
     PaddedImage image(bordered, images, scratch);
     transform_weights(w, weights_step, weights);
     for (size_t n = 0; n < s.batch; n += images) {
-      const size_t some = HWY_MIN(images, s.batch - n), count = some * tiles.of_image();
+      const size_t some = HWY_MIN(images, s.batch - n);
+      const size_t first = rows.begin / kOutputs * tiles.columns;
+      const size_t end = first + some * ((rows.size() + kOutputs - 1) / kOutputs) * tiles.columns;
       const float* base = image.padded(x + n * s.height * s.width * s.channels, some);
-      for (size_t t = 0; t < count; t += at_once) {
-        const Range block{t, HWY_MIN(count, t + at_once)};
+      for (size_t t = first; t < end; t += at_once) {
+        const Range block{t, HWY_MIN(end, t + at_once)};
         transform_input(base, block, input);
         for (size_t p = 0; p < kPositions; ++p) {
           const MatrixA a{input.base + p * input.step,
@@ -262,11 +264,11 @@ struct Winograd {
 
 }  // namespace
 
-void winograd_forward(const Conv2dShape& s, size_t outputs, const float* x, const float* w, const float* bias,
-                      Activation activation, float* y, Scratch& scratch) {
+void winograd_forward(const Conv2dShape& s, Range rows, size_t outputs, const float* x, const float* w,
+                      const float* bias, Activation activation, float* y, Scratch& scratch) {
   const bool relu = activation == Activation::relu;
-  if (outputs == 2) return Winograd<2>(s).forward(x, w, bias, relu, y, scratch);
-  Winograd<4>(s).forward(x, w, bias, relu, y, scratch);
+  if (outputs == 2) return Winograd<2>(s).forward(rows, x, w, bias, relu, y, scratch);
+  Winograd<4>(s).forward(rows, x, w, bias, relu, y, scratch);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

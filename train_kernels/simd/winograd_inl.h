@@ -7,6 +7,7 @@
 #define COTERIE_TRAIN_KERNELS_SIMD_WINOGRAD_INL_H_
 #endif
 
+#include "train_kernels/range.h"
 #include "train_kernels/shapes.h"
 #include "train_kernels/simd/vector_inl.h"
 #include "train_kernels/workspace.h"
@@ -14,9 +15,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-// conv2d_forward by F(outputs x outputs, 3 x 3), outputs 2 or 4.
-void winograd_forward(const Conv2dShape& s, size_t outputs, const float* x, const float* w, const float* bias,
-                      Activation activation, float* y, Scratch& scratch);
+// conv2d_forward by F(outputs x outputs, 3 x 3), outputs 2 or 4; of one image, or all rows.
+void winograd_forward(const Conv2dShape& s, Range rows, size_t outputs, const float* x, const float* w,
+                      const float* bias, Activation activation, float* y, Scratch& scratch);
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

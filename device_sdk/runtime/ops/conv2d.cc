@@ -60,6 +60,8 @@ struct Settings {
     part.batch = images.size();
     return part;
   }
+  // One image is cut into rows; several are cut between images.
+  bool has_gradient_rows() const { return shape.batch == 1 && kernels::gradient_has_rows(shape); }
   // Where to cut the taps: as conv2d_backward_weights_part has it cheapest.
   size_t tap_grain() const {
     if (shape.is_depthwise()) return 1;
@@ -93,6 +95,9 @@ Settings settings_of(const OpBuild& build) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, w, bias, y, scratch] = step.take<5>();
+  if (s.shape.batch == 1) {
+    return context.kernels.conv2d_forward_rows(s.shape, step.part, x, w, bias, s.activation, y, scratch);
+  }
   const size_t image = step.part.begin;
   context.kernels.conv2d_forward(s.of(step.part), x + image * s.x_image(), w, bias, s.activation,
                                  y + image * s.y_image(), scratch);
@@ -101,6 +106,9 @@ void run_forward(const Step& step, const StepContext& context) {
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [dy, w, dx, scratch] = step.take<4>();
+  if (s.has_gradient_rows()) {
+    return context.kernels.conv2d_backward_input_rows(s.shape, step.part, dy, w, dx, scratch);
+  }
   const size_t image = step.part.begin;
   context.kernels.conv2d_backward_input(s.of(step.part), dy + image * s.y_image(), w, dx + image * s.x_image(), scratch);
 }
@@ -117,7 +125,7 @@ void forward(OpBuild& build) {
   build.emit(run_forward, s,
              {build.input(0), build.input(1), build.input(2), build.output(),
               build.workspace(kernels::conv2d_forward_workspace(s.shape))},
-             build.split(s.shape.batch));
+             s.shape.batch == 1 ? build.split(s.shape.out_h(), kernels::kConv2dRowGrain) : build.split(s.shape.batch));
 }
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
@@ -141,7 +149,8 @@ void backward(OpBuild& build) {
   build.emit(run_backward_input, s,
              {dy, build.input(1), build.input_gradient(0),
               build.workspace(kernels::conv2d_backward_input_workspace(s.shape))},
-             build.split(s.shape.batch));
+             s.has_gradient_rows() ? build.split(s.shape.height, kernels::kConv2dRowGrain)
+                                   : build.split(s.shape.batch));
 }
 
 }  // namespace

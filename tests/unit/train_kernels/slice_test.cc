@@ -161,6 +161,40 @@ TEST(Slices, OfConvolutions) {
   }
 }
 
+// Here the kernels take pointers to the whole image.
+TEST(Slices, OfTheRowsOfAnImage) {
+  Prng prng(4);
+  Scratchpad pad;
+  for (Conv2dShape s : convolutions()) {
+    s.batch = 1;
+    SCOPED_TRACE(std::to_string(s.height) + "x" + std::to_string(s.channels) + " k" +
+                 std::to_string(s.kernel_h) + " o" + std::to_string(s.filters));
+    const size_t row = s.width * s.channels, result_row = s.out_w() * s.filters;
+    const Floats x = draw(s.height * row, prng), w = draw(s.taps() * s.filters, prng);
+    const Floats bias = draw(s.filters, prng), dy = draw(s.out_h() * result_row, prng);
+    const auto cuts = [](size_t rows) {
+      std::vector<size_t> at;
+      for (size_t i = kConv2dRowGrain; i < rows; i += kConv2dRowGrain) at.push_back(i);
+      return at;
+    };
+    expect_slices_of(
+        s.out_h(), result_row,
+        [&](const KernelTable& table, Range rows, float* y) {
+          table.conv2d_forward_rows(s, rows, x.data(), w.data(), bias.data(), Activation::relu,
+                                    y - rows.begin * result_row, pad.of(conv2d_forward_workspace(s)));
+        },
+        cuts(s.out_h()));
+    if (!gradient_has_rows(s)) continue;
+    expect_slices_of(
+        s.height, row,
+        [&](const KernelTable& table, Range rows, float* dx) {
+          table.conv2d_backward_input_rows(s, rows, dy.data(), w.data(), dx - rows.begin * row,
+                                           pad.of(conv2d_backward_input_workspace(s)));
+        },
+        cuts(s.height));
+  }
+}
+
 TEST(Slices, OfPools) {
   Prng prng(4);
   for (const size_t channels : {size_t{3}, size_t{37}}) {
