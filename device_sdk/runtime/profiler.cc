@@ -5,10 +5,12 @@
 
 #include "base/random.h"
 #include "device_sdk/runtime/batch_program.h"
+#include "device_sdk/runtime/conv2d_shape.h"
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/shape_inference.h"
+#include "train_kernels/conv2d_algorithm.h"
 
 namespace coterie {
 namespace {
@@ -73,6 +75,13 @@ class Times {
   std::vector<std::vector<double>> cells_;
 };
 
+std::string algorithm_of(const OpInfo& op, const InferredTypes& inferred) {
+  if (op.kind != OpKind::conv2d) return {};
+  const Shape &x = inferred.types[op.inputs[0]].shape, &w = inferred.types[op.inputs[1]].shape;
+  return std::string(
+      name_of(conv2d_algorithm(conv2d_shape(x, w, std::get<Conv2dAttributes>(op.attributes)))));
+}
+
 }  // namespace
 
 Result<TrainingProfile> profile_training(const Model& model, const TrainOptions& options, uint32_t steps,
@@ -132,11 +141,15 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
   }
 
   COT_ASSIGN(const InferredTypes inferred, infer_types(model.graph(), options.batch_size));
-  const auto add = [&](std::string name, std::string_view kind, uint32_t origin, double flops) {
-    OpTime op{std::move(name), std::string(kind), times.forward(origin), times.backward(origin), flops};
+  const auto add = [&](std::string name, std::string_view kind, uint32_t origin, double flops,
+                       std::string algorithm = {}) {
+    OpTime op{std::move(name), std::string(kind),   times.forward(origin), times.backward(origin),
+              flops,           std::move(algorithm)};
     if (op.forward_seconds + op.backward_seconds > 0) profile.ops.push_back(std::move(op));
   };
-  for (uint32_t i = 0; i < ops.size(); ++i) add(ops[i].name, to_string(ops[i].kind), i, inferred.op_flops[i]);
+  for (uint32_t i = 0; i < ops.size(); ++i) {
+    add(ops[i].name, to_string(ops[i].kind), i, inferred.op_flops[i], algorithm_of(ops[i], inferred));
+  }
   add("", "loss", kLossOrigin, 0);
   add("", "update", kUpdateOrigin, 0);
   profile.step_seconds = Times::median(step_seconds);

@@ -19,6 +19,7 @@ struct OpTime {
   double forward_seconds = 0;   // with fused activations: that of the op they are fused into
   double backward_seconds = 0;  // of the update: all of it
   double forward_flops = 0;     // of the whole batch, a multiply-add counted as two; 0 for loss and update
+  std::string algorithm = {};   // of a convolution's forward pass (train_kernels/conv2d_algorithm.h)
 };
 
 struct TrainingProfile {

@@ -49,12 +49,18 @@ std::string table_of(const std::vector<OpTime>& ops, bool has_names, double all)
   using enum Table::Align;
   std::vector<Table::Column> columns = {{"KIND"}, {"FORWARD us", right}, {"BACKWARD us", right}, {"SHARE", right},
                                         {"FORWARD GFLOP/s", right}};
-  if (has_names) columns.insert(columns.begin(), {"OP"});
+  if (has_names) {
+    columns.insert(columns.begin(), {"OP"});
+    columns.push_back({"ALGORITHM"});
+  }
   Table table(columns);
   for (const OpTime& op : ops) {
     std::vector<std::string> cells = {op.kind, microseconds(op.forward_seconds), microseconds(op.backward_seconds),
                                       format_percent(total(op) / all), rate(op.forward_flops, op.forward_seconds)};
-    if (has_names) cells.insert(cells.begin(), op.name);
+    if (has_names) {
+      cells.insert(cells.begin(), op.name);
+      cells.push_back(op.algorithm);
+    }
     table.add(cells);
   }
   return table.text();
@@ -73,7 +79,8 @@ nlohmann::json json_of(const std::vector<OpTime>& ops) {
                     {"kind", op.kind},
                     {"forward_seconds", op.forward_seconds},
                     {"backward_seconds", op.backward_seconds},
-                    {"forward_flops", op.forward_flops}});
+                    {"forward_flops", op.forward_flops},
+                    {"algorithm", op.algorithm}});
   }
   return list;
 }

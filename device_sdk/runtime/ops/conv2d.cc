@@ -1,4 +1,5 @@
 // conv2d: x[b, h, w, c], w[kh, kw, c / groups, filters], optional bias[filters] -> y[b, oh, ow, filters].
+#include "device_sdk/runtime/conv2d_shape.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
@@ -70,25 +71,7 @@ struct Settings {
 };
 
 Settings settings_of(const OpBuild& build) {
-  const auto& a = build.attributes<Conv2dAttributes>();
-  const Shape &x = build.input_shape(0), &w = build.input_shape(1);
-  const auto size = [](int64_t dimension) { return static_cast<size_t>(dimension); };
-  return {{.batch = size(x[0]),
-           .height = size(x[1]),
-           .width = size(x[2]),
-           .channels = size(x[3]),
-           .kernel_h = size(w[0]),
-           .kernel_w = size(w[1]),
-           .filters = size(w[3]),
-           .stride_h = a.stride_h,
-           .stride_w = a.stride_w,
-           .pad_top = a.pad_top,
-           .pad_left = a.pad_left,
-           .pad_bottom = a.pad_bottom,
-           .pad_right = a.pad_right,
-           .groups = a.groups,
-           .dilation_h = a.dilation_h,
-           .dilation_w = a.dilation_w},
+  return {conv2d_shape(build.input_shape(0), build.input_shape(1), build.attributes<Conv2dAttributes>()),
           build.applies_relu() ? kernels::Activation::relu : kernels::Activation::none};
 }
 

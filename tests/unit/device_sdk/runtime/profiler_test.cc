@@ -58,6 +58,20 @@ TEST(Profiler, ShowsThatFrozenLayersCostNothing) {
   EXPECT_EQ(find(*profile, "update")->backward_seconds, 2);
 }
 
+TEST(Profiler, NamesTheAlgorithmOfEachConvolution) {
+  ModelBuilder build("convolutions", {16, 16, 3}, 1);
+  const TensorId first = build.conv2d(build.input(), {.filters = 32, .kernel = 3, .pad = 1});
+  const TensorId second = build.conv2d(first, {.filters = 32, .kernel = 3, .pad = 1});
+  const Model model = load_or_die(build.finish(build.dense(build.flatten(second), 3)));
+  TrainOptions options;
+  options.batch_size = 2;
+  const Result<TrainingProfile> profile = profile_training(model, options, 1, &seconds_now);
+  ASSERT_OK(profile);
+  EXPECT_EQ(profile->ops[0].algorithm, "direct");
+  EXPECT_EQ(profile->ops[1].algorithm, "winograd 4x4");
+  EXPECT_EQ(find(*profile, "dense")->algorithm, "");
+}
+
 TEST(Profiler, TakesEveryLossAndKindOfTarget) {
   for (const Loss loss : {Loss::softmax_cross_entropy, Loss::mean_squared_error, Loss::binary_cross_entropy}) {
     TrainOptions options;
