@@ -104,9 +104,21 @@ Error does_not_stand(const LossSettings& loss, const std::string& why, const Sha
                std::string(to_string(loss.kind)) + " needs " + why + ", the model's is " + to_text(shape));
 }
 
+// -DCOTERIE_OPS_FROM leaves out what no list names: the kernels are null.
+bool is_in_build(const LossSettings& loss) {
+  const kernels::KernelTable& kernels = kernels::kernels();
+  if (vectors_a_row(loss.kind) > 1) return kernels.cosine_embedding != nullptr;
+  if (is_class_loss(loss.kind)) return true;
+  const bool has_labels = loss.target == TargetKind::labels;
+  return (loss.kind == Loss::mean_squared_error && has_labels) || kernels.element_loss != nullptr;
+}
+
 }  // namespace
 
 Result<TensorType> target_for_loss(const LossSettings& loss, const TensorType& output) {
+  if (!is_in_build(loss)) {
+    return Error(ErrorCode::invalid_argument, "this build has no loss " + std::string(to_string(loss.kind)));
+  }
   const Shape& shape = output.shape;
   const int64_t width_min = is_class_loss(loss.kind) ? 2 : 1;
   if (output.type != DataType::float32 || shape.size() < 2 || shape.back() < width_min) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the training engine weighs in an app: the smallest program that trains, linked without what it does not reach
-# and stripped, for this machine's kind and for 64-bit ARM.
+# and stripped, for this machine's kind and for 64-bit ARM; with all ops and with some (-DCOTERIE_OPS_FROM).
 #
 #   tools/dev/footprint.sh
 set -euo pipefail
@@ -8,12 +8,18 @@ cd "$(dirname "$(readlink -f "$0")")/../.."
 source tools/dev/setup.sh
 
 install_packages "${coterie_packages[@]}"
-# weigh WHAT PRESET FOLDER
+# weigh WHAT PRESET FOLDER [OPS]
 weigh() {
-  cmake --preset "$2" -B "$3" -DCMAKE_BUILD_TYPE=MinSizeRel > "$3.log" 2>&1 || fail "cmake could not configure $3; see $3.log"
+  cmake --preset "$2" -B "$3" -DCMAKE_BUILD_TYPE=MinSizeRel "-DCOTERIE_OPS_FROM=${4:-}" > "$3.log" 2>&1 ||
+    fail "cmake could not configure $3; see $3.log"
   cmake --build "$3" --target coterie-footprint >&2
   printf '%-28s %7d KiB\n' "$1" $(($(stat -c %s "$3/bin/coterie-footprint") / 1024))
 }
 mkdir -p build
-weigh "all ops, $(uname -m)" engine build/engine
-weigh "all ops, arm64" arm64 build/arm64-footprint
+ops=$PWD/tests/footprint
+for preset in engine arm64; do
+  machine=$([[ $preset == arm64 ]] && echo arm64 || uname -m)
+  weigh "LeNet-5's ops, $machine" "$preset" "build/$preset-footprint" "$ops/lenet5.txt"
+  weigh "image networks' ops, $machine" "$preset" "build/$preset-footprint" "$ops/tier1.txt"
+  weigh "all ops, $machine" "$preset" "build/$preset-footprint"
+done

@@ -1,0 +1,21 @@
+# -DCOTERIE_OPS_FROM="a.cotf;b.cotf;ops.txt": a build with the ops of these models alone, and the kernels they need. Models
+# with any other op are refused as they are loaded. Sets COTERIE_OPS and COTERIE_KERNEL_FAMILIES; both are empty for all.
+set(COTERIE_OPS_FROM "" CACHE STRING "Model files, or texts with names of ops and losses: the only ones this build has")
+if(COTERIE_OPS_FROM)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(files)
+  foreach(file ${COTERIE_OPS_FROM})
+    file(REAL_PATH ${file} file BASE_DIRECTORY ${CMAKE_SOURCE_DIR} EXPAND_TILDE)
+    list(APPEND files ${file})
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  execute_process(COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/ops_from.py ${PROJECT_SOURCE_DIR} ${files}
+                  OUTPUT_VARIABLE found ERROR_VARIABLE problem RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "${problem}")
+  endif()
+  string(REGEX MATCH "^([^\n]*)\n([^\n]*)\n$" found "${found}")
+  set(COTERIE_OPS ${CMAKE_MATCH_1})
+  set(COTERIE_KERNEL_FAMILIES ${CMAKE_MATCH_2})
+  message(STATUS "Ops of this build: ${COTERIE_OPS}")
+endif()
