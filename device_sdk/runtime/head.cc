@@ -99,7 +99,7 @@ Result<HeadSettings> parse_head(std::string_view text) {
   // The last number is the seed if there is one more before it; names of layers may hold colons too.
   uint64_t last = 0, before = 0;
   if (!take_number(last)) return wrong;
-  HeadSettings settings{.seed = 0};
+  HeadSettings settings;
   if (take_number(before)) {
     settings.seed = last;
     last = before;

@@ -71,6 +71,11 @@ BufferId OpBuild::channel_gradient(size_t i, ChannelRange channels) {
   return needs_gradient(i) ? compiler_.new_channel_gradient(op().inputs[i]) : kNoBuffer;
 }
 
+BufferId OpBuild::gradient_or_scratch(size_t i, ChannelRange channels) {
+  if (needs_gradient(i)) return channel_gradient(i, channels);
+  return scratch(elements(input_shape(i)) * kElementBytes);
+}
+
 bool OpBuild::applies_relu() const { return compiler_.fusions_[op_index_].applies_relu; }
 bool OpBuild::applies_relu6() const { return compiler_.fusions_[op_index_].applies_relu6; }
 bool OpBuild::is_applied_by_producer() const { return compiler_.fusions_[op_index_].is_applied_by_producer; }

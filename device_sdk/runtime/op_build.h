@@ -57,6 +57,9 @@ class OpBuild {
   // Where to write the whole gradient of input i; kNoBuffer if none is needed. Summing with other readers' gradients
   // happens afterwards.
   BufferId input_gradient(size_t i);
+  // The same where the kernel makes it in any case: scratch memory if nobody needs it. Of the trained channels alone
+  // unless they are all (below).
+  BufferId gradient_or_scratch(size_t i, ChannelRange channels = {});
   // The gradient of input i is this buffer as it is: the output's, say. It may have other readers: never written again.
   void pass_gradient(size_t i, BufferId gradient);
   void pass_gradient(size_t i) { pass_gradient(i, output_gradient()); }

@@ -5,9 +5,9 @@
 
 #include "base/random.h"
 #include "device_sdk/runtime/batch_program.h"
-#include "device_sdk/runtime/conv2d_shape.h"
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/loss_rule.h"
+#include "device_sdk/runtime/ops/convolution.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/shape_inference.h"
 #include "train_kernels/conv2d_algorithm.h"
@@ -79,7 +79,7 @@ std::string algorithm_of(const OpInfo& op, const InferredTypes& inferred) {
   if (op.kind != OpKind::conv2d) return {};
   const Shape &x = inferred.types[op.inputs[0]].shape, &w = inferred.types[op.inputs[1]].shape;
   return std::string(
-      name_of(conv2d_algorithm(conv2d_shape(x, w, std::get<Conv2dAttributes>(op.attributes)))));
+      name_of(conv2d_algorithm(ops::convolution_shape(x, w, std::get<Conv2dAttributes>(op.attributes)))));
 }
 
 }  // namespace

@@ -178,12 +178,6 @@ void forward(OpBuild& build) {
              build.split(s.pairs()));
 }
 
-// The kernel makes all three gradients; one that nobody needs goes to scratch memory.
-BufferId gradient_or_scratch(OpBuild& build, size_t input) {
-  if (build.needs_gradient(input)) return build.input_gradient(input);
-  return build.scratch(elements(build.input_shape(input)) * sizeof(float));
-}
-
 void backward(OpBuild& build) {
   const Settings s = settings_of(build);
   const BufferId q = build.input(kQ), k = build.input(kK), v = build.input(kV), y = build.output();
@@ -195,8 +189,8 @@ void backward(OpBuild& build) {
   }
   if (!build.needs_gradient(kQ) && !build.needs_gradient(kK) && !build.needs_gradient(kV)) return;
   build.emit(run_backward, s,
-             {q, k, v, mask, y, dy, log_sums, gradient_or_scratch(build, kQ), gradient_or_scratch(build, kK),
-              gradient_or_scratch(build, kV), build.workspace(kernels::attention_backward_workspace(s.shape))},
+             {q, k, v, mask, y, dy, log_sums, build.gradient_or_scratch(kQ), build.gradient_or_scratch(kK),
+              build.gradient_or_scratch(kV), build.workspace(kernels::attention_backward_workspace(s.shape))},
              build.split(s.pairs()));
 }
 

@@ -1,7 +1,6 @@
 // add, sub, mul, div, pow, minimum, maximum: a, b -> y, broadcast as in NumPy.
-#include <array>
-
 #include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/ops/function_table.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "device_sdk/runtime/ops/strided.h"
 
@@ -10,12 +9,7 @@ namespace {
 
 using kernels::Binary;
 
-struct Function {
-  OpKind kind;
-  Binary kernel;
-};
-
-constexpr Function kFunctions[] = {
+constexpr Function<Binary> kFunctions[] = {
     {OpKind::add, Binary::add},         {OpKind::sub, Binary::sub},         {OpKind::mul, Binary::mul},
     {OpKind::div, Binary::div},         {OpKind::pow, Binary::pow},         {OpKind::minimum, Binary::minimum},
     {OpKind::maximum, Binary::maximum},
@@ -36,7 +30,7 @@ struct Settings {
 Settings settings_of(const OpBuild& build, size_t operand = 0) {
   const std::vector<size_t> a = sizes_of(build.input_shape(0)), b = sizes_of(build.input_shape(1));
   Settings s{Binary::add, operand, *kernels::broadcast_loops<2>({a, b})};
-  for (const Function& function : kFunctions) {
+  for (const auto& function : kFunctions) {
     if (function.kind == build.op().kind) s.function = function.kernel;
   }
   return s;
@@ -88,14 +82,7 @@ void backward(OpBuild& build) {
   backward_of(build, 1);
 }
 
-constexpr auto make_rules() {
-  std::array<OpRule, std::size(kFunctions)> rules{};
-  for (size_t i = 0; i < rules.size(); ++i) {
-    rules[i] = {kFunctions[i].kind, infer, flops_per_output, forward, backward};
-  }
-  return rules;
-}
-constexpr auto kRules = make_rules();
+constexpr auto kRules = rules_for(kFunctions, {{}, infer, flops_per_output, forward, backward});
 
 }  // namespace
 

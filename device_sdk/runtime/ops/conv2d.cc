@@ -1,7 +1,6 @@
 // conv2d: x[b, h, w, c], w[kh, kw, c / groups, filters], optional bias[filters] -> y[b, oh, ow, filters].
-#include "device_sdk/runtime/conv2d_shape.h"
-#include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/ops/convolution.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "train_kernels/workspace.h"
 
@@ -10,20 +9,8 @@ namespace {
 
 using kernels::Conv2dShape;
 
-// The border is copied into scratch memory, whose offsets must fit int32 too.
-Status check_padded_size(const Shape& x, const Conv2dAttributes& a) {
-  const double padded = (static_cast<double>(x[1]) + a.pad_top + a.pad_bottom) *
-                        (static_cast<double>(x[2]) + a.pad_left + a.pad_right) * static_cast<double>(x[3]);
-  if (padded > static_cast<double>(limits::kTensorElementsMax)) {
-    return Error(ErrorCode::too_large, "its padded input has more than 2^28 elements");
-  }
-  return {};
-}
-
 Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand> inputs) {
-  COT_TRY(check_inputs(inputs, {{}, {}, {.is_optional = true}}));
-  COT_TRY(check_rank(inputs[0], "input (batch x height x width x channels)", 4, 4));
-  COT_TRY(check_rank(inputs[1], "weight", 4, 4));
+  COT_TRY(check_convolution_inputs(inputs));
   const auto& a = std::get<Conv2dAttributes>(op.attributes);
   const Shape &x = inputs[0].shape, &w = inputs[1].shape;
   const int64_t groups = a.groups;
@@ -35,14 +22,12 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
     return does_not_fit("weight " + to_text(w) + " does not fit " + std::to_string(x[3]) + " channels in " +
                         std::to_string(groups) + " groups");
   }
-  if (inputs.size() == 3 && inputs[2].is_present && inputs[2].shape != Shape{w[3]}) {
-    return does_not_fit("bias " + to_text(inputs[2].shape) + " does not fit weight " + to_text(w));
-  }
+  COT_TRY(check_convolution_bias(inputs, w[3]));
   COT_ASSIGN(const int64_t height,
              output_positions("height", x[1], w[0], a.stride_h, a.pad_top, a.pad_bottom, a.dilation_h));
   COT_ASSIGN(const int64_t width,
              output_positions("width", x[2], w[1], a.stride_w, a.pad_left, a.pad_right, a.dilation_w));
-  COT_TRY(check_padded_size(x, a));
+  COT_TRY(check_padded_size(x, a, "input"));
   return one_output({x[0], height, width, w[3]});
 }
 
@@ -71,7 +56,7 @@ struct Settings {
 };
 
 Settings settings_of(const OpBuild& build) {
-  return {conv2d_shape(build.input_shape(0), build.input_shape(1), build.attributes<Conv2dAttributes>()),
+  return {convolution_shape(build.input_shape(0), build.input_shape(1), build.attributes<Conv2dAttributes>()),
           build.applies_relu() ? kernels::Activation::relu : kernels::Activation::none};
 }
 
@@ -103,12 +88,25 @@ void run_backward_weights(const Step& step, const StepContext& context) {
   context.kernels.conv2d_backward_weights_part(s.shape, step.part, x, dy, dw, dbias_once, scratch);
 }
 
+// Each part prepares the weights for itself, which must not be more than its own work: so many pixels at least.
+constexpr size_t kPartPixelsMin = 256;
+
+Split by_images(const OpBuild& build, size_t pixels) {
+  return build.split(static_cast<size_t>(build.input_shape(0)[0]), (kPartPixelsMin + pixels - 1) / pixels);
+}
+
+Split by_rows(const OpBuild& build, size_t rows, size_t columns) {
+  const size_t wanted = (kPartPixelsMin + columns - 1) / columns, grain = kernels::kConv2dRowGrain;
+  return build.split(rows, (wanted + grain - 1) / grain * grain);
+}
+
 void forward(OpBuild& build) {
   const Settings s = settings_of(build);
   build.emit(run_forward, s,
              {build.input(0), build.input(1), build.input(2), build.output(),
               build.workspace(kernels::conv2d_forward_workspace(s.shape))},
-             s.shape.batch == 1 ? build.split(s.shape.out_h(), kernels::kConv2dRowGrain) : build.split(s.shape.batch));
+             s.shape.batch == 1 ? by_rows(build, s.shape.out_h(), s.shape.out_w())
+                                : by_images(build, s.shape.out_h() * s.shape.out_w()));
 }
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
@@ -116,10 +114,8 @@ void emit_backward_weights(OpBuild& build, Settings s, BufferId dy) {
   const ChannelRange channels = s.shape.groups == 1 ? build.trained_channels(1, 2) : ChannelRange{};
   if (!channels.is_all()) s.shape.filters = channels.count;
   dy = build.take_channels(dy, build.output_shape(), channels);
-  BufferId dw = build.channel_gradient(1, channels);
-  if (dw == kNoBuffer) dw = build.scratch(elements(build.input_shape(1)) * sizeof(float));
   build.emit(run_backward_weights, s,
-             {build.input(0), dy, dw, build.channel_gradient(2, channels),
+             {build.input(0), dy, build.gradient_or_scratch(1, channels), build.channel_gradient(2, channels),
               build.workspace(kernels::conv2d_backward_weights_workspace(s.shape))},
              build.split(s.shape.taps(), s.tap_grain()));
 }
@@ -132,8 +128,8 @@ void backward(OpBuild& build) {
   build.emit(run_backward_input, s,
              {dy, build.input(1), build.input_gradient(0),
               build.workspace(kernels::conv2d_backward_input_workspace(s.shape))},
-             s.has_gradient_rows() ? build.split(s.shape.height, kernels::kConv2dRowGrain)
-                                   : build.split(s.shape.batch));
+             s.has_gradient_rows() ? by_rows(build, s.shape.height, s.shape.width)
+                                   : by_images(build, s.shape.height * s.shape.width));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // extent + output_pad (ONNX ConvTranspose, PyTorch's ConvTranspose2d).
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/ops/convolution.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "train_kernels/workspace.h"
 
@@ -28,20 +29,8 @@ Result<int64_t> positions_before(std::string_view axis, int64_t size, int64_t ke
   return positions;
 }
 
-// The padded output is scratch memory, whose offsets must fit int32, too.
-Status check_padded_size(const Shape& y, const Conv2dAttributes& a) {
-  const double padded = (static_cast<double>(y[1]) + a.pad_top + a.pad_bottom) *
-                        (static_cast<double>(y[2]) + a.pad_left + a.pad_right) * static_cast<double>(y[3]);
-  if (padded > static_cast<double>(limits::kTensorElementsMax)) {
-    return Error(ErrorCode::too_large, "its padded output has more than 2^28 elements");
-  }
-  return {};
-}
-
 Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand> inputs) {
-  COT_TRY(check_inputs(inputs, {{}, {}, {.is_optional = true}}));
-  COT_TRY(check_rank(inputs[0], "input (batch x height x width x channels)", 4, 4));
-  COT_TRY(check_rank(inputs[1], "weight", 4, 4));
+  COT_TRY(check_convolution_inputs(inputs));
   const auto& a = std::get<Conv2dAttributes>(op.attributes);
   const Shape &x = inputs[0].shape, &w = inputs[1].shape;
   const int64_t groups = a.groups;
@@ -50,15 +39,13 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
                         std::to_string(groups) + " groups");
   }
   const int64_t filters = w[2] * groups;  // both below 2^29
-  if (inputs.size() == 3 && inputs[2].is_present && inputs[2].shape != Shape{filters}) {
-    return does_not_fit("bias " + to_text(inputs[2].shape) + " does not fit weight " + to_text(w));
-  }
+  COT_TRY(check_convolution_bias(inputs, filters));
   COT_ASSIGN(const int64_t height, positions_before("height", x[1], w[0], a.stride_h, a.pad_top, a.pad_bottom,
                                                     a.dilation_h, a.output_pad_h));
   COT_ASSIGN(const int64_t width, positions_before("width", x[2], w[1], a.stride_w, a.pad_left, a.pad_right,
                                                    a.dilation_w, a.output_pad_w));
   Shape y{x[0], height, width, filters};
-  COT_TRY(check_padded_size(y, a));
+  COT_TRY(check_padded_size(y, a, "output"));
   return one_output(std::move(y));
 }
 
@@ -68,25 +55,7 @@ double flops(const OpInfo&, std::span<const Operand> inputs, std::span<const Ten
 
 // Of the matching convolution: from y to x.
 Conv2dShape settings_of(const OpBuild& build) {
-  const auto& a = build.attributes<Conv2dAttributes>();
-  const Shape &y = build.output_shape(), &w = build.input_shape(1);
-  const auto size = [](int64_t dimension) { return static_cast<size_t>(dimension); };
-  return {.batch = size(y[0]),
-          .height = size(y[1]),
-          .width = size(y[2]),
-          .channels = size(y[3]),
-          .kernel_h = size(w[0]),
-          .kernel_w = size(w[1]),
-          .filters = size(w[3]),
-          .stride_h = a.stride_h,
-          .stride_w = a.stride_w,
-          .pad_top = a.pad_top,
-          .pad_left = a.pad_left,
-          .pad_bottom = a.pad_bottom,
-          .pad_right = a.pad_right,
-          .groups = a.groups,
-          .dilation_h = a.dilation_h,
-          .dilation_w = a.dilation_w};
+  return convolution_shape(build.output_shape(), build.input_shape(1), build.attributes<Conv2dAttributes>());
 }
 
 // Some of the images, and where the first of them begins.
@@ -129,10 +98,8 @@ void forward(OpBuild& build) {
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
 void emit_backward_weights(OpBuild& build, const Conv2dShape& s, BufferId dy) {
-  BufferId dw = build.input_gradient(1);
-  if (dw == kNoBuffer) dw = build.scratch(elements(build.input_shape(1)) * sizeof(float));
   build.emit(run_backward_weights, s,
-             {build.input(0), dy, dw, build.input_gradient(2),
+             {build.input(0), dy, build.gradient_or_scratch(1), build.input_gradient(2),
               build.scratch(kernels::conv_transpose2d_backward_weights_workspace(s))});
 }
 

@@ -76,10 +76,8 @@ void emit_backward_weights(OpBuild& build, Settings s, BufferId dy) {
   const ChannelRange channels = build.trained_channels(1, 2);
   if (!channels.is_all()) s.shape.out = channels.count;
   dy = build.take_channels(dy, build.output_shape(), channels);
-  BufferId dw = build.channel_gradient(1, channels);
-  if (dw == kNoBuffer) dw = build.scratch(elements(build.input_shape(1)) * sizeof(float));
   build.emit(run_backward_weights, s,
-             {build.input(0), dy, dw, build.channel_gradient(2, channels),
+             {build.input(0), dy, build.gradient_or_scratch(1, channels), build.channel_gradient(2, channels),
               build.workspace(kernels::dense_backward_weights_workspace(s.shape))},
              build.split(s.shape.in, kRowGrain));
 }

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/ops/function_table.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "device_sdk/runtime/ops/strided.h"
 
@@ -10,12 +11,7 @@ namespace {
 
 using kernels::Reduction;
 
-struct Function {
-  OpKind kind;
-  Reduction kernel;
-};
-
-constexpr Function kFunctions[] = {
+constexpr Function<Reduction> kFunctions[] = {
     {OpKind::reduce_sum, Reduction::sum}, {OpKind::reduce_mean, Reduction::mean}, {OpKind::reduce_max, Reduction::max},
     {OpKind::reduce_min, Reduction::min}, {OpKind::reduce_l2, Reduction::l2},
 };
@@ -54,7 +50,7 @@ Settings settings_of(const OpBuild& build) {
   std::array<bool, kernels::kRankMax> is_reduced{};
   for (const int64_t axis : build.attributes<ReduceAttributes>().axes) is_reduced[static_cast<size_t>(axis)] = true;
   Settings s{Reduction::sum, kernels::reduction_loops(x, std::span(is_reduced).first(x.size()))};
-  for (const Function& function : kFunctions) {
+  for (const auto& function : kFunctions) {
     if (function.kind == build.op().kind) s.function = function.kernel;
   }
   return s;
@@ -81,12 +77,7 @@ void backward(OpBuild& build) {
   build.emit(run_backward, s, {x, y, build.output_gradient(), build.input_gradient(0)});
 }
 
-constexpr auto make_rules() {
-  std::array<OpRule, std::size(kFunctions)> rules{};
-  for (size_t i = 0; i < rules.size(); ++i) rules[i] = {kFunctions[i].kind, infer, flops, forward, backward};
-  return rules;
-}
-constexpr auto kRules = make_rules();
+constexpr auto kRules = rules_for(kFunctions, {{}, infer, flops, forward, backward});
 
 }  // namespace
 

@@ -117,12 +117,6 @@ void forward(OpBuild& build) {
              build.split(s.batch));
 }
 
-// The kernel makes the gradients of w and r together; one that nobody needs goes to scratch memory.
-BufferId gradient_or_scratch(OpBuild& build, size_t input) {
-  if (build.needs_gradient(input)) return build.input_gradient(input);
-  return build.scratch(elements(build.input_shape(input)) * sizeof(float));
-}
-
 void backward(OpBuild& build) {
   const RnnShape s = settings_of(build);
   const BufferId saved = build.saved(0), y = build.has_output(kY) ? build.output(kY) : build.saved(1);
@@ -141,7 +135,7 @@ void backward(OpBuild& build) {
   if (!build.needs_gradient(kWeight) && !build.needs_gradient(kRecurrent) && !build.needs_gradient(kBias))
     return;
   build.emit(run_backward_weights, s,
-             {x, y, h0, saved, gradient_or_scratch(build, kWeight), gradient_or_scratch(build, kRecurrent),
+             {x, y, h0, saved, build.gradient_or_scratch(kWeight), build.gradient_or_scratch(kRecurrent),
               build.input_gradient(kBias), build.workspace(kernels::rnn_backward_weights_workspace(s))},
              build.split(s.columns(), kColumnGrain));
 }

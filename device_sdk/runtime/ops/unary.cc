@@ -1,7 +1,6 @@
 // The functions of one variable: x -> y of any shape. What each computes: train_kernels/unary.h.
-#include <array>
-
 #include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/ops/function_table.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "train_kernels/unary.h"
 
@@ -12,12 +11,7 @@ using kernels::DerivativeReads;
 using kernels::Unary;
 using kernels::UnaryOp;
 
-struct Function {
-  OpKind kind;
-  Unary kernel;
-};
-
-constexpr Function kFunctions[] = {
+constexpr Function<Unary> kFunctions[] = {
     {OpKind::relu6, Unary::relu6},
     {OpKind::leaky_relu, Unary::leaky_relu},
     {OpKind::elu, Unary::elu},
@@ -54,7 +48,7 @@ struct Settings {
 
 Settings settings_of(const OpBuild& build) {
   Settings s{kSeluInside};
-  for (const Function& function : kFunctions) {
+  for (const auto& function : kFunctions) {
     if (function.kind == build.op().kind) s.op = {.kind = function.kernel};
   }
   if (const auto* a = std::get_if<UnaryAttributes>(&build.op().attributes)) {
@@ -125,14 +119,7 @@ void backward_selu(OpBuild& build) {
   build.may_share(dx, build.input(0));
 }
 
-constexpr auto make_rules() {
-  std::array<OpRule, std::size(kFunctions)> rules{};
-  for (size_t i = 0; i < rules.size(); ++i) {
-    rules[i] = {kFunctions[i].kind, infer, flops_per_output, forward, backward};
-  }
-  return rules;
-}
-constexpr auto kRules = make_rules();
+constexpr auto kRules = rules_for(kFunctions, {{}, infer, flops_per_output, forward, backward});
 
 }  // namespace
 

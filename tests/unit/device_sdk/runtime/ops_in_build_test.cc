@@ -17,7 +17,7 @@ TEST(OpsInBuild, AreThoseThatWereNamed) {
 
 // With three ops that are left out; no ModelBuilder makes it here.
 Bytes left_out_file() {
-  ModelGraph graph{.name = "net", .tensors = {}, .ops = {}, .inputs = {0}, .output = 4};
+  ModelGraph graph{.name = "net", .tensors = {}, .ops = {}, .inputs = {0}, .output = 4, .properties = {}};
   graph.tensors.push_back({.name = "x", .role = TensorRole::input, .shape = {8, 8, 1}});
   graph.tensors.push_back({.name = "w", .role = TensorRole::parameter, .shape = {1}});
   for (const char* name : {"a", "b", "c"}) graph.tensors.push_back({.name = name, .role = TensorRole::activation});
