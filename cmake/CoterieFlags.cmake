@@ -10,6 +10,9 @@ elseif(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees overlapping copies in "a" + std::string (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651) and copies
   # beyond the end in std::vector::insert.
   target_compile_options(coterie_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-array-bounds>")
+  # It does not see that a loop over registers ran, nor that members a designated initializer leaves out are meant.
+  target_compile_options(coterie_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized;-Wno-missing-field-initializers>")
 endif()
 target_link_options(coterie_flags INTERFACE -Wl,-z,relro,-z,now)
 if(COTERIE_SANITIZE STREQUAL "")
