@@ -53,7 +53,7 @@ struct Strip {
 
 // kMr rows, from a_row of A and c_row of C, and kNv vectors of columns from `column`; of the last vector only
 // `last` lanes if kPartial.
-template <size_t kMr, size_t kNv, bool kPartial>
+template <size_t kMr, size_t kNv, bool kPartial, bool kNeighbours = false>
 COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float* b, size_t b_stride,
                                     const MatrixC& c, size_t c_row, size_t column, size_t last,
                                     const Finish& finish) {
@@ -80,7 +80,7 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float*
       COT_UNROLL for (size_t v = 0; v < kNv; ++v) columns[v] = strip.load(b, v);
       COT_UNROLL for (size_t v = 0; v < kNv; ++v) __builtin_prefetch(b + kRowsAhead * b_stride + v * kLanes);
       COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
-        const Vector factor = hn::Set(d, rows[r][at]);
+        const Vector factor = hn::Set(d, kNeighbours ? rows[0][at + static_cast<ptrdiff_t>(r)] : rows[r][at]);
         COT_UNROLL for (size_t v = 0; v < kNv; ++v) sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
       }
     }
@@ -131,6 +131,12 @@ constexpr Tile kTilesOf[kTileVectors][2] = {
 #endif
 };
 
+// Of one vector: as many sums as hide the latency of a multiply.
+constexpr size_t kTallRows = 2 * kTileRows;
+// kTallTiles[neighbours][partial]: rows of A that are neighbours need one address instead of one each.
+constexpr Tile kTallTiles[2][2] = {{tile<kTallRows, 1, false>, tile<kTallRows, 1, true>},
+                                   {tile<kTallRows, 1, false, true>, tile<kTallRows, 1, true, true>}};
+
 // One panel of B, and where its product goes.
 struct Panel {
   const float* b;
@@ -144,11 +150,19 @@ struct Panel {
   HWY_INLINE void run(const MatrixA& a, size_t a_row, size_t c_row) const {
     kTilesOf<kMr>[vectors - 1][last != kLanes](a, a_row, b, b_stride, c, c_row, column, last, finish);
   }
+  HWY_INLINE void run_tall(const MatrixA& a, size_t a_row, size_t c_row) const {
+    const bool neighbours = a.step != 1 && a.rows.offset(a_row + kTallRows - 1) - a.rows.offset(a_row) ==
+                                               static_cast<ptrdiff_t>(kTallRows - 1);
+    kTallTiles[neighbours][last != kLanes](a, a_row, b, b_stride, c, c_row, column, last, finish);
+  }
 };
 
 // Rows [begin, end) times one panel.
 HWY_INLINE void panel_product(const MatrixA& a, size_t begin, size_t end, const Panel& panel) {
   size_t i = begin;
+  if (panel.vectors == 1) {
+    for (; i + kTallRows <= end; i += kTallRows) panel.run_tall(a, i, i);
+  }
   if constexpr (kTileRows == 8) {
     for (; i + 8 <= end; i += 8) panel.run<8>(a, i, i);
   }

@@ -54,8 +54,9 @@ struct Rows {
   }
 };
 
-// k runs over run_count runs of run_length; element k = run * run_length + j lies at runs[run] + j * step behind its
-// row. Without a table there is one run, at 0.
+// k runs over run_count runs of run_length; element k = run * run_length + j lies at runs[run] + j * step
+// behind its row. Without a table there is one run, at 0. Where step is not 1, or there is a buffer, the
+// rows' offsets ascend.
 struct MatrixA {
   const float* base;
   Rows rows;
