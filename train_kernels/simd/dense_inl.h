@@ -43,6 +43,7 @@ HWY_INLINE void few_rows_backward_input(const DenseShape& s, const float* dy, co
   for (size_t i = 0; i + kLanes <= s.in; i += kLanes) {
     const float* rows = w + i * s.out;
     Vector totals[kRows], sums[kRows];
+    COT_UNROLL for (size_t r = 0; r < kRows; ++r) totals[r] = hn::Zero(d);
     for (size_t from = 0; from < s.out; from += piece) {
       const size_t end = HWY_MIN(s.out, from + piece);
       COT_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(d);
