@@ -9,6 +9,9 @@
 namespace coterie {
 namespace {
 
+// How often an order is improved, and how many pairs of buffers are looked at for it: some milliseconds.
+constexpr size_t kRoundsMax = 40, kPairsMax = 4'000'000;
+
 struct Placed {
   uint64_t offset, end;
   uint32_t first, last;
@@ -31,14 +34,18 @@ uint64_t most_bytes_alive(std::span<const Lifetime> lifetimes) {
   return most;
 }
 
-// The offset of the smallest gap of at least `bytes` between buffers that live at the same time, or behind the last.
-uint64_t best_fit(std::span<const Placed> placed, const Lifetime& life, uint64_t bytes) {
+enum class Fit : uint8_t { first, best };
+
+// The offset of the first or the smallest gap of at least `bytes` between buffers that live at the same time, or behind
+// the last.
+uint64_t fitting(std::span<const Placed> placed, const Lifetime& life, uint64_t bytes, Fit fit) {
   uint64_t free_from = 0, best = 0;
   uint64_t best_gap = ~0ull;
   for (const Placed& other : placed) {  // by offset
     if (other.last < life.first || other.first > life.last) continue;
     if (other.offset > free_from) {
       const uint64_t gap = other.offset - free_from;
+      if (gap >= bytes && fit == Fit::first) return free_from;
       if (gap >= bytes && gap < best_gap) {
         best_gap = gap;
         best = free_from;
@@ -49,7 +56,7 @@ uint64_t best_fit(std::span<const Placed> placed, const Lifetime& life, uint64_t
   return best_gap == ~0ull ? free_from : best;
 }
 
-MemoryPlan place_in_order(std::span<const Lifetime> lifetimes, std::span<const uint32_t> order) {
+MemoryPlan place_in_order(std::span<const Lifetime> lifetimes, std::span<const uint32_t> order, Fit fit) {
   MemoryPlan plan;
   plan.offsets.resize(lifetimes.size());
   std::vector<Placed> placed;
@@ -57,7 +64,7 @@ MemoryPlan place_in_order(std::span<const Lifetime> lifetimes, std::span<const u
   for (const uint32_t index : order) {
     const Lifetime& life = lifetimes[index];
     const uint64_t bytes = round_up(life.bytes, kBufferAlignment);
-    const uint64_t offset = best_fit(placed, life, bytes);
+    const uint64_t offset = fitting(placed, life, bytes, fit);
     const Placed mine{offset, offset + bytes, life.first, life.last};
     placed.insert(std::upper_bound(placed.begin(), placed.end(), mine,
                                    [](const Placed& a, const Placed& b) { return a.offset < b.offset; }),
@@ -77,21 +84,53 @@ std::vector<uint32_t> ordered_by(std::span<const Lifetime> lifetimes, const Key&
   return order;
 }
 
+// Of the buffers that end where the arena ends: the first.
+size_t topmost(std::span<const Lifetime> lifetimes, const MemoryPlan& plan) {
+  size_t top = 0;
+  while (plan.offsets[top] + round_up(lifetimes[top].bytes, kBufferAlignment) != plan.bytes) ++top;
+  return top;
+}
+
+// Moves the buffer on top to the front of the order, again and again: it is then placed before what was in its way.
+// Keeps the best.
+void improve(std::span<const Lifetime> lifetimes, std::vector<uint32_t> order, Fit fit, uint64_t enough, size_t rounds,
+             MemoryPlan& best) {
+  MemoryPlan plan = place_in_order(lifetimes, order, fit);
+  for (size_t round = 0;; ++round) {
+    const size_t top = topmost(lifetimes, plan);
+    if (best.offsets.empty() || plan.bytes < best.bytes) best = plan;
+    if (best.bytes <= enough || round == rounds) return;
+    const auto at = std::find(order.begin(), order.end(), static_cast<uint32_t>(top));
+    if (at == order.begin()) return;  // where it lies is the lowest place
+    std::rotate(order.begin(), at, at + 1);
+    plan = place_in_order(lifetimes, order, fit);
+  }
+}
+
 }  // namespace
 
 MemoryPlan plan_memory(std::span<const Lifetime> lifetimes) {
+  if (lifetimes.empty()) return {};
   using Key = std::tuple<uint64_t, uint64_t>;
+  const auto length = [](const Lifetime& l) { return uint64_t{l.last - l.first}; };
   const std::vector<uint32_t> orders[] = {
       ordered_by(lifetimes, [](const Lifetime& l) { return Key(~l.bytes, l.first); }),
-      ordered_by(lifetimes, [](const Lifetime& l) { return Key(~uint64_t{l.last - l.first}, ~l.bytes); }),
+      ordered_by(lifetimes, [&](const Lifetime& l) { return Key(~length(l), ~l.bytes); }),
       ordered_by(lifetimes, [](const Lifetime& l) { return Key(l.first, ~l.bytes); }),
+      ordered_by(lifetimes, [](const Lifetime& l) { return Key(~uint64_t{l.last}, ~l.bytes); }),
+      ordered_by(lifetimes, [&](const Lifetime& l) { return Key(~(l.bytes * (length(l) + 1)), l.first); }),
   };
+  const uint64_t lower_bound = most_bytes_alive(lifetimes);
+  const uint64_t enough = lower_bound + lower_bound / 256;
+  const size_t pairs = lifetimes.size() * lifetimes.size();
+  const size_t rounds = std::min(kRoundsMax, kPairsMax / pairs);
   MemoryPlan best;
-  for (const auto& order : orders) {
-    MemoryPlan plan = place_in_order(lifetimes, order);
-    if (best.offsets.empty() || plan.bytes < best.bytes) best = std::move(plan);
+  for (const Fit fit : {Fit::best, Fit::first}) {
+    for (const auto& order : orders) {
+      if (best.offsets.empty() || best.bytes > enough) improve(lifetimes, order, fit, enough, rounds, best);
+    }
   }
-  best.lower_bound = most_bytes_alive(lifetimes);
+  best.lower_bound = lower_bound;
   return best;
 }
 

@@ -1,8 +1,9 @@
 // Static memory planning: where in one arena each buffer lies, given when it is alive.
 //
-// Two buffers whose lives share a step never overlap. The offsets come from a greedy best fit (largest buffer first,
-// and two other orders; the smallest result wins), the usual heuristic for interval graphs (Pisarchyk and Lee,
-// "Efficient Memory Management for Deep Neural Net Inference", 2020, section 4). Deterministic.
+// Two buffers whose lives share a step never overlap. The offsets come from a greedy fit (largest buffer first, and
+// other orders; the smallest gap that does, or the first), the usual heuristic for interval graphs (Pisarchyk and Lee,
+// "Efficient Memory Management for Deep Neural Net Inference", 2020, section 4). Each order is improved by placing first
+// what came to lie on top; the smallest result wins. Deterministic.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ TEST(MemoryPlan, NeverOverlapsTwoLiveBuffersInRandomPrograms) {
     expect_sound(lives, plan);
     worst = std::max(worst, static_cast<double>(plan.bytes) / static_cast<double>(plan.lower_bound));
   }
-  EXPECT_LT(worst, 1.35);
+  EXPECT_LT(worst, 1.12);
 }
 
 TEST(MemoryPlan, ReachesTheLowerBoundWhereBuffersSucceedEachOther) {
