@@ -47,7 +47,7 @@ CheckpointHeader header_of(const TrainerState& state) {
           .epoch = state.epoch,
           .position = state.position,
           .random = state.random.state(),
-          .optimizer_step = state.step,
+          .optimizer_step = state.optimizer_step(),
           .slots = state.slots(),
           .value_bytes = state.model.value_count() * sizeof(float),
           .examples = state.order.size(),
@@ -59,7 +59,9 @@ CheckpointHeader header_of(const TrainerState& state) {
           .plateau_epochs_seen = state.plateau.epochs_seen,
           .plateau_epochs_without_progress = state.plateau.epochs_without_progress,
           .plateau_factor = state.plateau.factor,
-          .seed = state.options.seed};
+          .seed = state.options.seed,
+          .loss_scale = state.loss_scale.scale,
+          .good_steps = state.loss_scale.good_steps};
 }
 
 // The slots that this optimizer keeps, in order.
@@ -83,9 +85,10 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
   if (header.epoch > state.options.epochs || header.position >= examples || header.position % batch != 0 ||
       header.step != header.epoch * steps_an_epoch + header.position / batch ||
       header.seen != header.epoch * examples + header.position ||
-      header.optimizer_step != header.step) {
+      header.optimizer_step > header.step || (header.loss_scale == 0 && header.optimizer_step != header.step)) {
     return not_ours("is of another batch size or number of epochs");
   }
+  if ((header.loss_scale > 0) != state.options.loss_scaling.is_on()) return not_ours("is of another loss scaling");
   if (header.correct / state.rows_an_example > header.seen) return damaged("has more right answers than examples");
   if (header.random == Prng::State{}) return damaged("has no random state");
   return {};
@@ -160,6 +163,8 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   state.plateau = {header.plateau_best, header.plateau_epochs_seen, header.plateau_epochs_without_progress,
                    header.plateau_factor};
   state.options.seed = header.seed;
+  state.skipped = header.step - header.optimizer_step;
+  state.loss_scale = {header.loss_scale, header.good_steps};
   return {};
 }
 

@@ -62,6 +62,7 @@ Result<CompiledModel> GraphCompiler::run() {
     emit_loss(program_, settings_.loss, types_[graph_.output], compiled.output, compiled.target, gradient);
   }
   if (settings_.purpose == Purpose::train) emit_backward();
+  if (settings_.storage == Storage::bfloat16) narrow_what_is_held();
   COT_ASSIGN(compiled.recomputed,
              plan_within(program_, op_flops_, settings_.planned_bytes_max, settings_.arena_bytes_max));
   compiled.layout.planned_bytes = program_.planned_bytes();
@@ -170,6 +171,18 @@ BufferId GraphCompiler::new_channel_gradient(uint32_t tensor) {
   const BufferId buffer = program_.add_planned(gradient_elements(tensor) * kElementBytes);
   contributions_.push_back({tensor, buffer, true});
   return buffer;
+}
+
+// Whatever its size: a maximum is found again in backward by comparing, which needs both sides rounded alike. What rules
+// save beside (statistics, masks) stays as it is.
+void GraphCompiler::narrow_what_is_held() {
+  std::vector<BufferId> held;
+  for (uint32_t i = 0; i < values_.size(); ++i) {
+    const bool is_float = types_[i].type == DataType::float32;
+    if (graph_.tensors[i].role != TensorRole::activation || values_[i] == kNoBuffer || !is_float) continue;
+    if (std::find(held.begin(), held.end(), values_[i]) == held.end()) held.push_back(values_[i]);
+  }
+  program_.hold_as_bfloat16(held);
 }
 
 BufferId GraphCompiler::new_gradient(uint32_t tensor) {

@@ -40,6 +40,7 @@ struct CompileSettings {
   std::vector<bool> is_trainable = {};     // per tensor; empty: every parameter that is not frozen
   std::vector<ChannelRange> channels = {};  // per tensor: those of a parameter that are trained; empty: all of all
   uint64_t arena_bytes_max = 0;
+  Storage storage = Storage::float32;
   uint64_t planned_bytes_max = 0;  // steps run again to need no more (fit_program.h); 0: no limit
   uint32_t threads = 1;  // into how many parts a step is cut at most; the results are the same bits
   double part_nanoseconds_min = limits::kPartNanosecondsMin;
@@ -84,6 +85,7 @@ class GraphCompiler {
   void add_stored_tensors(CompiledModel& compiled);
   void emit_forward();
   void emit_backward();
+  void narrow_what_is_held();
   void emit_update_if_last(uint32_t parameter);
   void emit_update_of(uint32_t parameter, Phase phase, BufferId gradient);
   void emit_channel_update(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer, float learning_rate_scale,

@@ -133,6 +133,11 @@ class Program {
   // Of the step emitted last: it changes a fixed buffer. So do all of kUpdateOrigin.
   void last_changes_state(Phase phase) { drafts_[static_cast<size_t>(phase)].back().changes_state = true; }
 
+  // Of these buffers of floats those that a forward step writes and a backward step reads: each is held in between as
+  // a bfloat16 copy, half its size, made behind the step that writes it and widened again in front of the first
+  // backward step that reads it. Forward is as it was (program_bfloat16.cc).
+  void hold_as_bfloat16(std::span<const BufferId> buffers);
+
   // --- the order of the steps, when all are emitted (program_order.cc)
   // As recompute.h sees it; a step costs nanoseconds. `op_flops`: of each op's forward.
   StepSchedule schedule(std::span<const double> op_flops) const;

@@ -32,7 +32,9 @@ StepSchedule Program::schedule(std::span<const double> op_flops) const {
     for (const Draft& draft : drafts) {
       const auto index = static_cast<uint32_t>(schedule.steps.size());
       ScheduledStep& step = schedule.steps.emplace_back();
-      if (draft.origin < op_flops.size()) step.cost = op_flops[draft.origin] / kFlopsANanosecond;
+      // What is cut into parts says itself what it does.
+      if (draft.split.units > 1) step.cost = draft.split.flops / kFlopsANanosecond;
+      else if (draft.origin < op_flops.size()) step.cost = op_flops[draft.origin] / kFlopsANanosecond;
       for (const BufferId id : operands_of(draft)) {
         if (id == kNoBuffer) continue;
         step.cost += static_cast<double>(buffers_[id].bytes) / kBytesANanosecond;

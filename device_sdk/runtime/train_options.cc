@@ -98,6 +98,7 @@ Status check_options(const TrainOptions& options) {
   COT_TRY(check_loss(options.loss));
   COT_TRY(check_optimizer(options.optimizer));
   COT_TRY(check_schedule(options.schedule));
+  COT_TRY(check_loss_scaling(options.loss_scaling));
   if (options.batch_size < 1) return bad("batch_size must be at least 1");
   if (!(options.part_nanoseconds_min >= 0)) return bad("part_nanoseconds_min must be at least 0");
   if (options.threads < 1 || options.threads > limits::kThreadsMax) {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "device_sdk/runtime/channels.h"
 #include "device_sdk/runtime/limits.h"
+#include "device_sdk/runtime/loss_scaling.h"
 #include "device_sdk/runtime/schedule.h"
 #include "proto/messages/model.h"
 #include "proto/messages/plan.h"
@@ -37,6 +38,12 @@ struct ParameterGroup {
   friend bool operator==(const ParameterGroup&, const ParameterGroup&) = default;
 };
 
+// As what the activations that backward reads are held between forward and backward. As bfloat16 they take half the
+// memory, and each is off by at most 2^-8 of itself where the gradient is computed; where that makes two values equal, a
+// maximum may send its gradient to the other one. Forward, weights, optimizer state, and what an op keeps beside its
+// output (statistics, masks) are exact.
+enum class Storage : uint8_t { float32, bfloat16 };
+
 struct TrainOptions {
   LossSettings loss;
   OptimizerSettings optimizer;
@@ -59,6 +66,9 @@ struct TrainOptions {
 
   uint32_t threads = 1;  // with the caller's own, at most limits::kThreadsMax; the results are the same bits
   double part_nanoseconds_min = limits::kPartNanosecondsMin;  // smaller parts of a step are not given to a thread
+  Storage storage = Storage::float32;
+  // A step whose gradient is not finite is skipped: its examples count as seen, and nothing else changes.
+  LossScaling loss_scaling = {};
   uint64_t seed = 0;
   uint64_t arena_bytes_max = limits::kArenaBytesMax;  // Trainer::create fails if this is too little
   std::shared_ptr<const AuthenticatedCipher> checkpoint_cipher = {};  // checkpoints are encrypted; empty: they are plain

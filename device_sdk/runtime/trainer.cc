@@ -46,12 +46,14 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
                            .batch_size = compiled.micro_batch_size,
                            .optimizer = options.optimizer,
                            .keeps_gradients = compiled.micro_batch_size < compiled.batch_size ||
-                                              options.clip_norm > 0 || options.clip_value > 0,
+                                              options.clip_norm > 0 || options.clip_value > 0 ||
+                                              options.loss_scaling.is_on(),
                            .freeze_statistics = options.freeze_statistics,
                            .groups = options.groups,
                            .is_trainable = std::move(is_trainable),
                            .channels = std::move(channels),
                            .arena_bytes_max = options.arena_bytes_max,
+                           .storage = options.storage,
                            .planned_bytes_max = options.planned_bytes_max,
                            .threads = options.threads,
                            .part_nanoseconds_min = options.part_nanoseconds_min};
@@ -85,12 +87,12 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, kernels::Loss
   const char* fault = nullptr;
   StepContext context{.kernels = kernels::kernels(),
                       .sums = &sums,
-                      .loss_scale = share,
+                      .loss_scale = s.loss_scale.scale > 0 ? share * s.loss_scale.scale : share,
                       .random_seed = s.options.seed + s.epoch * s.order.size() + s.position,
                       .fault = &fault,
                       .pool = s.pool.get()};
-  const double factor = learning_rate_factor(s.options.schedule, s.step, s.steps_in_all(), s.plateau);
-  context.optimizer = optimizer_moment(s.options.optimizer, s.step + 1, factor);
+  const double factor = learning_rate_factor(s.options.schedule, s.optimizer_step(), s.steps_in_all(), s.plateau);
+  context.optimizer = optimizer_moment(s.options.optimizer, s.optimizer_step() + 1, factor);
   code.compiled.program.run(Phase::forward, context);
   if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
   if (!std::isfinite(s.loss_sum + sums.loss)) {
@@ -110,6 +112,45 @@ void clip(TrainerState& s) {
     if (norm > limit) kernels.scale_in_place(gradients.size(), static_cast<float>(limit / norm), gradients.data());
   }
   if (s.options.clip_value > 0) kernels.clip_in_place(gradients.size(), s.options.clip_value, gradients.data());
+}
+
+// `visit` gets each state tensor's values: running statistics, which the backward phase changes.
+template <typename Visit>
+void for_each_statistic(TrainerState& s, const Visit& visit) {
+  const std::span<float> values = s.region(Region::parameters);
+  for (const TensorInfo& tensor : s.model.graph().tensors) {
+    if (tensor.role == TensorRole::state) visit(values.subspan(tensor.payload_offset / sizeof(float), elements(tensor.shape)));
+  }
+}
+
+void keep_statistics(TrainerState& s) {
+  if (s.loss_scale.scale == 0) return;
+  s.statistics.clear();  // its capacity stays
+  for_each_statistic(s, [&](std::span<float> v) { s.statistics.insert(s.statistics.end(), v.begin(), v.end()); });
+}
+
+void put_statistics_back(TrainerState& s) {
+  auto from = s.statistics.begin();
+  for_each_statistic(s, [&](std::span<float> v) {
+    std::copy_n(from, v.size(), v.begin());
+    from += static_cast<ptrdiff_t>(v.size());
+  });
+}
+
+// Takes the scale off the gradients. False if one of them is not finite: the step is then undone.
+bool unscale(TrainerState& s) {
+  if (s.loss_scale.scale == 0) return true;
+  const std::span<float> gradients = s.region(Region::gradients);
+  const float scale = s.loss_scale.scale;
+  const bool is_finite = all_finite(gradients);
+  observe_gradient(s.options.loss_scaling, is_finite, s.loss_scale);
+  if (is_finite) {
+    kernels::kernels().scale_in_place(gradients.size(), 1 / scale, gradients.data());
+  } else {
+    put_statistics_back(s);
+    s.skipped += 1;
+  }
+  return is_finite;
 }
 
 void end_epoch(TrainerState& s) {
@@ -150,6 +191,10 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
                    .norm_blocks = std::vector<double>(blocks),
                    .random = Prng(options.seed),
                    .order = std::vector<uint32_t>(count)});
+  state->loss_scale.scale = options.loss_scaling.start;
+  size_t statistics = 0;  // keep_statistics() does not allocate
+  for_each_statistic(*state, [&](std::span<float> values) { statistics += values.size(); });
+  if (options.loss_scaling.is_on()) state->statistics.reserve(statistics);
   std::iota(state->order.begin(), state->order.end(), 0u);
   state->random.shuffle(state->order);
   const std::span<const float> start = model.parameters();
@@ -181,6 +226,7 @@ Status Trainer::step() {
   const size_t batch = std::min<uint64_t>(s.batch_size, s.order.size() - start);
   const FlushDenormals flush;
   if (const auto sums = s.region(Region::gradients); !sums.empty()) std::memset(sums.data(), 0, sums.size_bytes());
+  keep_statistics(s);
   kernels::LossSums sums;
   while (s.position < start + batch) {
     const size_t micro = std::min<uint64_t>(s.micro_batch_size, start + batch - s.position);
@@ -191,11 +237,11 @@ Status Trainer::step() {
     }
     s.position += micro;
   }
-  if (!s.region(Region::gradients).empty()) {
+  if (!s.region(Region::gradients).empty() && unscale(s)) {
     clip(s);
     StepContext context{.kernels = kernels::kernels(), .pool = s.pool.get()};
-    const double factor = learning_rate_factor(s.options.schedule, s.step, s.steps_in_all(), s.plateau);
-    context.optimizer = optimizer_moment(s.options.optimizer, s.step + 1, factor);
+    const double factor = learning_rate_factor(s.options.schedule, s.optimizer_step(), s.steps_in_all(), s.plateau);
+    context.optimizer = optimizer_moment(s.options.optimizer, s.optimizer_step() + 1, factor);
     s.whole.compiled.program.run(Phase::update, context);
   }
 
@@ -212,13 +258,14 @@ TrainingSummary Trainer::summary() const {
           .examples = state_->seen,
           .loss_sum = state_->loss_sum,
           .correct = state_->correct,
-          .rows = state_->seen * state_->rows_an_example};
+          .rows = state_->seen * state_->rows_an_example,
+          .skipped = state_->skipped};
 }
 
 double Trainer::learning_rate() const {
   const TrainerState& s = *state_;
   return static_cast<double>(s.options.optimizer.learning_rate) *
-         learning_rate_factor(s.options.schedule, s.step, s.steps_in_all(), s.plateau);
+         learning_rate_factor(s.options.schedule, s.optimizer_step(), s.steps_in_all(), s.plateau);
 }
 
 std::span<const float> Trainer::parameters() const { return state_->region(Region::parameters); }

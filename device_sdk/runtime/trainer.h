@@ -24,6 +24,7 @@ struct TrainingSummary {
   double loss_sum = 0;    // over those examples, as each was met: of an example with several rows, the mean of its rows
   uint64_t correct = 0;   // rows (of an ordinary classifier: examples) whose label was the output's largest; else 0
   uint64_t rows = 0;      // all of them
+  uint64_t skipped = 0;   // steps that changed nothing, because their scaled gradient was not finite
   friend bool operator==(const TrainingSummary&, const TrainingSummary&) = default;
 };
 

@@ -26,19 +26,23 @@ struct TrainerState {
   std::optional<BatchProgram> rest;  // the last of an epoch, if it is smaller
   uint64_t rows_an_example = 1;
   std::vector<double> norm_blocks;   // scratch of clipping
+  std::vector<float> statistics;     // loss scaling: the state before the step, in case it is skipped
 
   // Changed by every step.
   Prng random;
   std::vector<uint32_t> order;  // of the examples, in this epoch; shuffled again as it ends
   uint32_t epoch = 0;
   uint64_t position = 0;  // in `order`; below its size
-  uint64_t step = 0;      // also the optimizer's
+  uint64_t step = 0;      // batches that were met
+  uint64_t skipped = 0;   // of which changed nothing: loss scaling
+  LossScaleState loss_scale = {};
   uint64_t seen = 0;
   uint64_t correct = 0;
   double loss_sum = 0;
   PlateauState plateau = {};
   double epoch_loss_start = 0;  // loss_sum when this epoch began
 
+  uint64_t optimizer_step() const { return step - skipped; }
   std::span<float> region(Region region) const { return arena.region(region); }
   BatchProgram& program_for(size_t batch) { return batch == micro_batch_size ? whole : *rest; }
   uint32_t slots() const { return optimizer_slots(options.optimizer); }

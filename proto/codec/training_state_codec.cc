@@ -34,7 +34,7 @@ Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
                                          message.loss_sum, message.correct, message.seen, message.epoch_loss_start,
                                          message.plateau_best, message.plateau_epochs_seen,
                                          message.plateau_epochs_without_progress, message.plateau_factor,
-                                         message.seed));
+                                         message.seed, message.loss_scale, message.good_steps));
   return flat::finish_head(builder, FrameKind::checkpoint, payload_bytes);
 }
 
@@ -58,7 +58,9 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
                           .plateau_epochs_seen = root->plateau_epochs_seen(),
                           .plateau_epochs_without_progress = root->plateau_epochs_without_progress(),
                           .plateau_factor = root->plateau_factor(),
-                          .seed = root->seed()};
+                          .seed = root->seed(),
+                          .loss_scale = root->loss_scale(),
+                          .good_steps = root->good_steps()};
   if (root->random()->size() != header.random.size()) return flat::out_of_range("random", "must have 4 words");
   for (uint32_t i = 0; i < header.random.size(); ++i) {
     header.random[i] = flat::element(*root->random(), i);
@@ -70,6 +72,9 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
   if (!std::isfinite(header.plateau_best)) return flat::out_of_range("plateau_best", "must be finite");
   if (!(header.plateau_factor > 0 && header.plateau_factor <= 1)) {
     return flat::out_of_range("plateau_factor", "must be in (0, 1]");
+  }
+  if (!(header.loss_scale == 0 || (header.loss_scale >= 1 && header.loss_scale <= 0x1p24f))) {
+    return flat::out_of_range("loss_scale", "must be 0 or in [1, 2^24]");
   }
   if (header.value_bytes % sizeof(float) != 0) return flat::out_of_range("value_bytes", "must be a multiple of 4");
   const auto values = checked_multiply<uint64_t>(header.value_bytes, 1 + header.slots);

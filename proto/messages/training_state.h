@@ -32,6 +32,8 @@ struct CheckpointHeader {
   uint32_t plateau_epochs_without_progress = 0;
   double plateau_factor = 1;
   uint64_t seed = 0;               // of dropout
+  float loss_scale = 0;            // 0: none
+  uint32_t good_steps = 0;         // since it changed
   friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
 

@@ -102,6 +102,23 @@ void add_length(CLI::App* train, TrainCommand& command) {
       ->add_option("--micro-batch", training.micro_batch_size,
                    "examples computed at a time, a divisor of the batch: less memory, the same gradient")
       ->check(between<uint32_t>(1, kBatchMax));
+  train
+      ->add_option_function<std::string>(
+          "--storage",
+          [&training](const std::string& name) {
+            training.storage = name == "bf16" ? Storage::bfloat16 : Storage::float32;
+          },
+          "of activations between forward and backward: bf16 takes half the memory, and rounds")
+      ->default_str("float32")
+      ->type_name("TYPE")
+      ->check(one_of({"float32", "bf16"}));
+  train
+      ->add_option_function<std::string>(
+          "--loss-scale",
+          [&training](const std::string& text) { training.loss_scaling = parse_loss_scaling(text).value(); },
+          "dynamic, or a power of two: the gradient is computed of the loss times it; skips steps that overflow")
+      ->type_name("SCALE")
+      ->check(checked_by(&parse_loss_scaling));
   train->add_option("--epochs", training.epochs, "times through the data")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1'000'000));

@@ -1,6 +1,8 @@
 // Element-wise kernels by the definition. Contracts: tables/elementwise.h.
 #pragma once
 
+#include <bit>
+
 #include "train_kernels/shapes.h"
 #include "train_kernels/tables/elementwise.h"
 
@@ -27,11 +29,27 @@ void accumulate(size_t n, const T* x, T* y) {
 }
 
 template <typename T>
+void narrow(size_t n, const T* x, uint16_t* y) {
+  for (size_t i = 0; i < n; ++i) {
+    const auto bits = std::bit_cast<uint32_t>(static_cast<float>(x[i]));
+    const bool is_nan = x[i] != x[i];
+    y[i] = static_cast<uint16_t>(is_nan ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  }
+}
+
+template <typename T>
+void widen(size_t n, const uint16_t* x, T* y) {
+  for (size_t i = 0; i < n; ++i) y[i] = static_cast<T>(std::bit_cast<float>(static_cast<uint32_t>(x[i]) << 16));
+}
+
+template <typename T>
 void fill_elementwise(ElementwiseKernels<T>& table) {
   table.relu_forward = relu_forward<T>;
   table.relu_backward = relu_backward<T>;
   table.add = add<T>;
   table.accumulate = accumulate<T>;
+  table.narrow = narrow<T>;
+  table.widen = widen<T>;
 }
 
 }  // namespace coterie::kernels::reference

@@ -28,6 +28,43 @@ void relu_backward(size_t n, const float* y, const float* dy, float* dx) { map(n
 void add(size_t n, const float* a, const float* b, float* y) { map(n, y, Sum(), a, b); }
 void accumulate(size_t n, const float* x, float* y) { map(n, y, Sum(), x, y); }
 
+
+using HalfTag = hn::Rebind<uint16_t, Tag>;
+using BitsTag = hn::RebindToUnsigned<Tag>;
+
+// Rounding to the nearest even one adds a half of what is cut off, less one bit where the last that stays is 0.
+HWY_INLINE hn::Vec<HalfTag> rounded(Vector x) {
+  const BitsTag d;
+  const auto bits = hn::BitCast(d, x);
+  const auto last = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
+  const auto near = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(d, 0x7fff)), last));
+  const auto nan = hn::Or(hn::ShiftRight<16>(bits), hn::Set(d, 0x40));
+  const auto is_nan = hn::RebindMask(d, hn::IsNaN(x));
+  return hn::DemoteTo(HalfTag(), hn::BitCast(hn::RebindToSigned<Tag>(), hn::IfThenElse(is_nan, nan, near)));
+}
+
+HWY_INLINE Vector widened(hn::Vec<HalfTag> x) {
+  return hn::BitCast(Tag(), hn::ShiftLeft<16>(hn::PromoteTo(BitsTag(), x)));
+}
+
+void narrow(size_t n, const float* x, uint16_t* y) {
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(rounded(hn::LoadU(Tag(), x + i)), HalfTag(), y + i);
+  if (i == n) return;
+  HWY_ALIGN uint16_t buffer[kLanes];
+  hn::Store(rounded(load_n(x + i, n - i)), HalfTag(), buffer);
+  std::memcpy(y + i, buffer, (n - i) * sizeof(uint16_t));
+}
+
+void widen(size_t n, const uint16_t* x, float* y) {
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(widened(hn::LoadU(HalfTag(), x + i)), Tag(), y + i);
+  if (i == n) return;
+  HWY_ALIGN uint16_t buffer[kLanes] = {};
+  std::memcpy(buffer, x + i, (n - i) * sizeof(uint16_t));
+  store_n(widened(hn::Load(HalfTag(), buffer)), y + i, n - i);
+}
+
 }  // namespace
 
 void fill_elementwise_target(ElementwiseKernels<float>& table) {
@@ -35,6 +72,8 @@ void fill_elementwise_target(ElementwiseKernels<float>& table) {
   table.relu_backward = relu_backward;
   table.add = add;
   table.accumulate = accumulate;
+  table.narrow = narrow;
+  table.widen = widen;
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -32,6 +32,13 @@ TEST(CheckpointCodec, NamesTheFieldItRejects) {
   }
 }
 
+TEST(CheckpointCodec, TakesOnlyALossScaleThatTrainingReaches) {
+  for (const float scale : {-1.0f, 0.5f, 0x1p25f, std::numeric_limits<float>::quiet_NaN()}) {
+    expect_rejected<CheckpointHeader>("loss_scale must be 0 or in", [=](CheckpointHeader& m) { m.loss_scale = scale; });
+  }
+  expect_accepted<CheckpointHeader>([](CheckpointHeader& m) { m.loss_scale = 0x1p16f; });
+}
+
 // The payload is read as float32 in place: a size that is no multiple of four would be an assertion there.
 TEST(CheckpointCodec, HasWholeFloatsInItsPayload) {
   for (const uint64_t bytes : {1u, 2u, 3u, 5u, 63u}) {

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "tests/unit/train_kernels/kernel_tester.h"
 
@@ -111,6 +114,50 @@ TEST(Adam, LeavesPaddingAtZero) {
     table.adam_step(5, step, g.data(), w.data(), m.data(), v.data());
     for (const float value : w.span()) EXPECT_EQ(value, 0);
   });
+}
+
+TEST(Bfloat16, IsTheUpperHalfRoundedToTheNearestEven) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto value_of = [](uint32_t bits) { return std::bit_cast<float>(bits); };
+  const std::pair<float, uint16_t> cases[] = {
+      {0.0f, 0},           {-0.0f, 0x8000},     {1.0f, 0x3f80},     {kInfinity, 0x7f80}, {-kInfinity, 0xff80},
+      {value_of(0x3f808000), 0x3f80},  // half way: to the even one
+      {value_of(0x3f818000), 0x3f82},
+      {value_of(0x3f808001), 0x3f81},
+      {value_of(0x3f807fff), 0x3f80},
+      {value_of(0x7f7fffff), 0x7f80},  // the largest float is nearer to infinity
+      {value_of(0x7f800001), 0x7fc0},  // a NaN whose bits are all cut off
+      {value_of(0xffc12345), 0xffc1}};
+  for_each_table([&](const KernelTable& table) {
+    for (const auto& [x, expected] : cases) {
+      for (const size_t n : {1, 16, 21}) {
+        GuardedBuffer<float> from(n);
+        GuardedBuffer<uint16_t> to(n);
+        from.fill(x);
+        table.narrow(n, from.data(), to.data());
+        EXPECT_TRUE(to.is_intact());
+        for (size_t i = 0; i < n; ++i) EXPECT_EQ(to[i], expected) << x << " at " << i << " of " << n;
+      }
+    }
+  });
+}
+
+TEST(Bfloat16, EqualsTheReferenceAndIsOffByAtMostHalfAUnit) {
+  Prng prng(14);
+  for (const size_t n : kSizes) {
+    const Operand x(n, prng, -1000, 1000);
+    std::vector<uint16_t> expected(n);
+    reference_kernels<double>().narrow(n, x.exact.data(), expected.data());
+    for_each_table([&](const KernelTable& table) {
+      GuardedBuffer<uint16_t> half(n);
+      GuardedBuffer<float> back(n);
+      table.narrow(n, x.values.data(), half.data());
+      table.widen(n, half.data(), back.data());
+      EXPECT_TRUE(half.is_intact());
+      for (size_t i = 0; i < n; ++i) EXPECT_EQ(half[i], expected[i]) << i;
+      EXPECT_TRUE(is_close(back, x.exact, x.magnitude, 0x1p-8)) << n;
+    });
+  }
 }
 
 }  // namespace
