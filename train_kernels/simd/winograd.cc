@@ -108,15 +108,16 @@ struct TransformWeights {
   HWY_INLINE void operator()(size_t o, const Lanes& lanes) const {
     using F = Filter<kOutputs>;
     Vector rows[3][F::kSize], g[3], column[F::kSize];
-    for (size_t i = 0; i < 3; ++i) {
-      for (size_t j = 0; j < 3; ++j) g[j] = lanes.load(w + (i * 3 + j) * tap_step + o);
+    COT_UNROLL for (size_t i = 0; i < 3; ++i) {
+      COT_UNROLL for (size_t j = 0; j < 3; ++j) g[j] = lanes.load(w + (i * 3 + j) * tap_step + o);
       F::weights(g, rows[i]);
     }
     float* at = to + o / panel * panel * depth + channel * panel + o % panel;  // pack_b's layout
-    for (size_t j = 0; j < F::kSize; ++j) {
-      for (size_t i = 0; i < 3; ++i) g[i] = rows[i][j];
+    COT_UNROLL for (size_t j = 0; j < F::kSize; ++j) {
+      COT_UNROLL for (size_t i = 0; i < 3; ++i) g[i] = rows[i][j];
       F::weights(g, column);
-      for (size_t i = 0; i < F::kSize; ++i) hn::StoreU(column[i], Tag(), at + (i * F::kSize + j) * to_step);
+      COT_UNROLL for (size_t i = 0; i < F::kSize; ++i)
+          hn::StoreU(column[i], Tag(), at + (i * F::kSize + j) * to_step);
     }
   }
 };
@@ -132,14 +133,15 @@ struct TransformInput {
   HWY_INLINE void operator()(size_t c, const Lanes& lanes) const {
     using F = Filter<kOutputs>;
     Vector rows[F::kSize][F::kSize], d[F::kSize], v[F::kSize];
-    for (size_t i = 0; i < F::kSize; ++i) {
-      for (size_t j = 0; j < F::kSize; ++j) d[j] = lanes.load(x + i * row_step + j * channels + c);
+    COT_UNROLL for (size_t i = 0; i < F::kSize; ++i) {
+      COT_UNROLL for (size_t j = 0; j < F::kSize; ++j) d[j] = lanes.load(x + i * row_step + j * channels + c);
       F::input(d, rows[i]);
     }
-    for (size_t j = 0; j < F::kSize; ++j) {
-      for (size_t i = 0; i < F::kSize; ++i) d[i] = rows[i][j];
+    COT_UNROLL for (size_t j = 0; j < F::kSize; ++j) {
+      COT_UNROLL for (size_t i = 0; i < F::kSize; ++i) d[i] = rows[i][j];
       F::input(d, v);
-      for (size_t i = 0; i < F::kSize; ++i) lanes.store(v[i], to + (i * F::kSize + j) * to_step + c);
+      COT_UNROLL for (size_t i = 0; i < F::kSize; ++i)
+          lanes.store(v[i], to + (i * F::kSize + j) * to_step + c);
     }
   }
 };
@@ -158,10 +160,11 @@ struct TransformOutput {
   HWY_INLINE void operator()(size_t o, const Lanes& lanes) const {
     using F = Filter<kOutputs>;
     Vector half[kOutputs][F::kSize], m[F::kSize], out[kOutputs];
-    for (size_t j = 0; j < F::kSize; ++j) {
-      for (size_t i = 0; i < F::kSize; ++i) m[i] = lanes.load(products + (i * F::kSize + j) * from_step + o);
+    COT_UNROLL for (size_t j = 0; j < F::kSize; ++j) {
+      COT_UNROLL for (size_t i = 0; i < F::kSize; ++i) m[i] =
+          lanes.load(products + (i * F::kSize + j) * from_step + o);
       F::output(m, out);
-      for (size_t i = 0; i < kOutputs; ++i) half[i][j] = out[i];
+      COT_UNROLL for (size_t i = 0; i < kOutputs; ++i) half[i][j] = out[i];
     }
     const Vector start = bias == nullptr ? hn::Zero(Tag()) : lanes.load(bias + o);
     for (size_t i = 0; i < rows; ++i) {
