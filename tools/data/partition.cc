@@ -105,28 +105,28 @@ HeldOut hold_out(std::span<const int32_t> labels, double fraction, uint64_t seed
   return parts;
 }
 
-Result<Split> parse_split(std::string_view text) {
+Result<DataSplit> parse_split(std::string_view text) {
   constexpr std::string_view kPrefix = "dirichlet:";
-  if (text == "iid") return Split{};
+  if (text == "iid") return DataSplit{};
   if (text.starts_with(kPrefix)) {
     const std::string_view number = text.substr(kPrefix.size());
     double alpha = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), alpha);
     if (error == std::errc() && end == number.data() + number.size() && alpha > 0 && alpha <= 1e6) {
-      return Split{false, alpha};
+      return DataSplit{false, alpha};
     }
   }
   return Error(ErrorCode::invalid_argument,
                "the split must be iid or dirichlet:ALPHA with ALPHA above 0 (dirichlet:0.3), is " + std::string(text));
 }
 
-std::string to_string(const Split& split) {
+std::string to_string(const DataSplit& split) {
   if (split.is_iid) return "iid";
   char text[32];
   return "dirichlet:" + std::string(text, std::to_chars(text, text + sizeof text, split.alpha).ptr);
 }
 
-Result<std::vector<Indices>> partition(const Split& split, const Indices& examples, std::span<const int32_t> labels,
+Result<std::vector<Indices>> partition(const DataSplit& split, const Indices& examples, std::span<const int32_t> labels,
                                        uint32_t devices, uint64_t seed) {
   if (devices < 1) return Error(ErrorCode::invalid_argument, "there must be at least one device");
   if (examples.size() < devices * kShardExamplesMin) {

@@ -16,7 +16,7 @@ struct DemoOptions {
   uint32_t rounds = 40;
   std::string data = "digits";    // tools/data/load.h
   ModelKind model = ModelKind::cnn;
-  Split split{.is_iid = false, .alpha = 0.3};
+  DataSplit split{.is_iid = false, .alpha = 0.3};
   double fraction = 0.5;          // of the devices that train in a round
   double learning_rate = 0.1;     // the devices' (SGD)
   double momentum = 0;

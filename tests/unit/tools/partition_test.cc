@@ -28,13 +28,13 @@ Indices examples() {
   return chosen;
 }
 
-std::vector<Split> splits() {
+std::vector<DataSplit> splits() {
   return {{},           {false, 1e-6}, {false, 0.01}, {false, 0.1},
           {false, 0.3}, {false, 1},    {false, 30},   {false, 1e6}};
 }
 
 TEST(Partition, GivesEveryExampleToExactlyOneDeviceAndEveryDeviceEnough) {
-  for (const Split& split : splits()) {
+  for (const DataSplit& split : splits()) {
     for (const uint32_t devices : {1u, 2u, 7u, 50u, 150u}) {
       for (const uint64_t seed : {0u, 1u, 2u, 99u}) {
         SCOPED_TRACE(to_string(split) + " " + std::to_string(devices) + " devices, seed " +
@@ -55,7 +55,7 @@ TEST(Partition, GivesEveryExampleToExactlyOneDeviceAndEveryDeviceEnough) {
 }
 
 TEST(Partition, IsTheSameForTheSameSeedAndAnotherForAnother) {
-  for (const Split& split : {Split{}, Split{false, 0.3}}) {
+  for (const DataSplit& split : {DataSplit{}, DataSplit{false, 0.3}}) {
     const auto first = partition(split, examples(), labels(), 20, 7);
     ASSERT_OK(first);
     EXPECT_EQ(*partition(split, examples(), labels(), 20, 7), *first);
@@ -124,7 +124,7 @@ TEST(HoldOut, DrawsBySeed) {
   EXPECT_NE(hold_out(labels(), 0.2, 5).held_out, hold_out(labels(), 0.2, 6).held_out);
 }
 
-TEST(Split, IsReadAsItIsWritten) {
+TEST(DataSplit, IsReadAsItIsWritten) {
   for (const char* text : {"iid", "dirichlet:0.3", "dirichlet:1e-06", "dirichlet:1e+06", "dirichlet:100"}) {
     const auto split = parse_split(text);
     ASSERT_OK(split);
@@ -132,7 +132,7 @@ TEST(Split, IsReadAsItIsWritten) {
   }
 }
 
-TEST(Split, IsRefusedWithTheFormItShouldHave) {
+TEST(DataSplit, IsRefusedWithTheFormItShouldHave) {
   for (const char* text :
        {"", "IID", "iid:1", "dirichlet", "dirichlet:", "dirichlet:0", "dirichlet:-1", "dirichlet:nan",
         "dirichlet:inf", "dirichlet:1000001", "dirichlet:0.3x", "dirichlet: 1"}) {

@@ -32,7 +32,8 @@ TEST(TrainCommandLine, FillsTheOptions) {
                   "cosine:warmup=100", "--weight-decay", "0.05", "--batch", "16", "--micro-batch", "4", "--epochs", "3",
                   "--steps", "77", "--loss", "negative_log_likelihood", "--checkpoint", "ck", "--checkpoint-key", "secret", "--checkpoint-every", "9",
                   "--resume", "--lora", "rank=4,alpha=8:*.weight", "--clip-norm", "1", "--seed", "6", "--replace-head", "dense2:5:9", "--train-last", "2", "--channels", "conv*:0-15",
-                  "--channels", "*:50%", "--group", "*.bias:lr=2,decay=0.5", "--memory-budget", "64M", "--json"}),
+                  "--channels", "*:50%", "--group", "*.bias:lr=2,decay=0.5", "--memory-budget", "64M",
+                  "--storage", "bf16", "--loss-scale", "dynamic", "--json"}),
       invocation);
   ASSERT_TRUE(parsed.runs) << parsed.text;
   const TrainCommand& command = invocation.train;
@@ -60,6 +61,8 @@ TEST(TrainCommandLine, FillsTheOptions) {
   EXPECT_EQ(training.schedule.warmup_steps, 100u);
   EXPECT_EQ(training.batch_size, 16u);
   EXPECT_EQ(training.micro_batch_size, 4u);
+  EXPECT_EQ(training.storage, Storage::bfloat16);
+  EXPECT_EQ(training.loss_scaling, (LossScaling{65536, 2000}));
   EXPECT_EQ(training.epochs, 3u);
   EXPECT_EQ(training.steps_max, 77u);
   EXPECT_EQ(training.clip_norm, 1);
