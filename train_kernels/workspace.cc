@@ -112,7 +112,7 @@ size_t conv2d_backward_weights_workspace(const Conv2dShape& s) {
   scratch.take<int32_t>(s.out_h() * images);
   take_padded_images(s, images, scratch);
   take_widened(s, scratch);
-  scratch.take<float>(packed_a_floats(widened_taps_max(s), kDepth));
+  scratch.take<float>(packed_a_floats(widened_taps_max(s), images * s.out_h() * s.out_w()));
   return scratch.used();
 }
 

@@ -101,7 +101,7 @@ void weights_over_patches(const Conv2dShape& s, size_t images, Range taps, const
   const int32_t* tap_offsets = layout.taps(scratch.take<int32_t>(s.taps()));
   const int32_t* row_offsets = layout.output_rows(images, scratch.take<int32_t>(s.out_h() * images));
   PaddedImage image(s, images, scratch);
-  float* buffer = scratch.take<float>(packed_a_floats(s.taps(), kDepth));
+  float* buffer = scratch.take<float>(packed_a_floats(s.taps(), images * pixels));
   for (size_t n = 0; n < s.batch; n += images) {
     const size_t some = HWY_MIN(images, s.batch - n);
     const float* base = image.padded(x + n * layout.image, some);

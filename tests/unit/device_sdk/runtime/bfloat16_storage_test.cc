@@ -45,7 +45,7 @@ double relative_difference(const std::vector<float>& a, const std::vector<float>
 }
 
 Model normed_net() {
-  ModelBuilder build("normed", {16, 16, 3}, 21);
+  ModelBuilder build("normed", {32, 32, 3}, 21);
   TensorId x = build.input();
   for (int i = 0; i < 3; ++i) {
     x = build.relu(build.batch_norm(build.conv2d(x, {.filters = 8, .kernel = 3, .pad = 1, .bias = false})));

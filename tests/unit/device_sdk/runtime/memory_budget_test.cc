@@ -60,7 +60,7 @@ TEST(FitTrainingWithin, TakesTheLargestMicroBatchThatFits) {
 
 // A ladder of wide maps that are cheap to make again.
 Model cheap_maps(bool has_norm) {
-  ModelBuilder build("cheap", {16, 16, 4}, 3);
+  ModelBuilder build("cheap", {32, 32, 4}, 3);
   TensorId x = build.conv2d(build.input(), {.filters = 4, .kernel = 3, .pad = 1});
   for (int i = 0; i < 4; ++i) {
     x = has_norm ? build.batch_norm(x) : build.op(OpKind::tanh, {x});
