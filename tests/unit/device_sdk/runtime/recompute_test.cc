@@ -75,7 +75,9 @@ void expect_sound(const StepSchedule& schedule, const Recomputation& found) {
       first_runs.push_back(step);
     else
       cost += schedule.steps[step].cost;
-    if (has_run[step]) EXPECT_GE(schedule.steps[step].again_until, first_runs.size()) << "step " << step;
+    if (has_run[step]) {
+      EXPECT_GE(schedule.steps[step].again_until, first_runs.size()) << "step " << step;
+    }
     has_run[step] = true;
   }
   ASSERT_EQ(first_runs.size(), schedule.steps.size());
