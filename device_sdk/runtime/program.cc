@@ -13,7 +13,7 @@ constexpr uint32_t kNever = ~0u;
 constexpr double kFlopsANanosecond = 100, kBytesANanosecond = 25;  // of one core, roughly
 
 // In parts: what a program has to cut is not worth waking threads for if it is less.
-constexpr double kWorthWaking = 40;
+constexpr double kWorthWaking = 60;
 
 constexpr uint64_t kPartAlignment = 64;  // no two parts write one cache line
 

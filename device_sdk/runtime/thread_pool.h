@@ -1,7 +1,7 @@
 // ThreadPool: a few threads that run the parts of one step at the same time (program.h).
 //
 // The host asks for it (TrainOptions::threads); without it the engine starts no thread. Between two steps the workers
-// look for work for about 0.1 ms and then sleep, so that an idle trainer costs nothing.
+// look for work for about a millisecond and then sleep, so that an idle trainer costs nothing.
 #pragma once
 
 #include <atomic>
