@@ -31,41 +31,61 @@ AdaptivePool2dShape settings_of(const OpBuild& build) {
           .out_columns = a.width};
 }
 
+size_t x_image(const AdaptivePool2dShape& s) { return s.height * s.width * s.channels; }
+size_t y_image(const AdaptivePool2dShape& s) { return s.out_rows * s.out_columns * s.channels; }
+
+AdaptivePool2dShape part_of(const Step& step) {
+  AdaptivePool2dShape part = step.as<AdaptivePool2dShape>();
+  part.batch = step.part.size();
+  return part;
+}
+
 void run_max_forward(const Step& step, const StepContext& context) {
+  const AdaptivePool2dShape s = part_of(step);
   const auto& [x, y] = step.take<2>();
-  context.kernels.adaptive_max_pool2d_forward(step.as<AdaptivePool2dShape>(), x, y);
+  const size_t at = step.part.begin;
+  context.kernels.adaptive_max_pool2d_forward(s, x + at * x_image(s), y + at * y_image(s));
 }
 
 void run_max_backward(const Step& step, const StepContext& context) {
+  const AdaptivePool2dShape s = part_of(step);
   const auto& [x, y, dy, dx] = step.take<4>();
-  context.kernels.adaptive_max_pool2d_backward(step.as<AdaptivePool2dShape>(), x, y, dy, false, dx);
+  const size_t x_at = step.part.begin * x_image(s), y_at = step.part.begin * y_image(s);
+  context.kernels.adaptive_max_pool2d_backward(s, x + x_at, y + y_at, dy + y_at, false, dx + x_at);
 }
 
 void run_average_forward(const Step& step, const StepContext& context) {
+  const AdaptivePool2dShape s = part_of(step);
   const auto& [x, y] = step.take<2>();
-  context.kernels.adaptive_average_pool2d_forward(step.as<AdaptivePool2dShape>(), x, y);
+  const size_t at = step.part.begin;
+  context.kernels.adaptive_average_pool2d_forward(s, x + at * x_image(s), y + at * y_image(s));
 }
 
 void run_average_backward(const Step& step, const StepContext& context) {
+  const AdaptivePool2dShape s = part_of(step);
   const auto& [dy, dx] = step.take<2>();
-  context.kernels.adaptive_average_pool2d_backward(step.as<AdaptivePool2dShape>(), dy, dx);
+  const size_t at = step.part.begin;
+  context.kernels.adaptive_average_pool2d_backward(s, dy + at * y_image(s), dx + at * x_image(s));
 }
 
+Split by_images(const OpBuild& build) { return build.split(static_cast<size_t>(build.input_shape(0)[0])); }
+
 void forward_max(OpBuild& build) {
-  build.emit(run_max_forward, settings_of(build), {build.input(0), build.output()});
+  build.emit(run_max_forward, settings_of(build), {build.input(0), build.output()}, by_images(build));
 }
 
 void backward_max(OpBuild& build) {
   build.emit(run_max_backward, settings_of(build),
-             {build.input(0), build.output(), build.output_gradient(), build.input_gradient(0)});
+             {build.input(0), build.output(), build.output_gradient(), build.input_gradient(0)}, by_images(build));
 }
 
 void forward_average(OpBuild& build) {
-  build.emit(run_average_forward, settings_of(build), {build.input(0), build.output()});
+  build.emit(run_average_forward, settings_of(build), {build.input(0), build.output()}, by_images(build));
 }
 
 void backward_average(OpBuild& build) {
-  build.emit(run_average_backward, settings_of(build), {build.output_gradient(), build.input_gradient(0)});
+  build.emit(run_average_backward, settings_of(build), {build.output_gradient(), build.input_gradient(0)},
+             by_images(build));
 }
 
 }  // namespace
