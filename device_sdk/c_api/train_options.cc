@@ -139,6 +139,13 @@ Result<KnownOptions> train_options_of(const coterie_train_options* given) {
     COT_ASSIGN(all.lora, parse_lora(known.lora));
   }
   options.threads = or_else(known.threads, options.threads);
+  if (known.storage != nullptr) {
+    COT_ASSIGN(options.storage, parse_storage(known.storage));
+  }
+  if (known.loss_scale != nullptr) {
+    COT_ASSIGN(options.loss_scaling, parse_loss_scaling(known.loss_scale));
+  }
+  all.memory_budget_bytes = known.memory_budget_bytes;
   return all;
 }
 

@@ -13,6 +13,7 @@ namespace coterie {
 struct KnownOptions {
   TrainOptions training;
   std::optional<LoraSettings> lora;
+  uint64_t memory_budget_bytes = 0;  // 0: none
 };
 
 // NULL is all defaults. invalid_argument names the option: an unknown name, an array that is NULL. What the

@@ -8,6 +8,7 @@
 #include "device_sdk/c_api/host_callbacks.h"
 #include "device_sdk/c_api/model_handle.h"
 #include "device_sdk/c_api/train_options.h"
+#include "device_sdk/runtime/memory_budget.h"
 #include "device_sdk/runtime/trainer.h"
 
 using namespace coterie;
@@ -65,6 +66,16 @@ Result<std::optional<Model>> adapted(const Model& model, const KnownOptions& opt
   return std::optional(std::move(with_companions));
 }
 
+// As the options are, but fitted to their memory budget.
+Result<TrainOptions> fitted(const Model& model, const KnownOptions& options, uint64_t examples) {
+  TrainOptions training = options.training;
+  if (options.memory_budget_bytes == 0) return training;
+  COT_ASSIGN(const MemoryFit fit, fit_training_within(model, training, examples, options.memory_budget_bytes));
+  training.micro_batch_size = fit.micro_batch_size;
+  training.planned_bytes_max = fit.planned_bytes_max;
+  return training;
+}
+
 Result<std::unique_ptr<coterie_trainer>> open_trainer(const coterie_model* model,
                                                       const coterie_train_options* given,
                                                       const coterie_dataset* dataset) {
@@ -75,7 +86,8 @@ Result<std::unique_ptr<coterie_trainer>> open_trainer(const coterie_model* model
   opened->lora = options.lora;
   COT_ASSIGN(opened->adapted, adapted(model->model, options));
   const Model& trained = opened->adapted ? *opened->adapted : opened->model;
-  COT_ASSIGN(opened->trainer, Trainer::create(trained, options.training, opened->dataset));
+  COT_ASSIGN(const TrainOptions training, fitted(trained, options, opened->dataset.size()));
+  COT_ASSIGN(opened->trainer, Trainer::create(trained, training, opened->dataset));
   return opened;
 }
 
@@ -92,6 +104,9 @@ void fill(coterie_train_memory& memory, const TrainingMemory& known) {
   filled.gradient_bytes = known.gradient_bytes;
   filled.planned_bytes = known.planned_bytes;
   filled.order_bytes = known.order_bytes;
+  filled.micro_batch_size = known.micro_batch_size;
+  filled.recomputed_steps = known.recomputed_steps;
+  filled.recomputed_share = known.recomputed_share;
   fill_known_part(memory, filled);
 }
 
@@ -165,8 +180,9 @@ coterie_status coterie_model_plan_training(coterie_model* model, const coterie_t
     COT_TRY(check_memory(memory));
     COT_ASSIGN(const KnownOptions known, train_options_of(options));
     COT_ASSIGN(const std::optional<Model> companions, adapted(model->model, known));
-    COT_ASSIGN(const TrainingMemory planned,
-               Trainer::plan(companions ? *companions : model->model, known.training, example_count));
+    const Model& trained = companions ? *companions : model->model;
+    COT_ASSIGN(const TrainOptions training, fitted(trained, known, example_count));
+    COT_ASSIGN(const TrainingMemory planned, Trainer::plan(trained, training, example_count));
     fill(*memory, planned);
     return {};
   });

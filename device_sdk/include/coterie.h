@@ -7,7 +7,8 @@
  *
  * Rules that hold for every function:
  *   - C11; no C++ types, no exceptions, no globals an app could see; only symbols named coterie_*.
- *   - The library starts no threads. Everything happens on the calling thread, callbacks included, with no lock held.
+ *   - The library starts no threads unless training is asked to use some (coterie_train_options.threads), and those only
+ *     compute. Everything else happens on the calling thread, callbacks included, with no lock held.
  *   - A client is used by one thread at a time; different clients are independent. coterie_client_cancel() alone may be
  *     called from any thread.
  *   - The library never aborts the app. A defect inside it shows as COTERIE_INTERNAL; the client is then only good for

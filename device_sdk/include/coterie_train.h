@@ -93,8 +93,8 @@ COTERIE_API coterie_status coterie_model_replace_head(coterie_model* model, cons
 COTERIE_API coterie_status coterie_model_predict(coterie_model* model, const coterie_values* inputs, size_t input_count,
                                                  size_t example_count, float* output, size_t output_count);
 
-/* How good it is on these examples. Of the options, loss, what belongs to it, batch_size and memory_bytes_max count; NULL
- * is all defaults. Errors: INVALID_ARGUMENT (the data or the loss does not fit), UNAVAILABLE (the data set's `read`),
+/* How good it is on these examples. Of the options, loss, what belongs to it, batch_size, memory_bytes_max and threads
+ * count; NULL is all defaults. Errors: INVALID_ARGUMENT (the data or the loss does not fit), UNAVAILABLE (the data set's `read`),
  * TOO_LARGE. */
 COTERIE_API coterie_status coterie_model_evaluate(coterie_model* model, const coterie_dataset* dataset,
                                                   const coterie_train_options* options, coterie_evaluation* evaluation);
@@ -153,6 +153,12 @@ struct coterie_train_options {
                                  instead of all parameters, and merged wherever parameters are asked for; NULL: none */
   const uint8_t* checkpoint_key; /* checkpoints are encrypted with these 32 bytes, which are copied; NULL: they are not */
   size_t checkpoint_key_size; /* 32, or 0 without a key */
+  const char* storage;        /* of activations between forward and backward: "float32", or "bf16", which takes half
+                                 the memory and rounds; NULL: "float32" */
+  const char* loss_scale;     /* "dynamic", or a power of two: the gradient is computed of the loss times it, and a step
+                                 whose gradient overflows is skipped; NULL: no scaling */
+  uint64_t memory_budget_bytes; /* the training is fitted to need no more, arena and order: what does not fit is computed
+                                   again, or the batch in parts. TOO_LARGE says the least that would do. 0: none */
 };
 
 typedef struct coterie_train_progress {
@@ -174,6 +180,9 @@ typedef struct coterie_train_memory {
   uint64_t gradient_bytes;  /* those that are added up over micro-batches, or clipped together */
   uint64_t planned_bytes;   /* activations, gradients and scratch of a step, laid over one another */
   uint64_t order_bytes;     /* beside the arena: the shuffled order of the examples */
+  uint32_t micro_batch_size;   /* examples computed at a time */
+  uint32_t recomputed_steps;   /* of a step, those that backward runs again rather than hold their results */
+  double recomputed_share;     /* by estimate, of the time of a training step without them */
 } coterie_train_memory;
 
 /* How much memory a trainer with these options on so many examples would take, without taking it: what

@@ -61,6 +61,12 @@ Result<std::vector<bool>> last_layers(const ModelGraph& graph, uint32_t layers) 
 
 }  // namespace
 
+Result<Storage> parse_storage(std::string_view text) {
+  if (text == "float32") return Storage::float32;
+  if (text == "bf16") return Storage::bfloat16;
+  return bad("the storage of activations must be float32 or bf16, is " + std::string(text));
+}
+
 Result<ParameterGroup> parse_group(std::string_view text) {
   const Error wrong = bad("a group must be PATTERN:lr=X,decay=Y or one of them, is " + std::string(text));
   const size_t colon = text.rfind(':');

@@ -82,6 +82,9 @@ struct TrainOptions {
 // given. invalid_argument says what is wrong.
 Result<ParameterGroup> parse_group(std::string_view text);
 
+// "float32" or "bf16". invalid_argument.
+Result<Storage> parse_storage(std::string_view text);
+
 // Of a job's plan.
 TrainOptions options_of(const TrainingSettings& settings, uint64_t seed);
 

@@ -67,7 +67,8 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
   return compiled;
 }
 
-TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, uint64_t examples) {
+TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, uint32_t micro_batch_size,
+                         uint64_t examples) {
   return {.arena_bytes = layout.bytes(),
           .parameter_bytes = layout.of(Region::parameters),
           .optimizer_bytes = layout.of(Region::slot0) + layout.of(Region::slot1),
@@ -75,6 +76,7 @@ TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, 
           .planned_bytes = layout.planned_bytes,
           .planned_lower_bound = whole.program.planned_lower_bound(),
           .order_bytes = examples * sizeof(uint32_t),
+          .micro_batch_size = micro_batch_size,
           .recomputed_steps = whole.recomputed.steps,
           .recomputed_share = whole.recomputed.share};
 }
@@ -204,7 +206,7 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
 
 Result<TrainingMemory> Trainer::plan(const Model& model, const TrainOptions& options, uint64_t examples) {
   COT_ASSIGN(const Compiled compiled, compile_batches(model, options, examples));
-  return memory_of(compiled.layout, compiled.whole, examples);
+  return memory_of(compiled.layout, compiled.whole, compiled.micro_batch_size, examples);
 }
 
 Trainer::Trainer(std::unique_ptr<TrainerState> state) : state_(std::move(state)) {}
@@ -281,7 +283,7 @@ Status Trainer::save_checkpoint(const std::string& path) const { return write_ch
 Status Trainer::restore_checkpoint(const std::string& path) { return read_checkpoint(path, *state_); }
 
 TrainingMemory Trainer::memory() const {
-  return memory_of(state_->arena.layout(), state_->whole.compiled, state_->order.size());
+  return memory_of(state_->arena.layout(), state_->whole.compiled, state_->whole.batch_size, state_->order.size());
 }
 
 }  // namespace coterie

@@ -36,6 +36,7 @@ struct TrainingMemory {
   uint64_t planned_bytes = 0;            // of which activations, gradients and scratch, overlaid
   uint64_t planned_lower_bound = 0;      // the least that any plan of them needs
   uint64_t order_bytes = 0;              // beside the arena: the shuffled order of the examples
+  uint32_t micro_batch_size = 0;         // examples computed at a time
   uint32_t recomputed_steps = 0;         // computed again rather than held, to keep to planned_bytes_max
   double recomputed_share = 0;           // the time that takes, as a share of the rest; an estimate
 };

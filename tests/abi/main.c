@@ -104,6 +104,7 @@ int main(int argc, char** argv) {
       {"lora", &test_lora},
       {"fine_tuning", &test_fine_tuning},
       {"encrypted_checkpoints", &test_encrypted_checkpoints},
+      {"training_within_memory", &test_training_within_memory},
       {"runs_of_training", &test_runs_of_training},
       {"train_handles", &test_train_handles},
       {"train_options", &test_train_options},

@@ -279,3 +279,52 @@ void test_encrypted_checkpoints(void) {
   close_all(NULL, plain, &yet_more_images);
   close_all(model, trainer, &images);
 }
+
+// Activations in half the memory, the gradient of a scaled loss, and as much of the batch at a time as fits.
+void test_training_within_memory(void) {
+  coterie_dataset images;
+  coterie_model* model = open_sample("mlp.cotf");
+  coterie_train_options options = {
+      .struct_size = sizeof options, .optimizer = "adam", .learning_rate = 0.01f, .batch_size = 12, .epochs = 8};
+  coterie_train_memory whole = {.struct_size = sizeof whole}, fitted = {.struct_size = sizeof fitted};
+  CHECK_STATUS(coterie_model_plan_training(model, &options, 60, &whole), COTERIE_OK);
+  CHECK(whole.micro_batch_size == 12 && whole.recomputed_steps == 0 && whole.gradient_bytes == 0);
+
+  options.memory_budget_bytes = 100;
+  CHECK_STATUS(coterie_model_plan_training(model, &options, 60, &fitted), COTERIE_TOO_LARGE);
+  CHECK_CONTAINS(coterie_model_last_error(model), "needs at least");
+  options.memory_budget_bytes = whole.arena_bytes + whole.order_bytes;
+  CHECK_STATUS(coterie_model_plan_training(model, &options, 60, &fitted), COTERIE_OK);
+  CHECK(memcmp(&fitted, &whole, sizeof fitted) == 0);
+
+  options.storage = "bf16", options.loss_scale = "dynamic";
+  CHECK_STATUS(coterie_model_plan_training(model, &options, 60, &whole), COTERIE_TOO_LARGE);
+  options.memory_budget_bytes = 0;
+  CHECK_STATUS(coterie_model_plan_training(model, &options, 60, &whole), COTERIE_OK);
+  CHECK(whole.gradient_bytes == whole.parameter_bytes);  // a step is taken or skipped as one
+  options.memory_budget_bytes = whole.arena_bytes + whole.order_bytes - 1;
+  CHECK_STATUS(coterie_model_plan_training(model, &options, 60, &fitted), COTERIE_OK);
+  CHECK(fitted.arena_bytes < whole.arena_bytes && fitted.micro_batch_size < 12 && fitted.micro_batch_size > 0);
+
+  coterie_trainer* trainer = NULL;
+  char error[512] = "";
+  images = (coterie_dataset){.struct_size = sizeof images};
+  CHECK_STATUS(coterie_dataset_open(sample("images.cotf"), &images, error, sizeof error), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_open(model, &options, &images, &trainer, error, sizeof error), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_memory(trainer, &whole), COTERIE_OK);
+  CHECK(memcmp(&fitted, &whole, sizeof fitted) == 0);
+  coterie_train_progress progress = {.struct_size = sizeof progress};
+  CHECK_STATUS(coterie_trainer_step(trainer, &progress), COTERIE_OK);
+  const double first_loss = progress.step_loss;
+  CHECK_STATUS(coterie_trainer_run(trainer, 0, NULL, NULL), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_progress(trainer, &progress), COTERIE_OK);
+  CHECK(progress.steps == 40 && progress.loss_mean < first_loss);
+
+  options.storage = "int4";
+  CHECK_STATUS(coterie_model_plan_training(model, &options, 60, &fitted), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(coterie_model_last_error(model), "must be float32 or bf16, is int4");
+  options.storage = NULL, options.loss_scale = "3";
+  CHECK_STATUS(coterie_model_plan_training(model, &options, 60, &fitted), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(coterie_model_last_error(model), "power of two");
+  close_all(model, trainer, &images);
+}

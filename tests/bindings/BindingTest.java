@@ -9,6 +9,7 @@ import org.coterie.Evaluation;
 import org.coterie.Examples;
 import org.coterie.Model;
 import org.coterie.Progress;
+import org.coterie.TrainMemory;
 import org.coterie.TrainOptions;
 import org.coterie.TrainProgress;
 import org.coterie.Trainer;
@@ -108,10 +109,23 @@ public final class BindingTest {
     try (Model model = mlp(); Dataset images = images()) {
       check(images.size() == 60, "size");
       trainer = new Trainer(model, options(), images);
-      check(model.planTraining(options(), 60) == trainer.arenaBytes(), "the plan");
+      TrainMemory planned = model.planTraining(options(), 60);
+      check(planned.arenaBytes == trainer.memory().arenaBytes && planned.microBatchSize == 12, "the plan");
+      TrainOptions tight = options();
+      tight.storage = "bf16";
+      tight.lossScale = "dynamic";
+      TrainMemory whole = model.planTraining(tight, 60);
+      check(whole.gradientBytes == whole.parameterBytes && planned.gradientBytes == 0, "a scaled loss");
+      tight.memoryBudgetBytes = whole.arenaBytes + whole.orderBytes - 1;
+      TrainMemory fitted = model.planTraining(tight, 60);
+      check(fitted.arenaBytes < whole.arenaBytes && fitted.microBatchSize < 12, "the budget");
+      tight.memoryBudgetBytes = 100;
+      fails("too_large", "needs at least", () -> model.planTraining(tight, 60));
+      tight.storage = "int4";
+      fails("invalid_argument", "is int4", () -> model.planTraining(tight, 60));
       fails("invalid_argument", "no examples", () -> model.planTraining(options(), 0));
     } // closed before the trainer that uses them
-    check(trainer.progress().stepsInAll == 40 && trainer.arenaBytes() > 0, "progress");
+    check(trainer.progress().stepsInAll == 40 && trainer.memory().arenaBytes > 0, "progress");
     TrainProgress first = trainer.step();
     trainer.run(12);
     String checkpoint = directory.resolve("checkpoint").toString();

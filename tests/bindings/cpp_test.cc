@@ -97,6 +97,22 @@ TEST(CppBinding, TunesANewHeadWithEncryptedCheckpoints) {
   EXPECT_EQ(adapted.model().info().file_bytes, model.info().file_bytes);
 }
 
+TEST(CppBinding, FitsTrainingToAMemoryBudget) {
+  Model model(sample("mlp.cotf"));
+  TrainOptions tight = options();
+  tight.storage = "bf16";
+  tight.loss_scale = "1024";
+  const coterie_train_memory whole = model.plan_training(tight, 60);
+  tight.memory_budget_bytes = whole.arena_bytes - 1;
+  const Dataset images = Dataset::open(sample("images.cotf"));
+  Trainer trainer(model, tight, images);
+  EXPECT_LT(trainer.memory().arena_bytes, whole.arena_bytes);
+  EXPECT_LT(trainer.memory().micro_batch_size, whole.micro_batch_size);
+  trainer.run(2);
+  tight.memory_budget_bytes = 100;
+  expect_error(COTERIE_TOO_LARGE, "needs at least", [&] { Trainer(model, tight, images); });
+}
+
 TEST(CppBinding, DescribesPredictsAndSetsParameters) {
   Model model(sample("mlp.cotf"));
   EXPECT_STREQ(model.info().name, "mlp");
@@ -184,6 +200,8 @@ TEST(CppBinding, PassesEveryOption) {
   refused({.class_weights = {1, -1, 1}}, "class weights");
   refused({.freeze = {"*"}}, "every parameter is frozen");
   refused({.train_only = {"nothing"}}, "train_only nothing");
+  refused({.storage = "int4"}, "float32 or bf16");
+  refused({.loss_scale = "3"}, "power of two");
   expect_error(COTERIE_TOO_LARGE, "", [&] { Trainer(model, {.memory_bytes_max = 100}, data); });
   EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2}, data).progress().steps_in_all, 12u);
   EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2, .steps_max = 5}, data).run().steps, 5u);

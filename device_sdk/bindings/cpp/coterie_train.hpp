@@ -37,10 +37,10 @@ struct TrainOptions {
   bool nesterov = false, targets_are_values = false, freeze_statistics = false;
   uint32_t batch_size = 0, micro_batch_size = 0, epochs = 0, steps_max = 0;
   uint32_t train_last = 0, threads = 0;
-  uint64_t seed = 0, memory_bytes_max = 0;
+  uint64_t seed = 0, memory_bytes_max = 0, memory_budget_bytes = 0;
   std::vector<float> class_weights{};
   std::vector<std::string> freeze{}, train_only{}, channels{}, groups{};
-  std::string lora{};
+  std::string lora{}, storage{}, loss_scale{};
   std::vector<uint8_t> checkpoint_key{};
 
   // Calls `use` with the C struct, which refers to this object and is good inside only.
@@ -61,14 +61,14 @@ struct TrainOptions {
     c.nesterov = nesterov, c.targets_are_values = targets_are_values, c.freeze_statistics = freeze_statistics;
     c.batch_size = batch_size, c.micro_batch_size = micro_batch_size, c.epochs = epochs,
     c.steps_max = steps_max;
-    c.seed = seed, c.memory_bytes_max = memory_bytes_max;
+    c.seed = seed, c.memory_bytes_max = memory_bytes_max, c.memory_budget_bytes = memory_budget_bytes;
     c.class_weights = class_weights.data(), c.class_weight_count = class_weights.size();
     c.freeze = freeze_pointers.data(), c.freeze_count = freeze_pointers.size();
     c.train_only = only.data(), c.train_only_count = only.size();
     c.train_last = train_last, c.threads = threads;
     c.channels = channel_pointers.data(), c.channel_count = channel_pointers.size();
     c.groups = group_pointers.data(), c.group_count = group_pointers.size();
-    c.lora = detail::or_null(lora);
+    c.lora = detail::or_null(lora), c.storage = detail::or_null(storage), c.loss_scale = detail::or_null(loss_scale);
     c.checkpoint_key = checkpoint_key.data(), c.checkpoint_key_size = checkpoint_key.size();
     return use(&std::as_const(c));
   }

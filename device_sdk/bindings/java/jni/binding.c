@@ -90,7 +90,7 @@ static char** read_texts(JNIEnv* env, jobjectArray array, size_t* count) {
   return texts;
 }
 
-enum { kTexts = 4, kFloats = 11, kIntegers = 11, kLists = 4 }; /* as TrainOptions.java has them */
+enum { kTexts = 6, kFloats = 11, kIntegers = 12, kLists = 4 }; /* as TrainOptions.java has them */
 
 /* The numbers, which have no memory of their own. */
 static void read_numbers(JNIEnv* env, coterie_train_options* c, jfloatArray floats, jlongArray integers) {
@@ -106,6 +106,7 @@ static void read_numbers(JNIEnv* env, coterie_train_options* c, jfloatArray floa
   c->batch_size = (uint32_t)n[3], c->micro_batch_size = (uint32_t)n[4], c->epochs = (uint32_t)n[5];
   c->steps_max = (uint32_t)n[6], c->seed = (uint64_t)n[7], c->memory_bytes_max = (uint64_t)n[8];
   c->train_last = (uint32_t)n[9], c->threads = (uint32_t)n[10];
+  c->memory_budget_bytes = (uint64_t)n[11];
 }
 
 static void read_weights(JNIEnv* env, binding_options* options, jfloatArray weights) {
@@ -150,7 +151,7 @@ int binding_read_options(JNIEnv* env, binding_options* options, jobjectArray fla
     (*env)->DeleteLocalRef(env, text);
   }
   c->loss = options->texts[0], c->optimizer = options->texts[1], c->schedule = options->texts[2];
-  c->lora = options->texts[3];
+  c->lora = options->texts[3], c->storage = options->texts[4], c->loss_scale = options->texts[5];
   if (!(*env)->ExceptionCheck(env)) read_numbers(env, c, part(env, flat, 1), part(env, flat, 2));
   size_t counts[kLists] = {0};
   for (jsize i = 0; i < kLists && !(*env)->ExceptionCheck(env); ++i) {

@@ -192,17 +192,25 @@ NATIVE(jobject, modelEvaluate)
                      result.accuracy);
 }
 
-NATIVE(jlong, modelPlanTraining)
+static jobject memory_of(JNIEnv* env, const coterie_train_memory* memory) {
+  return binding_new(env, "org/coterie/TrainMemory", "(JJJJJJIID)V", (jlong)memory->arena_bytes,
+                     (jlong)memory->parameter_bytes, (jlong)memory->optimizer_bytes, (jlong)memory->gradient_bytes,
+                     (jlong)memory->planned_bytes, (jlong)memory->order_bytes, (jint)memory->micro_batch_size,
+                     (jint)memory->recomputed_steps, memory->recomputed_share);
+}
+
+NATIVE(jobject, modelPlanTraining)
 (JNIEnv* env, jclass type, jlong handle, jlong examples, jobjectArray flat) {
   (void)type;
   binding_options options;
   coterie_train_memory memory = {.struct_size = sizeof memory};
+  int planned = 0;
   if (binding_read_options(env, &options, flat) == 0) {
-    check_model(env, handle,
-                coterie_model_plan_training(model_of(handle), &options.c, (uint64_t)examples, &memory));
+    planned = check_model(env, handle,
+                          coterie_model_plan_training(model_of(handle), &options.c, (uint64_t)examples, &memory));
   }
   binding_free_options(&options);
-  return (jlong)memory.arena_bytes;
+  return planned ? memory_of(env, &memory) : NULL;
 }
 
 NATIVE(void, modelReplaceHead)
@@ -283,11 +291,11 @@ NATIVE(jobject, trainerProgress)(JNIEnv* env, jclass type, jlong handle) {
   return progress_of(env, &progress);
 }
 
-NATIVE(jlong, trainerArenaBytes)(JNIEnv* env, jclass type, jlong handle) {
+NATIVE(jobject, trainerMemory)(JNIEnv* env, jclass type, jlong handle) {
   (void)type;
   coterie_train_memory memory = {.struct_size = sizeof memory};
-  check_trainer(env, handle, coterie_trainer_memory(c_of(handle), &memory));
-  return (jlong)memory.arena_bytes;
+  if (!check_trainer(env, handle, coterie_trainer_memory(c_of(handle), &memory))) return NULL;
+  return memory_of(env, &memory);
 }
 
 static void with_path(JNIEnv* env, jlong handle, jbyteArray path,

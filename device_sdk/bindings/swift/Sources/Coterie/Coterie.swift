@@ -58,12 +58,15 @@ public struct TrainOptions {
     public var channels: [String] = []
     public var groups: [String] = []
     public var lora: String?
+    public var storage: String?
+    public var lossScale: String?
     public var trainLast: UInt32 = 0
     public var threads: UInt32 = 0
     /// 32 bytes, or none: checkpoints are plain.
     public var checkpointKey: [UInt8] = []
     public var seed: UInt64 = 0
     public var memoryBytesMax: UInt64 = 0
+    public var memoryBudgetBytes: UInt64 = 0
 
     public init(
         loss: String? = nil, optimizer: String? = nil, schedule: String? = nil, learningRate: Float = 0,
@@ -94,6 +97,7 @@ public struct TrainOptions {
         c.steps_max = stepsMax
         c.seed = seed
         c.memory_bytes_max = memoryBytesMax
+        c.memory_budget_bytes = memoryBudgetBytes
         c.freeze_count = freeze.count
         c.train_only_count = trainOnly.count
         c.channel_count = channels.count
@@ -129,12 +133,18 @@ extension TrainOptions {
         return try withText(lora) { lora in
             try withTexts(channels) { channels in
                 try withTexts(groups) { groups in
-                    try checkpointKey.withUnsafeBufferPointer { key in
-                        whole.lora = lora
-                        whole.channels = channels
-                        whole.groups = groups
-                        whole.checkpoint_key = key.isEmpty ? nil : key.baseAddress
-                        return try withUnsafePointer(to: whole) { try body($0) }
+                    try withText(storage) { storage in
+                        try withText(lossScale) { lossScale in
+                            try checkpointKey.withUnsafeBufferPointer { key in
+                                whole.lora = lora
+                                whole.channels = channels
+                                whole.groups = groups
+                                whole.storage = storage
+                                whole.loss_scale = lossScale
+                                whole.checkpoint_key = key.isEmpty ? nil : key.baseAddress
+                                return try withUnsafePointer(to: whole) { try body($0) }
+                            }
+                        }
                     }
                 }
             }
@@ -156,6 +166,33 @@ public struct TrainProgress {
     public let lossMean: Double
     public let accuracy: Double
     public let learningRate: Double
+}
+
+public struct TrainMemory {
+    public let arenaBytes: UInt64
+    public let parameterBytes: UInt64
+    public let optimizerBytes: UInt64
+    public let gradientBytes: UInt64
+    public let plannedBytes: UInt64
+    public let orderBytes: UInt64
+    public let microBatchSize: UInt32
+    public let recomputedSteps: UInt32
+    public let recomputedShare: Double
+
+    init(asking ask: (UnsafeMutablePointer<coterie_train_memory>) throws -> Void) rethrows {
+        var c = coterie_train_memory()
+        c.struct_size = MemoryLayout<coterie_train_memory>.stride
+        try ask(&c)
+        arenaBytes = c.arena_bytes
+        parameterBytes = c.parameter_bytes
+        optimizerBytes = c.optimizer_bytes
+        gradientBytes = c.gradient_bytes
+        plannedBytes = c.planned_bytes
+        orderBytes = c.order_bytes
+        microBatchSize = c.micro_batch_size
+        recomputedSteps = c.recomputed_steps
+        recomputedShare = c.recomputed_share
+    }
 }
 
 public final class Model {
@@ -205,6 +242,14 @@ public final class Model {
         let status = options.withC { coterie_model_evaluate(handle, &dataset.c, $0, &result) }
         try dataset.check(status, coterie_model_last_error(handle))
         return Evaluation(examples: result.examples, lossMean: result.loss_mean, accuracy: result.accuracy)
+    }
+
+    /// What memory() of a trainer on so many examples would say.
+    public func planTraining(options: TrainOptions, examples: UInt64) throws -> TrainMemory {
+        try TrainMemory { memory in
+            let status = options.withC { coterie_model_plan_training(handle, $0, examples, memory) }
+            try check(status, coterie_model_last_error(handle))
+        }
     }
 
     /// Durably: the old file or the new one, whatever happens.
@@ -300,6 +345,12 @@ public final class Trainer {
 
     public func progress() throws -> TrainProgress {
         try asked { coterie_trainer_progress(handle, $0) }
+    }
+
+    public func memory() throws -> TrainMemory {
+        try TrainMemory { memory in
+            try dataset.check(coterie_trainer_memory(handle, memory), coterie_trainer_last_error(handle))
+        }
     }
 
     public func saveCheckpoint(to path: String) throws {

@@ -72,8 +72,8 @@ public final class Model implements AutoCloseable {
     return Native.modelEvaluate(handle, dataset.handle(), options.flat());
   }
 
-  /** What arenaBytes() of a trainer on so many examples would say. */
-  public long planTraining(TrainOptions options, long examples) {
+  /** What memory() of a trainer on so many examples would say. */
+  public TrainMemory planTraining(TrainOptions options, long examples) {
     return Native.modelPlanTraining(handle, examples, options.flat());
   }
 

@@ -54,7 +54,7 @@ final class Native {
   static native void modelSet(long model, byte[] name, float[] values);
   static native void modelPredict(long model, Object[] inputs, int examples, float[] output);
   static native Evaluation modelEvaluate(long model, long dataset, Object[] options);
-  static native long modelPlanTraining(long model, long examples, Object[] options);
+  static native TrainMemory modelPlanTraining(long model, long examples, Object[] options);
   static native void modelReplaceHead(long model, byte[] layer, int classes, long seed);
   static native void modelSave(long model, byte[] path);
   static native byte[] modelBytes(long model);
@@ -63,7 +63,7 @@ final class Native {
   static native void trainerClose(long trainer);
   static native TrainProgress trainerStep(long trainer);
   static native TrainProgress trainerProgress(long trainer);
-  static native long trainerArenaBytes(long trainer);
+  static native TrainMemory trainerMemory(long trainer);
   static native void trainerSaveCheckpoint(long trainer, byte[] path);
   static native void trainerRestoreCheckpoint(long trainer, byte[] path);
   static native long trainerModel(long trainer);

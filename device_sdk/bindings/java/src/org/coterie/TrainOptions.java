@@ -9,6 +9,8 @@ public final class TrainOptions {
   public String optimizer;
   public String schedule;
   public String lora;
+  public String storage;
+  public String lossScale;
   public float learningRate;
   public float momentum;
   public float weightDecay;
@@ -31,6 +33,7 @@ public final class TrainOptions {
   public int threads;
   public long seed;
   public long memoryBytesMax;
+  public long memoryBudgetBytes;
   public final List<String> freeze = new ArrayList<>();
   public final List<String> trainOnly = new ArrayList<>();
   public final List<String> channels = new ArrayList<>();
@@ -41,7 +44,10 @@ public final class TrainOptions {
 
   // In the order in which jni/binding.c takes them out.
   Object[] flat() {
-    byte[][] texts = {Native.utf8(loss), Native.utf8(optimizer), Native.utf8(schedule), Native.utf8(lora)};
+    byte[][] texts = {
+      Native.utf8(loss), Native.utf8(optimizer), Native.utf8(schedule), Native.utf8(lora), Native.utf8(storage),
+      Native.utf8(lossScale)
+    };
     return new Object[] {
       texts, floats(), integers(), Native.utf8(freeze), Native.utf8(trainOnly), Native.utf8(channels),
       Native.utf8(groups), classWeights == null ? new float[0] : classWeights, checkpointKey
@@ -58,7 +64,7 @@ public final class TrainOptions {
     return new long[] {
       nesterov ? 1 : 0, targetsAreValues ? 1 : 0, freezeStatistics ? 1 : 0, size("batchSize", batchSize),
       size("microBatchSize", microBatchSize), size("epochs", epochs), size("stepsMax", stepsMax), seed,
-      memoryBytesMax, size("trainLast", trainLast), size("threads", threads)
+      memoryBytesMax, size("trainLast", trainLast), size("threads", threads), memoryBudgetBytes
     };
   }
 

@@ -25,9 +25,8 @@ public final class Trainer implements AutoCloseable {
     return Native.trainerProgress(handle);
   }
 
-  /** Of the one block that holds all that grows with the model and the batch. */
-  public long arenaBytes() {
-    return Native.trainerArenaBytes(handle);
+  public TrainMemory memory() {
+    return Native.trainerMemory(handle);
   }
 
   public void saveCheckpoint(String path) {
