@@ -107,7 +107,9 @@ Status predict(const Model& model, DatasetSource& data, const PredictOptions& op
   const uint64_t count = options.limit == 0 ? data.size() : std::min(options.limit, data.size());
   // A target for each row, if there are as many; else each row is shown with all of them.
   const uint64_t rows = output_elements / width, target_width = target_elements % rows == 0 ? target_elements / rows : 0;
-  COT_ASSIGN(Predictor predictor, Predictor::create(model, static_cast<uint32_t>(std::min<uint64_t>(kBatch, count))));
+  const auto batch_size = static_cast<uint32_t>(std::min<uint64_t>(kBatch, count));
+  COT_ASSIGN(Predictor predictor,
+             Predictor::create(model, batch_size, limits::kArenaBytesMax, options.threads));
   InterruptibleSource examples(data);
   Batch batch;
   for (uint64_t from = 0; from < count; from += kBatch) {

@@ -12,6 +12,7 @@ struct PredictOptions {
   std::string model, data;  // files; of the data also a name that load_data knows
   uint64_t limit = 10;      // examples; 0: all
   uint32_t top = 1;         // classes shown of each row
+  uint32_t threads = 1;
   bool as_json = false;
 };
 ExitCode predict_with_model(const PredictOptions& options);

@@ -122,7 +122,7 @@ Result<std::optional<Evaluation>> evaluate_held_out(const TrainCommand& command,
   if (!data.held_out) return std::optional<Evaluation>();
   COT_ASSIGN(const Model trained, Model::load(std::move(file)));
   InterruptibleSource examples(*data.held_out);
-  COT_ASSIGN(const Measured measured, measure(trained, examples, loss, {}));
+  COT_ASSIGN(const Measured measured, measure(trained, examples, loss, {}, command.training.threads));
   return std::optional(measured.evaluation);
 }
 

@@ -105,13 +105,11 @@ void add_length(CLI::App* train, TrainCommand& command) {
   train
       ->add_option_function<std::string>(
           "--storage",
-          [&training](const std::string& name) {
-            training.storage = name == "bf16" ? Storage::bfloat16 : Storage::float32;
-          },
+          [&training](const std::string& name) { training.storage = parse_storage(name).value(); },
           "of activations between forward and backward: bf16 takes half the memory, and rounds")
       ->default_str("float32")
       ->type_name("TYPE")
-      ->check(one_of({"float32", "bf16"}));
+      ->check(checked_by(&parse_storage));
   train
       ->add_option_function<std::string>(
           "--loss-scale",
@@ -228,6 +226,7 @@ void add_evaluate(CLI::App& model, Invocation& invocation) {
   judge->add_option("--metrics", options->measures, std::string("further measures, with commas between: ") + kMeasureNames)
       ->type_name("LIST")
       ->check(checked_by(&parse_measures));
+  add_threads(judge, options->threads);
   add_output_option(*judge, invocation.admin);
   judge->callback([&invocation, options] {
     invocation.run = [&invocation, options] {
@@ -247,6 +246,7 @@ void add_predict(CLI::App& model, Invocation& invocation) {
   predict->add_option("--top", options->top, "classes shown of each, with their scores")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1'000'000));
+  add_threads(predict, options->threads);
   predict->add_flag("--json", options->as_json, "print JSON");
   predict->callback([&invocation, options] { invocation.run = [options] { return predict_with_model(*options); }; });
 }

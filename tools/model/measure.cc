@@ -141,13 +141,13 @@ Result<std::vector<std::string>> parse_measures(std::string_view text) {
 }
 
 Result<Measured> measure(const Model& model, ExampleSource& examples, const LossSettings& loss,
-                         const std::vector<std::string>& names) {
+                         const std::vector<std::string>& names, uint32_t threads) {
   const auto width = static_cast<uint64_t>(model.output_shape().back());
   const bool takes_what_fits = std::ranges::find(names, kAll) != names.end();
   const std::vector<std::string> wanted = takes_what_fits ? every_name(width) : names;
   uint32_t top_k = 1;
   for (const std::string& name : wanted) top_k = std::max(top_k, top_k_of(name));
-  COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch));
+  COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch, limits::kArenaBytesMax, threads));
   Collector collector(loss, width, top_k);
   OutputSink sink;
   if (!wanted.empty()) sink = [&](auto outputs, auto targets) { collector.add(outputs, targets); };

@@ -63,11 +63,15 @@ TEST_F(TrainingProcess, LearnsAndSaysSo) {
   const nlohmann::json judged =
       json_of({"model", "evaluate", "trained.cotf", "--data", "digits", "--metrics", "all", "-o", "json"});
   EXPECT_GT(judged["accuracy"], 0.9);
+  EXPECT_EQ(judged, json_of({"model", "evaluate", "trained.cotf", "--data", "digits", "--metrics", "all", "--threads", "2",
+                             "-o", "json"}));
   EXPECT_GT(judged["f1"], 0.9);
   EXPECT_GT(judged["top-5"], judged["accuracy"]);
   EXPECT_NEAR(judged["perplexity"], std::exp(judged["loss"].get<double>()), 1e-9);
   const nlohmann::json told =
       json_of({"model", "predict", "trained.cotf", "--data", "digits", "--limit", "100", "--top", "2", "--json"});
+  EXPECT_EQ(told, json_of({"model", "predict", "trained.cotf", "--data", "digits", "--limit", "100", "--top", "2", "--threads",
+                           "2", "--json"}));
   size_t correct = 0;
   for (const nlohmann::json& one : told["predictions"]) correct += one["predicted"][0]["class"] == one["expected"][0];
   EXPECT_EQ(told["predictions"].size(), 100u);
