@@ -104,6 +104,7 @@ void fill(coterie_train_memory& memory, const TrainingMemory& known) {
   filled.gradient_bytes = known.gradient_bytes;
   filled.planned_bytes = known.planned_bytes;
   filled.order_bytes = known.order_bytes;
+  filled.prepared_bytes = known.prepared_bytes;
   filled.micro_batch_size = known.micro_batch_size;
   filled.recomputed_steps = known.recomputed_steps;
   filled.recomputed_share = known.recomputed_share;

@@ -180,6 +180,7 @@ typedef struct coterie_train_memory {
   uint64_t gradient_bytes;  /* those that are added up over micro-batches, or clipped together */
   uint64_t planned_bytes;   /* activations, gradients and scratch of a step, laid over one another */
   uint64_t order_bytes;     /* beside the arena: the shuffled order of the examples */
+  uint64_t prepared_bytes;  /* of the arena: what is computed once and read in every step */
   uint32_t micro_batch_size;   /* examples computed at a time */
   uint32_t recomputed_steps;   /* of a step, those that backward runs again rather than hold their results */
   double recomputed_share;     /* by estimate, of the time of a training step without them */

@@ -1,5 +1,6 @@
 #include "device_sdk/runtime/arena.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -25,6 +26,18 @@ uint64_t ArenaLayout::bytes() const {
   uint64_t sum = 0;
   for (const uint64_t bytes : region_bytes) sum = saturating_add_rounded(sum, bytes);
   return saturating_add_rounded(sum, planned_bytes);
+}
+
+bool ArenaLayout::contains(const ArenaLayout& other) const {
+  for (size_t i = 0; i < kRegions; ++i) {
+    if (region_bytes[i] < other.region_bytes[i]) return false;
+  }
+  return planned_bytes >= other.planned_bytes;
+}
+
+void ArenaLayout::join(const ArenaLayout& other) {
+  for (size_t i = 0; i < kRegions; ++i) region_bytes[i] = std::max(region_bytes[i], other.region_bytes[i]);
+  planned_bytes = std::max(planned_bytes, other.planned_bytes);
 }
 
 void Arena::Deleter::operator()(uint8_t* block) const { ::operator delete(block, kArenaAlignment); }

@@ -11,9 +11,9 @@
 namespace coterie {
 
 // Memory that lives from step to step, one flat vector each: the parameters (with state), the optimizer's slots, and
-// gradients where they are summed over several steps.
-enum class Region : uint8_t { parameters, slot0, slot1, gradients };
-inline constexpr size_t kRegions = 4;
+// gradients where they are summed over several steps; and what a program computed once (prepared.h).
+enum class Region : uint8_t { parameters, slot0, slot1, gradients, prepared };
+inline constexpr size_t kRegions = 5;
 
 struct ArenaLayout {
   std::array<uint64_t, kRegions> region_bytes{};
@@ -23,6 +23,9 @@ struct ArenaLayout {
   uint64_t of(Region region) const { return region_bytes[static_cast<size_t>(region)]; }
   // Everything, each part rounded up to kBufferAlignment; saturates.
   uint64_t bytes() const;
+  bool contains(const ArenaLayout& other) const;
+  // Of two programs that share an arena: of each part the larger.
+  void join(const ArenaLayout& other);
 };
 
 class Arena {

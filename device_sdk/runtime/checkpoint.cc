@@ -146,6 +146,7 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   COT_TRY(check_order(order));
 
   std::memcpy(state.region(Region::parameters).data(), decoded.payload.data(), values);
+  state.prepared.forget();
   size_t offset = values;
   for (const Region region : slot_regions(state)) {
     std::memcpy(state.region(region).data(), decoded.payload.data() + offset, values);

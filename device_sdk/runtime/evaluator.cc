@@ -7,6 +7,7 @@
 
 #include "device_sdk/runtime/batch_program.h"
 #include "device_sdk/runtime/flush_denormals.h"
+#include "device_sdk/runtime/prepared.h"
 
 namespace coterie {
 
@@ -17,6 +18,7 @@ struct Evaluator::State {
   std::unique_ptr<ThreadPool> pool;
   Arena arena;
   BatchProgram whole;
+  Prepared prepared = {};            // of whole and rest
   std::optional<BatchProgram> rest;  // the last, smaller batch of the data set that was evaluated before
 };
 
@@ -41,7 +43,7 @@ Result<Evaluator> Evaluator::create(const Model& model, const LossSettings& loss
   COT_ASSIGN(Arena arena, Arena::create(whole.layout, arena_bytes_max));
   BatchProgram program(model, loss, batch_size, std::move(whole), arena);
   return Evaluator(std::make_unique<State>(
-      State{model, loss, arena_bytes_max, std::move(pool), std::move(arena), std::move(program), std::nullopt}));
+      State{model, loss, arena_bytes_max, std::move(pool), std::move(arena), std::move(program), {}, std::nullopt}));
 }
 
 Evaluator::Evaluator(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -59,12 +61,17 @@ Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSour
   if (count < 1) return Error(ErrorCode::invalid_argument, "evaluation: there are no examples");
   COT_TRY(prepare_rest(static_cast<uint32_t>(count % s.whole.batch_size)));
   std::memcpy(s.arena.region(Region::parameters).data(), parameters.data(), parameters.size_bytes());
+  s.prepared.forget();
   kernels::LossSums sums;
   const char* fault = nullptr;
   const StepContext context{.kernels = kernels::kernels(), .sums = &sums, .fault = &fault, .pool = s.pool.get()};
   for (uint64_t from = 0; from < count; from += s.whole.batch_size) {
     const uint64_t batch = std::min<uint64_t>(s.whole.batch_size, count - from);
     BatchProgram& code = batch == s.whole.batch_size ? s.whole : *s.rest;
+    {
+      const FlushDenormals flush;
+      s.prepared.prepare(code.compiled.program, context);
+    }
     for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(examples, from + i, i));
     const FlushDenormals flush;
     code.compiled.program.run(Phase::forward, context);
@@ -88,8 +95,10 @@ Status Evaluator::prepare_rest(uint32_t batch_size) {
   State& s = *state_;
   if (batch_size == 0 || (s.rest && s.rest->batch_size == batch_size)) return {};
   COT_ASSIGN(CompiledModel rest, compile_for(s.model, s.loss, batch_size, s.arena_bytes_max, s.pool->threads()));
-  if (rest.layout.planned_bytes > s.arena.layout().planned_bytes) {
-    COT_ASSIGN(s.arena, Arena::create(rest.layout, s.arena_bytes_max));
+  if (!s.arena.layout().contains(rest.layout)) {
+    ArenaLayout layout = s.arena.layout();
+    layout.join(rest.layout);
+    COT_ASSIGN(s.arena, Arena::create(layout, s.arena_bytes_max));
     COT_ASSIGN(CompiledModel whole, compile_for(s.model, s.loss, s.whole.batch_size, s.arena_bytes_max, s.pool->threads()));
     s.whole = BatchProgram(s.model, s.loss, s.whole.batch_size, std::move(whole), s.arena);
   }

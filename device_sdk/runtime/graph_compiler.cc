@@ -36,6 +36,7 @@ GraphCompiler::GraphCompiler(const Model& model, const CompileSettings& settings
       values_(graph_.tensors.size(), kNoBuffer),
       gradients_(graph_.tensors.size(), kNoBuffer),
       needs_gradient_(graph_.tensors.size()),
+      is_settled_(graph_.tensors.size()),
       readers_left_(graph_.tensors.size()),
       saved_(graph_.ops.size()) {}
 
@@ -46,6 +47,7 @@ Result<CompiledModel> GraphCompiler::run() {
   program_.set_threads(settings_.threads, settings_.part_nanoseconds_min);
   CompiledModel compiled;
   if (settings_.purpose == Purpose::train) find_needed_gradients();
+  find_settled();
   add_stored_tensors(compiled);
   emit_forward();
   compiled.output = values_[graph_.output];
@@ -62,9 +64,11 @@ Result<CompiledModel> GraphCompiler::run() {
     emit_loss(program_, settings_.loss, types_[graph_.output], compiled.output, compiled.target, gradient);
   }
   if (settings_.purpose == Purpose::train) emit_backward();
+  program_.keep_prepared();
   if (settings_.storage == Storage::bfloat16) narrow_what_is_held();
   COT_ASSIGN(compiled.recomputed,
              plan_within(program_, op_flops_, settings_.planned_bytes_max, settings_.arena_bytes_max));
+  compiled.layout.of(Region::prepared) = program_.prepared_bytes();
   compiled.layout.planned_bytes = program_.planned_bytes();
   compiled.program = std::move(program_);
   return compiled;
@@ -103,6 +107,32 @@ void GraphCompiler::find_needed_gradients() {
   }
 }
 
+// In training a batch norm's statistics follow the batches.
+void GraphCompiler::find_settled() {
+  const bool trains = settings_.purpose == Purpose::train;
+  for (uint32_t i = 0; i < graph_.tensors.size(); ++i) {
+    const TensorRole role = graph_.tensors[i].role;
+    is_settled_[i] = role == TensorRole::constant || (has_payload(role) && !(trains && is_trained(i)));
+  }
+  for (const OpInfo& op : graph_.ops) {
+    if (op.kind != OpKind::batch_norm || !trains || settings_.freeze_statistics) continue;
+    if (std::get<NormAttributes>(op.attributes).is_frozen) continue;
+    is_settled_[op.inputs[3]] = is_settled_[op.inputs[4]] = false;
+  }
+  for (const OpInfo& op : graph_.ops) {
+    if (!is_settled_op(op)) continue;
+    for (const uint32_t tensor : op.outputs) {
+      if (tensor != kNoTensor) is_settled_[tensor] = true;
+    }
+  }
+}
+
+bool GraphCompiler::is_settled_op(const OpInfo& op) const {
+  if (op.kind == OpKind::dropout && settings_.purpose == Purpose::train) return false;
+  return std::all_of(op.inputs.begin(), op.inputs.end(),
+                     [&](uint32_t tensor) { return tensor == kNoTensor || is_settled_[tensor]; });
+}
+
 // Inputs, parameters, state and constants.
 void GraphCompiler::add_stored_tensors(CompiledModel& compiled) {
   const uint64_t bytes = model_.value_count() * sizeof(float);
@@ -129,7 +159,7 @@ void GraphCompiler::emit_forward() {
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
     if (!index_.is_needed[i]) continue;
     program_.set_origin(static_cast<uint32_t>(i));
-    OpBuild build(*this, i, false);
+    OpBuild build(*this, i, is_settled_op(graph_.ops[i]) ? Phase::prepare : Phase::forward);
     rule_of(graph_.ops[i].kind)->forward(build);
   }
 }
@@ -143,7 +173,7 @@ void GraphCompiler::emit_backward() {
     });
     if (has_gradient && op_needs_gradient(i)) {
       program_.set_origin(static_cast<uint32_t>(i));
-      OpBuild build(*this, i, true);
+      OpBuild build(*this, i, Phase::backward);
       rule_of(op.kind)->backward(build);
       settle_gradients();
     }

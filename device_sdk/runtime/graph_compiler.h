@@ -1,6 +1,7 @@
 // GraphCompiler: model -> Program.
 //
-//   forward    the rules of the needed ops, in the graph's order
+//   prepare    those of the needed ops whose inputs are all settled (prepared.h): constants are folded here
+//   forward    the rules of the other needed ops, in the graph's order
 //   loss       with its gradient when training
 //   backward   the rules in reverse order, for ops below which some trainable parameter lies; gradients of a tensor with
 //              several readers are summed; nothing computes a gradient that no parameter needs
@@ -70,6 +71,7 @@ class GraphCompiler {
   friend class OpBuild;
 
   bool is_trained(uint32_t tensor) const;
+  bool is_settled_op(const OpInfo& op) const;
   bool op_needs_gradient(size_t op_index) const;
   uint64_t bytes_of(uint32_t tensor) const;
   BufferId new_value(uint32_t tensor);
@@ -82,6 +84,7 @@ class GraphCompiler {
   void settle_gradients();
 
   void find_needed_gradients();
+  void find_settled();
   void add_stored_tensors(CompiledModel& compiled);
   void emit_forward();
   void emit_backward();
@@ -102,6 +105,7 @@ class GraphCompiler {
   std::vector<BufferId> values_;       // per tensor
   std::vector<BufferId> gradients_;    // per tensor; kNoBuffer until one arrives
   std::vector<bool> needs_gradient_;   // per tensor
+  std::vector<bool> is_settled_;       // per tensor: this program never changes it (prepared.h)
   std::vector<size_t> readers_left_;   // per tensor: ops whose backward is still to come
   std::vector<std::vector<BufferId>> saved_;  // per op
 

@@ -18,8 +18,9 @@ class GraphCompiler;
 
 class OpBuild {
  public:
-  OpBuild(GraphCompiler& compiler, size_t op_index, bool is_backward)
-      : compiler_(compiler), op_index_(op_index), is_backward_(is_backward) {}
+  // The phase that its steps belong to: backward, forward, or prepare where all that it reads is settled.
+  OpBuild(GraphCompiler& compiler, size_t op_index, Phase phase)
+      : compiler_(compiler), op_index_(op_index), phase_(phase) {}
 
   const OpInfo& op() const;
   template <typename Attributes>
@@ -47,6 +48,8 @@ class OpBuild {
   BufferId output(size_t i = 0);   // kNoBuffer if the op has no such output
   // The output is the input under another shape.
   void output_is_input();
+  // The program never changes input i (prepared.h); one that is absent neither.
+  bool is_settled(size_t i) const;
   // Memory that backward() gets back with saved(), in the order of the calls.
   BufferId save(uint64_t bytes);
   BufferId saved(size_t i) const;
@@ -92,12 +95,21 @@ class OpBuild {
   template <typename Settings>
   void emit(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers,
             const Split& split = {}) {
-    program().emit(is_backward_ ? Phase::backward : Phase::forward, run, settings, buffers, split);
+    program().emit(phase_, run, settings, buffers, split);
   }
   template <typename Settings>
   void emit(StepFunction run, const Settings& settings, std::span<const BufferId> buffers, const Split& split = {}) {
-    program().emit(is_backward_ ? Phase::backward : Phase::forward, run, settings, buffers, split);
+    program().emit(phase_, run, settings, buffers, split);
   }
+  // Once, before all other phases: reads settled inputs and what was prepared before, nothing else, and writes memory of
+  // prepared() or scratch(). To be called in forward or in backward, in the order in which the steps run.
+  template <typename Settings>
+  void emit_prepare(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers,
+                    const Split& split = {}) {
+    program().emit(Phase::prepare, run, settings, buffers, split);
+  }
+  // For a result of emit_prepare, which every later step may read: memory that is never overlaid.
+  BufferId prepared(uint64_t bytes) { return scratch(bytes); }
   // Runs behind the loss, and only if it is finite: what changes the model's state.
   template <typename Settings>
   void emit_after_loss(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers) {
@@ -110,7 +122,7 @@ class OpBuild {
 
   GraphCompiler& compiler_;
   size_t op_index_;
-  bool is_backward_;
+  Phase phase_;
 };
 
 }  // namespace coterie

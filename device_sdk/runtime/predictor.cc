@@ -7,6 +7,7 @@
 
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/graph_compiler.h"
+#include "device_sdk/runtime/prepared.h"
 
 namespace coterie {
 
@@ -16,6 +17,7 @@ struct Predictor::State {
   std::unique_ptr<ThreadPool> pool;
   Arena arena;
   CompiledModel compiled;
+  Prepared prepared = {};
 };
 
 namespace {
@@ -66,6 +68,8 @@ Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t c
   COT_TRY(check_size("the output", output.size(), count, output_size));
   const char* fault = nullptr;
   const StepContext context{.kernels = kernels::kernels(), .fault = &fault, .pool = s.pool.get()};
+  const FlushDenormals flush;
+  s.prepared.prepare(code.program, context);
   for (uint64_t from = 0; from < count; from += s.batch_size) {
     const uint64_t batch = std::min<uint64_t>(s.batch_size, count - from);
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -75,7 +79,6 @@ Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t c
       // A last, smaller batch is filled up with zeros, which are an index into every table.
       std::memset(slots + batch * size, 0, (s.batch_size - batch) * size * sizeof(float));
     }
-    const FlushDenormals flush;
     code.program.run(Phase::forward, context);
     if (fault != nullptr) return bad(fault);
     std::memcpy(output.data() + from * output_size, code.program.pointer(code.output), batch * output_size * sizeof(float));

@@ -114,8 +114,6 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
   for (uint32_t step = 0; step <= steps; ++step) {
     // Each step begins where the first did: none may diverge, and NaN and denormal numbers take another time.
     std::memcpy(arena.region(Region::parameters).data(), start.data(), start.size_bytes());
-    for (uint32_t i = 0; i < options.batch_size; ++i) COT_TRY(code.reader.read(examples, i, i));
-    const FlushDenormals flush;
     kernels::LossSums sums;
     const char* fault = nullptr;
     StepContext context{.kernels = kernels::kernels(),
@@ -123,6 +121,9 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
                         .random_seed = step,
                         .fault = &fault,
                         .pool = pool.get()};
+    const FlushDenormals flush;
+    if (step == 0) program.run(Phase::prepare, context);
+    for (uint32_t i = 0; i < options.batch_size; ++i) COT_TRY(code.reader.read(examples, i, i));
     context.optimizer = optimizer_moment(options.optimizer, step + 1, 1);
     const bool is_measured = step > 0;
     if (is_measured) times.begin_step();

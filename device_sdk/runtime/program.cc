@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/assert.h"
+#include "base/checked.h"
 
 namespace coterie {
 namespace {
@@ -48,7 +49,7 @@ void Program::emit_shared(Phase phase, StepFunction function, std::shared_ptr<co
   for (const BufferId id : buffers) COT_ASSERT(id == kNoBuffer || id < buffers_.size());
   const double nanoseconds = nanoseconds_of(split, buffers);
   const uint32_t parts = parts_for(split, nanoseconds);
-  if (parts > 1) cut_nanoseconds_ += nanoseconds;
+  if (parts > 1 && phase != Phase::prepare) cut_nanoseconds_ += nanoseconds;
   for (const BufferId id : buffers) {
     if (parts == 1 || id == kNoBuffer || !buffers_[id].is_workspace) continue;
     Buffer& workspace = buffers_[id];
@@ -116,7 +117,10 @@ std::vector<Lifetime> Program::lifetimes() const {
   }
   for (size_t id = 0; id < buffers_.size(); ++id) {
     if (buffers_[id].place != Place::planned) continue;
-    if (buffers_[id].is_filled_before) lives[id] = {buffers_[id].bytes, 0, lives[id].last};
+    if (buffers_[id].is_filled_before) {
+      const auto first = static_cast<uint32_t>(step_count(Phase::prepare));
+      lives[id] = {buffers_[id].bytes, first, std::max(first, lives[id].last)};
+    }
     if (buffers_[id].is_read_after) lives[id].last = step;
   }
   return lives;
@@ -142,6 +146,31 @@ std::vector<BufferId> Program::owners(std::vector<Lifetime>& lives) const {
     owner[share.result] = into;
   }
   return owner;
+}
+
+void Program::keep_prepared() {
+  std::vector<bool> is_prepared(buffers_.size());
+  for (const Draft& draft : drafts_[static_cast<size_t>(Phase::prepare)]) {
+    for (const BufferId id : operands_of(draft)) {
+      if (id != kNoBuffer && buffers_[id].place == Place::planned) is_prepared[id] = true;
+    }
+  }
+  const auto keep = [&](BufferId id) {
+    if (id == kNoBuffer || !is_prepared[id] || buffers_[id].place != Place::planned) return;
+    Buffer& buffer = buffers_[id];
+    buffer.place = Place::fixed;
+    buffer.region = Region::prepared;
+    buffer.offset = prepared_bytes_;
+    prepared_bytes_ += round_up(buffer.bytes, kBufferAlignment);
+  };
+  for (size_t phase = static_cast<size_t>(Phase::forward); phase < kPhases; ++phase) {
+    for (const Draft& draft : drafts_[phase]) {
+      for (const BufferId id : operands_of(draft)) keep(id);
+    }
+  }
+  for (BufferId id = 0; id < buffers_.size(); ++id) {
+    if (buffers_[id].is_read_after) keep(id);
+  }
 }
 
 Status Program::plan(uint64_t bytes_max) {

@@ -4,6 +4,9 @@
 // known before a byte is allocated; bind() puts the program onto an arena; run() walks the list and neither allocates
 // nor decides anything. Several programs of one model (a whole batch, and the smaller last one) share an arena.
 //
+// What a program computes from settled values alone, those that it never changes, it computes once: in the prepare phase
+// (prepared.h says when that is). It lies in a region of its own, beside the planned memory.
+//
 // Each planned buffer is written by one step (the steps after it only read), with one exception: a step may write its
 // result over an operand that no later step reads. A rule that can do so says may_share(); plan() does it where it is
 // safe.
@@ -91,9 +94,10 @@ struct Step {
   int32_t* ints(size_t i) const { return reinterpret_cast<int32_t*>(buffers[i]); }
 };
 
-// forward (with the loss), backward, update: run separately, so that a loss that is not finite changes nothing.
-enum class Phase : uint8_t { forward, backward, update };
-inline constexpr size_t kPhases = 3;
+// prepare: once, before the others. forward (with the loss), backward, update: run separately, so that a loss that is not
+// finite changes nothing.
+enum class Phase : uint8_t { prepare, forward, backward, update };
+inline constexpr size_t kPhases = 4;
 
 // What a step belongs to if it is no op's.
 inline constexpr uint32_t kLossOrigin = ~0u, kUpdateOrigin = ~1u;
@@ -112,7 +116,7 @@ class Program {
   BufferId add_fixed(Region region, uint64_t offset_bytes);  // inside the region, element-aligned
   // `data` must outlive the program; steps only read it.
   BufferId add_constant(ByteView data);
-  // Alive from before the first step, because the caller fills it; to after the last, because the caller reads it.
+  // Alive from before the first step behind the prepare phase, because the caller fills it; to after the last, because the caller reads it.
   void fill_before(BufferId buffer) { buffers_[buffer].is_filled_before = true; }
   void read_after(BufferId buffer) { buffers_[buffer].is_read_after = true; }
   // What the steps emitted from now on belong to, for whoever measures them: an op's index, or one of those below.
@@ -137,6 +141,12 @@ class Program {
   // a bfloat16 copy, half its size, made behind the step that writes it and widened again in front of the first
   // backward step that reads it. Forward is as it was (program_bfloat16.cc).
   void hold_as_bfloat16(std::span<const BufferId> buffers);
+
+  // When all are emitted, and before they are put in order: the planned buffers that the prepare phase writes and a later
+  // phase or the caller reads get places of their own, one behind the other, in Region::prepared. The others are scratch
+  // of the prepare phase and stay planned.
+  void keep_prepared();
+  uint64_t prepared_bytes() const { return prepared_bytes_; }
 
   // --- the order of the steps, when all are emitted (program_order.cc)
   // As recompute.h sees it; a step costs nanoseconds. `op_flops`: of each op's forward.
@@ -226,6 +236,7 @@ class Program {
   double cut_nanoseconds_ = 0;          // of the steps that are cut
   uint32_t origin_ = 0;
   uint64_t planned_bytes_ = 0;
+  uint64_t prepared_bytes_ = 0;
   uint64_t planned_lower_bound_ = 0;
 };
 

@@ -35,9 +35,11 @@ StepSchedule Program::schedule(std::span<const double> op_flops) const {
       // What is cut into parts says itself what it does.
       if (draft.split.units > 1) step.cost = draft.split.flops / kFlopsANanosecond;
       else if (draft.origin < op_flops.size()) step.cost = op_flops[draft.origin] / kFlopsANanosecond;
+      const bool is_prepare = index < step_count(Phase::prepare);  // nothing in each run
+      if (is_prepare) step.cost = 0;
       for (const BufferId id : operands_of(draft)) {
         if (id == kNoBuffer) continue;
-        step.cost += static_cast<double>(buffers_[id].bytes) / kBytesANanosecond;
+        if (!is_prepare) step.cost += static_cast<double>(buffers_[id].bytes) / kBytesANanosecond;
         if (buffers_[id].place != Place::planned) {
           if (draft.changes_state) changed_at[id] = std::min(changed_at[id], index);
         } else if (is_made[id]) {
@@ -50,12 +52,13 @@ StepSchedule Program::schedule(std::span<const double> op_flops) const {
       }
     }
   }
-  // What changes the state or the loss's sums runs once; the others as long as what they read there is as it
+  // What prepares, changes the state or the loss's sums runs once; the others as long as what they read there is as it
   // was.
   auto step = schedule.steps.begin();
+  const auto prepared = step + static_cast<ptrdiff_t>(step_count(Phase::prepare));
   for (const auto& drafts : drafts_) {
     for (const Draft& draft : drafts) {
-      const bool runs_once = draft.changes_state || draft.origin == kLossOrigin;
+      const bool runs_once = step < prepared || draft.changes_state || draft.origin == kLossOrigin;
       step->again_until = runs_once ? 0 : kNoStep;
       for (const BufferId id : operands_of(draft)) {
         if (id != kNoBuffer) step->again_until = std::min(step->again_until, changed_at[id]);

@@ -63,7 +63,7 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
   if (compiled.rest_size == 0) return compiled;
   settings.batch_size = compiled.rest_size;
   COT_ASSIGN(compiled.rest, compile(model, settings));
-  compiled.layout.planned_bytes = std::max(compiled.layout.planned_bytes, compiled.rest->layout.planned_bytes);
+  compiled.layout.join(compiled.rest->layout);
   return compiled;
 }
 
@@ -73,6 +73,7 @@ TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, 
           .parameter_bytes = layout.of(Region::parameters),
           .optimizer_bytes = layout.of(Region::slot0) + layout.of(Region::slot1),
           .gradient_bytes = layout.of(Region::gradients),
+          .prepared_bytes = layout.of(Region::prepared),
           .planned_bytes = layout.planned_bytes,
           .planned_lower_bound = whole.program.planned_lower_bound(),
           .order_bytes = examples * sizeof(uint32_t),
@@ -84,8 +85,6 @@ TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, 
 // One micro-batch forward and backward. `share` is its part of the step's examples.
 Status run_micro_batch(TrainerState& s, size_t batch, float share, kernels::LossSums& sums) {
   BatchProgram& code = s.program_for(batch);
-  s.examples.set_epoch(s.epoch);
-  for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(s.examples, s.order[s.position + i], i));
   const char* fault = nullptr;
   StepContext context{.kernels = kernels::kernels(),
                       .sums = &sums,
@@ -95,6 +94,9 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, kernels::Loss
                       .pool = s.pool.get()};
   const double factor = learning_rate_factor(s.options.schedule, s.optimizer_step(), s.steps_in_all(), s.plateau);
   context.optimizer = optimizer_moment(s.options.optimizer, s.optimizer_step() + 1, factor);
+  s.prepared.prepare(code.compiled.program, context);
+  s.examples.set_epoch(s.epoch);
+  for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(s.examples, s.order[s.position + i], i));
   code.compiled.program.run(Phase::forward, context);
   if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
   if (!std::isfinite(s.loss_sum + sums.loss)) {
@@ -189,6 +191,7 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
                    .arena = std::move(arena),
                    .whole = std::move(whole),
                    .rest = std::move(rest),
+                   .prepared = {},
                    .rows_an_example = elements(model.output_shape()) / static_cast<uint64_t>(model.output_shape().back()),
                    .norm_blocks = std::vector<double>(blocks),
                    .random = Prng(options.seed),

@@ -33,6 +33,7 @@ struct TrainingMemory {
   uint64_t parameter_bytes = 0;          // of which parameters
   uint64_t optimizer_bytes = 0;          // of which optimizer state
   uint64_t gradient_bytes = 0;           // of which gradients that are added up over micro-batches, or clipped together
+  uint64_t prepared_bytes = 0;           // of which what is computed once and read in every step (prepared.h)
   uint64_t planned_bytes = 0;            // of which activations, gradients and scratch, overlaid
   uint64_t planned_lower_bound = 0;      // the least that any plan of them needs
   uint64_t order_bytes = 0;              // beside the arena: the shuffled order of the examples

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "device_sdk/runtime/batch_program.h"
 #include "device_sdk/runtime/optimizer_rule.h"
+#include "device_sdk/runtime/prepared.h"
 #include "device_sdk/runtime/trainer.h"
 
 namespace coterie {
@@ -24,6 +25,7 @@ struct TrainerState {
   Arena arena;                // its regions hold parameters and optimizer state
   BatchProgram whole;         // for micro_batch_size
   std::optional<BatchProgram> rest;  // the last of an epoch, if it is smaller
+  Prepared prepared;          // of whole and rest
   uint64_t rows_an_example = 1;
   std::vector<double> norm_blocks;   // scratch of clipping
   std::vector<float> statistics;     // loss scaling: the state before the step, in case it is skipped

@@ -68,7 +68,8 @@ std::string table_of(const std::vector<OpTime>& ops, bool has_names, double all)
 
 std::string memory_text(const TrainingMemory& memory) {
   return "memory " + format_bytes(memory.arena_bytes) + ": parameters " + format_bytes(memory.parameter_bytes) +
-         ", optimizer " + format_bytes(memory.optimizer_bytes) + ", activations, gradients and scratch " +
+         ", optimizer " + format_bytes(memory.optimizer_bytes) + ", computed once " +
+         format_bytes(memory.prepared_bytes) + ", activations, gradients and scratch " +
          format_bytes(memory.planned_bytes) + " (at least " + format_bytes(memory.planned_lower_bound) + ")\n";
 }
 
@@ -100,6 +101,7 @@ ExitCode profile_model(const ProfileOptions& options) {
                 {"memory", {{"bytes", memory.arena_bytes},
                             {"parameters", memory.parameter_bytes},
                             {"optimizer", memory.optimizer_bytes},
+                            {"prepared", memory.prepared_bytes},
                             {"planned", memory.planned_bytes},
                             {"planned_lower_bound", memory.planned_lower_bound}}},
                 {"ops", json_of(profile->ops)}});

@@ -26,10 +26,11 @@ Result<Words> computed(const Model& model, const std::vector<Words>& inputs, uin
   compiled.program.bind(arena);
   const std::span<const float> parameters = model.parameters();
   std::ranges::copy(parameters, arena.region(Region::parameters).begin());
-  for (size_t i = 0; i < inputs.size(); ++i)
-    std::ranges::copy(inputs[i], compiled.program.pointer(compiled.inputs[i]));
   const char* fault = nullptr;
   const StepContext context{.kernels = kernels, .fault = &fault};
+  compiled.program.run(Phase::prepare, context);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    std::ranges::copy(inputs[i], compiled.program.pointer(compiled.inputs[i]));
   compiled.program.run(Phase::forward, context);
   if (fault != nullptr) return Error(ErrorCode::invalid_argument, fault);
   const float* output = compiled.program.pointer(compiled.output);

@@ -74,6 +74,9 @@ inline std::vector<float> outputs_of(const Model& model, Batch& batch, const cha
   compiled->program.bind(*arena);
   const std::span<const float> parameters = model.parameters();
   std::copy(parameters.begin(), parameters.end(), arena->region(Region::parameters).begin());
+  const char* seen = nullptr;
+  const StepContext context{.kernels = kernels::kernels(), .fault = &seen};
+  compiled->program.run(Phase::prepare, context);
   for (uint64_t example = 0; example < batch.size(); ++example) {
     std::vector<Example::Place> places;
     for (size_t i = 0; i < compiled->inputs.size(); ++i) {
@@ -82,8 +85,6 @@ inline std::vector<float> outputs_of(const Model& model, Batch& batch, const cha
     }
     EXPECT_OK(batch.read(example, Example(places, {})));
   }
-  const char* seen = nullptr;
-  const StepContext context{.kernels = kernels::kernels(), .fault = &seen};
   compiled->program.run(Phase::forward, context);
   if (fault != nullptr) *fault = seen;
   else EXPECT_EQ(seen, nullptr) << seen;
