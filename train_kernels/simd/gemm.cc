@@ -5,7 +5,6 @@
 
 #include <limits>
 
-#include "train_kernels/range.h"
 #include "train_kernels/simd/gemm_inl.h"
 
 #ifndef COT_OPAQUE
@@ -24,17 +23,18 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-// Panels that pay for a packed copy of A's lines, of its columns, and of columns whose elements are far apart.
-constexpr size_t kPanelsOfLines = 4;
+// Panels that pay for a packed copy of A's columns, of columns whose elements are far apart, and of lines. Lines are
+// read where they lie, but for those a page apart: those share the same few places of the cache.
 constexpr size_t kPanelsOfColumns = 3;
 constexpr size_t kPanelsOfFarColumns = 2;
 constexpr ptrdiff_t kFar = 128;
+constexpr size_t kPanelsOfLines = 4;
+constexpr size_t kPageFloats = 1024;
 
-// Panels of B whose piece of K stays in L2 while all of A passes.
-constexpr size_t kPanelsAtOnce = 10;
+// Rows of B that are fetched ahead of the multiplies: about two hundred cycles. B's panels come from L3 where A is long.
+constexpr size_t kRowsAhead = 16;
 
-// Rows of B that are fetched ahead of the multiplies: about a hundred cycles, what L2 takes.
-constexpr size_t kRowsAhead = 8;
+constexpr size_t kLineFloats = 16;  // of the cache
 
 // Up to kNv vectors of neighbouring floats, the last of them cut to `last` lanes if kPartial.
 template <size_t kNv, bool kPartial>
@@ -196,17 +196,30 @@ struct PackedTiles {
       }
     }
   }
-  // Neighbouring rows. (All tiles of a step at once would read memory in its order, but write to as many
-  // places as there are tiles, all of them in the same few lines of the cache: slower.)
-  void pack_columns() const {
-    for (size_t t = 0; t < count; ++t) {
-      float* to = tile(t);
-      for (size_t run = 0; run < a.run_count; ++run) {
-        const float* row = a.base + (a.runs == nullptr ? 0 : a.runs[run]) + offset(t, 0);
-        for (size_t left = a.run_length; left > 0; --left, row += a.step, to += kTileRows) {
-          std::memcpy(to, row, kTileRows * sizeof(float));
+  // Neighbouring rows, of kAtOnce tiles. (All tiles of a step at once would read memory in its order, but write to as
+  // many places as there are tiles, all of them in the same few lines of the cache: slower.)
+  template <size_t kAtOnce>
+  void pack_columns(size_t t) const {
+    float* to = tile(t);
+    for (size_t run = 0; run < a.run_count; ++run) {
+      const float* row = a.base + (a.runs == nullptr ? 0 : a.runs[run]) + offset(t, 0);
+      for (size_t left = a.run_length; left > 0; --left, row += a.step, to += kTileRows) {
+        __builtin_prefetch(row + static_cast<ptrdiff_t>(kRowsAhead) * a.step);
+        COT_UNROLL for (size_t i = 0; i < kAtOnce; ++i) {
+          std::memcpy(to + i * kTileRows * depth, row + i * kTileRows, kTileRows * sizeof(float));
         }
       }
+    }
+  }
+  // A line of the cache at a time where its tiles are neighbours too.
+  void pack_columns() const {
+    constexpr size_t kAtOnce = kLineFloats / kTileRows;
+    for (size_t t = 0; t < count;) {
+      const bool is_line = t + kAtOnce <= count && offset(t + kAtOnce - 1, 0) - offset(t, 0) ==
+                                                       static_cast<ptrdiff_t>((kAtOnce - 1) * kTileRows);
+      if (is_line) pack_columns<kAtOnce>(t);
+      else pack_columns<1>(t);
+      t += is_line ? kAtOnce : 1;
     }
   }
 };
@@ -215,6 +228,7 @@ struct PackedTiles {
 HWY_INLINE size_t pack_a(const MatrixA& a, size_t begin, size_t end, size_t panels) {
   const PackedTiles tiles{a, begin, (end - begin) / kTileRows, a.run_count * a.run_length};
   const bool lines = a.rows.table == nullptr && a.step == 1 && a.rows.stride != 1;
+  if (lines && static_cast<size_t>(a.rows.stride) % kPageFloats != 0) return begin;
   const size_t least = lines ? kPanelsOfLines : a.step < kFar ? kPanelsOfColumns : kPanelsOfFarColumns;
   if (a.buffer == nullptr || panels < least) return begin;
   if (lines) {
@@ -228,19 +242,19 @@ HWY_INLINE size_t pack_a(const MatrixA& a, size_t begin, size_t end, size_t pane
   return begin + tiles.count * kTileRows;
 }
 
-// `columns` of C (+)= A B for a piece of K; b is the piece's first row.
-void piece_product(size_t m, Range columns, const MatrixA& a, const float* b, const MatrixB& matrix,
-                   const MatrixC& c, const Finish& finish) {
-  const size_t panels = (columns.size() + matrix.panel - 1) / matrix.panel;
+// C (+)= A B for a piece of K; b is the piece's first row. Each block of A meets all panels while it is in L2.
+void piece_product(size_t m, size_t n, const MatrixA& a, const float* b, const MatrixB& matrix, const MatrixC& c,
+                   const Finish& finish) {
+  const size_t panels = (n + matrix.panel - 1) / matrix.panel;
   const size_t depth = a.run_count * a.run_length;
   const MatrixA tiles{a.buffer, {nullptr, 1}, nullptr, 1, depth, static_cast<ptrdiff_t>(kTileRows)};
   for (size_t begin = 0; begin < m; begin += kPackedARows) {
     const size_t end = HWY_MIN(m, begin + kPackedARows);
     const size_t packed = pack_a(a, begin, end, panels);
-    for (size_t column = columns.begin; column < columns.end; column += matrix.panel) {
-      const size_t count = HWY_MIN(matrix.panel, columns.end - column),
-                   vectors = (count + kLanes - 1) / kLanes;
-      const Panel panel{b + column / matrix.panel * matrix.panel_stride,
+    for (size_t p = 0; p < panels; ++p) {
+      const size_t column = p * matrix.panel, count = HWY_MIN(matrix.panel, n - column);
+      const size_t vectors = (count + kLanes - 1) / kLanes;
+      const Panel panel{b + p * matrix.panel_stride,
                         matrix.row_stride,
                         c,
                         column,
@@ -259,24 +273,20 @@ void gemm(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC&
   // A piece of K is several whole runs, or one of equal parts of a run.
   const size_t length = piece_length(a.run_length);
   const size_t runs = HWY_MAX(size_t{1}, kDepth / a.run_length);
-  const size_t columns = kPanelsAtOnce * b.panel;
-  for (size_t column = 0; column < n; column += columns) {
-    for (size_t run = 0; run < a.run_count; run += runs) {
-      for (size_t from = 0; from < a.run_length; from += length) {
-        MatrixA part = a;
-        part.base += static_cast<ptrdiff_t>(from) * a.step;
-        if (a.runs != nullptr) part.runs += run;
-        part.run_count = HWY_MIN(runs, a.run_count - run);
-        part.run_length = HWY_MIN(length, a.run_length - from);
-        const bool first = run + from == 0;
-        const bool final = run + part.run_count == a.run_count && from + part.run_length == a.run_length;
-        const Finish now{.accumulate = finish.accumulate || !first,
-                         .relu = final && finish.relu,
-                         .bias = final ? finish.bias : nullptr,
-                         .scale = finish.scale};
-        piece_product(m, {column, HWY_MIN(n, column + columns)}, part,
-                      b.base + (run * a.run_length + from) * b.row_stride, b, c, now);
-      }
+  for (size_t run = 0; run < a.run_count; run += runs) {
+    for (size_t from = 0; from < a.run_length; from += length) {
+      MatrixA part = a;
+      part.base += static_cast<ptrdiff_t>(from) * a.step;
+      if (a.runs != nullptr) part.runs += run;
+      part.run_count = HWY_MIN(runs, a.run_count - run);
+      part.run_length = HWY_MIN(length, a.run_length - from);
+      const bool first = run + from == 0;
+      const bool final = run + part.run_count == a.run_count && from + part.run_length == a.run_length;
+      const Finish now{.accumulate = finish.accumulate || !first,
+                       .relu = final && finish.relu,
+                       .bias = final ? finish.bias : nullptr,
+                       .scale = finish.scale};
+      piece_product(m, n, part, b.base + (run * a.run_length + from) * b.row_stride, b, c, now);
     }
   }
 }
