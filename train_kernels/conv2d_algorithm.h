@@ -61,6 +61,11 @@ struct WinogradTiles {
     const size_t wanted = at_once(s) / of_image();
     return wanted <= 1 ? 1 : wanted < s.batch ? wanted : s.batch;
   }
+  // Tiles transformed at a time at most: no more than those images have.
+  constexpr size_t held(const Conv2dShape& s) const {
+    const size_t wanted = at_once(s), all = images(s) * of_image();
+    return wanted < all ? wanted : all;
+  }
   constexpr Conv2dShape bordered(const Conv2dShape& s) const {
     Conv2dShape wide = s;
     wide.pad_bottom += image_rows() - s.padded_h();

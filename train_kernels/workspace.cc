@@ -43,11 +43,9 @@ void take_widened(const Conv2dShape& s, Scratch& scratch) {
 
 size_t winograd_workspace(const Conv2dShape& s, size_t outputs) {
   const WinogradTiles tiles(s, outputs);
-  const size_t at_once = tiles.at_once(s);
   Scratch scratch(nullptr);
-  scratch.take<float>(tiles.positions * packed_b_floats_max(s.channels, s.filters));
   for (const size_t channels : {s.channels, s.filters})
-    scratch.take<float>(tiles.positions * (at_once * channels + 16));
+    scratch.take<float>(tiles.positions * (tiles.held(s) * channels + 16));
   take_padded_images(tiles.bordered(s), tiles.images(s), scratch);
   return scratch.used();
 }
@@ -59,23 +57,98 @@ size_t depthwise_workspace(size_t columns) {
   return scratch.used();
 }
 
+size_t winograd_weight_floats(const Conv2dShape& s, size_t outputs) {
+  return WinogradTiles(s, outputs).positions * packed_b_floats_max(s.channels, s.filters);
+}
+
+// A direct convolution, beside what its weights take.
+size_t patches_workspace(const Conv2dShape& s) {
+  Scratch scratch(nullptr);
+  const size_t images = images_at_once(s);
+  scratch.take<int32_t>(s.out_h() * s.out_w() * images);
+  scratch.take<int32_t>(s.kernel_h * s.kernel_w);
+  take_padded_images(s, images, scratch);
+  take_widened(s, scratch);
+  return scratch.used();
+}
+
+size_t output_pixels(const Conv2dShape& s) {
+  return s.batch * s.out_h() * s.out_w();
+}
+
+bool is_direct(const Conv2dShape& s) {
+  return conv2d_algorithm(s) == Conv2dAlgorithm::direct;
+}
+
+// Up to so many columns are one panel, read as they lie, wherever vectors have four lanes or more.
+constexpr size_t kOnePanel = 12;
+
 }  // namespace
+
+size_t dense_forward_prepared_bytes(const DenseShape& s) {
+  return s.out <= kOnePanel ? 0 : packed_b_floats_max(s.in, s.out) * sizeof(float);
+}
+
+size_t dense_backward_input_prepared_bytes(const DenseShape& s) {
+  return packed_b_floats_max(s.out, s.in) * sizeof(float);
+}
+
+size_t conv2d_forward_prepared_bytes(const Conv2dShape& s) {
+  if (s.is_depthwise()) return 0;
+  if (s.is_pointwise()) return dense_forward_prepared_bytes(s.as_dense());
+  if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0)
+    return winograd_weight_floats(s, outputs) * sizeof(float);
+  return s.groups * dense_forward_prepared_bytes({s.batch, s.taps(), s.filters / s.groups});
+}
+
+size_t conv2d_backward_input_prepared_bytes(const Conv2dShape& s) {
+  if (s.is_depthwise()) return 0;
+  if (s.is_pointwise()) return dense_backward_input_prepared_bytes(s.as_dense());
+  if (!gradient_is_convolution(s)) return s.filters * s.taps() * sizeof(float);
+  const Conv2dShape turned = convolution_of_gradient(s);
+  if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); outputs != 0)
+    return winograd_weight_floats(turned, outputs) * sizeof(float);
+  return s.groups * packed_b_floats_max(turned.taps(), turned.filters / s.groups) * sizeof(float);
+}
+
+bool prepares_dense_forward(const DenseShape& s) {
+  return s.batch >= kPackedRowsMin && dense_forward_prepared_bytes(s) != 0;
+}
+
+bool prepares_dense_backward_input(const DenseShape& s) {
+  return s.batch > kPanelwiseRows;
+}
+
+bool prepares_conv2d_forward(const Conv2dShape& s) {
+  if (conv2d_forward_prepared_bytes(s) == 0) return false;
+  return winograd_outputs(conv2d_algorithm(s)) != 0 || output_pixels(s) >= kPackedRowsMin;
+}
+
+bool prepares_conv2d_backward_input(const Conv2dShape& s) {
+  if (s.is_depthwise()) return false;
+  return !conv2d_backward_input_has_columns(s) || s.batch * s.height * s.width > kPanelwiseRows;
+}
+
+bool conv2d_forward_has_columns(const Conv2dShape& s) {
+  return s.is_pointwise() || (is_direct(s) && s.groups == 1 && s.filters > kLanesMax);
+}
+
+bool conv2d_backward_input_has_columns(const Conv2dShape& s) {
+  return s.is_pointwise() ||
+         (gradient_is_convolution(s) && s.groups == 1 && is_direct(convolution_of_gradient(s)));
+}
 
 size_t dense_forward_workspace(const DenseShape& s) {
   Scratch scratch(nullptr);
-  scratch.take<float>(packed_if_read_often(s.batch, s.in, s.out));
+  if (!prepares_dense_forward(s)) scratch.take<float>(packed_if_read_often(s.batch, s.in, s.out));
   scratch.take<float>(packed_a_floats(s.batch, s.in));
   return scratch.used();
 }
 
 size_t dense_backward_input_workspace(const DenseShape& s) {
   Scratch scratch(nullptr);
-  if (s.batch > kPanelwiseRows) {
-    scratch.take<float>(packed_b_floats_max(s.out, s.in));
-    scratch.take<float>(packed_a_floats(s.batch, s.out));
-  } else {
-    scratch.take<float>(s.out * kPanelMax);
-  }
+  const size_t rows = s.batch < kPackedRowsMin ? 0 : packed_a_floats(s.batch, s.out);
+  scratch.take<float>(prepares_dense_backward_input(s) ? rows : std::max(rows, s.out * kPanelMax));
   return scratch.used();
 }
 
@@ -92,15 +165,9 @@ size_t conv2d_forward_workspace(const Conv2dShape& s) {
   if (s.is_pointwise()) return dense_forward_workspace(s.as_dense());
   if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0)
     return winograd_workspace(s, outputs);
-  Scratch scratch(nullptr);
-  const size_t images = images_at_once(s);
-  scratch.take<int32_t>(s.out_h() * s.out_w() * images);
-  scratch.take<int32_t>(s.kernel_h * s.kernel_w);
-  take_padded_images(s, images, scratch);
-  take_widened(s, scratch);
-  scratch.take<float>(packed_if_read_often(s.batch * s.out_h() * s.out_w(), s.taps(), s.filters / s.groups) *
-                      s.groups);
-  return scratch.used();
+  const size_t packed =
+      prepares_conv2d_forward(s) ? 0 : packed_if_read_often(output_pixels(s), s.taps(), s.filters / s.groups);
+  return patches_workspace(s) + packed * s.groups * sizeof(float);
 }
 
 size_t conv2d_backward_weights_workspace(const Conv2dShape& s) {
@@ -119,16 +186,18 @@ size_t conv2d_backward_weights_workspace(const Conv2dShape& s) {
 size_t conv2d_backward_input_workspace(const Conv2dShape& s) {
   if (s.is_depthwise()) return depthwise_workspace(s.width);
   if (s.is_pointwise()) return dense_backward_input_workspace(s.as_dense());
-  Scratch scratch(nullptr);
   if (gradient_is_convolution(s)) {
-    scratch.take<float>(s.filters * s.taps());
-    return scratch.used() + conv2d_forward_workspace(convolution_of_gradient(s));
+    const Conv2dShape turned = convolution_of_gradient(s);
+    if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); outputs != 0)
+      return winograd_workspace(turned, outputs);
+    const size_t panel = prepares_conv2d_backward_input(s) ? 0 : turned.taps() * kPanelMax;
+    return patches_workspace(turned) + panel * sizeof(float);
   }
+  Scratch scratch(nullptr);
   scratch.take<int32_t>(s.out_h() * s.out_w());
   scratch.take<int32_t>(s.out_h() * s.out_w());
   scratch.take<int32_t>(s.kernel_h * s.kernel_w);
   take_padded_images(s, 1, scratch);
-  scratch.take<float>(s.filters * s.taps());
   return scratch.used();
 }
 

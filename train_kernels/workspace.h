@@ -1,5 +1,5 @@
-// How much scratch memory the matrix kernels need: the same for every instruction set, so that a memory plan does not
-// depend on the machine it was made on.
+// How much memory the matrix kernels need beside their operands: the same for every instruction set, so that a memory
+// plan does not depend on the machine it was made on.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,34 @@
 
 namespace coterie::kernels {
 
-// All in bytes.
+// Scratch memory, in bytes.
 size_t dense_forward_workspace(const DenseShape& shape);
 size_t dense_backward_input_workspace(const DenseShape& shape);
 size_t dense_backward_weights_workspace(const DenseShape& shape);
 size_t conv2d_forward_workspace(const Conv2dShape& shape);
 size_t conv2d_backward_input_workspace(const Conv2dShape& shape);
 size_t conv2d_backward_weights_workspace(const Conv2dShape& shape);
+
+// Prepared weights (dense_prepare_forward and its like), in bytes, whatever the batch; 0: there is nothing to prepare.
+size_t dense_forward_prepared_bytes(const DenseShape& shape);
+size_t dense_backward_input_prepared_bytes(const DenseShape& shape);
+size_t conv2d_forward_prepared_bytes(const Conv2dShape& shape);
+size_t conv2d_backward_input_prepared_bytes(const Conv2dShape& shape);
+
+// Whether weights that are used once, by this batch, are to be prepared. Where not, the product takes null for the
+// prepared weights, which costs less for so few rows: it reads w as it lies, or prepares a panel at a time in its
+// workspace.
+bool prepares_dense_forward(const DenseShape& shape);
+bool prepares_dense_backward_input(const DenseShape& shape);
+bool prepares_conv2d_forward(const Conv2dShape& shape);
+bool prepares_conv2d_backward_input(const Conv2dShape& shape);
+
+// Whether a part of the product may consist of columns: filters of y, or channels of dx.
+bool conv2d_forward_has_columns(const Conv2dShape& shape);
+bool conv2d_backward_input_has_columns(const Conv2dShape& shape);
+// Where such parts begin: at multiples of this, a multiple of every panel's width. Without prepared weights multiples of
+// kLanesMax cost no more.
+inline constexpr size_t kColumnGrain = 96;
 
 // B is packed into panels of one to three vectors of columns (simd/gemm_inl.h), whichever leaves no vector
 // over: a tile of one vector multiplies at two thirds of the rate of the others.
@@ -45,7 +66,7 @@ constexpr size_t packed_a_floats(size_t m, size_t k) {
 
 // Fewer rows than that do not pay for packing B.
 inline constexpr size_t kPackedRowsMin = 64;
-// Up to so many rows, dX packs one panel of the transposed weight at a time.
+// Up to so many rows, dX turns one panel of the weights at a time, in the call that reads it.
 inline constexpr size_t kPanelwiseRows = 384;
 // Examples of which dW takes the product at a time: one piece of a sum.
 inline constexpr size_t kTurnedRows = kDepth;
@@ -86,7 +107,7 @@ constexpr bool gradient_is_convolution(const Conv2dShape& s) {
 // Floats of B[k, n] in panels of `panel` columns.
 constexpr size_t packed_floats(size_t k, size_t n, size_t panel) { return k * ((n + panel - 1) / panel * panel); }
 
-// conv2d_forward_rows and conv2d_backward_input_rows: Winograd's largest tile.
+// conv2d_forward_part and conv2d_backward_input_part: Winograd's largest tile.
 inline constexpr size_t kConv2dRowGrain = 4;
 // dx can be made by rows: not where each pixel of dy is spread over dx.
 constexpr bool gradient_has_rows(const Conv2dShape& s) {
@@ -113,6 +134,8 @@ class Scratch {
     return base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + at);
   }
   size_t used() const { return used_; }
+  // What is left, for a call that takes its pieces itself.
+  void* rest() const { return base_ + used_; }
 
  private:
   uint8_t* base_;

@@ -35,7 +35,12 @@ Result<Tried> attempt(const Model& model, TrainOptions options, uint64_t example
   COT_ASSIGN(const TrainingMemory plain, Trainer::plan(model, options, examples));
   MemoryFit fit{.micro_batch_size = options.micro_batch_size};
   if (bytes_of(plain) <= bytes) return Tried{bytes_of(plain), fit};
-  const uint64_t others = bytes_of(plain) - plain.planned_bytes;
+  TrainingMemory frugal = plain;
+  if (plain.prepared_bytes > 0) {
+    options.planned_bytes_max = UINT64_MAX;  // keeps no weights prepared
+    COT_ASSIGN(frugal, Trainer::plan(model, options, examples));
+  }
+  const uint64_t others = bytes_of(frugal) - frugal.planned_bytes;
   options.planned_bytes_max = bytes > others ? bytes - others : 1;
   COT_ASSIGN(const TrainingMemory fitted, Trainer::plan(model, options, examples));
   if (bytes_of(fitted) > bytes) return Tried{bytes_of(fitted), std::nullopt};

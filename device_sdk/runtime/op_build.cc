@@ -31,6 +31,8 @@ void OpBuild::output_is_input() { compiler_.values_[op().outputs[0]] = input(0);
 
 bool OpBuild::is_settled(size_t i) const { return !has_input(i) || compiler_.is_settled_[op().inputs[i]]; }
 
+bool OpBuild::keeps_prepared(size_t i) const { return is_settled(i) && compiler_.settings_.planned_bytes_max == 0; }
+
 BufferId OpBuild::save(uint64_t bytes) {
   const BufferId buffer = program().add_planned(bytes);
   compiler_.saved_[op_index_].push_back(buffer);

@@ -50,6 +50,9 @@ class OpBuild {
   void output_is_input();
   // The program never changes input i (prepared.h); one that is absent neither.
   bool is_settled(size_t i) const;
+  // Whether weights are worth keeping as the kernels read them, in emit_prepare: input i is settled, and memory is not so
+  // scarce that steps are run again.
+  bool keeps_prepared(size_t i) const;
   // Memory that backward() gets back with saved(), in the order of the calls.
   BufferId save(uint64_t bytes);
   BufferId saved(size_t i) const;
@@ -110,6 +113,14 @@ class OpBuild {
   }
   // For a result of emit_prepare, which every later step may read: memory that is never overlaid.
   BufferId prepared(uint64_t bytes) { return scratch(bytes); }
+  // Weight i as the kernels read it: run() takes {weight, result}. Once if keeps_prepared(i),
+  // else in front of the step that is emitted next, which reads the result.
+  template <typename Settings>
+  BufferId prepare_weight(size_t i, StepFunction run, const Settings& settings, uint64_t bytes, const Split& split) {
+    const BufferId made = scratch(bytes);
+    program().emit(keeps_prepared(i) ? Phase::prepare : phase_, run, settings, {input(i), made}, split);
+    return made;
+  }
   // Runs behind the loss, and only if it is finite: what changes the model's state.
   template <typename Settings>
   void emit_after_loss(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers) {

@@ -73,8 +73,8 @@ struct TrainOptions {
   uint64_t arena_bytes_max = limits::kArenaBytesMax;  // Trainer::create fails if this is too little
   std::shared_ptr<const AuthenticatedCipher> checkpoint_cipher = {};  // checkpoints are encrypted; empty: they are plain
   // Of TrainingMemory::planned_bytes: what does not fit is computed again in backward rather than held, to
-  // the same bits. Trainer::create fails if this is too little all the same. 0: no limit, nothing is computed
-  // again.
+  // the same bits, and weights that are not trained are prepared for the kernels in each step rather than
+  // once. Trainer::create fails if this is too little all the same. 0: no limit, nothing is computed again.
   uint64_t planned_bytes_max = 0;
 };
 

@@ -14,7 +14,7 @@ using kernels::Conv2dShape;
 using kernels::DenseShape;
 using kernels::KernelTable;
 
-constexpr size_t kX = 0, kW = 1, kY = 2, kBias = 3, kResult = 4, kScratch = 5;
+constexpr size_t kX = 0, kW = 1, kY = 2, kBias = 3, kResult = 4, kScratch = 5, kPrepared = 6;
 
 // The operands of one case; the largest of any so far, shared by all.
 class Operands {
@@ -31,13 +31,14 @@ class Operands {
     return lines[0].values;
   }
   float* scratch(size_t bytes) { return get(kScratch, bytes / sizeof(float) + 16); }
+  float* prepared(size_t bytes) { return get(kPrepared, bytes / sizeof(float) + 16); }
 
  private:
   static constexpr size_t kLineFloats = 16;
   struct alignas(64) Line {  // as the runtime's arena is aligned
     float values[kLineFloats];
   };
-  std::vector<Line> lines_[6];
+  std::vector<Line> lines_[7];
 };
 
 struct Builder {
@@ -58,12 +59,22 @@ struct Builder {
     const size_t x = s.batch * s.in, w = s.in * s.out, y = s.batch * s.out;
     add("dense forward", shape, flops, [=](const KernelTable& table) {
       const auto at = o->scratch(kernels::dense_forward_workspace(s));
-      table.dense_forward(s, o->get(kX, x), o->get(kW, w), o->get(kBias, s.out), Activation::relu, o->get(kResult, y),
-                          at);
+      float* prepared = nullptr;
+      if (kernels::prepares_dense_forward(s)) {
+        prepared = o->prepared(kernels::dense_forward_prepared_bytes(s));
+        table.dense_prepare_forward(s, {0, s.in}, o->get(kW, w), prepared);
+      }
+      table.dense_forward(s, {0, s.out}, o->get(kX, x), o->get(kW, w), prepared, o->get(kBias, s.out),
+                          Activation::relu, o->get(kResult, y), at);
     });
     add("dense dX", shape, flops, [=](const KernelTable& table) {
       const auto at = o->scratch(kernels::dense_backward_input_workspace(s));
-      table.dense_backward_input(s, o->get(kY, y), o->get(kW, w), o->get(kResult, x), at);
+      float* prepared = nullptr;
+      if (kernels::prepares_dense_backward_input(s)) {
+        prepared = o->prepared(kernels::dense_backward_input_prepared_bytes(s));
+        table.dense_prepare_backward_input(s, {0, s.out}, o->get(kW, w), prepared);
+      }
+      table.dense_backward_input(s, {0, s.in}, o->get(kY, y), o->get(kW, w), prepared, o->get(kResult, x), at);
     });
     add("dense dW", shape, flops, [=](const KernelTable& table) {
       const auto at = o->scratch(kernels::dense_backward_weights_workspace(s));
@@ -79,13 +90,23 @@ struct Builder {
     const auto o = operands;
     add("conv forward", shape, flops, [=](const KernelTable& table) {
       const auto at = o->scratch(kernels::conv2d_forward_workspace(s));
-      table.conv2d_forward(s, o->get(kX, x), o->get(kW, w), o->get(kBias, s.filters), Activation::relu,
+      float* prepared = nullptr;
+      if (kernels::prepares_conv2d_forward(s)) {
+        prepared = o->prepared(kernels::conv2d_forward_prepared_bytes(s));
+        table.conv2d_prepare_forward(s, {0, s.channels / s.groups}, o->get(kW, w), prepared);
+      }
+      table.conv2d_forward(s, o->get(kX, x), o->get(kW, w), prepared, o->get(kBias, s.filters), Activation::relu,
                            o->get(kResult, y), at);
     });
     if (with_dx) {
       add("conv dX", shape, flops, [=](const KernelTable& table) {
         const auto at = o->scratch(kernels::conv2d_backward_input_workspace(s));
-        table.conv2d_backward_input(s, o->get(kY, y), o->get(kW, w), o->get(kResult, x), at);
+        float* prepared = nullptr;
+        if (kernels::prepares_conv2d_backward_input(s)) {
+          prepared = o->prepared(kernels::conv2d_backward_input_prepared_bytes(s));
+          table.conv2d_prepare_backward_input(s, {0, s.filters / s.groups}, o->get(kW, w), prepared);
+        }
+        table.conv2d_backward_input(s, o->get(kY, y), o->get(kW, w), prepared, o->get(kResult, x), at);
       });
     }
     add("conv dW", shape, flops, [=](const KernelTable& table) {

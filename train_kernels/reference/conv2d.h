@@ -30,8 +30,40 @@ void for_each_product(const Conv2dShape& s, const Visit& visit) {
             }
 }
 
+// The products below read w itself.
 template <typename T>
-void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias, Activation activation, T* y, void*) {
+void conv2d_prepare(const Conv2dShape&, Range, const T*, T*) {}
+
+// An element of [.., pixels, channels] in one of these rows of all images, `row` pixels each, and of these channels.
+struct Inside {
+  Range rows, columns;
+  size_t channels, row, image_rows;
+
+  bool operator()(size_t i) const {
+    const size_t at = i / channels / row % image_rows, column = i % channels;
+    return at >= rows.begin && at < rows.end && column >= columns.begin && column < columns.end;
+  }
+};
+
+template <typename T>
+void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const T* x, const T* w, const T*,
+                         const T* bias, Activation activation, T* y, void*) {
+  const size_t count = s.batch * s.out_h() * s.out_w() * s.filters;
+  const Inside inside{rows, filters, s.filters, s.out_w(), s.out_h()};
+  for (size_t i = 0; i < count; ++i) {
+    if (inside(i)) y[i] = bias == nullptr ? T(0) : bias[i % s.filters];
+  }
+  for_each_product(s, [&](size_t xi, size_t wi, size_t yi) {
+    if (inside(yi)) y[yi] += x[xi] * w[wi];
+  });
+  for (size_t i = 0; i < count; ++i) {
+    if (inside(i)) y[i] = activate(y[i], activation);
+  }
+}
+
+template <typename T>
+void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T*, const T* bias, Activation activation, T* y,
+                    void*) {
   const size_t count = s.batch * s.out_h() * s.out_w() * s.filters;
   for (size_t i = 0; i < count; ++i) y[i] = bias == nullptr ? T(0) : bias[i % s.filters];
   for_each_product(s, [&](size_t xi, size_t wi, size_t yi) { y[yi] += x[xi] * w[wi]; });
@@ -39,27 +71,19 @@ void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* bias,
 }
 
 template <typename T>
-void conv2d_forward_rows(const Conv2dShape& s, Range rows, const T* x, const T* w, const T* bias, Activation activation,
-                         T* y, void*) {
-  const size_t row = s.out_w() * s.filters, begin = rows.begin * row, end = rows.end * row;
-  for (size_t i = begin; i < end; ++i) y[i] = bias == nullptr ? T(0) : bias[i % s.filters];
+void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels, const T* dy, const T* w, const T*,
+                                T* dx, void*) {
+  const Inside inside{rows, channels, s.channels, s.width, s.height};
+  for (size_t i = 0; i < s.batch * s.height * s.width * s.channels; ++i) {
+    if (inside(i)) dx[i] = 0;
+  }
   for_each_product(s, [&](size_t xi, size_t wi, size_t yi) {
-    if (yi >= begin && yi < end) y[yi] += x[xi] * w[wi];
-  });
-  for (size_t i = begin; i < end; ++i) y[i] = activate(y[i], activation);
-}
-
-template <typename T>
-void conv2d_backward_input_rows(const Conv2dShape& s, Range rows, const T* dy, const T* w, T* dx, void*) {
-  const size_t row = s.width * s.channels, begin = rows.begin * row, end = rows.end * row;
-  for (size_t i = begin; i < end; ++i) dx[i] = 0;
-  for_each_product(s, [&](size_t xi, size_t wi, size_t yi) {
-    if (xi >= begin && xi < end) dx[xi] += dy[yi] * w[wi];
+    if (inside(xi)) dx[xi] += dy[yi] * w[wi];
   });
 }
 
 template <typename T>
-void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx, void*) {
+void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, const T*, T* dx, void*) {
   for (size_t i = 0; i < s.batch * s.height * s.width * s.channels; ++i) dx[i] = 0;
   for_each_product(s, [&](size_t xi, size_t wi, size_t yi) { dx[xi] += dy[yi] * w[wi]; });
 }
@@ -83,10 +107,12 @@ void conv2d_backward_weights(const Conv2dShape& s, const T* x, const T* dy, T* d
 
 template <typename T>
 void fill_conv2d(Conv2dKernels<T>& table) {
+  table.conv2d_prepare_forward = conv2d_prepare<T>;
+  table.conv2d_prepare_backward_input = conv2d_prepare<T>;
   table.conv2d_forward = conv2d_forward<T>;
   table.conv2d_backward_input = conv2d_backward_input<T>;
-  table.conv2d_forward_rows = conv2d_forward_rows<T>;
-  table.conv2d_backward_input_rows = conv2d_backward_input_rows<T>;
+  table.conv2d_forward_part = conv2d_forward_part<T>;
+  table.conv2d_backward_input_part = conv2d_backward_input_part<T>;
   table.conv2d_backward_weights = conv2d_backward_weights<T>;
   table.conv2d_backward_weights_part = conv2d_backward_weights_part<T>;
 }

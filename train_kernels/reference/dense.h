@@ -12,10 +12,15 @@ T activate(T value, Activation activation) {
   return activation == Activation::relu && value < 0 ? T(0) : value;
 }
 
+// The products below read w itself.
 template <typename T>
-void dense_forward(const DenseShape& s, const T* x, const T* w, const T* bias, Activation activation, T* y, void*) {
+void dense_prepare(const DenseShape&, Range, const T*, T*) {}
+
+template <typename T>
+void dense_forward(const DenseShape& s, Range columns, const T* x, const T* w, const T*, const T* bias,
+                   Activation activation, T* y, void*) {
   for (size_t b = 0; b < s.batch; ++b) {
-    for (size_t o = 0; o < s.out; ++o) {
+    for (size_t o = columns.begin; o < columns.end; ++o) {
       T sum = bias == nullptr ? T(0) : bias[o];
       for (size_t i = 0; i < s.in; ++i) sum += x[b * s.in + i] * w[i * s.out + o];
       y[b * s.out + o] = activate(sum, activation);
@@ -24,9 +29,9 @@ void dense_forward(const DenseShape& s, const T* x, const T* w, const T* bias, A
 }
 
 template <typename T>
-void dense_backward_input(const DenseShape& s, const T* dy, const T* w, T* dx, void*) {
+void dense_backward_input(const DenseShape& s, Range columns, const T* dy, const T* w, const T*, T* dx, void*) {
   for (size_t b = 0; b < s.batch; ++b) {
-    for (size_t i = 0; i < s.in; ++i) {
+    for (size_t i = columns.begin; i < columns.end; ++i) {
       T sum = 0;
       for (size_t o = 0; o < s.out; ++o) sum += dy[b * s.out + o] * w[i * s.out + o];
       dx[b * s.in + i] = sum;
@@ -58,6 +63,8 @@ void dense_backward_weights(const DenseShape& s, const T* x, const T* dy, T* dw,
 
 template <typename T>
 void fill_dense(DenseKernels<T>& table) {
+  table.dense_prepare_forward = dense_prepare<T>;
+  table.dense_prepare_backward_input = dense_prepare<T>;
   table.dense_forward = dense_forward<T>;
   table.dense_backward_input = dense_backward_input<T>;
   table.dense_backward_weights = dense_backward_weights<T>;

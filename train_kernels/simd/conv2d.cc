@@ -9,6 +9,9 @@
 //            kernel row are neighbours in the image, so a whole kernel row is added to dimage at once
 //   dX with stride 1  is a forward convolution of dy with w turned half round: the sums stay in registers
 //
+// Weights come prepared - packed, turned or transformed by a call of their own - except where so few rows read them that
+// they are better packed a panel at a time, or read where they lie.
+//
 // 3 x 3 with stride 1 and enough channels, forward and dX, is Winograd's (winograd.cc) where conv2d_algorithm.h says so.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train_kernels/simd/conv2d.cc"
@@ -16,6 +19,7 @@
 
 #include "train_kernels/conv2d_algorithm.h"
 #include "train_kernels/simd/conv2d_inl.h"
+#include "train_kernels/simd/conv2d_prepare_inl.h"
 #include "train_kernels/simd/dense_inl.h"
 #include "train_kernels/simd/depthwise_inl.h"
 #include "train_kernels/simd/image_inl.h"
@@ -28,35 +32,77 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-// `rows` of y, of one image or all of them; `images` at once.
-void forward_over_patches(const Conv2dShape& s, Range rows, size_t images, const float* x, const float* w,
-                          const float* bias, Activation activation, float* y, Scratch& scratch) {
-  const Layout layout(s);
-  const size_t pixels = layout.pixels, filters = s.filters / s.groups, first = rows.begin * s.out_w();
-  const int32_t* pixel_offsets = layout.pixels_by_row(images, scratch.take<int32_t>(pixels * images));
-  const int32_t* run_offsets = layout.runs(scratch.take<int32_t>(s.kernel_h * s.kernel_w));
-  PaddedImage image(s, images, scratch);
-  const bool pack = worth_packing(s.batch * pixels, filters);
-  float* packed = pack ? scratch.take<float>(packed_b_floats(s.taps(), filters) * s.groups) : nullptr;
+// The left factor of the products, `images` at once: the patches of these rows of y, of one image or all of them.
+class Patches {
+ public:
+  Patches(const Conv2dShape& shape, size_t images, Range rows, Scratch& scratch)
+      : s_(shape),
+        layout_(s_),
+        images_(images),
+        rows_(rows),
+        pixel_offsets_(layout_.pixels_by_row(images, scratch.take<int32_t>(layout_.pixels * images))),
+        run_offsets_(layout_.runs(scratch.take<int32_t>(s_.kernel_h * s_.kernel_w))),
+        image_(s_, images, {rows.begin * s_.stride_h, (rows.end - 1) * s_.stride_h + s_.extent_h()}, scratch) {}
+
+  // From image `first` on.
+  void read(const float* x, size_t first) {
+    first_ = first;
+    count_ = HWY_MIN(images_, s_.batch - first);
+    base_ = image_.padded(x + first * layout_.image, count_);
+  }
+
+  // These columns of a group; b begins with the first of them.
+  void product(size_t group, Range columns, const MatrixB& b, const float* bias, Activation activation,
+               float* y) const {
+    const size_t first = rows_.begin * s_.out_w(), column = group * (s_.filters / s_.groups) + columns.begin;
+    const MatrixA a{base_ + group * layout_.depth, {pixel_offsets_ + first, 0}, run_offsets_, layout_.run_count,
+                    layout_.run_length,            1};
+    const MatrixC c{y + (first_ * layout_.pixels + first) * s_.filters + column,
+                    {nullptr, static_cast<ptrdiff_t>(s_.filters)}};
+    gemm(rows_.size() * s_.out_w() * count_, columns.size(), a, b, c,
+         {.accumulate = false,
+          .relu = activation == Activation::relu,
+          .bias = bias == nullptr ? nullptr : bias + column});
+  }
+
+ private:
+  const Conv2dShape& s_;
+  Layout layout_;
+  size_t images_;
+  Range rows_;
+  const int32_t* pixel_offsets_;
+  const int32_t* run_offsets_;
+  PaddedImage image_;
+  const float* base_ = nullptr;
+  size_t first_ = 0, count_ = 0;
+};
+
+// With weights [taps, filters] that are packed in `prepared`, group after group, or, if that is null, lie in w.
+void forward_over_patches(const Conv2dShape& s, size_t images, Range rows, Range columns, const float* x,
+                          const float* w, const float* prepared, const float* bias, Activation activation, float* y,
+                          Scratch& scratch) {
+  const size_t taps = s.taps(), filters = s.filters / s.groups;
+  Patches patches(s, images, rows, scratch);
+  const bool is_prepared = prepared != nullptr && filters > panel_of(filters);
+  const bool pack = prepared == nullptr && worth_packing(s.batch * s.out_h() * s.out_w(), columns.size());
+  const size_t group = packed_b_floats(taps, pack ? columns.size() : filters);
+  float* packed = pack ? scratch.take<float>(group * s.groups) : nullptr;
   for (size_t n = 0; n < s.batch; n += images) {
-    const size_t some = HWY_MIN(images, s.batch - n);
-    const float* base = image.padded(x + n * layout.image, some);
+    patches.read(x, n);
     for (size_t g = 0; g < s.groups; ++g) {
-      const MatrixA a{base + g * layout.depth, {pixel_offsets + first, 0}, run_offsets, layout.run_count,
-                      layout.run_length,       1};
-      MatrixB b = plain_b(filters, w + g * filters, s.filters);
-      if (pack) {
-        float* to = packed + g * packed_b_floats(s.taps(), filters);
-        if (n == 0) pack_b(s.taps(), filters, b.base, s.filters, to);
-        b = {to, b.panel, s.taps() * b.panel, b.panel};
-      }
-      const MatrixC c{y + (n * pixels + first) * s.filters + g * filters, {nullptr, static_cast<ptrdiff_t>(s.filters)}};
-      gemm(rows.size() * s.out_w() * some, filters, a, b, c,
-           {.accumulate = false,
-            .relu = activation == Activation::relu,
-            .bias = bias == nullptr ? nullptr : bias + g * filters});
+      const float* plain = w + g * filters + columns.begin;
+      if (pack && n == 0) pack_b(taps, columns.size(), plain, s.filters, packed + g * group);
+      const MatrixB b = is_prepared ? from_column(packed_b(taps, filters, prepared + g * group), columns.begin)
+                        : pack      ? packed_b(taps, columns.size(), packed + g * group)
+                                    : plain_b(columns.size(), plain, s.filters);
+      patches.product(g, columns, b, bias, activation, y);
     }
   }
+}
+
+// Some columns of the only group, or all of each.
+Range columns_of_group(Range columns, size_t of_group) {
+  return {columns.begin, HWY_MIN(columns.end, of_group)};
 }
 
 // A 1 x 1 convolution of some rows of one image, or of all rows.
@@ -66,29 +112,32 @@ DenseShape dense_of(const Conv2dShape& s, Range rows) {
 
 }  // namespace
 
-void conv2d_forward_rows(const Conv2dShape& s, Range rows, const float* x, const float* w, const float* bias,
-                         Activation activation, float* y, void* workspace) {
+void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const float* x, const float* w,
+                         const float* prepared, const float* bias, Activation activation, float* y, void* workspace) {
   if (s.is_depthwise()) return depthwise_forward(s, rows, x, w, bias, activation, y, workspace);
   if (s.is_pointwise()) {
     const size_t first = rows.begin * s.width;
-    return dense_forward(dense_of(s, rows), x + first * s.channels, w, bias, activation, y + first * s.filters,
-                         workspace);
+    return dense_forward(dense_of(s, rows), filters, x + first * s.channels, w, prepared, bias, activation,
+                         y + first * s.filters, workspace);
   }
   Scratch scratch(workspace);
   if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0) {
-    return winograd_forward(s, rows, outputs, x, w, bias, activation, y, scratch);
+    return winograd_forward(s, rows, outputs, x, prepared, bias, activation, y, scratch);
   }
-  const size_t pixels = pixels_to_join(s);
-  if (pixels > 1) {
-    w = widen_weights(s, pixels, w, scratch);
-    if (bias != nullptr) bias = widen_bias(s, pixels, bias, scratch);
+  const size_t pixels = pixels_to_join(s), images = images_at_once(s);
+  if (pixels == 1) {
+    const Range of_group = columns_of_group(filters, s.filters / s.groups);
+    return forward_over_patches(s, images, rows, of_group, x, w, prepared, bias, activation, y, scratch);
   }
-  forward_over_patches(widened(s, pixels), rows, images_at_once(s), x, w, bias, activation, y, scratch);
+  const Conv2dShape wide = widened(s, pixels);
+  w = widen_weights(s, pixels, w, scratch);
+  if (bias != nullptr) bias = widen_bias(s, pixels, bias, scratch);
+  forward_over_patches(wide, images, rows, {0, wide.filters}, x, w, nullptr, bias, activation, y, scratch);
 }
 
-void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
-                    float* y, void* workspace) {
-  conv2d_forward_rows(s, {0, s.out_h()}, x, w, bias, activation, y, workspace);
+void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* prepared, const float* bias,
+                    Activation activation, float* y, void* workspace) {
+  conv2d_forward_part(s, {0, s.out_h()}, {0, s.filters}, x, w, prepared, bias, activation, y, workspace);
 }
 
 namespace {
@@ -150,38 +199,53 @@ void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* 
 
 namespace {
 
-// w turned half round: tap t of channel c and filter o is tap taps - 1 - t of filter o and channel c.
-void turn_weights(const Conv2dShape& s, const float* w, float* to) {
-  const size_t depth = s.channels / s.groups, filters = s.filters / s.groups, taps = s.kernel_h * s.kernel_w;
-  for (size_t t = 0; t < taps; ++t) {
+// dx of stride 1: the convolution `turned` of dy.
+void backward_input_over_patches(const Conv2dShape& s, const Conv2dShape& turned, Range rows, Range channels,
+                                 const float* dy, const float* w, const float* prepared, float* dx, Scratch& scratch) {
+  const size_t images = images_at_once(turned), taps = turned.taps(), depth = s.channels / s.groups;
+  const size_t wide = prepared == nullptr ? panel_of(channels.size()) : channels.size();
+  Patches patches(turned, images, rows, scratch);
+  float* panel = prepared == nullptr ? scratch.take<float>(taps * wide) : nullptr;
+  for (size_t n = 0; n < s.batch; n += images) {
+    patches.read(dy, n);
     for (size_t g = 0; g < s.groups; ++g) {
-      transpose(depth, filters, w + t * depth * s.filters + g * filters, s.filters,
-                to + (taps - 1 - t) * filters * s.channels + g * depth, s.channels);
+      // Few rows: each panel is made, used and forgotten while it is in the cache.
+      for (size_t c = channels.begin; c < channels.end; c += wide) {
+        const Range some{c, HWY_MIN(channels.end, c + wide)};
+        if (panel != nullptr) pack_turned(s, g, {0, s.filters / s.groups}, some, w, panel);
+        const MatrixB b = panel != nullptr
+                              ? packed_b(taps, some.size(), panel)
+                              : from_column(packed_b(taps, depth, prepared + g * packed_b_floats(taps, depth)), c);
+        patches.product(g, some, b, nullptr, Activation::none, dx);
+      }
     }
   }
 }
 
 }  // namespace
 
-void conv2d_backward_input_rows(const Conv2dShape& s, Range rows, const float* dy, const float* w, float* dx,
-                                void* workspace) {
+void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels, const float* dy, const float* w,
+                                const float* prepared, float* dx, void* workspace) {
   if (s.is_depthwise()) return depthwise_backward_input(s, rows, dy, w, dx, workspace);
   if (s.is_pointwise()) {
     const size_t first = rows.begin * s.width;
-    return dense_backward_input(dense_of(s, rows), dy + first * s.filters, w, dx + first * s.channels, workspace);
+    return dense_backward_input(dense_of(s, rows), channels, dy + first * s.filters, w, prepared,
+                                dx + first * s.channels, workspace);
   }
   Scratch scratch(workspace);
-  float* turned_weights = scratch.take<float>(s.filters * s.taps());
-  turn_weights(s, w, turned_weights);
   const Conv2dShape turned = convolution_of_gradient(s);
   if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); outputs != 0) {
-    return winograd_forward(turned, rows, outputs, dy, turned_weights, nullptr, Activation::none, dx, scratch);
+    return winograd_forward(turned, rows, outputs, dy, prepared, nullptr, Activation::none, dx, scratch);
   }
-  forward_over_patches(turned, rows, images_at_once(turned), dy, turned_weights, nullptr, Activation::none, dx, scratch);
+  const Range of_group = columns_of_group(channels, s.channels / s.groups);
+  backward_input_over_patches(s, turned, rows, of_group, dy, w, prepared, dx, scratch);
 }
 
-void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace) {
-  if (gradient_has_rows(s)) return conv2d_backward_input_rows(s, {0, s.height}, dy, w, dx, workspace);
+void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, const float* prepared, float* dx,
+                           void* workspace) {
+  if (gradient_has_rows(s)) {
+    return conv2d_backward_input_part(s, {0, s.height}, {0, s.channels}, dy, w, prepared, dx, workspace);
+  }
   Scratch scratch(workspace);
   const Layout layout(s);
   const size_t pixels = layout.pixels, filters = s.filters / s.groups, taps = s.taps();
@@ -191,15 +255,13 @@ void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w
   const int32_t* pixel_offsets = layout.pixels_by_column(scratch.take<int32_t>(pixels), dy_offsets);
   const int32_t* run_offsets = layout.runs(scratch.take<int32_t>(s.kernel_h * s.kernel_w));
   PaddedImage image(s, 1, scratch);
-  float* turned = scratch.take<float>(s.filters * taps);  // w^T, each group's [filters, taps]
-  transpose(taps, s.filters, w, s.filters, turned, taps);
   for (size_t n = 0; n < s.batch; ++n) {
     float* to = image.begin_sum(dx + n * layout.image);
     for (size_t g = 0; g < s.groups; ++g) {
       const MatrixA a{dy + n * pixels * s.filters + g * filters, {dy_offsets, 0}, nullptr, 1, filters, 1};
       for (size_t run = 0; run < layout.run_count; ++run) {
         const MatrixB b =
-            plain_b(layout.run_length, turned + g * filters * taps + run * layout.run_length, taps);
+            plain_b(layout.run_length, prepared + g * filters * taps + run * layout.run_length, taps);
         const MatrixC c{to + g * layout.depth + run_offsets[run], {pixel_offsets, 0}};
         gemm(pixels, layout.run_length, a, b, c, {.accumulate = true});
       }
@@ -209,10 +271,12 @@ void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w
 }
 
 void fill_conv2d_target(Conv2dKernels<float>& table) {
+  table.conv2d_prepare_forward = conv2d_prepare_forward;
+  table.conv2d_prepare_backward_input = conv2d_prepare_backward_input;
   table.conv2d_forward = conv2d_forward;
   table.conv2d_backward_input = conv2d_backward_input;
-  table.conv2d_forward_rows = conv2d_forward_rows;
-  table.conv2d_backward_input_rows = conv2d_backward_input_rows;
+  table.conv2d_forward_part = conv2d_forward_part;
+  table.conv2d_backward_input_part = conv2d_backward_input_part;
   table.conv2d_backward_weights = conv2d_backward_weights;
   table.conv2d_backward_weights_part = conv2d_backward_weights_part;
 }

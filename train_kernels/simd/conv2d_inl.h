@@ -14,9 +14,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, Activation activation,
-                    float* y, void* workspace);
-void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx, void* workspace);
+void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* prepared, const float* bias,
+                    Activation activation, float* y, void* workspace);
+void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, const float* prepared, float* dx,
+                           void* workspace);
 void conv2d_backward_weights_part(const Conv2dShape& s, Range taps, const float* x, const float* dy, float* dw,
                                   float* dbias, void* workspace);
 void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,

@@ -5,6 +5,7 @@
 #include "hwy/foreach_target.h"
 
 #include "train_kernels/simd/conv2d_inl.h"
+#include "train_kernels/simd/conv2d_prepare_inl.h"
 #include "train_kernels/simd/gemm_inl.h"
 #include "train_kernels/simd/map_inl.h"
 #include "train_kernels/simd/targets.h"
@@ -27,14 +28,22 @@ struct FinishPixel {
   }
 };
 
+// Null for 0 bytes.
+float* take_prepared(size_t bytes, Scratch& scratch) {
+  return bytes == 0 ? nullptr : scratch.take<float>(bytes / sizeof(float));
+}
+
 void conv_transpose2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias,
                               Activation activation, float* y, void* workspace) {
   const bool relu = activation == Activation::relu;
   Conv2dShape image = s;
   image.batch = 1;
+  Scratch scratch(workspace);
+  float* prepared = take_prepared(conv2d_backward_input_prepared_bytes(s), scratch);
+  if (prepared != nullptr) conv2d_prepare_backward_input(s, {0, s.filters / s.groups}, w, prepared);
   const size_t pixels = s.height * s.width;
   for (size_t n = 0; n < s.batch; ++n) {  // the second pass finds the image in the cache
-    conv2d_backward_input(image, x, w, y, workspace);
+    conv2d_backward_input(image, x, w, prepared, y, scratch.rest());
     if (bias != nullptr || relu) {
       for (size_t p = 0; p < pixels; ++p) for_each_vector(s.channels, FinishPixel{bias, relu, y + p * s.channels});
     }
@@ -45,7 +54,10 @@ void conv_transpose2d_forward(const Conv2dShape& s, const float* x, const float*
 
 void conv_transpose2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx,
                                      void* workspace) {
-  conv2d_forward(s, dy, w, nullptr, Activation::none, dx, workspace);
+  Scratch scratch(workspace);
+  float* prepared = take_prepared(conv2d_forward_prepared_bytes(s), scratch);
+  if (prepared != nullptr) conv2d_prepare_forward(s, {0, s.channels / s.groups}, w, prepared);
+  conv2d_forward(s, dy, w, prepared, nullptr, Activation::none, dx, scratch.rest());
 }
 
 void conv_transpose2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,

@@ -11,6 +11,8 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
 void fill_dense_target(DenseKernels<float>& table) {
+  table.dense_prepare_forward = dense_prepare_forward;
+  table.dense_prepare_backward_input = dense_prepare_backward_input;
   table.dense_forward = dense_forward;
   table.dense_backward_input = dense_backward_input;
   table.dense_backward_weights = dense_backward_weights;

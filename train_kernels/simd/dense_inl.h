@@ -22,25 +22,46 @@ HWY_INLINE MatrixC rows_of(float* base, size_t columns) {
   return {base, {nullptr, static_cast<ptrdiff_t>(columns)}};
 }
 
-HWY_INLINE void dense_forward(const DenseShape& s, const float* x, const float* w, const float* bias,
-                              Activation activation, float* y, void* workspace) {
+// One panel is read as it lies.
+HWY_INLINE void dense_prepare_forward(const DenseShape& s, Range rows, const float* w, float* prepared) {
+  if (s.out > panel_of(s.out)) pack_b_rows(s.in, s.out, rows, w + rows.begin * s.out, s.out, prepared);
+}
+
+HWY_INLINE void dense_prepare_backward_input(const DenseShape& s, Range columns, const float* w, float* prepared) {
+  pack_b_transposed_rows(s.out, s.in, columns, w + columns.begin, s.out, prepared);
+}
+
+// B's columns from `begin`, the first of a panel.
+HWY_INLINE MatrixB from_column(MatrixB b, size_t begin) {
+  b.base += begin / b.panel * b.panel_stride;
+  return b;
+}
+
+HWY_INLINE void dense_forward(const DenseShape& s, Range columns, const float* x, const float* w, const float* prepared,
+                              const float* bias, Activation activation, float* y, void* workspace) {
   Scratch scratch(workspace);
-  const MatrixB b = worth_packing(s.batch, s.out)
-                        ? pack_b(s.in, s.out, w, s.out, scratch.take<float>(packed_b_floats(s.in, s.out)))
-                        : plain_b(s.out, w, s.out);
+  const size_t begin = columns.begin, n = columns.size();
+  const bool is_prepared = prepared != nullptr && s.out > panel_of(s.out);
+  const MatrixB b = is_prepared ? from_column(packed_b(s.in, s.out, prepared), begin)
+                    : prepared == nullptr && worth_packing(s.batch, n)
+                        ? pack_b(s.in, n, w + begin, s.out, scratch.take<float>(packed_b_floats(s.in, n)))
+                        : plain_b(n, w + begin, s.out);
   float* buffer = scratch.take<float>(packed_a_floats(s.batch, s.in));
-  gemm(s.batch, s.out, rows_of(x, s.in, buffer), b, rows_of(y, s.out),
-       {.accumulate = false, .relu = activation == Activation::relu, .bias = bias});
+  gemm(s.batch, n, rows_of(x, s.in, buffer), b, rows_of(y + begin, s.out),
+       {.accumulate = false,
+        .relu = activation == Activation::relu,
+        .bias = bias == nullptr ? nullptr : bias + begin});
 }
 
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
 // dx[kRows, in] = dy[kRows, out] w^T for the whole vectors of dx: w is read once, turned in registers, and
 // summed in gemm's order.
 template <size_t kRows>
-HWY_INLINE void few_rows_backward_input(const DenseShape& s, const float* dy, const float* w, float* dx) {
+HWY_INLINE void few_rows_backward_input(const DenseShape& s, Range columns, const float* dy, const float* w,
+                                        float* dx) {
   const hn::FixedTag<float, kLanes> d;
   const size_t piece = piece_length(s.out);
-  for (size_t i = 0; i + kLanes <= s.in; i += kLanes) {
+  for (size_t i = columns.begin; i + kLanes <= columns.end; i += kLanes) {
     const float* rows = w + i * s.out;
     Vector totals[kRows], sums[kRows];
     COT_UNROLL for (size_t r = 0; r < kRows; ++r) totals[r] = hn::Zero(d);
@@ -72,33 +93,31 @@ HWY_INLINE void few_rows_backward_input(const DenseShape& s, const float* dy, co
 }
 #endif
 
-HWY_INLINE void dense_backward_input(const DenseShape& s, const float* dy, const float* w, float* dx,
-                                     void* workspace) {
+HWY_INLINE void dense_backward_input(const DenseShape& s, Range columns, const float* dy, const float* w,
+                                     const float* prepared, float* dx, void* workspace) {
   Scratch scratch(workspace);
-  if (s.batch > kPanelwiseRows) {
-    const MatrixB b =
-        pack_b_transposed(s.out, s.in, w, s.out, scratch.take<float>(packed_b_floats(s.out, s.in)));
-    float* buffer = scratch.take<float>(packed_a_floats(s.batch, s.out));
-    gemm(s.batch, s.in, rows_of(dy, s.out, buffer), b, rows_of(dx, s.in), {});
-    return;
+  if (prepared != nullptr) {
+    float* buffer = s.batch >= kPackedRowsMin ? scratch.take<float>(packed_a_floats(s.batch, s.out)) : nullptr;
+    return gemm(s.batch, columns.size(), rows_of(dy, s.out, buffer),
+                from_column(packed_b(s.out, s.in, prepared), columns.begin), rows_of(dx + columns.begin, s.in), {});
   }
   // Few rows: each panel of w^T is made, used and forgotten while it is in the cache.
-  const size_t wide = panel_of(s.in);
+  const size_t wide = panel_of(columns.size());
   float* panel = scratch.take<float>(s.out * wide);
-  size_t begin = 0;
+  size_t begin = columns.begin;
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
   if (s.batch <= 2) {  // a panel would be written for one reading
     if (s.batch == 1)
-      few_rows_backward_input<1>(s, dy, w, dx);
+      few_rows_backward_input<1>(s, columns, dy, w, dx);
     else
-      few_rows_backward_input<2>(s, dy, w, dx);
-    begin = s.in / kLanes * kLanes;
+      few_rows_backward_input<2>(s, columns, dy, w, dx);
+    begin += columns.size() / kLanes * kLanes;
   }
 #endif
-  for (size_t column = begin; column < s.in; column += wide) {
-    const size_t columns = HWY_MIN(wide, s.in - column);
-    const MatrixB b = pack_b_transposed(s.out, columns, w + column * s.out, s.out, panel);
-    gemm(s.batch, columns, rows_of(dy, s.out), b, {dx + column, {nullptr, static_cast<ptrdiff_t>(s.in)}}, {});
+  for (size_t column = begin; column < columns.end; column += wide) {
+    const size_t count = HWY_MIN(wide, columns.end - column);
+    const MatrixB b = pack_b_transposed(s.out, count, w + column * s.out, s.out, panel);
+    gemm(s.batch, count, rows_of(dy, s.out), b, rows_of(dx + column, s.in), {});
   }
 }
 

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "train_kernels/range.h"
 #include "train_kernels/simd/vector_inl.h"
 #include "train_kernels/workspace.h"
 
@@ -108,15 +109,25 @@ HWY_INLINE void copy(const float* from, size_t count, float* to) {
   if (i < count) store_n(load_n(from + i, count - i), to + i, count - i);
 }
 
-// B[k, n] into panels; `to` holds packed_b_floats(k, n).
-HWY_INLINE MatrixB pack_b(size_t k, size_t n, const float* b, size_t row_stride, float* to) {
+// B[k, n] in panels: what pack_b makes of it.
+HWY_INLINE MatrixB packed_b(size_t k, size_t n, const float* packed) {
+  return {packed, panel_of(n), k * panel_of(n), panel_of(n)};
+}
+
+// Rows of B[k, n], of which the first lies at `b`, into panels; `to` holds packed_b_floats(k, n).
+HWY_INLINE void pack_b_rows(size_t k, size_t n, Range rows, const float* b, size_t row_stride, float* to) {
   const size_t panel = panel_of(n);
   for (size_t column = 0; column < n; column += panel) {
     const size_t columns = HWY_MIN(panel, n - column);
-    float* rows = to + column * k;
-    for (size_t row = 0; row < k; ++row) copy(b + row * row_stride + column, columns, rows + row * panel);
+    float* at = to + column * k + rows.begin * panel;
+    for (size_t row = 0; row < rows.size(); ++row) copy(b + row * row_stride + column, columns, at + row * panel);
   }
-  return {to, panel, k * panel, panel};
+}
+
+// All of it.
+HWY_INLINE MatrixB pack_b(size_t k, size_t n, const float* b, size_t row_stride, float* to) {
+  pack_b_rows(k, n, {0, k}, b, row_stride, to);
+  return packed_b(k, n, to);
 }
 
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
@@ -195,13 +206,20 @@ HWY_INLINE void transpose(size_t rows, size_t columns, const float* from, size_t
   }
 }
 
-// B = (from[n, k])^T into panels.
-HWY_INLINE MatrixB pack_b_transposed(size_t k, size_t n, const float* from, size_t row_stride, float* to) {
+// Rows of B = (from[n, ..])^T into panels; the first is the column at `from`.
+HWY_INLINE void pack_b_transposed_rows(size_t k, size_t n, Range rows, const float* from, size_t row_stride,
+                                       float* to) {
   const size_t panel = panel_of(n);
   for (size_t column = 0; column < n; column += panel) {
-    transpose(HWY_MIN(panel, n - column), k, from + column * row_stride, row_stride, to + column * k, panel);
+    transpose(HWY_MIN(panel, n - column), rows.size(), from + column * row_stride, row_stride,
+              to + column * k + rows.begin * panel, panel);
   }
-  return {to, panel, k * panel, panel};
+}
+
+// All of it.
+HWY_INLINE MatrixB pack_b_transposed(size_t k, size_t n, const float* from, size_t row_stride, float* to) {
+  pack_b_transposed_rows(k, n, {0, k}, from, row_stride, to);
+  return packed_b(k, n, to);
 }
 
 // to[j] = the sum of from[i, j] over i.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "train_kernels/range.h"
 #include "train_kernels/shapes.h"
 #include "train_kernels/simd/vector_inl.h"
 #include "train_kernels/workspace.h"
@@ -92,20 +93,27 @@ struct Layout {
 // Some images with their borders, in scratch memory; without padding the images themselves.
 class PaddedImage {
  public:
-  PaddedImage(const Conv2dShape& shape, size_t images, Scratch& scratch) : s_(shape) {
+  // Of each image these rows alone, the border counted: the others stay undefined.
+  PaddedImage(const Conv2dShape& shape, size_t images, Range rows, Scratch& scratch) : s_(shape), rows_(rows) {
     if (!s_.is_padded()) return;
-    count_ = s_.padded_h() * s_.padded_w() * s_.channels * images;
-    buffer_ = scratch.take<float>(count_);
-    std::memset(buffer_, 0, count_ * sizeof(float));
+    const size_t row = s_.padded_w() * s_.channels, image = s_.padded_h() * row;
+    buffer_ = scratch.take<float>(images * image);
+    for (size_t n = 0; n < images; ++n) {
+      std::memset(buffer_ + n * image + rows.begin * row, 0, rows.size() * row * sizeof(float));
+    }
   }
+  PaddedImage(const Conv2dShape& shape, size_t images, Scratch& scratch)
+      : PaddedImage(shape, images, {0, shape.padded_h()}, scratch) {}
 
   // `x` with zeros around each image; valid until the next call.
   const float* padded(const float* x, size_t images) {
     if (buffer_ == nullptr) return x;
     const size_t row = s_.width * s_.channels;
-    for (size_t n = 0; n < images; ++n) {
-      for (size_t i = 0; i < s_.height; ++i, x += row) {
-        std::memcpy(interior(n * s_.padded_h() + i), x, row * sizeof(float));
+    const size_t begin = HWY_MAX(rows_.begin, s_.pad_top) - s_.pad_top;
+    const size_t end = HWY_MIN(HWY_MAX(rows_.end, s_.pad_top) - s_.pad_top, s_.height);
+    for (size_t n = 0; n < images; ++n, x += s_.height * row) {
+      for (size_t i = begin; i < end; ++i) {
+        std::memcpy(interior(n * s_.padded_h() + i), x + i * row, row * sizeof(float));
       }
     }
     return buffer_;
@@ -115,7 +123,8 @@ class PaddedImage {
   float* begin_sum(float* dx) {
     const size_t inside = s_.height * s_.width * s_.channels;
     float* to = buffer_ == nullptr ? dx : buffer_;
-    std::memset(to, 0, (buffer_ == nullptr ? inside : count_) * sizeof(float));
+    const size_t all = s_.padded_h() * s_.padded_w() * s_.channels;
+    std::memset(to, 0, (buffer_ == nullptr ? inside : all) * sizeof(float));
     return to;
   }
   void end_sum(float* dx) {
@@ -130,8 +139,8 @@ class PaddedImage {
   }
 
   const Conv2dShape& s_;
+  Range rows_;
   float* buffer_ = nullptr;
-  size_t count_ = 0;
 };
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

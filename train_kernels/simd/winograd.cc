@@ -97,22 +97,24 @@ struct Transformed {
   float* base;
 };
 
-// (G w G^T) of one input channel and a vector of filters, into the packed weights of every position.
+// (G w G^T) of one input channel and a vector of filters, into the packed weights of every position: `to` is where
+// those of filter 0 go.
 template <size_t kOutputs>
 struct TransformWeights {
   const float* w;  // of the channel
-  size_t tap_step, to_step, depth, channel, panel;
+  size_t tap_step, to_step, depth, first, panel;  // `first`: the filter that w begins with
   float* to;
 
   template <class Lanes>
-  HWY_INLINE void operator()(size_t o, const Lanes& lanes) const {
+  HWY_INLINE void operator()(size_t i0, const Lanes& lanes) const {
     using F = Filter<kOutputs>;
     Vector rows[3][F::kSize], g[3], column[F::kSize];
     COT_UNROLL for (size_t i = 0; i < 3; ++i) {
-      COT_UNROLL for (size_t j = 0; j < 3; ++j) g[j] = lanes.load(w + (i * 3 + j) * tap_step + o);
+      COT_UNROLL for (size_t j = 0; j < 3; ++j) g[j] = lanes.load(w + (i * 3 + j) * tap_step + i0);
       F::weights(g, rows[i]);
     }
-    float* at = to + o / panel * panel * depth + channel * panel + o % panel;  // pack_b's layout
+    const size_t o = first + i0;
+    float* at = to + o / panel * panel * depth + o % panel;  // pack_b's layout
     COT_UNROLL for (size_t j = 0; j < F::kSize; ++j) {
       COT_UNROLL for (size_t i = 0; i < 3; ++i) g[i] = rows[i][j];
       F::weights(g, column);
@@ -193,12 +195,39 @@ struct Winograd {
         images(tiles.images(shape)),
         panel(panel_of(shape.filters)) {}
 
-  void transform_weights(const float* w, size_t step, float* to) const {
-    for (size_t c = 0; c < s.channels; ++c) {
-      for_each_vector(s.filters, TransformWeights<kOutputs>{w + c * s.filters, s.channels * s.filters, step,
-                                                            s.channels, c, panel, to});
+  void transform_weights(Range channels, const float* w, float* to) const {
+    for (size_t c = channels.begin; c < channels.end; ++c) {
+      for_each_vector(s.filters,
+                      TransformWeights<kOutputs>{w + c * s.filters, s.channels * s.filters, weights_step(), s.channels,
+                                                 0, panel, to + c * panel});
     }
   }
+
+  // The same of weights that are still to be turned half round, in blocks that stay in the nearest cache: tap t of
+  // channel c and filter o is tap 8 - t of filter c and channel o of w.
+  void transform_turned_weights(Range channels, const float* w, float* to) const {
+    constexpr size_t kBlock = 16;
+    HWY_ALIGN float turned[9][kBlock][kBlock];
+    for (size_t c = channels.begin; c < channels.end; c += kBlock) {
+      const size_t deep = HWY_MIN(kBlock, channels.end - c);
+      for (size_t o = 0; o < s.filters; o += kBlock) {
+        const size_t wide = HWY_MIN(kBlock, s.filters - o);
+        for (size_t t = 0; t < 9; ++t) {
+          transpose(wide, deep, w + (t * s.filters + o) * s.channels + c, s.channels, turned[8 - t][0], kBlock);
+        }
+        for (size_t i = 0; i < deep; ++i) {
+          for_each_vector(wide, TransformWeights<kOutputs>{turned[0][i], kBlock * kBlock, weights_step(), s.channels, o,
+                                                           panel, to + (c + i) * panel});
+        }
+      }
+    }
+  }
+
+  void prepare(Range channels, bool turn, const float* w, float* to) const {
+    return turn ? transform_turned_weights(channels, w, to) : transform_weights(channels, w, to);
+  }
+
+  size_t weights_step() const { return packed_b_floats(s.channels, s.filters); }
 
   // Tile t of some images: the image it is in, and its first output.
   struct Place {
@@ -232,18 +261,16 @@ struct Winograd {
     }
   }
 
-  void forward(Range rows, const float* x, const float* w, const float* bias, bool relu, float* y,
+  void forward(Range rows, const float* x, const float* weights, const float* bias, bool relu, float* y,
                Scratch& scratch) const {
-    const size_t weights_step = packed_b_floats(s.channels, s.filters), at_once = tiles.at_once(s);
-    float* weights = scratch.take<float>(kPositions * weights_step);
+    const size_t at_once = tiles.held(s), tile_rows = (rows.size() + kOutputs - 1) / kOutputs;
     const Transformed input(kPositions, at_once, s.channels, scratch);
     const Transformed products(kPositions, at_once, s.filters, scratch);
-    PaddedImage image(bordered, images, scratch);
-    transform_weights(w, weights_step, weights);
+    PaddedImage image(bordered, images, {rows.begin, rows.begin + tile_rows * kOutputs + 2}, scratch);
     for (size_t n = 0; n < s.batch; n += images) {
       const size_t some = HWY_MIN(images, s.batch - n);
       const size_t first = rows.begin / kOutputs * tiles.columns;
-      const size_t end = first + some * ((rows.size() + kOutputs - 1) / kOutputs) * tiles.columns;
+      const size_t end = first + some * tile_rows * tiles.columns;
       const float* base = image.padded(x + n * s.height * s.width * s.channels, some);
       for (size_t t = first; t < end; t += at_once) {
         const Range block{t, HWY_MIN(end, t + at_once)};
@@ -255,7 +282,7 @@ struct Winograd {
                           1,
                           s.channels,
                           1};
-          const MatrixB b{weights + p * weights_step, panel, panel * s.channels, panel};
+          const MatrixB b = packed_b(s.channels, s.filters, weights + p * weights_step());
           gemm(block.size(), s.filters, a, b,
                {products.base + p * products.step, {nullptr, static_cast<ptrdiff_t>(s.filters)}}, {});
         }
@@ -267,11 +294,17 @@ struct Winograd {
 
 }  // namespace
 
-void winograd_forward(const Conv2dShape& s, Range rows, size_t outputs, const float* x, const float* w,
+void winograd_prepare(const Conv2dShape& s, Range channels, size_t outputs, bool turn, const float* w,
+                      float* prepared) {
+  if (outputs == 2) return Winograd<2>(s).prepare(channels, turn, w, prepared);
+  Winograd<4>(s).prepare(channels, turn, w, prepared);
+}
+
+void winograd_forward(const Conv2dShape& s, Range rows, size_t outputs, const float* x, const float* prepared,
                       const float* bias, Activation activation, float* y, Scratch& scratch) {
   const bool relu = activation == Activation::relu;
-  if (outputs == 2) return Winograd<2>(s).forward(rows, x, w, bias, relu, y, scratch);
-  Winograd<4>(s).forward(rows, x, w, bias, relu, y, scratch);
+  if (outputs == 2) return Winograd<2>(s).forward(rows, x, prepared, bias, relu, y, scratch);
+  Winograd<4>(s).forward(rows, x, prepared, bias, relu, y, scratch);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -22,12 +22,12 @@ struct ConvTranspose2dKernels {
                                             void* workspace);
 };
 
-// In bytes.
+// In bytes. The weights are prepared in the call; 64 to begin the rest at a whole piece.
 inline size_t conv_transpose2d_forward_workspace(const Conv2dShape& s) {
-  return conv2d_backward_input_workspace(s);
+  return conv2d_backward_input_prepared_bytes(s) + 64 + conv2d_backward_input_workspace(s);
 }
 inline size_t conv_transpose2d_backward_input_workspace(const Conv2dShape& s) {
-  return conv2d_forward_workspace(s);
+  return conv2d_forward_prepared_bytes(s) + 64 + conv2d_forward_workspace(s);
 }
 inline size_t conv_transpose2d_backward_weights_workspace(const Conv2dShape& s) {
   return conv2d_backward_weights_workspace(s);

@@ -35,9 +35,13 @@ double flops(const OpInfo&, std::span<const Operand> inputs, std::span<const Ten
   return 2.0 * static_cast<double>(elements(inputs[1].shape)) * static_cast<double>(elements(outputs[0].shape, 0, 3));
 }
 
+// What the parts of a product consist of.
+enum class Cut : uint8_t { images, rows, columns };
+
 struct Settings {
   Conv2dShape shape;
   kernels::Activation activation;
+  Cut cut = Cut::images;
 
   size_t x_image() const { return shape.height * shape.width * shape.channels; }
   size_t y_image() const { return shape.out_h() * shape.out_w() * shape.filters; }
@@ -46,8 +50,13 @@ struct Settings {
     part.batch = images.size();
     return part;
   }
-  // One image is cut into rows; several are cut between images.
-  bool has_gradient_rows() const { return shape.batch == 1 && kernels::gradient_has_rows(shape); }
+  // Of `rows` by `columns`: the rows and columns of a part.
+  kernels::Range rows_of(const kernels::Range& part, size_t rows) const {
+    return cut == Cut::rows ? part : kernels::Range{0, rows};
+  }
+  kernels::Range columns_of(const kernels::Range& part, size_t columns) const {
+    return cut == Cut::columns ? part : kernels::Range{0, columns};
+  }
   // Where to cut the taps: as conv2d_backward_weights_part has it cheapest.
   size_t tap_grain() const {
     if (shape.is_depthwise()) return 1;
@@ -60,25 +69,39 @@ Settings settings_of(const OpBuild& build) {
           build.applies_relu() ? kernels::Activation::relu : kernels::Activation::none};
 }
 
+void run_prepare_forward(const Step& step, const StepContext& context) {
+  const auto& [w, prepared] = step.take<2>();
+  context.kernels.conv2d_prepare_forward(step.as<Conv2dShape>(), step.part, w, prepared);
+}
+
+void run_prepare_backward_input(const Step& step, const StepContext& context) {
+  const auto& [w, prepared] = step.take<2>();
+  context.kernels.conv2d_prepare_backward_input(step.as<Conv2dShape>(), step.part, w, prepared);
+}
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [x, w, bias, y, scratch] = step.take<5>();
-  if (s.shape.batch == 1) {
-    return context.kernels.conv2d_forward_rows(s.shape, step.part, x, w, bias, s.activation, y, scratch);
+  const auto& [x, w, prepared, bias, y, scratch] = step.take<6>();
+  if (s.cut == Cut::images) {
+    const size_t image = step.part.begin;
+    return context.kernels.conv2d_forward(s.of(step.part), x + image * s.x_image(), w, prepared, bias, s.activation,
+                                          y + image * s.y_image(), scratch);
   }
-  const size_t image = step.part.begin;
-  context.kernels.conv2d_forward(s.of(step.part), x + image * s.x_image(), w, bias, s.activation,
-                                 y + image * s.y_image(), scratch);
+  context.kernels.conv2d_forward_part(s.shape, s.rows_of(step.part, s.shape.out_h()),
+                                      s.columns_of(step.part, s.shape.filters), x, w, prepared, bias, s.activation, y,
+                                      scratch);
 }
 
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [dy, w, dx, scratch] = step.take<4>();
-  if (s.has_gradient_rows()) {
-    return context.kernels.conv2d_backward_input_rows(s.shape, step.part, dy, w, dx, scratch);
+  const auto& [dy, w, prepared, dx, scratch] = step.take<5>();
+  if (s.cut == Cut::images) {
+    const size_t image = step.part.begin;
+    return context.kernels.conv2d_backward_input(s.of(step.part), dy + image * s.y_image(), w, prepared,
+                                                 dx + image * s.x_image(), scratch);
   }
-  const size_t image = step.part.begin;
-  context.kernels.conv2d_backward_input(s.of(step.part), dy + image * s.y_image(), w, dx + image * s.x_image(), scratch);
+  context.kernels.conv2d_backward_input_part(s.shape, s.rows_of(step.part, s.shape.height),
+                                             s.columns_of(step.part, s.shape.channels), dy, w, prepared, dx, scratch);
 }
 
 void run_backward_weights(const Step& step, const StepContext& context) {
@@ -88,25 +111,40 @@ void run_backward_weights(const Step& step, const StepContext& context) {
   context.kernels.conv2d_backward_weights_part(s.shape, step.part, x, dy, dw, dbias_once, scratch);
 }
 
-// Each part prepares the weights for itself, which must not be more than its own work: so many pixels at least.
-constexpr size_t kPartPixelsMin = 256;
+// A part reads all weights, or, of columns, the whole image: so many pixels and columns at least.
+constexpr size_t kPartPixelsMin = 32, kColumnsMin = 64;
 
-Split by_images(const OpBuild& build, size_t pixels) {
-  return build.split(static_cast<size_t>(build.input_shape(0)[0]), (kPartPixelsMin + pixels - 1) / pixels);
+// Columns where the weights are not prepared: each part then packs and reads its own weights alone. (Of a few columns
+// there is little to pack.) Else rows of one image, or images.
+Cut cut_of(const Conv2dShape& s, bool is_prepared, bool has_columns, size_t columns, bool has_rows) {
+  if (!is_prepared && has_columns && columns >= kColumnsMin) return Cut::columns;
+  return s.batch == 1 && has_rows ? Cut::rows : Cut::images;
 }
 
-Split by_rows(const OpBuild& build, size_t rows, size_t columns) {
-  const size_t wanted = (kPartPixelsMin + columns - 1) / columns, grain = kernels::kConv2dRowGrain;
+// Of images of rows x row pixels.
+Split split_of(const OpBuild& build, const Settings& s, size_t rows, size_t row, size_t columns) {
+  if (s.cut == Cut::columns) return build.split(columns, kernels::kLanesMax);
+  if (s.cut == Cut::images) return build.split(s.shape.batch, (kPartPixelsMin + rows * row - 1) / (rows * row));
+  const size_t wanted = (kPartPixelsMin + row - 1) / row, grain = kernels::kConv2dRowGrain;
   return build.split(rows, (wanted + grain - 1) / grain * grain);
 }
 
+// Of what prepares the weights.
+Split by_weights(size_t units) { return {.units = units, .grain = kernels::kLanesMax, .flops = 0}; }
+
 void forward(OpBuild& build) {
-  const Settings s = settings_of(build);
+  Settings s = settings_of(build);
+  const Conv2dShape& shape = s.shape;
+  BufferId prepared = kNoBuffer;
+  if (kernels::prepares_conv2d_forward(shape)) {
+    prepared = build.prepare_weight(1, run_prepare_forward, shape, kernels::conv2d_forward_prepared_bytes(shape),
+                                    by_weights(shape.channels / shape.groups));
+  }
+  s.cut = cut_of(shape, prepared != kNoBuffer, kernels::conv2d_forward_has_columns(shape), shape.filters, true);
   build.emit(run_forward, s,
-             {build.input(0), build.input(1), build.input(2), build.output(),
-              build.workspace(kernels::conv2d_forward_workspace(s.shape))},
-             s.shape.batch == 1 ? by_rows(build, s.shape.out_h(), s.shape.out_w())
-                                : by_images(build, s.shape.out_h() * s.shape.out_w()));
+             {build.input(0), build.input(1), prepared, build.input(2), build.output(),
+              build.workspace(kernels::conv2d_forward_workspace(shape))},
+             split_of(build, s, shape.out_h(), shape.out_w(), shape.filters));
 }
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
@@ -121,15 +159,23 @@ void emit_backward_weights(OpBuild& build, Settings s, BufferId dy) {
 }
 
 void backward(OpBuild& build) {
-  const Settings s = settings_of(build);
+  Settings s = settings_of(build);
+  const Conv2dShape& shape = s.shape;
   const BufferId dy = build.output_gradient();
   if (build.needs_gradient(1) || build.needs_gradient(2)) emit_backward_weights(build, s, dy);
   if (!build.needs_gradient(0)) return;
+  BufferId prepared = kNoBuffer;
+  if (kernels::prepares_conv2d_backward_input(shape)) {
+    prepared = build.prepare_weight(1, run_prepare_backward_input, shape,
+                                    kernels::conv2d_backward_input_prepared_bytes(shape),
+                                    by_weights(shape.filters / shape.groups));
+  }
+  s.cut = cut_of(shape, prepared != kNoBuffer, kernels::conv2d_backward_input_has_columns(shape), shape.channels,
+                 kernels::gradient_has_rows(shape));
   build.emit(run_backward_input, s,
-             {dy, build.input(1), build.input_gradient(0),
-              build.workspace(kernels::conv2d_backward_input_workspace(s.shape))},
-             s.has_gradient_rows() ? by_rows(build, s.shape.height, s.shape.width)
-                                   : by_images(build, s.shape.height * s.shape.width));
+             {dy, build.input(1), prepared, build.input_gradient(0),
+              build.workspace(kernels::conv2d_backward_input_workspace(shape))},
+             split_of(build, s, shape.height, shape.width, shape.channels));
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace {
 
 using kernels::DenseShape;
 
-constexpr size_t kRowGrain = 8;  // rows that the kernels multiply at a time
+constexpr size_t kRowGrain = 8;     // rows that the kernels multiply at a time
+constexpr size_t kColumnsMin = 64;  // of a product that is cut between its columns
 
 Result<std::vector<TensorType>> infer(const OpInfo&, std::span<const Operand> inputs) {
   COT_TRY(check_inputs(inputs, {{}, {}, {.is_optional = true}}));
@@ -31,8 +32,15 @@ double flops(const OpInfo&, std::span<const Operand> inputs, std::span<const Ten
 struct Settings {
   DenseShape shape;
   kernels::Activation activation;
+  bool by_columns = false;  // the parts of a product; else rows
 
-  DenseShape of(const kernels::Range& rows) const { return {rows.size(), shape.in, shape.out}; }
+  DenseShape of(const kernels::Range& part) const {
+    return {by_columns ? shape.batch : part.size(), shape.in, shape.out};
+  }
+  size_t row_of(const kernels::Range& part) const { return by_columns ? 0 : part.begin; }
+  kernels::Range columns_of(const kernels::Range& part, size_t columns) const {
+    return by_columns ? part : kernels::Range{0, columns};
+  }
 };
 
 Settings settings_of(const OpBuild& build) {
@@ -41,19 +49,30 @@ Settings settings_of(const OpBuild& build) {
           build.applies_relu() ? kernels::Activation::relu : kernels::Activation::none};
 }
 
+void run_prepare_forward(const Step& step, const StepContext& context) {
+  const auto& [w, prepared] = step.take<2>();
+  context.kernels.dense_prepare_forward(step.as<DenseShape>(), step.part, w, prepared);
+}
+
+void run_prepare_backward_input(const Step& step, const StepContext& context) {
+  const auto& [w, prepared] = step.take<2>();
+  context.kernels.dense_prepare_backward_input(step.as<DenseShape>(), step.part, w, prepared);
+}
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [x, w, bias, y, scratch] = step.take<5>();
-  const size_t row = step.part.begin;
-  context.kernels.dense_forward(s.of(step.part), x + row * s.shape.in, w, bias, s.activation, y + row * s.shape.out,
-                                scratch);
+  const auto& [x, w, prepared, bias, y, scratch] = step.take<6>();
+  const size_t row = s.row_of(step.part);
+  context.kernels.dense_forward(s.of(step.part), s.columns_of(step.part, s.shape.out), x + row * s.shape.in, w,
+                                prepared, bias, s.activation, y + row * s.shape.out, scratch);
 }
 
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
-  const auto& [dy, w, dx, scratch] = step.take<4>();
-  const size_t row = step.part.begin;
-  context.kernels.dense_backward_input(s.of(step.part), dy + row * s.shape.out, w, dx + row * s.shape.in, scratch);
+  const auto& [dy, w, prepared, dx, scratch] = step.take<5>();
+  const size_t row = s.row_of(step.part);
+  context.kernels.dense_backward_input(s.of(step.part), s.columns_of(step.part, s.shape.in), dy + row * s.shape.out, w,
+                                       prepared, dx + row * s.shape.in, scratch);
 }
 
 void run_backward_weights(const Step& step, const StepContext& context) {
@@ -63,12 +82,26 @@ void run_backward_weights(const Step& step, const StepContext& context) {
   context.kernels.dense_backward_weights_part(s.shape, step.part, x, dy, dw, dbias_once, scratch);
 }
 
+// Columns where the weights are not prepared, because few rows read them: each part then packs and reads its own.
+Split split_of(const OpBuild& build, const Settings& s, size_t columns) {
+  return s.by_columns ? build.split(columns, kernels::kLanesMax) : build.split(s.shape.batch, kRowGrain);
+}
+
+// Of what prepares the weights.
+Split by_weights(size_t units) { return {.units = units, .grain = kernels::kLanesMax, .flops = 0}; }
+
 void forward(OpBuild& build) {
-  const Settings s = settings_of(build);
+  Settings s = settings_of(build);
+  BufferId prepared = kNoBuffer;
+  if (kernels::prepares_dense_forward(s.shape)) {
+    prepared = build.prepare_weight(1, run_prepare_forward, s.shape, kernels::dense_forward_prepared_bytes(s.shape),
+                                    by_weights(s.shape.in));
+  }
+  s.by_columns = prepared == kNoBuffer && s.shape.out >= kColumnsMin;
   build.emit(run_forward, s,
-             {build.input(0), build.input(1), build.input(2), build.output(),
+             {build.input(0), build.input(1), prepared, build.input(2), build.output(),
               build.workspace(kernels::dense_forward_workspace(s.shape))},
-             build.split(s.shape.batch, kRowGrain));
+             split_of(build, s, s.shape.out));
 }
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
@@ -83,14 +116,20 @@ void emit_backward_weights(OpBuild& build, Settings s, BufferId dy) {
 }
 
 void backward(OpBuild& build) {
-  const Settings s = settings_of(build);
+  Settings s = settings_of(build);
   const BufferId dy = build.output_gradient();
   if (build.needs_gradient(1) || build.needs_gradient(2)) emit_backward_weights(build, s, dy);
   if (!build.needs_gradient(0)) return;
+  BufferId prepared = kNoBuffer;
+  if (kernels::prepares_dense_backward_input(s.shape)) {
+    prepared = build.prepare_weight(1, run_prepare_backward_input, s.shape,
+                                    kernels::dense_backward_input_prepared_bytes(s.shape), by_weights(s.shape.out));
+  }
+  s.by_columns = prepared == kNoBuffer && s.shape.in >= kColumnsMin;
   build.emit(run_backward_input, s,
-             {dy, build.input(1), build.input_gradient(0),
+             {dy, build.input(1), prepared, build.input_gradient(0),
               build.workspace(kernels::dense_backward_input_workspace(s.shape))},
-             build.split(s.shape.batch, kRowGrain));
+             split_of(build, s, s.shape.in));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/train_kernels/kernel_tester.h"
+#include "tests/unit/train_kernels/prepared_weights.h"
 #include "tests/unit/train_kernels/winograd_bound.h"
 #include "train_kernels/workspace.h"
 
@@ -103,17 +104,20 @@ TEST(Conv2d, ForwardEqualsTheReferenceWithAndWithoutBiasAndRelu) {
     for (const bool extras : {false, true}) {
       Doubles y(outputs(s)), magnitude(y.size());
       const Activation activation = extras ? Activation::relu : Activation::none;
-      exact.conv2d_forward(s, c.x.exact.data(), c.w.exact.data(), extras ? c.bias.exact.data() : nullptr, activation,
-                           y.data(), nullptr);
-      exact.conv2d_forward(s, c.x.magnitude.data(), c.w.magnitude.data(), extras ? c.bias.magnitude.data() : nullptr,
-                           Activation::none, magnitude.data(), nullptr);
+      exact.conv2d_forward(s, c.x.exact.data(), c.w.exact.data(), nullptr, extras ? c.bias.exact.data() : nullptr,
+                           activation, y.data(), nullptr);
+      exact.conv2d_forward(s, c.x.magnitude.data(), c.w.magnitude.data(), nullptr,
+                           extras ? c.bias.magnitude.data() : nullptr, Activation::none, magnitude.data(), nullptr);
       ConvolutionBound bound(s, c.x.magnitude, c.w.magnitude, magnitude);
       for (size_t i = 0; extras && i < y.size(); ++i) bound.magnitude[i] += c.bias.magnitude[i % s.filters];
       for_each_table([&](const KernelTable& table) {
-        GuardedBuffer<float> got(y.size());
-        table.conv2d_forward(s, c.x.values.data(), c.w.values.data(), extras ? c.bias.values.data() : nullptr,
-                             activation, got.data(), workspace.data());
-        EXPECT_TRUE(is_close(got, y, bound.magnitude, bound.relative));
+        for (const Prepare how : {Prepare::where_it_pays, Prepare::always}) {
+          const PreparedWeights w = PreparedWeights::forward(table, s, c.w.values.data(), how);
+          GuardedBuffer<float> got(y.size());
+          table.conv2d_forward(s, c.x.values.data(), c.w.values.data(), w.data(),
+                               extras ? c.bias.values.data() : nullptr, activation, got.data(), workspace.data());
+          EXPECT_TRUE(is_close(got, y, bound.magnitude, bound.relative));
+        }
       });
     }
   }
@@ -127,13 +131,16 @@ TEST(Conv2d, BackwardInputEqualsTheReference) {
     Case c(s, prng);
     GuardedBuffer<uint8_t> workspace = scratch(conv2d_backward_input_workspace(s));
     Doubles dx(c.x.exact.size()), magnitude(dx.size());
-    exact.conv2d_backward_input(s, c.dy.exact.data(), c.w.exact.data(), dx.data(), nullptr);
-    exact.conv2d_backward_input(s, c.dy.magnitude.data(), c.w.magnitude.data(), magnitude.data(), nullptr);
+    exact.conv2d_backward_input(s, c.dy.exact.data(), c.w.exact.data(), nullptr, dx.data(), nullptr);
+    exact.conv2d_backward_input(s, c.dy.magnitude.data(), c.w.magnitude.data(), nullptr, magnitude.data(), nullptr);
     const ConvolutionBound bound = gradient_bound(s, c.dy.magnitude, c.w.magnitude, magnitude);
     for_each_table([&](const KernelTable& table) {
-      GuardedBuffer<float> got(dx.size());
-      table.conv2d_backward_input(s, c.dy.values.data(), c.w.values.data(), got.data(), workspace.data());
-      EXPECT_TRUE(is_close(got, dx, bound.magnitude, bound.relative));
+      for (const Prepare how : {Prepare::where_it_pays, Prepare::always}) {
+        const PreparedWeights w = PreparedWeights::backward(table, s, c.w.values.data(), how);
+        GuardedBuffer<float> got(dx.size());
+        table.conv2d_backward_input(s, c.dy.values.data(), c.w.values.data(), w.data(), got.data(), workspace.data());
+        EXPECT_TRUE(is_close(got, dx, bound.magnitude, bound.relative));
+      }
     });
   }
 }

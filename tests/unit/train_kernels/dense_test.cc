@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/train_kernels/kernel_tester.h"
+#include "tests/unit/train_kernels/prepared_weights.h"
 #include "train_kernels/workspace.h"
 
 namespace coterie::kernels::test {
@@ -36,16 +37,19 @@ TEST(Dense, ForwardEqualsTheReferenceWithAndWithoutBiasAndRelu) {
     for (const bool with_bias : {false, true}) {
       for (const Activation activation : {Activation::none, Activation::relu}) {
         Doubles y(s.batch * s.out), magnitude(y.size());
-        exact.dense_forward(s, c.x.exact.data(), c.w.exact.data(), with_bias ? c.bias.exact.data() : nullptr,
-                            activation, y.data(), nullptr);
-        exact.dense_forward(s, c.x.magnitude.data(), c.w.magnitude.data(),
+        exact.dense_forward(s, {0, s.out}, c.x.exact.data(), c.w.exact.data(), nullptr,
+                            with_bias ? c.bias.exact.data() : nullptr, activation, y.data(), nullptr);
+        exact.dense_forward(s, {0, s.out}, c.x.magnitude.data(), c.w.magnitude.data(), nullptr,
                             with_bias ? c.bias.magnitude.data() : nullptr, Activation::none, magnitude.data(),
                             nullptr);
         for_each_table([&](const KernelTable& table) {
-          GuardedBuffer<float> got(y.size());
-          table.dense_forward(s, c.x.values.data(), c.w.values.data(), with_bias ? c.bias.values.data() : nullptr,
-                              activation, got.data(), workspace.data());
-          EXPECT_TRUE(is_close(got, y, magnitude, gamma(static_cast<double>(s.in) + 2)));
+          for (const Prepare how : {Prepare::where_it_pays, Prepare::always}) {
+            const PreparedWeights w = PreparedWeights::forward(table, s, c.w.values.data(), how);
+            GuardedBuffer<float> got(y.size());
+            table.dense_forward(s, {0, s.out}, c.x.values.data(), c.w.values.data(), w.data(),
+                                with_bias ? c.bias.values.data() : nullptr, activation, got.data(), workspace.data());
+            EXPECT_TRUE(is_close(got, y, magnitude, gamma(static_cast<double>(s.in) + 2)));
+          }
         });
       }
     }
@@ -60,12 +64,17 @@ TEST(Dense, BackwardInputEqualsTheReference) {
     Case c(s, prng);
     GuardedBuffer<uint8_t> workspace = scratch(dense_backward_input_workspace(s));
     Doubles dx(s.batch * s.in), magnitude(dx.size());
-    exact.dense_backward_input(s, c.dy.exact.data(), c.w.exact.data(), dx.data(), nullptr);
-    exact.dense_backward_input(s, c.dy.magnitude.data(), c.w.magnitude.data(), magnitude.data(), nullptr);
+    exact.dense_backward_input(s, {0, s.in}, c.dy.exact.data(), c.w.exact.data(), nullptr, dx.data(), nullptr);
+    exact.dense_backward_input(s, {0, s.in}, c.dy.magnitude.data(), c.w.magnitude.data(), nullptr, magnitude.data(),
+                               nullptr);
     for_each_table([&](const KernelTable& table) {
-      GuardedBuffer<float> got(dx.size());
-      table.dense_backward_input(s, c.dy.values.data(), c.w.values.data(), got.data(), workspace.data());
-      EXPECT_TRUE(is_close(got, dx, magnitude, gamma(static_cast<double>(s.out) + 1)));
+      for (const Prepare how : {Prepare::where_it_pays, Prepare::always}) {
+        const PreparedWeights w = PreparedWeights::backward(table, s, c.w.values.data(), how);
+        GuardedBuffer<float> got(dx.size());
+        table.dense_backward_input(s, {0, s.in}, c.dy.values.data(), c.w.values.data(), w.data(), got.data(),
+                                   workspace.data());
+        EXPECT_TRUE(is_close(got, dx, magnitude, gamma(static_cast<double>(s.out) + 1)));
+      }
     });
   }
 }
@@ -104,10 +113,10 @@ TEST(Dense, TheSameCallGivesTheSameBitsAtAnyAlignment) {
   std::vector<float> x(c.x.values.size() + 1), first(s.batch * s.out), second(s.batch * s.out + 1);
   std::copy(c.x.values.span().begin(), c.x.values.span().end(), x.begin() + 1);
   for_each_table([&](const KernelTable& table) {
-    table.dense_forward(s, c.x.values.data(), c.w.values.data(), nullptr, Activation::none, first.data(),
-                        workspace.data());
-    table.dense_forward(s, x.data() + 1, c.w.values.data(), nullptr, Activation::none, second.data() + 1,
-                        workspace.data() + 4);
+    table.dense_forward(s, {0, s.out}, c.x.values.data(), c.w.values.data(), nullptr, nullptr, Activation::none,
+                        first.data(), workspace.data());
+    table.dense_forward(s, {0, s.out}, x.data() + 1, c.w.values.data(), nullptr, nullptr, Activation::none,
+                        second.data() + 1, workspace.data() + 4);
     EXPECT_EQ(std::memcmp(first.data(), second.data() + 1, first.size() * sizeof(float)), 0);
   });
 }

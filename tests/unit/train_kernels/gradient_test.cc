@@ -10,10 +10,11 @@ TEST(Gradient, OfDenseIsTheDerivative) {
   const DenseShape s{3, 5, 4};
   Doubles x = random(15, prng), w = random(20, prng), bias = random(4, prng), y(12), dx(15), dw(20), dbias(4);
   const Doubles dy = random(12, prng);
-  exact().dense_backward_input(s, dy.data(), w.data(), dx.data(), nullptr);
+  exact().dense_backward_input(s, {0, s.in}, dy.data(), w.data(), nullptr, dx.data(), nullptr);
   exact().dense_backward_weights(s, x.data(), dy.data(), dw.data(), dbias.data(), nullptr);
   const auto scalar = [&] {
-    exact().dense_forward(s, x.data(), w.data(), bias.data(), Activation::none, y.data(), nullptr);
+    exact().dense_forward(s, {0, s.out}, x.data(), w.data(), nullptr, bias.data(), Activation::none, y.data(),
+                          nullptr);
     return dot(dy, y);
   };
   expect_gradient("x", x, dx, scalar);
@@ -36,10 +37,10 @@ TEST(Gradient, OfConvolutionIsTheDerivativeWithStridePaddingGroupsAndDilation) {
     Doubles x = random(s.batch * s.height * s.width * s.channels, prng), w = random(s.taps() * s.filters, prng);
     Doubles bias = random(s.filters, prng), y(outputs), dx(x.size()), dw(w.size()), dbias(s.filters);
     const Doubles dy = random(outputs, prng);
-    exact().conv2d_backward_input(s, dy.data(), w.data(), dx.data(), nullptr);
+    exact().conv2d_backward_input(s, dy.data(), w.data(), nullptr, dx.data(), nullptr);
     exact().conv2d_backward_weights(s, x.data(), dy.data(), dw.data(), dbias.data(), nullptr);
     const auto scalar = [&] {
-      exact().conv2d_forward(s, x.data(), w.data(), bias.data(), Activation::none, y.data(), nullptr);
+      exact().conv2d_forward(s, x.data(), w.data(), nullptr, bias.data(), Activation::none, y.data(), nullptr);
       return dot(dy, y);
     };
     expect_gradient("x", x, dx, scalar);

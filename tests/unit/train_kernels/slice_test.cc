@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "tests/unit/train_kernels/kernel_tester.h"
+#include "tests/unit/train_kernels/prepared_weights.h"
 #include "train_kernels/workspace.h"
 
 namespace coterie::kernels::test {
@@ -74,15 +75,17 @@ TEST(Slices, OfDenseLayers) {
         kDenseRows, out,
         [&](const KernelTable& table, Range rows, float* y) {
           const DenseShape s{rows.size(), in, out};
-          table.dense_forward(s, &x[rows.begin * in], w.data(), bias.data(), Activation::relu, y,
-                              pad.of(dense_forward_workspace(s)));
+          const auto prepared = PreparedWeights::forward(table, s, w.data());
+          table.dense_forward(s, {0, out}, &x[rows.begin * in], w.data(), prepared.data(), bias.data(),
+                              Activation::relu, y, pad.of(dense_forward_workspace(s)));
         },
         kDenseCuts);
     expect_slices_of(
         kDenseRows, in,
         [&](const KernelTable& table, Range rows, float* dx) {
           const DenseShape s{rows.size(), in, out};
-          table.dense_backward_input(s, &dy[rows.begin * out], w.data(), dx,
+          const auto prepared = PreparedWeights::backward(table, s, w.data());
+          table.dense_backward_input(s, {0, in}, &dy[rows.begin * out], w.data(), prepared.data(), dx,
                                      pad.of(dense_backward_input_workspace(s)));
         },
         kDenseCuts);
@@ -137,13 +140,15 @@ TEST(Slices, OfConvolutions) {
     expect_slices_of(s.batch, result, [&](const KernelTable& table, Range images, float* y) {
       Conv2dShape some = s;
       some.batch = images.size();
-      table.conv2d_forward(some, &x[images.begin * image], w.data(), bias.data(), Activation::relu, y,
+      const auto prepared = PreparedWeights::forward(table, some, w.data());
+      table.conv2d_forward(some, &x[images.begin * image], w.data(), prepared.data(), bias.data(), Activation::relu, y,
                            pad.of(conv2d_forward_workspace(some)));
     });
     expect_slices_of(s.batch, image, [&](const KernelTable& table, Range images, float* dx) {
       Conv2dShape some = s;
       some.batch = images.size();
-      table.conv2d_backward_input(some, &dy[images.begin * result], w.data(), dx,
+      const auto prepared = PreparedWeights::backward(table, some, w.data());
+      table.conv2d_backward_input(some, &dy[images.begin * result], w.data(), prepared.data(), dx,
                                   pad.of(conv2d_backward_input_workspace(some)));
     });
     expect_slices_of(s.batch, image, [&](const KernelTable& table, Range images, float* y) {
@@ -180,16 +185,19 @@ TEST(Slices, OfTheRowsOfAnImage) {
     expect_slices_of(
         s.out_h(), result_row,
         [&](const KernelTable& table, Range rows, float* y) {
-          table.conv2d_forward_rows(s, rows, x.data(), w.data(), bias.data(), Activation::relu,
-                                    y - rows.begin * result_row, pad.of(conv2d_forward_workspace(s)));
+          const auto prepared = PreparedWeights::forward(table, s, w.data());
+          table.conv2d_forward_part(s, rows, {0, s.filters}, x.data(), w.data(), prepared.data(), bias.data(),
+                                    Activation::relu, y - rows.begin * result_row,
+                                    pad.of(conv2d_forward_workspace(s)));
         },
         cuts(s.out_h()));
     if (!gradient_has_rows(s)) continue;
     expect_slices_of(
         s.height, row,
         [&](const KernelTable& table, Range rows, float* dx) {
-          table.conv2d_backward_input_rows(s, rows, dy.data(), w.data(), dx - rows.begin * row,
-                                           pad.of(conv2d_backward_input_workspace(s)));
+          const auto prepared = PreparedWeights::backward(table, s, w.data());
+          table.conv2d_backward_input_part(s, rows, {0, s.channels}, dy.data(), w.data(), prepared.data(),
+                                           dx - rows.begin * row, pad.of(conv2d_backward_input_workspace(s)));
         },
         cuts(s.height));
   }

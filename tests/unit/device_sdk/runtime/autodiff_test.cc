@@ -59,11 +59,12 @@ class Interpreter {
     const double* bias = op.inputs.size() > 2 ? values_[op.inputs[2]].data() : nullptr;
     switch (op.kind) {
       case OpKind::dense:
-        return table().dense_forward({batch_, dimension(in, 0), dimension(op.outputs[0], 0)}, x,
-                                     values_[op.inputs[1]].data(), bias, kernels::Activation::none, y.data(), nullptr);
+        return table().dense_forward({batch_, dimension(in, 0), dimension(op.outputs[0], 0)},
+                                     {0, dimension(op.outputs[0], 0)}, x, values_[op.inputs[1]].data(), nullptr, bias,
+                                     kernels::Activation::none, y.data(), nullptr);
       case OpKind::conv2d:
-        return table().conv2d_forward(conv(op), x, values_[op.inputs[1]].data(), bias, kernels::Activation::none,
-                                      y.data(), nullptr);
+        return table().conv2d_forward(conv(op), x, values_[op.inputs[1]].data(), nullptr, bias,
+                                      kernels::Activation::none, y.data(), nullptr);
       case OpKind::max_pool2d: return table().max_pool2d_forward(pool(op), x, y.data());
       case OpKind::average_pool2d:
       case OpKind::global_average_pool2d: return table().average_pool2d_forward(pool(op), x, y.data());

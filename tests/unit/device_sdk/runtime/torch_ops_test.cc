@@ -5,6 +5,7 @@
 
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "tests/unit/device_sdk/runtime/torch_vectors.h"
+#include "tests/unit/train_kernels/prepared_weights.h"
 #include "train_kernels/kernel_table.h"
 #include "train_kernels/workspace.h"
 
@@ -12,6 +13,7 @@ namespace coterie::test {
 namespace {
 
 using kernels::KernelTable;
+using kernels::test::PreparedWeights;
 using Floats = std::vector<float>;
 
 constexpr double kTolerance = 2e-6;  // of the largest answer: some hundred products, each rounded to 2^-24
@@ -44,10 +46,12 @@ TEST(TorchVectors, DenseAgrees) {
     std::vector<uint8_t> workspace(dense_forward_workspace(s) + dense_backward_input_workspace(s));
     for_each_table([&](const KernelTable& table) {
       Floats y(dy.size()), masked = dy, dx(x.size()), dw(w.size()), db(b.size());
-      table.dense_forward(s, x.data(), w.data(), b.data(), relu ? kernels::Activation::relu : kernels::Activation::none,
-                          y.data(), workspace.data());
+      const auto forward = PreparedWeights::forward(table, s, w.data());
+      const auto backward = PreparedWeights::backward(table, s, w.data());
+      table.dense_forward(s, {0, s.out}, x.data(), w.data(), forward.data(), b.data(),
+                          relu ? kernels::Activation::relu : kernels::Activation::none, y.data(), workspace.data());
       if (relu) table.relu_backward(y.size(), y.data(), dy.data(), masked.data());
-      table.dense_backward_input(s, masked.data(), w.data(), dx.data(), workspace.data());
+      table.dense_backward_input(s, {0, s.in}, masked.data(), w.data(), backward.data(), dx.data(), workspace.data());
       table.dense_backward_weights(s, x.data(), masked.data(), dw.data(), db.data(), workspace.data());
       expect_near(y, c.answer("y"), kTolerance, "y");
       expect_near(dx, c.answer("dx"), kTolerance, "dx");
@@ -69,8 +73,11 @@ TEST(TorchVectors, ConvolutionAgrees) {
                                    conv2d_backward_weights_workspace(s));
     for_each_table([&](const KernelTable& table) {
       Floats y(dy.size()), dx(x.size()), dw(w.size()), db(b.size());
-      table.conv2d_forward(s, x.data(), w.data(), b.data(), kernels::Activation::none, y.data(), workspace.data());
-      table.conv2d_backward_input(s, dy.data(), w.data(), dx.data(), workspace.data());
+      const auto forward = PreparedWeights::forward(table, s, w.data());
+      const auto backward = PreparedWeights::backward(table, s, w.data());
+      table.conv2d_forward(s, x.data(), w.data(), forward.data(), b.data(), kernels::Activation::none, y.data(),
+                           workspace.data());
+      table.conv2d_backward_input(s, dy.data(), w.data(), backward.data(), dx.data(), workspace.data());
       table.conv2d_backward_weights(s, x.data(), dy.data(), dw.data(), db.data(), workspace.data());
       expect_near(y, c.answer("y"), kTolerance, "y");
       expect_near(dx, c.answer("dx"), kTolerance, "dx");
