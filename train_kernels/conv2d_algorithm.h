@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "train_kernels/fft_tiles.h"
 #include "train_kernels/shapes.h"
+#include "train_kernels/workspace.h"
 
 namespace coterie::kernels {
 
@@ -17,6 +19,7 @@ enum class Conv2dAlgorithm : uint8_t {
   direct,        // matrix products over patches that are read in place
   winograd_2x2,  // F(2x2, 3x3): 4 multiplies an output instead of 9
   winograd_4x4,  // F(4x4, 3x3): 2.25
+  fft,           // a large kernel, by Fourier transforms of tiles (fft_tiles.h)
 };
 
 constexpr std::string_view name_of(Conv2dAlgorithm algorithm) {
@@ -31,6 +34,8 @@ constexpr std::string_view name_of(Conv2dAlgorithm algorithm) {
       return "winograd 2x2";
     case Conv2dAlgorithm::winograd_4x4:
       return "winograd 4x4";
+    case Conv2dAlgorithm::fft:
+      return "fft";
   }
   return "";
 }
@@ -93,10 +98,36 @@ constexpr double winograd_cost(const Conv2dShape& s, size_t outputs) {
 constexpr double direct_cost(const Conv2dShape& s) {
   return static_cast<double>(s.out_h() * s.out_w() * s.taps()) * static_cast<double>(s.filters);
 }
+// Of a depthwise convolution with stride and dilation 1, which leaves out the taps on padding; lanes that idle count. Each
+// product reads its pixel, and the rows under a tall kernel do not stay in L1: measured, 2.4 multiplies' time with 7 rows
+// and 5.3 with 31.
+constexpr double depthwise_cost(const Conv2dShape& s) {
+  const auto met = [](size_t out, size_t in, size_t kernel, size_t pad) {
+    size_t taps = 0;
+    for (size_t i = 0; i < out; ++i) {
+      const size_t begin = i < pad ? pad : i, end = i + kernel < pad + in ? i + kernel : pad + in;
+      taps += begin < end ? end - begin : 0;
+    }
+    return static_cast<double>(taps);
+  };
+  return met(s.out_h(), s.height, s.kernel_h, s.pad_top) * met(s.out_w(), s.width, s.kernel_w, s.pad_left) *
+         static_cast<double>((s.channels + kLanesMax - 1) / kLanesMax * kLanesMax) *
+         (1.6 + 0.12 * static_cast<double>(s.kernel_h));
+}
 
 // How many outputs a tile of the algorithm has along an axis; 0: it has none.
 constexpr size_t winograd_outputs(Conv2dAlgorithm algorithm) {
   return algorithm == Conv2dAlgorithm::winograd_2x2 ? 2 : algorithm == Conv2dAlgorithm::winograd_4x4 ? 4 : 0;
+}
+
+// An algorithm must be so many times as fast as one with a smaller error.
+inline constexpr double kAlgorithmGain = 1.3;
+
+// Transforms pay: their error is that of a norm, not of each product (tests/unit/train_kernels/fft_bound.h).
+constexpr bool fft_pays(const Conv2dShape& s) {
+  const size_t size = fft_size(s);
+  const double direct = s.is_depthwise() ? depthwise_cost(s) : direct_cost(s);
+  return size != 0 && fft_cost(s, size) * kAlgorithmGain < direct;
 }
 
 // Of the forward pass. The error of F(2x2) is a few times that of a direct sum, that of F(4x4) about ten
@@ -104,23 +135,40 @@ constexpr size_t winograd_outputs(Conv2dAlgorithm algorithm) {
 // is before it.
 constexpr Conv2dAlgorithm conv2d_algorithm(const Conv2dShape& s,
                                            size_t weight_bytes_max = kWinogradWeightBytesMax) {
+  if (fft_pays(s)) return Conv2dAlgorithm::fft;
   if (s.is_depthwise()) return Conv2dAlgorithm::depthwise;
   if (s.is_pointwise()) return Conv2dAlgorithm::dense;
   const bool is_three = s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 &&
                         s.groups == 1 && s.dilation_h == 1 && s.dilation_w == 1;
   if (!is_three || s.channels < 16 || s.filters < 16) return Conv2dAlgorithm::direct;
-  constexpr double kGain = 1.3;
   Conv2dAlgorithm best = Conv2dAlgorithm::direct;
   double cost = direct_cost(s);
   for (const size_t outputs : {size_t{2}, size_t{4}}) {
     const size_t positions = (outputs + 2) * (outputs + 2);
     if (positions * s.channels * s.filters * sizeof(float) > weight_bytes_max) break;
     const double with = winograd_cost(s, outputs);
-    if (with * kGain > cost) continue;
+    if (with * kAlgorithmGain > cost) continue;
     cost = with;
     best = outputs == 2 ? Conv2dAlgorithm::winograd_2x2 : Conv2dAlgorithm::winograd_4x4;
   }
   return best;
+}
+
+// dx is made by transforms: the algorithm of convolution_of_gradient(shape) where dx is made so, or could be.
+constexpr bool gradient_is_fft(const Conv2dShape& s) {
+  const bool may_be = s.is_depthwise() ? s.stride_h == 1 && s.stride_w == 1 && s.pad_top < s.extent_h() &&
+                                             s.pad_bottom < s.extent_h() && s.pad_left < s.extent_w() &&
+                                             s.pad_right < s.extent_w()
+                                       : gradient_is_convolution(s);
+  return may_be && fft_pays(convolution_of_gradient(s));
+}
+
+// Where cuts between the rows of y, or dx, repeat no work of a tile: multiples of that.
+constexpr size_t conv2d_row_grain(const Conv2dShape& s) {
+  return fft_pays(s) ? FftTiles(s, fft_size(s)).outputs_h : kConv2dRowGrain;
+}
+constexpr size_t conv2d_gradient_row_grain(const Conv2dShape& s) {
+  return gradient_is_fft(s) ? conv2d_row_grain(convolution_of_gradient(s)) : kConv2dRowGrain;
 }
 
 }  // namespace coterie::kernels

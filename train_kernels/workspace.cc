@@ -50,6 +50,24 @@ size_t winograd_workspace(const Conv2dShape& s, size_t outputs) {
   return scratch.used();
 }
 
+size_t fft_workspace(const Conv2dShape& s) {
+  const FftTiles tiles(s, fft_size(s));
+  Scratch scratch(nullptr);
+  scratch.take<float>(2 * tiles.size * kLanesMax);
+  scratch.take<float>(4 * tiles.size * kLanesMax);
+  scratch.take<float>(tiles.frequencies * (2 * tiles.size + 1) * kLanesMax);
+  if (s.is_depthwise()) {
+    scratch.take<float>(tiles.positions() * 2 * kLanesMax);
+    return scratch.used();
+  }
+  const size_t at_once = tiles.at_once(s);
+  scratch.take<float>(tiles.positions() * (packed_b_floats_max(2 * s.channels, s.filters) + 16));
+  scratch.take<float>(tiles.positions() * (at_once * 3 * s.channels + 16));
+  scratch.take<float>(tiles.positions() * (at_once * 2 * s.filters + 16));
+  scratch.take<int32_t>(2 * at_once);
+  return scratch.used();
+}
+
 // The taps of every column (simd/depthwise_inl.h).
 size_t depthwise_workspace(size_t columns) {
   Scratch scratch(nullptr);
@@ -94,7 +112,7 @@ size_t dense_backward_input_prepared_bytes(const DenseShape& s) {
 }
 
 size_t conv2d_forward_prepared_bytes(const Conv2dShape& s) {
-  if (s.is_depthwise()) return 0;
+  if (s.is_depthwise() || fft_pays(s)) return 0;
   if (s.is_pointwise()) return dense_forward_prepared_bytes(s.as_dense());
   if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0)
     return winograd_weight_floats(s, outputs) * sizeof(float);
@@ -102,7 +120,7 @@ size_t conv2d_forward_prepared_bytes(const Conv2dShape& s) {
 }
 
 size_t conv2d_backward_input_prepared_bytes(const Conv2dShape& s) {
-  if (s.is_depthwise()) return 0;
+  if (s.is_depthwise() || gradient_is_fft(s)) return 0;
   if (s.is_pointwise()) return dense_backward_input_prepared_bytes(s.as_dense());
   if (!gradient_is_convolution(s)) return s.filters * s.taps() * sizeof(float);
   const Conv2dShape turned = convolution_of_gradient(s);
@@ -125,7 +143,7 @@ bool prepares_conv2d_forward(const Conv2dShape& s) {
 }
 
 bool prepares_conv2d_backward_input(const Conv2dShape& s) {
-  if (s.is_depthwise()) return false;
+  if (conv2d_backward_input_prepared_bytes(s) == 0) return false;
   return !conv2d_backward_input_has_columns(s) || s.batch * s.height * s.width > kPanelwiseRows;
 }
 
@@ -161,6 +179,7 @@ size_t dense_backward_weights_workspace(const DenseShape& s) {
 }
 
 size_t conv2d_forward_workspace(const Conv2dShape& s) {
+  if (fft_pays(s)) return fft_workspace(s);
   if (s.is_depthwise()) return depthwise_workspace(s.out_w());
   if (s.is_pointwise()) return dense_forward_workspace(s.as_dense());
   if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0)
@@ -184,6 +203,11 @@ size_t conv2d_backward_weights_workspace(const Conv2dShape& s) {
 }
 
 size_t conv2d_backward_input_workspace(const Conv2dShape& s) {
+  if (gradient_is_fft(s)) {
+    Scratch turned(nullptr);
+    if (!s.is_depthwise()) turned.take<float>(s.filters * s.taps());
+    return turned.used() + fft_workspace(convolution_of_gradient(s));
+  }
   if (s.is_depthwise()) return depthwise_workspace(s.width);
   if (s.is_pointwise()) return dense_backward_input_workspace(s.as_dense());
   if (gradient_is_convolution(s)) {

@@ -160,6 +160,9 @@ std::vector<KernelCase> kernel_cases(const std::string& filter) {
     b.conv("depthwise 144 3x3@56", square(batch, 144, 144, 3, 1, 1, 56, 144));
     b.conv("depthwise 384 3x3@14", square(batch, 384, 384, 3, 1, 1, 14, 384));
     b.conv("depthwise 960 3x3@7", square(batch, 960, 960, 3, 1, 1, 7, 960));
+    b.conv("RepLKNet depthwise 128 31x31@56", square(batch, 128, 128, 31, 1, 15, 56, 128));
+    b.conv("depthwise 96 7x7@56", square(batch, 96, 96, 7, 1, 3, 56, 96));
+    b.conv("large 16->16 11x11@56", square(batch, 16, 16, 11, 1, 5, 56));
   }
   return std::move(b.cases);
 }

@@ -12,7 +12,8 @@
 // Weights come prepared - packed, turned or transformed by a call of their own - except where so few rows read them that
 // they are better packed a panel at a time, or read where they lie.
 //
-// 3 x 3 with stride 1 and enough channels, forward and dX, is Winograd's (winograd.cc) where conv2d_algorithm.h says so.
+// Where conv2d_algorithm.h says so, forward and dX of 3 x 3 with stride 1 and enough channels are Winograd's (winograd.cc),
+// and those of large kernels are done by Fourier transforms (fft_conv2d.cc).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train_kernels/simd/conv2d.cc"
 #include "hwy/foreach_target.h"
@@ -22,6 +23,7 @@
 #include "train_kernels/simd/conv2d_prepare_inl.h"
 #include "train_kernels/simd/dense_inl.h"
 #include "train_kernels/simd/depthwise_inl.h"
+#include "train_kernels/simd/fft_conv2d_inl.h"
 #include "train_kernels/simd/image_inl.h"
 #include "train_kernels/simd/targets.h"
 #include "train_kernels/simd/widen_inl.h"
@@ -114,6 +116,10 @@ DenseShape dense_of(const Conv2dShape& s, Range rows) {
 
 void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const float* x, const float* w,
                          const float* prepared, const float* bias, Activation activation, float* y, void* workspace) {
+  if (conv2d_algorithm(s) == Conv2dAlgorithm::fft) {
+    Scratch scratch(workspace);
+    return fft_forward(s, rows, x, w, false, bias, activation, y, scratch);
+  }
   if (s.is_depthwise()) return depthwise_forward(s, rows, x, w, bias, activation, y, workspace);
   if (s.is_pointwise()) {
     const size_t first = rows.begin * s.width;
@@ -222,10 +228,26 @@ void backward_input_over_patches(const Conv2dShape& s, const Conv2dShape& turned
   }
 }
 
+// w turned half round: tap t of channel c and filter o is tap taps - 1 - t of filter o and channel c.
+const float* turned_weights(const Conv2dShape& s, const float* w, Scratch& scratch) {
+  const size_t taps = s.kernel_h * s.kernel_w;
+  float* to = scratch.take<float>(s.filters * s.taps());
+  for (size_t t = 0; t < taps; ++t) {
+    transpose(s.channels, s.filters, w + t * s.channels * s.filters, s.filters,
+              to + (taps - 1 - t) * s.filters * s.channels, s.channels);
+  }
+  return to;
+}
+
 }  // namespace
 
 void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels, const float* dy, const float* w,
                                 const float* prepared, float* dx, void* workspace) {
+  if (gradient_is_fft(s)) {
+    Scratch scratch(workspace);
+    if (!s.is_depthwise()) w = turned_weights(s, w, scratch);
+    return fft_forward(convolution_of_gradient(s), rows, dy, w, s.is_depthwise(), nullptr, Activation::none, dx, scratch);
+  }
   if (s.is_depthwise()) return depthwise_backward_input(s, rows, dy, w, dx, workspace);
   if (s.is_pointwise()) {
     const size_t first = rows.begin * s.width;

@@ -19,7 +19,7 @@ HWY_INLINE void conv2d_prepare_forward(const Conv2dShape& s, Range channels, con
     return winograd_prepare(s, channels, outputs, false, w, prepared);
   }
   const size_t depth = s.channels / s.groups, filters = s.filters / s.groups, taps = s.taps();
-  if (s.is_depthwise() || filters <= panel_of(filters)) return;  // read as they lie
+  if (conv2d_forward_prepared_bytes(s) == 0 || filters <= panel_of(filters)) return;  // read as they lie
   for (size_t tap = 0; tap < taps; tap += depth) {
     for (size_t g = 0; g < s.groups; ++g) {
       pack_b_rows(taps, filters, {tap + channels.begin, tap + channels.end},
@@ -42,7 +42,7 @@ HWY_INLINE void pack_turned(const Conv2dShape& s, size_t group, Range filters, R
 }
 
 HWY_INLINE void conv2d_prepare_backward_input(const Conv2dShape& s, Range filters, const float* w, float* prepared) {
-  if (s.is_depthwise()) return;
+  if (conv2d_backward_input_prepared_bytes(s) == 0) return;
   if (s.is_pointwise()) return dense_prepare_backward_input(s.as_dense(), filters, w, prepared);
   const size_t deep = s.filters / s.groups, depth = s.channels / s.groups, taps = s.taps();
   const bool is_convolution = gradient_is_convolution(s);

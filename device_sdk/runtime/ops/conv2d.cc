@@ -2,6 +2,7 @@
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/convolution.h"
 #include "device_sdk/runtime/ops/registry.h"
+#include "train_kernels/conv2d_algorithm.h"
 #include "train_kernels/workspace.h"
 
 namespace coterie::ops {
@@ -122,10 +123,10 @@ Cut cut_of(const Conv2dShape& s, bool is_prepared, bool has_columns, size_t colu
 }
 
 // Of images of rows x row pixels.
-Split split_of(const OpBuild& build, const Settings& s, size_t rows, size_t row, size_t columns) {
+Split split_of(const OpBuild& build, const Settings& s, size_t rows, size_t row, size_t columns, size_t grain) {
   if (s.cut == Cut::columns) return build.split(columns, kernels::kLanesMax);
   if (s.cut == Cut::images) return build.split(s.shape.batch, (kPartPixelsMin + rows * row - 1) / (rows * row));
-  const size_t wanted = (kPartPixelsMin + row - 1) / row, grain = kernels::kConv2dRowGrain;
+  const size_t wanted = (kPartPixelsMin + row - 1) / row;
   return build.split(rows, (wanted + grain - 1) / grain * grain);
 }
 
@@ -144,7 +145,7 @@ void forward(OpBuild& build) {
   build.emit(run_forward, s,
              {build.input(0), build.input(1), prepared, build.input(2), build.output(),
               build.workspace(kernels::conv2d_forward_workspace(shape))},
-             split_of(build, s, shape.out_h(), shape.out_w(), shape.filters));
+             split_of(build, s, shape.out_h(), shape.out_w(), shape.filters, kernels::conv2d_row_grain(shape)));
 }
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
@@ -175,7 +176,7 @@ void backward(OpBuild& build) {
   build.emit(run_backward_input, s,
              {dy, build.input(1), prepared, build.input_gradient(0),
               build.workspace(kernels::conv2d_backward_input_workspace(shape))},
-             split_of(build, s, shape.height, shape.width, shape.channels));
+             split_of(build, s, shape.height, shape.width, shape.channels, kernels::conv2d_gradient_row_grain(shape)));
 }
 
 }  // namespace

@@ -38,7 +38,44 @@ TEST(Conv2dAlgorithm, KeepsTheTransformedWeightsWithinTheLimit) {
   EXPECT_EQ(conv2d_algorithm(s, 16 * kWeights - 1), Conv2dAlgorithm::direct);
 }
 
+Conv2dShape large(size_t batch, size_t size, size_t channels, size_t filters, size_t kernel, size_t groups = 1) {
+  const size_t pad = kernel / 2;
+  return {batch, size, size, channels, kernel, kernel, filters, 1, 1, pad, pad, pad, pad, groups};
+}
+
+TEST(Conv2dAlgorithm, LargeKernelsAreTransformed) {
+  EXPECT_EQ(conv2d_algorithm(large(1, 56, 16, 16, 11)), Conv2dAlgorithm::fft);
+  EXPECT_EQ(conv2d_algorithm(large(8, 56, 16, 16, 11)), Conv2dAlgorithm::fft);
+  EXPECT_EQ(conv2d_algorithm(large(1, 56, 128, 128, 31, 128)), Conv2dAlgorithm::fft);
+  EXPECT_TRUE(gradient_is_fft(large(1, 56, 128, 128, 31, 128)));
+  EXPECT_EQ(fft_size(large(1, 56, 128, 128, 31, 128)), 96);  // one tile
+}
+
+TEST(Conv2dAlgorithm, OthersWithLargeKernelsAreNot) {
+  EXPECT_EQ(conv2d_algorithm(large(1, 56, 96, 96, 7, 96)), Conv2dAlgorithm::depthwise);  // 49 products cost less
+  EXPECT_EQ(conv2d_algorithm(large(1, 28, 32, 64, 5)), Conv2dAlgorithm::direct);
+  EXPECT_EQ(conv2d_algorithm(large(1, 32, 16, 16, 11, 2)), Conv2dAlgorithm::direct);  // groups
+  Conv2dShape strided = large(1, 224, 3, 64, 7);
+  strided.stride_h = strided.stride_w = 2;
+  EXPECT_EQ(conv2d_algorithm(strided), Conv2dAlgorithm::direct);
+  EXPECT_FALSE(gradient_is_fft(strided));
+  Conv2dShape dilated = large(1, 56, 16, 16, 11);
+  dilated.dilation_w = 2;
+  EXPECT_EQ(conv2d_algorithm(dilated), Conv2dAlgorithm::direct);
+}
+
+TEST(Conv2dAlgorithm, KeepsTransformedKernelsWithinTheLimit) {
+  for (const size_t channels : {16, 64, 128, 512}) {
+    const Conv2dShape s = large(1, 56, channels, channels, 9);
+    if (const size_t size = fft_size(s); size != 0) {
+      EXPECT_LE(fft_weight_bytes(s, size), kFftWeightBytesMax);
+    }
+  }
+  EXPECT_EQ(conv2d_algorithm(large(1, 56, 512, 512, 9)), Conv2dAlgorithm::direct);
+}
+
 TEST(Conv2dAlgorithm, HasAName) {
+  EXPECT_EQ(name_of(Conv2dAlgorithm::fft), "fft");
   EXPECT_EQ(name_of(Conv2dAlgorithm::winograd_4x4), "winograd 4x4");
   EXPECT_EQ(name_of(Conv2dAlgorithm::direct), "direct");
 }

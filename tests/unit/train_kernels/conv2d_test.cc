@@ -2,7 +2,7 @@
 
 #include "tests/unit/train_kernels/kernel_tester.h"
 #include "tests/unit/train_kernels/prepared_weights.h"
-#include "tests/unit/train_kernels/winograd_bound.h"
+#include "tests/unit/train_kernels/convolution_bound.h"
 #include "train_kernels/workspace.h"
 
 namespace coterie::kernels::test {
@@ -52,6 +52,14 @@ std::vector<Conv2dShape> shapes() {
   }
   all.push_back({2, 10, 11, 20, 3, 3, 19, 1, 1, 2, 0, 1, 2});
   all.push_back({2, 9, 9, 17, 3, 4, 18, 1, 1, 2, 0, 1, 3});
+  // Fourier transforms: one tile and several, of 2^a and 3 * 2^a, vectors whole and in part, uneven borders and kernels.
+  for (const Conv2dShape& s : {conv(1, 21, 22, 16, 11, 16, 1, 5), conv(2, 26, 24, 33, 19, 33, 1, 9, 33),
+                               conv(1, 70, 24, 4, 19, 4, 1, 9, 4)}) {
+    all.push_back(s);
+  }
+  all.push_back({1, 24, 25, 15, 11, 10, 14, 1, 1, 3, 2, 7, 8});
+  all.push_back({1, 25, 24, 15, 12, 13, 16, 1, 1, 5, 7, 6, 5});
+  all.push_back({1, 27, 40, 17, 29, 17, 17, 1, 1, 28, 10, 9, 8, 17});
   Conv2dShape uneven = conv(2, 6, 9, 5, 1, 7);
   uneven.kernel_h = 2;
   uneven.kernel_w = 4;
@@ -92,6 +100,17 @@ struct Case {
 
 GuardedBuffer<uint8_t> scratch(size_t bytes) {
   return GuardedBuffer<uint8_t>((bytes + 63) / 64 * 64);
+}
+
+TEST(Conv2d, TheseShapesMeetEveryAlgorithm) {
+  std::vector<size_t> forward(6), gradient(2);
+  for (const Conv2dShape& s : shapes()) {
+    ++forward[static_cast<size_t>(conv2d_algorithm(s))];
+    if (gradient_is_fft(s)) ++gradient[s.is_depthwise() ? 1 : 0];
+  }
+  for (const size_t count : forward) EXPECT_GE(count, 1);
+  EXPECT_GE(forward[static_cast<size_t>(Conv2dAlgorithm::fft)], 6);
+  for (const size_t count : gradient) EXPECT_GE(count, 1);
 }
 
 TEST(Conv2d, ForwardEqualsTheReferenceWithAndWithoutBiasAndRelu) {

@@ -122,6 +122,9 @@ std::vector<Conv2dShape> convolutions() {
       conv(8, 64, 3, 96, 2, 1),    conv(20, 3, 7, 33, 2, 3),     conv(6, 24, 1, 100),
       conv(7, 300, 1, 40),         conv(8, 20, 1, 50, 2),        conv(7, 32, 3, 48, 1, 1, 2),
       conv(8, 12, 3, 24, 2, 1, 4), conv(9, 33, 3, 33, 1, 1, 33), conv(10, 16, 3, 16, 2, 1, 16)};
+  // Fourier transforms: tiles that a cut goes through.
+  all.push_back(conv(21, 16, 11, 16, 1, 5));
+  all.push_back(conv(50, 4, 19, 4, 1, 9, 4));
   all.push_back(conv(9, 17, 3, 20, 1, 2));
   all.back().dilation_h = all.back().dilation_w = 2;
   return all;
