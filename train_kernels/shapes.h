@@ -71,7 +71,8 @@ struct AdaptivePool2dShape {
   size_t out_w() const { return out_columns; }
 };
 
-enum class Activation : uint8_t { none, relu };
+// What follows a product or a normalisation at no cost: y = max(y, 0), or min(max(y, 0), 6).
+enum class Activation : uint8_t { none, relu, relu6 };
 
 // What a batch adds to the training summary. loss: the sum over examples; correct: examples whose largest output (the
 // first of equals) is the label.

@@ -32,7 +32,6 @@ GraphCompiler::GraphCompiler(const Model& model, const CompileSettings& settings
       graph_(model.graph()),
       settings_(settings),
       index_(graph_),
-      fusions_(find_fusions(graph_, index_)),
       values_(graph_.tensors.size(), kNoBuffer),
       gradients_(graph_.tensors.size(), kNoBuffer),
       needs_gradient_(graph_.tensors.size()),
@@ -48,6 +47,7 @@ Result<CompiledModel> GraphCompiler::run() {
   CompiledModel compiled;
   if (settings_.purpose == Purpose::train) find_needed_gradients();
   find_settled();
+  fusions_ = find_fusions(graph_, index_, is_settled_);
   add_stored_tensors(compiled);
   emit_forward();
   compiled.output = values_[graph_.output];

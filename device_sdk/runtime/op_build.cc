@@ -80,8 +80,12 @@ BufferId OpBuild::gradient_or_scratch(size_t i, ChannelRange channels) {
   return scratch(elements(input_shape(i)) * kElementBytes);
 }
 
-bool OpBuild::applies_relu() const { return compiler_.fusions_[op_index_].applies_relu; }
-bool OpBuild::applies_relu6() const { return compiler_.fusions_[op_index_].applies_relu6; }
+kernels::Activation OpBuild::activation() const { return compiler_.fusions_[op_index_].activation; }
+const OpInfo* OpBuild::folded_norm() const {
+  const uint32_t norm = compiler_.fusions_[op_index_].folded_norm;
+  return norm == kNoOp ? nullptr : &compiler_.graph_.ops[norm];
+}
+BufferId OpBuild::value(uint32_t tensor) const { return compiler_.values_[tensor]; }
 bool OpBuild::is_applied_by_producer() const { return compiler_.fusions_[op_index_].is_applied_by_producer; }
 bool OpBuild::is_undone_by_producer() const { return compiler_.fusions_[op_index_].is_undone_by_producer; }
 bool OpBuild::is_undone_by_consumer() const { return compiler_.fusions_[op_index_].is_undone_by_consumer; }

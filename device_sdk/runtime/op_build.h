@@ -80,10 +80,11 @@ class OpBuild {
   BufferId channel_gradient(size_t i, ChannelRange channels);
 
   // --- fusion (fusion.h)
-  bool applies_relu() const;            // dense, conv2d, batch_norm: the ReLU behind is applied here
-  bool applies_relu6() const;           // batch_norm: the ReLU6 behind
-  bool is_applied_by_producer() const;  // relu, relu6, forward: nothing is left to do
-  bool is_undone_by_producer() const;   // relu, relu6, backward: the op in front masks
+  kernels::Activation activation() const;  // dense, conv2d, conv_transpose2d, batch_norm: the one behind is applied here
+  const OpInfo* folded_norm() const;    // likewise but batch_norm: the batch norm behind that is part of the weights; or null
+  BufferId value(uint32_t tensor) const;   // of the graph: an input of that norm
+  bool is_applied_by_producer() const;  // batch_norm, relu, relu6, forward: nothing is left to do
+  bool is_undone_by_producer() const;   // batch_norm, relu, relu6, backward: the op in front does that
   bool is_undone_by_consumer() const;   // relu, backward: the gradient that comes in is already masked
   bool undoes_relu() const;             // max pool, backward: mask for the ReLU in front
 
@@ -113,12 +114,12 @@ class OpBuild {
   }
   // For a result of emit_prepare, which every later step may read: memory that is never overlaid.
   BufferId prepared(uint64_t bytes) { return scratch(bytes); }
-  // Weight i as the kernels read it: run() takes {weight, result}. Once if keeps_prepared(i),
-  // else in front of the step that is emitted next, which reads the result.
+  // `weight` - input i, or what was made of it (ops/folded_norm.h) - as the kernels read it: run() takes {weight, result}.
+  // Once if keeps_prepared(i), else in front of the step that is emitted next, which reads the result.
   template <typename Settings>
-  BufferId prepare_weight(size_t i, StepFunction run, const Settings& settings, uint64_t bytes, const Split& split) {
+  BufferId prepare_weight(size_t i, BufferId weight, StepFunction run, const Settings& settings, uint64_t bytes, const Split& split) {
     const BufferId made = scratch(bytes);
-    program().emit(keeps_prepared(i) ? Phase::prepare : phase_, run, settings, {input(i), made}, split);
+    program().emit(keeps_prepared(i) ? Phase::prepare : phase_, run, settings, {weight, made}, split);
     return made;
   }
   // Runs behind the loss, and only if it is finite: what changes the model's state.

@@ -39,13 +39,13 @@ T normalised(const BatchNormChannels<T>& channels, size_t c, T x) {
 
 template <typename T>
 void batch_norm_forward(const BatchNormShape& s, const T* x, const BatchNormChannels<T>& channels,
-                        NormActivation activation, T* y) {
+                        Activation activation, T* y) {
   for (size_t r = 0; r < s.rows; ++r) {
     for (size_t c = 0; c < s.channels; ++c) {
       const size_t at = r * s.stride + c;
       T value = channels.scale[c] * normalised(channels, c, x[at]) + channels.bias[c];
-      if (activation != NormActivation::none && value < 0) value = 0;
-      if (activation == NormActivation::relu6 && value > 6) value = 6;
+      if (activation != Activation::none && value < 0) value = 0;
+      if (activation == Activation::relu6 && value > 6) value = 6;
       y[at] = value;
     }
   }
@@ -53,15 +53,15 @@ void batch_norm_forward(const BatchNormShape& s, const T* x, const BatchNormChan
 
 // dy behind the activation.
 template <typename T>
-T gradient_let_through(const BatchNormChannels<T>& channels, NormActivation activation, size_t c, T x, T dy) {
-  if (activation == NormActivation::none) return dy;
+T gradient_let_through(const BatchNormChannels<T>& channels, Activation activation, size_t c, T x, T dy) {
+  if (activation == Activation::none) return dy;
   const T y = channels.scale[c] * normalised(channels, c, x) + channels.bias[c];
-  return y > 0 && (activation == NormActivation::relu || y < 6) ? dy : T(0);
+  return y > 0 && (activation == Activation::relu || y < 6) ? dy : T(0);
 }
 
 template <typename T>
 void batch_norm_backward_parameters(const BatchNormShape& s, const T* x, const BatchNormChannels<T>& channels,
-                                    NormActivation activation, const T* dy, T* dscale, T* dbias) {
+                                    Activation activation, const T* dy, T* dscale, T* dbias) {
   for (size_t c = 0; c < s.channels; ++c) {
     dscale[c] = dbias[c] = 0;
     for (size_t r = 0; r < s.rows; ++r) {
@@ -75,7 +75,7 @@ void batch_norm_backward_parameters(const BatchNormShape& s, const T* x, const B
 
 template <typename T>
 void batch_norm_backward_input(const BatchNormShape& s, size_t batch_rows, const T* x,
-                               const BatchNormChannels<T>& channels, NormActivation activation,
+                               const BatchNormChannels<T>& channels, Activation activation,
                                const T* dscale, const T* dbias, const T* dy, T* dx) {
   for (size_t r = 0; r < s.rows; ++r) {
     for (size_t c = 0; c < s.channels; ++c) {
@@ -89,11 +89,11 @@ void batch_norm_backward_input(const BatchNormShape& s, size_t batch_rows, const
 
 template <typename T>
 void batch_norm_backward_frozen(const BatchNormShape& s, const T* x, const BatchNormChannels<T>& channels,
-                                NormActivation activation, const T* dy, T* dx) {
+                                Activation activation, const T* dy, T* dx) {
   for (size_t r = 0; r < s.rows; ++r) {
     for (size_t c = 0; c < s.channels; ++c) {
       const size_t at = r * s.stride + c;
-      const T value = activation == NormActivation::none ? T(0) : x[at];
+      const T value = activation == Activation::none ? T(0) : x[at];
       const T gradient = gradient_let_through(channels, activation, c, value, dy[at]);
       dx[at] = channels.scale[c] * channels.inverse_stddev[c] * gradient;
     }

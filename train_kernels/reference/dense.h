@@ -9,7 +9,8 @@ namespace coterie::kernels::reference {
 // ReLU keeps NaN, so that a diverged network shows in its loss.
 template <typename T>
 T activate(T value, Activation activation) {
-  return activation == Activation::relu && value < 0 ? T(0) : value;
+  if (activation != Activation::none && value < 0) return T(0);
+  return activation == Activation::relu6 && value > 6 ? T(6) : value;
 }
 
 // The products below read w itself.

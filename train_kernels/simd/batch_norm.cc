@@ -54,9 +54,9 @@ void batch_norm_inverse_stddev(size_t channels, const float* variance, float eps
 }
 
 void batch_norm_forward(const BatchNormShape& s, const float* x, const Channels& channels,
-                        NormActivation activation, float* y) {
+                        Activation activation, float* y) {
   const Vector limit = activation_limit(activation);
-  if (activation == NormActivation::none) {
+  if (activation == Activation::none) {
     map_columns(s.rows, s.channels, Normalise<false>{channels, limit, s.stride, x, y});
   } else {
     map_columns(s.rows, s.channels, Normalise<true>{channels, limit, s.stride, x, y});
@@ -64,10 +64,10 @@ void batch_norm_forward(const BatchNormShape& s, const float* x, const Channels&
 }
 
 void batch_norm_backward_parameters(const BatchNormShape& s, const float* x, const Channels& channels,
-                                    NormActivation activation, const float* dy, float* dscale, float* dbias) {
+                                    Activation activation, const float* dy, float* dscale, float* dbias) {
   const Vector limit = activation_limit(activation);
   float* const sums[] = {dscale, dbias};
-  if (activation == NormActivation::none) {
+  if (activation == Activation::none) {
     column_sums(s.rows, s.channels, ParameterGradients<false>{channels, limit, s.stride, x, dy}, sums);
   } else {
     column_sums(s.rows, s.channels, ParameterGradients<true>{channels, limit, s.stride, x, dy}, sums);
@@ -76,7 +76,7 @@ void batch_norm_backward_parameters(const BatchNormShape& s, const float* x, con
 
 template <bool kActivation>
 void backward_input(const BatchNormShape& s, size_t batch_rows, const float* x, const Channels& channels,
-                    NormActivation activation, const float* dscale, const float* dbias, const float* dy,
+                    Activation activation, const float* dscale, const float* dbias, const float* dy,
                     float* dx) {
   const InputGradient<kActivation> gradient{
       channels, activation_limit(activation),   s.stride, x, dscale, dbias,
@@ -85,9 +85,9 @@ void backward_input(const BatchNormShape& s, size_t batch_rows, const float* x, 
 }
 
 void batch_norm_backward_input(const BatchNormShape& s, size_t batch_rows, const float* x,
-                               const Channels& channels, NormActivation activation, const float* dscale,
+                               const Channels& channels, Activation activation, const float* dscale,
                                const float* dbias, const float* dy, float* dx) {
-  const auto body = activation == NormActivation::none ? backward_input<false> : backward_input<true>;
+  const auto body = activation == Activation::none ? backward_input<false> : backward_input<true>;
   body(s, batch_rows, x, channels, activation, dscale, dbias, dy, dx);
 }
 
@@ -114,9 +114,9 @@ struct FrozenGradient {
 };
 
 void batch_norm_backward_frozen(const BatchNormShape& s, const float* x, const Channels& channels,
-                                NormActivation activation, const float* dy, float* dx) {
+                                Activation activation, const float* dy, float* dx) {
   const Vector limit = activation_limit(activation);
-  if (activation == NormActivation::none) {
+  if (activation == Activation::none) {
     map_columns(s.rows, s.channels, FrozenGradient<false>{channels, limit, s.stride, x, dy, dx});
   } else {
     map_columns(s.rows, s.channels, FrozenGradient<true>{channels, limit, s.stride, x, dy, dx});

@@ -63,7 +63,7 @@ class Patches {
                     {nullptr, static_cast<ptrdiff_t>(s_.filters)}};
     gemm(rows_.size() * s_.out_w() * count_, columns.size(), a, b, c,
          {.accumulate = false,
-          .relu = activation == Activation::relu,
+          .activation = activation,
           .bias = bias == nullptr ? nullptr : bias + column});
   }
 

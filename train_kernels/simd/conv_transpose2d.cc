@@ -17,14 +17,14 @@ namespace {
 
 struct FinishPixel {
   const float* bias;
-  bool relu;
+  Activation activation;
   float* y;
 
   template <class Lanes>
   HWY_INLINE void operator()(size_t c, const Lanes& lanes) const {
     Vector value = lanes.load(y + c);
     if (bias != nullptr) value = hn::Add(value, lanes.load(bias + c));
-    lanes.store(relu ? at_least(hn::Zero(Tag()), value) : value, y + c);
+    lanes.store(activated(activation, value), y + c);
   }
 };
 
@@ -35,7 +35,6 @@ float* take_prepared(size_t bytes, Scratch& scratch) {
 
 void conv_transpose2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias,
                               Activation activation, float* y, void* workspace) {
-  const bool relu = activation == Activation::relu;
   Conv2dShape image = s;
   image.batch = 1;
   Scratch scratch(workspace);
@@ -44,8 +43,9 @@ void conv_transpose2d_forward(const Conv2dShape& s, const float* x, const float*
   const size_t pixels = s.height * s.width;
   for (size_t n = 0; n < s.batch; ++n) {  // the second pass finds the image in the cache
     conv2d_backward_input(image, x, w, prepared, y, scratch.rest());
-    if (bias != nullptr || relu) {
-      for (size_t p = 0; p < pixels; ++p) for_each_vector(s.channels, FinishPixel{bias, relu, y + p * s.channels});
+    if (bias != nullptr || activation != Activation::none) {
+      const auto finish = [&](size_t p) { return FinishPixel{bias, activation, y + p * s.channels}; };
+      for (size_t p = 0; p < pixels; ++p) for_each_vector(s.channels, finish(p));
     }
     x += s.out_h() * s.out_w() * s.filters;
     y += pixels * s.channels;

@@ -49,7 +49,7 @@ HWY_INLINE void dense_forward(const DenseShape& s, Range columns, const float* x
   float* buffer = scratch.take<float>(packed_a_floats(s.batch, s.in));
   gemm(s.batch, n, rows_of(x, s.in, buffer), b, rows_of(y + begin, s.out),
        {.accumulate = false,
-        .relu = activation == Activation::relu,
+        .activation = activation,
         .bias = bias == nullptr ? nullptr : bias + begin});
 }
 

@@ -76,7 +76,7 @@ struct Line {
   float* to;
   ColumnTaps rows;
   size_t channels, from_row, w_row;
-  bool relu;
+  Activation activation;
 };
 
 // kCount results: `step` apart in to, `from_step` in from, with the same taps.
@@ -108,7 +108,7 @@ HWY_INLINE void sums_of(const Access& access, const Line& line, const ColumnTaps
     w_row += line.rows.w_step * static_cast<ptrdiff_t>(line.w_row);
   }
   COT_UNROLL for (size_t t = 0; t < kCount; ++t) {
-    access.store(line.relu ? at_least(hn::Zero(Tag()), sums[t]) : sums[t], to + t * step + c);
+    access.store(activated(line.activation, sums[t]), to + t * step + c);
   }
 }
 
@@ -206,7 +206,7 @@ void depthwise_forward(const Conv2dShape& s, Range wanted, const float* x, const
                       s.channels,
                       x_row,
                       w_row,
-                      activation == Activation::relu};
+                      activation};
       run_line(line, taps, columns.out, 1);
     }
     x += s.height * x_row;
@@ -230,7 +230,7 @@ void depthwise_backward_input(const Conv2dShape& s, Range wanted, const float* d
                       s.channels,
                       dy_row,
                       w_row,
-                      false};
+                      Activation::none};
       run_line(line, taps, columns.in, columns.stride);
     }
     dy += rows.out * dy_row;

@@ -33,7 +33,8 @@ struct FftCall {
   FftTiles tiles;
   Range rows;
   const float *x, *w, *bias;
-  bool turned, relu;
+  bool turned;
+  Activation activation;
   float* y;
 
   // Tiles that touch `rows`, image by image.
@@ -71,7 +72,7 @@ struct FftCall {
   void finish(const TransformedTile& tile, const Place& at, size_t o, Lanes lanes) const {
     const size_t row = s.out_w() * s.filters;
     const Finished to{y + at.image * s.out_h() * row + o, row, s.filters, rows, s.out_w(),
-                      bias == nullptr ? nullptr : bias + o, relu};
+                      bias == nullptr ? nullptr : bias + o, activation};
     tile.finish(to, at.row, at.column, tiles.outputs_h, tiles.outputs_w, lanes);
   }
 
@@ -221,7 +222,7 @@ void dense(const FftCall& call, const TransformedTile& tile, Scratch& scratch) {
 void fft_forward(const Conv2dShape& s, Range rows, const float* x, const float* w, bool turned, const float* bias,
                  Activation activation, float* y, Scratch& scratch) {
   const FftTiles tiles(s, fft_size(s));
-  const FftCall call{s, tiles, rows, x, w, bias, turned, activation == Activation::relu, y};
+  const FftCall call{s, tiles, rows, x, w, bias, turned, activation, y};
   const TransformedTile tile(tiles, scratch);
   if (!s.is_depthwise()) return dense(call, tile, scratch);
   float* weights = scratch.take<float>(tiles.positions() * 2 * kLanes);

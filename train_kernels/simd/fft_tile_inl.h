@@ -56,7 +56,7 @@ struct Finished {
   Range wanted;
   size_t columns;
   const float* bias;  // null: none
-  bool relu;
+  Activation activation;
 
   void write(const float* from, size_t row, size_t column, size_t count, Lanes lanes) const {
     if (row < wanted.begin || row >= wanted.end) return;
@@ -64,7 +64,7 @@ struct Finished {
     float* to = y + row * row_step + column * column_step;
     for (size_t j = 0; j < HWY_MIN(count, columns - column); ++j, from += 2 * kLanes, to += column_step) {
       const Vector value = hn::Add(hn::LoadU(Tag(), from), start);
-      lanes.store(relu ? at_least(hn::Zero(Tag()), value) : value, to);
+      lanes.store(activated(activation, value), to);
     }
   }
 };

@@ -97,7 +97,7 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float*
       COT_UNROLL for (size_t r = 0; r < kMr; ++r) sums[r][v] = hn::Add(sums[r][v], bias);
     }
   }
-  const float floor = finish.relu ? 0.0f : -std::numeric_limits<float>::infinity();
+  const float floor = finish.activation != Activation::none ? 0.0f : -std::numeric_limits<float>::infinity();
   const Vector lowest = hn::Set(d, floor);
   if (finish.accumulate) {
     // Row by row: rows of C may overlap (dX of a convolution), so each is stored before the next is read.
@@ -112,6 +112,12 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float*
       float* to = c.base + c.rows.offset(c_row + r) + column;
       COT_UNROLL for (size_t v = 0; v < kNv; ++v) strip.store(at_least(lowest, sums[r][v]), to, v);
     }
+  }
+  if (finish.activation != Activation::relu6) return;
+  // In a loop that is not unrolled, over what is in the cache: every tile has this code, and few use it.
+  for (size_t r = 0; r < kMr; ++r) {
+    float* to = c.base + c.rows.offset(c_row + r) + column;
+    COT_UNROLL for (size_t v = 0; v < kNv; ++v) strip.store(at_most(hn::Set(d, 6.0f), strip.load(to, v)), to, v);
   }
 }
 
@@ -283,7 +289,7 @@ void gemm(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC&
       const bool first = run + from == 0;
       const bool final = run + part.run_count == a.run_count && from + part.run_length == a.run_length;
       const Finish now{.accumulate = finish.accumulate || !first,
-                       .relu = final && finish.relu,
+                       .activation = final ? finish.activation : Activation::none,
                        .bias = final ? finish.bias : nullptr,
                        .scale = finish.scale};
       piece_product(m, n, part, b.base + (run * a.run_length + from) * b.row_stride, b, c, now);

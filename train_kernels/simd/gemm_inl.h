@@ -81,10 +81,10 @@ struct MatrixC {
   Rows rows;
 };
 
-// What happens to the product: scaled; added to C or stored; then bias (unless null) is added and ReLU applied.
+// What happens to the product: scaled; added to C or stored; then bias (unless null) is added and the activation applied.
 struct Finish {
   bool accumulate = false;
-  bool relu = false;
+  Activation activation = Activation::none;
   const float* bias = nullptr;
   float scale = 1;
 };

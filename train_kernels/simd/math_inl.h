@@ -25,11 +25,6 @@ HWY_INLINE Vector splat(float value) {
   return hn::Set(Tag(), value);
 }
 
-// min(x, highest) that keeps NaN.
-HWY_INLINE Vector at_most(Vector highest, Vector x) {
-  return hn::IfThenElse(hn::Gt(x, highest), highest, x);
-}
-
 // c0 + c1 x + c2 x^2 ...
 HWY_INLINE Vector polynomial(Vector, float last) {
   return splat(last);

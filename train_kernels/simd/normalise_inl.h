@@ -17,8 +17,8 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 using Channels = BatchNormChannels<float>;
 
 // The bounds of an activation: 0 and 6 or infinity.
-HWY_INLINE Vector activation_limit(NormActivation activation) {
-  return splat(activation == NormActivation::relu6 ? 6 : HUGE_VALF);
+HWY_INLINE Vector activation_limit(Activation activation) {
+  return splat(activation == Activation::relu6 ? 6 : HUGE_VALF);
 }
 
 // factor (x - mean) + bias: one rounding more than a plain multiply-add, none of which grows with the mean.

@@ -10,6 +10,7 @@
 
 #include "hwy/highway.h"
 #include "train_kernels/lanes.h"
+#include "train_kernels/shapes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
@@ -69,6 +70,16 @@ HWY_INLINE void store_n(Vector v, float* p, size_t n) { Part(n).store(v, p); }
 
 // max(x, lowest) that keeps NaN.
 HWY_INLINE Vector at_least(Vector lowest, Vector x) { return hn::IfThenElse(hn::Lt(x, lowest), lowest, x); }
+// min(x, highest) that keeps NaN.
+HWY_INLINE Vector at_most(Vector highest, Vector x) {
+  return hn::IfThenElse(hn::Gt(x, highest), highest, x);
+}
+
+HWY_INLINE Vector activated(Activation activation, Vector x) {
+  if (activation == Activation::none) return x;
+  x = at_least(hn::Zero(Tag()), x);
+  return activation == Activation::relu ? x : at_most(hn::Set(Tag(), 6.0f), x);
+}
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -154,7 +154,7 @@ struct TransformOutput {
   const float* products;
   size_t from_step;
   const float* bias;
-  bool relu;
+  Activation activation;
   size_t rows, columns, row_step, filters;
   float* y;
 
@@ -173,7 +173,7 @@ struct TransformOutput {
       F::output(half[i], out);
       for (size_t j = 0; j < columns; ++j) {
         const Vector value = hn::Add(out[j], start);
-        lanes.store(relu ? at_least(hn::Zero(Tag()), value) : value, y + i * row_step + j * filters + o);
+        lanes.store(activated(activation, value), y + i * row_step + j * filters + o);
       }
     }
   }
@@ -248,20 +248,20 @@ struct Winograd {
     }
   }
 
-  void transform_output(const Transformed& products, Range some, const float* bias, bool relu,
-                        float* y) const {
+  void transform_output(const Transformed& products, Range some, const float* bias,
+                        Activation activation, float* y) const {
     for (size_t t = some.begin; t < some.end; ++t) {
       const Place at = place(t);
       float* to = y + ((at.image * s.out_h() + at.row) * s.out_w() + at.column) * s.filters;
       for_each_vector(s.filters,
                       TransformOutput<kOutputs>{products.base + (t - some.begin) * s.filters, products.step,
-                                                bias, relu, HWY_MIN(kOutputs, s.out_h() - at.row),
+                                                bias, activation, HWY_MIN(kOutputs, s.out_h() - at.row),
                                                 HWY_MIN(kOutputs, s.out_w() - at.column),
                                                 s.out_w() * s.filters, s.filters, to});
     }
   }
 
-  void forward(Range rows, const float* x, const float* weights, const float* bias, bool relu, float* y,
+  void forward(Range rows, const float* x, const float* weights, const float* bias, Activation activation, float* y,
                Scratch& scratch) const {
     const size_t at_once = tiles.held(s), tile_rows = (rows.size() + kOutputs - 1) / kOutputs;
     const Transformed input(kPositions, at_once, s.channels, scratch);
@@ -286,7 +286,7 @@ struct Winograd {
           gemm(block.size(), s.filters, a, b,
                {products.base + p * products.step, {nullptr, static_cast<ptrdiff_t>(s.filters)}}, {});
         }
-        transform_output(products, block, bias, relu, y + n * s.out_h() * s.out_w() * s.filters);
+        transform_output(products, block, bias, activation, y + n * s.out_h() * s.out_w() * s.filters);
       }
     }
   }
@@ -302,9 +302,8 @@ void winograd_prepare(const Conv2dShape& s, Range channels, size_t outputs, bool
 
 void winograd_forward(const Conv2dShape& s, Range rows, size_t outputs, const float* x, const float* prepared,
                       const float* bias, Activation activation, float* y, Scratch& scratch) {
-  const bool relu = activation == Activation::relu;
-  if (outputs == 2) return Winograd<2>(s).forward(rows, x, prepared, bias, relu, y, scratch);
-  Winograd<4>(s).forward(rows, x, prepared, bias, relu, y, scratch);
+  if (outputs == 2) return Winograd<2>(s).forward(rows, x, prepared, bias, activation, y, scratch);
+  Winograd<4>(s).forward(rows, x, prepared, bias, activation, y, scratch);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -5,10 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coterie::kernels {
+#include "train_kernels/shapes.h"
 
-// What follows the normalisation at no cost: y = max(y, 0), or min(max(y, 0), 6).
-enum class NormActivation : uint8_t { none, relu, relu6 };
+namespace coterie::kernels {
 
 // `rows` rows of `channels` values; a row begins `stride` values behind the one before it. So some of the
 // rows are a shape, and some of the channels are one: statistics and parameter gradients may be computed for
@@ -41,23 +40,23 @@ struct BatchNormKernels {
   // 1 / sqrt(variance + epsilon), for normalising with the running statistics.
   void (*batch_norm_inverse_stddev)(size_t channels, const T* variance, T epsilon, T* inverse_stddev);
   // y may be x.
-  void (*batch_norm_forward)(const BatchNormShape&, const T* x, const BatchNormChannels<T>&, NormActivation,
+  void (*batch_norm_forward)(const BatchNormShape&, const T* x, const BatchNormChannels<T>&, Activation,
                              T* y);
 
   // With an activation, dy is the gradient of its result; what it let through is recomputed from x, so y need
   // not be kept. dscale = the sum over rows of dy x', dbias = that of dy.
   void (*batch_norm_backward_parameters)(const BatchNormShape&, const T* x, const BatchNormChannels<T>&,
-                                         NormActivation, const T* dy, T* dscale, T* dbias);
+                                         Activation, const T* dy, T* dscale, T* dbias);
   // dx when mean and inverse_stddev are those of x over batch_rows rows (at least shape.rows), of which
   // dscale and dbias are the sums: dx = scale inverse_stddev (dy - dbias / batch_rows - x' dscale /
   // batch_rows). dx may be dy.
   void (*batch_norm_backward_input)(const BatchNormShape&, size_t batch_rows, const T* x,
-                                    const BatchNormChannels<T>&, NormActivation, const T* dscale,
+                                    const BatchNormChannels<T>&, Activation, const T* dscale,
                                     const T* dbias, const T* dy, T* dx);
   // dx when they are constants: dx = scale inverse_stddev dy. x is read with an activation only. dx may be
   // dy.
   void (*batch_norm_backward_frozen)(const BatchNormShape&, const T* x, const BatchNormChannels<T>&,
-                                     NormActivation, const T* dy, T* dx);
+                                     Activation, const T* dy, T* dx);
 };
 
 }  // namespace coterie::kernels

@@ -14,8 +14,8 @@
 namespace coterie::ops {
 namespace {
 
+using kernels::Activation;
 using kernels::BatchNormShape;
-using kernels::NormActivation;
 
 Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand> inputs) {
   constexpr auto kState = InputRule::Role::state;
@@ -44,7 +44,7 @@ constexpr size_t kBlocksMax = 8, kBlockRowsMin = 64;
 struct Settings {
   BatchNormShape shape;
   float epsilon, momentum;
-  NormActivation activation;  // of the ReLU behind
+  Activation activation;  // of the ReLU behind
 
   size_t blocks() const { return std::clamp<size_t>(shape.rows / kBlockRowsMin, 1, kBlocksMax); }
   size_t block_begin(size_t i) const { return shape.rows * i / blocks(); }
@@ -61,9 +61,7 @@ Settings settings_of(const OpBuild& build) {
   return {{.rows = elements(x, 0, x.size() - 1), .channels = channels, .stride = channels},
           a.epsilon,
           a.momentum,
-          build.applies_relu()    ? NormActivation::relu
-          : build.applies_relu6() ? NormActivation::relu6
-                                  : NormActivation::none};
+          build.activation()};
 }
 
 bool uses_batch(const OpBuild& build) {
@@ -185,7 +183,8 @@ struct Statistics {
 Statistics emit_statistics(OpBuild& build, const Settings& s) {
   const BufferId inverse_stddev = build.save(s.bytes());
   if (!uses_batch(build)) {
-    build.emit(run_inverse_stddev, s, {build.input(4), inverse_stddev});
+    if (build.is_settled(4)) build.emit_prepare(run_inverse_stddev, s, {build.input(4), inverse_stddev});
+    else build.emit(run_inverse_stddev, s, {build.input(4), inverse_stddev});
     return {build.input(3), inverse_stddev};
   }
   const BufferId blocks = build.scratch(s.blocks() * kBlockValues * s.bytes());
@@ -197,6 +196,7 @@ Statistics emit_statistics(OpBuild& build, const Settings& s) {
 }
 
 void forward(OpBuild& build) {
+  if (build.is_applied_by_producer()) return build.output_is_input();
   const Settings s = settings_of(build);
   const auto [mean, inverse_stddev] = emit_statistics(build, s);
   build.emit(run_forward, s,
@@ -206,6 +206,7 @@ void forward(OpBuild& build) {
 }
 
 void backward(OpBuild& build) {
+  if (build.is_undone_by_producer()) return build.pass_gradient(0);
   const Settings s = settings_of(build);
   const bool by_batch = uses_batch(build);
   const BufferId x = build.input(0), scale = build.input(1), bias = build.input(2), dy = build.output_gradient();
@@ -221,7 +222,7 @@ void backward(OpBuild& build) {
   }
   if (!build.needs_gradient(0)) return;
   const BufferId dx = build.input_gradient(0);
-  const BufferId read_x = s.activation == NormActivation::none ? kNoBuffer : x;  // by frozen statistics
+  const BufferId read_x = s.activation == Activation::none ? kNoBuffer : x;  // by frozen statistics
   const Split by_rows = build.split(s.shape.rows);
   if (by_batch) {
     build.emit(run_backward_input, s, {x, mean, inverse_stddev, scale, bias, dscale, dbias, dy, dx}, by_rows);

@@ -1,6 +1,7 @@
 // conv2d: x[b, h, w, c], w[kh, kw, c / groups, filters], optional bias[filters] -> y[b, oh, ow, filters].
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/convolution.h"
+#include "device_sdk/runtime/ops/folded_norm.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "train_kernels/conv2d_algorithm.h"
 #include "train_kernels/workspace.h"
@@ -67,7 +68,7 @@ struct Settings {
 
 Settings settings_of(const OpBuild& build) {
   return {convolution_shape(build.input_shape(0), build.input_shape(1), build.attributes<Conv2dAttributes>()),
-          build.applies_relu() ? kernels::Activation::relu : kernels::Activation::none};
+          build.activation()};
 }
 
 void run_prepare_forward(const Step& step, const StepContext& context) {
@@ -136,14 +137,15 @@ Split by_weights(size_t units) { return {.units = units, .grain = kernels::kLane
 void forward(OpBuild& build) {
   Settings s = settings_of(build);
   const Conv2dShape& shape = s.shape;
+  const auto [weight, bias] = layer_weights(build);
   BufferId prepared = kNoBuffer;
   if (kernels::prepares_conv2d_forward(shape)) {
-    prepared = build.prepare_weight(1, run_prepare_forward, shape, kernels::conv2d_forward_prepared_bytes(shape),
+    prepared = build.prepare_weight(1, weight, run_prepare_forward, shape, kernels::conv2d_forward_prepared_bytes(shape),
                                     by_weights(shape.channels / shape.groups));
   }
   s.cut = cut_of(shape, prepared != kNoBuffer, kernels::conv2d_forward_has_columns(shape), shape.filters, true);
   build.emit(run_forward, s,
-             {build.input(0), build.input(1), prepared, build.input(2), build.output(),
+             {build.input(0), weight, prepared, bias, build.output(),
               build.workspace(kernels::conv2d_forward_workspace(shape))},
              split_of(build, s, shape.out_h(), shape.out_w(), shape.filters, kernels::conv2d_row_grain(shape)));
 }
@@ -165,16 +167,17 @@ void backward(OpBuild& build) {
   const BufferId dy = build.output_gradient();
   if (build.needs_gradient(1) || build.needs_gradient(2)) emit_backward_weights(build, s, dy);
   if (!build.needs_gradient(0)) return;
+  const BufferId weight = weight_in_backward(build);
   BufferId prepared = kNoBuffer;
   if (kernels::prepares_conv2d_backward_input(shape)) {
-    prepared = build.prepare_weight(1, run_prepare_backward_input, shape,
+    prepared = build.prepare_weight(1, weight, run_prepare_backward_input, shape,
                                     kernels::conv2d_backward_input_prepared_bytes(shape),
                                     by_weights(shape.filters / shape.groups));
   }
   s.cut = cut_of(shape, prepared != kNoBuffer, kernels::conv2d_backward_input_has_columns(shape), shape.channels,
                  kernels::gradient_has_rows(shape));
   build.emit(run_backward_input, s,
-             {dy, build.input(1), prepared, build.input_gradient(0),
+             {dy, weight, prepared, build.input_gradient(0),
               build.workspace(kernels::conv2d_backward_input_workspace(shape))},
              split_of(build, s, shape.height, shape.width, shape.channels, kernels::conv2d_gradient_row_grain(shape)));
 }

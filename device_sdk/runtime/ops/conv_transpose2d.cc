@@ -4,6 +4,7 @@
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/convolution.h"
+#include "device_sdk/runtime/ops/folded_norm.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "train_kernels/workspace.h"
 
@@ -53,9 +54,14 @@ double flops(const OpInfo&, std::span<const Operand> inputs, std::span<const Ten
   return 2.0 * static_cast<double>(elements(inputs[1].shape)) * static_cast<double>(elements(inputs[0].shape, 0, 3));
 }
 
-// Of the matching convolution: from y to x.
-Conv2dShape settings_of(const OpBuild& build) {
-  return convolution_shape(build.output_shape(), build.input_shape(1), build.attributes<Conv2dAttributes>());
+struct Settings {
+  Conv2dShape shape;  // of the matching convolution: from y to x
+  kernels::Activation activation;
+};
+
+Settings settings_of(const OpBuild& build) {
+  return {convolution_shape(build.output_shape(), build.input_shape(1), build.attributes<Conv2dAttributes>()),
+          build.activation()};
 }
 
 // Some of the images, and where the first of them begins.
@@ -65,7 +71,7 @@ struct Part {
 };
 
 Part part_of(const Step& step) {
-  Conv2dShape s = step.as<Conv2dShape>();
+  Conv2dShape s = step.as<Settings>().shape;
   s.batch = step.part.size();
   const size_t first = step.part.begin;
   return {s, first * s.out_h() * s.out_w() * s.filters, first * s.height * s.width * s.channels};
@@ -74,7 +80,8 @@ Part part_of(const Step& step) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& [x, w, bias, y, scratch] = step.take<5>();
   const auto [shape, x_at, y_at] = part_of(step);
-  context.kernels.conv_transpose2d_forward(shape, x + x_at, w, bias, kernels::Activation::none, y + y_at, scratch);
+  context.kernels.conv_transpose2d_forward(shape, x + x_at, w, bias, step.as<Settings>().activation, y + y_at,
+                                           scratch);
 }
 
 void run_backward_input(const Step& step, const StepContext& context) {
@@ -85,33 +92,34 @@ void run_backward_input(const Step& step, const StepContext& context) {
 
 void run_backward_weights(const Step& step, const StepContext& context) {
   const auto& [x, dy, dw, dbias, scratch] = step.take<5>();
-  context.kernels.conv_transpose2d_backward_weights(step.as<Conv2dShape>(), x, dy, dw, dbias, scratch);
+  context.kernels.conv_transpose2d_backward_weights(step.as<Settings>().shape, x, dy, dw, dbias, scratch);
 }
 
 void forward(OpBuild& build) {
-  const Conv2dShape s = settings_of(build);
+  const Settings s = settings_of(build);
+  const auto [weight, bias] = transposed_weights(build, s.shape.groups);
   build.emit(run_forward, s,
-             {build.input(0), build.input(1), build.input(2), build.output(),
-              build.workspace(kernels::conv_transpose2d_forward_workspace(s))},
-             build.split(s.batch));
+             {build.input(0), weight, bias, build.output(),
+              build.workspace(kernels::conv_transpose2d_forward_workspace(s.shape))},
+             build.split(s.shape.batch));
 }
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
-void emit_backward_weights(OpBuild& build, const Conv2dShape& s, BufferId dy) {
+void emit_backward_weights(OpBuild& build, const Settings& s, BufferId dy) {
   build.emit(run_backward_weights, s,
              {build.input(0), dy, build.gradient_or_scratch(1), build.input_gradient(2),
-              build.scratch(kernels::conv_transpose2d_backward_weights_workspace(s))});
+              build.scratch(kernels::conv_transpose2d_backward_weights_workspace(s.shape))});
 }
 
 void backward(OpBuild& build) {
-  const Conv2dShape s = settings_of(build);
+  const Settings s = settings_of(build);
   const BufferId dy = build.output_gradient();
   if (build.needs_gradient(1) || build.needs_gradient(2)) emit_backward_weights(build, s, dy);
   if (!build.needs_gradient(0)) return;
   build.emit(run_backward_input, s,
-             {dy, build.input(1), build.input_gradient(0),
-              build.workspace(kernels::conv_transpose2d_backward_input_workspace(s))},
-             build.split(s.batch));
+             {dy, weight_in_backward(build), build.input_gradient(0),
+              build.workspace(kernels::conv_transpose2d_backward_input_workspace(s.shape))},
+             build.split(s.shape.batch));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // dense: x[.., in], w[in, out], optional bias[out] -> y[.., out].
 #include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/ops/folded_norm.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "train_kernels/workspace.h"
 
@@ -46,7 +47,7 @@ struct Settings {
 Settings settings_of(const OpBuild& build) {
   const Shape &x = build.input_shape(0), &w = build.input_shape(1);
   return {{elements(x, 0, x.size() - 1), static_cast<size_t>(w[0]), static_cast<size_t>(w[1])},
-          build.applies_relu() ? kernels::Activation::relu : kernels::Activation::none};
+          build.activation()};
 }
 
 void run_prepare_forward(const Step& step, const StepContext& context) {
@@ -92,14 +93,15 @@ Split by_weights(size_t units) { return {.units = units, .grain = kernels::kLane
 
 void forward(OpBuild& build) {
   Settings s = settings_of(build);
+  const auto [weight, bias] = layer_weights(build);
   BufferId prepared = kNoBuffer;
   if (kernels::prepares_dense_forward(s.shape)) {
-    prepared = build.prepare_weight(1, run_prepare_forward, s.shape, kernels::dense_forward_prepared_bytes(s.shape),
+    prepared = build.prepare_weight(1, weight, run_prepare_forward, s.shape, kernels::dense_forward_prepared_bytes(s.shape),
                                     by_weights(s.shape.in));
   }
   s.by_columns = prepared == kNoBuffer && s.shape.out >= kColumnsMin;
   build.emit(run_forward, s,
-             {build.input(0), build.input(1), prepared, build.input(2), build.output(),
+             {build.input(0), weight, prepared, bias, build.output(),
               build.workspace(kernels::dense_forward_workspace(s.shape))},
              split_of(build, s, s.shape.out));
 }
@@ -120,14 +122,15 @@ void backward(OpBuild& build) {
   const BufferId dy = build.output_gradient();
   if (build.needs_gradient(1) || build.needs_gradient(2)) emit_backward_weights(build, s, dy);
   if (!build.needs_gradient(0)) return;
+  const BufferId weight = weight_in_backward(build);
   BufferId prepared = kNoBuffer;
   if (kernels::prepares_dense_backward_input(s.shape)) {
-    prepared = build.prepare_weight(1, run_prepare_backward_input, s.shape,
+    prepared = build.prepare_weight(1, weight, run_prepare_backward_input, s.shape,
                                     kernels::dense_backward_input_prepared_bytes(s.shape), by_weights(s.shape.out));
   }
   s.by_columns = prepared == kNoBuffer && s.shape.in >= kColumnsMin;
   build.emit(run_backward_input, s,
-             {dy, build.input(1), prepared, build.input_gradient(0),
+             {dy, weight, prepared, build.input_gradient(0),
               build.workspace(kernels::dense_backward_input_workspace(s.shape))},
              split_of(build, s, s.shape.in));
 }

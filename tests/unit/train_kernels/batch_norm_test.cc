@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kUlp = 0x1p-23;
 constexpr float kEpsilon = 1e-5f;
-constexpr NormActivation kActivations[] = {NormActivation::none, NormActivation::relu, NormActivation::relu6};
+constexpr Activation kActivations[] = {Activation::none, Activation::relu, Activation::relu6};
 
 const BatchNormShape kShapes[] = {{1, 3, 3},    {2, 16, 16},     {7, 5, 9},     {64, 33, 33},
                                   {65, 64, 70}, {129, 130, 130}, {300, 24, 24}, {16400, 3, 3}};
@@ -114,7 +114,7 @@ TEST(BatchNorm, ForwardEqualsTheReferenceWithEveryActivation) {
   Prng prng(51);
   for (const BatchNormShape& s : kShapes) {
     const Problem p(s, prng);
-    for (const NormActivation activation : kActivations) {
+    for (const Activation activation : kActivations) {
       Doubles y(extent(s));
       exact().batch_norm_forward(s, p.x.exact.data(), p.exact_channels(), activation, y.data());
       for_each_table([&](const KernelTable& table) {
@@ -138,7 +138,7 @@ TEST(BatchNorm, BackwardEqualsTheReferenceWithEveryActivation) {
   for (const BatchNormShape& s : kShapes) {
     const Problem p(s, prng);
     const size_t batch_rows = s.rows + 3;
-    for (const NormActivation activation : kActivations) {
+    for (const Activation activation : kActivations) {
       Doubles dscale(s.channels), dbias(s.channels), dx(extent(s)), frozen(extent(s));
       const auto channels = p.exact_channels();
       exact().batch_norm_backward_parameters(s, p.x.exact.data(), channels, activation, p.dy.exact.data(),
@@ -158,7 +158,7 @@ TEST(BatchNorm, BackwardEqualsTheReferenceWithEveryActivation) {
         table.batch_norm_backward_input(s, batch_rows, p.x.values.data(), p.channels(), activation,
                                         p.dscale.values.data(), p.dbias.values.data(), p.dy.values.data(),
                                         got_dx.data());
-        const float* x = activation == NormActivation::none ? nullptr : p.x.values.data();
+        const float* x = activation == Activation::none ? nullptr : p.x.values.data();
         table.batch_norm_backward_frozen(s, x, p.channels(), activation, p.dy.values.data(),
                                          got_frozen.data());
         const double rows = static_cast<double>(s.rows);
@@ -184,8 +184,8 @@ TEST(BatchNorm, PartsOfTheChannelsAndOfTheRowsGiveTheSameBits) {
                                 some_inverse.data(), nullptr);
     EXPECT_TRUE(std::equal(some_mean.begin(), some_mean.end(), mean.begin() + 13));
     EXPECT_TRUE(std::equal(some_inverse.begin(), some_inverse.end(), inverse.begin() + 13));
-    table.batch_norm_forward(s, p.x.values.data(), p.channels(), NormActivation::relu, y.data());
-    table.batch_norm_forward(some_rows, p.x.values.data() + 100 * 50, p.channels(), NormActivation::relu,
+    table.batch_norm_forward(s, p.x.values.data(), p.channels(), Activation::relu, y.data());
+    table.batch_norm_forward(some_rows, p.x.values.data() + 100 * 50, p.channels(), Activation::relu,
                              some_y.data());
     EXPECT_TRUE(std::equal(some_y.begin(), some_y.end(), y.begin() + 100 * 50));
   });
@@ -199,7 +199,7 @@ TEST(BatchNorm, GradientIsTheDerivativeThroughTheStatistics) {
   Doubles dscale(3), dbias(3), mean(3), inverse(3);
   const Doubles dy = random(18, prng);
   const BatchNormChannels<double> channels{mean.data(), inverse.data(), scale.data(), bias.data()};
-  for (const NormActivation activation : kActivations) {
+  for (const Activation activation : kActivations) {
     const auto frozen_scalar = [&] {
       exact().batch_norm_forward(s, x.data(), channels, activation, y.data());
       return dot(dy, y);

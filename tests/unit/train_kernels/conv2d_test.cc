@@ -113,16 +113,16 @@ TEST(Conv2d, TheseShapesMeetEveryAlgorithm) {
   for (const size_t count : gradient) EXPECT_GE(count, 1);
 }
 
-TEST(Conv2d, ForwardEqualsTheReferenceWithAndWithoutBiasAndRelu) {
+TEST(Conv2d, ForwardEqualsTheReferenceWithAndWithoutBiasAndActivation) {
   Prng prng(5);
   const auto& exact = reference_kernels<double>();
   for (const Conv2dShape& s : shapes()) {
     SCOPED_TRACE(describe(s));
     Case c(s, prng);
     GuardedBuffer<uint8_t> workspace = scratch(conv2d_forward_workspace(s));
-    for (const bool extras : {false, true}) {
+    for (const Activation activation : {Activation::none, Activation::relu, Activation::relu6}) {
       Doubles y(outputs(s)), magnitude(y.size());
-      const Activation activation = extras ? Activation::relu : Activation::none;
+      const bool extras = activation != Activation::none;
       exact.conv2d_forward(s, c.x.exact.data(), c.w.exact.data(), nullptr, extras ? c.bias.exact.data() : nullptr,
                            activation, y.data(), nullptr);
       exact.conv2d_forward(s, c.x.magnitude.data(), c.w.magnitude.data(), nullptr,

@@ -36,9 +36,9 @@ TEST(ConvTranspose, EqualsTheReference) {
     const Operand x(x_count(s), prng), w(s.taps() * s.filters, prng), bias(s.channels, prng), dy(y_count(s), prng);
     Doubles y(y_count(s)), y_size(y.size()), plain(y.size()), dx(x_count(s)), dx_size(dx.size());
     Doubles dw(w.exact.size()), dw_size(dw.size()), dbias(s.channels), dbias_size(s.channels);
-    const auto none = Activation::none, relu = Activation::relu;
+    const auto none = Activation::none, relu6 = Activation::relu6;
     oracle.conv_transpose2d_forward(s, x.exact.data(), w.exact.data(), nullptr, none, plain.data(), nullptr);
-    oracle.conv_transpose2d_forward(s, x.exact.data(), w.exact.data(), bias.exact.data(), relu, y.data(), nullptr);
+    oracle.conv_transpose2d_forward(s, x.exact.data(), w.exact.data(), bias.exact.data(), relu6, y.data(), nullptr);
     oracle.conv_transpose2d_forward(s, x.magnitude.data(), w.magnitude.data(), bias.magnitude.data(), none,
                                     y_size.data(), nullptr);
     oracle.conv_transpose2d_backward_input(s, dy.exact.data(), w.exact.data(), dx.data(), nullptr);
@@ -56,7 +56,7 @@ TEST(ConvTranspose, EqualsTheReference) {
       GuardedBuffer<float> got_dbias(s.channels);
       table.conv_transpose2d_forward(s, x.values.data(), w.values.data(), nullptr, none, got_plain.data(),
                                      forward.data());
-      table.conv_transpose2d_forward(s, x.values.data(), w.values.data(), bias.values.data(), relu, got_y.data(),
+      table.conv_transpose2d_forward(s, x.values.data(), w.values.data(), bias.values.data(), relu6, got_y.data(),
                                      forward.data());
       table.conv_transpose2d_backward_input(s, dy.values.data(), w.values.data(), got_dx.data(), backward.data());
       table.conv_transpose2d_backward_weights(s, x.values.data(), dy.values.data(), got_dw.data(), got_dbias.data(),

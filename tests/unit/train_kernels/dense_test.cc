@@ -35,7 +35,7 @@ TEST(Dense, ForwardEqualsTheReferenceWithAndWithoutBiasAndRelu) {
     Case c(s, prng);
     GuardedBuffer<uint8_t> workspace = scratch(dense_forward_workspace(s));
     for (const bool with_bias : {false, true}) {
-      for (const Activation activation : {Activation::none, Activation::relu}) {
+      for (const Activation activation : {Activation::none, Activation::relu, Activation::relu6}) {
         Doubles y(s.batch * s.out), magnitude(y.size());
         exact.dense_forward(s, {0, s.out}, c.x.exact.data(), c.w.exact.data(), nullptr,
                             with_bias ? c.bias.exact.data() : nullptr, activation, y.data(), nullptr);

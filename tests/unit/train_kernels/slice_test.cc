@@ -77,7 +77,7 @@ TEST(Slices, OfDenseLayers) {
           const DenseShape s{rows.size(), in, out};
           const auto prepared = PreparedWeights::forward(table, s, w.data());
           table.dense_forward(s, {0, out}, &x[rows.begin * in], w.data(), prepared.data(), bias.data(),
-                              Activation::relu, y, pad.of(dense_forward_workspace(s)));
+                              Activation::relu6, y, pad.of(dense_forward_workspace(s)));
         },
         kDenseCuts);
     expect_slices_of(
@@ -144,7 +144,7 @@ TEST(Slices, OfConvolutions) {
       Conv2dShape some = s;
       some.batch = images.size();
       const auto prepared = PreparedWeights::forward(table, some, w.data());
-      table.conv2d_forward(some, &x[images.begin * image], w.data(), prepared.data(), bias.data(), Activation::relu, y,
+      table.conv2d_forward(some, &x[images.begin * image], w.data(), prepared.data(), bias.data(), Activation::relu6, y,
                            pad.of(conv2d_forward_workspace(some)));
     });
     expect_slices_of(s.batch, image, [&](const KernelTable& table, Range images, float* dx) {
@@ -158,7 +158,7 @@ TEST(Slices, OfConvolutions) {
       Conv2dShape some = s;
       some.batch = images.size();
       table.conv_transpose2d_forward(some, &dy[images.begin * result], w.data(), bias.data(),
-                                     Activation::relu, y, pad.of(conv_transpose2d_forward_workspace(some)));
+                                     Activation::relu6, y, pad.of(conv_transpose2d_forward_workspace(some)));
     });
     expect_slices_of(s.batch, result, [&](const KernelTable& table, Range images, float* dx) {
       Conv2dShape some = s;
@@ -190,7 +190,7 @@ TEST(Slices, OfTheRowsOfAnImage) {
         [&](const KernelTable& table, Range rows, float* y) {
           const auto prepared = PreparedWeights::forward(table, s, w.data());
           table.conv2d_forward_part(s, rows, {0, s.filters}, x.data(), w.data(), prepared.data(), bias.data(),
-                                    Activation::relu, y - rows.begin * result_row,
+                                    Activation::relu6, y - rows.begin * result_row,
                                     pad.of(conv2d_forward_workspace(s)));
         },
         cuts(s.out_h()));
