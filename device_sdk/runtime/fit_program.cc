@@ -29,6 +29,7 @@ class Fitting {
     Fitted fitted{program_,
                   {static_cast<uint32_t>(found.order.size() - schedule_.steps.size()), found.cost / cost_}};
     fitted.program.run_in_order(found.order);
+    fitted.program.join_elementwise();
     COT_TRY(fitted.program.plan(bytes_max_));
     return fitted;
   }
@@ -73,6 +74,7 @@ class Fitting {
 Result<Recomputed> plan_within(Program& program, std::span<const double> op_flops, uint64_t planned_bytes_max,
                                uint64_t bytes_max) {
   Program planned = program;
+  planned.join_elementwise();
   COT_TRY(planned.plan(bytes_max));
   if (planned_bytes_max == 0 || planned.planned_bytes() <= planned_bytes_max) {
     program = std::move(planned);

@@ -60,10 +60,12 @@ struct Split {
   size_t units = 1;
   size_t grain = 1;
   double flops = 0;  // of all units: whether a part is worth a thread
+  bool is_elementwise = false;
 };
 
-// Of a step that computes each element by itself.
-constexpr Split by_elements(size_t count) { return {.units = count, .grain = 1024, .flops = 0}; }
+// Of a step that computes each element by itself: element i of what it writes from element i of what it reads, and from
+// what has no element of that number. An operand of `count` floats is touched in the part alone.
+constexpr Split by_elements(size_t count) { return {.units = count, .grain = 1024, .flops = 0, .is_elementwise = true}; }
 
 struct Step;
 using StepFunction = void (*)(const Step&, const StepContext&);
@@ -148,6 +150,11 @@ class Program {
   void keep_prepared();
   uint64_t prepared_bytes() const { return prepared_bytes_; }
 
+  // Neighbours in the forward and in the backward phase that compute element by element run as one step, block by block;
+  // the values between them that nobody else reads need no memory but a block (program_chains.cc). Each bit is as it
+  // was. After keep_prepared() and run_in_order().
+  void join_elementwise();
+
   // --- the order of the steps, when all are emitted (program_order.cc)
   // As recompute.h sees it; a step costs nanoseconds. `op_flops`: of each op's forward.
   StepSchedule schedule(std::span<const double> op_flops) const;
@@ -208,6 +215,7 @@ class Program {
     BufferId result, operand;
   };
   struct Reordering;
+  struct Chaining;
 
   void emit_shared(Phase phase, StepFunction function, std::shared_ptr<const void> settings,
                    std::span<const BufferId> buffers, const Split& split);

@@ -25,11 +25,31 @@ struct Settings {
   Binary function;
   size_t operand;  // whose gradient
   kernels::BinaryLoops loops;
+  bool is_elementwise;  // operands of one shape or a single number, and no sum
+
+  Split split() const { return is_elementwise ? by_elements(loops.size[0]) : Split{}; }
 };
+
+// Some of the elements, and where the first of them is in each operand.
+struct Part {
+  kernels::BinaryLoops loops;
+  std::array<ptrdiff_t, 3> at = {};
+};
+
+Part part_of(const Step& step) {
+  const auto& s = step.as<Settings>();
+  if (!s.is_elementwise) return {s.loops};
+  Part part{s.loops.part(0, step.part.size())};
+  for (size_t i = 0; i < 3; ++i) part.at[i] = s.loops.offset(i, 0, step.part.begin);
+  return part;
+}
+
+const float* moved(const float* operand, ptrdiff_t by) { return operand == nullptr ? nullptr : operand + by; }
 
 Settings settings_of(const OpBuild& build, size_t operand = 0) {
   const std::vector<size_t> a = sizes_of(build.input_shape(0)), b = sizes_of(build.input_shape(1));
-  Settings s{Binary::add, operand, *kernels::broadcast_loops<2>({a, b})};
+  Settings s{Binary::add, operand, *kernels::broadcast_loops<2>({a, b}), false};
+  s.is_elementwise = s.loops.rank == 1;
   for (const auto& function : kFunctions) {
     if (function.kind == build.op().kind) s.function = function.kernel;
   }
@@ -39,13 +59,16 @@ Settings settings_of(const OpBuild& build, size_t operand = 0) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [a, b, y] = step.take<3>();
-  context.kernels.binary_forward(s.function, s.loops, a, b, y);
+  const auto& [loops, at] = part_of(step);
+  context.kernels.binary_forward(s.function, loops, a + at[0], b + at[1], y + at[2]);
 }
 
 void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [a, b, dy, gradient] = step.take<4>();
-  context.kernels.binary_backward(s.function, s.operand, s.loops, a, b, dy, gradient);
+  const auto& [loops, at] = part_of(step);
+  context.kernels.binary_backward(s.function, s.operand, loops, moved(a, at[0]), moved(b, at[1]), dy + at[2],
+                                  gradient + at[s.operand]);
 }
 
 struct NoSettings {};
@@ -58,7 +81,10 @@ void run_add(const Step& step, const StepContext& context) {
 void forward(OpBuild& build) {
   const BufferId a = build.input(0), b = build.input(1);
   const bool is_sum_of_equals = build.op().kind == OpKind::add && build.input_shape(0) == build.input_shape(1);
-  if (!is_sum_of_equals) return build.emit(run_forward, settings_of(build), {a, b, build.output()});
+  if (!is_sum_of_equals) {
+    const Settings s = settings_of(build);
+    return build.emit(run_forward, s, {a, b, build.output()}, s.split());
+  }
   build.emit(run_add, NoSettings{}, {a, b, build.output()}, by_elements(elements(build.output_shape())));
   build.may_share(build.output(), a);
   build.may_share(build.output(), b);
@@ -66,7 +92,8 @@ void forward(OpBuild& build) {
 
 void backward_of(OpBuild& build, size_t operand) {
   if (!build.needs_gradient(operand)) return;
-  const Settings s = settings_of(build, operand);
+  Settings s = settings_of(build, operand);
+  s.is_elementwise = s.is_elementwise && s.loops.stride[operand][0] != 0;
   const bool is_sum = s.function == Binary::add || s.function == Binary::sub;
   const bool is_whole = build.input_shape(operand) == build.output_shape();
   if (is_sum && is_whole && !(s.function == Binary::sub && operand == 1)) return build.pass_gradient(operand);
@@ -74,7 +101,7 @@ void backward_of(OpBuild& build, size_t operand) {
   const bool is_product = s.function == Binary::mul;
   const BufferId a = is_sum || (is_product && operand == 0) ? kNoBuffer : build.input(0);
   const BufferId b = is_sum || (is_product && operand == 1) ? kNoBuffer : build.input(1);
-  build.emit(run_backward, s, {a, b, build.output_gradient(), build.input_gradient(operand)});
+  build.emit(run_backward, s, {a, b, build.output_gradient(), build.input_gradient(operand)}, s.split());
 }
 
 void backward(OpBuild& build) {
