@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "train_kernels/simd/gemm_inl.h"
+#include "train_kernels/simd/pack_a_inl.h"
 
 #ifndef COT_OPAQUE
 // Hides where a value came from. Without it the compilers turn one index that grows into a pointer a row that grows:
@@ -23,18 +24,8 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-// Panels that pay for a packed copy of A's columns, of columns whose elements are far apart, and of lines. Lines are
-// read where they lie, but for those a page apart: those share the same few places of the cache.
-constexpr size_t kPanelsOfColumns = 3;
-constexpr size_t kPanelsOfFarColumns = 2;
-constexpr ptrdiff_t kFar = 128;
-constexpr size_t kPanelsOfLines = 4;
-constexpr size_t kPageFloats = 1024;
-
 // Rows of B that are fetched ahead of the multiplies: about two hundred cycles. B's panels come from L3 where A is long.
 constexpr size_t kRowsAhead = 16;
-
-constexpr size_t kLineFloats = 16;  // of the cache
 
 // Up to kNv vectors of neighbouring floats, the last of them cut to `last` lanes if kPartial.
 template <size_t kNv, bool kPartial>
@@ -51,12 +42,18 @@ struct Strip {
   Part last;
 };
 
+// What a tile fetches into L2 meanwhile: a line of the next panel at each step of k.
+struct Ahead {
+  const float* next;
+  size_t step;
+};
+
 // kMr rows, from a_row of A and c_row of C, and kNv vectors of columns from `column`; of the last vector only
 // `last` lanes if kPartial.
 template <size_t kMr, size_t kNv, bool kPartial, bool kNeighbours = false>
 COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float* b, size_t b_stride,
                                     const MatrixC& c, size_t c_row, size_t column, size_t last,
-                                    const Finish& finish) {
+                                    const Finish& finish, const Ahead& ahead) {
   const Tag d;
   const Strip<kNv, kPartial> strip(last);
   const float* rows[kMr];
@@ -72,10 +69,16 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float*
     }
   }
   const ptrdiff_t step = a.step;
+  const float* next = ahead.next;
+  const size_t next_step = ahead.step;
   for (size_t run = 0; run < a.run_count; ++run) {
     ptrdiff_t at = a.runs == nullptr ? 0 : a.runs[run];
     for (size_t left = a.run_length; left > 0; --left, at += step, b += b_stride) {
       COT_OPAQUE(at);
+      if constexpr (kMr == kTileRows && kNv == kTileVectors) {
+        __builtin_prefetch(next, 0, 2);
+        next += next_step;
+      }
       Vector columns[kNv];
       COT_UNROLL for (size_t v = 0; v < kNv; ++v) columns[v] = strip.load(b, v);
       COT_UNROLL for (size_t v = 0; v < kNv; ++v) __builtin_prefetch(b + kRowsAhead * b_stride + v * kLanes);
@@ -122,7 +125,7 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float*
 }
 
 using Tile = void (*)(const MatrixA&, size_t, const float*, size_t, const MatrixC&, size_t, size_t, size_t,
-                      const Finish&);
+                      const Finish&, const Ahead&);
 
 // kTilesOf<rows>[vectors - 1][partial]
 template <size_t kMr>
@@ -153,13 +156,13 @@ struct Panel {
 
   // kMr rows.
   template <size_t kMr>
-  HWY_INLINE void run(const MatrixA& a, size_t a_row, size_t c_row) const {
-    kTilesOf<kMr>[vectors - 1][last != kLanes](a, a_row, b, b_stride, c, c_row, column, last, finish);
+  HWY_INLINE void run(const MatrixA& a, size_t a_row, size_t c_row, const Ahead& ahead = {}) const {
+    kTilesOf<kMr>[vectors - 1][last != kLanes](a, a_row, b, b_stride, c, c_row, column, last, finish, ahead);
   }
   HWY_INLINE void run_tall(const MatrixA& a, size_t a_row, size_t c_row) const {
     const bool neighbours = a.step != 1 && a.rows.offset(a_row + kTallRows - 1) - a.rows.offset(a_row) ==
                                                static_cast<ptrdiff_t>(kTallRows - 1);
-    kTallTiles[neighbours][last != kLanes](a, a_row, b, b_stride, c, c_row, column, last, finish);
+    kTallTiles[neighbours][last != kLanes](a, a_row, b, b_stride, c, c_row, column, last, finish, {});
   }
 };
 
@@ -178,74 +181,6 @@ HWY_INLINE void panel_product(const MatrixA& a, size_t begin, size_t end, const 
     i += 2;
   }
   if (i < end) panel.run<1>(a, i, i);
-}
-
-// Tiles of kTileRows rows of A, column by column: tile t begins at to + t * kTileRows * depth.
-struct PackedTiles {
-  const MatrixA& a;
-  size_t begin, count, depth;
-
-  float* tile(size_t t) const { return a.buffer + t * kTileRows * depth; }
-  ptrdiff_t offset(size_t t, size_t r) const { return a.rows.offset(begin + t * kTileRows + r); }
-  // As columns of a matrix are, and the taps of whole groups of channels.
-  bool are_neighbours(size_t t) const {
-    return offset(t, kTileRows - 1) - offset(t, 0) == static_cast<ptrdiff_t>(kTileRows - 1);
-  }
-
-  // Rows that are lines.
-  void pack_lines() const {
-    for (size_t t = 0; t < count; ++t) {
-      float* to = tile(t);
-      for (size_t run = 0; run < a.run_count; ++run, to += a.run_length * kTileRows) {
-        const float* from = a.base + (a.runs == nullptr ? 0 : a.runs[run]) + offset(t, 0);
-        transpose(kTileRows, a.run_length, from, static_cast<size_t>(a.rows.stride), to, kTileRows);
-      }
-    }
-  }
-  // Neighbouring rows, of kAtOnce tiles. (All tiles of a step at once would read memory in its order, but write to as
-  // many places as there are tiles, all of them in the same few lines of the cache: slower.)
-  template <size_t kAtOnce>
-  void pack_columns(size_t t) const {
-    float* to = tile(t);
-    for (size_t run = 0; run < a.run_count; ++run) {
-      const float* row = a.base + (a.runs == nullptr ? 0 : a.runs[run]) + offset(t, 0);
-      for (size_t left = a.run_length; left > 0; --left, row += a.step, to += kTileRows) {
-        __builtin_prefetch(row + static_cast<ptrdiff_t>(kRowsAhead) * a.step);
-        COT_UNROLL for (size_t i = 0; i < kAtOnce; ++i) {
-          std::memcpy(to + i * kTileRows * depth, row + i * kTileRows, kTileRows * sizeof(float));
-        }
-      }
-    }
-  }
-  // A line of the cache at a time where its tiles are neighbours too.
-  void pack_columns() const {
-    constexpr size_t kAtOnce = kLineFloats / kTileRows;
-    for (size_t t = 0; t < count;) {
-      const bool is_line = t + kAtOnce <= count && offset(t + kAtOnce - 1, 0) - offset(t, 0) ==
-                                                       static_cast<ptrdiff_t>((kAtOnce - 1) * kTileRows);
-      if (is_line) pack_columns<kAtOnce>(t);
-      else pack_columns<1>(t);
-      t += is_line ? kAtOnce : 1;
-    }
-  }
-};
-
-// Packs the whole tiles of rows [begin, end) where that pays; returns where those end.
-HWY_INLINE size_t pack_a(const MatrixA& a, size_t begin, size_t end, size_t panels) {
-  const PackedTiles tiles{a, begin, (end - begin) / kTileRows, a.run_count * a.run_length};
-  const bool lines = a.rows.table == nullptr && a.step == 1 && a.rows.stride != 1;
-  if (lines && static_cast<size_t>(a.rows.stride) % kPageFloats != 0) return begin;
-  const size_t least = lines ? kPanelsOfLines : a.step < kFar ? kPanelsOfColumns : kPanelsOfFarColumns;
-  if (a.buffer == nullptr || panels < least) return begin;
-  if (lines) {
-    tiles.pack_lines();
-  } else {
-    for (size_t t = 0; t < tiles.count; ++t) {
-      if (!tiles.are_neighbours(t)) return begin;
-    }
-    tiles.pack_columns();
-  }
-  return begin + tiles.count * kTileRows;
 }
 
 // C (+)= A B for a piece of K; b is the piece's first row. Each block of A meets all panels while it is in L2.
@@ -267,8 +202,17 @@ void piece_product(size_t m, size_t n, const MatrixA& a, const float* b, const M
                         vectors,
                         count - (vectors - 1) * kLanes,
                         finish};
-      for (size_t i = begin; i < packed; i += kTileRows) panel.run<kTileRows>(tiles, (i - begin) * depth, i);
-      panel_product(a, packed, end, panel);
+      const size_t whole = vectors == 1 ? packed : end - (end - begin) % kTileRows;
+      const size_t count_of_tiles = (whole - begin) / kTileRows;
+      Ahead ahead{b, 0};
+      if (matrix.row_stride == matrix.panel && count_of_tiles > 0) {
+        ahead = {p + 1 < panels ? panel.b + matrix.panel_stride : b, (matrix.panel - 1) / count_of_tiles + 1};
+      }
+      for (size_t i = begin; i < whole; i += kTileRows, ahead.next += depth * ahead.step) {
+        if (i < packed) panel.run<kTileRows>(tiles, (i - begin) * depth, i, ahead);
+        else panel.run<kTileRows>(a, i, i, ahead);
+      }
+      panel_product(a, whole, end, panel);
     }
   }
 }

@@ -114,13 +114,18 @@ HWY_INLINE MatrixB packed_b(size_t k, size_t n, const float* packed) {
   return {packed, panel_of(n), k * panel_of(n), panel_of(n)};
 }
 
-// Rows of B[k, n], of which the first lies at `b`, into panels; `to` holds packed_b_floats(k, n).
+// Rows of B[k, n], of which the first lies at `b`, into panels; `to` holds packed_b_floats(k, n). Some rows at a time:
+// lines as long as the hardware follows, and as few pages.
 HWY_INLINE void pack_b_rows(size_t k, size_t n, Range rows, const float* b, size_t row_stride, float* to) {
   const size_t panel = panel_of(n);
-  for (size_t column = 0; column < n; column += panel) {
-    const size_t columns = HWY_MIN(panel, n - column);
-    float* at = to + column * k + rows.begin * panel;
-    for (size_t row = 0; row < rows.size(); ++row) copy(b + row * row_stride + column, columns, at + row * panel);
+  constexpr size_t kRowsAtOnce = 8;
+  for (size_t first = 0; first < rows.size(); first += kRowsAtOnce) {
+    const size_t last = HWY_MIN(rows.size(), first + kRowsAtOnce);
+    for (size_t column = 0; column < n; column += panel) {
+      const size_t columns = HWY_MIN(panel, n - column);
+      float* at = to + column * k + rows.begin * panel;
+      for (size_t row = first; row < last; ++row) copy(b + row * row_stride + column, columns, at + row * panel);
+    }
   }
 }
 
