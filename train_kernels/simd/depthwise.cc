@@ -1,11 +1,6 @@
-// Depthwise convolution, direct: nine multiplies an element do not pay for a copy, so the border is clipped,
-// not copied.
-//
-//   forward, dX  several neighbouring outputs of a row share each weight vector, one accumulator each. dX is
-//   the same
-//                sum the other way round; with a stride, outputs a stride apart meet the same taps.
-//   dW           a row of outputs at a time: up to kTapsAtOnce accumulators run along some columns, then are
-//   added to dw.
+// Depthwise convolution, direct, forward and dX: nine multiplies an element do not pay for a copy, so the border is
+// clipped, not copied. Several neighbouring outputs of a row share each weight vector, one accumulator each. dX is the
+// same sum the other way round; with a stride, outputs a stride apart meet the same taps.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train_kernels/simd/depthwise.cc"
 #include "hwy/foreach_target.h"
@@ -21,37 +16,9 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
 constexpr size_t kOutputsAtOnce = 8;  // accumulators; each multiply reads its input from memory
-constexpr size_t kTapsAtOnce = 9;
-constexpr size_t kColumnsAtOnce =
-    16;  // of dW: all channels of them before the next, so that memory is read in its order
-
-// One axis of a convolution.
-struct Axis {
-  size_t in, out, kernel, stride, dilation, pad;
-};
-Axis rows_of(const Conv2dShape& s) {
-  return {s.height, s.out_h(), s.kernel_h, s.stride_h, s.dilation_h, s.pad_top};
-}
-Axis columns_of(const Conv2dShape& s) {
-  return {s.width, s.out_w(), s.kernel_w, s.stride_w, s.dilation_w, s.pad_left};
-}
-
-// Output `at` reads inputs at * stride + k * dilation - pad.
-ColumnTaps forward_taps(const Axis& a, size_t at) {
-  ColumnTaps taps{0, 1, 0, static_cast<int32_t>(a.dilation), 0};
-  for (size_t k = 0; k < a.kernel; ++k) {
-    const size_t padded = at * a.stride + k * a.dilation;
-    if (padded < a.pad || padded >= a.pad + a.in) continue;
-    if (taps.count++ == 0) {
-      taps.w = static_cast<int32_t>(k);
-      taps.x = static_cast<int32_t>(padded - a.pad);
-    }
-  }
-  return taps;
-}
 
 // Input `at` was read by the outputs (at + pad - k * dilation) / stride, where that is whole and one of them.
-ColumnTaps backward_taps(const Axis& a, size_t at) {
+ColumnTaps backward_taps(const DepthwiseAxis& a, size_t at) {
   ColumnTaps taps{0, 1, 0, 0, 0};
   for (size_t k = 0; k < a.kernel; ++k) {
     if (k * a.dilation > at + a.pad) break;
@@ -75,7 +42,8 @@ struct Line {
   const float *from, *w, *bias;
   float* to;
   ColumnTaps rows;
-  size_t channels, from_row, w_row;
+  size_t channels, from_row, w_row, to_row;
+  size_t new_rows, new_columns;  // of `from`, for each of the next row of results; 0: not fetched ahead
   Activation activation;
 };
 
@@ -94,6 +62,7 @@ HWY_INLINE void sums_of(const Access& access, const Line& line, const ColumnTaps
   const auto channels = static_cast<ptrdiff_t>(line.channels);
   const float* from_row = line.from + taps.x * channels + c;
   const float* w_row = line.w + taps.w * channels + c;
+  const float* ahead = from_row + line.from_row;  // where rows ascend: below the last
   for (int32_t r = 0; r < line.rows.count; ++r) {
     const float *from = from_row, *w = w_row;
     for (int32_t k = 0; k < taps.count; ++k) {
@@ -106,6 +75,17 @@ HWY_INLINE void sums_of(const Access& access, const Line& line, const ColumnTaps
     }
     from_row += line.rows.x_step * static_cast<ptrdiff_t>(line.from_row);
     w_row += line.rows.w_step * static_cast<ptrdiff_t>(line.w_row);
+  }
+  if (line.new_rows != 0) {
+    if (line.rows.x_step > 0) ahead = from_row;
+    for (size_t r = 0; r < line.new_rows; ++r, ahead += line.from_row) {
+      COT_UNROLL for (size_t t = 0; t < kCount; ++t) {
+        for (size_t j = 0; j < line.new_columns; ++j) __builtin_prefetch(ahead + t * from_step + j * line.channels);
+      }
+    }
+    if (line.new_rows * line.new_columns == 1) {
+      COT_UNROLL for (size_t t = 0; t < kCount; ++t) __builtin_prefetch(to + line.to_row + t * step + c, 1);
+    }
   }
   COT_UNROLL for (size_t t = 0; t < kCount; ++t) {
     access.store(activated(line.activation, sums[t]), to + t * step + c);
@@ -144,57 +124,15 @@ void run_line(const Line& line, const ColumnTaps* taps, size_t count, size_t per
   }
 }
 
-// Some outputs of a row: `offsets` say where each tap's input lies from the first output's, dw where its
-// gradient does.
-struct RowPiece {
-  const float* x;
-  size_t x_step;
-  const float* dy;
-  size_t channels, columns;
-  ptrdiff_t offsets[kTapsAtOnce];
-  float* dw[kTapsAtOnce];
-};
-
-// One vector of channels.
-template <size_t kTaps, class Access>
-HWY_INLINE void add_gradient(const Access& access, const RowPiece& piece, size_t c) {
-  Vector sums[kTaps];
-  const float* inputs[kTaps];
-  COT_UNROLL for (size_t t = 0; t < kTaps; ++t) {
-    sums[t] = hn::Zero(Tag());
-    inputs[t] = piece.x + piece.offsets[t] + c;
-  }
-  const float* gradient = piece.dy + c;
-  size_t at = 0;
-  for (size_t j = 0; j < piece.columns; ++j, at += piece.x_step, gradient += piece.channels) {
-    const Vector g = access.load(gradient);
-    COT_UNROLL for (size_t t = 0; t < kTaps; ++t) sums[t] = hn::MulAdd(g, access.load(inputs[t] + at), sums[t]);
-  }
-  COT_UNROLL for (size_t t = 0; t < kTaps; ++t) {
-    access.store(hn::Add(access.load(piece.dw[t] + c), sums[t]), piece.dw[t] + c);
-  }
-}
-
-template <size_t kTaps>
-void add_gradients(const RowPiece& piece) {
-  size_t c = 0;
-  for (; c + kLanes <= piece.channels; c += kLanes) add_gradient<kTaps>(Whole(), piece, c);
-  if (c < piece.channels) add_gradient<kTaps>(Part(piece.channels - c), piece, c);
-}
-
-using AddGradients = void (*)(const RowPiece&);
-constexpr AddGradients kAddGradients[kTapsAtOnce] = {add_gradients<1>, add_gradients<2>, add_gradients<3>,
-                                                     add_gradients<4>, add_gradients<5>, add_gradients<6>,
-                                                     add_gradients<7>, add_gradients<8>, add_gradients<9>};
-
 }  // namespace
 
 void depthwise_forward(const Conv2dShape& s, Range wanted, const float* x, const float* w, const float* bias,
                        Activation activation, float* y, void* workspace) {
-  const Axis rows = rows_of(s), columns = columns_of(s);
+  const DepthwiseAxis rows = depthwise_rows(s), columns = depthwise_columns(s);
   ColumnTaps* taps = Scratch(workspace).take<ColumnTaps>(columns.out);
   for (size_t j = 0; j < columns.out; ++j) taps[j] = forward_taps(columns, j);
   const size_t x_row = s.width * s.channels, w_row = s.kernel_w * s.channels, y_row = columns.out * s.channels;
+  const bool from_memory = s.batch * s.height * x_row >= kFloatsFromMemory;
   for (size_t n = 0; n < s.batch; ++n) {
     for (size_t i = wanted.begin; i < wanted.end; ++i) {
       const ColumnTaps at = forward_taps(rows, i);
@@ -206,6 +144,9 @@ void depthwise_forward(const Conv2dShape& s, Range wanted, const float* x, const
                       s.channels,
                       x_row,
                       w_row,
+                      y_row,
+                      from_memory ? s.stride_h : 0,
+                      s.stride_w,
                       activation};
       run_line(line, taps, columns.out, 1);
     }
@@ -215,10 +156,11 @@ void depthwise_forward(const Conv2dShape& s, Range wanted, const float* x, const
 
 void depthwise_backward_input(const Conv2dShape& s, Range wanted, const float* dy, const float* w, float* dx,
                               void* workspace) {
-  const Axis rows = rows_of(s), columns = columns_of(s);
+  const DepthwiseAxis rows = depthwise_rows(s), columns = depthwise_columns(s);
   ColumnTaps* taps = Scratch(workspace).take<ColumnTaps>(columns.in);
   for (size_t j = 0; j < columns.in; ++j) taps[j] = backward_taps(columns, j);
   const size_t dy_row = columns.out * s.channels, w_row = s.kernel_w * s.channels, dx_row = s.width * s.channels;
+  const bool from_memory = s.batch * s.height * dx_row >= kFloatsFromMemory;
   for (size_t n = 0; n < s.batch; ++n) {
     for (size_t i = wanted.begin; i < wanted.end; ++i) {
       const ColumnTaps at = backward_taps(rows, i);
@@ -230,54 +172,13 @@ void depthwise_backward_input(const Conv2dShape& s, Range wanted, const float* d
                       s.channels,
                       dy_row,
                       w_row,
+                      dx_row,
+                      from_memory ? size_t{1} : 0,
+                      1,
                       Activation::none};
       run_line(line, taps, columns.in, columns.stride);
     }
     dy += rows.out * dy_row;
-  }
-}
-
-void depthwise_backward_weights(const Conv2dShape& s, Range wanted, const float* x, const float* dy, float* dw,
-                                void* workspace) {
-  const Axis rows = rows_of(s), columns = columns_of(s);
-  ColumnTaps* taps = Scratch(workspace).take<ColumnTaps>(columns.out);
-  for (size_t j = 0; j < columns.out; ++j) taps[j] = forward_taps(columns, j);
-  std::memset(dw + wanted.begin * s.channels, 0, wanted.size() * s.channels * sizeof(float));
-  const size_t x_row = s.width * s.channels;
-  for (size_t n = 0; n < s.batch; ++n, x += s.height * x_row) {
-    for (size_t i = 0; i < rows.out; ++i, dy += columns.out * s.channels) {
-      const ColumnTaps down = forward_taps(rows, i);
-      for (size_t j = 0; j < columns.out;) {
-        // Neighbouring columns that meet the same taps.
-        const ColumnTaps along = taps[j];
-        size_t end = j + 1;
-        while (end < columns.out && end < j + kColumnsAtOnce && taps[end].meets_as(along)) ++end;
-        const size_t count = static_cast<size_t>(down.count * along.count);
-        RowPiece piece{
-            .x = x + static_cast<size_t>(down.x) * x_row + static_cast<size_t>(along.x) * s.channels,
-            .x_step = s.stride_w * s.channels,
-            .dy = dy + j * s.channels,
-            .channels = s.channels,
-            .columns = end - j,
-            .offsets = {},
-            .dw = {}};
-        size_t some = 0;
-        for (size_t t = 0; t < count; ++t) {
-          const size_t r = t / static_cast<size_t>(along.count), k = t % static_cast<size_t>(along.count);
-          const size_t tap = (static_cast<size_t>(down.w) + r) * s.kernel_w + static_cast<size_t>(along.w) + k;
-          if (tap >= wanted.begin && tap < wanted.end) {
-            piece.offsets[some] =
-                static_cast<ptrdiff_t>(r * s.dilation_h * x_row + k * s.dilation_w * s.channels);
-            piece.dw[some++] = dw + tap * s.channels;
-          }
-          if (some == kTapsAtOnce || (some > 0 && t + 1 == count)) {
-            kAddGradients[some - 1](piece);
-            some = 0;
-          }
-        }
-        j = end;
-      }
-    }
   }
 }
 
