@@ -96,11 +96,9 @@ class PaddedImage {
   // Of each image these rows alone, the border counted: the others stay undefined.
   PaddedImage(const Conv2dShape& shape, size_t images, Range rows, Scratch& scratch) : s_(shape), rows_(rows) {
     if (!s_.is_padded()) return;
-    const size_t row = s_.padded_w() * s_.channels, image = s_.padded_h() * row;
+    const size_t image = s_.padded_h() * s_.padded_w() * s_.channels;
     buffer_ = scratch.take<float>(images * image);
-    for (size_t n = 0; n < images; ++n) {
-      std::memset(buffer_ + n * image + rows.begin * row, 0, rows.size() * row * sizeof(float));
-    }
+    for (size_t n = 0; n < images; ++n) clear_border(buffer_ + n * image);
   }
   PaddedImage(const Conv2dShape& shape, size_t images, Scratch& scratch)
       : PaddedImage(shape, images, {0, shape.padded_h()}, scratch) {}
@@ -134,6 +132,16 @@ class PaddedImage {
   }
 
  private:
+  // Of `rows_`, what nothing is copied over.
+  void clear_border(float* image) const {
+    const size_t row = s_.padded_w() * s_.channels, left = s_.pad_left * s_.channels, inside = s_.width * s_.channels;
+    for (size_t i = rows_.begin; i < rows_.end; ++i) {
+      float* to = image + i * row;
+      const bool is_border = i < s_.pad_top || i >= s_.pad_top + s_.height;
+      std::memset(to, 0, (is_border ? row : left) * sizeof(float));
+      if (!is_border) std::memset(to + left + inside, 0, (row - left - inside) * sizeof(float));
+    }
+  }
   float* interior(size_t row) {
     return buffer_ + ((s_.pad_top + row) * s_.padded_w() + s_.pad_left) * s_.channels;
   }
