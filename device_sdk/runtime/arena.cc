@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <string>
 
 #include "base/checked.h"
+#include "base/os/block.h"
 #include "device_sdk/runtime/memory_plan.h"
 
 namespace coterie {
 namespace {
-
-constexpr std::align_val_t kArenaAlignment{kBufferAlignment};
 
 uint64_t saturating_add_rounded(uint64_t sum, uint64_t bytes) {
   constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
@@ -40,7 +38,7 @@ void ArenaLayout::join(const ArenaLayout& other) {
   planned_bytes = std::max(planned_bytes, other.planned_bytes);
 }
 
-void Arena::Deleter::operator()(uint8_t* block) const { ::operator delete(block, kArenaAlignment); }
+void Arena::Deleter::operator()(uint8_t* block) const { os::free_block(block); }
 
 Result<Arena> Arena::create(const ArenaLayout& layout, uint64_t bytes_max) {
   const uint64_t bytes = layout.bytes();
@@ -56,7 +54,7 @@ Result<Arena> Arena::create(const ArenaLayout& layout, uint64_t bytes_max) {
     offset += round_up(layout.region_bytes[i], kBufferAlignment);
   }
   arena.planned_offset_ = offset;
-  arena.block_.reset(static_cast<uint8_t*>(::operator new(bytes, kArenaAlignment, std::nothrow)));
+  arena.block_.reset(os::allocate_block(bytes, kBufferAlignment));
   if (arena.block_ == nullptr) {
     return Error(ErrorCode::too_large,
                  "the model needs " + std::to_string(bytes) + " bytes and the system has not as many");

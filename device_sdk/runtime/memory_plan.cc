@@ -1,8 +1,7 @@
 #include "device_sdk/runtime/memory_plan.h"
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
+#include <compare>
 
 #include "base/checked.h"
 
@@ -17,18 +16,26 @@ struct Placed {
   uint32_t first, last;
 };
 
+// By major, then minor, then index, which keeps an order among equals. One kind of key, so that the sort is one function.
+struct SortKey {
+  uint64_t major, minor;
+  uint32_t index;
+  friend auto operator<=>(const SortKey&, const SortKey&) = default;
+};
+
 uint64_t most_bytes_alive(std::span<const Lifetime> lifetimes) {
   // Sweep over births (before) and deaths (after) in step order.
-  std::vector<std::tuple<uint32_t, bool, uint64_t>> events;
-  for (const Lifetime& life : lifetimes) {
-    const uint64_t bytes = round_up(life.bytes, kBufferAlignment);
-    events.emplace_back(life.first, false, bytes);
-    events.emplace_back(life.last, true, bytes);
+  std::vector<SortKey> events;  // minor: whether it is a death
+  events.reserve(2 * lifetimes.size());
+  for (uint32_t i = 0; i < lifetimes.size(); ++i) {
+    events.push_back({lifetimes[i].first, 0, i});
+    events.push_back({lifetimes[i].last, 1, i});
   }
   std::sort(events.begin(), events.end());
   uint64_t alive = 0, most = 0;
-  for (const auto& [step, dies, bytes] : events) {
-    alive = dies ? alive - bytes : alive + bytes;
+  for (const SortKey& event : events) {
+    const uint64_t bytes = round_up(lifetimes[event.index].bytes, kBufferAlignment);
+    alive = event.minor == 1 ? alive - bytes : alive + bytes;
     most = std::max(most, alive);
   }
   return most;
@@ -75,13 +82,33 @@ MemoryPlan place_in_order(std::span<const Lifetime> lifetimes, std::span<const u
   return plan;
 }
 
-template <typename Key>
-std::vector<uint32_t> ordered_by(std::span<const Lifetime> lifetimes, const Key& key) {
-  std::vector<uint32_t> order(lifetimes.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return key(lifetimes[a]) < key(lifetimes[b]); });
-  return order;
+// Orders to place buffers in: what is put first finds the most room.
+enum class Order : uint8_t { largest, longest, earliest, latest, largest_and_longest };
+
+SortKey key_of(const Lifetime& l, Order order) {
+  const uint64_t length = l.last - l.first;
+  switch (order) {
+    case Order::largest: return {~l.bytes, l.first, 0};
+    case Order::longest: return {~length, ~l.bytes, 0};
+    case Order::earliest: return {l.first, ~l.bytes, 0};
+    case Order::latest: return {~uint64_t{l.last}, ~l.bytes, 0};
+    case Order::largest_and_longest: break;
+  }
+  return {~(l.bytes * (length + 1)), l.first, 0};
+}
+
+std::vector<uint32_t> ordered(std::span<const Lifetime> lifetimes, Order order) {
+  std::vector<SortKey> keys;
+  keys.reserve(lifetimes.size());
+  for (uint32_t i = 0; i < lifetimes.size(); ++i) {
+    keys.push_back(key_of(lifetimes[i], order));
+    keys.back().index = i;
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<uint32_t> indices;
+  indices.reserve(keys.size());
+  for (const SortKey& key : keys) indices.push_back(key.index);
+  return indices;
 }
 
 // Of the buffers that end where the arena ends: the first.
@@ -111,23 +138,16 @@ void improve(std::span<const Lifetime> lifetimes, std::vector<uint32_t> order, F
 
 MemoryPlan plan_memory(std::span<const Lifetime> lifetimes) {
   if (lifetimes.empty()) return {};
-  using Key = std::tuple<uint64_t, uint64_t>;
-  const auto length = [](const Lifetime& l) { return uint64_t{l.last - l.first}; };
-  const std::vector<uint32_t> orders[] = {
-      ordered_by(lifetimes, [](const Lifetime& l) { return Key(~l.bytes, l.first); }),
-      ordered_by(lifetimes, [&](const Lifetime& l) { return Key(~length(l), ~l.bytes); }),
-      ordered_by(lifetimes, [](const Lifetime& l) { return Key(l.first, ~l.bytes); }),
-      ordered_by(lifetimes, [](const Lifetime& l) { return Key(~uint64_t{l.last}, ~l.bytes); }),
-      ordered_by(lifetimes, [&](const Lifetime& l) { return Key(~(l.bytes * (length(l) + 1)), l.first); }),
-  };
   const uint64_t lower_bound = most_bytes_alive(lifetimes);
   const uint64_t enough = lower_bound + lower_bound / 256;
   const size_t pairs = lifetimes.size() * lifetimes.size();
   const size_t rounds = std::min(kRoundsMax, kPairsMax / pairs);
   MemoryPlan best;
   for (const Fit fit : {Fit::best, Fit::first}) {
-    for (const auto& order : orders) {
-      if (best.offsets.empty() || best.bytes > enough) improve(lifetimes, order, fit, enough, rounds, best);
+    for (const Order order : {Order::largest, Order::longest, Order::earliest, Order::latest, Order::largest_and_longest}) {
+      if (best.offsets.empty() || best.bytes > enough) {
+        improve(lifetimes, ordered(lifetimes, order), fit, enough, rounds, best);
+      }
     }
   }
   best.lower_bound = lower_bound;

@@ -1,11 +1,13 @@
 #include "device_sdk/runtime/model.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device_sdk/runtime/limits.h"
+#include "device_sdk/runtime/loss_scaling.h"
 #include "device_sdk/runtime/op_rule.h"
 #include "device_sdk/runtime/shape_inference.h"
 #include "proto/codec/codec.h"
@@ -16,20 +18,32 @@ namespace {
 
 Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "model: " + what); }
 
+// Without a branch an element: a model's parameters are read once here before the first step. Of either
+// sign: a padding of -0 adds nothing to an average.
+bool all_zero(std::span<const float> values) {
+  uint32_t found = 0;
+  for (const float value : values) found |= value != 0;
+  return found == 0;
+}
+
 // Every value finite, and 0 outside the parameters: what an average or a checkpoint carries is then always meaningful.
+// decode_model has checked that the parameters lie inside the payload, apart from each other.
 Status check_values(const ModelGraph& graph, std::span<const float> values) {
-  std::vector<bool> is_parameter(values.size());
+  std::vector<std::pair<size_t, size_t>> parameters;  // first and count
   for (const TensorInfo& tensor : graph.tensors) {
     if (!has_payload(tensor.role)) continue;
     COT_ASSIGN(const uint64_t count, element_count(tensor.shape));
-    const size_t first = tensor.payload_offset / sizeof(float);
-    for (size_t i = first; i < first + count; ++i) {
-      if (!std::isfinite(values[i])) return malformed("parameter " + tensor.name + " has a value that is not finite");
-      is_parameter[i] = true;
+    parameters.emplace_back(tensor.payload_offset / sizeof(float), count);
+    if (!all_finite(values.subspan(parameters.back().first, count))) {
+      return malformed("parameter " + tensor.name + " has a value that is not finite");
     }
   }
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!is_parameter[i] && values[i] != 0) return malformed("the padding between parameters is not zero");
+  parameters.emplace_back(values.size(), 0);
+  std::sort(parameters.begin(), parameters.end());
+  size_t end = 0;
+  for (const auto& [first, count] : parameters) {
+    if (!all_zero(values.subspan(end, first - end))) return malformed("the padding between parameters is not zero");
+    end = first + count;
   }
   return {};
 }
@@ -60,8 +74,12 @@ Result<Model> Model::load(Bytes file) {
   state->flops = symbolic.flops_per_example;
   COT_ASSIGN(state->output_shape, shape_of_one_example(state->types[state->graph.output].shape));
   COT_TRY(check_values(state->graph, state->parameters));
-  state->digest = content_digest(state->file);
   return Model(std::move(state));
+}
+
+const Digest& Model::digest() const {
+  std::call_once(state_->digest_once, [this] { state_->digest = content_digest(state_->file); });
+  return state_->digest;
 }
 
 Bytes Model::file_with(std::span<const float> parameters) const {

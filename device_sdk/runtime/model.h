@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 
 #include "base/bytes.h"
@@ -39,7 +40,8 @@ class Model {
   double flops() const { return state_->flops; }
 
   ByteView file() const { return state_->file; }
-  const Digest& digest() const { return state_->digest; }  // content_digest of the file
+  // content_digest of the file. Computed when it is first asked for: checkpoints need it, the first step does not.
+  const Digest& digest() const;
 
   // The file of the same graph with other parameters; `parameters` has value_count() values.
   Bytes file_with(std::span<const float> parameters) const;
@@ -47,12 +49,13 @@ class Model {
  private:
   struct State {
     Bytes file;
-    Digest digest;
+    mutable Digest digest;  // once digest_once says so
     ModelGraph graph;
     std::vector<TensorType> types;
     Shape output_shape;
     std::span<const float> parameters;  // into file
     double flops = 0;
+    mutable std::once_flag digest_once;
   };
   explicit Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
