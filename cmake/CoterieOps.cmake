@@ -1,6 +1,7 @@
 # -DCOTERIE_OPS_FROM="a.cotf;b.cotf;ops.txt": a build with the ops of these models alone, and the kernels they need. Models
-# with any other op are refused as they are loaded. Sets COTERIE_OPS and COTERIE_KERNEL_FAMILIES; both are empty for all.
-set(COTERIE_OPS_FROM "" CACHE STRING "Model files, or texts with names of ops and losses: the only ones this build has")
+# with any other op are refused as they are loaded. Sets COTERIE_OPS, COTERIE_KERNEL_FAMILIES and COTERIE_KERNELS, which are
+# empty for all, and COTERIE_WAYS_LEFT_OUT.
+set(COTERIE_OPS_FROM "" CACHE STRING "Model files, or texts with names of ops, losses, optimizers: the only ones this build has")
 if(COTERIE_OPS_FROM)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(files)
@@ -14,8 +15,10 @@ if(COTERIE_OPS_FROM)
   if(failed)
     message(FATAL_ERROR "${problem}")
   endif()
-  string(REGEX MATCH "^([^\n]*)\n([^\n]*)\n$" found "${found}")
+  string(REGEX MATCH "^([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n$" found "${found}")
   set(COTERIE_OPS ${CMAKE_MATCH_1})
   set(COTERIE_KERNEL_FAMILIES ${CMAKE_MATCH_2})
+  set(COTERIE_KERNELS ${CMAKE_MATCH_3})
+  set(COTERIE_WAYS_LEFT_OUT ${CMAKE_MATCH_4})
   message(STATUS "Ops of this build: ${COTERIE_OPS}")
 endif()

@@ -25,9 +25,10 @@ function(coterie_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 endfunction()
 
-# coterie_test(name SOURCES ... DEPENDS ... [LABEL unit]): one GoogleTest binary, its cases listed by CTest one by one.
+# coterie_test(name SOURCES ... DEPENDS ... [LABEL unit] [PREFIX p.]): one GoogleTest binary, its cases listed by CTest one
+# by one, under the prefix.
 function(coterie_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;PREFIX" "SOURCES;DEPENDS" ${ARGN})
   if(NOT COTERIE_BUILD_TESTS)
     return()
   endif()
@@ -41,7 +42,10 @@ function(coterie_test name)
   target_link_libraries(${name} PRIVATE coterie_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE COTERIE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              COTERIE_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+  if(COTERIE_ENGINE_ONLY)
+    target_compile_definitions(${name} PRIVATE $<$<CONFIG:MinSizeRel>:COT_NO_UNWINDING>)
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
                        PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 

@@ -1,22 +1,27 @@
 #!/usr/bin/env python3
 """What a build needs for some models: cmake/CoterieOps.cmake runs this.
 
-Usage: ops_from.py ROOT FILE...   prints two lines, each a list with semicolons: the kinds of ops, the families of kernels.
+Usage: ops_from.py ROOT FILE...   prints four lines, each a list with semicolons: the kinds of ops, the families of
+                                  kernels, the kernels, the ways to compute a convolution that are left out.
 
-A FILE is a model file, or a text with names of ops (OpKind of proto/messages/model.h) and of losses (Loss of
-proto/messages/plan.h), blanks or newlines between them, # before a comment. Which family a rule's kernels belong to is
-read from the sources: the functions that device_sdk/runtime/ops/*.cc call, and the tables that have them.
+A FILE is a model file, or a text with names of ops (OpKind of proto/messages/model.h), of losses and of optimizers (Loss
+and OptimizerKind of proto/messages/plan.h), blanks or newlines between them, # before a comment. Losses by class and sgd
+are always there. Convolutions have all ways of computing them, but where every model file can do without one, and every
+text says so (-depthwise, -winograd). Which kernels an op needs is read from the sources: all that its file in device_sdk/runtime/ops calls,
+always written `kernels.NAME` (tests/tidy/ops_from_test.py sees to that); and the tables say which family has them.
 """
 import pathlib
 import re
 import struct
 import sys
 
-ALWAYS = {"elementwise", "loss", "optimizer"}  # of the graph compiler, the losses by labels and the updates
-LOSSES = {"elementwise_loss": ["binary_cross_entropy", "binary_cross_entropy_of_probabilities", "kl_divergence", "l1",
-                               "huber", "smooth_l1", "mean_squared_error"],
-          "embedding_loss": ["cosine_embedding", "triplet_margin"],
-          "loss": ["softmax_cross_entropy", "negative_log_likelihood"]}
+LOSSES = {"element_loss element_loss_of_labels": ["binary_cross_entropy", "binary_cross_entropy_of_probabilities", "l1",
+                                                  "kl_divergence", "huber", "smooth_l1", "mean_squared_error"],
+          "cosine_embedding triplet_margin": ["cosine_embedding", "triplet_margin"]}
+OPTIMIZERS = {"adam_step": ["adam"], "adamw_step": ["adamw"], "adagrad_step": ["adagrad"], "rmsprop_step": ["rmsprop"],
+              "adadelta_step": ["adadelta"], "lion_step": ["lion"], "lamb_direction": ["lamb"]}
+
+WAYS = {"depthwise", "winograd"}  # to compute a convolution; without them it is computed directly
 
 
 def fail(what):
@@ -48,66 +53,121 @@ def follow(data, at):
     return at + number(data, at, "I")
 
 
-def kinds_in_model(data):
-    """The numbers of the ops' kinds in a model file (proto/codec/frame.h, proto/schema/model.fbs)."""
+def vector(data, table, index, form):
+    """The elements of field `index`, a vector of tables ("table") or of numbers; none if it is absent."""
+    at = field(data, table, index)
+    if at is None:
+        return []
+    first = follow(data, at)
+    step = 4 if form == "table" else struct.calcsize(form)
+    places = [first + 4 + step * i for i in range(number(data, first, "I"))]
+    return [follow(data, place) if form == "table" else number(data, place, form) for place in places]
+
+
+def ops_in_model(data):
+    """(number of the kind, groups, shape of the second input) of each op (proto/codec/frame.h, proto/schema/model.fbs)."""
     if number(data, 4, "H") != 1 or number(data, 6, "H") != 100:
         raise ValueError("not a model")
     header = data[24:24 + number(data, 8, "I")]
-    ops = follow(header, field(header, follow(header, 0), 2))
-    tables = [follow(header, ops + 4 + 4 * i) for i in range(number(header, ops, "I"))]
-    kinds = [field(header, table, 0) for table in tables]
-    return {0 if at is None else number(header, at, "B") for at in kinds}
+    model = follow(header, 0)
+    shapes = [vector(header, tensor, 2, "q") for tensor in vector(header, model, 1, "table")]
+    ops = []
+    for op in vector(header, model, 2, "table"):
+        kind, groups, inputs = field(header, op, 0), 1, vector(header, op, 2, "I")
+        for attribute in vector(header, op, 4, "table"):
+            name, value = follow(header, field(header, attribute, 0)), field(header, attribute, 1)
+            if header[name + 4:name + 4 + number(header, name, "I")] == b"groups" and value is not None:
+                groups = number(header, value, "q")
+        weight = shapes[inputs[1]] if len(inputs) > 1 and inputs[1] < len(shapes) else []
+        ops.append((0 if kind is None else number(header, kind, "B"), groups, weight))
+    return ops
+
+
+def ways_for(kind, groups, weight):
+    """The ways to compute a convolution, of those that a build may be without, that this op may take."""
+    if kind == "conv_transpose2d":
+        return WAYS
+    if kind != "conv2d":
+        return set()
+    return {"depthwise"} if groups > 1 else {"winograd"} if weight[:2] == [3, 3] else set()
 
 
 # ---- sources
 
-def families_of_ops(root):
-    """kind -> families of the kernels its rule calls."""
-    family_of = {}
-    for table in (root / "train_kernels/tables").glob("*.h"):
-        for function in re.findall(r"\(\*(\w+)\)\(", table.read_text()):
-            family_of[function] = table.stem
-    families = {}
+def family_of_kernels(root):
+    return {function: table.stem for table in (root / "train_kernels/tables").glob("*.h")
+            for function in re.findall(r"\(\*(\w+)\)\(", table.read_text())}
+
+
+def kernels_in(text, known):
+    return {name for name in re.findall(r"\bkernels\.(\w+)", text) if name in known}
+
+
+def kernels_of_ops(root, known):
+    """kind -> kernels its rule calls, and which of their functions: Unary::NAME, Binary::NAME."""
+    kernels = {}
     for source in (root / "device_sdk/runtime/ops").glob("*.cc"):
         text = source.read_text()
-        called = {family_of[f] for f in re.findall(r"\bkernels\.(\w+)", text) if f in family_of}
+        entry = r"{OpKind::(\w+), ((?:Unary|Binary)::\w+)}"  # of a function_table.h
+        own = dict(re.findall(entry, text))
+        others = set(re.findall(r"\b(?:Unary|Binary)::\w+", re.sub(entry, "", text)))
         for kind in re.findall(r"\bOpKind::(\w+)", text) if source.stem != "registry" else []:
-            families.setdefault(kind, set()).update(called)
-    return families
+            functions = {own[kind]} if kind in own else others
+            kernels.setdefault(kind, set()).update(kernels_in(text, known) | functions)
+    return kernels
+
+
+def kernels_for(root, ops, names, family_of):
+    """What a build with these ops calls; `names` has losses and optimizers."""
+    called = set()
+    for source in (root / "device_sdk/runtime").glob("*.cc"):
+        called |= kernels_in(source.read_text(), family_of)
+    for listed in (LOSSES, OPTIMIZERS):
+        for kernels, of in listed.items():
+            if not names & set(of):
+                called -= set(kernels.split())
+    of_op = kernels_of_ops(root, family_of)
+    return called.union(*(of_op.get(op, set()) for op in ops))
 
 
 def names_in(path, kinds, known):
+    """(names, ways of convolutions)"""
     data = path.read_bytes()
     if data[:4] == b"COTF":
         try:
-            return {kinds[kind] for kind in kinds_in_model(data)}
+            ops = [(kinds[kind], groups, weight) for kind, groups, weight in ops_in_model(data)]
         except (KeyError, TypeError, ValueError, struct.error):
             fail(f"{path} is no model file of this version")
-    names = set(re.sub(r"#[^\n]*", "", data.decode(errors="replace")).split())
+        return {op[0] for op in ops}, set().union(*(ways_for(*op) for op in ops))
+    words = set(re.sub(r"#[^\n]*", "", data.decode(errors="replace")).split())
+    without = {word[1:] for word in words if word[1:] in WAYS and word[0] == "-"}
+    names = words - {"-" + way for way in without}
     if not names <= known:
-        fail(f"{path} names {', '.join(sorted(names - known)[:5])[:200]}, which is neither an op nor a loss")
-    return names
+        fail(f"{path} names {', '.join(sorted(names - known)[:5])[:200]}: no op, loss or optimizer")
+    return names, WAYS - without if names & {"conv2d", "conv_transpose2d"} else set()
 
 
 def main():
     root, files = pathlib.Path(sys.argv[1]), [pathlib.Path(f) for f in sys.argv[2:]]
     kinds = enumerators(root / "proto/messages/model.h", "OpKind")
-    losses = set(enumerators(root / "proto/messages/plan.h", "Loss").values())
-    names = set()
+    known = set(kinds.values())
+    for enum in ("Loss", "OptimizerKind"):
+        known |= set(enumerators(root / "proto/messages/plan.h", enum).values())
+    names, ways = set(), set()
     for path in files:
         if not path.is_file():
             fail(f"there is no file {path}")
-        names |= names_in(path, kinds, set(kinds.values()) | losses)
+        more, more_ways = names_in(path, kinds, known)
+        names, ways = names | more, ways | more_ways
     ops = [kind for kind in kinds.values() if kind in names]
     if not ops:
         fail("no op is named")
-    families = set(ALWAYS)
-    of_op = families_of_ops(root)
-    for op in ops:
-        families |= of_op.get(op, set())
-    families |= {family for family, of in LOSSES.items() if names & set(of)}
+    family_of = family_of_kernels(root)
+    kernels = kernels_for(root, ops, names, family_of)
     print(";".join(ops))
-    print(";".join(sorted(families)))
+    print(";".join(sorted({family_of[kernel] for kernel in kernels if kernel in family_of})))
+    print(";".join(sorted(kernels)))
+    print(";".join(sorted(WAYS - ways)))
 
 
 if __name__ == "__main__":

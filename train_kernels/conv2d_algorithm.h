@@ -138,7 +138,7 @@ constexpr Conv2dAlgorithm conv2d_algorithm(const Conv2dShape& s,
   if (fft_pays(s)) return Conv2dAlgorithm::fft;
   if (s.is_depthwise()) return Conv2dAlgorithm::depthwise;
   if (s.is_pointwise()) return Conv2dAlgorithm::dense;
-  const bool is_three = s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 &&
+  const bool is_three = kHasWinograd && s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 &&
                         s.groups == 1 && s.dilation_h == 1 && s.dilation_w == 1;
   if (!is_three || s.channels < 16 || s.filters < 16) return Conv2dAlgorithm::direct;
   Conv2dAlgorithm best = Conv2dAlgorithm::direct;

@@ -12,6 +12,19 @@ struct DenseShape {
   size_t batch, in, out;
 };
 
+// A build for models that have no such convolutions can be without these ways to compute them (cmake/ops_from.py): if there
+// is one all the same, it is computed directly.
+#ifdef COTERIE_NO_DEPTHWISE
+inline constexpr bool kHasDepthwise = false;
+#else
+inline constexpr bool kHasDepthwise = true;
+#endif
+#ifdef COTERIE_NO_WINOGRAD
+inline constexpr bool kHasWinograd = false;
+#else
+inline constexpr bool kHasWinograd = true;
+#endif
+
 // x[batch, height, width, channels], w[kernel_h, kernel_w, channels / groups, filters], bias[filters]
 //   -> y[batch, out_h, out_w, filters].
 // Group g reads channels [g * channels / groups, ...) and writes filters [g * filters / groups, ...).
@@ -34,7 +47,7 @@ struct Conv2dShape {
   constexpr size_t taps() const {
     return kernel_h * kernel_w * (channels / groups);
   }  // rows of w read as a matrix
-  constexpr bool is_depthwise() const { return groups == channels && groups == filters && groups > 1; }
+  constexpr bool is_depthwise() const { return kHasDepthwise && groups == channels && groups == filters && groups > 1; }
   // Then it is a dense layer over pixels.
   constexpr bool is_pointwise() const {
     return kernel_h == 1 && kernel_w == 1 && stride_h == 1 && stride_w == 1 && groups == 1 && !is_padded();

@@ -1,6 +1,7 @@
 #include "device_sdk/runtime/optimizer_rule.h"
 
 #include <cmath>
+#include <string>
 
 namespace coterie {
 namespace {
@@ -93,6 +94,22 @@ void run_lamb(const Step& step, const StepContext& context) {
   context.kernels.add_scaled(s.count, to_float(-static_cast<double>(s.learning_rate(context)) * ratio), direction, w);
 }
 
+// -DCOTERIE_OPS_FROM leaves out what no list names: the kernels are null.
+bool is_in_build(OptimizerKind kind) {
+  const kernels::KernelTable& kernels = kernels::kernels();
+  switch (kind) {
+    case OptimizerKind::sgd: return true;
+    case OptimizerKind::adam: return kernels.adam_step != nullptr;
+    case OptimizerKind::adamw: return kernels.adamw_step != nullptr;
+    case OptimizerKind::adagrad: return kernels.adagrad_step != nullptr;
+    case OptimizerKind::rmsprop: return kernels.rmsprop_step != nullptr;
+    case OptimizerKind::adadelta: return kernels.adadelta_step != nullptr;
+    case OptimizerKind::lamb: return kernels.lamb_direction != nullptr;
+    case OptimizerKind::lion: return kernels.lion_step != nullptr;
+  }
+  return false;
+}
+
 }  // namespace
 
 uint32_t optimizer_slots(const OptimizerSettings& settings) {
@@ -118,6 +135,9 @@ OptimizerMoment optimizer_moment(const OptimizerSettings& s, uint64_t step, doub
 
 Status check_optimizer(const OptimizerSettings& s) {
   if (to_string(s.kind) == "unknown") return Error(ErrorCode::invalid_argument, "the optimizer is unknown");
+  if (!is_in_build(s.kind)) {
+    return Error(ErrorCode::invalid_argument, "this build has no optimizer " + std::string(to_string(s.kind)));
+  }
   for (const float number : {s.learning_rate, s.momentum, s.weight_decay, s.beta1, s.beta2, s.epsilon, s.smoothing}) {
     if (!std::isfinite(number)) return Error(ErrorCode::invalid_argument, "an optimizer setting is not finite");
   }

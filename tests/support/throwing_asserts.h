@@ -4,6 +4,21 @@
 
 #include "base/assert.h"
 
+#ifdef COT_NO_UNWINDING  // nothing can be thrown through the libraries: it must abort
+#include <gtest/gtest.h>
+
+#undef EXPECT_THROW
+#define EXPECT_THROW(statement, type) EXPECT_DEATH(static_cast<void>(statement), "assertion failed")
+
+namespace coterie::test {
+
+class ThrowingAsserts {
+ public:
+  ThrowingAsserts() {}
+};
+
+}  // namespace coterie::test
+#else
 namespace coterie::test {
 
 class ThrowingAsserts {
@@ -18,3 +33,4 @@ class ThrowingAsserts {
 };
 
 }  // namespace coterie::test
+#endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the training engine weighs in an app: the smallest program that trains, linked without what it does not reach
-# and stripped, for this machine's kind and for 64-bit ARM; with all ops and with some (-DCOTERIE_OPS_FROM).
+# and stripped, for this machine's kind and for 64-bit ARM; with all ops and with some (-DCOTERIE_OPS_FROM). Fails
+# if one has grown (tests/footprint), or does not train.
 #
 #   tools/dev/footprint.sh
 set -euo pipefail
@@ -12,7 +13,8 @@ install_packages "${coterie_packages[@]}"
 weigh() {
   cmake --preset "$2" -B "$3" -DCMAKE_BUILD_TYPE=MinSizeRel "-DCOTERIE_OPS_FROM=${4:-}" > "$3.log" 2>&1 ||
     fail "cmake could not configure $3; see $3.log"
-  cmake --build "$3" --target coterie-footprint >&2
+  cmake --build "$3" --target coterie-footprint coterie-footprint-inputs >&2
+  ctest --test-dir "$3" -L footprint > "$3.log" 2>&1 || fail "a test of what was weighed failed; see $3.log"
   printf '%-28s %7d KiB\n' "$1" $(($(stat -c %s "$3/bin/coterie-footprint") / 1024))
 }
 mkdir -p build

@@ -13,8 +13,9 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
 void unary_forward(const UnaryOp& op, size_t n, const float* x, float* y) {
-#define COT_CASE(kind) \
-  case Unary::kind:    \
+#define COT_CASE(kind)                                   \
+  case Unary::kind:                                      \
+    if (!is_in_build("Unary::" #kind)) __builtin_trap(); \
     return map(n, y, Value<Unary::kind>(op), x);
   switch (op.kind) {
     COT_CASE(relu)
@@ -27,8 +28,9 @@ void unary_forward(const UnaryOp& op, size_t n, const float* x, float* y) {
 }
 
 void unary_backward(const UnaryOp& op, size_t n, const float* saved, const float* dy, float* dx) {
-#define COT_CASE(kind) \
-  case Unary::kind:    \
+#define COT_CASE(kind)                                   \
+  case Unary::kind:                                      \
+    if (!is_in_build("Unary::" #kind)) __builtin_trap(); \
     return map(n, dx, Slope<Unary::kind>(op), saved, dy);
   switch (op.kind) {
     COT_CASE(relu)
@@ -108,11 +110,11 @@ void prelu_backward_slope(const PreluShape& s, const float* x, const float* dy, 
 }  // namespace
 
 void fill_activation_target(ActivationKernels<float>& table) {
-  table.unary_forward = unary_forward;
-  table.unary_backward = unary_backward;
-  table.prelu_forward = prelu_forward;
-  table.prelu_backward_input = prelu_backward_input;
-  table.prelu_backward_slope = prelu_backward_slope;
+  COT_SET(unary_forward, unary_forward);
+  COT_SET(unary_backward, unary_backward);
+  COT_SET(prelu_forward, prelu_forward);
+  COT_SET(prelu_backward_input, prelu_backward_input);
+  COT_SET(prelu_backward_slope, prelu_backward_slope);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -228,8 +228,8 @@ void attention_backward(const AttentionShape& s, Range pairs, const AttentionBac
 }  // namespace
 
 void fill_attention_target(AttentionKernels<float>& table) {
-  table.attention_forward = attention_forward;
-  table.attention_backward = attention_backward;
+  COT_SET(attention_forward, attention_forward);
+  COT_SET(attention_backward, attention_backward);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -126,12 +126,12 @@ void batch_norm_backward_frozen(const BatchNormShape& s, const float* x, const C
 }  // namespace
 
 void fill_batch_norm_target(BatchNormKernels<float>& table) {
-  table.batch_norm_statistics = batch_norm_statistics;
-  table.batch_norm_inverse_stddev = batch_norm_inverse_stddev;
-  table.batch_norm_forward = batch_norm_forward;
-  table.batch_norm_backward_parameters = batch_norm_backward_parameters;
-  table.batch_norm_backward_input = batch_norm_backward_input;
-  table.batch_norm_backward_frozen = batch_norm_backward_frozen;
+  COT_SET(batch_norm_statistics, batch_norm_statistics);
+  COT_SET(batch_norm_inverse_stddev, batch_norm_inverse_stddev);
+  COT_SET(batch_norm_forward, batch_norm_forward);
+  COT_SET(batch_norm_backward_parameters, batch_norm_backward_parameters);
+  COT_SET(batch_norm_backward_input, batch_norm_backward_input);
+  COT_SET(batch_norm_backward_frozen, batch_norm_backward_frozen);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

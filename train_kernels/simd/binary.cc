@@ -77,23 +77,23 @@ void forward(const BinaryLoops& loops, const float* a, const float* b, float* y)
 }
 
 void binary_forward(Binary kind, const BinaryLoops& loops, const float* a, const float* b, float* y) {
-  switch (kind) {
-    case Binary::add:
-      return forward<Add>(loops, a, b, y);
-    case Binary::sub:
-      return forward<Sub>(loops, a, b, y);
-    case Binary::mul:
-      return forward<Mul>(loops, a, b, y);
-    case Binary::div:
-      return forward<Div>(loops, a, b, y);
-    case Binary::pow:
-      if (loops.rank == 1 && loops.stride[1][0] == 0 && *b == 2) return forward<Square>(loops, a, b, y);
-      return forward<Pow>(loops, a, b, y);
-    case Binary::minimum:
-      return forward<Minimum>(loops, a, b, y);
-    case Binary::maximum:
-      return forward<Maximum>(loops, a, b, y);
+#define COT_CASE(kind, Op)                                \
+  case Binary::kind:                                      \
+    if (!is_in_build("Binary::" #kind)) __builtin_trap(); \
+    return forward<Op>(loops, a, b, y);
+  if (kind == Binary::pow && is_in_build("Binary::pow") && loops.rank == 1 && loops.stride[1][0] == 0 && *b == 2) {
+    return forward<Square>(loops, a, b, y);
   }
+  switch (kind) {
+    COT_CASE(add, Add)
+    COT_CASE(sub, Sub)
+    COT_CASE(mul, Mul)
+    COT_CASE(div, Div)
+    COT_CASE(pow, Pow)
+    COT_CASE(minimum, Minimum)
+    COT_CASE(maximum, Maximum)
+  }
+#undef COT_CASE
 }
 
 // dy times the derivative: op(a, b, dy).
@@ -197,15 +197,19 @@ void backward(size_t operand, const BinaryLoops& loops, const float* a, const fl
 void binary_backward(Binary kind, size_t operand, const BinaryLoops& loops, const float* a, const float* b,
                      const float* dy, float* gradient) {
   using Body = void (*)(size_t, const BinaryLoops&, const float*, const float*, const float*, float*);
+#define COT_BODIES(kind, A, B)                            \
+  {is_in_build("Binary::" #kind) ? backward<A> : nullptr, \
+   is_in_build("Binary::" #kind) ? backward<B> : nullptr}
   static constexpr Body kBodies[7][2] = {
-      {backward<GradientSame>, backward<GradientSame>},
-      {backward<GradientSame>, backward<GradientNegated>},
-      {backward<GradientTimesB>, backward<GradientTimesA>},
-      {backward<GradientOfDividend>, backward<GradientOfDivisor>},
-      {backward<GradientOfPow<0>>, backward<GradientOfPow<1>>},
-      {backward<GradientIfLess>, backward<GradientIfGreater>},
-      {backward<GradientIfGreater>, backward<GradientIfLess>},
+      COT_BODIES(add, GradientSame, GradientSame),
+      COT_BODIES(sub, GradientSame, GradientNegated),
+      COT_BODIES(mul, GradientTimesB, GradientTimesA),
+      COT_BODIES(div, GradientOfDividend, GradientOfDivisor),
+      COT_BODIES(pow, GradientOfPow<0>, GradientOfPow<1>),
+      COT_BODIES(minimum, GradientIfLess, GradientIfGreater),
+      COT_BODIES(maximum, GradientIfGreater, GradientIfLess),
   };
+#undef COT_BODIES
   const bool reads = kind != Binary::add && kind != Binary::sub;
   const float* left = reads && !(kind == Binary::mul && operand == 0) ? a : nullptr;
   const float* right = reads && !(kind == Binary::mul && operand == 1) ? b : nullptr;
@@ -215,8 +219,8 @@ void binary_backward(Binary kind, size_t operand, const BinaryLoops& loops, cons
 }  // namespace
 
 void fill_binary_target(BinaryKernels<float>& table) {
-  table.binary_forward = binary_forward;
-  table.binary_backward = binary_backward;
+  COT_SET(binary_forward, binary_forward);
+  COT_SET(binary_backward, binary_backward);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -69,9 +69,9 @@ void conv_transpose2d_backward_weights(const Conv2dShape& s, const float* x, con
 }  // namespace
 
 void fill_conv_transpose2d_target(ConvTranspose2dKernels<float>& table) {
-  table.conv_transpose2d_forward = conv_transpose2d_forward;
-  table.conv_transpose2d_backward_input = conv_transpose2d_backward_input;
-  table.conv_transpose2d_backward_weights = conv_transpose2d_backward_weights;
+  COT_SET(conv_transpose2d_forward, conv_transpose2d_forward);
+  COT_SET(conv_transpose2d_backward_input, conv_transpose2d_backward_input);
+  COT_SET(conv_transpose2d_backward_weights, conv_transpose2d_backward_weights);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -68,12 +68,12 @@ void widen(size_t n, const uint16_t* x, float* y) {
 }  // namespace
 
 void fill_elementwise_target(ElementwiseKernels<float>& table) {
-  table.relu_forward = relu_forward;
-  table.relu_backward = relu_backward;
-  table.add = add;
-  table.accumulate = accumulate;
-  table.narrow = narrow;
-  table.widen = widen;
+  COT_SET(relu_forward, relu_forward);
+  COT_SET(relu_backward, relu_backward);
+  COT_SET(add, add);
+  COT_SET(accumulate, accumulate);
+  COT_SET(narrow, narrow);
+  COT_SET(widen, widen);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -149,8 +149,8 @@ void element_loss(const ElementLossShape& s, const float* y, const Target* targe
 }  // namespace
 
 void fill_elementwise_loss_target(ElementwiseLossKernels<float>& table) {
-  table.element_loss = element_loss<float>;
-  table.element_loss_of_labels = element_loss<int32_t>;
+  COT_SET(element_loss, element_loss<float>);
+  COT_SET(element_loss_of_labels, element_loss<int32_t>);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

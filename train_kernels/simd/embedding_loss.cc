@@ -124,8 +124,8 @@ void triplet_margin(size_t rows, size_t width, const float* anchor, const float*
 }  // namespace
 
 void fill_embedding_loss_target(EmbeddingLossKernels<float>& table) {
-  table.cosine_embedding = cosine_embedding;
-  table.triplet_margin = triplet_margin;
+  COT_SET(cosine_embedding, cosine_embedding);
+  COT_SET(triplet_margin, triplet_margin);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

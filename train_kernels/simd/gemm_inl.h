@@ -44,6 +44,11 @@ constexpr size_t packed_b_floats(size_t k, size_t n) {
 #else
 #define COT_UNROLL _Pragma("GCC unroll 16")
 #endif
+#if defined(__OPTIMIZE_SIZE__)  // a transposition is 2 KiB, and inlined six times
+#define COT_INLINE_UNLESS_SMALL inline HWY_NOINLINE
+#else
+#define COT_INLINE_UNLESS_SMALL HWY_INLINE
+#endif
 
 // Where row i begins, in floats: from a table, or evenly spaced.
 struct Rows {
@@ -186,7 +191,7 @@ HWY_INLINE void transpose_rows(D d, size_t columns, const float* from, size_t fr
 #endif
 
 // to[c, r] = from[r, c].
-HWY_INLINE void transpose(size_t rows, size_t columns, const float* from, size_t from_stride, float* to,
+COT_INLINE_UNLESS_SMALL void transpose(size_t rows, size_t columns, const float* from, size_t from_stride, float* to,
                           size_t to_stride) {
   size_t r = 0;
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR

@@ -223,9 +223,9 @@ void group_norm_backward_parameters(const GroupNormShape& s, size_t begin, size_
 }  // namespace
 
 void fill_group_norm_target(GroupNormKernels<float>& table) {
-  table.group_norm_forward = group_norm_forward;
-  table.group_norm_backward_input = group_norm_backward_input;
-  table.group_norm_backward_parameters = group_norm_backward_parameters;
+  COT_SET(group_norm_forward, group_norm_forward);
+  COT_SET(group_norm_backward_input, group_norm_backward_input);
+  COT_SET(group_norm_backward_parameters, group_norm_backward_parameters);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

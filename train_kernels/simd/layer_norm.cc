@@ -141,9 +141,9 @@ void layer_norm_backward_parameters(size_t rows, size_t features, size_t stride,
 }  // namespace
 
 void fill_layer_norm_target(LayerNormKernels<float>& table) {
-  table.layer_norm_forward = layer_norm_forward;
-  table.layer_norm_backward_input = layer_norm_backward_input;
-  table.layer_norm_backward_parameters = layer_norm_backward_parameters;
+  COT_SET(layer_norm_forward, layer_norm_forward);
+  COT_SET(layer_norm_backward_input, layer_norm_backward_input);
+  COT_SET(layer_norm_backward_parameters, layer_norm_backward_parameters);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

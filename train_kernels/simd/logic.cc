@@ -136,13 +136,13 @@ void logical(Logical kind, const BinaryLoops& loops, const int32_t* a, const int
 }  // namespace
 
 void fill_logic_target(LogicKernels<float>& table) {
-  table.where_forward = where_forward;
-  table.where_backward = where_backward;
-  table.compare = compare;
-  table.logical = logical;
-  table.logical_not = reference::logical_not;
-  table.to_int32 = reference::to_int32<float>;
-  table.from_int32 = reference::from_int32<float>;
+  COT_SET(where_forward, where_forward);
+  COT_SET(where_backward, where_backward);
+  COT_SET(compare, compare);
+  COT_SET(logical, logical);
+  COT_SET(logical_not, reference::logical_not);
+  COT_SET(to_int32, reference::to_int32<float>);
+  COT_SET(from_int32, reference::from_int32<float>);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

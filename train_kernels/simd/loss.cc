@@ -73,12 +73,12 @@ void mean_squared_error(size_t batch, size_t outputs, const float* y, const int3
 }  // namespace
 
 void fill_loss_target(LossKernels<float>& table) {
-  table.softmax_cross_entropy = softmax_cross_entropy;
-  table.mean_squared_error = mean_squared_error;
-  table.label_weight = label_weight;
-  table.cross_entropy = cross_entropy;
-  table.cross_entropy_of_targets = cross_entropy_of_targets;
-  table.negative_log_likelihood = negative_log_likelihood;
+  COT_SET(softmax_cross_entropy, softmax_cross_entropy);
+  COT_SET(mean_squared_error, mean_squared_error);
+  COT_SET(label_weight, label_weight);
+  COT_SET(cross_entropy, cross_entropy);
+  COT_SET(cross_entropy_of_targets, cross_entropy_of_targets);
+  COT_SET(negative_log_likelihood, negative_log_likelihood);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

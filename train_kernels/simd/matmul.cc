@@ -51,7 +51,7 @@ void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, 
 }  // namespace
 
 void fill_matmul_target(MatmulKernels<float>& table) {
-  table.matmul = matmul;
+  COT_SET(matmul, matmul);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -254,19 +254,19 @@ void add_proximal(size_t n, float mu, const float* w, const float* w0, float* g)
 }  // namespace
 
 void fill_optimizer_target(OptimizerKernels<float>& table) {
-  table.sgd_step = sgd_step;
-  table.adam_step = adam_step;
-  table.adamw_step = adamw_step;
-  table.adagrad_step = adagrad_step;
-  table.rmsprop_step = rmsprop_step;
-  table.adadelta_step = adadelta_step;
-  table.lion_step = lion_step;
-  table.lamb_direction = lamb_direction;
-  table.sum_of_squares = sum_of_squares;
-  table.add_scaled = add_scaled;
-  table.scale_in_place = scale_in_place;
-  table.clip_in_place = clip_in_place;
-  table.add_proximal = add_proximal;
+  COT_SET(sgd_step, sgd_step);
+  COT_SET(adam_step, adam_step);
+  COT_SET(adamw_step, adamw_step);
+  COT_SET(adagrad_step, adagrad_step);
+  COT_SET(rmsprop_step, rmsprop_step);
+  COT_SET(adadelta_step, adadelta_step);
+  COT_SET(lion_step, lion_step);
+  COT_SET(lamb_direction, lamb_direction);
+  COT_SET(sum_of_squares, sum_of_squares);
+  COT_SET(add_scaled, add_scaled);
+  COT_SET(scale_in_place, scale_in_place);
+  COT_SET(clip_in_place, clip_in_place);
+  COT_SET(add_proximal, add_proximal);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

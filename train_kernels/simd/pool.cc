@@ -249,14 +249,14 @@ void average_pool2d_backward(const Shape& s, const float* dy, float* dx) {
 }  // namespace
 
 void fill_pool_target(PoolKernels<float>& table) {
-  table.max_pool2d_forward = max_pool2d_forward<Pool2dShape>;
-  table.adaptive_max_pool2d_forward = max_pool2d_forward<AdaptivePool2dShape>;
-  table.max_pool2d_backward = max_pool2d_backward<Pool2dShape>;
-  table.adaptive_max_pool2d_backward = max_pool2d_backward<AdaptivePool2dShape>;
-  table.average_pool2d_forward = average_pool2d_forward<Pool2dShape>;
-  table.adaptive_average_pool2d_forward = average_pool2d_forward<AdaptivePool2dShape>;
-  table.average_pool2d_backward = average_pool2d_backward<Pool2dShape>;
-  table.adaptive_average_pool2d_backward = average_pool2d_backward<AdaptivePool2dShape>;
+  COT_SET(max_pool2d_forward, max_pool2d_forward<Pool2dShape>);
+  COT_SET(adaptive_max_pool2d_forward, max_pool2d_forward<AdaptivePool2dShape>);
+  COT_SET(max_pool2d_backward, max_pool2d_backward<Pool2dShape>);
+  COT_SET(adaptive_max_pool2d_backward, max_pool2d_backward<AdaptivePool2dShape>);
+  COT_SET(average_pool2d_forward, average_pool2d_forward<Pool2dShape>);
+  COT_SET(adaptive_average_pool2d_forward, average_pool2d_forward<AdaptivePool2dShape>);
+  COT_SET(average_pool2d_backward, average_pool2d_backward<Pool2dShape>);
+  COT_SET(adaptive_average_pool2d_backward, average_pool2d_backward<AdaptivePool2dShape>);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -146,8 +146,8 @@ void reduce_backward(Reduction kind, const ReductionLoops& loops, const float* x
 }  // namespace
 
 void fill_reduce_target(ReduceKernels<float>& table) {
-  table.reduce_forward = reduce_forward;
-  table.reduce_backward = reduce_backward;
+  COT_SET(reduce_forward, reduce_forward);
+  COT_SET(reduce_backward, reduce_backward);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

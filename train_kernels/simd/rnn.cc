@@ -301,9 +301,9 @@ void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradi
 }  // namespace
 
 void fill_rnn_target(RnnKernels<float>& table) {
-  table.rnn_forward = rnn_forward;
-  table.rnn_backward = rnn_backward;
-  table.rnn_backward_weights = rnn_backward_weights;
+  COT_SET(rnn_forward, rnn_forward);
+  COT_SET(rnn_backward, rnn_backward);
+  COT_SET(rnn_backward_weights, rnn_backward_weights);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

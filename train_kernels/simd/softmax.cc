@@ -149,10 +149,10 @@ void backward(const SoftmaxShape& s, const float* y, const float* dy, float* dx)
 }  // namespace
 
 void fill_softmax_target(SoftmaxKernels<float>& table) {
-  table.softmax_forward = forward<false>;
-  table.softmax_backward = backward<false>;
-  table.log_softmax_forward = forward<true>;
-  table.log_softmax_backward = backward<true>;
+  COT_SET(softmax_forward, forward<false>);
+  COT_SET(softmax_backward, backward<false>);
+  COT_SET(log_softmax_forward, forward<true>);
+  COT_SET(log_softmax_backward, backward<true>);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <string_view>
 
 // X(family, struct of tables/<family>.h) for each.
 #define COT_KERNEL_FAMILIES(X)                \
@@ -44,6 +46,19 @@ COT_KERNEL_FAMILIES(COT_DECLARE_FAMILY)
 
 namespace simd {
 
+// Which kernels this build has: all, or with -DCOTERIE_OPS_FROM those that its ops, losses and optimizers call,
+// and of the functions that one kernel has many of those alone.
+#ifdef COTERIE_KERNELS  // "relu_forward", "Unary::relu6", ...
+consteval bool is_in_build(std::string_view name) {
+  for (const std::string_view one : {COTERIE_KERNELS}) {
+    if (one == name) return true;
+  }
+  return false;
+}
+#else
+consteval bool is_in_build(std::string_view) { return true; }
+#endif
+
 // Each fills its family's members of the table for a HWY_* target; the target is one of this build's.
 #define COT_DECLARE_FILL(family, Kernels) void fill_##family(int64_t target, Kernels<float>& table);
 COT_KERNEL_FAMILIES(COT_DECLARE_FILL)
@@ -51,6 +66,9 @@ COT_KERNEL_FAMILIES(COT_DECLARE_FILL)
 
 }  // namespace simd
 }  // namespace coterie::kernels
+
+// COT_SET(member, function), in a fill_<family>_target: what this build leaves out stays null, and nothing is linked for it.
+#define COT_SET(member, function) table.member = is_in_build(#member) ? function : nullptr
 
 // COT_DEFINE_FILL(family, struct), inside `#if HWY_ONCE`: defines fill_<family>, which calls the target's
 // fill_<family>_target.
