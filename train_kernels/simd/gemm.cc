@@ -127,13 +127,21 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float*
 using Tile = void (*)(const MatrixA&, size_t, const float*, size_t, const MatrixC&, size_t, size_t, size_t,
                       const Finish&, const Ahead&);
 
+// AVX-512's masked moves of a whole vector take no longer than others, and the tiles without them are half of the code: a
+// build for size has none. (AVX2's masked stores are slow on many CPUs.)
+#if defined(__OPTIMIZE_SIZE__) && HWY_TARGET == HWY_AVX3
+constexpr bool kAlwaysPart = true;
+#else
+constexpr bool kAlwaysPart = false;
+#endif
+
 // kTilesOf<rows>[vectors - 1][partial]
 template <size_t kMr>
 constexpr Tile kTilesOf[kTileVectors][2] = {
-    {tile<kMr, 1, false>, tile<kMr, 1, true>},
+    {tile<kMr, 1, kAlwaysPart>, tile<kMr, 1, true>},
 #if HWY_TARGET != HWY_EMU128
-    {tile<kMr, 2, false>, tile<kMr, 2, true>},
-    {tile<kMr, 3, false>, tile<kMr, 3, true>},
+    {tile<kMr, 2, kAlwaysPart>, tile<kMr, 2, true>},
+    {tile<kMr, 3, kAlwaysPart>, tile<kMr, 3, true>},
 #endif
 #if HWY_TARGET == HWY_SCALAR
     {tile<kMr, 4, false>, tile<kMr, 4, true>},
@@ -143,8 +151,8 @@ constexpr Tile kTilesOf[kTileVectors][2] = {
 // Of one vector: as many sums as hide the latency of a multiply.
 constexpr size_t kTallRows = 2 * kTileRows;
 // kTallTiles[neighbours][partial]: rows of A that are neighbours need one address instead of one each.
-constexpr Tile kTallTiles[2][2] = {{tile<kTallRows, 1, false>, tile<kTallRows, 1, true>},
-                                   {tile<kTallRows, 1, false, true>, tile<kTallRows, 1, true, true>}};
+constexpr Tile kTallTiles[2][2] = {{tile<kTallRows, 1, kAlwaysPart>, tile<kTallRows, 1, true>},
+                                   {tile<kTallRows, 1, kAlwaysPart, true>, tile<kTallRows, 1, true, true>}};
 
 // One panel of B, and where its product goes.
 struct Panel {
