@@ -142,6 +142,8 @@ bool prepares_conv2d_forward(const Conv2dShape& s) {
   return winograd_outputs(conv2d_algorithm(s)) != 0 || output_pixels(s) >= kPackedRowsMin;
 }
 
+bool prepared_replaces_forward(const Conv2dShape& s) { return winograd_outputs(conv2d_algorithm(s)) != 0; }
+
 bool prepares_conv2d_backward_input(const Conv2dShape& s) {
   if (conv2d_backward_input_prepared_bytes(s) == 0) return false;
   return !conv2d_backward_input_has_columns(s) || s.batch * s.height * s.width > kPanelwiseRows;

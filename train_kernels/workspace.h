@@ -32,6 +32,9 @@ bool prepares_dense_backward_input(const DenseShape& shape);
 bool prepares_conv2d_forward(const Conv2dShape& shape);
 bool prepares_conv2d_backward_input(const Conv2dShape& shape);
 
+// Whether the product never reads w itself, on any machine. dX does not wherever its weights are prepared.
+bool prepared_replaces_forward(const Conv2dShape& shape);
+
 // Whether a part of the product may consist of columns: filters of y, or channels of dx.
 bool conv2d_forward_has_columns(const Conv2dShape& shape);
 bool conv2d_backward_input_has_columns(const Conv2dShape& shape);

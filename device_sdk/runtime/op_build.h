@@ -117,7 +117,8 @@ class OpBuild {
   // `weight` - input i, or what was made of it (ops/folded_norm.h) - as the kernels read it: run() takes {weight, result}.
   // Once if keeps_prepared(i), else in front of the step that is emitted next, which reads the result.
   template <typename Settings>
-  BufferId prepare_weight(size_t i, BufferId weight, StepFunction run, const Settings& settings, uint64_t bytes, const Split& split) {
+  BufferId prepare_weight(size_t i, BufferId weight, StepFunction run, const Settings& settings, uint64_t bytes,
+                          const Split& split) {
     const BufferId made = scratch(bytes);
     program().emit(keeps_prepared(i) ? Phase::prepare : phase_, run, settings, {weight, made}, split);
     return made;

@@ -145,8 +145,8 @@ void forward(OpBuild& build) {
   }
   s.cut = cut_of(shape, prepared != kNoBuffer, kernels::conv2d_forward_has_columns(shape), shape.filters, true);
   build.emit(run_forward, s,
-             {build.input(0), weight, prepared, bias, build.output(),
-              build.workspace(kernels::conv2d_forward_workspace(shape))},
+             {build.input(0), kernels::prepared_replaces_forward(shape) ? kNoBuffer : weight, prepared, bias,
+              build.output(), build.workspace(kernels::conv2d_forward_workspace(shape))},
              split_of(build, s, shape.out_h(), shape.out_w(), shape.filters, kernels::conv2d_row_grain(shape)));
 }
 
@@ -177,7 +177,7 @@ void backward(OpBuild& build) {
   s.cut = cut_of(shape, prepared != kNoBuffer, kernels::conv2d_backward_input_has_columns(shape), shape.channels,
                  kernels::gradient_has_rows(shape));
   build.emit(run_backward_input, s,
-             {dy, weight, prepared, build.input_gradient(0),
+             {dy, prepared == kNoBuffer ? weight : kNoBuffer, prepared, build.input_gradient(0),
               build.workspace(kernels::conv2d_backward_input_workspace(shape))},
              split_of(build, s, shape.height, shape.width, shape.channels, kernels::conv2d_gradient_row_grain(shape)));
 }

@@ -130,7 +130,7 @@ void backward(OpBuild& build) {
   }
   s.by_columns = prepared == kNoBuffer && s.shape.in >= kColumnsMin;
   build.emit(run_backward_input, s,
-             {dy, weight, prepared, build.input_gradient(0),
+             {dy, prepared == kNoBuffer ? weight : kNoBuffer, prepared, build.input_gradient(0),
               build.workspace(kernels::dense_backward_input_workspace(s.shape))},
              split_of(build, s, s.shape.in));
 }
