@@ -76,7 +76,7 @@ inline constexpr size_t kTurnedRows = kDepth;
 
 // Output pixels that a convolution wants in one product. One image of a late layer has 49: the weights, or their
 // gradient, are larger than that and would pass through the cache for each image.
-inline constexpr size_t kPixelsAtOnce = 384;
+inline constexpr size_t kPixelsAtOnce = 448;
 
 constexpr size_t images_at_once(const Conv2dShape& s) {
   const size_t pixels = s.out_h() * s.out_w();

@@ -1,4 +1,5 @@
-// A convolution's weights as its products read them. Contracts: tables/conv2d.h. Compiled once per target.
+// A convolution's weights as its products read them. Contracts: tables/conv2d.h; the kernels in conv2d_prepare.cc.
+// Compiled once per target.
 #if defined(COTERIE_TRAIN_KERNELS_SIMD_CONV2D_PREPARE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef COTERIE_TRAIN_KERNELS_SIMD_CONV2D_PREPARE_INL_H_
 #undef COTERIE_TRAIN_KERNELS_SIMD_CONV2D_PREPARE_INL_H_
@@ -6,59 +7,19 @@
 #define COTERIE_TRAIN_KERNELS_SIMD_CONV2D_PREPARE_INL_H_
 #endif
 
-#include "train_kernels/conv2d_algorithm.h"
-#include "train_kernels/simd/dense_inl.h"
-#include "train_kernels/simd/winograd_inl.h"
+#include "train_kernels/range.h"
+#include "train_kernels/shapes.h"
+#include "train_kernels/simd/vector_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-HWY_INLINE void conv2d_prepare_forward(const Conv2dShape& s, Range channels, const float* w, float* prepared) {
-  if (s.is_pointwise()) return dense_prepare_forward(s.as_dense(), channels, w, prepared);
-  if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0) {
-    return winograd_prepare(s, channels, outputs, false, w, prepared);
-  }
-  const size_t depth = s.channels / s.groups, filters = s.filters / s.groups, taps = s.taps();
-  if (conv2d_forward_prepared_bytes(s) == 0 || filters <= panel_of(filters)) return;  // read as they lie
-  for (size_t tap = 0; tap < taps; tap += depth) {
-    for (size_t g = 0; g < s.groups; ++g) {
-      pack_b_rows(taps, filters, {tap + channels.begin, tap + channels.end},
-                  w + (tap + channels.begin) * s.filters + g * filters, s.filters,
-                  prepared + g * packed_b_floats(taps, filters));
-    }
-  }
-}
+void conv2d_prepare_forward(const Conv2dShape& s, Range channels, const float* w, float* prepared);
+void conv2d_prepare_backward_input(const Conv2dShape& s, Range filters, const float* w, float* prepared);
 
 // w turned half round, of one group: tap t of channel c and filter o is tap taps - 1 - t of filter o and channel c. The
 // rows of these filters, and the columns of these channels, into panels.
-HWY_INLINE void pack_turned(const Conv2dShape& s, size_t group, Range filters, Range channels, const float* w,
-                            float* to) {
-  const size_t depth = s.channels / s.groups, deep = s.filters / s.groups, taps = s.kernel_h * s.kernel_w;
-  for (size_t t = 0; t < taps; ++t) {
-    const size_t row = (taps - 1 - t) * deep;
-    pack_b_transposed_rows(taps * deep, channels.size(), {row + filters.begin, row + filters.end},
-                           w + (t * depth + channels.begin) * s.filters + group * deep + filters.begin, s.filters, to);
-  }
-}
-
-HWY_INLINE void conv2d_prepare_backward_input(const Conv2dShape& s, Range filters, const float* w, float* prepared) {
-  if (conv2d_backward_input_prepared_bytes(s) == 0) return;
-  if (s.is_pointwise()) return dense_prepare_backward_input(s.as_dense(), filters, w, prepared);
-  const size_t deep = s.filters / s.groups, depth = s.channels / s.groups, taps = s.taps();
-  const bool is_convolution = gradient_is_convolution(s);
-  const Conv2dShape turned = is_convolution ? convolution_of_gradient(s) : s;
-  if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); is_convolution && outputs != 0) {
-    return winograd_prepare(turned, filters, outputs, true, w, prepared);
-  }
-  for (size_t g = 0; g < s.groups; ++g) {
-    if (is_convolution) {
-      pack_turned(s, g, filters, {0, depth}, w, prepared + g * packed_b_floats(turned.taps(), depth));
-    } else {  // w^T: each group's [filters, taps]
-      transpose(taps, filters.size(), w + g * deep + filters.begin, s.filters,
-                prepared + (g * deep + filters.begin) * taps, taps);
-    }
-  }
-}
+void pack_turned(const Conv2dShape& s, size_t group, Range filters, Range channels, const float* w, float* to);
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

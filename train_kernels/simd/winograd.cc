@@ -13,79 +13,12 @@
 #include "train_kernels/simd/gemm_inl.h"
 #include "train_kernels/simd/image_inl.h"
 #include "train_kernels/simd/map_inl.h"
+#include "train_kernels/simd/winograd_filter_inl.h"
 #include "train_kernels/simd/winograd_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
-
-HWY_INLINE Vector times(float factor, Vector v) {
-  return hn::Mul(hn::Set(Tag(), factor), v);
-}
-HWY_INLINE Vector plus(float factor, Vector v, Vector sum) {
-  return hn::MulAdd(hn::Set(Tag(), factor), v, sum);
-}
-
-// F(kOutputs, 3) along one axis.
-template <size_t kOutputs>
-struct Filter;
-
-template <>
-struct Filter<2> {
-  static constexpr size_t kSize = 4;
-
-  static HWY_INLINE void input(const Vector (&d)[4], Vector (&v)[4]) {
-    v[0] = hn::Sub(d[0], d[2]);
-    v[1] = hn::Add(d[1], d[2]);
-    v[2] = hn::Sub(d[2], d[1]);
-    v[3] = hn::Sub(d[1], d[3]);
-  }
-  static HWY_INLINE void weights(const Vector (&g)[3], Vector (&u)[4]) {
-    const Vector even = times(0.5f, hn::Add(g[0], g[2])), odd = times(0.5f, g[1]);
-    u[0] = g[0];
-    u[1] = hn::Add(even, odd);
-    u[2] = hn::Sub(even, odd);
-    u[3] = g[2];
-  }
-  static HWY_INLINE void output(const Vector (&m)[4], Vector (&y)[2]) {
-    y[0] = hn::Add(hn::Add(m[1], m[2]), m[0]);
-    y[1] = hn::Sub(hn::Sub(m[1], m[2]), m[3]);
-  }
-};
-
-template <>
-struct Filter<4> {
-  static constexpr size_t kSize = 6;
-
-  static HWY_INLINE void input(const Vector (&d)[6], Vector (&v)[6]) {
-    const Vector low = plus(-4, d[2], d[4]), high = plus(-4, d[1], d[3]);
-    const Vector even = hn::Sub(d[4], d[2]), odd = times(2, hn::Sub(d[3], d[1]));
-    v[0] = plus(4, d[0], plus(-5, d[2], d[4]));
-    v[1] = hn::Add(low, high);
-    v[2] = hn::Sub(low, high);
-    v[3] = hn::Add(even, odd);
-    v[4] = hn::Sub(even, odd);
-    v[5] = plus(4, d[1], plus(-5, d[3], d[5]));
-  }
-  static HWY_INLINE void weights(const Vector (&g)[3], Vector (&u)[6]) {
-    const Vector ends = times(-1.0f / 6, hn::Add(g[0], g[2])), middle = times(-1.0f / 6, g[1]);
-    const Vector even = plus(1.0f / 24, g[0], times(1.0f / 6, g[2])), odd = times(1.0f / 12, g[1]);
-    u[0] = times(0.25f, g[0]);
-    u[1] = hn::Add(ends, middle);
-    u[2] = hn::Sub(ends, middle);
-    u[3] = hn::Add(even, odd);
-    u[4] = hn::Sub(even, odd);
-    u[5] = g[2];
-  }
-  static HWY_INLINE void output(const Vector (&m)[6], Vector (&y)[4]) {
-    const Vector sum1 = hn::Add(m[1], m[2]), difference1 = hn::Sub(m[1], m[2]);
-    const Vector sum2 = hn::Add(m[3], m[4]), difference2 = hn::Sub(m[3], m[4]);
-    y[0] = hn::Add(m[0], hn::Add(sum1, sum2));
-    y[1] = plus(2, difference2, difference1);
-    y[2] = plus(4, sum2, sum1);
-    y[3] = hn::Add(m[5], plus(8, difference2, difference1));
-  }
-};
 
 // Transformed tiles, or their products: [positions][tiles][channels], positions `step` floats apart: not a
 // power of two, which would put them into the same lines of the cache.
@@ -97,8 +30,7 @@ struct Transformed {
   float* base;
 };
 
-// (G w G^T) of one input channel and a vector of filters, into the packed weights of every position: `to` is where
-// those of filter 0 go.
+// (G w G^T) of one input channel and a vector of filters, into the packed weights of every position.
 template <size_t kOutputs>
 struct TransformWeights {
   const float* w;  // of the channel
@@ -179,6 +111,14 @@ struct TransformOutput {
   }
 };
 
+constexpr size_t kBlock = 16;
+
+// Tap t of row r and column c of a block becomes tap 8 - t of row c and column r.
+HWY_NOINLINE void turn_block(size_t rows, size_t columns, const float* from, size_t tap_step, size_t row_step,
+                             float (&to)[9][kBlock][kBlock]) {
+  for (size_t t = 0; t < 9; ++t) transpose(rows, columns, from + t * tap_step, row_step, to[8 - t][0], kBlock);
+}
+
 template <size_t kOutputs>
 struct Winograd {
   static constexpr size_t kSize = Filter<kOutputs>::kSize, kPositions = kSize * kSize;
@@ -195,29 +135,28 @@ struct Winograd {
         images(tiles.images(shape)),
         panel(panel_of(shape.filters)) {}
 
+  // Of `count` filters from `first` on, whose taps at `w` lie tap_step apart; `to`: where those of filter 0 go.
+  HWY_NOINLINE void transform_filters(const float* w, size_t tap_step, size_t first, size_t count, float* to) const {
+    for_each_vector(count,
+                    TransformWeights<kOutputs>{w, tap_step, weights_step(), s.channels, first, panel, to});
+  }
+
   void transform_weights(Range channels, const float* w, float* to) const {
     for (size_t c = channels.begin; c < channels.end; ++c) {
-      for_each_vector(s.filters,
-                      TransformWeights<kOutputs>{w + c * s.filters, s.channels * s.filters, weights_step(), s.channels,
-                                                 0, panel, to + c * panel});
+      transform_filters(w + c * s.filters, s.channels * s.filters, 0, s.filters, to + c * panel);
     }
   }
 
-  // The same of weights that are still to be turned half round, in blocks that stay in the nearest cache: tap t of
-  // channel c and filter o is tap 8 - t of filter c and channel o of w.
+  // The same of weights that are still to be turned half round, in blocks that stay in the nearest cache.
   void transform_turned_weights(Range channels, const float* w, float* to) const {
-    constexpr size_t kBlock = 16;
-    HWY_ALIGN float turned[9][kBlock][kBlock];
     for (size_t c = channels.begin; c < channels.end; c += kBlock) {
       const size_t deep = HWY_MIN(kBlock, channels.end - c);
       for (size_t o = 0; o < s.filters; o += kBlock) {
         const size_t wide = HWY_MIN(kBlock, s.filters - o);
-        for (size_t t = 0; t < 9; ++t) {
-          transpose(wide, deep, w + (t * s.filters + o) * s.channels + c, s.channels, turned[8 - t][0], kBlock);
-        }
+        HWY_ALIGN float turned[9][kBlock][kBlock];
+        turn_block(wide, deep, w + o * s.channels + c, s.filters * s.channels, s.channels, turned);
         for (size_t i = 0; i < deep; ++i) {
-          for_each_vector(wide, TransformWeights<kOutputs>{turned[0][i], kBlock * kBlock, weights_step(), s.channels, o,
-                                                           panel, to + (c + i) * panel});
+          transform_filters(turned[0][i], kBlock * kBlock, o, wide, to + (c + i) * panel);
         }
       }
     }
