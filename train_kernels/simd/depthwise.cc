@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "train_kernels/simd/bounds_inl.h"
 #include "train_kernels/simd/depthwise_inl.h"
 #include "train_kernels/simd/gemm_inl.h"
 #include "train_kernels/simd/map_inl.h"
@@ -87,9 +88,8 @@ HWY_INLINE void sums_of(const Access& access, const Line& line, const ColumnTaps
       COT_UNROLL for (size_t t = 0; t < kCount; ++t) __builtin_prefetch(to + line.to_row + t * step + c, 1);
     }
   }
-  COT_UNROLL for (size_t t = 0; t < kCount; ++t) {
-    access.store(activated(line.activation, sums[t]), to + t * step + c);
-  }
+  const Bounds bounds(line.activation);
+  COT_UNROLL for (size_t t = 0; t < kCount; ++t) access.store(bounds(sums[t]), to + t * step + c);
 }
 
 template <size_t kCount>

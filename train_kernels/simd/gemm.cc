@@ -3,8 +3,8 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/gemm.cc"
 #include "hwy/foreach_target.h"
 
-#include <limits>
-
+#include "train_kernels/range.h"
+#include "train_kernels/simd/bounds_inl.h"
 #include "train_kernels/simd/gemm_inl.h"
 #include "train_kernels/simd/pack_a_inl.h"
 
@@ -100,27 +100,20 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float*
       COT_UNROLL for (size_t r = 0; r < kMr; ++r) sums[r][v] = hn::Add(sums[r][v], bias);
     }
   }
-  const float floor = finish.activation != Activation::none ? 0.0f : -std::numeric_limits<float>::infinity();
-  const Vector lowest = hn::Set(d, floor);
+  const Bounds bounds(finish.activation);
   if (finish.accumulate) {
     // Row by row: rows of C may overlap (dX of a convolution), so each is stored before the next is read.
     COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
       float* to = c.base + c.rows.offset(c_row + r) + column;
       COT_UNROLL for (size_t v = 0; v < kNv; ++v) {
-        strip.store(at_least(lowest, hn::Add(strip.load(to, v), sums[r][v])), to, v);
+        strip.store(bounds(hn::Add(strip.load(to, v), sums[r][v])), to, v);
       }
     }
   } else {
     COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
       float* to = c.base + c.rows.offset(c_row + r) + column;
-      COT_UNROLL for (size_t v = 0; v < kNv; ++v) strip.store(at_least(lowest, sums[r][v]), to, v);
+      COT_UNROLL for (size_t v = 0; v < kNv; ++v) strip.store(bounds(sums[r][v]), to, v);
     }
-  }
-  if (finish.activation != Activation::relu6) return;
-  // In a loop that is not unrolled, over what is in the cache: every tile has this code, and few use it.
-  for (size_t r = 0; r < kMr; ++r) {
-    float* to = c.base + c.rows.offset(c_row + r) + column;
-    COT_UNROLL for (size_t v = 0; v < kNv; ++v) strip.store(at_most(hn::Set(d, 6.0f), strip.load(to, v)), to, v);
   }
 }
 
