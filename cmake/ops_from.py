@@ -7,7 +7,7 @@ Usage: ops_from.py ROOT FILE...   prints four lines, each a list with semicolons
 A FILE is a model file, or a text with names of ops (OpKind of proto/messages/model.h), of losses and of optimizers (Loss
 and OptimizerKind of proto/messages/plan.h), blanks or newlines between them, # before a comment. Losses by class and sgd
 are always there. Convolutions have all ways of computing them, but where every model file can do without one, and every
-text says so (-depthwise, -winograd). Which kernels an op needs is read from the sources: all that its file in device_sdk/runtime/ops calls,
+text says so (-depthwise, -fft, -winograd). Which kernels an op needs is read from the sources: all that its file in device_sdk/runtime/ops calls,
 always written `kernels.NAME` (tests/tidy/ops_from_test.py sees to that); and the tables say which family has them.
 """
 import pathlib
@@ -21,7 +21,8 @@ LOSSES = {"element_loss element_loss_of_labels": ["binary_cross_entropy", "binar
 OPTIMIZERS = {"adam_step": ["adam"], "adamw_step": ["adamw"], "adagrad_step": ["adagrad"], "rmsprop_step": ["rmsprop"],
               "adadelta_step": ["adadelta"], "lion_step": ["lion"], "lamb_direction": ["lamb"]}
 
-WAYS = {"depthwise", "winograd"}  # to compute a convolution; without them it is computed directly
+WAYS = {"depthwise", "fft", "winograd"}  # to compute a convolution; without them it is computed directly
+FFT_KERNEL_MIN = 7  # kFftKernelMin of train_kernels/fft_tiles.h
 
 
 def fail(what):
@@ -89,7 +90,8 @@ def ways_for(kind, groups, weight):
         return WAYS
     if kind != "conv2d":
         return set()
-    return {"depthwise"} if groups > 1 else {"winograd"} if weight[:2] == [3, 3] else set()
+    ways = {"depthwise"} if groups > 1 else {"winograd"} if weight[:2] == [3, 3] else set()
+    return ways | {"fft"} if min(weight[:2], default=0) >= FFT_KERNEL_MIN else ways
 
 
 # ---- sources

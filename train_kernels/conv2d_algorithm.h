@@ -125,6 +125,7 @@ inline constexpr double kAlgorithmGain = 1.3;
 
 // Transforms pay: their error is that of a norm, not of each product (tests/unit/train_kernels/fft_bound.h).
 constexpr bool fft_pays(const Conv2dShape& s) {
+  if (!kHasFft) return false;
   const size_t size = fft_size(s);
   const double direct = s.is_depthwise() ? depthwise_cost(s) : direct_cost(s);
   return size != 0 && fft_cost(s, size) * kAlgorithmGain < direct;

@@ -19,6 +19,11 @@ inline constexpr bool kHasDepthwise = false;
 #else
 inline constexpr bool kHasDepthwise = true;
 #endif
+#ifdef COTERIE_NO_FFT
+inline constexpr bool kHasFft = false;
+#else
+inline constexpr bool kHasFft = true;
+#endif
 #ifdef COTERIE_NO_WINOGRAD
 inline constexpr bool kHasWinograd = false;
 #else

@@ -64,15 +64,17 @@ class OpsFromTest(unittest.TestCase):
         self.assertLessEqual({"adamw_step", "element_loss"}, ops_from(b"dense adamw huber")[2])
 
     def test_ways_to_compute_a_convolution(self):
-        self.assertEqual(ops_from(b"dense")[3], {"depthwise", "winograd"})
+        self.assertEqual(ops_from(b"dense")[3], {"depthwise", "fft", "winograd"})
         self.assertEqual(ops_from(b"conv2d")[3], set())
         self.assertEqual(ops_from(b"conv2d -winograd")[3], {"winograd"})
         self.assertEqual(ops_from(b"conv2d -winograd", b"conv2d -depthwise")[3], set())
         self.assertEqual(ops_from(b"conv_transpose2d")[3], set())
-        self.assertEqual(ops_from(golden_model())[3], {"depthwise", "winograd"})
+        self.assertEqual(ops_from(golden_model())[3], {"depthwise", "fft", "winograd"})
         self.assertEqual(ops_from_module.ways_for("conv2d", 8, [5, 5, 1, 8]), {"depthwise"})
         self.assertEqual(ops_from_module.ways_for("conv2d", 1, [3, 3, 1, 8]), {"winograd"})
         self.assertEqual(ops_from_module.ways_for("conv2d", 1, [5, 5, 1, 8]), set())
+        self.assertEqual(ops_from_module.ways_for("conv2d", 1, [7, 9, 1, 8]), {"fft"})
+        self.assertEqual(ops_from_module.ways_for("conv2d", 8, [31, 31, 1, 8]), {"depthwise", "fft"})
 
     def test_rules_write_the_kernels_they_call_as_it_reads_them(self):
         known = ops_from_module.family_of_kernels(ROOT)

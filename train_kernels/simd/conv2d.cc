@@ -116,7 +116,7 @@ DenseShape dense_of(const Conv2dShape& s, Range rows) {
 
 void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const float* x, const float* w,
                          const float* prepared, const float* bias, Activation activation, float* y, void* workspace) {
-  if (conv2d_algorithm(s) == Conv2dAlgorithm::fft) {
+  if (fft_pays(s)) {
     Scratch scratch(workspace);
     return fft_forward(s, rows, x, w, false, bias, activation, y, scratch);
   }
