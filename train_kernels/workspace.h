@@ -32,7 +32,8 @@ bool prepares_dense_backward_input(const DenseShape& shape);
 bool prepares_conv2d_forward(const Conv2dShape& shape);
 bool prepares_conv2d_backward_input(const Conv2dShape& shape);
 
-// Whether the product never reads w itself, on any machine. dX does not wherever its weights are prepared.
+// Whether the product never reads w itself, on any machine, so that it may be null. dX does not wherever its weights are
+// prepared.
 bool prepared_replaces_forward(const Conv2dShape& shape);
 
 // Whether a part of the product may consist of columns: filters of y, or channels of dx.

@@ -30,9 +30,23 @@ void for_each_product(const Conv2dShape& s, const Visit& visit) {
             }
 }
 
-// The products below read w itself.
+// Prepared weights are a copy of w.
 template <typename T>
-void conv2d_prepare(const Conv2dShape&, Range, const T*, T*) {}
+void conv2d_prepare_forward(const Conv2dShape& s, Range channels, const T* w, T* prepared) {
+  const size_t depth = s.channels / s.groups;
+  for (size_t i = 0; i < s.taps() * s.filters; ++i) {
+    const size_t channel = i / s.filters % depth;
+    if (channel >= channels.begin && channel < channels.end) prepared[i] = w[i];
+  }
+}
+
+template <typename T>
+void conv2d_prepare_backward_input(const Conv2dShape& s, Range filters, const T* w, T* prepared) {
+  for (size_t i = 0; i < s.taps() * s.filters; ++i) {
+    const size_t filter = i % s.filters % (s.filters / s.groups);
+    if (filter >= filters.begin && filter < filters.end) prepared[i] = w[i];
+  }
+}
 
 // An element of [.., pixels, channels] in one of these rows of all images, `row` pixels each, and of these channels.
 struct Inside {
@@ -46,8 +60,9 @@ struct Inside {
 };
 
 template <typename T>
-void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const T* x, const T* w, const T*,
+void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const T* x, const T* w, const T* prepared,
                          const T* bias, Activation activation, T* y, void*) {
+  if (prepared != nullptr) w = prepared;
   const size_t count = s.batch * s.out_h() * s.out_w() * s.filters;
   const Inside inside{rows, filters, s.filters, s.out_w(), s.out_h()};
   for (size_t i = 0; i < count; ++i) {
@@ -62,8 +77,9 @@ void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const 
 }
 
 template <typename T>
-void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T*, const T* bias, Activation activation, T* y,
-                    void*) {
+void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T* prepared, const T* bias,
+                    Activation activation, T* y, void*) {
+  if (prepared != nullptr) w = prepared;
   const size_t count = s.batch * s.out_h() * s.out_w() * s.filters;
   for (size_t i = 0; i < count; ++i) y[i] = bias == nullptr ? T(0) : bias[i % s.filters];
   for_each_product(s, [&](size_t xi, size_t wi, size_t yi) { y[yi] += x[xi] * w[wi]; });
@@ -71,8 +87,9 @@ void conv2d_forward(const Conv2dShape& s, const T* x, const T* w, const T*, cons
 }
 
 template <typename T>
-void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels, const T* dy, const T* w, const T*,
-                                T* dx, void*) {
+void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels, const T* dy, const T* w,
+                                const T* prepared, T* dx, void*) {
+  if (prepared != nullptr) w = prepared;
   const Inside inside{rows, channels, s.channels, s.width, s.height};
   for (size_t i = 0; i < s.batch * s.height * s.width * s.channels; ++i) {
     if (inside(i)) dx[i] = 0;
@@ -83,7 +100,8 @@ void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels
 }
 
 template <typename T>
-void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, const T*, T* dx, void*) {
+void conv2d_backward_input(const Conv2dShape& s, const T* dy, const T* w, const T* prepared, T* dx, void*) {
+  if (prepared != nullptr) w = prepared;
   for (size_t i = 0; i < s.batch * s.height * s.width * s.channels; ++i) dx[i] = 0;
   for_each_product(s, [&](size_t xi, size_t wi, size_t yi) { dx[xi] += dy[yi] * w[wi]; });
 }
@@ -107,8 +125,8 @@ void conv2d_backward_weights(const Conv2dShape& s, const T* x, const T* dy, T* d
 
 template <typename T>
 void fill_conv2d(Conv2dKernels<T>& table) {
-  table.conv2d_prepare_forward = conv2d_prepare<T>;
-  table.conv2d_prepare_backward_input = conv2d_prepare<T>;
+  table.conv2d_prepare_forward = conv2d_prepare_forward<T>;
+  table.conv2d_prepare_backward_input = conv2d_prepare_backward_input<T>;
   table.conv2d_forward = conv2d_forward<T>;
   table.conv2d_backward_input = conv2d_backward_input<T>;
   table.conv2d_forward_part = conv2d_forward_part<T>;

@@ -13,13 +13,23 @@ T activate(T value, Activation activation) {
   return activation == Activation::relu6 && value > 6 ? T(6) : value;
 }
 
-// The products below read w itself.
+// Prepared weights are a copy of w.
 template <typename T>
-void dense_prepare(const DenseShape&, Range, const T*, T*) {}
+void dense_prepare_forward(const DenseShape& s, Range rows, const T* w, T* prepared) {
+  for (size_t i = rows.begin * s.out; i < rows.end * s.out; ++i) prepared[i] = w[i];
+}
 
 template <typename T>
-void dense_forward(const DenseShape& s, Range columns, const T* x, const T* w, const T*, const T* bias,
+void dense_prepare_backward_input(const DenseShape& s, Range columns, const T* w, T* prepared) {
+  for (size_t i = 0; i < s.in; ++i) {
+    for (size_t o = columns.begin; o < columns.end; ++o) prepared[i * s.out + o] = w[i * s.out + o];
+  }
+}
+
+template <typename T>
+void dense_forward(const DenseShape& s, Range columns, const T* x, const T* w, const T* prepared, const T* bias,
                    Activation activation, T* y, void*) {
+  if (prepared != nullptr) w = prepared;
   for (size_t b = 0; b < s.batch; ++b) {
     for (size_t o = columns.begin; o < columns.end; ++o) {
       T sum = bias == nullptr ? T(0) : bias[o];
@@ -30,7 +40,8 @@ void dense_forward(const DenseShape& s, Range columns, const T* x, const T* w, c
 }
 
 template <typename T>
-void dense_backward_input(const DenseShape& s, Range columns, const T* dy, const T* w, const T*, T* dx, void*) {
+void dense_backward_input(const DenseShape& s, Range columns, const T* dy, const T* w, const T* prepared, T* dx, void*) {
+  if (prepared != nullptr) w = prepared;
   for (size_t b = 0; b < s.batch; ++b) {
     for (size_t i = columns.begin; i < columns.end; ++i) {
       T sum = 0;
@@ -64,8 +75,8 @@ void dense_backward_weights(const DenseShape& s, const T* x, const T* dy, T* dw,
 
 template <typename T>
 void fill_dense(DenseKernels<T>& table) {
-  table.dense_prepare_forward = dense_prepare<T>;
-  table.dense_prepare_backward_input = dense_prepare<T>;
+  table.dense_prepare_forward = dense_prepare_forward<T>;
+  table.dense_prepare_backward_input = dense_prepare_backward_input<T>;
   table.dense_forward = dense_forward<T>;
   table.dense_backward_input = dense_backward_input<T>;
   table.dense_backward_weights = dense_backward_weights<T>;

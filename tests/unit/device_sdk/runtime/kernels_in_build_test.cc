@@ -13,12 +13,14 @@
 namespace coterie {
 namespace {
 
+kernels::KernelTable begun_table() {
+  kernels::KernelTable always{};
+  kernels::keep_kernels_of(always, kernels::reference_kernels<float>());
+  return always;
+}
+
 kernels::KernelTable& table() {
-  static kernels::KernelTable made = [] {
-    kernels::KernelTable always{};
-    kernels::keep_kernels_of(always, kernels::reference_kernels<float>());
-    return always;
-  }();
+  static kernels::KernelTable made = begun_table();
   return made;
 }
 
@@ -40,6 +42,19 @@ const kernels::KernelTable& kernels::kernels() { return table(); }
 namespace test {
 namespace {
 
+// What some of the rules' tests train with.
+class NamesAdam : public testing::Environment {
+  void SetUp() override { add_kernels_of(OptimizerKind::adam); }
+};
+[[maybe_unused]] const auto* const names_adam = testing::AddGlobalTestEnvironment(new NamesAdam);
+
+// Nothing is named but what a test names itself.
+class ListedBuild : public testing::Test {
+ protected:
+  void SetUp() override { table() = begun_table(); }
+  void TearDown() override { add_kernels_of(OptimizerKind::adam); }
+};
+
 Result<Trainer> trainer_with(const Model& model, Batch& batch, OptimizerKind optimizer, Loss loss, TargetKind target) {
   TrainOptions options;
   options.batch_size = static_cast<uint32_t>(batch.size());
@@ -58,7 +73,7 @@ constexpr OptimizerKind kOptimizers[] = {OptimizerKind::adam,     OptimizerKind:
                                          OptimizerKind::rmsprop,  OptimizerKind::adadelta, OptimizerKind::lamb,
                                          OptimizerKind::lion};
 
-TEST(ListedBuild, OptimizersThatNobodyNamedAreRefusedAndTheOthersTrain) {
+TEST_F(ListedBuild, OptimizersThatNobodyNamedAreRefusedAndTheOthersTrain) {
   const Model model = perceptron(3);
   Batch batch(model, 4);
   const auto create = [&](OptimizerKind kind) {
@@ -72,7 +87,7 @@ TEST(ListedBuild, OptimizersThatNobodyNamedAreRefusedAndTheOthersTrain) {
   }
 }
 
-TEST(ListedBuild, LossesThatNobodyNamedAreRefusedAndTheOthersTrain) {
+TEST_F(ListedBuild, LossesThatNobodyNamedAreRefusedAndTheOthersTrain) {
   const Model model = perceptron(3);
   Batch batch(model, 4);
   const auto create = [&](Loss loss, TargetKind target) {
