@@ -14,17 +14,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-// What the activation makes of x, in two instructions whichever it is. NaN stays NaN.
+// What the activation makes of x, on x86 in two instructions whichever it is. NaN stays NaN.
 struct Bounds {
   explicit HWY_INLINE Bounds(Activation activation)
       : lowest(hn::Set(Tag(), activation == Activation::none ? -kInfinity : 0.0f)),
         highest(hn::Set(Tag(), activation == Activation::relu6 ? 6.0f : kInfinity)) {}
 
   HWY_INLINE Vector operator()(Vector x) const {
-#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+    return hn::Min(highest, hn::Max(lowest, x));  // of a NaN and a number these take the second operand
+#else  // ARM's, as Highway has them, take the number
     return at_most(highest, at_least(lowest, x));
-#else  // of a NaN and a number x86 takes the second operand, and ARM the NaN
-    return hn::Min(highest, hn::Max(lowest, x));
 #endif
   }
 
