@@ -18,6 +18,13 @@
 namespace coterie::kernels::test {
 
 using Doubles = std::vector<double>;
+using Floats = std::vector<float>;
+
+inline Floats draw(size_t count, Prng& prng) {
+  Floats values(count);
+  for (float& value : values) value = static_cast<float>(prng.uniform(-1, 1));
+  return values;
+}
 
 // A random float operand and its copies in double: as it is, and without signs.
 struct Operand {

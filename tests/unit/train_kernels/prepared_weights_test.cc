@@ -10,14 +10,6 @@
 namespace coterie::kernels::test {
 namespace {
 
-using Floats = std::vector<float>;
-
-Floats draw(size_t count, Prng& prng) {
-  Floats values(count);
-  for (float& value : values) value = static_cast<float>(prng.uniform(-1, 1));
-  return values;
-}
-
 // Few rows and many, one panel and several, one piece of a sum and several.
 const DenseShape kDense[] = {{1, 40, 200}, {2, 530, 97}, {49, 120, 193}, {130, 33, 250}, {400, 200, 24}, {500, 16, 300}};
 

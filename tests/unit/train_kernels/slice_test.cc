@@ -12,14 +12,6 @@
 namespace coterie::kernels::test {
 namespace {
 
-using Floats = std::vector<float>;
-
-Floats draw(size_t count, Prng& prng) {
-  Floats values(count);
-  for (float& value : values) value = static_cast<float>(prng.uniform(-1, 1));
-  return values;
-}
-
 // Computes rows [begin, end) of a result into `to`.
 using Rows = std::function<void(const KernelTable&, Range rows, float* to)>;
 

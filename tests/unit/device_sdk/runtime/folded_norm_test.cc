@@ -184,16 +184,8 @@ Model frozen(const Model& model) {
 }
 
 // By name, what one step changes.
-std::map<std::string, std::vector<float>> changes_of(const Model& model, Batch& batch) {
-  std::vector<float> delta(model.value_count());
-  trained_once(model, batch, Loss::softmax_cross_entropy).delta(delta);
-  std::map<std::string, std::vector<float>> changes;
-  for (const TensorInfo& tensor : model.graph().tensors) {
-    if (!has_payload(tensor.role)) continue;
-    const auto from = delta.begin() + static_cast<ptrdiff_t>(tensor.payload_offset / sizeof(float));
-    changes[tensor.name] = {from, from + static_cast<ptrdiff_t>(elements(tensor.shape))};
-  }
-  return changes;
+std::map<std::string, std::vector<float>> step_changes(const Model& model, Batch& batch) {
+  return changes_of(model, trained_once(model, batch, Loss::softmax_cross_entropy));
 }
 
 double largest_of(const std::vector<float>& values) {
@@ -225,7 +217,7 @@ TEST(FoldedNorm, GradientsGoThrough) {
       size_t prepare_steps = 0;
       EXPECT_LT(forward_steps(folded, Purpose::train, prepare_steps), forward_steps(whole, Purpose::train, prepare_steps));
       Batch batch(folded, 2);
-      const auto expected = changes_of(whole, batch), seen = changes_of(folded, batch);
+      const auto expected = step_changes(whole, batch), seen = step_changes(folded, batch);
       for (const auto& [name, change] : expected) {
         const double bound = 1e-4 * largest_of(change);
         for (size_t i = 0; i < change.size(); ++i) ASSERT_NEAR(seen.at(name)[i], change[i], bound) << name << " " << i;
@@ -282,7 +274,7 @@ TEST(Fusion, ClipsAsTheProductIsStored) {
         const TensorId product = apart(build, net.layer(build, shifted(build, build.input())), is_apart);
         const Model model = scored(build, build.op(kind, {product}));
         Batch few(model, 2);
-        return changes_of(model, few);
+        return step_changes(model, few);
       };
       const auto expected = changes(true);
       EXPECT_GT(largest_of(expected.at("weight")), 1e-5);

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "base/random.h"
@@ -105,6 +107,19 @@ inline Trainer trained_once(const Model& model, Batch& batch, Loss loss, uint32_
   EXPECT_OK(trainer);
   EXPECT_OK(trainer->step());
   return std::move(*trainer);
+}
+
+// By tensor, what training changed it by, as Trainer::delta gives it.
+inline std::map<std::string, std::vector<float>> changes_of(const Model& model, const Trainer& trainer) {
+  std::vector<float> delta(model.value_count());
+  trainer.delta(delta);
+  std::map<std::string, std::vector<float>> changes;
+  for (const TensorInfo& tensor : model.graph().tensors) {
+    if (!has_payload(tensor.role)) continue;
+    const auto from = delta.begin() + static_cast<ptrdiff_t>(tensor.payload_offset / sizeof(float));
+    changes[tensor.name] = {from, from + static_cast<ptrdiff_t>(elements(tensor.shape))};
+  }
+  return changes;
 }
 
 inline double training_loss(const Model& model, const std::vector<float>& parameters, Batch& batch, Loss loss) {

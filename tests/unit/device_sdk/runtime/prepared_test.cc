@@ -97,44 +97,36 @@ TrainOptions options() {
 }
 
 // The change of each parameter by name, after all steps.
-std::map<std::string, std::vector<float>> changes_of(const Model& model, const TrainOptions& options) {
+std::map<std::string, std::vector<float>> trained_changes(const Model& model, const TrainOptions& options) {
   Batch examples(model, 11);
   Result<Trainer> trainer = Trainer::create(model, options, examples);
   EXPECT_OK(trainer);
   while (!trainer->finished()) EXPECT_OK(trainer->step());
-  std::vector<float> delta(model.value_count());
-  trainer->delta(delta);
-  std::map<std::string, std::vector<float>> changes;
-  for (const TensorInfo& tensor : model.graph().tensors) {
-    if (!has_payload(tensor.role)) continue;
-    const auto from = delta.begin() + static_cast<ptrdiff_t>(tensor.payload_offset / sizeof(float));
-    changes[tensor.name] = {from, from + static_cast<ptrdiff_t>(elements(tensor.shape))};
-  }
-  return changes;
+  return changes_of(model, *trainer);
 }
 
 TEST(Prepared, TrainsTheSameBitsWithProgramsOfTwoBatchSizes) {
   const Model folded = net(false, kValues), given = net(true, given_values());
-  const auto expected = changes_of(given, options());
-  EXPECT_EQ(changes_of(folded, options()), expected);
+  const auto expected = trained_changes(given, options());
+  EXPECT_EQ(trained_changes(folded, options()), expected);
   TrainOptions several = options();
   several.threads = 3;
   several.part_nanoseconds_min = 0;
-  EXPECT_EQ(changes_of(folded, several), expected);
+  EXPECT_EQ(trained_changes(folded, several), expected);
   TrainOptions clipped = options();  // with an update phase
   clipped.clip_norm = 0.1f;
-  EXPECT_EQ(changes_of(folded, clipped), changes_of(given, clipped));
+  EXPECT_EQ(trained_changes(folded, clipped), trained_changes(given, clipped));
 }
 
 TEST(Prepared, IsLeftAloneByRecomputationAndStorage) {
   const Model folded = net(false, kValues), given = net(true, given_values());
   TrainOptions narrow = options();
   narrow.storage = Storage::bfloat16;
-  EXPECT_EQ(changes_of(folded, narrow), changes_of(given, narrow));
+  EXPECT_EQ(trained_changes(folded, narrow), trained_changes(given, narrow));
   TrainOptions small = options();
   small.planned_bytes_max = 1;
   small.planned_bytes_max = Trainer::plan(folded, small, 11)->planned_bytes;
-  EXPECT_EQ(changes_of(folded, small), changes_of(given, options()));
+  EXPECT_EQ(trained_changes(folded, small), trained_changes(given, options()));
 }
 
 TEST(Prepared, IsPartOfWhatIsTold) {
