@@ -1,6 +1,7 @@
 #include "device_sdk/runtime/program.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "base/assert.h"
@@ -84,13 +85,24 @@ void Program::run_parts(const Parts& parts, const StepContext& context) {
     const Step* first;
     const StepContext& context;
   };
-  const Job job{parts.first, context};
+  const Job job{parts.whole + 1, context};
   const ThreadPool::Task task = [](const void* data, size_t part) {
     const Job& todo = *static_cast<const Job*>(data);
     todo.first[part].run(todo.first[part], todo.context);
   };
-  if (context.pool != nullptr) return context.pool->run(task, &job, parts.count);
-  for (size_t part = 0; part < parts.count; ++part) task(&job, part);
+  const auto run = [&] {
+    if (parts.trial.cuts()) context.pool->run(task, &job, parts.count);
+    else parts.whole->run(*parts.whole, context);
+  };
+  using Clock = std::chrono::steady_clock;
+  if (parts.trial.is_timed()) {
+    const Clock::time_point begin = Clock::now();
+    run();
+    parts.trial.ran(std::chrono::duration<float>(Clock::now() - begin).count());
+  } else {
+    run();
+    parts.trial.ran();
+  }
 }
 
 size_t Program::step_count() const {
@@ -218,13 +230,17 @@ uint32_t Program::bound_parts(const Draft& draft) const {
   return cut_nanoseconds_ < kWorthWaking * part_nanoseconds_min_ ? 1 : draft.parts;
 }
 
-// A step has as many entries as parts; they differ in their range of units and in their piece of a workspace.
+// A step has an entry, and one for each part: they differ in their range of units and in their piece of a workspace.
 void Program::bind_steps() {
+  const auto entries_of = [&](const Draft& draft) {
+    const uint32_t parts = bound_parts(draft);
+    return parts == 1 ? 1 : parts + 1;
+  };
   size_t entries = 0, operands = 0;
   for (const auto& drafts : drafts_) {
     for (const Draft& draft : drafts) {
-      entries += bound_parts(draft);
-      operands += bound_parts(draft) * draft.buffer_count;
+      entries += entries_of(draft);
+      operands += entries_of(draft) * draft.buffer_count;
     }
   }
   steps_.clear();
@@ -235,22 +251,23 @@ void Program::bind_steps() {
     parts_[phase].clear();
     for (const Draft& draft : drafts_[phase]) {
       const uint32_t parts = bound_parts(draft);
+      const Split& split = draft.split;
       parts_[phase].push_back({steps_.data() + steps_.size(), parts});
-      for (uint32_t part = 0; part < parts; ++part) bind_part(draft, part, parts);
+      bind_step(draft, {0, split.units}, 0);
+      if (parts == 1) continue;
+      const size_t pieces = (split.units + split.grain - 1) / split.grain;
+      const auto begin_of = [&](size_t i) { return std::min(split.units, pieces * i / parts * split.grain); };
+      for (uint32_t part = 0; part < parts; ++part) bind_step(draft, {begin_of(part), begin_of(part + 1)}, part);
     }
   }
 }
 
-void Program::bind_part(const Draft& draft, uint32_t part, uint32_t parts) {
+void Program::bind_step(const Draft& draft, kernels::Range units, uint32_t workspace) {
   float* const* buffers = pointers_.data() + pointers_.size();
-  for (size_t i = 0; i < draft.buffer_count; ++i) {
-    const BufferId id = operands_[draft.first_buffer + i];
-    pointers_.push_back(id == kNoBuffer ? nullptr : resolved_[id] + part * buffers_[id].part_bytes / sizeof(float));
+  for (const BufferId id : operands_of(draft)) {
+    pointers_.push_back(id == kNoBuffer ? nullptr : resolved_[id] + workspace * buffers_[id].part_bytes / sizeof(float));
   }
-  const Split& split = draft.split;
-  const size_t pieces = (split.units + split.grain - 1) / split.grain;
-  const auto begin_of = [&](size_t i) { return std::min(split.units, pieces * i / parts * split.grain); };
-  steps_.push_back({draft.run, buffers, draft.settings.get(), {begin_of(part), begin_of(part + 1)}});
+  steps_.push_back({draft.run, buffers, draft.settings.get(), units});
 }
 
 }  // namespace coterie

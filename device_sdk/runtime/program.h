@@ -26,6 +26,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "device_sdk/runtime/arena.h"
+#include "device_sdk/runtime/cut_trial.h"
 #include "device_sdk/runtime/memory_plan.h"
 #include "device_sdk/runtime/recompute.h"
 #include "device_sdk/runtime/thread_pool.h"
@@ -51,7 +52,7 @@ struct StepContext {
   OptimizerMoment optimizer{};
   uint64_t random_seed = 0;           // of this step: dropout
   const char** fault = nullptr;       // set to what is wrong with the batch: an index outside a table
-  ThreadPool* pool = nullptr;         // runs parts at the same time; without one they run in turn
+  ThreadPool* pool = nullptr;         // runs parts at the same time; without one no step is cut
 };
 
 // How a step may be cut: of its `units` (images, rows, elements) any that begin at a multiple of `grain` may be computed
@@ -177,7 +178,7 @@ class Program {
   // One step of it alone, all its parts; all in their order are run().
   void run_step(Phase phase, size_t i, const StepContext& context) const {
     const Parts& parts = parts_[static_cast<size_t>(phase)][i];
-    if (parts.count == 1) parts.first->run(*parts.first, context);
+    if (parts.count == 1 || context.pool == nullptr) parts.whole->run(*parts.whole, context);
     else run_parts(parts, context);
   }
   size_t step_count(Phase phase) const { return drafts_[static_cast<size_t>(phase)].size(); }
@@ -206,10 +207,11 @@ class Program {
     Split split;
     uint32_t parts;
   };
-  // A step cut in parts, each a Step of its own.
+  // A step, and if it can be cut, behind it its parts, each a Step of its own.
   struct Parts {
-    const Step* first;
+    const Step* whole;
     uint32_t count;
+    mutable CutTrial trial{};
   };
   struct Share {
     BufferId result, operand;
@@ -224,7 +226,7 @@ class Program {
   uint32_t bound_parts(const Draft& draft) const;
   static void run_parts(const Parts& parts, const StepContext& context);
   void bind_steps();
-  void bind_part(const Draft& draft, uint32_t part, uint32_t parts);
+  void bind_step(const Draft& draft, kernels::Range units, uint32_t workspace);
   std::span<const BufferId> operands_of(const Draft& draft) const {
     return std::span(operands_).subspan(draft.first_buffer, draft.buffer_count);
   }
@@ -235,10 +237,10 @@ class Program {
   std::vector<Draft> drafts_[kPhases];  // own the settings
   std::vector<BufferId> operands_;
   std::vector<Share> shares_;
-  std::vector<Step> steps_;             // all parts of all steps
+  std::vector<Step> steps_;             // all steps and their parts
   std::vector<Parts> parts_[kPhases];   // per step
   std::vector<float*> resolved_;        // per buffer
-  std::vector<float*> pointers_;        // per operand of each part
+  std::vector<float*> pointers_;        // per operand of each of these
   uint32_t threads_ = 1;
   double part_nanoseconds_min_ = 0;
   double cut_nanoseconds_ = 0;          // of the steps that are cut
