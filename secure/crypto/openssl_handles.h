@@ -27,6 +27,8 @@ using EcGroup = std::unique_ptr<EC_GROUP, OpensslDelete<EC_GROUP_free>>;
 using EcPoint = std::unique_ptr<EC_POINT, OpensslDelete<EC_POINT_free>>;
 using EvpKey = std::unique_ptr<EVP_PKEY, OpensslDelete<EVP_PKEY_free>>;
 using EvpKeyContext = std::unique_ptr<EVP_PKEY_CTX, OpensslDelete<EVP_PKEY_CTX_free>>;
+using EvpCipher = std::unique_ptr<EVP_CIPHER, OpensslDelete<EVP_CIPHER_free>>;
+using EvpCipherContext = std::unique_ptr<EVP_CIPHER_CTX, OpensslDelete<EVP_CIPHER_CTX_free>>;
 using EvpDigestContext = std::unique_ptr<EVP_MD_CTX, OpensslDelete<EVP_MD_CTX_free>>;
 using Certificate = std::unique_ptr<X509, OpensslDelete<X509_free>>;
 
