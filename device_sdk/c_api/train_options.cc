@@ -99,11 +99,11 @@ Result<std::vector<Value>> parsed(const char* option, const char* const* texts, 
 Result<std::shared_ptr<const AuthenticatedCipher>> cipher_of(const coterie_train_options& given) {
   COT_ASSIGN(const auto key, array("checkpoint_key", given.checkpoint_key, given.checkpoint_key_size));
   if (key.empty()) return std::shared_ptr<const AuthenticatedCipher>();
-  if (key.size() != sizeof(CipherKey)) {
+  if (key.size() != CipherKey::kSize) {
     return bad("checkpoint_key has " + std::to_string(key.size()) + " bytes, it must have 32");
   }
   return std::shared_ptr<const AuthenticatedCipher>(
-      make_xchacha20_poly1305(CipherKey(std::span<const uint8_t, sizeof(CipherKey)>(key))));
+      make_xchacha20_poly1305(CipherKey(std::span<const uint8_t, CipherKey::kSize>(key))));
 }
 
 }  // namespace

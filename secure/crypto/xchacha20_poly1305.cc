@@ -13,7 +13,7 @@ namespace {
 
 static_assert(kCipherNonceBytes == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES);
 static_assert(kCipherTagBytes == crypto_aead_xchacha20poly1305_ietf_ABYTES);
-static_assert(sizeof(CipherKey) == crypto_aead_xchacha20poly1305_ietf_KEYBYTES);
+static_assert(CipherKey::kSize == crypto_aead_xchacha20poly1305_ietf_KEYBYTES);
 
 class XChaCha20Poly1305 : public AuthenticatedCipher {
  public:

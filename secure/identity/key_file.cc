@@ -34,12 +34,12 @@ Result<MacKey> load_or_create_mac_key(const std::string& path) {
 
 Result<CipherKey> load_cipher_key(const std::string& path) {
   COT_ASSIGN(Bytes bytes, os::read_file(path, kKeyFileBytesMax));
-  if (bytes.size() != sizeof(CipherKey)) {
+  if (bytes.size() != CipherKey::kSize) {
     wipe(bytes);
     return Error(ErrorCode::invalid_argument,
                  path + ": a key is a file of 32 bytes, this one has " + std::to_string(bytes.size()));
   }
-  CipherKey key{std::span<const uint8_t, sizeof(CipherKey)>(bytes)};
+  CipherKey key{std::span<const uint8_t, CipherKey::kSize>(bytes)};
   wipe(bytes);
   return key;
 }

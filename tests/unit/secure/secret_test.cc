@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <ostream>
 #include <set>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "secure/crypto/random.h"
 
@@ -53,13 +53,37 @@ TEST(Secret, LeavesNothingBehindWhenItIsMovedFrom) {
 
 // Looks at the memory where a secret lived.
 TEST(Secret, WipesItsMemoryWhenItIsDestroyed) {
-  alignas(Key) uint8_t memory[sizeof(Key)];
-  std::fill_n(memory, sizeof memory, uint8_t{0xee});
-  Key* const key = new (memory) Key(std::span<const uint8_t, 32>(counting()));
+  auto key = std::make_unique<Key>(std::span<const uint8_t, 32>(counting()));
+  const volatile uint8_t* const memory = key->reveal().data();
   ASSERT_EQ(memory[0], 1);
-  std::destroy_at(key);
-  const volatile uint8_t* const after = memory;
-  for (size_t i = 0; i < sizeof(Key); ++i) EXPECT_EQ(after[i], 0) << "byte " << i;
+  key.reset();
+  for (size_t i = 0; i < Key::kSize; ++i) EXPECT_EQ(memory[i], 0) << "byte " << i;
+}
+
+TEST(Secret, WipesWhatItHeldWhenItIsAssignedTo) {
+  Key key = counting_key();
+  const volatile uint8_t* const memory = key.reveal().data();
+  key = Key();
+  for (size_t i = 0; i < Key::kSize; ++i) EXPECT_EQ(memory[i], 0) << "byte " << i;
+}
+
+// A vector of secrets that grows must not strew their bytes.
+TEST(Secret, StaysWhereItIsWhileItIsMovedAbout) {
+  Key key = counting_key();
+  const uint8_t* const memory = key.reveal().data();
+  std::vector<Key> keys;
+  keys.push_back(std::move(key));
+  for (int i = 0; i < 100; ++i) keys.emplace_back();
+  EXPECT_EQ(keys[0].reveal().data(), memory);
+}
+
+TEST(Secret, LivesInLockedMemory) {
+  const size_t before = locked_memory().slots_used;
+  Key key = counting_key();
+  const Key nothing;
+  EXPECT_EQ(locked_memory().slots_used, before + 1) << "zeros need no memory";
+  { const Key moved = std::move(key); }
+  EXPECT_EQ(locked_memory().slots_used, before);
 }
 
 TEST(Wipe, OverwritesEveryByte) {
