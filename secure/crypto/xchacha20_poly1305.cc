@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include <string>
 #include <utility>
 
 #include "base/assert.h"
@@ -44,6 +45,33 @@ class XChaCha20Poly1305 : public AuthenticatedCipher {
 
 std::unique_ptr<AuthenticatedCipher> make_xchacha20_poly1305(CipherKey key) {
   return std::make_unique<XChaCha20Poly1305>(std::move(key));
+}
+
+void seal_xchacha20_poly1305(const CipherKey& key, AuthenticatedCipher::Nonce nonce, ByteView context, ByteView text,
+                             std::span<uint8_t> sealed) {
+  ensure_sodium();
+  COT_ASSERT(sealed.size() >= kCipherTagBytes && sealed.size() - kCipherTagBytes == text.size());
+  const int failed = crypto_aead_xchacha20poly1305_ietf_encrypt(sealed.data(), nullptr, text.data(), text.size(),
+                                                                context.data(), context.size(), nullptr, nonce.data(),
+                                                                key.reveal().data());
+  COT_ASSERT(failed == 0);  // it has no way to fail
+}
+
+Status open_xchacha20_poly1305(const CipherKey& key, AuthenticatedCipher::Nonce nonce, ByteView context, ByteView sealed,
+                               std::span<uint8_t> text) {
+  ensure_sodium();
+  const bool fits = sealed.size() >= kCipherTagBytes && sealed.size() - kCipherTagBytes == text.size();
+  if (fits && crypto_aead_xchacha20poly1305_ietf_decrypt(text.data(), nullptr, nullptr, sealed.data(), sealed.size(),
+                                                         context.data(), context.size(), nonce.data(),
+                                                         key.reveal().data()) == 0) {
+    return {};
+  }
+  wipe(text);
+  if (!fits) {
+    return Error(ErrorCode::malformed, "a sealed message of " + std::to_string(sealed.size()) + " bytes, expected " +
+                                           std::to_string(text.size() + kCipherTagBytes));
+  }
+  return Error(ErrorCode::malformed, "a sealed message does not open: it was changed, or is for somebody else");
 }
 
 }  // namespace coterie

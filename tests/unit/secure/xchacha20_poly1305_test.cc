@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "tests/support/matchers.h"
 
@@ -69,6 +70,47 @@ TEST(XChaCha20Poly1305, OpensWhatItSealedAndNothingElse) {
   EXPECT_FALSE(cipher->open(nonce_of(kNonce), other_context, made.text, made.tag));
   made = sealed();
   EXPECT_FALSE(make_xchacha20_poly1305(CipherKey())->open(nonce_of(kNonce), kContext, made.text, made.tag));
+}
+
+TEST(XChaCha20Poly1305, SealsAMessageAsTextAndTag) {
+  const Sealed made = sealed();
+  Bytes message(kText.size() + kCipherTagBytes);
+  seal_xchacha20_poly1305(key_from(kKey), nonce_of(kNonce), kContext, as_bytes(kText), message);
+  EXPECT_EQ(to_hex(message), to_hex(made.text) + to_hex(made.tag));
+  Bytes text(kText.size());
+  ASSERT_OK(open_xchacha20_poly1305(key_from(kKey), nonce_of(kNonce), kContext, message, text));
+  EXPECT_EQ(as_text(text), kText);
+
+  Bytes in_place = message;
+  ASSERT_OK(open_xchacha20_poly1305(key_from(kKey), nonce_of(kNonce), kContext, in_place,
+                                    std::span(in_place).first(kText.size())));
+  EXPECT_EQ(as_text(ByteView(in_place).first(kText.size())), kText);
+}
+
+TEST(XChaCha20Poly1305, OpensNoOtherMessage) {
+  Bytes message(kText.size() + kCipherTagBytes);
+  seal_xchacha20_poly1305(key_from(kKey), nonce_of(kNonce), kContext, as_bytes(kText), message);
+  const auto refuses = [](ByteView sealed, size_t size, const Bytes& nonce, const Bytes& context, std::string_view words) {
+    Bytes text(size, 0xa5);
+    EXPECT_ERROR(open_xchacha20_poly1305(key_from(kKey), nonce_of(nonce), context, sealed, text), ErrorCode::malformed, words);
+    EXPECT_EQ(text, Bytes(size)) << "what did not verify must not be seen";
+  };
+  for (size_t bit = 0; bit < 8 * message.size(); bit += 5) {
+    message[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+    refuses(message, kText.size(), kNonce, kContext, "does not open");
+    message[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+  }
+  Bytes other_nonce = kNonce, other_context = kContext;
+  other_nonce[0] ^= 1;
+  other_context.pop_back();
+  refuses(message, kText.size(), other_nonce, kContext, "does not open");
+  refuses(message, kText.size(), kNonce, other_context, "does not open");
+  for (size_t size = 0; size < message.size(); ++size) {
+    const ByteView cut = ByteView(message).first(size);
+    refuses(cut, kText.size(), kNonce, kContext, "expected " + std::to_string(message.size()));
+    if (size >= kCipherTagBytes) refuses(cut, size - kCipherTagBytes, kNonce, kContext, "does not open");
+  }
+  refuses({}, 0, kNonce, kContext, "0 bytes, expected 16");
 }
 
 TEST(XChaCha20Poly1305, DrawsNoncesThatDiffer) {

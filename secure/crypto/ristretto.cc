@@ -1,0 +1,49 @@
+#include "secure/crypto/ristretto.h"
+
+#include <sodium.h>
+
+#include "secure/crypto/sodium.h"
+
+namespace coterie {
+
+static_assert(sizeof(RistrettoElement) == crypto_core_ristretto255_BYTES);
+static_assert(RistrettoScalar::kSize == crypto_core_ristretto255_SCALARBYTES);
+
+bool ristretto_is_valid(const RistrettoElement& element) {
+  ensure_sodium();
+  return crypto_core_ristretto255_is_valid_point(element.bytes.data()) == 1;
+}
+
+RistrettoElement ristretto_from_hash(std::span<const uint8_t, 64> hash) {
+  ensure_sodium();
+  RistrettoElement element;
+  crypto_core_ristretto255_from_hash(element.bytes.data(), hash.data());
+  return element;
+}
+
+RistrettoScalar ristretto_random_scalar() {
+  ensure_sodium();
+  RistrettoScalar scalar;
+  crypto_core_ristretto255_scalar_random(scalar.mutable_bytes().data());
+  return scalar;
+}
+
+Result<RistrettoElement> ristretto_multiply(const RistrettoScalar& scalar, const RistrettoElement& element) {
+  ensure_sodium();
+  RistrettoElement product;
+  if (crypto_scalarmult_ristretto255(product.bytes.data(), scalar.reveal().data(), element.bytes.data()) != 0) {
+    return Error(ErrorCode::malformed, "not an element of ristretto255, or its product is the neutral one");
+  }
+  return product;
+}
+
+Result<RistrettoElement> ristretto_multiply_base(const RistrettoScalar& scalar) {
+  ensure_sodium();
+  RistrettoElement product;
+  if (crypto_scalarmult_ristretto255_base(product.bytes.data(), scalar.reveal().data()) != 0) {
+    return Error(ErrorCode::invalid_argument, "a ristretto255 scalar must not be zero");
+  }
+  return product;
+}
+
+}  // namespace coterie
