@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "base/assert.h"
 #include "secure/crypto/secret.h"
@@ -15,8 +16,8 @@ namespace coterie {
 namespace {
 
 constexpr size_t kSlotBytesMin = 32;
-// Slots of 32, 64, 128 and 256 bytes.
-constexpr size_t kSizes = 4;
+// Slots of 32, 64, 128 and so on bytes.
+constexpr size_t kSizes = 9;
 static_assert(kSlotBytesMin << (kSizes - 1) == kLockedSlotBytesMax);
 
 // Held for a few instructions, or while a slab is locked.
@@ -44,9 +45,9 @@ bool lock_by_system(std::span<uint8_t> slab) {
 
 LockedSlots& slots_of_size(size_t index) {
   // Never destroyed: a key in a static object may outlive every order of destruction.
-  static auto& all = *new std::array<LockedSlots, kSizes>{
-      LockedSlots(32, lock_by_system), LockedSlots(64, lock_by_system), LockedSlots(128, lock_by_system),
-      LockedSlots(256, lock_by_system)};
+  static auto& all = *[]<size_t... kIndex>(std::index_sequence<kIndex...>) {
+    return new std::array<LockedSlots, kSizes>{LockedSlots(kSlotBytesMin << kIndex, lock_by_system)...};
+  }(std::make_index_sequence<kSizes>());
   return all[index];
 }
 

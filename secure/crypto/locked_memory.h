@@ -10,12 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace coterie {
 
 inline constexpr size_t kLockedSlabBytes = 16'384;
-inline constexpr size_t kLockedSlotBytesMax = 256;
+inline constexpr size_t kLockedSlotBytesMax = 8192;
 
 struct LockedMemory {
   size_t slots_used = 0;
@@ -57,5 +58,31 @@ void give_back_locked(uint8_t* slot, size_t bytes) noexcept;
 
 // Of the whole process.
 LockedMemory locked_memory();
+
+// A slot as an object, for what has no fixed size.
+class LockedBytes {
+ public:
+  // All zeros; at most kLockedSlotBytesMax.
+  explicit LockedBytes(size_t size) : slot_(size == 0 ? nullptr : take_locked(size)), size_(size) {}
+  ~LockedBytes() {
+    if (slot_ != nullptr) give_back_locked(slot_, size_);
+  }
+  LockedBytes(LockedBytes&& other) noexcept
+      : slot_(std::exchange(other.slot_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  LockedBytes& operator=(LockedBytes&& other) noexcept {
+    std::swap(slot_, other.slot_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  LockedBytes(const LockedBytes&) = delete;
+  LockedBytes& operator=(const LockedBytes&) = delete;
+
+  std::span<const uint8_t> reveal() const { return {slot_, size_}; }
+  std::span<uint8_t> mutable_bytes() { return {slot_, size_}; }
+
+ private:
+  uint8_t* slot_;
+  size_t size_;
+};
 
 }  // namespace coterie

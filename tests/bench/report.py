@@ -120,6 +120,22 @@ def bare_rounds():
                          f"goal {memory_goal:.0f} MB", verdict(row["server_peak_rss_mb"] <= memory_goal))
 
 
+def secret_sharing():
+    """Shamir's sharing of a seed; the goals are for GFNI."""
+    goals_us = {(100, 67): 6, (255, 170): 55}
+    for row in rows_of([BIN / "coterie-bench-secret-sharing"]):
+        goal = goals_us[(row["count"], row["threshold"])]
+        yield row, (f"secret sharing, {row['threshold']} of {row['count']}, {row['kernels']}", f"{row['share_us']:.1f} us",
+                    f"portable {row['share_portable_us']:.0f} us", f"goal {goal} us", verdict(row["share_us"] <= goal))
+        yield None, ("    with random coefficients and locked memory", f"{row['split_us']:.1f} us", "", "", "")
+        yield None, ("    reconstruction", f"{row['reconstruct_us']:.2f} us", f"new survivors {row['weights_us']:.1f} us", "", "")
+        yield None, ("    the same with as many bad shares as can be", f"{row['correct_us']:.0f} us", "", "", "")
+
+
+def secure():
+    yield from secret_sharing()
+
+
 def simulation():
     for row in rows_of([BIN / "coterie-simulation", "--rounds", "5000", "--seed", "1", "--quiet", "--json"]):
         bad = row["lost"] + row["doubled"] + row["stuck"]
@@ -140,7 +156,7 @@ def demo():
         yield None, ("    " + what, f"{phases[name]:.2f} s", "", "", "")
 
 
-GROUPS = {function.__name__: function for function in (ingest, uploads, train, train_threads, bare_rounds, simulation, demo)}
+GROUPS = {function.__name__: function for function in (ingest, uploads, train, train_threads, bare_rounds, secure, simulation, demo)}
 
 
 def print_table(lines):

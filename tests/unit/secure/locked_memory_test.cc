@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -116,7 +117,7 @@ TEST(LockedMemory, HoldsAHundredThousandKeys) {
 }
 
 TEST(LockedMemory, HasSlotsOfEverySizeUpToTheLargest) {
-  for (size_t bytes = 1; bytes <= kLockedSlotBytesMax; ++bytes) {
+  for (size_t bytes = 1; bytes <= kLockedSlotBytesMax; bytes += bytes < 300 ? 1 : 263) {
     uint8_t* const slot = take_locked(bytes);
     uint8_t* const next = take_locked(bytes);
     EXPECT_GE(std::abs(next - slot), static_cast<ptrdiff_t>(bytes));
@@ -128,6 +129,23 @@ TEST(LockedMemory, HasSlotsOfEverySizeUpToTheLargest) {
   const test::ThrowingAsserts throwing;
   EXPECT_THROW(take_locked(0), AssertionFailure);
   EXPECT_THROW(take_locked(kLockedSlotBytesMax + 1), AssertionFailure);
+}
+
+TEST(LockedBytes, HaveTheAskedSizeAndAreGivenBack) {
+  const size_t before = locked_memory().slots_used;
+  {
+    LockedBytes bytes(kLockedSlotBytesMax), nothing(0);
+    EXPECT_EQ(nothing.reveal().size(), 0u);
+    ASSERT_EQ(bytes.reveal().size(), kLockedSlotBytesMax);
+    EXPECT_TRUE(is_zero(bytes.reveal().data(), kLockedSlotBytesMax));
+    bytes.mutable_bytes().back() = 1;
+    LockedBytes moved = std::move(bytes);
+    EXPECT_EQ(moved.reveal().back(), 1);
+    nothing = std::move(moved);
+    EXPECT_EQ(nothing.reveal().back(), 1);
+    EXPECT_EQ(locked_memory().slots_used, before + 1);
+  }
+  EXPECT_EQ(locked_memory().slots_used, before);
 }
 
 // What the kernel says about the page: "dd" is left out of core dumps, "lo" locked.
