@@ -10,6 +10,7 @@
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
 #include "secure/crypto/random.h"
+#include "secure/crypto/self_test.h"
 #include "secure/identity/key_file.h"
 
 namespace coterie {
@@ -46,6 +47,7 @@ Result<ParticipantState> load_state(const std::string& path, uint64_t seed) {
 
 Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transport& transport,
                                            ExampleSource& examples) {
+  COT_TRY(crypto_self_test());
   COT_ASSIGN(os::File lock, lock_directory(settings.state_dir));
   COT_ASSIGN(std::unique_ptr<Signer> signer,
              load_or_create_signer(settings.state_dir + "/identity.key", settings.key_algorithm));

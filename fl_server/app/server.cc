@@ -17,6 +17,7 @@
 #include "fl_server/store/directory_blob_store.h"
 #include "fl_server/store/sqlite_device_store.h"
 #include "fl_server/store/sqlite_round_store.h"
+#include "secure/crypto/self_test.h"
 
 namespace coterie {
 namespace {
@@ -63,6 +64,7 @@ const std::string& Server::ca_file() const { return parts_->endpoints.ca_file; }
 const std::string& Server::admin_token_file() const { return parts_->endpoints.admin_token_file; }
 
 Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
+  COT_TRY(crypto_self_test());
   COT_ASSIGN(DataDirectory data, DataDirectory::open(config.data_dir));
   auto owned = std::make_unique<Parts>(config, std::move(data));
   Parts& p = *owned;

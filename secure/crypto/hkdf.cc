@@ -49,7 +49,8 @@ void hkdf_expand(const Secret<32>& key, ByteView info, std::span<uint8_t> out) {
   size_t block_size = 0;  // the first block follows on nothing
   for (uint8_t number = 1; !out.empty(); ++number) {
     Hmac hmac(key.reveal());
-    hmac.update(block.reveal().first(block_size)).update(info).update(std::span(&number, 1)).finish(block.mutable_bytes());
+    hmac.update(block.reveal().first(block_size)).update(info).update(std::span(&number, 1));
+    hmac.finish(block.mutable_bytes());
     block_size = kBlockBytes;
     const std::span<uint8_t> piece = out.first(std::min(out.size(), kBlockBytes));
     std::ranges::copy(block.reveal().first(piece.size()), piece.begin());

@@ -10,7 +10,7 @@ namespace coterie {
 
 inline constexpr size_t kHkdfBytesMax = 255 * 32;
 
-// RFC 5869 section 2.2: a key of full strength from one that may be spread unevenly over its bytes (a point of a curve).
+// RFC 5869 section 2.2: a uniform key from one whose strength may be spread unevenly (a point of a curve).
 Secret<32> hkdf_extract(ByteView salt, ByteView input_key);
 
 // Section 2.3: fills `out`, at most kHkdfBytesMax bytes. `key` is what extract gave, or another uniform key.

@@ -22,8 +22,8 @@ bool is_below_p(const Coordinate& u) {
   return std::lexicographical_compare(u.rbegin(), u.rend(), p.rbegin(), p.rend());
 }
 
-// The u of all points of order 1, 2, 4 and 8 on the curve and its twist, in their canonical encoding: 0, 1, -1 and two of
-// order 8 (https://cr.yp.to/ecdh.html#validate).
+// The u of all points of order 1, 2, 4 and 8 on the curve and its twist, in their canonical encoding: 0, 1, -1 and two
+// of order 8 (https://cr.yp.to/ecdh.html#validate).
 constexpr Coordinate kSmallOrder[] = {
     {},
     {1},
@@ -59,7 +59,8 @@ Result<Secret<32>> X25519KeyPair::agree(const X25519PublicKey& peer) const {
   ensure_sodium();
   Secret<32> shared;
   if (crypto_scalarmult_curve25519(shared.mutable_bytes().data(), secret_.reveal().data(), peer.bytes.data()) != 0) {
-    return Error(ErrorCode::malformed, "the peer's X25519 key is a point of small order, with which there are no secrets");
+    return Error(ErrorCode::malformed,
+                 "the peer's X25519 key is a point of small order, with which nothing agreed is secret");
   }
   return shared;
 }

@@ -57,8 +57,8 @@ void seal_xchacha20_poly1305(const CipherKey& key, AuthenticatedCipher::Nonce no
   COT_ASSERT(failed == 0);  // it has no way to fail
 }
 
-Status open_xchacha20_poly1305(const CipherKey& key, AuthenticatedCipher::Nonce nonce, ByteView context, ByteView sealed,
-                               std::span<uint8_t> text) {
+Status open_xchacha20_poly1305(const CipherKey& key, AuthenticatedCipher::Nonce nonce, ByteView context,
+                               ByteView sealed, std::span<uint8_t> text) {
   ensure_sodium();
   const bool fits = sealed.size() >= kCipherTagBytes && sealed.size() - kCipherTagBytes == text.size();
   if (fits && crypto_aead_xchacha20poly1305_ietf_decrypt(text.data(), nullptr, nullptr, sealed.data(), sealed.size(),

@@ -18,12 +18,13 @@ std::unique_ptr<AuthenticatedCipher> make_xchacha20_poly1305(CipherKey key);
 // Messages that travel: text and tag in one. `context` is vouched for and not part of it. The nonce of two texts under
 // one key must never be the same; a key that is derived for a single message may have a nonce of zeros.
 
-// Fills `sealed`, which is longer than `text` by kCipherTagBytes; they may begin at the same byte, not overlap otherwise.
+// Fills `sealed`, which is longer than `text` by kCipherTagBytes; they may begin at the same byte, not overlap
+// otherwise.
 void seal_xchacha20_poly1305(const CipherKey& key, AuthenticatedCipher::Nonce nonce, ByteView context, ByteView text,
                              std::span<uint8_t> sealed);
-// Fills `text` from `sealed`. Malformed, and `text` zeros, unless text is as long as sealed without its tag and the bytes
-// were sealed with this key, nonce and context.
-Status open_xchacha20_poly1305(const CipherKey& key, AuthenticatedCipher::Nonce nonce, ByteView context, ByteView sealed,
-                               std::span<uint8_t> text);
+// Fills `text` from `sealed`. Malformed, and `text` zeros, unless text is as long as sealed without its tag and the
+// bytes were sealed with this key, nonce and context.
+Status open_xchacha20_poly1305(const CipherKey& key, AuthenticatedCipher::Nonce nonce, ByteView context,
+                               ByteView sealed, std::span<uint8_t> text);
 
 }  // namespace coterie

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/random.h"
@@ -70,6 +71,45 @@ TEST(Ed25519, RefusesTheSecondFormOfASignature) {
     carry >>= 8;
   }
   EXPECT_FALSE(signature_is_valid(KeyAlgorithm::ed25519, hex(vector.public_key), hex(vector.message), signature));
+}
+
+// Lengths, S that are wrong or beyond the group's order, R that are no points or another encoding.
+TEST(Ed25519, RefusesSignaturesOfAnotherForm) {
+  const Vector& vector = kRfc8032[1];
+  const Bytes good = hex(vector.signature);
+  const auto accepts = [&](const Bytes& signature) {
+    return signature_is_valid(KeyAlgorithm::ed25519, hex(vector.public_key), hex(vector.message), signature);
+  };
+  ASSERT_TRUE(accepts(good));
+  for (size_t size = 0; size < good.size(); ++size) {
+    EXPECT_FALSE(accepts(Bytes(good.begin(), good.begin() + static_cast<ptrdiff_t>(size)))) << size << " bytes";
+  }
+  for (const uint8_t behind : {0x00, 0x20, 0xff}) {
+    Bytes longer = good;
+    longer.push_back(behind);
+    EXPECT_FALSE(accepts(longer));
+  }
+  const char* const bad_s[] = {"0000000000000000000000000000000000000000000000000000000000000000",
+                               "0100000000000000000000000000000000000000000000000000000000000000",
+                               "ecd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010",
+                               "edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010",
+                               "0000000000000000000000000000000000000000000000000000000000000010",
+                               "0000000000000000000000000000000000000000000000000000000000000020",
+                               "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"};
+  for (const char* s : bad_s) {
+    Bytes signature = good;
+    std::ranges::copy(hex(s), signature.begin() + 32);
+    EXPECT_FALSE(accepts(signature)) << "S = " << s;
+  }
+  const char* const bad_r[] = {"0000000000000000000000000000000000000000000000000000000000000000",
+                               "0100000000000000000000000000000000000000000000000000000000000000",
+                               "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+                               "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"};
+  for (const char* r : bad_r) {
+    Bytes signature = good;
+    std::ranges::copy(hex(r), signature.begin());
+    EXPECT_FALSE(accepts(signature)) << "R = " << r;
+  }
 }
 
 TEST(Ed25519, RefusesKeysOfSmallOrderAndOtherEncodings) {
@@ -154,6 +194,13 @@ TEST(P256, RefusesSignaturesThatAreNotStrictDer) {
   indefinite.insert(indefinite.end(), {0, 0});
   Bytes raw = r;
   raw.insert(raw.end(), s.begin(), s.end());
+  Bytes beyond = order;
+  ++beyond.back();
+  const auto with = [&good](size_t at, uint8_t value) {
+    Bytes der = good;
+    der[at] = value;
+    return der;
+  };
   const std::pair<const char*, Bytes> bad[] = {
       {"nothing", {}},
       {"r without its zero", sequence(negative_r, integer(s))},
@@ -166,6 +213,19 @@ TEST(P256, RefusesSignaturesThatAreNotStrictDer) {
       {"s = 0", sequence(integer(r), integer({0}))},
       {"r = n", sequence(integer(order), integer(s))},
       {"s = n", sequence(integer(r), integer(order))},
+      {"r = n + 1", sequence(integer(beyond), integer(s))},
+      {"r of 33 bytes", sequence(integer(Bytes(33, 0x7f)), integer(s))},
+      {"r of 1,000 bits and all ones", sequence(integer(Bytes(125, 0x7f)), integer({1}))},
+      {"r = s = 1", sequence(integer({1}), integer({1}))},
+      {"r = -1", sequence({0x02, 0x01, 0xff}, integer(s))},
+      {"r without bytes", sequence({0x02, 0x00}, integer(s))},
+      {"r as a bit string", sequence({0x03, 0x02, 0x00, 0x01}, integer(s))},
+      {"r as NULL", sequence({0x05, 0x00}, integer(s))},
+      {"three integers", sequence(integer(r), sequence(integer(s), integer({1})))},
+      {"a set", with(0, 0x31)},
+      {"a sequence in a sequence", sequence(good, {})},
+      {"a length one too small", with(1, static_cast<uint8_t>(good[1] - 1))},
+      {"a length one too large", with(1, static_cast<uint8_t>(good[1] + 1))},
       {"r and s swapped", sequence(integer(s), integer(r))},
       {"one integer", sequence(integer(r), {})},
   };
