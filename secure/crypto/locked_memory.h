@@ -1,7 +1,7 @@
 // Memory for secrets: never swapped out (mlock), left out of core dumps (MADV_DONTDUMP), wiped when it is given back.
 //
 // Slots are cut from slabs of 16 KiB that are locked as one, so that 100,000 keys cost 200 system calls and no guard
-// pages (docs/adr/0016). A slab stays for the rest of the process. When the system refuses to lock more
+// pages (docs/adr/0017). A slab stays for the rest of the process. When the system refuses to lock more
 // (RLIMIT_MEMLOCK; 64 KiB on some phones), further slabs work unlocked: keys are then no worse off than other memory,
 // and locked_memory() tells.
 #pragma once
