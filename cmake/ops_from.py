@@ -7,8 +7,9 @@ Usage: ops_from.py ROOT FILE...   prints four lines, each a list with semicolons
 A FILE is a model file, or a text with names of ops (OpKind of proto/messages/model.h), of losses and of optimizers (Loss
 and OptimizerKind of proto/messages/plan.h), blanks or newlines between them, # before a comment. Losses by class and sgd
 are always there. Convolutions have all ways of computing them, but where every model file can do without one, and every
-text says so (-depthwise, -fft, -winograd). Which kernels an op needs is read from the sources: all that its file in device_sdk/runtime/ops calls,
-always written `kernels.NAME` (tests/tidy/ops_from_test.py sees to that); and the tables say which family has them.
+text says so (-depthwise, -fft, -winograd, -winograd_4x4). Which kernels an op needs is read from the sources: all that its
+file in device_sdk/runtime/ops calls, always written `kernels.NAME` (tests/tidy/ops_from_test.py sees to that); and the
+tables say which family has them.
 """
 import pathlib
 import re
@@ -21,7 +22,8 @@ LOSSES = {"element_loss element_loss_of_labels": ["binary_cross_entropy", "binar
 OPTIMIZERS = {"adam_step": ["adam"], "adamw_step": ["adamw"], "adagrad_step": ["adagrad"], "rmsprop_step": ["rmsprop"],
               "adadelta_step": ["adadelta"], "lion_step": ["lion"], "lamb_direction": ["lamb"]}
 
-WAYS = {"depthwise", "fft", "winograd"}  # to compute a convolution; without them it is computed directly
+# To compute a convolution; without them it is computed directly, without winograd_4x4 by winograd's smaller tiles.
+WAYS = {"depthwise", "fft", "winograd", "winograd_4x4"}
 FFT_KERNEL_MIN = 7  # kFftKernelMin of train_kernels/fft_tiles.h
 
 
@@ -90,7 +92,7 @@ def ways_for(kind, groups, weight):
         return WAYS
     if kind != "conv2d":
         return set()
-    ways = {"depthwise"} if groups > 1 else {"winograd"} if weight[:2] == [3, 3] else set()
+    ways = {"depthwise"} if groups > 1 else {"winograd", "winograd_4x4"} if weight[:2] == [3, 3] else set()
     return ways | {"fft"} if min(weight[:2], default=0) >= FFT_KERNEL_MIN else ways
 
 
@@ -144,6 +146,8 @@ def names_in(path, kinds, known):
     words = set(re.sub(r"#[^\n]*", "", data.decode(errors="replace")).split())
     without = {word[1:] for word in words if word[1:] in WAYS and word[0] == "-"}
     names = words - {"-" + way for way in without}
+    if "winograd" in without:
+        without.add("winograd_4x4")
     if not names <= known:
         fail(f"{path} names {', '.join(sorted(names - known)[:5])[:200]}: no op, loss or optimizer")
     return names, WAYS - without if names & {"conv2d", "conv_transpose2d"} else set()

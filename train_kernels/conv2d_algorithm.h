@@ -145,6 +145,7 @@ constexpr Conv2dAlgorithm conv2d_algorithm(const Conv2dShape& s,
   Conv2dAlgorithm best = Conv2dAlgorithm::direct;
   double cost = direct_cost(s);
   for (const size_t outputs : {size_t{2}, size_t{4}}) {
+    if (outputs == 4 && !kHasWinograd4x4) break;
     const size_t positions = (outputs + 2) * (outputs + 2);
     if (positions * s.channels * s.filters * sizeof(float) > weight_bytes_max) break;
     const double with = winograd_cost(s, outputs);
@@ -157,6 +158,7 @@ constexpr Conv2dAlgorithm conv2d_algorithm(const Conv2dShape& s,
 
 // dx is made by transforms: the algorithm of convolution_of_gradient(shape) where dx is made so, or could be.
 constexpr bool gradient_is_fft(const Conv2dShape& s) {
+  if (!kHasFft) return false;
   const bool may_be = s.is_depthwise() ? s.stride_h == 1 && s.stride_w == 1 && s.pad_top < s.extent_h() &&
                                              s.pad_bottom < s.extent_h() && s.pad_left < s.extent_w() &&
                                              s.pad_right < s.extent_w()

@@ -29,6 +29,11 @@ inline constexpr bool kHasWinograd = false;
 #else
 inline constexpr bool kHasWinograd = true;
 #endif
+#ifdef COTERIE_NO_WINOGRAD_4X4  // with tiles of 2 x 2 alone
+inline constexpr bool kHasWinograd4x4 = false;
+#else
+inline constexpr bool kHasWinograd4x4 = true;
+#endif
 
 // x[batch, height, width, channels], w[kernel_h, kernel_w, channels / groups, filters], bias[filters]
 //   -> y[batch, out_h, out_w, filters].

@@ -57,6 +57,7 @@ class OpsFromTest(unittest.TestCase):
         self.assertEqual(functions(b"relu6 gelu"), {"Unary::relu6", "Unary::gelu_erf"})
         self.assertEqual(functions(b"selu pow"), {"Unary::elu", "Binary::pow"})
         self.assertEqual(functions(b"expand"), {"Binary::add"})
+        self.assertFalse({k for k in ops_from(b"softmax")[2] if k.startswith("log_softmax")})
 
     def test_losses_and_optimizers(self):
         kernels = ops_from(b"dense")[2]
@@ -64,14 +65,16 @@ class OpsFromTest(unittest.TestCase):
         self.assertLessEqual({"adamw_step", "element_loss"}, ops_from(b"dense adamw huber")[2])
 
     def test_ways_to_compute_a_convolution(self):
-        self.assertEqual(ops_from(b"dense")[3], {"depthwise", "fft", "winograd"})
+        every = {"depthwise", "fft", "winograd", "winograd_4x4"}
+        self.assertEqual(ops_from(b"dense")[3], every)
         self.assertEqual(ops_from(b"conv2d")[3], set())
-        self.assertEqual(ops_from(b"conv2d -winograd")[3], {"winograd"})
+        self.assertEqual(ops_from(b"conv2d -winograd")[3], {"winograd", "winograd_4x4"})
+        self.assertEqual(ops_from(b"conv2d -winograd_4x4")[3], {"winograd_4x4"})
         self.assertEqual(ops_from(b"conv2d -winograd", b"conv2d -depthwise")[3], set())
         self.assertEqual(ops_from(b"conv_transpose2d")[3], set())
-        self.assertEqual(ops_from(golden_model())[3], {"depthwise", "fft", "winograd"})
+        self.assertEqual(ops_from(golden_model())[3], every)
         self.assertEqual(ops_from_module.ways_for("conv2d", 8, [5, 5, 1, 8]), {"depthwise"})
-        self.assertEqual(ops_from_module.ways_for("conv2d", 1, [3, 3, 1, 8]), {"winograd"})
+        self.assertEqual(ops_from_module.ways_for("conv2d", 1, [3, 3, 1, 8]), {"winograd", "winograd_4x4"})
         self.assertEqual(ops_from_module.ways_for("conv2d", 1, [5, 5, 1, 8]), set())
         self.assertEqual(ops_from_module.ways_for("conv2d", 1, [7, 9, 1, 8]), {"fft"})
         self.assertEqual(ops_from_module.ways_for("conv2d", 8, [31, 31, 1, 8]), {"depthwise", "fft"})

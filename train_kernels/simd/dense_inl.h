@@ -23,11 +23,11 @@ HWY_INLINE MatrixC rows_of(float* base, size_t columns) {
 }
 
 // One panel is read as it lies.
-HWY_INLINE void dense_prepare_forward(const DenseShape& s, Range rows, const float* w, float* prepared) {
+COT_INLINE_UNLESS_SMALL void dense_prepare_forward(const DenseShape& s, Range rows, const float* w, float* prepared) {
   if (s.out > panel_of(s.out)) pack_b_rows(s.in, s.out, rows, w + rows.begin * s.out, s.out, prepared);
 }
 
-HWY_INLINE void dense_prepare_backward_input(const DenseShape& s, Range columns, const float* w, float* prepared) {
+COT_INLINE_UNLESS_SMALL void dense_prepare_backward_input(const DenseShape& s, Range columns, const float* w, float* prepared) {
   pack_b_transposed_rows(s.out, s.in, columns, w + columns.begin, s.out, prepared);
 }
 
@@ -37,7 +37,7 @@ HWY_INLINE MatrixB from_column(MatrixB b, size_t begin) {
   return b;
 }
 
-HWY_INLINE void dense_forward(const DenseShape& s, Range columns, const float* x, const float* w, const float* prepared,
+COT_INLINE_UNLESS_SMALL void dense_forward(const DenseShape& s, Range columns, const float* x, const float* w, const float* prepared,
                               const float* bias, Activation activation, float* y, void* workspace) {
   Scratch scratch(workspace);
   const size_t begin = columns.begin, n = columns.size();
@@ -57,7 +57,7 @@ HWY_INLINE void dense_forward(const DenseShape& s, Range columns, const float* x
 // dx[kRows, in] = dy[kRows, out] w^T for the whole vectors of dx: w is read once, turned in registers, and
 // summed in gemm's order.
 template <size_t kRows>
-HWY_INLINE void few_rows_backward_input(const DenseShape& s, Range columns, const float* dy, const float* w,
+COT_INLINE_UNLESS_SMALL void few_rows_backward_input(const DenseShape& s, Range columns, const float* dy, const float* w,
                                         float* dx) {
   const hn::FixedTag<float, kLanes> d;
   const size_t piece = piece_length(s.out);
@@ -93,7 +93,7 @@ HWY_INLINE void few_rows_backward_input(const DenseShape& s, Range columns, cons
 }
 #endif
 
-HWY_INLINE void dense_backward_input(const DenseShape& s, Range columns, const float* dy, const float* w,
+COT_INLINE_UNLESS_SMALL void dense_backward_input(const DenseShape& s, Range columns, const float* dy, const float* w,
                                      const float* prepared, float* dx, void* workspace) {
   Scratch scratch(workspace);
   if (prepared != nullptr) {
@@ -122,7 +122,7 @@ HWY_INLINE void dense_backward_input(const DenseShape& s, Range columns, const f
 }
 
 // Where the batch is cut does not depend on the rows: a split changes no bit.
-HWY_INLINE void dense_backward_weights_part(const DenseShape& s, Range rows, const float* x, const float* dy, float* dw,
+COT_INLINE_UNLESS_SMALL void dense_backward_weights_part(const DenseShape& s, Range rows, const float* x, const float* dy, float* dw,
                                             float* dbias, void* workspace) {
   if (dbias != nullptr) column_sums(s.batch, s.out, dy, dbias);
   Scratch scratch(workspace);

@@ -100,8 +100,15 @@ void results(const Line& line, const ColumnTaps& taps, size_t from_step, size_t 
 }
 
 using Results = void (*)(const Line&, const ColumnTaps&, size_t, size_t, float*);
+#if defined(__OPTIMIZE_SIZE__)  // half the code: five are four and one
+constexpr size_t at_once(size_t results) { return results >= 8 ? 8 : results >= 4 ? 4 : results >= 2 ? 2 : 1; }
+constexpr Results kResults[kOutputsAtOnce] = {results<1>, results<2>, nullptr, results<4>,
+                                              nullptr,    nullptr,    nullptr, results<8>};
+#else
+constexpr size_t at_once(size_t results) { return HWY_MIN(results, kOutputsAtOnce); }
 constexpr Results kResults[kOutputsAtOnce] = {results<1>, results<2>, results<3>, results<4>,
                                               results<5>, results<6>, results<7>, results<8>};
+#endif
 
 // The whole row: results [0, count), those `period` apart share their taps but at the border. Some pages of
 // results are finished before the next are begun: memory is written in its order.
@@ -110,15 +117,13 @@ void run_line(const Line& line, const ColumnTaps* taps, size_t count, size_t per
     const size_t end = HWY_MIN(count, begin + period * kOutputsAtOnce);
     for (size_t phase = begin; phase < HWY_MIN(begin + period, end); ++phase) {
       for (size_t at = phase; at < end;) {
-        size_t together = 1, next = at + period;
-        while (next < end && taps[next].meets_as(taps[at])) {
-          ++together;
-          next += period;
-        }
+        size_t alike = 1;
+        while (at + alike * period < end && taps[at + alike * period].meets_as(taps[at])) ++alike;
+        const size_t together = at_once(alike);
         const size_t moved =
             together > 1 ? static_cast<size_t>(taps[at + period].x - taps[at].x) * line.channels : 0;
         kResults[together - 1](line, taps[at], moved, period * line.channels, line.to + at * line.channels);
-        at = next;
+        at += together * period;
       }
     }
   }

@@ -4,6 +4,9 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/depthwise_weights.cc"
 #include "hwy/foreach_target.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "train_kernels/simd/depthwise_inl.h"
 #include "train_kernels/simd/gemm_inl.h"
 #include "train_kernels/simd/map_inl.h"
@@ -64,9 +67,28 @@ void add_gradients(const RowPiece& piece) {
 }
 
 using AddGradients = void (*)(const RowPiece&);
+#if defined(__OPTIMIZE_SIZE__)  // a third of the code: a kernel's rows, and what is left of one
+constexpr size_t at_once(size_t taps) { return taps >= 9 ? 9 : taps >= 3 ? 3 : 1; }
+constexpr AddGradients kAddGradients[kTapsAtOnce] = {add_gradients<1>, nullptr, add_gradients<3>, nullptr, nullptr,
+                                                     nullptr,          nullptr, nullptr,          add_gradients<9>};
+#else
+constexpr size_t at_once(size_t taps) { return HWY_MIN(taps, kTapsAtOnce); }
 constexpr AddGradients kAddGradients[kTapsAtOnce] = {add_gradients<1>, add_gradients<2>, add_gradients<3>,
                                                      add_gradients<4>, add_gradients<5>, add_gradients<6>,
                                                      add_gradients<7>, add_gradients<8>, add_gradients<9>};
+#endif
+
+// The first `taps` of the piece, which it then has no more.
+void add_gradients_of(size_t taps, bool from_memory, RowPiece& piece) {
+  if (from_memory && taps == kTapsAtOnce) return add_gradients<kTapsAtOnce, true>(piece);
+  while (taps > 0) {
+    const size_t some = at_once(taps);
+    kAddGradients[some - 1](piece);
+    taps -= some;
+    std::copy_n(piece.offsets + some, taps, piece.offsets);
+    std::copy_n(piece.dw + some, taps, piece.dw);
+  }
+}
 
 }  // namespace
 
@@ -109,8 +131,7 @@ void depthwise_backward_weights(const Conv2dShape& s, Range wanted, const float*
             piece.dw[some++] = dw + tap * s.channels;
           }
           if (some == kTapsAtOnce || (some > 0 && t + 1 == count)) {
-            if (from_memory && some == kTapsAtOnce) add_gradients<kTapsAtOnce, true>(piece);
-            else kAddGradients[some - 1](piece);
+            add_gradients_of(some, from_memory, piece);
             some = 0;
           }
         }

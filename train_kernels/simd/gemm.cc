@@ -127,6 +127,12 @@ constexpr bool kAlwaysPart = true;
 #else
 constexpr bool kAlwaysPart = false;
 #endif
+// Nor has it tiles of two rows, tall ones of a part or ones that know neighbours: a third of what is left.
+#if defined(__OPTIMIZE_SIZE__)
+constexpr bool kFewTiles = true;
+#else
+constexpr bool kFewTiles = false;
+#endif
 
 // kTilesOf<rows>[vectors - 1][partial]
 template <size_t kMr>
@@ -143,9 +149,12 @@ constexpr Tile kTilesOf[kTileVectors][2] = {
 
 // Of one vector: as many sums as hide the latency of a multiply.
 constexpr size_t kTallRows = 2 * kTileRows;
+constexpr bool kHasTallPart = !kFewTiles || kAlwaysPart;
+constexpr size_t kTallPartRows = kHasTallPart ? kTallRows : kTileRows;
 // kTallTiles[neighbours][partial]: rows of A that are neighbours need one address instead of one each.
-constexpr Tile kTallTiles[2][2] = {{tile<kTallRows, 1, kAlwaysPart>, tile<kTallRows, 1, true>},
-                                   {tile<kTallRows, 1, kAlwaysPart, true>, tile<kTallRows, 1, true, true>}};
+constexpr Tile kTallTiles[2][2] = {
+    {tile<kTallRows, 1, kAlwaysPart>, tile<kTallPartRows, 1, true>},
+    {tile<kTallRows, 1, kAlwaysPart, !kFewTiles>, tile<kTallPartRows, 1, true, !kFewTiles>}};
 
 // One panel of B, and where its product goes.
 struct Panel {
@@ -170,18 +179,17 @@ struct Panel {
 // Rows [begin, end) times one panel.
 HWY_INLINE void panel_product(const MatrixA& a, size_t begin, size_t end, const Panel& panel) {
   size_t i = begin;
-  if (panel.vectors == 1) {
+  if (panel.vectors == 1 && (kHasTallPart || panel.last == kLanes)) {
     for (; i + kTallRows <= end; i += kTallRows) panel.run_tall(a, i, i);
   }
   if constexpr (kTileRows == 8) {
     for (; i + 8 <= end; i += 8) panel.run<8>(a, i, i);
   }
   for (; i + 4 <= end; i += 4) panel.run<4>(a, i, i);
-  if (i + 2 <= end) {
-    panel.run<2>(a, i, i);
-    i += 2;
+  if constexpr (!kFewTiles) {
+    for (; i + 2 <= end; i += 2) panel.run<2>(a, i, i);
   }
-  if (i < end) panel.run<1>(a, i, i);
+  for (; i < end; ++i) panel.run<1>(a, i, i);
 }
 
 // C (+)= A B for a piece of K; b is the piece's first row. Each block of A meets all panels while it is in L2.

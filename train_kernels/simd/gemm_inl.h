@@ -44,7 +44,7 @@ constexpr size_t packed_b_floats(size_t k, size_t n) {
 #else
 #define COT_UNROLL _Pragma("GCC unroll 16")
 #endif
-#if defined(__OPTIMIZE_SIZE__)  // a transposition is 2 KiB, and inlined six times
+#if defined(__OPTIMIZE_SIZE__)  // a transposition is 2 KiB, and inlined six times; a dense product 2, and in each convolution
 #define COT_INLINE_UNLESS_SMALL inline HWY_NOINLINE
 #else
 #define COT_INLINE_UNLESS_SMALL HWY_INLINE
@@ -121,7 +121,7 @@ HWY_INLINE MatrixB packed_b(size_t k, size_t n, const float* packed) {
 
 // Rows of B[k, n], of which the first lies at `b`, into panels; `to` holds packed_b_floats(k, n). Some rows at a time:
 // lines as long as the hardware follows, and as few pages.
-HWY_INLINE void pack_b_rows(size_t k, size_t n, Range rows, const float* b, size_t row_stride, float* to) {
+COT_INLINE_UNLESS_SMALL void pack_b_rows(size_t k, size_t n, Range rows, const float* b, size_t row_stride, float* to) {
   const size_t panel = panel_of(n);
   constexpr size_t kRowsAtOnce = 8;
   for (size_t first = 0; first < rows.size(); first += kRowsAtOnce) {
@@ -217,7 +217,7 @@ COT_INLINE_UNLESS_SMALL void transpose(size_t rows, size_t columns, const float*
 }
 
 // Rows of B = (from[n, ..])^T into panels; the first is the column at `from`.
-HWY_INLINE void pack_b_transposed_rows(size_t k, size_t n, Range rows, const float* from, size_t row_stride,
+COT_INLINE_UNLESS_SMALL void pack_b_transposed_rows(size_t k, size_t n, Range rows, const float* from, size_t row_stride,
                                        float* to) {
   const size_t panel = panel_of(n);
   for (size_t column = 0; column < n; column += panel) {
@@ -233,7 +233,7 @@ HWY_INLINE MatrixB pack_b_transposed(size_t k, size_t n, const float* from, size
 }
 
 // to[j] = the sum of from[i, j] over i.
-HWY_INLINE void column_sums(size_t rows, size_t columns, const float* from, float* to) {
+COT_INLINE_UNLESS_SMALL void column_sums(size_t rows, size_t columns, const float* from, float* to) {
   const Tag d;
   if (columns <= kLanes) {
     // kLanes rows are `columns` whole vectors: no lane idles, and the columns are taken apart at the end.

@@ -235,13 +235,13 @@ struct Winograd {
 
 void winograd_prepare(const Conv2dShape& s, Range channels, size_t outputs, bool turn, const float* w,
                       float* prepared) {
-  if (outputs == 2) return Winograd<2>(s).prepare(channels, turn, w, prepared);
+  if (!kHasWinograd4x4 || outputs == 2) return Winograd<2>(s).prepare(channels, turn, w, prepared);
   Winograd<4>(s).prepare(channels, turn, w, prepared);
 }
 
 void winograd_forward(const Conv2dShape& s, Range rows, size_t outputs, const float* x, const float* prepared,
                       const float* bias, Activation activation, float* y, Scratch& scratch) {
-  if (outputs == 2) return Winograd<2>(s).forward(rows, x, prepared, bias, activation, y, scratch);
+  if (!kHasWinograd4x4 || outputs == 2) return Winograd<2>(s).forward(rows, x, prepared, bias, activation, y, scratch);
   Winograd<4>(s).forward(rows, x, prepared, bias, activation, y, scratch);
 }
 
