@@ -132,8 +132,28 @@ def secret_sharing():
         yield None, ("    the same with as many bad shares as can be", f"{row['correct_us']:.0f} us", "", "", "")
 
 
+def masks():
+    """Streams of masks onto a vector, one thread, beside the cipher alone."""
+    for row in rows_of([BIN / "coterie-bench-masks"]):
+        if row["bench"] == "masks":
+            ours = f"{row['gb_per_s']:.1f} GB/s by {row['kernel']}"
+            yield row, (f"masks onto {row['lanes'] / 1e6:g} M lanes, one core", ours, f"cipher alone {row['raw_gb_per_s']:.1f} GB/s",
+                        f"{row['raw_share']:.2f} of it; goal 0.9", verdict(row["raw_share"] >= 0.9))
+            has_goal = row["kernel"].endswith("vaes512")
+            yield None, ("    beside libcrypto, then added", "", f"{row['libcrypto_gb_per_s']:.1f} GB/s",
+                         f"{row['times_libcrypto']:.1f} times as fast" + ("; goal 3" if has_goal else ""),
+                         verdict(row["times_libcrypto"] >= 3) if has_goal else "")
+        elif row["bench"] == "mask_kernels":
+            yield row, (f"    {row['kernel']}", f"{row['gb_per_s']:.1f} GB/s", f"cipher alone {row['raw_gb_per_s']:.1f} GB/s", "", "")
+        else:
+            over = row["cpu_s"] / row["raw_s"]
+            yield row, (f"unmasking, {row['devices']} devices, {row['dropped']} dropped, {row['graph']}", f"{row['cpu_s']:.2f} CPU s",
+                        f"cipher alone {row['raw_s']:.2f} s", f"{over:.2f} times; goal 1.3", verdict(over <= 1.3))
+
+
 def secure():
     yield from secret_sharing()
+    yield from masks()
 
 
 def simulation():
