@@ -105,8 +105,8 @@ TEST_P(EachMaskKernel, EqualsTheKeyStreamAtRandomPlaces) {
 
 TEST_P(EachMaskKernel, PassesTheSelfTest) { EXPECT_TRUE(mask_self_test(GetParam().kernel, GetParam().suite)); }
 
-INSTANTIATE_TEST_SUITE_P(, EachMaskKernel, testing::ValuesIn(kernels_of_this_cpu()), [](const auto& info) {
-  std::string name(info.param.kernel.name);
+INSTANTIATE_TEST_SUITE_P(, EachMaskKernel, testing::ValuesIn(kernels_of_this_cpu()), [](const auto& one) {
+  std::string name(one.param.kernel.name);
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
