@@ -151,9 +151,24 @@ def masks():
                         f"cipher alone {row['raw_s']:.2f} s", f"{over:.2f} times; goal 1.3", verdict(over <= 1.3))
 
 
+def noise():
+    """Noise for differential privacy, with words of 64 bits and, for many draws, of 128."""
+    for row in rows_of([BIN / "coterie-bench-noise"]):
+        if row["bench"] == "encoding":
+            yield row, ("encoding of an update, rotated, a coordinate", f"{row['encode_ns']:.1f} ns",
+                        f"with noise {row['encode_with_noise_ns']:.1f} ns, decoding {row['decode_ns']:.1f} ns", "", "")
+            continue
+        goal = 10 if row["sigma"] <= 8 else 30
+        others = "".join(f", {level} {row[level + '_ns']:.0f} ns" for level in ("avx2", "baseline") if level + "_ns" in row)
+        yield row, (f"noise a coordinate, {row['kind']}, sigma {row['sigma']}, {row['word_bits']} bits",
+                    f"{row['ns']:.1f} ns", f"key stream alone {row['stream_ns']:.1f} ns{others}", f"goal {goal} ns",
+                    verdict(row["ns"] <= goal))
+
+
 def secure():
     yield from secret_sharing()
     yield from masks()
+    yield from noise()
 
 
 def simulation():
