@@ -34,9 +34,10 @@ void measure(double rate, double noise_multiplier, uint64_t steps, double delta)
   double rdp = 0;
   const double pld_ms = median_ms([&] { pld = pld_epsilon(composition, delta).value(); });
   const double rdp_ms = median_ms([&] { rdp = rdp_of(composition).value().epsilon(delta).epsilon; });
-  std::printf("{\"bench\":\"accounting\",\"steps\":%llu,\"rate\":%g,\"noise_multiplier\":%g,\"delta\":%g,\"pld_ms\":%.2f,"
-              "\"pld_epsilon\":%.6f,\"rdp_ms\":%.2f,\"rdp_epsilon\":%.6f}\n",
-              static_cast<unsigned long long>(steps), rate, noise_multiplier, delta, pld_ms, pld, rdp_ms, rdp);
+  std::printf(
+      "{\"bench\":\"accounting\",\"steps\":%llu,\"rate\":%g,\"noise_multiplier\":%g,\"delta\":%g,\"pld_ms\":%.2f,"
+      "\"pld_epsilon\":%.6f,\"rdp_ms\":%.2f,\"rdp_epsilon\":%.6f}\n",
+      static_cast<unsigned long long>(steps), rate, noise_multiplier, delta, pld_ms, pld, rdp_ms, rdp);
 }
 
 }  // namespace

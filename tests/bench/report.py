@@ -169,6 +169,7 @@ def secure():
     yield from secret_sharing()
     yield from masks()
     yield from noise()
+    yield from accounting()
 
 
 def simulation():
@@ -176,6 +177,14 @@ def simulation():
         bad = row["lost"] + row["doubled"] + row["stuck"]
         yield dict(row, bench="simulation"), ("simulated rounds a second", f"{row['rounds_per_second']:.0f}", "", f"{row['rounds']} rounds, "
                                               f"{row['crashes']} crashes, {bad} faults", verdict(bad == 0))
+
+
+def accounting():
+    """Privacy accountants; a row is a composition of a sampled Gaussian."""
+    for row in rows_of([BIN / "coterie-bench-accounting"]):
+        yield row, (f"privacy loss distribution of {row['steps']} releases", f"{row['pld_ms']:.1f} ms",
+                    f"RDP {row['rdp_ms']:.1f} ms", f"epsilon {row['pld_epsilon']:.3f}, RDP {row['rdp_epsilon']:.3f}; goal 50 ms",
+                    verdict(row["pld_ms"] <= 50))
 
 
 def demo():

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "secure/crypto/secret.h"
+#include "secure/dp/account/poisson_sampler.h"
 
 namespace coterie {
 
@@ -22,6 +23,8 @@ void correct(Secret<32>& key, Now now) {
   (void)count();
   Secret<32> moved = std::move(key);
   [[maybe_unused]] const bool ok = check().has_value();
+  const Sampling drawn = PoissonSampler::create(0.01).value().claim();
+  [[maybe_unused]] const Result<Sampling> assumed = Sampling::assume_poisson(0.01, "a plan");
 }
 
 #if MISTAKES
@@ -41,6 +44,10 @@ void mistaken(Secret<32>& key, Now now) {
 
   // A second copy of a key.
   Secret<32> copy = key;  // error
+
+  // Amplification by sampling that nobody has done and nobody answers for.
+  const Sampling claim(Sampling::Kind::poisson, 0.01, "");  // error
+  const Sampling bare = {};                                 // error
 }
 #endif
 

@@ -123,6 +123,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments, Invocation&
   add_model(app, invocation);
   add_device(app, invocation);
   add_token(app, invocation);
+  add_privacy(app, invocation);
   add_server(app, invocation);
   if (arguments.empty()) return {.runs = false, .is_error = true, .text = app.help()};
   const Walk walked = walk(app, arguments);

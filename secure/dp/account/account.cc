@@ -31,14 +31,16 @@ EpsilonBound exact_bound(const Composition& composition, double delta) {
 }
 
 std::string neighbours_of(const Composition& composition) {
-  std::string words = "neighbours: data sets that differ in one person's data, by the change that the sensitivity was computed for";
+  std::string words =
+      "neighbours: data sets that differ in one person's data, by the change that the sensitivity was computed for";
   for (const Releases& releases : composition) {
     if (releases.sampling.kind() == Sampling::Kind::poisson) {
       words = "neighbours: data sets of which one has one person's data and the other has not (add or remove)";
     }
     if (releases.sampling.kind() == Sampling::Kind::without_replacement) {
-      words = "neighbours: data sets of one public size in which one person's data are replaced (replace one); the "
-              "sensitivity is that of a replacement";
+      words =
+          "neighbours: data sets of one public size in which one person's data are replaced (replace one); the "
+          "sensitivity is that of a replacement";
     }
   }
   return words;
@@ -57,7 +59,8 @@ std::string noise_words(const Noise& noise) {
   if (std::holds_alternative<DistributedGaussianNoise>(noise)) {
     return "distributed_discrete_gaussian: the parties that are counted are honest, and their noise is in every sum";
   }
-  if (std::holds_alternative<GaussianNoise>(noise)) return "gaussian: the sensitivity is the L2 norm a person can move a step by";
+  if (std::holds_alternative<GaussianNoise>(noise))
+    return "gaussian: the sensitivity is the L2 norm a person can move a step by";
   return mechanism_name(noise) + ": the sensitivity is the L1 norm a person can move a step by";
 }
 
@@ -101,8 +104,8 @@ Result<PrivacyAccount> account_for(const Composition& composition, double delta)
     account.method = name;
   }
   if (account.method.empty()) {
-    return Error(ErrorCode::invalid_argument,
-                 "no accountant has a bound for this composition: RDP: " + account.rdp.note + "; PLD: " + account.pld.note);
+    return Error(ErrorCode::invalid_argument, "no accountant has a bound for this composition: RDP: " +
+                                                  account.rdp.note + "; PLD: " + account.pld.note);
   }
   return account;
 }

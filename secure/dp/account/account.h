@@ -1,4 +1,5 @@
-// What a composition of releases costs: epsilon at a delta by every accountant that knows it, and the least that is proved.
+// What a composition of releases costs: epsilon at a delta by every accountant that knows it, and the least that is
+// proved.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,8 @@ namespace coterie {
 
 // One accountant's answer.
 struct EpsilonBound {
-  std::optional<double> epsilon;  // none: this accountant cannot say, and `note` why; infinity: it says nothing is protected
+  std::optional<double>
+      epsilon;  // none: this accountant cannot say, and `note` why; infinity: it says nothing is protected
   std::string note;
 };
 
@@ -22,7 +24,7 @@ struct PrivacyAccount {
   EpsilonBound rdp;
   double rdp_order = 0;  // that gave it
   EpsilonBound pld;
-  EpsilonBound exact;  // of Gaussian noise without sampling
+  EpsilonBound exact;         // of Gaussian noise without sampling
   std::optional<double> rho;  // zCDP, where it has one
 
   double epsilon = 0;       // the least of the above; infinity if all are

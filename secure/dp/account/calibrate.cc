@@ -12,11 +12,21 @@ using namespace account_limits;
 
 constexpr double kTolerance = 1e-5;
 
-void set_multiplier(GaussianNoise& n, double z) { n.noise_multiplier = z; }
-void set_multiplier(LaplaceNoise& n, double z) { n.noise_multiplier = z; }
-void set_multiplier(DiscreteGaussianNoise& n, double z) { n.sigma = z * n.l2_sensitivity; }
-void set_multiplier(DiscreteLaplaceNoise& n, double z) { n.scale = z * n.l1_sensitivity; }
-void set_multiplier(SkellamNoise& n, double z) { n.variance = z * z * n.l2_sensitivity * n.l2_sensitivity; }
+void set_multiplier(GaussianNoise& n, double z) {
+  n.noise_multiplier = z;
+}
+void set_multiplier(LaplaceNoise& n, double z) {
+  n.noise_multiplier = z;
+}
+void set_multiplier(DiscreteGaussianNoise& n, double z) {
+  n.sigma = z * n.l2_sensitivity;
+}
+void set_multiplier(DiscreteLaplaceNoise& n, double z) {
+  n.scale = z * n.l1_sensitivity;
+}
+void set_multiplier(SkellamNoise& n, double z) {
+  n.variance = z * z * n.l2_sensitivity * n.l2_sensitivity;
+}
 void set_multiplier(DistributedGaussianNoise& n, double z) {
   n.local_sigma = z * n.l2_sensitivity / std::sqrt(static_cast<double>(n.parties));
 }
@@ -42,10 +52,10 @@ Result<Calibration> calibrate_noise(const CompositionAt& at, double target_epsil
     if (account.epsilon <= target_epsilon) {
       best = {z, std::move(account)};
     } else if (z == kNoiseMultiplierMax) {
-      return Error(ErrorCode::invalid_argument,
-                   "epsilon " + number_words(target_epsilon) + " is not reached even with a noise multiplier of " +
-                       number_words(z) + ", where it is " + number_words(account.epsilon) +
-                       "; release less often, or allow more");
+      return Error(ErrorCode::invalid_argument, "epsilon " + number_words(target_epsilon) +
+                                                    " is not reached even with a noise multiplier of " +
+                                                    number_words(z) + ", where it is " + number_words(account.epsilon) +
+                                                    "; release less often, or allow more");
     } else {
       low = z;
     }

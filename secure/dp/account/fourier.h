@@ -8,9 +8,9 @@
 
 namespace coterie {
 
-// For one size, a power of two from 2. Each result is off by less than kFourierErrorFactor x log2(size) x 2^-53 x the sum
-// of the absolute values that went in (backward: over size): as many roundings as stages, each of a turn, a product and a
-// sum (Higham 2002, section 24.1).
+// For one size, a power of two from 2. Each result is off by less than kFourierErrorFactor x log2(size) x 2^-53 x the
+// sum of the absolute values that went in (backward: over size): as many roundings as stages, each of a turn, a product
+// and a sum (Higham 2002, section 24.1).
 inline constexpr double kFourierErrorFactor = 8;
 
 class RealFourier {

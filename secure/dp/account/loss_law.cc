@@ -81,9 +81,13 @@ class LaplaceLaw final : public LossLaw {
 // A law of atoms alone.
 class DiscreteLaw final : public LossLaw {
  public:
-  DiscreteLaw(std::vector<LossAtom> atoms, double top, double lattice) : top_(top), lattice_(lattice) { atoms_ = std::move(atoms); }
+  DiscreteLaw(std::vector<LossAtom> atoms, double top, double lattice) : top_(top), lattice_(lattice) {
+    atoms_ = std::move(atoms);
+  }
 
-  void masses(std::span<const double>, std::span<LossMass> cells) const override { std::ranges::fill(cells, LossMass{}); }
+  void masses(std::span<const double>, std::span<LossMass> cells) const override {
+    std::ranges::fill(cells, LossMass{});
+  }
   double upper_edge(double) const override { return top_; }
   double lattice() const override { return lattice_; }
 
@@ -91,7 +95,9 @@ class DiscreteLaw final : public LossLaw {
   double top_, lattice_;
 };
 
-Error no_law(const std::string& message) { return Error(ErrorCode::invalid_argument, message); }
+Error no_law(const std::string& message) {
+  return Error(ErrorCode::invalid_argument, message);
+}
 
 Error too_many_atoms() {
   return Error(ErrorCode::too_large, "the loss distribution of this discrete noise would have more than " +
@@ -110,7 +116,8 @@ Result<std::unique_ptr<LossLaw>> law(const LaplaceNoise& n, double) {
 // k ~ p(k - S) with, p(k) without; l = S (2 k - S) / (2 sigma^2). Beyond 15 sigma lies 1e-48 of the mass, which stays
 // with the last atom on each side: below by rounding up, above as an atom of infinite loss.
 Result<std::unique_ptr<LossLaw>> law(const DiscreteGaussianNoise& n, double) {
-  if (!n.is_scalar) return no_law("a vector of discrete Gaussian noise has no loss distribution that is known to be the worst");
+  if (!n.is_scalar)
+    return no_law("a vector of discrete Gaussian noise has no loss distribution that is known to be the worst");
   constexpr double kSigmas = 15;
   const double reach = std::ceil(kSigmas * n.sigma);
   const double shift = n.l2_sensitivity;
@@ -126,7 +133,8 @@ Result<std::unique_ptr<LossLaw>> law(const DiscreteGaussianNoise& n, double) {
   const double beyond = 1e-48;
   atoms.push_back({kInfinity, {beyond, 0}});
   atoms.push_back({-kInfinity, {0, beyond}});
-  return std::unique_ptr<LossLaw>(new DiscreteLaw(std::move(atoms), shift * (shift + 2 * reach) / (2 * n.sigma * n.sigma), shift / (2 * n.sigma * n.sigma)));
+  return std::unique_ptr<LossLaw>(new DiscreteLaw(
+      std::move(atoms), shift * (shift + 2 * reach) / (2 * n.sigma * n.sigma), shift / (2 * n.sigma * n.sigma)));
 }
 
 // l = (|k| - |k - S|) / scale: -S / scale for k <= 0, S / scale for k >= S, and what is between.

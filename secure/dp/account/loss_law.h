@@ -1,5 +1,5 @@
-// The privacy loss of one release without sampling: l = log(p1 / p0) of an outcome, p1 its density with the person's data
-// and p0 without. In every law here p1 is p0 moved, and symmetric, so that l under p1 is -l under p0.
+// The privacy loss of one release without sampling: l = log(p1 / p0) of an outcome, p1 its density with the person's
+// data and p0 without. In every law here p1 is p0 moved, and symmetric, so that l under p1 is -l under p0.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,8 @@ class LossLaw {
   // What has none.
   std::span<const LossAtom> atoms() const { return atoms_; }
 
-  // A loss above which lies at most `tail` > 0 under p1, atoms included (so at most `tail` below its negative under p0).
+  // A loss above which lies at most `tail` > 0 under p1, atoms included (so at most `tail` below its negative under
+  // p0).
   virtual double upper_edge(double tail) const = 0;
 
   // Every atom's loss is a multiple of this; 0: it has no atoms. A grid in step with it rounds none of them.

@@ -64,7 +64,9 @@ class Grid {
   void add_cell(size_t i, const Observed& mass) {
     if (mass.p <= 0) return;
     const double low = loss(i);
-    const double ratio = low < 700 ? mass.q / mass.p * std::exp(low) : mass.q > 0 ? std::exp(std::log(mass.q / mass.p) + low) : 0;
+    const double ratio = low < 700    ? mass.q / mass.p * std::exp(low)
+                         : mass.q > 0 ? std::exp(std::log(mass.q / mass.p) + low)
+                                      : 0;
     split(i, mass.p, (1 - ratio) / -std::expm1(-pmf_.step));
   }
 

@@ -35,10 +35,11 @@ struct LossPmf {
   double loss(size_t i) const { return static_cast<double>(first + static_cast<int64_t>(i)) * step; }
 };
 
-// Between two grid points the mass goes to both, in the one proportion that keeps its total under either neighbour: among
-// all distributions on the grid that dominate the release (that is, whose delta is nowhere smaller) the least. This is
-// "connect the dots", Doroshenko et al. 2022 (arXiv 2207.04380); rounding every loss up would cost step / 2 a release, this
-// costs order x step^2 / 12 in epsilon. Shares are rounded up by more than their rounding error. What lies below the range is raised to its lower end, what lies above becomes infinite.
+// Between two grid points the mass goes to both, in the one proportion that keeps its total under either neighbour:
+// among all distributions on the grid that dominate the release (that is, whose delta is nowhere smaller) the least.
+// This is "connect the dots", Doroshenko et al. 2022 (arXiv 2207.04380); rounding every loss up would cost step / 2 a
+// release, this costs order x step^2 / 12 in epsilon. Shares are rounded up by more than their rounding error. What
+// lies below the range is raised to its lower end, what lies above becomes infinite.
 LossPmf discretize(const SampledLaw& release, const LossRange& range, double step);
 
 }  // namespace coterie

@@ -10,14 +10,20 @@
 namespace coterie {
 namespace {
 
-double square(double x) { return x * x; }
+double square(double x) {
+  return x * x;
+}
 
-double rdp(const GaussianNoise& n, double order) { return order / (2 * square(n.noise_multiplier)); }
+double rdp(const GaussianNoise& n, double order) {
+  return order / (2 * square(n.noise_multiplier));
+}
 
-double rdp(const DiscreteGaussianNoise& n, double order) { return order / 2 * square(n.l2_sensitivity / n.sigma); }
+double rdp(const DiscreteGaussianNoise& n, double order) {
+  return order / 2 * square(n.l2_sensitivity / n.sigma);
+}
 
-// log(order/(2 order - 1) e^((order-1)/b) + (order-1)/(2 order - 1) e^(-order/b)) / (order - 1), written so that nothing
-// overflows.
+// log(order/(2 order - 1) e^((order-1)/b) + (order-1)/(2 order - 1) e^(-order/b)) / (order - 1), written so that
+// nothing overflows.
 double rdp(const LaplaceNoise& n, double order) {
   const double epsilon = 1 / n.noise_multiplier;
   const double part = (order - 1) / (2 * order - 1);
@@ -50,8 +56,7 @@ double rdp(const DistributedGaussianNoise& n, double order) {
   const double l2 = n.l2_sensitivity / sigma;
   const double l1 = n.l1_sensitivity / sigma;
   const auto d = static_cast<double>(n.dimensions);
-  return std::min({order / 2 * square(l2) + tau * d,
-                   order / 2 * (square(l2) + 2 * l1 * tau + square(tau) * d),
+  return std::min({order / 2 * square(l2) + tau * d, order / 2 * (square(l2) + 2 * l1 * tau + square(tau) * d),
                    order / 2 * square(l2 + std::sqrt(d) * tau)});
 }
 

@@ -18,12 +18,12 @@ namespace coterie {
 //   distributed       Kairouz, Liu and Steinke 2021 (arXiv 2102.06387), Theorem 1: the least of its three bounds
 double unsampled_rdp(const Noise& noise, double order);
 
-// 10 sum over k < parties of exp(-2 pi^2 sigma^2 k / (k + 1)): how far the sum of `parties` discrete Gaussians is from one
-// (Kairouz, Liu and Steinke 2021, Theorem 1).
+// 10 sum over k < parties of exp(-2 pi^2 sigma^2 k / (k + 1)): how far the sum of `parties` discrete Gaussians is from
+// one (Kairouz, Liu and Steinke 2021, Theorem 1).
 double distributed_gaussian_tau(double local_sigma, uint64_t parties);
 
-// Of everything in `composition`, which has been checked. Fails for sampled noise that no bound here is for: only Gaussian
-// noise is amplified in these terms.
+// Of everything in `composition`, which has been checked. Fails for sampled noise that no bound here is for: only
+// Gaussian noise is amplified in these terms.
 Result<RdpCurve> rdp_of(const Composition& composition, std::span<const double> orders = default_orders());
 
 }  // namespace coterie

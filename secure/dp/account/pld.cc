@@ -14,11 +14,11 @@ namespace {
 
 using account_limits::kPldPointsMax;
 
-constexpr double kEpsilonError = 2e-4;   // what discretization may add to epsilon; a large one may get as much a tenth
-constexpr double kStepMax = 1e-3;        // likewise
-constexpr double kLostShare = 1e-4;      // of delta, for what is cut off
-constexpr double kRaisedShare = 1e-5;    // of all mass, raised to the lower end of its range: K grows by no more
-constexpr double kRoughPoints = 2048;    // to find the tilt with
+constexpr double kEpsilonError = 2e-4;  // what discretization may add to epsilon; a large one may get as much a tenth
+constexpr double kStepMax = 1e-3;       // likewise
+constexpr double kLostShare = 1e-4;     // of delta, for what is cut off
+constexpr double kRaisedShare = 1e-5;   // of all mass, raised to the lower end of its range: K grows by no more
+constexpr double kRoughPoints = 2048;   // to find the tilt with
 
 // A law, how often, and with which sampling.
 struct Part {
@@ -76,7 +76,8 @@ class OneDirection {
   double width(size_t i) const { return ranges_[i].high - ranges_[i].low; }
 
   // The cost of a step, count x (tilt + 1) x step^2 / 8 at most (the chord of e^(tilt l) between grid points), is
-  // kEpsilonError, unless the window would have too many points. In step with the first atoms, which then are not rounded.
+  // kEpsilonError, unless the window would have too many points. In step with the first atoms, which then are not
+  // rounded.
   double step_for(double tilt, const Cumulant& at_tilt) const {
     double count = 0;
     double widest = 6 * std::sqrt(at_tilt.variance);

@@ -27,8 +27,8 @@ class RdpCurve {
   // `count` times a release of these values, one an order; none is negative or NaN.
   void add(std::span<const double> values, double count);
 
-  // The smallest epsilon that this curve proves at delta in (0, 1), by Proposition 12 of Canonne, Kamath and Steinke 2020
-  // (arXiv 2004.00010 v4), and 0 where the Kullback-Leibler divergence alone says so (delta <= sqrt(1 - e^-KL),
+  // The smallest epsilon that this curve proves at delta in (0, 1), by Proposition 12 of Canonne, Kamath and Steinke
+  // 2020 (arXiv 2004.00010 v4), and 0 where the Kullback-Leibler divergence alone says so (delta <= sqrt(1 - e^-KL),
   // Bretagnolle and Huber). Infinity if every order is.
   RdpEpsilon epsilon(double delta) const;
 

@@ -28,7 +28,8 @@ struct LaplaceNoise {
 struct DiscreteGaussianNoise {
   double sigma = 1;
   double l2_sensitivity = 1;
-  bool is_scalar = false;  // one integer, not a vector: only then is there a loss distribution, and the sensitivity whole
+  bool is_scalar =
+      false;  // one integer, not a vector: only then is there a loss distribution, and the sensitivity whole
 };
 
 // Discrete Laplace: P(k) ~ exp(-|k| / scale) on the integers.

@@ -38,7 +38,9 @@ double log_normal_density(double x, double sigma) {
 }
 
 // log(1 + e^x)
-double log_one_plus(double log_x) { return log_add(0, log_x); }
+double log_one_plus(double log_x) {
+  return log_add(0, log_x);
+}
 
 // log((1 + u)^a - 1 - a u) for u > -1, a > 1: never negative inside.
 double log_excess(double u, double a) {
@@ -51,7 +53,8 @@ double log_excess(double u, double a) {
   return std::log(std::expm1(log_power) - a * u);
 }
 
-// log E (...)^order for a whole order: sum over i >= 2 of C(order, i) q^i (1-q)^(order-i) (exp((i^2-i)/(2 sigma^2)) - 1).
+// log E (...)^order for a whole order: sum over i >= 2 of C(order, i) q^i (1-q)^(order-i) (exp((i^2-i)/(2 sigma^2)) -
+// 1).
 double log_moment_whole(double q, double sigma, size_t order) {
   double log_excess_sum = -kInfinity;
   for (size_t i = 2; i <= order; ++i) {
@@ -67,13 +70,13 @@ double log_moment_whole(double q, double sigma, size_t order) {
 double log_moment_fractional(double q, double sigma, double order) {
   // The strip in which (1 + u)^order is analytic ends at Im x = pi sigma^2.
   const double step = std::min(sigma, sigma * sigma) / 4;
-  const double log_excess_mean =
-      log_integral(-kSigmas * sigma, order + kSigmas * sigma, step, [&](double x) {
-        const double exponent = (2 * x - 1) / (2 * sigma * sigma);
-        // Far out u is q e^exponent, beyond what a double holds.
-        const double excess = exponent > 600 ? order * (std::log(q) + exponent) : log_excess(q * std::expm1(exponent), order);
-        return log_normal_density(x, sigma) + excess;
-      });
+  const double log_excess_mean = log_integral(-kSigmas * sigma, order + kSigmas * sigma, step, [&](double x) {
+    const double exponent = (2 * x - 1) / (2 * sigma * sigma);
+    // Far out u is q e^exponent, beyond what a double holds.
+    const double excess =
+        exponent > 600 ? order * (std::log(q) + exponent) : log_excess(q * std::expm1(exponent), order);
+    return log_normal_density(x, sigma) + excess;
+  });
   return log_one_plus(log_excess_mean);
 }
 
@@ -89,11 +92,12 @@ double chord(double order, AtWhole at_whole) {
 // log E (r - 1)^power, r = exp((2x - 1) / (2 sigma^2)), x ~ N(0, sigma^2); power even. Entire: any step resolves it.
 double log_even_moment(double sigma, size_t power) {
   const auto l = static_cast<double>(power);
-  return log_integral(-(kSigmas + std::sqrt(l)) * sigma, l + (kSigmas + std::sqrt(l)) * sigma, sigma / 4, [&](double x) {
-    const double exponent = (2 * x - 1) / (2 * sigma * sigma);
-    const double log_distance = exponent > 40 ? exponent : std::log(std::abs(std::expm1(exponent)));
-    return log_normal_density(x, sigma) + l * log_distance;
-  });
+  return log_integral(-(kSigmas + std::sqrt(l)) * sigma, l + (kSigmas + std::sqrt(l)) * sigma, sigma / 4,
+                      [&](double x) {
+                        const double exponent = (2 * x - 1) / (2 * sigma * sigma);
+                        const double log_distance = exponent > 40 ? exponent : std::log(std::abs(std::expm1(exponent)));
+                        return log_normal_density(x, sigma) + l * log_distance;
+                      });
 }
 
 class WithoutReplacement {
@@ -128,7 +132,9 @@ class WithoutReplacement {
   std::map<size_t, double> moments_;
 };
 
-double unsampled(double order, double sigma) { return order / (2 * sigma * sigma); }
+double unsampled(double order, double sigma) {
+  return order / (2 * sigma * sigma);
+}
 
 }  // namespace
 
@@ -157,8 +163,8 @@ std::vector<double> without_replacement_gaussian_rdp(double rate, double noise_m
   std::vector<double> values;
   for (const double order : orders) {
     COT_ASSERT(order > 1 && order <= kChooseMax);
-    const double bound = rate == 1 ? kInfinity
-                                   : chord(order, [&](size_t whole) { return sampled.log_moment(whole); }) / (order - 1);
+    const double bound =
+        rate == 1 ? kInfinity : chord(order, [&](size_t whole) { return sampled.log_moment(whole); }) / (order - 1);
     values.push_back(std::min(bound, unsampled(order, noise_multiplier)));
   }
   return values;

@@ -8,7 +8,9 @@ namespace {
 
 using namespace account_limits;
 
-Error wrong(std::string message) { return Error(ErrorCode::invalid_argument, std::move(message)); }
+Error wrong(std::string message) {
+  return Error(ErrorCode::invalid_argument, std::move(message));
+}
 
 }  // namespace
 
@@ -34,7 +36,8 @@ Result<Sampling> Sampling::assume_without_replacement(uint64_t drawn, uint64_t p
 std::string Sampling::words() const {
   if (kind_ == Kind::none) return "no sampling";
   const std::string what = kind_ == Kind::poisson ? "Poisson sampling" : "sampling without replacement";
-  const std::string source = is_assumed() ? ", assumed by " + who_ + ", seen by nobody" : ", done by this program's sampler";
+  const std::string source =
+      is_assumed() ? ", assumed by " + who_ + ", seen by nobody" : ", done by this program's sampler";
   return what + " with rate " + number_words(rate_) + source;
 }
 

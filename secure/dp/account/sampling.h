@@ -1,9 +1,9 @@
 // Who says that the records of a release were drawn at random, and how.
 //
 // Amplification by sampling makes epsilon ten times smaller or more, and it is false unless every record was drawn by a
-// coin that nobody but the sampler knew. So a claim cannot be written down: it is made by a sampler that tosses the coins
-// itself (poisson_sampler.h), or by `assume_...`, whose words go into every report. Devices that check in when they like,
-// and of which a server takes whom it wants, are not sampled: their releases take Sampling::none().
+// coin that nobody but the sampler knew. So a claim cannot be written down: it is made by a sampler that tosses the
+// coins itself (poisson_sampler.h), or by `assume_...`, whose words go into every report. Devices that check in when
+// they like, and of which a server takes whom it wants, are not sampled: their releases take Sampling::none().
 #pragma once
 
 #include <cstdint>

@@ -15,15 +15,15 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// The window reaches from the tilted mean this far down and up, in standard deviations and in 1 / tilt, whichever is more.
-// What lies below falls back into its upper part, where the tilt makes it count next to nothing. Of what lies above so
-// little may fall back to the mean and be lost; more makes the window twice as large.
+// The window reaches from the tilted mean this far down and up, in standard deviations and in 1 / tilt, whichever is
+// more. What lies below falls back into its upper part, where the tilt makes it count next to nothing. Of what lies
+// above so little may fall back to the mean and be lost; more makes the window twice as large.
 constexpr double kReachDown = 2.5;
 constexpr double kReachUp = 5;
 constexpr double kReachOfTilt = 12;
-constexpr double kFallsBack = 1e-4;  // of the tilted sum
-constexpr double kLostShare = 1e-5;  // of delta
-constexpr double kPointsMin = 16384;  // of the window: costs nothing, and holds the whole of small sums
+constexpr double kFallsBack = 1e-4;    // of the tilted sum
+constexpr double kLostShare = 1e-5;    // of delta
+constexpr double kPointsMin = 16384;   // of the window: costs nothing, and holds the whole of small sums
 constexpr double kRounding = 0x1p-53;  // of one operation on doubles
 constexpr double kLogNegligible = -80;
 
@@ -125,14 +125,15 @@ Place place_of(std::span<const RepeatedPmf> parts, double tilt, double delta, si
   }
   const double down = std::max(kReachDown * deviation, kReachOfTilt / tilt);
   const double up = std::max(kReachUp * deviation, kReachOfTilt / tilt);
-  const double wanted = std::clamp((down + up) / step, kPointsMin, static_cast<double>(points_max));
+  const double wanted = std::min((down + up) / step, static_cast<double>(points_max));
   const TailBounds enough = {std::log(kLostShare * delta), std::log(kFallsBack)};
   Place place;
-  for (place.size = std::bit_ceil(static_cast<size_t>(wanted));; place.size *= 2) {
+  for (place.size = std::bit_ceil(static_cast<size_t>(std::max(wanted, kPointsMin)));; place.size *= 2) {
     if (points <= static_cast<double>(place.size)) return {static_cast<int64_t>(lowest), place.size, 0};
     const double width = static_cast<double>(place.size) * step;
     // What is more than wanted, half below: at the greatest tilt epsilon may lie further down.
-    place.first = static_cast<int64_t>(std::floor((at_tilt.mean - down) / step) - std::max(0.0, static_cast<double>(place.size) - wanted) / 2);
+    const double spare = static_cast<double>(place.size) - wanted;
+    place.first = static_cast<int64_t>(std::floor((at_tilt.mean - down) / step - spare / 2));
     const double end = static_cast<double>(place.first) * step + width;
     const TailBounds above = tails_above(parts, end, at_tilt.mean + width, tilt, deviation, enough);
     place.lost = std::exp(above.plain);
@@ -236,8 +237,8 @@ double epsilon_of_sum(std::span<const RepeatedPmf> parts, double tilt, double de
   double lost = window.lost;  // mass that may have any loss
   for (const RepeatedPmf& part : parts) lost += part.count * part.pmf.infinite;
   const auto loss_at = [&](size_t i) { return static_cast<double>(window.first + static_cast<int64_t>(i)) * step; };
-  // delta(e) = sum over l > e of p(l) (1 - e^(e - l)), p(l) = tilted(l) e^(K - tilt l). An error of the tilted sum counts
-  // most at the l where e^(-tilt (l - e)) (1 - e^(e - l)) is greatest, at most 1 / (tilt + 1).
+  // delta(e) = sum over l > e of p(l) (1 - e^(e - l)), p(l) = tilted(l) e^(K - tilt l). An error of the tilted sum
+  // counts most at the l where e^(-tilt (l - e)) (1 - e^(e - l)) is greatest, at most 1 / (tilt + 1).
   const double fall = std::exp(-step);
   double above = 0;       // sum of p(l)
   double discounted = 0;  // sum of p(l) e^(e - l)
@@ -246,7 +247,8 @@ double epsilon_of_sum(std::span<const RepeatedPmf> parts, double tilt, double de
     const double untilt = std::exp(std::min(700.0, at_tilt.value - tilt * loss));
     const double charged = lost + window.error * untilt / (tilt + 1);
     if (above - discounted + charged > delta) {
-      if (charged >= delta || discounted <= 0) return i + 1 < window.value.size() ? std::max(0.0, loss + step) : kInfinity;
+      if (charged >= delta || discounted <= 0)
+        return i + 1 < window.value.size() ? std::max(0.0, loss + step) : kInfinity;
       const double inside = std::log((above + charged - delta) / discounted);
       return std::max(0.0, loss + std::clamp(inside, 0.0, step));
     }

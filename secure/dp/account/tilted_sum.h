@@ -27,8 +27,8 @@ double best_tilt(std::span<const RepeatedPmf> parts, double delta);
 inline constexpr double kTiltMin = 1e-4;
 inline constexpr double kTiltMax = 1e3;
 
-// An upper bound of the least epsilon at which the sum, all parts on one grid, has delta at most `delta`; infinity if there
-// is none. `points_max`: of the window, a power of two.
+// An upper bound of the least epsilon at which the sum, all parts on one grid, has delta at most `delta`; infinity if
+// there is none. `points_max`: of the window, a power of two.
 double epsilon_of_sum(std::span<const RepeatedPmf> parts, double tilt, double delta, size_t points_max);
 
 }  // namespace coterie

@@ -8,8 +8,8 @@
 
 namespace coterie {
 
-// The rho of everything, where it has one: Gaussian noise, continuous or discrete, without sampling. Google's reports of
-// federated language models (2305.18465) give it.
+// The rho of everything, where it has one: Gaussian noise, continuous or discrete, without sampling. Google's reports
+// of federated language models (2305.18465) give it.
 std::optional<double> rho_of(const Composition& composition);
 
 // The tight way: rho-zCDP is RDP of rho times the order at every order (their Lemma 2.2), then as any RDP.

@@ -12,7 +12,9 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-Sampling poisson(double rate) { return Sampling::assume_poisson(rate, "the plan").value(); }
+Sampling poisson(double rate) {
+  return Sampling::assume_poisson(rate, "the plan").value();
+}
 
 TEST(Account, NamesTheLeastValidBound) {
   const PrivacyAccount gaussian = account_for({{GaussianNoise{2}, Sampling::none(), 3}}, 1e-6).value();
@@ -31,7 +33,8 @@ TEST(Account, SaysWhatItRestsOn) {
   EXPECT_THAT(sampled.assumptions, Contains(HasSubstr("add or remove")));
   EXPECT_THAT(sampled.assumptions, Contains(HasSubstr("rate 0.1, assumed by the plan, seen by nobody")));
   const Sampling drawn = Sampling::assume_without_replacement(5, 50, "the plan").value();
-  EXPECT_THAT(account_for({{GaussianNoise{2}, drawn, 3}}, 1e-6).value().assumptions, Contains(HasSubstr("replace one")));
+  EXPECT_THAT(account_for({{GaussianNoise{2}, drawn, 3}}, 1e-6).value().assumptions,
+              Contains(HasSubstr("replace one")));
   EXPECT_THAT(account_for({{GaussianNoise{2}}}, 1e-6).value().assumptions, Contains(HasSubstr("none is claimed")));
   EXPECT_THAT(account_for({{DiscreteGaussianNoise{4, 1, true}}}, 1e-6).value().assumptions,
               Contains(HasSubstr("one whole number")));
@@ -45,10 +48,11 @@ TEST(Account, RefusesWhatNoAccountantKnows) {
 
 TEST(Account, RefusesWhatIsOutOfItsLimits) {
   const double nan = std::nan("");
-  for (const Noise& noise : {Noise(GaussianNoise{0}), Noise(GaussianNoise{nan}), Noise(GaussianNoise{INFINITY}), Noise(LaplaceNoise{-1}),
-                             Noise(DiscreteGaussianNoise{1, 1.5, true}), Noise(DiscreteGaussianNoise{nan, 1, false}),
-                             Noise(DiscreteLaplaceNoise{1, 0}), Noise(DiscreteLaplaceNoise{1, 1.5}), Noise(SkellamNoise{1, 1, 2}),
-                             Noise(SkellamNoise{nan, 1, 1}), Noise(DistributedGaussianNoise{8, 0, 1, 1, 1})}) {
+  for (const Noise& noise :
+       {Noise(GaussianNoise{0}), Noise(GaussianNoise{nan}), Noise(GaussianNoise{INFINITY}), Noise(LaplaceNoise{-1}),
+        Noise(DiscreteGaussianNoise{1, 1.5, true}), Noise(DiscreteGaussianNoise{nan, 1, false}),
+        Noise(DiscreteLaplaceNoise{1, 0}), Noise(DiscreteLaplaceNoise{1, 1.5}), Noise(SkellamNoise{1, 1, 2}),
+        Noise(SkellamNoise{nan, 1, 1}), Noise(DistributedGaussianNoise{8, 0, 1, 1, 1})}) {
     EXPECT_FALSE(account_for({{noise}}, 1e-6)) << mechanism_name(noise);
   }
   EXPECT_FALSE(account_for({}, 1e-6));
@@ -59,8 +63,9 @@ TEST(Account, RefusesWhatIsOutOfItsLimits) {
 }
 
 TEST(Account, RefusesToMixNeighbouringRelations) {
-  const auto mixed = account_for(
-      {{GaussianNoise{1}, poisson(0.1), 1}, {GaussianNoise{1}, Sampling::assume_without_replacement(1, 10, "a test").value(), 1}}, 1e-6);
+  const auto mixed = account_for({{GaussianNoise{1}, poisson(0.1), 1},
+                                  {GaussianNoise{1}, Sampling::assume_without_replacement(1, 10, "a test").value(), 1}},
+                                 1e-6);
   ASSERT_FALSE(mixed);
   EXPECT_THAT(mixed.error().message(), HasSubstr("make two accounts"));
 }
@@ -83,7 +88,8 @@ TEST(Account, OrdersItsBounds) {
     EXPECT_LE(here.epsilon, *here.rdp.epsilon);
     EXPECT_LE(*here.pld.epsilon, *here.rdp.epsilon + 3e-4);
     if (here.exact.epsilon) EXPECT_GE(*here.pld.epsilon, *here.exact.epsilon);
-    const PrivacyAccount others[] = {account(z, steps * 2, delta), account(z * 0.8, steps, delta), account(z, steps, delta / 3)};
+    const PrivacyAccount others[] = {account(z, steps * 2, delta), account(z * 0.8, steps, delta),
+                                     account(z, steps, delta / 3)};
     for (const PrivacyAccount& worse : others) {
       EXPECT_GE(worse.epsilon, here.epsilon);
       EXPECT_GE(*worse.rdp.epsilon, *here.rdp.epsilon);

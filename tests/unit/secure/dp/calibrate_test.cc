@@ -11,8 +11,12 @@ namespace {
 
 TEST(Calibrate, FindsTheLeastGaussianNoise) {
   for (const double target : {0.5, 8.9}) {
-    const Calibration found =
-        calibrate_noise([](double z) { return Composition{{GaussianNoise{z}, Sampling::none(), 10}}; }, target, 1e-8).value();
+    const Calibration found = calibrate_noise(
+                                  [](double z) {
+                                    return Composition{{GaussianNoise{z}, Sampling::none(), 10}};
+                                  },
+                                  target, 1e-8)
+                                  .value();
     const double z = found.noise_multiplier;
     EXPECT_LE(found.account.epsilon, target);
     EXPECT_LE(gaussian_epsilon(std::sqrt(10) / z, 1e-8), target);
@@ -21,8 +25,8 @@ TEST(Calibrate, FindsTheLeastGaussianNoise) {
 }
 
 TEST(Calibrate, FindsTheNoiseOfEachMechanism) {
-  const Noise noises[] = {LaplaceNoise{}, DiscreteGaussianNoise{1, 5, false}, DiscreteLaplaceNoise{1, 2}, SkellamNoise{1, 30, 7},
-                          DistributedGaussianNoise{8, 100, 64, 60, 10}};
+  const Noise noises[] = {LaplaceNoise{}, DiscreteGaussianNoise{1, 5, false}, DiscreteLaplaceNoise{1, 2},
+                          SkellamNoise{1, 30, 7}, DistributedGaussianNoise{8, 100, 64, 60, 10}};
   for (const Noise& noise : noises) {
     SCOPED_TRACE(mechanism_name(noise));
     const auto at = [&](double z) { return Composition{{with_multiplier(noise, z), Sampling::none(), 4}}; };
@@ -33,9 +37,7 @@ TEST(Calibrate, FindsTheNoiseOfEachMechanism) {
 }
 
 TEST(Calibrate, SaysThatATargetIsOutOfReach) {
-  const auto much = [](double z) {
-    return Composition{{SkellamNoise{z * z, 1, 1}, Sampling::none(), 1'000'000'000}};
-  };
+  const auto much = [](double z) { return Composition{{SkellamNoise{z * z, 1, 1}, Sampling::none(), 1'000'000'000}}; };
   EXPECT_TRUE(calibrate_noise(much, 1, 1e-6));
   const auto more = [&](double z) { return Composition(1000, much(z).front()); };
   const auto result = calibrate_noise(more, 0.001, 1e-30);

@@ -28,7 +28,8 @@ TEST(RealFourier, IsItsDefinition) {
     for (size_t k = 0; k < spectrum.size(); ++k) {
       Complex expected = 0;
       for (size_t n = 0; n < size; ++n) {
-        expected += values[n] * std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(k * n % size) / static_cast<double>(size));
+        expected += values[n] * std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(k * n % size) /
+                                                    static_cast<double>(size));
       }
       EXPECT_LT(std::abs(spectrum[k] - expected), 1e-13) << size << " " << k;
     }

@@ -39,8 +39,7 @@ TEST(NoiseRdp, OfDiscreteLaplaceIsItsDefinition) {
 TEST(NoiseRdp, OfDiscreteGaussianBoundsItsDefinition) {
   for (const double sigma : {0.6, 2.0, 9.0}) {
     for (const double order : {1.5, 4.0, 20.0}) {
-      const double expected =
-          divergence([&](int k) { return std::exp(-k * k / (2 * sigma * sigma)); }, 1, order);
+      const double expected = divergence([&](int k) { return std::exp(-k * k / (2 * sigma * sigma)); }, 1, order);
       const double actual = unsampled_rdp(DiscreteGaussianNoise{sigma, 1, false}, order);
       EXPECT_GE(actual, expected * (1 - 1e-12));
       EXPECT_LE(actual, expected * 1.01);  // for whole orders they are equal, nearly so between
@@ -74,8 +73,8 @@ TEST(NoiseRdp, OfLaplaceHasTheLimitsOfMironov) {
   EXPECT_NEAR(unsampled_rdp(noise, 1e6), 2, 1e-4);                        // pure epsilon
 }
 
-// Sums of rounded vectors: clip C on a grid of 1 / scale, rounding that inflates the sensitivity (arXiv 2102.06387), orders
-// 2 to 128 and 256. Own reference computation.
+// Sums of rounded vectors: clip C on a grid of 1 / scale, rounding that inflates the sensitivity (arXiv 2102.06387),
+// orders 2 to 128 and 256. Own reference computation.
 struct DistributedRow {
   double parties, clip, scale, local_sigma, dimensions;
   uint64_t steps;
@@ -107,7 +106,8 @@ TEST(NoiseRdp, OfDistributedNoiseMeetsTheReference) {
     const double l1 = std::min(l2 * l2, root * l2);
     const auto parties = static_cast<uint64_t>(row.parties);
     const DistributedGaussianNoise gaussians{row.local_sigma, parties, static_cast<uint64_t>(row.dimensions), l1, l2};
-    EXPECT_NEAR(epsilon_of(gaussians, row.steps), row.discrete_gaussian, (row.local_sigma < 1 ? 1e-3 : 1e-6) * row.discrete_gaussian);
+    EXPECT_NEAR(epsilon_of(gaussians, row.steps), row.discrete_gaussian,
+                (row.local_sigma < 1 ? 1e-3 : 1e-6) * row.discrete_gaussian);
     const SkellamNoise skellam{row.parties * row.local_sigma * row.local_sigma, l1, l2};
     EXPECT_NEAR(epsilon_of(skellam, row.steps), row.skellam, 1e-6 * row.skellam);
     const double mu = norm * std::sqrt(static_cast<double>(row.steps) / row.parties) / row.local_sigma;

@@ -12,7 +12,9 @@
 namespace coterie {
 namespace {
 
-Sampling poisson(double rate) { return Sampling::assume_poisson(rate, "a test").value(); }
+Sampling poisson(double rate) {
+  return Sampling::assume_poisson(rate, "a test").value();
+}
 
 double pld(const Noise& noise, const Sampling& sampling, uint64_t steps, double delta) {
   return pld_epsilon({{noise, sampling, steps}}, delta).value();
@@ -49,8 +51,14 @@ struct BinaryRow {
 };
 
 TEST(Pld, IsTheExactValueOfBinaryReleasesFromAbove) {
-  for (const BinaryRow& row : {BinaryRow{2, 1, 1, 1e-6}, {2, 1, 20, 1e-6}, {5, 1, 200, 1e-3}, {10, 1, 1000, 1e-9},
-                               {1, 0.1, 100, 1e-5}, {0.5, 0.01, 1000, 1e-7}, {2, 0.3, 50, 0.05}, {3, 0.5, 400, 1e-25}}) {
+  for (const BinaryRow& row : {BinaryRow{2, 1, 1, 1e-6},
+                               {2, 1, 20, 1e-6},
+                               {5, 1, 200, 1e-3},
+                               {10, 1, 1000, 1e-9},
+                               {1, 0.1, 100, 1e-5},
+                               {0.5, 0.01, 1000, 1e-7},
+                               {2, 0.3, 50, 0.05},
+                               {3, 0.5, 400, 1e-25}}) {
     const double share = 1 / (1 + std::exp(-1 / row.scale));  // of the likelier of the two
     const double other = 1 - share;
     const double q = row.rate;
@@ -58,8 +66,8 @@ TEST(Pld, IsTheExactValueOfBinaryReleasesFromAbove) {
     const double mixed_low = 1 - mixed_high;
     const double leaves = exact_binary_epsilon(mixed_high, std::log(mixed_high / other), std::log(mixed_low / share),
                                                row.steps, row.delta);
-    const double joins = exact_binary_epsilon(share, std::log(share / mixed_low), std::log(other / mixed_high),
-                                              row.steps, row.delta);
+    const double joins =
+        exact_binary_epsilon(share, std::log(share / mixed_low), std::log(other / mixed_high), row.steps, row.delta);
     const double exact = std::max(leaves, joins);
     const double actual = pld(DiscreteLaplaceNoise{row.scale, 1}, q < 1 ? poisson(q) : Sampling::none(),
                               static_cast<uint64_t>(row.steps), row.delta);
@@ -82,15 +90,19 @@ TEST(Pld, IsTheExactValueOfGaussianReleasesFromAbove) {
 // Of two Laplace releases, whose loss has a density and atoms: delta by integration of the exact laws.
 TEST(Pld, AddsUpDifferentReleases) {
   const double one = pld(GaussianNoise{2}, Sampling::none(), 3, 1e-6);
-  const double more = pld_epsilon({{GaussianNoise{2}, Sampling::none(), 3}, {LaplaceNoise{10}, Sampling::none(), 2}}, 1e-6).value();
+  const double more =
+      pld_epsilon({{GaussianNoise{2}, Sampling::none(), 3}, {LaplaceNoise{10}, Sampling::none(), 2}}, 1e-6).value();
   EXPECT_GT(more, one);
   EXPECT_LT(more, one + 0.2 + 1e-9);  // as if the Laplace releases were of pure epsilon 1/10 each
-  const double parted = pld_epsilon({{GaussianNoise{2}, poisson(0.2), 5}, {GaussianNoise{2}, poisson(0.2), 7}}, 1e-6).value();
+  const double parted =
+      pld_epsilon({{GaussianNoise{2}, poisson(0.2), 5}, {GaussianNoise{2}, poisson(0.2), 7}}, 1e-6).value();
   EXPECT_NEAR(parted, pld(GaussianNoise{2}, poisson(0.2), 12, 1e-6), 2e-4);
 }
 
 TEST(Pld, GrowsWithStepsAndRateAndFallsWithNoiseAndDelta) {
-  const auto at = [](double z, double rate, uint64_t steps, double delta) { return pld(GaussianNoise{z}, poisson(rate), steps, delta); };
+  const auto at = [](double z, double rate, uint64_t steps, double delta) {
+    return pld(GaussianNoise{z}, poisson(rate), steps, delta);
+  };
   const double middle = at(1.1, 0.02, 200, 1e-6);
   EXPECT_LT(at(1.1, 0.02, 190, 1e-6), middle);
   EXPECT_LT(at(1.1, 0.019, 200, 1e-6), middle);
@@ -110,8 +122,11 @@ TEST(Pld, IsANumberAtTheLimits) {
     uint64_t steps;
     double delta;
   };
-  for (const Row& row : {Row{0.01, 0.999, 1, 1e-30}, {0.01, 1e-9, 1'000'000'000, 0.5}, {1e6, 0.999, 1'000'000'000, 1e-30},
-                         {1e6, 1e-9, 1, 0.5}, {0.01, 0.5, 1'000'000'000, 1e-30}}) {
+  for (const Row& row : {Row{0.01, 0.999, 1, 1e-30},
+                         {0.01, 1e-9, 1'000'000'000, 0.5},
+                         {1e6, 0.999, 1'000'000'000, 1e-30},
+                         {1e6, 1e-9, 1, 0.5},
+                         {0.01, 0.5, 1'000'000'000, 1e-30}}) {
     const double epsilon = pld(GaussianNoise{row.z}, poisson(row.rate), row.steps, row.delta);
     EXPECT_GE(epsilon, 0) << row.z << " " << row.rate << " " << row.steps << " " << row.delta;
   }
@@ -126,8 +141,9 @@ TEST(Pld, SaysWhatItHasNoDistributionOf) {
   EXPECT_NE(message({SkellamNoise{}}).find("Skellam"), std::string::npos);
   EXPECT_NE(message({DiscreteGaussianNoise{4, 1, false}}).find("vector"), std::string::npos);
   EXPECT_NE(message({DistributedGaussianNoise{}}).find("sum of discrete Gaussians"), std::string::npos);
-  EXPECT_NE(message({GaussianNoise{}, Sampling::assume_without_replacement(1, 10, "a test").value(), 1}).find("replacement"),
-            std::string::npos);
+  EXPECT_NE(
+      message({GaussianNoise{}, Sampling::assume_without_replacement(1, 10, "a test").value(), 1}).find("replacement"),
+      std::string::npos);
   const Result<double> fine = pld_epsilon({{DiscreteGaussianNoise{1e6, 1e3, true}}}, 1e-6);
   ASSERT_FALSE(fine);
   EXPECT_EQ(fine.error().code(), ErrorCode::too_large);

@@ -1,6 +1,6 @@
-// The series of Mironov, Talwar and Zhang 2019 (arXiv 1908.10530, section 3.3) for the Renyi divergence of Poisson-sampled
-// Gaussian noise at an order that is not whole, as published and with its signs left out: an oracle that shares nothing
-// with secure/dp/account, which integrates.
+// The series of Mironov, Talwar and Zhang 2019 (arXiv 1908.10530, section 3.3) for the Renyi divergence of
+// Poisson-sampled Gaussian noise at an order that is not whole, as published and with its signs left out: an oracle
+// that shares nothing with secure/dp/account, which integrates.
 #pragma once
 
 #include <algorithm>

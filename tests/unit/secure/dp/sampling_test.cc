@@ -23,7 +23,8 @@ TEST(Sampling, SaysWhoAssumedIt) {
 
 TEST(Sampling, RefusesAnAssumptionOfNobodyAndRatesThatAreNone) {
   EXPECT_FALSE(Sampling::assume_poisson(0.01, ""));
-  for (const double rate : {0.0, -1.0, 1.0001, 1e-10, std::nan("")}) EXPECT_FALSE(Sampling::assume_poisson(rate, "a test"));
+  for (const double rate : {0.0, -1.0, 1.0001, 1e-10, std::nan("")})
+    EXPECT_FALSE(Sampling::assume_poisson(rate, "a test"));
   EXPECT_FALSE(Sampling::assume_without_replacement(0, 10, "a test"));
   EXPECT_FALSE(Sampling::assume_without_replacement(11, 10, "a test"));
   EXPECT_FALSE(Sampling::assume_without_replacement(1, 10, ""));

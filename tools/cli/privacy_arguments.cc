@@ -1,0 +1,99 @@
+// coterie privacy account: its grammar.
+#include <memory>
+
+#include "secure/dp/account/limits.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/help.h"
+#include "tools/cli/privacy_account.h"
+
+namespace coterie {
+namespace {
+
+using namespace account_limits;
+
+// Of the group that the words so far have reached, so each is carried out as it is read.
+template <typename Value, typename Take>
+CLI::Option* add_to_group(CLI::App* app, const char* name, PrivacyCommand& command, const char* what, Take take) {
+  return app
+      ->add_option_function<Value>(
+          name, [&command, take](const Value& value) { take(command.groups.back(), value); }, what)
+      ->trigger_on_parse();
+}
+
+void add_group_options(CLI::App* app, PrivacyCommand& command) {
+  using Group = PrivacyGroup;
+  add_to_group<std::string>(app, "--mechanism", command, "of the noise",
+                            [](Group& g, const std::string& v) { g.mechanism = v; })
+      ->default_str("gaussian")
+      ->type_name("NAME")
+      ->check(one_of({"gaussian", "laplace", "discrete_gaussian", "discrete_laplace", "skellam"}));
+  add_to_group<std::string>(
+      app, "--sampling", command,
+      "none, poisson:RATE or without_replacement:DRAWN/ALL: who takes part in a step. The report says "
+      "that you claim it; devices that come when they like are not sampled",
+      [](Group& g, const std::string& v) { g.sampling = v; })
+      ->default_str("none")
+      ->type_name("HOW")
+      ->check(checked_by(&parse_sampling));
+  add_to_group<double>(app, "--noise-multiplier", command,
+                       "standard deviation of the noise (laplace: its scale) over what one person can move a step by",
+                       [](Group& g, double v) { g.noise_multiplier = v; })
+      ->type_name("Z")
+      ->check(between<double>(kNoiseMultiplierMin, kNoiseMultiplierMax));
+  add_to_group<uint64_t>(app, "--steps", command, "releases of this kind", [](Group& g, uint64_t v) { g.steps = v; })
+      ->default_str("1")
+      ->type_name("T")
+      ->check(between<uint64_t>(1, kStepsMax));
+  add_to_group<double>(app, "--sensitivity", command,
+                       "of discrete noise: how many steps of its grid one person can move the sum by, as L2 norm "
+                       "(discrete_laplace: L1)",
+                       [](Group& g, double v) { g.sensitivity = v; })
+      ->default_str("1")
+      ->type_name("S")
+      ->check(between<double>(1e-6, kSensitivityMax));
+  add_to_group<double>(app, "--sensitivity-l1", command,
+                       "of skellam: likewise, as L1 norm (default: the square of the L2 norm)",
+                       [](Group& g, double v) { g.l1_sensitivity = v; })
+      ->type_name("S")
+      ->check(between<double>(1e-6, kSensitivityMax));
+  app->add_flag_callback(
+         "--scalar", [&command] { command.groups.back().is_scalar = true; },
+         "of discrete_gaussian: one number is released, not a vector; then PLD has a bound, too")
+      ->trigger_on_parse();
+  app->add_flag_callback(
+         "--then", [&command] { command.groups.emplace_back(); },
+         "another group of releases follows, whose options begin at their defaults")
+      ->trigger_on_parse();
+}
+
+}  // namespace
+
+void add_privacy(CLI::App& app, Invocation& invocation) {
+  CLI::App* privacy = add_group(app, "privacy", "differential privacy: what it costs",
+                                "  coterie privacy account --noise-multiplier 1 --steps 100 --delta 1e-6\n");
+  CLI::App* account = add_command(
+      *privacy, "account", "epsilon of noisy releases, or the noise for an epsilon",
+      "  coterie privacy account --noise-multiplier 1 --steps 100 --delta 1e-6\n"
+      "  coterie privacy account --sampling poisson:0.01 --noise-multiplier 1.1 --steps 10000 --delta 1e-5\n"
+      "  coterie privacy account --sampling poisson:0.01 --steps 10000 --delta 1e-5 --target-epsilon 2\n"
+      "  coterie privacy account --noise-multiplier 5 --steps 200 --then --mechanism laplace \\\n"
+      "                          --noise-multiplier 20 --steps 10 --delta 1e-6 --json\n\n"
+      "RDP and PLD are upper bounds, exact is what it says; the least counts. PLD is nearly exact. What the figures "
+      "rest\n"
+      "on stands below them: read it, they are worth nothing if it is not so.");
+  const auto command = std::make_shared<PrivacyCommand>();
+  add_group_options(account, *command);
+  account->add_option("--delta", command->delta, "probability that epsilon does not hold; far below 1 / persons")
+      ->required()
+      ->type_name("D")
+      ->check(between<double>(kDeltaMin, kDeltaMax));
+  account
+      ->add_option("--target-epsilon", command->target_epsilon,
+                   "find the least noise multiplier for this, of each group that names none")
+      ->type_name("E")
+      ->check(between<double>(kEpsilonMin, kEpsilonMax));
+  account->add_flag("--json", command->as_json, "print JSON");
+  account->callback([&invocation, command] { invocation.run = [command] { return account_privacy(*command); }; });
+}
+
+}  // namespace coterie
