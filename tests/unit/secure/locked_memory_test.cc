@@ -163,7 +163,9 @@ TEST(LockedMemory, IsLeftOutOfCoreDumps) {
     }
   }
   EXPECT_NE(flags.find(" dd "), std::string::npos) << flags;
-  if (locked_memory().unlocked_bytes == 0 && !kSanitized) EXPECT_NE(flags.find(" lo "), std::string::npos) << flags;
+  if (locked_memory().unlocked_bytes == 0 && !kSanitized) {
+    EXPECT_NE(flags.find(" lo "), std::string::npos) << flags;
+  }
   give_back_locked(slot, 32);
 }
 

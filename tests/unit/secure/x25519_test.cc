@@ -36,7 +36,9 @@ TEST(X25519, GivesTheAnswerOfRfc7748AfterAThousandRounds) {
   std::string k = "0900000000000000000000000000000000000000000000000000000000000000", u = k;
   for (int round = 1; round <= 1000; ++round) {
     u = std::exchange(k, product(secret_of(k), key_of(u)));
-    if (round == 1) EXPECT_EQ(k, vectors::kX25519Once);
+    if (round == 1) {
+      EXPECT_EQ(k, vectors::kX25519Once);
+    }
   }
   EXPECT_EQ(k, vectors::kX25519ThousandTimes);
 }

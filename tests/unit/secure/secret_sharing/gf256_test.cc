@@ -51,7 +51,9 @@ TEST(Gf256, IsTheFieldOfFips197) {
   for (unsigned a = 0; a < 256; ++a) {
     for (unsigned b = 0; b < 256; ++b) {
       ASSERT_EQ(multiply(byte(a), byte(b)), product(a, b)) << a << " * " << b;
-      if (b != 0) ASSERT_EQ(multiply(divide(byte(a), byte(b)), byte(b)), a) << a << " / " << b;
+      if (b != 0) {
+        ASSERT_EQ(multiply(divide(byte(a), byte(b)), byte(b)), a) << a << " / " << b;
+      }
     }
   }
 }

@@ -116,7 +116,7 @@ TEST(Shamir, SaysNothingByTwoSharesOfThree) {
         rows[64 + i] = static_cast<uint8_t>((first + i) >> 8);
       }
       uint8_t shares[3 * 32];
-      gf256::row_kernels().evaluate(rows, shares);
+      gf256::row_kernels().evaluate(rows, std::span(shares));
       for (size_t i = 0; i < 32; ++i) seen[shares[i] * 256u + shares[64 + i]] = true;  // x = 1 and x = 3
     }
     ASSERT_EQ(std::ranges::count(seen, true), 65'536) << "secret " << secret;
