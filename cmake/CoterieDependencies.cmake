@@ -17,7 +17,9 @@ find_package(OpenSSL 3.0 REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
-find_package(CLI11 REQUIRED CONFIG)  # the programs behind ./bench, with or without a server
+if(COTERIE_BUILD_SERVER OR COTERIE_BUILD_TESTS)  # the programs behind ./bench, with or without a server
+  find_package(CLI11 REQUIRED CONFIG)
+endif()
 pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
 find_package(Boost 1.81 REQUIRED)
 if(COTERIE_BUILD_SERVER)
