@@ -48,7 +48,11 @@ class Grid {
   Grid(const LossRange& range, double step) {
     pmf_.step = step;
     pmf_.first = static_cast<int64_t>(std::floor(range.low / step));
-    const auto last = std::max(pmf_.first + 1, static_cast<int64_t>(std::ceil(range.high / step - kOnGrid)));
+    // An atom at the top may be beyond its point by a rounding. Near zero a loss is what it is, however small.
+    const double high = range.high / step;
+    const bool is_on_grid = std::abs(high) > 0.5 && std::abs(high - std::round(high)) < kOnGrid;
+    const auto top = static_cast<int64_t>(is_on_grid ? std::round(high) : std::ceil(high));
+    const auto last = std::max(pmf_.first + 1, top);
     pmf_.mass.assign(static_cast<size_t>(last - pmf_.first + 1), 0.0);
     // A cell's mass is the difference of tails up to some cells() times as large, and its share has lost 1 / step more.
     slack_ = 1e-6 + 16 * kRounding * static_cast<double>(cells()) / step;

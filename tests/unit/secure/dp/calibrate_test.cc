@@ -29,7 +29,7 @@ TEST(Calibrate, FindsTheNoiseOfEachMechanism) {
                           SkellamNoise{1, 30, 7}, DistributedGaussianNoise{8, 100, 64, 60, 10}};
   for (const Noise& noise : noises) {
     SCOPED_TRACE(mechanism_name(noise));
-    const auto at = [&](double z) { return Composition{{with_multiplier(noise, z), Sampling::none(), 4}}; };
+    const auto at = [&](double z) { return Composition{{with_multiplier(noise, z), Sampling::none(), 1}}; };
     const Calibration found = calibrate_noise(at, 2, 1e-6).value();
     EXPECT_LE(found.account.epsilon, 2);
     EXPECT_GT(account_for(at(found.noise_multiplier * (1 - 3e-5)), 1e-6).value().epsilon, 2);
