@@ -82,6 +82,10 @@ NOT_IN_PURE_INCLUDES = [
 ]
 NOT_IN_PURE_WORDS = r"\b(system_clock|steady_clock|high_resolution_clock|random_device|getenv|fopen|s?rand(?=\s*\())\b"
 
+# A claim that nobody has checked: for an operator's words and for tests, never for a server that picks whom it wants.
+ASSUMED_SAMPLING = r"\bassume_(poisson|without_replacement)\b"
+MAY_ASSUME_SAMPLING = ["secure/dp/account/", "tools/", "tests/"]
+
 NO_STREAMS = ["device_sdk/", "train_kernels/", "base/", "proto/"]  # <iostream> and its kin: 1.7 MB when static
 STREAM_HEADERS = r"(iostream|ostream|istream|sstream|fstream|iomanip|strstream)$"
 
@@ -242,6 +246,8 @@ def check_words(path, text, code):
 
     if code is not None and is_pure(path):
         yield from find(NOT_IN_PURE_WORDS, code, "pure", "a pure folder takes time, chance and settings as arguments")
+    if code is not None and not is_in(path, MAY_ASSUME_SAMPLING):
+        yield from find(ASSUMED_SAMPLING, code, "sampling", "devices are not sampled; a sampler that tosses the coins says so itself")
     if path.startswith("tests/"):
         yield from find(SLEEPS, text if code is None else code, "sleep", "a test waits for an event, not for a while")
     yield from find(UNTRACKED_WORK, text, "untracked-work", "write the number of its issue behind it: (#123)")

@@ -129,6 +129,13 @@ class CheckTreeTest(unittest.TestCase):
         self.include("secure/identity/key_file.cc", "base/os/file.h")
         self.include("secure/identity/key.cc", "base/os/file.h", "pure")
 
+    def test_sampling_is_assumed_by_operators_and_tests_alone(self):
+        claim = 'auto s = Sampling::assume_poisson(0.1, "me");\n'
+        self.bad("fl_server/core/a.cc", claim, "sampling", 1)
+        self.bad("secure/dp/ledger/a.cc", claim, "sampling", 1)
+        self.good("tools/cli/a.cc", claim)
+        self.good("secure/dp/account/a.cc", claim)
+
     def test_devices_carry_no_streams(self):
         for header in ["<iostream>", "<sstream>", "<fstream>", "<iomanip>"]:
             self.include("device_sdk/runtime/a.cc", header, "streams")
