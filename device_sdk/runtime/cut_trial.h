@@ -1,4 +1,5 @@
-// CutTrial: whether running the parts of a step at the same time is worth it, found by trying.
+// CutTrial: whether running the parts of a step at the same time is worth it, found by trying. So is whether to cut any
+// step of a phase at all: what another core wrote is slow to read, which the steps behind pay for.
 //
 // No estimate knows how fast a phone's small cores are beside its large ones, nor who else uses a core. Both ways give the
 // same bits (ADR 11), so each is timed a few times, and the faster one kept for a while.
@@ -6,14 +7,20 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 namespace coterie {
 
 class CutTrial {
  public:
-  // Each way so often in turn, every so many runs: where cutting pays twofold, trying the other way costs 0.6 %.
-  static constexpr uint32_t kTries = 3, kPeriod = 256;
+  // Each way so often in turn, every so many runs: where cutting pays twofold, trying the other way costs 1 %.
+  static constexpr uint32_t kTries = 5, kPeriod = 512;
+  // Cutting pays if the median of its runs is below that of the others by so much: a second thread is not free, and on a
+  // machine that others use its good runs are rarer than its best one tells.
+  static constexpr float kGainMin = 1.05f;
+
+  CutTrial() = default;
+  // Cuts, untimed, so many times before it begins: less than kPeriod.
+  explicit CutTrial(uint32_t warm_up) : runs_(kPeriod - warm_up) {}
 
   // How to run the step now, and whether to tell what it took.
   bool cuts() const { return is_timed() ? runs_ % 2 == 0 : cut_pays_; }
@@ -21,16 +28,20 @@ class CutTrial {
 
   // After each run; `seconds` counts if it was to be timed.
   void ran(float seconds = 0) {
-    const uint32_t run = runs_ % kPeriod;
-    if (run == 0) std::fill_n(best_seconds_, 2, std::numeric_limits<float>::max());
-    if (is_timed()) best_seconds_[run % 2] = std::min(best_seconds_[run % 2], seconds);
-    if (run + 1 == 2 * kTries) cut_pays_ = best_seconds_[0] < best_seconds_[1];
-    ++runs_;
+    const uint32_t run = runs_++ % kPeriod;
+    if (run >= 2 * kTries) return;
+    seconds_[run % 2][run / 2] = seconds;
+    if (run + 1 == 2 * kTries) cut_pays_ = median(seconds_[0]) * kGainMin < median(seconds_[1]);
   }
 
  private:
+  static float median(float (&tries)[kTries]) {
+    std::nth_element(tries, tries + kTries / 2, tries + kTries);
+    return tries[kTries / 2];
+  }
+
   uint32_t runs_ = 0;
-  float best_seconds_[2] = {};  // cut, whole
+  float seconds_[2][kTries] = {};  // cut, whole
   bool cut_pays_ = true;
 };
 

@@ -19,6 +19,19 @@ constexpr double kWorthWaking = 60;
 
 constexpr uint64_t kPartAlignment = 64;  // no two parts write one cache line
 
+// Runs as the trial says, and tells it what that took.
+template <typename Run>
+void run_tried(CutTrial& trial, const Run& run) {
+  using Clock = std::chrono::steady_clock;
+  if (!trial.is_timed()) {
+    run(trial.cuts());
+    return trial.ran();
+  }
+  const Clock::time_point begin = Clock::now();
+  run(trial.cuts());
+  trial.ran(std::chrono::duration<float>(Clock::now() - begin).count());
+}
+
 bool is_touched(const Lifetime& life) { return life.first != kNever; }
 
 }  // namespace
@@ -90,19 +103,25 @@ void Program::run_parts(const Parts& parts, const StepContext& context) {
     const Job& todo = *static_cast<const Job*>(data);
     todo.first[part].run(todo.first[part], todo.context);
   };
-  const auto run = [&] {
-    if (parts.trial.cuts()) context.pool->run(task, &job, parts.count);
+  run_tried(parts.trial, [&](bool cuts) {
+    if (cuts) context.pool->run(task, &job, parts.count);
     else parts.whole->run(*parts.whole, context);
-  };
-  using Clock = std::chrono::steady_clock;
-  if (parts.trial.is_timed()) {
-    const Clock::time_point begin = Clock::now();
-    run();
-    parts.trial.ran(std::chrono::duration<float>(Clock::now() - begin).count());
-  } else {
-    run();
-    parts.trial.ran();
-  }
+  });
+}
+
+void Program::run_all(Phase phase, const StepContext& context) const {
+  for (size_t i = 0; i < step_count(phase); ++i) run_step(phase, i, context);
+}
+
+void Program::run(Phase phase, const StepContext& context) const {
+  const auto& parts = parts_[static_cast<size_t>(phase)];
+  const bool has_cuts = std::ranges::any_of(parts, [](const Parts& step) { return step.count > 1; });
+  if (context.pool == nullptr || !has_cuts) return run_all(phase, context);
+  run_tried(phase_trials_[static_cast<size_t>(phase)], [&](bool cuts) {
+    StepContext whole = context;
+    whole.pool = nullptr;
+    run_all(phase, cuts ? context : whole);
+  });
 }
 
 size_t Program::step_count() const {
@@ -248,6 +267,7 @@ void Program::bind_steps() {
   pointers_.clear();
   pointers_.reserve(operands);
   for (size_t phase = 0; phase < kPhases; ++phase) {
+    phase_trials_[phase] = CutTrial(2 * CutTrial::kTries);  // once its steps have been tried
     parts_[phase].clear();
     for (const Draft& draft : drafts_[phase]) {
       const uint32_t parts = bound_parts(draft);

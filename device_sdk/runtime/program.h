@@ -172,9 +172,7 @@ class Program {
   // --- running
   // The arena has the regions and at least planned_bytes(), and lives as long as the program runs.
   void bind(const Arena& arena);
-  void run(Phase phase, const StepContext& context) const {
-    for (size_t i = 0; i < step_count(phase); ++i) run_step(phase, i, context);
-  }
+  void run(Phase phase, const StepContext& context) const;
   // One step of it alone, all its parts; all in their order are run().
   void run_step(Phase phase, size_t i, const StepContext& context) const {
     const Parts& parts = parts_[static_cast<size_t>(phase)][i];
@@ -224,6 +222,7 @@ class Program {
   double nanoseconds_of(const Split& split, std::span<const BufferId> buffers) const;  // by one thread, roughly
   uint32_t parts_for(const Split& split, double nanoseconds) const;
   uint32_t bound_parts(const Draft& draft) const;
+  void run_all(Phase phase, const StepContext& context) const;
   static void run_parts(const Parts& parts, const StepContext& context);
   void bind_steps();
   void bind_step(const Draft& draft, kernels::Range units, uint32_t workspace);
@@ -239,6 +238,7 @@ class Program {
   std::vector<Share> shares_;
   std::vector<Step> steps_;             // all steps and their parts
   std::vector<Parts> parts_[kPhases];   // per step
+  mutable CutTrial phase_trials_[kPhases];
   std::vector<float*> resolved_;        // per buffer
   std::vector<float*> pointers_;        // per operand of each of these
   uint32_t threads_ = 1;

@@ -6,14 +6,14 @@
 namespace coterie {
 namespace {
 
-// A period: how often the step was cut, where a cut run takes `cut` and a whole one `whole`; the first of each way is slow.
+// A period: how often the step was cut, where a cut run takes `cut` and a whole one `whole`; the first two of each way are slow.
 uint32_t cut_runs(CutTrial& trial, float cut, float whole) {
   uint32_t count = 0;
   for (uint32_t run = 0; run < CutTrial::kPeriod; ++run) {
     EXPECT_EQ(trial.is_timed(), run < 2 * CutTrial::kTries);
     const bool cuts = trial.cuts();
     count += cuts ? 1 : 0;
-    const float delay = run < 2 ? 9 : 0;
+    const float delay = run < 4 ? 9 : 0;
     if (trial.is_timed()) trial.ran(delay + (cuts ? cut : whole));
     else trial.ran();
   }
@@ -32,6 +32,17 @@ TEST(CutTrial, KeepsTheFasterWay) {
 TEST(CutTrial, LeavesAThreadAloneThatBringsNothing) {
   CutTrial trial;
   EXPECT_EQ(cut_runs(trial, 1, 1), kTried);
+  EXPECT_EQ(cut_runs(trial, 1, 1.04f), kTried);
+  EXPECT_EQ(cut_runs(trial, 2, 1), kTried);
+}
+
+TEST(CutTrial, CutsUntimedToWarmUp) {
+  CutTrial trial(7);
+  for (int run = 0; run < 7; ++run) {
+    EXPECT_TRUE(trial.cuts());
+    EXPECT_FALSE(trial.is_timed());
+    trial.ran();
+  }
   EXPECT_EQ(cut_runs(trial, 2, 1), kTried);
 }
 
