@@ -5,7 +5,6 @@
 // same bits (ADR 11), so each is timed a few times, and the faster one kept for a while.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 namespace coterie {
@@ -27,19 +26,9 @@ class CutTrial {
   bool is_timed() const { return runs_ % kPeriod < 2 * kTries; }
 
   // After each run; `seconds` counts if it was to be timed.
-  void ran(float seconds = 0) {
-    const uint32_t run = runs_++ % kPeriod;
-    if (run >= 2 * kTries) return;
-    seconds_[run % 2][run / 2] = seconds;
-    if (run + 1 == 2 * kTries) cut_pays_ = median(seconds_[0]) * kGainMin < median(seconds_[1]);
-  }
+  void ran(float seconds = 0);
 
  private:
-  static float median(float (&tries)[kTries]) {
-    std::nth_element(tries, tries + kTries / 2, tries + kTries);
-    return tries[kTries / 2];
-  }
-
   uint32_t runs_ = 0;
   float seconds_[2][kTries] = {};  // cut, whole
   bool cut_pays_ = true;
