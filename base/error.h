@@ -64,15 +64,19 @@ ErrorCode error_code_from_name(std::string_view name);
 // Never contains private data (tensors, tokens, keys, raw device ids).
 class [[nodiscard]] Error {
  public:
-  Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  // `reason` outlives every error: a literal.
+  Error(ErrorCode code, std::string message, std::string_view reason = {})
+      : code_(code), message_(std::move(message)), reason_(reason) {}
 
   ErrorCode code() const { return code_; }
   const std::string& message() const { return message_; }
   std::string_view name() const { return traits(code_).name; }
+  // Which rule of a protocol was broken, stable and in snake_case, where one code stands for many rules; mostly empty.
+  std::string_view reason() const { return reason_; }
 
   // The same error, its sentence preceded by what the caller was doing: "model file a.cot: <message>".
   Error with_context(std::string_view context) const {
-    return Error(code_, std::string(context) + ": " + message_);
+    return Error(code_, std::string(context) + ": " + message_, reason_);
   }
 
   friend bool operator==(const Error&, const Error&) = default;
@@ -80,6 +84,7 @@ class [[nodiscard]] Error {
  private:
   ErrorCode code_;
   std::string message_;
+  std::string_view reason_;
 };
 
 }  // namespace coterie

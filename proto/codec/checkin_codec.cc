@@ -7,12 +7,6 @@ namespace {
 
 using flatbuffers::FlatBufferBuilder;
 
-Result<KeyAlgorithm> key_algorithm(uint8_t value) {
-  if (value == static_cast<uint8_t>(KeyAlgorithm::ed25519)) return KeyAlgorithm::ed25519;
-  if (value == static_cast<uint8_t>(KeyAlgorithm::p256)) return KeyAlgorithm::p256;
-  return flat::out_of_range("key_algorithm", "must be 1 (ed25519) or 2 (p256)");
-}
-
 Result<RetryWindow> retry_window(uint32_t min_ms, uint32_t max_ms, std::string reason) {
   if (min_ms > max_ms) return flat::out_of_range("retry window", "must have min_ms <= max_ms");
   return RetryWindow{min_ms, max_ms, std::move(reason)};
@@ -36,7 +30,7 @@ Result<EnrollRequest> decode_enroll_request(ByteView bytes) {
   COT_ASSIGN(const auto root, flat::Root<wire::EnrollRequest>::verify(frame.header));
   EnrollRequest message;
   COT_ASSIGN(message.token, flat::text(root->token(), "token", limits::kTokenBytesMax, 1));
-  COT_ASSIGN(message.key_algorithm, key_algorithm(root->key_algorithm()));
+  COT_ASSIGN(message.key_algorithm, flat::key_algorithm(root->key_algorithm()));
   COT_ASSIGN(message.public_key, flat::bytes(root->public_key(), "public_key", limits::kKeyBytesMax));
   COT_ASSIGN(message.proof, flat::bytes(root->proof(), "proof", limits::kSignatureBytesMax));
   COT_ASSIGN(message.sdk_version, flat::text(root->sdk_version(), "sdk_version", limits::kTextBytesMax));

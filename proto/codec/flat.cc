@@ -32,6 +32,12 @@ Result<WallTime> wall_time(int64_t unix_ms, std::string_view name) {
   return wall_time_from_unix_ms(unix_ms);
 }
 
+Result<KeyAlgorithm> key_algorithm(uint8_t value) {
+  if (value == static_cast<uint8_t>(KeyAlgorithm::ed25519)) return KeyAlgorithm::ed25519;
+  if (value == static_cast<uint8_t>(KeyAlgorithm::p256)) return KeyAlgorithm::p256;
+  return out_of_range("key_algorithm", "must be 1 (ed25519) or 2 (p256)");
+}
+
 Digest digest(const wire::Digest32& field) {
   Digest value;
   std::copy(field.bytes()->begin(), field.bytes()->end(), value.bytes.begin());
@@ -50,6 +56,18 @@ DeviceId device(const wire::DeviceKeyHash& field) {
 
 wire::DeviceKeyHash device(const DeviceId& value) {
   return wire::DeviceKeyHash(flatbuffers::span<const uint8_t, 16>(value.bytes.data(), 16));
+}
+
+Status payload_is(const Prelude& prelude, std::optional<uint64_t> expected) {
+  if (!expected || prelude.payload_bytes != *expected) {
+    return out_of_range("payload", "has " + std::to_string(prelude.payload_bytes) +
+                                       " bytes, which is not what the header promises");
+  }
+  return {};
+}
+
+Prelude prelude_of(const Frame& frame) {
+  return {frame.kind, static_cast<uint32_t>(frame.header.size()), frame.payload.size()};
 }
 
 Bytes finish(flatbuffers::FlatBufferBuilder& builder, FrameKind kind) { return finish_head(builder, kind, 0); }

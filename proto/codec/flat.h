@@ -4,6 +4,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,10 +67,15 @@ Result<Bytes> bytes(const flatbuffers::Vector<uint8_t>* field, std::string_view 
                     size_t bytes_min = 1);
 // In [0, kUnixMsMax], so that whoever subtracts a clock from it cannot overflow.
 Result<WallTime> wall_time(int64_t unix_ms, std::string_view name);
+Result<KeyAlgorithm> key_algorithm(uint8_t value);
 Digest digest(const wire::Digest32& field);
 wire::Digest32 digest(const Digest& value);
 DeviceId device(const wire::DeviceKeyHash& field);
 wire::DeviceKeyHash device(const DeviceId& value);
+
+// That the payload has the bytes that a header promises; `expected` is nullopt if they overflow.
+Status payload_is(const Prelude& prelude, std::optional<uint64_t> expected);
+Prelude prelude_of(const Frame& frame);
 
 // Takes a finished builder apart into a frame.
 Bytes finish(flatbuffers::FlatBufferBuilder& builder, FrameKind kind);

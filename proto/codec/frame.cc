@@ -31,12 +31,19 @@ void store(Bytes& bytes, size_t offset, T value) {
 bool is_known(uint16_t kind) { return to_string(static_cast<FrameKind>(kind)) != "unknown"; }
 
 size_t header_bytes_max(FrameKind kind) {
-  return static_cast<uint16_t>(kind) < 100 ? limits::kWireHeaderBytesMax : limits::kFileHeaderBytesMax;
+  switch (kind) {
+    case FrameKind::roster_view: return limits::kRosterHeaderBytesMax;
+    case FrameKind::sealed_shares:
+    case FrameKind::share_inbox:
+    case FrameKind::unmask_request: return limits::kSharesHeaderBytesMax;
+    default: return static_cast<uint16_t>(kind) < 100 ? limits::kWireHeaderBytesMax : limits::kFileHeaderBytesMax;
+  }
 }
 
 bool has_payload(FrameKind kind) {
-  return kind == FrameKind::update || kind == FrameKind::model || kind == FrameKind::checkpoint ||
-         kind == FrameKind::partial_sum || kind == FrameKind::optimizer_state || kind == FrameKind::dataset;
+  return kind == FrameKind::update || kind == FrameKind::masked_input || kind == FrameKind::model ||
+         kind == FrameKind::checkpoint || kind == FrameKind::partial_sum || kind == FrameKind::optimizer_state ||
+         kind == FrameKind::dataset;
 }
 
 Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "frame: " + what); }
@@ -54,6 +61,17 @@ std::string_view to_string(FrameKind kind) {
     case FrameKind::update: return "update";
     case FrameKind::receipt: return "receipt";
     case FrameKind::error_reply: return "error_reply";
+    case FrameKind::key_advert: return "key_advert";
+    case FrameKind::roster_slot: return "roster_slot";
+    case FrameKind::holder_choice: return "holder_choice";
+    case FrameKind::roster_view: return "roster_view";
+    case FrameKind::sealed_shares: return "sealed_shares";
+    case FrameKind::share_inbox: return "share_inbox";
+    case FrameKind::masked_input: return "masked_input";
+    case FrameKind::confirm_request: return "confirm_request";
+    case FrameKind::confirmation: return "confirmation";
+    case FrameKind::unmask_request: return "unmask_request";
+    case FrameKind::unmasking: return "unmasking";
     case FrameKind::model: return "model";
     case FrameKind::checkpoint: return "checkpoint";
     case FrameKind::partial_sum: return "partial_sum";

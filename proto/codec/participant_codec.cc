@@ -30,7 +30,7 @@ Result<ParticipantState> decode_participant_state(ByteView bytes) {
   COT_ASSIGN(const auto root, flat::Root<state::ParticipantState>::verify(frame.header));
   ParticipantState message;
   if (root->phase() < static_cast<uint8_t>(ParticipantPhase::unenrolled) ||
-      root->phase() > static_cast<uint8_t>(ParticipantPhase::trained)) {
+      root->phase() > static_cast<uint8_t>(ParticipantPhase::aggregating)) {
     return flat::out_of_range("phase", "is unknown");
   }
   message.phase = static_cast<ParticipantPhase>(root->phase());

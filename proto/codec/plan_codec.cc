@@ -3,6 +3,40 @@
 #include "proto/codec/flat.h"
 
 namespace coterie {
+namespace {
+
+// Plans of level none have no such table: their bytes, and so their digests, are those of builds that knew no levels.
+flatbuffers::Offset<wire::Privacy> build(flatbuffers::FlatBufferBuilder& builder, const PrivacyRules& p) {
+  if (p == PrivacyRules{}) return 0;
+  const EncodingRules& e = p.encoding;
+  const auto encoding = wire::CreateEncoding(builder, e.fraction_bits, e.ring_bits, e.clip_norm, e.weight_max,
+                                             e.contributors_max, e.rotated);
+  return wire::CreatePrivacy(builder, static_cast<uint8_t>(p.level), p.cohort_min, p.corrupt_share, p.dropout_share,
+                             p.cipher_suite, encoding, p.noise_variance_local, p.epsilon_round, p.delta);
+}
+
+PrivacyRules parse(const wire::Privacy& p) {
+  PrivacyRules rules{.level = static_cast<SecurityLevel>(p.level()),
+                     .cohort_min = p.cohort_min(),
+                     .corrupt_share = p.corrupt_share(),
+                     .dropout_share = p.dropout_share(),
+                     .cipher_suite = p.cipher_suite(),
+                     .encoding = {},
+                     .noise_variance_local = p.noise_variance_local(),
+                     .epsilon_round = p.epsilon_round(),
+                     .delta = p.delta()};
+  if (const wire::Encoding* e = p.encoding(); e != nullptr) {
+    rules.encoding = {.fraction_bits = e->fraction_bits(),
+                      .ring_bits = e->ring_bits(),
+                      .clip_norm = e->clip_norm(),
+                      .weight_max = e->weight_max(),
+                      .contributors_max = e->contributors_max(),
+                      .rotated = e->rotated()};
+  }
+  return rules;
+}
+
+}  // namespace
 
 Bytes encode(const Plan& message) {
   flatbuffers::FlatBufferBuilder builder;
@@ -18,7 +52,8 @@ Bytes encode(const Plan& message) {
                                                   f.weight_max, f.contributors_max);
   const auto update = wire::CreateUpdateRules(builder, static_cast<uint8_t>(message.update.encoding),
                                               message.update.value_count, message.update.clip_l2, fixed_point);
-  builder.Finish(wire::CreatePlan(builder, job, training, update));
+  const auto privacy = build(builder, message.privacy);
+  builder.Finish(wire::CreatePlan(builder, job, training, update, privacy));
   return flat::finish(builder, FrameKind::plan);
 }
 
@@ -51,6 +86,7 @@ Result<Plan> decode_plan(ByteView bytes) {
                                  .value_abs_max = f.value_abs_max(),
                                  .weight_max = f.weight_max(),
                                  .contributors_max = f.contributors_max()}};
+  if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   if (Status valid = validate(plan); !valid) return Error(ErrorCode::malformed, valid.error().message());
   return plan;
 }

@@ -11,18 +11,6 @@ namespace {
 
 using flatbuffers::FlatBufferBuilder;
 
-Status payload_is(const Prelude& prelude, std::optional<uint64_t> expected) {
-  if (!expected || prelude.payload_bytes != *expected) {
-    return flat::out_of_range("payload", "has " + std::to_string(prelude.payload_bytes) +
-                                             " bytes, which is not what the header promises");
-  }
-  return {};
-}
-
-Prelude prelude_of(const Frame& frame) {
-  return {frame.kind, static_cast<uint32_t>(frame.header.size()), frame.payload.size()};
-}
-
 }  // namespace
 
 Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
@@ -79,7 +67,7 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
   if (header.value_bytes % sizeof(float) != 0) return flat::out_of_range("value_bytes", "must be a multiple of 4");
   const auto values = checked_multiply<uint64_t>(header.value_bytes, 1 + header.slots);
   const auto order = checked_multiply<uint64_t>(header.examples, sizeof(uint32_t));
-  COT_TRY(payload_is(prelude_of(frame), values && order ? checked_add(*values, *order) : std::nullopt));
+  COT_TRY(flat::payload_is(flat::prelude_of(frame), values && order ? checked_add(*values, *order) : std::nullopt));
   return Decoded<CheckpointHeader>{header, frame.payload};
 }
 
@@ -104,13 +92,13 @@ Result<PartialSumHeader> decode_partial_sum_head(const Prelude& prelude, ByteVie
   if (header.weight_sum < header.updates || header.weight_sum > uint64_t{header.updates} * kWeightMax) {
     return flat::out_of_range("weight_sum", "is not a sum of `updates` weights in [1, 2^24]");
   }
-  COT_TRY(payload_is(prelude, checked_multiply<uint64_t>(header.value_count, sizeof(uint64_t))));
+  COT_TRY(flat::payload_is(prelude, checked_multiply<uint64_t>(header.value_count, sizeof(uint64_t))));
   return header;
 }
 
 Result<Decoded<PartialSumHeader>> decode_partial_sum(ByteView bytes) {
   COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::partial_sum));
-  COT_ASSIGN(PartialSumHeader header, decode_partial_sum_head(prelude_of(frame), frame.header));
+  COT_ASSIGN(PartialSumHeader header, decode_partial_sum_head(flat::prelude_of(frame), frame.header));
   return Decoded<PartialSumHeader>{std::move(header), frame.payload};
 }
 
@@ -127,13 +115,13 @@ Result<OptimizerStateHeader> decode_optimizer_state_head(const Prelude& prelude,
   if (root->kind() != static_cast<uint8_t>(ServerOptimizerKind::fedadam)) {
     return flat::out_of_range("kind", "must be 2 (fedadam)");
   }
-  COT_TRY(payload_is(prelude, checked_multiply<uint64_t>(root->value_count(), 2 * sizeof(float))));
+  COT_TRY(flat::payload_is(prelude, checked_multiply<uint64_t>(root->value_count(), 2 * sizeof(float))));
   return OptimizerStateHeader{ServerOptimizerKind::fedadam, root->step(), root->value_count()};
 }
 
 Result<Decoded<OptimizerStateHeader>> decode_optimizer_state(ByteView bytes) {
   COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::optimizer_state));
-  COT_ASSIGN(const OptimizerStateHeader header, decode_optimizer_state_head(prelude_of(frame), frame.header));
+  COT_ASSIGN(const OptimizerStateHeader header, decode_optimizer_state_head(flat::prelude_of(frame), frame.header));
   return Decoded<OptimizerStateHeader>{header, frame.payload};
 }
 

@@ -17,6 +17,7 @@ enum class ParticipantPhase : uint8_t {
   planned,         // has the plan; next: model
   training,        // has plan and model; next: train (resumes from its checkpoint)
   trained,         // the update lies encoded on disk; next: upload
+  aggregating,     // as trained, of a plan that asks for secure aggregation; next: the session's messages
 };
 
 struct ParticipantState {
@@ -30,7 +31,7 @@ struct ParticipantState {
   std::array<uint64_t, 4> random{};             // jitter
   std::map<JobId, ModelVersion> newest_models;  // highest version ever accepted, per job: older ones are refused
   uint64_t rounds_done = 0;
-  Bytes plan;                                   // the assignment's, as it came; from `planned` to the end of training
+  Bytes plan;                                   // the assignment's, as it came; from `planned` to the end of training or of the session
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
 };
 

@@ -75,7 +75,8 @@ Status validate(const Plan& plan) {
     return bad("value_count must be in [1, 2^32]");
   }
   if (!in_range(plan.update.clip_l2, 0, 1e9f)) return bad("clip_l2 must be in [0, 1e9]");
-  return validate(plan.update.fixed_point);
+  COT_TRY(validate(plan.update.fixed_point));
+  return validate(plan.privacy);
 }
 
 }  // namespace coterie

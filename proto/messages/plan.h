@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "proto/messages/privacy_rules.h"
 #include "proto/ring/fixed_point.h"
 
 namespace coterie {
@@ -68,6 +69,7 @@ struct Plan {
   JobId job;
   TrainingSettings training;
   UpdateRules update;
+  PrivacyRules privacy;
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

@@ -58,6 +58,7 @@ Result<Graph> Graph::drawn(std::span<const std::vector<uint32_t>> chosen) {
       }
       graph.connect(device, choices[i]);
     }
+    graph.chosen_.push_back(std::move(choices));
   }
   graph.sort();
   return graph;

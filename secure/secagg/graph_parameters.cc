@@ -66,8 +66,9 @@ struct Search {
     const uint32_t bad = Hypergeometric(log_factorials, n, corrupt, degree).least_seldom_exceeded(privacy / n);
     const uint32_t good = Hypergeometric(log_factorials, n, survivors, degree).largest_seldom_missed(completion / n);
     // An active server has what its `bad` know twice, and either kind from each of the others: degree + bad < 2 t.
-    const uint32_t threshold = needs.adversary == Adversary::active_server ? (degree + bad) / 2 + 1 : bad + 1;
-    return threshold <= good ? std::max(threshold, 2u) : 0;
+    const uint32_t safe = needs.adversary == Adversary::active_server ? (degree + bad) / 2 + 1 : bad + 1;
+    const uint32_t threshold = std::max(safe, 2u);  // one share must never be the secret
+    return threshold <= good ? threshold : 0;
   }
 
   const GraphNeeds& needs;

@@ -1,13 +1,14 @@
 // Every message of the wire and of our files under one shape: samples of it, its frame, its decoder.
 //
 // minimal: everything that may be empty or zero is. typical: what a real one looks like. extreme: every field at its
-// limit. All of them decode.
+// limit, but for the longest lists, which would make megabytes (tests/unit/proto/secagg_limits_test.cc). All of them decode.
 #pragma once
 
 #include <algorithm>
 
 #include "base/assert.h"
 #include "proto/codec/codec.h"
+#include "proto/codec/secagg_codec.h"
 
 namespace coterie::test {
 
@@ -37,6 +38,17 @@ COTERIE_MESSAGE(Plan, FrameKind::plan, decode_plan);
 COTERIE_MESSAGE(UpdateHeader, FrameKind::update, decode_update);
 COTERIE_MESSAGE(Receipt, FrameKind::receipt, decode_receipt);
 COTERIE_MESSAGE(ErrorReply, FrameKind::error_reply, decode_error_reply);
+COTERIE_MESSAGE(KeyAdvert, FrameKind::key_advert, decode_key_advert);
+COTERIE_MESSAGE(RosterSlot, FrameKind::roster_slot, decode_roster_slot);
+COTERIE_MESSAGE(HolderChoice, FrameKind::holder_choice, decode_holder_choice);
+COTERIE_MESSAGE(RosterView, FrameKind::roster_view, decode_roster_view);
+COTERIE_MESSAGE(SealedShares, FrameKind::sealed_shares, decode_sealed_shares);
+COTERIE_MESSAGE(ShareInbox, FrameKind::share_inbox, decode_share_inbox);
+COTERIE_MESSAGE(MaskedInput, FrameKind::masked_input, decode_masked_input);
+COTERIE_MESSAGE(ConfirmRequest, FrameKind::confirm_request, decode_confirm_request);
+COTERIE_MESSAGE(Confirmation, FrameKind::confirmation, decode_confirmation);
+COTERIE_MESSAGE(UnmaskRequest, FrameKind::unmask_request, decode_unmask_request);
+COTERIE_MESSAGE(Unmasking, FrameKind::unmasking, decode_unmasking);
 COTERIE_MESSAGE(ModelGraph, FrameKind::model, decode_model);
 COTERIE_MESSAGE(CheckpointHeader, FrameKind::checkpoint, decode_checkpoint);
 COTERIE_MESSAGE(PartialSumHeader, FrameKind::partial_sum, decode_partial_sum);
@@ -50,8 +62,10 @@ template <typename F>
 void for_each_message(F&& f) {
   const auto call = [&]<typename... Message>() { (f.template operator()<Message>(), ...); };
   call.template operator()<EnrollRequest, EnrollReply, CheckinRequest, RetryWindow, Assignment, Plan, UpdateHeader,
-                           Receipt, ErrorReply, ModelGraph, CheckpointHeader, PartialSumHeader, OptimizerStateHeader,
-                           DatasetHeader, ParticipantState>();
+                           Receipt, ErrorReply, KeyAdvert, RosterSlot, HolderChoice, RosterView, SealedShares,
+                           ShareInbox, MaskedInput, ConfirmRequest, Confirmation, UnmaskRequest, Unmasking, ModelGraph,
+                           CheckpointHeader, PartialSumHeader, OptimizerStateHeader, DatasetHeader,
+                           ParticipantState>();
 }
 
 template <typename Message>
@@ -73,6 +87,7 @@ Bytes frame_of(const Message& message, ByteView payload) {
 
 // A payload that the header allows: counting bytes, except where they have a meaning (labels).
 Bytes payload_of(const UpdateHeader& header);
+Bytes payload_of(const MaskedInput& header);
 Bytes payload_of(const ModelGraph& header);
 Bytes payload_of(const CheckpointHeader& header);
 Bytes payload_of(const PartialSumHeader& header);

@@ -2,43 +2,15 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
 #include "proto/codec/limits.h"
 #include "tests/support/messages.h"
+#include "tests/support/sample_values.h"
 
 namespace coterie::test {
 namespace {
 
-constexpr uint32_t kMax32 = std::numeric_limits<uint32_t>::max();
-constexpr uint64_t kMax64 = std::numeric_limits<uint64_t>::max();
-
-Bytes counting(size_t size, uint8_t first = 1) {
-  Bytes bytes(size);
-  std::iota(bytes.begin(), bytes.end(), first);
-  return bytes;
-}
-
-Digest counting_digest(uint8_t first) {
-  Digest digest;
-  std::iota(digest.bytes.begin(), digest.bytes.end(), first);
-  return digest;
-}
-
-DeviceId counting_device(uint8_t first) {
-  DeviceId device;
-  std::iota(device.bytes.begin(), device.bytes.end(), first);
-  return device;
-}
-
 RoundKey round_key(uint64_t round, uint32_t attempt) { return {RoundId(round), Attempt(attempt)}; }
-
-// Text of every byte value but 0 and of exactly this size: a limit counts bytes, not characters.
-std::string odd_text(size_t size) {
-  std::string text(size, ' ');
-  for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>(1 + i % 255);
-  return text;
-}
 
 TensorInfo input(std::string name, Shape shape) { return {std::move(name), TensorRole::input, std::move(shape), 0}; }
 TensorInfo parameter(std::string name, Shape shape, uint64_t offset) {

@@ -131,6 +131,14 @@ TEST(Error, KeepsCodeAndSentenceAndGainsContext) {
   EXPECT_EQ(error.message(), "ends 3 bytes too early");
   EXPECT_FALSE(error == outer);
   EXPECT_TRUE(error == Error(ErrorCode::malformed, "ends 3 bytes too early"));
+  EXPECT_EQ(error.reason(), "");
+}
+
+TEST(Error, KeepsItsReason) {
+  const Error error(ErrorCode::conflict, "two of one device", "equivocation");
+  EXPECT_EQ(error.reason(), "equivocation");
+  EXPECT_EQ(error.with_context("round 3").reason(), "equivocation");
+  EXPECT_FALSE(error == Error(ErrorCode::conflict, "two of one device"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "proto/generated/model_generated.h"
+#include "proto/generated/secagg_generated.h"
 #include "proto/generated/state_generated.h"
 #include "proto/generated/wire_generated.h"
 #include "tests/support/matchers.h"
@@ -72,6 +73,18 @@ TEST(ForgedHeader, WithoutARequiredFieldFailsTheVerifier) {
   expect_required<UpdateHeader>({wire::Update::VT_MODEL});
   expect_required<Receipt>({wire::Receipt::VT_RECEIPT});
   expect_required<ErrorReply>({wire::ErrorReply::VT_CODE});
+  expect_required<KeyAdvert>({wire::KeyAdvert::VT_IDENTITY, wire::KeyAdvert::VT_MASK_KEY, wire::KeyAdvert::VT_SEAL_KEY,
+                              wire::KeyAdvert::VT_SEED_COMMITMENT, wire::KeyAdvert::VT_NONCE});
+  expect_required<RosterSlot>({wire::RosterSlot::VT_ROOT});
+  expect_required<HolderChoice>({wire::HolderChoice::VT_ROOT});
+  expect_required<RosterView>({wire::RosterView::VT_ROOT, wire::RosterView::VT_ENTRIES});
+  expect_required<SealedShares>({wire::SealedShares::VT_SESSION});
+  expect_required<ShareInbox>({wire::ShareInbox::VT_SESSION});
+  expect_required<MaskedInput>({wire::MaskedInput::VT_SESSION, wire::MaskedInput::VT_LANES});
+  expect_required<ConfirmRequest>({wire::ConfirmRequest::VT_SESSION, wire::ConfirmRequest::VT_SURVIVORS});
+  expect_required<Confirmation>({wire::Confirmation::VT_SESSION, wire::Confirmation::VT_SIGNATURE});
+  expect_required<UnmaskRequest>({wire::UnmaskRequest::VT_SESSION, wire::UnmaskRequest::VT_SURVIVORS});
+  expect_required<Unmasking>({wire::Unmasking::VT_SESSION});
   expect_required<ModelGraph>({model::Model::VT_NAME, model::Model::VT_TENSORS, model::Model::VT_OPS});
   expect_required<CheckpointHeader>({state::Checkpoint::VT_MODEL, state::Checkpoint::VT_RANDOM});
   expect_required<PartialSumHeader>({state::PartialSum::VT_PARTIAL});

@@ -17,8 +17,19 @@ namespace {
 constexpr FrameKind kAllKinds[] = {
     FrameKind::enroll_request, FrameKind::enroll_reply,    FrameKind::checkin_request, FrameKind::retry_window,
     FrameKind::assignment,     FrameKind::plan,            FrameKind::update,          FrameKind::receipt,
-    FrameKind::error_reply,    FrameKind::model,           FrameKind::checkpoint,      FrameKind::partial_sum,
-    FrameKind::optimizer_state, FrameKind::dataset,        FrameKind::participant_state};
+    FrameKind::error_reply,    FrameKind::key_advert,      FrameKind::roster_slot,     FrameKind::holder_choice,
+    FrameKind::roster_view,    FrameKind::sealed_shares,   FrameKind::share_inbox,     FrameKind::masked_input,
+    FrameKind::confirm_request, FrameKind::confirmation,   FrameKind::unmask_request,  FrameKind::unmasking,
+    FrameKind::model,          FrameKind::checkpoint,      FrameKind::partial_sum,     FrameKind::optimizer_state,
+    FrameKind::dataset,        FrameKind::participant_state};
+
+size_t header_limit(FrameKind kind) {
+  if (kind == FrameKind::roster_view) return 2 * 1024 * 1024;
+  if (kind == FrameKind::sealed_shares || kind == FrameKind::share_inbox || kind == FrameKind::unmask_request) {
+    return 256 * 1024;
+  }
+  return static_cast<uint16_t>(kind) >= 100 ? limits::kFileHeaderBytesMax : limits::kWireHeaderBytesMax;
+}
 
 Bytes small_frame() { return build_frame(FrameKind::update, Bytes{1, 2, 3}, Bytes{9, 8, 7, 6}); }
 
@@ -55,7 +66,8 @@ TEST(Frame, KindsHaveUniqueStableNumbersAndNames) {
   }();
   EXPECT_EQ(names.size(), std::size(kAllKinds));
   EXPECT_FALSE(names.contains("unknown"));
-  const int numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 100, 101, 102, 103, 104, 105};
+  const int numbers[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,   10,  11,  12,  13,
+                         14, 15, 16, 17, 18, 19, 20, 100, 101, 102, 103, 104, 105};
   for (size_t i = 0; i < std::size(kAllKinds); ++i) EXPECT_EQ(static_cast<int>(kAllKinds[i]), numbers[i]);
 }
 
@@ -67,7 +79,7 @@ TEST(Frame, KnowsExactlyTheseKinds) {
     if (parse_frame(bytes)) ++known;
   }
   EXPECT_EQ(known, static_cast<int>(std::size(kAllKinds)));
-  for (const uint16_t kind : std::initializer_list<uint16_t>{0, 10, 99, 106, 0xffff}) {
+  for (const uint16_t kind : std::initializer_list<uint16_t>{0, 21, 99, 106, 0xffff}) {
     EXPECT_ERROR(parse_frame(with(bytes, 6, kind)), ErrorCode::malformed, "unknown kind " + std::to_string(kind));
   }
 }
@@ -113,9 +125,7 @@ TEST(Frame, LimitsTheHeaderByItsKindBeforeTheBytesAreThere) {
     return with(with(build_frame(FrameKind::plan, {}), 6, static_cast<uint16_t>(kind)), 8, header_bytes);
   };
   for (FrameKind kind : kAllKinds) {
-    const bool is_file = static_cast<uint16_t>(kind) >= 100;
-    const auto limit =
-        static_cast<uint32_t>(is_file ? limits::kFileHeaderBytesMax : limits::kWireHeaderBytesMax);
+    const auto limit = static_cast<uint32_t>(header_limit(kind));
     EXPECT_OK(parse_prelude(prelude(kind, limit)));
     EXPECT_ERROR(parse_prelude(prelude(kind, limit + 1)), ErrorCode::too_large, std::to_string(limit));
     EXPECT_ERROR(parse_prelude(prelude(kind, 0xffffffff)), ErrorCode::too_large, "4294967295");
@@ -133,9 +143,9 @@ TEST(Frame, LimitsThePayloadWithoutOverflowing) {
 
 TEST(Frame, OfAMessageWithoutTensorsMayNotCarryAPayload) {
   for (FrameKind kind : kAllKinds) {
-    const bool tensors = kind == FrameKind::update || kind == FrameKind::model || kind == FrameKind::checkpoint ||
-                         kind == FrameKind::partial_sum || kind == FrameKind::optimizer_state ||
-                         kind == FrameKind::dataset;
+    const bool tensors = kind == FrameKind::update || kind == FrameKind::masked_input || kind == FrameKind::model ||
+                         kind == FrameKind::checkpoint || kind == FrameKind::partial_sum ||
+                         kind == FrameKind::optimizer_state || kind == FrameKind::dataset;
     const Bytes bytes = with(small_frame(), 6, static_cast<uint16_t>(kind));
     if (tensors) {
       EXPECT_OK(parse_frame(bytes));

@@ -44,8 +44,10 @@ struct KindAsName {
 };
 
 using Messages = testing::Types<EnrollRequest, EnrollReply, CheckinRequest, RetryWindow, Assignment, Plan, UpdateHeader,
-                                Receipt, ErrorReply, ModelGraph, CheckpointHeader, PartialSumHeader,
-                                OptimizerStateHeader, DatasetHeader, ParticipantState>;
+                                Receipt, ErrorReply, KeyAdvert, RosterSlot, HolderChoice, RosterView, SealedShares,
+                                ShareInbox, MaskedInput, ConfirmRequest, Confirmation, UnmaskRequest, Unmasking,
+                                ModelGraph, CheckpointHeader, PartialSumHeader, OptimizerStateHeader, DatasetHeader,
+                                ParticipantState>;
 TYPED_TEST_SUITE(EveryMessage, Messages, KindAsName);
 
 TYPED_TEST(EveryMessage, DecodesToWhatWasEncoded) {
@@ -152,6 +154,23 @@ TYPED_TEST(EveryMessage, WithAHeaderThatIsNoFlatBufferIsAnError) {
     EXPECT_ERROR(decode<TypeParam>(build_frame(frame->kind, ones, frame->payload)), ErrorCode::malformed, "FlatBuffer");
     const Bytes zeros(frame->header.size(), 0);
     EXPECT_FALSE(decode<TypeParam>(build_frame(frame->kind, zeros, frame->payload)));
+  }
+}
+
+// Every byte of a header in turn. Extreme samples are left to random damage: they have tens of thousands.
+TYPED_TEST(EveryMessage, WithAnyByteOfItsHeaderChangedIsAnErrorOrAValue) {
+  const auto all = MessageTraits<TypeParam>::samples();
+  for (const TypeParam* sample : {&all.minimal, &all.typical}) {
+    const Bytes frame = frame_of(*sample);
+    const Result<Prelude> prelude = parse_prelude(frame);
+    ASSERT_OK(prelude);
+    for (size_t at = kPreludeBytes; at < kPreludeBytes + prelude->header_bytes; ++at) {
+      for (const int value : {0, 0xff, frame[at] + 1, frame[at] ^ 0x80}) {
+        Bytes changed = frame;
+        changed[at] = static_cast<uint8_t>(value);
+        test::decodes_and_reencodes<TypeParam>(changed);
+      }
+    }
   }
 }
 

@@ -10,7 +10,7 @@ using M = ParticipantState;
 
 TEST(ParticipantStateCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("phase", [](M& m) { m.phase = static_cast<ParticipantPhase>(0); });
-  expect_rejected<M>("phase", [](M& m) { m.phase = static_cast<ParticipantPhase>(7); });
+  expect_rejected<M>("phase", [](M& m) { m.phase = static_cast<ParticipantPhase>(8); });
   expect_rejected<M>("population must have 0 to 256", [](M& m) { m.population = Population(std::string(257, 'p')); });
   expect_rejected<M>("signing_key must have 0 to 128", [](M& m) { m.signing_key.resize(129); });
   expect_rejected<M>("wait_until", [](M& m) { m.wait_until = wall_time_from_unix_ms(-1); });
@@ -27,7 +27,7 @@ TEST(ParticipantStateCodec, ChecksTheAssignmentItKeeps) {
 
 TEST(ParticipantStateCodec, HasAnAssignmentFromAssignedOn) {
   for (const auto phase : {ParticipantPhase::assigned, ParticipantPhase::planned, ParticipantPhase::training,
-                           ParticipantPhase::trained}) {
+                           ParticipantPhase::trained, ParticipantPhase::aggregating}) {
     expect_rejected<M>("assignment is missing", [phase](M& m) {
       m.phase = phase;
       m.assignment.reset();

@@ -76,6 +76,9 @@ TEST(Graph, DrawnConnectsBothWays) {
   EXPECT_EQ(list(graph->neighbours(0)), (std::vector<uint32_t>{1, 3}));
   EXPECT_EQ(list(graph->neighbours(1)), (std::vector<uint32_t>{0, 2, 3}));
   EXPECT_EQ(list(graph->neighbours(2)), (std::vector<uint32_t>{1}));
+  EXPECT_EQ(list(graph->holders(0)), (std::vector<uint32_t>{1, 3}));  // its own choice, in order
+  EXPECT_EQ(list(graph->holders(1)), (std::vector<uint32_t>{0, 2}));  // not 3, which chose it
+  EXPECT_TRUE(graph->holders(2).empty());
 }
 
 TEST(Graph, DrawnRefusesWhatIsNoChoice) {

@@ -1,0 +1,30 @@
+#include "secure/secagg/round_session.h"
+
+#include "secure/crypto/domain_fields.h"
+#include "secure/crypto/sha256.h"
+
+namespace coterie::secagg {
+
+Digest round_context(const JobId& job, const RoundKey& round, const Digest& model, const Digest& plan) {
+  DomainFields fields("coterie/v1/round");
+  fields.add(job.value())
+      .add(round.round.value())
+      .add(uint64_t{round.attempt.value()})
+      .add(model.view())
+      .add(plan.view());
+  return sha256(fields.view());
+}
+
+SessionParameters session_parameters(const Plan& plan, const JobId& job, const RoundKey& round, const Digest& model,
+                                     const Digest& plan_digest) {
+  return {.context = round_context(job, round, model, plan_digest),
+          .level = plan.privacy.level,
+          .survivors_min = plan.privacy.cohort_min,
+          .corrupt_share = plan.privacy.corrupt_share,
+          .dropout_share = plan.privacy.dropout_share,
+          .suite = static_cast<CipherSuite>(plan.privacy.cipher_suite),
+          .ring_bits = 64,
+          .lane_count = plan.update.value_count + 1};
+}
+
+}  // namespace coterie::secagg

@@ -1,0 +1,59 @@
+// What the parties of one session agree on, and what follows from it: who is whose neighbour, how many shares open a secret,
+// and the session's name.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "proto/messages/secagg.h"
+#include "secure/crypto/stream_cipher.h"
+#include "secure/secagg/graph_parameters.h"
+
+namespace coterie::secagg {
+
+struct SessionParameters {
+  // Of everything else that both ends must mean alike: job, round, attempt, cohort, model, plan, head of the privacy ledger.
+  // Devices that were told different models are in different sessions, and their masks do not cancel (Pasquini, Francati,
+  // Ateniese, "Eluding Secure Aggregation", CCS 2022).
+  Digest context;
+  SecurityLevel level = SecurityLevel::active;  // not none
+  uint32_t survivors_min = 2;                   // no sum of fewer is ever unmasked
+  double corrupt_share = 1.0 / 3;               // of the roster: devices that may tell the server all they know
+  double dropout_share = 0.1;                   // that may vanish
+  CipherSuite suite = CipherSuite::aes256_ctr;
+  uint32_t ring_bits = 32;                      // sums are modulo 2^ring_bits, in lanes of 16, 32 or 64 bits
+  uint64_t lane_count = 0;                      // of an update, without check lanes
+
+  bool is_active() const { return level >= SecurityLevel::active; }
+};
+
+inline constexpr uint32_t kSessionRingBitsMin = 8;
+inline constexpr uint32_t kNeighboursMax = 1024;  // of one device, who chose it included
+
+// invalid_argument: a field out of range; an active level for which a third of the devices or more may be corrupt.
+Status validate(const SessionParameters& parameters);
+
+// 16, 32 or 64.
+uint32_t lane_bits(const SessionParameters& parameters);
+
+enum class GraphKind : uint8_t {
+  complete,  // everybody with everybody
+  ring,      // of an order that the server draws: against a curious server
+  drawn,     // each device draws its holders: against an active one
+};
+
+struct GraphShape {
+  GraphKind kind = GraphKind::complete;
+  uint32_t holders = 0;    // of each device; in a complete graph itself among them
+  uint32_t threshold = 0;  // shares that open a secret
+};
+
+// masked: the sparsest ring there is, or a complete graph where there is none. active: complete up to kCompleteCohortMax,
+// drawn above. Server and devices compute it alike, so nobody can be told a lower threshold. cohort_size (fault.h): a roster
+// smaller than survivors_min, or one for which nothing is private enough.
+Result<GraphShape> shape_for(const SessionParameters& parameters, uint32_t roster_size);
+
+// SHA-256 of the parameters, the shape and the roster: a device computes it from what it was shown and believes no other.
+Digest session_of(const SessionParameters& parameters, const GraphShape& shape, uint32_t roster_size, const Digest& root);
+
+}  // namespace coterie::secagg
