@@ -52,8 +52,10 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transp
   COT_ASSIGN(std::unique_ptr<Signer> signer,
              load_or_create_signer(settings.state_dir + "/identity.key", settings.key_algorithm));
   COT_ASSIGN(ParticipantState state, load_state(settings.state_dir + "/session.state", settings.seed));
-  return std::unique_ptr<Agent>(
+  std::unique_ptr<Agent> agent(
       new Agent(settings, std::move(lock), std::move(signer), std::move(state), transport, examples));
+  if (!agent->state().assignment) agent->clean_up();
+  return agent;
 }
 
 Agent::Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> signer, ParticipantState state,
@@ -98,6 +100,9 @@ Result<AgentProgress> Agent::step() {
   } else if (const auto* upload = std::get_if<DoUpload>(&action)) {
     progress.activity = Activity::uploaded;
     COT_ASSIGN(event, perform(*upload));
+  } else if (const auto* aggregation = std::get_if<DoAggregate>(&action)) {
+    progress.activity = Activity::aggregated;
+    COT_ASSIGN(event, perform(*aggregation));
   }
   if (training_) progress.training = training_->trainer.summary();
   if (event) {
@@ -105,7 +110,10 @@ Result<AgentProgress> Agent::step() {
     const bool had_assignment = machine_.state().assignment.has_value();
     machine_.step(*event, os::wall_now());
     const bool round_ended = had_assignment && !machine_.state().assignment;
-    if (round_ended) training_.reset();
+    if (round_ended) {
+      training_.reset();
+      aggregation_.reset();
+    }
     COT_TRY(save());
     if (round_ended) clean_up();
     if (machine_.state().rounds_done == done_before) progress.error = machine_.last_error();
@@ -123,6 +131,7 @@ Status Agent::save() {
 
 // The round is over for this device: what belonged to it goes. Nobody needs these files, so failures are ignored.
 void Agent::clean_up() {
+  (void)SessionFiles(settings_.state_dir).remove();
   const Result<std::vector<std::string>> names = os::list_directory(settings_.state_dir);
   if (!names) return;
   for (const std::string& name : *names) {
@@ -228,6 +237,27 @@ Result<ParticipantEvent> Agent::perform(const DoUpload& action) {
   const Result<Bytes> update = os::read_file(path("update.cotf"), kModelBytesMax);
   if (!update) return ParticipantEvent(UploadAnswered{Failure{Error(ErrorCode::ticket_expired, "the stored update is gone"), {}}});
   return ParticipantEvent(UploadAnswered{api_.upload(machine_.state().device, action.assignment, *update)});
+}
+
+Result<ParticipantEvent> Agent::perform(const DoAggregate& action) {
+  if (!aggregation_) {
+    COT_ASSIGN(auto opened, AggregationSession::open({.device = machine_.state().device,
+                                                      .assignment = action.assignment,
+                                                      .plan = action.plan,
+                                                      .directory = settings_.state_dir,
+                                                      .update_path = path("update.cotf"),
+                                                      .signer = signer_.get(),
+                                                      .certificate = settings_.certificate,
+                                                      .certificate_is_good = certificate_check(settings_.authority_key)}));
+    if (auto* failure = std::get_if<Failure>(&opened)) return ParticipantEvent(AggregationAnswered{std::move(*failure)});
+    aggregation_ = std::move(std::get<std::unique_ptr<AggregationSession>>(opened));
+  }
+  Result<AggregationSession::Answered> answered = aggregation_->exchange(api_);
+  if (!answered) {
+    aggregation_.reset();  // what it had told nobody yet is made again of the files
+    return answered.error();
+  }
+  return ParticipantEvent(AggregationAnswered{std::move(*answered)});
 }
 
 }  // namespace coterie

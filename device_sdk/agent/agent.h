@@ -7,6 +7,7 @@
 //   model-<digest>.cotf      the present round's model (.part while it is being fetched)
 //   train-<round>-<attempt>.ckpt   training under way
 //   update.cotf              the encoded update, until it is accepted
+//   secagg.seed, secagg-*    a session of secure aggregation under way (session_files.h)
 // One agent at a time may use a directory. Not thread-safe.
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <string>
 
 #include "base/os/file.h"
+#include "device_sdk/agent/aggregation_session.h"
 #include "device_sdk/agent/device_api.h"
 #include "device_sdk/client/participant_machine.h"
 #include "device_sdk/client/transport.h"
@@ -32,11 +34,17 @@ struct AgentSettings {
   Millis train_slice{1'000};     // how long one step() may train
   uint32_t checkpoint_steps = 50;  // training steps between two checkpoints; 0: none
   ParticipantPolicy policy;
+  // For secure aggregation: the Ed25519 key of an authority whose certificates other devices must have
+  // (secure/identity/device_certificate.h), and the certificate of this one. Without an authority nobody must have one, and
+  // whoever can enroll devices can be all the others.
+  Bytes authority_key;
+  Bytes certificate;
 };
 
 // What one step did, and what is due next.
 struct AgentProgress {
-  enum class Activity : uint8_t { waiting = 1, enrolled, checked_in, fetched_plan, fetched_model, trained, uploaded, stopped };
+  enum class Activity : uint8_t { waiting = 1, enrolled, checked_in, fetched_plan, fetched_model, trained, uploaded, stopped,
+                                  aggregated };  // one exchange of secure aggregation
   Activity activity = Activity::waiting;
   Millis wait{0};                 // nothing to do before this long
   uint64_t rounds_done = 0;
@@ -72,6 +80,7 @@ class Agent {
   Result<ParticipantEvent> perform(const DoFetchModel& action);
   Result<std::optional<ParticipantEvent>> train(const DoTrain& action);
   Result<ParticipantEvent> perform(const DoUpload& action);
+  Result<ParticipantEvent> perform(const DoAggregate& action);
   Result<Training> begin_training(const DoTrain& action);
   Result<Bytes> make_update(const DoTrain& action, const Training& training) const;
   Status save();
@@ -87,6 +96,7 @@ class Agent {
   ExampleSource& examples_;
   ParticipantMachine machine_;
   std::optional<Training> training_;
+  std::unique_ptr<AggregationSession> aggregation_;
   bool unsaved_ = false;
 };
 

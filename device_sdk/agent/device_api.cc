@@ -5,6 +5,7 @@
 
 #include "base/os/clock.h"
 #include "proto/codec/codec.h"
+#include "proto/codec/limits.h"
 #include "secure/crypto/digest.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/request_signature.h"
@@ -12,8 +13,9 @@
 namespace coterie {
 namespace {
 
-constexpr size_t kMessageBytesMax = 256 * 1024;
 constexpr Millis kHoldMargin{20'000};
+constexpr Millis kSessionHold{20'000};  // a server holds a question for a session's message at most so long
+constexpr size_t kSessionMessageBytesMax = limits::kRosterHeaderBytesMax + 64;
 constexpr std::string_view kFrameType = "application/vnd.coterie.frame";
 
 // What an answer without a frame of ours means: a proxy's page, a balancer's refusal.
@@ -45,6 +47,11 @@ Failure failure_of(const TransportResponse& head, const Bytes& body) {
   return {Error(code_of_status(head.status), "the server answered " + std::to_string(head.status)), retry_after(head)};
 }
 
+std::string target_of(const Assignment& assignment, std::string_view kind) {
+  return "/v1/rounds/" + std::to_string(assignment.round.round.value()) + "/" + std::string(kind) + "/" +
+         to_base64url(assignment.ticket);
+}
+
 template <typename T>
 Outcome<T> decoded(Result<T> message) {
   if (message) return std::move(*message);
@@ -53,11 +60,10 @@ Outcome<T> decoded(Result<T> message) {
 
 }  // namespace
 
-Outcome<DeviceApi::Answer> DeviceApi::call(const DeviceId* device, TransportRequest request, bool digest_body,
-                                           const BodySink* sink) {
+Outcome<DeviceApi::Answer> DeviceApi::call(const DeviceId* device, TransportRequest request, CallOptions options) {
   if (device != nullptr) {
     SignedRequest to_sign{request.method, request.target, request.body.size(), std::nullopt};
-    if (digest_body) to_sign.digest = content_digest(request.body);
+    if (options.digest_body) to_sign.digest = content_digest(request.body);
     Nonce nonce;
     fill_random(nonce);
     const Result<RequestClaims> claims = sign_request(to_sign, *device, os::wall_now(), nonce, signer_);
@@ -70,9 +76,9 @@ Outcome<DeviceApi::Answer> DeviceApi::call(const DeviceId* device, TransportRequ
   }
   Answer answer;
   const auto collect = [&](const TransportResponse& part, ByteView piece) -> Status {
-    if (sink != nullptr && (part.status == 200 || part.status == 206)) return (*sink)(part, piece);
-    if (answer.body.size() + piece.size() > kMessageBytesMax) {
-      return Error(ErrorCode::too_large, "the server's answer is over 256 KiB");
+    if (options.sink != nullptr && (part.status == 200 || part.status == 206)) return (*options.sink)(part, piece);
+    if (answer.body.size() + piece.size() > options.answer_bytes_max) {
+      return Error(ErrorCode::too_large, "the server's answer is over " + std::to_string(options.answer_bytes_max) + " bytes");
     }
     answer.body.insert(answer.body.end(), piece.begin(), piece.end());
     return {};
@@ -95,7 +101,7 @@ Outcome<EnrollReply> DeviceApi::enroll(const std::string& token, const std::stri
   message.proof = std::move(*proof);
   const Bytes body = encode(message);
   Outcome<Answer> answer = call(nullptr, {.method = "POST", .target = "/v1/enrollments", .headers = {},
-                                          .content_type = kFrameType, .body = body}, false);
+                                          .content_type = kFrameType, .body = body}, {});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   return decoded(decode_enroll_reply(std::get<Answer>(answer).body));
 }
@@ -105,7 +111,8 @@ std::variant<Assignment, RetryWindow, Failure> DeviceApi::check_in(const DeviceI
   const Bytes body = encode(request);
   Outcome<Answer> answer = call(&device, {.method = "POST", .target = "/v1/checkins", .headers = {},
                                           .content_type = kFrameType, .body = body,
-                                          .answer_max = Millis(request.wait_ms_max) + kHoldMargin}, true);
+                                          .answer_max = Millis(request.wait_ms_max) + kHoldMargin},
+                                {.digest_body = true});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   const Bytes& reply = std::get<Answer>(answer).body;
   if (Result<RetryWindow> window = decode_retry_window(reply)) return std::move(*window);
@@ -116,7 +123,7 @@ std::variant<Assignment, RetryWindow, Failure> DeviceApi::check_in(const DeviceI
 
 Outcome<Bytes> DeviceApi::fetch_plan(const DeviceId& device, const Digest& plan, uint32_t bytes_max) {
   Outcome<Answer> answer = call(&device, {.method = "GET", .target = "/v1/plans/" + plan.hex(), .headers = {},
-                                          .content_type = {}, .body = {}}, false);
+                                          .content_type = {}, .body = {}}, {});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   Bytes& body = std::get<Answer>(answer).body;
   if (body.size() > bytes_max) return Failure{Error(ErrorCode::too_large, "the plan is larger than announced"), {}};
@@ -128,18 +135,36 @@ Outcome<uint64_t> DeviceApi::fetch_model(const DeviceId& device, const Digest& m
   TransportRequest request{.method = "GET", .target = "/v1/models/" + model.hex(), .headers = {}, .content_type = {},
                            .body = {}};
   if (offset > 0) request.headers.emplace_back("Range", "bytes=" + std::to_string(offset) + "-");
-  Outcome<Answer> answer = call(&device, request, false, &sink);
+  Outcome<Answer> answer = call(&device, request, {.sink = &sink});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   return std::get<Answer>(answer).head.body_bytes;
 }
 
 Outcome<Receipt> DeviceApi::upload(const DeviceId& device, const Assignment& assignment, ByteView update) {
-  const std::string target = "/v1/rounds/" + std::to_string(assignment.round.round.value()) + "/updates/" +
-                             to_base64url(assignment.ticket);
-  Outcome<Answer> answer = call(&device, {.method = "PUT", .target = target, .headers = {},
-                                          .content_type = kFrameType, .body = update}, false);
+  Outcome<Answer> answer = call(&device, {.method = "PUT", .target = target_of(assignment, "updates"), .headers = {},
+                                          .content_type = kFrameType, .body = update}, {});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   return decoded(decode_receipt(std::get<Answer>(answer).body));
+}
+
+std::optional<Failure> DeviceApi::send_to_session(const DeviceId& device, const Assignment& assignment, ByteView message) {
+  Outcome<Answer> answer = call(&device, {.method = "POST", .target = target_of(assignment, "session"), .headers = {},
+                                          .content_type = kFrameType, .body = message}, {.digest_body = true});
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  return std::nullopt;
+}
+
+std::variant<Bytes, RetryWindow, Failure> DeviceApi::ask_session(const DeviceId& device, const Assignment& assignment,
+                                                                 std::string_view what) {
+  Outcome<Answer> answer = call(&device, {.method = "GET",
+                                          .target = target_of(assignment, "session") + "/" + std::string(what),
+                                          .headers = {}, .content_type = {}, .body = {},
+                                          .answer_max = kSessionHold + kHoldMargin},
+                                {.answer_bytes_max = kSessionMessageBytesMax});
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  Bytes& body = std::get<Answer>(answer).body;
+  if (Result<RetryWindow> window = decode_retry_window(body)) return std::move(*window);
+  return std::move(body);
 }
 
 }  // namespace coterie

@@ -119,6 +119,7 @@ const char* coterie_activity_name(coterie_activity activity) {
     case COTERIE_ACTIVITY_TRAINED: return "trained";
     case COTERIE_ACTIVITY_UPLOADED: return "uploaded";
     case COTERIE_ACTIVITY_STOPPED: return "stopped";
+    case COTERIE_ACTIVITY_AGGREGATED: return "aggregated";
   }
   return "unknown";
 }

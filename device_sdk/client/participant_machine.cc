@@ -32,8 +32,18 @@ const Error* error_of(const ParticipantEvent& event) {
 
 ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantState state)
     : policy_(policy), state_(std::move(state)), prng_(Prng::from_state(state_.random)) {
-  if (state_.phase != ParticipantPhase::planned && state_.phase != ParticipantPhase::training) return;
-  if (const Status kept = read_plan(state_.plan); !kept) state_.phase = ParticipantPhase::assigned;
+  const bool is_aggregating = state_.phase == ParticipantPhase::aggregating;
+  if (state_.phase != ParticipantPhase::planned && state_.phase != ParticipantPhase::training && !is_aggregating) return;
+  const Status kept = read_plan(state_.plan);
+  if (kept) return;
+  if (is_aggregating) {  // to train again would be a second update in a session that may have masked the first
+    last_error_ = kept.error();
+    state_.assignment.reset();
+    forget_plan();
+    state_.phase = ParticipantPhase::idle;
+  } else {
+    state_.phase = ParticipantPhase::assigned;
+  }
 }
 
 ParticipantAction ParticipantMachine::next(WallTime now) const {
@@ -46,6 +56,7 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
     case ParticipantPhase::planned: return DoFetchModel{state_.assignment->model, state_.assignment->model_bytes};
     case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_};
     case ParticipantPhase::trained: return DoUpload{*state_.assignment};
+    case ParticipantPhase::aggregating: return DoAggregate{*state_.assignment, *plan_};
   }
   return DoStop{Error(ErrorCode::internal, "unknown phase")};
 }
@@ -149,7 +160,27 @@ Status ParticipantMachine::read_plan(ByteView bytes) {
   }
   COT_ASSIGN(Plan plan, decode_plan(bytes));
   if (plan.job != state_.assignment->job) return Error(ErrorCode::refused, "plan: is of another job");
+  COT_TRY(check_policy(plan));
   plan_ = std::move(plan);
+  return {};
+}
+
+Status ParticipantMachine::check_policy(const Plan& plan) const {
+  const PrivacyRules& privacy = plan.privacy;
+  if (privacy.level < policy_.security_level_min) {
+    return Error(ErrorCode::refused, "plan: promises security level " + std::string(to_string(privacy.level)) +
+                                         ", this device asks for " + std::string(to_string(policy_.security_level_min)) +
+                                         " at least", "security_level");
+  }
+  if (privacy.level == SecurityLevel::active_dp) {  // to leave the noise out would be less than was promised
+    return Error(ErrorCode::refused, "plan: asks for noise of the devices (active_dp), which this client does not have",
+                 "security_level");
+  }
+  if (privacy.level != SecurityLevel::none && privacy.cohort_min < policy_.cohort_min) {
+    return Error(ErrorCode::refused, "plan: a sum may be of " + std::to_string(privacy.cohort_min) +
+                                         " devices, this device asks for " + std::to_string(policy_.cohort_min) + " at least",
+                 "cohort_min");
+  }
   return {};
 }
 
@@ -169,6 +200,7 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
     ++state_.failures;
     return give_up(event.outcome.error(), policy_.backoff_first, backoff());
   }
+  if (plan_->privacy.level != SecurityLevel::none) return advance(ParticipantPhase::aggregating);
   forget_plan();
   advance(ParticipantPhase::trained);
 }
@@ -176,6 +208,22 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
 void ParticipantMachine::handle(const UploadAnswered& event) {
   if (state_.phase != ParticipantPhase::trained) return;
   if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
+  count_round();
+}
+
+// Failures stay counted until the end: a session that began well has not yet been worth its training.
+void ParticipantMachine::handle(const AggregationAnswered& event) {
+  if (state_.phase != ParticipantPhase::aggregating) return;
+  if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
+  if (const auto* window = std::get_if<RetryWindow>(&event.outcome)) {
+    return wait_between(Millis(window->min_ms), Millis(window->max_ms));
+  }
+  if (std::get<AggregationStep>(event.outcome) == AggregationStep::done) count_round();
+}
+
+// ---- What follows
+
+void ParticipantMachine::count_round() {
   ++state_.rounds_done;
   state_.failures = 0;
   state_.assignment.reset();
@@ -183,8 +231,6 @@ void ParticipantMachine::handle(const UploadAnswered& event) {
   last_error_.reset();
   advance(ParticipantPhase::idle);
 }
-
-// ---- What follows
 
 void ParticipantMachine::advance(ParticipantPhase phase) {
   state_.phase = phase;

@@ -6,8 +6,12 @@
 //                           +--------------------+------------------+------------------+-------------------+-------------+
 //                             accepted, or given up: expired, closed, refused by us, or wrong beyond repair
 //
+// A plan with a security level goes from training to `aggregating` in the place of `trained`: many exchanges of one session of
+// secure aggregation (secure/secagg/client.h), the update among them, until the sum is unmasked or the session is over.
+//
 // A device believes nothing it has not verified: the assignment's signature (the server it enrolled with), a model version
-// not older than any it has seen of the job, the plan's and the model's digests, the plan's rules.
+// not older than any it has seen of the job, the plan's and the model's digests, the plan's rules. It trains under no plan that
+// promises less than its own policy asks: that is `refused`, with "security_level" or "cohort_min" as the error's reason.
 //
 // Failures: the same step again after exponential back-off with full jitter, or inside the window the server gave; no
 // step outlives the assignment's not_after. Failures add up until an update is accepted or the server sends the device
@@ -35,6 +39,8 @@ struct ParticipantPolicy {
   Millis checkin_hold{25'000};     // how long a check-in may be held by the server
   Millis refusal_pause{300'000};   // after an assignment we had to refuse, and after a server says "never"
   uint32_t enroll_failures_max = 8;
+  SecurityLevel security_level_min = SecurityLevel::none;  // plans below are refused
+  uint32_t cohort_min = kRosterSizeMin;  // plans with a level whose sums may be of fewer devices are refused
 };
 
 // ---- What to do next
@@ -44,10 +50,11 @@ struct DoFetchPlan { Digest plan; uint32_t bytes_max; };
 struct DoFetchModel { Digest model; uint64_t bytes; };
 struct DoTrain { Assignment assignment; Plan plan; };   // resume where a checkpoint of this assignment stands
 struct DoUpload { Assignment assignment; };
+struct DoAggregate { Assignment assignment; Plan plan; };  // the session's next exchange
 struct DoWait { WallTime until; };
 struct DoStop { Error error; };                         // nothing a device can do helps: the app or the operator must
 using ParticipantAction =
-    std::variant<DoEnroll, DoCheckIn, DoFetchPlan, DoFetchModel, DoTrain, DoUpload, DoWait, DoStop>;
+    std::variant<DoEnroll, DoCheckIn, DoFetchPlan, DoFetchModel, DoTrain, DoUpload, DoAggregate, DoWait, DoStop>;
 
 // ---- What came of it
 // An error with what the server said about when to try again, if it said anything.
@@ -64,8 +71,11 @@ struct PlanFetched { Outcome<Bytes> outcome; };          // the frame's bytes, u
 struct ModelFetched { Outcome<Digest> outcome; };        // the content digest of what was stored
 struct TrainingEnded { Status outcome; };                // the encoded update is stored
 struct UploadAnswered { Outcome<Receipt> outcome; };
-using ParticipantEvent =
-    std::variant<EnrollAnswered, CheckInAnswered, PlanFetched, ModelFetched, TrainingEnded, UploadAnswered>;
+enum class AggregationStep : uint8_t { went_on, done };  // done: this device's part is
+// A window: not yet, ask again inside it.
+struct AggregationAnswered { std::variant<AggregationStep, RetryWindow, Failure> outcome; };
+using ParticipantEvent = std::variant<EnrollAnswered, CheckInAnswered, PlanFetched, ModelFetched, TrainingEnded,
+                                      UploadAnswered, AggregationAnswered>;
 
 class ParticipantMachine {
  public:
@@ -87,10 +97,13 @@ class ParticipantMachine {
   void handle(const ModelFetched& event);
   void handle(const TrainingEnded& event);
   void handle(const UploadAnswered& event);
+  void handle(const AggregationAnswered& event);
 
   Status verify(const Assignment& assignment) const;
   void take(const Assignment& assignment);
   Status read_plan(ByteView bytes);
+  Status check_policy(const Plan& plan) const;
+  void count_round();
   void forget_plan();
   void advance(ParticipantPhase phase);
   void fail(const Failure& failure);

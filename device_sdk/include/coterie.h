@@ -176,7 +176,8 @@ typedef enum coterie_activity {
   COTERIE_ACTIVITY_FETCHED_MODEL = 5,
   COTERIE_ACTIVITY_TRAINED = 6,       /* trained a slice, perhaps the last */
   COTERIE_ACTIVITY_UPLOADED = 7,      /* tried to hand in the update */
-  COTERIE_ACTIVITY_STOPPED = 8        /* cannot go on without the app or the operator: see step_status and the text */
+  COTERIE_ACTIVITY_STOPPED = 8,       /* cannot go on without the app or the operator: see step_status and the text */
+  COTERIE_ACTIVITY_AGGREGATED = 9     /* one exchange of secure aggregation, which hands the update in masked */
 } coterie_activity;
 
 /* The stable name of an activity ("fetched_plan"); "unknown" for an unknown one. Static. */

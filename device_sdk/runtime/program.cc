@@ -114,9 +114,9 @@ void Program::run_all(Phase phase, const StepContext& context) const {
 }
 
 void Program::run(Phase phase, const StepContext& context) const {
-  const auto& parts = parts_[static_cast<size_t>(phase)];
-  const bool has_cuts = std::ranges::any_of(parts, [](const Parts& step) { return step.count > 1; });
-  if (context.pool == nullptr || !has_cuts) return run_all(phase, context);
+  const auto& steps = parts_[static_cast<size_t>(phase)];
+  const auto is_whole = [](const Parts& step) { return step.count == 1; };
+  if (context.pool == nullptr || std::ranges::all_of(steps, is_whole)) return run_all(phase, context);
   run_tried(phase_trials_[static_cast<size_t>(phase)], [&](bool cuts) {
     StepContext whole = context;
     whole.pool = nullptr;

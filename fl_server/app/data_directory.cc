@@ -50,6 +50,8 @@ Result<DataDirectory> DataDirectory::open(const std::string& path) {
 
 Result<MacKey> DataDirectory::ticket_key() const { return load_or_create_mac_key(path("keys/ticket.key")); }
 
+Result<MacKey> DataDirectory::noise_key() const { return load_or_create_mac_key(path("keys/noise.key")); }
+
 Result<std::unique_ptr<Signer>> DataDirectory::signer() const {
   return load_or_create_signer(path("keys/signing.key"), KeyAlgorithm::ed25519);
 }

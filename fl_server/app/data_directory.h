@@ -3,7 +3,7 @@
 //   lock                 held while a server runs
 //   endpoints.json       URLs and files of the running server, for tools on the same machine
 //   admin-token          the operator's bearer token (0600)
-//   keys/                ticket key, signing key (0600)
+//   keys/                ticket key, noise key, signing key (0600)
 //   tls/                 ca.pem, server.pem and their keys, if the certificate is ours
 //   coterie.sqlite3      jobs, rounds, devices
 //   blobs/  partials/    models, plans, data sets; partial sums of rounds under way
@@ -33,6 +33,7 @@ class DataDirectory {
 
   std::string path(const std::string& name) const { return path_ + "/" + name; }
   Result<MacKey> ticket_key() const;
+  Result<MacKey> noise_key() const;
   Result<std::unique_ptr<Signer>> signer() const;
   Result<std::string> admin_token() const;
   // The operator's files, or a development CA and a server certificate that is renewed before it expires.

@@ -18,6 +18,7 @@
 #include "fl_server/store/sqlite_device_store.h"
 #include "fl_server/store/sqlite_round_store.h"
 #include "secure/crypto/self_test.h"
+#include "secure/mask/mask_self_test.h"
 
 namespace coterie {
 namespace {
@@ -46,6 +47,8 @@ struct Server::Parts {
   std::optional<DeviceDirectory> directory;
   std::optional<MacKey> ticket_key;
   std::unique_ptr<Signer> signer;
+  std::optional<MacKey> noise_key;
+  std::optional<RoundNoiseMaker> noise;
   std::optional<Finalizer> finalizer;
   std::optional<HttpServer> http;
   std::optional<Coordinator> coordinator;
@@ -65,6 +68,7 @@ const std::string& Server::admin_token_file() const { return parts_->endpoints.a
 
 Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
   COT_TRY(crypto_self_test());
+  COT_TRY(mask_self_test());
   COT_ASSIGN(DataDirectory data, DataDirectory::open(config.data_dir));
   auto owned = std::make_unique<Parts>(config, std::move(data));
   Parts& p = *owned;
@@ -72,6 +76,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
 
   COT_ASSIGN(MacKey ticket_key, p.data.ticket_key());
   p.ticket_key = std::move(ticket_key);
+  COT_ASSIGN(MacKey noise_key, p.data.noise_key());
+  p.noise_key = std::move(noise_key);
+  p.noise.emplace(*p.noise_key);
   COT_ASSIGN(p.signer, p.data.signer());
   COT_ASSIGN(const std::string admin_token, p.data.admin_token());
   COT_ASSIGN(const TlsFiles tls_files, p.data.tls_files(config.tls, os::wall_now()));
@@ -84,7 +91,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
   COT_ASSIGN(p.blobs, DirectoryBlobStore::open_directory(p.data.path("blobs")));
   COT_ASSIGN(p.partials, DirectoryBlobStore::open_directory(p.data.path("partials")));
   p.directory.emplace(*p.devices, kDevicesCached);
-  p.finalizer.emplace(*p.rounds, *p.blobs, *p.partials, &evaluate_model);
+  p.finalizer.emplace(*p.rounds, *p.blobs, *p.partials, *p.noise, &evaluate_model);
 
   p.http.emplace(threads, p.metrics);
   p.coordinator.emplace(CoordinatorSettings{.node = config.node,

@@ -71,6 +71,20 @@ void read_strategy(JsonReader reader, StrategySettings& strategy) {
   reader.finish();
 }
 
+void read_privacy(JsonReader reader, PrivacySettings& privacy) {
+  size_t level = static_cast<size_t>(privacy.level);
+  reader.read_choice("level", {"none", "masked", "active", "active_dp"}, level);
+  privacy.level = static_cast<SecurityLevel>(level);
+  reader.read("noise_multiplier", privacy.noise_multiplier);
+  reader.read("target_delta", privacy.target_delta);
+  reader.read("epsilon_budget", privacy.epsilon_budget);
+  reader.read("cohort_min", privacy.cohort_min);
+  reader.read("corrupt_share", privacy.corrupt_share);
+  reader.read("dropout_share", privacy.dropout_share);
+  reader.read("phase_ms_max", privacy.phase_max);
+  reader.finish();
+}
+
 JobSpec read_spec(const nlohmann::json& json, Problems& problems) {
   JobSpec spec;
   JsonReader reader(json, "", problems);
@@ -86,6 +100,7 @@ JobSpec read_spec(const nlohmann::json& json, Problems& problems) {
   read_update(reader.object("update"), spec.update);
   read_rounds(reader.object("rounds"), spec.rounds);
   read_strategy(reader.object("strategy"), spec.strategy);
+  read_privacy(reader.object("privacy"), spec.privacy);
   reader.finish();
   return spec;
 }
@@ -131,6 +146,15 @@ nlohmann::json to_json(const JobSpec& spec) {
         {"beta1", readable(spec.strategy.beta1)},
         {"beta2", readable(spec.strategy.beta2)},
         {"tau", readable(spec.strategy.tau)}}},
+      {"privacy",
+       {{"level", to_string(spec.privacy.level)},
+        {"noise_multiplier", spec.privacy.noise_multiplier},
+        {"target_delta", spec.privacy.target_delta},
+        {"epsilon_budget", spec.privacy.epsilon_budget},
+        {"cohort_min", spec.privacy.cohort_min},
+        {"corrupt_share", spec.privacy.corrupt_share},
+        {"dropout_share", spec.privacy.dropout_share},
+        {"phase_ms_max", spec.privacy.phase_max.count()}}},
   };
   if (spec.evaluation) json["evaluation"] = spec.evaluation->hex();
   return json;

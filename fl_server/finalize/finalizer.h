@@ -4,10 +4,16 @@
 // Reads partial sums, base model and optimizer moments tile by tile, checks what it reads (digests, and that the partials
 // hold exactly as many updates as there are accept rows), writes the new model and moments as blobs. Commits nothing:
 // doing it twice, or on two nodes, gives the same bytes under the same names.
+//
+// Of a job with noise it reserves the release in the privacy ledger first, then adds the attempt's noise to the integer
+// sum, once, before anything is made of the sum; what is committed for it is up to the store's commit_round. The noisy
+// sum is divided by the plan's goal_count (scheduler/job/central_noise.h).
 #pragma once
 
 #include <functional>
 
+#include "fl_server/finalize/round_noise.h"
+#include "fl_server/finalize/sum_masks.h"
 #include "fl_server/store/blob_store.h"
 #include "fl_server/store/round_store.h"
 
@@ -23,18 +29,21 @@ using EvaluateModel = std::function<Result<ModelEvaluation>(const Bytes& model, 
 class Finalizer {
  public:
   // `blobs` holds models, moments and data sets, `partials` the partial sums. `evaluate` may be empty.
-  Finalizer(RoundStore& rounds, BlobStore& blobs, BlobStore& partials, EvaluateModel evaluate)
-      : rounds_(rounds), blobs_(blobs), partials_(partials), evaluate_(std::move(evaluate)) {}
+  Finalizer(RoundStore& rounds, BlobStore& blobs, BlobStore& partials, RoundNoiseMaker& noise, EvaluateModel evaluate)
+      : rounds_(rounds), blobs_(blobs), partials_(partials), noise_(noise), evaluate_(std::move(evaluate)) {}
 
   // data_loss if what is stored does not fit together: the round cannot be finalized from it. invalid_argument if the
-  // next model would not be finite.
-  Result<FinalizedRound> finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base,
-                                  WallTime now) const;
+  // next model would not be finite. permission_denied if the privacy budget does not admit the release.
+  // `masks`: of a round with secure aggregation, which has lanes behind the values: the sum of the weights, and the check
+  // lanes, without which the sum is data_loss.
+  Result<FinalizedRound> finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base, WallTime now,
+                                  const SumMasks* masks = nullptr) const;
 
  private:
   RoundStore& rounds_;
   BlobStore& blobs_;
   BlobStore& partials_;
+  RoundNoiseMaker& noise_;
   EvaluateModel evaluate_;
 };
 

@@ -21,6 +21,10 @@ Result<FrameStream> FrameStream::open(BlobStore& store, const Digest& digest, Fr
   return stream;
 }
 
+Status FrameStream::peek(uint64_t payload_offset, std::span<uint8_t> into) const {
+  return reader_->read_at(head_.size() + payload_offset, into);
+}
+
 Status FrameStream::read(std::span<uint8_t> into) {
   COT_TRY(reader_->read_at(position_, into));
   position_ += into.size();

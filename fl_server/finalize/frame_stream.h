@@ -19,6 +19,8 @@ class FrameStream {
   const Bytes& head() const { return head_; }
   ByteView header() const { return ByteView(head_).subspan(kPreludeBytes, prelude_.header_bytes); }
 
+  // Bytes of the payload before their turn; read() gives them again, to the digest too.
+  Status peek(uint64_t payload_offset, std::span<uint8_t> into) const;
   // The next into.size() bytes of the payload.
   Status read(std::span<uint8_t> into);
   // After the last byte: data_loss unless the whole blob has the digest it is named by.

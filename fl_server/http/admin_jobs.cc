@@ -9,7 +9,9 @@
 #include "fl_server/http/admin_query.h"
 #include "fl_server/http/admin_service.h"
 #include "fl_server/http/problem.h"
+#include "fl_server/privacy/round_release.h"
 #include "proto/codec/codec.h"
+#include "scheduler/job/central_noise.h"
 #include "secure/crypto/random.h"
 
 namespace coterie {
@@ -26,13 +28,38 @@ JobId new_job_id() {
   return JobId(id);
 }
 
+// What can be said of a job's noise only when its model is known. Precondition: validate(job.spec) is empty.
+Problems noise_problems(const JobRecord& job) {
+  if (!job.spec.privacy.has_noise()) return {};
+  if (const auto noise = central_noise_of(job.spec, job.value_count); !noise) {
+    return {{"/privacy/noise_multiplier", noise.error().message()}};
+  }
+  const Result<std::string> refusal = why_no_release(Ledger(), job);
+  if (refusal && refusal->empty()) return {};
+  return {{"/privacy/epsilon_budget", "not one round fits: " + (refusal ? *refusal : refusal.error().message())}};
+}
+
 }  // namespace
+
+// With what it has spent, if it has noise.
+Result<nlohmann::json> AdminService::show_job(const JobRecord& job) {
+  nlohmann::json json = to_json(job);
+  if (job.spec.privacy.has_noise()) {
+    COT_ASSIGN(const JobPrivacy privacy, parts_.rounds.job_privacy(job.id));
+    json["privacy"] = to_json(privacy, job.spec);
+  }
+  return json;
+}
 
 HttpResponse AdminService::list_jobs(const Call&) {
   const Result<std::vector<JobRecord>> jobs = parts_.rounds.list_jobs();
   if (!jobs) return problem_response(jobs.error());
   nlohmann::json list = nlohmann::json::array();
-  for (const JobRecord& job : *jobs) list.push_back(to_json(job));
+  for (const JobRecord& job : *jobs) {
+    Result<nlohmann::json> shown = show_job(job);
+    if (!shown) return problem_response(shown.error());
+    list.push_back(std::move(*shown));
+  }
   return json_response({{"jobs", list}});
 }
 
@@ -73,6 +100,7 @@ HttpResponse AdminService::create_job(const Call& call) {
   job.id = new_job_id();
   job.created = now;
   job.value_count = model->payload.size() / sizeof(float);
+  if (const Problems noise = noise_problems(job); !noise.empty()) return problem_response(invalid, noise);
   const Bytes plan = encode(plan_of(job.spec, job.id, job.value_count));
   const Result<Digest> plan_digest = parts_.blobs.put(plan);
   if (!plan_digest) return problem_response(plan_digest.error());
@@ -85,14 +113,17 @@ HttpResponse AdminService::create_job(const Call& call) {
   if (const Status created = parts_.rounds.create_job(job, initial); !created) return problem_response(created.error());
   log(LogLevel::info, "job_created", {{"job", job.id.value()}, {"name", job.spec.name}});
   parts_.coordinator.job_created(job.id);
-  HttpResponse response = json_response(to_json(job), 201);
+  const Result<nlohmann::json> shown = show_job(job);
+  HttpResponse response = json_response(shown ? *shown : to_json(job), 201);
   response.headers.emplace_back("Location", "/admin/v1/jobs/" + job.id.value());
   return response;
 }
 
 HttpResponse AdminService::get_job(const Call& call) {
   const Result<JobRecord> job = parts_.rounds.get_job(JobId(call.path.at("job")));
-  return job ? json_response(to_json(*job)) : problem_response(job.error());
+  if (!job) return problem_response(job.error());
+  const Result<nlohmann::json> shown = show_job(*job);
+  return shown ? json_response(*shown) : problem_response(shown.error());
 }
 
 HttpResponse AdminService::change_job(const Call& call, JobState to) {
@@ -100,7 +131,8 @@ HttpResponse AdminService::change_job(const Call& call, JobState to) {
   if (!job) return problem_response(job.error());
   log(LogLevel::info, "job_state_changed", {{"job", job->id.value()}, {"state", to_string(to)}});
   parts_.coordinator.job_state_changed(job->id, job->state);
-  return json_response(to_json(*job));
+  const Result<nlohmann::json> shown = show_job(*job);
+  return json_response(shown ? *shown : to_json(*job));
 }
 
 HttpResponse AdminService::pause_job(const Call& call) { return change_job(call, JobState::paused); }
@@ -133,6 +165,12 @@ HttpResponse AdminService::list_rounds(const Call& call) {
     list.push_back(to_json(round, job->spec.rounds.goal_count, selected, accepted, model ? &*model : nullptr));
   }
   nlohmann::json json = {{"job", id.value()}, {"state", to_string(job->state)}, {"rounds", list}};
+  if (job->spec.privacy.has_noise()) {
+    const Result<JobPrivacy> privacy = parts_.rounds.job_privacy(id);
+    if (!privacy) return problem_response(privacy.error());
+    const nlohmann::json shown = to_json(*privacy, job->spec);
+    json["privacy"] = {{"epsilon", shown["epsilon"]}, {"epsilon_budget", shown["epsilon_budget"]}};
+  }
   if (rounds->size() == limit) json["next_before"] = rounds->back().number;
   return json_response(json);
 }

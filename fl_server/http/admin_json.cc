@@ -1,9 +1,11 @@
 #include "fl_server/http/admin_json.h"
 
+#include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "fl_server/config/job_json.h"
+#include "fl_server/privacy/round_release.h"
 
 namespace coterie {
 
@@ -29,6 +31,23 @@ nlohmann::json to_json(const JobRecord& job) {
                          {"created", rfc3339(job.created)},
                          {"revision", job.revision}};
   if (!job.reason.empty()) json["reason"] = job.reason;
+  return json;
+}
+
+nlohmann::json to_json(const JobPrivacy& privacy, const JobSpec& spec) {
+  const PrivacyAccount& account = privacy.spent.account;
+  std::vector<std::string> assumptions = account.assumptions;
+  for (std::string& words : round_assumptions(spec)) assumptions.push_back(std::move(words));
+  nlohmann::json json = {{"epsilon", nullptr},  // unbounded
+                         {"delta", account.delta},
+                         {"accountant", account.method},
+                         {"epsilon_budget", spec.privacy.epsilon_budget},
+                         {"releases", privacy.spent.releases},
+                         {"releases_open", privacy.spent.open_reserves},
+                         {"assumptions", assumptions},
+                         {"ledger", {{"records", privacy.ledger_records}, {"head", privacy.ledger_head.hex()}}}};
+  if (std::isfinite(account.epsilon)) json["epsilon"] = account.epsilon;
+  if (!privacy.stop.empty()) json["stop"] = privacy.stop;
   return json;
 }
 

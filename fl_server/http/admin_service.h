@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,7 @@ class AdminService final : public HttpService {
   HttpResponse resume_job(const Call& call);
   HttpResponse cancel_job(const Call& call);
   HttpResponse change_job(const Call& call, JobState to);
+  Result<nlohmann::json> show_job(const JobRecord& job);
   HttpResponse list_rounds(const Call& call);
   HttpResponse upload_model(const Call& call);
   HttpResponse upload_dataset(const Call& call);

@@ -5,6 +5,7 @@
 
 #include "base/os/clock.h"
 #include "fl_server/http/blob_response.h"
+#include "fl_server/http/frame_response.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "secure/crypto/digest.h"
@@ -17,26 +18,6 @@ namespace {
 
 constexpr uint64_t kMessageBytesMax = limits::kWireHeaderBytesMax + 128;
 constexpr Millis kHoldMargin{30'000};
-
-HttpResponse frame_response(Bytes frame, int status = 200) {
-  HttpResponse response;
-  response.status = status;
-  response.content_type = "application/vnd.coterie.frame";
-  response.body = std::move(frame);
-  return response;
-}
-
-HttpResponse error_response(const Error& error, const RetryWindow& window) {
-  const ErrorTraits& row = traits(error.code());
-  std::string detail = error.message();
-  detail.resize(std::min(detail.size(), limits::kDetailBytesMax));
-  HttpResponse response =
-      frame_response(encode(ErrorReply{std::string(row.name), detail, window.min_ms, window.max_ms}), row.http_status);
-  if (row.retry == RetryClass::window || row.retry == RetryClass::backoff) {
-    response.headers.emplace_back("Retry-After", std::to_string((window.min_ms + 999) / 1000));
-  }
-  return response;
-}
 
 template <typename T>
 Result<T> parse_number(std::string_view text, const char* what) {
@@ -70,6 +51,24 @@ std::optional<std::string_view> segment_after(std::string_view path, std::string
   return path;
 }
 
+// "/v1/rounds/7/session/TICKET/roster_view"
+struct RoundPath {
+  std::string_view round, what, ticket, question;
+};
+std::optional<RoundPath> round_path(std::string_view path) {
+  constexpr std::string_view kPrefix = "/v1/rounds/";
+  if (!path.starts_with(kPrefix)) return std::nullopt;
+  path.remove_prefix(kPrefix.size());
+  RoundPath parts;
+  for (std::string_view* part : {&parts.round, &parts.what, &parts.ticket, &parts.question}) {
+    const size_t slash = std::min(path.find('/'), path.size());
+    *part = path.substr(0, slash);
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  if (parts.ticket.empty() || !path.empty()) return std::nullopt;
+  return parts;
+}
+
 }  // namespace
 
 HttpResponse DeviceService::refuse(const Error& error, int status) {
@@ -92,13 +91,20 @@ Awaitable<HttpResponse> DeviceService::handle(Exchange& exchange, std::string_vi
     HttpResponse response = co_await enroll(exchange);
     co_return response;
   }
-  if (head.method == "PUT" && path.starts_with("/v1/rounds/")) {
-    const std::string_view rest = path.substr(std::string_view("/v1/rounds/").size());
-    const size_t slash = rest.find('/');
-    const auto ticket = slash == std::string_view::npos ? std::nullopt : segment_after(rest.substr(slash), "/updates/");
-    if (ticket) {
+  if (const std::optional<RoundPath> round = round_path(path)) {
+    if (head.method == "PUT" && round->what == "updates" && round->question.empty()) {
       route = "/v1/rounds/{round}/updates/{ticket}";
-      HttpResponse response = co_await put_update(exchange, rest.substr(0, slash), *ticket);
+      HttpResponse response = co_await put_update(exchange, round->round, round->ticket);
+      co_return response;
+    }
+    if (head.method == "POST" && round->what == "session" && round->question.empty()) {
+      route = "/v1/rounds/{round}/session/{ticket}";
+      HttpResponse response = co_await post_session(exchange, round->round, round->ticket);
+      co_return response;
+    }
+    if (head.method == "GET" && round->what == "session" && !round->question.empty()) {
+      route = "/v1/rounds/{round}/session/{ticket}/{what}";
+      HttpResponse response = co_await get_session(exchange, round->round, round->ticket, round->question);
       co_return response;
     }
   }
@@ -210,30 +216,39 @@ HttpResponse DeviceService::get_blob(const RequestHead& head, std::string_view d
 
 // ---- Uploads
 
+Result<TicketHolder> DeviceService::ticket_holder(const RequestHead& head, std::optional<ByteView> body,
+                                                  std::string_view round_text, std::string_view ticket_text) {
+  COT_ASSIGN(DeviceRecord device, authenticate(head, body));
+  const Result<Bytes> ticket = from_base64url(ticket_text);
+  if (!ticket) return Error(ErrorCode::malformed, "ticket: " + ticket.error().message());
+  COT_ASSIGN(const TicketClaims claims, open_ticket(*ticket, parts_.ticket_key, device.id, os::wall_now()));
+  if (round_text != std::to_string(claims.round.round.value())) {
+    return Error(ErrorCode::permission_denied, "ticket: belongs to another round");
+  }
+  return TicketHolder{std::move(device), claims.round};
+}
+
 Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, std::string_view round_text,
                                                   std::string_view ticket_text) {
   const RequestHead& head = exchange.head();
   if (!head.content_length) {
     co_return error_response(Error(ErrorCode::length_required, "an update needs a Content-Length"), {});
   }
-  const Result<DeviceRecord> device = authenticate(head, std::nullopt);
-  if (!device) co_return error_response(device.error(), {});
-  const Result<Bytes> ticket = from_base64url(ticket_text);
-  if (!ticket) co_return error_response(Error(ErrorCode::malformed, "ticket: " + ticket.error().message()), {});
-  const Result<TicketClaims> claims = open_ticket(*ticket, parts_.ticket_key, device->id, os::wall_now());
-  if (!claims) co_return error_response(claims.error(), {});
-  if (round_text != std::to_string(claims->round.round.value())) {
-    co_return error_response(Error(ErrorCode::permission_denied, "ticket: belongs to another round"), {});
-  }
+  const Result<TicketHolder> holder = ticket_holder(head, std::nullopt, round_text, ticket_text);
+  if (!holder) co_return error_response(holder.error(), {});
 
   UploadId upload;
   const auto offer = [&](std::function<void(UploadAnswer)> answer) {
-    upload = parts_.coordinator.offer(claims->round, device->id, *head.content_length, std::move(answer));
+    upload = parts_.coordinator.offer(holder->round, holder->device.id, *head.content_length, std::move(answer));
   };
   UploadAnswer answer = co_await await_callback<UploadAnswer>(offer);
   if (const auto* admitted = std::get_if<UploadAdmitted>(&answer)) {
     RoundTotals contribution;
-    Result<UploadBody> body = co_await read_update(exchange, claims->round, *admitted, contribution);
+    const bool is_masked = admitted->masked_lanes > 0;
+    Awaitable<Result<UploadBody>> reading =
+        is_masked ? read_masked_update(exchange, *holder, *admitted, contribution)
+                  : read_update(exchange, holder->round, *admitted, contribution);
+    Result<UploadBody> body = co_await std::move(reading);
     if (!body) {
       parts_.coordinator.lost(upload);
       co_return error_response(body.error(), {});

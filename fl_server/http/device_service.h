@@ -4,7 +4,9 @@
 //   POST /v1/checkins                           -> assignment or retry window; may be held
 //   GET  /v1/plans/{digest}                     immutable; ranges, ETag
 //   GET  /v1/models/{digest}                    immutable; ranges, ETag
-//   PUT  /v1/rounds/{round}/updates/{ticket}    an update -> receipt
+//   PUT  /v1/rounds/{round}/updates/{ticket}    an update, or a masked one -> receipt
+//   POST /v1/rounds/{round}/session/{ticket}    a message of secure aggregation
+//   GET  /v1/rounds/{round}/session/{ticket}/{what}   what the device is to answer next, or a retry window
 //   GET  /healthz
 //
 // Everything but enrollment and health is signed by the device (secure/identity/request_signature.h). Nothing else is
@@ -38,6 +40,11 @@ struct DeviceServiceParts {
   const Signer& signer;
 };
 
+struct TicketHolder {
+  DeviceRecord device;
+  RoundKey round;
+};
+
 class DeviceService final : public HttpService {
  public:
   DeviceService(DeviceServiceSettings settings, DeviceServiceParts parts)
@@ -55,7 +62,17 @@ class DeviceService final : public HttpService {
   Awaitable<HttpResponse> put_update(Exchange& exchange, std::string_view round, std::string_view ticket);
   Awaitable<Result<UploadBody>> read_update(Exchange& exchange, const RoundKey& key, const UploadAdmitted& admitted,
                                             RoundTotals& contribution);
+  // Secure aggregation: device_session.cc.
+  Awaitable<HttpResponse> post_session(Exchange& exchange, std::string_view round, std::string_view ticket);
+  Awaitable<HttpResponse> get_session(Exchange& exchange, std::string_view round, std::string_view ticket,
+                                      std::string_view what);
+  Awaitable<Result<UploadBody>> read_masked_update(Exchange& exchange, const TicketHolder& holder,
+                                                   const UploadAdmitted& admitted, RoundTotals& contribution);
   HttpResponse get_blob(const RequestHead& head, std::string_view digest);
+
+  // The device that signed this request and the attempt it has a ticket for.
+  Result<TicketHolder> ticket_holder(const RequestHead& head, std::optional<ByteView> body, std::string_view round,
+                                     std::string_view ticket);
 
   // The device that signed this request. `body` is empty for a request whose body is not covered by the signature.
   Result<DeviceRecord> authenticate(const RequestHead& head, std::optional<ByteView> body);

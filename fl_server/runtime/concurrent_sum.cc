@@ -6,7 +6,7 @@
 
 namespace coterie {
 
-ConcurrentSum::ConcurrentSum(uint64_t value_count) : lanes_(value_count) {}
+ConcurrentSum::ConcurrentSum(uint64_t lane_count) : lanes_(lane_count) {}
 
 std::pair<size_t, size_t> ConcurrentSum::range(size_t tile) const {
   const size_t size = (lanes_.size() + kTiles - 1) / kTiles;
@@ -36,6 +36,17 @@ Status ConcurrentSum::add(std::span<const float> values, uint32_t weight, const 
     return added;
   }
   return {};
+}
+
+void ConcurrentSum::add_lanes(std::span<const uint64_t> lanes) {
+  COT_ASSERT(lanes.size() == lanes_.size());
+  const size_t start = next_start_.fetch_add(kTiles / 4);
+  for (size_t i = 0; i < kTiles; ++i) {
+    const size_t tile = (start + i) % kTiles;
+    const auto [offset, count] = range(tile);
+    const std::lock_guard lock(locks_[tile]);
+    coterie::add_lanes(lanes.subspan(offset, count), std::span(lanes_).subspan(offset, count));
+  }
 }
 
 void ConcurrentSum::clear() { std::fill(lanes_.begin(), lanes_.end(), 0); }

@@ -17,11 +17,13 @@ namespace coterie {
 
 class ConcurrentSum {
  public:
-  explicit ConcurrentSum(uint64_t value_count);
+  explicit ConcurrentSum(uint64_t lane_count);
 
-  uint64_t value_count() const { return lanes_.size(); }
+  uint64_t lane_count() const { return lanes_.size(); }
   // Thread-safe against itself. All of the update or, with the error, nothing.
   Status add(std::span<const float> values, uint32_t weight, const FixedPointSpec& spec);
+  // An update that is lanes already: a masked one.
+  void add_lanes(std::span<const uint64_t> lanes);
 
   // For the one who spills: nobody adds meanwhile.
   std::span<const uint64_t> lanes() const { return lanes_; }

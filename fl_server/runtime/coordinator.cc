@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/os/clock.h"
+#include "fl_server/runtime/update_norm.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/manifest.h"
@@ -42,6 +43,10 @@ std::optional<Instant> Coordinator::next_deadline() const {
   consider(desk_.next_deadline());
   consider(ingest_.next_deadline());
   for (const auto& [job, machine] : machines_) consider(machine.next_deadline());
+  for (const auto& [key, cohort] : cohorts_) {
+    consider(cohort->machine.next_deadline());
+    if (!cohort->held.empty()) consider(cohort->held.front().until);
+  }
   return next;
 }
 
@@ -51,6 +56,14 @@ void Coordinator::on_deadline() {
   std::vector<JobId> jobs;
   for (const auto& [job, machine] : machines_) jobs.push_back(job);
   for (const JobId& job : jobs) step_round(job, TimePassed{});
+  std::vector<RoundKey> cohorts;
+  for (const auto& [key, cohort] : cohorts_) cohorts.push_back(key);
+  for (const RoundKey& key : cohorts) {
+    if (const auto cohort = cohorts_.find(key); cohort != cohorts_.end()) {
+      cohort->second->machine.time_passed(os::monotonic_now());
+    }
+    after_cohort(key);
+  }
   for (const auto& [key, view] : std::exchange(unserved_, {})) publish(view);
 }
 
@@ -70,6 +83,7 @@ void Coordinator::dismiss_waiters() {
   core_.post([this] {
     draining_ = true;
     run(desk_.time_passed(Instant::max()));
+    for (const auto& [key, cohort] : cohorts_) answer_held(*cohort);
   });
 }
 
@@ -137,7 +151,7 @@ UploadId Coordinator::offer(const RoundKey& key, const DeviceId& device, uint64_
                             std::function<void(UploadAnswer)> answer) {
   const UploadId upload(next_id_.fetch_add(1));
   core_.post([this, upload, key, device, bytes, answer = std::move(answer)]() mutable {
-    uploads_.emplace(upload, Upload{key, std::move(answer), {}, bytes});
+    uploads_.emplace(upload, Upload{key, device, std::move(answer), {}, bytes});
     step_ingest(UploadOffered{upload, key, device, bytes});
   });
   return upload;
@@ -198,7 +212,9 @@ void Coordinator::perform(IngestEffect& effect) {
       const auto upload = self.uploads_.find(e.upload);
       if (upload == self.uploads_.end()) return self.step_ingest(UploadLost{e.upload});
       const RoundView& view = self.rounds_.at(upload->second.key).view;
-      std::exchange(upload->second.answer, {})(UploadAdmitted{view.update, view.model});
+      const bool is_masked = view.privacy.level != SecurityLevel::none;
+      std::exchange(upload->second.answer, {})(
+          UploadAdmitted{view.update, view.model, is_masked ? self.rounds_.at(view.key).lane_count : 0});
     }
     void operator()(RefuseUpload& e) {
       self.parts_.metrics.update_refused(e.error.code());
@@ -221,7 +237,10 @@ void Coordinator::perform(IngestEffect& effect) {
       const auto round = self.rounds_.find(e.key);
       if (round != self.rounds_.end()) self.step_round(round->second.view.job, UpdatesAccepted{e.key, e.total});
     }
-    void operator()(NoteAccepted& e) { self.desk_.accepted(e.key, e.device); }
+    void operator()(NoteAccepted& e) {
+      self.desk_.accepted(e.key, e.device);
+      self.cohort_accepted(e.key, e.device);
+    }
   };
   std::visit(Visitor{*this}, effect);
 }
@@ -241,14 +260,23 @@ void Coordinator::add_update(UploadId upload, BatchId batch) {
   Upload& found = uploads_.at(upload);
   LiveRound& round = rounds_.at(found.key);
   if (!round.sum) {
-    const bool fits = spare_sum_ && spare_sum_->value_count() == round.view.update.value_count;
-    round.sum = fits ? std::move(spare_sum_) : std::make_shared<ConcurrentSum>(round.view.update.value_count);
+    const bool fits = spare_sum_ && spare_sum_->lane_count() == round.lane_count;
+    round.sum = fits ? std::move(spare_sum_) : std::make_shared<ConcurrentSum>(round.lane_count);
     spare_sum_.reset();
   }
   batches_[batch].sum = round.sum;
+  if (const auto cohort = cohorts_.find(found.key); cohort != cohorts_.end() && found.body.masked) {
+    cohort->second->inputs.insert_or_assign(found.device, *found.body.masked);
+  }
   pool_.post([this, upload, sum = round.sum, body = std::exchange(found.body, {}),
-              spec = round.view.update.fixed_point]() mutable {
-    Status added = sum->add(body.values, body.weight, spec);
+              rules = round.view.update]() mutable {
+    Status added;
+    if (body.masked) {
+      sum->add_lanes(body.lanes);
+    } else {
+      added = check_norm(body.values, rules);
+      if (added) added = sum->add(body.values, body.weight, rules.fixed_point);
+    }
     body = {};
     core_.post([this, upload, added = std::move(added)] { step_ingest(UpdateAdded{upload, added}); });
   });
@@ -267,7 +295,7 @@ void Coordinator::spill(const SpillBatch& effect) {
       COT_ASSIGN(std::unique_ptr<BlobWriter> writer, parts_.partials.create());
       COT_TRY(writer->append(encode_head(PartialSumHeader{partial.key, partial.id,
                                                           static_cast<uint32_t>(partial.totals.updates),
-                                                          partial.totals.weight, sum->value_count()})));
+                                                          partial.totals.weight, sum->lane_count()})));
       const ByteView lanes(reinterpret_cast<const uint8_t*>(sum->lanes().data()), sum->lanes().size_bytes());
       for (size_t at = 0; at < lanes.size(); at += kSpillBytes) {
         COT_TRY(writer->append(lanes.subspan(at, std::min<size_t>(kSpillBytes, lanes.size() - at))));

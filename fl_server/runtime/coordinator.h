@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "fl_server/core/cohort_machine.h"
 #include "fl_server/core/ingest_machine.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/runtime/concurrent_sum.h"
@@ -46,14 +47,20 @@ struct CoordinatorParts {
 
 using CheckinAnswer = std::variant<Assignment, RetryWindow>;
 
-// An update's body in memory: the frame as it came, and the values inside it.
+// An update's body in memory: the frame as it came, and the values inside it; or of a masked one its header and lanes.
 struct UploadBody {
   std::shared_ptr<const void> storage;
   std::span<const float> values;
   uint32_t weight = 0;
+  std::optional<MaskedInput> masked = {};
+  std::span<const uint64_t> lanes = {};
 };
 
-struct UploadAdmitted { UpdateRules rules; Digest model; };
+struct UploadAdmitted {
+  UpdateRules rules;
+  Digest model;
+  uint64_t masked_lanes = 0;  // of a round with secure aggregation; 0: the update itself is due
+};
 struct UploadAccepted { Receipt receipt; };
 struct UploadRefused { Error error; RetryWindow window; };
 using UploadAnswer = std::variant<UploadAdmitted, UploadAccepted, UploadRefused>;
@@ -95,6 +102,16 @@ class Coordinator {
                 std::function<void(UploadAnswer)> answer);
   void lost(UploadId upload);
 
+  // ---- Secure aggregation (coordinator_cohorts.cc). `key` is that of the device's ticket.
+  void cohort_receive(const RoundKey& key, const DeviceId& device, Bytes public_key, CohortMessage message,
+                      std::function<void(Status)> answer);
+  // Held until there is an answer, at most so long.
+  void cohort_ask(const RoundKey& key, const DeviceId& device, CohortQuestion question, Millis hold,
+                  std::function<void(Result<CohortReply>)> answer);
+  // Whether a masked update with this header is welcome.
+  void cohort_check_input(const RoundKey& key, const DeviceId& device, MaskedInput input,
+                          std::function<void(Status)> answer);
+
   // ---- Admin plane
   void job_created(const JobId& job);
   void job_state_changed(const JobId& job, JobState state);
@@ -103,6 +120,7 @@ class Coordinator {
  private:
   struct Upload {
     RoundKey key;
+    DeviceId device;
     std::function<void(UploadAnswer)> answer;  // to be called once; none while the body is on its way
     UploadBody body;
     uint64_t bytes = 0;
@@ -110,6 +128,7 @@ class Coordinator {
   };
   struct LiveRound {  // a round this node serves
     RoundView view;
+    uint64_t lane_count = 0;               // of its sum
     std::optional<Assignment> assignment;  // signed once, the ticket differs by device
     std::shared_ptr<ConcurrentSum> sum;
     uint32_t issued = 0;
@@ -119,6 +138,29 @@ class Coordinator {
     std::shared_ptr<ConcurrentSum> sum;
     PartialRecord partial;  // its id is empty until the batch is spilled
     Instant began;
+  };
+
+  // A round's session of secure aggregation. Shared with the task that opens it.
+  struct LiveCohort {
+    CohortMachine machine;
+    secagg::SessionParameters parameters;
+    std::map<DeviceId, MaskedInput> inputs;  // whose lanes are being added, or are accepted
+    struct Finalize {
+      JobId job;
+      uint64_t serial;
+      FinalizeRound request;
+    };
+    std::optional<Finalize> finalize;        // asked for, not begun
+    bool told_expected = false;
+
+    struct Question {
+      DeviceId device;
+      CohortQuestion what;
+      Instant until;
+      std::function<void(Result<CohortReply>)> answer;
+    };
+    std::vector<Question> held;              // in order of arrival, and so of `until`
+    CohortMachine::Phase held_in = CohortMachine::Phase::advertising;  // the phase in which all of them had no answer
   };
 
   // All below run on the core thread.
@@ -135,6 +177,16 @@ class Coordinator {
   void spill(const SpillBatch& effect);
   void commit(const CommitBatch& effect);
   void drop(BatchId batch);
+
+  void begin_cohort(const RoundView& view, bool has_accepted);
+  void cohort_accepted(const RoundKey& key, const DeviceId& device);
+  void after_cohort(const RoundKey& key);
+  void answer_held(LiveCohort& cohort);
+  void end_cohort(const RoundKey& key);
+  void freeze_cohort(const JobId& job, uint64_t serial, const FinalizeRound& finalize);
+  void finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize, std::shared_ptr<LiveCohort> cohort);
+  static uint64_t lane_count_of(const RoundView& view);
+  void count_dropped(const secagg::Server& session) const;
 
   void add_machine(const JobId& job);
   void publish(const RoundView& view);
@@ -159,6 +211,7 @@ class Coordinator {
   std::map<JobId, RoundMachine> machines_;
   std::map<Population, uint64_t> waiting_;
   std::map<RoundKey, LiveRound> rounds_;
+  std::map<RoundKey, std::shared_ptr<LiveCohort>> cohorts_;
   std::map<RoundKey, RoundView> unserved_;  // published, but the store did not say yet who is accepted
   std::unordered_map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;
   std::unordered_map<UploadId, Upload> uploads_;

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/runtime/coordinator.h"
+#include "fl_server/runtime/open_masks.h"
 #include "secure/identity/manifest.h"
 
 namespace coterie {
@@ -117,6 +118,7 @@ void Coordinator::publish(const RoundView& view) {
 void Coordinator::serve(const RoundView& view, std::vector<DeviceId> accepted) {
   const auto [round, fresh] = rounds_.try_emplace(view.key);
   round->second.view = view;
+  round->second.lane_count = lane_count_of(view);
   if (fresh) round->second.opened = os::monotonic_now();
   if (view.state == RoundState::collecting) {
     const Now now = os::now();
@@ -139,6 +141,7 @@ void Coordinator::serve(const RoundView& view, std::vector<DeviceId> accepted) {
     log(LogLevel::info, "round_collecting", {{"job", view.job.value()}, {"round", view.number},
                                              {"attempt", view.key.attempt.value()}});
   }
+  if (view.state == RoundState::collecting) begin_cohort(view, !accepted.empty());
   step_ingest(RoundPublished{view, accepted});
   run(desk_.publish(view, accepted));
 }
@@ -153,6 +156,7 @@ void Coordinator::withdraw(const RoundKey& key) {
   parts_.metrics.round_ended(round->second.view.state == RoundState::finalizing ? RoundState::done : RoundState::failed,
                              seconds_since(round->second.opened));
   rounds_.erase(round);
+  end_cohort(key);
 }
 
 // ---- What round machines ask
@@ -194,14 +198,8 @@ void Coordinator::ask(const JobId& job, uint64_t serial, const RoundRequest& req
       self.ask_store<RoundMoved>(job, serial, [&s = store, move] { return s.move_round(move, os::wall_now()); });
     }
     void operator()(const FinalizeRound& finalize) {
-      self.pool_.post([&c = self, job = job, n = serial, finalize] {
-        const Instant begin = os::monotonic_now();
-        Result<FinalizedRound> round =
-            c.parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now());
-        if (round) c.parts_.metrics.round_finalized(seconds_since(begin));
-        else log(LogLevel::error, "finalize_failed", {{"job", job.value()}, {"reason", round.error().message()}});
-        c.core_.post([&c, job, n, round = std::move(round)] { c.step_round(job, RoundFinalized{n, round}); });
-      });
+      if (finalize.job.spec.privacy.level != SecurityLevel::none) return self.freeze_cohort(job, serial, finalize);
+      self.finalize(job, serial, finalize, nullptr);
     }
     void operator()(const CommitRound& commit) {
       self.ask_store<RoundCommitted>(job, serial, [&c = self, &s = store, job = job, commit] {
@@ -219,6 +217,29 @@ void Coordinator::ask(const JobId& job, uint64_t serial, const RoundRequest& req
     }
   };
   std::visit(Visitor{*this, job, serial, parts_.rounds}, request);
+}
+
+// On the pool. With a cohort, whose masks are opened first.
+void Coordinator::finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize,
+                           std::shared_ptr<LiveCohort> cohort) {
+  pool_.post([this, job, serial, finalize, cohort = std::move(cohort)] {
+    const Instant begin = os::monotonic_now();
+    const auto run = [&]() -> Result<FinalizedRound> {
+      if (!cohort) return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now());
+      COT_ASSIGN(const SumMasks masks, open_masks(cohort->machine.session(), cohort->parameters));
+      parts_.metrics.masks_opened(seconds_since(begin));
+      return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now(), &masks);
+    };
+    Result<FinalizedRound> round = run();
+    if (round) parts_.metrics.round_finalized(seconds_since(begin));
+    else log(LogLevel::error, "finalize_failed", {{"job", job.value()}, {"reason", round.error().message()}});
+    const bool is_lost = !round && cohort && round.error().code() == ErrorCode::data_loss;
+    core_.post([this, job, serial, key = finalize.round.key, is_lost, round = std::move(round)] {
+      // No second look at the same shares will open what the first did not.
+      if (is_lost) return step_round(job, AttemptLost{key, round.error().message()});
+      step_round(job, RoundFinalized{serial, round});
+    });
+  });
 }
 
 // On the store's thread, before anybody acts on the commit.

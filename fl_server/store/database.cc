@@ -104,6 +104,7 @@ Result<Database> Database::open(const std::string& path) {
   COT_TRY(database.execute("PRAGMA journal_mode=WAL"));
   COT_TRY(database.execute("PRAGMA synchronous=FULL"));
   COT_TRY(database.execute("PRAGMA foreign_keys=ON"));
+  COT_TRY(database.execute("PRAGMA secure_delete=ON"));
   return database;
 }
 

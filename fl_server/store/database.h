@@ -1,6 +1,7 @@
 // Database: one SQLite connection as far as we need it: cached prepared statements, typed binding, typed errors.
 //
-// WAL and synchronous=FULL: a transaction that committed survives a power cut. Not thread-safe; its owner locks.
+// WAL and synchronous=FULL: a transaction that committed survives a power cut. secure_delete: what is deleted is
+// overwritten with zeros (in the log when that is overwritten). Not thread-safe; its owner locks.
 #pragma once
 
 #include <sqlite3.h>

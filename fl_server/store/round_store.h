@@ -12,8 +12,10 @@
 
 #include "base/result.h"
 #include "fl_server/core/ingest_machine.h"
+#include "fl_server/privacy/noise_seed.h"
 #include "scheduler/job/records.h"
 #include "scheduler/round/round_machine.h"
+#include "secure/dp/ledger/ledger.h"
 
 namespace coterie {
 
@@ -24,6 +26,14 @@ struct PartialRecord {
   RoundTotals totals;
   Digest blob;
   friend bool operator==(const PartialRecord&, const PartialRecord&) = default;
+};
+
+// What a job with noise has spent.
+struct JobPrivacy {
+  PrivacySpent spent;
+  std::string stop;             // why it may not release once more; empty: it may
+  uint64_t ledger_records = 0;  // of the whole ledger, all jobs; and the digest that names it
+  Digest ledger_head;
 };
 
 class RoundStore {
@@ -41,12 +51,13 @@ class RoundStore {
   // ---- Rounds
   virtual Result<JobProgress> load_progress(const JobId& id) = 0;
   // Idempotent on (job, number, attempt): the row that exists is returned. conflict if the job is not running, or
-  // another number is due.
+  // another number is due, or if the privacy ledger does not admit another release of the job.
   virtual Result<RoundRecord> open_round(const JobId& job, const OpenRound& request, WallTime now) = 0;
   // Compare-and-set; false if the row is in another state.
   virtual Result<bool> move_round(const MoveRound& request, WallTime now) = 0;
   // One transaction: model version, round done, job progress (completed after the last), and, if asked for and the job
-  // still runs, the next round's row. Repeating a commit that happened returns the present progress.
+  // still runs and may release once more, the next round's row. Of a job with noise also the ledger's commit of the
+  // reserve, which must exist, and the salt's end. Repeating a commit that happened returns the present progress.
   virtual Result<JobProgress> commit_round(const JobId& job, const CommitRound& request, WallTime now) = 0;
   // Newest first, below `before_number` (0: from the newest), every attempt its own row.
   virtual Result<std::vector<RoundRecord>> list_rounds(const JobId& job, uint64_t before_number, size_t limit) = 0;
@@ -62,6 +73,16 @@ class RoundStore {
   // Partial rows whose round is done or failed, and that still have blobs: for clean-up; then forget them.
   virtual Result<std::vector<PartialRecord>> list_finished_partials(size_t limit) = 0;
   virtual Status forget_partials(const std::vector<std::string>& ids) = 0;
+
+  // ---- Privacy ledger (rules: secure/dp/ledger/ledger.h)
+  // Of a round that is being finalized. One transaction: budget checked, reserve appended, `fresh` kept as the attempt's
+  // salt until the attempt ends. If it has its reserve: the salt that was kept then, so that its noise is drawn once.
+  // permission_denied if the budget does not admit the release; conflict if the round is in another state or its job has
+  // no noise; data_loss if the ledger does not verify.
+  virtual Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) = 0;
+  // conflict if the job has no noise.
+  virtual Result<JobPrivacy> job_privacy(const JobId& id) = 0;
+  virtual Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) = 0;
 
   // ---- Models
   virtual Result<std::vector<ModelRecord>> list_models(const JobId& job) = 0;  // by version

@@ -3,7 +3,7 @@
 namespace coterie {
 namespace {
 
-constexpr const char* kTables = R"sql(
+constexpr const char* kVersion1 = R"sql(
 CREATE TABLE job(
   id TEXT PRIMARY KEY, spec TEXT NOT NULL, state INTEGER NOT NULL, reason TEXT NOT NULL,
   plan BLOB NOT NULL CHECK(length(plan) = 32), plan_bytes INTEGER NOT NULL, value_count INTEGER NOT NULL,
@@ -48,6 +48,23 @@ CREATE TABLE device(
 PRAGMA user_version = 1;
 )sql";
 
+// Records are only ever added. No reference to job: what was spent outlives what it was spent on.
+constexpr const char* kVersion2 = R"sql(
+CREATE TABLE ledger(
+  seq INTEGER PRIMARY KEY, previous BLOB NOT NULL CHECK(length(previous) = 32), job TEXT NOT NULL,
+  round INTEGER NOT NULL, attempt INTEGER NOT NULL, kind INTEGER NOT NULL, mechanism INTEGER NOT NULL,
+  variance REAL NOT NULL, l1_sensitivity REAL NOT NULL, l2_sensitivity REAL NOT NULL, total_variation REAL NOT NULL,
+  delta REAL NOT NULL, contributors INTEGER NOT NULL,
+  noise_commitment BLOB NOT NULL CHECK(length(noise_commitment) = 32), time INTEGER NOT NULL,
+  UNIQUE(round, attempt, kind)) STRICT;
+
+CREATE TABLE noise_salt(
+  round INTEGER NOT NULL, attempt INTEGER NOT NULL, salt BLOB NOT NULL CHECK(length(salt) = 32),
+  PRIMARY KEY(round, attempt)) STRICT, WITHOUT ROWID;
+
+PRAGMA user_version = 2;
+)sql";
+
 }  // namespace
 
 Status prepare_schema(Database& database) {
@@ -58,12 +75,15 @@ Status prepare_schema(Database& database) {
     if (row) version = statement.integer(0);
   }
   if (version == kSchemaVersion) return {};
-  if (version != 0) {
+  if (version < 0 || version > kSchemaVersion) {
     return Error(ErrorCode::unsupported_version, "database: schema version " + std::to_string(version) +
                                                      ", this server speaks " + std::to_string(kSchemaVersion) +
                                                      "; run the server that wrote it");
   }
-  return database.transaction([&] { return database.execute(kTables); });
+  return database.transaction([&]() -> Status {
+    if (version < 1) COT_TRY(database.execute(kVersion1));
+    return database.execute(kVersion2);
+  });
 }
 
 }  // namespace coterie

@@ -72,7 +72,9 @@ bool may_become(JobState from, JobState to) {
 Result<std::unique_ptr<SqliteRoundStore>> SqliteRoundStore::open(const std::string& path) {
   COT_ASSIGN(Database database, Database::open(path));
   COT_TRY(prepare_schema(database));
-  return std::unique_ptr<SqliteRoundStore>(new SqliteRoundStore(std::move(database)));
+  auto store = std::unique_ptr<SqliteRoundStore>(new SqliteRoundStore(std::move(database)));
+  COT_TRY(store->refresh_ledger());
+  return store;
 }
 
 // ---- Jobs
@@ -144,6 +146,7 @@ Result<JobProgress> SqliteRoundStore::load_progress(const JobId& id) {
 Result<JobProgress> SqliteRoundStore::read_progress(const JobId& id) {
   JobProgress progress;
   COT_ASSIGN(progress.job, read_job(id));
+  COT_ASSIGN(progress.privacy_stop, read_privacy_stop(progress.job));
   {
     Statement head =
         database_.prepare("SELECT " COT_MODEL_COLUMNS " FROM model WHERE job = ? ORDER BY version DESC LIMIT 1");
@@ -210,7 +213,8 @@ Result<RoundRecord> SqliteRoundStore::open_round(const JobId& job, const OpenRou
                               progress.latest->state == RoundState::failed &&
                               progress.latest->key.attempt.value() + 1 == request.attempt.value();
     if (progress.job.state != JobState::running || progress.job.rounds_done + 1 != request.number ||
-        (!first && !next_attempt) || progress.head.version != request.base.version) {
+        (!first && !next_attempt) || progress.head.version != request.base.version ||
+        !progress.privacy_stop.empty()) {
       return Error(ErrorCode::conflict, "job " + job.value() + " is not at round " + std::to_string(request.number));
     }
     COT_ASSIGN(round, insert_round(job, request.number, request.attempt, request.base, now));
@@ -222,14 +226,20 @@ Result<RoundRecord> SqliteRoundStore::open_round(const JobId& job, const OpenRou
 
 Result<bool> SqliteRoundStore::move_round(const MoveRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
-  Statement update = database_.prepare(
-      "UPDATE round SET state = ?, reason = ?, selected = max(selected, ?), closed = ? "
-      "WHERE id = ? AND attempt = ? AND state = ?");
-  const bool closes = request.to == RoundState::failed;
-  update << static_cast<uint64_t>(request.to) << request.reason << request.selected << (closes ? now : WallTime())
-         << request.key.round.value() << request.key.attempt.value() << static_cast<uint64_t>(request.from);
-  COT_TRY(update.run());
-  return database_.changes() == 1;
+  bool won = false;
+  const Status done = database_.transaction([&]() -> Status {
+    Statement update = database_.prepare(
+        "UPDATE round SET state = ?, reason = ?, selected = max(selected, ?), closed = ? "
+        "WHERE id = ? AND attempt = ? AND state = ?");
+    const bool closes = request.to == RoundState::failed;
+    update << static_cast<uint64_t>(request.to) << request.reason << request.selected << (closes ? now : WallTime())
+           << request.key.round.value() << request.key.attempt.value() << static_cast<uint64_t>(request.from);
+    COT_TRY(update.run());
+    won = database_.changes() == 1;
+    return won && closes ? erase_salt(request.key) : Status();
+  });
+  if (!done) return done.error();
+  return won;
 }
 
 Status SqliteRoundStore::insert_model(const ModelRecord& model) {
@@ -243,13 +253,15 @@ Status SqliteRoundStore::insert_model(const ModelRecord& model) {
 Result<JobProgress> SqliteRoundStore::commit_round(const JobId& job, const CommitRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   JobProgress progress;
-  const Status done = database_.transaction([&]() -> Status {
+  const Status done = ledger_transaction([&]() -> Status {
     COT_ASSIGN(const std::optional<RoundRecord> round, read_round(request.round.key));
     const bool committed_before = round && round->state == RoundState::done;
     if (!committed_before) {
       if (!round || (round->state != RoundState::frozen && round->state != RoundState::finalizing)) {
         return Error(ErrorCode::conflict, "round " + std::to_string(request.number) + " is not being finalized");
       }
+      COT_ASSIGN(const JobRecord before, read_job(job));
+      COT_TRY(commit_release(before, request.round, now));
       COT_TRY(insert_model(request.round.model));
       const RoundTotals& totals = request.round.totals;
       Statement finish = database_.prepare(
@@ -265,7 +277,8 @@ Result<JobProgress> SqliteRoundStore::commit_round(const JobId& job, const Commi
       advance << request.number << static_cast<uint64_t>(request.completes_job) << job.value();
       COT_TRY(advance.run());
       COT_ASSIGN(const JobRecord after, read_job(job));
-      if (request.opens_next && after.state == JobState::running) {
+      COT_ASSIGN(const std::string stop, read_privacy_stop(after));
+      if (request.opens_next && after.state == JobState::running && stop.empty()) {
         COT_ASSIGN(const RoundRecord next,
                    insert_round(job, request.number + 1, Attempt(1), request.round.model, now));
         (void)next;

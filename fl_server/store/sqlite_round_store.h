@@ -32,6 +32,10 @@ class SqliteRoundStore : public RoundStore {
   Result<std::vector<PartialRecord>> list_finished_partials(size_t limit) override;
   Status forget_partials(const std::vector<std::string>& ids) override;
 
+  Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) override;
+  Result<JobPrivacy> job_privacy(const JobId& id) override;
+  Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
+
   Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
 
@@ -49,8 +53,24 @@ class SqliteRoundStore : public RoundStore {
   Result<uint64_t> read_accepted_count(const RoundKey& key);
   Status write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows, BatchOutcome& outcome);
 
+  Result<std::vector<LedgerRecord>> read_ledger(uint64_t after_seq, size_t limit);
+  Status refresh_ledger();
+  Status append_to_ledger(const LedgerRecord& record);
+  Result<NoiseSalt> read_salt(const RoundKey& key);
+  Status erase_salt(const RoundKey& key);
+  Status commit_release(const JobRecord& job, const FinalizedRound& round, WallTime now);
+  Result<std::string> read_privacy_stop(const JobRecord& job);
+  // A transaction that may append to the ledger: if it fails, ours is read anew.
+  template <typename Body>
+  Status ledger_transaction(Body body) {
+    const Status done = database_.transaction(body);
+    if (!done) ledger_ = Ledger();
+    return done;
+  }
+
   std::mutex mutex_;
   Database database_;
+  Ledger ledger_;  // the table's records, as far as refresh_ledger() has read them
 };
 
 }  // namespace coterie

@@ -63,6 +63,12 @@ struct Metrics::Families {
   Histogram& round_seconds = family(registry, BuildHistogram(), "coterie_round_duration_seconds", "Time from opening a round to its end").Add({}, kSeconds);
   Histogram& finalize_seconds =
       family(registry, BuildHistogram(), "coterie_finalize_duration_seconds", "Time to turn partial sums into the next model").Add({}, kSeconds);
+  Family<Counter>& dropped = family(registry, BuildCounter(), "coterie_secagg_devices_dropped_total",
+                                    "Devices that vanished from a session of secure aggregation, by phase");
+  Family<Counter>& sessions_failed = family(registry, BuildCounter(), "coterie_secagg_sessions_failed_total",
+                                            "Sessions of secure aggregation without a sum, by reason");
+  Histogram& unmask_seconds =
+      family(registry, BuildHistogram(), "coterie_secagg_unmask_duration_seconds", "Time to open the masks of a sum").Add({}, kSeconds);
   Gauge& devices_waiting = family(registry, BuildGauge(), "coterie_devices_waiting", "Devices whose check-in is held").Add({});
   Gauge& bytes_in_flight = family(registry, BuildGauge(), "coterie_update_bytes_in_flight", "Bytes reserved for updates being received").Add({});
   Family<Gauge>& evaluation_loss = family(registry, BuildGauge(), "coterie_evaluation_loss", "Loss of the newest model on the job's evaluation set");
@@ -105,6 +111,16 @@ void Metrics::round_ended(RoundState state, double seconds) {
 }
 
 void Metrics::round_finalized(double seconds) { families_->finalize_seconds.Observe(seconds); }
+void Metrics::masks_opened(double seconds) { families_->unmask_seconds.Observe(seconds); }
+
+void Metrics::devices_dropped(std::string_view phase, uint32_t count) {
+  families_->dropped.Add({{"phase", std::string(phase)}}).Increment(count);
+}
+
+void Metrics::session_failed(std::string_view reason) {
+  families_->sessions_failed.Add({{"reason", reason.empty() ? "other" : std::string(reason)}}).Increment();
+}
+
 void Metrics::set_devices_waiting(uint64_t count) { families_->devices_waiting.Set(static_cast<double>(count)); }
 void Metrics::set_bytes_in_flight(uint64_t bytes) { families_->bytes_in_flight.Set(static_cast<double>(bytes)); }
 

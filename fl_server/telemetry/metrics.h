@@ -23,6 +23,10 @@ class Metrics {
   void batch_committed(double seconds);
   void round_ended(RoundState state, double seconds);
   void round_finalized(double seconds);
+  // Secure aggregation. `phase` is share, mask or unmask; `reason` a stable name or empty.
+  void devices_dropped(std::string_view phase, uint32_t count);
+  void masks_opened(double seconds);
+  void session_failed(std::string_view reason);
   void set_devices_waiting(uint64_t count);
   void add_connections(std::string_view plane, int64_t change);
   void set_bytes_in_flight(uint64_t bytes);

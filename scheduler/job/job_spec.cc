@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scheduler/job/central_noise.h"
+
 namespace coterie {
 namespace {
 
@@ -71,10 +73,72 @@ void check_strategy(const StrategySettings& strategy, Checker& check) {
   check.require(strategy.tau > 0 && std::isfinite(strategy.tau), "/strategy/tau", "must be finite and > 0");
 }
 
+void check_privacy(const JobSpec& spec, Checker& check) {
+  const PrivacySettings& privacy = spec.privacy;
+  if (privacy.noise_multiplier == 0) {
+    const std::string why = "must be absent without noise: set noise_multiplier, or take this out";
+    check.require(privacy.target_delta == 0, "/privacy/target_delta", why);
+    check.require(privacy.epsilon_budget == 0, "/privacy/epsilon_budget", why);
+    return;
+  }
+  check.require(privacy.level == SecurityLevel::none, "/privacy/noise_multiplier",
+                "must be 0 with secure aggregation: the server cannot see that updates are clipped");
+  check.in_range(privacy.noise_multiplier, kNoiseMultiplierMin, kNoiseMultiplierMax, "/privacy/noise_multiplier");
+  check.require(privacy.target_delta >= kTargetDeltaMin && privacy.target_delta <= kTargetDeltaMax,
+                "/privacy/target_delta", "must be in [1e-30, 0.1]: well below one in the number of devices");
+  check.in_range(privacy.epsilon_budget, kEpsilonBudgetMin, kEpsilonBudgetMax, "/privacy/epsilon_budget");
+  check.require(spec.update.clip_l2 > 0, "/update/clip_l2", "must be > 0 with noise: it is what noise has to hide");
+  check.require(spec.update.weight_max == 1, "/update/weight_max",
+                "must be 1 with noise: what noise has to hide grows with the weight of one device");
+}
+
+// Up to 255 devices more than two thirds of an active roster must stay to the end (secure/secagg/graph_parameters.h).
+void check_dropouts(uint32_t roster, double dropout_share, Checker& check) {
+  constexpr uint32_t kCompleteMax = 255;
+  const auto lost = static_cast<uint32_t>(std::floor(dropout_share * roster + 1e-9));
+  const uint32_t needed = 2 * roster / 3 + 1;
+  check.require(roster > kCompleteMax || roster - lost >= needed, "/privacy/dropout_share",
+                "must leave " + std::to_string(needed) + " of a roster of " + std::to_string(roster) +
+                    " devices to open the sum: at most " + std::to_string(roster - needed) + " may vanish, not " +
+                    std::to_string(lost));
+}
+
+void check_secure_aggregation(const JobSpec& spec, Checker& check) {
+  const PrivacySettings& privacy = spec.privacy;
+  if (privacy.level == SecurityLevel::none) return;
+  check.require(privacy.level != SecurityLevel::active_dp, "/privacy/level", "must be none, masked or active so far");
+  check.in_range<uint32_t>(privacy.cohort_min, kRosterSizeMin, kRosterSizeMax, "/privacy/cohort_min");
+  const bool is_active = privacy.level >= SecurityLevel::active;
+  check.require(privacy.corrupt_share >= 0 && privacy.corrupt_share <= (is_active ? 1.0 / 3 : 0.9), "/privacy/corrupt_share",
+                is_active ? "must be in [0, 1/3] against an active server" : "must be in [0, 0.9]");
+  check.in_range(privacy.dropout_share, 0.0, 0.9, "/privacy/dropout_share");
+  const bool is_share = privacy.dropout_share >= 0 && privacy.dropout_share <= 0.9;
+  if (is_active && is_share) check_dropouts(adverts_goal(spec), privacy.dropout_share, check);
+  check.in_range(privacy.phase_max, Millis(100), Millis(3'600'000), "/privacy/phase_ms_max");
+  check.require(spec.rounds.goal_count_min >= privacy.cohort_min, "/rounds/goal_count_min",
+                "must be at least privacy.cohort_min, which is " + std::to_string(privacy.cohort_min) +
+                    ": a sum of fewer updates is never unmasked");
+  check.require(adverts_goal(spec) <= kRosterSizeMax, "/rounds/goal_count",
+                "must leave a cohort of at most " + std::to_string(kRosterSizeMax) + " devices");
+}
+
 FixedPointSpec fixed_point_of(const JobSpec& spec) {
   // A round may accept more than its goal: everybody who holds a ticket, and stragglers that a restart let in twice.
   const uint32_t contributors = std::max<uint32_t>(1024, 4 * spec.rounds.ticket_count());
   return FixedPointSpec::finest(spec.update.value_abs_max, spec.update.weight_max, contributors);
+}
+
+constexpr uint8_t kAes256Ctr = 1;  // secure/crypto/stream_cipher.h
+
+PrivacyRules privacy_rules_of(const PrivacySettings& privacy) {
+  if (privacy.level == SecurityLevel::none) return {};
+  PrivacyRules rules;
+  rules.level = privacy.level;
+  rules.cohort_min = privacy.cohort_min;
+  rules.corrupt_share = privacy.corrupt_share;
+  rules.dropout_share = privacy.dropout_share;
+  rules.cipher_suite = kAes256Ctr;
+  return rules;
 }
 
 }  // namespace
@@ -93,6 +157,8 @@ Problems validate(const JobSpec& spec) {
   check_training(spec.training, check);
   check_rounds(spec.rounds, check);
   check_strategy(spec.strategy, check);
+  check_privacy(spec, check);
+  check_secure_aggregation(spec, check);
   check.in_range<double>(spec.update.clip_l2, 0, 1e9, "/update/clip_l2");
   const Problems before = problems;
   check.require(std::isfinite(spec.update.value_abs_max) && spec.update.value_abs_max > 0, "/update/value_abs_max",
@@ -106,13 +172,26 @@ Problems validate(const JobSpec& spec) {
   return problems;
 }
 
+uint32_t adverts_goal(const JobSpec& spec) {
+  const double wanted = std::ceil(spec.rounds.goal_count / (1 - std::min(0.9, spec.privacy.dropout_share)));
+  return std::min(spec.rounds.ticket_count(), static_cast<uint32_t>(std::min(wanted, 1e9)));
+}
+
 Plan plan_of(const JobSpec& spec, const JobId& job, uint64_t value_count) {
+  FixedPointSpec fixed_point = fixed_point_of(spec);
+  if (spec.privacy.has_noise()) {
+    const Result<CentralNoise> noise = central_noise_of(spec, value_count);
+    COT_ASSERT(noise.has_value());
+    fixed_point.fraction_bits = noise->fraction_bits;
+    fixed_point.value_abs_max = std::min(fixed_point.value_abs_max, noise->value_abs_max);
+  }
   return {.job = job,
           .training = spec.training,
           .update = {.encoding = UpdateEncoding::float32,
                      .value_count = value_count,
                      .clip_l2 = spec.update.clip_l2,
-                     .fixed_point = fixed_point_of(spec)}};
+                     .fixed_point = fixed_point},
+          .privacy = privacy_rules_of(spec.privacy)};
 }
 
 }  // namespace coterie

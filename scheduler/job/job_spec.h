@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "proto/messages/plan.h"
+#include "proto/messages/secagg.h"
 #include "proto/messages/training_state.h"
 
 namespace coterie {
@@ -59,6 +60,22 @@ struct UpdateSettings {
   friend bool operator==(const UpdateSettings&, const UpdateSettings&) = default;
 };
 
+// What the server may learn of one update, and what secure aggregation counts on (secure/secagg/session.h). And central
+// differential privacy: the server adds noise to each round's sum before anything is made of it, and stops before its
+// releases would pass the budget (central_noise.h says how much noise; the privacy ledger what is spent).
+struct PrivacySettings {
+  SecurityLevel level = SecurityLevel::none;
+  double noise_multiplier = 0;   // standard deviation / L2 sensitivity of a round's sum; 0: no noise
+  double target_delta = 0;       // delta and epsilon of all the job's releases together; 0 without noise
+  double epsilon_budget = 0;
+  uint32_t cohort_min = 2;       // updates that a sum must have at least
+  double corrupt_share = 0.1;    // of a cohort: devices that may tell the server all they know
+  double dropout_share = 0.1;    // that may vanish
+  Millis phase_max{30'000};      // how long a phase of a session waits for devices
+  bool has_noise() const { return noise_multiplier > 0; }
+  friend bool operator==(const PrivacySettings&, const PrivacySettings&) = default;
+};
+
 struct JobSpec {
   std::string name;
   Population population{"default"};
@@ -68,13 +85,19 @@ struct JobSpec {
   UpdateSettings update;
   RoundSettings rounds;
   StrategySettings strategy;
+  PrivacySettings privacy;
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
 // All that is wrong with the spec by itself; empty means valid.
 Problems validate(const JobSpec& spec);
 
-// The plan this job hands to its devices; `value_count` is the model's. Precondition: validate(spec) is empty.
+// Devices that close the roster of a cohort: so many that with dropout_share of them lost the goal is still met, at most as
+// many as get tickets.
+uint32_t adverts_goal(const JobSpec& spec);
+
+// The plan this job hands to its devices; `value_count` is the model's. Precondition: validate(spec) is empty, and with
+// noise central_noise_of(spec, value_count) is not an error.
 Plan plan_of(const JobSpec& spec, const JobId& job, uint64_t value_count);
 
 }  // namespace coterie

@@ -75,6 +75,7 @@ void RoundMachine::adopt(const JobProgress& progress) {
     effects_.push_back(WithdrawRound{before->key});  // committed by us, or ended by somebody else
   }
   accepted_ = progress.accepted;
+  privacy_stop_ = progress.privacy_stop;
   tickets_ = round_ ? round_->selected : 0;
   finalize_failures_ = 0;
   if (is_over(job_.state)) {
@@ -105,6 +106,7 @@ void RoundMachine::open_next() {
     phase_ = Phase::resting;
     return;
   }
+  if (!privacy_stop_.empty()) return give_up(privacy_stop_);
   phase_ = Phase::opening;
   ask(OpenRound{job_.rounds_done + 1, std::nullopt, Attempt(1), head_});
 }
@@ -182,6 +184,20 @@ void RoundMachine::handle(const UpdatesAccepted& event) {
   consider_freeze(false);
 }
 
+// Nobody can be let in later, so there is nothing to wait for.
+void RoundMachine::handle(const UpdatesExpected& event) {
+  if (!round_ || event.key != round_->key || phase_ != Phase::collecting) return;
+  accepted_ = std::max(accepted_, event.total);
+  if (accepted_ >= std::max(1u, job_.spec.rounds.goal_count_min)) return freeze();
+  fail_attempt("only " + std::to_string(accepted_) + " devices stayed to the end, " +
+               std::to_string(job_.spec.rounds.goal_count_min) + " are needed");
+}
+
+void RoundMachine::handle(const AttemptLost& event) {
+  if (!round_ || event.key != round_->key) return;
+  if (phase_ == Phase::collecting || phase_ == Phase::finalizing) fail_attempt(event.reason);
+}
+
 void RoundMachine::handle(const AcceptedCounted& event) {
   if (!is_answer(event.serial)) return;
   if (!event.total) return ask_again_later();
@@ -190,14 +206,16 @@ void RoundMachine::handle(const AcceptedCounted& event) {
   consider_freeze(final_count_);
 }
 
-// Freeze at the goal; at the deadline, after a last look at the rows themselves, freeze with what there is if that is
+// Freeze at the goal, or, where masks must be opened by those who stay, when no more updates can come: each one more is one
+// more to open them. At the deadline, after a last look at the rows themselves, freeze with what there is if that is
 // enough. Too few: those who are accepted were promised to count, so the deadline is extended and more devices are let
 // in. Nobody at all: the attempt has failed.
 void RoundMachine::consider_freeze(bool counted) {
   if (phase_ != Phase::collecting) return;
   const RoundSettings& rounds = job_.spec.rounds;
   const bool late = now_ >= collect_until_;
-  if (accepted_ < rounds.goal_count && !(late && counted)) {
+  const bool reached = accepted_ >= rounds.goal_count && job_.spec.privacy.level == SecurityLevel::none;
+  if (!reached && !(late && counted)) {
     if (now_ < *deadline_) return;
     deadline_ = late ? now_ + kCountEvery : std::min(collect_until_, now_ + kCountEvery);
     if (pending_) return;
@@ -209,6 +227,10 @@ void RoundMachine::consider_freeze(bool counted) {
     ++extensions_;
     return collect();
   }
+  freeze();
+}
+
+void RoundMachine::freeze() {
   phase_ = Phase::freezing;
   deadline_.reset();
   ask(MoveRound{round_->key, RoundState::collecting, RoundState::frozen, {}, tickets_});
@@ -285,14 +307,20 @@ void RoundMachine::after_failure() {
     phase_ = Phase::ended;
     return;
   }
+  if (!privacy_stop_.empty()) return give_up(privacy_stop_);
   const RoundSettings& rounds = job_.spec.rounds;
   if (round_->key.attempt.value() >= rounds.attempts_max) {
-    phase_ = Phase::giving_up;
-    return ask(FailJob{"round " + std::to_string(round_->number) + " failed " + std::to_string(rounds.attempts_max) +
-                       " times, the last time because " + round_->reason});
+    return give_up("round " + std::to_string(round_->number) + " failed " + std::to_string(rounds.attempts_max) +
+                   " times, the last time because " + round_->reason);
   }
   phase_ = Phase::delaying;
   deadline_ = now_ + rounds.retry_delay;
+}
+
+void RoundMachine::give_up(std::string reason) {
+  phase_ = Phase::giving_up;
+  deadline_.reset();
+  ask(FailJob{std::move(reason)});
 }
 
 void RoundMachine::handle(const JobFailed& event) {
@@ -349,6 +377,7 @@ void RoundMachine::handle(const TimePassed&) {
 }
 
 RoundView RoundMachine::view() const {
+  const Plan plan = plan_of(job_.spec, job_id_, job_.value_count);
   return {.job = job_id_,
           .population = job_.spec.population,
           .key = round_->key,
@@ -359,7 +388,10 @@ RoundView RoundMachine::view() const {
           .model_bytes = head_.bytes,
           .plan = job_.plan,
           .plan_bytes = job_.plan_bytes,
-          .update = plan_of(job_.spec, job_id_, job_.value_count).update,
+          .update = plan.update,
+          .privacy = plan.privacy,
+          .adverts_goal = adverts_goal(job_.spec),
+          .cohort_phase_max = job_.spec.privacy.phase_max,
           .ticket_count = job_.spec.rounds.ticket_count() * (1 + extensions_),
           .goal_count = job_.spec.rounds.goal_count,
           .deadline = round_->state == RoundState::collecting ? collect_until_ : deadline_.value_or(now_)};

@@ -7,10 +7,13 @@
 //                                    |  ^  | deadline, nobody                  | damage, repeatedly
 //                  deadline, too few +--+  +-----------------------------------+------> failed -> attempt + 1
 //
-// A device that was told "accepted" counts: an attempt fails only if nobody was accepted, if what is stored is damaged, or
-// if the operator cancels the job. With too few updates at the deadline, the deadline moves and more devices are let in.
+// A device that was told "accepted" counts: an attempt fails only if nobody was accepted, if what is stored is damaged, if the
+// operator cancels the job, or if the devices' masks cannot be taken off the sum (AttemptLost). With too few updates at the
+// deadline, the deadline moves and more devices are let in.
 //
 // Safety rests on the store: every move is a compare-and-set on (round, attempt, state), a commit checks its round again.
+// A job whose privacy budget admits no further release ends before it asks devices for one.
+//
 // The machine has at most one effect of its own in flight, so a lost answer is simply asked for again. A lost race (the
 // store says another state) makes it reload and go on from what is true. A restart is the same thing: load and go on.
 #pragma once
@@ -33,6 +36,7 @@ struct JobProgress {
   ModelRecord head;                   // the newest model
   std::optional<RoundRecord> latest;  // the newest attempt of the newest round
   uint64_t accepted = 0;              // accept rows of `latest`
+  std::string privacy_stop = {};      // why the privacy ledger admits no further release; empty: it does, or need not
 };
 
 // The outcome of finalizing: the next model, durable as a blob, not yet committed.
@@ -40,6 +44,7 @@ struct FinalizedRound {
   RoundKey key;
   ModelRecord model;
   RoundTotals totals;
+  std::optional<Digest> noise_commitment = {};  // to the seed of the noise in it, if there is any
 };
 
 // ---- Effects. Those that ask the store or the finalizer carry a serial; the answer echoes it, and an answer to an older
@@ -72,10 +77,14 @@ struct JobFailed { uint64_t serial; Status done; };
 struct PoolChanged { uint64_t waiting; };                                     // devices of the population that wait now
 struct TicketsIssued { RoundKey key; uint32_t total; };
 struct UpdatesAccepted { RoundKey key; uint64_t total; };                     // hint: so many accept rows are durable
+// Of an attempt with secure aggregation: so many accept rows are durable and no more can come, as its roster is closed.
+struct UpdatesExpected { RoundKey key; uint64_t total; };
+struct AttemptLost { RoundKey key; std::string reason; };     // its sum will never be known
 struct JobStateChanged { JobState state; };                                   // an operator's command, already durable
 struct TimePassed {};
 using RoundEvent = std::variant<ProgressLoaded, RoundOpened, AcceptedCounted, RoundMoved, RoundFinalized,
-                                RoundCommitted, JobFailed, PoolChanged, TicketsIssued, UpdatesAccepted, JobStateChanged, TimePassed>;
+                                RoundCommitted, JobFailed, PoolChanged, TicketsIssued, UpdatesAccepted, UpdatesExpected,
+                                AttemptLost, JobStateChanged, TimePassed>;
 
 class RoundMachine {
  public:
@@ -120,6 +129,8 @@ class RoundMachine {
   void handle(const PoolChanged& event);
   void handle(const TicketsIssued& event);
   void handle(const UpdatesAccepted& event);
+  void handle(const UpdatesExpected& event);
+  void handle(const AttemptLost& event);
   void handle(const JobStateChanged& event);
   void handle(const TimePassed& event);
 
@@ -131,10 +142,12 @@ class RoundMachine {
   void enter_collecting();
   void collect();
   void consider_freeze(bool counted);
+  void freeze();
   void claim();
   void finalize();
   void fail_attempt(std::string reason);
   void after_failure();
+  void give_up(std::string reason);
   void reload();
 
   // One request at a time: ask() replaces whatever we waited for; is_answer() says whether an event answers it.
@@ -153,6 +166,7 @@ class RoundMachine {
   ModelRecord head_;
   std::optional<RoundRecord> round_;
   uint64_t accepted_ = 0;
+  std::string privacy_stop_;
   uint64_t waiting_ = 0;
   uint32_t tickets_ = 0;
   uint32_t extensions_ = 0;

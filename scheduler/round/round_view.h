@@ -23,6 +23,9 @@ struct RoundView {
   Digest plan;
   uint32_t plan_bytes = 0;
   UpdateRules update;
+  PrivacyRules privacy;
+  uint32_t adverts_goal = 0;       // with secure aggregation: devices that close the roster
+  Millis cohort_phase_max{0};      // and how long each phase of the session waits for devices
 
   uint32_t ticket_count = 0;  // tickets to issue while collecting
   uint32_t goal_count = 0;    // accepted updates that close the round

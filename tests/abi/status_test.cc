@@ -55,11 +55,12 @@ TEST(StatusTable, GivesNoValueTwice) {
 
 TEST(ActivityTable, IsTheAgentsAndNamedAsTheHeaderSpellsIt) {
   const std::map<std::string, int> activities = enumerators("COTERIE_ACTIVITY_");
-  EXPECT_EQ(activities.size(), static_cast<size_t>(AgentProgress::Activity::stopped));
+  EXPECT_EQ(activities.size(), static_cast<size_t>(AgentProgress::Activity::aggregated));
   for (const auto& [name, value] : activities) {
     EXPECT_EQ(coterie_activity_name(static_cast<coterie_activity>(value)), name);
   }
   EXPECT_EQ(activities.at("stopped"), static_cast<int>(AgentProgress::Activity::stopped));
+  EXPECT_EQ(activities.at("aggregated"), static_cast<int>(AgentProgress::Activity::aggregated));
   EXPECT_EQ(activities.at("trained"), static_cast<int>(AgentProgress::Activity::trained));
   EXPECT_EQ(activities.at("waiting"), static_cast<int>(AgentProgress::Activity::waiting));
 }

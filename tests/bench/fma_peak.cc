@@ -1,10 +1,10 @@
 #include "tests/bench/fma_peak.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+
+#include "tests/bench/thread_time.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -71,12 +71,6 @@ double rate(void (*run)(), size_t lanes) {
 }
 
 }  // namespace
-
-double thread_cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 double fma_peak([[maybe_unused]] std::string_view kernels) {
 #if defined(__x86_64__)

@@ -11,7 +11,4 @@ namespace coterie::bench {
 // a busy machine changes.
 double fma_peak(std::string_view kernels);
 
-// This thread's processor time.
-double thread_cpu_seconds();
-
 }  // namespace coterie::bench

@@ -14,6 +14,7 @@
 
 #include "tests/bench/fma_peak.h"
 #include "tests/bench/kernel_cases.h"
+#include "tests/bench/thread_time.h"
 #include "train_kernels/kernel_table.h"
 
 namespace coterie::bench {

@@ -17,7 +17,7 @@
 
 #include "base/random.h"
 #include "secure/mask/mask_sum.h"
-#include "tests/bench/fma_peak.h"
+#include "tests/bench/thread_time.h"
 
 namespace {
 

@@ -2,7 +2,6 @@
 // alone; noise on other instruction sets; a whole update encoded and a sum decoded.
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <vector>
 
 #include "base/random.h"
@@ -11,6 +10,7 @@
 #include "secure/dp/encode/update_encoder.h"
 #include "secure/dp/noise/key_stream_source.h"
 #include "secure/dp/noise/noise_sampler.h"
+#include "tests/bench/thread_time.h"
 
 namespace {
 
@@ -22,14 +22,14 @@ constexpr int kRuns = 9;
 // Of the fastest run: others on this machine only ever add.
 template <typename Work>
 double ns_each(size_t count, Work work) {
-  std::clock_t best = 0;
+  double best = 0;
   for (int run = 0; run < kRuns; ++run) {
-    const std::clock_t begin = std::clock();
+    const double begin = bench::thread_cpu_seconds();
     work();
-    const std::clock_t ticks = std::clock() - begin;
-    if (run == 0 || ticks < best) best = ticks;
+    const double seconds = bench::thread_cpu_seconds() - begin;
+    if (run == 0 || seconds < best) best = seconds;
   }
-  return static_cast<double>(best) * (1e9 / CLOCKS_PER_SEC) / static_cast<double>(count);
+  return best * 1e9 / static_cast<double>(count);
 }
 
 KeyStreamSource key_stream(uint8_t name) {

@@ -3,8 +3,6 @@
 // A row a cohort: share_us is the arithmetic of all shares of one secret, split_us with its random coefficients and
 // locked memory, weights_us what new survivors cost, reconstruct_us one secret of known ones, correct_us the same with
 // as many bad shares as can be.
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "secure/crypto/random.h"
 #include "secure/secret_sharing/gf256_rows.h"
 #include "secure/secret_sharing/reconstruction.h"
+#include "tests/bench/thread_time.h"
 
 namespace {
 
@@ -20,24 +19,18 @@ using namespace coterie;
 constexpr int kRuns = 21;
 constexpr double kSecondsOfRun = 0.004;
 
-double thread_seconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
 // Microseconds of one call, median.
 template <typename Work>
 double microseconds(Work work) {
   work();
-  const double begin = thread_seconds();
+  const double begin = bench::thread_cpu_seconds();
   work();
-  const int calls = std::max(1, static_cast<int>(kSecondsOfRun / std::max(1e-8, thread_seconds() - begin)));
+  const int calls = std::max(1, static_cast<int>(kSecondsOfRun / std::max(1e-8, bench::thread_cpu_seconds() - begin)));
   std::vector<double> times;
   for (int run = 0; run < kRuns; ++run) {
-    const double before = thread_seconds();
+    const double before = bench::thread_cpu_seconds();
     for (int i = 0; i < calls; ++i) work();
-    times.push_back((thread_seconds() - before) / calls * 1e6);
+    times.push_back((bench::thread_cpu_seconds() - before) / calls * 1e6);
   }
   std::ranges::sort(times);
   return times[kRuns / 2];

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/bench/fma_peak.h"
+#include "tests/bench/thread_time.h"
 
 namespace coterie::bench {
 namespace {

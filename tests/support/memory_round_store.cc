@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fl_server/privacy/round_release.h"
+
 namespace coterie {
 namespace {
 
@@ -57,7 +59,9 @@ Result<JobProgress> MemoryRoundStore::load_progress(const JobId& id) {
 Result<JobProgress> MemoryRoundStore::progress_of(const JobId& id) {
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return no_such("job");
-  JobProgress progress{.job = job->second.record, .head = job->second.models.back(), .latest = {}, .accepted = 0};
+  JobProgress progress{
+      .job = job->second.record, .head = job->second.models.back(), .latest = {}, .accepted = 0, .privacy_stop = {}};
+  COT_ASSIGN(progress.privacy_stop, privacy_stop_of(progress.job));
   if (job->second.rounds.empty()) return progress;
   const RoundId newest = job->second.rounds.rbegin()->second;
   const auto after = rounds_.upper_bound({newest, Attempt(UINT32_MAX)});
@@ -95,7 +99,8 @@ Result<RoundRecord> MemoryRoundStore::open_round(const JobId& id, const OpenRoun
                             progress.latest->state == RoundState::failed &&
                             progress.latest->key.attempt.value() + 1 == request.attempt.value();
   if (job.record.state != JobState::running || job.record.rounds_done + 1 != request.number ||
-      (request.attempt != Attempt(1) && !next_attempt) || progress.head.version != request.base.version) {
+      (request.attempt != Attempt(1) && !next_attempt) || progress.head.version != request.base.version ||
+      !progress.privacy_stop.empty()) {
     return in_conflict("job is not at this round");
   }
   return insert_round(job, request.number, request.attempt, request.base, now);
@@ -109,7 +114,10 @@ Result<bool> MemoryRoundStore::move_round(const MoveRound& request, WallTime now
   round.state = request.to;
   round.reason = request.reason;
   round.selected = std::max(round.selected, request.selected);
-  if (request.to == RoundState::failed) round.closed = now;
+  if (request.to == RoundState::failed) {
+    round.closed = now;
+    salts_.erase(request.key);
+  }
   return true;
 }
 
@@ -121,6 +129,14 @@ Result<JobProgress> MemoryRoundStore::commit_round(const JobId& id, const Commit
   if (round.state == RoundState::done) return progress_of(id);
   if (round.state != RoundState::frozen && round.state != RoundState::finalizing) return in_conflict("not being finalized");
   Job& job = jobs_.at(id);
+  if (job.record.spec.privacy.has_noise() != request.round.noise_commitment.has_value()) return in_conflict("noise");
+  if (request.round.noise_commitment) {
+    COT_ASSIGN(const LedgerRecord commit,
+               ledger_.commit(round.key, release_of(job.record.spec, job.record.value_count),
+                              request.round.totals.updates, *request.round.noise_commitment, now));
+    COT_TRY(append_to_ledger(commit));
+    salts_.erase(round.key);
+  }
   job.models.push_back(request.round.model);
   round.state = RoundState::done;
   round.totals = request.round.totals;
@@ -129,7 +145,8 @@ Result<JobProgress> MemoryRoundStore::commit_round(const JobId& id, const Commit
   ++job.record.revision;
   const bool open = job.record.state == JobState::running || job.record.state == JobState::paused;
   if (request.completes_job && open) job.record.state = JobState::completed;
-  if (request.opens_next && job.record.state == JobState::running) {
+  COT_ASSIGN(const std::string stop, privacy_stop_of(job.record));
+  if (request.opens_next && job.record.state == JobState::running && stop.empty()) {
     insert_round(job, request.number + 1, Attempt(1), request.round.model, now);
   }
   return progress_of(id);
@@ -209,6 +226,60 @@ Status MemoryRoundStore::forget_partials(const std::vector<std::string>& ids) {
   for (const std::string& id : ids) partials_.erase(id);
   return {};
 }
+
+// ---- Privacy
+
+Status MemoryRoundStore::append_to_ledger(const LedgerRecord& record) {
+  COT_TRY(ledger_.append(record));
+  records_.push_back(record);
+  return {};
+}
+
+Result<std::string> MemoryRoundStore::privacy_stop_of(const JobRecord& job) const {
+  return job.spec.privacy.has_noise() ? why_no_release(ledger_, job) : std::string();
+}
+
+Result<NoiseSalt> MemoryRoundStore::reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) {
+  const std::lock_guard lock(mutex_);
+  const auto round = rounds_.find(key);
+  if (round == rounds_.end()) return in_conflict("no such round");
+  if (round->second.state != RoundState::frozen && round->second.state != RoundState::finalizing) {
+    return in_conflict("not being finalized");
+  }
+  const JobRecord& job = jobs_.at(round->second.job).record;
+  if (!job.spec.privacy.has_noise()) return in_conflict("no noise");
+  if (ledger_.find_reserve(key) == nullptr) {
+    const LedgerRelease release = release_of(job.spec, job.value_count);
+    COT_ASSIGN(const LedgerRecord record, ledger_.reserve(job.id, key, release, budget_of(job.spec), now));
+    COT_TRY(append_to_ledger(record));
+    salts_[key] = NoiseSalt(fresh.reveal());
+  }
+  return NoiseSalt(salts_.at(key).reveal());
+}
+
+Result<JobPrivacy> MemoryRoundStore::job_privacy(const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end()) return no_such("job");
+  const JobRecord& record = job->second.record;
+  if (!record.spec.privacy.has_noise()) return in_conflict("no noise");
+  JobPrivacy privacy;
+  COT_ASSIGN(privacy.stop, privacy_stop_of(record));
+  COT_ASSIGN(privacy.spent, ledger_.spent(id, record.spec.privacy.target_delta));
+  privacy.ledger_records = ledger_.size();
+  privacy.ledger_head = ledger_.head();
+  return privacy;
+}
+
+Result<std::vector<LedgerRecord>> MemoryRoundStore::list_ledger(uint64_t after_seq, size_t limit) {
+  const std::lock_guard lock(mutex_);
+  const size_t begin = std::min<size_t>(after_seq, records_.size());
+  const size_t count = std::min(limit, records_.size() - begin);
+  return std::vector<LedgerRecord>(records_.begin() + static_cast<std::ptrdiff_t>(begin),
+                                   records_.begin() + static_cast<std::ptrdiff_t>(begin + count));
+}
+
+// ---- Models
 
 Result<std::vector<ModelRecord>> MemoryRoundStore::list_models(const JobId& id) {
   const std::lock_guard lock(mutex_);

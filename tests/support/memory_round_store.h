@@ -40,6 +40,10 @@ class MemoryRoundStore : public RoundStore {
   Result<std::vector<PartialRecord>> list_finished_partials(size_t limit) override;
   Status forget_partials(const std::vector<std::string>& ids) override;
 
+  Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) override;
+  Result<JobPrivacy> job_privacy(const JobId& id) override;
+  Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
+
   Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
 
@@ -52,12 +56,18 @@ class MemoryRoundStore : public RoundStore {
   Result<JobProgress> progress_of(const JobId& id);
   RoundRecord& insert_round(Job& job, uint64_t number, Attempt attempt, const ModelRecord& base, WallTime now);
 
+  Status append_to_ledger(const LedgerRecord& record);
+  Result<std::string> privacy_stop_of(const JobRecord& job) const;
+
   StoreDefects defects_;
   std::mutex mutex_;
   std::map<JobId, Job> jobs_;
   std::map<RoundKey, RoundRecord> rounds_;
   std::map<RoundKey, std::set<DeviceId>> accepted_;
   std::map<std::string, PartialRecord> partials_;
+  Ledger ledger_;
+  std::vector<LedgerRecord> records_;  // of the ledger
+  std::map<RoundKey, NoiseSalt> salts_;
   uint64_t next_round_ = 1;
 };
 

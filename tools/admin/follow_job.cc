@@ -17,7 +17,11 @@ Result<JobNews> JobFollower::poll() {
   for (;;) {
     COT_ASSIGN(const nlohmann::json json, client_.get(target + older));
     COT_ASSIGN(const RoundsPage page, parse_rounds(json));
-    if (older.empty()) news.state = page.job_state;
+    if (older.empty()) {
+      news.state = page.job_state;
+      news.epsilon_budget = page.epsilon_budget;
+      news.epsilon = page.epsilon;
+    }
     rounds.insert(rounds.end(), page.rounds.begin(), page.rounds.end());
     if (ledger_.reaches_back(page)) break;
     older = "&before=" + std::to_string(*page.next_before);

@@ -37,6 +37,8 @@ struct RoundsPage {
   std::string job_state;  // running, paused, completed, cancelled, failed
   std::vector<RoundReport> rounds;  // newest first
   std::optional<uint64_t> next_before;  // there are older ones
+  std::optional<double> epsilon_budget;  // of a job with noise
+  std::optional<double> epsilon;         // spent by now; none: no noise, or nothing is protected
 };
 
 // An answer of /jobs/{job}/rounds. Errors: malformed.

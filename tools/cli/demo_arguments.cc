@@ -9,6 +9,8 @@ constexpr const char* kExamples =
     "  coterie demo                                      20 devices, UCI digits, a small CNN\n"
     "  coterie demo --split dirichlet:0.1 --strategy fedadam --rounds 60\n"
     "  coterie demo --data mnist:DIR --model lenet5 --devices 30\n"
+    "  coterie demo --devices 200 --clip 1 --target-epsilon 8   noise; few devices pay for it in accuracy\n"
+    "  coterie demo --security active --dropout 0.1      a server that sees sums alone, devices that vanish\n"
     "  coterie demo --json --quiet | tail -1             for a script\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout, 130 interrupted (nothing is left "
     "behind).";
@@ -72,6 +74,40 @@ void add_training(CLI::App& demo, DemoOptions& options) {
       ->check(between<uint32_t>(1, 4096));
 }
 
+void add_security(CLI::App& demo, DemoOptions& options) {
+  demo.add_option_function<std::string>(
+          "--security", [&options](const std::string& name) { options.security = *security_level_from(name); },
+          "what the server may learn of an update: none (all of it), masked (the sum of a round, if it follows the "
+          "protocol), active (the sum or nothing, whatever it does)")
+      ->check(CLI::IsMember({"none", "masked", "active"}))
+      ->type_name("LEVEL")
+      ->default_str("none");
+  demo.add_option("--dropout", options.dropout,
+                  "probability that a device vanishes for a while, in each round, at a random moment")
+      ->capture_default_str()
+      ->type_name("P")
+      ->check(between(0.0, 0.3));
+}
+
+void add_noise(CLI::App& demo, DemoOptions& options) {
+  demo.add_option("--clip", options.clip, "L2 norm that a device's update is scaled down to")
+      ->type_name("C")
+      ->check(between(1e-6, 1e9));
+  demo.add_option("--noise-multiplier", options.noise_multiplier,
+                  "noise on each round's sum, over what one device can move it by (--clip); a job stops before its "
+                  "rounds would pass --target-epsilon")
+      ->type_name("Z")
+      ->check(between(0.01, 10'000.0));
+  demo.add_option("--target-epsilon", options.target_epsilon,
+                  "of all rounds together: finds the noise multiplier, unless one is given")
+      ->type_name("E")
+      ->check(between(0.001, 1000.0));
+  demo.add_option("--delta", options.delta, "that goes with epsilon; below 1 / devices by far")
+      ->capture_default_str()
+      ->type_name("D")
+      ->check(between(1e-30, 0.1));
+}
+
 void add_output(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--out", options.out, "folder for the results, new or empty (default runs/demo-DATE-TIME)")
       ->type_name("DIR");
@@ -89,6 +125,8 @@ void add_demo(CLI::App& app, Invocation& invocation) {
   add_data(*demo, invocation.demo);
   add_model_choice(*demo, invocation.demo);
   add_training(*demo, invocation.demo);
+  add_security(*demo, invocation.demo);
+  add_noise(*demo, invocation.demo);
   add_output(*demo, invocation.demo);
   demo->callback([&invocation] {
     invocation.run = [&invocation] { return run_demo(invocation.demo, invocation.program); };

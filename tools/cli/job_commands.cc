@@ -88,6 +88,10 @@ void print_job(const nlohmann::json& job) {
                        at("/spec/training/batch_size"));
   line("strategy",
        at("/spec/strategy/kind") + ", server learning rate " + at("/spec/strategy/server_learning_rate"));
+  if (job.contains("privacy")) {
+    line("privacy", "epsilon " + at("/privacy/epsilon") + " of " + at("/privacy/epsilon_budget") + " at delta " +
+                        at("/privacy/delta") + "; `coterie privacy show` says under which assumptions");
+  }
   line("parameters", at("/value_count"));
   line("model", at("/spec/model"));
   line("evaluation", at("/spec/evaluation"));

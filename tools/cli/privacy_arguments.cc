@@ -1,10 +1,11 @@
-// coterie privacy account: its grammar.
+// coterie privacy: its grammar.
 #include <memory>
 
 #include "secure/dp/account/limits.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
 #include "tools/cli/privacy_account.h"
+#include "tools/cli/privacy_show.h"
 
 namespace coterie {
 namespace {
@@ -70,7 +71,8 @@ void add_group_options(CLI::App* app, PrivacyCommand& command) {
 
 void add_privacy(CLI::App& app, Invocation& invocation) {
   CLI::App* privacy = add_group(app, "privacy", "differential privacy: what it costs",
-                                "  coterie privacy account --noise-multiplier 1 --steps 100 --delta 1e-6\n");
+                                "  coterie privacy account --noise-multiplier 1 --steps 100 --delta 1e-6\n"
+                                "  coterie --data-dir ./data privacy show jk2x9q4c\n");
   CLI::App* account = add_command(
       *privacy, "account", "epsilon of noisy releases, or the noise for an epsilon",
       "  coterie privacy account --noise-multiplier 1 --steps 100 --delta 1e-6\n"
@@ -93,6 +95,13 @@ void add_privacy(CLI::App& app, Invocation& invocation) {
       ->type_name("E")
       ->check(between<double>(kEpsilonMin, kEpsilonMax));
   account->add_flag("--json", command->as_json, "print JSON");
+  AdminCommand& admin = invocation.admin;
+  CLI::App* show = add_server_command(*privacy, "show", "what a job with noise has spent, and what that rests on",
+                                      "  coterie privacy show jk2x9q4c\n  coterie privacy show jk2x9q4c -o json\n");
+  const auto job = std::make_shared<std::string>();
+  show->add_option("JOB", *job, "id of the job (`coterie job list`)")->required();
+  add_output_option(*show, admin);
+  show->callback([&invocation, &admin, job] { invocation.run = [&admin, job] { return show_privacy(admin, *job); }; });
   account->callback([&invocation, command] { invocation.run = [command] { return account_privacy(*command); }; });
 }
 

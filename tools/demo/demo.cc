@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -24,6 +25,7 @@ namespace {
 constexpr Millis kLookEvery{50};
 constexpr Millis kEnrollMax{300'000};
 constexpr Millis kDevicesGrace{5'000};
+constexpr Millis kRoundMax{60'000};
 
 // Seconds since the last call.
 class Stopwatch {
@@ -58,6 +60,7 @@ class Demo {
   Status train(const std::string& model_digest, const std::string& held_out_digest, DemoResult& result);
   Status fetch_model(DemoResult& result);
   Status look_after_devices();
+  void drop_out(const std::optional<RoundReport>& live);
 
   const DemoOptions& options_;
   const RunFolder& folder_;
@@ -66,6 +69,9 @@ class Demo {
   std::unique_ptr<DemoServer> server_;
   std::optional<Fleet> fleet_;
   std::string job_;
+  std::pair<uint64_t, uint32_t> round_;  // and attempt, in which devices vanish
+  Instant round_began_{};
+  Millis round_length_{500};
 };
 
 Status Demo::run(DemoResult& result) {
@@ -94,6 +100,7 @@ Status Demo::run(DemoResult& result) {
   fleet_->stop(kDevicesGrace);
   result.rounds_trained = fleet_->rounds_trained();
   result.devices_restarted = fleet_->restarts();
+  result.dropouts = fleet_->dropouts();
   server_->stop();
   progress_.clear();
   result.phases.finish = watch.lap();
@@ -114,7 +121,8 @@ Status Demo::start_devices() {
                                .ca_file = server_->endpoints().ca_file,
                                .token = token,
                                .seed = options_.seed,
-                               .devices = options_.devices},
+                               .devices = options_.devices,
+                               .dropout = options_.dropout},
                  folder_);
   progress_.show("starting " + counted(options_.devices, "device"));
   COT_TRY(fleet_->start());
@@ -135,6 +143,18 @@ Status Demo::start_devices() {
   return {};
 }
 
+void Demo::drop_out(const std::optional<RoundReport>& live) {
+  if (options_.dropout == 0) return;
+  const Instant now = os::monotonic_now();
+  if (live && live->state == "collecting" && std::pair(live->number, live->attempt) != round_) {
+    if (round_.first > 0) round_length_ = std::min(kRoundMax, std::chrono::duration_cast<Millis>(now - round_began_));
+    round_ = {live->number, live->attempt};
+    round_began_ = now;
+    fleet_->begin_round(now, round_length_);
+  }
+  fleet_->drop_out(now);
+}
+
 Status Demo::look_after_devices() {
   COT_TRY(server_->check());
   COT_ASSIGN(const std::vector<std::string> notes, fleet_->look_after());
@@ -143,7 +163,8 @@ Status Demo::look_after_devices() {
 }
 
 Status Demo::train(const std::string& model_digest, const std::string& held_out_digest, DemoResult& result) {
-  COT_ASSIGN(job_, server_->create_job(job_request(options_, model_digest, held_out_digest)));
+  COT_ASSIGN(const std::string request, job_request(options_, model_digest, held_out_digest));
+  COT_ASSIGN(job_, server_->create_job(request));
   RoundWatch watch(server_->admin(), job_, options_.rounds, progress_);
   for (;;) {
     const Result<bool> is_over = watch.look(os::monotonic_now());
@@ -151,10 +172,15 @@ Status Demo::train(const std::string& model_digest, const std::string& held_out_
     COT_TRY(look_after_devices());
     if (!is_over) return is_over.error();
     if (*is_over) break;
+    drop_out(watch.live());
     COT_TRY(Interrupt::wait(kLookEvery));
   }
   result.attempts = watch.take_attempts();
-  return watch.check_completed();
+  COT_TRY(watch.check_completed());
+  if (!options_.has_noise()) return {};
+  COT_ASSIGN(const nlohmann::json job, server_->admin().get("jobs/" + path_segment(job_)));
+  result.privacy = privacy_in(job);
+  return {};
 }
 
 Status Demo::fetch_model(DemoResult& result) {
@@ -175,7 +201,8 @@ std::string opening_line(const DemoOptions& options, const DemoData& data) {
   return std::string(to_string(options.model)) + " on " + data.examples.header.name + ": " +
          counted(data.training_examples(), "example") + " on " + counted(options.devices, "device") + " (" +
          to_string(options.split) + "), " + format_count(data.held_out_examples) + " held out; " +
-         counted(options.goal_count(), "device") + " a round";
+         counted(options.goal_count(), "device") + " a round" +
+         (options.security == SecurityLevel::none ? "" : ", secure aggregation: " + std::string(to_string(options.security)));
 }
 
 // The wait for the end of the children is over and the results lie on disk: what is left is to say so.
@@ -196,6 +223,15 @@ ExitCode run_demo(const DemoOptions& options, const std::string& program) {
     return code;
   };
   Stopwatch watch;
+  if (options.has_noise() && options.security != SecurityLevel::none) {
+    return give_up(Error(ErrorCode::invalid_argument,
+                         "noise of the server's does not go with --security " + std::string(to_string(options.security)) +
+                             ": it cannot see that updates are clipped"),
+                   ExitCode::usage);
+  }
+  if (options.has_noise()) {
+    if (const Result<DemoNoise> noise = noise_of(options); !noise) return give_up(noise.error(), ExitCode::usage);
+  }
   const Result<DemoData> data = prepare_data(options);
   if (!data) return give_up(data.error(), ExitCode::usage);
   Result<RunFolder> folder = options.out.empty() ? RunFolder::create_default(options.keep)

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "tools/demo/child_process.h"
 #include "tools/demo/run_folder.h"
 
@@ -21,12 +23,14 @@ struct FleetSettings {
   std::string token;       // good for every device
   uint64_t seed = 1;
   uint32_t devices = 1;
+  double dropout = 0;      // probability that a device vanishes in a round
 };
 
 class Fleet {
  public:
   // `folder` outlives the fleet.
-  Fleet(FleetSettings settings, const RunFolder& folder) : settings_(std::move(settings)), folder_(folder) {}
+  Fleet(FleetSettings settings, const RunFolder& folder)
+      : settings_(std::move(settings)), folder_(folder), prng_(settings_.seed) {}
 
   // Device i (from 1) finds its examples in device_dir(i)/data.cotf.
   Status start();
@@ -35,11 +39,23 @@ class Fleet {
   Result<std::vector<std::string>> look_after();
   void stop(Millis grace);
 
+  // A round of about this length begins: some devices will vanish in it, as one does whose app the phone puts to sleep.
+  void begin_round(Instant now, Millis length);
+  // Puts to sleep and wakes those whose time has come.
+  void drop_out(Instant now);
+  uint32_t dropouts() const { return dropouts_; }
+
   uint32_t restarts() const { return restarts_; }
   // In how many rounds each device trained, as far as its log tells.
   std::vector<uint32_t> rounds_trained() const;
 
  private:
+  struct Absence {
+    uint32_t device = 0;
+    Instant from, until;
+    bool is_away = false;
+  };
+
   Result<Child> start_device(uint32_t device) const;
   std::string log_file(uint32_t device) const { return folder_.log_file("device-" + device_label(device)); }
 
@@ -47,6 +63,9 @@ class Fleet {
   const RunFolder& folder_;
   std::vector<Child> devices_;
   uint32_t restarts_ = 0;
+  Prng prng_;
+  std::vector<Absence> absences_;
+  uint32_t dropouts_ = 0;
 };
 
 // The highest number of rounds a device's log speaks of. Pure.

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
+#include "proto/messages/secagg.h"
 #include "proto/messages/training_state.h"
 #include "tools/data/partition.h"
 #include "tools/model/zoo.h"
@@ -24,6 +26,12 @@ struct DemoOptions {
   uint32_t batch_size = 16;
   ServerOptimizerKind strategy = ServerOptimizerKind::fedavg;
   std::optional<double> server_learning_rate;  // by strategy unless given
+  std::optional<double> clip;              // L2, of each device's update
+  std::optional<double> noise_multiplier;  // standard deviation of the noise / clip; likewise
+  std::optional<double> target_epsilon;    // of all rounds: finds the multiplier, or is the budget of the one that is given
+  double delta = 1e-5;                     // that goes with it
+  SecurityLevel security = SecurityLevel::none;  // active_dp is refused so far
+  double dropout = 0;             // probability that a device vanishes for a while, in each round, at a random moment
   uint64_t seed = 1;
   std::string out;                // empty: runs/demo-<date>-<time>
   bool json = false;              // the last line of standard output is one JSON object, all else goes to standard error
@@ -32,15 +40,25 @@ struct DemoOptions {
 
   uint32_t goal_count() const;    // updates that close a round: fraction of the devices, at least one
   double server_rate() const;
+  double dropout_share() const;   // that the job plans for
+  bool has_noise() const { return noise_multiplier || target_epsilon; }
 };
 
 inline constexpr double kHeldOutFraction = 0.2;
 
 std::string_view to_string(ServerOptimizerKind kind);
 
+// The noise multiplier and the epsilon of all rounds that follow from the options: what is not given is found by the
+// other. invalid_argument if there is no clip, or no multiplier that reaches the target.
+struct DemoNoise {
+  double noise_multiplier = 0;
+  double epsilon_budget = 0;
+};
+Result<DemoNoise> noise_of(const DemoOptions& options);
+
 // The job that asks for this, as the admin plane takes it, but for "model" and "evaluation", which are digests of files
 // uploaded before. JSON text.
-std::string job_request(const DemoOptions& options, const std::string& model_digest,
+Result<std::string> job_request(const DemoOptions& options, const std::string& model_digest,
                         const std::string& evaluation_digest);
 
 }  // namespace coterie

@@ -54,6 +54,14 @@ std::string round_line(const RoundReport& round, uint64_t rounds, const Terminal
   return line;
 }
 
+std::string epsilon_words(std::optional<double> epsilon, std::optional<double> budget) {
+  if (!budget) return {};
+  if (!epsilon) return "  no epsilon";
+  char text[64];
+  std::snprintf(text, sizeof text, "  epsilon %.2f of %g", *epsilon, *budget);
+  return text;
+}
+
 std::string live_line(const RoundReport& round, uint64_t rounds, double seconds_left, const Terminal& terminal) {
   const double done = static_cast<double>(round.number - std::min<uint64_t>(1, round.number));
   const double part = round.goal_count > 0 ? static_cast<double>(round.accepted) / static_cast<double>(round.goal_count) : 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "tools/admin/round_report.h"
@@ -13,6 +14,10 @@ namespace coterie {
 // "round  7/40  10/10 devices  loss 0.412  accuracy 91.3 %  0.31 s"; with a bar of the accuracy on a terminal. A failed
 // attempt says why. Pure.
 std::string round_line(const RoundReport& round, uint64_t rounds, const Terminal& terminal);
+
+// What is spent by now, behind the line of a round: "  epsilon 1.23 of 8"; empty without a budget, "  no epsilon" where
+// nothing is protected. Pure.
+std::string epsilon_words(std::optional<double> epsilon, std::optional<double> budget);
 
 // Of the round under way: "round  8/40  ━━━━━╸────────  3/10 updates  about 12 s left". Pure.
 std::string live_line(const RoundReport& round, uint64_t rounds, double seconds_left, const Terminal& terminal);

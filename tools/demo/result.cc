@@ -43,6 +43,7 @@ std::string settings_of(const DemoResult& result) {
   const DemoOptions& options = result.options;
   return std::to_string(options.goal_count()) + " of " + counted(options.devices, "device") +
          " a round, split " + to_string(options.split) + ", " + std::string(to_string(options.strategy)) +
+         (options.security == SecurityLevel::none ? "" : ", " + std::string(to_string(options.security))) +
          ", seed " + std::to_string(options.seed);
 }
 
@@ -61,6 +62,23 @@ nlohmann::json phases_json(const DemoPhases& phases) {
 
 double DemoPhases::network() const {
   return std::max(0.0, rounds - training - finalizing);
+}
+
+std::optional<DemoPrivacy> privacy_in(const nlohmann::json& job) {
+  const auto number = [&](const char* pointer) {
+    const nlohmann::json::json_pointer at(pointer);
+    return job.contains(at) && job.at(at).is_number() ? std::optional(job.at(at).get<double>()) : std::nullopt;
+  };
+  const std::optional<double> epsilon = number("/privacy/epsilon");
+  if (!epsilon) return std::nullopt;
+  DemoPrivacy privacy;
+  privacy.epsilon = *epsilon;
+  privacy.delta = number("/privacy/delta").value_or(0);
+  privacy.accountant = job["privacy"].value("accountant", "");
+  privacy.noise_multiplier = number("/spec/privacy/noise_multiplier").value_or(0);
+  privacy.clip = number("/spec/update/clip_l2").value_or(0);
+  privacy.ledger_head = job["privacy"].value("/ledger/head"_json_pointer, "");
+  return privacy;
 }
 
 std::vector<RoundReport> done_rounds(const DemoResult& result) {
@@ -99,7 +117,7 @@ std::string metrics_csv(const DemoResult& result) {
 std::string summary_json(const DemoResult& result, int indent) {
   const DemoOptions& options = result.options;
   const std::vector<RoundReport> rounds = done_rounds(result);
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"schema", "coterie.demo.v1"},
       {"rounds", rounds.size()},
       {"devices", options.devices},
@@ -121,11 +139,14 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"batch_size", options.batch_size},
       {"strategy", to_string(options.strategy)},
       {"server_learning_rate", options.server_rate()},
+      {"security", to_string(options.security)},
+      {"dropout", options.dropout},
       {"seed", options.seed},
       {"training_examples", result.training_examples},
       {"held_out_examples", result.held_out_examples},
       {"attempts_failed", result.attempts.size() - rounds.size()},
       {"devices_restarted", result.devices_restarted},
+      {"dropouts", result.dropouts},
       {"model_digest", result.model_digest},
       {"model_path", result.run_dir + "/model.cotf"},
       {"held_out_path", result.run_dir + "/held-out.cotf"},
@@ -133,6 +154,11 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"chart_path", result.run_dir + "/chart.svg"},
       {"run_dir", result.run_dir},
   };
+  if (const std::optional<DemoPrivacy>& privacy = result.privacy) {
+    json["privacy"] = {{"epsilon", privacy->epsilon},       {"delta", privacy->delta},
+                       {"accountant", privacy->accountant}, {"noise_multiplier", privacy->noise_multiplier},
+                       {"clip_l2", privacy->clip},          {"ledger_head", privacy->ledger_head}};
+  }
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -146,6 +172,14 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   text += "  " + counted(rounds.size(), "round") + ", " +
           counted(sum_of(rounds, &RoundReport::accepted), "update") + ", " + format_seconds(phases.total()) +
           "\n";
+  if (const std::optional<DemoPrivacy>& privacy = result.privacy) {
+    char line[160];
+    std::snprintf(line, sizeof line,
+                  "  epsilon %.3f at delta %g (%s), noise multiplier %.3f, clip %g: what the models tell of one device\n",
+                  privacy->epsilon, privacy->delta, privacy->accountant.c_str(), privacy->noise_multiplier,
+                  privacy->clip);
+    text += line;
+  }
   text += terminal.dim("  server start " + format_seconds(phases.server_start) + ", device start " +
                        format_seconds(phases.devices_start) + ", rounds " + format_seconds(phases.rounds) +
                        " (training " + format_seconds(phases.training) + ", server " +

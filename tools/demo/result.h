@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,19 @@ struct DemoPhases {
   double total() const { return prepare + server_start + devices_start + rounds + finish; }
 };
 
+// What the server said that a run with noise has spent.
+struct DemoPrivacy {
+  double epsilon = 0;
+  double delta = 0;
+  std::string accountant;
+  double noise_multiplier = 0;
+  double clip = 0;
+  std::string ledger_head;
+  friend bool operator==(const DemoPrivacy&, const DemoPrivacy&) = default;
+};
+// Of the answer of /jobs/{job}; none without noise, or where nothing is protected.
+std::optional<DemoPrivacy> privacy_in(const nlohmann::json& job);
+
 struct DemoResult {
   DemoOptions options;
   std::string program;  // as the user called it, for the commands to try next
@@ -45,7 +60,9 @@ struct DemoResult {
   std::vector<std::vector<uint32_t>> label_counts;
   std::vector<uint32_t> rounds_trained;
   uint32_t devices_restarted = 0;
+  uint32_t dropouts = 0;  // how often a device was put to sleep
   DemoPhases phases;
+  std::optional<DemoPrivacy> privacy;  // with noise
 };
 
 // The attempts that became a model.

@@ -23,7 +23,12 @@ std::string what_is_waited_for(const std::optional<RoundReport>& live) {
 
 Result<bool> RoundWatch::look(Instant now) {
   COT_ASSIGN(JobNews news, follower_.poll());
-  for (const RoundReport& round : news.ended) progress_.print(round_line(round, rounds_, progress_.terminal()));
+  for (const RoundReport& round : news.ended) {
+    // What is spent is known as of now: it stands behind the newest round.
+    const bool newest = &round == &news.ended.back();
+    progress_.print(round_line(round, rounds_, progress_.terminal()) +
+                    (newest ? epsilon_words(news.epsilon, news.epsilon_budget) : ""));
+  }
   attempts_.insert(attempts_.end(), news.ended.begin(), news.ended.end());
   const bool is_news = !news.ended.empty() || news.live != live_ || news.state != state_;
   if (is_news || !changed_ || news.state == "paused") changed_ = now;

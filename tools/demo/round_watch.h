@@ -22,6 +22,9 @@ class RoundWatch {
   // for ten minutes, saying what is waited for (not while the job is paused).
   Result<bool> look(Instant now);
 
+  // The round under way, as of the last look.
+  const std::optional<RoundReport>& live() const { return live_; }
+
   // When it is over: fine if the job is completed, else an error with the server's reason.
   Status check_completed();
   // Every attempt that has ended, oldest first.

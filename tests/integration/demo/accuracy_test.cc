@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <nlohmann/json.hpp>
 
 #include "tests/integration/demo/demo_process.h"
 
@@ -25,6 +26,17 @@ TEST_F(DemoAccuracy, ReachesNinetyFivePercentWithinFortyRounds) {
   RecordProperty("rounds", reached);
   demo.signal(SIGINT);
   demo.wait();
+}
+
+// Real devices that aggregate behind masks, some of which are put to sleep.
+TEST_F(DemoAccuracy, LearnsBehindMasksThoughDevicesVanish) {
+  DemoProcess demo(directory_.path(), {"demo", "--json", "--quiet", "--devices", "12", "--rounds", "8", "--security", "active",
+                                       "--dropout", "0.15", "--out", run()});
+  ASSERT_EQ(demo.wait(), 0) << demo.errors();
+  const nlohmann::json summary = nlohmann::json::parse(demo.output());
+  EXPECT_EQ(summary["security"], "active");
+  EXPECT_GT(summary["accuracy"].get<double>(), 0.5) << summary;  // 0.1 untrained
+  EXPECT_GT(summary["dropouts"].get<int>(), 0);
 }
 
 }  // namespace

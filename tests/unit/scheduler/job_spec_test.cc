@@ -50,6 +50,53 @@ TEST(JobSpec, IsValidByDefault) {
   EXPECT_THAT(validate(adam_spec()), IsEmpty());
 }
 
+JobSpec masked_spec() {
+  JobSpec spec = valid_spec();
+  spec.privacy.level = SecurityLevel::masked;
+  spec.rounds.goal_count_min = 2;
+  return spec;
+}
+
+TEST(JobSpec, PrivacyNamesTheFieldThatIsWrong) {
+  EXPECT_THAT(validate(masked_spec()), IsEmpty());
+  JobSpec active = masked_spec();
+  active.privacy.level = SecurityLevel::active;
+  EXPECT_THAT(validate(active), IsEmpty());
+  const auto wrong = [](const JobSpec& from, const std::function<void(JobSpec&)>& change) { return pointers_after(from, change); };
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.level = SecurityLevel::active_dp; }), ElementsAre("/privacy/level"));
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.corrupt_share = .34; }), ElementsAre("/privacy/corrupt_share"));
+  EXPECT_THAT(wrong(masked_spec(), [](JobSpec& s) { s.privacy.corrupt_share = .34; }), IsEmpty());
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.dropout_share = 1; }), ElementsAre("/privacy/dropout_share"));
+  // 10 devices, 7 of which open a secret.
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.dropout_share = .3; }), IsEmpty());
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.dropout_share = .4; }), ElementsAre("/privacy/dropout_share"));
+  EXPECT_THAT(wrong(masked_spec(), [](JobSpec& s) { s.privacy.dropout_share = .4; }), IsEmpty());
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.phase_max = Millis(99); }), ElementsAre("/privacy/phase_ms_max"));
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.cohort_min = 1; }), ElementsAre("/privacy/cohort_min"));
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.cohort_min = 3; }), ElementsAre("/rounds/goal_count_min"));
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.rounds.goal_count = 10'001; }), ElementsAre("/rounds/goal_count"));
+}
+
+TEST(JobSpec, ARosterClosesWithDevicesToSpare) {
+  JobSpec spec = masked_spec();
+  spec.rounds.goal_count = 90;
+  spec.rounds.over_selection = 2;
+  spec.privacy.dropout_share = .1;
+  EXPECT_EQ(adverts_goal(spec), 100u);
+  spec.rounds.over_selection = 1.05;  // no more than there are tickets
+  EXPECT_EQ(adverts_goal(spec), 95u);
+}
+
+TEST(JobSpec, PlanSaysTheLevelAndNothingMoreWithoutOne) {
+  EXPECT_EQ(plan_of(valid_spec(), JobId("j"), 5).privacy, PrivacyRules{});
+  JobSpec spec = masked_spec();
+  spec.privacy.cohort_min = 7;
+  const Plan plan = plan_of(spec, JobId("j"), 5);
+  EXPECT_EQ(plan.privacy.level, SecurityLevel::masked);
+  EXPECT_EQ(plan.privacy.cohort_min, 7u);
+  EXPECT_OK(validate(plan));
+}
+
 TEST(JobSpec, NamesTheFieldThatIsWrong) {
   using Change = std::function<void(JobSpec&)>;
   const std::pair<const char*, Change> changes[] = {

@@ -38,7 +38,7 @@ TEST_P(RoundScript, GoesAsWritten) {
   test::expect_golden_text("rounds/" + name, played);
 }
 
-TEST(RoundScripts, AreThere) { EXPECT_GE(script_names().size(), 14u); }
+TEST(RoundScripts, AreThere) { EXPECT_GE(script_names().size(), 16u); }
 
 // ---- What a script does not show
 
@@ -107,6 +107,84 @@ TEST(RoundMachine, IsNotConfusedByAClockThatGoesBack) {
   round.number = 1;
   machine.step(RoundOpened{2, round}, Instant(Millis(1'000)));
   EXPECT_EQ(machine.next_deadline(), Instant(Millis(15'000))) << "counted from the latest time it has seen";
+}
+
+// ---- Attempts with secure aggregation
+
+// A machine that collects, and the last request it made.
+struct CollectingRound {
+  explicit CollectingRound(uint32_t goal_count_min, SecurityLevel level = SecurityLevel::active) {
+    machine.start();
+    JobProgress job = fresh_job();
+    job.job.spec.rounds.goal_count_min = goal_count_min;
+    job.job.spec.privacy.level = level;
+    job.latest.emplace();
+    job.latest->key = key;
+    job.latest->number = 1;
+    job.latest->state = RoundState::collecting;
+    step(ProgressLoaded{1, job});
+  }
+  void step(const RoundEvent& event) {
+    for (const RoundEffect& effect : machine.step(event, Instant(Millis(7)))) {
+      if (const auto* asked = std::get_if<AskRound>(&effect)) last = *asked;
+    }
+  }
+  const MoveRound* move() const { return last ? std::get_if<MoveRound>(&last->request) : nullptr; }
+
+  RoundKey key{RoundId(3), Attempt(1)};
+  RoundMachine machine{JobId("j")};
+  std::optional<AskRound> last;
+};
+
+// The goal may be fewer than those who must open the masks.
+TEST(RoundMachine, WaitsForAllWhoMaskedThoughTheGoalIsReached) {
+  for (const SecurityLevel level : {SecurityLevel::none, SecurityLevel::masked, SecurityLevel::active}) {
+    CollectingRound round(4, level);
+    round.step(UpdatesAccepted{round.key, 12});
+    EXPECT_EQ(round.move() != nullptr, level == SecurityLevel::none) << to_string(level);
+    round.step(UpdatesExpected{round.key, 13});
+    ASSERT_NE(round.move(), nullptr);
+    EXPECT_EQ(round.move()->to, RoundState::frozen);
+  }
+}
+
+TEST(RoundMachine, FreezesAtOnceWhenNoMoreUpdatesCanCome) {
+  CollectingRound round(4);
+  round.step(UpdatesExpected{{RoundId(3), Attempt(2)}, 5});
+  EXPECT_EQ(round.move(), nullptr) << "of another attempt";
+  round.step(UpdatesExpected{round.key, 5});
+  ASSERT_NE(round.move(), nullptr);
+  EXPECT_EQ(round.move()->to, RoundState::frozen);
+  EXPECT_EQ(round.machine.accepted(), 5u);
+}
+
+TEST(RoundMachine, FailsAnAttemptThatCannotReachItsLeast) {
+  CollectingRound round(4);
+  round.step(UpdatesExpected{round.key, 3});
+  ASSERT_NE(round.move(), nullptr);
+  EXPECT_EQ(round.move()->to, RoundState::failed);
+  EXPECT_EQ(round.move()->reason, "only 3 devices stayed to the end, 4 are needed");
+}
+
+TEST(RoundMachine, FailsAnAttemptWhoseMasksStay) {
+  CollectingRound round(4);
+  round.step(AttemptLost{round.key, "too few shares"});
+  ASSERT_NE(round.move(), nullptr);
+  EXPECT_EQ(round.move()->to, RoundState::failed);
+  EXPECT_EQ(round.move()->reason, "too few shares");
+}
+
+TEST(RoundMachine, FailsAFrozenAttemptWhoseMasksStay) {
+  CollectingRound round(4);
+  round.step(UpdatesExpected{round.key, 5});
+  round.step(RoundMoved{round.last->serial, true});  // frozen
+  round.step(AttemptLost{round.key, "while it claims: the store is asked for something else"});
+  EXPECT_EQ(round.move()->to, RoundState::finalizing);
+  round.step(RoundMoved{round.last->serial, true});
+  ASSERT_TRUE(std::holds_alternative<FinalizeRound>(round.last->request));
+  round.step(AttemptLost{round.key, "too few shares"});
+  ASSERT_NE(round.move(), nullptr);
+  EXPECT_EQ(round.move()->to, RoundState::failed);
 }
 
 }  // namespace

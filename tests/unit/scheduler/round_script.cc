@@ -123,7 +123,7 @@ class Player {
     return round;
   }
 
-  // job=running rounds_done=0 [round=7.1 state=collecting accepted=2]
+  // job=running rounds_done=0 [round=7.1 state=collecting accepted=2] [privacy_stop=budget]
   JobProgress progress() const {
     JobProgress progress;
     progress.job = job_;
@@ -132,6 +132,7 @@ class Player {
     progress.head = model(progress.job.rounds_done);
     if (options_.contains("round")) progress.latest = round(word("state", "selecting"));
     progress.accepted = number("accepted", 0);
+    progress.privacy_stop = word("privacy_stop", "");
     return progress;
   }
 

@@ -34,6 +34,7 @@ const Words kCommands[] = {{"demo"},
                            {"device", "list"},
                            {"device", "revoke"},
                            {"privacy", "account"},
+                           {"privacy", "show"},
                            {"token", "create"},
                            {"token", "list"},
                            {"token", "remove"},
@@ -131,6 +132,15 @@ TEST(CommandLine, FillsTheOptionsOfADemo) {
   EXPECT_TRUE(demo.json);
 }
 
+TEST(CommandLine, FillsASecureDemo) {
+  Invocation invocation;
+  ASSERT_TRUE(parse_command_line({"demo", "--security", "active", "--dropout", "0.1"}, invocation).runs);
+  EXPECT_EQ(invocation.demo.security, SecurityLevel::active);
+  EXPECT_EQ(invocation.demo.dropout, 0.1);
+  EXPECT_THAT(error_of({"demo", "--security", "active_dp"}), HasSubstr("--security"));
+  EXPECT_THAT(error_of({"demo", "--dropout", "0.31"}), HasSubstr("--dropout: must be a number from 0 to 0.3"));
+}
+
 TEST(CommandLine, LetsTheLastOfARepeatedOptionCount) {
   Invocation invocation;
   ASSERT_TRUE(parse_command_line({"demo", "--rounds", "3", "--model", "mlp", "--rounds=4", "--model", "cnn"},
@@ -143,7 +153,7 @@ TEST(CommandLine, LetsTheLastOfARepeatedOptionCount) {
 TEST(CommandLine, LeavesTheDefaultsOfADemoAsTheyAre) {
   Invocation invocation;
   ASSERT_TRUE(parse_command_line({"demo"}, invocation).runs);
-  EXPECT_EQ(job_request(invocation.demo, "m", "e"), job_request(DemoOptions{}, "m", "e"));
+  EXPECT_EQ(*job_request(invocation.demo, "m", "e"), *job_request(DemoOptions{}, "m", "e"));
   EXPECT_EQ(to_string(invocation.demo.split), to_string(DemoOptions{}.split));
 }
 

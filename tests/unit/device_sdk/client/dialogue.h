@@ -16,6 +16,16 @@ namespace coterie::test {
 
 inline constexpr Millis kRoundTime{600'000};
 
+// What a plan of this level, not none, says.
+inline PrivacyRules rules_of(SecurityLevel level, uint32_t cohort_min = 2) {
+  PrivacyRules rules{.level = level, .cohort_min = cohort_min, .cipher_suite = 1};
+  if (level != SecurityLevel::active_dp) return rules;
+  rules.encoding = {
+      .fraction_bits = 8, .ring_bits = 32, .clip_norm = 1, .weight_max = 1, .contributors_max = 100};
+  rules.noise_variance_local = rules.epsilon_round = rules.delta = 0.5;
+  return rules;
+}
+
 class Dialogue {
  public:
   explicit Dialogue(uint64_t seed = 1, ParticipantPolicy with = {}) : policy(with) {
@@ -48,6 +58,7 @@ class Dialogue {
     plan.job = JobId("job");
     plan.update.value_count = 16;
     plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
+    plan.privacy = privacy;
     return plan;
   }
   Assignment unsigned_assignment() const {
@@ -81,6 +92,7 @@ class Dialogue {
     if (const auto* upload = std::get_if<DoUpload>(&action)) {
       return UploadAnswered{Receipt{upload->assignment.round, Bytes(32, 1)}};
     }
+    if (std::holds_alternative<DoAggregate>(action)) return AggregationAnswered{AggregationStep::done};
     ADD_FAILURE() << "no answer can take a session on that is in phase " << static_cast<int>(state().phase);
     return TrainingEnded{{}};
   }
@@ -94,18 +106,22 @@ class Dialogue {
     if (std::holds_alternative<DoFetchPlan>(action)) return PlanFetched{failure};
     if (std::holds_alternative<DoFetchModel>(action)) return ModelFetched{failure};
     if (std::holds_alternative<DoTrain>(action)) return TrainingEnded{error};
+    if (std::holds_alternative<DoAggregate>(action)) return AggregationAnswered{failure};
     EXPECT_TRUE(std::holds_alternative<DoUpload>(action));
     return UploadAnswered{failure};
   }
 
   // Good answers until the session is in `phase`.
   void reach(ParticipantPhase phase) {
+    if (phase == ParticipantPhase::aggregating && privacy == PrivacyRules{})
+      privacy = rules_of(SecurityLevel::masked);
     for (int steps = 0; state().phase != phase && steps < 12; ++steps) tell(good_answer());
     ASSERT_EQ(state().phase, phase);
     skip_wait();
   }
 
   ParticipantPolicy policy;
+  PrivacyRules privacy;  // of the plan
   WallTime now = wall_time_from_unix_ms(1'700'000'000'000);
   std::unique_ptr<Signer> signer = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 7)));
   std::unique_ptr<ParticipantMachine> machine;
@@ -113,9 +129,10 @@ class Dialogue {
 
 inline constexpr ParticipantPhase kPhases[] = {ParticipantPhase::unenrolled, ParticipantPhase::idle,
                                                ParticipantPhase::assigned,   ParticipantPhase::planned,
-                                               ParticipantPhase::training,   ParticipantPhase::trained};
-inline constexpr ParticipantPhase kRequestPhases[] = {ParticipantPhase::unenrolled, ParticipantPhase::idle,
-                                                      ParticipantPhase::assigned, ParticipantPhase::planned,
-                                                      ParticipantPhase::trained};
+                                               ParticipantPhase::training,   ParticipantPhase::trained,
+                                               ParticipantPhase::aggregating};
+inline constexpr ParticipantPhase kRequestPhases[] = {
+    ParticipantPhase::unenrolled, ParticipantPhase::idle,    ParticipantPhase::assigned,
+    ParticipantPhase::planned,    ParticipantPhase::trained, ParticipantPhase::aggregating};
 
 }  // namespace coterie::test

@@ -50,7 +50,7 @@ JobSpec unusual_spec() {
                                  .beta1 = 0.8f,
                                  .beta2 = 0.95f,
                                  .epsilon = 1e-7f}};
-  spec.update = {.clip_l2 = 1.1f, .value_abs_max = 8.5f, .weight_max = 77};
+  spec.update = {.clip_l2 = 1.1f, .value_abs_max = 8.5f, .weight_max = 1};
   spec.rounds = {.count = 5,
                  .goal_count = 20,
                  .goal_count_min = 2,
@@ -60,6 +60,8 @@ JobSpec unusual_spec() {
                  .collecting_max = Millis(2'002),
                  .retry_delay = Millis(3'003),
                  .attempts_max = 4};
+  spec.privacy = {.level = SecurityLevel::active, .cohort_min = 2, .corrupt_share = .25, .dropout_share = .25,
+                  .phase_max = Millis(777)};
   spec.strategy = {.kind = ServerOptimizerKind::fedadam,
                    .server_learning_rate = 0.01f,
                    .beta1 = 0.6f,
@@ -86,6 +88,10 @@ TEST(JobJson, ReadsBackExactlyWhatItShows) {
   const Result<JobSpec> stored = job_spec_from_stored_json(job_spec_to_json_text(unusual_spec()));
   ASSERT_OK(stored);
   EXPECT_EQ(*stored, unusual_spec());
+  JobSpec noisy = unusual_spec();
+  noisy.privacy = {.level = SecurityLevel::none, .noise_multiplier = 0.8, .target_delta = 1e-7, .epsilon_budget = 3};
+  EXPECT_EQ(job_spec_from_json(to_json(noisy), problems), noisy);
+  EXPECT_THAT(problems, IsEmpty());
   JobSpec plain;
   EXPECT_FALSE(to_json(plain).contains("evaluation"));
   EXPECT_EQ(job_spec_from_stored_json(job_spec_to_json_text(plain)).value(), plain);
@@ -122,12 +128,15 @@ TEST(JobJson, ReportsProblemsOfFormAndOfRangeTogether) {
        {{"loss", "hinge"}, {"batch_size", 0}, {"optimizer", {{"kind", "lion"}, {"learning_rate", -1}}}}},
       {"rounds", {{"count", -3}, {"goal_count", 0}, {"selecting_ms_max", 1.5}}},
       {"strategy", "fedavg"},
+      {"privacy", {{"level", "some"}, {"noise_multiplier", -1}, {"clip", 1}}},
       {"update", {{"weight_max", 0}}}};
   EXPECT_THAT(pointers_of(problems_of(job)),
               UnorderedElementsAre("/name", "/model", "/evaluation", "/colour", "/training/loss",
                                    "/training/batch_size", "/training/optimizer/kind",
                                    "/training/optimizer/learning_rate", "/rounds/count", "/rounds/goal_count",
                                    "/rounds/goal_count_min", "/rounds/selecting_ms_max", "/strategy",
+                                   "/privacy/level", "/privacy/noise_multiplier", "/privacy/clip",
+                                   "/privacy/target_delta", "/privacy/epsilon_budget", "/update/clip_l2",
                                    "/update/weight_max"));
 }
 
@@ -153,7 +162,7 @@ TEST(JobJson, StoresWhateverItTakesSoThatItReadsBack) {
   const json numbers = {0, 1, -1, 2.5, 1e-300, 1e39, -1e300, 4294967295u, 1e30, 3.4028235e38};
   const json whole = to_json(unusual_spec());
   size_t taken = 0;
-  for (const char* group : {"training", "update", "rounds", "strategy"}) {
+  for (const char* group : {"training", "update", "rounds", "strategy", "privacy"}) {
     for (const auto& [key, old] : whole[group].items()) {
       for (const json& number : numbers) {
         json job = whole;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "base/random.h"
@@ -41,12 +42,14 @@ std::vector<T> values_of(ByteView bytes) {
 
 class FrozenRound {
  public:
-  FrozenRound(const StrategySettings& strategy, const std::vector<float>& weights)
+  FrozenRound(const StrategySettings& strategy, const std::vector<float>& weights,
+              const std::function<void(JobSpec&)>& change = [](JobSpec&) {})
       : value_count_(weights.size()) {
     job_.id = JobId("j1");
     job_.spec.name = "test";
     job_.spec.strategy = strategy;
     job_.spec.rounds.count = 100;
+    change(job_.spec);
     job_.value_count = value_count_;
     const Bytes model = build_frame(FrameKind::model, as_bytes("a graph"), bytes_of(weights));
     base_.job = job_.id;
@@ -102,12 +105,16 @@ class FrozenRound {
   }
 
   Result<FinalizedRound> finalize(EvaluateModel evaluate = {}) {
-    return Finalizer(rounds_, blobs_, partials_, std::move(evaluate))
+    return Finalizer(rounds_, blobs_, partials_, noise_, std::move(evaluate))
         .finalize(job_, round_, base_, wall_time_from_unix_ms(7));
   }
   // Commits the outcome and goes on with the next round on top of it.
   void commit(const FinalizedRound& finalized) {
-    for (RoundState to : {RoundState::frozen, RoundState::finalizing}) move(to);
+    move(RoundState::frozen);
+    commit_frozen(finalized);
+  }
+  void commit_frozen(const FinalizedRound& finalized) {
+    move(RoundState::finalizing);
     ASSERT_OK(rounds_.commit_round(job_.id, CommitRound{finalized, round_.number, false, false}, WallTime()));
     base_ = finalized.model;
     open();
@@ -116,11 +123,18 @@ class FrozenRound {
     return values_of<float>(parse_frame(blobs_.bytes_of(model.digest), FrameKind::model).value().payload);
   }
 
+  void move(RoundState to) {
+    EXPECT_TRUE(rounds_.move_round({round_.key, round_.state, to, "", 0}, WallTime()).value());
+    round_.state = to;
+  }
+
   JobRecord job_;
   ModelRecord base_;
   RoundRecord round_;
   MemoryRoundStore rounds_;
   MemoryBlobStore blobs_, partials_;
+  MacKey noise_key_;
+  RoundNoiseMaker noise_{noise_key_};
 
  private:
   void open() {
@@ -130,10 +144,6 @@ class FrozenRound {
     ASSERT_OK(opened);
     round_ = *opened;
     move(RoundState::collecting);
-  }
-  void move(RoundState to) {
-    EXPECT_TRUE(rounds_.move_round({round_.key, round_.state, to, "", 0}, WallTime()).value());
-    round_.state = to;
   }
 
   size_t value_count_;

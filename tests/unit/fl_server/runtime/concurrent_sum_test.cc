@@ -41,7 +41,7 @@ std::vector<uint64_t> lanes_of(const ConcurrentSum& sum) {
 TEST(ConcurrentSum, IsTheSerialSumForEverySize) {
   for (size_t count : {0, 1, 2, 31, 32, 33, 63, 64, 65, 100, 1'000, 4'097}) {
     ConcurrentSum sum(count);
-    EXPECT_EQ(sum.value_count(), count);
+    EXPECT_EQ(sum.lane_count(), count);
     for (uint64_t seed = 1; seed <= 9; ++seed)
       EXPECT_OK(sum.add(some_values(seed, count), some_weight(seed), kSpec));
     EXPECT_EQ(lanes_of(sum), serial_sum(9, count)) << count;

@@ -11,7 +11,7 @@ using namespace test;
 
 class Differential {
  public:
-  explicit Differential(uint64_t seed) : prng_(seed) {}
+  explicit Differential(uint64_t seed) : prng_(seed), with_noise_(seed % 4 == 0) {}
 
   void run(int steps) {
     for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
@@ -48,7 +48,7 @@ class Differential {
   }
 
   void step() {
-    switch (prng_.below(14)) {
+    switch (prng_.below(15)) {
       case 0: return create_job();
       case 1: return change_job();
       case 2: case 3: return open_round();
@@ -57,13 +57,14 @@ class Differential {
       case 8: case 9: case 10: return accept_batch();
       case 11: return forget();
       case 12: return ask_about(some_round());
+      case 13: return reserve_release();
       default: return compare_everything(some_job());
     }
   }
 
   void create_job() {
     const std::string id = some_job().value();
-    const JobRecord record = job_record(id, now_);
+    const JobRecord record = id == "j3" && with_noise_ ? noisy_job_record(id, now_) : job_record(id, now_);
     both("create_job", [&](RoundStore& s) { return s.create_job(record, model_record(id, 0)); });
   }
 
@@ -107,9 +108,20 @@ class Differential {
     if (prng_.chance(0.5)) model.optimizer_state = filled_digest(9);
     if (prng_.chance(0.5)) model.evaluation_loss = 0.25;
     const bool last = prng_.chance(0.1);
-    const CommitRound request{{progress->latest->key, model, {prng_.below(9), 1, 2, 0.5, 3, 4}}, number, !last, last};
+    std::optional<Digest> commitment;
+    if (progress->job.spec.privacy.has_noise() != prng_.chance(0.1)) commitment = filled_digest(0x55);
+    const RoundTotals totals{1 + prng_.below(9), 1, 2, 0.5, 3, 4};
+    const CommitRound request{{progress->latest->key, model, totals, commitment}, number, !last, last};
     both("commit_round", [&](RoundStore& s) { return s.commit_round(id, request, wall(now_)); });
     both("commit_round again", [&](RoundStore& s) { return s.commit_round(id, request, wall(now_ + 1)); });
+  }
+
+  void reserve_release() {
+    const Result<JobProgress> noisy = memory_.store().load_progress(job(3));
+    const RoundKey key = noisy && noisy->latest && prng_.chance(0.8) ? noisy->latest->key : some_round();
+    NoiseSalt fresh;
+    fresh.mutable_bytes()[0] = static_cast<uint8_t>(prng_.next());
+    both("reserve_release", [&](RoundStore& s) { return s.reserve_release(key, fresh, wall(now_)); });
   }
 
   void accept_batch() {
@@ -152,11 +164,14 @@ class Differential {
     const uint64_t before = prng_.below(5), limit = prng_.below(4);
     both("list_rounds", [&](RoundStore& s) { return s.list_rounds(id, before, limit); });
     both("list_models", [&](RoundStore& s) { return s.list_models(id); });
+    both("job_privacy", [&](RoundStore& s) { return s.job_privacy(id); });
+    both("list_ledger", [&](RoundStore& s) { return s.list_ledger(before, 1 + limit); });
     const ModelVersion version(prng_.below(4));
     both("get_model", [&](RoundStore& s) { return s.get_model(id, version); });
   }
 
   Prng prng_;
+  bool with_noise_;  // of job j3: accounting takes its time
   SqliteBackend sqlite_;
   MemoryBackend memory_;
   int64_t now_ = 0;

@@ -68,6 +68,15 @@ inline JobRecord job_record(const std::string& id, int64_t created = 0) {
   return job;
 }
 
+// With noise; its budget takes some releases.
+inline JobRecord noisy_job_record(const std::string& id, int64_t created = 0) {
+  JobRecord job = job_record(id, created);
+  job.spec.update.clip_l2 = 1;
+  job.spec.update.weight_max = 1;
+  job.spec.privacy = {SecurityLevel::none, 2, 1e-6, 5};
+  return job;
+}
+
 inline ModelRecord model_record(const std::string& job, uint64_t version) {
   ModelRecord model;
   model.job = JobId(job);

@@ -45,8 +45,8 @@ TEST_F(SqliteFile, IsCreatedOnceAndSharedByBothStores) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_OK(open());
-  execute("PRAGMA user_version = 2");
-  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 2, this server speaks 1");
+  execute("PRAGMA user_version = 3");
+  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 3, this server speaks 2");
   EXPECT_ERROR(SqliteDeviceStore::open(path()), ErrorCode::unsupported_version, "run the server that wrote it");
 }
 
@@ -71,6 +71,78 @@ TEST_F(SqliteFile, WithoutItsTablesIsDataLoss) {
   const auto devices = SqliteDeviceStore::open(path());
   ASSERT_OK(devices);
   EXPECT_ERROR((*devices)->get_device({}), ErrorCode::data_loss, "no such table");
+}
+
+// ---- The privacy ledger
+
+class SqliteLedgerFile : public SqliteFile {
+ protected:
+  // Round `number` of job j, reserved with a salt of this byte and, if asked for, committed.
+  RoundKey release(uint64_t number, uint8_t salt, bool commits) const {
+    const auto opened = open();
+    EXPECT_OK(opened);
+    RoundStore& store = **opened;
+    if (number == 1) EXPECT_OK(store.create_job(noisy_job_record("j"), model_record("j", 0)));
+    const RoundKey key = store.open_round(JobId("j"), {number, {}, Attempt(1), model_record("j", number - 1)}, wall(1))->key;
+    using enum RoundState;
+    for (const auto& [from, to] : {std::pair(selecting, collecting), {collecting, frozen}, {frozen, finalizing}}) {
+      EXPECT_TRUE(*store.move_round({key, from, to, "", 0}, wall(2)));
+    }
+    NoiseSalt fresh;
+    std::ranges::fill(fresh.mutable_bytes(), salt);
+    EXPECT_OK(store.reserve_release(key, fresh, wall(3)));
+    if (!commits) return key;
+    const FinalizedRound round{key, model_record("j", number), {3, 3, 30, 1, 2, 9}, filled_digest(0x77)};
+    EXPECT_OK(store.commit_round(JobId("j"), {round, number, false, false}, wall(4)));
+    return key;
+  }
+  // Checkpointed and closed.
+  bool holds(const Bytes& needle) const {
+    execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    const Bytes all = bytes();
+    return std::search(all.begin(), all.end(), needle.begin(), needle.end()) != all.end();
+  }
+};
+
+TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
+  fill();
+  execute("DROP TABLE ledger; DROP TABLE noise_salt; PRAGMA user_version = 1");
+  const auto store = open();
+  ASSERT_OK(store);
+  EXPECT_EQ((*store)->list_jobs()->size(), 200u);
+  EXPECT_TRUE((*store)->list_ledger(0, 10)->empty());
+  release(1, 1, true);
+  EXPECT_EQ((*store)->list_ledger(0, 10)->size(), 2u);
+}
+
+TEST_F(SqliteLedgerFile, ThatWasTamperedWithIsDataLoss) {
+  release(1, 1, true);
+  release(2, 1, false);
+  for (const char* sql : {"UPDATE ledger SET variance = variance * 4 WHERE seq = 1",
+                          "UPDATE ledger SET contributors = 4 WHERE seq = 2", "DELETE FROM ledger WHERE seq = 2",
+                          "UPDATE ledger SET job = 'k' WHERE seq = 3", "UPDATE ledger SET seq = 9 WHERE seq = 3",
+                          "UPDATE ledger SET kind = 3, contributors = 0 WHERE seq = 2"}) {
+    execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    const Bytes good = bytes();
+    execute(sql);
+    // The last record's own bytes are named by no other: only who has noted the head sees a change there.
+    const auto store = open();
+    const bool last = std::string_view(sql).find("job = 'k'") != std::string_view::npos;
+    if (!last) EXPECT_ERROR(store, ErrorCode::data_loss, "privacy ledger") << sql;
+    execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    write(good);
+    ASSERT_OK(open());
+  }
+}
+
+// What would take the noise off a model again is gone when the model is committed.
+TEST_F(SqliteLedgerFile, ForgetsTheSaltOfNoiseThatIsReleased) {
+  release(1, 0xa7, true);
+  EXPECT_FALSE(holds(Bytes(32, 0xa7)));
+  const RoundKey key = release(2, 0xb3, false);
+  EXPECT_TRUE(holds(Bytes(32, 0xb3))) << "it is needed until then";
+  ASSERT_TRUE(*(*open())->move_round({key, RoundState::finalizing, RoundState::failed, "cancelled", 0}, wall(5)));
+  EXPECT_FALSE(holds(Bytes(32, 0xb3)));
 }
 
 // Whole pages overwritten, cut off or exchanged: every call answers or says data_loss. (Bytes changed inside a page are

@@ -53,7 +53,7 @@ inline std::string text(const RoundRecord& round) {
 
 inline std::string text(const JobProgress& progress) {
   return text(progress.job) + "\n" + text(progress.head) + "\n" +
-         (progress.latest ? text(*progress.latest) : "no round") + "\naccepted " + std::to_string(progress.accepted);
+         (progress.latest ? text(*progress.latest) : "no round") + "\naccepted " + std::to_string(progress.accepted) + (progress.privacy_stop.empty() ? "" : "\n" + progress.privacy_stop);
 }
 
 inline std::string text(const PartialRecord& partial) {
@@ -75,6 +75,16 @@ inline std::string text(const BatchOutcome& outcome) {
     }
   };
   return std::visit(Visitor{}, outcome);
+}
+
+inline std::string text(const NoiseSalt& salt) { return to_hex(salt.reveal()); }
+inline std::string text(const LedgerRecord& record) {
+  return "record " + std::to_string(record.seq) + " " + digest_of(record).hex();
+}
+inline std::string text(const JobPrivacy& privacy) {
+  return "spent " + std::to_string(privacy.spent.releases) + " open " + std::to_string(privacy.spent.open_reserves) +
+         " epsilon " + std::to_string(privacy.spent.account.epsilon) + " \"" + privacy.stop + "\" head " +
+         std::to_string(privacy.ledger_records) + " " + privacy.ledger_head.hex();
 }
 
 template <typename T>

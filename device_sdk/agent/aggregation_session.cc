@@ -1,0 +1,230 @@
+#include "device_sdk/agent/aggregation_session.h"
+
+#include <array>
+#include <string_view>
+
+#include "base/os/file.h"
+#include "device_sdk/agent/masked_update.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/secagg_codec.h"
+#include "secure/crypto/digest.h"
+#include "secure/identity/device_certificate.h"
+#include "secure/mask/mask_self_test.h"
+#include "secure/secagg/round_session.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kUpdateBytesMax = 1ull << 34;
+
+// In ServerMessage's order: in addresses and in names of files.
+constexpr std::array<std::string_view, 5> kMessageNames = {"roster_slot", "roster_view", "share_inbox", "confirm_request",
+                                                           "unmask_request"};
+constexpr size_t kSlot = 0, kView = 1, kInbox = 2, kConfirm = 3, kUnmask = 4;
+
+// A server that shows a device its place again, after it has chosen, waits for the choices of others.
+constexpr uint32_t kOthersChooseMsMin = 200, kOthersChooseMsMax = 1'000;
+
+constexpr const char* kToldName = "secagg-told";
+
+std::string file_of(size_t message) { return "secagg-" + std::string(kMessageNames[message]) + ".cotf"; }
+
+Failure gone(std::string what) { return {Error(ErrorCode::ticket_expired, std::move(what)), {}}; }
+
+}  // namespace
+
+secagg::CertificateCheck certificate_check(const Bytes& authority_key) {
+  if (authority_key.empty()) return [](const DeviceIdentity& identity) { return identity.certificate.empty(); };
+  return [authority_key](const DeviceIdentity& identity) { return device_certificate_is_valid(identity, authority_key); };
+}
+
+AggregationSession::AggregationSession(AggregationSetup setup, SessionFiles files)
+    : setup_(std::move(setup)), files_(std::move(files)), signer_(*setup_.signer, files_) {}
+
+Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(AggregationSetup setup) {
+  using Opened = Outcome<std::unique_ptr<AggregationSession>>;
+  static const Status masks_are_right = mask_self_test();  // once a process: an app that only trains need not wait for it
+  COT_TRY(masks_are_right);
+  SessionFiles files(setup.directory);
+  std::unique_ptr<AggregationSession> session(new AggregationSession(std::move(setup), std::move(files)));
+  const AggregationSetup& with = session->setup_;
+  if (os::exists(with.update_path)) {
+    COT_ASSIGN(const Bytes update, os::read_file(with.update_path, kUpdateBytesMax));
+    session->update_ = content_digest(update);
+  }
+  const Digest context = secagg::round_context(with.assignment.job, with.assignment.round, with.assignment.model,
+                                               with.assignment.plan);
+  COT_ASSIGN(std::optional<Secret<32>> seed, session->files_.load_seed(context, session->update_));
+  if (!seed) {
+    if (!session->update_) return Opened(gone("the stored update is gone"));
+    COT_ASSIGN(seed, session->files_.begin(context, *session->update_));
+  }
+  Status ready = session->begin(std::move(*seed));
+  if (ready) ready = session->replay();
+  if (ready) return Opened(std::move(session));
+  COT_ASSIGN(Failure failure, session->failure_of(ready.error()));
+  return Opened(std::move(failure));
+}
+
+Status AggregationSession::begin(Secret<32> seed) {
+  const Assignment& of = setup_.assignment;
+  const secagg::SessionParameters parameters =
+      secagg::session_parameters(setup_.plan, of.job, of.round, of.model, of.plan);
+  COT_ASSIGN(client_, secagg::Client::make(parameters, std::move(seed), {&signer_, setup_.certificate},
+                                           setup_.certificate_is_good));
+  tell(encode(client_->advert()), kView);
+  return {};
+}
+
+// A message that cannot be read again is as if it had been another: the session is over.
+Status AggregationSession::replay() {
+  for (size_t message = 0; message < kMessageNames.size(); ++message) {
+    COT_ASSIGN(const std::optional<Bytes> frame, files_.load(file_of(message)));
+    if (!frame) continue;
+    COT_ASSIGN(const ServerMessage decoded, decode(*frame));
+    if (decoded.index() != message) return Error(ErrorCode::data_loss, file_of(message) + " is not what it is called");
+    COT_TRY(act(decoded));
+  }
+  return skip_told();
+}
+
+// What the server has need not be said again; but for the last answer, after which there is nothing to ask.
+Status AggregationSession::skip_told() {
+  COT_ASSIGN(const std::optional<Bytes> told, files_.load(kToldName));
+  if (stage_ == Stage::tell && awaited_ && told == Bytes{answers_}) stage_ = Stage::ask;
+  if (stage_ == Stage::upload && !update_) {  // it was removed after the receipt
+    masking_.reset();
+    stage_ = Stage::ask;
+    has_receipt_ = true;
+  }
+  return {};
+}
+
+Result<AggregationSession::ServerMessage> AggregationSession::decode(ByteView frame) {
+  const auto as_message = [](auto decoded) -> Result<ServerMessage> {
+    if (!decoded) return decoded.error();
+    return ServerMessage(std::move(*decoded));
+  };
+  COT_ASSIGN(const Prelude prelude, parse_prelude(frame));
+  switch (prelude.kind) {
+    case FrameKind::roster_slot: return as_message(decode_roster_slot(frame));
+    case FrameKind::roster_view: return as_message(decode_roster_view(frame));
+    case FrameKind::share_inbox: return as_message(decode_share_inbox(frame));
+    case FrameKind::confirm_request: return as_message(decode_confirm_request(frame));
+    case FrameKind::unmask_request: return as_message(decode_unmask_request(frame));
+    default: return Error(ErrorCode::malformed, "not a message of a session");
+  }
+}
+
+void AggregationSession::tell(Bytes answer, std::optional<size_t> then) {
+  answer_ = std::move(answer);
+  ++answers_;
+  awaited_ = then;
+  stage_ = Stage::tell;
+}
+
+Status AggregationSession::act(const ServerMessage& message) {
+  switch (message.index()) {
+    case kSlot: {
+      COT_ASSIGN(const HolderChoice choice, client_->choose(std::get<kSlot>(message)));
+      slot_ = std::get<kSlot>(message);
+      tell(encode(choice), kView);
+      return {};
+    }
+    case kView: {
+      COT_ASSIGN(const SealedShares shares, client_->share(std::get<kView>(message)));
+      tell(encode(shares), kInbox);
+      return {};
+    }
+    case kInbox: {
+      COT_ASSIGN(masking_, client_->mask(std::get<kInbox>(message)));
+      awaited_ = setup_.plan.privacy.level >= SecurityLevel::active ? kConfirm : kUnmask;
+      stage_ = Stage::upload;
+      return {};
+    }
+    case kConfirm: {
+      COT_ASSIGN(const Confirmation confirmation, client_->confirm(std::get<kConfirm>(message)));
+      has_receipt_ = true;
+      tell(encode(confirmation), kUnmask);
+      return {};
+    }
+    default: {
+      COT_ASSIGN(const Unmasking unmasking, client_->unmask(std::get<kUnmask>(message)));
+      has_receipt_ = true;
+      tell(encode(unmasking), std::nullopt);
+      return {};
+    }
+  }
+}
+
+Result<Failure> AggregationSession::failure_of(const Error& error) const {
+  if (signer_.failure()) return *signer_.failure();
+  const bool can_be_tried_again = traits(error.code()).retry != RetryClass::never;
+  return Failure{can_be_tried_again ? Error(ErrorCode::refused, error.message(), error.reason()) : error, {}};
+}
+
+Result<AggregationSession::Answered> AggregationSession::exchange(DeviceApi& api) {
+  COT_ASSIGN(Answered outcome, stage_ == Stage::tell ? tell_server(api) : stage_ == Stage::ask ? ask_server(api) : upload(api));
+  // Nothing that this device could still give is needed.
+  const auto* failure = std::get_if<Failure>(&outcome);
+  if (failure != nullptr && has_receipt_ && failure->error.code() == ErrorCode::round_closed) {
+    return Answered(AggregationStep::done);
+  }
+  return outcome;
+}
+
+Result<AggregationSession::Answered> AggregationSession::tell_server(DeviceApi& api) {
+  if (std::optional<Failure> failure = api.send_to_session(setup_.device, setup_.assignment, answer_)) {
+    return Answered(std::move(*failure));
+  }
+  if (!awaited_) return Answered(AggregationStep::done);
+  COT_TRY(files_.save(kToldName, Bytes{answers_}));
+  stage_ = Stage::ask;
+  return Answered(AggregationStep::went_on);
+}
+
+Result<AggregationSession::Answered> AggregationSession::ask_server(DeviceApi& api) {
+  auto answer = api.ask_session(setup_.device, setup_.assignment, kMessageNames[*awaited_]);
+  if (auto* failure = std::get_if<Failure>(&answer)) return Answered(std::move(*failure));
+  if (auto* window = std::get_if<RetryWindow>(&answer)) return Answered(std::move(*window));
+  const Bytes& frame = std::get<Bytes>(answer);
+  const Result<ServerMessage> message = decode(frame);
+  const auto* slot = message ? std::get_if<kSlot>(&*message) : nullptr;
+  if (slot != nullptr && slot_ == *slot) {
+    return Answered(RetryWindow{kOthersChooseMsMin, kOthersChooseMsMax, {}});
+  }
+  const bool is_awaited =
+      message && (message->index() == *awaited_ || (*awaited_ == kView && slot != nullptr && !slot_));
+  if (!is_awaited) {  // perhaps something between the server and us: nothing was done with it
+    return Answered(Failure{Error(ErrorCode::unavailable, "the server's answer is no " +
+                                                             std::string(kMessageNames[*awaited_])), {}});
+  }
+  COT_TRY(files_.save(file_of(message->index()), frame));
+  if (const Status acted = act(*message); !acted) {
+    COT_ASSIGN(Failure failure, failure_of(acted.error()));
+    return Answered(std::move(failure));
+  }
+  return Answered(AggregationStep::went_on);
+}
+
+Result<AggregationSession::Answered> AggregationSession::upload(DeviceApi& api) {
+  Result<Bytes> stored = os::read_file(setup_.update_path, kUpdateBytesMax);
+  // Another update under the same masks would show the difference of both.
+  if (!stored || content_digest(*stored) != update_) return Answered(gone("the stored update is gone, or damaged"));
+  const Result<Decoded<UpdateHeader>> update = decode_update(*stored);
+  if (!update) return Answered(Failure{update.error(), {}});
+  const Result<Bytes> masked = encode_masked_update(*masking_, payload_as<float>(update->payload), update->header.weight,
+                                                    setup_.plan.update.fixed_point);
+  if (!masked) return Answered(Failure{masked.error(), {}});
+  stored->clear();
+  stored->shrink_to_fit();
+  Outcome<Receipt> receipt = api.upload(setup_.device, setup_.assignment, *masked);
+  if (auto* failure = std::get_if<Failure>(&receipt)) return Answered(std::move(*failure));
+  (void)os::remove_file(setup_.update_path);  // if it stays: the same masked update is sent again after a restart
+  masking_.reset();
+  has_receipt_ = true;
+  stage_ = Stage::ask;
+  return Answered(AggregationStep::went_on);
+}
+
+}  // namespace coterie

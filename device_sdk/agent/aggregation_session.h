@@ -1,0 +1,83 @@
+// AggregationSession: a device's part of one round with secure aggregation (secure/secagg/client.h) over the device API, one
+// request a call. The conversation: docs/PROTOCOL.md.
+//
+//   advert -> [slot -> choice] -> view -> shares -> inbox -> masked update -> [confirm request -> confirmation] ->
+//   unmask request -> unmasking
+//
+// Each message of the server is on the disk before it is acted upon (session_files.h); a session that is opened again takes
+// them in once more and goes on with the last answer. The server may have had it: the same bytes are fine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "device_sdk/agent/device_api.h"
+#include "device_sdk/agent/session_files.h"
+#include "proto/messages/plan.h"
+#include "secure/secagg/client.h"
+
+namespace coterie {
+
+struct AggregationSetup {
+  DeviceId device;
+  Assignment assignment;
+  Plan plan;                        // with a level; the assignment's
+  std::string directory;            // the agent's state directory
+  std::string update_path;          // the trained update's frame; removed when the server has the masked one
+  const Signer* signer = nullptr;   // the device's enrolled key; outlives the session
+  Bytes certificate;                // of that key
+  secagg::CertificateCheck certificate_is_good;
+};
+
+// Identities with an authority's certificate; without an authority (no key) those that have no certificate.
+secagg::CertificateCheck certificate_check(const Bytes& authority_key);
+
+class AggregationSession {
+ public:
+  using Answered = decltype(AggregationAnswered::outcome);
+
+  // An error is the device's own (its disk, its key store): open again later. A Failure: this device has no part in the session,
+  // because its update is gone or what the disk has of the session is no good.
+  static Result<Outcome<std::unique_ptr<AggregationSession>>> open(AggregationSetup setup);
+
+  // The next request. An error is the device's own: the session must be opened again. A Failure that cannot be tried again ends
+  // the session, whether the server's or a message that breaks a rule: then the error's reason is a secagg::Fault.
+  // done: the unmasking has arrived; or the round was closed when the update had.
+  Result<Answered> exchange(DeviceApi& api);
+
+ private:
+  enum class Stage : uint8_t { tell, ask, upload };
+  using ServerMessage = std::variant<RosterSlot, RosterView, ShareInbox, ConfirmRequest, UnmaskRequest>;
+
+  AggregationSession(AggregationSetup setup, SessionFiles files);
+
+  static Result<ServerMessage> decode(ByteView frame);
+  Status begin(Secret<32> seed);
+  Status replay();
+  Status act(const ServerMessage& message);
+  void tell(Bytes answer, std::optional<size_t> then);
+  Status skip_told();
+  Result<Answered> tell_server(DeviceApi& api);
+  Result<Answered> ask_server(DeviceApi& api);
+  Result<Answered> upload(DeviceApi& api);
+  // Of a message that was acted upon: the end of the session, unless it was our own key store or disk.
+  Result<Failure> failure_of(const Error& error) const;
+
+  AggregationSetup setup_;
+  SessionFiles files_;
+  RecordedSigner signer_;
+  std::optional<Digest> update_;           // the stored update's digest; none if it is gone
+  std::optional<secagg::Client> client_;
+  std::optional<secagg::Masking> masking_;  // from the inbox to the receipt
+
+  Stage stage_ = Stage::tell;
+  Bytes answer_;                           // tell: what
+  uint8_t answers_ = 0;                    // made so far, the advert among them
+  std::optional<size_t> awaited_;          // of ServerMessage; tell: then, ask: now; none: then it is done
+  std::optional<RosterSlot> slot_;         // holders are drawn for one roster alone
+  bool has_receipt_ = false;
+};
+
+}  // namespace coterie

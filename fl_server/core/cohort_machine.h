@@ -1,0 +1,91 @@
+// CohortMachine: the devices that add up their updates behind masks in one attempt of a round, from the server's side. Pure.
+//
+// It is what secagg::Server leaves open: which message is whose, when a phase has waited long enough, and what a round must
+// know. Devices ask and are told "not yet" until a phase ends; it ends when everybody has answered whom it waits for, or
+// after phase_max. Once all but the share of devices that may vanish have answered, the others have twice the time that these
+// took (at least patience_min): what is planned for need not be waited for.
+//
+//   advertising   until adverts_goal devices, or its time; fewer than the session's least: the cohort has failed
+//   masking       until freeze(), which is the round's: with the devices whose updates are durably accepted
+//   unmasking     until everybody asked has answered, or the time is up and there are shares enough
+#pragma once
+
+#include <map>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "secure/secagg/server.h"
+
+namespace coterie {
+
+struct CohortSettings {
+  uint32_t adverts_goal = 0;     // devices that close the roster
+  Millis advertising_max{60'000};  // training is before it, so devices come at different times
+  Millis phase_max{30'000};      // of each other phase: a message there and one back
+  double dropout_share = 0;      // that is planned for
+  Millis patience_min{100};
+};
+
+using CohortMessage = std::variant<KeyAdvert, HolderChoice, SealedShares, Confirmation, Unmasking>;
+enum class CohortQuestion : uint8_t { roster, share_inbox, confirm_request, unmask_request };
+struct NotYet { uint32_t cohort_size; };  // ask again: the more devices there are, the later
+using CohortReply = std::variant<NotYet, RosterSlot, RosterView, ShareInbox, ConfirmRequest, UnmaskRequest>;
+
+class CohortMachine {
+ public:
+  using Phase = secagg::Server::Phase;
+
+  static Result<CohortMachine> make(const secagg::SessionParameters& parameters, const CohortSettings& settings,
+                                    uint64_t ring_seed, secagg::CertificateCheck certificate_is_good, Instant now);
+
+  // `device` and its key are who signed the request. An error is for that device; the cohort goes on. round_closed once the
+  // cohort has failed, or goes on without this device.
+  Status receive(const DeviceId& device, const Bytes& public_key, const CohortMessage& message, Instant now);
+  Result<CohortReply> ask(const DeviceId& device, CohortQuestion question, Instant now);
+
+  // Whether this header may come with lanes now; the same once the lanes are accepted, durably.
+  Status check_input(const DeviceId& device, const MaskedInput& input) const;
+  Status input_accepted(const DeviceId& device, const MaskedInput& input, Instant now);
+  // How many updates will come at most: known once nobody else is waited for.
+  std::optional<uint32_t> updates_expected() const { return updates_expected_; }
+
+  // The round is frozen with the updates of these devices: all whose input was accepted, or the cohort has failed.
+  void freeze(const std::vector<DeviceId>& accepted, Instant now);
+
+  void time_passed(Instant now);
+  std::optional<Instant> next_deadline() const;
+
+  // The masks can be taken off now: session().opening() is for the one who does.
+  bool is_ready() const { return is_ready_; }
+  const std::optional<Error>& failure() const { return failure_; }
+  const secagg::Server& session() const { return server_; }
+
+ private:
+  CohortMachine(secagg::Server server, const CohortSettings& settings, Instant now)
+      : settings_(settings), server_(std::move(server)), phase_began_(now), deadline_(now + settings.advertising_max) {}
+
+  Status check_sender(const DeviceId& device, const CohortMessage& message) const;
+  Result<uint32_t> place_of(const DeviceId& device) const;
+  Result<CohortReply> answer(uint32_t place, CohortQuestion question) const;
+  void advance(Instant now);
+  void begin_phase(Instant now);
+  void shorten_wait(uint32_t expected, Instant now);
+  Status close_phase();
+  void fail(Error error);
+
+  CohortSettings settings_;
+  secagg::Server server_;
+  std::map<DeviceId, Bytes> keys_;  // of those who advertised
+  bool is_frozen_ = false, is_ready_ = false;
+  std::optional<uint32_t> updates_expected_;
+  std::optional<Error> failure_;
+  Instant phase_began_;
+  std::optional<Instant> deadline_;  // of this phase
+  bool is_shortened_ = false;        // it is that of those who are left
+};
+
+}  // namespace coterie

@@ -1,0 +1,119 @@
+// The device plane's part of secure aggregation: messages in, questions answered, masked updates read.
+#include <algorithm>
+
+#include "fl_server/http/device_service.h"
+#include "fl_server/http/frame_response.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/limits.h"
+#include "proto/codec/secagg_codec.h"
+#include "secure/crypto/digest.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kSessionMessageBytesMax = limits::kSharesHeaderBytesMax + 128;
+constexpr uint64_t kMaskedHeadBytesMax = limits::kSharesHeaderBytesMax + 128;
+constexpr Millis kQuestionHold{15'000};  // docs/PROTOCOL.md promises devices at most 20 s
+constexpr Millis kAnswerMargin{30'000};
+
+template <typename T>
+Result<CohortMessage> as_message(Result<T> decoded) {
+  if (!decoded) return decoded.error();
+  return CohortMessage(std::move(*decoded));
+}
+
+Result<CohortMessage> decode_message(ByteView frame) {
+  COT_ASSIGN(const Prelude prelude, parse_prelude(frame));
+  switch (prelude.kind) {
+    case FrameKind::key_advert: return as_message(decode_key_advert(frame));
+    case FrameKind::holder_choice: return as_message(decode_holder_choice(frame));
+    case FrameKind::sealed_shares: return as_message(decode_sealed_shares(frame));
+    case FrameKind::confirmation: return as_message(decode_confirmation(frame));
+    case FrameKind::unmasking: return as_message(decode_unmasking(frame));
+    default:
+      return Error(ErrorCode::malformed, "session: a " + std::string(to_string(prelude.kind)) + " frame is no message of a device");
+  }
+}
+
+std::optional<CohortQuestion> question_from(std::string_view what) {
+  if (what == "roster_view") return CohortQuestion::roster;
+  if (what == "share_inbox") return CohortQuestion::share_inbox;
+  if (what == "confirm_request") return CohortQuestion::confirm_request;
+  if (what == "unmask_request") return CohortQuestion::unmask_request;
+  return std::nullopt;
+}
+
+// After a question was held in vain, or while the server is about to stop: not all at once.
+RetryWindow ask_again(uint32_t cohort_size) {
+  return {.min_ms = std::max<uint32_t>(20, cohort_size / 10), .max_ms = std::max<uint32_t>(60, cohort_size / 3), .reason = "the others are not there yet"};
+}
+
+}  // namespace
+
+Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, std::string_view round, std::string_view ticket) {
+  Result<Bytes> body = co_await exchange.read_body(kSessionMessageBytesMax);
+  if (!body) co_return error_response(body.error(), {});
+  const Result<TicketHolder> holder = ticket_holder(exchange.head(), *body, round, ticket);
+  if (!holder) co_return error_response(holder.error(), {});
+  Result<CohortMessage> message = decode_message(*body);
+  if (!message) co_return error_response(message.error(), {});
+  const auto send = [&](std::function<void(Status)> answer) {
+    parts_.coordinator.cohort_receive(holder->round, holder->device.id, holder->device.public_key, std::move(*message),
+                                      std::move(answer));
+  };
+  const Status received = co_await await_callback<Status>(send);
+  if (!received) co_return error_response(received.error(), {});
+  co_return frame_response({});
+}
+
+Awaitable<HttpResponse> DeviceService::get_session(Exchange& exchange, std::string_view round, std::string_view ticket,
+                                                   std::string_view what) {
+  const Result<TicketHolder> holder = ticket_holder(exchange.head(), std::nullopt, round, ticket);
+  if (!holder) co_return error_response(holder.error(), {});
+  const std::optional<CohortQuestion> question = question_from(what);
+  if (!question) co_return error_response(Error(ErrorCode::not_found, "session: nothing of this name"), {});
+  exchange.extend_deadline(kQuestionHold + kAnswerMargin);
+  const auto ask = [&](std::function<void(Result<CohortReply>)> answer) {
+    parts_.coordinator.cohort_ask(holder->round, holder->device.id, *question, kQuestionHold, std::move(answer));
+  };
+  const Result<CohortReply> reply = co_await await_callback<Result<CohortReply>>(ask);
+  if (!reply) co_return error_response(reply.error(), {});
+  co_return frame_response(std::visit(
+      [](const auto& message) -> Bytes {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(message)>, NotYet>) return encode(ask_again(message.cohort_size));
+        else return encode(message);
+      },
+      *reply));
+}
+
+// Size, decode, digest, and the session's own look at the header; lanes can be anything.
+Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchange, const TicketHolder& holder,
+                                                                const UploadAdmitted& admitted, RoundTotals& contribution) {
+  const uint64_t size = *exchange.head().content_length;
+  const uint64_t size_max = admitted.masked_lanes * sizeof(uint64_t) + kMaskedHeadBytesMax;
+  if (size > size_max) {
+    co_return Error(ErrorCode::too_large, "the masked update has " + std::to_string(size) + " bytes, this round's have at most " +
+                                              std::to_string(size_max));
+  }
+  BodyPool::Body memory = bodies_.acquire(size);
+  Status read = co_await exchange.read_body_into(memory.bytes);
+  if (!read) co_return read.error();
+  Result<Decoded<MaskedInput>> update = decode_masked_input(memory.bytes);
+  if (!update) co_return update.error();
+  if (content_digest(update->payload) != update->header.lanes) {
+    co_return Error(ErrorCode::malformed, "masked update: the lanes do not have the digest that its header says");
+  }
+  const auto check = [&](std::function<void(Status)> answer) {
+    parts_.coordinator.cohort_check_input(holder.round, holder.device.id, update->header, std::move(answer));
+  };
+  const Status welcome = co_await await_callback<Status>(check);
+  if (!welcome) co_return welcome.error();
+  contribution = {.updates = 1, .weight = 1};  // its weight is masked too: the sum's last lane tells that of all
+  co_return UploadBody{.storage = memory.storage,
+                       .values = {},
+                       .weight = 1,
+                       .masked = std::move(update->header),
+                       .lanes = payload_as<uint64_t>(update->payload)};
+}
+
+}  // namespace coterie

@@ -1,0 +1,44 @@
+#include "fl_server/privacy/round_release.h"
+
+#include <cmath>
+
+#include "scheduler/job/central_noise.h"
+#include "secure/dp/noise/wide_gaussian.h"
+
+namespace coterie {
+
+// The plan must not ask for noise that the sampler cannot draw.
+static_assert(kNoiseSigmaMin >= WideGaussian::kSigmaMin && kNoiseSigmaMax <= WideGaussian::kSigmaMax);
+
+LedgerRelease release_of(const JobSpec& spec, uint64_t value_count) {
+  const Result<CentralNoise> noise = central_noise_of(spec, value_count);
+  COT_ASSERT(noise.has_value());
+  const auto values = static_cast<double>(value_count);
+  return {.mechanism = LedgerMechanism::discrete_gaussian,
+          .variance = noise->sigma * noise->sigma,
+          .l1_sensitivity = std::sqrt(values) * noise->l2_sensitivity,
+          .l2_sensitivity = noise->l2_sensitivity,
+          .total_variation = values * WideGaussian::kTotalVariationMax};
+}
+
+PrivacyBudget budget_of(const JobSpec& spec) { return {spec.privacy.epsilon_budget, spec.privacy.target_delta}; }
+
+Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job) {
+  const Status admitted = ledger.admits(job.id, release_of(job.spec, job.value_count), budget_of(job.spec));
+  if (admitted) return std::string();
+  if (admitted.error().code() != ErrorCode::permission_denied) return admitted.error();
+  return admitted.error().message();
+}
+
+std::vector<std::string> round_assumptions(const JobSpec& spec) {
+  return {"unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
+          "sensitivity: the server refuses an update whose norm is over the plan's clip, and every update has weight 1",
+          "divisor: the noisy sum is divided by the plan's goal_count, " + std::to_string(spec.rounds.goal_count) +
+              ", whoever came",
+          "who is protected against: those who see the released models; at level none the server sees every update",
+          "not covered: how many devices a round counts, and their summed loss and accuracy, shown to operators without "
+          "noise",
+          "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
+}
+
+}  // namespace coterie

@@ -1,0 +1,24 @@
+// What one round of a job with noise releases, as the ledger has it: where the job's words become the accountants'.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scheduler/job/records.h"
+#include "secure/dp/ledger/ledger.h"
+
+namespace coterie {
+
+// Preconditions of all: the job's spec is valid, has noise, and central_noise_of(spec, value_count) is not an error.
+
+// Discrete Gaussian noise of central_noise_of() on a vector of `value_count` integers.
+LedgerRelease release_of(const JobSpec& spec, uint64_t value_count);
+PrivacyBudget budget_of(const JobSpec& spec);
+
+// Why the job may not release once more: empty if it may. An error if the ledger cannot be accounted for.
+Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job);
+
+// What has to be true for the guarantee to be, beyond what the accountant assumes: sentences.
+std::vector<std::string> round_assumptions(const JobSpec& spec);
+
+}  // namespace coterie

@@ -1,0 +1,13 @@
+// From the shares of a session to the masks of its sum.
+#pragma once
+
+#include "base/result.h"
+#include "fl_server/finalize/sum_masks.h"
+#include "secure/secagg/server.h"
+
+namespace coterie {
+
+// Expects session.can_open(); log lines name how many gave wrong shares, never who. Errors: as Opening::open.
+Result<SumMasks> open_masks(const secagg::Server& session, const secagg::SessionParameters& parameters);
+
+}  // namespace coterie

@@ -1,0 +1,19 @@
+#include "fl_server/runtime/update_norm.h"
+
+#include <string>
+
+#include "scheduler/job/central_noise.h"
+#include "secure/dp/encode/l2_norm.h"
+
+namespace coterie {
+
+Status check_norm(std::span<const float> values, const UpdateRules& rules) {
+  if (!(rules.clip_l2 > 0)) return {};
+  const Result<double> norm = l2_norm(values);
+  if (!norm) return Error(ErrorCode::malformed, "update: has a value that is not a finite number");
+  if (*norm <= norm_max_of(rules.clip_l2)) return {};
+  return Error(ErrorCode::malformed,
+               "update: its L2 norm is over the plan's clip_l2, " + std::to_string(rules.clip_l2) + "; clip it first");
+}
+
+}  // namespace coterie

@@ -1,0 +1,14 @@
+// The plan's clip, enforced on arrival: what a device says it has clipped is measured before it is counted.
+#pragma once
+
+#include <span>
+
+#include "base/result.h"
+#include "proto/messages/plan.h"
+
+namespace coterie {
+
+// malformed if the plan clips and the update's L2 norm is over norm_max_of(rules.clip_l2), or the update is not finite.
+Status check_norm(std::span<const float> values, const UpdateRules& rules);
+
+}  // namespace coterie

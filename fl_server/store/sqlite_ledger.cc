@@ -1,0 +1,139 @@
+// The privacy ledger on SQLite, and the salts of noise that is not committed yet.
+#include "fl_server/privacy/round_release.h"
+#include "fl_server/store/sqlite_round_store.h"
+
+namespace coterie {
+namespace {
+
+#define COT_LEDGER_COLUMNS                                                                                         \
+  "seq, previous, job, round, attempt, kind, mechanism, variance, l1_sensitivity, l2_sensitivity, total_variation, " \
+  "delta, contributors, noise_commitment, time"
+
+LedgerRecord ledger_record_from(Statement& row) {
+  return {.seq = row.u64(0),
+          .previous = row.digest(1),
+          .job = JobId(row.text(2)),
+          .round = {RoundId(row.u64(3)), Attempt(row.u32(4))},
+          .kind = static_cast<LedgerKind>(row.integer(5)),
+          .release = {static_cast<LedgerMechanism>(row.integer(6)), row.real(7), row.real(8), row.real(9), row.real(10)},
+          .delta = row.real(11),
+          .contributors = row.u64(12),
+          .noise_commitment = row.digest(13),
+          .time = row.time(14)};
+}
+
+}  // namespace
+
+Result<std::vector<LedgerRecord>> SqliteRoundStore::read_ledger(uint64_t after_seq, size_t limit) {
+  Statement rows =
+      database_.prepare("SELECT " COT_LEDGER_COLUMNS " FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?");
+  rows << after_seq << static_cast<uint64_t>(limit);
+  std::vector<LedgerRecord> records;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return records;
+    records.push_back(ledger_record_from(rows));
+  }
+}
+
+Status SqliteRoundStore::refresh_ledger() {
+  COT_ASSIGN(const std::vector<LedgerRecord> news, read_ledger(ledger_.size(), INT64_MAX));
+  for (const LedgerRecord& record : news) COT_TRY(ledger_.append(record));
+  return {};
+}
+
+Status SqliteRoundStore::append_to_ledger(const LedgerRecord& record) {
+  Statement insert =
+      database_.prepare("INSERT INTO ledger(" COT_LEDGER_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const LedgerRelease& release = record.release;
+  insert << record.seq << record.previous << record.job.value() << record.round.round.value()
+         << record.round.attempt.value() << static_cast<uint64_t>(record.kind)
+         << static_cast<uint64_t>(release.mechanism) << release.variance << release.l1_sensitivity
+         << release.l2_sensitivity << release.total_variation << record.delta << record.contributors
+         << record.noise_commitment << record.time;
+  COT_TRY(insert.run());
+  return ledger_.append(record);
+}
+
+Status SqliteRoundStore::erase_salt(const RoundKey& key) {
+  Statement erase = database_.prepare("DELETE FROM noise_salt WHERE round = ? AND attempt = ?");
+  erase << key.round.value() << key.attempt.value();
+  return erase.run();
+}
+
+// The salt of the attempt's reserve, which exists.
+Result<NoiseSalt> SqliteRoundStore::read_salt(const RoundKey& key) {
+  Statement row = database_.prepare("SELECT salt FROM noise_salt WHERE round = ? AND attempt = ?");
+  row << key.round.value() << key.attempt.value();
+  COT_ASSIGN(const bool found, row.step());
+  if (!found) return Error(ErrorCode::data_loss, "privacy: the noise of this attempt cannot be made again");
+  return NoiseSalt(std::span<const uint8_t, 32>(row.blob(0)));
+}
+
+Result<NoiseSalt> SqliteRoundStore::reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) {
+  const std::lock_guard lock(mutex_);
+  NoiseSalt salt;
+  const Status done = ledger_transaction([&]() -> Status {
+    COT_ASSIGN(const std::optional<RoundRecord> round, read_round(key));
+    if (!round || (round->state != RoundState::frozen && round->state != RoundState::finalizing)) {
+      return Error(ErrorCode::conflict, "privacy: this attempt is not being finalized");
+    }
+    COT_ASSIGN(const JobRecord job, read_job(round->job));
+    if (!job.spec.privacy.has_noise()) return Error(ErrorCode::conflict, "privacy: the job has no noise");
+    COT_TRY(refresh_ledger());
+    const LedgerRelease release = release_of(job.spec, job.value_count);
+    if (const LedgerRecord* reserve = ledger_.find_reserve(key)) {
+      if (reserve->release != release) return Error(ErrorCode::conflict, "privacy: another release is reserved");
+      COT_ASSIGN(salt, read_salt(key));
+      return {};
+    }
+    COT_ASSIGN(const LedgerRecord record, ledger_.reserve(job.id, key, release, budget_of(job.spec), now));
+    COT_TRY(append_to_ledger(record));
+    Statement insert = database_.prepare("INSERT INTO noise_salt(round, attempt, salt) VALUES(?, ?, ?)");
+    insert << key.round.value() << key.attempt.value() << ByteView(fresh.reveal());
+    COT_TRY(insert.run());
+    salt = NoiseSalt(fresh.reveal());
+    return {};
+  });
+  if (!done) return done.error();
+  return salt;
+}
+
+// Inside the transaction of commit_round.
+Status SqliteRoundStore::commit_release(const JobRecord& job, const FinalizedRound& round, WallTime now) {
+  if (job.spec.privacy.has_noise() != round.noise_commitment.has_value()) {
+    return Error(ErrorCode::conflict, "privacy: a job with noise releases models with noise, and no other does");
+  }
+  if (!round.noise_commitment) return {};
+  COT_TRY(refresh_ledger());
+  COT_ASSIGN(const LedgerRecord record,
+             ledger_.commit(round.key, release_of(job.spec, job.value_count), round.totals.updates,
+                            *round.noise_commitment, now));
+  COT_TRY(append_to_ledger(record));
+  return erase_salt(round.key);
+}
+
+Result<std::string> SqliteRoundStore::read_privacy_stop(const JobRecord& job) {
+  if (!job.spec.privacy.has_noise()) return std::string();
+  COT_TRY(refresh_ledger());
+  return why_no_release(ledger_, job);
+}
+
+Result<JobPrivacy> SqliteRoundStore::job_privacy(const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  COT_ASSIGN(const JobRecord job, read_job(id));
+  if (!job.spec.privacy.has_noise()) return Error(ErrorCode::conflict, "job " + id.value() + " has no noise");
+  JobPrivacy privacy;
+  COT_ASSIGN(privacy.stop, read_privacy_stop(job));
+  COT_ASSIGN(privacy.spent, ledger_.spent(id, job.spec.privacy.target_delta));
+  privacy.ledger_records = ledger_.size();
+  privacy.ledger_head = ledger_.head();
+  return privacy;
+}
+
+Result<std::vector<LedgerRecord>> SqliteRoundStore::list_ledger(uint64_t after_seq, size_t limit) {
+  const std::lock_guard lock(mutex_);
+  return read_ledger(after_seq, limit);
+}
+
+}  // namespace coterie

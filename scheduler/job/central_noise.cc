@@ -1,0 +1,46 @@
+#include "scheduler/job/central_noise.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace coterie {
+namespace {
+
+constexpr uint32_t kFractionBitsMax = 50;  // of FixedPointSpec
+constexpr double kRoundedUp = 1 + 0x1p-40;  // more than all roundings of this arithmetic
+
+}  // namespace
+
+double norm_max_of(float clip_l2) { return static_cast<double>(clip_l2) * (1 + kClipSlack); }
+
+Result<CentralNoise> central_noise_of(const JobSpec& spec, uint64_t value_count) {
+  const double norm_max = norm_max_of(spec.update.clip_l2);
+  const double rounding = std::sqrt(static_cast<double>(value_count)) / 2;
+  const auto at = [&](uint32_t bits) {
+    CentralNoise noise;
+    noise.fraction_bits = bits;
+    noise.value_abs_max = std::nextafter(static_cast<float>(norm_max), std::numeric_limits<float>::infinity());
+    const double scaled = std::ldexp(norm_max, static_cast<int>(bits));
+    noise.l2_sensitivity = (scaled + rounding) * kRoundedUp;
+    noise.sigma = noise.l2_sensitivity * spec.privacy.noise_multiplier * kRoundedUp;
+    noise.inflation = noise.l2_sensitivity / scaled;
+    return noise;
+  };
+  CentralNoise noise = at(0);
+  if (!(noise.sigma <= kNoiseSigmaMax)) {
+    return Error(ErrorCode::invalid_argument,
+                 "noise of " + std::to_string(noise.sigma) + " steps of the coarsest grid is over " +
+                     std::to_string(kNoiseSigmaMax) + ": lower update.clip_l2 or privacy.noise_multiplier");
+  }
+  for (uint32_t bits = 1; bits <= kFractionBitsMax && at(bits).sigma <= kNoiseSigmaMax; ++bits) noise = at(bits);
+  if (noise.sigma < kNoiseSigmaMin) {
+    return Error(ErrorCode::invalid_argument, "noise of " + std::to_string(noise.sigma) +
+                                                  " steps of the finest grid is below " +
+                                                  std::to_string(kNoiseSigmaMin) +
+                                                  ": raise update.clip_l2 or privacy.noise_multiplier");
+  }
+  return noise;
+}
+
+}  // namespace coterie

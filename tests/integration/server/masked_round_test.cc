@@ -1,0 +1,263 @@
+// Rounds with secure aggregation against a real server process: the model is that of a round without, devices vanish in every
+// phase, and nothing of a single update is ever in what the server stores or says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "device_sdk/agent/masked_update.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/secagg_codec.h"
+#include "proto/ring/ring_vector.h"
+#include "secure/crypto/random.h"
+#include "secure/secagg/client.h"
+#include "secure/secagg/round_session.h"
+#include "tests/integration/support/fixture.h"
+
+namespace coterie::testing {
+namespace {
+
+constexpr Millis kHold{20'000};
+constexpr uint32_t kDevices = 9;
+constexpr size_t kValues = 64;
+
+// What a device does last.
+enum class Stop : uint8_t { at_once, behind_advert, behind_shares, behind_update, never };
+
+// All devices get tickets; `goal` of them close the round.
+nlohmann::json masked_spec(const std::string& level, uint32_t goal) {
+  return {{"rounds", {{"count", 1}, {"goal_count", goal}, {"goal_count_min", 4},
+                      {"over_selection", static_cast<double>(kDevices) / goal},
+                      {"pool_min", kDevices}, {"collecting_ms_max", 20'000}}},
+          {"privacy", {{"level", level}, {"cohort_min", 4}, {"corrupt_share", 0.1}, {"dropout_share", 0.2},
+                       {"phase_ms_max", 3'000}}}};
+}
+
+// Values that occur nowhere else: a search for them in the server's files means something.
+std::vector<float> update_of(uint32_t device) {
+  std::vector<float> values(kValues);
+  for (size_t i = 0; i < kValues; ++i) values[i] = 0.001f * static_cast<float>(1 + device * 1000 + 13 * i) - 4.0f;
+  return values;
+}
+
+// The secrets of a device that must never lie at the server before the sum does.
+struct Traces {
+  std::vector<Bytes> patterns;
+};
+
+class MaskedRounds : public ServerTest {
+ protected:
+  void SetUp() override { start(); }
+
+  // One device's part; false if the server would not have it any further.
+  static Status take_part(RawDevice& device, const Assignment& assignment, uint32_t number, Stop stop, Traces& traces) {
+    if (stop == Stop::at_once) return {};
+    auto plan_bytes = device.api().fetch_plan(device.id(), assignment.plan, assignment.plan_bytes);
+    if (const auto* failure = std::get_if<Failure>(&plan_bytes)) return failure->error;
+    COT_ASSIGN(const Plan plan, decode_plan(std::get<Bytes>(plan_bytes)));
+    const secagg::SessionParameters parameters =
+        secagg::session_parameters(plan, assignment.job, assignment.round, assignment.model, assignment.plan);
+    Secret<32> seed;
+    fill_random(seed.mutable_bytes());
+    COT_ASSIGN(const secagg::DeviceSecrets secrets, secagg::DeviceSecrets::derive(Secret<32>(seed.reveal()), parameters.context));
+    for (const Secret<32>* secret : {&secrets.own_seed(), &secrets.mask_key().secret(), &secrets.seal_key().secret()}) {
+      traces.patterns.emplace_back(secret->reveal().begin(), secret->reveal().end());
+    }
+    COT_ASSIGN(secagg::Client client, secagg::Client::make(parameters, std::move(seed), {&device.signer(), {}},
+                                                           [](const DeviceIdentity&) { return true; }));
+    COT_TRY(tell(device, assignment, encode(client.advert())));
+    if (stop == Stop::behind_advert) return {};
+    COT_ASSIGN(const Bytes view_frame, ask(device, assignment, "roster_view"));
+    COT_ASSIGN(const RosterView view, decode_roster_view(view_frame));
+    COT_ASSIGN(const SealedShares shares, client.share(view));
+    COT_TRY(tell(device, assignment, encode(shares)));
+    if (stop == Stop::behind_shares) return {};
+    COT_ASSIGN(const Bytes inbox_frame, ask(device, assignment, "share_inbox"));
+    COT_ASSIGN(const ShareInbox inbox, decode_share_inbox(inbox_frame));
+    COT_ASSIGN(const secagg::Masking masking, client.mask(inbox));
+    const std::vector<float> values = update_of(number);
+    COT_ASSIGN(const Bytes update, encode_masked_update(masking, values, 1 + number, plan.update.fixed_point));
+    std::vector<uint64_t> lanes(kValues);
+    COT_TRY(add_update(values, 1 + number, plan.update.fixed_point, lanes));
+    const auto* bytes = reinterpret_cast<const uint8_t*>(lanes.data());
+    traces.patterns.emplace_back(bytes, bytes + 32);
+    traces.patterns.emplace_back(reinterpret_cast<const uint8_t*>(values.data()),
+                                 reinterpret_cast<const uint8_t*>(values.data()) + 32);
+    const auto receipt = device.api().upload(device.id(), assignment, update);
+    if (const auto* failure = std::get_if<Failure>(&receipt)) return failure->error;
+    if (stop == Stop::behind_update) return {};
+    if (parameters.is_active()) {
+      COT_ASSIGN(const Bytes request_frame, ask(device, assignment, "confirm_request"));
+      COT_ASSIGN(const ConfirmRequest request, decode_confirm_request(request_frame));
+      COT_ASSIGN(const Confirmation confirmation, client.confirm(request));
+      COT_TRY(tell(device, assignment, encode(confirmation)));
+    }
+    COT_ASSIGN(const Bytes unmask_frame, ask(device, assignment, "unmask_request"));
+    COT_ASSIGN(const UnmaskRequest unmask, decode_unmask_request(unmask_frame));
+    COT_ASSIGN(const Unmasking unmasking, client.unmask(unmask));
+    return tell(device, assignment, encode(unmasking));
+  }
+
+  static Status tell(RawDevice& device, const Assignment& assignment, const Bytes& message) {
+    // Twice: the server must not mind.
+    for (int i = 0; i < 2; ++i) {
+      if (const auto failure = device.api().send_to_session(device.id(), assignment, message)) return failure->error;
+    }
+    return {};
+  }
+  static Result<Bytes> ask(RawDevice& device, const Assignment& assignment, std::string_view what) {
+    for (;;) {
+      auto answer = device.api().ask_session(device.id(), assignment, what);
+      if (auto* frame = std::get_if<Bytes>(&answer)) return std::move(*frame);
+      if (auto* failure = std::get_if<Failure>(&answer)) return failure->error;
+    }
+  }
+
+  // All devices, side by side; stops[i] is what device i does last. Returns the job.
+  std::string run_round(const std::string& level, const std::vector<Stop>& stops, uint32_t goal = kDevices) {
+    const auto job = admin_->create_job(flat_model(kValues), masked_spec(level, goal));
+    EXPECT_TRUE(test::is_ok(job));
+    while (devices_.size() < stops.size()) {
+      devices_.push_back(enrolled_device(devices_.size() % 2 == 0 ? KeyAlgorithm::ed25519 : KeyAlgorithm::p256));
+    }
+    take_part_all(stops);
+    return *job;
+  }
+  void take_part_all(const std::vector<Stop>& stops) {
+    traces_.resize(stops.size());
+    errors_.assign(stops.size(), "");
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < stops.size(); ++i) {
+      threads.emplace_back([&, i] {
+        const auto assignment = devices_[i]->wait_for_assignment(kHold);
+        if (!assignment) {
+          errors_[i] = "no assignment: " + assignment.error().message();
+          return;
+        }
+        const Status done = take_part(*devices_[i], *assignment, i, stops[i], traces_[i]);
+        if (!done) errors_[i] = done.error().message();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  // The weights that a round with these devices makes: sum of weight * value over sum of weights.
+  static std::vector<float> mean_of(const std::vector<uint32_t>& devices) {
+    std::vector<float> mean(kValues);
+    for (size_t i = 0; i < kValues; ++i) {
+      double sum = 0, weights = 0;
+      for (const uint32_t device : devices) {
+        sum += static_cast<double>(update_of(device)[i]) * (1 + device);
+        weights += 1 + device;
+      }
+      mean[i] = static_cast<float>(sum / weights);
+    }
+    return mean;
+  }
+
+  void expect_model_of(const std::string& job, const std::vector<uint32_t>& devices) {
+    const auto weights = admin_->download_weights(job, 1);
+    ASSERT_TRUE(test::is_ok(weights));
+    const std::vector<float> expected = mean_of(devices);
+    for (size_t i = 0; i < kValues; ++i) EXPECT_NEAR((*weights)[i], expected[i], 1e-5f) << i;
+  }
+
+  // Every file that the server keeps, and all that it has logged.
+  void expect_no_trace() {
+    std::vector<std::string> texts{server_->log()};
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ / "data")) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream stream(entry.path(), std::ios::binary);
+      std::ostringstream content;
+      content << stream.rdbuf();
+      texts.push_back(std::move(content).str());
+    }
+    EXPECT_GT(texts.size(), 3u);
+    size_t patterns = 0;
+    for (const Traces& traces : traces_) {
+      for (const Bytes& pattern : traces.patterns) {
+        ++patterns;
+        for (const std::string& text : texts) {
+          EXPECT_EQ(text.find(as_text(pattern)), std::string::npos) << "a device's secret lies open at the server";
+          EXPECT_EQ(text.find(to_hex(pattern)), std::string::npos) << "a device's secret lies open at the server";
+        }
+      }
+    }
+    EXPECT_GE(patterns, 3u * kDevices);
+  }
+
+  std::vector<std::unique_ptr<RawDevice>> devices_;
+  std::vector<Traces> traces_;
+  std::vector<std::string> errors_;
+};
+
+TEST_F(MaskedRounds, MoveTheModelByTheMeanAndLeaveNoTrace) {
+  for (const std::string level : {"masked", "active"}) {
+    const std::string job = run_round(level, std::vector<Stop>(kDevices, Stop::never));
+    for (const std::string& error : errors_) EXPECT_EQ(error, "") << level;
+    ASSERT_TRUE(wait_for_job(job, "completed")) << server_->log();
+    expect_model_of(job, {0, 1, 2, 3, 4, 5, 6, 7, 8});
+    expect_no_trace();
+  }
+}
+
+TEST_F(MaskedRounds, GoOnWithoutThoseWhoVanish) {
+  std::vector<Stop> stops(kDevices, Stop::never);
+  stops[2] = Stop::behind_shares;  // its masks with the others must be opened
+  stops[5] = Stop::behind_update;  // counts, but helps no further
+  const std::string job = run_round("active", stops, 8);
+  ASSERT_TRUE(wait_for_job(job, "completed")) << server_->log();
+  expect_model_of(job, {0, 1, 3, 4, 5, 6, 7, 8});
+  expect_no_trace();
+}
+
+TEST_F(MaskedRounds, FailAnAttemptThatTooFewSurvive) {
+  std::vector<Stop> stops(kDevices, Stop::behind_update);
+  const std::string job = run_round("active", stops);
+  ASSERT_TRUE(server_->wait_for_log("\"round_failed\"", kPatience)) << server_->log();
+  const auto rounds = admin_->rounds(job);
+  ASSERT_TRUE(test::is_ok(rounds));
+  const nlohmann::json& first = (*rounds)["rounds"].back();
+  EXPECT_EQ(first["state"], "failed");
+  EXPECT_NE(first["reason"].get<std::string>().find("holders of device"), std::string::npos) << first.dump();
+  expect_no_trace();
+}
+
+// A session is in memory alone: what was masked for it can never be unmasked. The round is done all the same.
+TEST_F(MaskedRounds, AreTriedAgainWhenTheServerDiesInASession) {
+  for (const Stop reached : {Stop::behind_shares, Stop::behind_update}) {
+    const std::string job = run_round("active", std::vector<Stop>(kDevices, reached));
+    for (const std::string& error : errors_) EXPECT_EQ(error, "");
+    expect_no_trace();
+    server_->kill();
+    server_.reset();
+    start();
+    ASSERT_FALSE(HasFatalFailure());
+    take_part_all(std::vector<Stop>(kDevices, Stop::never));
+    for (const std::string& error : errors_) EXPECT_EQ(error, "");
+    ASSERT_TRUE(wait_for_job(job, "completed")) << server_->log();
+    expect_model_of(job, {0, 1, 2, 3, 4, 5, 6, 7, 8});
+    expect_no_trace();
+  }
+}
+
+TEST_F(MaskedRounds, APlainUpdateIsNoMaskedOne) {
+  const auto job = admin_->create_job(flat_model(kValues), masked_spec("masked", kDevices));
+  ASSERT_TRUE(test::is_ok(job));
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < kDevices; ++i) {
+    threads.emplace_back([&, device = enrolled_device()] {
+      const auto assignment = device->wait_for_assignment(kHold);
+      ASSERT_TRUE(test::is_ok(assignment));
+      const auto outcome = device->upload(*assignment, one_hot(kValues, 1));
+      EXPECT_EQ(failure_of(outcome).code(), ErrorCode::malformed) << failure_of(outcome).message();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace coterie::testing

@@ -1,0 +1,365 @@
+// Agents in rounds with secure aggregation: what the server gets is the sum of what they would have sent
+// without, whoever vanishes, whatever is lost or repeated, and however often apps are killed.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <numeric>
+
+#include "base/os/file.h"
+#include "device_sdk/agent/agent.h"
+#include "device_sdk/agent/encode_update.h"
+#include "proto/ring/ring_vector.h"
+#include "secure/identity/device_certificate.h"
+#include "secure/identity/key_file.h"
+#include "tests/support/matchers.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/device_sdk/agent/secagg_plane.h"
+#include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
+
+namespace coterie::test {
+namespace {
+
+using Activity = AgentProgress::Activity;
+
+class Cohort {
+ public:
+  explicit Cohort(SecurityLevel level, uint32_t devices = 5)
+      : plane(level, *make_model(ModelKind::mlp, {4, 4, 1}, 3, 1), devices) {
+    for (uint32_t who = 0; who < devices; ++who) {
+      Device& device = devices_.emplace_back();
+      device.examples = std::make_unique<Examples>(12 + who, 16, 3, who + 1);
+      device.settings.state_dir = directory_ / std::to_string(who);
+      device.settings.enrollment_token = "token";
+      device.settings.seed = 5 + who;
+      device.settings.policy.backoff_first = device.settings.policy.refusal_pause = Millis(0);
+      // ECDSA signatures differ each time: a restart must not sign again.
+      if (who == 1) device.settings.key_algorithm = KeyAlgorithm::p256;
+    }
+  }
+
+  Status open(uint32_t who) {
+    devices_[who].agent.reset();
+    COT_ASSIGN(devices_[who].agent,
+               Agent::open(devices_[who].settings, plane.transport(who), *devices_[who].examples));
+    return {};
+  }
+
+  // Everybody steps until nothing new comes; then the phase is closed. To the end, or to the server's giving
+  // up.
+  Status run() {
+    for (uint32_t who = 0; who < devices_.size(); ++who) COT_TRY(open(who));
+    int quiet = 0;
+    for (int sweep = 0; sweep < 1000 && !plane.is_over(); ++sweep) {
+      const int before = plane.news();
+      bool is_busy = false;
+      for (uint32_t who = 0; who < devices_.size(); ++who) {
+        if (plane.has_vanished(who)) continue;
+        if (before_step) before_step(who);
+        COT_TRY(step(who));
+        const ParticipantPhase phase = state(who).phase;
+        is_busy |= phase != ParticipantPhase::aggregating && phase != ParticipantPhase::idle;
+      }
+      quiet = is_busy || plane.news() != before ? 0 : quiet + 1;
+      if (quiet < quiet_sweeps) continue;
+      quiet = 0;
+      COT_TRY(plane.close());
+    }
+    for (uint32_t who = 0; who < devices_.size(); ++who) {
+      for (int i = 0; i < 4 && !plane.has_vanished(who); ++i) COT_TRY(step(who));
+    }
+    return {};
+  }
+
+  Status step(uint32_t who) {
+    COT_ASSIGN(const AgentProgress progress, devices_[who].agent->step());
+    if (progress.error) devices_[who].errors.push_back(*progress.error);
+    return {};
+  }
+
+  // The lanes that the survivors' plain updates sum up to, the weights' behind them.
+  std::vector<uint64_t> expected_sum(const std::vector<uint32_t>& survivors) {
+    const Model model = load_or_die(make_model(ModelKind::mlp, {4, 4, 1}, 3, 1));
+    std::vector<uint64_t> lanes(model.value_count() + 1);
+    for (const uint32_t who : survivors) {
+      Examples examples(12 + who, 16, 3, who + 1);
+      const uint64_t seed =
+          Prng::derived(devices_[who].settings.seed, plane.assignment().model_version.value()).next();
+      Result<Trainer> trainer = Trainer::create(model, plane.plan().training, examples, seed);
+      EXPECT_OK(trainer);
+      while (!trainer->finished()) EXPECT_OK(trainer->step());
+      std::vector<float> delta(model.value_count());
+      trainer->delta(delta);
+      EXPECT_OK(limit_update(delta, plane.plan().update));
+      EXPECT_OK(
+          add_update(delta, 12 + who, plane.plan().update.fixed_point, std::span(lanes).first(delta.size())));
+      lanes.back() += 12 + who;
+    }
+    return lanes;
+  }
+  void expect_sum_of(const std::vector<uint32_t>& survivors) {
+    EXPECT_EQ(plane.survivors(), survivors);
+    const auto sum = plane.sum();
+    ASSERT_OK(sum);
+    EXPECT_TRUE(*sum == expected_sum(survivors)) << "bit for bit";
+  }
+  std::vector<uint32_t> all() const {
+    std::vector<uint32_t> all(devices_.size());
+    std::iota(all.begin(), all.end(), 0u);
+    return all;
+  }
+  std::vector<uint32_t> all_but(uint32_t who) const {
+    std::vector<uint32_t> rest = all();
+    std::erase(rest, who);
+    return rest;
+  }
+
+  const ParticipantState& state(uint32_t who) const { return devices_[who].agent->state(); }
+  AgentSettings& settings(uint32_t who) { return devices_[who].settings; }
+  const std::vector<Error>& errors(uint32_t who) const { return devices_[who].errors; }
+  std::vector<std::string> files(uint32_t who) const {
+    return *os::list_directory(devices_[who].settings.state_dir);
+  }
+  std::string in_state(uint32_t who, const std::string& name) const {
+    return devices_[who].settings.state_dir + "/" + name;
+  }
+
+  SecaggPlane plane;
+  std::function<void(uint32_t who)> before_step;
+  int quiet_sweeps = 3;  // end a phase; steps that fail and are repeated need more
+
+ private:
+  struct Device {
+    AgentSettings settings;
+    std::unique_ptr<Examples> examples;
+    std::unique_ptr<Agent> agent;
+    std::vector<Error> errors;
+  };
+  TemporaryDirectory directory_{memory_disk()};
+  std::deque<Device> devices_;
+};
+
+const std::vector<std::string> kFilesAtRest = {"identity.key", "lock", "session.state"};
+
+std::string name_of(Exchange exchange) {
+  return "exchange " + std::to_string(static_cast<int>(exchange));
+}
+
+TEST(AggregationRound, SumsWhatPlainUpdatesSumUpTo) {
+  for (const SecurityLevel level : {SecurityLevel::masked, SecurityLevel::active}) {
+    SCOPED_TRACE(to_string(level));
+    Cohort cohort(level);
+    ASSERT_OK(cohort.run());
+    cohort.expect_sum_of(cohort.all());
+    for (const uint32_t who : cohort.all()) {
+      EXPECT_EQ(cohort.state(who).rounds_done, 1u);
+      EXPECT_EQ(cohort.state(who).phase, ParticipantPhase::idle);
+      EXPECT_EQ(cohort.files(who), kFilesAtRest) << "nothing of the session stays";
+      EXPECT_TRUE(cohort.errors(who).empty());
+    }
+  }
+}
+
+// What is sent is masked: no device's values are in it.
+TEST(AggregationRound, SendsNoLaneInTheClear) {
+  Cohort cohort(SecurityLevel::active);
+  ASSERT_OK(cohort.run());
+  for (const uint32_t who : cohort.all()) {
+    ASSERT_EQ(cohort.plane.sent(who, Exchange::input).size(), 1u);
+    const Bytes& frame = cohort.plane.sent(who, Exchange::input)[0];
+    const std::vector<uint64_t> plain = cohort.expected_sum({who});
+    const size_t at = frame.size() - (plain.size() + 2) * sizeof(uint64_t);  // two check lanes
+    size_t same = 0;
+    for (size_t i = 0; i < plain.size(); ++i) same += std::memcmp(&frame[at + i * 8], &plain[i], 8) == 0;
+    EXPECT_EQ(same, 0u);
+  }
+}
+
+TEST(AggregationRound, ADeviceThatVanishesAtAnyExchangeIsInTheSumOrNot) {
+  for (const SecurityLevel level : {SecurityLevel::masked, SecurityLevel::active}) {
+    for (const Exchange exchange : kExchanges) {
+      const bool is_confirming = exchange == Exchange::confirm_request || exchange == Exchange::confirmation;
+      if (level == SecurityLevel::masked && is_confirming) continue;
+      SCOPED_TRACE(std::string(to_string(level)) + ", " + name_of(exchange));
+      Cohort cohort(level);
+      cohort.plane.vanish(2, exchange);
+      ASSERT_OK(cohort.run());
+      EXPECT_TRUE(cohort.plane.has_vanished(2));
+      cohort.expect_sum_of(exchange > Exchange::input ? cohort.all() : cohort.all_but(2));
+      for (const uint32_t who : cohort.all_but(2)) EXPECT_EQ(cohort.state(who).rounds_done, 1u);
+      EXPECT_EQ(cohort.state(2).rounds_done, 0u);
+    }
+  }
+}
+
+TEST(AggregationRound, WhatIsLostOnTheWayIsSaidAgainInTheSameWords) {
+  for (const Exchange exchange : kExchanges) {
+    SCOPED_TRACE(name_of(exchange));
+    Cohort cohort(SecurityLevel::active, 4);
+    cohort.quiet_sweeps = 8;
+    for (const uint32_t who : {1u, 3u}) {
+      cohort.plane.fail_next(who, exchange, SecaggPlane::lost());
+      cohort.plane.fail_next(who, exchange, SecaggPlane::lost_answer());
+      cohort.plane.fail_next(who, exchange, SecaggPlane::typed(ErrorCode::overloaded));
+    }
+    ASSERT_OK(cohort.run());
+    cohort.expect_sum_of(cohort.all());
+    for (const uint32_t who : {1u, 3u}) {
+      EXPECT_EQ(cohort.state(who).rounds_done, 1u);
+      const std::vector<Bytes>& sent = cohort.plane.sent(who, exchange);
+      ASSERT_GE(sent.size(), 4u);
+      for (const Bytes& bytes : sent) EXPECT_TRUE(bytes == sent[0]);
+    }
+  }
+}
+
+TEST(AggregationRound, AnswersThatAreNoneAreAskedForAgain) {
+  for (const Exchange exchange : {Exchange::roster, Exchange::inbox, Exchange::input,
+                                  Exchange::confirm_request, Exchange::unmask_request}) {
+    SCOPED_TRACE(name_of(exchange));
+    Cohort cohort(SecurityLevel::active);
+    cohort.plane.fail_next(2, exchange, SecaggPlane::garbage());
+    ASSERT_OK(cohort.run());
+    cohort.expect_sum_of(cohort.all());
+    EXPECT_EQ(cohort.state(2).rounds_done, 1u);
+  }
+}
+
+TEST(AggregationRound, AServerThatEndsTheSessionForADeviceEndsIt) {
+  for (const ErrorCode code : {ErrorCode::round_closed, ErrorCode::ticket_expired, ErrorCode::conflict}) {
+    for (const Exchange exchange : kExchanges) {
+      SCOPED_TRACE(std::string(traits(code).name) + ", " + name_of(exchange));
+      Cohort cohort(SecurityLevel::active, 4);
+      cohort.plane.fail_next(2, exchange, SecaggPlane::typed(code));
+      ASSERT_OK(cohort.run());
+      cohort.expect_sum_of(exchange > Exchange::input ? cohort.all() : cohort.all_but(2));
+      const bool has_done_its_part = code == ErrorCode::round_closed && exchange > Exchange::input;
+      EXPECT_EQ(cohort.state(2).rounds_done, has_done_its_part ? 1u : 0u);
+      EXPECT_EQ(cohort.state(2).phase, ParticipantPhase::idle);
+      EXPECT_EQ(cohort.files(2), kFilesAtRest);
+      if (!has_done_its_part) {
+        ASSERT_FALSE(cohort.errors(2).empty());
+        EXPECT_EQ(cohort.errors(2)[0].code(), code);
+      }
+    }
+  }
+}
+
+TEST(AggregationRound, AppsThatAreKilledBeforeEveryStepComeToTheSameSum) {
+  for (const SecurityLevel level : {SecurityLevel::masked, SecurityLevel::active}) {
+    SCOPED_TRACE(to_string(level));
+    Cohort cohort(level);
+    cohort.before_step = [&](uint32_t who) { ASSERT_OK(cohort.open(who)); };
+    ASSERT_OK(cohort.run());
+    cohort.expect_sum_of(cohort.all());
+    for (const uint32_t who : cohort.all()) {
+      EXPECT_EQ(cohort.state(who).rounds_done, 1u);
+      EXPECT_TRUE(cohort.errors(who).empty());
+      for (const Exchange exchange : kExchanges) {
+        const std::vector<Bytes>& sent = cohort.plane.sent(who, exchange);
+        for (const Bytes& bytes : sent) EXPECT_TRUE(bytes == sent[0]) << name_of(exchange);
+      }
+    }
+  }
+}
+
+TEST(AggregationRound, TheSeedIsTheOwnersAloneAndThereBeforeTheAdvertLeaves) {
+  Cohort cohort(SecurityLevel::active);
+  int looked = 0;
+  cohort.plane.fail_next(0, Exchange::advert, [&](const auto& honest, const BodySink&) {
+    struct stat info {};
+    EXPECT_EQ(::stat(cohort.in_state(0, "secagg.seed").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0600u);
+    ++looked;
+    return honest();
+  });
+  ASSERT_OK(cohort.run());
+  EXPECT_EQ(looked, 1);
+  cohort.expect_sum_of(cohort.all());
+}
+
+// One device's file goes, or is damaged, just before it is needed.
+TEST(AggregationRound, AStateThatIsDamagedEndsTheSessionAndNothingElse) {
+  const struct {
+    Exchange before;
+    std::string file;
+    bool is_removed;
+  } rows[] = {
+      {Exchange::inbox, "update.cotf", true},
+      {Exchange::inbox, "update.cotf", false},
+      {Exchange::inbox, "secagg.seed", true},
+      {Exchange::inbox, "secagg-roster_view.cotf", false},
+      {Exchange::confirm_request, "secagg-share_inbox.cotf", false},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.file + ", " + name_of(row.before));
+    Cohort cohort(SecurityLevel::active);
+    bool is_done = false;
+    cohort.before_step = [&](uint32_t who) {
+      if (who != 2 || is_done || cohort.plane.sent(2, row.before).empty()) return;
+      is_done = true;
+      if (row.is_removed) {
+        ASSERT_TRUE(std::filesystem::remove(cohort.in_state(2, row.file)));
+      } else {
+        ASSERT_OK(os::write_file_atomically(cohort.in_state(2, row.file), Bytes(500, 1)));
+      }
+      ASSERT_OK(cohort.open(2));
+    };
+    ASSERT_OK(cohort.run());
+    EXPECT_TRUE(is_done);
+    cohort.expect_sum_of(row.before > Exchange::input ? cohort.all() : cohort.all_but(2));
+    EXPECT_EQ(cohort.state(2).rounds_done, 0u);
+    EXPECT_FALSE(cohort.errors(2).empty());
+    EXPECT_EQ(cohort.files(2), kFilesAtRest);
+  }
+}
+
+TEST(AggregationRound, IsRefusedByADeviceThatAsksForMore) {
+  Cohort cohort(SecurityLevel::masked);
+  cohort.settings(2).policy.security_level_min = SecurityLevel::active;
+  cohort.settings(3).policy.cohort_min = 3;
+  ASSERT_OK(cohort.run());
+  cohort.expect_sum_of({0, 1, 4});
+  ASSERT_FALSE(cohort.errors(2).empty());
+  EXPECT_EQ(cohort.errors(2)[0].code(), ErrorCode::refused);
+  EXPECT_EQ(cohort.errors(2)[0].reason(), "security_level");
+  ASSERT_FALSE(cohort.errors(3).empty());
+  EXPECT_EQ(cohort.errors(3)[0].reason(), "cohort_min");
+  EXPECT_TRUE(cohort.plane.sent(2, Exchange::advert).empty());
+}
+
+TEST(AggregationRound, WithAnAuthorityTakesPartWithItsDevicesAlone) {
+  const std::unique_ptr<Signer> authority = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 9)));
+  for (const bool all_are_certified : {true, false}) {
+    SCOPED_TRACE(all_are_certified);
+    Cohort cohort(SecurityLevel::active);
+    for (const uint32_t who : cohort.all()) {
+      ASSERT_OK(cohort.open(who));  // makes its key
+      const auto key =
+          load_or_create_signer(cohort.in_state(who, "identity.key"), cohort.settings(who).key_algorithm);
+      ASSERT_OK(key);
+      cohort.settings(who).authority_key = authority->public_key();
+      if (who == 2 && !all_are_certified) continue;
+      cohort.settings(who).certificate =
+          *make_device_certificate((*key)->algorithm(), (*key)->public_key(), *authority);
+    }
+    const Status ran = cohort.run();
+    if (all_are_certified) {
+      ASSERT_OK(ran);
+      cohort.expect_sum_of(cohort.all());
+      continue;
+    }
+    EXPECT_FALSE(ran) << "nobody shares with a stranger, so nobody shares";
+    for (const uint32_t who : cohort.all_but(2)) {
+      ASSERT_FALSE(cohort.errors(who).empty());
+      EXPECT_EQ(cohort.errors(who)[0].reason(), "bad_certificate");
+      EXPECT_TRUE(cohort.plane.sent(who, Exchange::shares).empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace coterie::test

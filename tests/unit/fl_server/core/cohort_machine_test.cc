@@ -1,0 +1,283 @@
+// A cohort from the server's side: who may say what, when phases end, what the round hears. The devices are real ones.
+#include "fl_server/core/cohort_machine.h"
+
+#include <gtest/gtest.h>
+
+#include "secure/crypto/signature.h"
+#include "secure/secagg/client.h"
+#include "secure/secagg/fault.h"
+#include "tests/support/matchers.h"
+
+namespace coterie {
+namespace {
+
+using Phase = CohortMachine::Phase;
+
+constexpr Millis kAdvertising{10'000}, kPhase{1'000};
+
+struct TestDevice {
+  DeviceId id;
+  std::unique_ptr<Signer> signer;
+  std::optional<secagg::Client> client;
+};
+
+class CohortTest : public testing::Test {
+ protected:
+  explicit CohortTest(uint32_t devices = 8) {
+    parameters_.context.bytes.fill(3);
+    parameters_.lane_count = 4;
+    parameters_.ring_bits = 64;
+    parameters_.survivors_min = 3;
+    cohort_ = *CohortMachine::make(parameters_, {.adverts_goal = devices, .advertising_max = kAdvertising, .phase_max = kPhase},
+                                   1, accept_all, now_);
+    for (uint32_t i = 0; i < devices; ++i) {
+      TestDevice device;
+      device.id.bytes[0] = static_cast<uint8_t>(i + 1);
+      device.signer = *make_signer(KeyAlgorithm::ed25519, Bytes(32, static_cast<uint8_t>(i + 1)));
+      Secret<32> seed;
+      seed.mutable_bytes()[0] = static_cast<uint8_t>(i + 1);
+      device.client = *secagg::Client::make(parameters_, std::move(seed),
+                                            {.signer = device.signer.get(), .certificate = {}}, accept_all);
+      devices_.push_back(std::move(device));
+    }
+  }
+
+  static bool accept_all(const DeviceIdentity&) { return true; }
+
+  Status send(TestDevice& device, const CohortMessage& message) {
+    return cohort_->receive(device.id, device.signer->public_key(), message, now_);
+  }
+  template <typename Message>
+  Message asked(TestDevice& device, CohortQuestion question) {
+    const Result<CohortReply> reply = cohort_->ask(device.id, question, now_);
+    EXPECT_OK(reply);
+    return std::get<Message>(*reply);
+  }
+  void advertise(uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) ASSERT_OK(send(devices_[i], devices_[i].client->advert()));
+  }
+  void share(uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      TestDevice& device = devices_[i];
+      const auto shares = device.client->share(asked<RosterView>(device, CohortQuestion::roster));
+      ASSERT_OK(shares);
+      ASSERT_OK(send(device, *shares));
+    }
+  }
+  void mask(uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      TestDevice& device = devices_[i];
+      const auto masking = device.client->mask(asked<ShareInbox>(device, CohortQuestion::share_inbox));
+      ASSERT_OK(masking);
+      ASSERT_OK(cohort_->check_input(device.id, masking->head()));
+      ASSERT_OK(cohort_->input_accepted(device.id, masking->head(), now_));
+    }
+  }
+  void confirm(uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      TestDevice& device = devices_[i];
+      const auto confirmation = device.client->confirm(asked<ConfirmRequest>(device, CohortQuestion::confirm_request));
+      ASSERT_OK(confirmation);
+      ASSERT_OK(send(device, *confirmation));
+    }
+  }
+  Result<Unmasking> unmasking(TestDevice& device) {
+    return device.client->unmask(asked<UnmaskRequest>(device, CohortQuestion::unmask_request));
+  }
+  std::vector<DeviceId> ids(uint32_t count) const {
+    std::vector<DeviceId> ids;
+    for (uint32_t i = 0; i < count; ++i) ids.push_back(devices_[i].id);
+    return ids;
+  }
+  void pass(Millis time) { cohort_->time_passed(now_ += time); }
+  Phase phase() const { return cohort_->session().phase(); }
+
+  secagg::SessionParameters parameters_;
+  Instant now_{Millis(5'000)};
+  std::optional<CohortMachine> cohort_;
+  std::vector<TestDevice> devices_;
+};
+
+TEST_F(CohortTest, GoesThroughWhenEverybodyAnswers) {
+  advertise(8);
+  share(8);
+  EXPECT_FALSE(cohort_->updates_expected());
+  mask(8);
+  EXPECT_EQ(cohort_->updates_expected(), 8u);
+  cohort_->freeze(ids(8), now_);
+  confirm(8);
+  for (TestDevice& device : devices_) {
+    const auto shares = unmasking(device);
+    ASSERT_OK(shares);
+    EXPECT_FALSE(cohort_->is_ready());
+    ASSERT_OK(send(device, *shares));
+  }
+  EXPECT_TRUE(cohort_->is_ready());
+  EXPECT_FALSE(cohort_->next_deadline());
+  const auto opened = cohort_->session().opening().open();
+  ASSERT_OK(opened);
+  EXPECT_EQ(opened->masks.size(), 8u);
+}
+
+TEST_F(CohortTest, EachPhaseEndsInTimeWithoutThoseWhoVanished) {
+  advertise(8);
+  share(7);
+  EXPECT_EQ(phase(), Phase::sharing);
+  pass(kPhase - Millis(1));
+  EXPECT_EQ(phase(), Phase::sharing);
+  pass(Millis(1));
+  EXPECT_EQ(phase(), Phase::masking);
+  mask(6);
+  EXPECT_FALSE(cohort_->updates_expected());
+  EXPECT_EQ(cohort_->next_deadline(), now_ + kPhase);
+  pass(kPhase);
+  EXPECT_EQ(cohort_->updates_expected(), 6u);
+  cohort_->freeze(ids(6), now_);
+  confirm(6);
+  for (uint32_t i = 0; i < 6; ++i) {
+    const auto shares = unmasking(devices_[i]);
+    ASSERT_OK(shares);
+    ASSERT_OK(send(devices_[i], *shares));
+  }
+  EXPECT_TRUE(cohort_->is_ready());  // 6 are as many as open a secret of 8
+  EXPECT_OK(cohort_->session().opening().open());
+}
+
+TEST_F(CohortTest, UnmaskingWaitsForAllButNotForEver) {
+  advertise(8);
+  share(8);
+  mask(8);
+  cohort_->freeze(ids(8), now_);
+  confirm(8);
+  std::optional<Unmasking> last;
+  for (uint32_t i = 0; i < 7; ++i) {
+    const auto shares = unmasking(devices_[i]);
+    ASSERT_OK(shares);
+    if (i < 6) ASSERT_OK(send(devices_[i], *shares));
+    else last = *shares;
+  }
+  EXPECT_FALSE(cohort_->is_ready());
+  pass(kPhase);
+  EXPECT_TRUE(cohort_->is_ready());
+  const uint32_t answered = cohort_->session().answered();
+  EXPECT_OK(send(devices_[6], *last));  // thanks, but others read the shares by now
+  EXPECT_EQ(cohort_->session().answered(), answered);
+}
+
+// A quarter of 8 may vanish: when 6 have answered, the other two have twice as long as those took.
+TEST_F(CohortTest, WhoMayVanishIsNotWaitedForLong) {
+  cohort_ = *CohortMachine::make(parameters_,
+                                 {.adverts_goal = 8, .advertising_max = kAdvertising, .phase_max = kPhase,
+                                  .dropout_share = .25, .patience_min = Millis(100)},
+                                 1, accept_all, now_);
+  advertise(8);
+  pass(Millis(10));
+  share(5);
+  EXPECT_EQ(cohort_->next_deadline(), now_ + kPhase - Millis(10));
+  const auto shares = devices_[5].client->share(asked<RosterView>(devices_[5], CohortQuestion::roster));
+  ASSERT_OK(shares);
+  ASSERT_OK(send(devices_[5], *shares));
+  EXPECT_EQ(cohort_->next_deadline(), now_ + Millis(100));  // patience_min is more than 2 * 10 ms
+  pass(Millis(100));
+  EXPECT_EQ(phase(), Phase::masking);
+  pass(Millis(300));
+  mask(6);
+  EXPECT_EQ(cohort_->updates_expected(), 6u);
+}
+
+TEST_F(CohortTest, AnswersNotYetBeforeItsTime) {
+  const auto is_not_yet = [&](CohortQuestion question) {
+    const auto reply = cohort_->ask(devices_[0].id, question, now_);
+    EXPECT_OK(reply);
+    return reply && std::holds_alternative<NotYet>(*reply);
+  };
+  advertise(7);
+  EXPECT_TRUE(is_not_yet(CohortQuestion::roster));
+  ASSERT_OK(send(devices_[7], devices_[7].client->advert()));
+  EXPECT_FALSE(is_not_yet(CohortQuestion::roster));
+  EXPECT_TRUE(is_not_yet(CohortQuestion::share_inbox));
+  share(8);
+  EXPECT_FALSE(is_not_yet(CohortQuestion::share_inbox));
+  EXPECT_TRUE(is_not_yet(CohortQuestion::confirm_request));
+  mask(8);
+  EXPECT_TRUE(is_not_yet(CohortQuestion::confirm_request));  // until the round is frozen
+  cohort_->freeze(ids(8), now_);
+  EXPECT_FALSE(is_not_yet(CohortQuestion::confirm_request));
+  EXPECT_TRUE(is_not_yet(CohortQuestion::unmask_request));
+}
+
+TEST_F(CohortTest, TooFewAdvertsFail) {
+  advertise(2);
+  pass(kAdvertising);
+  ASSERT_TRUE(cohort_->failure());
+  EXPECT_EQ(secagg::fault_of(*cohort_->failure()), secagg::Fault::cohort_size);
+  EXPECT_ERROR(send(devices_[0], devices_[0].client->advert()), ErrorCode::round_closed, "secure aggregation");
+  EXPECT_FALSE(cohort_->next_deadline());
+}
+
+TEST_F(CohortTest, TooFewSharesToOpenFail) {
+  advertise(8);
+  share(8);
+  mask(8);
+  cohort_->freeze(ids(8), now_);
+  confirm(8);
+  pass(kPhase);
+  ASSERT_TRUE(cohort_->failure());
+  EXPECT_NE(cohort_->failure()->message().find("too few devices answered"), std::string::npos);
+}
+
+TEST_F(CohortTest, NobodySpeaksForAnother) {
+  EXPECT_ERROR(send(devices_[0], devices_[1].client->advert()), ErrorCode::permission_denied, "the key of another device");
+  advertise(8);
+  auto shares = devices_[0].client->share(asked<RosterView>(devices_[0], CohortQuestion::roster));
+  ASSERT_OK(shares);
+  EXPECT_ERROR(send(devices_[1], *shares), ErrorCode::permission_denied, "in the name of another device");
+  EXPECT_OK(send(devices_[0], *shares));
+  TestDevice stranger;
+  stranger.id.bytes.fill(99);
+  EXPECT_ERROR(cohort_->ask(stranger.id, CohortQuestion::roster, now_), ErrorCode::round_closed, "not in the cohort");
+}
+
+TEST_F(CohortTest, MaskedUpdatesAreTheirOwnersAndInTime) {
+  advertise(8);
+  share(8);
+  const auto masking = devices_[0].client->mask(asked<ShareInbox>(devices_[0], CohortQuestion::share_inbox));
+  ASSERT_OK(masking);
+  EXPECT_ERROR(cohort_->check_input(devices_[1].id, masking->head()), ErrorCode::permission_denied, "another device");
+  MaskedInput other = masking->head();
+  ++other.lane_count;
+  EXPECT_ERROR(cohort_->check_input(devices_[0].id, other), ErrorCode::malformed, "lanes");
+  EXPECT_OK(cohort_->check_input(devices_[0].id, masking->head()));
+  EXPECT_OK(cohort_->check_input(devices_[0].id, masking->head()));
+}
+
+// What the store has accepted and what the session knows must be the same.
+TEST_F(CohortTest, ASumWithAnUpdateThatTheSessionDoesNotKnowIsLost) {
+  advertise(8);
+  share(8);
+  mask(7);
+  cohort_->freeze(ids(8), now_);
+  ASSERT_TRUE(cohort_->failure());
+  EXPECT_NE(cohort_->failure()->message().find("does not know"), std::string::npos);
+}
+
+TEST_F(CohortTest, ASumWithoutAnUpdateThatTheSessionCountsIsLost) {
+  advertise(8);
+  share(8);
+  mask(8);
+  cohort_->freeze(ids(7), now_);
+  EXPECT_TRUE(cohort_->failure());
+}
+
+TEST_F(CohortTest, FreezesOnce) {
+  advertise(8);
+  share(8);
+  mask(8);
+  cohort_->freeze(ids(8), now_);
+  cohort_->freeze(ids(7), now_);
+  EXPECT_FALSE(cohort_->failure());
+  EXPECT_EQ(cohort_->session().survivors().size(), 8u);
+}
+
+}  // namespace
+}  // namespace coterie

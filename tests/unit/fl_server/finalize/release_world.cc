@@ -1,0 +1,160 @@
+#include "tests/unit/fl_server/finalize/release_world.h"
+
+namespace coterie::test {
+namespace {
+
+constexpr uint64_t kValues = 40;
+constexpr uint64_t kRounds = 4;
+constexpr uint64_t kReleasesMax = 6;  // that the budget takes: attempts that fail use some up
+constexpr int kStepsMax = 3'000;
+
+WallTime wall(int64_t ms) { return wall_time_from_unix_ms(1'760'000'000'000 + ms); }
+
+}  // namespace
+
+ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise)
+    : storm_(seed), finalizer_(store_, blobs_, partials_, noise, {}) {
+  job_.id = JobId("j");
+  job_.spec.name = "storm";
+  job_.spec.rounds.count = kRounds;
+  job_.spec.rounds.goal_count = 3;
+  job_.spec.rounds.attempts_max = 20;
+  job_.spec.update.clip_l2 = 1;
+  job_.spec.update.weight_max = 1;
+  job_.spec.privacy = {SecurityLevel::none, 2, 1e-6, 0};
+  job_.value_count = kValues;
+  const LedgerRelease release = release_of(job_.spec, kValues);
+  job_.spec.privacy.epsilon_budget = account_of({{release, kReleasesMax}}, 1e-6)->epsilon;
+  const std::vector<float> weights(kValues);
+  const ByteView payload(reinterpret_cast<const uint8_t*>(weights.data()), weights.size() * sizeof(float));
+  ModelRecord base;
+  base.job = job_.id;
+  base.digest = *static_cast<BlobStore&>(partials_).put(build_frame(FrameKind::model, as_bytes("a graph"), payload));
+  const Bytes& frame = partials_.bytes_of(base.digest);
+  base.bytes = frame.size();
+  while (!blobs_.put(frame)) storm_.revive();
+  storm_.revive();
+  reopen();
+  EXPECT_OK(sqlite_->create_job(job_, base));
+}
+
+void ReleaseWorld::reopen() {
+  sqlite_.reset();
+  auto opened = SqliteRoundStore::open(directory_ / "db");
+  ASSERT_OK(opened);
+  sqlite_ = std::move(*opened);
+  storm_.revive();
+}
+
+void ReleaseWorld::run() {
+  for (int lives = 0; lives < 300; ++lives) {
+    drive();
+    if (testing::Test::HasFatalFailure()) return;
+    const bool over = !storm_.dead();
+    reopen();
+    check();
+    if (over || testing::Test::HasFailure()) return;
+  }
+  ADD_FAILURE() << "never came to an end";
+}
+
+// One life of the process: until it dies or the job is over.
+void ReleaseWorld::drive() {
+  RoundMachine machine(job_.id);
+  RoundEffects effects = machine.start();
+  for (int step = 0; step < kStepsMax && !storm_.dead(); ++step) {
+    std::optional<RoundEvent> event;
+    for (const RoundEffect& effect : effects) {
+      if (const auto* asked = std::get_if<AskRound>(&effect)) event = answer(asked->serial, asked->request);
+      else if (const auto* published = std::get_if<PublishRound>(&effect)) {
+        if (const auto reaction = react(published->view)) event = reaction;
+      }
+    }
+    if (storm_.dead() || machine.ended()) return;
+    if (!event) {
+      ASSERT_TRUE(machine.next_deadline().has_value()) << "stuck";
+      now_ = std::max(now_, machine.next_deadline()->time_since_epoch().count());
+      event = TimePassed{};
+    }
+    effects = machine.step(*event, Instant(Millis(now_)));
+  }
+  ASSERT_TRUE(storm_.dead()) << "the job does not end";
+}
+
+// Devices come at once, and three of them send an update of zeros.
+std::optional<RoundEvent> ReleaseWorld::react(const RoundView& view) {
+  if (view.state == RoundState::selecting) return PoolChanged{100};
+  if (view.state != RoundState::collecting) return std::nullopt;
+  const std::string id = "p" + std::to_string(view.key.round.value()) + "." + std::to_string(view.key.attempt.value());
+  const PartialSumHeader header{view.key, id, 3, 3, kValues};
+  Bytes frame = encode_head(header);
+  frame.resize(frame.size() + kValues * sizeof(uint64_t));
+  RoundTotals totals;
+  totals.updates = totals.weight = 3;
+  std::vector<AcceptRow> rows(3);
+  for (uint8_t i = 0; i < 3; ++i) rows[i].device.bytes[0] = i;
+  const PartialRecord record{id, view.key, totals, *partials_.put(frame)};
+  EXPECT_TRUE(std::holds_alternative<BatchDone>(store_.accept_batch(record, rows)));
+  return UpdatesAccepted{view.key, 3};
+}
+
+RoundEvent ReleaseWorld::answer(uint64_t n, const RoundRequest& request) {
+  struct Visitor {
+    ReleaseWorld& w;
+    uint64_t n;
+    RoundEvent operator()(const LoadProgress&) { return ProgressLoaded{n, w.store_.load_progress(w.job_.id)}; }
+    RoundEvent operator()(const OpenRound& r) {
+      return RoundOpened{n, w.store_.open_round(w.job_.id, r, wall(w.now_))};
+    }
+    RoundEvent operator()(const CountAccepted& r) { return AcceptedCounted{n, w.store_.count_accepted(r.key)}; }
+    RoundEvent operator()(const MoveRound& r) { return RoundMoved{n, w.store_.move_round(r, wall(w.now_))}; }
+    RoundEvent operator()(const FinalizeRound& r) { return w.finalize(n, r); }
+    RoundEvent operator()(const CommitRound& r) {
+      return RoundCommitted{n, w.store_.commit_round(w.job_.id, r, wall(w.now_))};
+    }
+    RoundEvent operator()(const FailJob& r) {
+      const Result<JobRecord> done = w.store_.set_job_state(w.job_.id, JobState::failed, r.reason);
+      return JobFailed{n, done ? Status() : Status(done.error())};
+    }
+  };
+  return std::visit(Visitor{*this, n}, request);
+}
+
+RoundEvent ReleaseWorld::finalize(uint64_t n, const FinalizeRound& request) {
+  Result<FinalizedRound> round = finalizer_.finalize(request.job, request.round, request.base, wall(now_));
+  if (round) drawn_[round->key].insert(round->model.digest);
+  // Noise is drawn, and then this attempt fails: its reserve must stay.
+  if (round && !doomed_.contains(round->key) && storm_.prng().chance(0.15)) doomed_.insert(round->key);
+  if (round && doomed_.contains(round->key)) round = Error(ErrorCode::data_loss, "the storm");
+  return RoundFinalized{n, std::move(round)};
+}
+
+// What is durable, against what has been seen.
+void ReleaseWorld::check() {
+  const std::vector<LedgerRecord> records = sqlite_->list_ledger(0, 100'000).value();
+  const Result<Ledger> ledger = Ledger::replay(records);
+  ASSERT_OK(ledger);
+  EXPECT_OK(ledger->verify_extends(records_seen_, head_seen_)) << "the ledger went back";
+  records_seen_ = ledger->size();
+  head_seen_ = ledger->head();
+
+  for (const auto& [key, models] : drawn_) {
+    EXPECT_EQ(models.size(), 1u) << "one sum got two noises";
+    EXPECT_NE(ledger->find_reserve(key), nullptr) << "noise without a durable reserve";
+  }
+  const PrivacySpent spent = ledger->spent(job_.id, 1e-6).value();
+  EXPECT_GE(spent.releases, drawn_.size()) << "the ledger understates";
+  EXPECT_LE(spent.account.epsilon, job_.spec.privacy.epsilon_budget);
+
+  std::set<Digest> drawn_models;
+  for (const auto& [key, models] : drawn_) drawn_models.insert(models.begin(), models.end());
+  const std::vector<ModelRecord> models = sqlite_->list_models(job_.id).value();
+  released_ = models.size() - 1;
+  for (size_t i = 1; i < models.size(); ++i) EXPECT_TRUE(drawn_models.contains(models[i].digest));
+  EXPECT_EQ(spent.releases - spent.open_reserves, released_) << "every model has its commit, and no other";
+  const JobRecord job = sqlite_->get_job(job_.id).value();
+  if (job.state == JobState::completed) EXPECT_EQ(released_, kRounds);
+  if (job.state == JobState::failed) EXPECT_NE(job.reason.find("privacy budget"), std::string::npos) << job.reason;
+}
+
+}  // namespace coterie::test

@@ -1,0 +1,40 @@
+#include "fl_server/runtime/update_norm.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "tests/support/matchers.h"
+
+namespace coterie {
+namespace {
+
+UpdateRules clipped_at(float clip) {
+  UpdateRules rules;
+  rules.clip_l2 = clip;
+  return rules;
+}
+
+TEST(UpdateNorm, IsEnforcedWhereThePlanClips) {
+  const std::vector<float> five = {3, 0, -4};
+  EXPECT_OK(check_norm(five, clipped_at(5)));
+  EXPECT_OK(check_norm(five, clipped_at(5.1f)));
+  EXPECT_ERROR(check_norm(five, clipped_at(4.99f)), ErrorCode::malformed, "over the plan's clip_l2");
+  EXPECT_OK(check_norm(five, clipped_at(0))) << "this plan does not clip";
+}
+
+// A device that clipped in other arithmetic is taken; nobody gains more than what the sensitivity allows for.
+TEST(UpdateNorm, AllowsTheSlackOfADevicesArithmetic) {
+  EXPECT_OK(check_norm(std::vector<float>{1.0009f}, clipped_at(1)));
+  EXPECT_ERROR(check_norm(std::vector<float>{1.001f}, clipped_at(1)), ErrorCode::malformed, "clip it first");
+}
+
+TEST(UpdateNorm, OfWhatIsNotFiniteIsRefused) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    EXPECT_ERROR(check_norm(std::vector<float>{0, bad}, clipped_at(1)), ErrorCode::malformed, "not a finite number");
+  }
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,201 @@
+// The conformance suite of RoundStore's privacy ledger: what every implementation must do.
+#include <gmock/gmock.h>
+
+#include "fl_server/privacy/round_release.h"
+#include "tests/unit/fl_server/store/round_store_fixture.h"
+#include "tests/unit/fl_server/store/store_text.h"
+
+namespace coterie {
+namespace {
+
+using namespace test;
+using testing::IsEmpty;
+
+NoiseSalt salt_of(uint8_t value) {
+  NoiseSalt salt;
+  std::ranges::fill(salt.mutable_bytes(), value);
+  return salt;
+}
+
+template <typename Backend>
+class RoundStoreLedger : public testing::Test {
+ protected:
+  RoundStore& store() { return backend_.store(); }
+  void reopen() { backend_.reopen(); }
+
+  // `releases` fit the budget, no more.
+  void create(const std::string& id, uint64_t releases) {
+    JobRecord job = noisy_job_record(id);
+    job.spec.rounds.count = 100;
+    const LedgerRelease release = release_of(job.spec, job.value_count);
+    job.spec.privacy.epsilon_budget = account_of({{release, releases}}, job.spec.privacy.target_delta)->epsilon;
+    ASSERT_OK(store().create_job(job, model_record(id, 0)));
+  }
+  // The newest round of the job, opened if need be, on its way to `state`.
+  RoundKey finalizing(const std::string& id, uint64_t number, uint32_t attempt = 1) {
+    const OpenRound open{number, std::nullopt, Attempt(attempt), model_record(id, number - 1)};
+    const Result<RoundRecord> round = store().open_round(JobId(id), open, wall(1));
+    EXPECT_OK(round);
+    if (!round) return {};
+    using enum RoundState;
+    for (const auto& [from, to] : {std::pair(selecting, collecting), {collecting, frozen}, {frozen, finalizing_}}) {
+      EXPECT_TRUE(*store().move_round({round->key, from, to, "", 0}, wall(2)));
+    }
+    return round->key;
+  }
+  std::string reserve(const RoundKey& key, uint8_t salt = 1) {
+    const Result<NoiseSalt> kept = store().reserve_release(key, salt_of(salt), wall(3));
+    return kept ? std::to_string(kept->reveal()[0]) : text(kept.error().code());
+  }
+  Result<JobProgress> commit(const std::string& id, const RoundKey& key, uint64_t number, bool opens_next = false) {
+    const FinalizedRound round{key, model_record(id, number), {3, 3, 30, 1, 2, 9}, filled_digest(0x77)};
+    return store().commit_round(JobId(id), {round, number, opens_next, false}, wall(4));
+  }
+  void fail(const RoundKey& key) {
+    EXPECT_TRUE(*store().move_round({key, finalizing_, RoundState::failed, "damage", 0}, wall(5)));
+  }
+  std::vector<LedgerRecord> records() { return store().list_ledger(0, 1'000).value(); }
+  JobPrivacy privacy(const std::string& id) { return store().job_privacy(JobId(id)).value(); }
+  static std::string text(ErrorCode code) { return std::string(traits(code).name); }
+
+  static constexpr RoundState finalizing_ = RoundState::finalizing;
+  Backend backend_;
+};
+using Backends = testing::Types<SqliteBackend, MemoryBackend>;
+struct BackendNames {
+  template <typename T>
+  static std::string GetName(int) {
+    return std::is_same_v<T, SqliteBackend> ? "Sqlite" : "Memory";
+  }
+};
+TYPED_TEST_SUITE(RoundStoreLedger, Backends, BackendNames);
+
+TYPED_TEST(RoundStoreLedger, KeepsTheFirstSaltOfAnAttempt) {
+  this->create("j", 3);
+  const RoundKey key = this->finalizing("j", 1);
+  EXPECT_EQ(this->reserve(key, 7), "7");
+  EXPECT_EQ(this->reserve(key, 8), "7") << "noise is drawn once";
+  this->reopen();
+  EXPECT_EQ(this->reserve(key, 9), "7");
+  const std::vector<LedgerRecord> records = this->records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].kind, LedgerKind::reserve);
+  EXPECT_EQ(records[0].round, key);
+  EXPECT_EQ(records[0].time, wall(3));
+  EXPECT_EQ(this->privacy("j").spent.releases, 1u);
+  EXPECT_EQ(this->privacy("j").spent.open_reserves, 1u);
+}
+
+TYPED_TEST(RoundStoreLedger, ReservesOnlyWhatIsBeingFinalized) {
+  this->create("j", 3);
+  const OpenRound open{1, std::nullopt, Attempt(1), model_record("j", 0)};
+  const RoundKey key = this->store().open_round(JobId("j"), open, wall(1))->key;
+  EXPECT_EQ(this->reserve(key), "conflict");
+  ASSERT_TRUE(*this->store().move_round({key, RoundState::selecting, RoundState::collecting, "", 0}, wall(1)));
+  EXPECT_EQ(this->reserve(key), "conflict");
+  EXPECT_EQ(this->reserve({RoundId(99), Attempt(1)}), "conflict");
+  ASSERT_OK(this->store().create_job(job_record("plain"), model_record("plain", 0)));
+  EXPECT_EQ(this->reserve(this->finalizing("plain", 1)), "conflict");
+  EXPECT_ERROR(this->store().job_privacy(JobId("plain")), ErrorCode::conflict, "noise");
+  EXPECT_THAT(this->records(), IsEmpty());
+}
+
+TYPED_TEST(RoundStoreLedger, CommitsWithTheModel) {
+  this->create("j", 3);
+  const RoundKey key = this->finalizing("j", 1);
+  ASSERT_EQ(this->reserve(key), "1");
+  ASSERT_OK(this->commit("j", key, 1));
+  this->reopen();
+  const std::vector<LedgerRecord> records = this->records();
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1].kind, LedgerKind::commit);
+  EXPECT_EQ(records[1].contributors, 3u);
+  EXPECT_EQ(records[1].noise_commitment, filled_digest(0x77));
+  EXPECT_EQ(records[1].previous, digest_of(records[0]));
+  const JobPrivacy privacy = this->privacy("j");
+  EXPECT_EQ(privacy.spent.releases, 1u);
+  EXPECT_EQ(privacy.spent.open_reserves, 0u);
+  EXPECT_EQ(privacy.ledger_records, 2u);
+  EXPECT_EQ(privacy.ledger_head, digest_of(records[1]));
+  ASSERT_OK(this->commit("j", key, 1)) << "repeating a commit is fine";
+  EXPECT_EQ(this->records().size(), 2u);
+  EXPECT_EQ(this->reserve(key), "conflict") << "this round is over";
+}
+
+TYPED_TEST(RoundStoreLedger, CommitsNoModelWithoutItsReserve) {
+  this->create("j", 3);
+  const RoundKey key = this->finalizing("j", 1);
+  EXPECT_ERROR(this->commit("j", key, 1), ErrorCode::conflict, "");
+  ASSERT_EQ(this->reserve(key), "1");
+  const CommitRound without{{key, model_record("j", 1), {3, 3, 30, 1, 2, 9}, std::nullopt}, 1, false, false};
+  EXPECT_ERROR(this->store().commit_round(JobId("j"), without, wall(4)), ErrorCode::conflict, "noise");
+  EXPECT_EQ(this->store().list_models(JobId("j"))->size(), 1u);
+  EXPECT_EQ(this->store().load_progress(JobId("j"))->job.rounds_done, 0u);
+  EXPECT_OK(this->commit("j", key, 1));
+}
+
+TYPED_TEST(RoundStoreLedger, CountsAttemptsThatFailed) {
+  this->create("j", 2);
+  const RoundKey first = this->finalizing("j", 1);
+  ASSERT_EQ(this->reserve(first), "1");
+  this->fail(first);
+  EXPECT_EQ(this->privacy("j").spent.releases, 1u);
+  const RoundKey second = this->finalizing("j", 1, 2);
+  EXPECT_EQ(this->reserve(second, 2), "2") << "an attempt of its own, noise of its own";
+  EXPECT_EQ(this->privacy("j").spent.releases, 2u);
+  ASSERT_OK(this->commit("j", second, 1));
+  EXPECT_EQ(this->privacy("j").spent.releases, 2u);
+  EXPECT_EQ(this->privacy("j").spent.open_reserves, 1u);
+}
+
+TYPED_TEST(RoundStoreLedger, OpensNoRoundThatWouldPassTheBudget) {
+  this->create("j", 2);
+  for (uint64_t number : {1, 2}) {
+    const RoundKey key = this->finalizing("j", number);
+    ASSERT_EQ(this->reserve(key), "1");
+    const Result<JobProgress> after = this->commit("j", key, number, true);
+    ASSERT_OK(after);
+    EXPECT_EQ(after->latest->number, number == 1 ? 2u : 2u) << "round 3 is not opened";
+    EXPECT_EQ(after->privacy_stop.empty(), number == 1) << after->privacy_stop;
+  }
+  const Result<JobProgress> progress = this->store().load_progress(JobId("j"));
+  EXPECT_EQ(progress->latest->state, RoundState::done);
+  EXPECT_THAT(progress->privacy_stop, testing::HasSubstr("the privacy budget is used up"));
+  EXPECT_EQ(this->privacy("j").stop, progress->privacy_stop);
+  const OpenRound third{3, std::nullopt, Attempt(1), model_record("j", 2)};
+  EXPECT_ERROR(this->store().open_round(JobId("j"), third, wall(9)), ErrorCode::conflict, "");
+  EXPECT_LE(this->privacy("j").spent.account.epsilon, progress->job.spec.privacy.epsilon_budget);
+}
+
+// A budget that fits no release: the last gate, should all others be passed.
+TYPED_TEST(RoundStoreLedger, ReservesNothingThatWouldPassTheBudget) {
+  this->create("j", 1);
+  const RoundKey first = this->finalizing("j", 1);
+  ASSERT_EQ(this->reserve(first), "1");
+  this->fail(first);
+  const OpenRound again{1, std::nullopt, Attempt(2), model_record("j", 0)};
+  EXPECT_ERROR(this->store().open_round(JobId("j"), again, wall(9)), ErrorCode::conflict, "");
+  EXPECT_EQ(this->records().size(), 1u);
+}
+
+TYPED_TEST(RoundStoreLedger, IsOneChainForAllJobs) {
+  this->create("a", 3);
+  this->create("b", 3);
+  const RoundKey a = this->finalizing("a", 1), b = this->finalizing("b", 1);
+  ASSERT_EQ(this->reserve(a), "1");
+  ASSERT_EQ(this->reserve(b), "1");
+  ASSERT_OK(this->commit("a", a, 1));
+  this->reopen();
+  ASSERT_OK(this->commit("b", b, 1));
+  const Result<Ledger> replayed = Ledger::replay(this->records());
+  ASSERT_OK(replayed);
+  EXPECT_EQ(replayed->size(), 4u);
+  EXPECT_EQ(replayed->head(), this->privacy("a").ledger_head);
+  EXPECT_EQ(this->privacy("a").spent.releases, 1u);
+  EXPECT_EQ(this->store().list_ledger(1, 2)->size(), 2u);
+  EXPECT_EQ(this->store().list_ledger(3, 2)->front().seq, 4u);
+  EXPECT_THAT(*this->store().list_ledger(4, 2), IsEmpty());
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,155 @@
+// What people see of a job with noise: the command, the progress lines, the demo's options and results.
+#include "tools/cli/privacy_show.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "secure/dp/account/account.h"
+#include "tests/support/matchers.h"
+#include "tools/admin/round_report.h"
+#include "tools/demo/progress.h"
+#include "tools/demo/result.h"
+
+namespace coterie {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+json noisy_job() {
+  return {{"id", "jk2"},
+          {"spec",
+           {{"name", "pilot"},
+            {"privacy", {{"noise_multiplier", 1.5}}},
+            {"update", {{"clip_l2", 0.5}}},
+            {"rounds", {{"goal_count", 40}}}}},
+          {"privacy",
+           {{"epsilon", 2.25},
+            {"delta", 1e-6},
+            {"accountant", "rdp"},
+            {"epsilon_budget", 8},
+            {"releases", 3},
+            {"releases_open", 1},
+            {"assumptions", {"the sky is \x1b[31mblue", "water is wet"}},
+            {"ledger", {{"records", 5}, {"head", "abc"}}}}}};
+}
+
+TEST(PrivacyShow, SaysWhatIsSpentByWhomAndOnWhatItRests) {
+  const std::string text = privacy_text(noisy_job());
+  EXPECT_THAT(text, HasSubstr("epsilon     2.25 at delta 1e-06, by accountant rdp\n"));
+  EXPECT_THAT(text, HasSubstr("budget      8, left 5.750000\n"));
+  EXPECT_THAT(text, HasSubstr("releases    3, of which reserved only 1\n"));
+  EXPECT_THAT(text, HasSubstr("noise       multiplier 1.5, clip 0.5, 40 updates a round\n"));
+  EXPECT_THAT(text, HasSubstr("ledger      5 records, head abc\n"));
+  EXPECT_THAT(text, HasSubstr("if all of this is true:\n"));
+  EXPECT_THAT(text, HasSubstr("  water is wet\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "what a server sends cannot steer the terminal";
+  EXPECT_THAT(text, Not(HasSubstr("stop")));
+}
+
+TEST(PrivacyShow, SaysWhyAJobStopsAndThatNothingIsProtected) {
+  json job = noisy_job();
+  job["privacy"]["stop"] = "the privacy budget is used up";
+  job["privacy"]["epsilon"] = nullptr;
+  EXPECT_THAT(privacy_text(job), HasSubstr("stop        the privacy budget is used up\n"));
+  EXPECT_THAT(privacy_text(job), HasSubstr("none: nothing is protected"));
+  EXPECT_EQ(privacy_in(job), std::nullopt);
+}
+
+TEST(EpsilonWords, StandBehindTheLineOfARound) {
+  EXPECT_EQ(epsilon_words(1.2345, 8), "  epsilon 1.23 of 8");
+  EXPECT_EQ(epsilon_words(std::nullopt, 8), "  no epsilon");
+  EXPECT_EQ(epsilon_words(std::nullopt, std::nullopt), "");
+}
+
+TEST(RoundsPage, HasTheEpsilonOfAJobWithNoise) {
+  json page = {{"state", "running"}, {"rounds", json::array()}};
+  EXPECT_EQ(parse_rounds(page)->epsilon_budget, std::nullopt);
+  page["privacy"] = {{"epsilon", 1.5}, {"epsilon_budget", 8}};
+  EXPECT_EQ(parse_rounds(page)->epsilon, 1.5);
+  EXPECT_EQ(parse_rounds(page)->epsilon_budget, 8);
+  page["privacy"]["epsilon"] = nullptr;
+  EXPECT_EQ(parse_rounds(page)->epsilon, std::nullopt);
+  EXPECT_EQ(parse_rounds(page)->epsilon_budget, 8);
+}
+
+// ---- The demo
+
+double epsilon_of(double multiplier, uint32_t rounds, double delta) {
+  return account_for({{DiscreteGaussianNoise{multiplier, 1, false}, Sampling::none(), rounds}}, delta)->epsilon;
+}
+
+TEST(DemoNoise, FindsTheMultiplierForATargetOrTheBudgetForAMultiplier) {
+  DemoOptions options;
+  options.clip = 1;
+  options.rounds = 12;
+  options.target_epsilon = 8;
+  const Result<DemoNoise> found = noise_of(options);
+  ASSERT_OK(found);
+  EXPECT_LE(epsilon_of(found->noise_multiplier, 12, options.delta), 8);
+  EXPECT_GT(epsilon_of(found->noise_multiplier * 0.999, 12, options.delta), 8);
+  EXPECT_EQ(found->epsilon_budget, 8);
+
+  options.target_epsilon.reset();
+  options.noise_multiplier = 3;
+  EXPECT_NEAR(noise_of(options)->epsilon_budget, epsilon_of(3, 12, options.delta), 1e-4);
+  EXPECT_GE(noise_of(options)->epsilon_budget, epsilon_of(3, 12, options.delta)) << "all rounds must fit";
+  options.target_epsilon = 1;
+  EXPECT_EQ(noise_of(options)->epsilon_budget, 1) << "then it stops there";
+  EXPECT_EQ(noise_of(options)->noise_multiplier, 3);
+}
+
+TEST(DemoNoise, NeedsAClip) {
+  DemoOptions options;
+  options.target_epsilon = 8;
+  EXPECT_ERROR(noise_of(options), ErrorCode::invalid_argument, "needs --clip");
+  EXPECT_ERROR(job_request(options, "m", "e"), ErrorCode::invalid_argument, "needs --clip");
+}
+
+TEST(DemoNoise, IsInTheJobThatIsAskedFor) {
+  DemoOptions options;
+  EXPECT_FALSE(json::parse(*job_request(options, "m", "e")).contains("privacy"));
+  options.clip = 0.5;
+  EXPECT_EQ(json::parse(*job_request(options, "m", "e"))["update"], (json{{"clip_l2", 0.5}}));
+  options.noise_multiplier = 2;
+  options.delta = 1e-7;
+  const json job = json::parse(*job_request(options, "m", "e"));
+  EXPECT_EQ(job["update"], (json{{"clip_l2", 0.5}, {"weight_max", 1}}));
+  EXPECT_EQ(job["privacy"]["noise_multiplier"], 2);
+  EXPECT_EQ(job["privacy"]["target_delta"], 1e-7);
+}
+
+TEST(DemoSecurity, IsInTheJobThatIsAskedFor) {
+  DemoOptions options;  // 10 of 20 devices
+  options.security = SecurityLevel::masked;
+  json job = json::parse(*job_request(options, "m", "e"));
+  EXPECT_EQ(job["privacy"]["level"], "masked");
+  EXPECT_EQ(job["privacy"]["cohort_min"], 5);
+  EXPECT_EQ(job["rounds"]["goal_count_min"], 5);
+  EXPECT_FALSE(job["rounds"].contains("over_selection"));
+  options.dropout = 0.11;  // 0.22 are planned for
+  job = json::parse(*job_request(options, "m", "e"));
+  EXPECT_EQ(job["privacy"]["dropout_share"], 0.22);
+  EXPECT_NEAR(job["rounds"]["over_selection"].get<double>(), 1.64, 0.005);
+  EXPECT_EQ(job["rounds"]["pool_min"], 15);
+}
+
+TEST(DemoResult, SaysWhatARunWithNoiseHasSpent) {
+  DemoResult result;
+  EXPECT_FALSE(json::parse(summary_json(result, -1)).contains("privacy"));
+  result.privacy = privacy_in(noisy_job());
+  ASSERT_TRUE(result.privacy.has_value());
+  const json shown = json::parse(summary_json(result, -1))["privacy"];
+  EXPECT_EQ(shown, (json{{"epsilon", 2.25},
+                         {"delta", 1e-6},
+                         {"accountant", "rdp"},
+                         {"noise_multiplier", 1.5},
+                         {"clip_l2", 0.5},
+                         {"ledger_head", "abc"}}));
+  EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("epsilon 2.250 at delta 1e-06 (rdp)"));
+}
+
+}  // namespace
+}  // namespace coterie
