@@ -213,8 +213,8 @@ Result<AggregationSession::Answered> AggregationSession::upload(DeviceApi& api) 
   if (!stored || content_digest(*stored) != update_) return Answered(gone("the stored update is gone, or damaged"));
   const Result<Decoded<UpdateHeader>> update = decode_update(*stored);
   if (!update) return Answered(Failure{update.error(), {}});
-  const Result<Bytes> masked = encode_masked_update(*masking_, payload_as<float>(update->payload), update->header.weight,
-                                                    setup_.plan.update.fixed_point);
+  const Result<Bytes> masked = encode_masked_update(*masking_, *client_, setup_.plan, payload_as<float>(update->payload),
+                                                    update->header.weight);
   if (!masked) return Answered(Failure{masked.error(), {}});
   stored->clear();
   stored->shrink_to_fit();

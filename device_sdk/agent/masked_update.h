@@ -1,4 +1,5 @@
-// What leaves the device in a round with secure aggregation: the same update as without, as lanes, masked.
+// What leaves the device in a round with secure aggregation: the same update as without, as lanes, masked; at active_dp clipped,
+// rounded and with noise of the device's own (secure/dp/encode).
 #pragma once
 
 #include <cstdint>
@@ -6,14 +7,16 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "proto/ring/fixed_point.h"
-#include "secure/secagg/masking.h"
+#include "proto/messages/plan.h"
+#include "secure/secagg/client.h"
 
 namespace coterie {
 
-// The frame: lanes of `values` times `weight` (proto/ring), the weight, the check lanes; all masked. Of one Masking only ever
-// for the same values and weight. invalid_argument if a value is beyond spec.value_abs_max, or not finite.
-Result<Bytes> encode_masked_update(const secagg::Masking& masking, std::span<const float> values, uint32_t weight,
-                                   const FixedPointSpec& spec);
+// The frame: lanes of `values` times `weight`, the weight, the check lanes; all masked. `plan` has a level, `masking` is what
+// client.mask() gave. Of one Masking only ever for the same values and weight: then the bytes are the same, too, as what is
+// random in them comes of the client's seed. invalid_argument if a value is beyond what the plan allows, or not finite; what
+// Client::key_stream says.
+Result<Bytes> encode_masked_update(const secagg::Masking& masking, const secagg::Client& client, const Plan& plan,
+                                   std::span<const float> values, uint32_t weight);
 
 }  // namespace coterie

@@ -6,6 +6,7 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "secure/crypto/digest.h"
+#include "secure/dp/distributed/device_noise.h"
 #include "secure/identity/manifest.h"
 
 namespace coterie {
@@ -172,15 +173,12 @@ Status ParticipantMachine::check_policy(const Plan& plan) const {
                                          ", this device asks for " + std::string(to_string(policy_.security_level_min)) +
                                          " at least", "security_level");
   }
-  if (privacy.level == SecurityLevel::active_dp) {  // to leave the noise out would be less than was promised
-    return Error(ErrorCode::refused, "plan: asks for noise of the devices (active_dp), which this client does not have",
-                 "security_level");
-  }
   if (privacy.level != SecurityLevel::none && privacy.cohort_min < policy_.cohort_min) {
     return Error(ErrorCode::refused, "plan: a sum may be of " + std::to_string(privacy.cohort_min) +
                                          " devices, this device asks for " + std::to_string(policy_.cohort_min) + " at least",
                  "cohort_min");
   }
+  if (privacy.level == SecurityLevel::active_dp) return check_promise(privacy, plan.update.value_count);
   return {};
 }
 

@@ -11,7 +11,6 @@
 #include "fl_server/http/problem.h"
 #include "fl_server/privacy/round_release.h"
 #include "proto/codec/codec.h"
-#include "scheduler/job/central_noise.h"
 #include "secure/crypto/random.h"
 
 namespace coterie {
@@ -31,9 +30,7 @@ JobId new_job_id() {
 // What can be said of a job's noise only when its model is known. Precondition: validate(job.spec) is empty.
 Problems noise_problems(const JobRecord& job) {
   if (!job.spec.privacy.has_noise()) return {};
-  if (const auto noise = central_noise_of(job.spec, job.value_count); !noise) {
-    return {{"/privacy/noise_multiplier", noise.error().message()}};
-  }
+  if (Problems problems = validate_with_model(job.spec, job.value_count); !problems.empty()) return problems;
   const Result<std::string> refusal = why_no_release(Ledger(), job);
   if (refusal && refusal->empty()) return {};
   return {{"/privacy/epsilon_budget", "not one round fits: " + (refusal ? *refusal : refusal.error().message())}};

@@ -244,7 +244,7 @@ Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, std::strin
   UploadAnswer answer = co_await await_callback<UploadAnswer>(offer);
   if (const auto* admitted = std::get_if<UploadAdmitted>(&answer)) {
     RoundTotals contribution;
-    const bool is_masked = admitted->masked_lanes > 0;
+    const bool is_masked = admitted->session.has_value();
     Awaitable<Result<UploadBody>> reading =
         is_masked ? read_masked_update(exchange, *holder, *admitted, contribution)
                   : read_update(exchange, holder->round, *admitted, contribution);

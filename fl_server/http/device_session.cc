@@ -7,6 +7,8 @@
 #include "proto/codec/limits.h"
 #include "proto/codec/secagg_codec.h"
 #include "secure/crypto/digest.h"
+#include "secure/secagg/check_lanes.h"
+#include "secure/secagg/masking.h"
 
 namespace coterie {
 namespace {
@@ -41,6 +43,12 @@ std::optional<CohortQuestion> question_from(std::string_view what) {
   if (what == "confirm_request") return CohortQuestion::confirm_request;
   if (what == "unmask_request") return CohortQuestion::unmask_request;
   return std::nullopt;
+}
+
+AnyLanes lanes_of(ByteView payload, uint32_t lane_bits) {
+  if (lane_bits == 16) return payload_as<uint16_t>(payload);
+  if (lane_bits == 32) return payload_as<uint32_t>(payload);
+  return payload_as<uint64_t>(payload);
 }
 
 // After a question was held in vain, or while the server is about to stop: not all at once.
@@ -86,11 +94,12 @@ Awaitable<HttpResponse> DeviceService::get_session(Exchange& exchange, std::stri
       *reply));
 }
 
-// Size, decode, digest, and the session's own look at the header; lanes can be anything.
+// Size, decode, digest, the session's own look at the header, and that no lane is beyond the ring.
 Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchange, const TicketHolder& holder,
                                                                 const UploadAdmitted& admitted, RoundTotals& contribution) {
   const uint64_t size = *exchange.head().content_length;
-  const uint64_t size_max = admitted.masked_lanes * sizeof(uint64_t) + kMaskedHeadBytesMax;
+  const secagg::SessionParameters& session = *admitted.session;
+  const uint64_t size_max = secagg::masked_lane_count(session) * (secagg::lane_bits(session) / 8) + kMaskedHeadBytesMax;
   if (size > size_max) {
     co_return Error(ErrorCode::too_large, "the masked update has " + std::to_string(size) + " bytes, this round's have at most " +
                                               std::to_string(size_max));
@@ -108,12 +117,15 @@ Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchan
   };
   const Status welcome = co_await await_callback<Status>(check);
   if (!welcome) co_return welcome.error();
+  const AnyLanes lanes = lanes_of(update->payload, update->header.lane_bits);
+  const Status in_range = std::visit([&](auto span) { return secagg::check_range(session, span); }, lanes);
+  if (!in_range) co_return in_range.error();
   contribution = {.updates = 1, .weight = 1};  // its weight is masked too: the sum's last lane tells that of all
   co_return UploadBody{.storage = memory.storage,
                        .values = {},
                        .weight = 1,
                        .masked = std::move(update->header),
-                       .lanes = payload_as<uint64_t>(update->payload)};
+                       .lanes = lanes};
 }
 
 }  // namespace coterie

@@ -3,6 +3,9 @@
 #include <cmath>
 
 #include "scheduler/job/central_noise.h"
+#include "scheduler/job/plan_privacy.h"
+#include "secure/dp/distributed/device_noise.h"
+#include "secure/dp/account/number_words.h"
 #include "secure/dp/noise/wide_gaussian.h"
 
 namespace coterie {
@@ -11,6 +14,11 @@ namespace coterie {
 static_assert(kNoiseSigmaMin >= WideGaussian::kSigmaMin && kNoiseSigmaMax <= WideGaussian::kSigmaMax);
 
 LedgerRelease release_of(const JobSpec& spec, uint64_t value_count) {
+  if (!spec.privacy.has_central_noise()) {
+    const Result<PrivacyRules> rules = privacy_rules_of(spec, value_count);
+    COT_ASSERT(rules.has_value());
+    return release_of(*rules, value_count).value();
+  }
   const Result<CentralNoise> noise = central_noise_of(spec, value_count);
   COT_ASSERT(noise.has_value());
   const auto values = static_cast<double>(value_count);
@@ -31,6 +39,18 @@ Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job) {
 }
 
 std::vector<std::string> round_assumptions(const JobSpec& spec) {
+  if (!spec.privacy.has_central_noise()) {
+    const PrivacySettings& privacy = spec.privacy;
+    return {"unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
+            "noise: of the devices; a sum has at least " + std::to_string(privacy.cohort_min) + " updates, of a cohort of at "
+            "most " + std::to_string(adverts_goal(spec)) + " devices, at most " + number_words(privacy.corrupt_share) +
+                " of which tell their noise or leave it out",
+            "sensitivity: each device clips, rounds and weighs its own update with 1; one that does not protects itself less, "
+            "and nobody else",
+            "who is protected against: those who see the sums, the server among them",
+            "not covered: which devices take part in a round, and how many",
+            "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
+  }
   return {"unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
           "sensitivity: the server refuses an update whose norm is over the plan's clip, and every update has weight 1",
           "divisor: the noisy sum is divided by the plan's goal_count, " + std::to_string(spec.rounds.goal_count) +

@@ -9,9 +9,10 @@
 
 namespace coterie {
 
-// Preconditions of all: the job's spec is valid, has noise, and central_noise_of(spec, value_count) is not an error.
+// Preconditions of all: the job's spec is valid, has noise, and validate_with_model(spec, value_count) is empty.
 
-// Discrete Gaussian noise of central_noise_of() on a vector of `value_count` integers.
+// Central noise: discrete Gaussian, of central_noise_of(), on a vector of `value_count` integers. Noise of the devices:
+// Skellam, of the plan's rules (secure/dp/distributed/device_noise.h).
 LedgerRelease release_of(const JobSpec& spec, uint64_t value_count);
 PrivacyBudget budget_of(const JobSpec& spec);
 

@@ -1,6 +1,8 @@
 #include "fl_server/runtime/concurrent_sum.h"
 
 #include <algorithm>
+#include <functional>
+#include <type_traits>
 
 #include "proto/ring/ring_vector.h"
 
@@ -38,15 +40,21 @@ Status ConcurrentSum::add(std::span<const float> values, uint32_t weight, const 
   return {};
 }
 
-void ConcurrentSum::add_lanes(std::span<const uint64_t> lanes) {
-  COT_ASSERT(lanes.size() == lanes_.size());
+void ConcurrentSum::add_lanes(const AnyLanes& any) {
   const size_t start = next_start_.fetch_add(kTiles / 4);
-  for (size_t i = 0; i < kTiles; ++i) {
-    const size_t tile = (start + i) % kTiles;
-    const auto [offset, count] = range(tile);
-    const std::lock_guard lock(locks_[tile]);
-    coterie::add_lanes(lanes.subspan(offset, count), std::span(lanes_).subspan(offset, count));
-  }
+  const auto add = [&](const auto& lanes) {
+    COT_ASSERT(lanes.size() == lanes_.size());
+    for (size_t i = 0; i < kTiles; ++i) {
+      const size_t tile = (start + i) % kTiles;
+      const auto [offset, count] = range(tile);
+      const std::lock_guard lock(locks_[tile]);
+      const auto own = std::span(lanes_).subspan(offset, count);
+      const auto others = lanes.subspan(offset, count);
+      if constexpr (std::is_same_v<decltype(others), const std::span<const uint64_t>>) coterie::add_lanes(others, own);
+      else std::transform(own.begin(), own.end(), others.begin(), own.begin(), std::plus<uint64_t>());
+    }
+  };
+  std::visit(add, any);
 }
 
 void ConcurrentSum::clear() { std::fill(lanes_.begin(), lanes_.end(), 0); }

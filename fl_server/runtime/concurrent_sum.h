@@ -8,12 +8,15 @@
 #include <atomic>
 #include <mutex>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
 #include "proto/ring/fixed_point.h"
 
 namespace coterie {
+
+using AnyLanes = std::variant<std::span<const uint64_t>, std::span<const uint32_t>, std::span<const uint16_t>>;
 
 class ConcurrentSum {
  public:
@@ -22,8 +25,9 @@ class ConcurrentSum {
   uint64_t lane_count() const { return lanes_.size(); }
   // Thread-safe against itself. All of the update or, with the error, nothing.
   Status add(std::span<const float> values, uint32_t weight, const FixedPointSpec& spec);
-  // An update that is lanes already: a masked one.
-  void add_lanes(std::span<const uint64_t> lanes);
+  // An update that is lanes already: a masked one. Narrow lanes are added as they are: the low bits of the sum are their sum
+  // modulo 2^16 or 2^32, and what they carry above does not count.
+  void add_lanes(const AnyLanes& lanes);
 
   // For the one who spills: nobody adds meanwhile.
   std::span<const uint64_t> lanes() const { return lanes_; }

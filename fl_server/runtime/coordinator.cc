@@ -211,10 +211,8 @@ void Coordinator::perform(IngestEffect& effect) {
     void operator()(AdmitUpload& e) {
       const auto upload = self.uploads_.find(e.upload);
       if (upload == self.uploads_.end()) return self.step_ingest(UploadLost{e.upload});
-      const RoundView& view = self.rounds_.at(upload->second.key).view;
-      const bool is_masked = view.privacy.level != SecurityLevel::none;
-      std::exchange(upload->second.answer, {})(
-          UploadAdmitted{view.update, view.model, is_masked ? self.rounds_.at(view.key).lane_count : 0});
+      const LiveRound& round = self.rounds_.at(upload->second.key);
+      std::exchange(upload->second.answer, {})(UploadAdmitted{round.view.update, round.view.model, round.session});
     }
     void operator()(RefuseUpload& e) {
       self.parts_.metrics.update_refused(e.error.code());

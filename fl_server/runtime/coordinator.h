@@ -53,13 +53,13 @@ struct UploadBody {
   std::span<const float> values;
   uint32_t weight = 0;
   std::optional<MaskedInput> masked = {};
-  std::span<const uint64_t> lanes = {};
+  AnyLanes lanes = {};
 };
 
 struct UploadAdmitted {
   UpdateRules rules;
   Digest model;
-  uint64_t masked_lanes = 0;  // of a round with secure aggregation; 0: the update itself is due
+  std::optional<secagg::SessionParameters> session = {};  // what a masked update is due for; none: the update itself is due
 };
 struct UploadAccepted { Receipt receipt; };
 struct UploadRefused { Error error; RetryWindow window; };
@@ -128,6 +128,7 @@ class Coordinator {
   };
   struct LiveRound {  // a round this node serves
     RoundView view;
+    std::optional<secagg::SessionParameters> session;  // of its updates' masks
     uint64_t lane_count = 0;               // of its sum
     std::optional<Assignment> assignment;  // signed once, the ticket differs by device
     std::shared_ptr<ConcurrentSum> sum;
@@ -185,7 +186,7 @@ class Coordinator {
   void end_cohort(const RoundKey& key);
   void freeze_cohort(const JobId& job, uint64_t serial, const FinalizeRound& finalize);
   void finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize, std::shared_ptr<LiveCohort> cohort);
-  static uint64_t lane_count_of(const RoundView& view);
+  static std::optional<secagg::SessionParameters> session_of(const RoundView& view);  // none: without masks
   void count_dropped(const secagg::Server& session) const;
 
   void add_machine(const JobId& job);

@@ -14,11 +14,6 @@ namespace {
 
 Error no_session() { return Error(ErrorCode::round_closed, "secure aggregation: this attempt takes no more part; check in again"); }
 
-secagg::SessionParameters session_of(const RoundView& view) {
-  const Plan plan{.job = view.job, .training = {}, .update = view.update, .privacy = view.privacy};
-  return secagg::session_parameters(plan, view.job, view.key, view.model, view.plan);
-}
-
 // Of the time that a round collects: what sharing and masking leave, at least half.
 Millis time_to_advertise(Instant::duration left, Millis phase_max) {
   const auto all = std::chrono::duration_cast<Millis>(left);
@@ -27,8 +22,10 @@ Millis time_to_advertise(Instant::duration left, Millis phase_max) {
 
 }  // namespace
 
-uint64_t Coordinator::lane_count_of(const RoundView& view) {
-  return view.privacy.level == SecurityLevel::none ? view.update.value_count : secagg::masked_lane_count(session_of(view));
+std::optional<secagg::SessionParameters> Coordinator::session_of(const RoundView& view) {
+  if (view.privacy.level == SecurityLevel::none) return std::nullopt;
+  const Plan plan{.job = view.job, .training = {}, .update = view.update, .privacy = view.privacy};
+  return secagg::session_parameters(plan, view.job, view.key, view.model, view.plan);
 }
 
 void Coordinator::begin_cohort(const RoundView& view, bool has_accepted) {
@@ -40,7 +37,7 @@ void Coordinator::begin_cohort(const RoundView& view, bool has_accepted) {
     });
     return;
   }
-  const secagg::SessionParameters parameters = session_of(view);
+  const secagg::SessionParameters parameters = *session_of(view);
   const CohortSettings settings{.adverts_goal = view.adverts_goal,
                                 .advertising_max = time_to_advertise(view.deadline - os::monotonic_now(), view.cohort_phase_max),
                                 .phase_max = view.cohort_phase_max,
@@ -134,10 +131,19 @@ void Coordinator::count_dropped(const secagg::Server& session) const {
   parts_.metrics.devices_dropped("unmask", survivors - session.answered());
 }
 
-// The round is frozen in the store: those who are accepted are the survivors.
+// The round is frozen in the store: those who are accepted are the survivors. If devices added the noise, what the sum will
+// have released is in the ledger before anybody is asked to open it.
 void Coordinator::freeze_cohort(const JobId& job, uint64_t serial, const FinalizeRound& finalize) {
   store_.post([this, job, serial, finalize] {
-    Result<std::vector<DeviceId>> accepted = parts_.rounds.list_accepted(finalize.round.key);
+    const auto freeze = [&]() -> Result<std::vector<DeviceId>> {
+      if (finalize.job.spec.privacy.has_noise()) {
+        NoiseSalt unused;  // the server draws no noise
+        fill_random(unused.mutable_bytes());
+        COT_TRY(parts_.rounds.reserve_release(finalize.round.key, unused, os::wall_now()));
+      }
+      return parts_.rounds.list_accepted(finalize.round.key);
+    };
+    Result<std::vector<DeviceId>> accepted = freeze();
     core_.post([this, job, serial, finalize, accepted = std::move(accepted)] {
       if (!accepted) return step_round(job, RoundFinalized{serial, accepted.error()});
       const auto cohort = cohorts_.find(finalize.round.key);

@@ -7,6 +7,7 @@
 #include "fl_server/runtime/coordinator.h"
 #include "fl_server/runtime/open_masks.h"
 #include "secure/identity/manifest.h"
+#include "secure/secagg/check_lanes.h"
 
 namespace coterie {
 namespace {
@@ -118,7 +119,9 @@ void Coordinator::publish(const RoundView& view) {
 void Coordinator::serve(const RoundView& view, std::vector<DeviceId> accepted) {
   const auto [round, fresh] = rounds_.try_emplace(view.key);
   round->second.view = view;
-  round->second.lane_count = lane_count_of(view);
+  round->second.session = session_of(view);
+  round->second.lane_count =
+      round->second.session ? secagg::masked_lane_count(*round->second.session) : view.update.value_count;
   if (fresh) round->second.opened = os::monotonic_now();
   if (view.state == RoundState::collecting) {
     const Now now = os::now();

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "scheduler/job/central_noise.h"
+#include "scheduler/job/plan_privacy.h"
+#include "secure/dp/distributed/device_noise.h"
 
 namespace coterie {
 namespace {
@@ -76,13 +78,16 @@ void check_strategy(const StrategySettings& strategy, Checker& check) {
 void check_privacy(const JobSpec& spec, Checker& check) {
   const PrivacySettings& privacy = spec.privacy;
   if (privacy.noise_multiplier == 0) {
+    check.require(privacy.level != SecurityLevel::active_dp, "/privacy/noise_multiplier",
+                  "must be > 0 at active_dp: it is the noise that devices add");
     const std::string why = "must be absent without noise: set noise_multiplier, or take this out";
     check.require(privacy.target_delta == 0, "/privacy/target_delta", why);
     check.require(privacy.epsilon_budget == 0, "/privacy/epsilon_budget", why);
     return;
   }
-  check.require(privacy.level == SecurityLevel::none, "/privacy/noise_multiplier",
-                "must be 0 with secure aggregation: the server cannot see that updates are clipped");
+  check.require(privacy.level == SecurityLevel::none || privacy.level == SecurityLevel::active_dp,
+                "/privacy/noise_multiplier",
+                "must be 0 at this level: the server cannot see that updates are clipped; at active_dp devices add noise");
   check.in_range(privacy.noise_multiplier, kNoiseMultiplierMin, kNoiseMultiplierMax, "/privacy/noise_multiplier");
   check.require(privacy.target_delta >= kTargetDeltaMin && privacy.target_delta <= kTargetDeltaMax,
                 "/privacy/target_delta", "must be in [1e-30, 0.1]: well below one in the number of devices");
@@ -106,7 +111,6 @@ void check_dropouts(uint32_t roster, double dropout_share, Checker& check) {
 void check_secure_aggregation(const JobSpec& spec, Checker& check) {
   const PrivacySettings& privacy = spec.privacy;
   if (privacy.level == SecurityLevel::none) return;
-  check.require(privacy.level != SecurityLevel::active_dp, "/privacy/level", "must be none, masked or active so far");
   check.in_range<uint32_t>(privacy.cohort_min, kRosterSizeMin, kRosterSizeMax, "/privacy/cohort_min");
   const bool is_active = privacy.level >= SecurityLevel::active;
   check.require(privacy.corrupt_share >= 0 && privacy.corrupt_share <= (is_active ? 1.0 / 3 : 0.9), "/privacy/corrupt_share",
@@ -118,6 +122,11 @@ void check_secure_aggregation(const JobSpec& spec, Checker& check) {
   check.require(spec.rounds.goal_count_min >= privacy.cohort_min, "/rounds/goal_count_min",
                 "must be at least privacy.cohort_min, which is " + std::to_string(privacy.cohort_min) +
                     ": a sum of fewer updates is never unmasked");
+  if (privacy.level == SecurityLevel::active_dp && is_share) {
+    const Result<uint32_t> honest_min = honest_min_of(privacy.cohort_min, privacy.corrupt_share, adverts_goal(spec));
+    const bool is_too_large = adverts_goal(spec) > kNoisyRosterMax;
+    if (!honest_min) check.require(false, is_too_large ? "/rounds/goal_count" : "/privacy/cohort_min", honest_min.error().message());
+  }
   check.require(adverts_goal(spec) <= kRosterSizeMax, "/rounds/goal_count",
                 "must leave a cohort of at most " + std::to_string(kRosterSizeMax) + " devices");
 }
@@ -126,19 +135,6 @@ FixedPointSpec fixed_point_of(const JobSpec& spec) {
   // A round may accept more than its goal: everybody who holds a ticket, and stragglers that a restart let in twice.
   const uint32_t contributors = std::max<uint32_t>(1024, 4 * spec.rounds.ticket_count());
   return FixedPointSpec::finest(spec.update.value_abs_max, spec.update.weight_max, contributors);
-}
-
-constexpr uint8_t kAes256Ctr = 1;  // secure/crypto/stream_cipher.h
-
-PrivacyRules privacy_rules_of(const PrivacySettings& privacy) {
-  if (privacy.level == SecurityLevel::none) return {};
-  PrivacyRules rules;
-  rules.level = privacy.level;
-  rules.cohort_min = privacy.cohort_min;
-  rules.corrupt_share = privacy.corrupt_share;
-  rules.dropout_share = privacy.dropout_share;
-  rules.cipher_suite = kAes256Ctr;
-  return rules;
 }
 
 }  // namespace
@@ -177,9 +173,22 @@ uint32_t adverts_goal(const JobSpec& spec) {
   return std::min(spec.rounds.ticket_count(), static_cast<uint32_t>(std::min(wanted, 1e9)));
 }
 
+Problems validate_with_model(const JobSpec& spec, uint64_t value_count) {
+  Status noise = Status();
+  if (spec.privacy.has_central_noise()) {
+    if (const auto central = central_noise_of(spec, value_count); !central) noise = central.error();
+  } else if (const auto rules = privacy_rules_of(spec, value_count); !rules) {
+    noise = rules.error();
+  }
+  if (noise) return {};
+  return {{"/privacy/noise_multiplier", noise.error().message()}};
+}
+
 Plan plan_of(const JobSpec& spec, const JobId& job, uint64_t value_count) {
   FixedPointSpec fixed_point = fixed_point_of(spec);
-  if (spec.privacy.has_noise()) {
+  const Result<PrivacyRules> rules = privacy_rules_of(spec, value_count);
+  COT_ASSERT(rules.has_value());
+  if (spec.privacy.has_central_noise()) {
     const Result<CentralNoise> noise = central_noise_of(spec, value_count);
     COT_ASSERT(noise.has_value());
     fixed_point.fraction_bits = noise->fraction_bits;
@@ -191,7 +200,7 @@ Plan plan_of(const JobSpec& spec, const JobId& job, uint64_t value_count) {
                      .value_count = value_count,
                      .clip_l2 = spec.update.clip_l2,
                      .fixed_point = fixed_point},
-          .privacy = privacy_rules_of(spec.privacy)};
+          .privacy = *rules};
 }
 
 }  // namespace coterie

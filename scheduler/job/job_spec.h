@@ -60,9 +60,10 @@ struct UpdateSettings {
   friend bool operator==(const UpdateSettings&, const UpdateSettings&) = default;
 };
 
-// What the server may learn of one update, and what secure aggregation counts on (secure/secagg/session.h). And central
-// differential privacy: the server adds noise to each round's sum before anything is made of it, and stops before its
-// releases would pass the budget (central_noise.h says how much noise; the privacy ledger what is spent).
+// What the server may learn of one update, and what secure aggregation counts on (secure/secagg/session.h). And differential
+// privacy: at level none the server adds noise to each round's sum before anything is made of it (central_noise.h says how
+// much), at active_dp the devices do (plan_privacy.h); either way the job stops before its releases would pass the budget (the
+// privacy ledger says what is spent).
 struct PrivacySettings {
   SecurityLevel level = SecurityLevel::none;
   double noise_multiplier = 0;   // standard deviation / L2 sensitivity of a round's sum; 0: no noise
@@ -73,6 +74,7 @@ struct PrivacySettings {
   double dropout_share = 0.1;    // that may vanish
   Millis phase_max{30'000};      // how long a phase of a session waits for devices
   bool has_noise() const { return noise_multiplier > 0; }
+  bool has_central_noise() const { return has_noise() && level == SecurityLevel::none; }
   friend bool operator==(const PrivacySettings&, const PrivacySettings&) = default;
 };
 
@@ -96,8 +98,11 @@ Problems validate(const JobSpec& spec);
 // many as get tickets.
 uint32_t adverts_goal(const JobSpec& spec);
 
-// The plan this job hands to its devices; `value_count` is the model's. Precondition: validate(spec) is empty, and with
-// noise central_noise_of(spec, value_count) is not an error.
+// What can be said only when the model is known: whether there is such noise for it. Precondition: validate(spec) is empty.
+Problems validate_with_model(const JobSpec& spec, uint64_t value_count);
+
+// The plan this job hands to its devices; `value_count` is the model's. Precondition: validate(spec) and
+// validate_with_model(spec, value_count) are empty.
 Plan plan_of(const JobSpec& spec, const JobId& job, uint64_t value_count);
 
 }  // namespace coterie

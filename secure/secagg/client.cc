@@ -41,6 +41,11 @@ Result<Answer> Client::step(Step step) {
   return answer;
 }
 
+Result<KeyStream> Client::key_stream(std::string_view purpose) const {
+  if (!secrets_) return fault(Fault::bad_phase, "the session is over");
+  return secrets_->key_stream(purpose);
+}
+
 Status Client::require(Phase phase) const {
   if (phase_ == phase) return {};
   return fault(Fault::bad_phase, phase_ == Phase::over ? "the session is over" : "not the message that is due");

@@ -46,6 +46,10 @@ class Client {
   // All zeros before share().
   const Digest& session() const { return session_; }
 
+  // Randomness of the device's own for what it masks (rounding, noise), the same for the same seed: a stream for each
+  // `purpose`, other than this directory's own. bad_phase once the session is over.
+  Result<KeyStream> key_stream(std::string_view purpose) const;
+
  private:
   enum class Phase : uint8_t { advertised, chosen, shared, masked, confirmed, over };
 

@@ -6,7 +6,6 @@
 #include "base/assert.h"
 #include "secure/crypto/domain_fields.h"
 #include "secure/crypto/hkdf.h"
-#include "secure/crypto/stream_cipher.h"
 
 namespace coterie::secagg {
 
@@ -36,9 +35,13 @@ Result<DeviceSecrets> DeviceSecrets::derive(Secret<32> seed, const Digest& conte
 }
 
 Status DeviceSecrets::random(std::string_view purpose, std::span<uint8_t> out) const {
-  COT_ASSIGN(const KeyStream stream, KeyStream::make(CipherSuite::chacha20, secret_for(purpose)));
+  COT_ASSIGN(const KeyStream stream, key_stream(purpose));
   stream.write(0, out);
   return {};
+}
+
+Result<KeyStream> DeviceSecrets::key_stream(std::string_view purpose) const {
+  return KeyStream::make(CipherSuite::chacha20, secret_for(purpose));
 }
 
 // Floyd's algorithm ("A sample of brilliance", CACM 1987). A device is one 64-bit word modulo the range: off uniform by less

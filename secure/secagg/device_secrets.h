@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "proto/messages/secagg.h"
 #include "secure/crypto/secret.h"
+#include "secure/crypto/stream_cipher.h"
 #include "secure/crypto/x25519.h"
 
 namespace coterie::secagg {
@@ -29,6 +30,8 @@ class DeviceSecrets {
 
   // Fills `out` from the stream of that purpose; the same bytes each time.
   Status random(std::string_view purpose, std::span<uint8_t> out) const;
+  // That stream itself.
+  Result<KeyStream> key_stream(std::string_view purpose) const;
   // `count` different devices below `size` other than `self`, ascending, uniform. count < size.
   Result<std::vector<uint32_t>> draw_holders(uint32_t count, uint32_t size, uint32_t self) const;
 

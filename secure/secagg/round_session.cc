@@ -2,6 +2,7 @@
 
 #include "secure/crypto/domain_fields.h"
 #include "secure/crypto/sha256.h"
+#include "secure/dp/distributed/device_noise.h"
 
 namespace coterie::secagg {
 
@@ -17,14 +18,22 @@ Digest round_context(const JobId& job, const RoundKey& round, const Digest& mode
 
 SessionParameters session_parameters(const Plan& plan, const JobId& job, const RoundKey& round, const Digest& model,
                                      const Digest& plan_digest) {
-  return {.context = round_context(job, round, model, plan_digest),
-          .level = plan.privacy.level,
-          .survivors_min = plan.privacy.cohort_min,
-          .corrupt_share = plan.privacy.corrupt_share,
-          .dropout_share = plan.privacy.dropout_share,
-          .suite = static_cast<CipherSuite>(plan.privacy.cipher_suite),
-          .ring_bits = 64,
-          .lane_count = plan.update.value_count + 1};
+  SessionParameters parameters{.context = round_context(job, round, model, plan_digest),
+                               .level = plan.privacy.level,
+                               .survivors_min = plan.privacy.cohort_min,
+                               .corrupt_share = plan.privacy.corrupt_share,
+                               .dropout_share = plan.privacy.dropout_share,
+                               .suite = static_cast<CipherSuite>(plan.privacy.cipher_suite),
+                               .ring_bits = 64,
+                               .lane_count = plan.update.value_count + 1};
+  static_assert(kNoisyRosterMax == kCompleteCohortMax);
+  if (plan.privacy.level == SecurityLevel::active_dp) {
+    const EncodingSpec encoding = encoding_of(plan.privacy);
+    parameters.ring_bits = encoding.ring_bits;
+    parameters.lane_count = encoded_lanes(encoding, plan.update.value_count);
+    parameters.roster_max = encoding.contributors_max;
+  }
+  return parameters;
 }
 
 }  // namespace coterie::secagg

@@ -1,5 +1,6 @@
 #include "secure/secagg/session.h"
 
+#include <algorithm>
 #include <string>
 
 #include "secure/crypto/domain_fields.h"
@@ -45,9 +46,10 @@ uint32_t lane_bits(const SessionParameters& parameters) {
 }
 
 Result<GraphShape> shape_for(const SessionParameters& parameters, uint32_t roster_size) {
-  if (roster_size < parameters.survivors_min || roster_size > kCohortSizeMax) {
+  const uint32_t roster_max = std::min(parameters.roster_max, kCohortSizeMax);
+  if (roster_size < parameters.survivors_min || roster_size > roster_max) {
     return fault(Fault::cohort_size, "a roster of " + std::to_string(roster_size) + " devices; the session takes " +
-                                         std::to_string(parameters.survivors_min) + " to " + std::to_string(kCohortSizeMax));
+                                         std::to_string(parameters.survivors_min) + " to " + std::to_string(roster_max));
   }
   if (!parameters.is_active() || roster_size > kCompleteCohortMax) {
     const auto adversary = parameters.is_active() ? Adversary::active_server : Adversary::curious_server;

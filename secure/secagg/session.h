@@ -23,6 +23,8 @@ struct SessionParameters {
   CipherSuite suite = CipherSuite::aes256_ctr;
   uint32_t ring_bits = 32;                      // sums are modulo 2^ring_bits, in lanes of 16, 32 or 64 bits
   uint64_t lane_count = 0;                      // of an update, without check lanes
+  // No larger roster is taken: what the noise of an update counts on. Not in the session's name, as the context binds it.
+  uint32_t roster_max = kRosterSizeMax;
 
   bool is_active() const { return level >= SecurityLevel::active; }
 };

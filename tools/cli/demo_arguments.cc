@@ -11,6 +11,7 @@ constexpr const char* kExamples =
     "  coterie demo --data mnist:DIR --model lenet5 --devices 30\n"
     "  coterie demo --devices 200 --clip 1 --target-epsilon 8   noise; few devices pay for it in accuracy\n"
     "  coterie demo --security active --dropout 0.1      a server that sees sums alone, devices that vanish\n"
+    "  coterie demo --devices 100 --security active_dp --clip 1 --target-epsilon 8   and the sum with noise alone\n"
     "  coterie demo --json --quiet | tail -1             for a script\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout, 130 interrupted (nothing is left "
     "behind).";
@@ -78,8 +79,9 @@ void add_security(CLI::App& demo, DemoOptions& options) {
   demo.add_option_function<std::string>(
           "--security", [&options](const std::string& name) { options.security = *security_level_from(name); },
           "what the server may learn of an update: none (all of it), masked (the sum of a round, if it follows the "
-          "protocol), active (the sum or nothing, whatever it does)")
-      ->check(CLI::IsMember({"none", "masked", "active"}))
+          "protocol), active (the sum or nothing, whatever it does), active_dp (that sum with noise that the devices add; "
+          "needs --clip and --target-epsilon or --noise-multiplier)")
+      ->check(CLI::IsMember({"none", "masked", "active", "active_dp"}))
       ->type_name("LEVEL")
       ->default_str("none");
   demo.add_option("--dropout", options.dropout,
@@ -94,7 +96,8 @@ void add_noise(CLI::App& demo, DemoOptions& options) {
       ->type_name("C")
       ->check(between(1e-6, 1e9));
   demo.add_option("--noise-multiplier", options.noise_multiplier,
-                  "noise on each round's sum, over what one device can move it by (--clip); a job stops before its "
+                  "noise on each round's sum, over what one device can move it by (--clip), added by the server, or at "
+                  "active_dp by the devices; a job stops before its "
                   "rounds would pass --target-epsilon")
       ->type_name("Z")
       ->check(between(0.01, 10'000.0));

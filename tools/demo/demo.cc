@@ -14,6 +14,7 @@
 #include "tools/demo/demo_data.h"
 #include "tools/demo/demo_server.h"
 #include "tools/demo/fleet.h"
+#include "tools/demo/job_request.h"
 #include "tools/demo/progress.h"
 #include "tools/demo/result.h"
 #include "tools/demo/round_watch.h"
@@ -163,7 +164,7 @@ Status Demo::look_after_devices() {
 }
 
 Status Demo::train(const std::string& model_digest, const std::string& held_out_digest, DemoResult& result) {
-  COT_ASSIGN(const std::string request, job_request(options_, model_digest, held_out_digest));
+  COT_ASSIGN(const std::string request, job_request(options_, data_.value_count, model_digest, held_out_digest));
   COT_ASSIGN(job_, server_->create_job(request));
   RoundWatch watch(server_->admin(), job_, options_.rounds, progress_);
   for (;;) {
@@ -205,6 +206,22 @@ std::string opening_line(const DemoOptions& options, const DemoData& data) {
          (options.security == SecurityLevel::none ? "" : ", secure aggregation: " + std::string(to_string(options.security)));
 }
 
+Status check_privacy(const DemoOptions& options) {
+  const bool is_of_devices = options.security == SecurityLevel::active_dp;
+  if (is_of_devices && !options.has_noise()) {
+    return Error(ErrorCode::invalid_argument, "--security active_dp needs noise: give --target-epsilon or --noise-multiplier");
+  }
+  if (options.has_noise() && !is_of_devices && options.security != SecurityLevel::none) {
+    return Error(ErrorCode::invalid_argument, "noise of the server's does not go with --security " +
+                                                  std::string(to_string(options.security)) +
+                                                  ": it cannot see that updates are clipped; active_dp has the devices add it");
+  }
+  if (options.has_noise() && !options.clip) {
+    return Error(ErrorCode::invalid_argument, "noise needs --clip: it is what the noise has to hide");
+  }
+  return {};
+}
+
 // The wait for the end of the children is over and the results lie on disk: what is left is to say so.
 void tell(const DemoResult& result, std::FILE* human) {
   std::fputs(summary_text(result, Terminal::of(human)).c_str(), human);
@@ -223,17 +240,13 @@ ExitCode run_demo(const DemoOptions& options, const std::string& program) {
     return code;
   };
   Stopwatch watch;
-  if (options.has_noise() && options.security != SecurityLevel::none) {
-    return give_up(Error(ErrorCode::invalid_argument,
-                         "noise of the server's does not go with --security " + std::string(to_string(options.security)) +
-                             ": it cannot see that updates are clipped"),
-                   ExitCode::usage);
-  }
-  if (options.has_noise()) {
-    if (const Result<DemoNoise> noise = noise_of(options); !noise) return give_up(noise.error(), ExitCode::usage);
-  }
+  if (const Status usable = check_privacy(options); !usable) return give_up(usable.error(), ExitCode::usage);
   const Result<DemoData> data = prepare_data(options);
   if (!data) return give_up(data.error(), ExitCode::usage);
+  if (options.has_noise()) {
+    const Result<DemoNoise> noise = noise_of(options, data->value_count);
+    if (!noise) return give_up(noise.error(), ExitCode::usage);
+  }
   Result<RunFolder> folder = options.out.empty() ? RunFolder::create_default(options.keep)
                                                  : RunFolder::create(options.out, options.keep);
   if (!folder) return give_up(folder.error(), ExitCode::usage);

@@ -1,3 +1,4 @@
+#include "proto/codec/codec.h"
 #include "tools/demo/demo_data.h"
 
 #include <numeric>
@@ -51,6 +52,8 @@ Result<DemoData> prepare_data(const DemoOptions& options) {
                                       header.name);
   }
   data.model = std::move(*model);
+  COT_ASSIGN(const Decoded<ModelGraph> decoded, decode_model(data.model));
+  data.value_count = decoded.payload.size() / sizeof(float);
   data.examples = std::move(loaded.examples);
   return data;
 }

@@ -19,6 +19,7 @@ struct DemoData {
   Bytes held_out;                   // a data set file: the data set's own test part, or a fifth of it
   uint64_t held_out_examples = 0;
   Bytes model;                      // untrained
+  uint64_t value_count = 0;         // of it
 
   uint64_t training_examples() const;
   std::vector<std::vector<uint32_t>> label_counts() const;  // for each device

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "base/result.h"
 #include "proto/messages/secagg.h"
 #include "proto/messages/training_state.h"
 #include "tools/data/partition.h"
@@ -30,7 +29,7 @@ struct DemoOptions {
   std::optional<double> noise_multiplier;  // standard deviation of the noise / clip; likewise
   std::optional<double> target_epsilon;    // of all rounds: finds the multiplier, or is the budget of the one that is given
   double delta = 1e-5;                     // that goes with it
-  SecurityLevel security = SecurityLevel::none;  // active_dp is refused so far
+  SecurityLevel security = SecurityLevel::none;
   double dropout = 0;             // probability that a device vanishes for a while, in each round, at a random moment
   uint64_t seed = 1;
   std::string out;                // empty: runs/demo-<date>-<time>
@@ -47,18 +46,5 @@ struct DemoOptions {
 inline constexpr double kHeldOutFraction = 0.2;
 
 std::string_view to_string(ServerOptimizerKind kind);
-
-// The noise multiplier and the epsilon of all rounds that follow from the options: what is not given is found by the
-// other. invalid_argument if there is no clip, or no multiplier that reaches the target.
-struct DemoNoise {
-  double noise_multiplier = 0;
-  double epsilon_budget = 0;
-};
-Result<DemoNoise> noise_of(const DemoOptions& options);
-
-// The job that asks for this, as the admin plane takes it, but for "model" and "evaluation", which are digests of files
-// uploaded before. JSON text.
-Result<std::string> job_request(const DemoOptions& options, const std::string& model_digest,
-                        const std::string& evaluation_digest);
 
 }  // namespace coterie

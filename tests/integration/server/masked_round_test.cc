@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -23,6 +24,8 @@ namespace {
 constexpr Millis kHold{20'000};
 constexpr uint32_t kDevices = 9;
 constexpr size_t kValues = 64;
+constexpr double kNoiseMultiplier = 0.2;
+constexpr double kClip = 42;  // no update here is longer
 
 // What a device does last.
 enum class Stop : uint8_t { at_once, behind_advert, behind_shares, behind_update, never };
@@ -36,10 +39,19 @@ nlohmann::json masked_spec(const std::string& level, uint32_t goal) {
                        {"phase_ms_max", 3'000}}}};
 }
 
+// The same with noise of the devices, little enough for the mean to be seen behind it.
+nlohmann::json noisy_spec() {
+  nlohmann::json spec = masked_spec("active_dp", kDevices);
+  spec["rounds"]["goal_count_min"] = 8;
+  spec["privacy"].update({{"cohort_min", 8}, {"noise_multiplier", kNoiseMultiplier}, {"target_delta", 1e-5}, {"epsilon_budget", 300}});
+  spec["update"] = {{"clip_l2", kClip}, {"weight_max", 1}};
+  return spec;
+}
+
 // Values that occur nowhere else: a search for them in the server's files means something.
 std::vector<float> update_of(uint32_t device) {
   std::vector<float> values(kValues);
-  for (size_t i = 0; i < kValues; ++i) values[i] = 0.001f * static_cast<float>(1 + device * 1000 + 13 * i) - 4.0f;
+  for (size_t i = 0; i < kValues; ++i) values[i] = 0.001f * static_cast<float>(1 + device * 100 + 13 * i) + 3.0f;
   return values;
 }
 
@@ -79,9 +91,10 @@ class MaskedRounds : public ServerTest {
     COT_ASSIGN(const ShareInbox inbox, decode_share_inbox(inbox_frame));
     COT_ASSIGN(const secagg::Masking masking, client.mask(inbox));
     const std::vector<float> values = update_of(number);
-    COT_ASSIGN(const Bytes update, encode_masked_update(masking, values, 1 + number, plan.update.fixed_point));
+    const uint32_t weight = std::min(1 + number, plan.update.fixed_point.weight_max);
+    COT_ASSIGN(const Bytes update, encode_masked_update(masking, client, plan, values, weight));
     std::vector<uint64_t> lanes(kValues);
-    COT_TRY(add_update(values, 1 + number, plan.update.fixed_point, lanes));
+    COT_TRY(add_update(values, weight, plan.update.fixed_point, lanes));
     const auto* bytes = reinterpret_cast<const uint8_t*>(lanes.data());
     traces.patterns.emplace_back(bytes, bytes + 32);
     traces.patterns.emplace_back(reinterpret_cast<const uint8_t*>(values.data()),
@@ -118,8 +131,12 @@ class MaskedRounds : public ServerTest {
 
   // All devices, side by side; stops[i] is what device i does last. Returns the job.
   std::string run_round(const std::string& level, const std::vector<Stop>& stops, uint32_t goal = kDevices) {
-    const auto job = admin_->create_job(flat_model(kValues), masked_spec(level, goal));
+    return run_round_of(masked_spec(level, goal), stops);
+  }
+  std::string run_round_of(const nlohmann::json& spec, const std::vector<Stop>& stops) {
+    const auto job = admin_->create_job(flat_model(kValues), spec);
     EXPECT_TRUE(test::is_ok(job));
+    if (!job) return "";  // nobody would ever be invited
     while (devices_.size() < stops.size()) {
       devices_.push_back(enrolled_device(devices_.size() % 2 == 0 ? KeyAlgorithm::ed25519 : KeyAlgorithm::p256));
     }
@@ -142,6 +159,20 @@ class MaskedRounds : public ServerTest {
       });
     }
     for (std::thread& thread : threads) thread.join();
+  }
+
+  // The first attempt, once it has failed.
+  nlohmann::json failed_attempt_of(const std::string& job) {
+    nlohmann::json first;
+    const Instant until = os::monotonic_now() + kPatience;
+    while (os::monotonic_now() < until) {
+      const auto rounds = admin_->rounds(job);
+      if (rounds && !(*rounds)["rounds"].empty()) first = (*rounds)["rounds"].back();
+      if (first.value("state", "") == "failed") return first;
+      std::this_thread::yield();
+    }
+    ADD_FAILURE() << "no attempt has failed: " << first.dump() << "\n" << server_->log();
+    return first;
   }
 
   // The weights that a round with these devices makes: sum of weight * value over sum of weights.
@@ -217,13 +248,47 @@ TEST_F(MaskedRounds, GoOnWithoutThoseWhoVanish) {
 TEST_F(MaskedRounds, FailAnAttemptThatTooFewSurvive) {
   std::vector<Stop> stops(kDevices, Stop::behind_update);
   const std::string job = run_round("active", stops);
-  ASSERT_TRUE(server_->wait_for_log("\"round_failed\"", kPatience)) << server_->log();
-  const auto rounds = admin_->rounds(job);
-  ASSERT_TRUE(test::is_ok(rounds));
-  const nlohmann::json& first = (*rounds)["rounds"].back();
-  EXPECT_EQ(first["state"], "failed");
-  EXPECT_NE(first["reason"].get<std::string>().find("holders of device"), std::string::npos) << first.dump();
+  const nlohmann::json first = failed_attempt_of(job);
+  EXPECT_NE(first.value("reason", "").find("holders of device"), std::string::npos) << first.dump();
   expect_no_trace();
+}
+
+// The updates count alike, and with the noise that was asked for.
+TEST_F(MaskedRounds, WithNoiseOfTheDevicesMoveTheModelByTheMeanAndThatNoise) {
+  const std::string job = run_round_of(noisy_spec(), std::vector<Stop>(kDevices, Stop::never));
+  for (const std::string& error : errors_) EXPECT_EQ(error, "");
+  ASSERT_TRUE(wait_for_job(job, "completed")) << server_->log();
+  const auto weights = admin_->download_weights(job, 1);
+  ASSERT_TRUE(test::is_ok(weights));
+  double squares = 0;
+  for (size_t i = 0; i < kValues; ++i) {
+    double mean = 0;
+    for (uint32_t device = 0; device < kDevices; ++device) mean += update_of(device)[i] / kDevices;
+    squares += ((*weights)[i] - mean) * ((*weights)[i] - mean);
+  }
+  // Noise of 8 honest devices would do; all 9 have added theirs. Rounding moves the sensitivity by a twentieth at most.
+  const double sigma = kNoiseMultiplier * kClip * std::sqrt(9.0 / 8) / kDevices;
+  const double ratio = squares / (kValues * sigma * sigma);
+  EXPECT_GT(ratio, 0.45);  // chi-square of 64 degrees: below in one run of 10^5
+  EXPECT_LT(ratio, 2.1);
+  expect_no_trace();
+  const auto shown = admin_->ask("GET", "/admin/v1/jobs/" + job);
+  ASSERT_TRUE(test::is_ok(shown));
+  const nlohmann::json& privacy = (*shown)["privacy"];
+  EXPECT_EQ(privacy["releases"], 1) << privacy.dump();
+  EXPECT_EQ(privacy["releases_open"], 0);
+  EXPECT_GT(privacy["epsilon"], 10);
+  EXPECT_LT(privacy["epsilon"], 300);
+}
+
+// What devices were asked to open is spent, though nothing came of it.
+TEST_F(MaskedRounds, WithNoiseAreInTheLedgerBeforeTheirSumIsOpened) {
+  const std::string job = run_round_of(noisy_spec(), std::vector<Stop>(kDevices, Stop::behind_update));
+  failed_attempt_of(job);
+  const auto shown = admin_->ask("GET", "/admin/v1/jobs/" + job);
+  ASSERT_TRUE(test::is_ok(shown));
+  EXPECT_GE((*shown)["privacy"]["releases_open"], 1) << shown->dump();
+  EXPECT_GT((*shown)["privacy"]["epsilon"], 10);
 }
 
 // A session is in memory alone: what was masked for it can never be unmasked. The round is done all the same.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "secure/dp/distributed/device_noise.h"
 #include "tests/support/matchers.h"
 
 namespace coterie {
@@ -63,7 +64,7 @@ TEST(JobSpec, PrivacyNamesTheFieldThatIsWrong) {
   active.privacy.level = SecurityLevel::active;
   EXPECT_THAT(validate(active), IsEmpty());
   const auto wrong = [](const JobSpec& from, const std::function<void(JobSpec&)>& change) { return pointers_after(from, change); };
-  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.level = SecurityLevel::active_dp; }), ElementsAre("/privacy/level"));
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.level = SecurityLevel::active_dp; }), ElementsAre("/privacy/noise_multiplier"));
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.corrupt_share = .34; }), ElementsAre("/privacy/corrupt_share"));
   EXPECT_THAT(wrong(masked_spec(), [](JobSpec& s) { s.privacy.corrupt_share = .34; }), IsEmpty());
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.dropout_share = 1; }), ElementsAre("/privacy/dropout_share"));
@@ -75,6 +76,51 @@ TEST(JobSpec, PrivacyNamesTheFieldThatIsWrong) {
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.cohort_min = 1; }), ElementsAre("/privacy/cohort_min"));
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.cohort_min = 3; }), ElementsAre("/rounds/goal_count_min"));
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.rounds.goal_count = 10'001; }), ElementsAre("/rounds/goal_count"));
+}
+
+// Ten devices, nine of which open a sum; one may be corrupt.
+JobSpec noisy_spec() {
+  JobSpec spec = masked_spec();
+  spec.rounds.count = 10;
+  spec.rounds.goal_count = 10;
+  spec.rounds.goal_count_min = 9;
+  spec.update.clip_l2 = 1;
+  spec.update.weight_max = 1;
+  spec.privacy.level = SecurityLevel::active_dp;
+  spec.privacy.cohort_min = 9;
+  spec.privacy.corrupt_share = 0.1;
+  spec.privacy.noise_multiplier = 3;
+  spec.privacy.target_delta = 1e-5;
+  spec.privacy.epsilon_budget = 8;
+  return spec;
+}
+
+TEST(JobSpec, NoiseOfTheDevicesNamesTheFieldThatIsWrong) {
+  EXPECT_THAT(validate(noisy_spec()), IsEmpty());
+  const auto wrong = [](const std::function<void(JobSpec&)>& change) { return pointers_after(noisy_spec(), change); };
+  EXPECT_THAT(wrong([](JobSpec& s) { s.update.clip_l2 = 0; }), ElementsAre("/update/clip_l2"));
+  EXPECT_THAT(wrong([](JobSpec& s) { s.update.weight_max = 2; }), ElementsAre("/update/weight_max"));
+  EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.corrupt_share = .34; }), ElementsAre("/privacy/corrupt_share"));
+  EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.cohort_min = 3; s.privacy.corrupt_share = .3; }), ElementsAre("/privacy/cohort_min"));
+  EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.level = SecurityLevel::active; }), ElementsAre("/privacy/noise_multiplier"));
+  EXPECT_THAT(wrong([](JobSpec& s) { s.rounds.goal_count = 256; s.privacy.cohort_min = s.rounds.goal_count_min = 200; }),
+              ElementsAre("/rounds/goal_count"));
+}
+
+TEST(JobSpec, NoiseOfTheDevicesIsInThePlan) {
+  const JobSpec spec = noisy_spec();
+  ASSERT_THAT(validate_with_model(spec, 2'000), IsEmpty());
+  const Plan plan = plan_of(spec, JobId("j"), 2'000);
+  EXPECT_OK(validate(plan));
+  EXPECT_OK(check_promise(plan.privacy, 2'000));
+  EXPECT_EQ(plan.privacy.encoding.contributors_max, 10u);
+  EXPECT_EQ(plan.privacy.encoding.clip_norm, 1);
+  EXPECT_DOUBLE_EQ(plan.privacy.delta, 1e-6) << "a tenth for each round";
+  JobSpec coarse = spec;
+  coarse.privacy.noise_multiplier = 10'000;
+  const Problems problems = validate_with_model(coarse, 200'000'000);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].pointer, "/privacy/noise_multiplier");
 }
 
 TEST(JobSpec, ARosterClosesWithDevicesToSpare) {

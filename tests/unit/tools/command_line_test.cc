@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "tools/demo/job_request.h"
+
 namespace coterie {
 namespace {
 
@@ -137,7 +139,7 @@ TEST(CommandLine, FillsASecureDemo) {
   ASSERT_TRUE(parse_command_line({"demo", "--security", "active", "--dropout", "0.1"}, invocation).runs);
   EXPECT_EQ(invocation.demo.security, SecurityLevel::active);
   EXPECT_EQ(invocation.demo.dropout, 0.1);
-  EXPECT_THAT(error_of({"demo", "--security", "active_dp"}), HasSubstr("--security"));
+  EXPECT_THAT(error_of({"demo", "--security", "active-dp"}), HasSubstr("--security"));
   EXPECT_THAT(error_of({"demo", "--dropout", "0.31"}), HasSubstr("--dropout: must be a number from 0 to 0.3"));
 }
 
@@ -153,7 +155,7 @@ TEST(CommandLine, LetsTheLastOfARepeatedOptionCount) {
 TEST(CommandLine, LeavesTheDefaultsOfADemoAsTheyAre) {
   Invocation invocation;
   ASSERT_TRUE(parse_command_line({"demo"}, invocation).runs);
-  EXPECT_EQ(*job_request(invocation.demo, "m", "e"), *job_request(DemoOptions{}, "m", "e"));
+  EXPECT_EQ(*job_request(invocation.demo, 5, "m", "e"), *job_request(DemoOptions{}, 5, "m", "e"));
   EXPECT_EQ(to_string(invocation.demo.split), to_string(DemoOptions{}.split));
 }
 

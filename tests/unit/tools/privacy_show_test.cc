@@ -8,6 +8,7 @@
 #include "secure/dp/account/account.h"
 #include "tests/support/matchers.h"
 #include "tools/admin/round_report.h"
+#include "tools/demo/job_request.h"
 #include "tools/demo/progress.h"
 #include "tools/demo/result.h"
 
@@ -77,6 +78,8 @@ TEST(RoundsPage, HasTheEpsilonOfAJobWithNoise) {
 
 // ---- The demo
 
+constexpr uint64_t kValues = 2'000;
+
 double epsilon_of(double multiplier, uint32_t rounds, double delta) {
   return account_for({{DiscreteGaussianNoise{multiplier, 1, false}, Sampling::none(), rounds}}, delta)->epsilon;
 }
@@ -86,7 +89,7 @@ TEST(DemoNoise, FindsTheMultiplierForATargetOrTheBudgetForAMultiplier) {
   options.clip = 1;
   options.rounds = 12;
   options.target_epsilon = 8;
-  const Result<DemoNoise> found = noise_of(options);
+  const Result<DemoNoise> found = noise_of(options, kValues);
   ASSERT_OK(found);
   EXPECT_LE(epsilon_of(found->noise_multiplier, 12, options.delta), 8);
   EXPECT_GT(epsilon_of(found->noise_multiplier * 0.999, 12, options.delta), 8);
@@ -94,28 +97,28 @@ TEST(DemoNoise, FindsTheMultiplierForATargetOrTheBudgetForAMultiplier) {
 
   options.target_epsilon.reset();
   options.noise_multiplier = 3;
-  EXPECT_NEAR(noise_of(options)->epsilon_budget, epsilon_of(3, 12, options.delta), 1e-4);
-  EXPECT_GE(noise_of(options)->epsilon_budget, epsilon_of(3, 12, options.delta)) << "all rounds must fit";
+  EXPECT_NEAR(noise_of(options, kValues)->epsilon_budget, epsilon_of(3, 12, options.delta), 1e-4);
+  EXPECT_GE(noise_of(options, kValues)->epsilon_budget, epsilon_of(3, 12, options.delta)) << "all rounds must fit";
   options.target_epsilon = 1;
-  EXPECT_EQ(noise_of(options)->epsilon_budget, 1) << "then it stops there";
-  EXPECT_EQ(noise_of(options)->noise_multiplier, 3);
+  EXPECT_EQ(noise_of(options, kValues)->epsilon_budget, 1) << "then it stops there";
+  EXPECT_EQ(noise_of(options, kValues)->noise_multiplier, 3);
 }
 
 TEST(DemoNoise, NeedsAClip) {
   DemoOptions options;
   options.target_epsilon = 8;
-  EXPECT_ERROR(noise_of(options), ErrorCode::invalid_argument, "needs --clip");
-  EXPECT_ERROR(job_request(options, "m", "e"), ErrorCode::invalid_argument, "needs --clip");
+  EXPECT_ERROR(noise_of(options, kValues), ErrorCode::invalid_argument, "needs --clip");
+  EXPECT_ERROR(job_request(options, kValues, "m", "e"), ErrorCode::invalid_argument, "needs --clip");
 }
 
 TEST(DemoNoise, IsInTheJobThatIsAskedFor) {
   DemoOptions options;
-  EXPECT_FALSE(json::parse(*job_request(options, "m", "e")).contains("privacy"));
+  EXPECT_FALSE(json::parse(*job_request(options, kValues, "m", "e")).contains("privacy"));
   options.clip = 0.5;
-  EXPECT_EQ(json::parse(*job_request(options, "m", "e"))["update"], (json{{"clip_l2", 0.5}}));
+  EXPECT_EQ(json::parse(*job_request(options, kValues, "m", "e"))["update"], (json{{"clip_l2", 0.5}}));
   options.noise_multiplier = 2;
   options.delta = 1e-7;
-  const json job = json::parse(*job_request(options, "m", "e"));
+  const json job = json::parse(*job_request(options, kValues, "m", "e"));
   EXPECT_EQ(job["update"], (json{{"clip_l2", 0.5}, {"weight_max", 1}}));
   EXPECT_EQ(job["privacy"]["noise_multiplier"], 2);
   EXPECT_EQ(job["privacy"]["target_delta"], 1e-7);
@@ -124,16 +127,33 @@ TEST(DemoNoise, IsInTheJobThatIsAskedFor) {
 TEST(DemoSecurity, IsInTheJobThatIsAskedFor) {
   DemoOptions options;  // 10 of 20 devices
   options.security = SecurityLevel::masked;
-  json job = json::parse(*job_request(options, "m", "e"));
+  json job = json::parse(*job_request(options, kValues, "m", "e"));
   EXPECT_EQ(job["privacy"]["level"], "masked");
   EXPECT_EQ(job["privacy"]["cohort_min"], 5);
   EXPECT_EQ(job["rounds"]["goal_count_min"], 5);
   EXPECT_FALSE(job["rounds"].contains("over_selection"));
   options.dropout = 0.11;  // 0.22 are planned for
-  job = json::parse(*job_request(options, "m", "e"));
+  job = json::parse(*job_request(options, kValues, "m", "e"));
   EXPECT_EQ(job["privacy"]["dropout_share"], 0.22);
   EXPECT_NEAR(job["rounds"]["over_selection"].get<double>(), 1.64, 0.005);
   EXPECT_EQ(job["rounds"]["pool_min"], 15);
+}
+
+TEST(DemoSecurity, NoiseOfTheDevicesIsSizedForTheSumsThatAreOpened) {
+  DemoOptions options;  // 10 of 20 devices
+  options.security = SecurityLevel::active_dp;
+  options.clip = 1;
+  options.target_epsilon = 8;
+  const json job = json::parse(*job_request(options, kValues, "m", "e"));
+  EXPECT_EQ(job["privacy"]["level"], "active_dp");
+  EXPECT_EQ(job["privacy"]["cohort_min"], 9);
+  EXPECT_EQ(job["rounds"]["goal_count_min"], 9);
+  EXPECT_EQ(job["privacy"]["epsilon_budget"], 8);
+  EXPECT_EQ(job["update"], (json{{"clip_l2", 1.0}, {"weight_max", 1}}));
+  // Skellam noise costs more than Gaussian noise of the same variance, but not much.
+  const double multiplier = job["privacy"]["noise_multiplier"];
+  EXPECT_LE(epsilon_of(multiplier, options.rounds, options.delta), 8);
+  EXPECT_GT(epsilon_of(multiplier * 0.95, options.rounds, options.delta), 8);
 }
 
 TEST(DemoResult, SaysWhatARunWithNoiseHasSpent) {

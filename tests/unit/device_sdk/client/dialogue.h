@@ -9,20 +9,22 @@
 #include "device_sdk/client/participant_machine.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
+#include "secure/dp/distributed/device_noise.h"
 #include "secure/identity/manifest.h"
 #include "tests/support/matchers.h"
 
 namespace coterie::test {
 
 inline constexpr Millis kRoundTime{600'000};
+inline constexpr uint64_t kPlanValues = 16;
 
 // What a plan of this level, not none, says.
 inline PrivacyRules rules_of(SecurityLevel level, uint32_t cohort_min = 2) {
   PrivacyRules rules{.level = level, .cohort_min = cohort_min, .cipher_suite = 1};
   if (level != SecurityLevel::active_dp) return rules;
-  rules.encoding = {
-      .fraction_bits = 8, .ring_bits = 32, .clip_norm = 1, .weight_max = 1, .contributors_max = 100};
-  rules.noise_variance_local = rules.epsilon_round = rules.delta = 0.5;
+  const DeviceNoiseGoal goal{
+      .value_count = kPlanValues, .roster_max = 100, .clip_norm = 1, .noise_multiplier = 2, .delta = 1e-6};
+  EXPECT_OK(add_device_noise(rules, goal));
   return rules;
 }
 
@@ -56,7 +58,7 @@ class Dialogue {
   Plan plan() const {
     Plan plan;
     plan.job = JobId("job");
-    plan.update.value_count = 16;
+    plan.update.value_count = kPlanValues;
     plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
     plan.privacy = privacy;
     return plan;

@@ -9,6 +9,12 @@ namespace {
 
 using Phase = ParticipantPhase;
 
+// The epsilon that it names is not what its noise gives.
+PrivacyRules promising_less_noise(PrivacyRules rules) {
+  rules.noise_variance_local *= 0.9;
+  return rules;
+}
+
 TEST(ParticipantPrivacy, RefusesPlansThatPromiseLessThanItsPolicyAsks) {
   const struct {
     PrivacyRules plan;
@@ -26,8 +32,8 @@ TEST(ParticipantPrivacy, RefusesPlansThatPromiseLessThanItsPolicyAsks) {
       {rules_of(SecurityLevel::masked), SecurityLevel::active, 2, "security_level"},
       {rules_of(SecurityLevel::active), SecurityLevel::active, 2, ""},
       {rules_of(SecurityLevel::active), SecurityLevel::masked, 2, ""},
-      {rules_of(SecurityLevel::active_dp), SecurityLevel::none, 2,
-       "security_level"},  // it cannot add the noise
+      {rules_of(SecurityLevel::active_dp), SecurityLevel::active_dp, 2, ""},
+      {promising_less_noise(rules_of(SecurityLevel::active_dp)), SecurityLevel::none, 2, "epsilon_round"},
       {rules_of(SecurityLevel::masked, 4), SecurityLevel::none, 5, "cohort_min"},
       {rules_of(SecurityLevel::masked, 5), SecurityLevel::none, 5, ""},
   };

@@ -101,6 +101,34 @@ TEST(ConcurrentSum, TakesBadUpdatesBackWhileOthersAdd) {
   EXPECT_EQ(lanes_of(sum), serial_sum(kGood, kCount));
 }
 
+// Of narrow lanes the low bits are the sum, whatever is carried above them.
+template <typename Lane>
+void expect_sums_of_lanes() {
+  constexpr size_t kCount = 4'999;
+  ConcurrentSum sum(kCount);
+  std::vector<Lane> expected(kCount);
+  std::vector<std::vector<Lane>> updates(8, std::vector<Lane>(kCount));
+  Prng prng(3);
+  for (std::vector<Lane>& update : updates) {
+    for (size_t i = 0; i < kCount; ++i) {
+      update[i] = static_cast<Lane>(prng.next());
+      expected[i] = static_cast<Lane>(expected[i] + update[i]);
+    }
+  }
+  std::vector<std::thread> threads;
+  for (const std::vector<Lane>& update : updates) {
+    threads.emplace_back([&sum, &update] { sum.add_lanes(std::span<const Lane>(update)); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < kCount; ++i) ASSERT_EQ(static_cast<Lane>(sum.lanes()[i]), expected[i]) << i;
+}
+
+TEST(ConcurrentSum, TakesLanesOfAnyWidth) {
+  expect_sums_of_lanes<uint16_t>();
+  expect_sums_of_lanes<uint32_t>();
+  expect_sums_of_lanes<uint64_t>();
+}
+
 TEST(ConcurrentSum, BeginsAnewAfterItWasCleared) {
   ConcurrentSum sum(50);
   ASSERT_OK(sum.add(some_values(7, 50), 5, kSpec));

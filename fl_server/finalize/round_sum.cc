@@ -1,0 +1,174 @@
+#include "fl_server/finalize/round_sum.h"
+
+#include <algorithm>
+#include <string>
+
+#include "proto/codec/codec.h"
+#include "proto/ring/ring_vector.h"
+#include "secure/dp/distributed/device_noise.h"
+#include "secure/dp/encode/rotation.h"
+#include "secure/secagg/check_lanes.h"
+
+namespace coterie {
+namespace {
+
+static_assert(RoundSum::kTileValues % kRotationBlock == 0);
+
+Error does_not_fit(const std::string& what) { return Error(ErrorCode::data_loss, "finalize: " + what); }
+
+std::span<uint8_t> as_writable(std::span<uint64_t> lanes) {
+  return {reinterpret_cast<uint8_t*>(lanes.data()), lanes.size_bytes()};
+}
+
+// A source from one of its bytes on.
+class Later final : public ByteSource {
+ public:
+  Later(const ByteSource& source, uint64_t first_byte) : source_(source), first_byte_(first_byte) {}
+  void write(uint64_t byte_offset, std::span<uint8_t> out) const override { source_.write(first_byte_ + byte_offset, out); }
+
+ private:
+  const ByteSource& source_;
+  uint64_t first_byte_;
+};
+
+// Masks of narrow lanes are streams of such lanes.
+template <typename Lane>
+void unmask_narrow(const MaskSum& masks, uint64_t first_lane, std::span<uint64_t> sum) {
+  std::vector<Lane> narrow(sum.begin(), sum.end());
+  masks.apply(first_lane, std::span(narrow));
+  std::copy(narrow.begin(), narrow.end(), sum.begin());
+}
+
+template <typename Lane>
+Status verify_narrow(const SumMasks& masks, std::span<const uint64_t> checks) {
+  const std::vector<Lane> narrow(checks.begin(), checks.end());
+  return secagg::verify_check_lanes<Lane>(masks.parameters, masks.session, masks.survivors, std::span(narrow));
+}
+
+Status verify_checks(const SumMasks& masks, std::span<const uint64_t> checks) {
+  switch (secagg::lane_bits(masks.parameters)) {
+    case 16: return verify_narrow<uint16_t>(masks, checks);
+    case 32: return verify_narrow<uint32_t>(masks, checks);
+    default: return secagg::verify_check_lanes<uint64_t>(masks.parameters, masks.session, masks.survivors, checks);
+  }
+}
+
+uint64_t sign_extended(uint64_t lane, uint32_t ring_bits) {
+  const uint32_t above = 64 - ring_bits;
+  return static_cast<uint64_t>(static_cast<int64_t>(lane << above) >> above);
+}
+
+}  // namespace
+
+Result<RoundSum> RoundSum::open(const RoundKey& key, const Plan& plan, RoundStore& rounds, BlobStore& partials,
+                                const SumMasks* masks) {
+  RoundSum sum(plan, masks);
+  sum.value_lanes_ = sum.lane_count_ = plan.update.value_count;
+  if (masks != nullptr) {
+    sum.lane_count_ = secagg::masked_lane_count(masks->parameters);
+    sum.value_lanes_ = masks->parameters.lane_count - 1;  // the last is the weight
+  }
+  if (sum.is_encoded()) {
+    if (masks == nullptr) return does_not_fit("updates with noise of the devices come masked");
+    sum.encoding_ = encoding_of(plan.privacy);
+    if (sum.encoding_.rotated) {
+      COT_ASSIGN(KeyStreamSource signs, rotation_signs(masks->session));
+      sum.rotation_signs_ = std::make_unique<KeyStreamSource>(std::move(signs));
+    }
+  }
+  COT_TRY(sum.open_partials(key, rounds, partials));
+  if (masks != nullptr) COT_TRY(sum.open_weight());
+  return sum;
+}
+
+Status RoundSum::open_partials(const RoundKey& key, RoundStore& rounds, BlobStore& store) {
+  COT_ASSIGN(const std::vector<PartialRecord> records, rounds.list_partials(key));
+  for (const PartialRecord& record : records) {
+    COT_ASSIGN(FrameStream stream, FrameStream::open(store, record.blob, FrameKind::partial_sum));
+    COT_ASSIGN(const PartialSumHeader header, decode_partial_sum_head(stream.prelude(), stream.header()));
+    if (header.round != key || header.partial != record.id || header.value_count != lane_count_ ||
+        header.updates != record.totals.updates || header.weight_sum != record.totals.weight) {
+      return does_not_fit("partial " + record.id + " is not what its row says");
+    }
+    totals_ += record.totals;
+    partials_.push_back(std::move(stream));
+  }
+  COT_ASSIGN(const uint64_t accepted, rounds.count_accepted(key));
+  if (totals_.updates != accepted || accepted == 0) {
+    return does_not_fit("the partial sums hold " + std::to_string(totals_.updates) + " updates, " +
+                        std::to_string(accepted) + " are accepted");
+  }
+  const uint32_t updates_max = is_encoded() ? encoding_.contributors_max : plan_.update.fixed_point.contributors_max;
+  if (totals_.updates > updates_max) return does_not_fit("more updates are accepted than the plan's sums can hold");
+  return {};
+}
+
+Status RoundSum::open_weight() {
+  if (totals_.updates != masks_->survivors) return does_not_fit("the masks are not those of this sum");
+  std::vector<uint64_t> tail(lane_count_ - value_lanes_), one(tail.size());
+  for (const FrameStream& partial : partials_) {
+    COT_TRY(partial.peek(value_lanes_ * sizeof(uint64_t), as_writable(one)));
+    add_lanes(one, tail);
+  }
+  unmask(value_lanes_, tail);
+  COT_TRY(verify_checks(*masks_, std::span<const uint64_t>(tail).subspan(1)));
+  totals_.weight = tail[0];
+  const uint64_t weight_max = is_encoded() ? encoding_.weight_max : plan_.update.fixed_point.weight_max;
+  if (totals_.weight >= 1 && totals_.weight <= masks_->survivors * weight_max) return {};
+  return does_not_fit("the updates' weights sum to " + std::to_string(totals_.weight) +
+                      ", which no devices that follow the plan can have");
+}
+
+void RoundSum::unmask(uint64_t first_lane, std::span<uint64_t> sum) const {
+  const uint32_t ring_bits = masks_->parameters.ring_bits;
+  switch (secagg::lane_bits(masks_->parameters)) {
+    case 16: unmask_narrow<uint16_t>(masks_->masks, first_lane, sum); break;
+    case 32: unmask_narrow<uint32_t>(masks_->masks, first_lane, sum); break;
+    default: masks_->masks.apply(first_lane, sum);
+  }
+  if (ring_bits == 64) return;
+  for (uint64_t& lane : sum) lane &= (uint64_t{1} << ring_bits) - 1;
+}
+
+Status RoundSum::read_lanes(std::span<uint64_t> sum) {
+  one_.resize(sum.size());
+  std::fill(sum.begin(), sum.end(), 0);
+  for (FrameStream& partial : partials_) {
+    COT_TRY(partial.read(as_writable(one_)));
+    add_lanes(one_, sum);
+  }
+  if (masks_ != nullptr) unmask(lanes_read_, sum);
+  lanes_read_ += sum.size();
+  return {};
+}
+
+Status RoundSum::read_mean(uint64_t divisor, const RoundNoise* noise, std::span<float> mean) {
+  const bool is_last = values_read_ + mean.size() == plan_.update.value_count;
+  COT_ASSERT(is_last || mean.size() == kTileValues);
+  const uint64_t first = lanes_read_;
+  sum_.resize(is_last ? value_lanes_ - first : mean.size());
+  COT_TRY(read_lanes(sum_));
+  values_read_ += mean.size();
+  if (!is_encoded()) {
+    if (noise != nullptr) noise->add_to(first, sum_);
+    decode_mean(sum_, divisor, plan_.update.fixed_point, mean);
+    return {};
+  }
+  for (uint64_t& lane : sum_) lane = sign_extended(lane, encoding_.ring_bits);
+  std::vector<float> coordinates(sum_.size());
+  decode_mean(sum_, divisor, FixedPointSpec{.fraction_bits = encoding_.fraction_bits}, coordinates);
+  if (rotation_signs_) rotate_back(Later(*rotation_signs_, first / 8), coordinates);
+  std::copy_n(coordinates.begin(), mean.size(), mean.begin());
+  return {};
+}
+
+Status RoundSum::verify() {
+  one_.resize(lane_count_ - lanes_read_);
+  for (FrameStream& partial : partials_) {
+    COT_TRY(partial.read(as_writable(one_)));
+    COT_TRY(partial.verify());
+  }
+  return {};
+}
+
+}  // namespace coterie

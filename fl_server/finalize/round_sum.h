@@ -1,0 +1,62 @@
+// RoundSum: a round's partial sums as one mean, tile by tile, in memory that depends on neither the model nor the number of
+// updates. What lies in between is done to each tile on its way: masks taken off, noise of the server added, rotation of the
+// devices undone.
+//
+// Sums lie in 64 bits whatever width updates have: of narrower ones the low bits are the sum, and the others mean nothing.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "fl_server/finalize/frame_stream.h"
+#include "fl_server/finalize/round_noise.h"
+#include "fl_server/finalize/sum_masks.h"
+#include "fl_server/store/round_store.h"
+#include "proto/messages/plan.h"
+#include "secure/dp/encode/encoding_spec.h"
+
+namespace coterie {
+
+class RoundSum {
+ public:
+  // Means are asked for in pieces of so many values: whole blocks of a rotation.
+  static constexpr uint64_t kTileValues = 32 * 1024;
+
+  // Opens the partials and checks them against their rows: that they hold as many updates as are accepted. With `masks` (which
+  // outlive this) the lanes behind the values are opened, too: the sum of the weights, and the check lanes. data_loss if
+  // anything does not fit.
+  static Result<RoundSum> open(const RoundKey& key, const Plan& plan, RoundStore& rounds, BlobStore& partials,
+                               const SumMasks* masks);
+
+  // As the rows have them; of a masked sum the weight is what the lanes say.
+  const RoundTotals& totals() const { return totals_; }
+
+  // The next mean.size() values, kTileValues or what is left, of the sum divided by `divisor`. `noise` may be null.
+  Status read_mean(uint64_t divisor, const RoundNoise* noise, std::span<float> mean);
+
+  // After the last value: data_loss unless each partial has the digest that it is named by.
+  Status verify();
+
+ private:
+  RoundSum(const Plan& plan, const SumMasks* masks) : plan_(plan), masks_(masks) {}
+
+  Status open_partials(const RoundKey& key, RoundStore& rounds, BlobStore& store);
+  Status open_weight();
+  // The sum of the next sum.size() lanes, without masks.
+  Status read_lanes(std::span<uint64_t> sum);
+  void unmask(uint64_t first_lane, std::span<uint64_t> sum) const;
+  bool is_encoded() const { return plan_.privacy.level == SecurityLevel::active_dp; }
+
+  Plan plan_;
+  const SumMasks* masks_;
+  EncodingSpec encoding_;                              // if is_encoded()
+  std::unique_ptr<const ByteSource> rotation_signs_;   // if that says rotated
+  std::vector<FrameStream> partials_;
+  RoundTotals totals_;
+  uint64_t lane_count_ = 0;   // of a partial
+  uint64_t value_lanes_ = 0;  // of which hold values, in front
+  uint64_t values_read_ = 0, lanes_read_ = 0;
+  std::vector<uint64_t> sum_, one_;  // a tile of all partials, and of one
+};
+
+}  // namespace coterie

@@ -1,0 +1,31 @@
+#include "scheduler/job/plan_privacy.h"
+
+#include "secure/dp/distributed/device_noise.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint8_t kAes256Ctr = 1;  // secure/crypto/stream_cipher.h
+
+}  // namespace
+
+Result<PrivacyRules> privacy_rules_of(const JobSpec& spec, uint64_t value_count) {
+  const PrivacySettings& privacy = spec.privacy;
+  if (privacy.level == SecurityLevel::none) return PrivacyRules{};
+  PrivacyRules rules;
+  rules.level = privacy.level;
+  rules.cohort_min = privacy.cohort_min;
+  rules.corrupt_share = privacy.corrupt_share;
+  rules.dropout_share = privacy.dropout_share;
+  rules.cipher_suite = kAes256Ctr;
+  if (privacy.level == SecurityLevel::active_dp) {
+    COT_TRY(add_device_noise(rules, {.value_count = value_count,
+                                     .roster_max = adverts_goal(spec),
+                                     .clip_norm = spec.update.clip_l2,
+                                     .noise_multiplier = privacy.noise_multiplier,
+                                     .delta = privacy.target_delta / spec.rounds.count}));
+  }
+  return rules;
+}
+
+}  // namespace coterie

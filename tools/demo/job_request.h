@@ -1,0 +1,25 @@
+// The job that a demo asks its server for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "tools/demo/options.h"
+
+namespace coterie {
+
+// The noise multiplier and the epsilon of all rounds that follow from the options: what is not given is found by the
+// other. invalid_argument if there is no clip, or no multiplier that reaches the target.
+struct DemoNoise {
+  double noise_multiplier = 0;
+  double epsilon_budget = 0;
+};
+// `value_count` is the model's.
+Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count);
+
+// As the admin plane takes it; the digests are of files that were uploaded before. JSON text.
+Result<std::string> job_request(const DemoOptions& options, uint64_t value_count, const std::string& model_digest,
+                                const std::string& evaluation_digest);
+
+}  // namespace coterie
