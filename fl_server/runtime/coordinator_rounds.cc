@@ -226,7 +226,7 @@ void Coordinator::finalize(const JobId& job, uint64_t serial, const FinalizeRoun
     const Instant begin = os::monotonic_now();
     const auto run = [&]() -> Result<FinalizedRound> {
       if (!cohort) return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now());
-      COT_ASSIGN(const SumMasks masks, open_masks(cohort->machine.session(), cohort->parameters));
+      COT_ASSIGN(const SumMasks masks, open_masks(cohort->machine.session(), cohort->parameters, pool_));
       parts_.metrics.masks_opened(seconds_since(begin));
       return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now(), &masks);
     };
