@@ -104,7 +104,7 @@ Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchan
     co_return Error(ErrorCode::malformed, "masked update: the lanes do not have the digest that its header says");
   }
   const auto check = [&](std::function<void(Status)> answer) {
-    parts_.coordinator.cohort_check_input(holder.round, holder.device.id, update->header, std::move(answer));
+    parts_.coordinator.cohort_input_arrived(holder.round, holder.device.id, update->header, std::move(answer));
   };
   const Status welcome = co_await await_callback<Status>(check);
   if (!welcome) co_return welcome.error();

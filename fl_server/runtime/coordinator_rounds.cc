@@ -97,6 +97,7 @@ void Coordinator::run(const JobId& job, RoundEffects effects) {
 }
 
 void Coordinator::publish(const RoundView& view) {
+  if (view.state == RoundState::frozen) freeze_cohort(view.key);
   std::vector<RoundKey> replaced;
   for (const auto& [key, round] : rounds_) {
     if (round.view.job == view.job && key != view.key) replaced.push_back(key);
@@ -198,7 +199,7 @@ void Coordinator::ask(const JobId& job, uint64_t serial, const RoundRequest& req
       self.ask_store<RoundMoved>(job, serial, [&s = store, move] { return s.move_round(move, os::wall_now()); });
     }
     void operator()(const FinalizeRound& finalize) {
-      if (finalize.job.spec.privacy.level != SecurityLevel::none) return self.freeze_cohort(job, serial, finalize);
+      if (finalize.job.spec.privacy.level != SecurityLevel::none) return self.finalize_cohort(job, serial, finalize);
       self.finalize(job, serial, finalize, nullptr);
     }
     void operator()(const CommitRound& commit) {
