@@ -13,8 +13,8 @@ namespace {
 constexpr uint32_t kSelectingMs = 5'000;
 // Long: on a slow machine a round is as long as training takes. A device that dies is started again at once.
 constexpr uint32_t kCollectingMs = 300'000;
-// Of a phase of secure aggregation: a device that vanished is missed after this, or sooner if few have.
-constexpr uint32_t kPhaseMs = 5'000;
+// Of a phase of secure aggregation, at most: so many may vanish that the round cannot go on before they are back.
+constexpr uint32_t kPhaseMs = 30'000;
 // Devices of a demo are few: more of them vanish at once than their probability says. More than a third never may.
 constexpr double kDropoutShareMin = 0.2, kDropoutShareMax = 0.25;
 constexpr double kFedAvgRate = 1.0;
