@@ -122,16 +122,21 @@ Result<AgentProgress> Agent::step() {
   return progress;
 }
 
+// Many exchanges of an aggregation change nothing in it, and a write is a wait for the disk.
 Status Agent::save() {
-  unsaved_ = true;
-  COT_TRY(os::write_file_atomically(path("session.state"), encode(machine_.state())));
+  Bytes state = encode(machine_.state());
+  unsaved_ = state != saved_;
+  if (!unsaved_) return {};
+  saved_.clear();  // after a failed write either may be there
+  COT_TRY(os::write_file_atomically(path("session.state"), state));
+  saved_ = std::move(state);
   unsaved_ = false;
   return {};
 }
 
 // The round is over for this device: what belonged to it goes. Nobody needs these files, so failures are ignored.
 void Agent::clean_up() {
-  (void)SessionFiles(settings_.state_dir).remove();
+  (void)SessionLog(settings_.state_dir).remove();
   const Result<std::vector<std::string>> names = os::list_directory(settings_.state_dir);
   if (!names) return;
   for (const std::string& name : *names) {

@@ -7,7 +7,7 @@
 //   model-<digest>.cotf      the present round's model (.part while it is being fetched)
 //   train-<round>-<attempt>.ckpt   training under way
 //   update.cotf              the encoded update, until it is accepted
-//   secagg.seed, secagg-*    a session of secure aggregation under way (session_files.h)
+//   secagg.log               a session of secure aggregation under way (session_log.h)
 // One agent at a time may use a directory. Not thread-safe.
 #pragma once
 
@@ -97,6 +97,7 @@ class Agent {
   ParticipantMachine machine_;
   std::optional<Training> training_;
   std::unique_ptr<AggregationSession> aggregation_;
+  Bytes saved_;  // session.state, as it is on the disk; empty: not known
   bool unsaved_ = false;
 };
 

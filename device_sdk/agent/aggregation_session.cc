@@ -17,17 +17,13 @@ namespace {
 
 constexpr uint64_t kUpdateBytesMax = 1ull << 34;
 
-// In ServerMessage's order: in addresses and in names of files.
+// In ServerMessage's order: in addresses; the numbers are the log's.
 constexpr std::array<std::string_view, 5> kMessageNames = {"roster_slot", "roster_view", "share_inbox", "confirm_request",
                                                            "unmask_request"};
 constexpr size_t kSlot = 0, kView = 1, kInbox = 2, kConfirm = 3, kUnmask = 4;
 
 // A server that shows a device its place again, after it has chosen, waits for the choices of others.
 constexpr uint32_t kOthersChooseMsMin = 200, kOthersChooseMsMax = 1'000;
-
-constexpr const char* kToldName = "secagg-told";
-
-std::string file_of(size_t message) { return "secagg-" + std::string(kMessageNames[message]) + ".cotf"; }
 
 Failure gone(std::string what) { return {Error(ErrorCode::ticket_expired, std::move(what)), {}}; }
 
@@ -38,15 +34,14 @@ secagg::CertificateCheck certificate_check(const Bytes& authority_key) {
   return [authority_key](const DeviceIdentity& identity) { return device_certificate_is_valid(identity, authority_key); };
 }
 
-AggregationSession::AggregationSession(AggregationSetup setup, SessionFiles files)
-    : setup_(std::move(setup)), files_(std::move(files)), signer_(*setup_.signer, files_) {}
+AggregationSession::AggregationSession(AggregationSetup setup)
+    : setup_(std::move(setup)), log_(setup_.directory), signer_(*setup_.signer, log_) {}
 
 Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(AggregationSetup setup) {
   using Opened = Outcome<std::unique_ptr<AggregationSession>>;
   static const Status masks_are_right = mask_self_test();  // once a process: an app that only trains need not wait for it
   COT_TRY(masks_are_right);
-  SessionFiles files(setup.directory);
-  std::unique_ptr<AggregationSession> session(new AggregationSession(std::move(setup), std::move(files)));
+  std::unique_ptr<AggregationSession> session(new AggregationSession(std::move(setup)));
   const AggregationSetup& with = session->setup_;
   if (os::exists(with.update_path)) {
     COT_ASSIGN(const Bytes update, os::read_file(with.update_path, kUpdateBytesMax));
@@ -54,14 +49,20 @@ Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(Ag
   }
   const Digest context = secagg::round_context(with.assignment.job, with.assignment.round, with.assignment.model,
                                                with.assignment.plan);
-  COT_ASSIGN(std::optional<Secret<32>> seed, session->files_.load_seed(context, session->update_));
-  if (!seed) {
+  Result<std::optional<SessionRecords>> records = session->log_.load(context, session->update_);
+  if (!records && records.error().code() != ErrorCode::data_loss) return records.error();
+  if (!records) return Opened(Failure{Error(ErrorCode::refused, records.error().message()), {}});
+  if (!*records) {
     if (!session->update_) return Opened(gone("the stored update is gone"));
-    COT_ASSIGN(seed, session->files_.begin(context, *session->update_));
+    COT_ASSIGN(*records, session->log_.begin(context, *session->update_));
   }
-  Status ready = session->begin(std::move(*seed));
-  if (ready) ready = session->replay();
-  if (ready) return Opened(std::move(session));
+  session->signer_.remember(std::move((*records)->signatures));
+  Status ready = session->begin(std::move((*records)->seed));
+  if (ready) ready = session->replay(**records);
+  if (ready) {
+    COT_TRY(session->log_.sync());  // what is told from now on can be told again
+    return Opened(std::move(session));
+  }
   COT_ASSIGN(Failure failure, session->failure_of(ready.error()));
   return Opened(std::move(failure));
 }
@@ -77,21 +78,12 @@ Status AggregationSession::begin(Secret<32> seed) {
 }
 
 // A message that cannot be read again is as if it had been another: the session is over.
-Status AggregationSession::replay() {
-  for (size_t message = 0; message < kMessageNames.size(); ++message) {
-    COT_ASSIGN(const std::optional<Bytes> frame, files_.load(file_of(message)));
-    if (!frame) continue;
-    COT_ASSIGN(const ServerMessage decoded, decode(*frame));
-    if (decoded.index() != message) return Error(ErrorCode::data_loss, file_of(message) + " is not what it is called");
+Status AggregationSession::replay(const SessionRecords& records) {
+  for (const auto& [number, frame] : records.messages) {
+    COT_ASSIGN(const ServerMessage decoded, decode(frame));
+    if (decoded.index() != number) return Error(ErrorCode::data_loss, "a message of the session is not what its log says");
     COT_TRY(act(decoded));
   }
-  return skip_told();
-}
-
-// What the server has need not be said again; but for the last answer, after which there is nothing to ask.
-Status AggregationSession::skip_told() {
-  COT_ASSIGN(const std::optional<Bytes> told, files_.load(kToldName));
-  if (stage_ == Stage::tell && awaited_ && told == Bytes{answers_}) stage_ = Stage::ask;
   if (stage_ == Stage::upload && !update_) {  // it was removed after the receipt
     masking_.reset();
     stage_ = Stage::ask;
@@ -118,7 +110,6 @@ Result<AggregationSession::ServerMessage> AggregationSession::decode(ByteView fr
 
 void AggregationSession::tell(Bytes answer, std::optional<size_t> then) {
   answer_ = std::move(answer);
-  ++answers_;
   awaited_ = then;
   stage_ = Stage::tell;
 }
@@ -174,17 +165,20 @@ Result<AggregationSession::Answered> AggregationSession::exchange(DeviceApi& api
 }
 
 Result<AggregationSession::Answered> AggregationSession::tell_server(DeviceApi& api) {
-  if (std::optional<Failure> failure = api.send_to_session(setup_.device, setup_.assignment, answer_)) {
-    return Answered(std::move(*failure));
+  if (!awaited_) {
+    std::optional<Failure> failure = api.send_to_session(setup_.device, setup_.assignment, answer_);
+    return failure ? Answered(std::move(*failure)) : Answered(AggregationStep::done);
   }
-  if (!awaited_) return Answered(AggregationStep::done);
-  COT_TRY(files_.save(kToldName, Bytes{answers_}));
-  stage_ = Stage::ask;
-  return Answered(AggregationStep::went_on);
+  auto answer = api.ask_session(setup_.device, setup_.assignment, kMessageNames[*awaited_], answer_);
+  if (!std::holds_alternative<Failure>(answer)) stage_ = Stage::ask;
+  return take(std::move(answer));
 }
 
 Result<AggregationSession::Answered> AggregationSession::ask_server(DeviceApi& api) {
-  auto answer = api.ask_session(setup_.device, setup_.assignment, kMessageNames[*awaited_]);
+  return take(api.ask_session(setup_.device, setup_.assignment, kMessageNames[*awaited_]));
+}
+
+Result<AggregationSession::Answered> AggregationSession::take(std::variant<Bytes, RetryWindow, Failure> answer) {
   if (auto* failure = std::get_if<Failure>(&answer)) return Answered(std::move(*failure));
   if (auto* window = std::get_if<RetryWindow>(&answer)) return Answered(std::move(*window));
   const Bytes& frame = std::get<Bytes>(answer);
@@ -199,11 +193,12 @@ Result<AggregationSession::Answered> AggregationSession::ask_server(DeviceApi& a
     return Answered(Failure{Error(ErrorCode::unavailable, "the server's answer is no " +
                                                              std::string(kMessageNames[*awaited_])), {}});
   }
-  COT_TRY(files_.save(file_of(message->index()), frame));
+  COT_TRY(log_.append_message(static_cast<uint8_t>(message->index()), frame));
   if (const Status acted = act(*message); !acted) {
     COT_ASSIGN(Failure failure, failure_of(acted.error()));
     return Answered(std::move(failure));
   }
+  COT_TRY(log_.sync());  // nothing that follows from the message has left this device yet
   return Answered(AggregationStep::went_on);
 }
 

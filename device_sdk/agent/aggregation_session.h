@@ -4,8 +4,9 @@
 //   advert -> [slot -> choice] -> view -> shares -> inbox -> masked update -> [confirm request -> confirmation] ->
 //   unmask request -> unmasking
 //
-// Each message of the server is on the disk before it is acted upon (session_files.h); a session that is opened again takes
-// them in once more and goes on with the last answer. The server may have had it: the same bytes are fine.
+// What it says and what it asks next travel in one request.
+// Each message of the server is durable before anything that follows from it leaves the device (session_log.h); a session that is
+// opened again takes them in once more and goes on with the last answer. The server may have had it: the same bytes are fine.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@
 #include <variant>
 
 #include "device_sdk/agent/device_api.h"
-#include "device_sdk/agent/session_files.h"
+#include "device_sdk/agent/session_log.h"
 #include "proto/messages/plan.h"
 #include "secure/secagg/client.h"
 
@@ -48,25 +49,25 @@ class AggregationSession {
   Result<Answered> exchange(DeviceApi& api);
 
  private:
-  enum class Stage : uint8_t { tell, ask, upload };
+  enum class Stage : uint8_t { tell, ask, upload };  // tell: and ask, if something is awaited
   using ServerMessage = std::variant<RosterSlot, RosterView, ShareInbox, ConfirmRequest, UnmaskRequest>;
 
-  AggregationSession(AggregationSetup setup, SessionFiles files);
+  explicit AggregationSession(AggregationSetup setup);
 
   static Result<ServerMessage> decode(ByteView frame);
   Status begin(Secret<32> seed);
-  Status replay();
+  Status replay(const SessionRecords& records);
   Status act(const ServerMessage& message);
   void tell(Bytes answer, std::optional<size_t> then);
-  Status skip_told();
   Result<Answered> tell_server(DeviceApi& api);
   Result<Answered> ask_server(DeviceApi& api);
+  Result<Answered> take(std::variant<Bytes, RetryWindow, Failure> answer);
   Result<Answered> upload(DeviceApi& api);
   // Of a message that was acted upon: the end of the session, unless it was our own key store or disk.
   Result<Failure> failure_of(const Error& error) const;
 
   AggregationSetup setup_;
-  SessionFiles files_;
+  SessionLog log_;
   RecordedSigner signer_;
   std::optional<Digest> update_;           // the stored update's digest; none if it is gone
   std::optional<secagg::Client> client_;
@@ -74,7 +75,6 @@ class AggregationSession {
 
   Stage stage_ = Stage::tell;
   Bytes answer_;                           // tell: what
-  uint8_t answers_ = 0;                    // made so far, the advert among them
   std::optional<size_t> awaited_;          // of ServerMessage; tell: then, ask: now; none: then it is done
   std::optional<RosterSlot> slot_;         // holders are drawn for one roster alone
   bool has_receipt_ = false;

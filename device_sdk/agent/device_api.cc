@@ -155,12 +155,18 @@ std::optional<Failure> DeviceApi::send_to_session(const DeviceId& device, const 
 }
 
 std::variant<Bytes, RetryWindow, Failure> DeviceApi::ask_session(const DeviceId& device, const Assignment& assignment,
-                                                                 std::string_view what) {
-  Outcome<Answer> answer = call(&device, {.method = "GET",
-                                          .target = target_of(assignment, "session") + "/" + std::string(what),
-                                          .headers = {}, .content_type = {}, .body = {},
-                                          .answer_max = kSessionHold + kHoldMargin},
-                                {.answer_bytes_max = kSessionMessageBytesMax});
+                                                                 std::string_view what, std::optional<ByteView> message) {
+  TransportRequest request{.method = "GET",
+                           .target = target_of(assignment, "session") + "/" + std::string(what),
+                           .headers = {}, .content_type = {}, .body = {},
+                           .answer_max = kSessionHold + kHoldMargin};
+  if (message) {
+    request.method = "POST";
+    request.content_type = kFrameType;
+    request.body = *message;
+  }
+  Outcome<Answer> answer = call(&device, std::move(request),
+                                {.digest_body = message.has_value(), .answer_bytes_max = kSessionMessageBytesMax});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   Bytes& body = std::get<Answer>(answer).body;
   if (Result<RetryWindow> window = decode_retry_window(body)) return std::move(*window);

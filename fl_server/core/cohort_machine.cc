@@ -1,6 +1,7 @@
 #include "fl_server/core/cohort_machine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "secure/secagg/fault.h"
@@ -28,7 +29,7 @@ Error closed(const std::string& why) { return Error(ErrorCode::round_closed, "se
 Result<CohortMachine> CohortMachine::make(const secagg::SessionParameters& parameters, const CohortSettings& settings,
                                           uint64_t ring_seed, secagg::CertificateCheck certificate_is_good, Instant now) {
   COT_ASSIGN(secagg::Server server, secagg::Server::make(parameters, ring_seed, std::move(certificate_is_good)));
-  return CohortMachine(std::move(server), settings, now);
+  return CohortMachine(std::move(server), settings, parameters.survivors_min, now);
 }
 
 // ---- Who says what
@@ -113,14 +114,29 @@ Status CohortMachine::check_input(const DeviceId& device, const MaskedInput& inp
   if (input.device != place) {
     return Error(ErrorCode::permission_denied, "secure aggregation: a masked update in the name of another device");
   }
+  if (is_closed_to_inputs_ && !arrived_.contains(place)) return closed("the cohort goes on without this device");
   return server_.check(input);
+}
+
+Status CohortMachine::input_arrived(const DeviceId& device, const MaskedInput& input, Instant now) {
+  advance(now);
+  COT_TRY(check_input(device, input));
+  arrived_.insert(input.device);
+  advance(now);
+  return {};
 }
 
 Status CohortMachine::input_accepted(const DeviceId& device, const MaskedInput& input, Instant now) {
   COT_TRY(check_input(device, input));
   COT_TRY(server_.receive(input));
+  arrived_.insert(input.device);
   advance(now);
   return {};
+}
+
+std::optional<uint32_t> CohortMachine::inputs_due() const {
+  if (failure_ || server_.phase() != Phase::masking) return std::nullopt;
+  return is_closed_to_inputs_ ? static_cast<uint32_t>(arrived_.size()) : server_.expected();
 }
 
 void CohortMachine::freeze(const std::vector<DeviceId>& accepted, Instant now) {
@@ -166,40 +182,64 @@ Status CohortMachine::close_phase() {
 void CohortMachine::begin_phase(Instant now) {
   phase_began_ = now;
   deadline_ = now + settings_.phase_max;
-  is_shortened_ = false;
+  waited_at_ = 0;
 }
 
-// Adverts come as training ends, so those of a phase say nothing about those that are left.
-void CohortMachine::shorten_wait(uint32_t expected, Instant now) {
-  if (is_shortened_ || !deadline_ || server_.phase() == Phase::advertising) return;
-  const double enough = expected * (1 - settings_.dropout_share);
-  if (server_.answered() < enough || server_.answered() == 0) return;
+uint32_t CohortMachine::expected() const {
+  if (server_.phase() == Phase::advertising) return settings_.adverts_goal;
+  return is_closed_to_inputs_ && server_.phase() == Phase::masking ? static_cast<uint32_t>(arrived_.size()) : server_.expected();
+}
+
+// Inputs first have to come; what the store then needs for them says nothing about devices.
+uint32_t CohortMachine::answered() const {
+  const bool are_coming = server_.phase() == Phase::masking && !is_closed_to_inputs_;
+  return are_coming ? static_cast<uint32_t>(arrived_.size()) : server_.answered();
+}
+
+PhasePatience CohortMachine::patience() const {
+  if (server_.phase() == Phase::advertising) {
+    const uint32_t enough = settings_.adverts_enough == 0 ? settings_.adverts_goal : settings_.adverts_enough;
+    return {.planned = enough, .least = enough, .min = settings_.patience_min};
+  }
+  const double size = server_.size();
+  const secagg::GraphShape& shape = server_.shape();
+  const double opens = size * shape.threshold / shape.holders;  // in a sparse graph about so many: each device has its holders
+  const auto planned = static_cast<uint32_t>(std::ceil(size * (1 - settings_.dropout_share)));
+  const auto least = std::max(survivors_min_, static_cast<uint32_t>(std::ceil(opens)));
+  return {.planned = std::max(planned, least), .least = least, .min = settings_.patience_min};
+}
+
+// Looked at again with each answer, so that the last one before a limit says how much longer.
+void CohortMachine::shorten_wait(Instant now) {
+  const uint32_t count = answered();
+  if (!deadline_ || count == waited_at_) return;
+  waited_at_ = count;
+  if (server_.phase() == Phase::masking && is_closed_to_inputs_) return;  // it is the store's turn, not devices'
   if (server_.phase() == Phase::unmasking && !server_.can_open()) return;
-  is_shortened_ = true;
-  deadline_ = std::min(*deadline_, now + std::max<Instant::duration>(settings_.patience_min, 2 * (now - phase_began_)));
+  const auto wait = patience().after(count, now - phase_began_);
+  if (wait) deadline_ = std::min(*deadline_, now + *wait);
 }
 
 void CohortMachine::advance(Instant now) {
   while (!failure_ && !is_ready_) {
+    if (server_.phase() == Phase::masking && updates_expected_) return;  // the round's turn
     const bool overdue = deadline_ && now >= *deadline_;
-    const uint32_t expected = server_.phase() == Phase::advertising ? settings_.adverts_goal : server_.expected();
-    const bool all_answered = server_.answered() >= expected;
-    if (!all_answered && !overdue) return shorten_wait(expected, now);
+    if (answered() < expected() && !overdue) return shorten_wait(now);
     if (server_.phase() == Phase::masking) {
-      updates_expected_ = server_.answered();
-      deadline_.reset();
-      return;  // the round's turn
-    }
-    if (server_.phase() == Phase::unmasking) {
-      if (server_.can_open()) {
-        is_ready_ = true;
+      if (is_closed_to_inputs_) {
+        updates_expected_ = server_.answered();
+        deadline_.reset();
       } else {
-        fail(closed("too few devices answered with their shares"));
+        is_closed_to_inputs_ = true;
+        begin_phase(now);
       }
-      return;
+    } else if (server_.phase() == Phase::unmasking) {
+      if (!server_.can_open()) return fail(closed("too few devices answered with their shares"));
+      is_ready_ = true;
+    } else {
+      if (const Status ended = close_phase(); !ended) return fail(ended.error());
+      begin_phase(now);
     }
-    if (const Status ended = close_phase(); !ended) return fail(ended.error());
-    begin_phase(now);
   }
 }
 

@@ -1,33 +1,36 @@
 // CohortMachine: the devices that add up their updates behind masks in one attempt of a round, from the server's side. Pure.
 //
 // It is what secagg::Server leaves open: which message is whose, when a phase has waited long enough, and what a round must
-// know. Devices ask and are told "not yet" until a phase ends; it ends when everybody has answered whom it waits for, or
-// after phase_max. Once all but the share of devices that may vanish have answered, the others have twice the time that these
-// took (at least patience_min): what is planned for need not be waited for.
+// know. Devices ask and are told "not yet" until a phase ends; it ends when everybody has answered whom it waits for, when those
+// who have not are not worth the wait (phase_patience.h; planned for is dropout_share of the whole roster, in all phases
+// together), or after phase_max.
 //
-//   advertising   until adverts_goal devices, or its time; fewer than the session's least: the cohort has failed
-//   masking       until freeze(), which is the round's: with the devices whose updates are durably accepted
+//   advertising   until adverts_goal devices, or its time; adverts_enough will do. Fewer than the session's least: failed
+//   masking       until the masked updates have come, and are durably accepted; then until freeze(), which is the round's
 //   unmasking     until everybody asked has answered, or the time is up and there are shares enough
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <variant>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "fl_server/core/phase_patience.h"
 #include "secure/secagg/server.h"
 
 namespace coterie {
 
 struct CohortSettings {
   uint32_t adverts_goal = 0;     // devices that close the roster
+  uint32_t adverts_enough = 0;   // devices with which it may be closed if others are late; at most adverts_goal; 0: all
   Millis advertising_max{60'000};  // training is before it, so devices come at different times
   Millis phase_max{30'000};      // of each other phase: a message there and one back
   double dropout_share = 0;      // that is planned for
-  Millis patience_min{100};
+  Millis patience_min{50};       // of each phase: a scheduler's or a disk's moods
 };
 
 using CohortMessage = std::variant<KeyAdvert, HolderChoice, SealedShares, Confirmation, Unmasking>;
@@ -47,10 +50,12 @@ class CohortMachine {
   Status receive(const DeviceId& device, const Bytes& public_key, const CohortMessage& message, Instant now);
   Result<CohortReply> ask(const DeviceId& device, CohortQuestion question, Instant now);
 
-  // Whether this header may come with lanes now; the same once the lanes are accepted, durably.
-  Status check_input(const DeviceId& device, const MaskedInput& input) const;
+  // This header has come, with good lanes: whether they may be added. The same once the lanes are accepted, durably.
+  Status input_arrived(const DeviceId& device, const MaskedInput& input, Instant now);
   Status input_accepted(const DeviceId& device, const MaskedInput& input, Instant now);
-  // How many updates will come at most: known once nobody else is waited for.
+  // How many inputs will come at most, as far as is known; nothing before the phase masking.
+  std::optional<uint32_t> inputs_due() const;
+  // How many updates there are: known once all who were not given up are accepted.
   std::optional<uint32_t> updates_expected() const { return updates_expected_; }
 
   // The round is frozen with the updates of these devices: all whose input was accepted, or the cohort has failed.
@@ -65,27 +70,37 @@ class CohortMachine {
   const secagg::Server& session() const { return server_; }
 
  private:
-  CohortMachine(secagg::Server server, const CohortSettings& settings, Instant now)
-      : settings_(settings), server_(std::move(server)), phase_began_(now), deadline_(now + settings.advertising_max) {}
+  CohortMachine(secagg::Server server, const CohortSettings& settings, uint32_t survivors_min, Instant now)
+      : settings_(settings),
+        survivors_min_(survivors_min),
+        server_(std::move(server)),
+        phase_began_(now),
+        deadline_(now + settings.advertising_max) {}
 
   Status check_sender(const DeviceId& device, const CohortMessage& message) const;
   Result<uint32_t> place_of(const DeviceId& device) const;
+  Status check_input(const DeviceId& device, const MaskedInput& input) const;
   Result<CohortReply> answer(uint32_t place, CohortQuestion question) const;
+  uint32_t expected() const;  // answers, in this phase
+  uint32_t answered() const;
+  PhasePatience patience() const;
   void advance(Instant now);
   void begin_phase(Instant now);
-  void shorten_wait(uint32_t expected, Instant now);
+  void shorten_wait(Instant now);
   Status close_phase();
   void fail(Error error);
 
   CohortSettings settings_;
+  uint32_t survivors_min_;
   secagg::Server server_;
   std::map<DeviceId, Bytes> keys_;  // of those who advertised
-  bool is_frozen_ = false, is_ready_ = false;
+  std::set<uint32_t> arrived_;      // whose inputs have come
+  bool is_closed_to_inputs_ = false, is_frozen_ = false, is_ready_ = false;
   std::optional<uint32_t> updates_expected_;
   std::optional<Error> failure_;
   Instant phase_began_;
   std::optional<Instant> deadline_;  // of this phase
-  bool is_shortened_ = false;        // it is that of those who are left
+  uint32_t waited_at_ = 0;           // answers when it was last looked at how long to wait for the others
 };
 
 }  // namespace coterie

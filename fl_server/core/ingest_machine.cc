@@ -196,7 +196,7 @@ void IngestMachine::consider_seal(Lane& lane) {
   Batch& batch = batches_.at(*lane.buffer);
   if (batch.stage != BatchStage::open) return;
   const bool full = batch.members.size() >= limits_.batch_updates_max;
-  const bool completes = lane.accepted.size() + lane.in_batch.size() >= lane.view.goal_count;
+  const bool completes = lane.accepted.size() + lane.in_batch.size() >= lane.due.value_or(lane.view.goal_count);
   const bool old = now_ >= batch.opened + patience(batch);
   if (!full && !completes && !old && !lane.closed) return;
   batch.stage = BatchStage::sealed;
@@ -339,6 +339,13 @@ void IngestMachine::handle(const RoundPublished& event) {
     close_lane(lane->second);
   }
   forget_finished_lanes();
+}
+
+void IngestMachine::handle(const UpdatesDue& event) {
+  Lane* lane = open_lane(event.key);
+  if (lane == nullptr) return;
+  lane->due = event.total;
+  consider_seal(*lane);
 }
 
 void IngestMachine::handle(const RoundWithdrawn& event) {

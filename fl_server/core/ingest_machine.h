@@ -72,10 +72,13 @@ struct BufferReleased { BatchId batch; };                              // the la
 struct BatchSpilled { BatchId batch; Status durable; };                // the blob is durable
 struct BatchAnswered { BatchId batch; BatchOutcome outcome; };
 struct RoundPublished { RoundView view; std::vector<DeviceId> accepted; };  // accepted: rows already in the store
+// No more than so many devices will be accepted in all: with the last of them a batch waits for nobody. In the place of the goal.
+struct UpdatesDue { RoundKey key; uint64_t total; };
 struct RoundWithdrawn { RoundKey key; };
 struct IngestTime {};
 using IngestEvent = std::variant<UploadOffered, AcceptedLookedUp, UploadReceived, UploadLost, UpdateAdded, BufferReleased,
-                                 BatchSpilled, BatchAnswered, RoundPublished, RoundWithdrawn, IngestTime>;
+                                 BatchSpilled, BatchAnswered, RoundPublished, UpdatesDue, RoundWithdrawn,
+                                 IngestTime>;
 
 // ---- Effects
 struct LookUpAccepted { UploadId upload; RoundKey key; DeviceId device; };  // in the store
@@ -133,6 +136,7 @@ class IngestMachine {
   struct Lane {  // one attempt of a round; outlives its round until its last upload and batch are answered
     RoundView view;
     bool closed = false;
+    std::optional<uint64_t> due;    // UpdatesDue
     std::unordered_set<DeviceId> accepted;
     std::unordered_map<DeviceId, BatchId> in_batch;
     std::deque<UploadId> ready;
@@ -149,6 +153,7 @@ class IngestMachine {
   void handle(const BatchSpilled& event);
   void handle(const BatchAnswered& event);
   void handle(const RoundPublished& event);
+  void handle(const UpdatesDue& event);
   void handle(const RoundWithdrawn& event);
   void handle(const IngestTime& event);
 

@@ -97,9 +97,9 @@ Awaitable<HttpResponse> DeviceService::handle(Exchange& exchange, std::string_vi
       HttpResponse response = co_await put_update(exchange, round->round, round->ticket);
       co_return response;
     }
-    if (head.method == "POST" && round->what == "session" && round->question.empty()) {
-      route = "/v1/rounds/{round}/session/{ticket}";
-      HttpResponse response = co_await post_session(exchange, round->round, round->ticket);
+    if (head.method == "POST" && round->what == "session") {
+      route = round->question.empty() ? "/v1/rounds/{round}/session/{ticket}" : "/v1/rounds/{round}/session/{ticket}/{what}";
+      HttpResponse response = co_await post_session(exchange, round->round, round->ticket, round->question);
       co_return response;
     }
     if (head.method == "GET" && round->what == "session" && !round->question.empty()) {

@@ -7,6 +7,7 @@
 //   PUT  /v1/rounds/{round}/updates/{ticket}    an update, or a masked one -> receipt
 //   POST /v1/rounds/{round}/session/{ticket}    a message of secure aggregation
 //   GET  /v1/rounds/{round}/session/{ticket}/{what}   what the device is to answer next, or a retry window
+//   POST /v1/rounds/{round}/session/{ticket}/{what}   both in one
 //   GET  /healthz
 //
 // Everything but enrollment and health is signed by the device (secure/identity/request_signature.h). Nothing else is
@@ -63,7 +64,9 @@ class DeviceService final : public HttpService {
   Awaitable<Result<UploadBody>> read_update(Exchange& exchange, const RoundKey& key, const UploadAdmitted& admitted,
                                             RoundTotals& contribution);
   // Secure aggregation: device_session.cc.
-  Awaitable<HttpResponse> post_session(Exchange& exchange, std::string_view round, std::string_view ticket);
+  Awaitable<HttpResponse> post_session(Exchange& exchange, std::string_view round, std::string_view ticket,
+                                       std::string_view what);
+  Awaitable<HttpResponse> answer_question(Exchange& exchange, TicketHolder holder, CohortQuestion question);
   Awaitable<HttpResponse> get_session(Exchange& exchange, std::string_view round, std::string_view ticket,
                                       std::string_view what);
   Awaitable<Result<UploadBody>> read_masked_update(Exchange& exchange, const TicketHolder& holder,

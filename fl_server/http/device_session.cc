@@ -56,9 +56,17 @@ RetryWindow ask_again(uint32_t cohort_size) {
   return {.min_ms = std::max<uint32_t>(20, cohort_size / 10), .max_ms = std::max<uint32_t>(60, cohort_size / 3), .reason = "the others are not there yet"};
 }
 
+HttpResponse no_such_message() {
+  return error_response(Error(ErrorCode::not_found, "session: there is no message of this name; there are roster_view, share_inbox, "
+                                                    "confirm_request and unmask_request"), {});
+}
+
 }  // namespace
 
-Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, std::string_view round, std::string_view ticket) {
+Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, std::string_view round, std::string_view ticket,
+                                                    std::string_view what) {
+  const std::optional<CohortQuestion> question = question_from(what);
+  if (!what.empty() && !question) co_return no_such_message();
   Result<Bytes> body = co_await exchange.read_body(kSessionMessageBytesMax);
   if (!body) co_return error_response(body.error(), {});
   const Result<TicketHolder> holder = ticket_holder(exchange.head(), *body, round, ticket);
@@ -71,7 +79,9 @@ Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, std::str
   };
   const Status received = co_await await_callback<Status>(send);
   if (!received) co_return error_response(received.error(), {});
-  co_return frame_response({});
+  if (!question) co_return frame_response({});
+  HttpResponse response = co_await answer_question(exchange, *holder, *question);
+  co_return response;
 }
 
 Awaitable<HttpResponse> DeviceService::get_session(Exchange& exchange, std::string_view round, std::string_view ticket,
@@ -79,10 +89,15 @@ Awaitable<HttpResponse> DeviceService::get_session(Exchange& exchange, std::stri
   const Result<TicketHolder> holder = ticket_holder(exchange.head(), std::nullopt, round, ticket);
   if (!holder) co_return error_response(holder.error(), {});
   const std::optional<CohortQuestion> question = question_from(what);
-  if (!question) co_return error_response(Error(ErrorCode::not_found, "session: nothing of this name"), {});
+  if (!question) co_return no_such_message();
+  HttpResponse response = co_await answer_question(exchange, *holder, *question);
+  co_return response;
+}
+
+Awaitable<HttpResponse> DeviceService::answer_question(Exchange& exchange, TicketHolder holder, CohortQuestion question) {
   exchange.extend_deadline(kQuestionHold + kAnswerMargin);
   const auto ask = [&](std::function<void(Result<CohortReply>)> answer) {
-    parts_.coordinator.cohort_ask(holder->round, holder->device.id, *question, kQuestionHold, std::move(answer));
+    parts_.coordinator.cohort_ask(holder.round, holder.device.id, question, kQuestionHold, std::move(answer));
   };
   const Result<CohortReply> reply = co_await await_callback<Result<CohortReply>>(ask);
   if (!reply) co_return error_response(reply.error(), {});
@@ -113,7 +128,7 @@ Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchan
     co_return Error(ErrorCode::malformed, "masked update: the lanes do not have the digest that its header says");
   }
   const auto check = [&](std::function<void(Status)> answer) {
-    parts_.coordinator.cohort_check_input(holder.round, holder.device.id, update->header, std::move(answer));
+    parts_.coordinator.cohort_input_arrived(holder.round, holder.device.id, update->header, std::move(answer));
   };
   const Status welcome = co_await await_callback<Status>(check);
   if (!welcome) co_return welcome.error();

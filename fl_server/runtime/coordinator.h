@@ -108,8 +108,8 @@ class Coordinator {
   // Held until there is an answer, at most so long.
   void cohort_ask(const RoundKey& key, const DeviceId& device, CohortQuestion question, Millis hold,
                   std::function<void(Result<CohortReply>)> answer);
-  // Whether a masked update with this header is welcome.
-  void cohort_check_input(const RoundKey& key, const DeviceId& device, MaskedInput input,
+  // A masked update with this header has come, its lanes fit: whether it is welcome.
+  void cohort_input_arrived(const RoundKey& key, const DeviceId& device, MaskedInput input,
                           std::function<void(Status)> answer);
 
   // ---- Admin plane
@@ -152,6 +152,7 @@ class Coordinator {
       FinalizeRound request;
     };
     std::optional<Finalize> finalize;        // asked for, not begun
+    std::optional<uint32_t> told_due = {};
     bool told_expected = false;
 
     struct Question {
@@ -184,7 +185,9 @@ class Coordinator {
   void after_cohort(const RoundKey& key);
   void answer_held(LiveCohort& cohort);
   void end_cohort(const RoundKey& key);
-  void freeze_cohort(const JobId& job, uint64_t serial, const FinalizeRound& finalize);
+  Result<std::vector<DeviceId>> survivors_of(const RoundKey& key, SecurityLevel level) const;
+  void freeze_cohort(const RoundView& view);
+  void finalize_cohort(const JobId& job, uint64_t serial, const FinalizeRound& finalize);
   void finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize, std::shared_ptr<LiveCohort> cohort);
   static std::optional<secagg::SessionParameters> session_of(const RoundView& view);  // none: without masks
   void count_dropped(const secagg::Server& session) const;

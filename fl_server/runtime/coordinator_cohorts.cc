@@ -2,6 +2,8 @@
 //
 // A session lives in this process: a server that is started anew while devices aggregate cannot take their masks off, so
 // that the attempt is lost and the round is tried again, with fresh keys.
+#include <algorithm>
+
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/runtime/coordinator.h"
@@ -39,6 +41,7 @@ void Coordinator::begin_cohort(const RoundView& view, bool has_accepted) {
   }
   const secagg::SessionParameters parameters = *session_of(view);
   const CohortSettings settings{.adverts_goal = view.adverts_goal,
+                                .adverts_enough = std::min(view.goal_count, view.adverts_goal),
                                 .advertising_max = time_to_advertise(view.deadline - os::monotonic_now(), view.cohort_phase_max),
                                 .phase_max = view.cohort_phase_max,
                                 .dropout_share = view.privacy.dropout_share};
@@ -78,9 +81,14 @@ void Coordinator::after_cohort(const RoundKey& key) {
   const JobId job = round->second.view.job;
   answer_held(*cohort);
   if (const auto& failure = cohort->machine.failure()) {
+    if (round->second.view.state == RoundState::frozen) return;  // it is being claimed: finalize_cohort() comes here again
     parts_.metrics.session_failed(failure->reason());
     end_cohort(key);
     return step_round(job, AttemptLost{key, "secure aggregation: " + failure->message()});
+  }
+  if (const auto due = cohort->machine.inputs_due(); due && due != cohort->told_due) {
+    cohort->told_due = due;
+    step_ingest(UpdatesDue{key, *due});
   }
   if (cohort->machine.updates_expected() && !cohort->told_expected) {
     cohort->told_expected = true;
@@ -131,19 +139,34 @@ void Coordinator::count_dropped(const secagg::Server& session) const {
   parts_.metrics.devices_dropped("unmask", survivors - session.answered());
 }
 
-// The round is frozen in the store: those who are accepted are the survivors. If devices added the noise, what the sum will
-// have released is in the ledger before anybody is asked to open it.
-void Coordinator::freeze_cohort(const JobId& job, uint64_t serial, const FinalizeRound& finalize) {
+// Who is accepted in a round that is frozen in the store. If devices added the noise, what the sum will have released is in the
+// ledger first: nobody is asked to open a sum that is not there. On the store's thread.
+Result<std::vector<DeviceId>> Coordinator::survivors_of(const RoundKey& key, SecurityLevel level) const {
+  if (level == SecurityLevel::active_dp) {
+    NoiseSalt unused;  // the server draws no noise
+    fill_random(unused.mutable_bytes());
+    COT_TRY(parts_.rounds.reserve_release(key, unused, os::wall_now()));
+  }
+  return parts_.rounds.list_accepted(key);
+}
+
+// The round is frozen in the store: those who are accepted are the survivors, and devices can go on while the round is claimed.
+void Coordinator::freeze_cohort(const RoundView& view) {
+  if (!cohorts_.contains(view.key)) return;
+  store_.post([this, key = view.key, level = view.privacy.level] {
+    Result<std::vector<DeviceId>> accepted = survivors_of(key, level);
+    core_.post([this, key, accepted = std::move(accepted)] {
+      const auto cohort = cohorts_.find(key);
+      if (!accepted || cohort == cohorts_.end()) return;  // finalize_cohort() asks again
+      cohort->second->machine.freeze(*accepted, os::monotonic_now());
+      after_cohort(key);
+    });
+  });
+}
+
+void Coordinator::finalize_cohort(const JobId& job, uint64_t serial, const FinalizeRound& finalize) {
   store_.post([this, job, serial, finalize] {
-    const auto freeze = [&]() -> Result<std::vector<DeviceId>> {
-      if (finalize.job.spec.privacy.has_noise()) {
-        NoiseSalt unused;  // the server draws no noise
-        fill_random(unused.mutable_bytes());
-        COT_TRY(parts_.rounds.reserve_release(finalize.round.key, unused, os::wall_now()));
-      }
-      return parts_.rounds.list_accepted(finalize.round.key);
-    };
-    Result<std::vector<DeviceId>> accepted = freeze();
+    Result<std::vector<DeviceId>> accepted = survivors_of(finalize.round.key, finalize.job.spec.privacy.level);
     core_.post([this, job, serial, finalize, accepted = std::move(accepted)] {
       if (!accepted) return step_round(job, RoundFinalized{serial, accepted.error()});
       const auto cohort = cohorts_.find(finalize.round.key);
@@ -185,11 +208,13 @@ void Coordinator::cohort_ask(const RoundKey& key, const DeviceId& device, Cohort
   });
 }
 
-void Coordinator::cohort_check_input(const RoundKey& key, const DeviceId& device, MaskedInput input,
+void Coordinator::cohort_input_arrived(const RoundKey& key, const DeviceId& device, MaskedInput input,
                                      std::function<void(Status)> answer) {
   core_.post([this, key, device, input = std::move(input), answer = std::move(answer)] {
     const auto cohort = cohorts_.find(key);
-    answer(cohort == cohorts_.end() ? Status(no_session()) : cohort->second->machine.check_input(device, input));
+    if (cohort == cohorts_.end()) return answer(no_session());
+    answer(cohort->second->machine.input_arrived(device, input, os::monotonic_now()));
+    after_cohort(key);
   });
 }
 

@@ -98,6 +98,7 @@ void Coordinator::run(const JobId& job, RoundEffects effects) {
 }
 
 void Coordinator::publish(const RoundView& view) {
+  if (view.state == RoundState::frozen) freeze_cohort(view);
   std::vector<RoundKey> replaced;
   for (const auto& [key, round] : rounds_) {
     if (round.view.job == view.job && key != view.key) replaced.push_back(key);
@@ -201,7 +202,7 @@ void Coordinator::ask(const JobId& job, uint64_t serial, const RoundRequest& req
       self.ask_store<RoundMoved>(job, serial, [&s = store, move] { return s.move_round(move, os::wall_now()); });
     }
     void operator()(const FinalizeRound& finalize) {
-      if (finalize.job.spec.privacy.level != SecurityLevel::none) return self.freeze_cohort(job, serial, finalize);
+      if (finalize.job.spec.privacy.level != SecurityLevel::none) return self.finalize_cohort(job, serial, finalize);
       self.finalize(job, serial, finalize, nullptr);
     }
     void operator()(const CommitRound& commit) {
@@ -229,7 +230,7 @@ void Coordinator::finalize(const JobId& job, uint64_t serial, const FinalizeRoun
     const Instant begin = os::monotonic_now();
     const auto run = [&]() -> Result<FinalizedRound> {
       if (!cohort) return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now());
-      COT_ASSIGN(const SumMasks masks, open_masks(cohort->machine.session(), cohort->parameters));
+      COT_ASSIGN(const SumMasks masks, open_masks(cohort->machine.session(), cohort->parameters, pool_));
       parts_.metrics.masks_opened(seconds_since(begin));
       return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now(), &masks);
     };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -55,6 +56,11 @@ Status MaskSum::add(const Secret<32>& seed, MaskSign sign) {
   COT_ASSIGN(std::unique_ptr<MaskStream> stream, kernel_->open(seed));
   masks_.push_back({std::move(stream), sign});
   return {};
+}
+
+void MaskSum::take(MaskSum other) {
+  COT_ASSERT(other.kernel_ == kernel_);
+  masks_.insert(masks_.end(), std::make_move_iterator(other.masks_.begin()), std::make_move_iterator(other.masks_.end()));
 }
 
 void MaskSum::apply(uint64_t first_lane, std::span<uint16_t> lanes) const {

@@ -38,6 +38,8 @@ class MaskSum {
   // Adds a mask; its expanded key is kept (some 300 bytes) until the sum goes, and is wiped then. An error if
   // libcrypto refuses the cipher.
   Status add(const Secret<32>& seed, MaskSign sign);
+  // Adds all masks of another sum, which is of the same suite: threads may each have made one.
+  void take(MaskSum other);
 
   // The formula above, for the `lanes.size()` lanes from `first_lane` on; (first_lane + lanes.size()) * sizeof(Lane) is
   // at most kKeyStreamBytesMax. 64-byte aligned lanes are some percent faster. Const and thread-safe: threads may share

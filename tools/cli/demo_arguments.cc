@@ -85,7 +85,7 @@ void add_security(CLI::App& demo, DemoOptions& options) {
       ->type_name("LEVEL")
       ->default_str("none");
   demo.add_option("--dropout", options.dropout,
-                  "probability that a device vanishes for a while, in each round, at a random moment")
+                  "probability that a device vanishes, in each round, from a random moment to its end")
       ->capture_default_str()
       ->type_name("P")
       ->check(between(0.0, 0.3));

@@ -24,6 +24,7 @@ namespace coterie {
 namespace {
 
 constexpr Millis kLookEvery{50};
+constexpr Millis kLookOftenEvery{10};  // at rounds in which devices vanish: these are not to begin and end unseen
 constexpr Millis kEnrollMax{300'000};
 constexpr Millis kDevicesGrace{5'000};
 constexpr Millis kRoundMax{60'000};
@@ -147,11 +148,13 @@ Status Demo::start_devices() {
 void Demo::drop_out(const std::optional<RoundReport>& live) {
   if (options_.dropout == 0) return;
   const Instant now = os::monotonic_now();
-  if (live && live->state == "collecting" && std::pair(live->number, live->attempt) != round_) {
+  const std::pair<uint64_t, uint32_t> round = live ? std::pair(live->number, live->attempt) : std::pair(uint64_t{0}, 0u);
+  if (round != round_) fleet_->absences().end_round(now);
+  if (live && live->state == "collecting" && round != round_) {
     if (round_.first > 0) round_length_ = std::min(kRoundMax, std::chrono::duration_cast<Millis>(now - round_began_));
-    round_ = {live->number, live->attempt};
+    round_ = round;
     round_began_ = now;
-    fleet_->begin_round(now, round_length_);
+    fleet_->absences().begin_round(now, round_length_);
   }
   fleet_->drop_out(now);
 }
@@ -174,7 +177,7 @@ Status Demo::train(const std::string& model_digest, const std::string& held_out_
     if (!is_over) return is_over.error();
     if (*is_over) break;
     drop_out(watch.live());
-    COT_TRY(Interrupt::wait(kLookEvery));
+    COT_TRY(Interrupt::wait(options_.dropout > 0 ? kLookOftenEvery : kLookEvery));
   }
   result.attempts = watch.take_attempts();
   COT_TRY(watch.check_completed());

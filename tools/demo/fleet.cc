@@ -12,7 +12,6 @@ namespace {
 
 constexpr uint64_t kLogBytesMax = 64 << 20;
 constexpr uint32_t kRestartsMaxPerDevice = 5;  // on average
-constexpr Millis kAwayMin{1'000}, kAwayMax{3'000};  // longer than a round waits for those it can do without
 
 }  // namespace
 
@@ -52,30 +51,21 @@ Result<std::vector<std::string>> Fleet::look_after() {
   return notes;
 }
 
-void Fleet::begin_round(Instant now, Millis length) {
-  for (uint32_t device = 0; device < devices_.size(); ++device) {
-    const bool is_away = std::ranges::any_of(absences_, [&](const Absence& a) { return a.device == device; });
-    if (is_away || !prng_.chance(settings_.dropout)) continue;
-    const auto within = [&](Millis low, Millis high) { return low + Millis(prng_.below(static_cast<uint64_t>((high - low).count()) + 1)); };
-    const Instant from = now + within(Millis(0), length);
-    absences_.push_back({device, from, from + within(kAwayMin, kAwayMax)});
-  }
-}
-
 void Fleet::drop_out(Instant now) {
-  for (Absence& absence : absences_) {
-    if (!absence.is_away && now >= absence.from) {
-      absence.is_away = true;
-      ++dropouts_;
-      devices_[absence.device].signal(SIGSTOP);
-    }
-    if (absence.is_away && now >= absence.until) devices_[absence.device].signal(SIGCONT);
+  const Absences::Moves moves = absences_.step(now);
+  for (const uint32_t device : moves.come_back) {
+    away_.erase(device);
+    devices_[device].signal(SIGCONT);
   }
-  std::erase_if(absences_, [&](const Absence& absence) { return now >= absence.until; });
+  for (const uint32_t device : moves.leave) {
+    away_.insert(device);
+    ++dropouts_;
+    devices_[device].signal(SIGSTOP);
+  }
 }
 
 void Fleet::stop(Millis grace) {
-  for (const Absence& absence : absences_) devices_[absence.device].signal(SIGCONT);  // or it would not hear
+  for (const uint32_t device : away_) devices_[device].signal(SIGCONT);  // or it would not hear
   std::vector<Child*> children;
   for (Child& child : devices_) children.push_back(&child);
   stop_children(children, grace);

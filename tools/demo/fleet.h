@@ -5,12 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "base/random.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "tools/demo/absences.h"
 #include "tools/demo/child_process.h"
 #include "tools/demo/run_folder.h"
 
@@ -30,7 +31,7 @@ class Fleet {
  public:
   // `folder` outlives the fleet.
   Fleet(FleetSettings settings, const RunFolder& folder)
-      : settings_(std::move(settings)), folder_(folder), prng_(settings_.seed) {}
+      : settings_(std::move(settings)), folder_(folder), absences_(settings_.devices, settings_.dropout, settings_.seed) {}
 
   // Device i (from 1) finds its examples in device_dir(i)/data.cotf.
   Status start();
@@ -39,8 +40,8 @@ class Fleet {
   Result<std::vector<std::string>> look_after();
   void stop(Millis grace);
 
-  // A round of about this length begins: some devices will vanish in it, as one does whose app the phone puts to sleep.
-  void begin_round(Instant now, Millis length);
+  // Who vanishes, and when: to be told when rounds begin and end.
+  Absences& absences() { return absences_; }
   // Puts to sleep and wakes those whose time has come.
   void drop_out(Instant now);
   uint32_t dropouts() const { return dropouts_; }
@@ -50,12 +51,6 @@ class Fleet {
   std::vector<uint32_t> rounds_trained() const;
 
  private:
-  struct Absence {
-    uint32_t device = 0;
-    Instant from, until;
-    bool is_away = false;
-  };
-
   Result<Child> start_device(uint32_t device) const;
   std::string log_file(uint32_t device) const { return folder_.log_file("device-" + device_label(device)); }
 
@@ -63,8 +58,8 @@ class Fleet {
   const RunFolder& folder_;
   std::vector<Child> devices_;
   uint32_t restarts_ = 0;
-  Prng prng_;
-  std::vector<Absence> absences_;
+  Absences absences_;
+  std::set<uint32_t> away_;
   uint32_t dropouts_ = 0;
 };
 

@@ -15,8 +15,8 @@ namespace {
 constexpr uint32_t kSelectingMs = 5'000;
 // Long: on a slow machine a round is as long as training takes. A device that dies is started again at once.
 constexpr uint32_t kCollectingMs = 300'000;
-// Of a phase of secure aggregation: a device that vanished is missed after this, or sooner if few have.
-constexpr uint32_t kPhaseMs = 5'000;
+// Of a phase of secure aggregation, at most: so many may vanish that the round cannot go on before they are back.
+constexpr uint32_t kPhaseMs = 30'000;
 
 // At active_dp noise is sized for the least sum that may be opened: a sum of far fewer than the goal would need far more.
 constexpr double kNoisySumShare = 0.9;

@@ -30,7 +30,7 @@ struct DemoOptions {
   std::optional<double> target_epsilon;    // of all rounds: finds the multiplier, or is the budget of the one that is given
   double delta = 1e-5;                     // that goes with it
   SecurityLevel security = SecurityLevel::none;
-  double dropout = 0;             // probability that a device vanishes for a while, in each round, at a random moment
+  double dropout = 0;             // probability that a device vanishes, in each round, from a random moment to its end
   uint64_t seed = 1;
   std::string out;                // empty: runs/demo-<date>-<time>
   bool json = false;              // the last line of standard output is one JSON object, all else goes to standard error

@@ -136,6 +136,19 @@ TYPED_TEST(MaskSumOf, IsTheSameHoweverTheRangeIsCut) {
 }
 
 // Five devices, each pair with a seed of its own: one adds what the other subtracts (CCS 2017, section 4).
+TYPED_TEST(MaskSumOf, TakesTheMasksOfAnother) {
+  Prng prng(23);
+  const std::vector<Signed> masks = random_masks(7, prng);
+  std::vector<TypeParam> expected(100), seen(100);
+  sum_of(masks).apply(3, std::span(expected));
+  MaskSum sum = sum_of({masks.begin(), masks.begin() + 2});
+  sum.take(sum_of({masks.begin() + 2, masks.end()}));
+  sum.take(sum_of({}));
+  EXPECT_EQ(sum.size(), 7u);
+  sum.apply(3, std::span(seen));
+  EXPECT_EQ(seen, expected);
+}
+
 TYPED_TEST(MaskSumOf, OfPairsVanishesInTheSumOfAllDevices) {
   constexpr uint64_t kDevices = 5;
   constexpr size_t kLanes = 5000;

@@ -12,6 +12,7 @@
 #include "base/os/file.h"
 #include "device_sdk/agent/agent.h"
 #include "device_sdk/agent/encode_update.h"
+#include "proto/codec/codec.h"
 #include "proto/ring/ring_vector.h"
 #include "secure/identity/device_certificate.h"
 #include "secure/identity/key_file.h"
@@ -271,7 +272,7 @@ TEST(AggregationRound, TheSeedIsTheOwnersAloneAndThereBeforeTheAdvertLeaves) {
   int looked = 0;
   cohort.plane.fail_next(0, Exchange::advert, [&](const auto& honest, const BodySink&) {
     struct stat info {};
-    EXPECT_EQ(::stat(cohort.in_state(0, "secagg.seed").c_str(), &info), 0);
+    EXPECT_EQ(::stat(cohort.in_state(0, "secagg.log").c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777, 0600u);
     ++looked;
     return honest();
@@ -290,9 +291,9 @@ TEST(AggregationRound, AStateThatIsDamagedEndsTheSessionAndNothingElse) {
   } rows[] = {
       {Exchange::inbox, "update.cotf", true},
       {Exchange::inbox, "update.cotf", false},
-      {Exchange::inbox, "secagg.seed", true},
-      {Exchange::inbox, "secagg-roster_view.cotf", false},
-      {Exchange::confirm_request, "secagg-share_inbox.cotf", false},
+      {Exchange::inbox, "secagg.log", true},
+      {Exchange::inbox, "secagg.log", false},
+      {Exchange::confirm_request, "secagg.log", false},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.file + ", " + name_of(row.before));
@@ -315,6 +316,29 @@ TEST(AggregationRound, AStateThatIsDamagedEndsTheSessionAndNothingElse) {
     EXPECT_FALSE(cohort.errors(2).empty());
     EXPECT_EQ(cohort.files(2), kFilesAtRest);
   }
+}
+
+// A write of the session is a wait for the disk, of all devices of a cohort at once: the state file stays as it is.
+TEST(AggregationRound, ExchangesLeaveTheStateFileAlone) {
+  Cohort cohort(SecurityLevel::active);
+  Bytes before;
+  ino_t file_before = 0;  // each write makes a new one
+  int unchanged = 0;
+  cohort.before_step = [&](uint32_t who) {
+    if (who != 2 || cohort.state(2).phase != ParticipantPhase::aggregating) return;
+    struct stat info {};
+    ASSERT_EQ(::stat(cohort.in_state(2, "session.state").c_str(), &info), 0);
+    const Bytes state = encode(cohort.state(2));
+    if (state == before) {
+      EXPECT_EQ(info.st_ino, file_before);
+      ++unchanged;
+    }
+    before = state;
+    file_before = info.st_ino;
+  };
+  ASSERT_OK(cohort.run());
+  cohort.expect_sum_of(cohort.all());
+  EXPECT_GE(unchanged, 4) << "each of the server's messages but the last, and the receipt";
 }
 
 TEST(AggregationRound, IsRefusedByADeviceThatAsksForMore) {

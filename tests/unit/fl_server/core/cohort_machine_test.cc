@@ -28,7 +28,8 @@ class CohortTest : public testing::Test {
     parameters_.lane_count = 4;
     parameters_.ring_bits = 64;
     parameters_.survivors_min = 3;
-    cohort_ = *CohortMachine::make(parameters_, {.adverts_goal = devices, .advertising_max = kAdvertising, .phase_max = kPhase},
+    cohort_ = *CohortMachine::make(parameters_, {.adverts_goal = devices, .advertising_max = kAdvertising,
+                                                 .phase_max = kPhase, .patience_min = kPhase},
                                    1, accept_all, now_);
     for (uint32_t i = 0; i < devices; ++i) {
       TestDevice device;
@@ -57,21 +58,28 @@ class CohortTest : public testing::Test {
     for (uint32_t i = 0; i < count; ++i) ASSERT_OK(send(devices_[i], devices_[i].client->advert()));
   }
   void share(uint32_t count) {
-    for (uint32_t i = 0; i < count; ++i) {
-      TestDevice& device = devices_[i];
-      const auto shares = device.client->share(asked<RosterView>(device, CohortQuestion::roster));
-      ASSERT_OK(shares);
-      ASSERT_OK(send(device, *shares));
-    }
+    for (uint32_t i = 0; i < count; ++i) share_one(i);
+  }
+  void share_one(uint32_t index) {
+    const auto shares = devices_[index].client->share(asked<RosterView>(devices_[index], CohortQuestion::roster));
+    ASSERT_OK(shares);
+    ASSERT_OK(send(devices_[index], *shares));
   }
   void mask(uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
       TestDevice& device = devices_[i];
       const auto masking = device.client->mask(asked<ShareInbox>(device, CohortQuestion::share_inbox));
       ASSERT_OK(masking);
-      ASSERT_OK(cohort_->check_input(device.id, masking->head()));
-      ASSERT_OK(cohort_->input_accepted(device.id, masking->head(), now_));
+      ASSERT_OK(cohort_->input_arrived(device.id, masking->head(), now_));
+      inputs_.emplace_back(device.id, masking->head());
     }
+  }
+  void accept_inputs() {
+    for (const auto& [id, input] : inputs_) ASSERT_OK(cohort_->input_accepted(id, input, now_));
+  }
+  void mask_and_accept(uint32_t count) {
+    mask(count);
+    accept_inputs();
   }
   void confirm(uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
@@ -96,13 +104,14 @@ class CohortTest : public testing::Test {
   Instant now_{Millis(5'000)};
   std::optional<CohortMachine> cohort_;
   std::vector<TestDevice> devices_;
+  std::vector<std::pair<DeviceId, MaskedInput>> inputs_;  // arrived
 };
 
 TEST_F(CohortTest, GoesThroughWhenEverybodyAnswers) {
   advertise(8);
   share(8);
   EXPECT_FALSE(cohort_->updates_expected());
-  mask(8);
+  mask_and_accept(8);
   EXPECT_EQ(cohort_->updates_expected(), 8u);
   cohort_->freeze(ids(8), now_);
   confirm(8);
@@ -127,10 +136,13 @@ TEST_F(CohortTest, EachPhaseEndsInTimeWithoutThoseWhoVanished) {
   EXPECT_EQ(phase(), Phase::sharing);
   pass(Millis(1));
   EXPECT_EQ(phase(), Phase::masking);
+  EXPECT_EQ(cohort_->inputs_due(), 7u);
   mask(6);
-  EXPECT_FALSE(cohort_->updates_expected());
   EXPECT_EQ(cohort_->next_deadline(), now_ + kPhase);
   pass(kPhase);
+  EXPECT_EQ(cohort_->inputs_due(), 6u);
+  EXPECT_FALSE(cohort_->updates_expected()) << "they are not yet durable";
+  accept_inputs();
   EXPECT_EQ(cohort_->updates_expected(), 6u);
   cohort_->freeze(ids(6), now_);
   confirm(6);
@@ -146,7 +158,7 @@ TEST_F(CohortTest, EachPhaseEndsInTimeWithoutThoseWhoVanished) {
 TEST_F(CohortTest, UnmaskingWaitsForAllButNotForEver) {
   advertise(8);
   share(8);
-  mask(8);
+  mask_and_accept(8);
   cohort_->freeze(ids(8), now_);
   confirm(8);
   std::optional<Unmasking> last;
@@ -164,25 +176,96 @@ TEST_F(CohortTest, UnmaskingWaitsForAllButNotForEver) {
   EXPECT_EQ(cohort_->session().answered(), answered);
 }
 
-// A quarter of 8 may vanish: when 6 have answered, the other two have twice as long as those took.
-TEST_F(CohortTest, WhoMayVanishIsNotWaitedForLong) {
-  cohort_ = *CohortMachine::make(parameters_,
-                                 {.adverts_goal = 8, .advertising_max = kAdvertising, .phase_max = kPhase,
-                                  .dropout_share = .25, .patience_min = Millis(100)},
-                                 1, accept_all, now_);
-  advertise(8);
-  pass(Millis(10));
-  share(5);
-  EXPECT_EQ(cohort_->next_deadline(), now_ + kPhase - Millis(10));
-  const auto shares = devices_[5].client->share(asked<RosterView>(devices_[5], CohortQuestion::roster));
-  ASSERT_OK(shares);
-  ASSERT_OK(send(devices_[5], *shares));
-  EXPECT_EQ(cohort_->next_deadline(), now_ + Millis(100));  // patience_min is more than 2 * 10 ms
-  pass(Millis(100));
+// 12 devices, of which 9 open a secret and 2 are planned to vanish.
+class PatientCohortTest : public CohortTest {
+ protected:
+  PatientCohortTest() : CohortTest(12) {
+    cohort_ = *CohortMachine::make(parameters_,
+                                   {.adverts_goal = 12, .adverts_enough = 10, .advertising_max = kAdvertising,
+                                    .phase_max = kPhase, .dropout_share = .2, .patience_min = Millis(40)},
+                                   1, accept_all, now_);
+  }
+  std::optional<Millis> wait() const {
+    const auto deadline = cohort_->next_deadline();
+    return deadline ? std::optional<Millis>(*deadline - now_) : std::nullopt;
+  }
+};
+
+TEST_F(PatientCohortTest, WhoWasPlannedToVanishHasTwiceTheTimeOfTheOthers) {
+  advertise(12);
+  pass(Millis(30));
+  share(8);
+  EXPECT_EQ(wait(), kPhase - Millis(30)) << "one more is needed";
+  share_one(8);
+  EXPECT_EQ(wait(), Millis(400)) << "ten times the least: one more than was planned for is missing";
+  pass(Millis(30));
+  share_one(9);
+  EXPECT_EQ(wait(), Millis(120));
+  pass(Millis(50));
+  share_one(10);
+  EXPECT_EQ(wait(), Millis(70)) << "who answers late makes it no longer for the rest";
+  pass(Millis(69));
+  EXPECT_EQ(phase(), Phase::sharing);
+  pass(Millis(1));
   EXPECT_EQ(phase(), Phase::masking);
   pass(Millis(300));
-  mask(6);
-  EXPECT_EQ(cohort_->updates_expected(), 6u);
+  mask_and_accept(10);  // 2 are missing of all that there ever were: enough
+  EXPECT_EQ(wait(), Millis(600));
+}
+
+TEST_F(PatientCohortTest, WhatIsPlannedForIsPlannedForAllPhasesTogether) {
+  advertise(12);
+  share(10);
+  pass(Millis(40));
+  ASSERT_EQ(phase(), Phase::masking);
+  pass(Millis(20));
+  mask(9);
+  EXPECT_EQ(wait(), Millis(400)) << "9 of 10 are less than were to stay of 12";
+}
+
+TEST_F(PatientCohortTest, ARosterClosesWithoutThoseWhoTrainForLong) {
+  pass(Millis(200));
+  advertise(9);
+  EXPECT_EQ(wait(), kAdvertising - Millis(200));
+  pass(Millis(50));
+  ASSERT_OK(send(devices_[9], devices_[9].client->advert()));
+  EXPECT_EQ(wait(), Millis(500)) << "twice the time until there were enough";
+  pass(Millis(500));
+  EXPECT_EQ(phase(), Phase::sharing);
+  EXPECT_EQ(cohort_->session().size(), 10u);
+}
+
+// The store's time is not the devices': who has not sent its update is not given more of it.
+TEST_F(PatientCohortTest, UpdatesThatAreNotYetDurableAreWaitedForAndNoOthers) {
+  advertise(12);
+  share(12);
+  const auto late = devices_[11].client->mask(asked<ShareInbox>(devices_[11], CohortQuestion::share_inbox));
+  pass(Millis(10));
+  mask(11);
+  EXPECT_EQ(cohort_->inputs_due(), 12u);
+  EXPECT_EQ(wait(), Millis(40));
+  pass(Millis(40));
+  EXPECT_EQ(cohort_->inputs_due(), 11u);
+  EXPECT_EQ(phase(), Phase::masking);
+  EXPECT_ERROR(cohort_->input_arrived(devices_[11].id, late->head(), now_), ErrorCode::round_closed, "goes on without");
+  EXPECT_OK(cohort_->input_arrived(devices_[0].id, inputs_[0].second, now_)) << "again";
+  pass(Millis(500));
+  EXPECT_FALSE(cohort_->updates_expected());
+  accept_inputs();
+  EXPECT_EQ(cohort_->updates_expected(), 11u);
+  EXPECT_FALSE(cohort_->next_deadline()) << "the round's turn";
+  cohort_->freeze(ids(11), now_);
+  EXPECT_EQ(phase(), Phase::confirming);
+}
+
+TEST_F(PatientCohortTest, UpdatesThatNeverBecomeDurableAreGivenUp) {
+  advertise(12);
+  share(12);
+  mask(12);
+  for (uint32_t i = 0; i < 10; ++i) ASSERT_OK(cohort_->input_accepted(inputs_[i].first, inputs_[i].second, now_));
+  EXPECT_EQ(wait(), kPhase);
+  pass(kPhase);
+  EXPECT_EQ(cohort_->updates_expected(), 10u);
 }
 
 TEST_F(CohortTest, AnswersNotYetBeforeItsTime) {
@@ -199,7 +282,7 @@ TEST_F(CohortTest, AnswersNotYetBeforeItsTime) {
   share(8);
   EXPECT_FALSE(is_not_yet(CohortQuestion::share_inbox));
   EXPECT_TRUE(is_not_yet(CohortQuestion::confirm_request));
-  mask(8);
+  mask_and_accept(8);
   EXPECT_TRUE(is_not_yet(CohortQuestion::confirm_request));  // until the round is frozen
   cohort_->freeze(ids(8), now_);
   EXPECT_FALSE(is_not_yet(CohortQuestion::confirm_request));
@@ -218,7 +301,7 @@ TEST_F(CohortTest, TooFewAdvertsFail) {
 TEST_F(CohortTest, TooFewSharesToOpenFail) {
   advertise(8);
   share(8);
-  mask(8);
+  mask_and_accept(8);
   cohort_->freeze(ids(8), now_);
   confirm(8);
   pass(kPhase);
@@ -243,19 +326,19 @@ TEST_F(CohortTest, MaskedUpdatesAreTheirOwnersAndInTime) {
   share(8);
   const auto masking = devices_[0].client->mask(asked<ShareInbox>(devices_[0], CohortQuestion::share_inbox));
   ASSERT_OK(masking);
-  EXPECT_ERROR(cohort_->check_input(devices_[1].id, masking->head()), ErrorCode::permission_denied, "another device");
+  EXPECT_ERROR(cohort_->input_arrived(devices_[1].id, masking->head(), now_), ErrorCode::permission_denied, "another device");
   MaskedInput other = masking->head();
   ++other.lane_count;
-  EXPECT_ERROR(cohort_->check_input(devices_[0].id, other), ErrorCode::malformed, "lanes");
-  EXPECT_OK(cohort_->check_input(devices_[0].id, masking->head()));
-  EXPECT_OK(cohort_->check_input(devices_[0].id, masking->head()));
+  EXPECT_ERROR(cohort_->input_arrived(devices_[0].id, other, now_), ErrorCode::malformed, "lanes");
+  EXPECT_OK(cohort_->input_arrived(devices_[0].id, masking->head(), now_));
+  EXPECT_OK(cohort_->input_arrived(devices_[0].id, masking->head(), now_));
 }
 
 // What the store has accepted and what the session knows must be the same.
 TEST_F(CohortTest, ASumWithAnUpdateThatTheSessionDoesNotKnowIsLost) {
   advertise(8);
   share(8);
-  mask(7);
+  mask_and_accept(7);
   cohort_->freeze(ids(8), now_);
   ASSERT_TRUE(cohort_->failure());
   EXPECT_NE(cohort_->failure()->message().find("does not know"), std::string::npos);
@@ -264,7 +347,7 @@ TEST_F(CohortTest, ASumWithAnUpdateThatTheSessionDoesNotKnowIsLost) {
 TEST_F(CohortTest, ASumWithoutAnUpdateThatTheSessionCountsIsLost) {
   advertise(8);
   share(8);
-  mask(8);
+  mask_and_accept(8);
   cohort_->freeze(ids(7), now_);
   EXPECT_TRUE(cohort_->failure());
 }
@@ -272,7 +355,7 @@ TEST_F(CohortTest, ASumWithoutAnUpdateThatTheSessionCountsIsLost) {
 TEST_F(CohortTest, FreezesOnce) {
   advertise(8);
   share(8);
-  mask(8);
+  mask_and_accept(8);
   cohort_->freeze(ids(8), now_);
   cohort_->freeze(ids(7), now_);
   EXPECT_FALSE(cohort_->failure());

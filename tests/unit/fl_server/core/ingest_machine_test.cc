@@ -131,6 +131,27 @@ TEST(IngestMachine, FlushesWhenTheGoalIsReached) {
   EXPECT_THAT(ingest.added(2), ElementsAre("spill 1 of 2")) << "with these two the round is complete";
 }
 
+TEST(IngestMachine, FlushesWhenAllThatAreDueAreThereInThePlaceOfTheGoal) {
+  Ingest ingest;
+  ingest.publish(2);
+  ingest.due(4);
+  for (uint64_t i = 1; i <= 5; ++i) ingest.offer(i);
+  for (uint64_t i = 1; i <= 3; ++i) ingest.received(i);
+  for (uint64_t i = 1; i <= 3; ++i) EXPECT_THAT(ingest.added(i), IsEmpty()) << "a fourth is due";
+  EXPECT_THAT(ingest.due(3), ElementsAre("spill 1 of 3")) << "it was given up";
+}
+
+TEST(IngestMachine, CountsWhatIsAcceptedAmongThoseThatAreDue) {
+  Ingest ingest;
+  ingest.publish(100, RoundState::collecting, kRound, {device(9)});
+  ingest.due(2);
+  ingest.offer(1);
+  ingest.offer(2);
+  ingest.received(1);
+  EXPECT_THAT(ingest.added(1), ElementsAre("spill 1 of 1"));
+  EXPECT_THAT(ingest.due(0), IsEmpty());
+}
+
 TEST(IngestMachine, CountsWhatTheStoreKnowsTowardsTheGoal) {
   Ingest ingest;
   ingest.publish(3, RoundState::collecting, kRound, {device(8), device(9)});

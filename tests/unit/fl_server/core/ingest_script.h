@@ -54,6 +54,7 @@ class Ingest {
   Lines answered(uint64_t batch, BatchOutcome outcome = BatchDone{}) {
     return step(BatchAnswered{BatchId(batch), std::move(outcome)});
   }
+  Lines due(uint64_t total) { return step(UpdatesDue{kRound, total}); }
   Lines withdraw(RoundKey key = kRound) { return step(RoundWithdrawn{key}); }
   Lines looked_up(uint64_t upload, Result<bool> accepted) {
     return step(AcceptedLookedUp{UploadId(upload), kRound, device(upload), std::move(accepted)});

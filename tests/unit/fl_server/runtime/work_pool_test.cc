@@ -73,5 +73,35 @@ TEST(WorkPool, NeedNeverBeStarted) {
   EXPECT_FALSE(ran);
 }
 
+TEST(WorkPool, RunsEachPartOnceOnAnyNumberOfThreads) {
+  for (const size_t threads : {0, 1, 2, 7}) {
+    WorkPool pool;
+    pool.start(threads);
+    std::vector<std::atomic<int>> runs(100);
+    pool.run_parts(runs.size(), [&](size_t part) { ++runs[part]; });
+    for (const auto& count : runs) EXPECT_EQ(count, 1);
+    pool.run_parts(0, [](size_t) { FAIL(); });
+  }
+}
+
+TEST(WorkPool, RunsPartsOnOtherThreadsToo) {
+  WorkPool pool;
+  pool.start(3);
+  std::latch together(3);
+  pool.run_parts(3, [&](size_t) { together.arrive_and_wait(); });
+}
+
+// All threads are in tasks that run parts: each must come to its end without the others.
+TEST(WorkPool, TasksMayRunParts) {
+  WorkPool pool;
+  std::atomic<int> runs = 0;
+  for (int i = 0; i < 10; ++i) {
+    pool.post([&] { pool.run_parts(50, [&](size_t) { ++runs; }); });
+  }
+  pool.start(2);
+  pool.stop();
+  EXPECT_EQ(runs, 500);
+}
+
 }  // namespace
 }  // namespace coterie
