@@ -1,4 +1,4 @@
-// SessionLog: what a device must not forget of a session of secure aggregation, in one file of the agent's state directory, so
+// SessionLog: what a device must not forget of a session of secure aggregation, in one file of the state directory, so
 // that an app that is killed goes on with the same keys, masks and answers, and never answers another question than before.
 //
 //   secagg.log    records, one behind the other: a byte that says what it is, the length of what it holds (4 bytes,

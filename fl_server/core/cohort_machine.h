@@ -30,7 +30,7 @@ struct CohortSettings {
   Millis advertising_max{60'000};  // training is before it, so devices come at different times
   Millis phase_max{30'000};      // of each other phase: a message there and one back
   double dropout_share = 0;      // that is planned for
-  Millis patience_min{50};       // of each phase: a scheduler's or a disk's moods
+  Millis patience_min{25};       // of each phase: a scheduler's or a disk's moods
 };
 
 using CohortMessage = std::variant<KeyAdvert, HolderChoice, SealedShares, Confirmation, Unmasking>;
