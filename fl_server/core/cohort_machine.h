@@ -1,9 +1,9 @@
 // CohortMachine: the devices that add up their updates behind masks in one attempt of a round, from the server's side. Pure.
 //
 // It is what secagg::Server leaves open: which message is whose, when a phase has waited long enough, and what a round must
-// know. Devices ask and are told "not yet" until a phase ends; it ends when everybody has answered whom it waits for, when those
-// who have not are not worth the wait (phase_patience.h; planned for is dropout_share of the whole roster, in all phases
-// together), or after phase_max.
+// know. Devices ask and are told "not yet" until a phase ends; it ends when everybody has answered whom it waits for, when
+// those who have not are not worth the wait (phase_patience.h; planned for is dropout_share of the whole roster, in all
+// phases together), or after phase_max.
 //
 //   advertising   until adverts_goal devices, or its time; adverts_enough will do. Fewer than the session's least: failed
 //   masking       until the masked updates have come, and are durably accepted; then until freeze(), which is the round's

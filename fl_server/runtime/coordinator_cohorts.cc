@@ -142,7 +142,7 @@ void Coordinator::count_dropped(const secagg::Server& session) const {
   parts_.metrics.devices_dropped("unmask", survivors - session.answered());
 }
 
-// The round is frozen in the store: those who are accepted are the survivors, and devices can go on while the round is claimed.
+// The round is frozen in the store: those who are accepted are the survivors. Devices can go on while the round is claimed.
 void Coordinator::freeze_cohort(const RoundKey& key) {
   if (!cohorts_.contains(key)) return;
   store_.post([this, key] {

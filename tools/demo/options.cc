@@ -82,7 +82,7 @@ Result<std::string> job_request(const DemoOptions& options, const std::string& m
   };
   if (options.dropout > 0) {  // who is away shall not be waited for
     const double share = options.dropout_share();
-    // A roster closes with goal / (1 - share) devices: there must be some more of them, or each one that is away holds it up.
+    // A roster closes with goal / (1 - share) devices: there must be more of them, or each one that is away holds it up.
     const double over_selection = 1 / ((1 - share) * (1 - options.dropout));
     json["rounds"]["over_selection"] = std::min(over_selection, static_cast<double>(options.devices) / goal);
     json["rounds"]["pool_min"] = std::max(goal, static_cast<uint32_t>(options.devices * (1 - share)));

@@ -326,7 +326,8 @@ TEST_F(CohortTest, MaskedUpdatesAreTheirOwnersAndInTime) {
   share(8);
   const auto masking = devices_[0].client->mask(asked<ShareInbox>(devices_[0], CohortQuestion::share_inbox));
   ASSERT_OK(masking);
-  EXPECT_ERROR(cohort_->input_arrived(devices_[1].id, masking->head(), now_), ErrorCode::permission_denied, "another device");
+  EXPECT_ERROR(cohort_->input_arrived(devices_[1].id, masking->head(), now_), ErrorCode::permission_denied,
+               "another device");
   MaskedInput other = masking->head();
   ++other.lane_count;
   EXPECT_ERROR(cohort_->input_arrived(devices_[0].id, other, now_), ErrorCode::malformed, "lanes");
