@@ -5,8 +5,9 @@
 //   unmask request -> unmasking
 //
 // What it says and what it asks next travel in one request.
-// Each message of the server is durable before anything that follows from it leaves the device (session_log.h); a session that is
-// opened again takes them in once more and goes on with the last answer. The server may have had it: the same bytes are fine.
+// Each message of the server is durable before anything that follows from it leaves the device (session_log.h); a session that
+// is opened again takes them in once more and goes on with the last answer. The server may have had it: the same bytes are
+// fine.
 #pragma once
 
 #include <memory>

@@ -50,7 +50,8 @@ Result<std::optional<SessionRecords>> SessionLog::parse(ByteView log, const Dige
     size_t length = 0;
     for (size_t i = 0; i < 4; ++i) length |= size_t{log[1 + i]} << (8 * i);
     if (length > log.size() - kHeadBytes - kDigestBytes) return damaged(path());
-    if (content_digest(log.first(kHeadBytes + length)) != digest_in(log.subspan(kHeadBytes + length))) return damaged(path());
+    const ByteView record = log.first(kHeadBytes + length);
+    if (content_digest(record) != digest_in(log.subspan(record.size()))) return damaged(path());
     const auto kind = static_cast<Kind>(log[0]);
     const ByteView held = log.subspan(kHeadBytes, length);
     log = log.subspan(kHeadBytes + length + kDigestBytes);
@@ -96,7 +97,9 @@ Status SessionLog::append(Kind kind, ByteView a, ByteView b, ByteView c) {
   return written;
 }
 
-Status SessionLog::append_message(uint8_t number, ByteView frame) { return append(Kind::message, std::span(&number, 1), frame); }
+Status SessionLog::append_message(uint8_t number, ByteView frame) {
+  return append(Kind::message, std::span(&number, 1), frame);
+}
 
 Status SessionLog::append_signature(const Digest& text, ByteView signature) {
   return append(Kind::signature, text.view(), signature);

@@ -1,4 +1,4 @@
-// SessionLog: what a device must not forget of a session of secure aggregation, in one file of the agent's state directory, so
+// SessionLog: what a device must not forget of a session of secure aggregation, in one file of the state directory, so
 // that an app that is killed goes on with the same keys, masks and answers, and never answers another question than before.
 //
 //   secagg.log    records, one behind the other: a byte that says what it is, the length of what it holds (4 bytes,
@@ -8,8 +8,8 @@
 //     signature   digest of a text, and what the device's key has signed it with: an ECDSA signature made again would be
 //                 another one
 //
-// One file that grows, as a sync of it costs a quarter of what a file and its name cost. A log that is not whole (the machine
-// lost its power in the middle of a record, the disk was full) is as good as damaged: that session is over.
+// One file that grows, as a sync of it costs a quarter of what a file and its name cost. A log that is not whole (the
+// machine lost its power in the middle of a record, the disk was full) is as good as damaged: that session is over.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,8 @@ class SessionLog {
   enum class Kind : uint8_t { seed = 1, message, signature };
 
   std::string path() const;
-  Result<std::optional<SessionRecords>> parse(ByteView log, const Digest& context, const std::optional<Digest>& update) const;
+  Result<std::optional<SessionRecords>> parse(ByteView log, const Digest& context,
+                                              const std::optional<Digest>& update) const;
   Status append(Kind kind, ByteView a, ByteView b = {}, ByteView c = {});
 
   std::string directory_;

@@ -187,7 +187,8 @@ void CohortMachine::begin_phase(Instant now) {
 
 uint32_t CohortMachine::expected() const {
   if (server_.phase() == Phase::advertising) return settings_.adverts_goal;
-  return is_closed_to_inputs_ && server_.phase() == Phase::masking ? static_cast<uint32_t>(arrived_.size()) : server_.expected();
+  const bool has_come = is_closed_to_inputs_ && server_.phase() == Phase::masking;
+  return has_come ? static_cast<uint32_t>(arrived_.size()) : server_.expected();
 }
 
 // Inputs first have to come; what the store then needs for them says nothing about devices.
@@ -203,7 +204,7 @@ PhasePatience CohortMachine::patience() const {
   }
   const double size = server_.size();
   const secagg::GraphShape& shape = server_.shape();
-  const double opens = size * shape.threshold / shape.holders;  // in a sparse graph about so many: each device has its holders
+  const double opens = size * shape.threshold / shape.holders;  // in a sparse graph about so many
   const auto planned = static_cast<uint32_t>(std::ceil(size * (1 - settings_.dropout_share)));
   const auto least = std::max(survivors_min_, static_cast<uint32_t>(std::ceil(opens)));
   return {.planned = std::max(planned, least), .least = least, .min = settings_.patience_min};

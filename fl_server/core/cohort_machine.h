@@ -1,9 +1,9 @@
 // CohortMachine: the devices that add up their updates behind masks in one attempt of a round, from the server's side. Pure.
 //
 // It is what secagg::Server leaves open: which message is whose, when a phase has waited long enough, and what a round must
-// know. Devices ask and are told "not yet" until a phase ends; it ends when everybody has answered whom it waits for, when those
-// who have not are not worth the wait (phase_patience.h; planned for is dropout_share of the whole roster, in all phases
-// together), or after phase_max.
+// know. Devices ask and are told "not yet" until a phase ends; it ends when everybody has answered whom it waits for, when
+// those who have not are not worth the wait (phase_patience.h; planned for is dropout_share of the whole roster, in all
+// phases together), or after phase_max.
 //
 //   advertising   until adverts_goal devices, or its time; adverts_enough will do. Fewer than the session's least: failed
 //   masking       until the masked updates have come, and are durably accepted; then until freeze(), which is the round's
@@ -30,7 +30,7 @@ struct CohortSettings {
   Millis advertising_max{60'000};  // training is before it, so devices come at different times
   Millis phase_max{30'000};      // of each other phase: a message there and one back
   double dropout_share = 0;      // that is planned for
-  Millis patience_min{50};       // of each phase: a scheduler's or a disk's moods
+  Millis patience_min{25};       // of each phase: a scheduler's or a disk's moods
 };
 
 using CohortMessage = std::variant<KeyAdvert, HolderChoice, SealedShares, Confirmation, Unmasking>;

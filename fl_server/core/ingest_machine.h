@@ -72,7 +72,7 @@ struct BufferReleased { BatchId batch; };                              // the la
 struct BatchSpilled { BatchId batch; Status durable; };                // the blob is durable
 struct BatchAnswered { BatchId batch; BatchOutcome outcome; };
 struct RoundPublished { RoundView view; std::vector<DeviceId> accepted; };  // accepted: rows already in the store
-// No more than so many devices will be accepted in all: with the last of them a batch waits for nobody. In the place of the goal.
+// No more than so many devices will be accepted in all: with the last of them a batch waits for nobody. In the goal's place.
 struct UpdatesDue { RoundKey key; uint64_t total; };
 struct RoundWithdrawn { RoundKey key; };
 struct IngestTime {};

@@ -5,7 +5,7 @@
 namespace coterie {
 namespace {
 
-constexpr int kForPlanned = 2, kForUnplanned = 10;  // times what those who answered took
+constexpr int kForPlanned = 1, kForUnplanned = 5;  // times what those who answered took
 
 }  // namespace
 

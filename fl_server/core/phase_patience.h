@@ -1,8 +1,8 @@
 // PhasePatience: how long a phase of a cohort still waits for devices that have not answered, by how many have. Pure.
 //
 // Devices of one cohort do the same work, so the time that most of them took says what the others may need. While only those
-// are missing who were planned for, they have twice that time. While more are missing and the session could do without them, ten
-// times: without them it is nearer to its end. While it cannot do without them: as long as the phase may take.
+// are missing who were planned for, they have as long again. While more are missing and the session could do without them,
+// five times as long: without them it is nearer to its end. While it cannot do without them: as long as the phase may take.
 #pragma once
 
 #include <cstdint>

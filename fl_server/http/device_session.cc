@@ -57,8 +57,8 @@ RetryWindow ask_again(uint32_t cohort_size) {
 }
 
 HttpResponse no_such_message() {
-  return error_response(Error(ErrorCode::not_found, "session: there is no message of this name; there are roster_view, share_inbox, "
-                                                    "confirm_request and unmask_request"), {});
+  return error_response(Error(ErrorCode::not_found, "session: there is no message of this name; there are roster_view, "
+                                                    "share_inbox, confirm_request and unmask_request"), {});
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 
 namespace coterie {
 
-// Expects session.can_open(); log lines name how many gave wrong shares, never who. Secrets are put together, and keys agreed on,
-// on whatever threads of the pool are idle; the sum of the masks is the same for any number. Errors: as Opening::open.
+// Expects session.can_open(); log lines name how many gave wrong shares, never who. Secrets are put together, and keys agreed
+// on, on whatever threads of the pool are idle; the sum of the masks is the same for any number. Errors: as Opening::open.
 Result<SumMasks> open_masks(const secagg::Server& session, const secagg::SessionParameters& parameters, WorkPool& pool);
 
 }  // namespace coterie

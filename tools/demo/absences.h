@@ -1,5 +1,5 @@
-// Absences: which devices of a demo vanish, and when: each with a probability in each round, at a random moment of it, as one
-// whose app the phone puts to sleep. It is away until the round is over, or for absence_max if the round cannot go on
+// Absences: which devices of a demo vanish, and when: each with a probability in each round, at a random moment of it, as
+// one whose app the phone puts to sleep. It is away until the round is over, or for absence_max if the round cannot go on
 // without it. Pure.
 #pragma once
 
@@ -18,7 +18,8 @@ class Absences {
   };
   static constexpr Millis absence_max{3'000};
 
-  Absences(uint32_t devices, double probability, uint64_t seed) : devices_(devices), probability_(probability), prng_(seed) {}
+  Absences(uint32_t devices, double probability, uint64_t seed)
+      : devices_(devices), probability_(probability), prng_(seed) {}
 
   // A round of about this length begins; the one before is over.
   void begin_round(Instant now, Millis length);

@@ -27,7 +27,7 @@ bool is_noise_of_devices(const DemoOptions& options) { return options.security =
 double over_selection(const DemoOptions& options) {
   if (options.dropout == 0) return 1;
   // A roster closes with goal / (1 - share) devices: there must be more of them, or each one that is away holds it up.
-  const double enough = std::pow(1 - options.dropout_share(), -2);
+  const double enough = 1 / ((1 - options.dropout_share()) * (1 - options.dropout));
   return std::min(enough, static_cast<double>(options.devices) / options.goal_count());
 }
 
