@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
+
+#include "base/os/temporary_file.h"
 
 namespace coterie::os {
 namespace {
@@ -20,12 +21,6 @@ Error system_error(const std::string& what, const std::string& path, int error) 
   if (error == EACCES || error == EPERM || error == EROFS) code = ErrorCode::permission_denied;
   if (error == EEXIST) code = ErrorCode::conflict;
   return Error(code, what + " " + path + ": " + std::strerror(error));
-}
-
-// A name no other writer uses: process id and a counter. Left-over temporaries of a crash are removed by their owner.
-std::string temporary_name(const std::string& final_path) {
-  static std::atomic<uint64_t> counter{0};
-  return final_path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(counter.fetch_add(1));
 }
 
 }  // namespace
@@ -65,6 +60,12 @@ Result<uint64_t> File::size() const {
   struct stat info {};
   if (::fstat(fd_, &info) != 0) return system_error("cannot stat", path_, errno);
   return static_cast<uint64_t>(info.st_size);
+}
+
+Result<FileIdentity> File::identity() const {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) return system_error("cannot stat", path_, errno);
+  return FileIdentity{info.st_dev, info.st_ino};
 }
 
 Status File::write_all(ByteView bytes) {
@@ -112,20 +113,25 @@ Status File::close() {
 }
 
 Result<AtomicFile> AtomicFile::create(const std::string& final_path) {
-  COT_ASSIGN(File file, File::create(temporary_name(final_path)));
-  return AtomicFile(std::move(file), final_path);
+  COT_ASSIGN(Temporary temporary, create_temporary(final_path));
+  return AtomicFile(std::move(temporary.file), temporary.identity, final_path);
 }
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   // What this one held is abandoned where `other` is destroyed.
   std::swap(file_, other.file_);
+  std::swap(identity_, other.identity_);
   std::swap(final_path_, other.final_path_);
   std::swap(written_, other.written_);
   return *this;
 }
 
-AtomicFile::~AtomicFile() {
-  if (file_.is_open()) ::unlink(file_.path().c_str());
+AtomicFile::~AtomicFile() { discard(); }
+
+// Its slot may be another's by now, if somebody removed the temporary: that one's file is not touched.
+void AtomicFile::discard() {
+  if (file_.is_open() && is_at(identity_, file_.path())) ::unlink(file_.path().c_str());
+  (void)file_.close();
 }
 
 Status AtomicFile::write(ByteView bytes) {
@@ -135,18 +141,19 @@ Status AtomicFile::write(ByteView bytes) {
 }
 
 Status AtomicFile::commit_as(const std::string& final_path) {
-  const std::string temporary = file_.path();
   Status done = written_;
   if (done) done = file_.sync();
-  if (done) done = file_.close();
-  if (done && ::rename(temporary.c_str(), final_path.c_str()) != 0) {
+  if (done && !is_at(identity_, file_.path())) {
+    done = Error(ErrorCode::conflict, file_.path() + " was removed or replaced while it was written");
+  }
+  if (done && ::rename(file_.path().c_str(), final_path.c_str()) != 0) {
     done = system_error("cannot rename to", final_path, errno);
   }
   if (!done) {
-    ::unlink(temporary.c_str());
-    file_ = File();
+    discard();
     return done;
   }
+  COT_TRY(file_.close());  // not before the rename: without its lock the temporary would be anybody's
   return sync_directory(parent_directory(final_path));
 }
 
@@ -171,6 +178,11 @@ Result<Bytes> read_file(const std::string& path, uint64_t bytes_max) {
 bool exists(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0;
+}
+
+bool is_at(const FileIdentity& identity, const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && identity == FileIdentity{info.st_dev, info.st_ino};
 }
 
 Status make_directories(const std::string& path) {

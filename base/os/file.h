@@ -1,7 +1,8 @@
 // The one door to the disk: every durable file in the tree is written through here.
 //
 // Durable write: temporary file in the same directory, write, fsync, rename over the name, fsync of the directory. After
-// a crash a reader sees the old bytes or the new bytes, never a mixture, and no temporary file counts for anything.
+// a crash a reader sees the old bytes or the new bytes, never a mixture, and no temporary file counts for anything; one
+// that a killed process left is removed when the same name is written next (temporary_file.h).
 // Errors name the path and the system's reason; a full disk is ErrorCode::storage_full.
 #pragma once
 
@@ -14,6 +15,12 @@
 #include "base/result.h"
 
 namespace coterie::os {
+
+// Which file it is, by whatever path; as long as somebody has it open no other is the same.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0;
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
 
 // Owns a file descriptor. Move-only.
 class File {
@@ -36,6 +43,7 @@ class File {
   const std::string& path() const { return path_; }
 
   Result<uint64_t> size() const;
+  Result<FileIdentity> identity() const;
   Status write_all(ByteView bytes);
   // Reads exactly into.size() bytes at `offset`; fewer is data_loss.
   Status read_exact_at(uint64_t offset, std::span<uint8_t> into) const;
@@ -57,15 +65,20 @@ class AtomicFile {
   ~AtomicFile();
 
   Status write(ByteView bytes);
-  // fsync, rename, fsync of the directory. After a failed write it fails, too, with the write's error.
+  // fsync, rename, fsync of the directory. After a failed write it fails, too, with the write's error; with conflict if
+  // somebody removed the temporary.
   Status commit() { return commit_as(final_path_); }
   // As commit, under a name that was not known before the bytes were (content addresses). Same directory.
   Status commit_as(const std::string& final_path);
   const File& file() const { return file_; }
 
  private:
-  AtomicFile(File file, std::string final_path) : file_(std::move(file)), final_path_(std::move(final_path)) {}
+  AtomicFile(File file, FileIdentity identity, std::string final_path)
+      : file_(std::move(file)), identity_(identity), final_path_(std::move(final_path)) {}
+  void discard();
+
   File file_;
+  FileIdentity identity_;  // of the temporary
   std::string final_path_;
   Status written_;
 };
@@ -77,6 +90,7 @@ Status write_file_atomically(const std::string& path, ByteView bytes);
 Result<Bytes> read_file(const std::string& path, uint64_t bytes_max);
 
 bool exists(const std::string& path);
+bool is_at(const FileIdentity& identity, const std::string& path);  // of `path` itself, also if it is a link
 Status make_directories(const std::string& path);  // mode 0700 for what it creates
 Status rename_file(const std::string& from, const std::string& to);  // replaces; durable when it returns
 Status remove_file(const std::string& path);       // absent is success

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/os/file.h"
+#include "base/os/temporary_file.h"
 #include "device_sdk/runtime/sealed_text.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
@@ -61,7 +62,8 @@ CheckpointHeader header_of(const TrainerState& state) {
           .plateau_factor = state.plateau.factor,
           .seed = state.options.seed,
           .loss_scale = state.loss_scale.scale,
-          .good_steps = state.loss_scale.good_steps};
+          .good_steps = state.loss_scale.good_steps,
+          .epoch_correct_start = state.epoch_correct_start};
 }
 
 // The slots that this optimizer keeps, in order.
@@ -90,6 +92,9 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
   }
   if ((header.loss_scale > 0) != state.options.loss_scaling.is_on()) return not_ours("is of another loss scaling");
   if (header.correct / state.rows_an_example > header.seen) return damaged("has more right answers than examples");
+  if ((header.correct - header.epoch_correct_start) / state.rows_an_example > header.position) {
+    return damaged("has more right answers than examples in its epoch");
+  }
   if (header.random == Prng::State{}) return damaged("has no random state");
   return {};
 }
@@ -129,6 +134,7 @@ Status write_checkpoint(const TrainerState& state, const std::string& path) {
 }
 
 Status read_checkpoint(const std::string& path, TrainerState& state) {
+  os::remove_abandoned(path);  // of the process that this one goes on for; it may end before it writes
   const uint64_t frame_bytes_max = kPreludeBytes + limits::kWireHeaderBytesMax + payload_bytes(state);
   COT_ASSIGN(Bytes file, os::read_file(path, sealed_bytes(frame_bytes_max) + kTrailerBytes));
   if (file.size() < kTrailerBytes) return damaged("has " + std::to_string(file.size()) + " bytes");
@@ -161,6 +167,7 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   state.correct = header.correct;
   state.loss_sum = header.loss_sum;
   state.epoch_loss_start = header.epoch_loss_start;
+  state.epoch_correct_start = header.epoch_correct_start;
   state.plateau = {header.plateau_best, header.plateau_epochs_seen, header.plateau_epochs_without_progress,
                    header.plateau_factor};
   state.options.seed = header.seed;

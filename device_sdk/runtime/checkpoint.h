@@ -16,7 +16,8 @@ namespace coterie {
 
 Status write_checkpoint(const TrainerState& state, const std::string& path);
 
-// Changes `state` only if everything in the file is sound and belongs to it.
+// Changes `state` only if everything in the file is sound and belongs to it. Unfinished files that a killed process left
+// beside `path` are removed.
 Status read_checkpoint(const std::string& path, TrainerState& state);
 
 }  // namespace coterie

@@ -163,6 +163,7 @@ void end_epoch(TrainerState& s) {
   s.random.shuffle(s.order);
   observe_epoch(s.options.schedule, (s.loss_sum - s.epoch_loss_start) / static_cast<double>(s.order.size()), s.plateau);
   s.epoch_loss_start = s.loss_sum;
+  s.epoch_correct_start = s.correct;
 }
 
 }  // namespace
@@ -265,6 +266,16 @@ TrainingSummary Trainer::summary() const {
           .correct = state_->correct,
           .rows = state_->seen * state_->rows_an_example,
           .skipped = state_->skipped};
+}
+
+TrainingSummary Trainer::epoch_start() const {
+  const TrainerState& s = *state_;
+  const uint64_t seen = s.seen - s.position;
+  return {.steps = s.epoch * s.steps_an_epoch(),
+          .examples = seen,
+          .loss_sum = s.epoch_loss_start,
+          .correct = s.epoch_correct_start,
+          .rows = seen * s.rows_an_example};
 }
 
 double Trainer::learning_rate() const {

@@ -72,6 +72,8 @@ class Trainer {
   // statistics of batch norm have moved with those before the one that failed.
   Status step();
   TrainingSummary summary() const;
+  // As summary() was when the present epoch began, perhaps before a restore; but `skipped`, which nobody kept, is 0.
+  TrainingSummary epoch_start() const;
   // Of the next step: the schedule applied.
   double learning_rate() const;
 
@@ -82,7 +84,7 @@ class Trainer {
 
   // Writes everything that step() depends on, durably and atomically: `path` holds the old checkpoint or the new one.
   Status save_checkpoint(const std::string& path) const;
-  // Continues where the checkpoint was taken, to the same bits. On an error nothing has changed: data_loss (truncated,
+  // Continues where the checkpoint was taken, to the same bits; what a killed process left of an unfinished one is removed. On an error nothing has changed: data_loss (truncated,
   // damaged), conflict (of another model, data set or options; or plain, and options have a cipher), permission_denied
   // (encrypted, and they have none or one with another key), and those of reading a file.
   Status restore_checkpoint(const std::string& path);

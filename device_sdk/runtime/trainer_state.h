@@ -42,7 +42,8 @@ struct TrainerState {
   uint64_t correct = 0;
   double loss_sum = 0;
   PlateauState plateau = {};
-  double epoch_loss_start = 0;  // loss_sum when this epoch began
+  double epoch_loss_start = 0;       // loss_sum when this epoch began
+  uint64_t epoch_correct_start = 0;  // likewise
 
   uint64_t optimizer_step() const { return step - skipped; }
   std::span<float> region(Region region) const { return arena.region(region); }

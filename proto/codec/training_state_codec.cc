@@ -22,7 +22,8 @@ Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
                                          message.loss_sum, message.correct, message.seen, message.epoch_loss_start,
                                          message.plateau_best, message.plateau_epochs_seen,
                                          message.plateau_epochs_without_progress, message.plateau_factor,
-                                         message.seed, message.loss_scale, message.good_steps));
+                                         message.seed, message.loss_scale, message.good_steps,
+                                         message.epoch_correct_start));
   return flat::finish_head(builder, FrameKind::checkpoint, payload_bytes);
 }
 
@@ -48,7 +49,8 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
                           .plateau_factor = root->plateau_factor(),
                           .seed = root->seed(),
                           .loss_scale = root->loss_scale(),
-                          .good_steps = root->good_steps()};
+                          .good_steps = root->good_steps(),
+                          .epoch_correct_start = root->epoch_correct_start()};
   if (root->random()->size() != header.random.size()) return flat::out_of_range("random", "must have 4 words");
   for (uint32_t i = 0; i < header.random.size(); ++i) {
     header.random[i] = flat::element(*root->random(), i);
@@ -57,6 +59,9 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
   if (header.position > header.examples) return flat::out_of_range("position", "must be at most examples");
   if (!std::isfinite(header.loss_sum)) return flat::out_of_range("loss_sum", "must be finite");
   if (!std::isfinite(header.epoch_loss_start)) return flat::out_of_range("epoch_loss_start", "must be finite");
+  if (header.epoch_correct_start > header.correct) {
+    return flat::out_of_range("epoch_correct_start", "must be at most correct");
+  }
   if (!std::isfinite(header.plateau_best)) return flat::out_of_range("plateau_best", "must be finite");
   if (!(header.plateau_factor > 0 && header.plateau_factor <= 1)) {
     return flat::out_of_range("plateau_factor", "must be in (0, 1]");

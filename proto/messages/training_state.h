@@ -34,6 +34,7 @@ struct CheckpointHeader {
   uint64_t seed = 0;               // of dropout
   float loss_scale = 0;            // 0: none
   uint32_t good_steps = 0;         // since it changed
+  uint64_t epoch_correct_start = 0;  // correct when this epoch began
   friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
+#include "base/os/temporary_file.h"
 #include "device_sdk/runtime/memory_budget.h"
 #include "secure/identity/key_file.h"
 #include "tools/cli/local_files.h"
@@ -21,6 +22,14 @@ Status check_checkpoint(const TrainCommand& command) {
   if (command.checkpoint.empty() || command.resumes || !os::exists(command.checkpoint)) return {};
   return Error(ErrorCode::conflict, command.checkpoint +
                                         " is there already: --resume goes on from it; remove it to begin anew");
+}
+
+// Not only when all the training is done.
+Status check_output(const TrainCommand& command) {
+  const Result<os::AtomicFile> made = os::AtomicFile::create(command.to);
+  if (made) return {};
+  return Error(made.error().code(), "the trained model cannot be written to " + command.to +
+                                        " (-o FILE names another place): " + made.error().message());
 }
 
 Result<TrainOptions> options_for(const TrainCommand& command, const Model& model, const DatasetSource& data) {
@@ -174,6 +183,13 @@ float default_learning_rate(OptimizerKind kind) {
   return 1e-3f;
 }
 
+std::string trained_name(const std::string& model) {
+  const size_t name = model.find_last_of('/') + 1;  // 0 if there is none
+  const size_t dot = model.find_last_of('.');
+  const size_t end = dot == std::string::npos || dot <= name ? model.size() : dot;  // ".net" is a name, no ending
+  return model.substr(0, end) + ".trained" + model.substr(end);
+}
+
 ExitCode train_model(const TrainCommand& command) {
   if (const Status free = check_checkpoint(command); !free) return fail_on_input(kCommand, free.error());
   const Result<Model> model = body(command);
@@ -186,10 +202,12 @@ ExitCode train_model(const TrainCommand& command) {
   if (!options) return fail_on_input(kCommand, options.error());
   Result<Trainer> trainer = Trainer::create(*trained, *options, data->examples);
   if (!trainer) return fail_on_input(kCommand, trainer.error());
+  if (!command.checkpoint.empty()) os::remove_abandoned(command.checkpoint);  // also where there is none to go on from
   if (command.resumes && os::exists(command.checkpoint)) {
     const Status restored = trainer->restore_checkpoint(command.checkpoint);
     if (!restored) return fail_on_input(kCommand, restored.error().with_context(command.checkpoint));
   }
+  if (const Status writable = check_output(command); !writable) return fail_on_output(kCommand, writable.error());
   Training training(command, *options, *trainer, data->examples.size());
   if (const Status ran = training.run(); !ran) {
     print_error(kCommand, ran.error());

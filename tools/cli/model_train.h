@@ -14,7 +14,7 @@ namespace coterie {
 
 struct TrainCommand {
   std::string model, data;  // files; of the data also a name that load_data knows
-  std::string to;           // where the trained model goes
+  std::string to;           // where the trained model goes; see trained_name
   TrainOptions training;    // its loss but for the settings of label smoothing and threshold is found by the data
   std::optional<Loss> loss;             // by the data unless given
   std::optional<float> learning_rate;   // by the optimizer unless given
@@ -31,6 +31,9 @@ struct TrainCommand {
 
 // The learning rate an optimizer starts with unless told: PyTorch's defaults, and for Lion that of its paper.
 float default_learning_rate(OptimizerKind kind);
+
+// Where a trained model goes unless told: beside `model`, never over it. "a/net.cot" gives "a/net.trained.cot".
+std::string trained_name(const std::string& model);
 
 // Ends with ExitCode::interrupted after Ctrl-C, the checkpoint written.
 ExitCode train_model(const TrainCommand& command);

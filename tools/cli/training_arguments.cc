@@ -167,7 +167,7 @@ void add_sparse_update(CLI::App* train, TrainOptions& training) {
 void add_train(CLI::App& model, Invocation& invocation) {
   CLI::App* train = add_command(
       model, "train", "train a model file on data of this machine",
-      "  coterie model train net.cotf --data mnist:DIR --epochs 3 -o trained.cotf\n"
+      "  coterie model train net.cotf --data mnist:DIR --epochs 3\n"
       "  coterie model train net.cotf --data photos.cotf --freeze 'features.*' --optimizer adamw --lr 0.001 \\\n"
       "                      --lr-schedule cosine:warmup=100 --batch 32 --memory-budget 64M \\\n"
       "                      --checkpoint ck --resume -o trained.cotf\n\n"
@@ -175,7 +175,10 @@ void add_train(CLI::App& model, Invocation& invocation) {
   TrainCommand& command = invocation.train;
   add_model_file(train, command.model);
   add_data(train, command.data);
-  train->add_option("-o,--file", command.to, "where to write the trained model")->required()->type_name("FILE");
+  train
+      ->add_option("-o,--file", command.to,
+                   "where to write the trained model (default: beside the model, net.cotf gives net.trained.cotf)")
+      ->type_name("FILE");
   add_loss(train, command.loss);
   add_optimizer(train, command.training.optimizer);
   add_optimizer_numbers(train, command);
@@ -212,7 +215,10 @@ void add_train(CLI::App& model, Invocation& invocation) {
   train->add_flag("--resume", command.resumes, "go on from the checkpoint, if it is there")->needs(checkpoint);
   train->add_flag("--json", command.as_json, "print the result as JSON");
   train->add_flag("--quiet", command.is_quiet, "no progress");
-  train->callback([&] { invocation.run = [&command] { return train_model(command); }; });
+  train->callback([&] {
+    if (command.to.empty()) command.to = trained_name(command.model);
+    invocation.run = [&command] { return train_model(command); };
+  });
 }
 
 void add_evaluate(CLI::App& model, Invocation& invocation) {

@@ -45,7 +45,7 @@ TrainingProgress::TrainingProgress(const Trainer& trainer, uint64_t epoch, uint6
       begin_(now),
       shown_(now),
       first_(trainer.summary()),
-      epoch_start_(first_) {
+      epoch_start_(trainer.epoch_start()) {
   moment_.epoch = std::min(epoch, epochs);
   moment_.epochs = epochs;
   moment_.steps = first_.steps;

@@ -14,7 +14,7 @@ namespace coterie {
 struct TrainingMoment {
   uint64_t epoch = 1, epochs = 1;  // counted from 1
   uint64_t steps = 0, steps_in_all = 1;
-  double loss = NAN;                // mean over the epoch so far, as far as this process has seen it
+  double loss = NAN;                // mean over the epoch so far, with what came before a resume
   double accuracy = NAN;            // likewise; NaN where there is none
   double examples_per_second = 0;
   double seconds_left = 0;          // of the whole training; 0 where it cannot be told

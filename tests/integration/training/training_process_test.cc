@@ -1,5 +1,6 @@
 // `coterie model train` as a process: what it prints, what it leaves behind, and that no end of it costs a bit.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -12,10 +13,29 @@ namespace coterie::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using Words = std::vector<std::string>;
+
+// While one lives the kernel ends each child that writes beyond so many bytes of a file: in the middle of its writing,
+// as surely as a kill at the right moment.
+class LargestFile {
+ public:
+  explicit LargestFile(uint64_t bytes) {
+    COT_ASSERT(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit less{bytes, before_.rlim_max};
+    COT_ASSERT(::setrlimit(RLIMIT_FSIZE, &less) == 0);
+  }
+  ~LargestFile() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  LargestFile(const LargestFile&) = delete;
+  LargestFile& operator=(const LargestFile&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 class TrainingProcess : public ::testing::Test {
  protected:
@@ -36,6 +56,8 @@ class TrainingProcess : public ::testing::Test {
     DemoProcess process(directory_.path(), words);
     ASSERT_EQ(process.wait(), 0) << process.errors();
   }
+
+  std::vector<std::string> names() const { return *os::list_directory(directory_.path()); }
 
   Bytes bytes_of(const std::string& name) const {
     const Result<Bytes> bytes = os::read_file(directory_ / name, 1 << 26);
@@ -101,6 +123,77 @@ TEST_F(TrainingProcess, KilledAndResumedEndsWithTheSameBytes) {
   ASSERT_EQ(process.wait(), 128 + SIGKILL);
   run(resumed);
   EXPECT_EQ(bytes_of("resumed.cotf"), bytes_of("undisturbed.cotf"));
+  EXPECT_THAT(names(), ElementsAre("ck", "net.cotf", "resumed.cotf", "undisturbed.cotf"));
+}
+
+TEST_F(TrainingProcess, KilledWhileItWritesACheckpointLeavesNoStrayFileOnceItIsResumed) {
+  run(train("undisturbed.cotf", {"--epochs", "1", "--lr-schedule", "constant"}));
+  const auto one_epoch = [&](const Words& more) {
+    Words words =
+        train("resumed.cotf", {"--epochs", "1", "--lr-schedule", "constant", "--checkpoint", "ck", "--resume"});
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const uint64_t half_a_checkpoint = bytes_of("net.cotf").size();  // parameters alone, without the optimizer's two slots
+  const auto kill_while_writing = [&] {
+    const LargestFile less(half_a_checkpoint);
+    DemoProcess process(directory_.path(), one_epoch({"--checkpoint-every", "10"}));
+    ASSERT_EQ(process.wait(), 128 + SIGXFSZ) << process.errors();
+  };
+  kill_while_writing();
+  ASSERT_THAT(names(), ElementsAre("ck.unfinished.0", "net.cotf", "undisturbed.cotf"));
+  run(one_epoch({"--steps", "3"}));  // nothing to go on from, and no checkpoint written
+  EXPECT_THAT(names(), ElementsAre("net.cotf", "resumed.cotf", "undisturbed.cotf"));
+
+  run(one_epoch({"--steps", "20", "--checkpoint-every", "10"}));
+  kill_while_writing();  // in step 30's
+  EXPECT_THAT(names(), ElementsAre("ck", "ck.unfinished.0", "net.cotf", "resumed.cotf", "undisturbed.cotf"));
+  run(one_epoch({"--steps", "1"}));  // over already: restored, and no checkpoint written
+  EXPECT_THAT(names(), ElementsAre("ck", "net.cotf", "resumed.cotf", "undisturbed.cotf"));
+
+  kill_while_writing();
+  run(one_epoch({}));
+  EXPECT_EQ(bytes_of("resumed.cotf"), bytes_of("undisturbed.cotf"));
+  EXPECT_THAT(names(), ElementsAre("ck", "net.cotf", "resumed.cotf", "undisturbed.cotf"));
+}
+
+TEST_F(TrainingProcess, TellsTheLossOfAWholeEpochThoughItWasResumedInTheMiddle) {
+  const Words epoch = {"--epochs", "1", "--lr-schedule", "constant", "--json"};
+  const auto with = [&](const Words& more) {
+    Words words = epoch;
+    words.insert(words.end(), more.begin(), more.end());
+    return train("a.cotf", words);
+  };
+  const nlohmann::json undisturbed = json_of(with({}));
+  const nlohmann::json half = json_of(with({"--steps", "30", "--checkpoint", "ck", "--checkpoint-every", "30"}));
+  const nlohmann::json resumed = json_of(with({"--checkpoint", "ck", "--resume"}));
+  EXPECT_EQ(half["steps"], 30);
+  EXPECT_EQ(resumed["steps"], 57);
+  EXPECT_EQ(resumed["loss"], undisturbed["loss"]);
+  EXPECT_EQ(resumed["accuracy"], undisturbed["accuracy"]);
+  EXPECT_LT(resumed["loss"], half["loss"]) << "of the whole epoch, not of its first half";
+}
+
+TEST_F(TrainingProcess, WritesBesideTheModelUnlessTold) {
+  const Bytes before = bytes_of("net.cotf");
+  Words words = train("a.cotf", {"--epochs", "1"});
+  run(words);
+  const auto to = std::find(words.begin(), words.end(), "-o");
+  words.erase(to, to + 2);
+  DemoProcess process(directory_.path(), words);
+  ASSERT_EQ(process.wait(), 0) << process.errors();
+  EXPECT_THAT(process.output(), HasSubstr("; written to net.trained.cotf\n"));
+  EXPECT_EQ(bytes_of("net.trained.cotf"), bytes_of("a.cotf"));
+  EXPECT_EQ(bytes_of("net.cotf"), before);
+  run(words);  // as with -o, over what was there
+  EXPECT_THAT(names(), ElementsAre("a.cotf", "net.cotf", "net.trained.cotf"));
+}
+
+TEST_F(TrainingProcess, SaysBeforeItTrainsThatItCannotWrite) {
+  DemoProcess process(directory_.path(), train("absent/a.cotf"));
+  EXPECT_EQ(process.wait(), 1);
+  EXPECT_THAT(process.errors(), AllOf(HasSubstr("cannot be written to absent/a.cotf (-o FILE names another place)"),
+                                      Not(HasSubstr("epoch"))));
 }
 
 TEST_F(TrainingProcess, KilledAndResumedFromAnEncryptedCheckpointEndsWithTheSameBytes) {

@@ -76,6 +76,23 @@ TEST(TrainCommandLine, TakesOneValueAnOption) {
   EXPECT_EQ(invocation.train.model, "net.cotf");
 }
 
+TEST(TrainCommandLine, PutsTheTrainedModelBesideTheModel) {
+  Invocation invocation;
+  ASSERT_TRUE(parse_command_line({"model", "train", "a/net.cot", "--data", "digits"}, invocation).runs);
+  EXPECT_EQ(invocation.train.to, "a/net.trained.cot");
+}
+
+TEST(TrainedName, IsAnotherNameInTheSameFolder) {
+  EXPECT_EQ(trained_name("net.cotf"), "net.trained.cotf");
+  EXPECT_EQ(trained_name("/models/v1.2/net.cot"), "/models/v1.2/net.trained.cot");
+  EXPECT_EQ(trained_name("v1.2/net"), "v1.2/net.trained");
+  EXPECT_EQ(trained_name("net"), "net.trained");
+  EXPECT_EQ(trained_name("a.b.cot"), "a.b.trained.cot");
+  EXPECT_EQ(trained_name("a/.net"), "a/.net.trained");
+  EXPECT_EQ(trained_name("../net"), "../net.trained");
+  EXPECT_EQ(trained_name("net."), "net.trained.");
+}
+
 TEST(TrainCommandLine, SaysWhatItExpectedAndWhatItSaw) {
   EXPECT_THAT(error_of(train_with({"--optimizer", "adem"})), HasSubstr("Did you mean `adam`?"));
   EXPECT_THAT(error_of(train_with({"--loss", "mse"})), HasSubstr("mean_squared_error"));
@@ -88,7 +105,7 @@ TEST(TrainCommandLine, SaysWhatItExpectedAndWhatItSaw) {
   EXPECT_THAT(error_of(train_with({"--group", "conv*:0.1"})), HasSubstr("must be PATTERN:lr=X,decay=Y"));
   EXPECT_THAT(error_of(train_with({"--replace-head", "dense2"})), HasSubstr("must be LAYER:CLASSES"));
   EXPECT_THAT(error_of(train_with({"--batch", "0"})), HasSubstr("--batch: must be a whole number from 1"));
-  EXPECT_THAT(error_of({"model", "train", "net.cotf", "--data", "digits"}), HasSubstr("--file is required"));
+  EXPECT_THAT(error_of({"model", "train", "net.cotf"}), HasSubstr("--data is required"));
   EXPECT_THAT(error_of({"model", "evaluate", "net.cotf", "--data", "digits", "--metrics", "f1,f2"}), HasSubstr("there is no f2"));
 }
 

@@ -294,6 +294,59 @@ TEST(Checkpoint, WithAHeaderThatTrainingCannotReachIsRefused) {
   EXPECT_ERROR(forge([](CheckpointHeader& h) { h.random = {}; }), ErrorCode::data_loss, "random state");
 }
 
+TEST(Checkpoint, WithMoreRightAnswersThanItsEpochHasExamplesIsRefused) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "checkpoint";
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  for (int i = 0; i < 4; ++i) ASSERT_OK(trainer.step());  // an epoch of three steps, and 4 examples
+  ASSERT_OK(trainer.save_checkpoint(path));
+  Bytes frame = contents(path);
+  frame.resize(frame.size() - 32);
+  const Result<Decoded<CheckpointHeader>> sound = decode_checkpoint(frame);
+  ASSERT_OK(sound);
+  for (const uint64_t correct_before : {9u, 10u}) {
+    CheckpointHeader header = sound->header;
+    header.correct = 14;
+    header.epoch_correct_start = correct_before;
+    Bytes forged = encode_head(header, sound->payload.size());
+    forged.insert(forged.end(), sound->payload.begin(), sound->payload.end());
+    overwrite(path, with_checksum(forged));
+    const Status restored = trainer.restore_checkpoint(path);
+    if (correct_before == 10) EXPECT_OK(restored);
+    else EXPECT_ERROR(restored, ErrorCode::data_loss, "more right answers than examples in its epoch");
+  }
+}
+
+TEST(Checkpoint, KnowsWhatItsEpochBeganWith) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "checkpoint";
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  EXPECT_EQ(trainer.epoch_start(), TrainingSummary());
+  for (int i = 0; i < 3; ++i) ASSERT_OK(trainer.step());
+  const TrainingSummary start = trainer.summary();
+  ASSERT_EQ(start.examples, kCount);
+  ASSERT_GT(start.correct, 0u);
+  EXPECT_EQ(trainer.epoch_start(), start);
+  ASSERT_OK(trainer.step());
+  EXPECT_EQ(trainer.epoch_start(), start);
+  ASSERT_OK(trainer.save_checkpoint(path));
+  Trainer resumed = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  ASSERT_OK(resumed.restore_checkpoint(path));
+  EXPECT_EQ(resumed.epoch_start(), start);
+}
+
+TEST(Checkpoint, RestoredTakesAwayWhatAKilledProcessLeftOfAnother) {
+  const TemporaryDirectory directory;
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  ASSERT_OK(trainer.save_checkpoint(directory / "checkpoint"));
+  overwrite(directory / "checkpoint.unfinished.0", Bytes(7));  // nobody has it locked
+  ASSERT_OK(trainer.restore_checkpoint(directory / "checkpoint"));
+  EXPECT_EQ(*os::list_directory(directory.path()), std::vector<std::string>{"checkpoint"});
+}
+
 TEST(Checkpoint, ThatCannotBeWrittenLeavesTheOldOneIntact) {
   const TemporaryDirectory directory;
   const std::string path = directory / "checkpoint";

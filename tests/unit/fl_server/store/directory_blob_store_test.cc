@@ -129,7 +129,7 @@ TEST_F(BlobStoreTest, GetsNoMoreThanTheCallerAllows) {
 
 TEST_F(BlobStoreTest, RemovesWhatADeadProcessLeftUnfinished) {
   const Digest digest = *store_->put(counting(100));
-  ASSERT_OK(os::write_file_atomically(root() + "/incoming/blob.tmp.123.4", counting(9)));
+  ASSERT_OK(os::write_file_atomically(root() + "/incoming/blob.unfinished.3", counting(9)));
   reopen();
   EXPECT_EQ(files(), 1u);
   EXPECT_OK(store_->get(digest, 100));
