@@ -102,7 +102,10 @@ void fit_to_mutant(Draw& draw, SessionOptions& options) {
                             ? too_many(options.devices)
                             : static_cast<uint32_t>(draw.between(0, options.devices / 3));
   options.attack = draw_attack(draw);
+  options.attack.two_sets = true;
   options.attack.sybils = options.mutant == SessionMutant::trusts_anybody;
+  options.attack.pushes = options.mutant == SessionMutant::answers_twice;
+  options.attack.fickle = options.mutant == SessionMutant::acts_before_saving;
 }
 
 }  // namespace
