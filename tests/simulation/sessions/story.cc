@@ -41,7 +41,10 @@ Result<Story> Story::make(SessionWorld& world, const secagg::SessionParameters& 
 }
 
 Status Story::add_accomplices() {
-  for (uint32_t who = world_->device_count(); who < world_->options().devices; ++who) {
+  // A third of this roster, however few honest devices came: more is beyond what a session promises anything for.
+  const bool all = world_->options().mutant == SessionMutant::too_many_corrupt;
+  const uint32_t most = all ? world_->options().accomplices : std::min(world_->options().accomplices, server_.size() / 2);
+  for (uint32_t who = world_->device_count(); who < world_->device_count() + most; ++who) {
     const secagg::DeviceCredentials credentials{.signer = &world_->signer(who), .certificate = {}};
     COT_ASSIGN(secagg::Client client,
                secagg::Client::make(parameters_, random_secret(*world_), credentials, anybody));
