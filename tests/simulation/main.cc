@@ -1,9 +1,10 @@
-// coterie-simulation: any number of simulated rounds, from any seed.
+// coterie-simulation: any number of simulated rounds, or sessions of secure aggregation, from any seed.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <string>
 
+#include "tests/simulation/sessions/run_sessions.h"
 #include "tests/simulation/world.h"
 
 namespace {
@@ -17,21 +18,28 @@ constexpr Mutant kMutants[] = {Mutant::none,           Mutant::ack_before_commit
 
 int main(int argc, char** argv) {
   CLI::App app{"coterie-simulation: the real round, check-in, ingest and participant machines under a virtual clock, a bad\n"
-               "network, crashes and store outages. Device i adds 1 to coordinate i, so every model shows who was counted.\n\n"
+               "network, crashes and store outages. Device i adds 1 to coordinate i, so every model shows who was counted.\n"
+               "With --sessions: sessions of secure aggregation instead, with hostile devices and hostile servers.\n\n"
                "Examples:\n"
                "  coterie-simulation --rounds 200000 --seed 1 --json\n"
                "  coterie-simulation --seed 4711 --worlds 1            replay one seed\n"
-               "  coterie-simulation --mutant ack_before_commit        break a guarantee and watch it being noticed\n"};
-  uint64_t rounds = 2'000, seed = 1, worlds = 0;
+               "  coterie-simulation --mutant ack_before_commit        break a guarantee and watch it being noticed\n"
+               "  coterie-simulation --sessions 100000 --seed 7        one session a seed\n"
+               "  coterie-simulation --sessions 1 --seed 4711          replay one\n"};
+  uint64_t rounds = 2'000, seed = 1, worlds = 0, sessions = 0;
   std::string mutant_name = "none";
   bool json = false, quiet = false;
   app.add_option("--rounds", rounds, "stop after at least this many committed rounds (default 2000)");
   app.add_option("--worlds", worlds, "stop after this many worlds (seeds); 0: by rounds");
+  app.add_option("--sessions", sessions, "so many sessions of secure aggregation, and no rounds");
   app.add_option("--seed", seed, "of the first world; the next ones count up (default 1)");
-  app.add_option("--mutant", mutant_name, "none, ack_before_commit, no_idempotence, no_conflict_check, no_state_check, buffer_not_cleared");
+  app.add_option("--mutant", mutant_name,
+                 "none, ack_before_commit, no_idempotence, no_conflict_check, no_state_check, buffer_not_cleared; with\n"
+                 "--sessions others: an unknown one lists them");
   app.add_flag("--json", json, "one JSON object as the last line of standard output");
   app.add_flag("--quiet", quiet, "no progress on standard error");
   CLI11_PARSE(app, argc, argv);
+  if (sessions > 0) return run_sessions({sessions, seed, mutant_name, json, quiet});
   Mutant mutant = Mutant::none;
   bool known = false;
   for (Mutant candidate : kMutants) {

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "secure/secagg/check_lanes.h"
+#include "tests/support/wide_lanes.h"
 
 namespace coterie::test {
 
@@ -14,30 +15,6 @@ using secagg::Fault;
 using secagg::Masking;
 using secagg::Server;
 using secagg::SessionParameters;
-
-namespace {
-
-uint64_t ring_mask(const SessionParameters& parameters) {
-  return parameters.ring_bits == 64 ? ~uint64_t{0} : (uint64_t{1} << parameters.ring_bits) - 1;
-}
-
-// f<Lane>(lanes of the session's width), there and back.
-template <typename F>
-Status with_lanes(const SessionParameters& parameters, std::vector<uint64_t>& wide, F f) {
-  const auto run = [&]<typename Lane>(Lane) -> Status {
-    std::vector<Lane> lanes(wide.begin(), wide.end());
-    COT_TRY(f(std::span(lanes)));
-    wide.assign(lanes.begin(), lanes.end());
-    return {};
-  };
-  switch (secagg::lane_bits(parameters)) {
-    case 16: return run(uint16_t{});
-    case 32: return run(uint32_t{});
-    default: return run(uint64_t{});
-  }
-}
-
-}  // namespace
 
 SessionParameters secagg_parameters(SecurityLevel level, uint64_t lane_count) {
   SessionParameters parameters;
@@ -56,7 +33,7 @@ SecaggWorld::SecaggWorld(const SessionParameters& parameters, uint32_t devices, 
     for (uint8_t& byte : key) byte = static_cast<uint8_t>(prng_.next());
     device.signer = *make_signer(KeyAlgorithm::ed25519, key);
     device.update.resize(parameters.lane_count);
-    for (uint64_t& lane : device.update) lane = prng_.next() & ring_mask(parameters);
+    for (uint64_t& lane : device.update) lane = prng_.next() & ring_mask(parameters.ring_bits);
   }
 }
 
@@ -111,7 +88,7 @@ Status SecaggWorld::send_input(uint32_t who) {
   COT_ASSIGN(const Masking masking, client(who).mask(tampered(who, on_inbox, std::move(inbox))));
   std::vector<uint64_t> lanes = update(who);
   lanes.resize(secagg::masked_lane_count(parameters_));
-  COT_TRY(with_lanes(parameters_, lanes, [&](auto span) -> Status {
+  COT_TRY(with_lanes(secagg::lane_bits(parameters_), lanes, [&](auto span) -> Status {
     masking.apply(span);
     return {};
   }));
@@ -183,7 +160,7 @@ Result<std::vector<uint64_t>> SecaggWorld::sum(size_t parts) const {
   }
   COT_ASSIGN(const MaskSum sum, to_mask_sum(parameters_.suite, masks));
   std::vector<uint64_t> lanes = masked_sum_;
-  COT_TRY(with_lanes(parameters_, lanes, [&]<typename Lane>(std::span<Lane> span) -> Status {
+  COT_TRY(with_lanes(secagg::lane_bits(parameters_), lanes, [&]<typename Lane>(std::span<Lane> span) -> Status {
     for (size_t part = 0; part < parts; ++part) {
       const LaneRange range = part_of_lanes(span.size(), sizeof(Lane), part, parts);
       sum.apply(range.first, span.subspan(range.first, range.count));
@@ -192,7 +169,7 @@ Result<std::vector<uint64_t>> SecaggWorld::sum(size_t parts) const {
                                             span.subspan(parameters_.lane_count));
   }));
   lanes.resize(parameters_.lane_count);
-  for (uint64_t& lane : lanes) lane &= ring_mask(parameters_);
+  for (uint64_t& lane : lanes) lane &= ring_mask(parameters_.ring_bits);
   return lanes;
 }
 
@@ -213,7 +190,7 @@ uint32_t SecaggWorld::who_is(uint32_t place) const {
 std::vector<uint64_t> SecaggWorld::sum_of_survivors() const {
   std::vector<uint64_t> sum(parameters_.lane_count);
   for (const uint32_t who : survivors()) {
-    for (size_t i = 0; i < sum.size(); ++i) sum[i] = (sum[i] + update(who)[i]) & ring_mask(parameters_);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] = (sum[i] + update(who)[i]) & ring_mask(parameters_.ring_bits);
   }
   return sum;
 }
