@@ -135,7 +135,7 @@ TEST(DemoSecurity, IsInTheJobThatIsAskedFor) {
   options.dropout = 0.11;  // 0.22 are planned for
   job = json::parse(*job_request(options, kValues, "m", "e"));
   EXPECT_EQ(job["privacy"]["dropout_share"], 0.22);
-  EXPECT_NEAR(job["rounds"]["over_selection"].get<double>(), 1.64, 0.005);
+  EXPECT_NEAR(job["rounds"]["over_selection"].get<double>(), 1.44, 0.005);
   EXPECT_EQ(job["rounds"]["pool_min"], 15);
 }
 
