@@ -86,5 +86,8 @@ flatbuffers::Offset<flatbuffers::Vector<uint8_t>> vector(flatbuffers::FlatBuffer
 // wire.Assignment is also part of the participant's saved state (checkin_codec.cc).
 flatbuffers::Offset<wire::Assignment> build(flatbuffers::FlatBufferBuilder& builder, const Assignment& message);
 Result<Assignment> parse(const wire::Assignment& table);
+// So is what it has to tell of a plan.
+flatbuffers::Offset<wire::Refusal> build(flatbuffers::FlatBufferBuilder& builder, const Refusal& message);
+Result<Refusal> parse(const wire::Refusal& table);
 
 }  // namespace coterie::flat

@@ -64,8 +64,8 @@ class Dialogue {
   Assignment unsigned_assignment() const {
     const Bytes plan_bytes = encode(plan());
     return {.job = JobId("job"),
-            .round = {RoundId(5), Attempt(1)},
-            .model_version = ModelVersion(4),
+            .round = round,
+            .model_version = version,
             .plan = content_digest(plan_bytes),
             .model = content_digest(as_bytes("model")),
             .plan_bytes = static_cast<uint32_t>(plan_bytes.size()),
@@ -122,6 +122,8 @@ class Dialogue {
 
   ParticipantPolicy policy;
   PrivacyRules privacy;  // of the plan
+  RoundKey round{RoundId(5), Attempt(1)};
+  ModelVersion version{4};
   WallTime now = wall_time_from_unix_ms(1'700'000'000'000);
   std::unique_ptr<Signer> signer = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 7)));
   std::unique_ptr<ParticipantMachine> machine;
