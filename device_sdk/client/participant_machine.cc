@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "device_sdk/client/ledger_memory.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "secure/crypto/digest.h"
@@ -176,7 +177,9 @@ Status ParticipantMachine::read_plan(ByteView bytes) {
   return {};
 }
 
-Status ParticipantMachine::judge(const Plan& plan) const {
+Status ParticipantMachine::judge(const Plan& plan) {
+  COT_TRY(check_ledger(plan, state_));
+  note_ledger(plan, state_);  // the server has signed it: it counts whether or not this device takes part
   COT_TRY(check_policy(policy_.privacy, plan, *state_.assignment, state_));
   if (plan.privacy.level == SecurityLevel::active_dp &&
       !policy_.adds_noise) {  // to leave it out would break the promise

@@ -15,7 +15,7 @@
 //
 // A device believes nothing it has not verified: the assignment's signature (the server it enrolled with), a
 // model version not older than any it has seen of the job, the plan's and the model's digests, the plan's
-// rules. It trains under no plan that promises less than its own policy asks (privacy_policy.h): that is
+// rules, a privacy ledger that was not rolled back (ledger_memory.h). It trains under no plan that promises less than its own policy asks (privacy_policy.h): that is
 // `refused` with a reason, which the app hears at once and the server with the next check-in. What a part
 // costs is in the state before the update can leave: the shell saves the state between any two steps.
 //
@@ -126,7 +126,7 @@ class ParticipantMachine {
   Status verify(const Assignment& assignment) const;
   void take(const Assignment& assignment);
   Status read_plan(ByteView bytes);
-  Status judge(const Plan& plan) const;
+  Status judge(const Plan& plan);
   void note_refusal(const Plan& plan, const Error& error);
   void count_round();
   void forget_plan();

@@ -10,6 +10,10 @@ namespace coterie {
 // The plan must not ask for noise that the sampler cannot draw.
 static_assert(kNoiseSigmaMin >= WideGaussian::kSigmaMin && kNoiseSigmaMax <= WideGaussian::kSigmaMax);
 
+bool keeps_ledger(const JobSpec& spec) {
+  return spec.privacy.has_noise() || spec.privacy.level == SecurityLevel::active_dp;
+}
+
 LedgerRelease release_of(const JobSpec& spec, uint64_t value_count) {
   const Result<CentralNoise> noise = central_noise_of(spec, value_count);
   COT_ASSERT(noise.has_value());

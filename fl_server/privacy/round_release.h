@@ -9,7 +9,11 @@
 
 namespace coterie {
 
-// Preconditions of all: the job's spec is valid, has noise, and central_noise_of(spec, value_count) is not an error.
+// Whether the job's releases are in the ledger, so that devices are shown its head.
+bool keeps_ledger(const JobSpec& spec);
+
+// Preconditions of all that follow: the job's spec is valid, has noise, and central_noise_of(spec,
+// value_count) is not an error.
 
 // Discrete Gaussian noise of central_noise_of() on a vector of `value_count` integers.
 LedgerRelease release_of(const JobSpec& spec, uint64_t value_count);

@@ -192,6 +192,7 @@ class Coordinator {
 
   void add_machine(const JobId& job);
   void publish(const RoundView& view);
+  Status make_plan(RoundView& view);
   void serve(const RoundView& view, std::vector<DeviceId> accepted);
   void withdraw(const RoundKey& key);
   void ask(const JobId& job, uint64_t serial, const RoundRequest& request);

@@ -35,14 +35,22 @@ flatbuffers::Offset<state::NewestModel> build(flatbuffers::FlatBufferBuilder& bu
                                               ModelVersion newest) {
   const auto took_part = of.took_part.find(job);
   const bool has_taken_part = took_part != of.took_part.end();
+  const auto ledger = of.ledgers.find(job);
+  const auto ledger_head = flat::build(builder, ledger == of.ledgers.end() ? LedgerHead{} : ledger->second);
   return state::CreateNewestModel(builder, builder.CreateString(job.value()), newest.value(), has_taken_part,
-                                  has_taken_part ? took_part->second.value() : 0);
+                                  has_taken_part ? took_part->second.value() : 0, ledger_head);
 }
 
 Status parse(const state::NewestModel& entry, ParticipantState& into) {
   COT_ASSIGN(std::string text, flat::text(entry.job(), "job", 64, 1));
   const JobId job(std::move(text));
   into.newest_models[job] = ModelVersion(entry.model_version());
+  if (entry.ledger() != nullptr) {
+    const LedgerHead ledger = flat::parse(entry.ledger());
+    if (ledger.records == 0 || ledger.head == Digest{})
+      return flat::out_of_range("ledger", "must have records and a head");
+    into.ledgers[job] = ledger;
+  }
   if (!entry.took_part()) return {};
   if (entry.took_part_version() > entry.model_version()) {
     return flat::out_of_range("took_part_version", "must be at most model_version");

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "proto/messages/checkin.h"
+#include "proto/messages/ledger_head.h"
 
 namespace coterie {
 
@@ -44,6 +45,7 @@ struct ParticipantState {
   // By job, of those in newest_models: the model version that the newest update which may have left was
   // trained from.
   std::map<JobId, ModelVersion> took_part = {};
+  std::map<JobId, LedgerHead> ledgers = {};  // likewise: the longest that a plan had; with records
   std::optional<Refusal> refusal = {};  // of a plan, until the server has heard of it
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
 };

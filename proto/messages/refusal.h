@@ -20,8 +20,9 @@ inline constexpr std::string_view kEpsilonRound = "epsilon_round";
 inline constexpr std::string_view kEpsilonTotal = "epsilon_total";
 inline constexpr std::string_view kDelta = "delta";
 inline constexpr std::string_view kSeparation = "separation";
-inline constexpr std::array kAll = {kSecurityLevel, kCohortMin, kEpsilonRound,
-                                    kEpsilonTotal,  kDelta,     kSeparation};
+inline constexpr std::string_view kLedgerRollback = "ledger_rollback";  // device_sdk/client/ledger_memory.h
+inline constexpr std::array kAll = {kSecurityLevel, kCohortMin,  kEpsilonRound,  kEpsilonTotal,
+                                    kDelta,         kSeparation, kLedgerRollback};
 inline constexpr std::string_view kOther = "other";  // of a later version
 
 // One of kAll, or kOther.

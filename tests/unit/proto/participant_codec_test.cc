@@ -66,6 +66,12 @@ TEST(ParticipantStateCodec, KnowsWhatCannotHaveBeenSpent) {
   expect_rejected<M>("took_part_version must be at most",
                      [](M& m) { m.took_part[JobId("k")] = ModelVersion(3); });
   expect_accepted<M>([](M& m) { m.took_part[JobId("k")] = ModelVersion(2); });
+  expect_rejected<M>("ledger must have records", [](M& m) { m.ledgers[JobId("k")] = {3, {}}; });
+  expect_rejected<M>("ledger must have records", [](M& m) { m.ledgers[JobId("k")].head.bytes[0] = 1; });
+  expect_accepted<M>([](M& m) {
+    m.ledgers[JobId("k")].records = 3;
+    m.ledgers[JobId("k")].head.bytes[0] = 1;
+  });
   expect_rejected<M>("refusal.reason", [](M& m) { m.refusal = Refusal{}; });
 }
 
@@ -79,6 +85,7 @@ TEST(ParticipantStateCodec, ReadsStatesOfOlderBuilds) {
   expected.spent = {};
   expected.took_part.clear();
   expected.refusal.reset();
+  expected.ledgers.clear();
   EXPECT_EQ(*state, expected);
   EXPECT_EQ(encode(*state), *older) << "and an older build reads what was spent on nothing";
 }

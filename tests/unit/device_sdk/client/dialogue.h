@@ -59,6 +59,7 @@ class Dialogue {
     plan.update.value_count = 16;
     plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
     plan.privacy = privacy;
+    plan.ledger = ledger;
     return plan;
   }
   Assignment unsigned_assignment() const {
@@ -122,6 +123,7 @@ class Dialogue {
 
   ParticipantPolicy policy;
   PrivacyRules privacy;  // of the plan
+  LedgerHead ledger;
   RoundKey round{RoundId(5), Attempt(1)};
   ModelVersion version{4};
   WallTime now = wall_time_from_unix_ms(1'700'000'000'000);
