@@ -58,7 +58,7 @@ struct RefusedPlan {
   JobId job;
   RoundKey round;
   PrivacyRules promised;
-  PrivacySpent spent;  // before
+  DeviceSpent spent;  // before
 };
 
 // ---- What to do next

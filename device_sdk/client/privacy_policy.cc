@@ -29,7 +29,7 @@ bool passes(double sum, double limit) {
   return limit > 0 && !(sum - limit <= limit * kRounding);
 }
 
-Status check_spending(const PrivacyPolicy& policy, const PrivacyRules& privacy, const PrivacySpent& spent,
+Status check_spending(const PrivacyPolicy& policy, const PrivacyRules& privacy, const DeviceSpent& spent,
                       bool is_counted) {
   if (!policy.limits_spending()) return {};
   if (privacy.epsilon_round <= 0) {

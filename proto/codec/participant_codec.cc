@@ -9,14 +9,14 @@
 namespace coterie {
 namespace {
 
-flatbuffers::Offset<state::Spent> build(flatbuffers::FlatBufferBuilder& builder, const PrivacySpent& spent) {
-  if (spent == PrivacySpent{}) return 0;
+flatbuffers::Offset<state::Spent> build(flatbuffers::FlatBufferBuilder& builder, const DeviceSpent& spent) {
+  if (spent == DeviceSpent{}) return 0;
   const RoundKey last = spent.last.value_or(RoundKey{});
   return state::CreateSpent(builder, spent.epsilon, spent.delta, last.round.value(), last.attempt.value());
 }
 
-Result<PrivacySpent> parse(const state::Spent* table) {
-  PrivacySpent spent;
+Result<DeviceSpent> parse(const state::Spent* table) {
+  DeviceSpent spent;
   if (table == nullptr) return spent;
   spent.epsilon = table->epsilon();
   spent.delta = table->delta();

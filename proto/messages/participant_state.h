@@ -22,11 +22,11 @@ enum class ParticipantPhase : uint8_t {
 };
 
 // What this device's updates have cost it, by what their plans promised.
-struct PrivacySpent {
+struct DeviceSpent {
   double epsilon = 0;  // sums over all attempts that an update may have left in: basic composition
   double delta = 0;
   std::optional<RoundKey> last;  // the attempt that was counted last
-  friend bool operator==(const PrivacySpent&, const PrivacySpent&) = default;
+  friend bool operator==(const DeviceSpent&, const DeviceSpent&) = default;
 };
 
 struct ParticipantState {
@@ -41,7 +41,7 @@ struct ParticipantState {
   std::map<JobId, ModelVersion> newest_models;  // highest version ever accepted, per job: older ones are refused
   uint64_t rounds_done = 0;
   Bytes plan;                                   // the assignment's, as it came; from `planned` to the end of training or of the session
-  PrivacySpent spent = {};                      // counted before an update can leave
+  DeviceSpent spent = {};                      // counted before an update can leave
   // By job, of those in newest_models: the model version that the newest update which may have left was
   // trained from.
   std::map<JobId, ModelVersion> took_part = {};

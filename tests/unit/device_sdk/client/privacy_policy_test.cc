@@ -123,18 +123,18 @@ TEST(PrivacyPolicy, CountsAPartOnceAnAttempt) {
   Case c;
   count_part(c.plan, c.assignment, c.state);
   count_part(c.plan, c.assignment, c.state);
-  EXPECT_EQ(c.state.spent, (PrivacySpent{0.5, 1e-6, c.assignment.round}));
+  EXPECT_EQ(c.state.spent, (DeviceSpent{0.5, 1e-6, c.assignment.round}));
   EXPECT_EQ(c.state.took_part.at(JobId("job")), ModelVersion(4));
   c.assignment.round.attempt = Attempt(2);
   count_part(c.plan, c.assignment, c.state);
-  EXPECT_EQ(c.state.spent, (PrivacySpent{1, 2e-6, c.assignment.round}));
+  EXPECT_EQ(c.state.spent, (DeviceSpent{1, 2e-6, c.assignment.round}));
 }
 
 TEST(PrivacyPolicy, CountsPlansWithoutAPromiseAsPartsAlone) {
   Case c;
   c.plan.privacy = {};
   count_part(c.plan, c.assignment, c.state);
-  EXPECT_EQ(c.state.spent, PrivacySpent{});
+  EXPECT_EQ(c.state.spent, DeviceSpent{});
   EXPECT_EQ(c.state.took_part.at(JobId("job")), ModelVersion(4));
 }
 

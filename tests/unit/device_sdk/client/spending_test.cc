@@ -28,10 +28,10 @@ void next_round(Dialogue& d) {
 TEST(ParticipantSpending, IsInTheStateBeforeTheUpdateCanLeave) {
   Dialogue d = private_dialogue();
   d.reach(Phase::training);
-  EXPECT_EQ(d.state().spent, PrivacySpent{});
+  EXPECT_EQ(d.state().spent, DeviceSpent{});
   d.tell(TrainingEnded{{}});
   ASSERT_TRUE(d.is_next<DoAggregate>());
-  EXPECT_EQ(d.state().spent, (PrivacySpent{0.5, 1e-6, d.round}));
+  EXPECT_EQ(d.state().spent, (DeviceSpent{0.5, 1e-6, d.round}));
 }
 
 // Killed between any two steps, and once more: what is spent is that of a calm life.
@@ -76,12 +76,12 @@ TEST(ParticipantSpending, IsNoneIfTheTrainingFailedOrCameTooLate) {
   Dialogue d = private_dialogue();
   d.reach(Phase::training);
   d.tell(TrainingEnded{Error(ErrorCode::unavailable, "no data")});
-  EXPECT_EQ(d.state().spent, PrivacySpent{});
+  EXPECT_EQ(d.state().spent, DeviceSpent{});
   d.reach(Phase::training);
   d.now = d.state().assignment->not_after + Millis(1);
   d.tell(TrainingEnded{{}});
   EXPECT_FALSE(d.state().assignment);
-  EXPECT_EQ(d.state().spent, PrivacySpent{}) << "nothing is sent any more";
+  EXPECT_EQ(d.state().spent, DeviceSpent{}) << "nothing is sent any more";
 }
 
 TEST(ParticipantSpending, EndsPartsAtTheLimitAndSaysSo) {

@@ -63,6 +63,10 @@ TEST_F(SqliteFile, InADirectoryThatDoesNotExistIsUnavailable) {
 // The version says that the tables are there, but they are not: an answer, not an abort.
 TEST_F(SqliteFile, WithoutItsTablesIsDataLoss) {
   execute("PRAGMA user_version = 3");
+  EXPECT_ERROR(open(), ErrorCode::data_loss, "no such table") << "the ledger is read first";
+  execute("PRAGMA user_version = 0");
+  ASSERT_OK(open());
+  execute("DROP TABLE accept; DROP TABLE round; DROP TABLE model; DROP TABLE job; DROP TABLE device");
   const auto store = open();
   ASSERT_OK(store);
   EXPECT_ERROR((*store)->list_jobs(), ErrorCode::data_loss, "no such table");
