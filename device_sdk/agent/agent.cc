@@ -47,6 +47,7 @@ Result<ParticipantState> load_state(const std::string& path, uint64_t seed) {
 
 Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transport& transport,
                                            ExampleSource& examples) {
+  COT_TRY(validate(settings.policy.privacy));
   COT_TRY(crypto_self_test());
   COT_ASSIGN(os::File lock, lock_directory(settings.state_dir));
   COT_ASSIGN(std::unique_ptr<Signer> signer,
@@ -119,6 +120,7 @@ Result<AgentProgress> Agent::step() {
     if (machine_.state().rounds_done == done_before) progress.error = machine_.last_error();
   }
   progress.rounds_done = machine_.state().rounds_done;
+  progress.refused_plan = machine_.take_refused_plan();
   return progress;
 }
 
@@ -155,7 +157,8 @@ Result<ParticipantEvent> Agent::perform(const DoEnroll&) {
 }
 
 Result<ParticipantEvent> Agent::perform(const DoCheckIn& action) {
-  const CheckinRequest request{action.population, settings_.sdk_version, static_cast<uint32_t>(action.hold.count())};
+  const CheckinRequest request{action.population, settings_.sdk_version,
+                               static_cast<uint32_t>(action.hold.count()), action.refusal};
   return ParticipantEvent(CheckInAnswered{api_.check_in(machine_.state().device, request)});
 }
 

@@ -49,13 +49,14 @@ struct AgentProgress {
   Millis wait{0};                 // nothing to do before this long
   uint64_t rounds_done = 0;
   std::optional<Error> error;     // of this step; the session goes on unless activity is `stopped`
+  std::optional<RefusedPlan> refused_plan;  // in this step, or as the agent was opened
   TrainingSummary training;       // of the round under way
 };
 
 class Agent {
  public:
-  // `transport` and `examples` outlive the agent. conflict if another agent uses the directory; data_loss if its state is
-  // damaged.
+  // `transport` and `examples` outlive the agent. invalid_argument if the policy is out of range; conflict if
+  // another agent uses the directory; data_loss if its state is damaged.
   static Result<std::unique_ptr<Agent>> open(const AgentSettings& settings, Transport& transport,
                                              ExampleSource& examples);
 

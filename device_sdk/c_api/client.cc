@@ -12,6 +12,7 @@
 #include "device_sdk/c_api/default_transport.h"
 #include "device_sdk/c_api/handle.h"
 #include "device_sdk/c_api/host_callbacks.h"
+#include "device_sdk/c_api/policy.h"
 #include "device_sdk/c_api/sdk_version.h"
 #include "proto/codec/limits.h"
 
@@ -56,6 +57,7 @@ struct coterie_client : Handle {
   std::optional<HostDataset> dataset;
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Agent> agent;
+  RefusalCallback refused;
 
   Status open(const coterie_options* given_options, const coterie_dataset* given_dataset) {
     COT_ASSIGN(const coterie_options options, known_part(given_options, "options"));
@@ -68,7 +70,10 @@ struct coterie_client : Handle {
     } else {
       COT_ASSIGN(transport, make_default_transport(options.server_url, text_or_empty(options.ca_file), cancelled));
     }
-    COT_ASSIGN(agent, Agent::open(settings_of(options), *transport, *dataset));
+    AgentSettings settings = settings_of(options);
+    COT_ASSIGN(settings.policy.privacy, policy_of(options.policy));
+    refused = {options.on_refused, options.refused_context};
+    COT_ASSIGN(agent, Agent::open(settings, *transport, *dataset));
     return {};
   }
 
@@ -85,6 +90,7 @@ struct coterie_client : Handle {
     out.training_steps = progress->training.steps;
     out.training_examples = progress->training.examples;
     if (out.training_examples > 0) out.training_loss = progress->training.loss_sum / static_cast<double>(out.training_examples);
+    if (progress->refused_plan) refused(*progress->refused_plan);
     return COTERIE_OK;
   }
 
@@ -120,6 +126,20 @@ const char* coterie_activity_name(coterie_activity activity) {
     case COTERIE_ACTIVITY_UPLOADED: return "uploaded";
     case COTERIE_ACTIVITY_STOPPED: return "stopped";
     case COTERIE_ACTIVITY_AGGREGATED: return "aggregated";
+  }
+  return "unknown";
+}
+
+const char* coterie_security_level_name(coterie_security_level level) {
+  switch (level) {
+    case COTERIE_SECURITY_NONE:
+      return "none";
+    case COTERIE_SECURITY_MASKED:
+      return "masked";
+    case COTERIE_SECURITY_ACTIVE:
+      return "active";
+    case COTERIE_SECURITY_ACTIVE_DP:
+      return "active_dp";
   }
   return "unknown";
 }

@@ -23,6 +23,9 @@ inline constexpr size_t kFirstReleaseBytes = sizeof(T);
 template <>
 inline constexpr size_t kFirstReleaseBytes<coterie_dataset> = offsetof(coterie_dataset, read_example);
 
+template <>
+inline constexpr size_t kFirstReleaseBytes<coterie_options> = offsetof(coterie_options, policy);
+
 template <typename T>
 Status check_size(const T& given, const char* name) {
   if (given.struct_size >= kFirstReleaseBytes<T>) return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "device_sdk/client/ledger_memory.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "secure/crypto/digest.h"
@@ -42,8 +43,10 @@ ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantStat
     state_.assignment.reset();
     forget_plan();
     state_.phase = ParticipantPhase::idle;
-  } else {
+  } else {  // it is fetched again, and judged then
     state_.phase = ParticipantPhase::assigned;
+    state_.refusal.reset();
+    refused_plan_.reset();
   }
 }
 
@@ -52,7 +55,8 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
   if (now < state_.wait_until) return DoWait{state_.wait_until};
   switch (state_.phase) {
     case ParticipantPhase::unenrolled: return DoEnroll{};
-    case ParticipantPhase::idle: return DoCheckIn{state_.population, policy_.checkin_hold};
+    case ParticipantPhase::idle:
+      return DoCheckIn{state_.population, policy_.checkin_hold, state_.refusal};
     case ParticipantPhase::assigned: return DoFetchPlan{state_.assignment->plan, state_.assignment->plan_bytes};
     case ParticipantPhase::planned: return DoFetchModel{state_.assignment->model, state_.assignment->model_bytes};
     case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_};
@@ -100,6 +104,7 @@ void ParticipantMachine::handle(const EnrollAnswered& event) {
 
 void ParticipantMachine::handle(const CheckInAnswered& event) {
   if (state_.phase != ParticipantPhase::idle) return;
+  if (!std::holds_alternative<Failure>(event.outcome)) state_.refusal.reset();  // the server has heard of it
   if (const auto* window = std::get_if<RetryWindow>(&event.outcome)) {
     state_.failures = 0;
     return wait_between(Millis(window->min_ms), Millis(window->max_ms));
@@ -161,25 +166,28 @@ Status ParticipantMachine::read_plan(ByteView bytes) {
   }
   COT_ASSIGN(Plan plan, decode_plan(bytes));
   if (plan.job != state_.assignment->job) return Error(ErrorCode::refused, "plan: is of another job");
-  COT_TRY(check_policy(plan));
+  Status good = judge(plan);
+  // Not yet begun, or begun in an earlier life and counted only when the training has ended.
+  if (good && state_.phase != ParticipantPhase::aggregating)
+    good = check_new_part(plan, *state_.assignment, state_);
+  if (!good) {
+    note_refusal(plan, good.error());
+    return good;
+  }
   plan_ = std::move(plan);
   return {};
 }
 
-Status ParticipantMachine::check_policy(const Plan& plan) const {
-  const PrivacyRules& privacy = plan.privacy;
-  if (privacy.level < policy_.security_level_min) {
-    return Error(ErrorCode::refused, "plan: promises security level " + std::string(to_string(privacy.level)) +
-                                         ", this device asks for " + std::string(to_string(policy_.security_level_min)) +
-                                         " at least", "security_level");
-  }
-  if (privacy.level != SecurityLevel::none && privacy.cohort_min < policy_.cohort_min) {
-    return Error(ErrorCode::refused, "plan: a sum may be of " + std::to_string(privacy.cohort_min) +
-                                         " devices, this device asks for " + std::to_string(policy_.cohort_min) + " at least",
-                 "cohort_min");
-  }
-  if (privacy.level == SecurityLevel::active_dp) return check_promise(privacy, plan.update.value_count);
-  return {};
+Status ParticipantMachine::judge(const Plan& plan) {
+  COT_TRY(check_ledger(plan, state_));
+  note_ledger(plan, state_);  // the server has signed it: it counts whether or not this device takes part
+  if (plan.privacy.level == SecurityLevel::active_dp) COT_TRY(check_promise(plan.privacy, plan.update.value_count));
+  return check_policy(policy_.privacy, plan, *state_.assignment, state_);
+}
+
+void ParticipantMachine::note_refusal(const Plan& plan, const Error& error) {
+  refused_plan_ = RefusedPlan{error, plan.job, state_.assignment->round, plan.privacy, state_.spent};
+  state_.refusal = Refusal{state_.assignment->round, std::string(error.reason())};
 }
 
 void ParticipantMachine::handle(const ModelFetched& event) {
@@ -198,6 +206,8 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
     ++state_.failures;
     return give_up(event.outcome.error(), policy_.backoff_first, backoff());
   }
+  if (now_ <= state_.assignment->not_after)
+    count_part(*plan_, *state_.assignment, state_);  // later nothing is sent
   if (plan_->privacy.level != SecurityLevel::none) return advance(ParticipantPhase::aggregating);
   forget_plan();
   advance(ParticipantPhase::trained);

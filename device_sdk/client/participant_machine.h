@@ -1,31 +1,39 @@
-// ParticipantMachine: a device's session with a server, decided. Pure: it is told results and times, it answers with the
-// next thing to do. Between any two steps its state can be saved, the app killed, and a new machine made from the state.
+// ParticipantMachine: a device's session with a server, decided. Pure: it is told results and times, it
+// answers with the next thing to do. Between any two steps its state can be saved, the app killed, and a new
+// machine made from the state.
 //
-//   unenrolled --enroll--> idle --check in--> assigned --plan--> planned --model--> training --train--> trained --upload--+
-//                           ^                    |                  |                  |                   |             |
+//   unenrolled --enroll--> idle --check in--> assigned --plan--> planned --model--> training --train-->
+//   trained --upload--+
+//                           ^                    |                  |                  |                   |
+//                           |
 //                           +--------------------+------------------+------------------+-------------------+-------------+
 //                             accepted, or given up: expired, closed, refused by us, or wrong beyond repair
 //
-// A plan with a security level goes from training to `aggregating` in the place of `trained`: many exchanges of one session of
-// secure aggregation (secure/secagg/client.h), the update among them, until the sum is unmasked or the session is over.
+// A plan with a security level goes from training to `aggregating` in the place of `trained`: many exchanges
+// of one session of secure aggregation (secure/secagg/client.h), the update among them, until the sum is
+// unmasked or the session is over.
 //
-// A device believes nothing it has not verified: the assignment's signature (the server it enrolled with), a model version
-// not older than any it has seen of the job, the plan's and the model's digests, the plan's rules. It trains under no plan that
-// promises less than its own policy asks: that is `refused`, with "security_level" or "cohort_min" as the error's reason.
+// A device believes nothing it has not verified: the assignment's signature (the server it enrolled with), a
+// model version not older than any it has seen of the job, the plan's and the model's digests, the plan's
+// rules, a privacy ledger that was not rolled back (ledger_memory.h). It trains under no plan that promises less than its own policy asks (privacy_policy.h): that is
+// `refused` with a reason, which the app hears at once and the server with the next check-in. What a part
+// costs is in the state before the update can leave: the shell saves the state between any two steps.
 //
-// Failures: the same step again after exponential back-off with full jitter, or inside the window the server gave; no
-// step outlives the assignment's not_after. Failures add up until an update is accepted or the server sends the device
-// away in good order: a server that assigns what never works is asked ever more rarely. A step that the app cancelled
-// counts for nothing; it is due again. Devices so spread their load by themselves (AWS, "Exponential Backoff And
-// Jitter", 2015).
+// Failures: the same step again after exponential back-off with full jitter, or inside the window the server
+// gave; no step outlives the assignment's not_after. Failures add up until an update is accepted or the
+// server sends the device away in good order: a server that assigns what never works is asked ever more
+// rarely. A step that the app cancelled counts for nothing; it is due again. Devices so spread their load by
+// themselves (AWS, "Exponential Backoff And Jitter", 2015).
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "base/random.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "device_sdk/client/privacy_policy.h"
 #include "proto/messages/checkin.h"
 #include "proto/messages/participant_state.h"
 #include "proto/messages/plan.h"
@@ -39,13 +47,25 @@ struct ParticipantPolicy {
   Millis checkin_hold{25'000};     // how long a check-in may be held by the server
   Millis refusal_pause{300'000};   // after an assignment we had to refuse, and after a server says "never"
   uint32_t enroll_failures_max = 8;
-  SecurityLevel security_level_min = SecurityLevel::none;  // plans below are refused
-  uint32_t cohort_min = kRosterSizeMin;  // plans with a level whose sums may be of fewer devices are refused
+  PrivacyPolicy privacy;
+};
+
+// A plan that was refused for a reason of privacy_policy.h, for the app.
+struct RefusedPlan {
+  Error error;  // with the reason
+  JobId job;
+  RoundKey round;
+  PrivacyRules promised;
+  DeviceSpent spent;  // before
 };
 
 // ---- What to do next
 struct DoEnroll {};
-struct DoCheckIn { Population population; Millis hold; };
+struct DoCheckIn {
+  Population population;
+  Millis hold;
+  std::optional<Refusal> refusal;
+};
 struct DoFetchPlan { Digest plan; uint32_t bytes_max; };
 struct DoFetchModel { Digest model; uint64_t bytes; };
 struct DoTrain { Assignment assignment; Plan plan; };   // resume where a checkpoint of this assignment stands
@@ -89,6 +109,8 @@ class ParticipantMachine {
   const ParticipantState& state() const { return state_; }
   // Why the last assignment was given up or the last step failed; for the app to show.
   const std::optional<Error>& last_error() const { return last_error_; }
+  // The plan that was refused since this was asked last; the newest, if there were several.
+  std::optional<RefusedPlan> take_refused_plan() { return std::exchange(refused_plan_, std::nullopt); }
 
  private:
   void handle(const EnrollAnswered& event);
@@ -102,7 +124,8 @@ class ParticipantMachine {
   Status verify(const Assignment& assignment) const;
   void take(const Assignment& assignment);
   Status read_plan(ByteView bytes);
-  Status check_policy(const Plan& plan) const;
+  Status judge(const Plan& plan);
+  void note_refusal(const Plan& plan, const Error& error);
   void count_round();
   void forget_plan();
   void advance(ParticipantPhase phase);
@@ -118,6 +141,7 @@ class ParticipantMachine {
   std::optional<Plan> plan_;      // state_.plan, verified
   std::optional<Error> stopped_;
   std::optional<Error> last_error_;
+  std::optional<RefusedPlan> refused_plan_;
 };
 
 }  // namespace coterie

@@ -140,6 +140,53 @@ typedef struct coterie_transport {
   int (*send)(void* context, const coterie_http_request* request, coterie_http_reply* reply);
 } coterie_transport;
 
+/* ---- What the app asks of rounds
+ * ---------------------------------------------------------------------------------- */
+
+/* Who may learn what of an update; each promises what those before it do. docs/THREAT_MODEL.md of the
+ * project. */
+typedef enum coterie_security_level {
+  COTERIE_SECURITY_NONE = 0,     /* the server sees the update */
+  COTERIE_SECURITY_MASKED = 1,   /* the sum alone, if it follows the protocol */
+  COTERIE_SECURITY_ACTIVE = 2,   /* the sum alone, also if it lies */
+  COTERIE_SECURITY_ACTIVE_DP = 3 /* the sum with noise of the devices */
+} coterie_security_level;
+
+/* "none", "masked", "active", "active_dp"; "unknown" for an unknown one. Static. */
+COTERIE_API const char* coterie_security_level_name(coterie_security_level level);
+
+/* The least that a plan must promise for this device to train under it; 0: no limit. The device judges the
+ * plan, which the server has signed, before it trains; with a limit of epsilon or delta it refuses plans that
+ * promise none. What was spent is kept in the state directory, counted before an update can leave: who
+ * removes the directory begins at nothing. */
+typedef struct coterie_policy {
+  size_t struct_size;
+  uint32_t security_level_min; /* a coterie_security_level */
+  uint32_t cohort_min;         /* devices in a sum, of levels from MASKED on; 0: 2 */
+  double epsilon_round_max;    /* of one participation */
+  double epsilon_total_max;    /* of all, ever: the sum over participations */
+  double delta_max;            /* of all, ever: the sum over participations */
+  uint64_t separation_min; /* rounds of a job from one participation to the next: 3 takes part in every third
+                              at most */
+} coterie_policy;
+
+/* A plan that this device did not train under. Good inside the callback only. */
+typedef struct coterie_refusal {
+  size_t struct_size;
+  const char* reason; /* "security_level", "cohort_min", "epsilon_round", "epsilon_total", "delta",
+                         "separation", "ledger_rollback"; there may be more */
+  const char* text;   /* one sentence: what the plan says, what the policy asks */
+  const char* job;
+  uint64_t round;
+  uint32_t attempt;
+  uint32_t cohort_min; /* from here on: what the plan promised */
+  coterie_security_level security_level;
+  double epsilon_round; /* 0: no differential privacy is promised */
+  double delta;
+  double epsilon_spent; /* by this device so far */
+  double delta_spent;
+} coterie_refusal;
+
 /* ---- A client ----------------------------------------------------------------------------------------------------- */
 
 typedef struct coterie_options {
@@ -154,14 +201,20 @@ typedef struct coterie_options {
   uint32_t checkin_ms_max;      /* how long the server may hold a check-in; 0: 25000 */
   uint32_t checkpoint_steps;    /* training steps between two checkpoints; 0: 50 */
   const coterie_transport* transport; /* NULL: the library's own HTTPS, if it was built in */
+  const coterie_policy* policy;       /* NULL: every plan will do */
+  /* Called inside step or run when a plan was refused by the policy; may be NULL. The server is told the
+   * reason, too. */
+  void (*on_refused)(void* context, const coterie_refusal* refusal);
+  void* refused_context;
 } coterie_options;
 
 typedef struct coterie_client coterie_client;
 
-/* Opens (or resumes) a client. The callbacks and contexts of data set and transport must outlive the client; the structs
- * themselves need not. On failure *client is NULL and, if error_text is not NULL, up to error_text_size bytes of a
- * message are written, the last one 0. Errors: INVALID_ARGUMENT, NOT_FOUND (the CA file), CONFLICT (another client uses
- * the directory), DATA_LOSS (its state is damaged), PERMISSION_DENIED, STORAGE_FULL. */
+/* Opens (or resumes) a client. The callbacks and contexts of data set and transport must outlive the client;
+ * the structs themselves need not, the policy's neither. On failure *client is NULL and, if error_text is not
+ * NULL, up to error_text_size bytes of a message are written, the last one 0. Errors: INVALID_ARGUMENT,
+ * NOT_FOUND (the CA file), CONFLICT (another client uses the directory), DATA_LOSS (its state is damaged),
+ * PERMISSION_DENIED, STORAGE_FULL. */
 COTERIE_API coterie_status coterie_client_open(const coterie_options* options, const coterie_dataset* dataset,
                                                coterie_client** client, char* error_text, size_t error_text_size);
 /* Frees *client and sets it to NULL, so that closing twice does nothing; NULL is fine. Whatever was under way goes on

@@ -191,6 +191,7 @@ Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange) {
                                                           request->population.value());
     co_return error_response(foreign, {});
   }
+  if (request->refusal) parts_.coordinator.plan_refused(device->id, *request->refusal);
   const Millis hold(request->wait_ms_max);
   exchange.extend_deadline(hold + kHoldMargin);
   const auto start = [this, &device, hold](std::function<void(CheckinAnswer)> answer) {

@@ -13,6 +13,10 @@ namespace coterie {
 // The plan must not ask for noise that the sampler cannot draw.
 static_assert(kNoiseSigmaMin >= WideGaussian::kSigmaMin && kNoiseSigmaMax <= WideGaussian::kSigmaMax);
 
+bool keeps_ledger(const JobSpec& spec) {
+  return spec.privacy.has_noise() || spec.privacy.level == SecurityLevel::active_dp;
+}
+
 LedgerRelease release_of(const JobSpec& spec, uint64_t value_count) {
   if (!spec.privacy.has_central_noise()) {
     const Result<PrivacyRules> rules = privacy_rules_of(spec, value_count);

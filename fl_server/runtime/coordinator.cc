@@ -98,6 +98,17 @@ void Coordinator::ticket_undelivered(const RoundKey& key, const DeviceId& device
   core_.post([this, key, device] { run(desk_.undelivered(key, device)); });
 }
 
+// No ticket is given back: the same device would be drawn again for the same plan.
+void Coordinator::plan_refused(const DeviceId& device, const Refusal& refusal) {
+  const std::string_view reason = refusal_reason::known(refusal.reason);
+  parts_.metrics.plan_refused(reason);
+  log(LogLevel::info, "plan_refused",
+      {{"device", device.short_hash()},
+       {"round", refusal.round.round.value()},
+       {"attempt", refusal.round.attempt.value()},
+       {"reason", reason}});
+}
+
 void Coordinator::run(DeskEffects effects) {
   for (DeskEffect& effect : effects) perform(effect);
 }

@@ -95,6 +95,8 @@ class Coordinator {
                     std::function<void(CheckinAnswer)> answer);
   void cancel_check_in(WaiterId waiter);
   void ticket_undelivered(const RoundKey& key, const DeviceId& device);
+  // What a device says about an earlier assignment: for metrics and the log.
+  void plan_refused(const DeviceId& device, const Refusal& refusal);
 
   // Admitted: read the body, then call received() or lost(). Anything else ends the upload.
   UploadId offer(const RoundKey& key, const DeviceId& device, uint64_t bytes, std::function<void(UploadAnswer)> answer);
@@ -194,6 +196,7 @@ class Coordinator {
 
   void add_machine(const JobId& job);
   void publish(const RoundView& view);
+  Status make_plan(RoundView& view);
   void serve(const RoundView& view, std::vector<DeviceId> accepted);
   void withdraw(const RoundKey& key);
   void ask(const JobId& job, uint64_t serial, const RoundRequest& request);

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/os/clock.h"
+#include "fl_server/privacy/round_plan.h"
 #include "fl_server/runtime/coordinator.h"
 #include "fl_server/runtime/open_masks.h"
 #include "secure/identity/manifest.h"
@@ -107,14 +108,37 @@ void Coordinator::publish(const RoundView& view) {
   const auto known = rounds_.find(view.key);
   const bool begins = view.state == RoundState::collecting &&
                       (known == rounds_.end() || known->second.view.state != RoundState::collecting);
-  if (!begins) return serve(view, {});
+  if (!begins) {
+    RoundView same = view;  // in all but the plan, which was made when the attempt began to collect
+    if (known != rounds_.end() && view.ledger.records > 0) {
+      same.plan = known->second.view.plan;
+      same.plan_bytes = known->second.view.plan_bytes;
+    }
+    return serve(same, {});
+  }
   store_.post([this, view] {
     Result<std::vector<DeviceId>> accepted = parts_.rounds.list_accepted(view.key);
-    core_.post([this, view, accepted = std::move(accepted)] {
-      if (accepted) serve(view, *accepted);
-      else unserved_.emplace(view.key, view);
+    RoundView ready = view;
+    const Status has_plan = make_plan(ready);
+    if (!has_plan)
+      log(LogLevel::warning, "plan_not_made",
+          {{"job", view.job.value()}, {"reason", has_plan.error().message()}});
+    core_.post([this, view, ready, is_planned = static_cast<bool>(has_plan), accepted = std::move(accepted)] {
+      if (accepted && is_planned)
+        serve(ready, *accepted);
+      else
+        unserved_.emplace(view.key, view);
     });
   });
+}
+
+// On the store's thread: the attempt's own plan, where it has one.
+Status Coordinator::make_plan(RoundView& view) {
+  if (view.ledger.records == 0) return {};
+  COT_ASSIGN(const RoundPlan plan, put_round_plan(parts_.blobs, view.plan, view.ledger));
+  view.plan = plan.digest;
+  view.plan_bytes = plan.bytes;
+  return {};
 }
 
 void Coordinator::serve(const RoundView& view, std::vector<DeviceId> accepted) {

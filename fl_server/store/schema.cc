@@ -65,6 +65,14 @@ CREATE TABLE noise_salt(
 PRAGMA user_version = 2;
 )sql";
 
+// 0 and no head: the job has no ledger, there were no records, or the attempt is older than this.
+constexpr const char* kVersion3 = R"sql(
+ALTER TABLE round ADD COLUMN ledger_records INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE round ADD COLUMN ledger_head BLOB CHECK(length(ledger_head) = 32);
+
+PRAGMA user_version = 3;
+)sql";
+
 }  // namespace
 
 Status prepare_schema(Database& database) {
@@ -82,7 +90,8 @@ Status prepare_schema(Database& database) {
   }
   return database.transaction([&]() -> Status {
     if (version < 1) COT_TRY(database.execute(kVersion1));
-    return database.execute(kVersion2);
+    if (version < 2) COT_TRY(database.execute(kVersion2));
+    return database.execute(kVersion3);
   });
 }
 

@@ -119,6 +119,13 @@ Result<std::string> SqliteRoundStore::read_privacy_stop(const JobRecord& job) {
   return why_no_release(ledger_, job);
 }
 
+// What the plan of an attempt that is opened now says of the ledger.
+Result<LedgerHead> SqliteRoundStore::read_ledger_head(const JobRecord& job) {
+  if (!keeps_ledger(job.spec)) return LedgerHead{};
+  COT_TRY(refresh_ledger());
+  return LedgerHead{ledger_.size(), ledger_.head()};
+}
+
 Result<JobPrivacy> SqliteRoundStore::job_privacy(const JobId& id) {
   const std::lock_guard lock(mutex_);
   COT_ASSIGN(const JobRecord job, read_job(id));

@@ -47,14 +47,15 @@ class SqliteRoundStore : public RoundStore {
   Result<JobProgress> read_progress(const JobId& id);
   Result<std::optional<RoundRecord>> read_round(const RoundKey& key);
   Result<std::optional<RoundRecord>> read_attempt(const JobId& job, uint64_t number, Attempt attempt);
-  Result<RoundRecord> insert_round(const JobId& job, uint64_t number, Attempt attempt, const ModelRecord& base,
-                                   WallTime now);
+  Result<RoundRecord> insert_round(const JobId& job, uint64_t number, Attempt attempt,
+                                   const ModelRecord& base, const LedgerHead& ledger, WallTime now);
   Status insert_model(const ModelRecord& model);
   Result<uint64_t> read_accepted_count(const RoundKey& key);
   Status write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows, BatchOutcome& outcome);
 
   Result<std::vector<LedgerRecord>> read_ledger(uint64_t after_seq, size_t limit);
   Status refresh_ledger();
+  Result<LedgerHead> read_ledger_head(const JobRecord& job);
   Status append_to_ledger(const LedgerRecord& record);
   Result<NoiseSalt> read_salt(const RoundKey& key);
   Status erase_salt(const RoundKey& key);

@@ -57,6 +57,8 @@ struct Metrics::Families {
   Family<Counter>& checkins = family(registry, BuildCounter(), "coterie_checkins_total", "Check-ins answered, by outcome");
   Counter& update_bytes = family(registry, BuildCounter(), "coterie_update_bytes_total", "Bytes of accepted updates").Add({});
   Family<Counter>& updates = family(registry, BuildCounter(), "coterie_updates_total", "Uploads answered, by outcome");
+  Family<Counter>& plans_refused = family(registry, BuildCounter(), "coterie_plans_refused_total",
+                                          "Plans that a device's policy refused, by reason");
   Histogram& batch_seconds =
       family(registry, BuildHistogram(), "coterie_batch_commit_duration_seconds", "Time to make a batch of updates durable").Add({}, kSeconds);
   Family<Counter>& rounds = family(registry, BuildCounter(), "coterie_rounds_total", "Round attempts ended, by outcome");
@@ -101,6 +103,10 @@ void Metrics::update_accepted(uint64_t bytes) {
 
 void Metrics::update_refused(ErrorCode code) {
   families_->updates.Add({{"outcome", std::string(traits(code).name)}}).Increment();
+}
+
+void Metrics::plan_refused(std::string_view reason) {
+  families_->plans_refused.Add({{"reason", std::string(reason)}}).Increment();
 }
 
 void Metrics::batch_committed(double seconds) { families_->batch_seconds.Observe(seconds); }

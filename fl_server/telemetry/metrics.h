@@ -20,6 +20,8 @@ class Metrics {
   void checkin_answered(bool ticket);
   void update_accepted(uint64_t bytes);
   void update_refused(ErrorCode code);
+  // By a device. `reason` is one of refusal_reason::known().
+  void plan_refused(std::string_view reason);
   void batch_committed(double seconds);
   void round_ended(RoundState state, double seconds);
   void round_finalized(double seconds);

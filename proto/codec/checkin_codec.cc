@@ -61,7 +61,9 @@ Bytes encode(const CheckinRequest& message) {
   FlatBufferBuilder builder;
   const auto population = builder.CreateString(message.population.value());
   const auto sdk_version = builder.CreateString(message.sdk_version);
-  builder.Finish(wire::CreateCheckinRequest(builder, population, sdk_version, message.wait_ms_max));
+  flatbuffers::Offset<wire::Refusal> refusal = 0;
+  if (message.refusal) refusal = flat::build(builder, *message.refusal);
+  builder.Finish(wire::CreateCheckinRequest(builder, population, sdk_version, message.wait_ms_max, refusal));
   return flat::finish(builder, FrameKind::checkin_request);
 }
 
@@ -74,6 +76,9 @@ Result<CheckinRequest> decode_checkin_request(ByteView bytes) {
   COT_ASSIGN(message.sdk_version, flat::text(root->sdk_version(), "sdk_version", limits::kTextBytesMax));
   message.wait_ms_max = root->wait_ms_max();
   if (message.wait_ms_max > limits::kWaitMsMax) return flat::out_of_range("wait_ms_max", "must be at most 600000");
+  if (root->refusal() != nullptr) {
+    COT_ASSIGN(message.refusal, flat::parse(*root->refusal()));
+  }
   return message;
 }
 
@@ -92,6 +97,16 @@ Result<RetryWindow> decode_retry_window(ByteView bytes) {
 }
 
 namespace flat {
+
+flatbuffers::Offset<wire::Refusal> build(FlatBufferBuilder& builder, const Refusal& message) {
+  return wire::CreateRefusal(builder, message.round.round.value(), message.round.attempt.value(),
+                             builder.CreateString(message.reason));
+}
+
+Result<Refusal> parse(const wire::Refusal& table) {
+  COT_ASSIGN(std::string reason, text(table.reason(), "refusal.reason", limits::kTextBytesMax, 1));
+  return Refusal{{RoundId(table.round()), Attempt(table.attempt())}, std::move(reason)};
+}
 
 flatbuffers::Offset<wire::Assignment> build(FlatBufferBuilder& builder, const Assignment& message) {
   const auto job = builder.CreateString(message.job.value());

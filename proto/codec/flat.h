@@ -17,6 +17,7 @@
 #include "proto/codec/limits.h"
 #include "proto/generated/wire_generated.h"
 #include "proto/messages/checkin.h"
+#include "proto/messages/ledger_head.h"
 
 namespace coterie::flat {
 
@@ -86,5 +87,11 @@ flatbuffers::Offset<flatbuffers::Vector<uint8_t>> vector(flatbuffers::FlatBuffer
 // wire.Assignment is also part of the participant's saved state (checkin_codec.cc).
 flatbuffers::Offset<wire::Assignment> build(flatbuffers::FlatBufferBuilder& builder, const Assignment& message);
 Result<Assignment> parse(const wire::Assignment& table);
+// So are the heads of ledgers (plan_codec.cc), which without records are not written, and what it has to tell
+// of a plan.
+flatbuffers::Offset<wire::Ledger> build(flatbuffers::FlatBufferBuilder& builder, const LedgerHead& message);
+LedgerHead parse(const wire::Ledger* table);
+flatbuffers::Offset<wire::Refusal> build(flatbuffers::FlatBufferBuilder& builder, const Refusal& message);
+Result<Refusal> parse(const wire::Refusal& table);
 
 }  // namespace coterie::flat

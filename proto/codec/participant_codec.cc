@@ -1,9 +1,65 @@
-// The device's saved session.
+// The device's saved session. Fields are only ever added: a state of an older build reads as if nothing had
+// been spent yet.
+#include <cmath>
+
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
 #include "proto/generated/state_generated.h"
 
 namespace coterie {
+namespace {
+
+flatbuffers::Offset<state::Spent> build(flatbuffers::FlatBufferBuilder& builder, const DeviceSpent& spent) {
+  if (spent == DeviceSpent{}) return 0;
+  const RoundKey last = spent.last.value_or(RoundKey{});
+  return state::CreateSpent(builder, spent.epsilon, spent.delta, last.round.value(), last.attempt.value());
+}
+
+Result<DeviceSpent> parse(const state::Spent* table) {
+  DeviceSpent spent;
+  if (table == nullptr) return spent;
+  spent.epsilon = table->epsilon();
+  spent.delta = table->delta();
+  if (!std::isfinite(spent.epsilon) || spent.epsilon < 0)
+    return flat::out_of_range("spent.epsilon", "must be finite and >= 0");
+  if (!std::isfinite(spent.delta) || spent.delta < 0)
+    return flat::out_of_range("spent.delta", "must be finite and >= 0");
+  if (table->last_attempt() > 0)
+    spent.last = RoundKey{RoundId(table->last_round()), Attempt(table->last_attempt())};
+  return spent;
+}
+
+// Of one job.
+flatbuffers::Offset<state::NewestModel> build(flatbuffers::FlatBufferBuilder& builder,
+                                              const ParticipantState& of, const JobId& job,
+                                              ModelVersion newest) {
+  const auto took_part = of.took_part.find(job);
+  const bool has_taken_part = took_part != of.took_part.end();
+  const auto ledger = of.ledgers.find(job);
+  const auto ledger_head = flat::build(builder, ledger == of.ledgers.end() ? LedgerHead{} : ledger->second);
+  return state::CreateNewestModel(builder, builder.CreateString(job.value()), newest.value(), has_taken_part,
+                                  has_taken_part ? took_part->second.value() : 0, ledger_head);
+}
+
+Status parse(const state::NewestModel& entry, ParticipantState& into) {
+  COT_ASSIGN(std::string text, flat::text(entry.job(), "job", 64, 1));
+  const JobId job(std::move(text));
+  into.newest_models[job] = ModelVersion(entry.model_version());
+  if (entry.ledger() != nullptr) {
+    const LedgerHead ledger = flat::parse(entry.ledger());
+    if (ledger.records == 0 || ledger.head == Digest{})
+      return flat::out_of_range("ledger", "must have records and a head");
+    into.ledgers[job] = ledger;
+  }
+  if (!entry.took_part()) return {};
+  if (entry.took_part_version() > entry.model_version()) {
+    return flat::out_of_range("took_part_version", "must be at most model_version");
+  }
+  into.took_part[job] = ModelVersion(entry.took_part_version());
+  return {};
+}
+
+}  // namespace
 
 Bytes encode(const ParticipantState& message) {
   flatbuffers::FlatBufferBuilder builder;
@@ -14,14 +70,18 @@ Bytes encode(const ParticipantState& message) {
   const auto random = builder.CreateVector(message.random.data(), message.random.size());
   std::vector<flatbuffers::Offset<state::NewestModel>> newest;
   for (const auto& [job, version] : message.newest_models) {
-    newest.push_back(state::CreateNewestModel(builder, builder.CreateString(job.value()), version.value()));
+    newest.push_back(build(builder, message, job, version));
   }
   const auto newest_models = builder.CreateVector(newest);
   const auto plan = flat::vector(builder, message.plan);
+  const auto spent = build(builder, message.spent);
+  flatbuffers::Offset<wire::Refusal> refusal = 0;
+  if (message.refusal) refusal = flat::build(builder, *message.refusal);
   const wire::DeviceKeyHash device = flat::device(message.device);
-  builder.Finish(state::CreateParticipantState(builder, static_cast<uint8_t>(message.phase), &device, population,
-                                               signing_key, assignment, message.failures, unix_ms(message.wait_until),
-                                               random, newest_models, message.rounds_done, plan));
+  builder.Finish(state::CreateParticipantState(builder, static_cast<uint8_t>(message.phase), &device,
+                                               population, signing_key, assignment, message.failures,
+                                               unix_ms(message.wait_until), random, newest_models,
+                                               message.rounds_done, plan, spent, refusal));
   return flat::finish(builder, FrameKind::participant_state);
 }
 
@@ -56,12 +116,15 @@ Result<ParticipantState> decode_participant_state(ByteView bytes) {
       return flat::out_of_range("newest_models", "has more than 1024 entries");
     }
     for (const state::NewestModel* entry : *root->newest_models()) {
-      COT_ASSIGN(std::string job, flat::text(entry->job(), "job", 64, 1));
-      message.newest_models[JobId(std::move(job))] = ModelVersion(entry->model_version());
+      COT_TRY(parse(*entry, message));
     }
   }
   message.rounds_done = root->rounds_done();
   COT_ASSIGN(message.plan, flat::bytes(root->plan(), "plan", limits::kPlanBytesMax, 0));
+  COT_ASSIGN(message.spent, parse(root->spent()));
+  if (root->refusal() != nullptr) {
+    COT_ASSIGN(message.refusal, flat::parse(*root->refusal()));
+  }
   return message;
 }
 

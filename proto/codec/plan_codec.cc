@@ -38,6 +38,20 @@ PrivacyRules parse(const wire::Privacy& p) {
 
 }  // namespace
 
+namespace flat {
+
+flatbuffers::Offset<wire::Ledger> build(flatbuffers::FlatBufferBuilder& builder, const LedgerHead& message) {
+  if (message == LedgerHead{}) return 0;
+  const wire::Digest32 head = digest(message.head);
+  return wire::CreateLedger(builder, message.records, &head);
+}
+
+LedgerHead parse(const wire::Ledger* table) {
+  return table == nullptr ? LedgerHead{} : LedgerHead{table->records(), digest(*table->head())};
+}
+
+}  // namespace flat
+
 Bytes encode(const Plan& message) {
   flatbuffers::FlatBufferBuilder builder;
   const auto job = builder.CreateString(message.job.value());
@@ -53,7 +67,8 @@ Bytes encode(const Plan& message) {
   const auto update = wire::CreateUpdateRules(builder, static_cast<uint8_t>(message.update.encoding),
                                               message.update.value_count, message.update.clip_l2, fixed_point);
   const auto privacy = build(builder, message.privacy);
-  builder.Finish(wire::CreatePlan(builder, job, training, update, privacy));
+  const auto ledger = flat::build(builder, message.ledger);
+  builder.Finish(wire::CreatePlan(builder, job, training, update, privacy, ledger));
   return flat::finish(builder, FrameKind::plan);
 }
 
@@ -87,6 +102,7 @@ Result<Plan> decode_plan(ByteView bytes) {
                                  .weight_max = f.weight_max(),
                                  .contributors_max = f.contributors_max()}};
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
+  plan.ledger = flat::parse(root->ledger());
   if (Status valid = validate(plan); !valid) return Error(ErrorCode::malformed, valid.error().message());
   return plan;
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "proto/messages/refusal.h"
 
 namespace coterie {
 
@@ -32,6 +34,7 @@ struct CheckinRequest {
   Population population;
   std::string sdk_version;
   uint32_t wait_ms_max = 0;  // how long the device is willing to hold this request open
+  std::optional<Refusal> refusal = {};  // since the last check-in that was answered
   friend bool operator==(const CheckinRequest&, const CheckinRequest&) = default;
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "proto/messages/checkin.h"
+#include "proto/messages/ledger_head.h"
 
 namespace coterie {
 
@@ -18,6 +19,14 @@ enum class ParticipantPhase : uint8_t {
   training,        // has plan and model; next: train (resumes from its checkpoint)
   trained,         // the update lies encoded on disk; next: upload
   aggregating,     // as trained, of a plan that asks for secure aggregation; next: the session's messages
+};
+
+// What this device's updates have cost it, by what their plans promised.
+struct DeviceSpent {
+  double epsilon = 0;  // sums over all attempts that an update may have left in: basic composition
+  double delta = 0;
+  std::optional<RoundKey> last;  // the attempt that was counted last
+  friend bool operator==(const DeviceSpent&, const DeviceSpent&) = default;
 };
 
 struct ParticipantState {
@@ -32,6 +41,12 @@ struct ParticipantState {
   std::map<JobId, ModelVersion> newest_models;  // highest version ever accepted, per job: older ones are refused
   uint64_t rounds_done = 0;
   Bytes plan;                                   // the assignment's, as it came; from `planned` to the end of training or of the session
+  DeviceSpent spent = {};                      // counted before an update can leave
+  // By job, of those in newest_models: the model version that the newest update which may have left was
+  // trained from.
+  std::map<JobId, ModelVersion> took_part = {};
+  std::map<JobId, LedgerHead> ledgers = {};  // likewise: the longest that a plan had; with records
+  std::optional<Refusal> refusal = {};  // of a plan, until the server has heard of it
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
 };
 

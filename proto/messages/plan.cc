@@ -76,6 +76,9 @@ Status validate(const Plan& plan) {
   }
   if (!in_range(plan.update.clip_l2, 0, 1e9f)) return bad("clip_l2 must be in [0, 1e9]");
   COT_TRY(validate(plan.update.fixed_point));
+  if ((plan.ledger.records == 0) != (plan.ledger.head == Digest{})) {
+    return bad("ledger must have a head if it has records, and none if it has none");
+  }
   return validate(plan.privacy);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "proto/messages/ledger_head.h"
 #include "proto/messages/privacy_rules.h"
 #include "proto/ring/fixed_point.h"
 
@@ -70,6 +71,8 @@ struct Plan {
   TrainingSettings training;
   UpdateRules update;
   PrivacyRules privacy;
+  LedgerHead ledger = {};  // of a job whose releases are in one: from before the round; no records: there is
+                           // none, or none yet
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

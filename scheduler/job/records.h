@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "proto/messages/ledger_head.h"
 #include "scheduler/job/job_spec.h"
 
 namespace coterie {
@@ -79,6 +80,7 @@ struct RoundRecord {
   RoundTotals totals;              // set when done
   WallTime opened;
   WallTime closed{};
+  LedgerHead ledger = {};  // as the attempt was opened, of a job that has one
 };
 
 }  // namespace coterie

@@ -388,6 +388,7 @@ RoundView RoundMachine::view() const {
           .model_bytes = head_.bytes,
           .plan = job_.plan,
           .plan_bytes = job_.plan_bytes,
+          .ledger = round_->ledger,
           .update = plan.update,
           .privacy = plan.privacy,
           .adverts_goal = adverts_goal(job_.spec),

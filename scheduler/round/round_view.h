@@ -20,8 +20,9 @@ struct RoundView {
   ModelVersion model_version;
   Digest model;
   uint64_t model_bytes = 0;
-  Digest plan;
+  Digest plan;  // the job's
   uint32_t plan_bytes = 0;
+  LedgerHead ledger = {};  // to go into this attempt's plan; no records: the job's plan is the attempt's
   UpdateRules update;
   PrivacyRules privacy;
   uint32_t adverts_goal = 0;       // with secure aggregation: devices that close the roster

@@ -51,6 +51,8 @@ coterie_transport dead_transport(void);
 void test_handles(void);
 void test_order_of_calls(void);
 void test_options(void);
+void test_policy(void);
+void test_refusal(void);
 void test_struct_sizes(void);
 void test_error_text(void);
 void test_dataset_file(void);

@@ -87,6 +87,8 @@ int main(int argc, char** argv) {
       {"handles", &test_handles},
       {"order_of_calls", &test_order_of_calls},
       {"options", &test_options},
+      {"policy", &test_policy},
+      {"refusal", &test_refusal},
       {"struct_sizes", &test_struct_sizes},
       {"error_text", &test_error_text},
       {"dataset_file", &test_dataset_file},

@@ -8,6 +8,8 @@ void test_names(void) {
   CHECK(strcmp(coterie_status_name((coterie_status)21), "internal") == 0);
   CHECK(strcmp(coterie_status_name((coterie_status)31), "internal") == 0);
   CHECK(strcmp(coterie_activity_name(COTERIE_ACTIVITY_FETCHED_MODEL), "fetched_model") == 0);
+  CHECK(strcmp(coterie_security_level_name(COTERIE_SECURITY_NONE), "none") == 0);
+  CHECK(strcmp(coterie_security_level_name(COTERIE_SECURITY_ACTIVE_DP), "active_dp") == 0);
   CHECK(strcmp(coterie_activity_name((coterie_activity)0), "unknown") == 0);
   CHECK(strcmp(coterie_activity_name((coterie_activity)15), "unknown") == 0);
 }

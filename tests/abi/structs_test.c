@@ -77,11 +77,19 @@ void test_struct_sizes(void) {
   coterie_dataset dataset = good_dataset();
   coterie_transport transport = dead_transport();
   options.transport = &transport;
-  for (size_t size = 0; size < sizeof options; ++size) {
+  for (size_t size = 0; size < offsetof(coterie_options, policy); ++size) {
     options.struct_size = size;
     CHECK_STATUS(open_and_close(&options, &dataset, error, sizeof error), COTERIE_INVALID_ARGUMENT);
     CHECK_CONTAINS(error, "options.struct_size");
   }
+  // The policy came later: options may be without it, and half of it counts as none.
+  memset(&options.policy, 0xab, sizeof options.policy);
+  for (size_t size = offsetof(coterie_options, policy); size < offsetof(coterie_options, on_refused);
+       ++size) {
+    options.struct_size = size;
+    CHECK_STATUS(open_and_close(&options, &dataset, error, sizeof error), COTERIE_OK);
+  }
+  options.policy = NULL;
   options.struct_size = sizeof options;
   // read_example came later: a data set may be without it, and half of it counts as none.
   for (size_t size = 0; size < offsetof(coterie_dataset, read_example); ++size) {

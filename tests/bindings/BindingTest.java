@@ -1,6 +1,8 @@
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
 import org.coterie.Client;
 import org.coterie.CoterieException;
@@ -8,7 +10,10 @@ import org.coterie.Dataset;
 import org.coterie.Evaluation;
 import org.coterie.Examples;
 import org.coterie.Model;
+import org.coterie.Policy;
 import org.coterie.Progress;
+import org.coterie.Refusal;
+import org.coterie.SecurityLevel;
 import org.coterie.TrainMemory;
 import org.coterie.TrainOptions;
 import org.coterie.TrainProgress;
@@ -246,7 +251,40 @@ public final class BindingTest {
     }
   }
 
-  private static void clients(Path directory) {
+  /** A device in the middle of a session whose app became stricter. */
+  private static void refusals(Path directory, Client.Options options, Dataset images) throws IOException {
+    Path state = directory.resolve("refusing");
+    options.stateDir = state.toString();
+    options.policy.cohortMin = 1;
+    fails("invalid_argument", "cohort_min", () -> new Client(options, images));
+    options.policy = new Policy();
+    options.policy.securityLevelMin = SecurityLevel.ACTIVE;
+    Path sample = Paths.get(samples, "refusing", "session.state");
+    Files.createDirectories(state);
+    Files.copy(sample, state.resolve("session.state"), StandardCopyOption.REPLACE_EXISTING);
+    Refusal[] heard = new Refusal[1];
+    options.onRefused = refusal -> heard[0] = refusal;
+    try (Client client = new Client(options, images)) {
+      check(client.step().refusal == heard[0] && heard[0] != null, "the listener hears");
+      check(heard[0].reason.equals("security_level") && heard[0].job.equals("masked"), heard[0].text);
+      check(heard[0].round == 5 && heard[0].attempt == 2 && heard[0].cohortMin == 7, "which plan");
+      check(heard[0].securityLevel == SecurityLevel.MASKED && heard[0].epsilonSpent == 1.5, "what it promised");
+      check(client.step().refusal == null, "once");
+    }
+    Files.copy(sample, state.resolve("session.state"), StandardCopyOption.REPLACE_EXISTING);
+    options.onRefused = refusal -> { throw new IllegalStateException("the app's own"); };
+    try (Client client = new Client(options, images)) {
+      try {
+        client.step();
+        check(false, "what the listener throws comes out");
+      } catch (IllegalStateException expected) {
+        check(expected.getMessage().equals("the app's own"), "message");
+      }
+      check(client.step().refusal == null, "and the client goes on");
+    }
+  }
+
+  private static void clients(Path directory) throws IOException {
     Client.Options options = new Client.Options();
     try (Dataset images = images()) {
       fails("invalid_argument", "state_dir", () -> new Client(options, images));
@@ -272,6 +310,7 @@ public final class BindingTest {
       try (Client client = new Client(options, images)) {
         check(client.step().statusName.equals("unavailable"), "no answer");
       }
+      refusals(directory, options, images);
     }
   }
 

@@ -11,7 +11,7 @@ import zipfile
 NEEDED = {"AndroidManifest.xml", "R.txt", "classes.jar", "proguard.txt"}
 ELF_MACHINES = {"x86_64": 62, "arm64-v8a": 183}
 CLASSES = {"Client", "CoterieException", "Dataset", "Evaluation", "Example", "Examples", "Model", "ModelInfo", "Native",
-           "Progress", "Tensor", "TrainOptions", "TrainProgress", "Trainer", "Transport"}
+           "Policy", "Progress", "Refusal", "SecurityLevel", "Tensor", "TrainOptions", "TrainProgress", "Trainer", "Transport"}
 
 
 def exported(nm, library):

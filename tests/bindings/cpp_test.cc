@@ -234,4 +234,53 @@ TEST(CppBinding, OpensAClientAndSaysWhatIsMissing) {
   std::filesystem::remove_all(state);
 }
 
+// A device in the middle of a session whose app became stricter.
+TEST(CppBinding, TellsTheAppWhichPlanItsPolicyRefuses) {
+  const Dataset data = Dataset::open(sample("images.cotf"));
+  const std::string state =
+      std::filesystem::temp_directory_path() / ("coterie-refusing-" + std::to_string(::getpid()));
+  coterie_transport transport{};
+  transport.struct_size = sizeof transport;
+  transport.send = [](void*, const coterie_http_request*, coterie_http_reply*) { return 1; };
+  coterie_options options{};
+  options.state_dir = state.c_str();
+  options.transport = &transport;
+  const coterie::Policy policy{.security_level_min = COTERIE_SECURITY_ACTIVE};
+  const auto begin_anew = [&] {
+    std::filesystem::remove_all(state);
+    std::filesystem::copy(sample("refusing"), state);
+  };
+  begin_anew();
+  std::vector<std::string> heard;
+  {
+    coterie::Client client(options, data, policy, [&](const coterie_refusal& refusal) {
+      EXPECT_EQ(refusal.epsilon_spent, 1.5);
+      heard.push_back(refusal.job + std::string(": ") + refusal.reason);
+    });
+    coterie::Client moved = std::move(client);
+    moved.run(0, [](const coterie_progress&) { return false; });
+  }
+  EXPECT_EQ(heard, std::vector<std::string>{"masked: security_level"});
+
+  begin_anew();
+  {
+    coterie::Client client(options, data, policy, [](const coterie_refusal&) { throw 7; });
+    EXPECT_THROW(client.run(0, [](const coterie_progress&) { return true; }), int);
+  }
+  begin_anew();
+  {
+    coterie::Client client(options, data, policy, [](const coterie_refusal&) { throw 7; });
+    EXPECT_THROW(client.step(), int);
+    client.step();
+  }
+  begin_anew();
+  {
+    coterie::Client client(options, data);
+    client.run(0, [](const coterie_progress&) { return false; });
+  }
+  expect_error(COTERIE_INVALID_ARGUMENT, "cohort_min",
+               [&] { coterie::Client(options, data, {.cohort_min = 1}); });
+  std::filesystem::remove_all(state);
+}
+
 }  // namespace

@@ -83,6 +83,7 @@ RoundRecord& MemoryRoundStore::insert_round(Job& job, uint64_t number, Attempt a
   round.base_model = base.digest;
   round.base_model_bytes = base.bytes;
   round.opened = now;
+  if (keeps_ledger(job.record.spec)) round.ledger = {ledger_.size(), ledger_.head()};
   return round;
 }
 

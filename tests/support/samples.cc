@@ -110,10 +110,11 @@ Samples<EnrollReply> MessageTraits<EnrollReply>::samples() {
 }
 
 Samples<CheckinRequest> MessageTraits<CheckinRequest>::samples() {
-  return {.minimal = {Population("p"), "", 0},
-          .typical = {Population("phones"), "coterie-cpp/0.1.0", 30'000},
-          .extreme = {Population(odd_text(limits::kTextBytesMax)), odd_text(limits::kTextBytesMax),
-                      limits::kWaitMsMax}};
+  return {
+      .minimal = {Population("p"), "", 0},
+      .typical = {Population("phones"), "coterie-cpp/0.1.0", 30'000},
+      .extreme = {Population(odd_text(limits::kTextBytesMax)), odd_text(limits::kTextBytesMax),
+                  limits::kWaitMsMax, Refusal{round_key(kMax64, kMax32), odd_text(limits::kTextBytesMax)}}};
 }
 
 Samples<RetryWindow> MessageTraits<RetryWindow>::samples() {
@@ -235,6 +236,11 @@ Samples<ParticipantState> MessageTraits<ParticipantState>::samples() {
                            {{JobId(odd_text(64)), ModelVersion(kMax64)}, {JobId("z"), ModelVersion(0)}},
                            kMax64,
                            Bytes(limits::kPlanBytesMax, 0xff)};
+  extreme.spent = {DBL_MAX, DBL_TRUE_MIN, round_key(kMax64, kMax32)};
+  extreme.took_part = {{JobId(odd_text(64)), ModelVersion(kMax64)}, {JobId("z"), ModelVersion(0)}};
+  extreme.refusal = Refusal{round_key(kMax64, kMax32), odd_text(limits::kTextBytesMax)};
+  extreme.ledgers = {{JobId(odd_text(64)), {kMax64, counting_digest(0xf0)}},
+                     {JobId("z"), {1, counting_digest(1)}}};
   return {.minimal = {},
           .typical = {ParticipantPhase::assigned, counting_device(1), Population("phones"), counting(32),
                       assignments.typical, 2, wall_time_from_unix_ms(1'700'000'000'000), {1, 2, 3, 4},

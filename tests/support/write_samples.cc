@@ -1,6 +1,9 @@
 // Writes what programs outside of C++ test with into a directory: write_samples DIRECTORY
 //   mlp.cotf      a classifier of 4 x 4 x 1 images, 3 classes
 //   images.cotf   60 examples for it that can be learnt: the class is the brightest third of the image
+//   refusing/     the state of a device that is about to hand in an update of a plan of level masked, for a
+//   test to open with a
+//                 policy that asks for more: the plan is refused at once, without a server
 //   two.cotf      "tokens" (3 int32) and "features" (4 float32) to 2 outputs
 #include <cstdio>
 #include <string>
@@ -10,6 +13,8 @@
 #include "base/random.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/model_builder.h"
+#include "proto/codec/codec.h"
+#include "secure/crypto/digest.h"
 #include "tools/model/zoo.h"
 
 namespace coterie {
@@ -38,12 +43,41 @@ Result<Bytes> two_inputs() {
   return build.finish(build.add(build.dense(tokens, 2), build.dense(features, 2)));
 }
 
+Bytes refusing_state() {
+  Plan plan;
+  plan.job = JobId("masked");
+  plan.update.value_count = 16;
+  plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
+  plan.privacy = {.level = SecurityLevel::masked, .cohort_min = 7, .cipher_suite = 1};
+  ParticipantState state;
+  state.phase = ParticipantPhase::aggregating;
+  state.population = Population("default");
+  state.random = Prng(1).state();
+  state.plan = encode(plan);
+  state.spent = {.epsilon = 1.5, .delta = 0, .last = {}};
+  Assignment assignment{.job = plan.job,
+                        .round = {RoundId(5), Attempt(2)},
+                        .model_version = ModelVersion(4),
+                        .plan = content_digest(state.plan),
+                        .model = {},
+                        .plan_bytes = 0,
+                        .model_bytes = 0,
+                        .not_after = wall_time_from_unix_ms(4'000'000'000'000),
+                        .ticket = {1},
+                        .signature = {1}};
+  state.newest_models[plan.job] = assignment.model_version;
+  state.assignment = std::move(assignment);
+  return encode(state);
+}
+
 Status write_all(const std::string& directory) {
   COT_TRY(os::make_directories(directory));
   COT_ASSIGN(const Bytes mlp, make_model(ModelKind::mlp, {4, 4, 1}, 3, 1));
   COT_ASSIGN(const Bytes two, two_inputs());
   COT_TRY(os::write_file_atomically(directory + "/mlp.cotf", mlp));
   COT_TRY(os::write_file_atomically(directory + "/two.cotf", two));
+  COT_TRY(os::make_directories(directory + "/refusing"));
+  COT_TRY(os::write_file_atomically(directory + "/refusing/session.state", refusing_state()));
   return os::write_file_atomically(directory + "/images.cotf", images());
 }
 

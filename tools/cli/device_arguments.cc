@@ -1,4 +1,6 @@
 // model and device: commands of which some talk to a server and some work on this machine.
+#include <cfloat>
+#include <cmath>
 #include <memory>
 
 #include "tools/cli/arguments.h"
@@ -87,6 +89,30 @@ void add_local_models(CLI::App& model, Invocation& invocation) {
   });
 }
 
+// What this device asks of rounds: coterie_policy.
+void add_policy(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
+  run.add_option_function<std::string>(
+         "--security-level-min",
+         [options](const std::string& name) { options->security_level_min = *security_level_from(name); },
+         "refuse plans of a lower level: none, masked, active or active_dp (default: none)")
+      ->check(one_of({"none", "masked", "active", "active_dp"}))
+      ->type_name("LEVEL");
+  run.add_option("--cohort-min", options->cohort_min,
+                 "refuse plans whose sums may be of fewer devices (default: 2)")
+      ->check(between<uint32_t>(2, 10'000));
+  run.add_option("--epsilon-round-max", options->epsilon_round_max,
+                 "refuse plans of which a round costs more (default: no limit)")
+      ->check(between<double>(0, DBL_MAX));
+  run.add_option("--epsilon-total-max", options->epsilon_total_max,
+                 "what all rounds together may cost (default: no limit)")
+      ->check(between<double>(0, DBL_MAX));
+  run.add_option("--delta-max", options->delta_max, "sum of delta over all rounds (default: no limit)")
+      ->check(between<double>(0, std::nextafter(1.0, 0.0)));
+  run.add_option("--separation-min", options->separation_min,
+                 "rounds of a job from one part in it to the next (default: 1)")
+      ->check(between<uint64_t>(0, UINT64_MAX));
+}
+
 void add_run(CLI::App& device, Invocation& invocation) {
   CLI::App* run =
       add_command(device, "run", "be a device: enroll, check in, train, until told to end",
@@ -113,6 +139,7 @@ void add_run(CLI::App& device, Invocation& invocation) {
       ->check(between<uint64_t>(0, UINT64_MAX));
   run->add_flag("--p256", options->use_p256,
                 "a new identity uses ECDSA P-256, as secure elements do, instead of Ed25519");
+  add_policy(*run, options);
   run->callback([&, options] { invocation.run = [options] { return run_device(*options); }; });
 }
 

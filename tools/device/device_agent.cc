@@ -46,6 +46,30 @@ int on_progress(void*, const coterie_progress* progress) {
   return 0;
 }
 
+void on_refused(void*, const coterie_refusal* refusal) {
+  say(LogLevel::warning, "plan_refused",
+      {{"reason", refusal->reason},
+       {"job", refusal->job},
+       {"round", refusal->round},
+       {"level", coterie_security_level_name(refusal->security_level)},
+       {"epsilon_round", refusal->epsilon_round},
+       {"epsilon_spent", refusal->epsilon_spent},
+       {"delta_spent", refusal->delta_spent},
+       {"text", refusal->text}});
+}
+
+coterie_policy policy_of(const DeviceOptions& options) {
+  coterie_policy policy{};
+  policy.struct_size = sizeof policy;
+  policy.security_level_min = static_cast<uint32_t>(options.security_level_min);
+  policy.cohort_min = options.cohort_min;
+  policy.epsilon_round_max = options.epsilon_round_max;
+  policy.epsilon_total_max = options.epsilon_total_max;
+  policy.delta_max = options.delta_max;
+  policy.separation_min = options.separation_min;
+  return policy;
+}
+
 ExitCode exit_code_of_status(coterie_status status) {
   if (status == COTERIE_OK) return ExitCode::ok;
   if (status == COTERIE_CANCELLED) return Interrupt::signal_number() == SIGTERM ? ExitCode::ok : ExitCode::interrupted;
@@ -69,6 +93,9 @@ coterie_client* open_client(const DeviceOptions& options, DatasetSource& data, c
   client_options.enrollment_token = text_or_null(options.token);
   client_options.use_p256 = options.use_p256 ? 1 : 0;
   client_options.seed = options.seed;
+  const coterie_policy policy = policy_of(options);
+  client_options.policy = &policy;
+  client_options.on_refused = &on_refused;
   coterie_client* client = nullptr;
   char error[512] = "";
   status = coterie_client_open(&client_options, &dataset, &client, error, sizeof error);

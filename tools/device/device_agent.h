@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "proto/messages/secagg.h"
 #include "tools/cli/exit_code.h"
 
 namespace coterie {
@@ -18,6 +19,13 @@ struct DeviceOptions {
   uint64_t rounds = 0;    // to take part in; 0: until told to end
   uint64_t seed = 0;      // of shuffling and jitter; 0: random
   bool use_p256 = false;
+  SecurityLevel security_level_min = SecurityLevel::none;
+  // Members of coterie_policy; 0: no limit.
+  uint32_t cohort_min = 0;
+  double epsilon_round_max = 0;
+  double epsilon_total_max = 0;
+  double delta_max = 0;
+  uint64_t separation_min = 0;
 };
 
 // Runs until the rounds are done, SIGTERM or SIGINT comes (a clean end: 0 and 130), or the client cannot go on.

@@ -166,12 +166,46 @@ class Caller {
   std::shared_ptr<Dataset::State> state_;
 };
 
+// What the app asks of rounds: the members of coterie_policy, with the same meaning.
+struct Policy {
+  coterie_security_level security_level_min = COTERIE_SECURITY_NONE;
+  uint32_t cohort_min = 0;
+  double epsilon_round_max = 0;
+  double epsilon_total_max = 0;
+  double delta_max = 0;
+  uint64_t separation_min = 0;
+
+  coterie_policy c() const {
+    auto policy = detail::sized<coterie_policy>();
+    policy.security_level_min = security_level_min;
+    policy.cohort_min = cohort_min;
+    policy.epsilon_round_max = epsilon_round_max;
+    policy.epsilon_total_max = epsilon_total_max;
+    policy.delta_max = delta_max;
+    policy.separation_min = separation_min;
+    return policy;
+  }
+};
+
 // A participant in federated rounds.
 class Client {
  public:
+  // Its argument is good inside the call only. What it throws comes out of step() or run().
+  using OnRefused = std::function<void(const coterie_refusal&)>;
+
   // The members of coterie_options are borrowed for the call, those of its transport for the client's life.
-  Client(coterie_options options, const Dataset& dataset) : caller_(dataset) {
+  // Its own policy and callback do not count: they are the other arguments.
+  Client(coterie_options options, const Dataset& dataset, const Policy& policy = {},
+         OnRefused on_refused = {})
+      : caller_(dataset), refusals_(std::make_unique<Refusals>()) {
     options.struct_size = sizeof options;
+    const coterie_policy c_policy = policy.c();
+    options.policy = &c_policy;
+    refusals_->call = std::move(on_refused);
+    options.refused_context = refusals_.get();
+    options.on_refused = [](void* to, const coterie_refusal* refusal) {
+      static_cast<Refusals*>(to)->hear(*refusal);
+    };
     std::array<char, 1024> text{};
     coterie_client* opened = nullptr;
     const coterie_status status =
@@ -182,17 +216,21 @@ class Client {
 
   coterie_progress step() {
     auto progress = detail::sized<coterie_progress>();
-    check(coterie_client_step(c(), &progress));
+    const coterie_status status = coterie_client_step(c(), &progress);
+    refusals_->rethrow();
+    check(status);
     return progress;
   }
   // `on_progress` is called after each step, until it returns false or `rounds` updates are accepted.
   void run(uint64_t rounds, const std::function<bool(const coterie_progress&)>& on_progress) {
     struct Context {
       const std::function<bool(const coterie_progress&)>& call;
+      const Refusals& refusals;
       std::exception_ptr thrown;
-    } context{on_progress, nullptr};
+    } context{on_progress, *refusals_, nullptr};
     const auto call = [](void* to, const coterie_progress* progress) {
       auto& with = *static_cast<Context*>(to);
+      if (with.refusals.thrown) return 1;
       try {
         return with.call && !with.call(*progress) ? 1 : 0;
       } catch (...) {
@@ -201,6 +239,7 @@ class Client {
       }
     };
     const coterie_status status = coterie_client_run(c(), rounds, call, &context);
+    refusals_->rethrow();
     if (context.thrown) std::rethrow_exception(context.thrown);
     check(status);
   }
@@ -210,10 +249,26 @@ class Client {
   coterie_client* c() const { return handle_.get(); }
 
  private:
+  struct Refusals {
+    OnRefused call;
+    std::exception_ptr thrown;
+
+    void hear(const coterie_refusal& refusal) noexcept {
+      try {
+        if (call) call(refusal);
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+    }
+    void rethrow() {
+      if (std::exception_ptr it = std::exchange(thrown, nullptr)) std::rethrow_exception(it);
+    }
+  };
   void check(coterie_status status) const {
     caller_.check(status, [&] { return coterie_client_last_error(c()); });
   }
-  Caller caller_;  // outlives the handle
+  Caller caller_;  // these outlive the handle
+  std::unique_ptr<Refusals> refusals_;
   detail::Owned<coterie_client, coterie_client_close> handle_;
 };
 

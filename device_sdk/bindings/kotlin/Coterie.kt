@@ -12,6 +12,13 @@ fun trainOptions(options: TrainOptions.() -> Unit): TrainOptions = TrainOptions(
 fun datasetOf(size: Long, read: (index: Long, to: Example) -> Unit): Dataset =
     Dataset.of(size) { index, to -> read(index, to) }
 
+/** `privacyPolicy { securityLevelMin = SecurityLevel.ACTIVE; epsilonTotalMax = 4.0 }` */
+fun privacyPolicy(limits: Policy.() -> Unit): Policy = Policy().apply(limits)
+
+/** `Client(data, onRefused = { log(it.text) }) { stateDir = path; policy = privacyPolicy { cohortMin = 50 } }` */
+fun Client(data: Dataset, onRefused: (Refusal) -> Unit = {}, options: Client.Options.() -> Unit): Client =
+    Client(Client.Options().apply(options).apply { this.onRefused = Refusal.Listener { onRefused(it) } }, data)
+
 /** Trains while it is iterated over, until the training is finished. */
 fun Trainer.steps(): Sequence<TrainProgress> = sequence {
     var progress = progress()

@@ -37,6 +37,17 @@ TEST(CheckinRequestCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("sdk_version must have 0 to 256", [](M& m) { m.sdk_version.assign(257, 'v'); });
   expect_rejected<M>("wait_ms_max must be at most 600000", [](M& m) { m.wait_ms_max = 600'001; });
   expect_rejected<M>("wait_ms_max", [](M& m) { m.wait_ms_max = 0xffffffff; });
+  expect_rejected<M>("refusal.reason must have 1 to 256", [](M& m) { m.refusal = Refusal{}; });
+  expect_rejected<M>("refusal.reason must have 1 to 256", [](M& m) {
+    m.refusal = Refusal{{}, std::string(257, 'r')};
+  });
+  expect_accepted<M>([](M& m) { m.refusal = Refusal{{RoundId(3), Attempt(1)}, "separation"}; });
+}
+
+TEST(RefusalReason, IsOneThatIsKnownOrOther) {
+  for (const std::string_view reason : refusal_reason::kAll) EXPECT_EQ(refusal_reason::known(reason), reason);
+  EXPECT_EQ(refusal_reason::known("of tomorrow"), "other");
+  EXPECT_EQ(refusal_reason::known(""), "other");
 }
 
 TEST(RetryWindowCodec, NamesTheFieldItRejects) {

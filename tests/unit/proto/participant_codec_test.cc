@@ -1,4 +1,7 @@
+#include <cmath>
+
 #include "proto/codec/limits.h"
+#include "tests/support/golden.h"
 #include "tests/unit/proto/rejection.h"
 
 namespace coterie {
@@ -52,6 +55,39 @@ TEST(ParticipantStateCodec, RemembersAsManyJobsAsTheLimitSays) {
   expect_accepted<M>(with_jobs(0));
   expect_accepted<M>(with_jobs(limits::kJobsRememberedMax));
   expect_rejected<M>("newest_models", with_jobs(limits::kJobsRememberedMax + 1));
+}
+
+TEST(ParticipantStateCodec, KnowsWhatCannotHaveBeenSpent) {
+  for (const double wrong : {-1.0, std::nan(""), HUGE_VAL}) {
+    expect_rejected<M>("spent.epsilon", [wrong](M& m) { m.spent.epsilon = wrong; });
+    expect_rejected<M>("spent.delta", [wrong](M& m) { m.spent.delta = wrong; });
+  }
+  expect_accepted<M>([](M& m) { m.spent = {1.5, 0, {}}; });
+  expect_rejected<M>("took_part_version must be at most",
+                     [](M& m) { m.took_part[JobId("k")] = ModelVersion(3); });
+  expect_accepted<M>([](M& m) { m.took_part[JobId("k")] = ModelVersion(2); });
+  expect_rejected<M>("ledger must have records", [](M& m) { m.ledgers[JobId("k")] = {3, {}}; });
+  expect_rejected<M>("ledger must have records", [](M& m) { m.ledgers[JobId("k")].head.bytes[0] = 1; });
+  expect_accepted<M>([](M& m) {
+    m.ledgers[JobId("k")].records = 3;
+    m.ledgers[JobId("k")].head.bytes[0] = 1;
+  });
+  expect_rejected<M>("refusal.reason", [](M& m) { m.refusal = Refusal{}; });
+}
+
+// Written before devices counted what they spend: nothing is spent, all else is as it was.
+TEST(ParticipantStateCodec, ReadsStatesOfOlderBuilds) {
+  const Result<Bytes> older = test::read_golden_bytes("wire/participant_state.older.hex");
+  ASSERT_OK(older);
+  const Result<ParticipantState> state = decode_participant_state(*older);
+  ASSERT_OK(state);
+  ParticipantState expected = test::MessageTraits<M>::samples().extreme;
+  expected.spent = {};
+  expected.took_part.clear();
+  expected.refusal.reset();
+  expected.ledgers.clear();
+  EXPECT_EQ(*state, expected);
+  EXPECT_EQ(encode(*state), *older) << "and an older build reads what was spent on nothing";
 }
 
 }  // namespace

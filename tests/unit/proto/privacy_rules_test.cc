@@ -177,6 +177,31 @@ TEST(PrivacyRules, HaveTheGoldenBytes) {
   EXPECT_TRUE(*decoded == plan);
 }
 
+TEST(PlanLedger, HasTheGoldenBytes) {
+  Plan plan = plan_with(PrivacyRules{});
+  plan.ledger.records = 6;
+  plan.ledger.head.bytes.fill(0xa7);
+  test::expect_golden_bytes("wire/plan.ledger.hex", encode(plan));
+  const Result<Bytes> golden = test::read_golden_bytes("wire/plan.ledger.hex");
+  ASSERT_OK(golden);
+  const Result<Plan> decoded = decode_plan(*golden);
+  ASSERT_OK(decoded);
+  EXPECT_TRUE(*decoded == plan);
+}
+
+TEST(PlanLedger, HasAHeadIfAndOnlyIfItHasRecords) {
+  Plan plan = plan_with(PrivacyRules{});
+  const Bytes without = encode(plan);
+  plan.ledger.records = UINT64_MAX;
+  EXPECT_ERROR(decode_plan(encode(plan)), ErrorCode::malformed, "ledger must have a head");
+  plan.ledger.head.bytes[31] = 1;
+  EXPECT_OK(decode_plan(encode(plan)));
+  EXPECT_GT(encode(plan).size(), without.size())
+      << "without a ledger the bytes are those of builds that knew none";
+  plan.ledger.records = 0;
+  EXPECT_ERROR(decode_plan(encode(plan)), ErrorCode::malformed, "ledger must have a head");
+}
+
 // The header's table as another writer may leave it: level alone, or with nothing at all.
 TEST(PrivacyRules, AbsentOrEmptyAreNone) {
   const auto frame_with = [](auto make_privacy) {

@@ -9,6 +9,7 @@ typedef struct binding_client {
   coterie_client* c;
   binding_dataset* dataset;
   jobject transport; /* NULL: the library's own */
+  jobject refusal;   /* Refusal, a local reference, inside step */
 } binding_client;
 
 static binding_client* client_of(jlong handle) {
@@ -84,6 +85,22 @@ static int send_request(void* context, const coterie_http_request* request, cote
   return thrown ? -1 : result;
 }
 
+/* The step's Progress brings it to Java, where the listener is called: what that throws flies through no C++.
+ */
+static void keep_refusal(void* context, const coterie_refusal* refusal) {
+  binding_client* client = context;
+  JNIEnv* env = binding_env();
+  if (env == NULL || (*env)->ExceptionCheck(env)) return;
+  const jbyteArray reason = binding_utf8(env, refusal->reason);
+  const jbyteArray text = reason == NULL ? NULL : binding_utf8(env, refusal->text);
+  const jbyteArray job = text == NULL ? NULL : binding_utf8(env, refusal->job);
+  if (job == NULL) return;
+  client->refusal =
+      binding_new(env, "org/coterie/Refusal", "([B[B[BJIIIDDDD)V", reason, text, job, (jlong)refusal->round,
+                  (jint)refusal->attempt, (jint)refusal->cohort_min, (jint)refusal->security_level,
+                  refusal->epsilon_round, refusal->delta, refusal->epsilon_spent, refusal->delta_spent);
+}
+
 static void close_client(JNIEnv* env, binding_client* client) {
   coterie_client_close(&client->c);
   binding_release(env, client->dataset);
@@ -92,23 +109,34 @@ static void close_client(JNIEnv* env, binding_client* client) {
 }
 
 /* `texts`: server URL, CA file, state directory, enrollment token, each may be null; `integers`: useP256,
- * seed, trainMsMax, checkinMsMax, checkpointSteps. */
+ * seed, trainMsMax, checkinMsMax, checkpointSteps, and of the policy securityLevelMin, cohortMin,
+ * separationMin; `limits`: of the policy epsilonRoundMax, epsilonTotalMax, deltaMax. */
 NATIVE(jlong, clientOpen)
-(JNIEnv* env, jclass type, jobjectArray texts, jlongArray integers, jobject transport, jlong data) {
+(JNIEnv* env, jclass type, jobjectArray texts, jlongArray integers, jdoubleArray limits, jobject transport,
+ jlong data) {
   (void)type;
-  enum { kTexts = 4, kIntegers = 5 };
+  enum { kTexts = 4, kIntegers = 8, kLimits = 3 };
   char error[1024] = "out of memory";
   char* t[kTexts] = {NULL};
   jlong n[kIntegers];
+  jdouble f[kLimits];
   binding_client* client = calloc(1, sizeof *client);
   coterie_status status = COTERIE_INTERNAL;
   (*env)->GetLongArrayRegion(env, integers, 0, kIntegers, n);
+  if (!(*env)->ExceptionCheck(env)) (*env)->GetDoubleArrayRegion(env, limits, 0, kLimits, f);
   for (jsize i = 0; i < kTexts && !(*env)->ExceptionCheck(env); ++i) {
     t[i] = binding_text(env, (*env)->GetObjectArrayElement(env, texts, i));
   }
   if (client != NULL && !(*env)->ExceptionCheck(env)) {
     const coterie_transport c_transport = {
         .struct_size = sizeof c_transport, .context = client, .send = &send_request};
+    const coterie_policy policy = {.struct_size = sizeof policy,
+                                   .security_level_min = (uint32_t)n[5],
+                                   .cohort_min = (uint32_t)n[6],
+                                   .epsilon_round_max = f[0],
+                                   .epsilon_total_max = f[1],
+                                   .delta_max = f[2],
+                                   .separation_min = (uint64_t)n[7]};
     const coterie_options options = {.struct_size = sizeof options,
                                      .server_url = t[0],
                                      .ca_file = t[1],
@@ -119,7 +147,10 @@ NATIVE(jlong, clientOpen)
                                      .train_ms_max = (uint32_t)n[2],
                                      .checkin_ms_max = (uint32_t)n[3],
                                      .checkpoint_steps = (uint32_t)n[4],
-                                     .transport = transport == NULL ? NULL : &c_transport};
+                                     .transport = transport == NULL ? NULL : &c_transport,
+                                     .policy = &policy,
+                                     .on_refused = &keep_refusal,
+                                     .refused_context = client};
     client->dataset = binding_hold((binding_dataset*)(intptr_t)data);
     client->transport = transport == NULL ? NULL : (*env)->NewGlobalRef(env, transport);
     const coterie_dataset* dataset = client->dataset == NULL ? NULL : &client->dataset->c;
@@ -143,6 +174,12 @@ NATIVE(jobject, clientStep)(JNIEnv* env, jclass type, jlong handle) {
   coterie_client* c = client == NULL ? NULL : client->c;
   coterie_progress progress = {.struct_size = sizeof progress};
   const coterie_status status = coterie_client_step(c, &progress);
+  jobject refusal = NULL;
+  if (client != NULL) {
+    refusal = client->refusal;
+    client->refusal = NULL;
+  }
+  if ((*env)->ExceptionCheck(env)) return NULL; /* no memory for the refusal */
   if (!binding_check(env, client == NULL ? NULL : client->dataset, status, coterie_client_last_error(c)))
     return NULL;
   const jbyteArray activity = binding_utf8(env, coterie_activity_name(progress.activity));
@@ -150,10 +187,10 @@ NATIVE(jobject, clientStep)(JNIEnv* env, jclass type, jlong handle) {
       activity == NULL ? NULL : binding_utf8(env, coterie_status_name(progress.step_status));
   const jbyteArray text = name == NULL ? NULL : binding_utf8(env, coterie_client_last_error(c));
   if (text == NULL) return NULL;
-  return binding_new(env, "org/coterie/Progress", "([BI[B[BJJJJD)V", activity, (jint)progress.step_status,
-                     name, text, (jlong)progress.wait_ms, (jlong)progress.rounds_done,
-                     (jlong)progress.training_steps, (jlong)progress.training_examples,
-                     progress.training_loss);
+  return binding_new(env, "org/coterie/Progress", "([BI[B[BJJJJDLorg/coterie/Refusal;)V", activity,
+                     (jint)progress.step_status, name, text, (jlong)progress.wait_ms,
+                     (jlong)progress.rounds_done, (jlong)progress.training_steps,
+                     (jlong)progress.training_examples, progress.training_loss, refusal);
 }
 
 NATIVE(void, clientCancel)(JNIEnv* env, jclass type, jlong handle) {

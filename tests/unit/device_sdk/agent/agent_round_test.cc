@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "proto/codec/codec.h"
 #include "tests/unit/device_sdk/agent/agent_fixture.h"
 
 namespace coterie::test {
@@ -173,6 +174,43 @@ TEST_F(AgentRound, AnAssignmentThatIsOverBeforeItBeganIsNotBegun) {
   ASSERT_TRUE(checked_in.error);
   EXPECT_EQ(checked_in.error->code(), ErrorCode::ticket_expired);
   EXPECT_EQ(server_.calls(Call::plan), 0);
+}
+
+TEST_F(AgentRound, TellsAppAndServerWhichPlanItsPolicyRefuses) {
+  settings_.policy.privacy.security_level_min = SecurityLevel::masked;
+  ASSERT_OK(open());
+  const AgentProgress fetched = step_until(Activity::fetched_plan);
+  ASSERT_TRUE(fetched.refused_plan);
+  EXPECT_EQ(fetched.refused_plan->error.reason(), "security_level");
+  EXPECT_EQ(fetched.refused_plan->round, server_.assignment().round);
+  EXPECT_TRUE(server_.refusals().empty());
+  ASSERT_OK(open());
+  const AgentProgress checked_in = step_until(Activity::checked_in);
+  EXPECT_FALSE(checked_in.refused_plan);
+  EXPECT_EQ(server_.refusals(), std::vector<Refusal>({{server_.assignment().round, "security_level"}}));
+  EXPECT_EQ(server_.calls(Call::model), 0) << "nothing more was fetched";
+  EXPECT_TRUE(server_.uploads().empty());
+}
+
+// What the round before cost is on the disk before its update leaves.
+TEST_F(AgentRound, RemembersItsPartThroughAKillBeforeTheUpload) {
+  settings_.policy.privacy.separation_min = 5;
+  ASSERT_OK(open());
+  step_until(Activity::fetched_model);
+  train();
+  const auto stored = os::read_file(settings_.state_dir + "/session.state", 1 << 20);
+  ASSERT_OK(stored);
+  const auto state = decode_participant_state(*stored);
+  ASSERT_OK(state);
+  EXPECT_EQ(state->took_part.at(JobId("job")), server_.assignment().model_version);
+  step_until(Activity::uploaded);
+  server_.begin_round(model_);
+  EXPECT_EQ(step_until(Activity::fetched_plan).refused_plan->error.reason(), "separation");
+}
+
+TEST_F(AgentRound, IsNotOpenedWithAPolicyThatMeansNothing) {
+  settings_.policy.privacy.delta_max = 2;
+  EXPECT_ERROR(open(), ErrorCode::invalid_argument, "delta_max");
 }
 
 }  // namespace

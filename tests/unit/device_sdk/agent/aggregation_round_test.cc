@@ -343,8 +343,8 @@ TEST(AggregationRound, ExchangesLeaveTheStateFileAlone) {
 
 TEST(AggregationRound, IsRefusedByADeviceThatAsksForMore) {
   Cohort cohort(SecurityLevel::masked);
-  cohort.settings(2).policy.security_level_min = SecurityLevel::active;
-  cohort.settings(3).policy.cohort_min = 3;
+  cohort.settings(2).policy.privacy.security_level_min = SecurityLevel::active;
+  cohort.settings(3).policy.privacy.cohort_min = 3;
   ASSERT_OK(cohort.run());
   cohort.expect_sum_of({0, 1, 4});
   ASSERT_FALSE(cohort.errors(2).empty());

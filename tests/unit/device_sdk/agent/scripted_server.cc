@@ -130,6 +130,7 @@ Result<TransportResponse> ScriptedServer::enroll(const TransportRequest& request
 Result<TransportResponse> ScriptedServer::check_in(const TransportRequest& request, const BodySink& sink) {
   COT_ASSIGN(const CheckinRequest message, decode_checkin_request(request.body));
   EXPECT_EQ(message.population, Population("default"));
+  if (message.refusal) refusals_.push_back(*message.refusal);
   if (!round_open_) return reply(200, encode(RetryWindow{0, 0, "no round"}), sink);
   return reply(200, encode(assignment_), sink);
 }

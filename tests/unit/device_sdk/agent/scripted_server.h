@@ -46,6 +46,7 @@ class ScriptedServer final : public Transport {
   uint64_t model_bytes_sent() const { return model_bytes_sent_; }
   const Assignment& assignment() const { return assignment_; }
   const Bytes& model() const { return model_; }
+  const std::vector<Refusal>& refusals() const { return refusals_; }
 
   Plan plan;  // changes count from begin_round() on
   bool knows_ranges = true;
@@ -78,6 +79,7 @@ class ScriptedServer final : public Transport {
   std::vector<Upload> uploads_;
   std::vector<std::string> ranges_;
   uint64_t model_bytes_sent_ = 0;
+  std::vector<Refusal> refusals_;
 };
 
 }  // namespace coterie::test

@@ -23,7 +23,7 @@ inline PrivacyRules rules_of(SecurityLevel level, uint32_t cohort_min = 2) {
   PrivacyRules rules{.level = level, .cohort_min = cohort_min, .cipher_suite = 1};
   if (level != SecurityLevel::active_dp) return rules;
   const DeviceNoiseGoal goal{
-      .value_count = kPlanValues, .roster_max = 100, .clip_norm = 1, .noise_multiplier = 2, .delta = 1e-6};
+      .value_count = kPlanValues, .roster_max = 100, .clip_norm = 1, .noise_multiplier = 16, .delta = 1e-6};
   EXPECT_OK(add_device_noise(rules, goal));
   return rules;
 }
@@ -61,13 +61,14 @@ class Dialogue {
     plan.update.value_count = kPlanValues;
     plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
     plan.privacy = privacy;
+    plan.ledger = ledger;
     return plan;
   }
   Assignment unsigned_assignment() const {
     const Bytes plan_bytes = encode(plan());
     return {.job = JobId("job"),
-            .round = {RoundId(5), Attempt(1)},
-            .model_version = ModelVersion(4),
+            .round = round,
+            .model_version = version,
             .plan = content_digest(plan_bytes),
             .model = content_digest(as_bytes("model")),
             .plan_bytes = static_cast<uint32_t>(plan_bytes.size()),
@@ -124,6 +125,9 @@ class Dialogue {
 
   ParticipantPolicy policy;
   PrivacyRules privacy;  // of the plan
+  LedgerHead ledger;
+  RoundKey round{RoundId(5), Attempt(1)};
+  ModelVersion version{4};
   WallTime now = wall_time_from_unix_ms(1'700'000'000'000);
   std::unique_ptr<Signer> signer = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 7)));
   std::unique_ptr<ParticipantMachine> machine;

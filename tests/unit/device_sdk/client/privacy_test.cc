@@ -41,8 +41,8 @@ TEST(ParticipantPrivacy, RefusesPlansThatPromiseLessThanItsPolicyAsks) {
   for (const auto& row : rows) {
     SCOPED_TRACE(row_number++);
     ParticipantPolicy policy;
-    policy.security_level_min = row.level_min;
-    policy.cohort_min = row.cohort_min;
+    policy.privacy.security_level_min = row.level_min;
+    policy.privacy.cohort_min = row.cohort_min;
     Dialogue d(1, policy);
     d.privacy = row.plan;
     d.reach(Phase::assigned);
@@ -116,7 +116,7 @@ TEST(ParticipantPrivacy, NeverTrainsTwiceForOneSession) {
   EXPECT_FALSE(damaged.state().assignment);
 
   ParticipantPolicy stricter;  // the app was updated in between
-  stricter.security_level_min = SecurityLevel::active;
+  stricter.privacy.security_level_min = SecurityLevel::active;
   const ParticipantMachine updated(stricter, d.state());
   EXPECT_TRUE(std::holds_alternative<DoCheckIn>(updated.next(state.wait_until)));
   ASSERT_TRUE(updated.last_error());

@@ -197,5 +197,39 @@ TYPED_TEST(RoundStoreLedger, IsOneChainForAllJobs) {
   EXPECT_THAT(*this->store().list_ledger(4, 2), IsEmpty());
 }
 
+// Devices are shown the ledger from before their round, the same for the whole attempt.
+TYPED_TEST(RoundStoreLedger, NotesItsHeadAsARoundIsOpened) {
+  this->create("j", 4);
+  this->create("other", 4);
+  const auto opened = [&](const char* job) {
+    return this->store().load_progress(JobId(job))->latest->ledger;
+  };
+  const auto present = [&] {
+    return LedgerHead{this->privacy("j").ledger_records, this->privacy("j").ledger_head};
+  };
+  const RoundKey first = this->finalizing("j", 1);
+  EXPECT_EQ(opened("j"), LedgerHead{}) << "no records yet";
+  ASSERT_EQ(this->reserve(first), "1");
+  EXPECT_EQ(opened("j"), LedgerHead{});
+  ASSERT_OK(this->commit("j", first, 1, true));
+  const LedgerHead two = present();
+  EXPECT_EQ(two.records, 2u);
+  EXPECT_EQ(opened("j"), two) << "round 2, opened with the commit of round 1";
+  ASSERT_EQ(this->reserve(this->finalizing("other", 1)), "1");
+  EXPECT_EQ(opened("other"), two) << "one ledger for all jobs";
+  this->reopen();
+  EXPECT_EQ(opened("j"), two) << "though it has grown";
+  EXPECT_EQ(present().records, 3u);
+  const RoundKey second = this->finalizing("j", 2);
+  ASSERT_EQ(this->reserve(second), "1");
+  this->fail(second);
+  const LedgerHead four = present();
+  this->finalizing("j", 2, 2);
+  EXPECT_EQ(opened("j"), four) << "another attempt, another head";
+  ASSERT_OK(this->store().create_job(job_record("plain"), model_record("plain", 0)));
+  this->finalizing("plain", 1);
+  EXPECT_EQ(opened("plain"), LedgerHead{}) << "its models are in no ledger";
+}
+
 }  // namespace
 }  // namespace coterie

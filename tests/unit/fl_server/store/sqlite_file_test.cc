@@ -45,8 +45,8 @@ TEST_F(SqliteFile, IsCreatedOnceAndSharedByBothStores) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_OK(open());
-  execute("PRAGMA user_version = 3");
-  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 3, this server speaks 2");
+  execute("PRAGMA user_version = 4");
+  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 4, this server speaks 3");
   EXPECT_ERROR(SqliteDeviceStore::open(path()), ErrorCode::unsupported_version, "run the server that wrote it");
 }
 
@@ -62,7 +62,11 @@ TEST_F(SqliteFile, InADirectoryThatDoesNotExistIsUnavailable) {
 
 // The version says that the tables are there, but they are not: an answer, not an abort.
 TEST_F(SqliteFile, WithoutItsTablesIsDataLoss) {
-  execute("PRAGMA user_version = 1");
+  execute("PRAGMA user_version = 3");
+  EXPECT_ERROR(open(), ErrorCode::data_loss, "no such table") << "the ledger is read first";
+  execute("PRAGMA user_version = 0");
+  ASSERT_OK(open());
+  execute("DROP TABLE accept; DROP TABLE round; DROP TABLE model; DROP TABLE job; DROP TABLE device");
   const auto store = open();
   ASSERT_OK(store);
   EXPECT_ERROR((*store)->list_jobs(), ErrorCode::data_loss, "no such table");
@@ -106,13 +110,32 @@ class SqliteLedgerFile : public SqliteFile {
 
 TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
   fill();
-  execute("DROP TABLE ledger; DROP TABLE noise_salt; PRAGMA user_version = 1");
+  execute(
+      "DROP TABLE ledger; DROP TABLE noise_salt; ALTER TABLE round DROP COLUMN ledger_head; "
+      "ALTER TABLE round DROP COLUMN ledger_records; PRAGMA user_version = 1");
   const auto store = open();
   ASSERT_OK(store);
   EXPECT_EQ((*store)->list_jobs()->size(), 200u);
   EXPECT_TRUE((*store)->list_ledger(0, 10)->empty());
   release(1, 1, true);
   EXPECT_EQ((*store)->list_ledger(0, 10)->size(), 2u);
+}
+
+// Rounds of before the server noted heads have none.
+TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
+  release(1, 1, true);
+  release(2, 1, true);
+  execute(
+      "ALTER TABLE round DROP COLUMN ledger_head; ALTER TABLE round DROP COLUMN ledger_records; PRAGMA "
+      "user_version = 2");
+  release(3, 1, true);
+  const auto store = open();
+  ASSERT_OK(store);
+  const std::vector<RoundRecord> rounds = *(*store)->list_rounds(JobId("j"), 0, 10);
+  ASSERT_EQ(rounds.size(), 3u);
+  EXPECT_EQ(rounds[2].ledger, LedgerHead{});
+  EXPECT_EQ(rounds[1].ledger, LedgerHead{});
+  EXPECT_EQ(rounds[0].ledger.records, 4u);
 }
 
 TEST_F(SqliteLedgerFile, ThatWasTamperedWithIsDataLoss) {

@@ -47,7 +47,8 @@ inline std::string text(const RoundRecord& round) {
   out << "round " << text(round.key) << " of " << round.job.value() << " number " << round.number << " "
       << to_string(round.state) << " \"" << round.reason << "\" base " << round.base.value() << " "
       << round.base_model.hex() << " " << round.base_model_bytes << " selected " << round.selected << " "
-      << text(round.totals) << " opened " << unix_ms(round.opened) << " closed " << unix_ms(round.closed);
+      << text(round.totals) << " opened " << unix_ms(round.opened) << " closed " << unix_ms(round.closed)
+      << " ledger " << round.ledger.records << " " << round.ledger.head.hex();
   return out.str();
 }
 

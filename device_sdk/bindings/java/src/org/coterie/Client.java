@@ -14,9 +14,12 @@ public final class Client implements AutoCloseable {
     public int checkinMsMax;
     public int checkpointSteps;
     public Transport transport;
+    public Policy policy = new Policy();
+    public Refusal.Listener onRefused;
   }
 
   private final Object lock = new Object(); // of the handle, because of cancel()
+  private final Refusal.Listener onRefused;
   private long handle;
 
   public Client(Options options, Dataset dataset) {
@@ -25,14 +28,19 @@ public final class Client implements AutoCloseable {
       Native.utf8(options.enrollmentToken)
     };
     long[] integers = {
-      options.useP256 ? 1 : 0, options.seed, options.trainMsMax, options.checkinMsMax, options.checkpointSteps
+      options.useP256 ? 1 : 0, options.seed, options.trainMsMax, options.checkinMsMax, options.checkpointSteps,
+      options.policy.securityLevelMin.ordinal(), options.policy.cohortMin, options.policy.separationMin
     };
-    handle = Native.clientOpen(texts, integers, options.transport, dataset.handle());
+    double[] limits = {options.policy.epsilonRoundMax, options.policy.epsilonTotalMax, options.policy.deltaMax};
+    onRefused = options.onRefused;
+    handle = Native.clientOpen(texts, integers, limits, options.transport, dataset.handle());
   }
 
   /** Does one small thing: a request, a slice of training, or nothing. */
   public Progress step() {
-    return Native.clientStep(handle);
+    Progress progress = Native.clientStep(handle);
+    if (progress.refusal != null && onRefused != null) onRefused.onRefused(progress.refusal);
+    return progress;
   }
 
   /** From any thread: ends a step under way, soon, and every later one at once. */

@@ -80,7 +80,8 @@ final class Native {
   static native long examplesDataset(long examples);
   static native void examplesClose(long examples);
 
-  static native long clientOpen(byte[][] texts, long[] integers, Transport transport, long dataset);
+  static native long clientOpen(
+      byte[][] texts, long[] integers, double[] limits, Transport transport, long dataset);
   static native void clientClose(long client);
   static native Progress clientStep(long client);
   static native void clientCancel(long client);

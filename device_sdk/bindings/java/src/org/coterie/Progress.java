@@ -11,10 +11,11 @@ public final class Progress {
   public final long trainingSteps;
   public final long trainingExamples;
   public final double trainingLoss;
+  public final Refusal refusal; // of a plan in this step; null: none
 
   Progress(
       byte[] activity, int status, byte[] statusName, byte[] lastError, long waitMs, long roundsDone, long trainingSteps,
-      long trainingExamples, double trainingLoss) {
+      long trainingExamples, double trainingLoss, Refusal refusal) {
     this.activity = Native.text(activity);
     this.status = status;
     this.statusName = Native.text(statusName);
@@ -24,5 +25,6 @@ public final class Progress {
     this.trainingSteps = trainingSteps;
     this.trainingExamples = trainingExamples;
     this.trainingLoss = trainingLoss;
+    this.refusal = refusal;
   }
 }

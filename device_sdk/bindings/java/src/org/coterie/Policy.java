@@ -1,0 +1,11 @@
+package org.coterie;
+
+/** The members of coterie_policy, with the same meaning; 0 is no limit. */
+public final class Policy {
+  public SecurityLevel securityLevelMin = SecurityLevel.NONE;
+  public int cohortMin;
+  public double epsilonRoundMax;
+  public double epsilonTotalMax;
+  public double deltaMax;
+  public long separationMin;
+}

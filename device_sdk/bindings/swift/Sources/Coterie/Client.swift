@@ -1,0 +1,136 @@
+// A participant in federated rounds, in Swift, over coterie.h. Rules about threads are those of coterie.h.
+import CCoterie
+
+/// The members of coterie_policy, with the same meaning; 0 is no limit.
+public struct Policy {
+    public var securityLevelMin = COTERIE_SECURITY_NONE
+    public var cohortMin: UInt32 = 0
+    public var epsilonRoundMax = 0.0
+    public var epsilonTotalMax = 0.0
+    public var deltaMax = 0.0
+    public var separationMin: UInt64 = 0
+
+    public init() {}
+
+    func withC<R>(_ body: (UnsafePointer<coterie_policy>) throws -> R) rethrows -> R {
+        var c = coterie_policy()
+        c.struct_size = MemoryLayout<coterie_policy>.stride
+        c.security_level_min = UInt32(securityLevelMin.rawValue)
+        c.cohort_min = cohortMin
+        c.epsilon_round_max = epsilonRoundMax
+        c.epsilon_total_max = epsilonTotalMax
+        c.delta_max = deltaMax
+        c.separation_min = separationMin
+        return try withUnsafePointer(to: c) { try body($0) }
+    }
+}
+
+/// A plan that this device did not train under, because of its policy.
+public struct Refusal {
+    public let reason: String
+    public let text: String
+    public let job: String
+    public let round: UInt64
+    public let attempt: UInt32
+    /// From here on: what the plan promised.
+    public let cohortMin: UInt32
+    public let securityLevel: coterie_security_level
+    public let epsilonRound: Double
+    public let delta: Double
+    /// By this device so far.
+    public let epsilonSpent: Double
+    public let deltaSpent: Double
+
+    init(_ c: coterie_refusal) {
+        reason = String(cString: c.reason)
+        text = String(cString: c.text)
+        job = String(cString: c.job)
+        round = c.round
+        attempt = c.attempt
+        cohortMin = c.cohort_min
+        securityLevel = c.security_level
+        epsilonRound = c.epsilon_round
+        delta = c.delta
+        epsilonSpent = c.epsilon_spent
+        deltaSpent = c.delta_spent
+    }
+}
+
+public struct Progress {
+    public let activity: coterie_activity
+    public let status: coterie_status
+    public let waitMs: UInt32
+    public let roundsDone: UInt64
+    public let trainingSteps: UInt64
+    public let trainingExamples: UInt64
+    public let trainingLoss: Double
+}
+
+/// The library's own HTTPS is its way to the server.
+public struct ClientOptions {
+    public var serverURL: String
+    public var caFile: String?
+    public var stateDirectory: String
+    public var enrollmentToken: String?
+    public var useP256 = false
+    public var seed: UInt64 = 0
+    public var policy = Policy()
+
+    public init(serverURL: String, stateDirectory: String) {
+        self.serverURL = serverURL
+        self.stateDirectory = stateDirectory
+    }
+}
+
+public final class Client {
+    private var handle: OpaquePointer?
+    private let dataset: Dataset
+    private let onRefused: (Refusal) -> Void
+
+    /// `onRefused` is called inside step().
+    public init(options: ClientOptions, dataset: Dataset, onRefused: @escaping (Refusal) -> Void = { _ in }) throws {
+        self.dataset = dataset
+        self.onRefused = onRefused
+        var c = coterie_options()
+        c.struct_size = MemoryLayout<coterie_options>.stride
+        c.use_p256 = options.useP256 ? 1 : 0
+        c.seed = options.seed
+        c.refused_context = Unmanaged.passUnretained(self).toOpaque()
+        c.on_refused = { context, refusal in
+            Unmanaged<Client>.fromOpaque(context!).takeUnretainedValue().onRefused(Refusal(refusal!.pointee))
+        }
+        try withText(options.serverURL) { url in
+            try withText(options.caFile) { caFile in
+                try withText(options.stateDirectory) { directory in
+                    try withText(options.enrollmentToken) { token in
+                        try options.policy.withC { policy in
+                            c.server_url = url
+                            c.ca_file = caFile
+                            c.state_dir = directory
+                            c.enrollment_token = token
+                            c.policy = policy
+                            try opening { coterie_client_open(&c, &dataset.c, &handle, $0, $1) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    deinit { coterie_client_close(&handle) }
+
+    /// Does one small thing: a request, a slice of training, or nothing.
+    public func step() throws -> Progress {
+        var c = coterie_progress()
+        c.struct_size = MemoryLayout<coterie_progress>.stride
+        try dataset.check(coterie_client_step(handle, &c), coterie_client_last_error(handle))
+        return Progress(
+            activity: c.activity, status: c.step_status, waitMs: c.wait_ms, roundsDone: c.rounds_done,
+            trainingSteps: c.training_steps, trainingExamples: c.training_examples, trainingLoss: c.training_loss)
+    }
+
+    /// From any thread, while the client is there.
+    public func cancel() { coterie_client_cancel(handle) }
+
+    public var lastError: String { String(cString: coterie_client_last_error(handle)) }
+}

@@ -1,0 +1,123 @@
+#include "device_sdk/client/privacy_policy.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+namespace coterie {
+namespace {
+
+// Sums of decimals that a person would call equal to the limit: ten times 0.1 and 1.
+constexpr double kRounding = 1e-12;
+
+std::string words(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6).ptr};
+}
+
+Error bad(const char* what) {
+  return Error(ErrorCode::invalid_argument, std::string("policy: ") + what);
+}
+
+Error refused(const std::string& what, std::string_view reason) {
+  return Error(ErrorCode::refused, "plan: " + what, reason);
+}
+
+bool passes(double sum, double limit) {
+  return limit > 0 && !(sum - limit <= limit * kRounding);
+}
+
+Status check_spending(const PrivacyPolicy& policy, const PrivacyRules& privacy, const DeviceSpent& spent,
+                      bool is_counted) {
+  if (!policy.limits_spending()) return {};
+  if (privacy.epsilon_round <= 0) {
+    return refused("promises no differential privacy, this device limits what a round may cost",
+                   refusal_reason::kEpsilonRound);
+  }
+  if (passes(privacy.epsilon_round, policy.epsilon_round_max)) {
+    return refused("a round costs epsilon " + words(privacy.epsilon_round) + ", this device allows " +
+                       words(policy.epsilon_round_max),
+                   refusal_reason::kEpsilonRound);
+  }
+  const double epsilon = spent.epsilon + (is_counted ? 0 : privacy.epsilon_round);
+  if (passes(epsilon, policy.epsilon_total_max)) {
+    return refused("with epsilon " + words(privacy.epsilon_round) + " of this round, epsilon " +
+                       words(epsilon) + " would be spent in all, this device allows " +
+                       words(policy.epsilon_total_max),
+                   refusal_reason::kEpsilonTotal);
+  }
+  const double delta = spent.delta + (is_counted ? 0 : privacy.delta);
+  if (passes(delta, policy.delta_max)) {
+    return refused("with delta " + words(privacy.delta) + " of this round, delta " + words(delta) +
+                       " would be spent in all, this device allows " + words(policy.delta_max),
+                   refusal_reason::kDelta);
+  }
+  return {};
+}
+
+Status check_separation(const PrivacyPolicy& policy, const Assignment& assignment,
+                        const ParticipantState& state) {
+  const auto last = state.took_part.find(assignment.job);
+  if (policy.separation_min <= 1 || last == state.took_part.end() || last->second >= assignment.model_version)
+    return {};
+  const uint64_t rounds = assignment.model_version.value() - last->second.value();
+  if (rounds >= policy.separation_min) return {};
+  return refused("this device took part " + std::to_string(rounds) + " rounds ago, it asks for " +
+                     std::to_string(policy.separation_min) + " between two parts in a job",
+                 refusal_reason::kSeparation);
+}
+
+bool in_range(double value) {
+  return std::isfinite(value) && value >= 0;
+}
+
+}  // namespace
+
+Status validate(const PrivacyPolicy& policy) {
+  if (policy.security_level_min > SecurityLevel::active_dp)
+    return bad("security_level_min must be from 0 (none) to 3 (active_dp)");
+  if (policy.cohort_min < kRosterSizeMin || policy.cohort_min > kRosterSizeMax)
+    return bad("cohort_min must be from 2 to 10000");
+  if (!in_range(policy.epsilon_round_max))
+    return bad("epsilon_round_max must be finite and >= 0 (0: no limit)");
+  if (!in_range(policy.epsilon_total_max))
+    return bad("epsilon_total_max must be finite and >= 0 (0: no limit)");
+  if (!in_range(policy.delta_max) || policy.delta_max >= 1)
+    return bad("delta_max must be in [0, 1) (0: no limit)");
+  return {};
+}
+
+Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignment& assignment,
+                    const ParticipantState& state) {
+  const PrivacyRules& privacy = plan.privacy;
+  if (privacy.level < policy.security_level_min) {
+    return refused("promises security level " + std::string(to_string(privacy.level)) +
+                       ", this device asks for " + std::string(to_string(policy.security_level_min)) +
+                       " at least",
+                   refusal_reason::kSecurityLevel);
+  }
+  if (privacy.level != SecurityLevel::none && privacy.cohort_min < policy.cohort_min) {
+    return refused("a sum may be of " + std::to_string(privacy.cohort_min) +
+                       " devices, this device asks for " + std::to_string(policy.cohort_min) + " at least",
+                   refusal_reason::kCohortMin);
+  }
+  COT_TRY(check_spending(policy, privacy, state.spent, state.spent.last == assignment.round));
+  return check_separation(policy, assignment, state);
+}
+
+Status check_new_part(const Plan& plan, const Assignment& assignment, const ParticipantState& state) {
+  if (plan.privacy.epsilon_round <= 0 || state.spent.last != assignment.round) return {};
+  return refused("this device has taken part in this attempt", refusal_reason::kSeparation);
+}
+
+void count_part(const Plan& plan, const Assignment& assignment, ParticipantState& state) {
+  state.took_part[assignment.job] = assignment.model_version;
+  if (plan.privacy.epsilon_round <= 0 || state.spent.last == assignment.round) return;
+  state.spent.epsilon = std::min(state.spent.epsilon + plan.privacy.epsilon_round, DBL_MAX);
+  state.spent.delta += plan.privacy.delta;
+  state.spent.last = assignment.round;
+}
+
+}  // namespace coterie

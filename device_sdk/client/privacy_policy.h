@@ -1,0 +1,64 @@
+// PrivacyPolicy: the least that this device asks of a plan before it trains under it, and what it counts by
+// itself.
+//
+// A plan that offers less is `refused`, with one of refusal_reason as the error's reason:
+//   security_level   the level is lower than security_level_min, or one that this client does not speak
+//   cohort_min       a sum may be of fewer devices than cohort_min
+//   epsilon_round    one participation costs more than epsilon_round_max, or, where there is any limit of
+//   epsilon or delta,
+//                    the plan promises none: without a promise what it costs is unbounded
+//   epsilon_total    with it, what all participations have cost would pass epsilon_total_max
+//   delta            with it, the sum of their deltas would pass delta_max
+//   separation       it comes too soon after the last participation
+//
+// What all have cost is the sum of epsilon_round, and the sum of delta, over every attempt in which an update
+// may have left. That is basic composition. It holds for plans that are chosen in view of earlier answers,
+// with limits fixed beforehand (Rogers et al. 2016, "Privacy Odometers and Filters", section 3), and so
+// whatever the server does, as far as each plan's own promise holds. Tighter accounts exist; they need to
+// know more of the mechanisms than a plan says.
+#pragma once
+
+#include <cstdint>
+
+#include "proto/messages/checkin.h"
+#include "proto/messages/participant_state.h"
+#include "proto/messages/plan.h"
+
+namespace coterie {
+
+// 0 is no limit, but for cohort_min.
+struct PrivacyPolicy {
+  SecurityLevel security_level_min = SecurityLevel::none;
+  uint32_t cohort_min = kRosterSizeMin;  // of plans with a level
+  double epsilon_round_max = 0;          // of one participation
+  double epsilon_total_max = 0;          // of all participations in all jobs of this server, ever
+  double delta_max = 0;                  // likewise
+  // Rounds of one job between two participations: after a part in the round that began with model version v,
+  // the next at version v + separation_min or later. It is the separation of secure/dp/account/tree.h
+  // (Participation::separated): a step of the tree is a round of the job. Another attempt of the same round
+  // is the same step. 0 and 1: every round.
+  uint64_t separation_min = 0;
+
+  bool limits_spending() const { return epsilon_round_max > 0 || epsilon_total_max > 0 || delta_max > 0; }
+  friend bool operator==(const PrivacyPolicy&, const PrivacyPolicy&) = default;
+};
+
+// Ranges. invalid_argument, which names the field.
+Status validate(const PrivacyPolicy& policy);
+
+// Whether the device may take part in `assignment` under `plan`, given what `state` says it did before. If
+// its newest part was in this very attempt, that is counted in state.spent already: then what it costs is not
+// added again. refused.
+Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignment& assignment,
+                    const ParticipantState& state);
+
+// Whether a part that has not begun may begin: refused, for separation, if a plan that promises differential
+// privacy is of an attempt that was counted before. Who trains for it again adds other noise; both updates
+// together would cost twice.
+Status check_new_part(const Plan& plan, const Assignment& assignment, const ParticipantState& state);
+
+// Counts a part in the assignment, once an attempt. To be durable before anything can leave that depends on
+// the data; then a crash leaves it spent.
+void count_part(const Plan& plan, const Assignment& assignment, ParticipantState& state);
+
+}  // namespace coterie

@@ -1,0 +1,58 @@
+#include "fl_server/privacy/round_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "proto/codec/codec.h"
+#include "tests/support/matchers.h"
+#include "tests/unit/fl_server/finalize/memory_blob_store.h"
+
+namespace coterie::test {
+namespace {
+
+Plan job_plan() {
+  Plan plan;
+  plan.job = JobId("job");
+  plan.update.value_count = 16;
+  plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
+  return plan;
+}
+
+LedgerHead head_of(uint64_t records) {
+  LedgerHead ledger{.records = records, .head = {}};
+  ledger.head.bytes.fill(static_cast<uint8_t>(records));
+  return ledger;
+}
+
+TEST(RoundPlan, IsTheJobsWithTheHeadOfTheLedger) {
+  MemoryBlobStore blobs;
+  const Digest job = *blobs.put(encode(job_plan()));
+  const Result<RoundPlan> round = put_round_plan(blobs, job, head_of(4));
+  ASSERT_OK(round);
+  EXPECT_NE(round->digest, job);
+  const Result<Bytes> stored = blobs.get(round->digest, 1 << 20);
+  ASSERT_OK(stored);
+  EXPECT_EQ(stored->size(), round->bytes);
+  Plan expected = job_plan();
+  expected.ledger = head_of(4);
+  EXPECT_EQ(*decode_plan(*stored), expected);
+}
+
+TEST(RoundPlan, IsTheSameAfterARestartAndAnotherWithAnotherHead) {
+  MemoryBlobStore blobs;
+  const Digest job = *blobs.put(encode(job_plan()));
+  const RoundPlan first = *put_round_plan(blobs, job, head_of(4));
+  EXPECT_EQ(*put_round_plan(blobs, job, head_of(4)), first);
+  EXPECT_NE(put_round_plan(blobs, job, head_of(6))->digest, first.digest);
+  EXPECT_EQ(put_round_plan(blobs, job, LedgerHead{})->digest, job);
+}
+
+TEST(RoundPlan, OfAPlanThatIsDamagedOrGoneIsNone) {
+  MemoryBlobStore blobs;
+  const Digest job = *blobs.put(encode(job_plan()));
+  blobs.bytes_of(job)[3] ^= 1;
+  EXPECT_ERROR(put_round_plan(blobs, job, head_of(4)), ErrorCode::data_loss, "the job's plan");
+  EXPECT_ERROR(put_round_plan(blobs, Digest{}, head_of(4)), ErrorCode::not_found, "");
+}
+
+}  // namespace
+}  // namespace coterie::test
