@@ -109,7 +109,7 @@ Awaitable<HttpResponse> DeviceService::answer_question(Exchange& exchange, Ticke
       *reply));
 }
 
-// Size, decode, digest, the session's own look at the header, and that no lane is beyond the ring.
+// Size, decode, digest, that no lane is beyond the ring, and the session's own look at the header.
 Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchange, const TicketHolder& holder,
                                                                 const UploadAdmitted& admitted, RoundTotals& contribution) {
   const uint64_t size = *exchange.head().content_length;
@@ -127,14 +127,20 @@ Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchan
   if (content_digest(update->payload) != update->header.lanes) {
     co_return Error(ErrorCode::malformed, "masked update: the lanes do not have the digest that its header says");
   }
+  if (update->header.lane_bits != secagg::lane_bits(session) || update->header.lane_count != secagg::masked_lane_count(session)) {
+    co_return Error(ErrorCode::malformed, "masked update: has " + std::to_string(update->header.lane_count) + " lanes of " +
+                                              std::to_string(update->header.lane_bits) + " bits; the round has " +
+                                              std::to_string(secagg::masked_lane_count(session)) + " of " +
+                                              std::to_string(secagg::lane_bits(session)));
+  }
+  const AnyLanes lanes = lanes_of(update->payload, update->header.lane_bits);
+  const Status in_range = std::visit([&](auto span) { return secagg::check_range(session, span); }, lanes);
+  if (!in_range) co_return in_range.error();
   const auto check = [&](std::function<void(Status)> answer) {
     parts_.coordinator.cohort_input_arrived(holder.round, holder.device.id, update->header, std::move(answer));
   };
   const Status welcome = co_await await_callback<Status>(check);
   if (!welcome) co_return welcome.error();
-  const AnyLanes lanes = lanes_of(update->payload, update->header.lane_bits);
-  const Status in_range = std::visit([&](auto span) { return secagg::check_range(session, span); }, lanes);
-  if (!in_range) co_return in_range.error();
   contribution = {.updates = 1, .weight = 1};  // its weight is masked too: the sum's last lane tells that of all
   co_return UploadBody{.storage = memory.storage,
                        .values = {},

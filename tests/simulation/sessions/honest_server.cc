@@ -79,8 +79,7 @@ void HonestServer::ask(uint32_t who, CohortQuestion question, Reply reply) {
 
 // ---- Masked updates
 
-Status HonestServer::check(uint32_t who, const MaskedUpdate& update) const {
-  COT_TRY(cohort_->check_input(id_of(who), update.head));
+Status HonestServer::check(const MaskedUpdate& update) const {
   if (update.lanes.size() != update.head.lane_count || test::lanes_digest(update.lanes) != update.head.lanes) {
     return Error(ErrorCode::malformed, "the lanes are not those of the header");
   }
@@ -92,7 +91,10 @@ Status HonestServer::check(uint32_t who, const MaskedUpdate& update) const {
 }
 
 void HonestServer::upload(uint32_t who, const MaskedUpdate& update, const Reply& reply) {
-  if (const Status good = check(who, update); !good) return reply(good.error());
+  Status good = check(update);
+  if (good) good = cohort_->input_arrived(id_of(who), update.head, world_.queue().now());
+  after();
+  if (!good) return reply(good.error());
   world_.queue().after(world_.options().store_delay, [this, who, update, reply] { accept(who, update, reply); });
 }
 

@@ -23,7 +23,7 @@ class HonestServer final : public ServerPort {
 
  private:
   void upload(uint32_t who, const MaskedUpdate& update, const Reply& reply);
-  Status check(uint32_t who, const MaskedUpdate& update) const;
+  Status check(const MaskedUpdate& update) const;
   void accept(uint32_t who, const MaskedUpdate& update, const Reply& reply);
   void add(const MaskedUpdate& update);
   void freeze();
