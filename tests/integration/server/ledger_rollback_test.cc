@@ -121,7 +121,7 @@ TEST_F(LedgerRollback, IsRefusedByADeviceThatHasSeenTheLedger) {
   server_->kill();
   start();
   open_agent();
-  EXPECT_FALSE(next_plan().error) << "a server that was only started anew has the same ledger";
+  EXPECT_FALSE(next_plan().refused_plan) << "a server that was only started anew has the same ledger";
   EXPECT_EQ(agent_->state().assignment->plan, plan_before) << "and the attempt the same plan";
   server_->kill();
 
