@@ -140,11 +140,9 @@ typedef struct coterie_transport {
   int (*send)(void* context, const coterie_http_request* request, coterie_http_reply* reply);
 } coterie_transport;
 
-/* ---- What the app asks of rounds
- * ---------------------------------------------------------------------------------- */
+/* ---- What the app asks of rounds ---------------------------------------------------------------------------------- */
 
-/* Who may learn what of an update; each promises what those before it do. docs/THREAT_MODEL.md of the
- * project. */
+/* Who may learn what of an update; each promises what those before it do. docs/THREAT_MODEL.md of the project. */
 typedef enum coterie_security_level {
   COTERIE_SECURITY_NONE = 0,     /* the server sees the update */
   COTERIE_SECURITY_MASKED = 1,   /* the sum alone, if it follows the protocol */
