@@ -38,7 +38,7 @@ Result<Bytes> with_noise(const secagg::Masking& masking, const secagg::Client& c
                          std::span<const float> values) {
   const EncodingSpec spec = encoding_of(rules);
   COT_ASSIGN(const NoiseSampler sampler, device_sampler(rules));
-  COT_ASSIGN(const KeyStreamSource signs, rotation_signs(client.session()));
+  COT_ASSIGN(const KeyStreamSource signs, rotation_signs(client.context()));
   COT_ASSIGN(KeyStream rounding_stream, client.key_stream("rounding"));
   COT_ASSIGN(KeyStream noise_stream, client.key_stream("noise"));
   const KeyStreamSource rounding(std::move(rounding_stream)), noise(std::move(noise_stream));

@@ -64,6 +64,9 @@ void read_strategy(JsonReader reader, StrategySettings& strategy) {
   size_t kind = strategy.kind == ServerOptimizerKind::fedadam ? 1 : 0;
   reader.read_choice("kind", {"fedavg", "fedadam"}, kind);
   strategy.kind = kind == 1 ? ServerOptimizerKind::fedadam : ServerOptimizerKind::fedavg;
+  size_t rule = static_cast<size_t>(strategy.aggregation_rule);
+  reader.read_choice("aggregation_rule", {"mean", "median", "trimmed_mean", "krum"}, rule);
+  strategy.aggregation_rule = static_cast<AggregationRule>(rule);
   reader.read("server_learning_rate", strategy.server_learning_rate);
   reader.read("beta1", strategy.beta1);
   reader.read("beta2", strategy.beta2);
@@ -79,6 +82,7 @@ void read_privacy(JsonReader reader, PrivacySettings& privacy) {
   reader.read("target_delta", privacy.target_delta);
   reader.read("epsilon_budget", privacy.epsilon_budget);
   reader.read("cohort_min", privacy.cohort_min);
+  reader.read("cohort_max", privacy.cohort_max);
   reader.read("corrupt_share", privacy.corrupt_share);
   reader.read("dropout_share", privacy.dropout_share);
   reader.read("phase_ms_max", privacy.phase_max);
@@ -142,6 +146,7 @@ nlohmann::json to_json(const JobSpec& spec) {
         {"attempts_max", spec.rounds.attempts_max}}},
       {"strategy",
        {{"kind", spec.strategy.kind == ServerOptimizerKind::fedadam ? "fedadam" : "fedavg"},
+        {"aggregation_rule", to_string(spec.strategy.aggregation_rule)},
         {"server_learning_rate", readable(spec.strategy.server_learning_rate)},
         {"beta1", readable(spec.strategy.beta1)},
         {"beta2", readable(spec.strategy.beta2)},
@@ -152,6 +157,7 @@ nlohmann::json to_json(const JobSpec& spec) {
         {"target_delta", spec.privacy.target_delta},
         {"epsilon_budget", spec.privacy.epsilon_budget},
         {"cohort_min", spec.privacy.cohort_min},
+        {"cohort_max", spec.privacy.cohort_max},
         {"corrupt_share", spec.privacy.corrupt_share},
         {"dropout_share", spec.privacy.dropout_share},
         {"phase_ms_max", spec.privacy.phase_max.count()}}},

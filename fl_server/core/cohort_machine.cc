@@ -160,6 +160,10 @@ void CohortMachine::freeze(const std::vector<DeviceId>& accepted, Instant now) {
 
 std::optional<Instant> CohortMachine::next_deadline() const { return failure_ || is_ready_ ? std::nullopt : deadline_; }
 
+void CohortMachine::advertise_until(Instant end) {
+  if (server_.phase() == Phase::advertising && deadline_) deadline_ = std::min(*deadline_, end);
+}
+
 void CohortMachine::time_passed(Instant now) { advance(now); }
 
 void CohortMachine::fail(Error error) {
@@ -198,10 +202,6 @@ uint32_t CohortMachine::answered() const {
 }
 
 PhasePatience CohortMachine::patience() const {
-  if (server_.phase() == Phase::advertising) {
-    const uint32_t enough = settings_.adverts_enough == 0 ? settings_.adverts_goal : settings_.adverts_enough;
-    return {.planned = enough, .least = enough, .min = settings_.patience_min};
-  }
   const double size = server_.size();
   const secagg::GraphShape& shape = server_.shape();
   const double opens = size * shape.threshold / shape.holders;  // in a sparse graph about so many
@@ -212,6 +212,7 @@ PhasePatience CohortMachine::patience() const {
 
 // Looked at again with each answer, so that the last one before a limit says how much longer.
 void CohortMachine::shorten_wait(Instant now) {
+  if (server_.phase() == Phase::advertising) return;  // RoundCohorts says how long: it knows of all
   const uint32_t count = answered();
   if (!deadline_ || count == waited_at_) return;
   waited_at_ = count;

@@ -5,7 +5,7 @@
 // those who have not are not worth the wait (phase_patience.h; planned for is dropout_share of the whole roster, in all
 // phases together), or after phase_max.
 //
-//   advertising   until adverts_goal devices, or its time; adverts_enough will do. Fewer than the session's least: failed
+//   advertising   until adverts_goal devices, or its time. Fewer than the session's least: failed
 //   masking       until the masked updates have come, and are durably accepted; then until freeze(), which is the round's
 //   unmasking     until everybody asked has answered, or the time is up and there are shares enough
 #pragma once
@@ -26,7 +26,6 @@ namespace coterie {
 
 struct CohortSettings {
   uint32_t adverts_goal = 0;     // devices that close the roster
-  uint32_t adverts_enough = 0;   // devices with which it may be closed if others are late; at most adverts_goal; 0: all
   Millis advertising_max{60'000};  // training is before it, so devices come at different times
   Millis phase_max{30'000};      // of each other phase: a message there and one back
   double dropout_share = 0;      // that is planned for
@@ -61,6 +60,8 @@ class CohortMachine {
   // The round is frozen with the updates of these devices: all whose input was accepted, or the cohort has failed.
   void freeze(const std::vector<DeviceId>& accepted, Instant now);
 
+  // Advertising takes no longer than this; no effect on other phases.
+  void advertise_until(Instant end);
   void time_passed(Instant now);
   std::optional<Instant> next_deadline() const;
 

@@ -116,7 +116,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
 
   FinalizedRound finalized{.key = round.key, .model = {}, .totals = sum.totals(), .noise_commitment = {}};
   if (noise) finalized.noise_commitment = noise->commitment();
-  else if (job.spec.privacy.has_noise()) finalized.noise_commitment = masks->session;  // its devices drew the noise
+  else if (job.spec.privacy.has_noise()) finalized.noise_commitment = masks->name();  // its devices drew the noise
   finalized.model.job = job.id;
   finalized.model.version = ModelVersion(base.version.value() + 1);
   finalized.model.bytes = base.bytes;

@@ -42,14 +42,14 @@ void unmask_narrow(const MaskSum& masks, uint64_t first_lane, std::span<uint64_t
 template <typename Lane>
 Status verify_narrow(const SumMasks& masks, std::span<const uint64_t> checks) {
   const std::vector<Lane> narrow(checks.begin(), checks.end());
-  return secagg::verify_check_lanes<Lane>(masks.parameters, masks.session, masks.survivors, std::span(narrow));
+  return secagg::verify_check_lanes<Lane>(masks.parameters, masks.sessions, std::span(narrow));
 }
 
 Status verify_checks(const SumMasks& masks, std::span<const uint64_t> checks) {
   switch (secagg::lane_bits(masks.parameters)) {
     case 16: return verify_narrow<uint16_t>(masks, checks);
     case 32: return verify_narrow<uint32_t>(masks, checks);
-    default: return secagg::verify_check_lanes<uint64_t>(masks.parameters, masks.session, masks.survivors, checks);
+    default: return secagg::verify_check_lanes<uint64_t>(masks.parameters, masks.sessions, checks);
   }
 }
 
@@ -72,7 +72,7 @@ Result<RoundSum> RoundSum::open(const RoundKey& key, const Plan& plan, RoundStor
     if (masks == nullptr) return does_not_fit("updates with noise of the devices come masked");
     sum.encoding_ = encoding_of(plan.privacy);
     if (sum.encoding_.rotated) {
-      COT_ASSIGN(KeyStreamSource signs, rotation_signs(masks->session));
+      COT_ASSIGN(KeyStreamSource signs, rotation_signs(masks->parameters.context));
       sum.rotation_signs_ = std::make_unique<KeyStreamSource>(std::move(signs));
     }
   }
@@ -104,7 +104,7 @@ Status RoundSum::open_partials(const RoundKey& key, RoundStore& rounds, BlobStor
 }
 
 Status RoundSum::open_weight() {
-  if (totals_.updates != masks_->survivors) return does_not_fit("the masks are not those of this sum");
+  if (totals_.updates != masks_->updates()) return does_not_fit("the masks are not those of this sum");
   std::vector<uint64_t> tail(lane_count_ - value_lanes_), one(tail.size());
   for (const FrameStream& partial : partials_) {
     COT_TRY(partial.peek(value_lanes_ * sizeof(uint64_t), as_writable(one)));
@@ -114,7 +114,7 @@ Status RoundSum::open_weight() {
   COT_TRY(verify_checks(*masks_, std::span<const uint64_t>(tail).subspan(1)));
   totals_.weight = tail[0];
   const uint64_t weight_max = is_encoded() ? encoding_.weight_max : plan_.update.fixed_point.weight_max;
-  if (totals_.weight >= 1 && totals_.weight <= masks_->survivors * weight_max) return {};
+  if (totals_.weight >= 1 && totals_.weight <= masks_->updates() * weight_max) return {};
   return does_not_fit("the updates' weights sum to " + std::to_string(totals_.weight) +
                       ", which no devices that follow the plan can have");
 }

@@ -5,17 +5,21 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "secure/mask/mask_sum.h"
-#include "secure/secagg/session.h"
+#include "secure/secagg/check_lanes.h"
 
 namespace coterie {
 
 struct SumMasks {
-  secagg::SessionParameters parameters;
-  Digest session;
-  uint64_t survivors = 0;  // updates in the sum
-  MaskSum masks;
+  secagg::SessionParameters parameters;         // of every session
+  std::vector<secagg::SummedSession> sessions;  // of all cohorts in the sum
+  MaskSum masks;                                // of all of them
+
+  uint64_t updates() const;
+  // SHA-256 of "coterie/v1/summed-sessions" and the sessions' names and updates, in order (secure/crypto/domain_fields.h).
+  Digest name() const;
 };
 
 }  // namespace coterie

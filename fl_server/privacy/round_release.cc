@@ -47,7 +47,7 @@ std::vector<std::string> round_assumptions(const JobSpec& spec) {
     const PrivacySettings& privacy = spec.privacy;
     return {"unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
             "noise: of the devices; a sum has at least " + std::to_string(privacy.cohort_min) + " updates, of a cohort of at "
-            "most " + std::to_string(adverts_goal(spec)) + " devices, at most " + number_words(privacy.corrupt_share) +
+            "most " + std::to_string(cohort_goal(spec)) + " devices, at most " + number_words(privacy.corrupt_share) +
                 " of which tell their noise or leave it out",
             "sensitivity: each device clips, rounds and weighs its own update with 1; one that does not protects itself less, "
             "and nobody else",

@@ -43,9 +43,9 @@ std::optional<Instant> Coordinator::next_deadline() const {
   consider(desk_.next_deadline());
   consider(ingest_.next_deadline());
   for (const auto& [job, machine] : machines_) consider(machine.next_deadline());
-  for (const auto& [key, cohort] : cohorts_) {
-    consider(cohort->machine.next_deadline());
-    if (!cohort->held.empty()) consider(cohort->held.front().until);
+  for (const auto& [key, cohorts] : cohorts_) {
+    consider(cohorts->machine.next_deadline());
+    if (!cohorts->held.empty()) consider(cohorts->held.front().until);
   }
   return next;
 }
@@ -56,13 +56,13 @@ void Coordinator::on_deadline() {
   std::vector<JobId> jobs;
   for (const auto& [job, machine] : machines_) jobs.push_back(job);
   for (const JobId& job : jobs) step_round(job, TimePassed{});
-  std::vector<RoundKey> cohorts;
-  for (const auto& [key, cohort] : cohorts_) cohorts.push_back(key);
-  for (const RoundKey& key : cohorts) {
-    if (const auto cohort = cohorts_.find(key); cohort != cohorts_.end()) {
-      cohort->second->machine.time_passed(os::monotonic_now());
+  std::vector<RoundKey> with_cohorts;
+  for (const auto& [key, cohorts] : cohorts_) with_cohorts.push_back(key);
+  for (const RoundKey& key : with_cohorts) {
+    if (const auto cohorts = cohorts_.find(key); cohorts != cohorts_.end()) {
+      cohorts->second->machine.time_passed(os::monotonic_now());
     }
-    after_cohort(key);
+    after_cohorts(key);
   }
   for (const auto& [key, view] : std::exchange(unserved_, {})) publish(view);
 }
@@ -83,7 +83,7 @@ void Coordinator::dismiss_waiters() {
   core_.post([this] {
     draining_ = true;
     run(desk_.time_passed(Instant::max()));
-    for (const auto& [key, cohort] : cohorts_) answer_held(*cohort);
+    for (const auto& [key, cohorts] : cohorts_) answer_held(*cohorts);
   });
 }
 
@@ -248,7 +248,7 @@ void Coordinator::perform(IngestEffect& effect) {
     }
     void operator()(NoteAccepted& e) {
       self.desk_.accepted(e.key, e.device);
-      self.cohort_accepted(e.key, e.device);
+      self.masked_update_accepted(e.key, e.device);
     }
   };
   std::visit(Visitor{*this}, effect);
@@ -274,8 +274,8 @@ void Coordinator::add_update(UploadId upload, BatchId batch) {
     spare_sum_.reset();
   }
   batches_[batch].sum = round.sum;
-  if (const auto cohort = cohorts_.find(found.key); cohort != cohorts_.end() && found.body.masked) {
-    cohort->second->inputs.insert_or_assign(found.device, *found.body.masked);
+  if (const auto cohorts = cohorts_.find(found.key); cohorts != cohorts_.end() && found.body.masked) {
+    cohorts->second->inputs.insert_or_assign(found.device, *found.body.masked);
   }
   pool_.post([this, upload, sum = round.sum, body = std::exchange(found.body, {}),
               rules = round.view.update]() mutable {

@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <variant>
 
-#include "fl_server/core/cohort_machine.h"
 #include "fl_server/core/ingest_machine.h"
+#include "fl_server/core/round_cohorts.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/runtime/concurrent_sum.h"
 #include "fl_server/runtime/coordinator_settings.h"
@@ -143,9 +143,9 @@ class Coordinator {
     Instant began;
   };
 
-  // A round's session of secure aggregation. Shared with the task that opens it.
-  struct LiveCohort {
-    CohortMachine machine;
+  // A round's cohorts, which aggregate securely. Shared with the task that opens their sum.
+  struct LiveCohorts {
+    RoundCohorts machine;
     secagg::SessionParameters parameters;
     std::map<DeviceId, MaskedInput> inputs;  // whose lanes are being added, or are accepted
     struct Finalize {
@@ -164,7 +164,7 @@ class Coordinator {
       std::function<void(Result<CohortReply>)> answer;
     };
     std::vector<Question> held;              // in order of arrival, and so of `until`
-    CohortMachine::Phase held_in = CohortMachine::Phase::advertising;  // the phase in which all of them had no answer
+    uint32_t held_at = 0;                    // the progress at which none of them had an answer
   };
 
   // All below run on the core thread.
@@ -182,17 +182,17 @@ class Coordinator {
   void commit(const CommitBatch& effect);
   void drop(BatchId batch);
 
-  void begin_cohort(const RoundView& view, bool has_accepted);
-  void cohort_accepted(const RoundKey& key, const DeviceId& device);
-  void after_cohort(const RoundKey& key);
-  void answer_held(LiveCohort& cohort);
-  void end_cohort(const RoundKey& key);
+  void begin_cohorts(const RoundView& view, bool has_accepted);
+  void masked_update_accepted(const RoundKey& key, const DeviceId& device);
+  void after_cohorts(const RoundKey& key);
+  void answer_held(LiveCohorts& cohorts);
+  void end_cohorts(const RoundKey& key);
   Result<std::vector<DeviceId>> survivors_of(const RoundKey& key, SecurityLevel level) const;
-  void freeze_cohort(const RoundView& view);
-  void finalize_cohort(const JobId& job, uint64_t serial, const FinalizeRound& finalize);
-  void finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize, std::shared_ptr<LiveCohort> cohort);
+  void freeze_cohorts(const RoundView& view);
+  void finalize_cohorts(const JobId& job, uint64_t serial, const FinalizeRound& finalize);
+  void finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize, std::shared_ptr<LiveCohorts> cohorts);
   static std::optional<secagg::SessionParameters> session_of(const RoundView& view);  // none: without masks
-  void count_dropped(const secagg::Server& session) const;
+  void count_dropped(const RoundCohorts& cohorts) const;
 
   void add_machine(const JobId& job);
   void publish(const RoundView& view);
@@ -218,7 +218,7 @@ class Coordinator {
   std::map<JobId, RoundMachine> machines_;
   std::map<Population, uint64_t> waiting_;
   std::map<RoundKey, LiveRound> rounds_;
-  std::map<RoundKey, std::shared_ptr<LiveCohort>> cohorts_;
+  std::map<RoundKey, std::shared_ptr<LiveCohorts>> cohorts_;
   std::map<RoundKey, RoundView> unserved_;  // published, but the store did not say yet who is accepted
   std::unordered_map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;
   std::unordered_map<UploadId, Upload> uploads_;

@@ -1,7 +1,7 @@
-// The coordinator's cohorts: a session of secure aggregation for each attempt of a round that asks for one.
+// The coordinator's cohorts: sessions of secure aggregation for each attempt of a round that asks for them.
 //
-// A session lives in this process: a server that is started anew while devices aggregate cannot take their masks off, so
-// that the attempt is lost and the round is tried again, with fresh keys.
+// Sessions live in this process: a server that is started anew while devices aggregate cannot take their masks off, so that
+// the attempt is lost and the round is tried again, with fresh keys.
 #include <algorithm>
 
 #include "base/log.h"
@@ -30,7 +30,7 @@ std::optional<secagg::SessionParameters> Coordinator::session_of(const RoundView
   return secagg::session_parameters(plan, view.job, view.key, view.model, view.plan);
 }
 
-void Coordinator::begin_cohort(const RoundView& view, bool has_accepted) {
+void Coordinator::begin_cohorts(const RoundView& view, bool has_accepted) {
   if (view.privacy.level == SecurityLevel::none || cohorts_.contains(view.key)) return;
   if (has_accepted) {
     // Out of this call, which publishes what the machine has just said.
@@ -40,103 +40,110 @@ void Coordinator::begin_cohort(const RoundView& view, bool has_accepted) {
     return;
   }
   const secagg::SessionParameters parameters = *session_of(view);
-  const CohortSettings settings{.adverts_goal = view.adverts_goal,
-                                .adverts_enough = std::min(view.goal_count, view.adverts_goal),
-                                .advertising_max = time_to_advertise(view.deadline - os::monotonic_now(), view.cohort_phase_max),
-                                .phase_max = view.cohort_phase_max,
-                                .dropout_share = view.privacy.dropout_share};
+  const RoundCohortsSettings settings{
+      .cohort_count = view.cohort_count,
+      .adverts_goal = view.adverts_goal,
+      .adverts_enough = std::min(view.goal_count, view.adverts_goal),
+      .cohort = {.advertising_max = time_to_advertise(view.deadline - os::monotonic_now(), view.cohort_phase_max),
+                 .phase_max = view.cohort_phase_max,
+                 .dropout_share = view.privacy.dropout_share}};
+  std::vector<uint64_t> ring_seeds(view.cohort_count);
+  std::ranges::generate(ring_seeds, random_u64);
   // Which identities there are is this server's own to say: it enrolled them. Devices ask their authority.
-  Result<CohortMachine> machine = CohortMachine::make(
-      parameters, settings, random_u64(), [](const DeviceIdentity&) { return true; }, os::monotonic_now());
+  Result<RoundCohorts> machine = RoundCohorts::make(
+      parameters, settings, ring_seeds, [](const DeviceIdentity&) { return true; }, os::monotonic_now());
   if (!machine) {
-    log(LogLevel::error, "cohort_not_begun", {{"job", view.job.value()}, {"reason", machine.error().message()}});
+    log(LogLevel::error, "cohorts_not_begun", {{"job", view.job.value()}, {"reason", machine.error().message()}});
     core_.post([this, job = view.job, key = view.key, reason = machine.error().message()] {
       step_round(job, AttemptLost{key, reason});
     });
     return;
   }
-  cohorts_.emplace(view.key, std::make_shared<LiveCohort>(
-                                 LiveCohort{.machine = std::move(*machine), .parameters = parameters, .inputs = {}, .finalize = {}}));
+  cohorts_.emplace(view.key, std::make_shared<LiveCohorts>(
+                                 LiveCohorts{.machine = std::move(*machine), .parameters = parameters, .inputs = {}, .finalize = {}}));
 }
 
 // The lanes of this device are durable, and count.
-void Coordinator::cohort_accepted(const RoundKey& key, const DeviceId& device) {
-  const auto cohort = cohorts_.find(key);
-  if (cohort == cohorts_.end()) return;
-  const auto input = cohort->second->inputs.find(device);
-  if (input == cohort->second->inputs.end()) return;
+void Coordinator::masked_update_accepted(const RoundKey& key, const DeviceId& device) {
+  const auto cohorts = cohorts_.find(key);
+  if (cohorts == cohorts_.end()) return;
+  const auto input = cohorts->second->inputs.find(device);
+  if (input == cohorts->second->inputs.end()) return;
   // What it refuses now it would have refused before the lanes were added; if not, freeze() finds the sum unknown.
-  const Status known = cohort->second->machine.input_accepted(device, input->second, os::monotonic_now());
+  const Status known = cohorts->second->machine.input_accepted(device, input->second, os::monotonic_now());
   if (!known) log(LogLevel::warning, "masked_input_unknown", {{"reason", known.error().message()}});
-  after_cohort(key);
+  after_cohorts(key);
 }
 
-// Whatever the cohort has come to: tells the round.
-void Coordinator::after_cohort(const RoundKey& key) {
+// Whatever the cohorts have come to: tells the round.
+void Coordinator::after_cohorts(const RoundKey& key) {
   const auto found = cohorts_.find(key);
   if (found == cohorts_.end()) return;
-  const std::shared_ptr<LiveCohort> cohort = found->second;
+  const std::shared_ptr<LiveCohorts> cohorts = found->second;
   const auto round = rounds_.find(key);
   if (round == rounds_.end()) return;
   const JobId job = round->second.view.job;
-  answer_held(*cohort);
-  if (const auto& failure = cohort->machine.failure()) {
-    if (round->second.view.state == RoundState::frozen) return;  // it is being claimed: finalize_cohort() comes here again
+  answer_held(*cohorts);
+  if (const auto failure = cohorts->machine.failure()) {
+    if (round->second.view.state == RoundState::frozen) return;  // it is being claimed: finalize_cohorts() comes here again
     parts_.metrics.session_failed(failure->reason());
-    end_cohort(key);
+    end_cohorts(key);
     return step_round(job, AttemptLost{key, "secure aggregation: " + failure->message()});
   }
-  if (const auto due = cohort->machine.inputs_due(); due && due != cohort->told_due) {
-    cohort->told_due = due;
+  if (const auto due = cohorts->machine.inputs_due(); due && due != cohorts->told_due) {
+    cohorts->told_due = due;
     step_ingest(UpdatesDue{key, *due});
   }
-  if (cohort->machine.updates_expected() && !cohort->told_expected) {
-    cohort->told_expected = true;
-    step_round(job, UpdatesExpected{key, *cohort->machine.updates_expected()});
+  if (const auto expected = cohorts->machine.updates_expected(); expected && !cohorts->told_expected) {
+    cohorts->told_expected = true;
+    step_round(job, UpdatesExpected{key, *expected});
   }
-  if (cohort->machine.is_ready() && cohort->finalize) {
-    count_dropped(cohort->machine.session());
-    const LiveCohort::Finalize asked = *std::exchange(cohort->finalize, std::nullopt);
-    finalize(asked.job, asked.serial, asked.request, cohort);
+  if (cohorts->machine.is_ready() && cohorts->finalize) {
+    count_dropped(cohorts->machine);
+    const LiveCohorts::Finalize asked = *std::exchange(cohorts->finalize, std::nullopt);
+    finalize(asked.job, asked.serial, asked.request, cohorts);
   }
 }
 
 // Answers come when a phase begins: until then only those are looked at whose time is up.
-void Coordinator::answer_held(LiveCohort& cohort) {
+void Coordinator::answer_held(LiveCohorts& cohorts) {
   const Instant now = os::monotonic_now();
-  const CohortMachine::Phase phase = cohort.machine.session().phase();
-  const bool all = draining_ || cohort.machine.failure() || phase != cohort.held_in;
-  cohort.held_in = phase;
-  std::vector<LiveCohort::Question> held = std::exchange(cohort.held, {});
-  for (LiveCohort::Question& question : held) {
+  const uint32_t progress = cohorts.machine.progress();
+  const bool all = draining_ || cohorts.machine.failure() || progress != cohorts.held_at;
+  cohorts.held_at = progress;
+  std::vector<LiveCohorts::Question> held = std::exchange(cohorts.held, {});
+  for (LiveCohorts::Question& question : held) {
     if (!all && now < question.until) {
-      cohort.held.push_back(std::move(question));
+      cohorts.held.push_back(std::move(question));
       continue;
     }
-    Result<CohortReply> reply = cohort.machine.ask(question.device, question.what, now);
+    Result<CohortReply> reply = cohorts.machine.ask(question.device, question.what, now);
     const bool is_not_yet = reply && std::holds_alternative<NotYet>(*reply);
-    if (is_not_yet && now < question.until && !draining_) cohort.held.push_back(std::move(question));
+    if (is_not_yet && now < question.until && !draining_) cohorts.held.push_back(std::move(question));
     else question.answer(std::move(reply));
   }
-  if (cohort.machine.session().phase() != phase) answer_held(cohort);  // asking may have ended one whose time was up
+  if (cohorts.machine.progress() != progress) answer_held(cohorts);  // asking may have ended one whose time was up
 }
 
-void Coordinator::end_cohort(const RoundKey& key) {
+void Coordinator::end_cohorts(const RoundKey& key) {
   const auto found = cohorts_.find(key);
   if (found == cohorts_.end()) return;
-  const std::vector<LiveCohort::Question> held = std::move(found->second->held);
+  const std::vector<LiveCohorts::Question> held = std::move(found->second->held);
   cohorts_.erase(found);
-  for (const LiveCohort::Question& question : held) question.answer(no_session());
+  for (const LiveCohorts::Question& question : held) question.answer(no_session());
 }
 
-// Of a session that is ready: who vanished in which phase.
-void Coordinator::count_dropped(const secagg::Server& session) const {
-  uint32_t present = 0;
-  for (uint32_t device = 0; device < session.size(); ++device) present += session.is_present(device);
-  const auto survivors = static_cast<uint32_t>(session.survivors().size());
-  parts_.metrics.devices_dropped("share", session.size() - present);
-  parts_.metrics.devices_dropped("mask", present - survivors);
-  parts_.metrics.devices_dropped("unmask", survivors - session.answered());
+// Of cohorts that are ready: who vanished in which phase, and which of them came to nothing.
+void Coordinator::count_dropped(const RoundCohorts& cohorts) const {
+  for (const Error& reason : cohorts.left_out()) parts_.metrics.session_failed(reason.reason());
+  for (const secagg::Server* session : cohorts.sessions()) {
+    uint32_t present = 0;
+    for (uint32_t device = 0; device < session->size(); ++device) present += session->is_present(device);
+    const auto survivors = static_cast<uint32_t>(session->survivors().size());
+    parts_.metrics.devices_dropped("share", session->size() - present);
+    parts_.metrics.devices_dropped("mask", present - survivors);
+    parts_.metrics.devices_dropped("unmask", survivors - session->answered());
+  }
 }
 
 // Who is accepted in a round that is frozen in the store. If devices added the noise, what the sum will have released is in the
@@ -151,31 +158,31 @@ Result<std::vector<DeviceId>> Coordinator::survivors_of(const RoundKey& key, Sec
 }
 
 // The round is frozen in the store: those who are accepted are the survivors, and devices can go on while the round is claimed.
-void Coordinator::freeze_cohort(const RoundView& view) {
+void Coordinator::freeze_cohorts(const RoundView& view) {
   if (!cohorts_.contains(view.key)) return;
   store_.post([this, key = view.key, level = view.privacy.level] {
     Result<std::vector<DeviceId>> accepted = survivors_of(key, level);
     core_.post([this, key, accepted = std::move(accepted)] {
-      const auto cohort = cohorts_.find(key);
-      if (!accepted || cohort == cohorts_.end()) return;  // finalize_cohort() asks again
-      cohort->second->machine.freeze(*accepted, os::monotonic_now());
-      after_cohort(key);
+      const auto cohorts = cohorts_.find(key);
+      if (!accepted || cohorts == cohorts_.end()) return;  // finalize_cohorts() asks again
+      cohorts->second->machine.freeze(*accepted, os::monotonic_now());
+      after_cohorts(key);
     });
   });
 }
 
-void Coordinator::finalize_cohort(const JobId& job, uint64_t serial, const FinalizeRound& finalize) {
+void Coordinator::finalize_cohorts(const JobId& job, uint64_t serial, const FinalizeRound& finalize) {
   store_.post([this, job, serial, finalize] {
     Result<std::vector<DeviceId>> accepted = survivors_of(finalize.round.key, finalize.job.spec.privacy.level);
     core_.post([this, job, serial, finalize, accepted = std::move(accepted)] {
       if (!accepted) return step_round(job, RoundFinalized{serial, accepted.error()});
-      const auto cohort = cohorts_.find(finalize.round.key);
-      if (cohort == cohorts_.end()) {
+      const auto cohorts = cohorts_.find(finalize.round.key);
+      if (cohorts == cohorts_.end()) {
         return step_round(job, AttemptLost{finalize.round.key, "the server was started anew while devices aggregated"});
       }
-      cohort->second->finalize = LiveCohort::Finalize{job, serial, finalize};
-      cohort->second->machine.freeze(*accepted, os::monotonic_now());
-      after_cohort(finalize.round.key);
+      cohorts->second->finalize = LiveCohorts::Finalize{job, serial, finalize};
+      cohorts->second->machine.freeze(*accepted, os::monotonic_now());
+      after_cohorts(finalize.round.key);
     });
   });
 }
@@ -186,10 +193,10 @@ void Coordinator::cohort_receive(const RoundKey& key, const DeviceId& device, By
                                  std::function<void(Status)> answer) {
   core_.post([this, key, device, public_key = std::move(public_key), message = std::move(message),
               answer = std::move(answer)] {
-    const auto cohort = cohorts_.find(key);
-    if (cohort == cohorts_.end()) return answer(no_session());
-    answer(cohort->second->machine.receive(device, public_key, message, os::monotonic_now()));
-    after_cohort(key);
+    const auto cohorts = cohorts_.find(key);
+    if (cohorts == cohorts_.end()) return answer(no_session());
+    answer(cohorts->second->machine.receive(device, public_key, message, os::monotonic_now()));
+    after_cohorts(key);
   });
 }
 
@@ -198,23 +205,23 @@ void Coordinator::cohort_ask(const RoundKey& key, const DeviceId& device, Cohort
   core_.post([this, key, device, question, hold, answer = std::move(answer)]() mutable {
     const auto found = cohorts_.find(key);
     if (found == cohorts_.end()) return answer(no_session());
-    LiveCohort& cohort = *found->second;
+    LiveCohorts& cohorts = *found->second;
     const Instant now = os::monotonic_now();
-    Result<CohortReply> reply = cohort.machine.ask(device, question, now);
+    Result<CohortReply> reply = cohorts.machine.ask(device, question, now);
     const bool is_not_yet = reply && std::holds_alternative<NotYet>(*reply);
-    if (is_not_yet && !draining_) cohort.held.push_back({device, question, now + hold, std::move(answer)});
+    if (is_not_yet && !draining_) cohorts.held.push_back({device, question, now + hold, std::move(answer)});
     else answer(std::move(reply));
-    after_cohort(key);  // asking may have ended a phase
+    after_cohorts(key);  // asking may have ended a phase
   });
 }
 
 void Coordinator::cohort_input_arrived(const RoundKey& key, const DeviceId& device, MaskedInput input,
                                      std::function<void(Status)> answer) {
   core_.post([this, key, device, input = std::move(input), answer = std::move(answer)] {
-    const auto cohort = cohorts_.find(key);
-    if (cohort == cohorts_.end()) return answer(no_session());
-    answer(cohort->second->machine.input_arrived(device, input, os::monotonic_now()));
-    after_cohort(key);
+    const auto cohorts = cohorts_.find(key);
+    if (cohorts == cohorts_.end()) return answer(no_session());
+    answer(cohorts->second->machine.input_arrived(device, input, os::monotonic_now()));
+    after_cohorts(key);
   });
 }
 

@@ -99,7 +99,7 @@ void Coordinator::run(const JobId& job, RoundEffects effects) {
 }
 
 void Coordinator::publish(const RoundView& view) {
-  if (view.state == RoundState::frozen) freeze_cohort(view);
+  if (view.state == RoundState::frozen) freeze_cohorts(view);
   std::vector<RoundKey> replaced;
   for (const auto& [key, round] : rounds_) {
     if (round.view.job == view.job && key != view.key) replaced.push_back(key);
@@ -169,7 +169,7 @@ void Coordinator::serve(const RoundView& view, std::vector<DeviceId> accepted) {
     log(LogLevel::info, "round_collecting", {{"job", view.job.value()}, {"round", view.number},
                                              {"attempt", view.key.attempt.value()}});
   }
-  if (view.state == RoundState::collecting) begin_cohort(view, !accepted.empty());
+  if (view.state == RoundState::collecting) begin_cohorts(view, !accepted.empty());
   step_ingest(RoundPublished{view, accepted});
   run(desk_.publish(view, accepted));
 }
@@ -184,7 +184,7 @@ void Coordinator::withdraw(const RoundKey& key) {
   parts_.metrics.round_ended(round->second.view.state == RoundState::finalizing ? RoundState::done : RoundState::failed,
                              seconds_since(round->second.opened));
   rounds_.erase(round);
-  end_cohort(key);
+  end_cohorts(key);
 }
 
 // ---- What round machines ask
@@ -226,7 +226,7 @@ void Coordinator::ask(const JobId& job, uint64_t serial, const RoundRequest& req
       self.ask_store<RoundMoved>(job, serial, [&s = store, move] { return s.move_round(move, os::wall_now()); });
     }
     void operator()(const FinalizeRound& finalize) {
-      if (finalize.job.spec.privacy.level != SecurityLevel::none) return self.finalize_cohort(job, serial, finalize);
+      if (finalize.job.spec.privacy.level != SecurityLevel::none) return self.finalize_cohorts(job, serial, finalize);
       self.finalize(job, serial, finalize, nullptr);
     }
     void operator()(const CommitRound& commit) {
@@ -247,21 +247,21 @@ void Coordinator::ask(const JobId& job, uint64_t serial, const RoundRequest& req
   std::visit(Visitor{*this, job, serial, parts_.rounds}, request);
 }
 
-// On the pool. With a cohort, whose masks are opened first.
+// On the pool. With cohorts, whose masks are opened first.
 void Coordinator::finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize,
-                           std::shared_ptr<LiveCohort> cohort) {
-  pool_.post([this, job, serial, finalize, cohort = std::move(cohort)] {
+                           std::shared_ptr<LiveCohorts> cohorts) {
+  pool_.post([this, job, serial, finalize, cohorts = std::move(cohorts)] {
     const Instant begin = os::monotonic_now();
     const auto run = [&]() -> Result<FinalizedRound> {
-      if (!cohort) return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now());
-      COT_ASSIGN(const SumMasks masks, open_masks(cohort->machine.session(), cohort->parameters, pool_));
+      if (!cohorts) return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now());
+      COT_ASSIGN(const SumMasks masks, open_masks(cohorts->machine.sessions(), cohorts->parameters, pool_));
       parts_.metrics.masks_opened(seconds_since(begin));
       return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now(), &masks);
     };
     Result<FinalizedRound> round = run();
     if (round) parts_.metrics.round_finalized(seconds_since(begin));
     else log(LogLevel::error, "finalize_failed", {{"job", job.value()}, {"reason", round.error().message()}});
-    const bool is_lost = !round && cohort && round.error().code() == ErrorCode::data_loss;
+    const bool is_lost = !round && cohorts && round.error().code() == ErrorCode::data_loss;
     core_.post([this, job, serial, key = finalize.round.key, is_lost, round = std::move(round)] {
       // No second look at the same shares will open what the first did not.
       if (is_lost) return step_round(job, AttemptLost{key, round.error().message()});

@@ -52,6 +52,9 @@ Status validate(const PrivacyRules& rules) {
   if (rules.cohort_min < kRosterSizeMin || rules.cohort_min > kRosterSizeMax) {
     return bad("cohort_min must be in [" + std::to_string(kRosterSizeMin) + ", " + std::to_string(kRosterSizeMax) + "]");
   }
+  if (rules.cohort_max < rules.cohort_min || rules.cohort_max > kRosterSizeMax) {
+    return bad("cohort_max must be in [cohort_min, " + std::to_string(kRosterSizeMax) + "]");
+  }
   if (!(rules.corrupt_share >= 0 && rules.corrupt_share < 1)) return bad("corrupt_share must be in [0, 1)");
   if (!(rules.dropout_share >= 0 && rules.dropout_share < 1)) return bad("dropout_share must be in [0, 1)");
   if (rules.cipher_suite < 1 || rules.cipher_suite > kCipherSuiteMax) return bad("cipher_suite must be 1 or 2");

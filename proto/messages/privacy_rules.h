@@ -24,7 +24,8 @@ struct EncodingRules {
 
 struct PrivacyRules {
   SecurityLevel level = SecurityLevel::none;  // none: all else as it is here
-  uint32_t cohort_min = kRosterSizeMin;       // updates that a sum must have at least
+  uint32_t cohort_min = kRosterSizeMin;       // updates that the sum of a cohort must have at least
+  uint32_t cohort_max = kRosterSizeMax;       // devices in the roster of a cohort, at most
   double corrupt_share = 0;                   // of the roster that may work with the server against the others
   double dropout_share = 0;                   // of the roster that may vanish
   uint8_t cipher_suite = 0;                   // of masks: 1 AES-256-CTR, 2 ChaCha20 (secure/crypto/stream_cipher.h)

@@ -66,7 +66,12 @@ void check_training(const TrainingSettings& training, Checker& check) {
                 "/training/optimizer/epsilon", may_be_zero ? "must be in [0, 1]" : "must be in (0, 1]");
 }
 
-void check_strategy(const StrategySettings& strategy, Checker& check) {
+void check_strategy(const StrategySettings& strategy, SecurityLevel level, Checker& check) {
+  const bool sees_updates = level == SecurityLevel::none;
+  check.require(strategy.aggregation_rule == AggregationRule::mean, "/strategy/aggregation_rule",
+                std::string(to_string(strategy.aggregation_rule)) +
+                    (sees_updates ? " is not there yet: take mean"
+                                  : " needs single updates, and at this level the server sees nothing but their sum: take mean"));
   check.require(std::isfinite(strategy.server_learning_rate) && strategy.server_learning_rate > 0,
                 "/strategy/server_learning_rate", "must be finite and > 0");
   if (strategy.kind != ServerOptimizerKind::fedadam) return;
@@ -108,6 +113,23 @@ void check_dropouts(uint32_t roster, double dropout_share, Checker& check) {
                     std::to_string(lost));
 }
 
+void check_cohorts(const JobSpec& spec, Checker& check) {
+  const PrivacySettings& privacy = spec.privacy;
+  const uint32_t goal = cohort_goal(spec);
+  check.require(privacy.cohort_max == 0 || (privacy.cohort_max >= kRosterSizeMin && privacy.cohort_max <= kRosterSizeMax),
+                "/privacy/cohort_max", "must be 0, for one cohort of all, or in [2, " + std::to_string(kRosterSizeMax) + "]");
+  const uint32_t smallest = adverts_goal(spec) / cohort_count(spec);
+  check.require(smallest >= privacy.cohort_min, "/privacy/cohort_min",
+                "must be at most " + std::to_string(smallest) + ": the devices of a round make " +
+                    std::to_string(cohort_count(spec)) + " cohorts of that size");
+  check.require(goal <= kRosterSizeMax, "/rounds/goal_count",
+                "must leave a cohort of at most " + std::to_string(kRosterSizeMax) + " devices: set privacy.cohort_max");
+  if (privacy.level != SecurityLevel::active_dp) return;
+  const Result<uint32_t> honest_min = honest_min_of(privacy.cohort_min, privacy.corrupt_share, goal);
+  if (honest_min) return;
+  check.require(false, goal > kNoisyRosterMax ? "/privacy/cohort_max" : "/privacy/cohort_min", honest_min.error().message());
+}
+
 void check_secure_aggregation(const JobSpec& spec, Checker& check) {
   const PrivacySettings& privacy = spec.privacy;
   if (privacy.level == SecurityLevel::none) return;
@@ -117,18 +139,12 @@ void check_secure_aggregation(const JobSpec& spec, Checker& check) {
                 is_active ? "must be in [0, 1/3] against an active server" : "must be in [0, 0.9]");
   check.in_range(privacy.dropout_share, 0.0, 0.9, "/privacy/dropout_share");
   const bool is_share = privacy.dropout_share >= 0 && privacy.dropout_share <= 0.9;
-  if (is_active && is_share) check_dropouts(adverts_goal(spec), privacy.dropout_share, check);
+  if (is_active && is_share) check_dropouts(cohort_goal(spec), privacy.dropout_share, check);
   check.in_range(privacy.phase_max, Millis(100), Millis(3'600'000), "/privacy/phase_ms_max");
   check.require(spec.rounds.goal_count_min >= privacy.cohort_min, "/rounds/goal_count_min",
                 "must be at least privacy.cohort_min, which is " + std::to_string(privacy.cohort_min) +
                     ": a sum of fewer updates is never unmasked");
-  if (privacy.level == SecurityLevel::active_dp && is_share) {
-    const Result<uint32_t> honest_min = honest_min_of(privacy.cohort_min, privacy.corrupt_share, adverts_goal(spec));
-    const bool is_too_large = adverts_goal(spec) > kNoisyRosterMax;
-    if (!honest_min) check.require(false, is_too_large ? "/rounds/goal_count" : "/privacy/cohort_min", honest_min.error().message());
-  }
-  check.require(adverts_goal(spec) <= kRosterSizeMax, "/rounds/goal_count",
-                "must leave a cohort of at most " + std::to_string(kRosterSizeMax) + " devices");
+  if (is_share) check_cohorts(spec, check);
 }
 
 FixedPointSpec fixed_point_of(const JobSpec& spec) {
@@ -138,6 +154,16 @@ FixedPointSpec fixed_point_of(const JobSpec& spec) {
 }
 
 }  // namespace
+
+std::string_view to_string(AggregationRule rule) {
+  switch (rule) {
+    case AggregationRule::mean: return "mean";
+    case AggregationRule::median: return "median";
+    case AggregationRule::trimmed_mean: return "trimmed_mean";
+    case AggregationRule::krum: return "krum";
+  }
+  return "unknown";
+}
 
 uint32_t RoundSettings::ticket_count() const {
   const double tickets = std::ceil(static_cast<double>(goal_count) * over_selection);
@@ -152,7 +178,7 @@ Problems validate(const JobSpec& spec) {
                 "must have 1 to 64 characters");
   check_training(spec.training, check);
   check_rounds(spec.rounds, check);
-  check_strategy(spec.strategy, check);
+  check_strategy(spec.strategy, spec.privacy.level, check);
   check_privacy(spec, check);
   check_secure_aggregation(spec, check);
   check.in_range<double>(spec.update.clip_l2, 0, 1e9, "/update/clip_l2");
@@ -171,6 +197,16 @@ Problems validate(const JobSpec& spec) {
 uint32_t adverts_goal(const JobSpec& spec) {
   const double wanted = std::ceil(spec.rounds.goal_count / (1 - std::min(0.9, spec.privacy.dropout_share)));
   return std::min(spec.rounds.ticket_count(), static_cast<uint32_t>(std::min(wanted, 1e9)));
+}
+
+uint32_t cohort_count(const JobSpec& spec) {
+  const uint32_t cohort_max = spec.privacy.cohort_max;
+  return cohort_max == 0 ? 1 : std::max(1u, (adverts_goal(spec) + cohort_max - 1) / cohort_max);
+}
+
+uint32_t cohort_goal(const JobSpec& spec) {
+  const uint32_t cohorts = cohort_count(spec);
+  return (adverts_goal(spec) + cohorts - 1) / cohorts;
 }
 
 Problems validate_with_model(const JobSpec& spec, uint64_t value_count) {

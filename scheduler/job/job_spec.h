@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -40,12 +41,20 @@ struct RoundSettings {
   uint32_t pool_target() const { return pool_min == 0 ? ticket_count() : pool_min; }
 };
 
+// What a round makes of its updates.
+enum class AggregationRule : uint8_t {
+  mean,
+  median, trimmed_mean, krum,  // look at single updates; named to be refused, saying why
+};
+std::string_view to_string(AggregationRule rule);
+
 // How the mean of a round's updates moves the model.
 //   fedavg:  w += server_learning_rate * mean                            (McMahan et al. 2017)
 //   fedadam: m = beta1 m + (1 - beta1) mean;  v = beta2 v + (1 - beta2) mean^2
 //            w += server_learning_rate * m / (sqrt(v) + tau)             (Reddi et al. 2021, algorithm 2)
 struct StrategySettings {
   ServerOptimizerKind kind = ServerOptimizerKind::fedavg;
+  AggregationRule aggregation_rule = AggregationRule::mean;
   float server_learning_rate = 1.0f;
   float beta1 = 0.9f;
   float beta2 = 0.99f;
@@ -69,7 +78,8 @@ struct PrivacySettings {
   double noise_multiplier = 0;   // standard deviation / L2 sensitivity of a round's sum; 0: no noise
   double target_delta = 0;       // delta and epsilon of all the job's releases together; 0 without noise
   double epsilon_budget = 0;
-  uint32_t cohort_min = 2;       // updates that a sum must have at least
+  uint32_t cohort_min = 2;       // updates that the sum of a cohort must have at least
+  uint32_t cohort_max = 0;       // devices of a cohort at most: a round of more has several; 0: one cohort of all
   double corrupt_share = 0.1;    // of a cohort: devices that may tell the server all they know
   double dropout_share = 0.1;    // that may vanish
   Millis phase_max{30'000};      // how long a phase of a session waits for devices
@@ -94,9 +104,12 @@ struct JobSpec {
 // All that is wrong with the spec by itself; empty means valid.
 Problems validate(const JobSpec& spec);
 
-// Devices that close the roster of a cohort: so many that with dropout_share of them lost the goal is still met, at most as
-// many as get tickets.
+// Devices that close the rosters of a round's cohorts: so many that with dropout_share of them lost the goal is still met, at most
+// as many as get tickets. They are shared out evenly: the largest cohort has cohort_goal of them, the smallest one less at
+// most.
 uint32_t adverts_goal(const JobSpec& spec);
+uint32_t cohort_count(const JobSpec& spec);
+uint32_t cohort_goal(const JobSpec& spec);
 
 // What can be said only when the model is known: whether there is such noise for it. Precondition: validate(spec) is empty.
 Problems validate_with_model(const JobSpec& spec, uint64_t value_count);

@@ -15,12 +15,13 @@ Result<PrivacyRules> privacy_rules_of(const JobSpec& spec, uint64_t value_count)
   PrivacyRules rules;
   rules.level = privacy.level;
   rules.cohort_min = privacy.cohort_min;
+  rules.cohort_max = cohort_goal(spec);
   rules.corrupt_share = privacy.corrupt_share;
   rules.dropout_share = privacy.dropout_share;
   rules.cipher_suite = kAes256Ctr;
   if (privacy.level == SecurityLevel::active_dp) {
     COT_TRY(add_device_noise(rules, {.value_count = value_count,
-                                     .roster_max = adverts_goal(spec),
+                                     .cohort_count = cohort_count(spec),
                                      .clip_norm = spec.update.clip_l2,
                                      .noise_multiplier = privacy.noise_multiplier,
                                      .delta = privacy.target_delta / spec.rounds.count}));

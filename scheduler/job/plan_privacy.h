@@ -1,7 +1,7 @@
 // PrivacyRules of a job's plan: what devices are promised, from the operator's words.
 //
 // At active_dp they name the noise that devices add. It is sized for what can be relied upon: the least sum that is opened
-// (cohort_min) of the largest roster (adverts_goal), as secure/dp/distributed/device_noise.h says. No amplification by
+// (cohort_min) of the largest roster (cohort_goal), as secure/dp/distributed/device_noise.h says. No amplification by
 // sampling is claimed. A round's delta is the job's by the number of rounds, so that who takes part in all of them has spent
 // no more than target_delta by adding up.
 #pragma once

@@ -391,6 +391,7 @@ RoundView RoundMachine::view() const {
           .ledger = round_->ledger,
           .update = plan.update,
           .privacy = plan.privacy,
+          .cohort_count = cohort_count(job_.spec),
           .adverts_goal = adverts_goal(job_.spec),
           .cohort_phase_max = job_.spec.privacy.phase_max,
           .ticket_count = job_.spec.rounds.ticket_count() * (1 + extensions_),

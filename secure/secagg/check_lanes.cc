@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "base/assert.h"
 #include "secure/crypto/domain_fields.h"
@@ -43,24 +44,27 @@ void write_check_lanes(const SessionParameters& parameters, const Digest& sessio
 }
 
 template <typename Lane>
-Status verify_check_lanes(const SessionParameters& parameters, const Digest& session, uint64_t count,
+Status verify_check_lanes(const SessionParameters& parameters, std::span<const SummedSession> sessions,
                           std::span<const Lane> lanes) {
   COT_ASSERT(lanes.size() == check_lane_count(parameters) && sizeof(Lane) * 8 == lane_bits(parameters));
-  const auto mask = ring_mask<Lane>(parameters);
-  bool good = (lanes[0] & mask) == (static_cast<Lane>(count) & mask);
-  for (size_t i = 1; i < lanes.size(); ++i) {
-    good &= (lanes[i] & mask) == (static_cast<Lane>(tag(session, i - 1, lanes.size() - 1) * count) & mask);
+  std::vector<uint64_t> expected(lanes.size());
+  for (const SummedSession& summed : sessions) {
+    expected[0] += summed.updates;
+    for (size_t i = 1; i < lanes.size(); ++i) expected[i] += tag(summed.session, i - 1, lanes.size() - 1) * summed.updates;
   }
+  const auto mask = ring_mask<Lane>(parameters);
+  bool good = true;
+  for (size_t i = 0; i < lanes.size(); ++i) good &= (lanes[i] & mask) == (static_cast<Lane>(expected[i]) & mask);
   if (good) return {};
-  return fault(Fault::sum_mismatch, "the check lanes of the sum are not those of " + std::to_string(count) +
+  return fault(Fault::sum_mismatch, "the check lanes of the sum are not those of " + std::to_string(expected[0]) +
                                         " updates: masks did not cancel, as a device masked otherwise than the others");
 }
 
 template void write_check_lanes(const SessionParameters&, const Digest&, std::span<uint16_t>);
 template void write_check_lanes(const SessionParameters&, const Digest&, std::span<uint32_t>);
 template void write_check_lanes(const SessionParameters&, const Digest&, std::span<uint64_t>);
-template Status verify_check_lanes(const SessionParameters&, const Digest&, uint64_t, std::span<const uint16_t>);
-template Status verify_check_lanes(const SessionParameters&, const Digest&, uint64_t, std::span<const uint32_t>);
-template Status verify_check_lanes(const SessionParameters&, const Digest&, uint64_t, std::span<const uint64_t>);
+template Status verify_check_lanes(const SessionParameters&, std::span<const SummedSession>, std::span<const uint16_t>);
+template Status verify_check_lanes(const SessionParameters&, std::span<const SummedSession>, std::span<const uint32_t>);
+template Status verify_check_lanes(const SessionParameters&, std::span<const SummedSession>, std::span<const uint64_t>);
 
 }  // namespace coterie::secagg

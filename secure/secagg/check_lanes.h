@@ -25,9 +25,16 @@ inline uint64_t masked_lane_count(const SessionParameters& parameters) {
 template <typename Lane>
 void write_check_lanes(const SessionParameters& parameters, const Digest& session, std::span<Lane> lanes);
 
-// sum_mismatch (fault.h) unless these are the check lanes of a sum of `count` updates, modulo 2^ring_bits.
+// A session in a sum, and how many of its updates are.
+struct SummedSession {
+  Digest session;
+  uint64_t updates = 0;
+  friend bool operator==(const SummedSession&, const SummedSession&) = default;
+};
+
+// sum_mismatch (fault.h) unless these are the check lanes of the sum of these sessions, modulo 2^ring_bits.
 template <typename Lane>
-Status verify_check_lanes(const SessionParameters& parameters, const Digest& session, uint64_t count,
+Status verify_check_lanes(const SessionParameters& parameters, std::span<const SummedSession> sessions,
                           std::span<const Lane> lanes);
 
 }  // namespace coterie::secagg

@@ -43,6 +43,7 @@ class Client {
   Result<Confirmation> confirm(const ConfirmRequest& request);
   Result<Unmasking> unmask(const UnmaskRequest& request);
 
+  const Digest& context() const { return parameters_.context; }
   // All zeros before share().
   const Digest& session() const { return session_; }
 

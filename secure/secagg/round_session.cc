@@ -25,13 +25,13 @@ SessionParameters session_parameters(const Plan& plan, const JobId& job, const R
                                .dropout_share = plan.privacy.dropout_share,
                                .suite = static_cast<CipherSuite>(plan.privacy.cipher_suite),
                                .ring_bits = 64,
-                               .lane_count = plan.update.value_count + 1};
+                               .lane_count = plan.update.value_count + 1,
+                               .roster_max = plan.privacy.cohort_max};
   static_assert(kNoisyRosterMax == kCompleteCohortMax);
   if (plan.privacy.level == SecurityLevel::active_dp) {
     const EncodingSpec encoding = encoding_of(plan.privacy);
     parameters.ring_bits = encoding.ring_bits;
     parameters.lane_count = encoded_lanes(encoding, plan.update.value_count);
-    parameters.roster_max = encoding.contributors_max;
   }
   return parameters;
 }

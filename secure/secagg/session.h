@@ -12,7 +12,8 @@
 namespace coterie::secagg {
 
 struct SessionParameters {
-  // Of everything else that both ends must mean alike: job, round, attempt, cohort, model, plan, head of the privacy ledger.
+  // Of everything else that both ends must mean alike: job, round, attempt, model, plan, head of the privacy ledger. Cohorts of
+  // one attempt share it: what tells their sessions apart is the roster.
   // Devices that were told different models are in different sessions, and their masks do not cancel (Pasquini, Francati,
   // Ateniese, "Eluding Secure Aggregation", CCS 2022).
   Digest context;
@@ -23,7 +24,7 @@ struct SessionParameters {
   CipherSuite suite = CipherSuite::aes256_ctr;
   uint32_t ring_bits = 32;                      // sums are modulo 2^ring_bits, in lanes of 16, 32 or 64 bits
   uint64_t lane_count = 0;                      // of an update, without check lanes
-  // No larger roster is taken: what the noise of an update counts on. Not in the session's name, as the context binds it.
+  // No larger roster is taken: what noise of the devices counts on. Not in the session's name, as the context binds it.
   uint32_t roster_max = kRosterSizeMax;
 
   bool is_active() const { return level >= SecurityLevel::active; }

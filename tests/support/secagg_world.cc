@@ -165,8 +165,8 @@ Result<std::vector<uint64_t>> SecaggWorld::sum(size_t parts) const {
       const LaneRange range = part_of_lanes(span.size(), sizeof(Lane), part, parts);
       sum.apply(range.first, span.subspan(range.first, range.count));
     }
-    return secagg::verify_check_lanes<Lane>(parameters_, server_->session(), server_->survivors().size(),
-                                            span.subspan(parameters_.lane_count));
+    const secagg::SummedSession summed[] = {{server_->session(), server_->survivors().size()}};
+    return secagg::verify_check_lanes<Lane>(parameters_, summed, span.subspan(parameters_.lane_count));
   }));
   lanes.resize(parameters_.lane_count);
   for (uint64_t& lane : lanes) lane &= ring_mask(parameters_.ring_bits);

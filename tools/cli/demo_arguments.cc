@@ -84,6 +84,11 @@ void add_security(CLI::App& demo, DemoOptions& options) {
       ->check(CLI::IsMember({"none", "masked", "active", "active_dp"}))
       ->type_name("LEVEL")
       ->default_str("none");
+  demo.add_option("--cohort-max", options.cohort_max,
+                  "devices that aggregate together at most: a round of more has several cohorts, whose sums are added")
+      ->type_name("N")
+      ->default_str("all of a round in one")
+      ->check(between<uint32_t>(2, 4096));
   demo.add_option("--dropout", options.dropout,
                   "probability that a device vanishes, in each round, from a random moment to its end")
       ->capture_default_str()

@@ -31,27 +31,39 @@ double over_selection(const DemoOptions& options) {
   return std::min(enough, static_cast<double>(options.devices) / options.goal_count());
 }
 
-uint32_t cohort_min(const DemoOptions& options) {
-  const uint32_t goal = options.goal_count();
+// Of so many updates that are wanted, those that must be there.
+uint32_t least_of(uint32_t goal, const DemoOptions& options) {
   const auto noisy = static_cast<uint32_t>(std::floor(kNoisySumShare * goal));
   return std::max(2u, is_noise_of_devices(options) ? noisy : goal / 2);
+}
+
+// What says how many cohorts there are.
+JobSpec cohorts_of(const DemoOptions& options) {
+  JobSpec spec;
+  spec.rounds.goal_count = options.goal_count();
+  spec.rounds.over_selection = over_selection(options);
+  spec.privacy.dropout_share = options.dropout_share();
+  spec.privacy.cohort_max = options.cohort_max;
+  return spec;
+}
+
+uint32_t cohort_min(const DemoOptions& options) {
+  return least_of(options.goal_count() / cohort_count(cohorts_of(options)), options);
 }
 
 // What a round releases at this multiplier, in the terms of its mechanism.
 Noise noise_at(const DemoOptions& options, uint64_t value_count, double multiplier) {
   if (!is_noise_of_devices(options)) return DiscreteGaussianNoise{multiplier, 1, false};
-  JobSpec spec;
-  spec.rounds.goal_count = options.goal_count();
-  spec.rounds.over_selection = over_selection(options);
-  spec.privacy.dropout_share = options.dropout_share();
+  const JobSpec spec = cohorts_of(options);
   PrivacyRules rules;
   rules.level = options.security;
   rules.cohort_min = cohort_min(options);
+  rules.cohort_max = cohort_goal(spec);
   rules.corrupt_share = spec.privacy.corrupt_share;
   rules.dropout_share = spec.privacy.dropout_share;
   rules.cipher_suite = 1;
   const DeviceNoiseGoal goal{.value_count = value_count,
-                             .roster_max = adverts_goal(spec),
+                             .cohort_count = cohort_count(spec),
                              .clip_norm = *options.clip,
                              .noise_multiplier = multiplier,
                              .delta = options.delta / options.rounds};
@@ -111,9 +123,10 @@ Result<std::string> job_request(const DemoOptions& options, uint64_t value_count
     json["rounds"]["pool_min"] = std::max(goal, static_cast<uint32_t>(options.devices * (1 - options.dropout_share())));
   }
   if (options.security != SecurityLevel::none) {
-    json["rounds"]["goal_count_min"] = cohort_min(options);
+    json["rounds"]["goal_count_min"] = least_of(goal, options);
     json["privacy"] = {{"level", to_string(options.security)},
                        {"cohort_min", cohort_min(options)},
+                       {"cohort_max", options.cohort_max},
                        {"dropout_share", options.dropout_share()},
                        {"phase_ms_max", kPhaseMs}};
   }

@@ -30,6 +30,7 @@ struct DemoOptions {
   std::optional<double> target_epsilon;    // of all rounds: finds the multiplier, or is the budget of the one that is given
   double delta = 1e-5;                     // that goes with it
   SecurityLevel security = SecurityLevel::none;
+  uint32_t cohort_max = 0;        // devices of a cohort at most; 0: all of a round are in one
   double dropout = 0;             // probability that a device vanishes, in each round, from a random moment to its end
   uint64_t seed = 1;
   std::string out;                // empty: runs/demo-<date>-<time>

@@ -140,6 +140,7 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"strategy", to_string(options.strategy)},
       {"server_learning_rate", options.server_rate()},
       {"security", to_string(options.security)},
+      {"cohort_max", options.cohort_max},
       {"dropout", options.dropout},
       {"seed", options.seed},
       {"training_examples", result.training_examples},

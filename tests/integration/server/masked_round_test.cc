@@ -172,6 +172,9 @@ class MaskedRounds : public ServerTest {
     for (std::thread& thread : threads) thread.join();
   }
 
+  // A round of all devices, in so many cohorts, whose sums open with all but one of them.
+  void expect_mean_and_noise(const nlohmann::json& spec, uint32_t cohorts);
+
   // The first attempt, once it has failed.
   nlohmann::json failed_attempt_of(const std::string& job) {
     nlohmann::json first = nlohmann::json::object();
@@ -246,6 +249,19 @@ TEST_F(MaskedRounds, MoveTheModelByTheMeanAndLeaveNoTrace) {
   }
 }
 
+// Three of three devices each: nine updates are one sum.
+TEST_F(MaskedRounds, OfSeveralCohortsAreAddedUp) {
+  for (const std::string level : {"masked", "active"}) {
+    nlohmann::json spec = masked_spec(level, kDevices);
+    spec["privacy"].update({{"cohort_min", 3}, {"cohort_max", 4}});
+    const std::string job = run_round_of(spec, std::vector<Stop>(kDevices, Stop::never));
+    for (const std::string& error : errors_) EXPECT_EQ(error, "") << level;
+    ASSERT_TRUE(wait_for_job(job, "completed")) << server_->log();
+    expect_model_of(job, {0, 1, 2, 3, 4, 5, 6, 7, 8});
+    expect_no_trace();
+  }
+}
+
 TEST_F(MaskedRounds, GoOnWithoutThoseWhoVanish) {
   std::vector<Stop> stops(kDevices, Stop::never);
   stops[2] = Stop::behind_shares;  // its masks with the others must be opened
@@ -264,9 +280,9 @@ TEST_F(MaskedRounds, FailAnAttemptThatTooFewSurvive) {
   expect_no_trace();
 }
 
-// The updates count alike, and with the noise that was asked for.
-TEST_F(MaskedRounds, WithNoiseOfTheDevicesMoveTheModelByTheMeanAndThatNoise) {
-  const std::string job = run_round_of(noisy_spec(), std::vector<Stop>(kDevices, Stop::never));
+// The updates count alike, and with the noise that was asked for: of each cohort.
+void MaskedRounds::expect_mean_and_noise(const nlohmann::json& spec, uint32_t cohorts) {
+  const std::string job = run_round_of(spec, std::vector<Stop>(kDevices, Stop::never));
   for (const std::string& error : errors_) EXPECT_EQ(error, "");
   ASSERT_TRUE(wait_for_job(job, "completed")) << server_->log();
   const auto weights = admin_->download_weights(job, 1);
@@ -277,8 +293,9 @@ TEST_F(MaskedRounds, WithNoiseOfTheDevicesMoveTheModelByTheMeanAndThatNoise) {
     for (uint32_t device = 0; device < kDevices; ++device) mean += update_of(device)[i] / kDevices;
     squares += ((*weights)[i] - mean) * ((*weights)[i] - mean);
   }
-  // Noise of 8 honest devices would do; all 9 have added theirs. Rounding moves the sensitivity by a twentieth at most.
-  const double sigma = kNoiseMultiplier * kClip * std::sqrt(9.0 / 8) / kDevices;
+  // Noise of all but one device of a cohort would do; all have added theirs. Rounding moves the sensitivity by a twentieth at most.
+  const double size = static_cast<double>(kDevices) / cohorts;
+  const double sigma = kNoiseMultiplier * kClip * std::sqrt(cohorts * size / (size - 1)) / kDevices;
   const double ratio = squares / (kValues * sigma * sigma);
   EXPECT_GT(ratio, 0.45);  // chi-square of 64 degrees: below in one run of 10^5
   EXPECT_LT(ratio, 2.1);
@@ -290,6 +307,14 @@ TEST_F(MaskedRounds, WithNoiseOfTheDevicesMoveTheModelByTheMeanAndThatNoise) {
   EXPECT_EQ(privacy["releases_open"], 0);
   EXPECT_GT(privacy["epsilon"], 10);
   EXPECT_LT(privacy["epsilon"], 300);
+}
+
+TEST_F(MaskedRounds, WithNoiseOfTheDevicesMoveTheModelByTheMeanAndThatNoise) { expect_mean_and_noise(noisy_spec(), 1); }
+
+TEST_F(MaskedRounds, WithNoiseOfTheDevicesOfSeveralCohortsAreAddedUp) {
+  nlohmann::json spec = noisy_spec();
+  spec["privacy"].update({{"cohort_min", 2}, {"cohort_max", 3}});
+  expect_mean_and_noise(spec, 3);
 }
 
 // What devices were asked to open is spent, though nothing came of it.

@@ -160,8 +160,8 @@ Result<std::vector<uint64_t>> HonestServer::unmask() {
   std::vector<uint64_t> lanes = sum_;
   const auto take_off = [&]<typename Lane>(std::span<Lane> span) -> Status {
     masks.apply(0, span);
-    return secagg::verify_check_lanes<Lane>(parameters, session.session(), session.survivors().size(),
-                                            span.subspan(parameters.lane_count));
+    const secagg::SummedSession summed[] = {{session.session(), session.survivors().size()}};
+    return secagg::verify_check_lanes<Lane>(parameters, summed, span.subspan(parameters.lane_count));
   };
   const Status right = test::with_lanes(secagg::lane_bits(parameters), lanes, take_off);
   if (world_.options().mutant != SessionMutant::no_check_lanes) COT_TRY(right);

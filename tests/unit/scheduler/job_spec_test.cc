@@ -104,7 +104,9 @@ TEST(JobSpec, NoiseOfTheDevicesNamesTheFieldThatIsWrong) {
   EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.cohort_min = 3; s.privacy.corrupt_share = .3; }), ElementsAre("/privacy/cohort_min"));
   EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.level = SecurityLevel::active; }), ElementsAre("/privacy/noise_multiplier"));
   EXPECT_THAT(wrong([](JobSpec& s) { s.rounds.goal_count = 256; s.privacy.cohort_min = s.rounds.goal_count_min = 200; }),
-              ElementsAre("/rounds/goal_count"));
+              ElementsAre("/privacy/cohort_max"));
+  EXPECT_THAT(wrong([](JobSpec& s) { s.rounds.goal_count = 256; s.rounds.goal_count_min = 200; s.privacy.cohort_min = 100;
+                                     s.privacy.cohort_max = 255; }), IsEmpty());
 }
 
 TEST(JobSpec, NoiseOfTheDevicesIsInThePlan) {
@@ -131,6 +133,47 @@ TEST(JobSpec, ARosterClosesWithDevicesToSpare) {
   EXPECT_EQ(adverts_goal(spec), 100u);
   spec.rounds.over_selection = 1.05;  // no more than there are tickets
   EXPECT_EQ(adverts_goal(spec), 95u);
+}
+
+TEST(JobSpec, ARuleThatNeedsSingleUpdatesIsRefusedSayingWhy) {
+  JobSpec spec = masked_spec();
+  for (const auto rule : {AggregationRule::median, AggregationRule::trimmed_mean, AggregationRule::krum}) {
+    spec.strategy.aggregation_rule = rule;
+    const Problems problems = validate(spec);
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].pointer, "/strategy/aggregation_rule");
+    EXPECT_THAT(problems[0].detail, testing::StartsWith(std::string(to_string(rule)) + " needs single updates"));
+  }
+  spec.privacy.level = SecurityLevel::none;
+  EXPECT_THAT(validate(spec)[0].detail, testing::StartsWith("krum is not there yet"));
+}
+
+TEST(JobSpec, DevicesAreSharedOutEvenlyAmongCohorts) {
+  JobSpec spec = masked_spec();
+  spec.rounds.goal_count = 90;
+  spec.rounds.over_selection = 2;
+  EXPECT_EQ(cohort_count(spec), 1u);
+  EXPECT_EQ(cohort_goal(spec), 100u);
+  const auto with = [&](uint32_t cohort_max) {
+    spec.privacy.cohort_max = cohort_max;
+    return std::pair(cohort_count(spec), cohort_goal(spec));
+  };
+  EXPECT_EQ(with(100), std::pair(1u, 100u));
+  EXPECT_EQ(with(99), std::pair(2u, 50u));
+  EXPECT_EQ(with(49), std::pair(3u, 34u)) << "two of 33, one of 34";
+  EXPECT_EQ(with(2), std::pair(50u, 2u));
+  const auto wrong = [&](const std::function<void(JobSpec&)>& change) { return pointers_after(spec, change); };
+  EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.cohort_max = 1; }), testing::Contains("/privacy/cohort_max"));
+  EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.cohort_max = 10'001; }), ElementsAre("/privacy/cohort_max"));
+  const auto of_49 = [](uint32_t cohort_min) {
+    return [=](JobSpec& s) { s.privacy.cohort_max = 49; s.rounds.goal_count_min = s.privacy.cohort_min = cohort_min; };
+  };
+  EXPECT_THAT(wrong(of_49(33)), IsEmpty());
+  EXPECT_THAT(wrong(of_49(34)), ElementsAre("/privacy/cohort_min")) << "two cohorts could never open theirs";
+  spec.rounds.goal_count = 20'000;
+  EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.cohort_max = 0; }), ElementsAre("/rounds/goal_count"));
+  EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.cohort_max = 10'000; }), IsEmpty());
+  EXPECT_EQ(plan_of(spec, JobId("j"), 5).privacy.cohort_max, 2u) << "a device sees to it";
 }
 
 TEST(JobSpec, PlanSaysTheLevelAndNothingMoreWithoutOne) {
@@ -228,7 +271,7 @@ TEST(JobSpec, ReportsEverythingThatIsWrongAtOnce) {
   spec.training.optimizer.beta2 = 1;
   spec.training.optimizer.epsilon = 0;
   spec.rounds = {0, 0, 0, 0.5, 20'000'000, Millis(0), Millis(0), Millis(-1), 0};
-  spec.strategy = {ServerOptimizerKind::fedadam, 0, 1, 1, 0};
+  spec.strategy = {.kind = ServerOptimizerKind::fedadam, .server_learning_rate = 0, .beta1 = 1, .beta2 = 1, .tau = 0};
   spec.update = {-1, 0, 0};
   EXPECT_THAT(pointers_of(spec),
               IsSupersetOf({"/name", "/population", "/training/batch_size", "/training/local_epochs",

@@ -136,9 +136,11 @@ TEST(CommandLine, FillsTheOptionsOfADemo) {
 
 TEST(CommandLine, FillsASecureDemo) {
   Invocation invocation;
-  ASSERT_TRUE(parse_command_line({"demo", "--security", "active", "--dropout", "0.1"}, invocation).runs);
+  ASSERT_TRUE(parse_command_line({"demo", "--security", "active", "--dropout", "0.1", "--cohort-max", "5"}, invocation).runs);
   EXPECT_EQ(invocation.demo.security, SecurityLevel::active);
   EXPECT_EQ(invocation.demo.dropout, 0.1);
+  EXPECT_EQ(invocation.demo.cohort_max, 5u);
+  EXPECT_THAT(error_of({"demo", "--cohort-max", "1"}), HasSubstr("--cohort-max"));
   EXPECT_THAT(error_of({"demo", "--security", "active-dp"}), HasSubstr("--security"));
   EXPECT_THAT(error_of({"demo", "--dropout", "0.31"}), HasSubstr("--dropout: must be a number from 0 to 0.3"));
 }

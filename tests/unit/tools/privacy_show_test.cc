@@ -139,6 +139,17 @@ TEST(DemoSecurity, IsInTheJobThatIsAskedFor) {
   EXPECT_EQ(job["rounds"]["pool_min"], 15);
 }
 
+TEST(DemoSecurity, OfSeveralCohortsWantsLessOfEach) {
+  DemoOptions options;
+  options.devices = 24;  // 12 of which train in a round
+  options.security = SecurityLevel::active;
+  options.cohort_max = 5;
+  const json job = json::parse(*job_request(options, kValues, "m", "e"));
+  EXPECT_EQ(job["privacy"]["cohort_max"], 5);
+  EXPECT_EQ(job["privacy"]["cohort_min"], 2) << "half of a third of 12";
+  EXPECT_EQ(job["rounds"]["goal_count_min"], 6);
+}
+
 TEST(DemoSecurity, NoiseOfTheDevicesIsSizedForTheSumsThatAreOpened) {
   DemoOptions options;  // 10 of 20 devices
   options.security = SecurityLevel::active_dp;

@@ -278,9 +278,9 @@ Result<std::vector<uint64_t>> SecaggPlane::sum() {
   COT_ASSIGN(const MaskSum masks, secagg::to_mask_sum(parameters_.suite, opened.masks));
   std::vector<uint64_t> lanes = masked_sum_;
   masks.apply(0, std::span(lanes));
-  COT_TRY(
-      secagg::verify_check_lanes<uint64_t>(parameters_, server_->session(), server_->survivors().size(),
-                                           std::span<const uint64_t>(lanes).subspan(parameters_.lane_count)));
+  const secagg::SummedSession summed[] = {{server_->session(), server_->survivors().size()}};
+  COT_TRY(secagg::verify_check_lanes<uint64_t>(parameters_, summed,
+                                               std::span<const uint64_t>(lanes).subspan(parameters_.lane_count)));
   lanes.resize(parameters_.lane_count);
   return lanes;
 }

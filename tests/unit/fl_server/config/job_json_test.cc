@@ -60,7 +60,7 @@ JobSpec unusual_spec() {
                  .collecting_max = Millis(2'002),
                  .retry_delay = Millis(3'003),
                  .attempts_max = 4};
-  spec.privacy = {.level = SecurityLevel::active, .cohort_min = 2, .corrupt_share = .25, .dropout_share = .25,
+  spec.privacy = {.level = SecurityLevel::active, .cohort_min = 2, .cohort_max = 9, .corrupt_share = .25, .dropout_share = .25,
                   .phase_max = Millis(777)};
   spec.strategy = {.kind = ServerOptimizerKind::fedadam,
                    .server_learning_rate = 0.01f,

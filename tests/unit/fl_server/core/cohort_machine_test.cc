@@ -3,23 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include "secure/crypto/signature.h"
-#include "secure/secagg/client.h"
 #include "secure/secagg/fault.h"
 #include "tests/support/matchers.h"
+#include "tests/unit/fl_server/core/cohort_device.h"
 
 namespace coterie {
 namespace {
 
+using test::CohortDevice;
 using Phase = CohortMachine::Phase;
 
 constexpr Millis kAdvertising{10'000}, kPhase{1'000};
-
-struct TestDevice {
-  DeviceId id;
-  std::unique_ptr<Signer> signer;
-  std::optional<secagg::Client> client;
-};
 
 class CohortTest : public testing::Test {
  protected:
@@ -30,26 +24,15 @@ class CohortTest : public testing::Test {
     parameters_.survivors_min = 3;
     cohort_ = *CohortMachine::make(parameters_, {.adverts_goal = devices, .advertising_max = kAdvertising,
                                                  .phase_max = kPhase, .patience_min = kPhase},
-                                   1, accept_all, now_);
-    for (uint32_t i = 0; i < devices; ++i) {
-      TestDevice device;
-      device.id.bytes[0] = static_cast<uint8_t>(i + 1);
-      device.signer = *make_signer(KeyAlgorithm::ed25519, Bytes(32, static_cast<uint8_t>(i + 1)));
-      Secret<32> seed;
-      seed.mutable_bytes()[0] = static_cast<uint8_t>(i + 1);
-      device.client = *secagg::Client::make(parameters_, std::move(seed),
-                                            {.signer = device.signer.get(), .certificate = {}}, accept_all);
-      devices_.push_back(std::move(device));
-    }
+                                   1, test::accept_all, now_);
+    for (uint32_t i = 0; i < devices; ++i) devices_.push_back(test::cohort_device(parameters_, i));
   }
 
-  static bool accept_all(const DeviceIdentity&) { return true; }
-
-  Status send(TestDevice& device, const CohortMessage& message) {
+  Status send(CohortDevice& device, const CohortMessage& message) {
     return cohort_->receive(device.id, device.signer->public_key(), message, now_);
   }
   template <typename Message>
-  Message asked(TestDevice& device, CohortQuestion question) {
+  Message asked(CohortDevice& device, CohortQuestion question) {
     const Result<CohortReply> reply = cohort_->ask(device.id, question, now_);
     EXPECT_OK(reply);
     return std::get<Message>(*reply);
@@ -67,7 +50,7 @@ class CohortTest : public testing::Test {
   }
   void mask(uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
-      TestDevice& device = devices_[i];
+      CohortDevice& device = devices_[i];
       const auto masking = device.client->mask(asked<ShareInbox>(device, CohortQuestion::share_inbox));
       ASSERT_OK(masking);
       ASSERT_OK(cohort_->input_arrived(device.id, masking->head(), now_));
@@ -83,13 +66,13 @@ class CohortTest : public testing::Test {
   }
   void confirm(uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
-      TestDevice& device = devices_[i];
+      CohortDevice& device = devices_[i];
       const auto confirmation = device.client->confirm(asked<ConfirmRequest>(device, CohortQuestion::confirm_request));
       ASSERT_OK(confirmation);
       ASSERT_OK(send(device, *confirmation));
     }
   }
-  Result<Unmasking> unmasking(TestDevice& device) {
+  Result<Unmasking> unmasking(CohortDevice& device) {
     return device.client->unmask(asked<UnmaskRequest>(device, CohortQuestion::unmask_request));
   }
   std::vector<DeviceId> ids(uint32_t count) const {
@@ -103,7 +86,7 @@ class CohortTest : public testing::Test {
   secagg::SessionParameters parameters_;
   Instant now_{Millis(5'000)};
   std::optional<CohortMachine> cohort_;
-  std::vector<TestDevice> devices_;
+  std::vector<CohortDevice> devices_;
   std::vector<std::pair<DeviceId, MaskedInput>> inputs_;  // arrived
 };
 
@@ -115,7 +98,7 @@ TEST_F(CohortTest, GoesThroughWhenEverybodyAnswers) {
   EXPECT_EQ(cohort_->updates_expected(), 8u);
   cohort_->freeze(ids(8), now_);
   confirm(8);
-  for (TestDevice& device : devices_) {
+  for (CohortDevice& device : devices_) {
     const auto shares = unmasking(device);
     ASSERT_OK(shares);
     EXPECT_FALSE(cohort_->is_ready());
@@ -181,9 +164,9 @@ class PatientCohortTest : public CohortTest {
  protected:
   PatientCohortTest() : CohortTest(12) {
     cohort_ = *CohortMachine::make(parameters_,
-                                   {.adverts_goal = 12, .adverts_enough = 10, .advertising_max = kAdvertising,
+                                   {.adverts_goal = 12, .advertising_max = kAdvertising,
                                     .phase_max = kPhase, .dropout_share = .2, .patience_min = Millis(40)},
-                                   1, accept_all, now_);
+                                   1, test::accept_all, now_);
   }
   std::optional<Millis> wait() const {
     const auto deadline = cohort_->next_deadline();
@@ -223,16 +206,18 @@ TEST_F(PatientCohortTest, WhatIsPlannedForIsPlannedForAllPhasesTogether) {
   EXPECT_EQ(wait(), Millis(200)) << "9 of 10 are less than were to stay of 12";
 }
 
-TEST_F(PatientCohortTest, ARosterClosesWithoutThoseWhoTrainForLong) {
+TEST_F(PatientCohortTest, ARosterClosesWhenItIsToldTo) {
   pass(Millis(200));
   advertise(9);
-  EXPECT_EQ(wait(), kAdvertising - Millis(200));
+  EXPECT_EQ(wait(), kAdvertising - Millis(200)) << "how many are enough is not its own to say";
+  cohort_->advertise_until(now_ + Millis(50));
+  cohort_->advertise_until(now_ + Millis(90));
+  EXPECT_EQ(wait(), Millis(50));
   pass(Millis(50));
-  ASSERT_OK(send(devices_[9], devices_[9].client->advert()));
-  EXPECT_EQ(wait(), Millis(250)) << "as long again as until there were enough";
-  pass(Millis(250));
   EXPECT_EQ(phase(), Phase::sharing);
-  EXPECT_EQ(cohort_->session().size(), 10u);
+  EXPECT_EQ(cohort_->session().size(), 9u);
+  cohort_->advertise_until(now_);
+  EXPECT_EQ(wait(), kPhase);
 }
 
 // The store's time is not the devices': who has not sent its update is not given more of it.
@@ -316,7 +301,7 @@ TEST_F(CohortTest, NobodySpeaksForAnother) {
   ASSERT_OK(shares);
   EXPECT_ERROR(send(devices_[1], *shares), ErrorCode::permission_denied, "in the name of another device");
   EXPECT_OK(send(devices_[0], *shares));
-  TestDevice stranger;
+  CohortDevice stranger;
   stranger.id.bytes.fill(99);
   EXPECT_ERROR(cohort_->ask(stranger.id, CohortQuestion::roster, now_), ErrorCode::round_closed, "not in the cohort");
 }

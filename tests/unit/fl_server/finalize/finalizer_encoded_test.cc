@@ -38,7 +38,7 @@ class FinalizeEncoded : public testing::Test {
     parameters_.lane_count = encoded_lanes(spec_, kValues);
     session_.bytes.fill(5);
     fill_random(seed_.mutable_bytes());
-    signs_.emplace(*rotation_signs(session_));
+    signs_.emplace(*rotation_signs(parameters_.context));
   }
 
   std::vector<Lane> update_of(uint32_t device) const {
@@ -70,8 +70,9 @@ class FinalizeEncoded : public testing::Test {
     header.value_count = sum.size();
     round_.accept(header, round_.put_partial(header, sum), devices.size());
   }
+  SumMasks masks() const { return {parameters_, {{session_, kDevices}}, mask(MaskSign::minus)}; }
   Result<FinalizedRound> finalize() {
-    const SumMasks masks{parameters_, session_, kDevices, mask(MaskSign::minus)};
+    const SumMasks masks = this->masks();
     return Finalizer(round_.rounds_, round_.blobs_, round_.partials_, round_.noise_, {})
         .finalize(round_.job_, round_.round_, round_.base_, wall_time_from_unix_ms(7), &masks);
   }
@@ -106,7 +107,7 @@ TYPED_TEST(FinalizeEncoded, GivesWhatTheDecoderMakesOfTheWholeSum) {
   apply_fedavg(mean, 1, expected);
   EXPECT_EQ(this->round_.weights_of(finalized->model), expected);
   EXPECT_EQ(finalized->totals.weight, kDevices);
-  EXPECT_EQ(finalized->noise_commitment, this->session_);
+  EXPECT_EQ(finalized->noise_commitment, this->masks().name());
 }
 
 TYPED_TEST(FinalizeEncoded, MasksThatDoNotCancelAreSeen) {

@@ -49,7 +49,7 @@ class FinalizeMasked : public testing::Test {
     return sum;
   }
   Result<FinalizedRound> finalize(FrozenRound& round, uint64_t survivors = 3) const {
-    const SumMasks masks{parameters_, session_, survivors, mask(MaskSign::minus)};
+    const SumMasks masks{parameters_, {{session_, survivors}}, mask(MaskSign::minus)};
     return Finalizer(round.rounds_, round.blobs_, round.partials_, round.noise_, {})
         .finalize(round.job_, round.round_, round.base_, wall_time_from_unix_ms(7), &masks);
   }
@@ -79,6 +79,30 @@ TEST_F(FinalizeMasked, GivesTheBytesOfARoundWithoutMasks) {
     EXPECT_EQ(seen->totals.weight, 6u);
     EXPECT_EQ(seen->totals.updates, 3u);
   }
+}
+
+// Two cohorts, each with a mask and a session of its own; their sums lie in one partial, or in two.
+TEST_F(FinalizeMasked, CohortsAreAddedUp) {
+  FrozenRound plain({}, weights_), masked({}, weights_);
+  plain.add_partial("p/1/1", updates_);
+  const Digest first = session_;
+  add(masked, "p/1/1", {updates_[0], updates_[1]}, true);
+  session_.bytes.fill(6);
+  add(masked, "p/1/2", {updates_[2]}, true);
+  const auto finalize_as = [&](std::vector<secagg::SummedSession> sessions) {
+    MaskSum masks = mask(MaskSign::minus);
+    masks.take(mask(MaskSign::minus));
+    const SumMasks of_all{parameters_, std::move(sessions), std::move(masks)};
+    return Finalizer(masked.rounds_, masked.blobs_, masked.partials_, masked.noise_, {})
+        .finalize(masked.job_, masked.round_, masked.base_, wall_time_from_unix_ms(7), &of_all);
+  };
+  EXPECT_ERROR(finalize_as({{first, 1}, {session_, 2}}), ErrorCode::data_loss, "masks did not cancel");
+  const auto expected = plain.finalize();
+  const auto seen = finalize_as({{first, 2}, {session_, 1}});
+  ASSERT_OK(expected);
+  ASSERT_OK(seen);
+  EXPECT_EQ(seen->model.digest, expected->model.digest);
+  EXPECT_EQ(seen->totals.weight, 6u);
 }
 
 TEST_F(FinalizeMasked, MasksThatDoNotCancelAreSeen) {

@@ -19,12 +19,18 @@ using Phase = SecaggWorld::Phase;
 constexpr size_t kLanes = 200;
 
 // What the masks of a session add to lanes of zeros.
-Result<std::vector<uint64_t>> opened(const SecaggWorld& world, const secagg::SessionParameters& parameters, size_t threads) {
+Result<std::vector<uint64_t>> opened(std::vector<const SecaggWorld*> worlds, const secagg::SessionParameters& parameters,
+                                     size_t threads) {
   WorkPool pool;
   pool.start(threads);
-  COT_ASSIGN(const SumMasks masks, open_masks(world.server(), parameters, pool));
-  EXPECT_EQ(masks.survivors, world.survivors().size());
-  EXPECT_EQ(masks.session, world.server().session());
+  std::vector<const secagg::Server*> sessions;
+  std::vector<secagg::SummedSession> summed;
+  for (const SecaggWorld* world : worlds) {
+    sessions.push_back(&world->server());
+    summed.push_back({world->server().session(), world->survivors().size()});
+  }
+  COT_ASSIGN(const SumMasks masks, open_masks(sessions, parameters, pool));
+  EXPECT_EQ(masks.sessions, summed);
   std::vector<uint64_t> lanes(kLanes);
   masks.masks.apply(0, std::span(lanes));
   return lanes;
@@ -46,10 +52,22 @@ TEST_P(OpenMasks, IsBitForBitTheSameOnAnyNumberOfThreads) {
   expected_sum->apply(0, std::span(expected));
   ASSERT_NE(expected, std::vector<uint64_t>(kLanes));
   for (const size_t threads : {0, 1, 2, 3, 8}) {
-    const auto lanes = opened(world, parameters, threads);
+    const auto lanes = opened({&world}, parameters, threads);
     ASSERT_OK(lanes);
     EXPECT_EQ(*lanes, expected) << threads << " threads";
   }
+}
+
+TEST_P(OpenMasks, OfSeveralCohortsIsTheSumOfEach) {
+  const secagg::SessionParameters parameters = test::secagg_parameters(GetParam(), kLanes);
+  SecaggWorld large(parameters, 70), small(parameters, 5);
+  large.takes_part = [](uint32_t who, Phase phase) { return phase < Phase::masking || who % 9 != 0; };
+  ASSERT_OK(large.run());
+  ASSERT_OK(small.run());
+  std::vector<uint64_t> expected = *opened({&large}, parameters, 0);
+  const std::vector<uint64_t> of_small = *opened({&small}, parameters, 0);
+  for (size_t i = 0; i < kLanes; ++i) expected[i] += of_small[i];
+  for (const size_t threads : {0, 2, 8}) EXPECT_EQ(*opened({&large, &small}, parameters, threads), expected);
 }
 
 // A third of the holders lie: no secret can be told from their shares.
@@ -62,7 +80,7 @@ TEST_P(OpenMasks, TooManyWrongSharesAreAnErrorOnAnyNumberOfThreads) {
   };
   ASSERT_OK(world.run());
   for (const size_t threads : {0, 2, 8}) {
-    const auto lanes = opened(world, parameters, threads);
+    const auto lanes = opened({&world}, parameters, threads);
     ASSERT_FALSE(lanes);
     EXPECT_EQ(secagg::fault_of(lanes.error()), secagg::Fault::bad_shares) << threads << " threads";
   }
@@ -85,7 +103,7 @@ TEST_P(OpenMasks, NamesHowManyGaveWrongSharesOnce) {
   set_log_sink(+[](LogLevel level, std::string_view event, std::span<const LogField> fields) {
     g_log += to_json_line(level, event, fields);
   });
-  const auto lanes = opened(world, parameters, 3);
+  const auto lanes = opened({&world}, parameters, 3);
   set_log_sink(nullptr);
   ASSERT_OK(lanes);
   EXPECT_NE(g_log.find("\"wrong_shares\""), g_log.npos) << g_log;

@@ -17,14 +17,14 @@ namespace coterie {
 namespace {
 
 constexpr uint64_t kValues = 1'500;
-constexpr uint32_t kRosterMax = 12, kCohortMin = 9;
+constexpr uint32_t kCohortMax = 12, kCohortMin = 9;
 
 PrivacyRules bare() {
-  return {.level = SecurityLevel::active_dp, .cohort_min = kCohortMin, .corrupt_share = 0.1, .dropout_share = 0.2,
+  return {.level = SecurityLevel::active_dp, .cohort_min = kCohortMin, .cohort_max = kCohortMax, .corrupt_share = 0.1, .dropout_share = 0.2,
           .cipher_suite = 1};
 }
-DeviceNoiseGoal goal(double noise_multiplier = 2) {
-  return {.value_count = kValues, .roster_max = kRosterMax, .clip_norm = 1, .noise_multiplier = noise_multiplier,
+DeviceNoiseGoal goal(double noise_multiplier = 2, uint32_t cohort_count = 1) {
+  return {.value_count = kValues, .cohort_count = cohort_count, .clip_norm = 1, .noise_multiplier = noise_multiplier,
           .delta = 1e-6};
 }
 PrivacyRules rules_with(double noise_multiplier) {
@@ -72,10 +72,21 @@ TEST(DeviceNoise, APromiseIsCheckedByWhoItIsMadeTo) {
   EXPECT_TRUE(refused([](PrivacyRules& r) { r.corrupt_share = 0.9; })) << "nobody left to count on";
   EXPECT_TRUE(refused([](PrivacyRules& r) { r.encoding.clip_norm = 1.1; }));
   EXPECT_TRUE(refused([](PrivacyRules& r) { ++r.encoding.fraction_bits; }));
-  EXPECT_TRUE(refused([](PrivacyRules& r) { r.encoding.contributors_max = 20; }));
+  EXPECT_TRUE(refused([](PrivacyRules& r) { r.cohort_max = 20; }));
   EXPECT_TRUE(refused([](PrivacyRules& r) { r.encoding.weight_max = 2; }));
   EXPECT_TRUE(refused([](PrivacyRules&) {}, 40 * kValues)) << "rounding adds to the norm of a longer update";
   EXPECT_FALSE(refused([](PrivacyRules& r) { r.noise_variance_local *= 2; }));
+}
+
+// What one cohort's noise hides is one device of it: others' sums beside it change nothing but how many bits a lane needs.
+TEST(DeviceNoise, CohortsAreEachAsPrivateAsOneAlone) {
+  PrivacyRules alone = rules_with(2), beside = bare();
+  ASSERT_OK(add_device_noise(beside, goal(2, 100)));
+  EXPECT_EQ(beside.encoding.contributors_max, 100 * kCohortMax);
+  EXPECT_GT(beside.encoding.ring_bits, alone.encoding.ring_bits);
+  EXPECT_EQ(beside.noise_variance_local, alone.noise_variance_local);
+  EXPECT_NEAR(beside.epsilon_round, alone.epsilon_round, 1e-6 * alone.epsilon_round);
+  EXPECT_OK(check_promise(beside, kValues));
 }
 
 TEST(DeviceNoise, SaysWhyThereIsNone) {

@@ -29,19 +29,44 @@ TYPED_TEST(CheckLanes, HoldForTheirSumAlone) {
     write_check_lanes<TypeParam>(parameters, session, lanes);
     for (const TypeParam lane : lanes) EXPECT_EQ(lane & ~ring, 0);
 
+    const auto verified = [&](const Digest& of, uint64_t updates, const std::vector<TypeParam>& sum) {
+      const SummedSession summed[] = {{of, updates}};
+      return verify_check_lanes<TypeParam>(parameters, summed, sum);
+    };
     std::vector<TypeParam> sum(lanes.size());
     for (uint64_t count = 1; count <= 300; ++count) {
       for (size_t i = 0; i < sum.size(); ++i) sum[i] = static_cast<TypeParam>(sum[i] + lanes[i]);
-      ASSERT_OK(verify_check_lanes<TypeParam>(parameters, session, count, sum));
+      ASSERT_OK(verified(session, count, sum));
     }
-    EXPECT_EQ(fault_of(verify_check_lanes<TypeParam>(parameters, session, 299, sum).error()), Fault::sum_mismatch);
-    EXPECT_FALSE(verify_check_lanes<TypeParam>(parameters, Digest{}, 300, sum));
+    EXPECT_EQ(fault_of(verified(session, 299, sum).error()), Fault::sum_mismatch);
+    EXPECT_FALSE(verified(Digest{}, 300, sum));
     for (TypeParam& lane : sum) {
       lane ^= 1;
-      EXPECT_FALSE(verify_check_lanes<TypeParam>(parameters, session, 300, sum));
+      EXPECT_FALSE(verified(session, 300, sum));
       lane ^= 1;
     }
   }
+}
+
+TYPED_TEST(CheckLanes, OfSeveralSessionsAreTheSumOfEach) {
+  SessionParameters parameters;
+  parameters.lane_count = 10;
+  parameters.ring_bits = sizeof(TypeParam) * 8;
+  const Digest first{{1}}, second{{2}};
+  std::vector<TypeParam> sum(check_lane_count(parameters)), one(sum.size());
+  const auto add = [&](const Digest& session, int updates) {
+    write_check_lanes<TypeParam>(parameters, session, one);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] = static_cast<TypeParam>(sum[i] + updates * one[i]);
+  };
+  add(first, 3);
+  add(second, 4);
+  const auto verified = [&](uint64_t of_first, uint64_t of_second) {
+    const SummedSession summed[] = {{first, of_first}, {second, of_second}};
+    return verify_check_lanes<TypeParam>(parameters, summed, sum);
+  };
+  EXPECT_OK(verified(3, 4));
+  EXPECT_EQ(fault_of(verified(4, 3).error()), Fault::sum_mismatch) << "the count alone is right";
+  EXPECT_EQ(fault_of(verified(7, 0).error()), Fault::sum_mismatch);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ TEST(RoundSession, ParametersAreThePlans) {
   plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
   plan.privacy = {.level = SecurityLevel::masked,
                   .cohort_min = 5,
+                  .cohort_max = 50,
                   .corrupt_share = .1,
                   .dropout_share = .2,
                   .cipher_suite = 2};
@@ -54,6 +55,7 @@ TEST(RoundSession, ParametersAreThePlans) {
   EXPECT_EQ(parameters.context, round_context(plan.job, kRound, digest(1), digest(2)));
   EXPECT_EQ(parameters.level, SecurityLevel::masked);
   EXPECT_EQ(parameters.survivors_min, 5u);
+  EXPECT_EQ(parameters.roster_max, 50u);
   EXPECT_EQ(parameters.corrupt_share, .1);
   EXPECT_EQ(parameters.dropout_share, .2);
   EXPECT_EQ(parameters.suite, CipherSuite::chacha20);

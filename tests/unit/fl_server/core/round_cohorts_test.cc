@@ -1,0 +1,227 @@
+// Cohorts side by side: who is placed where, what they come to together, and what is left of a round when one of them fails.
+#include "fl_server/core/round_cohorts.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "secure/secagg/fault.h"
+#include "tests/support/matchers.h"
+#include "tests/unit/fl_server/core/cohort_device.h"
+
+namespace coterie {
+namespace {
+
+using test::CohortDevice;
+
+constexpr Millis kAdvertising{10'000}, kPhase{1'000}, kPatience{100};
+
+class RoundCohortsTest : public testing::Test {
+ protected:
+  RoundCohortsTest() {
+    parameters_.context.bytes.fill(3);
+    parameters_.lane_count = 4;
+    parameters_.ring_bits = 64;
+    parameters_.survivors_min = 3;
+  }
+
+  // `goal` devices in `count` cohorts, `enough` of which will do; all of `devices` are there.
+  void begin(uint32_t count, uint32_t goal, uint32_t enough, uint32_t devices) {
+    const std::vector<uint64_t> seeds(count, 1);
+    cohorts_ = *RoundCohorts::make(parameters_,
+                                   {.cohort_count = count, .adverts_goal = goal, .adverts_enough = enough,
+                                    .cohort = {.advertising_max = kAdvertising, .phase_max = kPhase, .dropout_share = 0.3,
+                                               .patience_min = kPatience}},
+                                   seeds, test::accept_all, now_);
+    for (uint32_t i = 0; i < devices; ++i) devices_.push_back(test::cohort_device(parameters_, i));
+  }
+  Status send(CohortDevice& device, const CohortMessage& message) {
+    return cohorts_->receive(device.id, device.signer->public_key(), message, now_);
+  }
+  template <typename Message>
+  Message asked(CohortDevice& device, CohortQuestion question) {
+    const Result<CohortReply> reply = cohorts_->ask(device.id, question, now_);
+    EXPECT_OK(reply);
+    return std::get<Message>(*reply);
+  }
+  Status advertise(uint32_t device) { return send(devices_[device], devices_[device].client->advert()); }
+  void share(uint32_t device) {
+    const auto shares = devices_[device].client->share(asked<RosterView>(devices_[device], CohortQuestion::roster));
+    ASSERT_OK(shares);
+    ASSERT_OK(send(devices_[device], *shares));
+  }
+  void mask(uint32_t device) {
+    const auto masking = devices_[device].client->mask(asked<ShareInbox>(devices_[device], CohortQuestion::share_inbox));
+    ASSERT_OK(masking);
+    ASSERT_OK(cohorts_->input_arrived(devices_[device].id, masking->head(), now_));
+    ASSERT_OK(cohorts_->input_accepted(devices_[device].id, masking->head(), now_));
+  }
+  void confirm(uint32_t device) {
+    const auto answer =
+        devices_[device].client->confirm(asked<ConfirmRequest>(devices_[device], CohortQuestion::confirm_request));
+    ASSERT_OK(answer);
+    ASSERT_OK(send(devices_[device], *answer));
+  }
+  void unmask(uint32_t device) {
+    const auto answer =
+        devices_[device].client->unmask(asked<UnmaskRequest>(devices_[device], CohortQuestion::unmask_request));
+    ASSERT_OK(answer);
+    ASSERT_OK(send(devices_[device], *answer));
+  }
+  // Up to their durable updates.
+  void mask_all(const std::vector<uint32_t>& devices) {
+    for (const uint32_t device : devices) share(device);
+    for (const uint32_t device : devices) mask(device);
+  }
+  void open_all(const std::vector<uint32_t>& devices) {
+    for (const uint32_t device : devices) confirm(device);
+    for (const uint32_t device : devices) unmask(device);
+  }
+  std::vector<DeviceId> ids(const std::vector<uint32_t>& devices) const {
+    std::vector<DeviceId> ids;
+    for (const uint32_t device : devices) ids.push_back(devices_[device].id);
+    return ids;
+  }
+  void pass(Millis time) { cohorts_->time_passed(now_ += time); }
+  static std::vector<uint32_t> range(uint32_t first, uint32_t end) {
+    std::vector<uint32_t> all;
+    for (uint32_t i = first; i < end; ++i) all.push_back(i);
+    return all;
+  }
+  std::vector<uint32_t> sizes() const {
+    std::vector<uint32_t> sizes;
+    for (const secagg::Server* session : cohorts_->sessions()) sizes.push_back(session->size());
+    return sizes;
+  }
+
+  secagg::SessionParameters parameters_;
+  Instant now_{Millis(5'000)};
+  std::optional<RoundCohorts> cohorts_;
+  std::vector<CohortDevice> devices_;
+};
+
+TEST_F(RoundCohortsTest, AreFilledOneAfterTheOtherAndOpenedTogether) {
+  begin(3, 14, 14, 15);  // 4, 5 and 5
+  for (uint32_t i = 0; i < 14; ++i) {
+    ASSERT_OK(advertise(i));
+    ASSERT_OK(advertise(i));  // again, and to the same
+  }
+  EXPECT_EQ(sizes(), (std::vector<uint32_t>{4, 5, 5}));
+  EXPECT_FALSE(advertise(14)) << "there is no room for one more";
+  mask_all(range(0, 4));
+  EXPECT_FALSE(cohorts_->inputs_due()) << "others share yet";
+  EXPECT_FALSE(cohorts_->updates_expected());
+  mask_all(range(4, 14));
+  EXPECT_EQ(cohorts_->updates_expected(), 14u);
+  cohorts_->freeze(ids(range(0, 14)), now_);
+  open_all(range(4, 14));
+  EXPECT_FALSE(cohorts_->is_ready());
+  open_all(range(0, 4));
+  EXPECT_TRUE(cohorts_->is_ready());
+  EXPECT_FALSE(cohorts_->failure());
+  EXPECT_FALSE(cohorts_->next_deadline());
+  std::set<Digest> names;
+  for (const secagg::Server* session : cohorts_->sessions()) names.insert(session->session());
+  EXPECT_EQ(names.size(), 3u) << "each is a session of its own";
+}
+
+TEST_F(RoundCohortsTest, SayHowManyUpdatesAreDueOnceAllKnow) {
+  begin(2, 8, 8, 8);
+  for (uint32_t i = 0; i < 8; ++i) ASSERT_OK(advertise(i));
+  const uint32_t before = cohorts_->progress();
+  for (const uint32_t i : range(0, 8)) share(i);
+  EXPECT_GT(cohorts_->progress(), before);
+  EXPECT_EQ(cohorts_->inputs_due(), 8u);
+}
+
+TEST_F(RoundCohortsTest, ADeviceSpeaksToItsOwnCohortAlone) {
+  begin(2, 8, 8, 8);
+  for (uint32_t i = 0; i < 8; ++i) ASSERT_OK(advertise(i));
+  const auto of_first = devices_[0].client->share(asked<RosterView>(devices_[0], CohortQuestion::roster));
+  ASSERT_OK(of_first);
+  EXPECT_FALSE(send(devices_[5], *of_first)) << "shares of another session";
+  EXPECT_EQ(send(devices_[0], *of_first).has_value(), true);
+  CohortDevice stranger = test::cohort_device(parameters_, 100);
+  EXPECT_EQ(cohorts_->ask(stranger.id, CohortQuestion::roster, now_).error().code(), ErrorCode::round_closed);
+  EXPECT_EQ(cohorts_->input_arrived(stranger.id, MaskedInput{}, now_).error().code(), ErrorCode::round_closed);
+}
+
+TEST_F(RoundCohortsTest, EnoughDevicesGoOnSoonThoughTheLastCohortIsNotFull) {
+  begin(3, 15, 13, 13);
+  for (uint32_t i = 0; i < 12; ++i) {
+    ASSERT_OK(advertise(i));
+    pass(Millis(10));
+  }
+  EXPECT_EQ(cohorts_->next_deadline(), Instant(Millis(5'040)) + kPhase) << "the first cohort shares since its fifth advert";
+  ASSERT_OK(advertise(12));
+  pass(Millis(119));  // as long again as all these took
+  EXPECT_EQ(sizes(), (std::vector<uint32_t>{5, 5, 3}));
+  EXPECT_EQ(cohorts_->sessions()[2]->phase(), CohortMachine::Phase::advertising);
+  pass(Millis(1));
+  EXPECT_EQ(cohorts_->sessions()[2]->phase(), CohortMachine::Phase::sharing);
+}
+
+TEST_F(RoundCohortsTest, ACohortThatNeverCameAboutIsLeftOut) {
+  begin(3, 12, 9, 9);  // one device in the last: fewer than a sum must have
+  for (uint32_t i = 0; i < 9; ++i) ASSERT_OK(advertise(i));
+  pass(kPatience);
+  EXPECT_EQ(sizes(), (std::vector<uint32_t>{4, 4})) << "and the others go on";
+  EXPECT_FALSE(cohorts_->failure());
+  EXPECT_EQ(cohorts_->ask(devices_[8].id, CohortQuestion::roster, now_).error().code(), ErrorCode::round_closed);
+  mask_all(range(0, 8));
+  EXPECT_EQ(cohorts_->updates_expected(), 8u);
+  cohorts_->freeze(ids(range(0, 8)), now_);
+  open_all(range(0, 8));
+  EXPECT_TRUE(cohorts_->is_ready());
+  ASSERT_EQ(cohorts_->left_out().size(), 1u);
+  EXPECT_EQ(secagg::fault_of(cohorts_->left_out()[0]), secagg::Fault::cohort_size);
+}
+
+TEST_F(RoundCohortsTest, ACohortWithoutUpdatesIsLeftOutWhenTheRoundIsFrozen) {
+  begin(2, 8, 8, 8);
+  for (uint32_t i = 0; i < 8; ++i) ASSERT_OK(advertise(i));
+  for (uint32_t i = 0; i < 8; ++i) share(i);
+  for (uint32_t i = 0; i < 4; ++i) mask(i);  // the others vanish
+  pass(kPhase);
+  EXPECT_EQ(cohorts_->updates_expected(), 4u);
+  cohorts_->freeze(ids(range(0, 4)), now_);
+  EXPECT_FALSE(cohorts_->failure());
+  open_all(range(0, 4));
+  EXPECT_TRUE(cohorts_->is_ready());
+  EXPECT_EQ(sizes(), (std::vector<uint32_t>{4}));
+  EXPECT_TRUE(cohorts_->left_out().empty()) << "it did not fail, there was nothing of it";
+}
+
+TEST_F(RoundCohortsTest, ACohortThatIsInTheSumTakesTheSumWithIt) {
+  begin(2, 8, 8, 8);
+  for (uint32_t i = 0; i < 8; ++i) ASSERT_OK(advertise(i));
+  mask_all(range(0, 8));
+  cohorts_->freeze(ids(range(0, 8)), now_);
+  open_all(range(0, 4));
+  EXPECT_FALSE(cohorts_->failure());
+  pass(kPhase);  // nobody of the second confirms
+  ASSERT_TRUE(cohorts_->failure());
+  EXPECT_FALSE(cohorts_->is_ready());
+}
+
+TEST_F(RoundCohortsTest, AllThatFailAreAFailure) {
+  begin(2, 8, 8, 2);
+  ASSERT_OK(advertise(0));
+  ASSERT_OK(advertise(1));
+  pass(kAdvertising);
+  ASSERT_TRUE(cohorts_->failure());
+  EXPECT_EQ(secagg::fault_of(*cohorts_->failure()), secagg::Fault::cohort_size);
+  EXPECT_FALSE(cohorts_->updates_expected());
+}
+
+TEST_F(RoundCohortsTest, ASumWithUpdatesOfNobodyHereIsLost) {
+  begin(2, 8, 8, 9);
+  for (uint32_t i = 0; i < 8; ++i) ASSERT_OK(advertise(i));
+  mask_all(range(0, 8));
+  cohorts_->freeze(ids(range(0, 9)), now_);
+  ASSERT_TRUE(cohorts_->failure());
+  EXPECT_FALSE(cohorts_->is_ready());
+}
+
+}  // namespace
+}  // namespace coterie
