@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 from rows import BIN, ROOT, Failed, rows_of, verdict
+from private_demo_rows import private_demo
 from secure_rows import secure
 
 PYTHON_WITH_TORCH = "/usr/bin/python3"  # the one Debian's python3-torch belongs to
@@ -124,7 +125,7 @@ def demo():
         yield None, ("    " + what, f"{phases[name]:.2f} s", "", "", "")
 
 
-GROUPS = {function.__name__: function for function in (ingest, uploads, train, train_threads, bare_rounds, secure, simulation, demo)}
+GROUPS = {function.__name__: function for function in (ingest, uploads, train, train_threads, bare_rounds, secure, private_demo, simulation, demo)}
 
 
 def print_table(lines):
