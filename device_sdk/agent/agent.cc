@@ -11,6 +11,7 @@
 #include "secure/crypto/digest.h"
 #include "secure/crypto/random.h"
 #include "secure/crypto/self_test.h"
+#include "secure/identity/device_certificate.h"
 #include "secure/identity/key_file.h"
 
 namespace coterie {
@@ -43,6 +44,28 @@ Result<ParticipantState> load_state(const std::string& path, uint64_t seed) {
   return state;
 }
 
+ParticipantPolicy policy_of(const AgentSettings& settings) {
+  ParticipantPolicy policy = settings.policy;
+  policy.privacy.is_uncertified = !settings.authority_key.empty() && settings.certificate.empty();
+  return policy;
+}
+
+Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
+
+Status check_authority(const AgentSettings& settings, const Signer& signer) {
+  if (settings.authority_key.empty()) {
+    if (settings.certificate.empty()) return {};
+    return bad("certificate: needs the authority_key that it is by: devices without an authority take no certificates");
+  }
+  if (!public_key_is_valid(KeyAlgorithm::ed25519, settings.authority_key)) {
+    return bad("authority_key: must be the 32 bytes of an Ed25519 public key");
+  }
+  if (settings.certificate.empty()) return {};
+  if (device_certificate_is_valid({signer.algorithm(), signer.public_key(), settings.certificate}, settings.authority_key)) return {};
+  return bad("certificate: is not by this authority for this device's key: have the key " + to_hex(signer.public_key()) +
+             " certified");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transport& transport,
@@ -52,6 +75,7 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transp
   COT_ASSIGN(os::File lock, lock_directory(settings.state_dir));
   COT_ASSIGN(std::unique_ptr<Signer> signer,
              load_or_create_signer(settings.state_dir + "/identity.key", settings.key_algorithm));
+  COT_TRY(check_authority(settings, *signer));
   COT_ASSIGN(ParticipantState state, load_state(settings.state_dir + "/session.state", settings.seed));
   std::unique_ptr<Agent> agent(
       new Agent(settings, std::move(lock), std::move(signer), std::move(state), transport, examples));
@@ -66,7 +90,7 @@ Agent::Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> sign
       signer_(std::move(signer)),
       api_(transport, *signer_),
       examples_(examples),
-      machine_(settings_.policy, std::move(state)) {}
+      machine_(policy_of(settings_), std::move(state)) {}
 
 std::string Agent::checkpoint_path(const RoundKey& key) const {
   return path("train-" + std::to_string(key.round.value()) + "-" + std::to_string(key.attempt.value()) + ".ckpt");

@@ -35,8 +35,8 @@ struct AgentSettings {
   uint32_t checkpoint_steps = 50;  // training steps between two checkpoints; 0: none
   ParticipantPolicy policy;
   // For secure aggregation: the Ed25519 key of an authority whose certificates other devices must have
-  // (secure/identity/device_certificate.h), and the certificate of this one. Without an authority nobody must have one, and
-  // whoever can enroll devices can be all the others.
+  // (secure/identity/device_certificate.h), and the certificate of this one, without which it refuses plans of level active
+  // and above. Without an authority nobody must have one, and whoever can enroll devices can be all the others.
   Bytes authority_key;
   Bytes certificate;
 };
@@ -55,7 +55,8 @@ struct AgentProgress {
 
 class Agent {
  public:
-  // `transport` and `examples` outlive the agent. invalid_argument if the policy is out of range; conflict if
+  // `transport` and `examples` outlive the agent. invalid_argument if the policy is out of range, or
+  // authority and certificate are not what they must be (one that is not for this device's key); conflict if
   // another agent uses the directory; data_loss if its state is damaged.
   static Result<std::unique_ptr<Agent>> open(const AgentSettings& settings, Transport& transport,
                                              ExampleSource& examples);
@@ -63,6 +64,8 @@ class Agent {
   // One action: a request, or a slice of training. An error is the device's own (its disk), not the server's.
   Result<AgentProgress> step();
   const ParticipantState& state() const { return machine_.state(); }
+  // Whose public key an authority certifies.
+  const Signer& identity() const { return *signer_; }
 
  private:
   Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> signer, ParticipantState state,

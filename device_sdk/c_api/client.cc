@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "device_sdk/agent/agent.h"
@@ -15,10 +16,13 @@
 #include "device_sdk/c_api/policy.h"
 #include "device_sdk/c_api/sdk_version.h"
 #include "proto/codec/limits.h"
+#include "secure/identity/device_certificate.h"
 
 namespace {
 
 using namespace coterie;
+
+static_assert(COTERIE_AUTHORITY_KEY_BYTES == kAuthorityKeyBytes && COTERIE_CERTIFICATE_BYTES == kDeviceCertificateBytes);
 
 std::string text_or_empty(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
@@ -41,6 +45,12 @@ AgentSettings settings_of(const coterie_options& options) {
     settings.policy.checkin_hold = Millis(std::min(options.checkin_ms_max, limits::kWaitMsMax));
   }
   if (options.checkpoint_steps > 0) settings.checkpoint_steps = options.checkpoint_steps;
+  if (options.authority_key != nullptr) {
+    settings.authority_key.assign(options.authority_key, options.authority_key + COTERIE_AUTHORITY_KEY_BYTES);
+  }
+  if (options.certificate != nullptr) {
+    settings.certificate.assign(options.certificate, options.certificate + COTERIE_CERTIFICATE_BYTES);
+  }
   return settings;
 }
 
@@ -156,6 +166,21 @@ coterie_status coterie_client_open(const coterie_options* options, const coterie
 }
 
 void coterie_client_close(coterie_client** client) { close_handle(client); }
+
+coterie_status coterie_client_identity(coterie_client* client, coterie_identity* identity) {
+  return with_status(client, [&]() -> coterie_status {
+    if (identity == nullptr) return client->fail(null_argument("identity"));
+    if (const Status whole = check_size(*identity, "identity"); !whole) return client->fail(whole.error());
+    const Signer& signer = client->agent->identity();
+    coterie_identity filled{};
+    filled.key_algorithm = static_cast<uint32_t>(signer.algorithm());
+    filled.public_key_size = static_cast<uint32_t>(signer.public_key().size());
+    COT_ASSERT(filled.public_key_size <= sizeof filled.public_key);
+    std::copy(signer.public_key().begin(), signer.public_key().end(), filled.public_key);
+    fill_known_part(*identity, filled);
+    return COTERIE_OK;
+  });
+}
 
 coterie_status coterie_client_step(coterie_client* client, coterie_progress* progress) {
   return with_status(client, [&]() -> coterie_status {

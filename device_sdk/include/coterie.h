@@ -172,7 +172,7 @@ typedef struct coterie_policy {
 typedef struct coterie_refusal {
   size_t struct_size;
   const char* reason; /* "security_level", "cohort_min", "epsilon_round", "epsilon_total", "delta",
-                         "separation", "ledger_rollback"; there may be more */
+                         "separation", "certificate", "ledger_rollback"; there may be more */
   const char* text;   /* one sentence: what the plan says, what the policy asks */
   const char* job;
   uint64_t round;
@@ -204,7 +204,18 @@ typedef struct coterie_options {
    * reason, too. */
   void (*on_refused)(void* context, const coterie_refusal* refusal);
   void* refused_context;
+  /* For rounds of level ACTIVE and above, where devices check who the others are: an authority that certifies
+   * devices, and is not the server's operator (docs/THREAT_MODEL.md of the project). Its Ed25519 key, 32 bytes;
+   * NULL: there is none, and others must have no certificate either. */
+  const uint8_t* authority_key;
+  /* The authority's 64 bytes about this device's key (coterie_client_identity); NULL: none yet, and plans of
+   * those levels are refused as "certificate". */
+  const uint8_t* certificate;
 } coterie_options;
+
+#define COTERIE_AUTHORITY_KEY_BYTES 32
+#define COTERIE_CERTIFICATE_BYTES 64
+#define COTERIE_PUBLIC_KEY_BYTES_MAX 65
 
 typedef struct coterie_client coterie_client;
 
@@ -215,6 +226,17 @@ typedef struct coterie_client coterie_client;
  * PERMISSION_DENIED, STORAGE_FULL. */
 COTERIE_API coterie_status coterie_client_open(const coterie_options* options, const coterie_dataset* dataset,
                                                coterie_client** client, char* error_text, size_t error_text_size);
+/* The device's own key, made when its state directory was first opened: what an authority certifies. */
+typedef struct coterie_identity {
+  size_t struct_size;
+  uint32_t key_algorithm; /* 1 Ed25519, 2 ECDSA P-256 */
+  uint32_t public_key_size;
+  uint8_t public_key[COTERIE_PUBLIC_KEY_BYTES_MAX]; /* Ed25519: 32 bytes; P-256: 65, an uncompressed point (X9.62) */
+} coterie_identity;
+
+/* INVALID_ARGUMENT: a NULL, or a struct_size of no version. */
+COTERIE_API coterie_status coterie_client_identity(coterie_client* client, coterie_identity* identity);
+
 /* Frees *client and sets it to NULL, so that closing twice does nothing; NULL is fine. Whatever was under way goes on
  * when the directory is opened again. Not from within a callback. */
 COTERIE_API void coterie_client_close(coterie_client** client);

@@ -98,7 +98,8 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
                                             .ingest = config.ingest,
                                             .desk = config.desk,
                                             .pace = config.pace,
-                                            .pool_threads = threads},
+                                            .pool_threads = threads,
+                                            .authority_key = config.authority_key},
                         CoordinatorParts{*p.rounds, *p.blobs, *p.partials, *p.finalizer, *p.ticket_key, *p.signer,
                                          p.metrics});
   p.device_service.emplace(

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fl_server/config/json_reader.h"
+#include "secure/crypto/signature.h"
 
 namespace coterie {
 namespace {
@@ -60,6 +61,16 @@ void read_selection(JsonReader reader, DeskLimits& desk, PaceSettings& pace) {
   reader.finish();
 }
 
+Bytes read_authority_key(JsonReader& reader) {
+  std::string text;
+  reader.read("authority_key", text);
+  if (text.empty()) return {};
+  const Result<Bytes> key = from_hex(text);
+  if (key && public_key_is_valid(KeyAlgorithm::ed25519, *key)) return *key;
+  reader.problem("authority_key", "must be an Ed25519 public key, 64 hexadecimal digits (`coterie authority new` prints it)");
+  return {};
+}
+
 }  // namespace
 
 ServerConfig server_config_from_json(std::string_view text, Problems& problems) {
@@ -75,6 +86,7 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   read_tls(reader.object("tls"), config.tls);
   read_ingest(reader.object("ingest"), config.ingest);
   read_selection(reader.object("selection"), config.desk, config.pace);
+  config.authority_key = read_authority_key(reader);
   reader.read("threads", config.threads);
   reader.read("clock_skew_ms_max", config.clock_skew_max);
   reader.read("shutdown_ms_max", config.shutdown_max);

@@ -34,6 +34,7 @@ struct ServerConfig {
   IngestLimits ingest;
   DeskLimits desk;
   PaceSettings pace;
+  Bytes authority_key;             // Ed25519, of whoever certifies devices; empty: none does
   uint32_t threads = 0;            // network threads and compute threads each; 0: one a core
   Millis clock_skew_max{300'000};  // of a signed request
   Millis shutdown_max{20'000};

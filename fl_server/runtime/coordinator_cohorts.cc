@@ -8,6 +8,7 @@
 #include "base/os/clock.h"
 #include "fl_server/runtime/coordinator.h"
 #include "secure/crypto/random.h"
+#include "secure/identity/device_certificate.h"
 #include "secure/secagg/check_lanes.h"
 #include "secure/secagg/round_session.h"
 
@@ -20,6 +21,12 @@ Error no_session() { return Error(ErrorCode::round_closed, "secure aggregation: 
 Millis time_to_advertise(Instant::duration left, Millis phase_max) {
   const auto all = std::chrono::duration_cast<Millis>(left);
   return std::max(all / 2, all - 2 * phase_max);
+}
+
+// Not for safety, as devices ask their authority themselves: for the others of a cohort, whom a stranger would end it for.
+secagg::CertificateCheck identity_check(const Bytes& authority_key) {
+  if (authority_key.empty()) return [](const DeviceIdentity&) { return true; };
+  return [authority_key](const DeviceIdentity& identity) { return device_certificate_is_valid(identity, authority_key); };
 }
 
 }  // namespace
@@ -49,9 +56,8 @@ void Coordinator::begin_cohorts(const RoundView& view, bool has_accepted) {
                  .dropout_share = view.privacy.dropout_share}};
   std::vector<uint64_t> ring_seeds(view.cohort_count);
   std::ranges::generate(ring_seeds, random_u64);
-  // Which identities there are is this server's own to say: it enrolled them. Devices ask their authority.
-  Result<RoundCohorts> machine = RoundCohorts::make(
-      parameters, settings, ring_seeds, [](const DeviceIdentity&) { return true; }, os::monotonic_now());
+  Result<RoundCohorts> machine =
+      RoundCohorts::make(parameters, settings, ring_seeds, identity_check(settings_.authority_key), os::monotonic_now());
   if (!machine) {
     log(LogLevel::error, "cohorts_not_begun", {{"job", view.job.value()}, {"reason", machine.error().message()}});
     core_.post([this, job = view.job, key = view.key, reason = machine.error().message()] {

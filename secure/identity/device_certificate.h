@@ -12,6 +12,8 @@
 
 namespace coterie {
 
+inline constexpr size_t kAuthorityKeyBytes = 32, kDeviceCertificateBytes = 64;
+
 // invalid_argument: the authority's key is not Ed25519, or `public_key` is no key of that algorithm.
 Result<Bytes> make_device_certificate(KeyAlgorithm algorithm, ByteView public_key, const Signer& authority);
 

@@ -48,6 +48,7 @@ coterie_options good_options(void);
 coterie_dataset good_dataset(void);
 coterie_transport dead_transport(void);
 
+void test_authority(void);
 void test_handles(void);
 void test_order_of_calls(void);
 void test_options(void);

@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
       {"handles", &test_handles},
       {"order_of_calls", &test_order_of_calls},
       {"options", &test_options},
+      {"authority", &test_authority},
       {"policy", &test_policy},
       {"refusal", &test_refusal},
       {"struct_sizes", &test_struct_sizes},

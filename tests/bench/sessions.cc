@@ -74,6 +74,7 @@ struct Cohort {
   uint32_t devices;
   double corrupt_share, dropout_share;
   uint64_t lanes;
+  double dropped_share = .1;  // that do drop out
 };
 
 struct Device {
@@ -121,7 +122,7 @@ void measure(const Cohort& cohort, const Primitives& primitives) {
   }
   must(server.close_shares());
 
-  const uint32_t dropped = cohort.devices / 10;
+  const auto dropped = static_cast<uint32_t>(cohort.devices * cohort.dropped_share);
   const uint64_t lane_count = secagg::masked_lane_count(parameters);
   std::vector<uint32_t> lanes(lane_count);
   for (uint32_t i = 0; i < cohort.devices - dropped; ++i) {
@@ -169,7 +170,10 @@ void measure(const Cohort& cohort, const Primitives& primitives) {
 int main() {
   const Primitives primitives = measure_primitives();
   measure({SecurityLevel::masked, 1000, .1, .3, 100'000}, primitives);
-  measure({SecurityLevel::masked, 1000, .1, .3, 1'000'000}, primitives);
+  for (const uint64_t lanes : {1'000'000, 10'000'000}) {
+    measure({SecurityLevel::masked, 1000, .1, .3, lanes}, primitives);
+    measure({SecurityLevel::masked, 1000, .1, .3, lanes, .3}, primitives);
+  }
   measure({SecurityLevel::active, 255, .3, .1, 100'000}, primitives);
   measure({SecurityLevel::active, 1000, .05, .1, 100'000}, primitives);
 }

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <memory>
 
+#include "secure/identity/device_certificate.h"
 #include "tools/cli/arguments.h"
+#include "tools/cli/authority_commands.h"
 #include "tools/cli/device_commands.h"
 #include "tools/cli/help.h"
 #include "tools/cli/model_commands.h"
@@ -89,6 +91,18 @@ void add_local_models(CLI::App& model, Invocation& invocation) {
   });
 }
 
+// So many bytes, in hexadecimal.
+void add_hex(CLI::App& app, const std::string& name, Bytes& into, size_t bytes, const std::string& what) {
+  const auto parse = [bytes](const std::string& text) -> Result<Bytes> {
+    Result<Bytes> parsed = from_hex(text);
+    if (parsed && parsed->size() == bytes) return parsed;
+    return Error(ErrorCode::invalid_argument, "must be " + std::to_string(2 * bytes) + " hexadecimal digits");
+  };
+  app.add_option_function<std::string>(name, [&into, parse](const std::string& text) { into = *parse(text); }, what)
+      ->check(checked_by(parse))
+      ->type_name("HEX");
+}
+
 // What this device asks of rounds: coterie_policy.
 void add_policy(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
   run.add_option_function<std::string>(
@@ -139,8 +153,26 @@ void add_run(CLI::App& device, Invocation& invocation) {
       ->check(between<uint64_t>(0, UINT64_MAX));
   run->add_flag("--p256", options->use_p256,
                 "a new identity uses ECDSA P-256, as secure elements do, instead of Ed25519");
+  add_hex(*run, "--authority-key", options->authority_key, kAuthorityKeyBytes,
+          "an authority that other devices must be certified by (`coterie authority new`)");
+  add_hex(*run, "--certificate", options->certificate, kDeviceCertificateBytes,
+          "of that authority for this device (`coterie authority certify`)");
   add_policy(*run, options);
   run->callback([&, options] { invocation.run = [options] { return run_device(*options); }; });
+}
+
+void add_identity(CLI::App& device, Invocation& invocation) {
+  CLI::App* identity = add_command(device, "identity", "the public key of a device on this machine, for an authority to certify",
+                                   "  coterie device identity --state-dir ./device-1\n");
+  const auto state_dir = std::make_shared<std::string>();
+  const auto use_p256 = std::make_shared<bool>(false);
+  identity->add_option("--state-dir", *state_dir, "of the device; made if there is none")->required()->type_name("DIR");
+  identity->add_flag("--p256", *use_p256, "a new identity uses ECDSA P-256 instead of Ed25519");
+  identity->callback([&, state_dir, use_p256] {
+    invocation.run = [state_dir, use_p256] {
+      return print_device_identity(*state_dir, *use_p256 ? KeyAlgorithm::p256 : KeyAlgorithm::ed25519);
+    };
+  });
 }
 
 }  // namespace
@@ -163,6 +195,7 @@ void add_device(CLI::App& app, Invocation& invocation) {
                 "  coterie device list\n"
                 "  coterie device run --server URL --ca FILE --token T --state-dir DIR --data FILE\n");
   add_run(*device, invocation);
+  add_identity(*device, invocation);
 
   CLI::App* list = add_server_command(*device, "list", "devices the server knows",
                                       "  coterie device list\n  coterie device list -o json --limit 1000\n");

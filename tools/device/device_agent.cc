@@ -58,6 +58,8 @@ void on_refused(void*, const coterie_refusal* refusal) {
        {"text", refusal->text}});
 }
 
+const uint8_t* bytes_or_null(const Bytes& bytes) { return bytes.empty() ? nullptr : bytes.data(); }
+
 coterie_policy policy_of(const DeviceOptions& options) {
   coterie_policy policy{};
   policy.struct_size = sizeof policy;
@@ -96,6 +98,8 @@ coterie_client* open_client(const DeviceOptions& options, DatasetSource& data, c
   const coterie_policy policy = policy_of(options);
   client_options.policy = &policy;
   client_options.on_refused = &on_refused;
+  client_options.authority_key = bytes_or_null(options.authority_key);
+  client_options.certificate = bytes_or_null(options.certificate);
   coterie_client* client = nullptr;
   char error[512] = "";
   status = coterie_client_open(&client_options, &dataset, &client, error, sizeof error);

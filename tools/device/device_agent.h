@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/bytes.h"
 #include "proto/messages/secagg.h"
 #include "tools/cli/exit_code.h"
 
@@ -19,6 +20,8 @@ struct DeviceOptions {
   uint64_t rounds = 0;    // to take part in; 0: until told to end
   uint64_t seed = 0;      // of shuffling and jitter; 0: random
   bool use_p256 = false;
+  Bytes authority_key;    // 32 bytes; empty: no authority
+  Bytes certificate;      // 64 bytes; empty: none
   SecurityLevel security_level_min = SecurityLevel::none;
   // Members of coterie_policy; 0: no limit.
   uint32_t cohort_min = 0;

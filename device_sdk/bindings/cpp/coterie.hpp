@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace coterie {
 // Its names are not those inside the library, which an app may have linked statically.
@@ -187,6 +188,12 @@ struct Policy {
   }
 };
 
+// A device's own key, as coterie_identity.
+struct Identity {
+  uint32_t key_algorithm = 0;
+  std::vector<uint8_t> public_key;
+};
+
 // A participant in federated rounds.
 class Client {
  public:
@@ -242,6 +249,12 @@ class Client {
     refusals_->rethrow();
     if (context.thrown) std::rethrow_exception(context.thrown);
     check(status);
+  }
+  // This device's own key: what an authority certifies (coterie_options.certificate).
+  Identity identity() const {
+    auto identity = detail::sized<coterie_identity>();
+    check(coterie_client_identity(c(), &identity));
+    return {identity.key_algorithm, {identity.public_key, identity.public_key + identity.public_key_size}};
   }
   // From any thread, while the client is there.
   void cancel() noexcept { coterie_client_cancel(c()); }

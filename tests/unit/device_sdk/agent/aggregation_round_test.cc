@@ -355,21 +355,27 @@ TEST(AggregationRound, IsRefusedByADeviceThatAsksForMore) {
   EXPECT_TRUE(cohort.plane.sent(2, Exchange::advert).empty());
 }
 
+// Gives each device its key, and the authority's certificate of it.
+void certify_all(Cohort& cohort, const Signer& authority) {
+  for (const uint32_t who : cohort.all()) {
+    ASSERT_OK(cohort.open(who));  // makes its key
+    const auto key = load_or_create_signer(cohort.in_state(who, "identity.key"), cohort.settings(who).key_algorithm);
+    ASSERT_OK(key);
+    cohort.settings(who).authority_key = authority.public_key();
+    cohort.settings(who).certificate = *make_device_certificate((*key)->algorithm(), (*key)->public_key(), authority);
+  }
+}
+
+std::unique_ptr<Signer> authority_of(uint8_t fill) {
+  return std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, fill)));
+}
+
 TEST(AggregationRound, WithAnAuthorityTakesPartWithItsDevicesAlone) {
-  const std::unique_ptr<Signer> authority = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 9)));
   for (const bool all_are_certified : {true, false}) {
     SCOPED_TRACE(all_are_certified);
     Cohort cohort(SecurityLevel::active);
-    for (const uint32_t who : cohort.all()) {
-      ASSERT_OK(cohort.open(who));  // makes its key
-      const auto key =
-          load_or_create_signer(cohort.in_state(who, "identity.key"), cohort.settings(who).key_algorithm);
-      ASSERT_OK(key);
-      cohort.settings(who).authority_key = authority->public_key();
-      if (who == 2 && !all_are_certified) continue;
-      cohort.settings(who).certificate =
-          *make_device_certificate((*key)->algorithm(), (*key)->public_key(), *authority);
-    }
+    certify_all(cohort, *authority_of(9));
+    if (!all_are_certified) cohort.settings(2).authority_key = cohort.settings(2).certificate = {};  // knows of none
     const Status ran = cohort.run();
     if (all_are_certified) {
       ASSERT_OK(ran);
@@ -383,6 +389,33 @@ TEST(AggregationRound, WithAnAuthorityTakesPartWithItsDevicesAlone) {
       EXPECT_TRUE(cohort.plane.sent(who, Exchange::shares).empty());
     }
   }
+}
+
+TEST(AggregationRound, WithAnAuthorityAndNoCertificateOfItRefuses) {
+  Cohort cohort(SecurityLevel::active);
+  certify_all(cohort, *authority_of(9));
+  cohort.settings(2).certificate.clear();
+  ASSERT_OK(cohort.run());
+  cohort.expect_sum_of({0, 1, 3, 4});
+  ASSERT_FALSE(cohort.errors(2).empty());
+  EXPECT_EQ(cohort.errors(2)[0].reason(), "certificate");
+  EXPECT_TRUE(cohort.plane.sent(2, Exchange::advert).empty());
+}
+
+TEST(AggregationRound, OpensWithACertificateOfItsOwnKeyAlone) {
+  Cohort cohort(SecurityLevel::active);
+  certify_all(cohort, *authority_of(9));
+  EXPECT_OK(cohort.open(0));
+  const auto refused = [&](const std::string& words) { EXPECT_ERROR(cohort.open(0), ErrorCode::invalid_argument, words); };
+  const Bytes own = std::exchange(cohort.settings(0).certificate, cohort.settings(3).certificate);
+  refused("is not by this authority for this device's key");
+  cohort.settings(0).certificate = own;
+  cohort.settings(0).authority_key = authority_of(10)->public_key();
+  refused("is not by this authority for this device's key");
+  cohort.settings(0).authority_key.resize(31);
+  refused("authority_key: must be the 32 bytes");
+  cohort.settings(0).authority_key.clear();
+  refused("needs the authority_key");
 }
 
 }  // namespace

@@ -41,6 +41,16 @@ TEST(PrivacyPolicy, WithoutLimitsTakesEveryPlan) {
   }
 }
 
+TEST(PrivacyPolicy, ADeviceThatOthersWouldLeaveOutTakesNoPart) {
+  Case c;
+  c.policy.is_uncertified = true;
+  EXPECT_EQ(c.reason(), "certificate");
+  c.plan.privacy = rules_of(SecurityLevel::active);
+  EXPECT_EQ(c.reason(), "certificate");
+  c.plan.privacy = rules_of(SecurityLevel::masked);
+  EXPECT_EQ(c.reason(), "") << "nobody looks at certificates there";
+}
+
 TEST(PrivacyPolicy, LimitsWhatOneRoundMayCost) {
   Case c;
   c.policy.epsilon_round_max = 0.5;

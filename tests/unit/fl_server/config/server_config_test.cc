@@ -46,7 +46,7 @@ TEST(ServerConfig, HasADefaultForEverything) {
 TEST(ServerConfig, TakesEveryKeyItDocuments) {
   Problems problems;
   const ServerConfig config = read(R"({
-    "role": "all", "data_dir": "/var/lib/coterie", "node": "n7", "threads": 256, "clock_skew_ms_max": 1,
+    "role": "all", "data_dir": "/var/lib/coterie", "node": "n7", "threads": 256, "authority_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "clock_skew_ms_max": 1,
     "shutdown_ms_max": 2, "log_level": "debug",
     "device": {"address": "::", "port": 0, "connections_max": 3, "handshake_ms_max": 4, "head_ms_max": 5,
                "idle_ms_max": 6, "body_grace_ms": 7, "body_bytes_per_second_min": 8, "answer_ms_max": 9},
