@@ -89,31 +89,21 @@ Status RoundCohorts::input_accepted(const DeviceId& device, const MaskedInput& i
 
 // ---- What the round hears
 
-std::optional<uint32_t> RoundCohorts::inputs_due() const {
-  uint32_t due = 0;
-  bool is_any = false;
+// Over all cohorts that have not failed.
+std::optional<uint32_t> RoundCohorts::total_of(std::optional<uint32_t> (CohortMachine::*what)() const) const {
+  std::optional<uint32_t> total;
   for (const Cohort& cohort : cohorts_) {
     if (cohort.machine.failure()) continue;
-    const std::optional<uint32_t> own = cohort.machine.inputs_due();
+    const std::optional<uint32_t> own = (cohort.machine.*what)();
     if (!own) return std::nullopt;
-    due += *own;
-    is_any = true;
+    total = total.value_or(0) + *own;
   }
-  return is_any ? std::optional(due) : std::nullopt;
+  return total;
 }
 
-std::optional<uint32_t> RoundCohorts::updates_expected() const {
-  uint32_t expected = 0;
-  bool is_any = false;
-  for (const Cohort& cohort : cohorts_) {
-    if (cohort.machine.failure()) continue;
-    const std::optional<uint32_t> own = cohort.machine.updates_expected();
-    if (!own) return std::nullopt;
-    expected += *own;
-    is_any = true;
-  }
-  return is_any ? std::optional(expected) : std::nullopt;
-}
+std::optional<uint32_t> RoundCohorts::inputs_due() const { return total_of(&CohortMachine::inputs_due); }
+
+std::optional<uint32_t> RoundCohorts::updates_expected() const { return total_of(&CohortMachine::updates_expected); }
 
 void RoundCohorts::freeze(const std::vector<DeviceId>& accepted, Instant now) {
   if (is_frozen_ || failure()) return;

@@ -68,6 +68,7 @@ class RoundCohorts {
 
   Result<CohortMachine*> cohort_of(const DeviceId& device);
   size_t next_to_fill() const;
+  std::optional<uint32_t> total_of(std::optional<uint32_t> (CohortMachine::*what)() const) const;
   void shorten_wait(Instant now);
 
   std::vector<Cohort> cohorts_;         // one at least
