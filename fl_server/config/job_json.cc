@@ -40,9 +40,18 @@ void read_training(JsonReader reader, TrainingSettings& training) {
   reader.finish();
 }
 
-void read_rounds(JsonReader reader, RoundSettings& rounds) {
+// A sum of fewer than cohort_min updates is never unmasked, so no round may count on one.
+uint32_t default_goal_count_min(const JobSpec& spec) {
+  if (spec.privacy.level == SecurityLevel::none) return 1;
+  return std::max(1u, std::min(spec.privacy.cohort_min, spec.rounds.goal_count));
+}
+
+// After the privacy settings: they say what the default of goal_count_min is.
+void read_rounds(JsonReader reader, JobSpec& spec) {
+  RoundSettings& rounds = spec.rounds;
   reader.read("count", rounds.count);
   reader.read("goal_count", rounds.goal_count);
+  rounds.goal_count_min = default_goal_count_min(spec);
   reader.read("goal_count_min", rounds.goal_count_min);
   reader.read("over_selection", rounds.over_selection);
   reader.read("pool_min", rounds.pool_min);
@@ -102,9 +111,9 @@ JobSpec read_spec(const nlohmann::json& json, Problems& problems) {
   reader.read("evaluation", spec.evaluation);
   read_training(reader.object("training"), spec.training);
   read_update(reader.object("update"), spec.update);
-  read_rounds(reader.object("rounds"), spec.rounds);
-  read_strategy(reader.object("strategy"), spec.strategy);
   read_privacy(reader.object("privacy"), spec.privacy);
+  read_rounds(reader.object("rounds"), spec);
+  read_strategy(reader.object("strategy"), spec.strategy);
   reader.finish();
   return spec;
 }

@@ -92,7 +92,8 @@ void check_privacy(const JobSpec& spec, Checker& check) {
   }
   check.require(privacy.level == SecurityLevel::none || privacy.level == SecurityLevel::active_dp,
                 "/privacy/noise_multiplier",
-                "must be 0 at this level: the server cannot see that updates are clipped; at active_dp devices add noise");
+                "must be 0 at this level: the server cannot see that updates are clipped; at level active_dp devices add noise, "
+                "at none the server does");
   check.in_range(privacy.noise_multiplier, kNoiseMultiplierMin, kNoiseMultiplierMax, "/privacy/noise_multiplier");
   check.require(privacy.target_delta >= kTargetDeltaMin && privacy.target_delta <= kTargetDeltaMax,
                 "/privacy/target_delta", "must be in [1e-30, 0.1]: well below one in the number of devices");
@@ -141,9 +142,13 @@ void check_secure_aggregation(const JobSpec& spec, Checker& check) {
   const bool is_share = privacy.dropout_share >= 0 && privacy.dropout_share <= 0.9;
   if (is_active && is_share) check_dropouts(cohort_goal(spec), privacy.dropout_share, check);
   check.in_range(privacy.phase_max, Millis(100), Millis(3'600'000), "/privacy/phase_ms_max");
-  check.require(spec.rounds.goal_count_min >= privacy.cohort_min, "/rounds/goal_count_min",
-                "must be at least privacy.cohort_min, which is " + std::to_string(privacy.cohort_min) +
-                    ": a sum of fewer updates is never unmasked");
+  const std::string why = "must be at least privacy.cohort_min, which is " + std::to_string(privacy.cohort_min) +
+                          ": a sum of fewer updates is never unmasked";
+  if (spec.rounds.goal_count < privacy.cohort_min) {
+    check.require(false, "/rounds/goal_count", why + "; privacy.level none has no cohorts, and hides no update");
+    return;
+  }
+  check.require(spec.rounds.goal_count_min >= privacy.cohort_min, "/rounds/goal_count_min", why);
   if (is_share) check_cohorts(spec, check);
 }
 
@@ -177,10 +182,12 @@ Problems validate(const JobSpec& spec) {
   check.require(!spec.population.value().empty() && spec.population.value().size() <= 64, "/population",
                 "must have 1 to 64 characters");
   check_training(spec.training, check);
+  const Problems before_rounds = problems;
   check_rounds(spec.rounds, check);
+  const bool rounds_are_valid = problems == before_rounds;
   check_strategy(spec.strategy, spec.privacy.level, check);
   check_privacy(spec, check);
-  check_secure_aggregation(spec, check);
+  if (rounds_are_valid) check_secure_aggregation(spec, check);  // of nonsense there are no cohorts
   check.in_range<double>(spec.update.clip_l2, 0, 1e9, "/update/clip_l2");
   const Problems before = problems;
   check.require(std::isfinite(spec.update.value_abs_max) && spec.update.value_abs_max > 0, "/update/value_abs_max",

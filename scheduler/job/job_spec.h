@@ -28,7 +28,7 @@ using Problems = std::vector<Problem>;
 struct RoundSettings {
   uint32_t count = 10;             // rounds to do
   uint32_t goal_count = 10;        // updates that close a round
-  uint32_t goal_count_min = 1;     // updates without which a round's deadline is extended
+  uint32_t goal_count_min = 2;     // updates without which a round's deadline is extended
   double over_selection = 1.0;     // tickets = ceil(goal_count * over_selection)
   uint32_t pool_min = 0;           // devices to wait for before the random choice; 0: as many as tickets
   Millis selecting_max{10'000};    // after this long, choose among those present if they are at least goal_count_min
@@ -74,7 +74,7 @@ struct UpdateSettings {
 // much), at active_dp the devices do (plan_privacy.h); either way the job stops before its releases would pass the budget (the
 // privacy ledger says what is spent).
 struct PrivacySettings {
-  SecurityLevel level = SecurityLevel::none;
+  SecurityLevel level = SecurityLevel::active;
   double noise_multiplier = 0;   // standard deviation / L2 sensitivity of a round's sum; 0: no noise
   double target_delta = 0;       // delta and epsilon of all the job's releases together; 0 without noise
   double epsilon_budget = 0;

@@ -112,7 +112,8 @@ int main(int argc, char** argv) {
 
   std::vector<std::unique_ptr<BenchDevice>> fleet;
   for (uint32_t i = 0; i < devices; ++i) fleet.push_back(std::make_unique<BenchDevice>(**server, *token, values));
-  const auto job = admin.create_job(flat_model(values), {{"rounds", {{"count", rounds}, {"goal_count", devices}, {"pool_min", devices}}}});
+  const auto job = admin.create_job(flat_model(values), {{"rounds", {{"count", rounds}, {"goal_count", devices}, {"pool_min", devices}}},
+                                                           {"privacy", {{"level", "none"}}}});
   if (!job) die(job.error().message());
   (*server)->reset_peak_rss();
   std::vector<std::thread> threads;

@@ -71,7 +71,8 @@ Rate measure_coterie(uint32_t threads, uint32_t uploads, uint64_t values) {
     devices[i].id = std::get<EnrollReply>(enrolled).device;
   }
   // A round that is never full: nothing is measured but uploads.
-  const auto job = admin.create_job(flat_model(values), {{"rounds", {{"goal_count", uploads + 1}, {"pool_min", 1}}}});
+  const auto job = admin.create_job(flat_model(values), {{"rounds", {{"goal_count", uploads + 1}, {"pool_min", 1}}},
+                                                           {"privacy", {{"level", "none"}}}});
   if (!job) die(job.error().message());
   for (Device& device : devices) {
     DeviceApi api(*clients[0], *device.signer);

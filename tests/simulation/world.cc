@@ -14,6 +14,7 @@ namespace {
 JobSpec spec_of(const WorldOptions& options) {
   JobSpec spec;
   spec.name = "simulated";
+  spec.privacy.level = SecurityLevel::none;
   spec.rounds.count = options.rounds;
   spec.rounds.goal_count = options.goal_count;
   spec.rounds.goal_count_min = std::max(1u, options.goal_count / 2);

@@ -115,6 +115,7 @@ Result<std::string> job_request(const DemoOptions& options, uint64_t value_count
         {"pool_min", options.devices},
         {"selecting_ms_max", kSelectingMs},
         {"collecting_ms_max", kCollectingMs}}},
+      {"privacy", {{"level", to_string(options.security)}}},
       {"strategy",
        {{"kind", to_string(options.strategy)}, {"server_learning_rate", options.server_rate()}}},
   };
@@ -124,11 +125,10 @@ Result<std::string> job_request(const DemoOptions& options, uint64_t value_count
   }
   if (options.security != SecurityLevel::none) {
     json["rounds"]["goal_count_min"] = least_of(goal, options);
-    json["privacy"] = {{"level", to_string(options.security)},
-                       {"cohort_min", cohort_min(options)},
-                       {"cohort_max", options.cohort_max},
-                       {"dropout_share", options.dropout_share()},
-                       {"phase_ms_max", kPhaseMs}};
+    json["privacy"].update({{"cohort_min", cohort_min(options)},
+                            {"cohort_max", options.cohort_max},
+                            {"dropout_share", options.dropout_share()},
+                            {"phase_ms_max", kPhaseMs}});
   }
   if (options.clip) json["update"]["clip_l2"] = *options.clip;
   if (options.has_noise()) {

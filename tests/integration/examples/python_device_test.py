@@ -143,7 +143,7 @@ class PythonDevice(unittest.TestCase):
         description = self.folder / f"{self.population}.json"
         description.write_text(json.dumps({
             "name": self.population, "population": self.population,
-            "rounds": {"count": rounds, "goal_count": 1, "pool_min": 1}, **spec}))
+            "rounds": {"count": rounds, "goal_count": 1, "pool_min": 1}, "privacy": {"level": "none"}, **spec}))
         return json.loads(self.server.coterie("job", "create", description, "--model", path, "-o", "json"))["id"]
 
     def model(self, job: str, version: int):

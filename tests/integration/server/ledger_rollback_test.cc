@@ -26,7 +26,7 @@ class LedgerRollback : public ServerTest {
     spec["rounds"]["pool_min"] = 1;
     spec["rounds"]["over_selection"] = 3;
     spec["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
-    spec["privacy"] = {{"noise_multiplier", 1}, {"target_delta", 1e-6}, {"epsilon_budget", 100}};
+    spec["privacy"] = {{"level", "none"}, {"noise_multiplier", 1}, {"target_delta", 1e-6}, {"epsilon_budget", 100}};
     const auto job = admin_->create_job(flat_model(kValues), spec);
     ASSERT_TRUE(test::is_ok(job));
     job_ = *job;

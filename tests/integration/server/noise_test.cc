@@ -24,7 +24,8 @@ class Noise : public ServerTest {
   std::string create_job() {
     nlohmann::json spec = spec_for(kDevices, 10);
     spec["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
-    spec["privacy"] = {{"noise_multiplier", kMultiplier},
+    spec["privacy"] = {{"level", "none"},
+                       {"noise_multiplier", kMultiplier},
                        {"target_delta", kDelta},
                        {"epsilon_budget", epsilon_of(kReleases) * 1.001}};
     const auto job = admin_->create_job(flat_model(kValues), spec);
@@ -105,7 +106,7 @@ TEST_F(Noise, ThatCannotKeepItsPromiseIsRefused) {
   start();
   nlohmann::json spec = spec_for(kDevices, 10);
   spec["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
-  spec["privacy"] = {{"noise_multiplier", 0.1}, {"target_delta", kDelta}, {"epsilon_budget", 1}};
+  spec["privacy"] = {{"level", "none"}, {"noise_multiplier", 0.1}, {"target_delta", kDelta}, {"epsilon_budget", 1}};
   EXPECT_ERROR(admin_->create_job(flat_model(kValues), spec), ErrorCode::invalid_argument, "not one round fits");
   spec["privacy"]["noise_multiplier"] = 10'000;
   spec["update"]["clip_l2"] = 1e6;

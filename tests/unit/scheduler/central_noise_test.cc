@@ -38,7 +38,7 @@ TEST(PrivacySettings, AreCheckedAsAWhole) {
   spec.privacy.epsilon_budget = 0;
   EXPECT_THAT(pointers_of(spec), ElementsAre("/privacy/noise_multiplier", "/privacy/noise_multiplier",
                                              "/privacy/target_delta", "/privacy/epsilon_budget", "/update/clip_l2",
-                                             "/update/weight_max", "/rounds/goal_count_min"));
+                                             "/update/weight_max"));
 }
 
 TEST(PrivacySettings, PromiseNothingWithoutNoise) {

@@ -46,15 +46,15 @@ std::vector<std::string> pointers_after(JobSpec spec, const std::function<void(J
   return pointers_of(spec);
 }
 
-TEST(JobSpec, IsValidByDefault) {
+TEST(JobSpec, IsValidByDefaultAndHidesUpdates) {
   EXPECT_THAT(validate(valid_spec()), IsEmpty());
+  EXPECT_EQ(valid_spec().privacy.level, SecurityLevel::active);
   EXPECT_THAT(validate(adam_spec()), IsEmpty());
 }
 
 JobSpec masked_spec() {
   JobSpec spec = valid_spec();
   spec.privacy.level = SecurityLevel::masked;
-  spec.rounds.goal_count_min = 2;
   return spec;
 }
 
@@ -76,6 +76,11 @@ TEST(JobSpec, PrivacyNamesTheFieldThatIsWrong) {
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.cohort_min = 1; }), ElementsAre("/privacy/cohort_min"));
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.cohort_min = 3; }), ElementsAre("/rounds/goal_count_min"));
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.rounds.goal_count = 10'001; }), ElementsAre("/rounds/goal_count"));
+  // One device has nobody to hide among; without a level it need not.
+  const auto alone = [](JobSpec& s) { s.rounds.goal_count = s.rounds.goal_count_min = 1; };
+  EXPECT_THAT(wrong(active, alone), ElementsAre("/rounds/goal_count"));
+  active.privacy.level = SecurityLevel::none;
+  EXPECT_THAT(wrong(active, alone), IsEmpty());
 }
 
 // Ten devices, nine of which open a sum; one may be corrupt.
@@ -177,7 +182,9 @@ TEST(JobSpec, DevicesAreSharedOutEvenlyAmongCohorts) {
 }
 
 TEST(JobSpec, PlanSaysTheLevelAndNothingMoreWithoutOne) {
-  EXPECT_EQ(plan_of(valid_spec(), JobId("j"), 5).privacy, PrivacyRules{});
+  JobSpec plain = valid_spec();
+  plain.privacy.level = SecurityLevel::none;
+  EXPECT_EQ(plan_of(plain, JobId("j"), 5).privacy, PrivacyRules{});
   JobSpec spec = masked_spec();
   spec.privacy.cohort_min = 7;
   const Plan plan = plan_of(spec, JobId("j"), 5);

@@ -78,6 +78,7 @@ class Player {
     rounds.collecting_max = Millis(static_cast<int64_t>(number("collecting_ms_max", 5'000)));
     rounds.retry_delay = Millis(static_cast<int64_t>(number("retry_delay_ms", 200)));
     rounds.attempts_max = static_cast<uint32_t>(number("attempts_max", 3));
+    job_.spec.privacy.level = SecurityLevel::none;
     job_.id = JobId("j");
     job_.value_count = 10;
   }

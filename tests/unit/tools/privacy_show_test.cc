@@ -113,7 +113,7 @@ TEST(DemoNoise, NeedsAClip) {
 
 TEST(DemoNoise, IsInTheJobThatIsAskedFor) {
   DemoOptions options;
-  EXPECT_FALSE(json::parse(*job_request(options, kValues, "m", "e")).contains("privacy"));
+  EXPECT_EQ(json::parse(*job_request(options, kValues, "m", "e"))["privacy"], (json{{"level", "none"}}));
   options.clip = 0.5;
   EXPECT_EQ(json::parse(*job_request(options, kValues, "m", "e"))["update"], (json{{"clip_l2", 0.5}}));
   options.noise_multiplier = 2;

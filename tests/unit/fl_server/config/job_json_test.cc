@@ -78,7 +78,36 @@ TEST(JobJson, HasDefaultsForEverythingButNameAndModel) {
   expected.name = "digits";
   expected.model.bytes.fill(0xaa);
   EXPECT_EQ(spec, expected);
+  EXPECT_EQ(spec.privacy.level, SecurityLevel::active);
   EXPECT_THAT(pointers_of(problems_of(json::object())), UnorderedElementsAre("/name", "/model"));
+}
+
+TEST(JobJson, CountsByDefaultOnNoFewerUpdatesThanAreUnmasked) {
+  struct Row {
+    json privacy;
+    uint32_t goal_count, goal_count_min;
+  };
+  const std::initializer_list<Row> rows = {{json::object(), 10, 2},
+                                           {{{"cohort_min", 7}}, 10, 7},
+                                           {{{"level", "masked"}, {"cohort_min", 3}}, 3, 3},
+                                           {{{"level", "none"}, {"cohort_min", 7}}, 10, 1},
+                                           {{{"level", "none"}}, 1, 1}};
+  for (const Row& row : rows) {
+    json job = minimal();
+    job["privacy"] = row.privacy;
+    job["rounds"]["goal_count"] = row.goal_count;
+    Problems problems;
+    EXPECT_EQ(job_spec_from_json(job, problems).rounds.goal_count_min, row.goal_count_min) << job;
+    EXPECT_THAT(problems, IsEmpty()) << job;
+  }
+}
+
+TEST(JobJson, ADeviceByItselfIsToldWhyItCannotHide) {
+  json job = minimal();
+  job["rounds"]["goal_count"] = 1;
+  const Problems problems = problems_of(job);
+  ASSERT_THAT(pointers_of(problems), ElementsAre("/rounds/goal_count"));
+  EXPECT_THAT(problems[0].detail, testing::AllOf(testing::HasSubstr("cohort_min"), testing::HasSubstr("level none")));
 }
 
 TEST(JobJson, ReadsBackExactlyWhatItShows) {

@@ -49,6 +49,7 @@ class FrozenRound {
     job_.spec.name = "test";
     job_.spec.strategy = strategy;
     job_.spec.rounds.count = 100;
+    job_.spec.privacy.level = SecurityLevel::none;
     change(job_.spec);
     job_.value_count = value_count_;
     const Bytes model = build_frame(FrameKind::model, as_bytes("a graph"), bytes_of(weights));

@@ -61,6 +61,7 @@ inline JobRecord job_record(const std::string& id, int64_t created = 0) {
   job.spec.name = "job " + id;
   job.spec.model = filled_digest(0x11);
   job.spec.rounds.count = 3;
+  job.spec.privacy.level = SecurityLevel::none;
   job.plan = filled_digest(0x22);
   job.plan_bytes = 312;
   job.value_count = 1'000;
