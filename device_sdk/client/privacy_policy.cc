@@ -104,9 +104,11 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
                    refusal_reason::kCohortMin);
   }
   if (policy.is_uncertified && privacy.level >= SecurityLevel::active) {
-    return refused("at security level " + std::string(to_string(privacy.level)) +
-                       " others leave out a device without a certificate of their authority, and this one has none",
-                   refusal_reason::kCertificate);
+    return refused(
+        "at security level " + std::string(to_string(privacy.level)) +
+            " others end their session over a device without a certificate of their authority, and this "
+            "one has none",
+        refusal_reason::kCertificate);
   }
   COT_TRY(check_spending(policy, privacy, state.spent, state.spent.last == assignment.round));
   return check_separation(policy, assignment, state);

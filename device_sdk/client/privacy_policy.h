@@ -10,7 +10,8 @@
 //   epsilon_total    with it, what all participations have cost would pass epsilon_total_max
 //   delta            with it, the sum of their deltas would pass delta_max
 //   separation       it comes too soon after the last participation
-//   certificate      others would leave this device out: it trusts an authority that has not certified it
+//   certificate      others would end their session over this device: it trusts an authority that has not
+//                    certified it
 //
 // What all have cost is the sum of epsilon_round, and the sum of delta, over every attempt in which an update
 // may have left. That is basic composition. It holds for plans that are chosen in view of earlier answers,
@@ -39,8 +40,9 @@ struct PrivacyPolicy {
   // (Participation::separated): a step of the tree is a round of the job. Another attempt of the same round
   // is the same step. 0 and 1: every round.
   uint64_t separation_min = 0;
-  // Not the app's to set: whether there is an authority, and no certificate of it for this device. At `active` and above
-  // identities are checked, and such a device would share and mask for nobody.
+  // Not the app's to set: whether there is an authority, and no certificate of it for this device. At
+  // `active` and above identities are checked, and the others of a cohort end their session over one without
+  // a certificate.
   bool is_uncertified = false;
 
   bool limits_spending() const { return epsilon_round_max > 0 || epsilon_total_max > 0 || delta_max > 0; }

@@ -226,6 +226,7 @@ typedef struct coterie_client coterie_client;
  * PERMISSION_DENIED, STORAGE_FULL. */
 COTERIE_API coterie_status coterie_client_open(const coterie_options* options, const coterie_dataset* dataset,
                                                coterie_client** client, char* error_text, size_t error_text_size);
+
 /* The device's own key, made when its state directory was first opened: what an authority certifies. */
 typedef struct coterie_identity {
   size_t struct_size;

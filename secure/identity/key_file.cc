@@ -22,6 +22,36 @@ Result<Bytes> load_or_create(const std::string& path, Make make) {
   return bytes;
 }
 
+// As a key file has it: the algorithm, then the stored form.
+Bytes fresh_signer_bytes(KeyAlgorithm algorithm) {
+  Bytes bytes = generate_secret(algorithm);
+  bytes.insert(bytes.begin(), static_cast<uint8_t>(algorithm));
+  return bytes;
+}
+
+// Of the bytes of a key file, which are wiped.
+Result<std::unique_ptr<Signer>> signer_of(Bytes bytes, const std::string& path) {
+  if (bytes.size() < 2) return damaged(path);
+  auto signer = make_signer(static_cast<KeyAlgorithm>(bytes[0]), ByteView(bytes).subspan(1));
+  wipe(bytes);
+  if (!signer) return damaged(path);
+  return signer;
+}
+
+// Not by way of a temporary: a rename would replace what somebody else has made meanwhile.
+Status create_file(const std::string& path, ByteView bytes) {
+  Result<os::File> file = os::File::create(path);
+  if (!file && file.error().code() == ErrorCode::conflict) {
+    return Error(ErrorCode::conflict, path + " is there already; a key is never overwritten");
+  }
+  if (!file) return file.error();
+  Status done = file->write_all(bytes);
+  if (done) done = file->sync();
+  if (done) done = os::sync_directory(os::parent_directory(path));
+  if (!done) (void)os::remove_file(path);  // it is ours, and perhaps half a key
+  return done;
+}
+
 }  // namespace
 
 Result<MacKey> load_or_create_mac_key(const std::string& path) {
@@ -45,16 +75,22 @@ Result<CipherKey> load_cipher_key(const std::string& path) {
 }
 
 Result<std::unique_ptr<Signer>> load_or_create_signer(const std::string& path, KeyAlgorithm algorithm) {
-  COT_ASSIGN(Bytes bytes, load_or_create(path, [&] {
-    Bytes fresh = generate_secret(algorithm);
-    fresh.insert(fresh.begin(), static_cast<uint8_t>(algorithm));
-    return fresh;
-  }));
-  if (bytes.size() < 2) return damaged(path);
-  auto signer = make_signer(static_cast<KeyAlgorithm>(bytes[0]), ByteView(bytes).subspan(1));
-  wipe(bytes);
-  if (!signer) return damaged(path);
-  return signer;
+  COT_ASSIGN(Bytes bytes, load_or_create(path, [algorithm] { return fresh_signer_bytes(algorithm); }));
+  return signer_of(std::move(bytes), path);
+}
+
+Result<std::unique_ptr<Signer>> load_signer(const std::string& path) {
+  COT_ASSIGN(Bytes bytes, os::read_file(path, kKeyFileBytesMax));
+  return signer_of(std::move(bytes), path);
+}
+
+Result<std::unique_ptr<Signer>> create_signer(const std::string& path, KeyAlgorithm algorithm) {
+  Bytes bytes = fresh_signer_bytes(algorithm);
+  if (const Status created = create_file(path, bytes); !created) {
+    wipe(bytes);
+    return created.error();
+  }
+  return signer_of(std::move(bytes), path);
 }
 
 Result<std::string> load_or_create_token(const std::string& path) {

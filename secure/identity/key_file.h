@@ -20,6 +20,15 @@ Result<CipherKey> load_cipher_key(const std::string& path);
 // The private key in `path` (first byte: algorithm, rest: stored form), or a fresh one of `algorithm` written there.
 Result<std::unique_ptr<Signer>> load_or_create_signer(const std::string& path, KeyAlgorithm algorithm);
 
+// The private key in `path`, which is not made: who asks for it has an identity already, and a fresh one
+// would be another. not_found, data_loss (no key file).
+Result<std::unique_ptr<Signer>> load_signer(const std::string& path);
+
+// A fresh private key of `algorithm`, durably in `path`, which must not exist: of two that make it at once,
+// one fails. conflict (there is a file, or a link; it is left alone), not_found (no such directory),
+// storage_full.
+Result<std::unique_ptr<Signer>> create_signer(const std::string& path, KeyAlgorithm algorithm);
+
 // The token in `path` (one line of text), or a fresh one written there.
 Result<std::string> load_or_create_token(const std::string& path);
 

@@ -9,6 +9,8 @@ import org.coterie.CoterieException;
 import org.coterie.Dataset;
 import org.coterie.Evaluation;
 import org.coterie.Examples;
+import org.coterie.Identity;
+import org.coterie.KeyAlgorithm;
 import org.coterie.Model;
 import org.coterie.Policy;
 import org.coterie.Progress;
@@ -284,6 +286,68 @@ public final class BindingTest {
     }
   }
 
+  private static void identities(Path directory, Client.Options options, Dataset images) {
+    for (boolean useP256 : new boolean[] {false, true}) {
+      options.useP256 = useP256;
+      options.stateDir = directory.resolve("identity" + useP256).toString();
+      byte[] first;
+      Client closed;
+      try (Client client = new Client(options, images)) {
+        Identity identity = client.identity();
+        check(identity.algorithm == (useP256 ? KeyAlgorithm.P256 : KeyAlgorithm.ED25519), "algorithm");
+        check(identity.publicKey.length == (useP256 ? 65 : 32), "its size");
+        first = identity.publicKey;
+        closed = client;
+      }
+      fails("invalid_argument", "NULL", closed::identity);
+      try (Client client = new Client(options, images)) {
+        check(Arrays.equals(client.identity().publicKey, first), "made once");
+      }
+    }
+    options.useP256 = false;
+  }
+
+  private static void isRefused(String words, Body body) {
+    Throwable thrown = thrownBy(body);
+    check(thrown instanceof IllegalArgumentException && thrown.getMessage().contains(words), words + ", seen " + thrown);
+  }
+
+  /** A device in the middle of a session of level active whose app has got an authority. */
+  private static void certificates(Path directory, Client.Options options, Dataset images) throws IOException {
+    Path sample = Paths.get(samples, "certified");
+    Path state = directory.resolve("certified");
+    Files.createDirectories(state);
+    Files.copy(sample.resolve("state/identity.key"), state.resolve("identity.key"));
+    byte[] certificate = Files.readAllBytes(sample.resolve("certificate"));
+    options.stateDir = state.toString();
+    options.policy = new Policy();
+    options.onRefused = null;
+    options.authorityKey = new byte[31];
+    isRefused("authorityKey has 31 bytes, it must have 32", () -> new Client(options, images));
+    options.authorityKey = Files.readAllBytes(sample.resolve("authority"));
+    options.certificate = new byte[0];
+    isRefused("certificate has 0 bytes, it must have 64", () -> new Client(options, images));
+    options.certificate = new byte[65];
+    isRefused("certificate has 65 bytes, it must have 64", () -> new Client(options, images));
+    options.certificate = new byte[64];
+    fails("invalid_argument", "is not by this authority", () -> new Client(options, images));
+    options.certificate = null;
+    Files.copy(sample.resolve("state/session.state"), state.resolve("session.state"));
+    try (Client client = new Client(options, images)) {
+      Refusal refusal = client.step().refusal;
+      check(refusal != null && refusal.reason.equals("certificate") && refusal.job.equals("active"), "refused");
+      check(refusal.securityLevel == SecurityLevel.ACTIVE && refusal.text.contains("certificate"), refusal.text);
+    }
+    Files.copy(sample.resolve("state/session.state"), state.resolve("session.state"), StandardCopyOption.REPLACE_EXISTING);
+    options.certificate = certificate;
+    try (Client client = new Client(options, images)) {
+      check(client.step().refusal == null, "taken");
+    }
+    options.authorityKey = null;
+    fails("invalid_argument", "needs the authority_key", () -> new Client(options, images));
+    options.certificate = null;
+  }
+
   private static void clients(Path directory) throws IOException {
     Client.Options options = new Client.Options();
     try (Dataset images = images()) {
@@ -311,6 +375,8 @@ public final class BindingTest {
         check(client.step().statusName.equals("unavailable"), "no answer");
       }
       refusals(directory, options, images);
+      identities(directory, options, images);
+      certificates(directory, options, images);
     }
   }
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -231,6 +233,69 @@ TEST(CppBinding, OpensAClientAndSaysWhatIsMissing) {
     client.cancel();
     expect_error(COTERIE_CANCELLED, "cancelled", [&] { client.step(); });
   }
+  std::filesystem::remove_all(state);
+}
+
+std::vector<uint8_t> bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(CppBinding, TellsTheDevicesKey) {
+  const Dataset data = Dataset::open(sample("images.cotf"));
+  const std::string state =
+      std::filesystem::temp_directory_path() / ("coterie-identity-" + std::to_string(::getpid()));
+  coterie_transport transport{};
+  transport.struct_size = sizeof transport;
+  transport.send = [](void*, const coterie_http_request*, coterie_http_reply*) { return 1; };
+  coterie_options options{};
+  options.transport = &transport;
+  for (const int use_p256 : {0, 1}) {
+    std::filesystem::remove_all(state);
+    options.state_dir = state.c_str();
+    options.use_p256 = use_p256;
+    const coterie::Identity first = coterie::Client(options, data).identity();
+    EXPECT_EQ(first.key_algorithm, use_p256 ? 2u : 1u);
+    EXPECT_EQ(first.public_key.size(), use_p256 ? 65u : 32u);
+    EXPECT_EQ(coterie::Client(options, data).identity().public_key, first.public_key) << "made once";
+  }
+  std::filesystem::remove_all(state);
+}
+
+// A device in the middle of a session of level active whose app has got an authority.
+TEST(CppBinding, TakesPartInActiveRoundsWithACertificateOnly) {
+  const Dataset data = Dataset::open(sample("images.cotf"));
+  const std::string state =
+      std::filesystem::temp_directory_path() / ("coterie-certified-" + std::to_string(::getpid()));
+  const std::vector<uint8_t> authority = bytes_of(sample("certified/authority"));
+  std::vector<uint8_t> certificate = bytes_of(sample("certified/certificate"));
+  ASSERT_EQ(authority.size(), size_t{COTERIE_AUTHORITY_KEY_BYTES});
+  ASSERT_EQ(certificate.size(), size_t{COTERIE_CERTIFICATE_BYTES});
+  coterie_transport transport{};
+  transport.struct_size = sizeof transport;
+  transport.send = [](void*, const coterie_http_request*, coterie_http_reply*) { return 1; };
+  coterie_options options{};
+  options.state_dir = state.c_str();
+  options.transport = &transport;
+  options.authority_key = authority.data();
+  std::vector<std::string> heard;
+  const auto step = [&] {
+    std::filesystem::remove_all(state);
+    std::filesystem::copy(sample("certified/state"), state);
+    heard.clear();
+    coterie::Client client(options, data, {}, [&](const coterie_refusal& refusal) {
+      heard.push_back(refusal.job + std::string(": ") + refusal.reason);
+    });
+    client.step();
+  };
+  step();
+  EXPECT_EQ(heard, std::vector<std::string>{"active: certificate"});
+  options.certificate = certificate.data();
+  step();
+  EXPECT_TRUE(heard.empty()) << heard.front();
+  certificate[0] ^= 1;
+  expect_error(COTERIE_INVALID_ARGUMENT, "is not by this authority", step);
   std::filesystem::remove_all(state);
 }
 

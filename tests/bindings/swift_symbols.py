@@ -15,7 +15,7 @@ def words(paths):
 
 def members(header_text, struct):
     body = re.search(r"(?:typedef )?struct " + struct + r" \{(.*?)\n\}", header_text, re.DOTALL)
-    return set(re.findall(r"(\w+)(?=[;,)(])", body.group(1))) if body else None
+    return set(re.findall(r"(\w+)(?=[;,)(\[])", body.group(1))) if body else None
 
 
 def main():

@@ -2,8 +2,11 @@
 //   mlp.cotf      a classifier of 4 x 4 x 1 images, 3 classes
 //   images.cotf   60 examples for it that can be learnt: the class is the brightest third of the image
 //   refusing/     the state of a device that is about to hand in an update of a plan of level masked, for a
-//   test to open with a
-//                 policy that asks for more: the plan is refused at once, without a server
+//                 test to open with a policy that asks for more: the plan is refused at once, without a
+//                 server
+//   certified/    a device and an authority: authority (its public key), certificate (of the device), and
+//                 state/, as refusing/ but of level active: with the authority and no certificate the plan
+//                 is refused
 //   two.cotf      "tokens" (3 int32) and "features" (4 float32) to 2 outputs
 #include <cstdio>
 #include <string>
@@ -15,6 +18,8 @@
 #include "device_sdk/runtime/model_builder.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
+#include "secure/identity/device_certificate.h"
+#include "secure/identity/key_file.h"
 #include "tools/model/zoo.h"
 
 namespace coterie {
@@ -43,12 +48,12 @@ Result<Bytes> two_inputs() {
   return build.finish(build.add(build.dense(tokens, 2), build.dense(features, 2)));
 }
 
-Bytes refusing_state() {
+Bytes refusing_state(SecurityLevel level) {
   Plan plan;
-  plan.job = JobId("masked");
+  plan.job = JobId(std::string(to_string(level)));
   plan.update.value_count = 16;
   plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
-  plan.privacy = {.level = SecurityLevel::masked, .cohort_min = 7, .cipher_suite = 1};
+  plan.privacy = {.level = level, .cohort_min = 7, .cipher_suite = 1};
   ParticipantState state;
   state.phase = ParticipantPhase::aggregating;
   state.population = Population("default");
@@ -70,6 +75,19 @@ Bytes refusing_state() {
   return encode(state);
 }
 
+Status write_certified(const std::string& directory) {
+  const std::string state = directory + "/state";
+  COT_TRY(os::make_directories(state));
+  COT_ASSIGN(const auto authority,
+             load_or_create_signer(directory + "/authority.key", KeyAlgorithm::ed25519));
+  COT_ASSIGN(const auto device, load_or_create_signer(state + "/identity.key", KeyAlgorithm::ed25519));
+  COT_ASSIGN(const Bytes certificate,
+             make_device_certificate(device->algorithm(), device->public_key(), *authority));
+  COT_TRY(os::write_file_atomically(directory + "/authority", authority->public_key()));
+  COT_TRY(os::write_file_atomically(directory + "/certificate", certificate));
+  return os::write_file_atomically(state + "/session.state", refusing_state(SecurityLevel::active));
+}
+
 Status write_all(const std::string& directory) {
   COT_TRY(os::make_directories(directory));
   COT_ASSIGN(const Bytes mlp, make_model(ModelKind::mlp, {4, 4, 1}, 3, 1));
@@ -77,7 +95,9 @@ Status write_all(const std::string& directory) {
   COT_TRY(os::write_file_atomically(directory + "/mlp.cotf", mlp));
   COT_TRY(os::write_file_atomically(directory + "/two.cotf", two));
   COT_TRY(os::make_directories(directory + "/refusing"));
-  COT_TRY(os::write_file_atomically(directory + "/refusing/session.state", refusing_state()));
+  COT_TRY(os::write_file_atomically(directory + "/refusing/session.state",
+                                    refusing_state(SecurityLevel::masked)));
+  COT_TRY(write_certified(directory + "/certified"));
   return os::write_file_atomically(directory + "/images.cotf", images());
 }
 

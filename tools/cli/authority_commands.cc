@@ -10,10 +10,11 @@ namespace coterie {
 namespace {
 
 Result<std::unique_ptr<Signer>> load_authority(const std::string& file) {
-  if (!os::exists(file)) {
+  auto signer = load_signer(file);
+  if (!signer && signer.error().code() == ErrorCode::not_found) {
     return Error(ErrorCode::not_found, file + " does not exist: `coterie authority new --file " + file + "` makes one");
   }
-  return load_or_create_signer(file, KeyAlgorithm::ed25519);
+  return signer;
 }
 
 Result<Bytes> certificate_of(const CertifyCommand& command) {
@@ -25,10 +26,7 @@ Result<Bytes> certificate_of(const CertifyCommand& command) {
 }  // namespace
 
 ExitCode new_authority(const std::string& file) {
-  if (os::exists(file)) {
-    return fail_on_output("authority new", Error(ErrorCode::conflict, file + " is there already; a key is never overwritten"));
-  }
-  const auto signer = load_or_create_signer(file, KeyAlgorithm::ed25519);
+  const auto signer = create_signer(file, KeyAlgorithm::ed25519);
   if (!signer) return fail_on_output("authority new", signer.error());
   print_text(to_hex((*signer)->public_key()) + "\n");
   return ExitCode::ok;

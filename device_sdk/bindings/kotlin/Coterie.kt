@@ -15,7 +15,10 @@ fun datasetOf(size: Long, read: (index: Long, to: Example) -> Unit): Dataset =
 /** `privacyPolicy { securityLevelMin = SecurityLevel.ACTIVE; epsilonTotalMax = 4.0 }` */
 fun privacyPolicy(limits: Policy.() -> Unit): Policy = Policy().apply(limits)
 
-/** `Client(data, onRefused = { log(it.text) }) { stateDir = path; policy = privacyPolicy { cohortMin = 50 } }` */
+/**
+ * `Client(data, onRefused = { log(it.text) }) { stateDir = path; policy = privacyPolicy { cohortMin = 50 } }`. Where an
+ * authority certifies devices: `authorityKey = pinned; certificate = stored`, for the key `client.identity().publicKey`.
+ */
 fun Client(data: Dataset, onRefused: (Refusal) -> Unit = {}, options: Client.Options.() -> Unit): Client =
     Client(Client.Options().apply(options).apply { this.onRefused = Refusal.Listener { onRefused(it) } }, data)
 

@@ -1,4 +1,4 @@
-// DemoProcess: a real `coterie demo`, and what it left behind.
+// DemoProcess: a real `coterie` process, mostly a demo, and what it left behind.
 #pragma once
 
 #include <gtest/gtest.h>

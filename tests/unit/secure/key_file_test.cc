@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/os/file.h"
 #include "tests/support/matchers.h"
@@ -64,6 +65,39 @@ TEST_F(KeyFile, KeepsASignerOfEitherAlgorithm) {
   }
 }
 
+TEST_F(KeyFile, LoadsASignerAndMakesNone) {
+  EXPECT_ERROR(load_signer(directory_ / "none"), ErrorCode::not_found, "none");
+  EXPECT_FALSE(os::exists(directory_ / "none"));
+  const auto made = load_or_create_signer(directory_ / "signer", KeyAlgorithm::p256);
+  ASSERT_OK(made);
+  const auto loaded = load_signer(directory_ / "signer");
+  ASSERT_OK(loaded);
+  EXPECT_EQ((*loaded)->algorithm(), KeyAlgorithm::p256);
+  EXPECT_EQ((*loaded)->public_key(), (*made)->public_key());
+}
+
+TEST_F(KeyFile, CreatesASignerWhereThereIsNoFile) {
+  for (const KeyAlgorithm algorithm : {KeyAlgorithm::ed25519, KeyAlgorithm::p256}) {
+    const std::string name = "new-" + std::to_string(static_cast<int>(algorithm));
+    const auto made = create_signer(directory_ / name, algorithm);
+    ASSERT_OK(made);
+    EXPECT_EQ((*made)->algorithm(), algorithm);
+    EXPECT_EQ(mode_of(name), 0600u);
+    EXPECT_ERROR(create_signer(directory_ / name, algorithm), ErrorCode::conflict, "never overwritten");
+    const auto loaded = load_signer(directory_ / name);
+    ASSERT_OK(loaded);
+    EXPECT_EQ((*loaded)->public_key(), (*made)->public_key()) << "the first one's";
+  }
+  write("empty", {});
+  EXPECT_ERROR(create_signer(directory_ / "empty", KeyAlgorithm::ed25519), ErrorCode::conflict, "empty");
+  EXPECT_EQ(os::read_file(directory_ / "empty", 100)->size(), 0u);
+  ASSERT_EQ(::symlink((directory_ / "elsewhere").c_str(), (directory_ / "link").c_str()), 0);
+  EXPECT_ERROR(create_signer(directory_ / "link", KeyAlgorithm::ed25519), ErrorCode::conflict, "link");
+  EXPECT_FALSE(os::exists(directory_ / "elsewhere"));
+  EXPECT_ERROR(create_signer(directory_ / "absent/key", KeyAlgorithm::ed25519), ErrorCode::not_found,
+               "absent");
+}
+
 TEST_F(KeyFile, KeepsATokenAsOneLineOfText) {
   const Result<std::string> token = load_or_create_token(directory_ / "token");
   ASSERT_OK(token);
@@ -92,6 +126,7 @@ TEST_F(KeyFile, CallsADamagedFileDataLossAndLeavesItAlone) {
     write("signer", bytes);
     EXPECT_ERROR(load_or_create_signer(directory_ / "signer", KeyAlgorithm::ed25519), ErrorCode::data_loss, "signer")
         << what;
+    EXPECT_ERROR(load_signer(directory_ / "signer"), ErrorCode::data_loss, "signer") << what;
   }
   for (const char* text : {"", "\n", " \r\n"}) {
     write("token", as_bytes(text));

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/cli/command_line.h"
+#include "tests/unit/tools/run_command.h"
 
 namespace coterie {
 namespace {
@@ -12,22 +12,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+using Outcome = test::CommandOutcome;
 using Words = std::vector<std::string>;
-
-struct Outcome {
-  ExitCode code = ExitCode::usage;
-  std::string out, err;
-};
 
 Outcome run(Words words) {
   words.insert(words.begin(), {"privacy", "account"});
-  Invocation invocation;
-  const Parsed parsed = parse_command_line(words, invocation);
-  if (!parsed.runs) return {ExitCode::usage, "", parsed.text};
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const ExitCode code = invocation.run();
-  return {code, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+  return test::run_command(words);
 }
 
 nlohmann::json json_of(const Words& words) {

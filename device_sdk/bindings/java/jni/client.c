@@ -108,12 +108,24 @@ static void close_client(JNIEnv* env, binding_client* client) {
   free(client);
 }
 
-/* `texts`: server URL, CA file, state directory, enrollment token, each may be null; `integers`: useP256,
- * seed, trainMsMax, checkinMsMax, checkpointSteps, and of the policy securityLevelMin, cohortMin,
- * separationMin; `limits`: of the policy epsilonRoundMax, epsilonTotalMax, deltaMax. */
+/* Element i of `authority`, exactly `size` bytes of it, into `room`; returns that, or NULL for null, and with
+ * an exception pending: fewer bytes are an ArrayIndexOutOfBoundsException. Client.java has looked before. */
+static const uint8_t* exact_bytes(JNIEnv* env, jobjectArray authority, jsize i, jsize size, uint8_t* room) {
+  if ((*env)->ExceptionCheck(env)) return NULL;
+  const jbyteArray bytes = (*env)->GetObjectArrayElement(env, authority, i);
+  if ((*env)->ExceptionCheck(env) || bytes == NULL) return NULL;
+  (*env)->GetByteArrayRegion(env, bytes, 0, size, (jbyte*)room);
+  (*env)->DeleteLocalRef(env, bytes);
+  return (*env)->ExceptionCheck(env) ? NULL : room;
+}
+
+/* `texts`: server URL, CA file, state directory, enrollment token, each may be null; `authority`:
+ * authorityKey, certificate, likewise; `integers`: useP256, seed, trainMsMax, checkinMsMax, checkpointSteps,
+ * and of the policy securityLevelMin, cohortMin, separationMin; `limits`: of the policy epsilonRoundMax,
+ * epsilonTotalMax, deltaMax. */
 NATIVE(jlong, clientOpen)
-(JNIEnv* env, jclass type, jobjectArray texts, jlongArray integers, jdoubleArray limits, jobject transport,
- jlong data) {
+(JNIEnv* env, jclass type, jobjectArray texts, jobjectArray authority, jlongArray integers,
+ jdoubleArray limits, jobject transport, jlong data) {
   (void)type;
   enum { kTexts = 4, kIntegers = 8, kLimits = 3 };
   char error[1024] = "out of memory";
@@ -127,6 +139,9 @@ NATIVE(jlong, clientOpen)
   for (jsize i = 0; i < kTexts && !(*env)->ExceptionCheck(env); ++i) {
     t[i] = binding_text(env, (*env)->GetObjectArrayElement(env, texts, i));
   }
+  uint8_t key_room[COTERIE_AUTHORITY_KEY_BYTES], certificate_room[COTERIE_CERTIFICATE_BYTES];
+  const uint8_t* authority_key = exact_bytes(env, authority, 0, COTERIE_AUTHORITY_KEY_BYTES, key_room);
+  const uint8_t* certificate = exact_bytes(env, authority, 1, COTERIE_CERTIFICATE_BYTES, certificate_room);
   if (client != NULL && !(*env)->ExceptionCheck(env)) {
     const coterie_transport c_transport = {
         .struct_size = sizeof c_transport, .context = client, .send = &send_request};
@@ -150,7 +165,9 @@ NATIVE(jlong, clientOpen)
                                      .transport = transport == NULL ? NULL : &c_transport,
                                      .policy = &policy,
                                      .on_refused = &keep_refusal,
-                                     .refused_context = client};
+                                     .refused_context = client,
+                                     .authority_key = authority_key,
+                                     .certificate = certificate};
     client->dataset = binding_hold((binding_dataset*)(intptr_t)data);
     client->transport = transport == NULL ? NULL : (*env)->NewGlobalRef(env, transport);
     const coterie_dataset* dataset = client->dataset == NULL ? NULL : &client->dataset->c;
@@ -166,6 +183,19 @@ NATIVE(jlong, clientOpen)
 NATIVE(void, clientClose)(JNIEnv* env, jclass type, jlong handle) {
   (void)type;
   if (handle != 0) close_client(env, client_of(handle));
+}
+
+NATIVE(jobject, clientIdentity)(JNIEnv* env, jclass type, jlong handle) {
+  (void)type;
+  binding_client* client = client_of(handle);
+  coterie_client* c = client == NULL ? NULL : client->c;
+  coterie_identity identity = {.struct_size = sizeof identity};
+  const coterie_status status = coterie_client_identity(c, &identity);
+  if (!binding_check(env, client == NULL ? NULL : client->dataset, status, coterie_client_last_error(c)))
+    return NULL;
+  const jbyteArray key = binding_bytes(env, identity.public_key, identity.public_key_size);
+  if (key == NULL) return NULL;
+  return binding_new(env, "org/coterie/Identity", "(I[B)V", (jint)identity.key_algorithm, key);
 }
 
 NATIVE(jobject, clientStep)(JNIEnv* env, jclass type, jlong handle) {

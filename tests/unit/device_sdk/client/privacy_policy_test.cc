@@ -41,12 +41,14 @@ TEST(PrivacyPolicy, WithoutLimitsTakesEveryPlan) {
   }
 }
 
-TEST(PrivacyPolicy, ADeviceThatOthersWouldLeaveOutTakesNoPart) {
+TEST(PrivacyPolicy, ADeviceThatOthersWouldEndTheirSessionOverTakesNoPart) {
   Case c;
   c.policy.is_uncertified = true;
   EXPECT_EQ(c.reason(), "certificate");
   c.plan.privacy = rules_of(SecurityLevel::active);
   EXPECT_EQ(c.reason(), "certificate");
+  EXPECT_ERROR(check_policy(c.policy, c.plan, c.assignment, c.state), ErrorCode::refused,
+               "at security level active others end their session over a device without a certificate");
   c.plan.privacy = rules_of(SecurityLevel::masked);
   EXPECT_EQ(c.reason(), "") << "nobody looks at certificates there";
 }

@@ -66,6 +66,28 @@ public struct Progress {
     public let trainingLoss: Double
 }
 
+public enum KeyAlgorithm: UInt32 {
+    case ed25519 = 1
+    case p256 = 2
+}
+
+/// A device's own key, made when its state directory was first opened: what an authority certifies.
+public struct Identity {
+    public let algorithm: KeyAlgorithm
+    /// Ed25519: 32 bytes; P-256: 65, an uncompressed point (X9.62).
+    public let publicKey: [UInt8]
+
+    init(_ c: coterie_identity) throws {
+        guard let known = KeyAlgorithm(rawValue: c.key_algorithm) else {
+            throw CoterieError(
+                status: COTERIE_UNSUPPORTED_VERSION,
+                message: "identity.key_algorithm is \(c.key_algorithm), this package knows 1 (Ed25519) and 2 (P-256)")
+        }
+        algorithm = known
+        publicKey = withUnsafeBytes(of: c.public_key) { Array($0.prefix(Int(c.public_key_size))) }
+    }
+}
+
 /// The library's own HTTPS is its way to the server.
 public struct ClientOptions {
     public var serverURL: String
@@ -75,10 +97,34 @@ public struct ClientOptions {
     public var useP256 = false
     public var seed: UInt64 = 0
     public var policy = Policy()
+    /// The Ed25519 key of an authority that certifies devices, 32 bytes; nil: there is none.
+    public var authorityKey: [UInt8]?
+    /// The authority's 64 bytes about this device's key (`Client.identity()`); nil: none yet, and plans of level
+    /// `COTERIE_SECURITY_ACTIVE` and above are refused as "certificate".
+    public var certificate: [UInt8]?
 
     public init(serverURL: String, stateDirectory: String) {
         self.serverURL = serverURL
         self.stateDirectory = stateDirectory
+    }
+
+    /// The authority's two, good inside only. A wrong size throws: the library reads so many bytes, whatever there are.
+    func withAuthority<R>(_ body: (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?) throws -> R) throws -> R {
+        try withBytes("authorityKey", authorityKey, size: Int(COTERIE_AUTHORITY_KEY_BYTES)) { key in
+            try withBytes("certificate", certificate, size: Int(COTERIE_CERTIFICATE_BYTES)) { try body(key, $0) }
+        }
+    }
+
+    private func withBytes<R>(
+        _ name: String, _ bytes: [UInt8]?, size: Int, _ body: (UnsafePointer<UInt8>?) throws -> R
+    ) throws -> R {
+        guard let bytes = bytes else { return try body(nil) }
+        guard bytes.count == size else {
+            throw CoterieError(
+                status: COTERIE_INVALID_ARGUMENT,
+                message: "\(name) has \(bytes.count) bytes, it must have \(size) or be nil")
+        }
+        return try bytes.withUnsafeBufferPointer { try body($0.baseAddress) }
     }
 }
 
@@ -104,12 +150,16 @@ public final class Client {
                 try withText(options.stateDirectory) { directory in
                     try withText(options.enrollmentToken) { token in
                         try options.policy.withC { policy in
-                            c.server_url = url
-                            c.ca_file = caFile
-                            c.state_dir = directory
-                            c.enrollment_token = token
-                            c.policy = policy
-                            try opening { coterie_client_open(&c, &dataset.c, &handle, $0, $1) }
+                            try options.withAuthority { authorityKey, certificate in
+                                c.server_url = url
+                                c.ca_file = caFile
+                                c.state_dir = directory
+                                c.enrollment_token = token
+                                c.policy = policy
+                                c.authority_key = authorityKey
+                                c.certificate = certificate
+                                try opening { coterie_client_open(&c, &dataset.c, &handle, $0, $1) }
+                            }
                         }
                     }
                 }
@@ -118,6 +168,14 @@ public final class Client {
     }
 
     deinit { coterie_client_close(&handle) }
+
+    /// This device's own key: what an authority certifies (`ClientOptions.certificate`).
+    public func identity() throws -> Identity {
+        var c = coterie_identity()
+        c.struct_size = MemoryLayout<coterie_identity>.stride
+        try dataset.check(coterie_client_identity(handle, &c), coterie_client_last_error(handle))
+        return try Identity(c)
+    }
 
     /// Does one small thing: a request, a slice of training, or nothing.
     public func step() throws -> Progress {

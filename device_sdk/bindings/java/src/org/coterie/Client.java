@@ -16,13 +16,28 @@ public final class Client implements AutoCloseable {
     public Transport transport;
     public Policy policy = new Policy();
     public Refusal.Listener onRefused;
+    /** The Ed25519 key of an authority that certifies devices, 32 bytes, or null: there is none. */
+    public byte[] authorityKey;
+    /**
+     * The authority's 64 bytes about this device's key ({@link Client#identity}), or null: none yet, and plans of level
+     * ACTIVE and above are refused as "certificate".
+     */
+    public byte[] certificate;
   }
+
+  private static final int AUTHORITY_KEY_BYTES = 32; // as coterie.h has them
+  private static final int CERTIFICATE_BYTES = 64;
 
   private final Object lock = new Object(); // of the handle, because of cancel()
   private final Refusal.Listener onRefused;
   private long handle;
 
+  /** An authorityKey or a certificate of another size is an IllegalArgumentException. */
   public Client(Options options, Dataset dataset) {
+    byte[][] authority = {
+      sized("authorityKey", options.authorityKey, AUTHORITY_KEY_BYTES),
+      sized("certificate", options.certificate, CERTIFICATE_BYTES)
+    };
     byte[][] texts = {
       Native.utf8(options.serverUrl), Native.utf8(options.caFile), Native.utf8(options.stateDir),
       Native.utf8(options.enrollmentToken)
@@ -33,7 +48,20 @@ public final class Client implements AutoCloseable {
     };
     double[] limits = {options.policy.epsilonRoundMax, options.policy.epsilonTotalMax, options.policy.deltaMax};
     onRefused = options.onRefused;
-    handle = Native.clientOpen(texts, integers, limits, options.transport, dataset.handle());
+    handle = Native.clientOpen(texts, authority, integers, limits, options.transport, dataset.handle());
+  }
+
+  // A copy, as other threads may write to the app's; the library reads so many bytes, whatever there are.
+  private static byte[] sized(String name, byte[] bytes, int size) {
+    if (bytes == null) return null;
+    byte[] copy = bytes.clone();
+    if (copy.length == size) return copy;
+    throw new IllegalArgumentException(name + " has " + copy.length + " bytes, it must have " + size + " or be null");
+  }
+
+  /** This device's own key: what an authority certifies ({@link Options#certificate}). */
+  public Identity identity() {
+    return Native.clientIdentity(handle);
   }
 
   /** Does one small thing: a request, a slice of training, or nothing. */

@@ -81,8 +81,9 @@ final class Native {
   static native void examplesClose(long examples);
 
   static native long clientOpen(
-      byte[][] texts, long[] integers, double[] limits, Transport transport, long dataset);
+      byte[][] texts, byte[][] authority, long[] integers, double[] limits, Transport transport, long dataset);
   static native void clientClose(long client);
+  static native Identity clientIdentity(long client);
   static native Progress clientStep(long client);
   static native void clientCancel(long client);
 }

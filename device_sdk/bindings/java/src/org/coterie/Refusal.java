@@ -7,7 +7,7 @@ public final class Refusal {
     void onRefused(Refusal refusal);
   }
 
-  public final String reason; // "security_level"
+  public final String reason; // "security_level"; all: coterie_refusal
   public final String text;
   public final String job;
   public final long round;
