@@ -15,6 +15,9 @@ coterie_packages=(
   python3-flatbuffers python3-cryptography python3-numpy        # the device in Python, which is one
 )
 
+# Only for tests: programs that judge what deploy/ holds. Without them those tests are left out.
+coterie_check_packages=(prometheus)
+
 # Only for comparisons in ./bench.
 coterie_peer_packages=(nginx-light python3-torch python3-torchvision libopenblas0-pthread)  # PyTorch with the BLAS it deserves
 
