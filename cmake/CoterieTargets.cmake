@@ -28,7 +28,7 @@ endfunction()
 # coterie_test(name SOURCES ... DEPENDS ... [LABEL unit] [PREFIX p.]): one GoogleTest binary, its cases listed by CTest one
 # by one, under the prefix.
 function(coterie_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;PREFIX" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;PREFIX;FILTER" "SOURCES;DEPENDS" ${ARGN})
   if(NOT COTERIE_BUILD_TESTS)
     return()
   endif()
@@ -45,7 +45,7 @@ function(coterie_test name)
   if(COTERIE_ENGINE_ONLY)
     target_compile_definitions(${name} PRIVATE $<$<CONFIG:MinSizeRel>:COT_NO_UNWINDING>)
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" TEST_FILTER "${ARG_FILTER}" DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
                        PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 

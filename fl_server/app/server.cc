@@ -15,8 +15,9 @@
 #include "fl_server/http/device_service.h"
 #include "fl_server/http/http_server.h"
 #include "fl_server/store/directory_blob_store.h"
-#include "fl_server/store/sqlite_device_store.h"
-#include "fl_server/store/sqlite_round_store.h"
+#include "fl_server/store/sql/sqlite.h"
+#include "fl_server/store/sql_device_store.h"
+#include "fl_server/store/sql_round_store.h"
 #include "secure/crypto/self_test.h"
 #include "secure/mask/mask_self_test.h"
 
@@ -40,8 +41,8 @@ struct Server::Parts {
   ServerConfig config;
   DataDirectory data;
   Metrics metrics{kVersion};
-  std::unique_ptr<SqliteRoundStore> rounds;
-  std::unique_ptr<SqliteDeviceStore> devices;
+  std::unique_ptr<SqlRoundStore> rounds;
+  std::unique_ptr<SqlDeviceStore> devices;
   std::unique_ptr<DirectoryBlobStore> blobs;
   std::unique_ptr<DirectoryBlobStore> partials;
   std::optional<DeviceDirectory> directory;
@@ -86,8 +87,8 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
   p.endpoints.ca_file = tls_files.ca;
   p.endpoints.admin_token_file = p.data.path("admin-token");
 
-  COT_ASSIGN(p.rounds, SqliteRoundStore::open(p.data.path("coterie.sqlite3")));
-  COT_ASSIGN(p.devices, SqliteDeviceStore::open(p.data.path("coterie.sqlite3")));
+  COT_ASSIGN(p.rounds, SqlRoundStore::open(open_sqlite(p.data.path("coterie.sqlite3"))));
+  COT_ASSIGN(p.devices, SqlDeviceStore::open(open_sqlite(p.data.path("coterie.sqlite3"))));
   COT_ASSIGN(p.blobs, DirectoryBlobStore::open_directory(p.data.path("blobs")));
   COT_ASSIGN(p.partials, DirectoryBlobStore::open_directory(p.data.path("partials")));
   p.directory.emplace(*p.devices, kDevicesCached);

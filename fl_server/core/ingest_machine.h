@@ -56,7 +56,7 @@ struct AcceptRow {
 
 // What the store said to a batch.
 struct BatchDone {};
-struct BatchConflict { std::vector<DeviceId> accepted_before; };  // nothing was written
+struct BatchConflict { std::vector<DeviceId> accepted_before; };  // by id; nothing was written
 struct BatchClosed {};                                            // the round takes no more updates; nothing was written
 struct BatchFailed { Error error; };                              // nothing was written, certainly
 struct BatchUnknown { Error error; };                             // perhaps written: ask again under the same id

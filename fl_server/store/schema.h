@@ -1,19 +1,25 @@
-// The tables, and their version. A newer schema than ours is refused; an older one is migrated, table by
-// table.
+// The tables, and their version. A newer schema than ours is refused; an older one is migrated, step by step. A step only adds
+// (expand); what nobody reads any more goes in a later version (contract), so that servers of two versions can share a database.
 //
 // 1  jobs, rounds, devices
 // 2  the privacy ledger and the salts of noise under way
 // 3  the ledger's head as an attempt of a round was opened
+// 4  leases
 #pragma once
 
-#include "fl_server/store/database.h"
+#include "fl_server/store/sql/database.h"
 
 namespace coterie {
 
-inline constexpr int kSchemaVersion = 3;
+inline constexpr int kSchemaVersion = 4;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
-// (unsupported_version).
+// (unsupported_version). Of several servers that start at once, one does it and the others wait.
 Status prepare_schema(Database& database);
+
+// The same for each engine. Whoever opens a database calls prepare_schema.
+Status prepare_sqlite_schema(Database& database);
+Status prepare_postgres_schema(Database& database);
+Error newer_schema(int64_t version);
 
 }  // namespace coterie

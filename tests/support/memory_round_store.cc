@@ -182,6 +182,7 @@ BatchOutcome MemoryRoundStore::accept_batch(const PartialRecord& partial, const 
     if (accepted.contains(row.device)) conflict.accepted_before.push_back(row.device);
   }
   const bool repeated = written.id != partial.id;
+  std::ranges::sort(conflict.accepted_before);
   if (!conflict.accepted_before.empty() && !defects_.ignores_conflicts && !repeated) return conflict;
   for (const AcceptRow& row : rows) accepted.insert(row.device);
   partials_[written.id] = written;

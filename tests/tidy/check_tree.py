@@ -54,8 +54,8 @@ THIRD_PARTY = [
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
     ("Asio", r"boost/|asio", NETWORK + COMPILED_ONCE),
     ("nlohmann/json", r"nlohmann/", ["fl_server/config/", "fl_server/http/", "fl_server/store/", "tools/", "tests/"]),
-    ("SQLite", r"sqlite3", ["fl_server/store/"]),
-    ("libpq", r"libpq|postgresql/", ["fl_server/store/"]),
+    ("SQLite", r"sqlite3", ["fl_server/store/sql/"]),
+    ("libpq", r"libpq|postgresql/", ["fl_server/store/sql/"]),
     ("prometheus-cpp", r"prometheus/", ["fl_server/telemetry/"]),
     ("CLI11", r"CLI/", ["tools/", "fl_server/app/", "tests/simulation/", "tests/bench/"]),
     ("Highway", r"hwy/", ["train_kernels/"]),
@@ -104,7 +104,7 @@ SLEEPS = r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|\b(time\.)?sleep\s*\("
 NO_WORDS_CHECK = [r"tests/tidy/"]  # this file and its test spell out what they forbid
 
 STANDARD_C = set("""assert complex ctype dirent dlfcn errno fcntl fenv float immintrin inttypes limits locale math netdb
-poll pthread pwd sched setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string
+grp poll pthread pwd sched setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string
 strings syslog termios tgmath threads time uchar unistd wchar wctype arm_neon cpuid execinfo malloc xmmintrin""".split())
 
 # ---------------------------------------------------------------- applying them

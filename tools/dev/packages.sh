@@ -5,7 +5,7 @@ coterie_packages=(
   cmake ninja-build pkg-config clang-16 lld-16 llvm-16 libclang-rt-16-dev python3
   libboost1.81-dev libssl-dev libcurl4-openssl-dev zlib1g-dev   # network
   libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev libcli11-dev
-  libsodium-dev libsqlite3-dev prometheus-cpp-dev
+  libsodium-dev libsqlite3-dev libpq-dev prometheus-cpp-dev
   libprotobuf-dev protobuf-compiler libonnx-dev                 # ONNX: of the last only onnx.proto
   libjpeg-dev libpng-dev                                        # images
   libeigen3-dev libhwy-dev                                      # arithmetic
@@ -16,7 +16,7 @@ coterie_packages=(
 )
 
 # Only for tests: programs that judge what deploy/ holds. Without them those tests are left out.
-coterie_check_packages=(prometheus)
+coterie_check_packages=(prometheus postgresql-15)
 
 # Only for comparisons in ./bench.
 coterie_peer_packages=(nginx-light python3-torch python3-torchvision libopenblas0-pthread)  # PyTorch with the BLAS it deserves

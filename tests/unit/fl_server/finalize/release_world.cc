@@ -1,5 +1,7 @@
 #include "tests/unit/fl_server/finalize/release_world.h"
 
+#include "fl_server/store/sql/sqlite.h"
+
 namespace coterie::test {
 namespace {
 
@@ -40,7 +42,7 @@ ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise)
 
 void ReleaseWorld::reopen() {
   sqlite_.reset();
-  auto opened = SqliteRoundStore::open(directory_ / "db");
+  auto opened = SqlRoundStore::open(open_sqlite(directory_ / "db"));
   ASSERT_OK(opened);
   sqlite_ = std::move(*opened);
   storm_.revive();

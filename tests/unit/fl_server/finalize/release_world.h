@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/privacy/round_release.h"
-#include "fl_server/store/sqlite_round_store.h"
+#include "fl_server/store/sql_round_store.h"
 #include "proto/codec/codec.h"
 #include "scheduler/round/round_machine.h"
 #include "tests/support/matchers.h"
@@ -78,7 +78,7 @@ class StormyBlobs : public MemoryBlobStore {
 // The one write that the finalizer does to the store by itself.
 class StormyStore : public RoundStore {
  public:
-  StormyStore(Storm& storm, std::unique_ptr<SqliteRoundStore>& inner) : storm_(storm), inner_(inner) {}
+  StormyStore(Storm& storm, std::unique_ptr<SqlRoundStore>& inner) : storm_(storm), inner_(inner) {}
 
   Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) override {
     return storm_.durable([&] { return inner_->reserve_release(key, fresh, now); });
@@ -121,7 +121,7 @@ class StormyStore : public RoundStore {
 
  private:
   Storm& storm_;
-  std::unique_ptr<SqliteRoundStore>& inner_;
+  std::unique_ptr<SqlRoundStore>& inner_;
 };
 
 class ReleaseWorld {
@@ -142,7 +142,7 @@ class ReleaseWorld {
 
   Storm storm_;
   TemporaryDirectory directory_{memory_disk()};
-  std::unique_ptr<SqliteRoundStore> sqlite_;
+  std::unique_ptr<SqlRoundStore> sqlite_;
   StormyStore store_{storm_, sqlite_};
   StormyBlobs blobs_{storm_};
   MemoryBlobStore partials_;

@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "fl_server/store/device_directory.h"
-#include "fl_server/store/sqlite_device_store.h"
-#include "tests/support/matchers.h"
-#include "tests/support/temporary_directory.h"
+#include "fl_server/store/sql_device_store.h"
+#include "tests/unit/fl_server/store/store_backends.h"
 
 namespace coterie {
 namespace {
 
+using namespace test;
 using testing::IsEmpty;
 
 WallTime wall(int64_t ms) { return wall_time_from_unix_ms(1'750'000'000'000 + ms); }
@@ -34,26 +34,24 @@ DeviceRecord device(uint8_t value) {
   return device;
 }
 
-class DeviceStoreTest : public testing::Test {
+template <typename Backend>
+class DeviceStoreConformance : public testing::Test {
  protected:
-  DeviceStoreTest() { reopen(); }
-  void reopen() {
-    store_.reset();
-    auto opened = SqliteDeviceStore::open(directory_ / "db");
-    ASSERT_OK(opened);
-    store_ = std::move(*opened);
-  }
-  test::TemporaryDirectory directory_{test::memory_disk()};
-  std::unique_ptr<SqliteDeviceStore> store_;
+  void SetUp() override { SKIP_UNLESS_AVAILABLE(Backend); }
+  DeviceStore& store() { return backend_.store(); }
+  void reopen() { backend_.reopen(); }
+  Backend backend_;
 };
+using Backends = testing::Types<SqlBackend<SqlDeviceStore, SqliteDatabase>, SqlBackend<SqlDeviceStore, PostgresDatabase>>;
+TYPED_TEST_SUITE(DeviceStoreConformance, Backends, BackendNames);
 
-TEST_F(DeviceStoreTest, KeepsTokensByTheirDigest) {
-  EXPECT_THAT(*store_->list_tokens(), IsEmpty());
-  ASSERT_OK(store_->create_token(token(2, 5)));
-  ASSERT_OK(store_->create_token(token(1)));
-  EXPECT_ERROR(store_->create_token(token(1)), ErrorCode::conflict, "");
-  reopen();
-  const std::vector<TokenRecord> tokens = *store_->list_tokens();
+TYPED_TEST(DeviceStoreConformance, KeepsTokensByTheirDigest) {
+  EXPECT_THAT(*this->store().list_tokens(), IsEmpty());
+  ASSERT_OK(this->store().create_token(token(2, 5)));
+  ASSERT_OK(this->store().create_token(token(1)));
+  EXPECT_ERROR(this->store().create_token(token(1)), ErrorCode::conflict, "");
+  this->reopen();
+  const std::vector<TokenRecord> tokens = *this->store().list_tokens();
   ASSERT_EQ(tokens.size(), 2u);
   EXPECT_EQ(tokens[0].digest, digest(1)) << "by creation";
   EXPECT_EQ(tokens[1].digest, digest(2));
@@ -61,19 +59,19 @@ TEST_F(DeviceStoreTest, KeepsTokensByTheirDigest) {
   EXPECT_EQ(tokens[1].population, Population("phones"));
   EXPECT_EQ(tokens[1].label, "label");
   EXPECT_EQ(tokens[1].expires, wall(1'000));
-  ASSERT_OK(store_->remove_token(digest(1)));
-  EXPECT_ERROR(store_->remove_token(digest(1)), ErrorCode::not_found, "no such token");
+  ASSERT_OK(this->store().remove_token(digest(1)));
+  EXPECT_ERROR(this->store().remove_token(digest(1)), ErrorCode::not_found, "no such token");
 }
 
-TEST_F(DeviceStoreTest, EnrollsADeviceIntoTheTokensPopulation) {
-  ASSERT_OK(store_->create_token(token(1, 1, "tablets")));
+TYPED_TEST(DeviceStoreConformance, EnrollsADeviceIntoTheTokensPopulation) {
+  ASSERT_OK(this->store().create_token(token(1, 1, "tablets")));
   DeviceRecord wish = device(9);
   wish.population = Population("administrators");
-  const Result<DeviceRecord> enrolled = store_->enroll(digest(1), wish, wall(20));
+  const Result<DeviceRecord> enrolled = this->store().enroll(digest(1), wish, wall(20));
   ASSERT_OK(enrolled);
   EXPECT_EQ(enrolled->population, Population("tablets")) << "the token says where, not the device";
-  reopen();
-  const Result<DeviceRecord> stored = store_->get_device(device(9).id);
+  this->reopen();
+  const Result<DeviceRecord> stored = this->store().get_device(device(9).id);
   ASSERT_OK(stored);
   EXPECT_EQ(stored->population, Population("tablets"));
   EXPECT_EQ(stored->algorithm, KeyAlgorithm::p256);
@@ -83,53 +81,53 @@ TEST_F(DeviceStoreTest, EnrollsADeviceIntoTheTokensPopulation) {
   EXPECT_FALSE(stored->revoked.has_value());
 }
 
-TEST_F(DeviceStoreTest, CountsTheUsesOfAToken) {
-  ASSERT_OK(store_->create_token(token(1, 2)));
-  EXPECT_OK(store_->enroll(digest(1), device(1), wall(0)));
-  EXPECT_EQ(store_->list_tokens()->at(0).uses_left, 1u);
-  EXPECT_OK(store_->enroll(digest(1), device(2), wall(0)));
-  EXPECT_ERROR(store_->enroll(digest(1), device(3), wall(0)), ErrorCode::unauthenticated, "used up");
-  EXPECT_ERROR(store_->get_device(device(3).id), ErrorCode::not_found, "no such device");
+TYPED_TEST(DeviceStoreConformance, CountsTheUsesOfAToken) {
+  ASSERT_OK(this->store().create_token(token(1, 2)));
+  EXPECT_OK(this->store().enroll(digest(1), device(1), wall(0)));
+  EXPECT_EQ(this->store().list_tokens()->at(0).uses_left, 1u);
+  EXPECT_OK(this->store().enroll(digest(1), device(2), wall(0)));
+  EXPECT_ERROR(this->store().enroll(digest(1), device(3), wall(0)), ErrorCode::unauthenticated, "used up");
+  EXPECT_ERROR(this->store().get_device(device(3).id), ErrorCode::not_found, "no such device");
 }
 
-TEST_F(DeviceStoreTest, EnrollsADeviceAgainWithoutAnotherUse) {
-  ASSERT_OK(store_->create_token(token(1, 1)));
-  ASSERT_OK(store_->enroll(digest(1), device(1), wall(0)));
+TYPED_TEST(DeviceStoreConformance, EnrollsADeviceAgainWithoutAnotherUse) {
+  ASSERT_OK(this->store().create_token(token(1, 1)));
+  ASSERT_OK(this->store().enroll(digest(1), device(1), wall(0)));
   // Its reply was lost, and perhaps the token has expired or was removed since.
-  EXPECT_OK(store_->enroll(digest(1), device(1), wall(5'000)));
-  EXPECT_OK(store_->enroll(digest(77), device(1), wall(0)));
-  EXPECT_EQ(*store_->count_devices(), 1u);
+  EXPECT_OK(this->store().enroll(digest(1), device(1), wall(5'000)));
+  EXPECT_OK(this->store().enroll(digest(77), device(1), wall(0)));
+  EXPECT_EQ(*this->store().count_devices(), 1u);
 }
 
-TEST_F(DeviceStoreTest, EnrollsNobodyWithABadToken) {
-  ASSERT_OK(store_->create_token(token(1)));
-  EXPECT_ERROR(store_->enroll(digest(2), device(1), wall(0)), ErrorCode::unauthenticated, "unknown");
-  EXPECT_ERROR(store_->enroll(digest(1), device(1), wall(1'000)), ErrorCode::unauthenticated, "expired");
-  EXPECT_EQ(store_->list_tokens()->at(0).uses_left, 1u) << "a refusal costs no use";
-  EXPECT_OK(store_->enroll(digest(1), device(1), wall(999)));
+TYPED_TEST(DeviceStoreConformance, EnrollsNobodyWithABadToken) {
+  ASSERT_OK(this->store().create_token(token(1)));
+  EXPECT_ERROR(this->store().enroll(digest(2), device(1), wall(0)), ErrorCode::unauthenticated, "unknown");
+  EXPECT_ERROR(this->store().enroll(digest(1), device(1), wall(1'000)), ErrorCode::unauthenticated, "expired");
+  EXPECT_EQ(this->store().list_tokens()->at(0).uses_left, 1u) << "a refusal costs no use";
+  EXPECT_OK(this->store().enroll(digest(1), device(1), wall(999)));
 }
 
-TEST_F(DeviceStoreTest, LetsARevokedDeviceNotComeBack) {
-  ASSERT_OK(store_->create_token(token(1, 9)));
-  ASSERT_OK(store_->enroll(digest(1), device(1), wall(0)));
-  ASSERT_OK(store_->revoke_device(device(1).id, wall(100)));
-  EXPECT_ERROR(store_->enroll(digest(1), device(1), wall(200)), ErrorCode::permission_denied, "revoked");
-  ASSERT_OK(store_->revoke_device(device(1).id, wall(300)));
-  EXPECT_EQ(store_->get_device(device(1).id)->revoked, wall(100)) << "the first time stands";
-  EXPECT_ERROR(store_->revoke_device(device(2).id, wall(0)), ErrorCode::not_found, "no such device");
+TYPED_TEST(DeviceStoreConformance, LetsARevokedDeviceNotComeBack) {
+  ASSERT_OK(this->store().create_token(token(1, 9)));
+  ASSERT_OK(this->store().enroll(digest(1), device(1), wall(0)));
+  ASSERT_OK(this->store().revoke_device(device(1).id, wall(100)));
+  EXPECT_ERROR(this->store().enroll(digest(1), device(1), wall(200)), ErrorCode::permission_denied, "revoked");
+  ASSERT_OK(this->store().revoke_device(device(1).id, wall(300)));
+  EXPECT_EQ(this->store().get_device(device(1).id)->revoked, wall(100)) << "the first time stands";
+  EXPECT_ERROR(this->store().revoke_device(device(2).id, wall(0)), ErrorCode::not_found, "no such device");
 }
 
-TEST_F(DeviceStoreTest, ListsDevicesByIdInPages) {
-  ASSERT_OK(store_->create_token(token(1, 9)));
-  for (const uint8_t i : {5, 1, 4, 2, 3}) ASSERT_OK(store_->enroll(digest(1), device(i), wall(0)));
-  EXPECT_EQ(*store_->count_devices(), 5u);
-  std::vector<DeviceRecord> page = *store_->list_devices({}, 2);
+TYPED_TEST(DeviceStoreConformance, ListsDevicesByIdInPages) {
+  ASSERT_OK(this->store().create_token(token(1, 9)));
+  for (const uint8_t i : {5, 1, 4, 2, 3}) ASSERT_OK(this->store().enroll(digest(1), device(i), wall(0)));
+  EXPECT_EQ(*this->store().count_devices(), 5u);
+  std::vector<DeviceRecord> page = *this->store().list_devices({}, 2);
   ASSERT_EQ(page.size(), 2u);
   EXPECT_EQ(page[0].id, device(1).id);
-  page = *store_->list_devices(page[1].id, 10);
+  page = *this->store().list_devices(page[1].id, 10);
   ASSERT_EQ(page.size(), 3u);
   EXPECT_EQ(page[0].id, device(3).id);
-  EXPECT_THAT(*store_->list_devices(device(5).id, 10), IsEmpty());
+  EXPECT_THAT(*this->store().list_devices(device(5).id, 10), IsEmpty());
 }
 
 // ---- The directory: a cache that must not know better than the store

@@ -1,5 +1,5 @@
-// Random operations on SQLite and on the obvious implementation in memory: every answer must be the same, whenever the
-// file is closed and opened again.
+// Random operations on a database and on the obvious implementation in memory: every answer must be the same, whenever the
+// database is closed and opened again.
 #include "base/random.h"
 #include "tests/unit/fl_server/store/round_store_fixture.h"
 #include "tests/unit/fl_server/store/store_text.h"
@@ -9,6 +9,7 @@ namespace {
 
 using namespace test;
 
+template <typename Backend>
 class Differential {
  public:
   explicit Differential(uint64_t seed) : prng_(seed), with_noise_(seed % 4 == 0) {}
@@ -17,9 +18,9 @@ class Differential {
     for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
       now_ += static_cast<int64_t>(prng_.below(50));
       step();
-      if (prng_.chance(0.02)) sqlite_.reopen();
+      if (prng_.chance(0.02)) database_.reopen();
     }
-    sqlite_.reopen();
+    database_.reopen();
     for (int i = 0; i < 4; ++i) compare_everything(job(i));
   }
 
@@ -31,7 +32,7 @@ class Differential {
   template <typename Call>
   std::string both(const std::string& what, Call call) {
     const std::string expected = text(call(memory_.store()));
-    const std::string answer = text(call(sqlite_.store()));
+    const std::string answer = text(call(database_.store()));
     EXPECT_EQ(answer, expected) << what;
     ++calls_;
     if (!expected.starts_with("error")) ++done_;
@@ -172,23 +173,33 @@ class Differential {
 
   Prng prng_;
   bool with_noise_;  // of job j3: accounting takes its time
-  SqliteBackend sqlite_;
+  Backend database_;
   MemoryBackend memory_;
   int64_t now_ = 0;
   int calls_ = 0;
   int done_ = 0;
 };
 
-TEST(RoundStores, GiveTheSameAnswersToTheSameRandomCalls) {
+template <typename Backend>
+class RoundStores : public testing::Test {
+  void SetUp() override { SKIP_UNLESS_AVAILABLE(Backend); }
+};
+using Backends = testing::Types<SqliteBackend, PostgresBackend>;
+TYPED_TEST_SUITE(RoundStores, Backends, BackendNames);
+
+TYPED_TEST(RoundStores, GiveTheSameAnswersToTheSameRandomCalls) {
+  constexpr uint64_t kSeeds = 12;
   int calls = 0, done = 0;
-  for (uint64_t seed = 1; seed <= 12; ++seed) {
-    Differential test(seed);
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Differential<TypeParam> test(seed);
     test.run(250);
     ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
     calls += test.calls();
     done += test.done();
   }
   EXPECT_GT(2 * done, calls) << "most calls must do something, or the test shows little";
+  std::printf("%llu seeds, %d calls on %s and in memory, %d of which did something\n", static_cast<unsigned long long>(kSeeds), calls,
+              TypeParam::kName, done);
 }
 
 }  // namespace

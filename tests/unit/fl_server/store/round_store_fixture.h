@@ -1,4 +1,4 @@
-// What the round store's tests share: the back-ends under test, and records to put into them.
+// What the round store's tests share: records to put into it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,38 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "fl_server/store/sqlite_round_store.h"
-#include "tests/support/matchers.h"
-#include "tests/support/memory_round_store.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/unit/fl_server/store/store_backends.h"
 
 namespace coterie::test {
-
-class SqliteBackend {
- public:
-  SqliteBackend() { reopen(); }
-  RoundStore& store() { return *store_; }
-  // As after a crash: whatever was answered must be there.
-  void reopen() {
-    store_.reset();
-    Result<std::unique_ptr<SqliteRoundStore>> opened = SqliteRoundStore::open(directory_ / "db");
-    ASSERT_OK(opened);
-    store_ = std::move(*opened);
-  }
-
- private:
-  TemporaryDirectory directory_{memory_disk()};
-  std::unique_ptr<SqliteRoundStore> store_;
-};
-
-class MemoryBackend {
- public:
-  RoundStore& store() { return store_; }
-  void reopen() {}
-
- private:
-  MemoryRoundStore store_;
-};
 
 inline WallTime wall(int64_t ms) { return wall_time_from_unix_ms(1'750'000'000'000 + ms); }
 

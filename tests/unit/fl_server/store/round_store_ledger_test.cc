@@ -20,6 +20,7 @@ NoiseSalt salt_of(uint8_t value) {
 template <typename Backend>
 class RoundStoreLedger : public testing::Test {
  protected:
+  void SetUp() override { SKIP_UNLESS_AVAILABLE(Backend); }
   RoundStore& store() { return backend_.store(); }
   void reopen() { backend_.reopen(); }
 
@@ -61,13 +62,7 @@ class RoundStoreLedger : public testing::Test {
   static constexpr RoundState finalizing_ = RoundState::finalizing;
   Backend backend_;
 };
-using Backends = testing::Types<SqliteBackend, MemoryBackend>;
-struct BackendNames {
-  template <typename T>
-  static std::string GetName(int) {
-    return std::is_same_v<T, SqliteBackend> ? "Sqlite" : "Memory";
-  }
-};
+using Backends = testing::Types<SqliteBackend, PostgresBackend, MemoryBackend>;
 TYPED_TEST_SUITE(RoundStoreLedger, Backends, BackendNames);
 
 TYPED_TEST(RoundStoreLedger, KeepsTheFirstSaltOfAnAttempt) {

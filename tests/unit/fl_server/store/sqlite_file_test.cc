@@ -2,9 +2,9 @@
 #include <sys/mount.h>
 
 #include "base/os/file.h"
-#include "fl_server/store/database.h"
 #include "fl_server/store/schema.h"
-#include "fl_server/store/sqlite_device_store.h"
+#include "fl_server/store/sql_device_store.h"
+#include "fl_server/store/sql/sqlite.h"
 #include "tests/unit/fl_server/store/round_store_fixture.h"
 #include "tests/unit/fl_server/store/store_text.h"
 
@@ -16,9 +16,9 @@ using namespace test;
 class SqliteFile : public testing::Test {
  protected:
   std::string path() const { return directory_ / "db"; }
-  Result<std::unique_ptr<SqliteRoundStore>> open() const { return SqliteRoundStore::open(path()); }
+  Result<std::unique_ptr<SqlRoundStore>> open() const { return SqlRoundStore::open(open_sqlite(path())); }
   void execute(const char* sql) const {
-    Result<Database> database = Database::open(path());
+    Result<Database> database = open_sqlite(path());
     ASSERT_OK(database);
     ASSERT_OK(database->execute(sql));
   }
@@ -39,15 +39,15 @@ class SqliteFile : public testing::Test {
 
 TEST_F(SqliteFile, IsCreatedOnceAndSharedByBothStores) {
   ASSERT_OK(open());
-  ASSERT_OK(SqliteDeviceStore::open(path()));
+  ASSERT_OK(SqlDeviceStore::open(open_sqlite(path())));
   ASSERT_OK(open());
 }
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_OK(open());
-  execute("PRAGMA user_version = 4");
-  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 4, this server speaks 3");
-  EXPECT_ERROR(SqliteDeviceStore::open(path()), ErrorCode::unsupported_version, "run the server that wrote it");
+  execute("PRAGMA user_version = 5");
+  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 5, this server speaks 4");
+  EXPECT_ERROR(SqlDeviceStore::open(open_sqlite(path())), ErrorCode::unsupported_version, "run the server that wrote it");
 }
 
 TEST_F(SqliteFile, ThatIsNoDatabaseIsDataLoss) {
@@ -57,12 +57,12 @@ TEST_F(SqliteFile, ThatIsNoDatabaseIsDataLoss) {
 }
 
 TEST_F(SqliteFile, InADirectoryThatDoesNotExistIsUnavailable) {
-  EXPECT_ERROR(SqliteRoundStore::open(directory_ / "absent/db"), ErrorCode::unavailable, "absent/db");
+  EXPECT_ERROR(SqlRoundStore::open(open_sqlite(directory_ / "absent/db")), ErrorCode::unavailable, "absent/db");
 }
 
 // The version says that the tables are there, but they are not: an answer, not an abort.
 TEST_F(SqliteFile, WithoutItsTablesIsDataLoss) {
-  execute("PRAGMA user_version = 3");
+  execute("PRAGMA user_version = 4");
   EXPECT_ERROR(open(), ErrorCode::data_loss, "no such table") << "the ledger is read first";
   execute("PRAGMA user_version = 0");
   ASSERT_OK(open());
@@ -72,7 +72,7 @@ TEST_F(SqliteFile, WithoutItsTablesIsDataLoss) {
   EXPECT_ERROR((*store)->list_jobs(), ErrorCode::data_loss, "no such table");
   EXPECT_ERROR((*store)->create_job(job_record("j"), model_record("j", 0)), ErrorCode::data_loss, "no such table");
   EXPECT_ERROR((*store)->count_accepted({RoundId(1), Attempt(1)}), ErrorCode::data_loss, "no such table");
-  const auto devices = SqliteDeviceStore::open(path());
+  const auto devices = SqlDeviceStore::open(open_sqlite(path()));
   ASSERT_OK(devices);
   EXPECT_ERROR((*devices)->get_device({}), ErrorCode::data_loss, "no such table");
 }
@@ -111,7 +111,7 @@ class SqliteLedgerFile : public SqliteFile {
 TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
   fill();
   execute(
-      "DROP TABLE ledger; DROP TABLE noise_salt; ALTER TABLE round DROP COLUMN ledger_head; "
+      "DROP TABLE lease; DROP TABLE ledger; DROP TABLE noise_salt; ALTER TABLE round DROP COLUMN ledger_head; "
       "ALTER TABLE round DROP COLUMN ledger_records; PRAGMA user_version = 1");
   const auto store = open();
   ASSERT_OK(store);
@@ -126,8 +126,8 @@ TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
   release(1, 1, true);
   release(2, 1, true);
   execute(
-      "ALTER TABLE round DROP COLUMN ledger_head; ALTER TABLE round DROP COLUMN ledger_records; PRAGMA "
-      "user_version = 2");
+      "DROP TABLE lease; ALTER TABLE round DROP COLUMN ledger_head; ALTER TABLE round DROP COLUMN ledger_records; "
+      "PRAGMA user_version = 2");
   release(3, 1, true);
   const auto store = open();
   ASSERT_OK(store);
@@ -216,9 +216,9 @@ TEST_F(SqliteFile, SurvivesAFullDisk) {
   }
   {
     ASSERT_OK(os::write_file_atomically(disk + "/filler", Bytes(128 << 10)));
-    auto opened = SqliteRoundStore::open(disk + "/db");
+    auto opened = SqlRoundStore::open(open_sqlite(disk + "/db"));
     ASSERT_OK(opened);
-    SqliteRoundStore& store = **opened;
+    SqlRoundStore& store = **opened;
     ASSERT_OK(store.create_job(job_record("j"), model_record("j", 0)));
     const RoundKey key = store.open_round(JobId("j"), {1, {}, Attempt(1), model_record("j", 0)}, wall(0))->key;
     ASSERT_TRUE(*store.move_round({key, RoundState::selecting, RoundState::collecting, "", 0}, wall(0)));
@@ -258,7 +258,7 @@ TEST_F(SqliteFile, SurvivesAFullDisk) {
     EXPECT_EQ(text(accept(batches)), "done") << "there is room again";
     expect_whole_batches(store, batches + 1);
     opened->reset();
-    auto again = SqliteRoundStore::open(disk + "/db");
+    auto again = SqlRoundStore::open(open_sqlite(disk + "/db"));
     ASSERT_OK(again);
     expect_whole_batches(**again, batches + 1);
   }
@@ -268,7 +268,7 @@ TEST_F(SqliteFile, SurvivesAFullDisk) {
 // ---- The connection itself
 
 TEST_F(SqliteFile, KeepsValuesAsTheyAreBound) {
-  Result<Database> database = Database::open(path());
+  Result<Database> database = open_sqlite(path());
   ASSERT_OK(database);
   ASSERT_OK(database->execute("CREATE TABLE t(a, b, c, d, e, f, g)"));
   const Bytes blob = {0, 255, 0};
@@ -292,7 +292,7 @@ TEST_F(SqliteFile, KeepsValuesAsTheyAreBound) {
 }
 
 TEST_F(SqliteFile, RollsBackATransactionThatFails) {
-  Result<Database> database = Database::open(path());
+  Result<Database> database = open_sqlite(path());
   ASSERT_OK(database);
   ASSERT_OK(database->execute("CREATE TABLE t(a INTEGER PRIMARY KEY)"));
   const auto count = [&] {
@@ -315,7 +315,7 @@ TEST_F(SqliteFile, RollsBackATransactionThatFails) {
 }
 
 TEST_F(SqliteFile, IsDurableAndChecksReferences) {
-  Result<Database> database = Database::open(path());
+  Result<Database> database = open_sqlite(path());
   ASSERT_OK(database);
   const auto pragma = [&](const char* sql) {
     Statement row = database->prepare(sql);

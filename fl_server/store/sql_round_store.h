@@ -1,17 +1,21 @@
-// RoundStore on SQLite: the default of a single server.
+// RoundStore on a database: SQLite for a single server, PostgreSQL for many that share one (store/sql/database.h).
+//
+// Other processes may write at the same time. A transaction that decides on what it has read locks it first, always in this
+// order: the job's row, the round's, the ledger. SQLite's writers are serial, and need no locks.
 #pragma once
 
 #include <memory>
 #include <mutex>
 
-#include "fl_server/store/database.h"
+#include "fl_server/store/sql/database.h"
 #include "fl_server/store/round_store.h"
 
 namespace coterie {
 
-class SqliteRoundStore : public RoundStore {
+class SqlRoundStore : public RoundStore {
  public:
-  static Result<std::unique_ptr<SqliteRoundStore>> open(const std::string& path);
+  // Prepares the schema.
+  static Result<std::unique_ptr<SqlRoundStore>> open(Result<Database> database);
 
   Status create_job(const JobRecord& job, const ModelRecord& initial) override;
   Result<std::vector<JobRecord>> list_jobs() override;
@@ -40,9 +44,12 @@ class SqliteRoundStore : public RoundStore {
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
 
  private:
-  explicit SqliteRoundStore(Database database) : database_(std::move(database)) {}
+  explicit SqlRoundStore(Database database) : database_(std::move(database)) {}
 
-  // The private halves expect the lock to be held.
+  // The private halves expect the mutex to be held. The locks are a transaction's; what is absent cannot be locked.
+  Status lock_job(const JobId& id);
+  Status lock_round(const RoundKey& key);
+  Status lock_ledger();
   Result<JobRecord> read_job(const JobId& id);
   Result<JobProgress> read_progress(const JobId& id);
   Result<std::optional<RoundRecord>> read_round(const RoundKey& key);
@@ -64,7 +71,11 @@ class SqliteRoundStore : public RoundStore {
   // A transaction that may append to the ledger: if it fails, ours is read anew.
   template <typename Body>
   Status ledger_transaction(Body body) {
-    const Status done = database_.transaction(body);
+    bool was_run = false;
+    const Status done = database_.transaction([&]() -> Status {
+      if (std::exchange(was_run, true)) ledger_ = Ledger();
+      return body();
+    });
     if (!done) ledger_ = Ledger();
     return done;
   }

@@ -1,18 +1,18 @@
-// DeviceStore on SQLite. Its own connection: looking up a key never waits for a round's commit.
+// DeviceStore on a database (store/sql/database.h). Its own connection: looking up a key never waits for a round's commit.
 #pragma once
 
 #include <memory>
 #include <mutex>
 
-#include "fl_server/store/database.h"
+#include "fl_server/store/sql/database.h"
 #include "fl_server/store/device_store.h"
 
 namespace coterie {
 
-class SqliteDeviceStore : public DeviceStore {
+class SqlDeviceStore : public DeviceStore {
  public:
-  // The same file as the round store's.
-  static Result<std::unique_ptr<SqliteDeviceStore>> open(const std::string& path);
+  // The same database as the round store's. Prepares the schema.
+  static Result<std::unique_ptr<SqlDeviceStore>> open(Result<Database> database);
 
   Status create_token(const TokenRecord& token) override;
   Result<std::vector<TokenRecord>> list_tokens() override;
@@ -24,7 +24,7 @@ class SqliteDeviceStore : public DeviceStore {
   Status revoke_device(const DeviceId& id, WallTime now) override;
 
  private:
-  explicit SqliteDeviceStore(Database database) : database_(std::move(database)) {}
+  explicit SqlDeviceStore(Database database) : database_(std::move(database)) {}
   Result<std::optional<DeviceRecord>> read_device(const DeviceId& id);
   Status use_token(const Digest& token, DeviceRecord& device, WallTime now);
 

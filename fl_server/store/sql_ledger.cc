@@ -1,6 +1,6 @@
-// The privacy ledger on SQLite, and the salts of noise that is not committed yet.
+// The privacy ledger, and the salts of noise that is not committed yet.
 #include "fl_server/privacy/round_release.h"
-#include "fl_server/store/sqlite_round_store.h"
+#include "fl_server/store/sql_round_store.h"
 
 namespace coterie {
 namespace {
@@ -24,7 +24,13 @@ LedgerRecord ledger_record_from(Statement& row) {
 
 }  // namespace
 
-Result<std::vector<LedgerRecord>> SqliteRoundStore::read_ledger(uint64_t after_seq, size_t limit) {
+// One row that whoever appends holds: so no two records have the same number.
+Status SqlRoundStore::lock_ledger() {
+  Statement row = database_.prepare("SELECT 1 /*! FROM ledger_lock FOR UPDATE */");
+  return row.lock_rows();
+}
+
+Result<std::vector<LedgerRecord>> SqlRoundStore::read_ledger(uint64_t after_seq, size_t limit) {
   Statement rows =
       database_.prepare("SELECT " COT_LEDGER_COLUMNS " FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?");
   rows << after_seq << static_cast<uint64_t>(limit);
@@ -36,13 +42,13 @@ Result<std::vector<LedgerRecord>> SqliteRoundStore::read_ledger(uint64_t after_s
   }
 }
 
-Status SqliteRoundStore::refresh_ledger() {
+Status SqlRoundStore::refresh_ledger() {
   COT_ASSIGN(const std::vector<LedgerRecord> news, read_ledger(ledger_.size(), INT64_MAX));
   for (const LedgerRecord& record : news) COT_TRY(ledger_.append(record));
   return {};
 }
 
-Status SqliteRoundStore::append_to_ledger(const LedgerRecord& record) {
+Status SqlRoundStore::append_to_ledger(const LedgerRecord& record) {
   Statement insert =
       database_.prepare("INSERT INTO ledger(" COT_LEDGER_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   const LedgerRelease& release = record.release;
@@ -55,14 +61,14 @@ Status SqliteRoundStore::append_to_ledger(const LedgerRecord& record) {
   return ledger_.append(record);
 }
 
-Status SqliteRoundStore::erase_salt(const RoundKey& key) {
+Status SqlRoundStore::erase_salt(const RoundKey& key) {
   Statement erase = database_.prepare("DELETE FROM noise_salt WHERE round = ? AND attempt = ?");
   erase << key.round.value() << key.attempt.value();
   return erase.run();
 }
 
 // The salt of the attempt's reserve, which exists.
-Result<NoiseSalt> SqliteRoundStore::read_salt(const RoundKey& key) {
+Result<NoiseSalt> SqlRoundStore::read_salt(const RoundKey& key) {
   Statement row = database_.prepare("SELECT salt FROM noise_salt WHERE round = ? AND attempt = ?");
   row << key.round.value() << key.attempt.value();
   COT_ASSIGN(const bool found, row.step());
@@ -70,16 +76,21 @@ Result<NoiseSalt> SqliteRoundStore::read_salt(const RoundKey& key) {
   return NoiseSalt(std::span<const uint8_t, 32>(row.blob(0)));
 }
 
-Result<NoiseSalt> SqliteRoundStore::reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) {
+Result<NoiseSalt> SqlRoundStore::reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) {
   const std::lock_guard lock(mutex_);
   NoiseSalt salt;
   const Status done = ledger_transaction([&]() -> Status {
+    JobId id;
+    if (const auto unlocked = read_round(key); unlocked && *unlocked) id = (*unlocked)->job;
+    COT_TRY(lock_job(id));
+    COT_TRY(lock_round(key));
     COT_ASSIGN(const std::optional<RoundRecord> round, read_round(key));
     if (!round || (round->state != RoundState::frozen && round->state != RoundState::finalizing)) {
       return Error(ErrorCode::conflict, "privacy: this attempt is not being finalized");
     }
     COT_ASSIGN(const JobRecord job, read_job(round->job));
     if (!job.spec.privacy.has_noise()) return Error(ErrorCode::conflict, "privacy: the job has no noise");
+    COT_TRY(lock_ledger());
     COT_TRY(refresh_ledger());
     const LedgerRelease release = release_of(job.spec, job.value_count);
     if (const LedgerRecord* reserve = ledger_.find_reserve(key)) {
@@ -100,11 +111,12 @@ Result<NoiseSalt> SqliteRoundStore::reserve_release(const RoundKey& key, const N
 }
 
 // Inside the transaction of commit_round.
-Status SqliteRoundStore::commit_release(const JobRecord& job, const FinalizedRound& round, WallTime now) {
+Status SqlRoundStore::commit_release(const JobRecord& job, const FinalizedRound& round, WallTime now) {
   if (job.spec.privacy.has_noise() != round.noise_commitment.has_value()) {
     return Error(ErrorCode::conflict, "privacy: a job with noise releases models with noise, and no other does");
   }
   if (!round.noise_commitment) return {};
+  COT_TRY(lock_ledger());
   COT_TRY(refresh_ledger());
   COT_ASSIGN(const LedgerRecord record,
              ledger_.commit(round.key, release_of(job.spec, job.value_count), round.totals.updates,
@@ -113,20 +125,20 @@ Status SqliteRoundStore::commit_release(const JobRecord& job, const FinalizedRou
   return erase_salt(round.key);
 }
 
-Result<std::string> SqliteRoundStore::read_privacy_stop(const JobRecord& job) {
+Result<std::string> SqlRoundStore::read_privacy_stop(const JobRecord& job) {
   if (!job.spec.privacy.has_noise()) return std::string();
   COT_TRY(refresh_ledger());
   return why_no_release(ledger_, job);
 }
 
 // What the plan of an attempt that is opened now says of the ledger.
-Result<LedgerHead> SqliteRoundStore::read_ledger_head(const JobRecord& job) {
+Result<LedgerHead> SqlRoundStore::read_ledger_head(const JobRecord& job) {
   if (!keeps_ledger(job.spec)) return LedgerHead{};
   COT_TRY(refresh_ledger());
   return LedgerHead{ledger_.size(), ledger_.head()};
 }
 
-Result<JobPrivacy> SqliteRoundStore::job_privacy(const JobId& id) {
+Result<JobPrivacy> SqlRoundStore::job_privacy(const JobId& id) {
   const std::lock_guard lock(mutex_);
   COT_ASSIGN(const JobRecord job, read_job(id));
   if (!job.spec.privacy.has_noise()) return Error(ErrorCode::conflict, "job " + id.value() + " has no noise");
@@ -138,7 +150,7 @@ Result<JobPrivacy> SqliteRoundStore::job_privacy(const JobId& id) {
   return privacy;
 }
 
-Result<std::vector<LedgerRecord>> SqliteRoundStore::list_ledger(uint64_t after_seq, size_t limit) {
+Result<std::vector<LedgerRecord>> SqlRoundStore::list_ledger(uint64_t after_seq, size_t limit) {
   const std::lock_guard lock(mutex_);
   return read_ledger(after_seq, limit);
 }

@@ -1,7 +1,7 @@
-// Who is counted, on SQLite: the transaction that exactly-once rests on.
+// Who is counted: the transaction that exactly-once rests on.
 #include <algorithm>
 
-#include "fl_server/store/sqlite_round_store.h"
+#include "fl_server/store/sql_round_store.h"
 
 namespace coterie {
 namespace {
@@ -26,20 +26,20 @@ Result<std::vector<PartialRecord>> all_partials(Statement rows) {
 
 }  // namespace
 
-BatchOutcome SqliteRoundStore::accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) {
+BatchOutcome SqlRoundStore::accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) {
   const std::lock_guard lock(mutex_);
   BatchOutcome outcome = BatchDone{};
   const Status done = database_.transaction([&] { return write_batch(partial, rows, outcome); });
   if (done || std::holds_alternative<BatchClosed>(outcome) || std::holds_alternative<BatchConflict>(outcome)) {
     return outcome;
   }
-  // Nothing is written when SQLite found the disk full; anything else may have happened on either side of the commit.
+  // Nothing is written when the database found the disk full; anything else may have happened on either side of the commit.
   if (done.error().code() == ErrorCode::storage_full) return BatchFailed{done.error()};
   return BatchUnknown{done.error()};
 }
 
 // Fails, so that the transaction is rolled back, with `outcome` saying why.
-Status SqliteRoundStore::write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows,
+Status SqlRoundStore::write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows,
                                      BatchOutcome& outcome) {
   {
     Statement known = database_.prepare("SELECT 1 FROM partial WHERE id = ?");
@@ -47,44 +47,56 @@ Status SqliteRoundStore::write_batch(const PartialRecord& partial, const std::ve
     COT_ASSIGN(const bool before, known.step());
     if (before) return {};
   }
-  COT_ASSIGN(const std::optional<RoundRecord> round, read_round(partial.key));
-  if (!round || round->state != RoundState::collecting) {
-    outcome = BatchClosed{};
-    return Error(ErrorCode::round_closed, "round closed");
+  {
+    // Whoever freezes the round waits until this transaction is over, and the other way round.
+    Statement round = database_.prepare("SELECT state FROM round WHERE id = ? AND attempt = ? /*! FOR SHARE */");
+    round << partial.key.round.value() << partial.key.attempt.value();
+    COT_ASSIGN(const bool found, round.step());
+    if (!found || static_cast<RoundState>(round.integer(0)) != RoundState::collecting) {
+      outcome = BatchClosed{};
+      return Error(ErrorCode::round_closed, "round closed");
+    }
   }
   Statement insert = database_.prepare("INSERT INTO partial(" COT_PARTIAL_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?)");
   insert << partial.id << partial.key.round.value() << partial.key.attempt.value() << partial.totals.updates
          << partial.totals.weight << partial.totals.examples << partial.totals.loss_sum << partial.totals.correct
          << partial.totals.train_ms << partial.blob;
   COT_TRY(insert.run());
+  // In the order of devices: of two batches with the same ones one waits for the other, not each for each.
+  std::vector<const AcceptRow*> order;
+  order.reserve(rows.size());
+  for (const AcceptRow& row : rows) order.push_back(&row);
+  std::ranges::sort(order, {}, [](const AcceptRow* row) { return row->device; });
+  COT_ASSIGN(const std::vector<int> inserted,
+             database_.execute_many(
+                 "INSERT INTO accept(round, attempt, device, partial) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                 order.size(), [&](Statement& accept, size_t i) {
+                   accept << partial.key.round.value() << partial.key.attempt.value() << order[i]->device << partial.id;
+                 }));
   BatchConflict conflict;
-  for (const AcceptRow& row : rows) {
-    Statement accept = database_.prepare(
-        "INSERT INTO accept(round, attempt, device, partial) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING");
-    accept << partial.key.round.value() << partial.key.attempt.value() << row.device << partial.id;
-    COT_TRY(accept.run());
-    if (database_.changes() == 0) conflict.accepted_before.push_back(row.device);
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (inserted[i] == 0) conflict.accepted_before.push_back(order[i]->device);
   }
   if (conflict.accepted_before.empty()) return {};
   outcome = std::move(conflict);
   return Error(ErrorCode::conflict, "accepted before");
 }
 
-Result<uint64_t> SqliteRoundStore::read_accepted_count(const RoundKey& key) {
+Result<uint64_t> SqlRoundStore::read_accepted_count(const RoundKey& key) {
   Statement row = database_.prepare("SELECT count(*) FROM accept WHERE round = ? AND attempt = ?");
   row << key.round.value() << key.attempt.value();
   COT_ASSIGN(const bool found, row.step());
   return found ? row.u64(0) : 0;
 }
 
-Result<uint64_t> SqliteRoundStore::count_accepted(const RoundKey& key) {
+Result<uint64_t> SqlRoundStore::count_accepted(const RoundKey& key) {
   const std::lock_guard lock(mutex_);
   return read_accepted_count(key);
 }
 
-Result<std::vector<DeviceId>> SqliteRoundStore::list_accepted(const RoundKey& key) {
+Result<std::vector<DeviceId>> SqlRoundStore::list_accepted(const RoundKey& key) {
   const std::lock_guard lock(mutex_);
-  Statement rows = database_.prepare("SELECT device FROM accept WHERE round = ? AND attempt = ?");
+  Statement rows = database_.prepare("SELECT device FROM accept WHERE round = ? AND attempt = ? ORDER BY device");
   rows << key.round.value() << key.attempt.value();
   std::vector<DeviceId> devices;
   for (;;) {
@@ -94,14 +106,14 @@ Result<std::vector<DeviceId>> SqliteRoundStore::list_accepted(const RoundKey& ke
   }
 }
 
-Result<bool> SqliteRoundStore::is_accepted(const RoundKey& key, const DeviceId& device) {
+Result<bool> SqlRoundStore::is_accepted(const RoundKey& key, const DeviceId& device) {
   const std::lock_guard lock(mutex_);
   Statement row = database_.prepare("SELECT 1 FROM accept WHERE round = ? AND attempt = ? AND device = ?");
   row << key.round.value() << key.attempt.value() << device;
   return row.step();
 }
 
-Result<std::vector<PartialRecord>> SqliteRoundStore::list_partials(const RoundKey& key) {
+Result<std::vector<PartialRecord>> SqlRoundStore::list_partials(const RoundKey& key) {
   const std::lock_guard lock(mutex_);
   Statement rows =
       database_.prepare("SELECT " COT_PARTIAL_COLUMNS " FROM partial WHERE round = ? AND attempt = ? ORDER BY id");
@@ -109,16 +121,17 @@ Result<std::vector<PartialRecord>> SqliteRoundStore::list_partials(const RoundKe
   return all_partials(std::move(rows));
 }
 
-Result<std::vector<PartialRecord>> SqliteRoundStore::list_finished_partials(size_t limit) {
+Result<std::vector<PartialRecord>> SqlRoundStore::list_finished_partials(size_t limit) {
   const std::lock_guard lock(mutex_);
   Statement rows = database_.prepare(
       "SELECT p.id, p.round, p.attempt, p.updates, p.weight, p.examples, p.loss_sum, p.correct, p.train_ms, p.blob "
-      "FROM partial p JOIN round r ON r.id = p.round AND r.attempt = p.attempt WHERE r.state IN (5, 6) LIMIT ?");
+      "FROM partial p JOIN round r ON r.id = p.round AND r.attempt = p.attempt WHERE r.state IN (5, 6) "
+      "ORDER BY p.id LIMIT ?");
   rows << static_cast<uint64_t>(limit);
   return all_partials(std::move(rows));
 }
 
-Status SqliteRoundStore::forget_partials(const std::vector<std::string>& ids) {
+Status SqlRoundStore::forget_partials(const std::vector<std::string>& ids) {
   const std::lock_guard lock(mutex_);
   return database_.transaction([&]() -> Status {
     for (const std::string& id : ids) {

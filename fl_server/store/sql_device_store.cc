@@ -1,4 +1,4 @@
-#include "fl_server/store/sqlite_device_store.h"
+#include "fl_server/store/sql_device_store.h"
 
 #include "fl_server/store/schema.h"
 
@@ -22,13 +22,13 @@ DeviceRecord device_from(Statement& row) {
 
 }  // namespace
 
-Result<std::unique_ptr<SqliteDeviceStore>> SqliteDeviceStore::open(const std::string& path) {
-  COT_ASSIGN(Database database, Database::open(path));
+Result<std::unique_ptr<SqlDeviceStore>> SqlDeviceStore::open(Result<Database> opened) {
+  COT_ASSIGN(Database database, std::move(opened));
   COT_TRY(prepare_schema(database));
-  return std::unique_ptr<SqliteDeviceStore>(new SqliteDeviceStore(std::move(database)));
+  return std::unique_ptr<SqlDeviceStore>(new SqlDeviceStore(std::move(database)));
 }
 
-Status SqliteDeviceStore::create_token(const TokenRecord& token) {
+Status SqlDeviceStore::create_token(const TokenRecord& token) {
   const std::lock_guard lock(mutex_);
   Statement insert = database_.prepare(
       "INSERT INTO token(digest, population, label, uses_left, expires, created) VALUES(?, ?, ?, ?, ?, ?)");
@@ -37,7 +37,7 @@ Status SqliteDeviceStore::create_token(const TokenRecord& token) {
   return insert.run();
 }
 
-Result<std::vector<TokenRecord>> SqliteDeviceStore::list_tokens() {
+Result<std::vector<TokenRecord>> SqlDeviceStore::list_tokens() {
   const std::lock_guard lock(mutex_);
   Statement rows = database_.prepare(
       "SELECT digest, population, label, uses_left, expires, created FROM token ORDER BY created, digest");
@@ -54,7 +54,7 @@ Result<std::vector<TokenRecord>> SqliteDeviceStore::list_tokens() {
   }
 }
 
-Status SqliteDeviceStore::remove_token(const Digest& digest) {
+Status SqlDeviceStore::remove_token(const Digest& digest) {
   const std::lock_guard lock(mutex_);
   Statement remove = database_.prepare("DELETE FROM token WHERE digest = ?");
   remove << digest;
@@ -63,20 +63,23 @@ Status SqliteDeviceStore::remove_token(const Digest& digest) {
   return {};
 }
 
-Result<DeviceRecord> SqliteDeviceStore::enroll(const Digest& token, DeviceRecord device, WallTime now) {
+Result<DeviceRecord> SqlDeviceStore::enroll(const Digest& token, DeviceRecord device, WallTime now) {
   const std::lock_guard lock(mutex_);
-  const Status done = database_.transaction([&]() -> Status {
+  const auto enroll_once = [&]() -> Status {
     COT_ASSIGN(const std::optional<DeviceRecord> existing, read_device(device.id));
     if (!existing) return use_token(token, device, now);
     if (existing->revoked) return Error(ErrorCode::permission_denied, "this device was revoked by the operator");
     device = *existing;
     return {};
-  });
+  };
+  Status done = database_.transaction(enroll_once);
+  // Another server has enrolled it in between: now it is there.
+  if (!done && done.error().code() == ErrorCode::conflict) done = database_.transaction(enroll_once);
   if (!done) return done.error();
   return device;
 }
 
-Status SqliteDeviceStore::use_token(const Digest& token, DeviceRecord& device, WallTime now) {
+Status SqlDeviceStore::use_token(const Digest& token, DeviceRecord& device, WallTime now) {
   Statement use = database_.prepare(
       "UPDATE token SET uses_left = uses_left - 1 WHERE digest = ? AND uses_left > 0 AND expires > ? "
       "RETURNING population");
@@ -96,7 +99,7 @@ Status SqliteDeviceStore::use_token(const Digest& token, DeviceRecord& device, W
   return insert.run();
 }
 
-Result<std::optional<DeviceRecord>> SqliteDeviceStore::read_device(const DeviceId& id) {
+Result<std::optional<DeviceRecord>> SqlDeviceStore::read_device(const DeviceId& id) {
   Statement row = database_.prepare("SELECT " COT_DEVICE_COLUMNS " FROM device WHERE id = ?");
   row << id;
   COT_ASSIGN(const bool found, row.step());
@@ -104,14 +107,14 @@ Result<std::optional<DeviceRecord>> SqliteDeviceStore::read_device(const DeviceI
   return std::optional<DeviceRecord>(device_from(row));
 }
 
-Result<DeviceRecord> SqliteDeviceStore::get_device(const DeviceId& id) {
+Result<DeviceRecord> SqlDeviceStore::get_device(const DeviceId& id) {
   const std::lock_guard lock(mutex_);
   COT_ASSIGN(std::optional<DeviceRecord> device, read_device(id));
   if (!device) return Error(ErrorCode::not_found, "no such device");
   return *std::move(device);
 }
 
-Result<std::vector<DeviceRecord>> SqliteDeviceStore::list_devices(const DeviceId& after, size_t limit) {
+Result<std::vector<DeviceRecord>> SqlDeviceStore::list_devices(const DeviceId& after, size_t limit) {
   const std::lock_guard lock(mutex_);
   Statement rows =
       database_.prepare("SELECT " COT_DEVICE_COLUMNS " FROM device WHERE id > ? ORDER BY id LIMIT ?");
@@ -124,14 +127,14 @@ Result<std::vector<DeviceRecord>> SqliteDeviceStore::list_devices(const DeviceId
   }
 }
 
-Result<uint64_t> SqliteDeviceStore::count_devices() {
+Result<uint64_t> SqlDeviceStore::count_devices() {
   const std::lock_guard lock(mutex_);
   Statement row = database_.prepare("SELECT count(*) FROM device");
   COT_ASSIGN(const bool found, row.step());
   return found ? row.u64(0) : 0;
 }
 
-Status SqliteDeviceStore::revoke_device(const DeviceId& id, WallTime now) {
+Status SqlDeviceStore::revoke_device(const DeviceId& id, WallTime now) {
   const std::lock_guard lock(mutex_);
   Statement update = database_.prepare("UPDATE device SET revoked = coalesce(revoked, ?) WHERE id = ?");
   update << now << id;

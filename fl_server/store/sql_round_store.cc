@@ -1,5 +1,5 @@
-// Jobs, rounds and models on SQLite. Who is counted: sqlite_accept.cc.
-#include "fl_server/store/sqlite_round_store.h"
+// Jobs, rounds and models. Who is counted: sql_accept.cc.
+#include "fl_server/store/sql_round_store.h"
 
 #include "fl_server/config/job_json.h"
 #include "fl_server/store/schema.h"
@@ -71,17 +71,31 @@ bool may_become(JobState from, JobState to) {
 
 }  // namespace
 
-Result<std::unique_ptr<SqliteRoundStore>> SqliteRoundStore::open(const std::string& path) {
-  COT_ASSIGN(Database database, Database::open(path));
+Result<std::unique_ptr<SqlRoundStore>> SqlRoundStore::open(Result<Database> opened) {
+  COT_ASSIGN(Database database, std::move(opened));
   COT_TRY(prepare_schema(database));
-  auto store = std::unique_ptr<SqliteRoundStore>(new SqliteRoundStore(std::move(database)));
+  auto store = std::unique_ptr<SqlRoundStore>(new SqlRoundStore(std::move(database)));
   COT_TRY(store->refresh_ledger());
   return store;
 }
 
+// ---- Locks
+
+Status SqlRoundStore::lock_job(const JobId& id) {
+  Statement row = database_.prepare("SELECT 1 FROM job WHERE id = ? /*! FOR UPDATE */");
+  row << id.value();
+  return row.lock_rows();
+}
+
+Status SqlRoundStore::lock_round(const RoundKey& key) {
+  Statement row = database_.prepare("SELECT 1 FROM round WHERE id = ? AND attempt = ? /*! FOR UPDATE */");
+  row << key.round.value() << key.attempt.value();
+  return row.lock_rows();
+}
+
 // ---- Jobs
 
-Status SqliteRoundStore::create_job(const JobRecord& job, const ModelRecord& initial) {
+Status SqlRoundStore::create_job(const JobRecord& job, const ModelRecord& initial) {
   const std::lock_guard lock(mutex_);
   return database_.transaction([&]() -> Status {
     Statement insert = database_.prepare("INSERT INTO job(" COT_JOB_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -92,7 +106,7 @@ Status SqliteRoundStore::create_job(const JobRecord& job, const ModelRecord& ini
   });
 }
 
-Result<std::vector<JobRecord>> SqliteRoundStore::list_jobs() {
+Result<std::vector<JobRecord>> SqlRoundStore::list_jobs() {
   const std::lock_guard lock(mutex_);
   Statement rows = database_.prepare("SELECT " COT_JOB_COLUMNS " FROM job ORDER BY created, id");
   std::vector<JobRecord> jobs;
@@ -104,7 +118,7 @@ Result<std::vector<JobRecord>> SqliteRoundStore::list_jobs() {
   }
 }
 
-Result<JobRecord> SqliteRoundStore::read_job(const JobId& id) {
+Result<JobRecord> SqlRoundStore::read_job(const JobId& id) {
   Statement row = database_.prepare("SELECT " COT_JOB_COLUMNS " FROM job WHERE id = ?");
   row << id.value();
   COT_ASSIGN(const bool found, row.step());
@@ -112,15 +126,16 @@ Result<JobRecord> SqliteRoundStore::read_job(const JobId& id) {
   return job_from(row);
 }
 
-Result<JobRecord> SqliteRoundStore::get_job(const JobId& id) {
+Result<JobRecord> SqlRoundStore::get_job(const JobId& id) {
   const std::lock_guard lock(mutex_);
   return read_job(id);
 }
 
-Result<JobRecord> SqliteRoundStore::set_job_state(const JobId& id, JobState to, const std::string& reason) {
+Result<JobRecord> SqlRoundStore::set_job_state(const JobId& id, JobState to, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   JobRecord job;
   const Status done = database_.transaction([&]() -> Status {
+    COT_TRY(lock_job(id));
     COT_ASSIGN(job, read_job(id));
     if (!may_become(job.state, to)) {
       return Error(ErrorCode::conflict, "job " + id.value() + " is " + std::string(to_string(job.state)) +
@@ -140,12 +155,20 @@ Result<JobRecord> SqliteRoundStore::set_job_state(const JobId& id, JobState to, 
 
 // ---- Rounds
 
-Result<JobProgress> SqliteRoundStore::load_progress(const JobId& id) {
+Result<JobProgress> SqlRoundStore::load_progress(const JobId& id) {
   const std::lock_guard lock(mutex_);
-  return read_progress(id);
+  JobProgress progress;
+  // Its parts belong together.
+  const Status done = database_.transaction([&]() -> Status {
+    COT_TRY(lock_job(id));
+    COT_ASSIGN(progress, read_progress(id));
+    return {};
+  });
+  if (!done) return done.error();
+  return progress;
 }
 
-Result<JobProgress> SqliteRoundStore::read_progress(const JobId& id) {
+Result<JobProgress> SqlRoundStore::read_progress(const JobId& id) {
   JobProgress progress;
   COT_ASSIGN(progress.job, read_job(id));
   COT_ASSIGN(progress.privacy_stop, read_privacy_stop(progress.job));
@@ -167,7 +190,7 @@ Result<JobProgress> SqliteRoundStore::read_progress(const JobId& id) {
   return progress;
 }
 
-Result<std::optional<RoundRecord>> SqliteRoundStore::read_round(const RoundKey& key) {
+Result<std::optional<RoundRecord>> SqlRoundStore::read_round(const RoundKey& key) {
   Statement row = database_.prepare("SELECT " COT_ROUND_COLUMNS " FROM round WHERE id = ? AND attempt = ?");
   row << key.round.value() << key.attempt.value();
   COT_ASSIGN(const bool found, row.step());
@@ -175,7 +198,7 @@ Result<std::optional<RoundRecord>> SqliteRoundStore::read_round(const RoundKey& 
   return std::optional<RoundRecord>(round_from(row));
 }
 
-Result<std::optional<RoundRecord>> SqliteRoundStore::read_attempt(const JobId& job, uint64_t number, Attempt attempt) {
+Result<std::optional<RoundRecord>> SqlRoundStore::read_attempt(const JobId& job, uint64_t number, Attempt attempt) {
   Statement row = database_.prepare("SELECT " COT_ROUND_COLUMNS
                                     " FROM round WHERE job = ? AND number = ? AND attempt = ?");
   row << job.value() << number << attempt.value();
@@ -184,7 +207,7 @@ Result<std::optional<RoundRecord>> SqliteRoundStore::read_attempt(const JobId& j
   return std::optional<RoundRecord>(round_from(row));
 }
 
-Result<RoundRecord> SqliteRoundStore::insert_round(const JobId& job, uint64_t number, Attempt attempt,
+Result<RoundRecord> SqlRoundStore::insert_round(const JobId& job, uint64_t number, Attempt attempt,
                                                    const ModelRecord& base, const LedgerHead& ledger,
                                                    WallTime now) {
   // Not ON CONFLICT DO NOTHING: that would use up a number for every further attempt.
@@ -206,10 +229,11 @@ Result<RoundRecord> SqliteRoundStore::insert_round(const JobId& job, uint64_t nu
   return *std::move(round);
 }
 
-Result<RoundRecord> SqliteRoundStore::open_round(const JobId& job, const OpenRound& request, WallTime now) {
+Result<RoundRecord> SqlRoundStore::open_round(const JobId& job, const OpenRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   std::optional<RoundRecord> round;
   const Status done = database_.transaction([&]() -> Status {
+    COT_TRY(lock_job(job));
     COT_ASSIGN(round, read_attempt(job, request.number, request.attempt));
     if (round) return {};
     COT_ASSIGN(const JobProgress progress, read_progress(job));
@@ -230,13 +254,13 @@ Result<RoundRecord> SqliteRoundStore::open_round(const JobId& job, const OpenRou
   return *round;
 }
 
-Result<bool> SqliteRoundStore::move_round(const MoveRound& request, WallTime now) {
+Result<bool> SqlRoundStore::move_round(const MoveRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   bool won = false;
   const Status done = database_.transaction([&]() -> Status {
     Statement update = database_.prepare(
-        "UPDATE round SET state = ?, reason = ?, selected = max(selected, ?), closed = ? "
-        "WHERE id = ? AND attempt = ? AND state = ?");
+        "UPDATE round SET state = ?1, reason = ?2, selected = CASE WHEN selected < ?3 THEN ?3 ELSE selected END, "
+        "closed = ?4 WHERE id = ?5 AND attempt = ?6 AND state = ?7");
     const bool closes = request.to == RoundState::failed;
     update << static_cast<uint64_t>(request.to) << request.reason << request.selected << (closes ? now : WallTime())
            << request.key.round.value() << request.key.attempt.value() << static_cast<uint64_t>(request.from);
@@ -248,7 +272,7 @@ Result<bool> SqliteRoundStore::move_round(const MoveRound& request, WallTime now
   return won;
 }
 
-Status SqliteRoundStore::insert_model(const ModelRecord& model) {
+Status SqlRoundStore::insert_model(const ModelRecord& model) {
   Statement insert =
       database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   insert << model.job.value() << model.version.value() << model.digest << model.bytes << model.optimizer_state
@@ -256,10 +280,12 @@ Status SqliteRoundStore::insert_model(const ModelRecord& model) {
   return insert.run();
 }
 
-Result<JobProgress> SqliteRoundStore::commit_round(const JobId& job, const CommitRound& request, WallTime now) {
+Result<JobProgress> SqlRoundStore::commit_round(const JobId& job, const CommitRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   JobProgress progress;
   const Status done = ledger_transaction([&]() -> Status {
+    COT_TRY(lock_job(job));
+    COT_TRY(lock_round(request.round.key));
     COT_ASSIGN(const std::optional<RoundRecord> round, read_round(request.round.key));
     const bool committed_before = round && round->state == RoundState::done;
     if (!committed_before) {
@@ -279,7 +305,7 @@ Result<JobProgress> SqliteRoundStore::commit_round(const JobId& job, const Commi
       COT_TRY(finish.run());
       Statement advance = database_.prepare(
           "UPDATE job SET rounds_done = ?, revision = revision + 1, "
-          "state = CASE WHEN ? AND state IN (1, 2) THEN 3 ELSE state END WHERE id = ?");
+          "state = CASE WHEN ? = 1 AND state IN (1, 2) THEN 3 ELSE state END WHERE id = ?");
       advance << request.number << static_cast<uint64_t>(request.completes_job) << job.value();
       COT_TRY(advance.run());
       COT_ASSIGN(const JobRecord after, read_job(job));
@@ -298,7 +324,7 @@ Result<JobProgress> SqliteRoundStore::commit_round(const JobId& job, const Commi
   return progress;
 }
 
-Result<std::vector<RoundRecord>> SqliteRoundStore::list_rounds(const JobId& job, uint64_t before_number, size_t limit) {
+Result<std::vector<RoundRecord>> SqlRoundStore::list_rounds(const JobId& job, uint64_t before_number, size_t limit) {
   const std::lock_guard lock(mutex_);
   Statement rows = database_.prepare("SELECT " COT_ROUND_COLUMNS
                                      " FROM round WHERE job = ? AND number < ? ORDER BY number DESC, attempt DESC "
@@ -315,7 +341,7 @@ Result<std::vector<RoundRecord>> SqliteRoundStore::list_rounds(const JobId& job,
 
 // ---- Models
 
-Result<std::vector<ModelRecord>> SqliteRoundStore::list_models(const JobId& job) {
+Result<std::vector<ModelRecord>> SqlRoundStore::list_models(const JobId& job) {
   const std::lock_guard lock(mutex_);
   Statement rows = database_.prepare("SELECT " COT_MODEL_COLUMNS " FROM model WHERE job = ? ORDER BY version");
   rows << job.value();
@@ -327,7 +353,7 @@ Result<std::vector<ModelRecord>> SqliteRoundStore::list_models(const JobId& job)
   }
 }
 
-Result<ModelRecord> SqliteRoundStore::get_model(const JobId& job, ModelVersion version) {
+Result<ModelRecord> SqlRoundStore::get_model(const JobId& job, ModelVersion version) {
   const std::lock_guard lock(mutex_);
   Statement row = database_.prepare("SELECT " COT_MODEL_COLUMNS " FROM model WHERE job = ? AND version = ?");
   row << job.value() << version.value();

@@ -1,0 +1,104 @@
+// The tables in SQLite.
+#include "fl_server/store/schema.h"
+
+namespace coterie {
+namespace {
+
+constexpr const char* kVersion1 = R"sql(
+CREATE TABLE job(
+  id TEXT PRIMARY KEY, spec TEXT NOT NULL, state INTEGER NOT NULL, reason TEXT NOT NULL,
+  plan BLOB NOT NULL CHECK(length(plan) = 32), plan_bytes INTEGER NOT NULL, value_count INTEGER NOT NULL,
+  rounds_done INTEGER NOT NULL, created INTEGER NOT NULL, revision INTEGER NOT NULL) STRICT;
+
+CREATE TABLE round_name(id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT NOT NULL, number INTEGER NOT NULL,
+  UNIQUE(job, number)) STRICT;
+
+CREATE TABLE round(
+  id INTEGER NOT NULL, attempt INTEGER NOT NULL, job TEXT NOT NULL REFERENCES job(id), number INTEGER NOT NULL,
+  state INTEGER NOT NULL, reason TEXT NOT NULL, base_version INTEGER NOT NULL,
+  base_model BLOB NOT NULL CHECK(length(base_model) = 32), base_bytes INTEGER NOT NULL, selected INTEGER NOT NULL,
+  updates INTEGER NOT NULL, weight INTEGER NOT NULL, examples INTEGER NOT NULL, loss_sum REAL NOT NULL,
+  correct INTEGER NOT NULL, train_ms INTEGER NOT NULL, opened INTEGER NOT NULL, closed INTEGER NOT NULL,
+  PRIMARY KEY(id, attempt)) STRICT, WITHOUT ROWID;
+CREATE INDEX round_by_job ON round(job, number, attempt);
+
+CREATE TABLE partial(
+  id TEXT PRIMARY KEY, round INTEGER NOT NULL, attempt INTEGER NOT NULL, updates INTEGER NOT NULL,
+  weight INTEGER NOT NULL, examples INTEGER NOT NULL, loss_sum REAL NOT NULL, correct INTEGER NOT NULL,
+  train_ms INTEGER NOT NULL, blob BLOB NOT NULL CHECK(length(blob) = 32)) STRICT, WITHOUT ROWID;
+CREATE INDEX partial_by_round ON partial(round, attempt);
+
+CREATE TABLE accept(
+  round INTEGER NOT NULL, attempt INTEGER NOT NULL, device BLOB NOT NULL CHECK(length(device) = 16),
+  partial TEXT NOT NULL, PRIMARY KEY(round, attempt, device)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE model(
+  job TEXT NOT NULL REFERENCES job(id), version INTEGER NOT NULL, digest BLOB NOT NULL CHECK(length(digest) = 32),
+  bytes INTEGER NOT NULL, optimizer_state BLOB CHECK(length(optimizer_state) = 32), evaluation_loss REAL,
+  evaluation_accuracy REAL, created INTEGER NOT NULL, PRIMARY KEY(job, version)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE token(
+  digest BLOB PRIMARY KEY CHECK(length(digest) = 32), population TEXT NOT NULL, label TEXT NOT NULL,
+  uses_left INTEGER NOT NULL, expires INTEGER NOT NULL, created INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE device(
+  id BLOB PRIMARY KEY CHECK(length(id) = 16), population TEXT NOT NULL, algorithm INTEGER NOT NULL,
+  public_key BLOB NOT NULL, sdk_version TEXT NOT NULL, enrolled INTEGER NOT NULL, revoked INTEGER)
+  STRICT, WITHOUT ROWID;
+
+PRAGMA user_version = 1;
+)sql";
+
+// Records are only ever added. No reference to job: what was spent outlives what it was spent on.
+constexpr const char* kVersion2 = R"sql(
+CREATE TABLE ledger(
+  seq INTEGER PRIMARY KEY, previous BLOB NOT NULL CHECK(length(previous) = 32), job TEXT NOT NULL,
+  round INTEGER NOT NULL, attempt INTEGER NOT NULL, kind INTEGER NOT NULL, mechanism INTEGER NOT NULL,
+  variance REAL NOT NULL, l1_sensitivity REAL NOT NULL, l2_sensitivity REAL NOT NULL, total_variation REAL NOT NULL,
+  delta REAL NOT NULL, contributors INTEGER NOT NULL,
+  noise_commitment BLOB NOT NULL CHECK(length(noise_commitment) = 32), time INTEGER NOT NULL,
+  UNIQUE(round, attempt, kind)) STRICT;
+
+CREATE TABLE noise_salt(
+  round INTEGER NOT NULL, attempt INTEGER NOT NULL, salt BLOB NOT NULL CHECK(length(salt) = 32),
+  PRIMARY KEY(round, attempt)) STRICT, WITHOUT ROWID;
+
+PRAGMA user_version = 2;
+)sql";
+
+// 0 and no head: the job has no ledger, there were no records, or the attempt is older than this.
+constexpr const char* kVersion3 = R"sql(
+ALTER TABLE round ADD COLUMN ledger_records INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE round ADD COLUMN ledger_head BLOB CHECK(length(ledger_head) = 32);
+
+PRAGMA user_version = 3;
+)sql";
+
+// What only a database that servers share has need of.
+constexpr const char* kVersion4 = R"sql(
+CREATE TABLE lease(name TEXT PRIMARY KEY, holder TEXT NOT NULL, epoch INTEGER NOT NULL, expires INTEGER NOT NULL)
+  STRICT, WITHOUT ROWID;
+
+PRAGMA user_version = 4;
+)sql";
+
+}  // namespace
+
+Status prepare_sqlite_schema(Database& database) {
+  int64_t version = 0;
+  {
+    Statement statement = database.prepare("PRAGMA user_version");
+    COT_ASSIGN(const bool row, statement.step());
+    if (row) version = statement.integer(0);
+  }
+  if (version == kSchemaVersion) return {};
+  if (version < 0 || version > kSchemaVersion) return newer_schema(version);
+  return database.transaction([&]() -> Status {
+    if (version < 1) COT_TRY(database.execute(kVersion1));
+    if (version < 2) COT_TRY(database.execute(kVersion2));
+    if (version < 3) COT_TRY(database.execute(kVersion3));
+    return database.execute(kVersion4);
+  });
+}
+
+}  // namespace coterie

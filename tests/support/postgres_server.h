@@ -1,0 +1,58 @@
+// PostgresServer: a real PostgreSQL server of this test's own: on a socket in a directory of its own, no TCP, as the user
+// "postgres" or "nobody" when the test is root (PostgreSQL refuses to be). It goes with the test.
+//
+// fsync is off, so that tests are fast: a server that is killed loses nothing by it, a machine that loses power would.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "tests/support/temporary_directory.h"
+
+namespace coterie::test {
+
+class PostgresServer {
+ public:
+  // Whether Debian's postgresql is installed; tests skip without.
+  static bool is_installed();
+  static Result<std::unique_ptr<PostgresServer>> start();
+  // One for a whole test program, started when it is first asked for.
+  static Result<PostgresServer*> shared();
+  ~PostgresServer();
+
+  const std::string& conninfo() const { return conninfo_; }
+  // A schema's name that nobody else has.
+  std::string fresh_schema();
+
+  // As a crash: nothing is written any more, every connection is cut. Then restart().
+  void crash();
+  Status restart();
+  // Every process of it stands still, or goes on.
+  void stall();
+  void go_on();
+
+ private:
+  PostgresServer() = default;
+  Status launch();
+  void read_log(int fd);
+  void signal_all(int signal);
+  std::string log();
+
+  TemporaryDirectory directory_{memory_disk()};
+  std::string conninfo_;
+  int pid_ = -1;
+  int schemas_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string log_;
+  bool log_ended_ = false;
+  std::thread reader_;
+};
+
+}  // namespace coterie::test
