@@ -69,6 +69,7 @@ const std::string& Server::admin_token_file() const { return parts_->endpoints.a
 Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
   COT_TRY(crypto_self_test());
   COT_TRY(mask_self_test());
+  COT_TRY(AdminService::check_handlers());
   COT_ASSIGN(DataDirectory data, DataDirectory::open(config.data_dir));
   auto owned = std::make_unique<Parts>(config, std::move(data));
   Parts& p = *owned;

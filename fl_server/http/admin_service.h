@@ -1,8 +1,8 @@
 // AdminService: the operators' plane. Its own listener, loopback by default; bearer token; JSON; every error is a
 // problem document (RFC 9457) that names all problems at once.
 //
-// Routes are one table (admin_routes.cc): method, pattern, handler. Handlers are plain functions that may block; they
-// run on a small pool, never on a network thread.
+// Routes are one table (fl_server/admin/admin_routes.cc): method, pattern, operation, who may. Here each operation has its
+// handler: a plain function that may block; handlers run on a small pool, never on a network thread.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "fl_server/admin/route.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/http/exchange.h"
 #include "fl_server/runtime/coordinator.h"
@@ -42,6 +43,9 @@ class AdminService final : public HttpService {
   AdminService(AdminServiceSettings settings, AdminServiceParts parts, const std::string& token);
   ~AdminService() override;
 
+  // internal unless every operation of the table has one handler, and every handler an operation. Ask before serving.
+  static Status check_handlers();
+
   Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
   HttpResponse refuse(const Error& error, int status) override;
 
@@ -57,17 +61,15 @@ class AdminService final : public HttpService {
     Bytes body;
   };
   using Handler = HttpResponse (AdminService::*)(const Call& call);
-  enum class Access : uint8_t { open, token };
-  struct Route {
-    std::string_view method;
-    std::string_view pattern;  // "/admin/v1/jobs/{job}:pause"
+  struct Binding {
+    std::string_view operation;
     Handler handler;
-    Access access = Access::token;
-    uint64_t body_bytes_max = 0;
   };
-  static const std::vector<Route>& routes();
+  static std::span<const Binding> bindings();
 
-  bool is_authorized(const RequestHead& head) const;
+  // Who a request's token stands for; nobody if it is absent or wrong.
+  std::optional<RoleSet> roles_of(const RequestHead& head) const;
+  Awaitable<HttpResponse> answer(Exchange& exchange, const AdminRoute& route, Call call);
 
   HttpResponse get_server(const Call& call);
   HttpResponse list_jobs(const Call& call);
