@@ -3,7 +3,7 @@
 //   operator         keeps it running: pauses, resumes and cancels jobs, lets devices in and shuts them out
 //   ml_engineer      makes jobs from models and data sets, and takes the models that come of them
 //   privacy_officer  sees what is spent, and stops a job: may take privacy loss away, never add to it
-//   security_admin   shuts devices and enrollment tokens out
+//   security_admin   gives and takes admin tokens; shuts devices and enrollment tokens out
 // docs/OPERATING.md has the reasons; tests/unit/fl_server/admin/authorization_matrix.txt every cell.
 #include "fl_server/admin/route.h"
 
@@ -18,6 +18,7 @@ constexpr RoleSet kEngineer = {ml_engineer};
 constexpr RoleSet kResume = {operator_, ml_engineer};
 constexpr RoleSet kStop = {operator_, ml_engineer, privacy_officer};
 constexpr RoleSet kOperator = {operator_};
+constexpr RoleSet kSecurity = {security_admin};
 constexpr RoleSet kShutOut = {operator_, security_admin};
 
 constexpr AdminBody kJson = AdminBody::json;
@@ -52,6 +53,11 @@ constexpr AdminRoute kRoutes[] = {
      kOperator, "enrollment_token.create", kJson},
     {"DELETE", "/admin/v1/enrollment-tokens/{token}", "removeToken", "Withdraw a token", kShutOut,
      "enrollment_token.remove"},
+    {"GET", "/admin/v1/tokens", "listAdminTokens", "Admin tokens, without their secrets", kSecurity},
+    {"POST", "/admin/v1/tokens", "createAdminToken", "A new admin token; its secret is shown this once",
+     kSecurity, "admin_token.create", kJson},
+    {"DELETE", "/admin/v1/tokens/{token}", "removeAdminToken", "End an admin token at once", kSecurity,
+     "admin_token.remove"},
 };
 
 }  // namespace

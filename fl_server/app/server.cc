@@ -15,6 +15,7 @@
 #include "fl_server/http/device_service.h"
 #include "fl_server/http/http_server.h"
 #include "fl_server/store/directory_blob_store.h"
+#include "fl_server/store/sqlite_admin_store.h"
 #include "fl_server/store/sqlite_device_store.h"
 #include "fl_server/store/sqlite_round_store.h"
 #include "secure/crypto/self_test.h"
@@ -42,6 +43,7 @@ struct Server::Parts {
   Metrics metrics{kVersion};
   std::unique_ptr<SqliteRoundStore> rounds;
   std::unique_ptr<SqliteDeviceStore> devices;
+  std::unique_ptr<SqliteAdminStore> admin;
   std::unique_ptr<DirectoryBlobStore> blobs;
   std::unique_ptr<DirectoryBlobStore> partials;
   std::optional<DeviceDirectory> directory;
@@ -89,6 +91,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
 
   COT_ASSIGN(p.rounds, SqliteRoundStore::open(p.data.path("coterie.sqlite3")));
   COT_ASSIGN(p.devices, SqliteDeviceStore::open(p.data.path("coterie.sqlite3")));
+  COT_ASSIGN(p.admin, SqliteAdminStore::open(p.data.path("coterie.sqlite3")));
   COT_ASSIGN(p.blobs, DirectoryBlobStore::open_directory(p.data.path("blobs")));
   COT_ASSIGN(p.partials, DirectoryBlobStore::open_directory(p.data.path("partials")));
   p.directory.emplace(*p.devices, kDevicesCached);
@@ -107,7 +110,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
       DeviceServiceSettings{.clock_skew_max = config.clock_skew_max, .idle_body_bytes_max = config.ingest.bytes_in_flight_max},
       DeviceServiceParts{*p.coordinator, *p.devices, *p.directory, *p.blobs, *p.ticket_key, *p.signer});
   p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
-                          AdminServiceParts{*p.coordinator, *p.rounds, *p.devices, *p.directory, *p.blobs, p.metrics,
+                          AdminServiceParts{*p.coordinator, *p.rounds, *p.devices, *p.directory, *p.blobs, *p.admin, p.metrics,
                                             &check_model, &evaluate_model},
                           admin_token);
 

@@ -9,7 +9,6 @@
 #include "base/os/clock.h"
 #include "fl_server/http/admin_json.h"
 #include "fl_server/http/problem.h"
-#include "secure/crypto/secret.h"
 #include "secure/identity/bearer_token.h"
 
 namespace coterie {
@@ -30,6 +29,9 @@ std::span<const AdminService::Binding> AdminService::bindings() {
   static constexpr Binding kBindings[] = {
       {"getHealth", &S::get_health},
       {"getReadiness", &S::get_readiness},
+      {"listAdminTokens", &S::list_admin_tokens},
+      {"createAdminToken", &S::create_admin_token},
+      {"removeAdminToken", &S::remove_admin_token},
       {"getMetrics", &S::get_metrics},
       {"getServer", &S::get_server},
       {"listJobs", &S::list_jobs},
@@ -62,7 +64,7 @@ Status AdminService::check_handlers() {
 AdminService::AdminService(AdminServiceSettings settings, AdminServiceParts parts, const std::string& token)
     : settings_(std::move(settings)),
       parts_(std::move(parts)),
-      token_digest_(token_digest(token)),
+      authenticator_(parts_.admin, token_digest(token)),
       started_(os::wall_now()) {
   pool_.start(settings_.pool_threads);
 }
@@ -71,25 +73,32 @@ AdminService::~AdminService() { pool_.stop(); }
 
 HttpResponse AdminService::refuse(const Error& error, int status) { return problem_response(error, {}, status); }
 
-std::optional<RoleSet> AdminService::roles_of(const RequestHead& head) const {
+Awaitable<Result<AdminCaller>> AdminService::authenticate(std::string authorization) {
   constexpr std::string_view kBearer = "Bearer ";
-  const std::string_view value = head.header("authorization");
-  if (!value.starts_with(kBearer)) return std::nullopt;
-  const Digest digest = token_digest(value.substr(kBearer.size()));
-  if (!equal_in_constant_time(digest.view(), token_digest_.view())) return std::nullopt;
-  return kEveryRoleOfPeople;
+  const Error stranger(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>");
+  if (!authorization.starts_with(kBearer)) co_return stranger;
+  const std::string token = authorization.substr(kBearer.size());
+  std::optional<AdminCaller> known = authenticator_.recall(token, os::now());
+  if (known) co_return *std::move(known);
+  if (!admin_token_id(token)) co_return stranger;
+  const auto verify = [this, &token](std::function<void(Result<AdminCaller>)> done) {
+    pool_.post([this, &token, done = std::move(done)] { done(authenticator_.verify(token, os::now())); });
+  };
+  Result<AdminCaller> caller = co_await await_callback<Result<AdminCaller>>(verify);
+  co_return caller;
 }
 
 Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_view& route) {
   const RequestHead& head = exchange.head();
   RouteMatch match = find_admin_route(head.method, head.path);
   if (!match.pattern.empty()) route = match.pattern;
-  const bool is_open = match.route != nullptr && match.route->is_open();
+  AdminCaller caller;
   // Who may not ask is told nothing, not even what exists.
-  const std::optional<RoleSet> caller = is_open ? RoleSet() : roles_of(head);
-  if (!caller) {
-    co_return problem_response(
-        Error(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>"));
+  if (match.route == nullptr || !match.route->is_open()) {
+    std::string authorization(head.header("authorization"));
+    Result<AdminCaller> found = co_await authenticate(std::move(authorization));
+    if (!found) co_return problem_response(found.error());
+    caller = std::move(*found);
   }
   if (match.pattern.empty()) {
     route = "unknown";
@@ -101,8 +110,8 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
     response.headers.emplace_back("Allow", match.allowed);
     co_return response;
   }
-  if (const Status allowed = check_roles(*match.route, *caller); !allowed) co_return problem_response(allowed.error());
-  Call call{head, std::move(match.parameters), {}, {}};
+  if (const Status allowed = check_roles(*match.route, caller.roles); !allowed) co_return problem_response(allowed.error());
+  Call call{head, std::move(caller), std::move(match.parameters), {}, {}};
   HttpResponse response = co_await answer(exchange, *match.route, std::move(call));
   co_return response;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "fl_server/admin/admin_authenticator.h"
 #include "fl_server/admin/route.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/http/exchange.h"
@@ -32,6 +33,7 @@ struct AdminServiceParts {
   DeviceStore& devices;
   DeviceDirectory& directory;
   BlobStore& blobs;
+  AdminStore& admin;
   Metrics& metrics;
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
   EvaluateModel evaluate;                                 // may be empty
@@ -39,7 +41,7 @@ struct AdminServiceParts {
 
 class AdminService final : public HttpService {
  public:
-  // `token` is the operator's bearer token.
+  // `token` is that of the data directory.
   AdminService(AdminServiceSettings settings, AdminServiceParts parts, const std::string& token);
   ~AdminService() override;
 
@@ -56,6 +58,7 @@ class AdminService final : public HttpService {
   // A request as a handler sees it.
   struct Call {
     const RequestHead& head;
+    AdminCaller caller;
     std::map<std::string, std::string> path;   // the pattern's parameters
     std::map<std::string, std::string> query;
     Bytes body;
@@ -67,8 +70,8 @@ class AdminService final : public HttpService {
   };
   static std::span<const Binding> bindings();
 
-  // Who a request's token stands for; nobody if it is absent or wrong.
-  std::optional<RoleSet> roles_of(const RequestHead& head) const;
+  // Whom the value of the Authorization header stands for. Named tokens that are not remembered are verified on the pool.
+  Awaitable<Result<AdminCaller>> authenticate(std::string authorization);
   Awaitable<HttpResponse> answer(Exchange& exchange, const AdminRoute& route, Call call);
 
   HttpResponse get_server(const Call& call);
@@ -91,13 +94,16 @@ class AdminService final : public HttpService {
   HttpResponse list_tokens(const Call& call);
   HttpResponse create_token(const Call& call);
   HttpResponse remove_token(const Call& call);
+  HttpResponse list_admin_tokens(const Call& call);
+  HttpResponse create_admin_token(const Call& call);
+  HttpResponse remove_admin_token(const Call& call);
   HttpResponse get_metrics(const Call& call);
   HttpResponse get_health(const Call& call);
   HttpResponse get_readiness(const Call& call);
 
   AdminServiceSettings settings_;
   AdminServiceParts parts_;
-  Digest token_digest_;
+  AdminAuthenticator authenticator_;
   WallTime started_;
   std::atomic<bool> ready_{false};
   WorkPool pool_;

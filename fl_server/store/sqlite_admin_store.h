@@ -1,0 +1,29 @@
+// AdminStore on SQLite. Its own connection to the server's file.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "fl_server/store/admin_store.h"
+#include "fl_server/store/database.h"
+
+namespace coterie {
+
+class SqliteAdminStore : public AdminStore {
+ public:
+  // The same file as the round store's.
+  static Result<std::unique_ptr<SqliteAdminStore>> open(const std::string& path);
+
+  Status create_admin_token(const AdminTokenRecord& token) override;
+  Result<AdminTokenRecord> get_admin_token(const std::string& id) override;
+  Result<std::vector<AdminTokenRecord>> list_admin_tokens() override;
+  Status remove_admin_token(const std::string& id) override;
+
+ private:
+  explicit SqliteAdminStore(Database database) : database_(std::move(database)) {}
+
+  std::mutex mutex_;
+  Database database_;
+};
+
+}  // namespace coterie
