@@ -16,6 +16,7 @@
 #include "fl_server/http/http_server.h"
 #include "fl_server/store/directory_blob_store.h"
 #include "fl_server/store/sql/sqlite.h"
+#include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_device_store.h"
 #include "fl_server/store/sql_round_store.h"
 #include "secure/crypto/self_test.h"
@@ -43,6 +44,7 @@ struct Server::Parts {
   Metrics metrics{kVersion};
   std::unique_ptr<SqlRoundStore> rounds;
   std::unique_ptr<SqlDeviceStore> devices;
+  std::unique_ptr<SqlAdminStore> admin;
   std::unique_ptr<DirectoryBlobStore> blobs;
   std::unique_ptr<DirectoryBlobStore> partials;
   std::optional<DeviceDirectory> directory;
@@ -70,6 +72,7 @@ const std::string& Server::admin_token_file() const { return parts_->endpoints.a
 Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
   COT_TRY(crypto_self_test());
   COT_TRY(mask_self_test());
+  COT_TRY(AdminService::check_handlers());
   COT_ASSIGN(DataDirectory data, DataDirectory::open(config.data_dir));
   auto owned = std::make_unique<Parts>(config, std::move(data));
   Parts& p = *owned;
@@ -89,6 +92,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
 
   COT_ASSIGN(p.rounds, SqlRoundStore::open(open_sqlite(p.data.path("coterie.sqlite3"))));
   COT_ASSIGN(p.devices, SqlDeviceStore::open(open_sqlite(p.data.path("coterie.sqlite3"))));
+  COT_ASSIGN(p.admin, SqlAdminStore::open(open_sqlite(p.data.path("coterie.sqlite3"))));
   COT_ASSIGN(p.blobs, DirectoryBlobStore::open_directory(p.data.path("blobs")));
   COT_ASSIGN(p.partials, DirectoryBlobStore::open_directory(p.data.path("partials")));
   p.directory.emplace(*p.devices, kDevicesCached);
@@ -107,7 +111,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
       DeviceServiceSettings{.clock_skew_max = config.clock_skew_max, .idle_body_bytes_max = config.ingest.bytes_in_flight_max},
       DeviceServiceParts{*p.coordinator, *p.devices, *p.directory, *p.blobs, *p.ticket_key, *p.signer});
   p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
-                          AdminServiceParts{*p.coordinator, *p.rounds, *p.devices, *p.directory, *p.blobs, p.metrics,
+                          AdminServiceParts{*p.coordinator, *p.rounds, *p.devices, *p.directory, *p.blobs, *p.admin, p.metrics,
                                             &check_model, &evaluate_model},
                           admin_token);
 

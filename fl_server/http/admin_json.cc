@@ -111,4 +111,17 @@ nlohmann::json to_json(const TokenRecord& token) {
           {"created", rfc3339(token.created)}};
 }
 
+nlohmann::json to_json(const AdminTokenRecord& token) {
+  nlohmann::json roles = nlohmann::json::array();
+  for (const Role role : kRoles) {
+    if (token.roles.contains(role)) roles.push_back(to_string(role));
+  }
+  return {{"id", token.id},
+          {"label", token.label},
+          {"roles", roles},
+          {"created_by", token.creator},
+          {"created", rfc3339(token.created)},
+          {"expires", rfc3339(token.expires)}};
+}
+
 }  // namespace coterie

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "fl_server/admin/admin_token.h"
 #include "fl_server/store/device_store.h"
 #include "fl_server/store/round_store.h"
 #include "scheduler/job/records.h"
@@ -21,5 +22,6 @@ nlohmann::json to_json(const RoundRecord& round, uint64_t goal_count, uint32_t s
 nlohmann::json to_json(const ModelRecord& model);
 nlohmann::json to_json(const DeviceRecord& device);
 nlohmann::json to_json(const TokenRecord& token);
+nlohmann::json to_json(const AdminTokenRecord& token);  // without its hash
 
 }  // namespace coterie

@@ -2,19 +2,17 @@
 // admin_models.cc, admin_devices.cc.
 #include "fl_server/http/admin_service.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/assert.h"
 #include "base/os/clock.h"
 #include "fl_server/http/admin_json.h"
 #include "fl_server/http/problem.h"
-#include "secure/crypto/secret.h"
 #include "secure/identity/bearer_token.h"
 
 namespace coterie {
 namespace {
-
-constexpr uint64_t kJsonBytesMax = 1 << 20;
-constexpr uint64_t kUpload = UINT64_MAX;  // stands for AdminServiceSettings::upload_bytes_max
 
 HttpResponse text_response(std::string_view text, int status = 200) {
   HttpResponse response;
@@ -24,60 +22,49 @@ HttpResponse text_response(std::string_view text, int status = 200) {
   return response;
 }
 
-// Matches "/a/{x}/b:verb" segment by segment; parameters have no '/', and no ':' where the pattern goes on with one.
-bool match(std::string_view pattern, std::string_view path, std::map<std::string, std::string>& parameters) {
-  while (!pattern.empty()) {
-    if (pattern[0] != '{') {
-      if (path.empty() || path[0] != pattern[0]) return false;
-      pattern.remove_prefix(1);
-      path.remove_prefix(1);
-      continue;
-    }
-    const size_t close = pattern.find('}');
-    const std::string name(pattern.substr(1, close - 1));
-    pattern.remove_prefix(close + 1);
-    const std::string_view value = path.substr(0, path.find_first_of("/:"));
-    if (value.empty()) return false;
-    parameters[name] = value;
-    path.remove_prefix(value.size());
-  }
-  return path.empty();
-}
-
 }  // namespace
 
-const std::vector<AdminService::Route>& AdminService::routes() {
+std::span<const AdminService::Binding> AdminService::bindings() {
   using S = AdminService;
-  static const std::vector<Route> table = {
-      {"GET", "/healthz", &S::get_health, Access::open},
-      {"GET", "/readyz", &S::get_readiness, Access::open},
-      {"GET", "/metrics", &S::get_metrics},
-      {"GET", "/admin/v1/server", &S::get_server},
-      {"GET", "/admin/v1/jobs", &S::list_jobs},
-      {"POST", "/admin/v1/jobs", &S::create_job, Access::token, kJsonBytesMax},
-      {"GET", "/admin/v1/jobs/{job}", &S::get_job},
-      {"POST", "/admin/v1/jobs/{job}:pause", &S::pause_job},
-      {"POST", "/admin/v1/jobs/{job}:resume", &S::resume_job},
-      {"POST", "/admin/v1/jobs/{job}:cancel", &S::cancel_job},
-      {"GET", "/admin/v1/jobs/{job}/rounds", &S::list_rounds},
-      {"GET", "/admin/v1/jobs/{job}/models", &S::list_models},
-      {"GET", "/admin/v1/jobs/{job}/models/{version}", &S::get_model},
-      {"GET", "/admin/v1/jobs/{job}/models/{version}/content", &S::get_model_content},
-      {"POST", "/admin/v1/models", &S::upload_model, Access::token, kUpload},
-      {"POST", "/admin/v1/datasets", &S::upload_dataset, Access::token, kUpload},
-      {"GET", "/admin/v1/devices", &S::list_devices},
-      {"POST", "/admin/v1/devices/{device}:revoke", &S::revoke_device},
-      {"GET", "/admin/v1/enrollment-tokens", &S::list_tokens},
-      {"POST", "/admin/v1/enrollment-tokens", &S::create_token, Access::token, kJsonBytesMax},
-      {"DELETE", "/admin/v1/enrollment-tokens/{token}", &S::remove_token},
+  static constexpr Binding kBindings[] = {
+      {"getHealth", &S::get_health},
+      {"getReadiness", &S::get_readiness},
+      {"listAdminTokens", &S::list_admin_tokens},
+      {"createAdminToken", &S::create_admin_token},
+      {"removeAdminToken", &S::remove_admin_token},
+      {"getMetrics", &S::get_metrics},
+      {"getServer", &S::get_server},
+      {"listJobs", &S::list_jobs},
+      {"createJob", &S::create_job},
+      {"getJob", &S::get_job},
+      {"pauseJob", &S::pause_job},
+      {"resumeJob", &S::resume_job},
+      {"cancelJob", &S::cancel_job},
+      {"listRounds", &S::list_rounds},
+      {"listModels", &S::list_models},
+      {"getModel", &S::get_model},
+      {"getModelContent", &S::get_model_content},
+      {"uploadModel", &S::upload_model},
+      {"uploadDataset", &S::upload_dataset},
+      {"listDevices", &S::list_devices},
+      {"revokeDevice", &S::revoke_device},
+      {"listTokens", &S::list_tokens},
+      {"createToken", &S::create_token},
+      {"removeToken", &S::remove_token},
   };
-  return table;
+  return kBindings;
+}
+
+Status AdminService::check_handlers() {
+  std::vector<std::string_view> operations;
+  for (const Binding& binding : bindings()) operations.push_back(binding.operation);
+  return check_bindings(admin_routes(), operations);
 }
 
 AdminService::AdminService(AdminServiceSettings settings, AdminServiceParts parts, const std::string& token)
     : settings_(std::move(settings)),
       parts_(std::move(parts)),
-      token_digest_(token_digest(token)),
+      authenticator_(parts_.admin, token_digest(token)),
       started_(os::wall_now()) {
   pool_.start(settings_.pool_threads);
 }
@@ -86,53 +73,64 @@ AdminService::~AdminService() { pool_.stop(); }
 
 HttpResponse AdminService::refuse(const Error& error, int status) { return problem_response(error, {}, status); }
 
-bool AdminService::is_authorized(const RequestHead& head) const {
+Awaitable<Result<AdminCaller>> AdminService::authenticate(std::string authorization) {
   constexpr std::string_view kBearer = "Bearer ";
-  const std::string_view value = head.header("authorization");
-  if (!value.starts_with(kBearer)) return false;
-  return equal_in_constant_time(token_digest(value.substr(kBearer.size())).view(), token_digest_.view());
+  const Error stranger(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>");
+  if (!authorization.starts_with(kBearer)) co_return stranger;
+  const std::string token = authorization.substr(kBearer.size());
+  std::optional<AdminCaller> known = authenticator_.recall(token, os::now());
+  if (known) co_return *std::move(known);
+  if (!admin_token_id(token)) co_return stranger;
+  const auto verify = [this, &token](std::function<void(Result<AdminCaller>)> done) {
+    pool_.post([this, &token, done = std::move(done)] { done(authenticator_.verify(token, os::now())); });
+  };
+  Result<AdminCaller> caller = co_await await_callback<Result<AdminCaller>>(verify);
+  co_return caller;
 }
 
 Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_view& route) {
   const RequestHead& head = exchange.head();
-  const std::string_view method = head.method == "HEAD" ? std::string_view("GET") : std::string_view(head.method);
-  Call call{head, {}, {}, {}};
-  const Route* found = nullptr;
-  std::string allowed;
-  for (const Route& candidate : routes()) {
-    std::map<std::string, std::string> parameters;
-    if (!match(candidate.pattern, head.path, parameters)) continue;
-    route = candidate.pattern;
-    if (candidate.method != method) {
-      allowed += (allowed.empty() ? "" : ", ") + std::string(candidate.method);
-      continue;
-    }
-    found = &candidate;
-    call.path = std::move(parameters);
-    break;
-  }
+  RouteMatch match = find_admin_route(head.method, head.path);
+  if (!match.pattern.empty()) route = match.pattern;
+  AdminCaller caller;
   // Who may not ask is told nothing, not even what exists.
-  if ((found == nullptr || found->access == Access::token) && !is_authorized(head)) {
-    co_return problem_response(Error(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>"));
+  if (match.route == nullptr || !match.route->is_open()) {
+    std::string authorization(head.header("authorization"));
+    Result<AdminCaller> found = co_await authenticate(std::move(authorization));
+    if (!found) co_return problem_response(found.error());
+    caller = std::move(*found);
   }
-  if (found == nullptr && allowed.empty()) {
+  if (match.pattern.empty()) {
     route = "unknown";
     co_return problem_response(Error(ErrorCode::not_found, "no such route: " + head.path));
   }
-  if (found == nullptr) {
-    HttpResponse response = problem_response(Error(ErrorCode::invalid_argument, "this route takes " + allowed), {}, 405);
-    response.headers.emplace_back("Allow", allowed);
+  if (match.route == nullptr) {
+    HttpResponse response =
+        problem_response(Error(ErrorCode::invalid_argument, "this route takes " + match.allowed), {}, 405);
+    response.headers.emplace_back("Allow", match.allowed);
     co_return response;
   }
-  const auto query = parse_query(head.query);
+  if (const Status allowed = check_roles(*match.route, caller.roles); !allowed) co_return problem_response(allowed.error());
+  Call call{head, std::move(caller), std::move(match.parameters), {}, {}};
+  HttpResponse response = co_await answer(exchange, *match.route, std::move(call));
+  co_return response;
+}
+
+Awaitable<HttpResponse> AdminService::answer(Exchange& exchange, const AdminRoute& route, Call call) {
+  const auto query = parse_query(call.head.query);
   if (!query) co_return problem_response(query.error());
   for (const auto& [key, value] : *query) call.query[key] = value;
-  const uint64_t body_max = found->body_bytes_max == kUpload ? settings_.upload_bytes_max : found->body_bytes_max;
+  uint64_t body_max = 0;
+  if (route.body == AdminBody::json) body_max = kAdminJsonBytesMax;
+  if (route.body == AdminBody::file) body_max = settings_.upload_bytes_max;
   Result<Bytes> body = co_await exchange.read_body(body_max);
   if (!body) co_return problem_response(body.error());
   call.body = std::move(*body);
-  const auto work = [this, found, &call](std::function<void(HttpResponse)> done) {
-    pool_.post([this, found, &call, done = std::move(done)] { done((this->*found->handler)(call)); });
+  const auto binding = std::ranges::find(bindings(), route.operation, &Binding::operation);
+  COT_ASSERT(binding != bindings().end());
+  const Handler handler = binding->handler;
+  const auto work = [this, handler, &call](std::function<void(HttpResponse)> done) {
+    pool_.post([this, handler, &call, done = std::move(done)] { done((this->*handler)(call)); });
   };
   HttpResponse response = co_await await_callback<HttpResponse>(work);
   co_return response;

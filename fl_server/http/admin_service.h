@@ -1,8 +1,8 @@
 // AdminService: the operators' plane. Its own listener, loopback by default; bearer token; JSON; every error is a
 // problem document (RFC 9457) that names all problems at once.
 //
-// Routes are one table (admin_routes.cc): method, pattern, handler. Handlers are plain functions that may block; they
-// run on a small pool, never on a network thread.
+// Routes are one table (fl_server/admin/admin_routes.cc): method, pattern, operation, who may. Here each operation has its
+// handler: a plain function that may block; handlers run on a small pool, never on a network thread.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "fl_server/admin/admin_authenticator.h"
+#include "fl_server/admin/route.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/http/exchange.h"
 #include "fl_server/runtime/coordinator.h"
@@ -31,6 +33,7 @@ struct AdminServiceParts {
   DeviceStore& devices;
   DeviceDirectory& directory;
   BlobStore& blobs;
+  AdminStore& admin;
   Metrics& metrics;
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
   EvaluateModel evaluate;                                 // may be empty
@@ -38,9 +41,12 @@ struct AdminServiceParts {
 
 class AdminService final : public HttpService {
  public:
-  // `token` is the operator's bearer token.
+  // `token` is that of the data directory.
   AdminService(AdminServiceSettings settings, AdminServiceParts parts, const std::string& token);
   ~AdminService() override;
+
+  // internal unless every operation of the table has one handler, and every handler an operation. Ask before serving.
+  static Status check_handlers();
 
   Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
   HttpResponse refuse(const Error& error, int status) override;
@@ -52,22 +58,21 @@ class AdminService final : public HttpService {
   // A request as a handler sees it.
   struct Call {
     const RequestHead& head;
+    AdminCaller caller;
     std::map<std::string, std::string> path;   // the pattern's parameters
     std::map<std::string, std::string> query;
     Bytes body;
   };
   using Handler = HttpResponse (AdminService::*)(const Call& call);
-  enum class Access : uint8_t { open, token };
-  struct Route {
-    std::string_view method;
-    std::string_view pattern;  // "/admin/v1/jobs/{job}:pause"
+  struct Binding {
+    std::string_view operation;
     Handler handler;
-    Access access = Access::token;
-    uint64_t body_bytes_max = 0;
   };
-  static const std::vector<Route>& routes();
+  static std::span<const Binding> bindings();
 
-  bool is_authorized(const RequestHead& head) const;
+  // Whom the value of the Authorization header stands for. Named tokens that are not remembered are verified on the pool.
+  Awaitable<Result<AdminCaller>> authenticate(std::string authorization);
+  Awaitable<HttpResponse> answer(Exchange& exchange, const AdminRoute& route, Call call);
 
   HttpResponse get_server(const Call& call);
   HttpResponse list_jobs(const Call& call);
@@ -89,13 +94,16 @@ class AdminService final : public HttpService {
   HttpResponse list_tokens(const Call& call);
   HttpResponse create_token(const Call& call);
   HttpResponse remove_token(const Call& call);
+  HttpResponse list_admin_tokens(const Call& call);
+  HttpResponse create_admin_token(const Call& call);
+  HttpResponse remove_admin_token(const Call& call);
   HttpResponse get_metrics(const Call& call);
   HttpResponse get_health(const Call& call);
   HttpResponse get_readiness(const Call& call);
 
   AdminServiceSettings settings_;
   AdminServiceParts parts_;
-  Digest token_digest_;
+  AdminAuthenticator authenticator_;
   WallTime started_;
   std::atomic<bool> ready_{false};
   WorkPool pool_;

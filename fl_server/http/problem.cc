@@ -27,6 +27,7 @@ HttpResponse problem_response(const Error& error, const Problems& problems, int 
   HttpResponse response = json_response(json, status);
   response.content_type = "application/problem+json";
   if (error.code() == ErrorCode::unauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (error.code() == ErrorCode::rate_limited) response.headers.emplace_back("Retry-After", "1");
   return response;
 }
 

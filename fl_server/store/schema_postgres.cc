@@ -66,6 +66,10 @@ CREATE TABLE noise_salt(
 
 CREATE TABLE lease(name TEXT COLLATE "C" PRIMARY KEY, holder TEXT NOT NULL, epoch BIGINT NOT NULL, expires BIGINT NOT NULL);
 
+CREATE TABLE admin_token(
+  id TEXT COLLATE "C" PRIMARY KEY, label TEXT NOT NULL, roles BIGINT NOT NULL, hash TEXT NOT NULL, creator TEXT NOT NULL,
+  created BIGINT NOT NULL, expires BIGINT NOT NULL);
+
 CREATE TABLE schema_version(one BIGINT PRIMARY KEY CHECK(one = 1), version BIGINT NOT NULL);
 INSERT INTO schema_version VALUES(1, 4);
 )sql";

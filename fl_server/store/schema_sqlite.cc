@@ -74,10 +74,13 @@ ALTER TABLE round ADD COLUMN ledger_head BLOB CHECK(length(ledger_head) = 32);
 PRAGMA user_version = 3;
 )sql";
 
-// What only a database that servers share has need of.
 constexpr const char* kVersion4 = R"sql(
 CREATE TABLE lease(name TEXT PRIMARY KEY, holder TEXT NOT NULL, epoch INTEGER NOT NULL, expires INTEGER NOT NULL)
   STRICT, WITHOUT ROWID;
+
+CREATE TABLE admin_token(
+  id TEXT PRIMARY KEY, label TEXT NOT NULL, roles INTEGER NOT NULL, hash TEXT NOT NULL, creator TEXT NOT NULL,
+  created INTEGER NOT NULL, expires INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
 PRAGMA user_version = 4;
 )sql";

@@ -8,6 +8,7 @@
 #include "secure/crypto/ristretto.h"
 #include "secure/crypto/sha256.h"
 #include "secure/crypto/signature.h"
+#include "secure/crypto/slow_hash.h"
 #include "secure/crypto/stream_cipher.h"
 #include "secure/crypto/x25519.h"
 #include "secure/crypto/xchacha20_poly1305.h"
@@ -110,6 +111,14 @@ constexpr KnownAnswer kKnownAnswers[] = {
     // RFC 8439 A.1, test vector 1
     {"ChaCha20", [] { return first_32_of(CipherSuite::chacha20, Secret<32>()); },
      "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"},
+    // by libargon2: argon2id_hash_encoded of "coterie", salt 00..0f, 8 KiB, one pass
+    {"Argon2id",
+     [] {
+       constexpr std::string_view kHash =
+           "$argon2id$v=19$m=8,t=1,p=1$AAECAwQFBgcICQoLDA0ODw$sRWyaA5Dj5DtbqOBzYUy+N3zx5fj5oivFoPzmHhoRVM";
+       return std::string(slow_hash_matches(kHash, "coterie") && !slow_hash_matches(kHash, "Coterie") ? "01" : "00");
+     },
+     "01"},
     // RFC 9496 A.1: twice the generator
     {"ristretto255",
      [] {

@@ -20,15 +20,25 @@ def differences(where, documented, real, what):
 
 
 def admin_routes():
-    """docs/openapi.json lists exactly the routes of the admin plane."""
-    real = set(re.findall(r'\{"([A-Z]+)", "(/[^"]*)", &S::', text("fl_server/http/admin_service.cc")))
+    """docs/openapi.json has the routes of the admin plane: method, path, operation, summary, and who may."""
+    table = text("fl_server/admin/admin_routes.cc")
+    roles = {name: [role.strip().rstrip("_") for role in body.split(",")]
+             for name, body in re.findall(r"constexpr RoleSet (\w+) = \{([^}]*)\};", table)}
+    rows = re.findall(r'\{"([A-Z]+)", "([^"]*)",\s*"(\w+)",\s*"([^"]*)",\s*(\w+)', table)
+    if not rows or len(rows) != len(re.findall(r"^    \{", table, re.M)):
+        yield "fl_server/admin/admin_routes.cc: there are rows of kRoutes that check_docs.py cannot read"
+    real = {(m, path, operation, summary, "" if who == "kOpen" else " ".join(roles[who])) for m, path, operation, summary, who in rows}
     documented = {
-        (method.upper(), path)
+        (method.upper(), path, entry["operationId"], entry["summary"], " ".join(entry.get("x-coterie-roles", [])))
         for path, item in json.loads(text("docs/openapi.json"))["paths"].items()
-        for method in item
+        for method, entry in item.items()
         if method != "parameters"
     }
-    yield from differences("docs/openapi.json", {" ".join(r) for r in documented}, {" ".join(r) for r in real}, "route")
+    yield from differences("docs/openapi.json", {" | ".join(r) for r in documented}, {" | ".join(r) for r in real}, "route")
+    for path, item in json.loads(text("docs/openapi.json"))["paths"].items():
+        for method, entry in item.items():
+            if method != "parameters" and ("x-coterie-roles" in entry) == (entry.get("security") == []):
+                yield f"docs/openapi.json: {method.upper()} {path} is either open (security: []) or has x-coterie-roles"
 
 
 def device_routes():

@@ -34,6 +34,7 @@ void add_authority(CLI::App& app, Invocation& invocation);
 void add_device(CLI::App& app, Invocation& invocation);
 void add_privacy(CLI::App& app, Invocation& invocation);
 void add_token(CLI::App& app, Invocation& invocation);
+void add_admin_token(CLI::App& app, Invocation& invocation);
 void add_server(CLI::App& app, Invocation& invocation);
 
 }  // namespace coterie

@@ -165,5 +165,21 @@ TEST_F(Commands, SayWhatIsNotThere) {
   EXPECT_THAT(errors_, HasSubstr("cannot open nope.json"));
 }
 
+TEST_F(Commands, GiveATokenARoleAndTakeItAway) {
+  const std::string made = coterie({"admin-token", "create", "--label", "dashboard", "--role", "viewer"});
+  EXPECT_THAT(made, StartsWith("cota_"));
+  EXPECT_THAT(errors_, HasSubstr("viewer"));
+  put("dashboard.token", made);
+  const std::string id = made.substr(5, 16);
+  EXPECT_THAT(coterie({"admin-token", "list"}), HasSubstr(id + "  dashboard"));
+  coterie({"--token-file", directory_ / "dashboard.token", "job", "list"});
+  coterie({"--token-file", directory_ / "dashboard.token", "token", "create"}, 4);
+  EXPECT_THAT(errors_, HasSubstr("createToken is for operator; this token has viewer"));
+  coterie({"admin-token", "remove", id});
+  coterie({"--token-file", directory_ / "dashboard.token", "job", "list"}, 4);
+  coterie({"admin-token", "create", "--label", "x", "--role", "viewr"}, 2);
+  EXPECT_THAT(errors_, HasSubstr("viewer"));
+}
+
 }  // namespace
 }  // namespace coterie::testing

@@ -40,6 +40,9 @@ const Words kCommands[] = {{"demo"},
                            {"token", "create"},
                            {"token", "list"},
                            {"token", "remove"},
+                           {"admin-token", "create"},
+                           {"admin-token", "list"},
+                           {"admin-token", "remove"},
                            {"server", "status"}};
 
 std::string error_of(const Words& words) {

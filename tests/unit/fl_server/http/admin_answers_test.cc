@@ -53,6 +53,7 @@ TEST(ProblemResponse, TellsWhoMustAuthenticateHow) {
   EXPECT_THAT(problem_response(Error(ErrorCode::unauthenticated, "who?")).headers,
               ElementsAre(Pair("WWW-Authenticate", "Bearer")));
   EXPECT_THAT(problem_response(Error(ErrorCode::permission_denied, "no")).headers, IsEmpty());
+  EXPECT_THAT(problem_response(Error(ErrorCode::rate_limited, "later")).headers, ElementsAre(Pair("Retry-After", "1")));
 }
 
 // A device chooses its SDK version, a model file its name: neither may stop the server from answering.
@@ -144,6 +145,16 @@ TEST(AdminJson, ShowsOfATokenWhatDoesNotLetAnybodyIn) {
                                   {"uses_left", 3},
                                   {"expires", "1970-01-01T00:00:02.000Z"},
                                   {"created", "1970-01-01T00:00:01.000Z"}}));
+}
+
+TEST(AdminJson, ShowsOfAnAdminTokenWhoMayWhatUntilWhen) {
+  const AdminTokenRecord token{"0011223344556677", "grafana", {Role::operator_, Role::viewer}, "$argon2id$", "admin-token", wall(1'000), wall(2'000)};
+  EXPECT_EQ(to_json(token), (json{{"id", "0011223344556677"},
+                                  {"label", "grafana"},
+                                  {"roles", {"viewer", "operator"}},
+                                  {"created_by", "admin-token"},
+                                  {"created", "1970-01-01T00:00:01.000Z"},
+                                  {"expires", "1970-01-01T00:00:02.000Z"}}));
 }
 
 TEST(AdminJson, ShowsAReasonAndARevocationOnlyIfThereIsOne) {

@@ -1,0 +1,104 @@
+#include "fl_server/admin/admin_authenticator.h"
+
+#include <cstring>
+
+#include "secure/crypto/random.h"
+#include "secure/crypto/slow_hash.h"
+#include "secure/identity/bearer_token.h"
+
+namespace coterie {
+namespace {
+
+constexpr Millis kSecond{1000};
+constexpr std::string_view kDomain = "coterie/v1/remembered-admin-token";
+
+Error stranger() {
+  return Error(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>");
+}
+
+}  // namespace
+
+AdminAuthenticator::AdminAuthenticator(AdminStore& store, const Digest& digest)
+    : store_(store), data_directory_digest_(digest) {
+  fill_random(key_.mutable_bytes());
+}
+
+size_t AdminAuthenticator::DigestHash::operator()(const Digest& digest) const {
+  size_t hash;  // keyed: nobody outside can aim at a bucket
+  std::memcpy(&hash, digest.bytes.data(), sizeof hash);
+  return hash;
+}
+
+Digest AdminAuthenticator::name_of(std::string_view token) const {
+  return mac(key_, kDomain, as_bytes(token));
+}
+
+std::optional<AdminCaller> AdminAuthenticator::recall(std::string_view token, Now now) {
+  if (equal_in_constant_time(token_digest(token).view(), data_directory_digest_.view())) {
+    return AdminCaller{std::string(kDataDirectoryTokenId), kEveryRoleOfPeople};
+  }
+  const Digest name = name_of(token);
+  const std::lock_guard lock(mutex_);
+  const auto found = remembered_.find(name);
+  if (found == remembered_.end()) return std::nullopt;
+  if (now.instant < found->second.until && now.wall < found->second.expires) return found->second.caller;
+  remembered_.erase(found);
+  return std::nullopt;
+}
+
+Result<AdminCaller> AdminAuthenticator::verify(std::string_view token, Now now) {
+  const std::optional<std::string> id = admin_token_id(token);
+  if (!id) return stranger();
+  uint64_t changes = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    changes = changes_;
+  }
+  const Result<AdminTokenRecord> record = store_.get_admin_token(*id);
+  if (!record) return record.error().code() == ErrorCode::not_found ? stranger() : record.error();
+  COT_TRY(admit_hash(now.instant));
+  if (!slow_hash_matches(record->hash, token)) return stranger();
+  if (now.wall >=
+      record->expires) {  // counts as wrong: else its holder could have us compute hashes without end
+    return Error(ErrorCode::unauthenticated, "this token has expired; ask a security_admin for a new one");
+  }
+  hash_was_right();
+  remember(token, *record, now.instant, changes);
+  return AdminCaller{record->id, record->roles};
+}
+
+Status AdminAuthenticator::admit_hash(Instant now) {
+  const std::lock_guard lock(mutex_);
+  if (now >= second_began_ + kSecond) {
+    second_began_ = now;
+    failed_hashes_ = 0;
+  }
+  if (failed_hashes_ >= kFailedHashesPerSecondMax) {
+    return Error(ErrorCode::rate_limited,
+                 "too many tokens were wrong within a second; try again in a second");
+  }
+  ++failed_hashes_;  // until it turns out to be right
+  return {};
+}
+
+void AdminAuthenticator::hash_was_right() {
+  const std::lock_guard lock(mutex_);
+  if (failed_hashes_ > 0) --failed_hashes_;
+}
+
+void AdminAuthenticator::remember(std::string_view token, const AdminTokenRecord& record, Instant now,
+                                  uint64_t changes) {
+  const Digest name = name_of(token);
+  const std::lock_guard lock(mutex_);
+  if (changes != changes_) return;
+  if (remembered_.size() >= kRememberedMax) remembered_.clear();
+  remembered_[name] = {{record.id, record.roles}, now + kRememberedFor, record.expires};
+}
+
+void AdminAuthenticator::forget(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  ++changes_;
+  std::erase_if(remembered_, [&](const auto& entry) { return entry.second.caller.id == id; });
+}
+
+}  // namespace coterie

@@ -1,0 +1,50 @@
+// Named admin tokens: what a person or a program shows on the admin plane. The database has the slow hash of
+// each alone.
+//
+// Text form "cota_" + id (16 hexadecimal digits) + "_" + base64url of 32 random bytes. The id is no secret:
+// it finds the row, and the audit log says it of whoever acted.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "fl_server/admin/role.h"
+
+namespace coterie {
+
+inline constexpr size_t kAdminTokensMax = 1000;  // on one server
+inline constexpr size_t kAdminTokenLabelCharsMax = 128;
+inline constexpr uint32_t kAdminTokenSecondsMax = 366 * 86'400;
+inline constexpr uint32_t kAdminTokenSecondsDefault = 90 * 86'400;
+
+struct AdminTokenRecord {
+  std::string id;
+  std::string label;  // a note of whoever made it
+  RoleSet roles;
+  std::string hash;     // slow_hash of the whole text
+  std::string creator;  // the id of the token that made it
+  WallTime created;
+  WallTime expires;
+};
+
+// Who a request comes from: the token's id (kDataDirectoryTokenId for the one of the data directory) and what
+// it may.
+struct AdminCaller {
+  std::string id;
+  RoleSet roles;
+  friend bool operator==(const AdminCaller&, const AdminCaller&) = default;
+};
+inline constexpr std::string_view kDataDirectoryTokenId = "admin-token";
+
+struct NewAdminToken {
+  std::string id;
+  std::string text;  // the secret: shown once, never kept
+};
+NewAdminToken generate_admin_token();
+
+// The id in a text of this form; none if it is of another. Says nothing of whether there is such a token.
+std::optional<std::string> admin_token_id(std::string_view text);
+
+}  // namespace coterie

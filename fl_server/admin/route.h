@@ -1,0 +1,55 @@
+// AdminRoute: the admin plane's routes as data: what is asked for, by whom, and what the audit log calls it.
+// The table is admin_routes.cc. AdminService binds a handler to each operation; docs/openapi.json and the
+// authorisation matrix of the tests are compared with it. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "fl_server/admin/role.h"
+
+namespace coterie {
+
+enum class AdminBody : uint8_t {
+  none,  // no body is read, but for an empty one
+  json,  // at most kAdminJsonBytesMax
+  file,  // a model or a data set: at most AdminServiceSettings::upload_bytes_max
+};
+inline constexpr uint64_t kAdminJsonBytesMax = 1 << 20;
+
+struct AdminRoute {
+  std::string_view method;       // GET (and so HEAD), POST, DELETE
+  std::string_view pattern;      // "/admin/v1/jobs/{job}:pause"
+  std::string_view operation;    // operationId of docs/openapi.json: the route's name in code
+  std::string_view summary;      // as in docs/openapi.json
+  std::optional<RoleSet> roles;  // one of these; none: anybody, without a token
+  std::string_view action = {};  // what the audit log calls it: "job.pause"; empty for what changes nothing
+  AdminBody body = AdminBody::none;
+
+  bool is_open() const { return !roles.has_value(); }
+  bool allows(RoleSet caller) const { return is_open() || roles->intersects(caller); }
+};
+
+std::span<const AdminRoute> admin_routes();
+
+struct RouteMatch {
+  const AdminRoute* route = nullptr;              // of this method and path; null: there is none
+  std::string_view pattern;                       // of the path, whatever the method; empty: no such path
+  std::map<std::string, std::string> parameters;  // of the pattern
+  std::string allowed;  // methods the path takes, "GET, POST", if this one is not among them
+};
+
+// HEAD counts as GET. A parameter is a segment's text without '/' and ':', and is not empty.
+RouteMatch find_admin_route(std::string_view method, std::string_view path);
+
+// permission_denied, naming the operation, the roles that may and those of the caller.
+Status check_roles(const AdminRoute& route, RoleSet caller);
+
+// internal, naming it, if an operation has no handler, a handler no operation, or there are two of either.
+Status check_bindings(std::span<const AdminRoute> routes, std::span<const std::string_view> handlers);
+
+}  // namespace coterie

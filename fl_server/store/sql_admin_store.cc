@@ -1,0 +1,67 @@
+#include "fl_server/store/sql_admin_store.h"
+
+#include "fl_server/store/schema.h"
+
+namespace coterie {
+namespace {
+
+#define COT_ADMIN_TOKEN_COLUMNS "id, label, roles, hash, creator, created, expires"
+
+AdminTokenRecord token_from(const Statement& row) {
+  return {.id = row.text(0),
+          .label = row.text(1),
+          .roles = RoleSet::from_bits(row.u64(2)),
+          .hash = row.text(3),
+          .creator = row.text(4),
+          .created = row.time(5),
+          .expires = row.time(6)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqlAdminStore>> SqlAdminStore::open(Result<Database> opened) {
+  COT_ASSIGN(Database database, std::move(opened));
+  COT_TRY(prepare_schema(database));
+  return std::unique_ptr<SqlAdminStore>(new SqlAdminStore(std::move(database)));
+}
+
+Status SqlAdminStore::create_admin_token(const AdminTokenRecord& token) {
+  const std::lock_guard lock(mutex_);
+  Statement insert =
+      database_.prepare("INSERT INTO admin_token(" COT_ADMIN_TOKEN_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?)");
+  insert << token.id << token.label << token.roles.bits() << token.hash << token.creator << token.created
+         << token.expires;
+  return insert.run();
+}
+
+Result<AdminTokenRecord> SqlAdminStore::get_admin_token(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Statement row = database_.prepare("SELECT " COT_ADMIN_TOKEN_COLUMNS " FROM admin_token WHERE id = ?");
+  row << id;
+  COT_ASSIGN(const bool found, row.step());
+  if (!found) return Error(ErrorCode::not_found, "no such admin token");
+  return token_from(row);
+}
+
+Result<std::vector<AdminTokenRecord>> SqlAdminStore::list_admin_tokens() {
+  const std::lock_guard lock(mutex_);
+  Statement rows =
+      database_.prepare("SELECT " COT_ADMIN_TOKEN_COLUMNS " FROM admin_token ORDER BY created, id");
+  std::vector<AdminTokenRecord> tokens;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return tokens;
+    tokens.push_back(token_from(rows));
+  }
+}
+
+Status SqlAdminStore::remove_admin_token(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  Statement remove = database_.prepare("DELETE FROM admin_token WHERE id = ?");
+  remove << id;
+  COT_TRY(remove.run());
+  if (database_.changes() == 0) return Error(ErrorCode::not_found, "no such admin token");
+  return {};
+}
+
+}  // namespace coterie

@@ -1,0 +1,42 @@
+// AdminStore in memory, which counts what it is asked, fails when told to, and lets the test in between.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "fl_server/store/admin_store.h"
+
+namespace coterie::test {
+
+class MemoryAdminStore : public AdminStore {
+ public:
+  Status create_admin_token(const AdminTokenRecord& token) override {
+    if (!tokens.emplace(token.id, token).second) return Error(ErrorCode::conflict, "there is one of this id");
+    return {};
+  }
+  Result<AdminTokenRecord> get_admin_token(const std::string& id) override {
+    ++reads;
+    if (failure) return *failure;
+    const auto found = tokens.find(id);
+    if (found == tokens.end()) return Error(ErrorCode::not_found, "no such admin token");
+    if (after_read) after_read();
+    return found->second;
+  }
+  Result<std::vector<AdminTokenRecord>> list_admin_tokens() override {
+    std::vector<AdminTokenRecord> list;
+    for (const auto& [id, token] : tokens) list.push_back(token);
+    return list;
+  }
+  Status remove_admin_token(const std::string& id) override {
+    if (tokens.erase(id) == 0) return Error(ErrorCode::not_found, "no such admin token");
+    return {};
+  }
+
+  std::map<std::string, AdminTokenRecord> tokens;
+  int reads = 0;
+  std::optional<Error> failure;
+  std::function<void()> after_read;
+};
+
+}  // namespace coterie::test

@@ -1,0 +1,94 @@
+// The table of routes and what is asked of it.
+#include "fl_server/admin/route.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "fl_server/http/admin_service.h"
+#include "tests/support/matchers.h"
+
+namespace coterie {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+TEST(AdminRoutesTable, NamesEachThingOnce) {
+  std::set<std::string> operations, places, actions;
+  for (const AdminRoute& route : admin_routes()) {
+    EXPECT_TRUE(operations.insert(std::string(route.operation)).second) << route.operation;
+    EXPECT_TRUE(places.insert(std::string(route.method) + std::string(route.pattern)).second)
+        << route.pattern;
+    if (!route.action.empty()) EXPECT_TRUE(actions.insert(std::string(route.action)).second) << route.action;
+    EXPECT_FALSE(route.summary.empty()) << route.operation;
+  }
+}
+
+// What changes something is in the audit log; what only reads is not; nothing that changes is open.
+TEST(AdminRoutesTable, HasAnActionForWhateverChangesSomething) {
+  for (const AdminRoute& route : admin_routes()) {
+    EXPECT_EQ(route.action.empty(), route.method == "GET") << route.operation;
+    if (route.method != "GET") EXPECT_FALSE(route.is_open()) << route.operation;
+    if (!route.is_open()) EXPECT_FALSE(route.roles->empty()) << route.operation << " is for nobody";
+  }
+}
+
+TEST(FindAdminRoute, GivesRouteAndParameters) {
+  const RouteMatch found = find_admin_route("HEAD", "/admin/v1/jobs/j1/models/7");
+  ASSERT_NE(found.route, nullptr);
+  EXPECT_EQ(found.route->operation, "getModel");
+  EXPECT_EQ(found.pattern, "/admin/v1/jobs/{job}/models/{version}");
+  EXPECT_THAT(found.parameters, ElementsAre(Pair("job", "j1"), Pair("version", "7")));
+}
+
+TEST(FindAdminRoute, SaysWhichMethodsAPathTakes) {
+  const RouteMatch wrong = find_admin_route("DELETE", "/admin/v1/jobs");
+  EXPECT_EQ(wrong.route, nullptr);
+  EXPECT_EQ(wrong.pattern, "/admin/v1/jobs");
+  EXPECT_EQ(wrong.allowed, "GET, POST");
+  const RouteMatch nothing = find_admin_route("GET", "/admin/v1/jobs/");
+  EXPECT_EQ(nothing.route, nullptr);
+  EXPECT_THAT(nothing.pattern, IsEmpty());
+  EXPECT_THAT(nothing.allowed, IsEmpty());
+}
+
+TEST(CheckRoles, NamesWhoMayAndWhoAsked) {
+  const AdminRoute& route = *find_admin_route("POST", "/admin/v1/jobs").route;
+  EXPECT_OK(check_roles(route, {Role::viewer, Role::ml_engineer}));
+  EXPECT_ERROR(check_roles(route, {Role::viewer, Role::operator_}), ErrorCode::permission_denied,
+               "createJob is for ml_engineer; this token has viewer, operator");
+  EXPECT_ERROR(check_roles(route, {}), ErrorCode::permission_denied, "no role");
+  EXPECT_OK(check_roles(*find_admin_route("GET", "/healthz").route, {}));
+}
+
+TEST(CheckBindings, FindsWhatIsMissingExtraOrTwice) {
+  const AdminRoute routes[] = {{"GET", "/a", "a", "", std::nullopt}, {"GET", "/b", "b", "", std::nullopt}};
+  const std::string_view right[] = {"b", "a"}, missing[] = {"a"}, extra[] = {"a", "b", "c"},
+                         twice[] = {"a", "b", "b"};
+  EXPECT_OK(check_bindings(routes, right));
+  EXPECT_ERROR(check_bindings(routes, missing), ErrorCode::internal, "operation b has no handler");
+  EXPECT_ERROR(check_bindings(routes, extra), ErrorCode::internal, "operation c has a handler and no route");
+  EXPECT_ERROR(check_bindings(routes, twice), ErrorCode::internal, "operation b has two handlers");
+  const AdminRoute same[] = {routes[0], routes[0]};
+  EXPECT_ERROR(check_bindings(same, missing), ErrorCode::internal, "operation a has two routes");
+}
+
+TEST(CheckBindings, HoldsForTheServiceItself) {
+  EXPECT_OK(AdminService::check_handlers());
+}
+
+TEST(RoleSet, IsReadAsItIsWritten) {
+  for (const Role role : kRoles) {
+    EXPECT_EQ(role_from_name(to_string(role)), role);
+    EXPECT_EQ(RoleSet({role}).text(), to_string(role));
+    EXPECT_EQ(kEveryRoleOfPeople.contains(role), role != Role::node) << to_string(role);
+  }
+  EXPECT_EQ(role_from_name("root"), std::nullopt);
+  EXPECT_FALSE(RoleSet::from_bits(uint64_t{1} << 40).intersects(kEveryRoleOfPeople));
+}
+
+}  // namespace
+}  // namespace coterie
