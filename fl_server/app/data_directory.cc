@@ -34,8 +34,9 @@ bool is_current(const std::string& certificate, WallTime now) {
 
 }  // namespace
 
-Result<DataDirectory> DataDirectory::open(const std::string& path) {
-  COT_TRY(os::make_directories(path + "/keys"));
+Result<DataDirectory> DataDirectory::open(const std::string& path, const std::string& keys) {
+  const std::string keys_path = keys.empty() ? path + "/keys" : keys;
+  COT_TRY(os::make_directories(keys_path));
   COT_TRY(os::make_directories(path + "/tls"));
   const std::string lock_path = path + "/lock";
   const int fd = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -45,18 +46,18 @@ Result<DataDirectory> DataDirectory::open(const std::string& path) {
     return Error(ErrorCode::conflict, "another server runs on data directory " + path +
                                           "; stop it, or give this one another directory with --data-dir");
   }
-  return DataDirectory(path, std::move(lock));
+  return DataDirectory(path, keys_path, (keys.empty() ? path : keys) + "/admin-token", std::move(lock));
 }
 
-Result<MacKey> DataDirectory::ticket_key() const { return load_or_create_mac_key(path("keys/ticket.key")); }
+Result<MacKey> DataDirectory::ticket_key() const { return load_or_create_mac_key(keys_ + "/ticket.key"); }
 
-Result<MacKey> DataDirectory::noise_key() const { return load_or_create_mac_key(path("keys/noise.key")); }
+Result<MacKey> DataDirectory::noise_key() const { return load_or_create_mac_key(keys_ + "/noise.key"); }
 
 Result<std::unique_ptr<Signer>> DataDirectory::signer() const {
-  return load_or_create_signer(path("keys/signing.key"), KeyAlgorithm::ed25519);
+  return load_or_create_signer(keys_ + "/signing.key", KeyAlgorithm::ed25519);
 }
 
-Result<std::string> DataDirectory::admin_token() const { return load_or_create_token(path("admin-token")); }
+Result<std::string> DataDirectory::admin_token() const { return load_or_create_token(token_); }
 
 Result<TlsFiles> DataDirectory::tls_files(const TlsConfig& config, WallTime now) const {
   if (!config.certificate_file.empty()) return TlsFiles{config.certificate_file, config.key_file, {}};

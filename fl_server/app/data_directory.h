@@ -28,20 +28,25 @@ struct TlsFiles {
 
 class DataDirectory {
  public:
-  // Creates it if need be and takes the lock; conflict if another server has it.
-  static Result<DataDirectory> open(const std::string& path);
+  // Creates it if need be and takes the lock; conflict if another server has it. `keys` is where the keys and the admin token
+  // are, if they are not here; several servers may share it.
+  static Result<DataDirectory> open(const std::string& path, const std::string& keys = {});
 
   std::string path(const std::string& name) const { return path_ + "/" + name; }
   Result<MacKey> ticket_key() const;
   Result<MacKey> noise_key() const;
   Result<std::unique_ptr<Signer>> signer() const;
   Result<std::string> admin_token() const;
+  const std::string& admin_token_path() const { return token_; }
   // The operator's files, or a development CA and a server certificate that is renewed before it expires.
   Result<TlsFiles> tls_files(const TlsConfig& config, WallTime now) const;
 
  private:
-  DataDirectory(std::string path, os::File lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  DataDirectory(std::string path, std::string keys, std::string token, os::File lock)
+      : path_(std::move(path)), keys_(std::move(keys)), token_(std::move(token)), lock_(std::move(lock)) {}
   std::string path_;
+  std::string keys_;
+  std::string token_;
   os::File lock_;
 };
 

@@ -1,6 +1,7 @@
 // fl_server: the command line of the server process.
 #include <malloc.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -20,6 +21,7 @@ using namespace coterie;
 
 constexpr int kExitUsage = 2;
 constexpr int kExitConfig = 3;
+constexpr int kExitLeadLost = 75;  // EX_TEMPFAIL: start it again, and it stands by
 constexpr uint64_t kConfigBytesMax = 1 << 20;
 
 LogLevel g_level = LogLevel::info;
@@ -68,7 +70,11 @@ int run(const ServerConfig& config) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
-  auto server = Server::start(config);
+  // At once: another server leads, or will. What was acknowledged is stored; the rest is asked for again.
+  auto server = Server::start(config, [](const std::string& why) {
+    log(LogLevel::error, "server_gives_up", {{"reason", why}});
+    _exit(kExitLeadLost);
+  });
   if (!server) {
     std::fprintf(stderr, "fl_server: %s\n", server.error().message().c_str());
     return 1;

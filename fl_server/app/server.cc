@@ -14,11 +14,15 @@
 #include "fl_server/http/admin_service.h"
 #include "fl_server/http/device_service.h"
 #include "fl_server/http/http_server.h"
+#include "fl_server/runtime/leadership.h"
 #include "fl_server/store/directory_blob_store.h"
+#include "fl_server/store/sql/postgres.h"
 #include "fl_server/store/sql/sqlite.h"
 #include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_device_store.h"
+#include "fl_server/store/sql_lease_store.h"
 #include "fl_server/store/sql_round_store.h"
+#include "secure/crypto/random.h"
 #include "secure/crypto/self_test.h"
 #include "secure/mask/mask_self_test.h"
 
@@ -26,11 +30,24 @@ namespace coterie {
 namespace {
 
 constexpr size_t kDevicesCached = 100'000;
+constexpr uint64_t kConninfoBytesMax = 16'384;
+constexpr const char* kLead = "scheduler";  // the lease of whoever leads
 
 std::string url_of(const std::string& address, uint16_t port) {
   const bool any = address == "0.0.0.0" || address == "::";
   const std::string host = any ? "127.0.0.1" : address.find(':') != std::string::npos ? "[" + address + "]" : address;
   return "https://" + host + ":" + std::to_string(port);
+}
+
+Result<Database> open_database(const ServerConfig& config, const DataDirectory& data) {
+  const StoreConfig& store = config.store;
+  if (!store.is_shared()) return open_sqlite(data.path("coterie.sqlite3"));
+  COT_ASSIGN(const Bytes conninfo, os::read_file(store.conninfo_file, kConninfoBytesMax));
+  PostgresSettings settings{.conninfo = std::string(as_text(conninfo)), .schema = store.schema};
+  while (!settings.conninfo.empty() && settings.conninfo.back() == '\n') settings.conninfo.pop_back();
+  settings.statement_max = store.statement_max;
+  settings.lock_max = store.lock_max;
+  return open_postgres(settings);
 }
 
 }  // namespace
@@ -45,6 +62,7 @@ struct Server::Parts {
   std::unique_ptr<SqlRoundStore> rounds;
   std::unique_ptr<SqlDeviceStore> devices;
   std::unique_ptr<SqlAdminStore> admin;
+  std::unique_ptr<SqlLeaseStore> leases;  // of a shared store
   std::unique_ptr<DirectoryBlobStore> blobs;
   std::unique_ptr<DirectoryBlobStore> partials;
   std::optional<DeviceDirectory> directory;
@@ -58,6 +76,9 @@ struct Server::Parts {
   std::optional<DeviceService> device_service;
   std::optional<AdminService> admin_service;
   Endpoints endpoints;
+  std::function<void(const std::string&)> on_lost;
+  WorkLoop leader;  // begins to lead, while the lease goes on being renewed
+  std::optional<Leadership> leadership;
   bool stopped = false;
 };
 
@@ -69,11 +90,12 @@ const std::string& Server::admin_url() const { return parts_->endpoints.admin_ur
 const std::string& Server::ca_file() const { return parts_->endpoints.ca_file; }
 const std::string& Server::admin_token_file() const { return parts_->endpoints.admin_token_file; }
 
-Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
+Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
+                                              std::function<void(const std::string&)> on_lost) {
   COT_TRY(crypto_self_test());
   COT_TRY(mask_self_test());
   COT_TRY(AdminService::check_handlers());
-  COT_ASSIGN(DataDirectory data, DataDirectory::open(config.data_dir));
+  COT_ASSIGN(DataDirectory data, DataDirectory::open(config.data_dir, config.keys_dir));
   auto owned = std::make_unique<Parts>(config, std::move(data));
   Parts& p = *owned;
   const size_t threads = config.threads > 0 ? config.threads : std::max(1u, std::thread::hardware_concurrency());
@@ -88,13 +110,18 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
   COT_ASSIGN(const TlsFiles tls_files, p.data.tls_files(config.tls, os::wall_now()));
   COT_ASSIGN(const TlsContext tls, make_server_tls(tls_files.certificate, tls_files.key));
   p.endpoints.ca_file = tls_files.ca;
-  p.endpoints.admin_token_file = p.data.path("admin-token");
+  p.endpoints.admin_token_file = p.data.admin_token_path();
 
-  COT_ASSIGN(p.rounds, SqlRoundStore::open(open_sqlite(p.data.path("coterie.sqlite3"))));
-  COT_ASSIGN(p.devices, SqlDeviceStore::open(open_sqlite(p.data.path("coterie.sqlite3"))));
-  COT_ASSIGN(p.admin, SqlAdminStore::open(open_sqlite(p.data.path("coterie.sqlite3"))));
-  COT_ASSIGN(p.blobs, DirectoryBlobStore::open_directory(p.data.path("blobs")));
-  COT_ASSIGN(p.partials, DirectoryBlobStore::open_directory(p.data.path("partials")));
+  COT_ASSIGN(p.rounds, SqlRoundStore::open(open_database(config, p.data)));
+  COT_ASSIGN(p.devices, SqlDeviceStore::open(open_database(config, p.data)));
+  COT_ASSIGN(p.admin, SqlAdminStore::open(open_database(config, p.data)));
+  if (config.store.is_shared()) {
+    COT_ASSIGN(p.leases, SqlLeaseStore::open(open_database(config, p.data)));
+  }
+  const std::string blobs = config.blobs_dir.empty() ? config.data_dir : config.blobs_dir;
+  const std::string writer = config.store.is_shared() ? config.node : "";
+  COT_ASSIGN(p.blobs, DirectoryBlobStore::open_directory(blobs + "/blobs", writer));
+  COT_ASSIGN(p.partials, DirectoryBlobStore::open_directory(blobs + "/partials", writer));
   p.directory.emplace(*p.devices, kDevicesCached);
   p.finalizer.emplace(*p.rounds, *p.blobs, *p.partials, *p.noise, &evaluate_model);
 
@@ -123,20 +150,44 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config) {
                             *p.admin_service));
   p.endpoints.device_url = url_of(config.device.address, device_port);
   p.endpoints.admin_url = url_of(config.admin.address, admin_port);
-  COT_TRY(p.coordinator->start());
+  p.on_lost = std::move(on_lost);
+  if (!p.leases) COT_TRY(lead(p));
   p.http->start();
-  p.admin_service->set_ready(true);
   p.endpoints.pid = getpid();
   COT_TRY(os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(to_json_text(p.endpoints))));
   log(LogLevel::info, "server_started", {{"device_url", p.endpoints.device_url},
                                          {"admin_url", p.endpoints.admin_url}});
+  if (p.leases) stand_for_the_lead(p);
   return std::unique_ptr<Server>(new Server(std::move(owned)));
+}
+
+// Jobs go on where the store says they are.
+Status Server::lead(Parts& p) {
+  COT_TRY(p.coordinator->start());
+  p.device_service->set_serving(true);
+  p.admin_service->set_leading(true);
+  p.admin_service->set_ready(true);
+  return {};
+}
+
+void Server::stand_for_the_lead(Parts& p) {
+  p.leader.start();
+  p.leadership.emplace(p.config.lease, *p.leases, kLead, p.config.node + "/" + to_hex(random_bytes(8)));
+  const auto held = [&p](LeaseEpoch epoch) {
+    p.leader.post([&p, epoch] {
+      p.rounds->set_fence(kLead, epoch);
+      if (const Status leads = lead(p); !leads) return p.on_lost("cannot lead: " + leads.error().message());
+      log(LogLevel::info, "server_leads", {{"epoch", epoch.value()}});
+    });
+  };
+  p.leadership->start(held, [&p](const std::string& why) { p.on_lost("the lead is lost: " + why); });
 }
 
 void Server::stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
   log(LogLevel::info, "server_stopping");
+  p.leader.stop();  // what it has begun is done
   p.admin_service->set_ready(false);
   (void)os::remove_file(p.data.path("endpoints.json"));
   p.http->stop_accepting();
@@ -144,6 +195,7 @@ void Server::stop() {
   const bool quiet = p.http->wait_until_quiet(p.config.shutdown_max);
   p.coordinator->stop(p.config.shutdown_max);
   p.http->stop();
+  if (p.leadership) p.leadership->stop();  // after the last write: another leads at once
   log(LogLevel::info, "server_stopped", {{"all_requests_finished", quiet}});
 }
 

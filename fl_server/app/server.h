@@ -1,6 +1,7 @@
 // Server: builds a process from its configuration, runs it, takes it down. The only place that knows all the parts.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,7 +13,9 @@ namespace coterie {
 class Server {
  public:
   // Prepares the data directory (keys, certificates, database, blobs), binds, starts. The error says what to do.
-  static Result<std::unique_ptr<Server>> start(const ServerConfig& config);
+  // Where the store is shared it serves once it leads, now or later. `on_lost` is called, on a thread of its own, when it
+  // does not lead any more: nothing it does will be stored, and the process is to end.
+  static Result<std::unique_ptr<Server>> start(const ServerConfig& config, std::function<void(const std::string& why)> on_lost);
   ~Server();
 
   const std::string& device_url() const;
@@ -25,6 +28,8 @@ class Server {
 
  private:
   struct Parts;
+  static Status lead(Parts& p);
+  static void stand_for_the_lead(Parts& p);
   explicit Server(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

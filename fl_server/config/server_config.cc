@@ -1,6 +1,7 @@
 #include "fl_server/config/server_config.h"
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "fl_server/config/json_reader.h"
@@ -61,6 +62,44 @@ void read_selection(JsonReader reader, DeskLimits& desk, PaceSettings& pace) {
   reader.finish();
 }
 
+void read_store(JsonReader reader, StoreConfig& store) {
+  size_t engine = 0;
+  reader.read_choice("engine", {"sqlite", "postgres"}, engine);
+  store.engine = engine == 1 ? "postgres" : "sqlite";
+  reader.read("conninfo_file", store.conninfo_file);
+  reader.read("schema", store.schema);
+  reader.read("statement_ms_max", store.statement_max);
+  reader.read("lock_ms_max", store.lock_max);
+  if (store.is_shared() && store.conninfo_file.empty()) {
+    reader.problem("conninfo_file", "is required with postgres: a file with libpq's connection string");
+  }
+  if (!store.is_shared() && !store.conninfo_file.empty()) reader.problem("conninfo_file", "is only for postgres");
+  if (store.statement_max < Millis(100)) reader.problem("statement_ms_max", "must be at least 100");
+  if (store.lock_max < Millis(10)) reader.problem("lock_ms_max", "must be at least 10");
+  reader.finish();
+}
+
+void read_lease(JsonReader reader, LeaseSettings& lease) {
+  reader.read("ttl_ms", lease.ttl);
+  reader.read("renew_ms", lease.renew_every);
+  if (lease.ttl < Millis(500) || lease.ttl > Millis(600'000)) reader.problem("ttl_ms", "must be in [500, 600000]");
+  if (lease.renew_every < Millis(50) || lease.renew_every > lease.ttl / 2) {
+    reader.problem("renew_ms", "must be at least 50, and at most half of ttl_ms");
+  }
+  lease.retry_delay = std::min(lease.retry_delay, lease.renew_every);
+  reader.finish();
+}
+
+// What the servers that share a store must share besides, or have of their own.
+void check_sharing(const ServerConfig& config, JsonReader& reader) {
+  if (!config.store.is_shared()) return;
+  if (config.keys_dir.empty()) reader.problem("keys_dir", "is required with a store that servers share: they share their keys, too");
+  if (config.blobs_dir.empty()) reader.problem("blobs_dir", "is required with a store that servers share: a directory that all of them see");
+  if (config.node == ServerConfig().node) reader.problem("node", "is required with a store that servers share: a name that no other server has");
+  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.'; };
+  if (!std::ranges::all_of(config.node, is_plain)) reader.problem("node", "must be of letters, digits, -, _ and . with a shared store");
+}
+
 Bytes read_authority_key(JsonReader& reader) {
   std::string text;
   reader.read("authority_key", text);
@@ -84,6 +123,10 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   read_listener(reader.object("device"), config.device);
   read_listener(reader.object("admin"), config.admin);
   read_tls(reader.object("tls"), config.tls);
+  read_store(reader.object("store"), config.store);
+  read_lease(reader.object("lease"), config.lease);
+  reader.read("keys_dir", config.keys_dir);
+  reader.read("blobs_dir", config.blobs_dir);
   read_ingest(reader.object("ingest"), config.ingest);
   read_selection(reader.object("selection"), config.desk, config.pace);
   config.authority_key = read_authority_key(reader);
@@ -95,6 +138,7 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   if (config.data_dir.empty()) reader.problem("data_dir", "must not be empty");
   if (config.node.empty() || config.node.size() > 64) reader.problem("node", "must have 1 to 64 characters");
   if (config.threads > 256) reader.problem("threads", "must be at most 256");
+  check_sharing(config, reader);
   const auto levels = {"debug", "info", "warning", "error"};
   if (std::find(levels.begin(), levels.end(), config.log_level) == levels.end()) {
     reader.problem("log_level", "must be one of: debug, info, warning, error");

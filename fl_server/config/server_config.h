@@ -9,6 +9,7 @@
 #include "fl_server/http/http_limits.h"
 #include "fl_server/runtime/coordinator_settings.h"
 #include "scheduler/job/job_spec.h"
+#include "scheduler/lease/lease.h"
 
 namespace coterie {
 
@@ -24,6 +25,17 @@ struct TlsConfig {
   std::vector<std::string> names;  // of the development certificate, beside localhost, 127.0.0.1 and ::1
 };
 
+// Where the truth is kept: a file of this server alone, or a PostgreSQL database that several servers share. One of those
+// leads; the others stand by.
+struct StoreConfig {
+  std::string engine = "sqlite";  // or "postgres"
+  std::string conninfo_file;      // of PostgreSQL: a file with libpq's connection string, as it may hold a password
+  std::string schema = "coterie";
+  Millis statement_max{30'000};
+  Millis lock_max{10'000};
+  bool is_shared() const { return engine == "postgres"; }
+};
+
 struct ServerConfig {
   std::string role = "all";
   std::string data_dir = "coterie-data";
@@ -31,6 +43,10 @@ struct ServerConfig {
   ListenConfig device{.address = "0.0.0.0", .port = 8443, .limits = {}};
   ListenConfig admin{.address = "127.0.0.1", .port = 8444, .limits = {}};
   TlsConfig tls;
+  StoreConfig store;
+  LeaseSettings lease;             // of the lead, where the store is shared
+  std::string keys_dir;            // ticket, noise and signing keys and the admin token; empty: in the data directory
+  std::string blobs_dir;           // models, plans, partial sums; empty: in the data directory
   IngestLimits ingest;
   DeskLimits desk;
   PaceSettings pace;

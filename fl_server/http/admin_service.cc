@@ -111,6 +111,9 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
     co_return response;
   }
   if (const Status allowed = check_roles(*match.route, caller.roles); !allowed) co_return problem_response(allowed.error());
+  if (!leading_ && !match.route->is_open() && match.pattern != "/metrics" && match.pattern != "/admin/v1/server") {
+    co_return problem_response(Error(ErrorCode::unavailable, "this server stands by: ask the one that leads, or the balancer before both"));
+  }
   Call call{head, std::move(caller), std::move(match.parameters), {}, {}};
   HttpResponse response = co_await answer(exchange, *match.route, std::move(call));
   co_return response;
@@ -158,6 +161,7 @@ HttpResponse AdminService::get_server(const Call&) {
                         {"started", rfc3339(started_)},
                         {"uptime_seconds", std::chrono::duration<double>(now - started_).count()},
                         {"ready", ready_.load()},
+                        {"leads", leading_.load()},
                         {"devices", devices ? *devices : 0},
                         {"devices_waiting", waiting},
                         {"update_bytes_in_flight", status.bytes_in_flight},
@@ -173,7 +177,7 @@ HttpResponse AdminService::get_metrics(const Call&) {
 HttpResponse AdminService::get_health(const Call&) { return text_response("ok\n"); }
 
 HttpResponse AdminService::get_readiness(const Call&) {
-  return ready_ ? text_response("ready\n") : text_response("not ready: starting or draining\n", 503);
+  return ready_ ? text_response("ready\n") : text_response("not ready: starting, standing by or draining\n", 503);
 }
 
 }  // namespace coterie

@@ -51,8 +51,10 @@ class AdminService final : public HttpService {
   Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
   HttpResponse refuse(const Error& error, int status) override;
 
-  // What readiness answers; false while starting and draining.
+  // What readiness answers; false while starting, standing by and draining.
   void set_ready(bool ready) { ready_ = ready; }
+  // While another server leads: routes that look at jobs, or change anything, are for that one to answer.
+  void set_leading(bool leading) { leading_ = leading; }
 
  private:
   // A request as a handler sees it.
@@ -106,6 +108,7 @@ class AdminService final : public HttpService {
   AdminAuthenticator authenticator_;
   WallTime started_;
   std::atomic<bool> ready_{false};
+  std::atomic<bool> leading_{false};
   WorkPool pool_;
 };
 

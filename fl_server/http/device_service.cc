@@ -18,6 +18,7 @@ namespace {
 
 constexpr uint64_t kMessageBytesMax = limits::kWireHeaderBytesMax + 128;
 constexpr Millis kHoldMargin{30'000};
+constexpr int kStandbyRetrySeconds = 5;
 
 template <typename T>
 Result<T> parse_number(std::string_view text, const char* what) {
@@ -81,6 +82,13 @@ Awaitable<HttpResponse> DeviceService::handle(Exchange& exchange, std::string_vi
   const RequestHead& head = exchange.head();
   const bool reads = head.method == "GET" || head.method == "HEAD";
   const std::string_view path = head.path;
+  if (!serving_ && path != "/healthz") {
+    route = "standby";
+    HttpResponse response = refuse(Error(ErrorCode::unavailable, "this server stands by for another one"), 503);
+    response.headers.emplace_back("Retry-After", std::to_string(kStandbyRetrySeconds));
+    response.close = true;
+    co_return response;
+  }
   if (head.method == "POST" && path == "/v1/checkins") {
     route = "/v1/checkins";
     HttpResponse response = co_await check_in(exchange);

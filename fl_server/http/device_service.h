@@ -14,6 +14,7 @@
 // served here: no device can reach an admin route.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "fl_server/http/exchange.h"
@@ -57,6 +58,9 @@ class DeviceService final : public HttpService {
   Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
   HttpResponse refuse(const Error& error, int status) override;
 
+  // Whether there is anybody here to answer. Not while another server leads: devices are told to try again, or elsewhere.
+  void set_serving(bool serving) { serving_ = serving; }
+
  private:
   Awaitable<HttpResponse> enroll(Exchange& exchange);
   Awaitable<HttpResponse> check_in(Exchange& exchange);
@@ -85,6 +89,7 @@ class DeviceService final : public HttpService {
   std::mutex replays_mutex_;
   ReplayGuard replays_;
   BodyPool bodies_;
+  std::atomic<bool> serving_{false};
 };
 
 }  // namespace coterie

@@ -44,20 +44,20 @@ class FileWriter : public BlobWriter {
   ContentDigester digester_;
 };
 
-std::string incoming(const std::string& root) { return root + "/incoming"; }
-
 }  // namespace
 
-Result<std::unique_ptr<DirectoryBlobStore>> DirectoryBlobStore::open_directory(const std::string& root) {
-  COT_TRY(os::make_directories(incoming(root)));
-  COT_ASSIGN(const std::vector<std::string> unfinished, os::list_directory(incoming(root)));
-  for (const std::string& name : unfinished) COT_TRY(os::remove_file(incoming(root) + "/" + name));
+Result<std::unique_ptr<DirectoryBlobStore>> DirectoryBlobStore::open_directory(const std::string& root,
+                                                                              const std::string& node) {
+  const std::string incoming = root + "/incoming" + (node.empty() ? "" : "-" + node);
+  COT_TRY(os::make_directories(incoming));
+  COT_ASSIGN(const std::vector<std::string> unfinished, os::list_directory(incoming));
+  for (const std::string& name : unfinished) COT_TRY(os::remove_file(incoming + "/" + name));
   for (int i = 0; i < 256; ++i) {
     const uint8_t byte = static_cast<uint8_t>(i);
     COT_TRY(os::make_directories(root + "/" + to_hex(ByteView(&byte, 1))));
   }
   COT_TRY(os::sync_directory(root));
-  return std::unique_ptr<DirectoryBlobStore>(new DirectoryBlobStore(root));
+  return std::unique_ptr<DirectoryBlobStore>(new DirectoryBlobStore(root, incoming));
 }
 
 std::string DirectoryBlobStore::path_of(const Digest& digest) const {
@@ -66,7 +66,7 @@ std::string DirectoryBlobStore::path_of(const Digest& digest) const {
 }
 
 Result<std::unique_ptr<BlobWriter>> DirectoryBlobStore::create() {
-  COT_ASSIGN(os::AtomicFile file, os::AtomicFile::create(incoming(root_) + "/blob"));
+  COT_ASSIGN(os::AtomicFile file, os::AtomicFile::create(incoming_ + "/blob"));
   return std::unique_ptr<BlobWriter>(std::make_unique<FileWriter>(std::move(file), root_));
 }
 

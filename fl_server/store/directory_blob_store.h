@@ -10,8 +10,9 @@ namespace coterie {
 
 class DirectoryBlobStore : public BlobStore {
  public:
-  // Creates the directories; removes what writers of an earlier process left unfinished.
-  static Result<std::unique_ptr<DirectoryBlobStore>> open_directory(const std::string& root);
+  // Creates the directories; removes what writers of an earlier process left unfinished. Several servers may share a
+  // directory, each with a `node` name of its own.
+  static Result<std::unique_ptr<DirectoryBlobStore>> open_directory(const std::string& root, const std::string& node = {});
 
   Result<std::unique_ptr<BlobWriter>> create() override;
   Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) override;
@@ -19,9 +20,10 @@ class DirectoryBlobStore : public BlobStore {
   Result<std::vector<Digest>> list() override;
 
  private:
-  explicit DirectoryBlobStore(std::string root) : root_(std::move(root)) {}
+  DirectoryBlobStore(std::string root, std::string incoming) : root_(std::move(root)), incoming_(std::move(incoming)) {}
   std::string path_of(const Digest& digest) const;
   std::string root_;
+  std::string incoming_;  // where this server's writers write
 };
 
 }  // namespace coterie

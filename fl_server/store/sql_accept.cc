@@ -41,6 +41,7 @@ BatchOutcome SqlRoundStore::accept_batch(const PartialRecord& partial, const std
 // Fails, so that the transaction is rolled back, with `outcome` saying why.
 Status SqlRoundStore::write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows,
                                      BatchOutcome& outcome) {
+  COT_TRY(check_fence());
   {
     Statement known = database_.prepare("SELECT 1 FROM partial WHERE id = ?");
     known << partial.id;
@@ -134,11 +135,11 @@ Result<std::vector<PartialRecord>> SqlRoundStore::list_finished_partials(size_t 
 Status SqlRoundStore::forget_partials(const std::vector<std::string>& ids) {
   const std::lock_guard lock(mutex_);
   return database_.transaction([&]() -> Status {
-    for (const std::string& id : ids) {
-      Statement remove = database_.prepare("DELETE FROM partial WHERE id = ?");
-      remove << id;
-      COT_TRY(remove.run());
-    }
+    COT_TRY(check_fence());
+    COT_ASSIGN(const std::vector<int> removed,
+               database_.execute_many("DELETE FROM partial WHERE id = ?", ids.size(),
+                                      [&](Statement& remove, size_t i) { remove << ids[i]; }));
+    (void)removed;
     return {};
   });
 }

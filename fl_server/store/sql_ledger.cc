@@ -80,6 +80,7 @@ Result<NoiseSalt> SqlRoundStore::reserve_release(const RoundKey& key, const Nois
   const std::lock_guard lock(mutex_);
   NoiseSalt salt;
   const Status done = ledger_transaction([&]() -> Status {
+    COT_TRY(check_fence());
     JobId id;
     if (const auto unlocked = read_round(key); unlocked && *unlocked) id = (*unlocked)->job;
     COT_TRY(lock_job(id));

@@ -81,6 +81,22 @@ Result<std::unique_ptr<SqlRoundStore>> SqlRoundStore::open(Result<Database> open
 
 // ---- Locks
 
+void SqlRoundStore::set_fence(const std::string& lease, LeaseEpoch epoch) {
+  const std::lock_guard lock(mutex_);
+  fence_ = Fence{lease, epoch};
+}
+
+// Shared: until this transaction is over the lease goes to nobody else.
+Status SqlRoundStore::check_fence() {
+  if (!fence_) return {};
+  Statement row = database_.prepare("SELECT epoch FROM lease WHERE name = ? /*! FOR SHARE */");
+  row << fence_->lease;
+  COT_ASSIGN(const bool found, row.step());
+  if (found && row.u64(0) == fence_->epoch.value()) return {};
+  return Error(ErrorCode::conflict, "this server does not lead any more: its epoch is " + std::to_string(fence_->epoch.value()) +
+                                        ", the lease has " + (found ? std::to_string(row.u64(0)) : "none"));
+}
+
 Status SqlRoundStore::lock_job(const JobId& id) {
   Statement row = database_.prepare("SELECT 1 FROM job WHERE id = ? /*! FOR UPDATE */");
   row << id.value();
@@ -233,6 +249,7 @@ Result<RoundRecord> SqlRoundStore::open_round(const JobId& job, const OpenRound&
   const std::lock_guard lock(mutex_);
   std::optional<RoundRecord> round;
   const Status done = database_.transaction([&]() -> Status {
+    COT_TRY(check_fence());
     COT_TRY(lock_job(job));
     COT_ASSIGN(round, read_attempt(job, request.number, request.attempt));
     if (round) return {};
@@ -258,6 +275,7 @@ Result<bool> SqlRoundStore::move_round(const MoveRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   bool won = false;
   const Status done = database_.transaction([&]() -> Status {
+    COT_TRY(check_fence());
     Statement update = database_.prepare(
         "UPDATE round SET state = ?1, reason = ?2, selected = CASE WHEN selected < ?3 THEN ?3 ELSE selected END, "
         "closed = ?4 WHERE id = ?5 AND attempt = ?6 AND state = ?7");
@@ -284,6 +302,7 @@ Result<JobProgress> SqlRoundStore::commit_round(const JobId& job, const CommitRo
   const std::lock_guard lock(mutex_);
   JobProgress progress;
   const Status done = ledger_transaction([&]() -> Status {
+    COT_TRY(check_fence());
     COT_TRY(lock_job(job));
     COT_TRY(lock_round(request.round.key));
     COT_ASSIGN(const std::optional<RoundRecord> round, read_round(request.round.key));

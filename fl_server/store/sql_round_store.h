@@ -1,13 +1,14 @@
 // RoundStore on a database: SQLite for a single server, PostgreSQL for many that share one (store/sql/database.h).
 //
 // Other processes may write at the same time. A transaction that decides on what it has read locks it first, always in this
-// order: the job's row, the round's, the ledger. SQLite's writers are serial, and need no locks.
+// order: the lease's row, the job's, the round's, the ledger. SQLite's writers are serial, and need no locks.
 #pragma once
 
 #include <memory>
 #include <mutex>
 
 #include "fl_server/store/sql/database.h"
+#include "scheduler/lease/lease.h"
 #include "fl_server/store/round_store.h"
 
 namespace coterie {
@@ -16,6 +17,10 @@ class SqlRoundStore : public RoundStore {
  public:
   // Prepares the schema.
   static Result<std::unique_ptr<SqlRoundStore>> open(Result<Database> database);
+
+  // From now on rounds are moved, updates accepted and partial sums forgotten only while the lease has this epoch
+  // (conflict otherwise): whoever lost the lead changes nothing, however late it wakes up. Without a call: always.
+  void set_fence(const std::string& lease, LeaseEpoch epoch);
 
   Status create_job(const JobRecord& job, const ModelRecord& initial) override;
   Result<std::vector<JobRecord>> list_jobs() override;
@@ -47,6 +52,7 @@ class SqlRoundStore : public RoundStore {
   explicit SqlRoundStore(Database database) : database_(std::move(database)) {}
 
   // The private halves expect the mutex to be held. The locks are a transaction's; what is absent cannot be locked.
+  Status check_fence();
   Status lock_job(const JobId& id);
   Status lock_round(const RoundKey& key);
   Status lock_ledger();
@@ -80,8 +86,14 @@ class SqlRoundStore : public RoundStore {
     return done;
   }
 
+  struct Fence {
+    std::string lease;
+    LeaseEpoch epoch;
+  };
+
   std::mutex mutex_;
   Database database_;
+  std::optional<Fence> fence_;
   Ledger ledger_;  // the table's records, as far as refresh_ledger() has read them
 };
 

@@ -28,6 +28,11 @@ RawDevice::RawDevice(const std::string& url, const std::string& ca_pem, KeyAlgor
       signer_(std::move(*make_signer(algorithm, generate_secret(algorithm)))),
       api_(*client_, *signer_) {}
 
+RawDevice::RawDevice(std::unique_ptr<Transport> transport, KeyAlgorithm algorithm)
+    : transport_(std::move(transport)),
+      signer_(std::move(*make_signer(algorithm, generate_secret(algorithm)))),
+      api_(*transport_, *signer_) {}
+
 Status RawDevice::enroll(const std::string& token) {
   const Outcome<EnrollReply> outcome = api_.enroll(token, "raw-device");
   if (const auto* failure = std::get_if<Failure>(&outcome)) return failure->error;

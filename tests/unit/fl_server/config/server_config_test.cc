@@ -43,6 +43,17 @@ TEST(ServerConfig, HasADefaultForEverything) {
   EXPECT_EQ(config.log_level, "info");
 }
 
+TEST(ServerConfig, ASharedStoreNeedsWhatServersShareAndANameOfItsOwn) {
+  EXPECT_THAT(pointers_of(problems_of(R"({"store": {"engine": "postgres"}})")),
+              UnorderedElementsAre("/store/conninfo_file", "/keys_dir", "/blobs_dir", "/node"));
+  EXPECT_THAT(pointers_of(problems_of(R"({"store": {"conninfo_file": "pg"}})")), ElementsAre("/store/conninfo_file"));
+  EXPECT_THAT(pointers_of(problems_of(R"({"store": {"engine": "mysql"}})")), ElementsAre("/store/engine"));
+  EXPECT_THAT(pointers_of(problems_of(R"({"node": "a/b", "keys_dir": "k", "blobs_dir": "b",
+                                          "store": {"engine": "postgres", "conninfo_file": "pg"}})")), ElementsAre("/node"));
+  EXPECT_THAT(pointers_of(problems_of(R"({"lease": {"ttl_ms": 499, "renew_ms": 300}})")),
+              UnorderedElementsAre("/lease/ttl_ms", "/lease/renew_ms"));
+}
+
 TEST(ServerConfig, TakesEveryKeyItDocuments) {
   Problems problems;
   const ServerConfig config = read(R"({
@@ -51,6 +62,8 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
     "device": {"address": "::", "port": 0, "connections_max": 3, "handshake_ms_max": 4, "head_ms_max": 5,
                "idle_ms_max": 6, "body_grace_ms": 7, "body_bytes_per_second_min": 8, "answer_ms_max": 9},
     "admin": {"address": "::1", "port": 65535},
+    "store": {"engine": "postgres", "conninfo_file": "pg", "schema": "s", "statement_ms_max": 100, "lock_ms_max": 10},
+    "lease": {"ttl_ms": 600, "renew_ms": 51}, "keys_dir": "k", "blobs_dir": "b",
     "tls": {"certificate_file": "c.pem", "key_file": "k.pem", "names": ["fl.example.org"]},
     "ingest": {"bytes_in_flight_max": 1048576, "uploads_queued_max": 10, "queued_ms_max": 11, "batch_updates_max": 4096,
                "linger_ms_min": 12, "linger_ms_max": 13},
@@ -59,6 +72,15 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_EQ(config.data_dir, "/var/lib/coterie");
   EXPECT_EQ(config.node, "n7");
+  EXPECT_EQ(config.store.engine, "postgres");
+  EXPECT_EQ(config.store.conninfo_file, "pg");
+  EXPECT_EQ(config.store.schema, "s");
+  EXPECT_EQ(config.store.statement_max, Millis(100));
+  EXPECT_EQ(config.store.lock_max, Millis(10));
+  EXPECT_EQ(config.lease.ttl, Millis(600));
+  EXPECT_EQ(config.lease.renew_every, Millis(51));
+  EXPECT_EQ(config.keys_dir, "k");
+  EXPECT_EQ(config.blobs_dir, "b");
   EXPECT_EQ(config.threads, 256u);
   EXPECT_EQ(config.clock_skew_max, Millis(1));
   EXPECT_EQ(config.shutdown_max, Millis(2));

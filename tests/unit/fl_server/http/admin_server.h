@@ -32,7 +32,7 @@ class AdminServerTest : public testing::Test {
     config.device = {.address = "127.0.0.1", .port = 0, .limits = {}};
     config.admin.port = 0;
     config.threads = 1;
-    auto server = Server::start(config);
+    auto server = Server::start(config, [](const std::string&) {});
     ASSERT_OK(server);
     server_ = std::move(*server);
     token_ = read(server_->admin_token_file());

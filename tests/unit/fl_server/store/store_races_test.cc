@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "fl_server/privacy/round_release.h"
 #include "fl_server/store/sql_device_store.h"
+#include "fl_server/store/sql_lease_store.h"
 #include "secure/dp/account/account.h"
 #include "tests/unit/fl_server/store/round_store_fixture.h"
 #include "tests/unit/fl_server/store/store_text.h"
@@ -151,6 +152,39 @@ TYPED_TEST(Races, ARoundIsCommittedOnce) {
   for (const std::string& outcome : outcomes) EXPECT_EQ(outcome, outcomes[0]);
   EXPECT_EQ(this->store().list_models(JobId("j"))->size(), 2u);
   EXPECT_EQ(this->store().list_rounds(JobId("j"), 0, 10)->size(), 2u) << "and the next one opened";
+}
+
+// Whoever lost the lead is refused all that leads a round on; what anybody may do he may.
+TYPED_TEST(Races, AFormerLeaderChangesNothing) {
+  auto opened = SqlLeaseStore::open(this->backend_.open_database());
+  ASSERT_OK(opened);
+  SqlLeaseStore& leases = **opened;
+  const LeaseAnswer first = *leases.take_lease("lead", "a", Millis(0));
+  SqlRoundStore& former = *this->servers_[0];
+  former.set_fence("lead", first.epoch);
+  ASSERT_OK(former.create_job(job_record("j"), model_record("j", 0)));
+  const OpenRound open{1, std::nullopt, Attempt(1), model_record("j", 0)};
+  const Result<RoundRecord> round = former.open_round(JobId("j"), open, wall(1));
+  ASSERT_OK(round);
+  const RoundKey key = round->key;
+  EXPECT_TRUE(*former.move_round({key, selecting, collecting, "", 0}, wall(2)));
+  EXPECT_EQ(text(former.accept_batch(partial_record("a/1", key, 1), rows_of({1}))), "done");
+
+  const LeaseAnswer second = *leases.take_lease("lead", "b", Millis(3'600'000));
+  ASSERT_TRUE(second.is_granted);
+  EXPECT_ERROR(former.open_round(JobId("j"), open, wall(3)), ErrorCode::conflict, "epoch is 1, the lease has 2");
+  EXPECT_ERROR(former.move_round({key, collecting, frozen, "", 0}, wall(3)), ErrorCode::conflict, "does not lead");
+  EXPECT_NE(text(former.accept_batch(partial_record("a/2", key, 1), rows_of({2}))), "done");
+  EXPECT_NE(text(former.accept_batch(partial_record("a/1", key, 1), rows_of({1}))), "done") << "not even what it had done";
+  EXPECT_ERROR(former.forget_partials({"a/1"}), ErrorCode::conflict, "does not lead");
+  const FinalizedRound result{key, model_record("j", 1), {1, 10, 100, 0.5, 1, 7}};
+  EXPECT_ERROR(former.commit_round(JobId("j"), {result, 1, false, false}, wall(4)), ErrorCode::conflict, "does not lead");
+  EXPECT_OK(former.load_progress(JobId("j")));
+
+  SqlRoundStore& leader = *this->servers_[1];
+  leader.set_fence("lead", second.epoch);
+  EXPECT_EQ(*leader.count_accepted(key), 1u);
+  EXPECT_TRUE(*leader.move_round({key, collecting, frozen, "", 0}, wall(5)));
 }
 
 // A commit and a failure of the same attempt: one of the two.

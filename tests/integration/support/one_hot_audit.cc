@@ -1,0 +1,97 @@
+#include "tests/integration/support/one_hot_audit.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "tests/support/matchers.h"
+
+namespace coterie::testing {
+namespace {
+
+constexpr Millis kReceiptsMax{3'000};
+constexpr Millis kDoorMax{60'000};
+
+// Who is in the sum of the round that made this version, read off the models around it.
+std::set<uint32_t> counted_in(Admin& admin, const std::string& job, uint64_t version, uint64_t accepted, uint32_t devices) {
+  const auto before = admin.download_weights(job, version - 1);
+  const auto after = admin.download_weights(job, version);
+  std::set<uint32_t> counted;
+  if (!before || !after) return counted;
+  for (uint32_t i = 0; i < devices; ++i) {
+    const double times = static_cast<double>((*after)[i] - (*before)[i]) * static_cast<double>(accepted);
+    EXPECT_NEAR(times, std::round(times), 1e-3);
+    EXPECT_LT(times, 1.5) << "device " << i << " is counted more than once in version " << version;
+    if (times > 0.5) counted.insert(i);
+  }
+  return counted;
+}
+
+}  // namespace
+
+void OneHotAudit::acknowledged(const RoundKey& key, uint32_t device) {
+  const std::lock_guard lock(mutex_);
+  receipts_[key].insert(device);
+  ++count_;
+  changed_.notify_all();
+}
+
+void OneHotAudit::wait_for_receipts(uint64_t more) {
+  std::unique_lock lock(mutex_);
+  const uint64_t goal = count_ + more;
+  changed_.wait_for(lock, kReceiptsMax, [&] { return count_ >= goal || finished_; });
+}
+
+void OneHotAudit::set_open(bool open) {
+  const std::lock_guard lock(mutex_);
+  open_ = open;
+  changed_.notify_all();
+}
+
+bool OneHotAudit::wait_until_open() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kDoorMax, [&] { return open_ || finished_; });
+  return !finished_;
+}
+
+void OneHotAudit::finish() {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  changed_.notify_all();
+}
+
+void OneHotAudit::check(Admin& admin, const std::string& job, uint64_t rounds, uint32_t devices) const {
+  const auto shown = admin.rounds(job);
+  ASSERT_TRUE(test::is_ok(shown));
+  EXPECT_EQ((*shown)["state"], "completed");
+  std::map<RoundKey, std::set<uint32_t>> counted;
+  for (const auto& round : (*shown)["rounds"]) {
+    if (round["state"] != "done") continue;
+    const RoundKey key{RoundId(round["round"].get<uint64_t>()), Attempt(round["attempt"].get<uint32_t>())};
+    const uint64_t accepted = round["accepted"];
+    counted[key] = counted_in(admin, job, round["number"].get<uint64_t>(), accepted, devices);
+    EXPECT_EQ(counted[key].size(), accepted) << "round " << round["number"];
+  }
+  EXPECT_EQ(counted.size(), rounds);
+  for (const auto& [key, told] : receipts_) {
+    for (const uint32_t device : told) {
+      EXPECT_TRUE(counted[key].contains(device)) << "device " << device << " holds a receipt of round " << key.round.value()
+                                                 << " attempt " << key.attempt.value();
+    }
+  }
+}
+
+void take_part(RawDevice& device, uint32_t index, size_t value_count, OneHotAudit& audit) {
+  std::vector<float> values(value_count);
+  values[index] = 1.0f;
+  while (audit.wait_until_open()) {
+    const auto answer = device.api().check_in(device.id(), {Population("default"), "test", 1'000});
+    const auto* assignment = std::get_if<Assignment>(&answer);
+    if (assignment == nullptr) continue;
+    const auto outcome = device.upload_until_decided(*assignment, values);
+    if (std::holds_alternative<Receipt>(outcome)) audit.acknowledged(assignment->round, index);
+  }
+}
+
+}  // namespace coterie::testing

@@ -1,0 +1,43 @@
+// OneHotAudit: devices whose updates are one-hot, so that a model tells who was counted, and how often. They note their receipts;
+// in the end whoever holds one must be in the sum, and nobody twice. (Janus tests its aggregator so.)
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "tests/integration/support/admin.h"
+#include "tests/integration/support/raw_device.h"
+
+namespace coterie::testing {
+
+// Also a door that is shut while there is no server.
+class OneHotAudit {
+ public:
+  void acknowledged(const RoundKey& key, uint32_t device);
+  // At most a few seconds: after the last round there are none to wait for.
+  void wait_for_receipts(uint64_t more);
+  void set_open(bool open);
+  // Returns false when there is nothing left to do.
+  bool wait_until_open();
+  void finish();
+
+  // All rounds of the job are done, whoever holds a receipt is in them, and nobody twice.
+  void check(Admin& admin, const std::string& job, uint64_t rounds, uint32_t devices) const;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<RoundKey, std::set<uint32_t>> receipts_;
+  uint64_t count_ = 0;
+  bool open_ = true;
+  bool finished_ = false;
+};
+
+// Takes part in rounds as device `index` until the audit is over, whatever happens to the server.
+void take_part(RawDevice& device, uint32_t index, size_t value_count, OneHotAudit& audit);
+
+}  // namespace coterie::testing
