@@ -14,7 +14,9 @@ namespace coterie {
 namespace {
 
 constexpr int kServerVersionMin = 130'000;
-constexpr Millis kIdleInTransactionMax{60'000};  // of a server that died in the middle: others wait for its locks so long
+// Of a server that stands still in the middle of a transaction: others wait for its locks so long. Less than what is left of a
+// lease when its holder stops (ttl - renew_every, 7 s): then whoever takes the lead over need not wait for it.
+constexpr Millis kIdleInTransactionMax{5'000};
 
 // PostgreSQL, appendix A: by class, and by code where that says more.
 ErrorCode code_of(std::string_view sqlstate) {
