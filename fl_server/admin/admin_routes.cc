@@ -3,7 +3,8 @@
 //   operator         keeps it running: pauses, resumes and cancels jobs, lets devices in and shuts them out
 //   ml_engineer      makes jobs from models and data sets, and takes the models that come of them
 //   privacy_officer  sees what is spent, and stops a job: may take privacy loss away, never add to it
-//   security_admin   gives and takes admin tokens; shuts devices and enrollment tokens out
+//   security_admin   gives and takes admin tokens; reads the audit log; shuts devices and enrollment tokens
+//   out
 // docs/OPERATING.md has the reasons; tests/unit/fl_server/admin/authorization_matrix.txt every cell.
 #include "fl_server/admin/route.h"
 
@@ -58,6 +59,7 @@ constexpr AdminRoute kRoutes[] = {
      kSecurity, "admin_token.create", kJson},
     {"DELETE", "/admin/v1/tokens/{token}", "removeAdminToken", "End an admin token at once", kSecurity,
      "admin_token.remove"},
+    {"GET", "/admin/v1/audit", "listAudit", "What callers of this plane did, in order", kSecurity},
 };
 
 }  // namespace

@@ -13,6 +13,17 @@ CREATE TABLE admin_token(
   created INTEGER NOT NULL, expires INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 )sql";
 
+// The triggers are against mistakes of ours; who has the file can drop them. The chain of digests is what he
+// cannot mend.
+constexpr const char* kVersion2 = R"sql(
+CREATE TABLE audit(
+  seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, who TEXT NOT NULL, roles TEXT NOT NULL, action TEXT NOT NULL,
+  target TEXT NOT NULL, outcome INTEGER NOT NULL, request TEXT NOT NULL,
+  digest BLOB NOT NULL CHECK(length(digest) = 32)) STRICT;
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit: records stay as they are'); END;
+CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit: records stay'); END;
+)sql";
+
 }  // namespace
 
 Status prepare_admin_schema(Database& database) {
@@ -31,7 +42,8 @@ Status prepare_admin_schema(Database& database) {
                                                        std::to_string(kAdminSchemaVersion) +
                                                        "; run the server that wrote it");
     }
-    COT_TRY(database.execute(kVersion1));
+    if (version < 1) COT_TRY(database.execute(kVersion1));
+    COT_TRY(database.execute(kVersion2));
     Statement note = database.prepare("INSERT OR REPLACE INTO component(name, version) VALUES('admin', ?)");
     note << static_cast<int64_t>(kAdminSchemaVersion);
     return note.run();

@@ -2,13 +2,14 @@
 // version of its own (table component), so that either can grow without the other.
 //
 // 1  admin tokens
+// 2  the audit log
 #pragma once
 
 #include "fl_server/store/database.h"
 
 namespace coterie {
 
-inline constexpr int kAdminSchemaVersion = 1;
+inline constexpr int kAdminSchemaVersion = 2;
 
 // Creates what is missing (one transaction), or refuses a newer schema (unsupported_version).
 Status prepare_admin_schema(Database& database);

@@ -18,9 +18,13 @@ class SqliteAdminStore : public AdminStore {
   Result<AdminTokenRecord> get_admin_token(const std::string& id) override;
   Result<std::vector<AdminTokenRecord>> list_admin_tokens() override;
   Status remove_admin_token(const std::string& id) override;
+  Result<AuditHead> append_audit(AuditEntry entry) override;
+  Result<AuditHead> audit_head() override;
+  Result<std::vector<AuditRecord>> list_audit(const AuditQuery& query) override;
 
  private:
   explicit SqliteAdminStore(Database database) : database_(std::move(database)) {}
+  Result<AuditHead> read_head();
 
   std::mutex mutex_;
   Database database_;

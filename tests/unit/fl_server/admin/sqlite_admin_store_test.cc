@@ -75,9 +75,9 @@ TEST_F(SqliteAdminStoreTest, LivesInTheFileOfTheOtherStoresInEitherOrder) {
 
 TEST_F(SqliteAdminStoreTest, OfANewerSchemaIsRefused) {
   open();
-  execute("UPDATE component SET version = 2 WHERE name = 'admin'");
+  execute("UPDATE component SET version = 3 WHERE name = 'admin'");
   EXPECT_ERROR(SqliteAdminStore::open(path()), ErrorCode::unsupported_version,
-               "version 2, this server speaks 1");
+               "version 3, this server speaks 2");
 }
 
 TEST_F(SqliteAdminStoreTest, WithoutItsTablesIsDataLoss) {
@@ -85,6 +85,47 @@ TEST_F(SqliteAdminStoreTest, WithoutItsTablesIsDataLoss) {
   execute("DROP TABLE admin_token");
   EXPECT_ERROR(open()->list_admin_tokens(), ErrorCode::data_loss, "no such table");
   EXPECT_ERROR(open()->get_admin_token("aa"), ErrorCode::data_loss, "no such table");
+}
+
+// ---- The audit log
+
+TEST_F(SqliteAdminStoreTest, TiesEachAuditRecordToTheOneBeforeAlsoOverARestart) {
+  AuditVerifier verifier;
+  for (int i = 0; i < 6; ++i) {
+    const auto store = open();
+    const auto head = store->append_audit(
+        {.time = wall_time_from_unix_ms(i), .who = i % 2 == 0 ? "a" : "b", .action = "x.y"});
+    ASSERT_OK(head);
+    EXPECT_EQ(head->seq, static_cast<uint64_t>(i + 1));
+    EXPECT_EQ(*store->audit_head(), *head);
+  }
+  const auto all = open()->list_audit({});
+  ASSERT_OK(all);
+  for (const AuditRecord& record : *all) ASSERT_OK(verifier.append(record));
+  EXPECT_EQ(verifier.head(), *open()->audit_head());
+  const auto some = open()->list_audit({.after = 1, .limit = 2, .who = "b", .action = "x.y"});
+  ASSERT_OK(some);
+  ASSERT_EQ(some->size(), 2u);
+  EXPECT_EQ((*some)[0].entry.seq, 2u);
+  EXPECT_EQ((*some)[1].entry.seq, 4u);
+  EXPECT_TRUE(open()->list_audit({.action = "x"})->empty());
+}
+
+TEST_F(SqliteAdminStoreTest, LetsNoAuditRecordBeChangedOrCutByMistake) {
+  ASSERT_OK(open()->append_audit({.who = "a"}));
+  Result<Database> database = Database::open(path());
+  ASSERT_OK(database);
+  EXPECT_ERROR(database->execute("UPDATE audit SET who = 'b'"), ErrorCode::conflict,
+               "records stay as they are");
+  EXPECT_ERROR(database->execute("DELETE FROM audit"), ErrorCode::conflict, "records stay");
+}
+
+TEST_F(SqliteAdminStoreTest, OfTheFirstSchemaGetsItsAuditLog) {
+  ASSERT_OK(open()->create_admin_token(token("aa", 1)));
+  execute("DROP TABLE audit; UPDATE component SET version = 1 WHERE name = 'admin'");
+  const auto store = open();
+  EXPECT_OK(store->append_audit({.who = "a"}));
+  EXPECT_OK(store->get_admin_token("aa"));
 }
 
 }  // namespace
