@@ -24,6 +24,7 @@ constexpr RoleSet kShutOut = {operator_, security_admin};
 
 constexpr AdminBody kJson = AdminBody::json;
 constexpr AdminBody kFile = AdminBody::file;
+constexpr bool kTakesKey = true;
 
 // tests/tidy/check_docs.py reads these rows: one a line or two, no expressions in them.
 constexpr AdminRoute kRoutes[] = {
@@ -32,8 +33,8 @@ constexpr AdminRoute kRoutes[] = {
     {"GET", "/metrics", "getMetrics", "Prometheus text exposition", kReaders},
     {"GET", "/admin/v1/server", "getServer", "Version, devices waiting, rounds under way", kReaders},
     {"GET", "/admin/v1/jobs", "listJobs", "All jobs, oldest first", kReaders},
-    {"POST", "/admin/v1/jobs", "createJob", "Create a job; it starts at once", kEngineer, "job.create",
-     kJson},
+    {"POST", "/admin/v1/jobs", "createJob", "Create a job; it starts at once", kEngineer, "job.create", kJson,
+     kTakesKey},
     {"GET", "/admin/v1/jobs/{job}", "getJob", "One job", kReaders},
     {"POST", "/admin/v1/jobs/{job}:pause", "pauseJob", "Pause after the round under way", kStop, "job.pause"},
     {"POST", "/admin/v1/jobs/{job}:resume", "resumeJob", "Go on", kResume, "job.resume"},

@@ -189,7 +189,7 @@ HttpResponse AdminService::carry_out(const AdminRoute& route, const Call& call) 
   if (const Status begun = audit_.write(entry, os::wall_now()); !begun) {
     return problem_response(begun.error().with_context("nothing was done, as the audit log cannot be written"));
   }
-  HttpResponse response = (this->*handler)(call);
+  HttpResponse response = call_once(route, call, handler);
   entry.outcome = static_cast<uint32_t>(response.status);
   for (const auto& [name, value] : response.headers) {
     if (name == "Location") entry.target = value;             // what was made

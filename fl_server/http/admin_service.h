@@ -77,6 +77,8 @@ class AdminService final : public HttpService {
   Awaitable<HttpResponse> answer(Exchange& exchange, const AdminRoute& route, Call call);
   // On the pool: the handler, and before and after it the records of the audit log if the route has an action.
   HttpResponse carry_out(const AdminRoute& route, const Call& call);
+  // The handler, or the answer that it gave to the first request of this Idempotency-Key.
+  HttpResponse call_once(const AdminRoute& route, const Call& call, Handler handler);
   // Writes that this was refused, if the route has an action; then gives back `refusal`.
   Awaitable<HttpResponse> refused(const AdminRoute* route, AuditEntry entry, HttpResponse refusal);
 

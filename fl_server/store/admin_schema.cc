@@ -24,6 +24,12 @@ CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(
 CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit: records stay'); END;
 )sql";
 
+constexpr const char* kVersion3 = R"sql(
+CREATE TABLE idempotency(
+  name BLOB PRIMARY KEY CHECK(length(name) = 32), body BLOB NOT NULL CHECK(length(body) = 32), status INTEGER NOT NULL,
+  location TEXT NOT NULL, answer BLOB, expires INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+)sql";
+
 }  // namespace
 
 Status prepare_admin_schema(Database& database) {
@@ -43,7 +49,8 @@ Status prepare_admin_schema(Database& database) {
                                                        "; run the server that wrote it");
     }
     if (version < 1) COT_TRY(database.execute(kVersion1));
-    COT_TRY(database.execute(kVersion2));
+    if (version < 2) COT_TRY(database.execute(kVersion2));
+    COT_TRY(database.execute(kVersion3));
     Statement note = database.prepare("INSERT OR REPLACE INTO component(name, version) VALUES('admin', ?)");
     note << static_cast<int64_t>(kAdminSchemaVersion);
     return note.run();

@@ -3,13 +3,14 @@
 //
 // 1  admin tokens
 // 2  the audit log
+// 3  idempotency keys
 #pragma once
 
 #include "fl_server/store/database.h"
 
 namespace coterie {
 
-inline constexpr int kAdminSchemaVersion = 2;
+inline constexpr int kAdminSchemaVersion = 3;
 
 // Creates what is missing (one transaction), or refuses a newer schema (unsupported_version).
 Status prepare_admin_schema(Database& database);

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "fl_server/admin/admin_token.h"
 #include "fl_server/admin/audit_chain.h"
+#include "fl_server/admin/idempotency.h"
 
 namespace coterie {
 
@@ -33,6 +34,13 @@ class AdminStore {
   virtual Result<AuditHead> append_audit(AuditEntry entry) = 0;
   virtual Result<AuditHead> audit_head() = 0;
   virtual Result<std::vector<AuditRecord>> list_audit(const AuditQuery& query) = 0;  // in order
+
+  // One durable transaction each. A claimed key is kept for kIdempotencyKeptFor, also over a restart.
+  // rate_limited: too many keys.
+  virtual Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now) = 0;
+  virtual Status keep_answer(const IdempotencyKey& key,
+                             const KeptAnswer& answer) = 0;   // of a key that is under way
+  virtual Status release_key(const IdempotencyKey& key) = 0;  // likewise: nothing was done
 };
 
 }  // namespace coterie

@@ -21,6 +21,9 @@ class SqliteAdminStore : public AdminStore {
   Result<AuditHead> append_audit(AuditEntry entry) override;
   Result<AuditHead> audit_head() override;
   Result<std::vector<AuditRecord>> list_audit(const AuditQuery& query) override;
+  Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now) override;
+  Status keep_answer(const IdempotencyKey& key, const KeptAnswer& answer) override;
+  Status release_key(const IdempotencyKey& key) override;
 
  private:
   explicit SqliteAdminStore(Database database) : database_(std::move(database)) {}

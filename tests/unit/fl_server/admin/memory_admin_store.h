@@ -53,6 +53,11 @@ class MemoryAdminStore : public AdminStore {
     return list;
   }
 
+  // Of these nothing in memory is tested: sqlite_admin_store_test.cc.
+  Result<KeyClaim> claim_key(const IdempotencyKey&, WallTime) override { return KeyClaim{}; }
+  Status keep_answer(const IdempotencyKey&, const KeptAnswer&) override { return {}; }
+  Status release_key(const IdempotencyKey&) override { return {}; }
+
   std::map<std::string, AdminTokenRecord> tokens;
   std::vector<AuditRecord> records;
   int reads = 0;

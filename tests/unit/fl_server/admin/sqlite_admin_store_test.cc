@@ -75,9 +75,9 @@ TEST_F(SqliteAdminStoreTest, LivesInTheFileOfTheOtherStoresInEitherOrder) {
 
 TEST_F(SqliteAdminStoreTest, OfANewerSchemaIsRefused) {
   open();
-  execute("UPDATE component SET version = 3 WHERE name = 'admin'");
+  execute("UPDATE component SET version = 4 WHERE name = 'admin'");
   EXPECT_ERROR(SqliteAdminStore::open(path()), ErrorCode::unsupported_version,
-               "version 3, this server speaks 2");
+               "version 4, this server speaks 3");
 }
 
 TEST_F(SqliteAdminStoreTest, WithoutItsTablesIsDataLoss) {
@@ -122,10 +122,69 @@ TEST_F(SqliteAdminStoreTest, LetsNoAuditRecordBeChangedOrCutByMistake) {
 
 TEST_F(SqliteAdminStoreTest, OfTheFirstSchemaGetsItsAuditLog) {
   ASSERT_OK(open()->create_admin_token(token("aa", 1)));
-  execute("DROP TABLE audit; UPDATE component SET version = 1 WHERE name = 'admin'");
+  execute("DROP TABLE audit; DROP TABLE idempotency; UPDATE component SET version = 1 WHERE name = 'admin'");
   const auto store = open();
   EXPECT_OK(store->append_audit({.who = "a"}));
   EXPECT_OK(store->get_admin_token("aa"));
+}
+
+// ---- Idempotency keys
+
+const WallTime kNow = wall_time_from_unix_ms(1'000'000);
+IdempotencyKey key_of(std::string_view key, std::string_view body = "{}") {
+  return *make_idempotency_key(key, "caller", "createJob", as_bytes(body));
+}
+
+TEST_F(SqliteAdminStoreTest, GivesAKeyToOneAndItsAnswerToTheOthers) {
+  const KeptAnswer answer{201, "/admin/v1/jobs/j1", {1, 2, 3}};
+  EXPECT_EQ(open()->claim_key(key_of("k"), kNow)->state, KeyClaim::State::claimed);
+  EXPECT_EQ(open()->claim_key(key_of("k"), kNow)->state, KeyClaim::State::under_way)
+      << "also after a restart";
+  EXPECT_EQ(open()->claim_key(key_of("k", "[]"), kNow)->state, KeyClaim::State::other_body);
+  ASSERT_OK(open()->keep_answer(key_of("k"), answer));
+  const auto again = open()->claim_key(key_of("k"), kNow + kIdempotencyKeptFor - Millis{1});
+  ASSERT_OK(again);
+  EXPECT_EQ(again->state, KeyClaim::State::answered);
+  EXPECT_EQ(again->answer, answer);
+  EXPECT_EQ(open()->claim_key(key_of("k", "[]"), kNow)->state, KeyClaim::State::other_body);
+  EXPECT_EQ(open()->claim_key(key_of("other"), kNow)->state, KeyClaim::State::claimed);
+  EXPECT_EQ(open()->claim_key(key_of("k"), kNow + kIdempotencyKeptFor)->state, KeyClaim::State::claimed)
+      << "a day later";
+}
+
+TEST_F(SqliteAdminStoreTest, ReleasesAKeyOnlyWhileItIsUnderWay) {
+  const auto store = open();
+  ASSERT_OK(store->claim_key(key_of("k"), kNow));
+  ASSERT_OK(store->release_key(key_of("k")));
+  EXPECT_EQ(store->claim_key(key_of("k"), kNow)->state, KeyClaim::State::claimed);
+  ASSERT_OK(store->keep_answer(key_of("k"), {201, "", {}}));
+  ASSERT_OK(store->release_key(key_of("k")));
+  EXPECT_EQ(store->claim_key(key_of("k"), kNow)->state, KeyClaim::State::answered);
+}
+
+TEST_F(SqliteAdminStoreTest, KeepsABoundedNumberOfKeys) {
+  open();
+  execute(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) INSERT INTO "
+      "idempotency "
+      "SELECT CAST(printf('%032d', i) AS BLOB), zeroblob(32), 201, '', x'', 2000000 FROM n");
+  EXPECT_ERROR(open()->claim_key(key_of("k"), kNow), ErrorCode::rate_limited, "10000 idempotency keys");
+  EXPECT_OK(open()->claim_key(key_of("k"), wall_time_from_unix_ms(2'000'000)));
+}
+
+TEST(IdempotencyKey, IsOfItsCallerOperationAndKey) {
+  const auto name = [](std::string_view key, std::string_view caller, std::string_view operation) {
+    return make_idempotency_key(key, caller, operation, {})->name;
+  };
+  EXPECT_EQ(name("k", "c", "o"), name("k", "c", "o"));
+  EXPECT_NE(name("k", "c", "o"), name("k", "d", "o"));
+  EXPECT_NE(name("k", "c", "o"), name("k", "c", "p"));
+  EXPECT_NE(name("k", "co", ""), name("k", "c", "o"));
+  EXPECT_OK(make_idempotency_key(std::string(kIdempotencyKeyCharsMax, '~'), "", "", {}));
+  for (const std::string& wrong : {std::string(), std::string(kIdempotencyKeyCharsMax + 1, 'k'),
+                                   std::string("a b"), std::string("\xc3\xa4")}) {
+    EXPECT_ERROR(make_idempotency_key(wrong, "", "", {}), ErrorCode::invalid_argument, "Idempotency-Key");
+  }
 }
 
 }  // namespace
