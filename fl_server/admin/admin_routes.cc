@@ -3,7 +3,8 @@
 //   operator         keeps it running: pauses, resumes and cancels jobs, lets devices in and shuts them out
 //   ml_engineer      makes jobs from models and data sets, and takes the models that come of them
 //   privacy_officer  sees what is spent, and stops a job: may take privacy loss away, never add to it
-//   security_admin   gives and takes admin tokens; shuts devices and enrollment tokens out
+//   security_admin   gives and takes admin tokens; reads the audit log; shuts devices and enrollment tokens
+//   out
 // docs/OPERATING.md has the reasons; tests/unit/fl_server/admin/authorization_matrix.txt every cell.
 #include "fl_server/admin/route.h"
 
@@ -23,6 +24,7 @@ constexpr RoleSet kShutOut = {operator_, security_admin};
 
 constexpr AdminBody kJson = AdminBody::json;
 constexpr AdminBody kFile = AdminBody::file;
+constexpr bool kTakesKey = true;
 
 // tests/tidy/check_docs.py reads these rows: one a line or two, no expressions in them.
 constexpr AdminRoute kRoutes[] = {
@@ -31,8 +33,8 @@ constexpr AdminRoute kRoutes[] = {
     {"GET", "/metrics", "getMetrics", "Prometheus text exposition", kReaders},
     {"GET", "/admin/v1/server", "getServer", "Version, devices waiting, rounds under way", kReaders},
     {"GET", "/admin/v1/jobs", "listJobs", "All jobs, oldest first", kReaders},
-    {"POST", "/admin/v1/jobs", "createJob", "Create a job; it starts at once", kEngineer, "job.create",
-     kJson},
+    {"POST", "/admin/v1/jobs", "createJob", "Create a job; it starts at once", kEngineer, "job.create", kJson,
+     kTakesKey},
     {"GET", "/admin/v1/jobs/{job}", "getJob", "One job", kReaders},
     {"POST", "/admin/v1/jobs/{job}:pause", "pauseJob", "Pause after the round under way", kStop, "job.pause"},
     {"POST", "/admin/v1/jobs/{job}:resume", "resumeJob", "Go on", kResume, "job.resume"},
@@ -58,6 +60,7 @@ constexpr AdminRoute kRoutes[] = {
      kSecurity, "admin_token.create", kJson},
     {"DELETE", "/admin/v1/tokens/{token}", "removeAdminToken", "End an admin token at once", kSecurity,
      "admin_token.remove"},
+    {"GET", "/admin/v1/audit", "listAudit", "What callers of this plane did, in order", kSecurity},
 };
 
 }  // namespace

@@ -29,6 +29,7 @@ struct AdminRoute {
   std::optional<RoleSet> roles;  // one of these; none: anybody, without a token
   std::string_view action = {};  // what the audit log calls it: "job.pause"; empty for what changes nothing
   AdminBody body = AdminBody::none;
+  bool takes_key = false;  // an Idempotency-Key; not what answers with a secret, which is not kept
 
   bool is_open() const { return !roles.has_value(); }
   bool allows(RoleSet caller) const { return is_open() || roles->intersects(caller); }

@@ -84,7 +84,9 @@ HttpResponse AdminService::create_token(const Call& call) {
   if (const Status created = parts_.devices.create_token(token); !created) return problem_response(created.error());
   nlohmann::json answer = to_json(token);
   answer["token"] = secret;  // shown once; only its digest is kept
-  return json_response(answer, 201);
+  HttpResponse response = json_response(answer, 201);
+  response.headers.emplace_back("Location", "/admin/v1/enrollment-tokens/" + answer["id"].get<std::string>());
+  return response;
 }
 
 HttpResponse AdminService::remove_token(const Call& call) {

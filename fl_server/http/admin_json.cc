@@ -124,4 +124,18 @@ nlohmann::json to_json(const AdminTokenRecord& token) {
           {"expires", rfc3339(token.expires)}};
 }
 
+nlohmann::json to_json(const AuditRecord& record) {
+  const AuditEntry& entry = record.entry;
+  return {{"seq", entry.seq},
+          {"time", rfc3339(entry.time)},
+          {"unix_ms", unix_ms(entry.time)},
+          {"who", entry.who},
+          {"roles", entry.roles},
+          {"action", entry.action},
+          {"target", entry.target},
+          {"outcome", entry.outcome},
+          {"request", entry.request},
+          {"digest", record.digest.hex()}};
+}
+
 }  // namespace coterie

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fl_server/admin/admin_token.h"
+#include "fl_server/admin/audit_chain.h"
 #include "fl_server/store/device_store.h"
 #include "fl_server/store/round_store.h"
 #include "scheduler/job/records.h"
@@ -23,5 +24,6 @@ nlohmann::json to_json(const ModelRecord& model);
 nlohmann::json to_json(const DeviceRecord& device);
 nlohmann::json to_json(const TokenRecord& token);
 nlohmann::json to_json(const AdminTokenRecord& token);  // without its hash
+nlohmann::json to_json(const AuditRecord& record);  // all that its digest is of, so that a client can check it
 
 }  // namespace coterie

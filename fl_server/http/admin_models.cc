@@ -20,6 +20,13 @@ Result<ModelVersion> parse_version(const std::string& text) {
   return ModelVersion(value);
 }
 
+// Its entity tag is the blob's digest, which the audit log says, too.
+HttpResponse stored(const Digest& digest, const nlohmann::json& json) {
+  HttpResponse response = json_response(json, 201);
+  response.headers.emplace_back("ETag", "\"" + digest.hex() + "\"");
+  return response;
+}
+
 }  // namespace
 
 HttpResponse AdminService::upload_model(const Call& call) {
@@ -33,11 +40,10 @@ HttpResponse AdminService::upload_model(const Call& call) {
   }
   const Result<Digest> digest = parts_.blobs.put(call.body);
   if (!digest) return problem_response(digest.error());
-  return json_response({{"digest", digest->hex()},
-                        {"bytes", call.body.size()},
-                        {"name", model->header.name},
-                        {"value_count", model->payload.size() / sizeof(float)}},
-                       201);
+  return stored(*digest, {{"digest", digest->hex()},
+                          {"bytes", call.body.size()},
+                          {"name", model->header.name},
+                          {"value_count", model->payload.size() / sizeof(float)}});
 }
 
 HttpResponse AdminService::upload_dataset(const Call& call) {
@@ -45,8 +51,8 @@ HttpResponse AdminService::upload_dataset(const Call& call) {
   if (!dataset) return problem_response(dataset.error());
   const Result<Digest> digest = parts_.blobs.put(call.body);
   if (!digest) return problem_response(digest.error());
-  return json_response({{"digest", digest->hex()}, {"bytes", call.body.size()}, {"examples", dataset->header.examples}},
-                       201);
+  return stored(*digest,
+                {{"digest", digest->hex()}, {"bytes", call.body.size()}, {"examples", dataset->header.examples}});
 }
 
 HttpResponse AdminService::list_models(const Call& call) {

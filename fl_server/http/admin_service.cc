@@ -6,13 +6,18 @@
 #include <nlohmann/json.hpp>
 
 #include "base/assert.h"
+#include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/http/admin_json.h"
 #include "fl_server/http/problem.h"
+#include "secure/crypto/random.h"
 #include "secure/identity/bearer_token.h"
 
 namespace coterie {
 namespace {
+
+constexpr std::string_view kNobody = "-";
+constexpr size_t kRequestIdBytes = 8;
 
 HttpResponse text_response(std::string_view text, int status = 200) {
   HttpResponse response;
@@ -29,6 +34,7 @@ std::span<const AdminService::Binding> AdminService::bindings() {
   static constexpr Binding kBindings[] = {
       {"getHealth", &S::get_health},
       {"getReadiness", &S::get_readiness},
+      {"listAudit", &S::list_audit},
       {"listAdminTokens", &S::list_admin_tokens},
       {"createAdminToken", &S::create_admin_token},
       {"removeAdminToken", &S::remove_admin_token},
@@ -65,6 +71,7 @@ AdminService::AdminService(AdminServiceSettings settings, AdminServiceParts part
     : settings_(std::move(settings)),
       parts_(std::move(parts)),
       authenticator_(parts_.admin, token_digest(token)),
+      audit_(parts_.admin),
       started_(os::wall_now()) {
   pool_.start(settings_.pool_threads);
 }
@@ -97,7 +104,12 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
   if (match.route == nullptr || !match.route->is_open()) {
     std::string authorization(head.header("authorization"));
     Result<AdminCaller> found = co_await authenticate(std::move(authorization));
-    if (!found) co_return problem_response(found.error());
+    if (!found) {
+      AuditEntry entry{.who = std::string(kNobody), .target = std::string(match.pattern)};  // never a stranger's own words
+      HttpResponse refusal = problem_response(found.error());
+      refusal = co_await refused(match.route, std::move(entry), std::move(refusal));
+      co_return refusal;
+    }
     caller = std::move(*found);
   }
   if (match.pattern.empty()) {
@@ -110,33 +122,89 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
     response.headers.emplace_back("Allow", match.allowed);
     co_return response;
   }
-  if (const Status allowed = check_roles(*match.route, caller.roles); !allowed) co_return problem_response(allowed.error());
+  const std::string request = match.route->action.empty() ? std::string() : to_hex(random_bytes(kRequestIdBytes));
+  if (const Status allowed = check_roles(*match.route, caller.roles); !allowed) {
+    AuditEntry entry{.who = caller.id, .roles = caller.roles.text(), .target = head.path, .request = request};
+    HttpResponse refusal = problem_response(allowed.error());
+    refusal = co_await refused(match.route, std::move(entry), std::move(refusal));
+    co_return refusal;
+  }
   if (!leading_ && !match.route->is_open() && match.pattern != "/metrics" && match.pattern != "/admin/v1/server") {
     co_return problem_response(Error(ErrorCode::unavailable, "this server stands by: ask the one that leads, or the balancer before both"));
   }
-  Call call{head, std::move(caller), std::move(match.parameters), {}, {}};
+  Call call{head, std::move(caller), std::move(match.parameters), {}, {}, request};
   HttpResponse response = co_await answer(exchange, *match.route, std::move(call));
   co_return response;
 }
 
+Awaitable<HttpResponse> AdminService::refused(const AdminRoute* route, AuditEntry entry, HttpResponse refusal) {
+  if (route == nullptr || route->action.empty()) co_return refusal;
+  entry.action = route->action;
+  entry.outcome = static_cast<uint32_t>(refusal.status);
+  const bool known = entry.who != kNobody;
+  if (!audit_.admits_refusal(known, os::monotonic_now())) co_return refusal;
+  const auto write = [this, &entry, known](std::function<void(Status)> done) {
+    pool_.post([this, &entry, known, done = std::move(done)] { done(audit_.write_refusal(entry, known, os::wall_now())); });
+  };
+  const Status written = co_await await_callback<Status>(write);
+  if (!written) log(LogLevel::error, "audit_failed", {{"error", written.error().message()}});
+  co_return refusal;
+}
+
 Awaitable<HttpResponse> AdminService::answer(Exchange& exchange, const AdminRoute& route, Call call) {
+  AuditEntry entry{
+      .who = call.caller.id, .roles = call.caller.roles.text(), .target = call.head.path, .request = call.request};
   const auto query = parse_query(call.head.query);
-  if (!query) co_return problem_response(query.error());
+  if (!query) {
+    HttpResponse refusal = problem_response(query.error());
+    refusal = co_await refused(&route, std::move(entry), std::move(refusal));
+    co_return refusal;
+  }
   for (const auto& [key, value] : *query) call.query[key] = value;
   uint64_t body_max = 0;
   if (route.body == AdminBody::json) body_max = kAdminJsonBytesMax;
   if (route.body == AdminBody::file) body_max = settings_.upload_bytes_max;
   Result<Bytes> body = co_await exchange.read_body(body_max);
-  if (!body) co_return problem_response(body.error());
+  if (!body) {
+    HttpResponse refusal = problem_response(body.error());
+    refusal = co_await refused(&route, std::move(entry), std::move(refusal));
+    co_return refusal;
+  }
   call.body = std::move(*body);
-  const auto binding = std::ranges::find(bindings(), route.operation, &Binding::operation);
-  COT_ASSERT(binding != bindings().end());
-  const Handler handler = binding->handler;
-  const auto work = [this, handler, &call](std::function<void(HttpResponse)> done) {
-    pool_.post([this, handler, &call, done = std::move(done)] { done((this->*handler)(call)); });
+  const auto work = [this, &route, &call](std::function<void(HttpResponse)> done) {
+    pool_.post([this, &route, &call, done = std::move(done)] { done(carry_out(route, call)); });
   };
   HttpResponse response = co_await await_callback<HttpResponse>(work);
   co_return response;
+}
+
+HttpResponse AdminService::carry_out(const AdminRoute& route, const Call& call) {
+  const auto binding = std::ranges::find(bindings(), route.operation, &Binding::operation);
+  COT_ASSERT(binding != bindings().end());
+  const Handler handler = binding->handler;
+  if (route.action.empty()) return (this->*handler)(call);
+
+  AuditEntry entry{.who = call.caller.id,
+                   .roles = call.caller.roles.text(),
+                   .action = std::string(route.action),
+                   .target = call.head.path,
+                   .request = call.request};
+  if (const Status begun = audit_.write(entry, os::wall_now()); !begun) {
+    return problem_response(begun.error().with_context("nothing was done, as the audit log cannot be written"));
+  }
+  HttpResponse response = call_once(route, call, handler);
+  entry.outcome = static_cast<uint32_t>(response.status);
+  for (const auto& [name, value] : response.headers) {
+    if (name == "Location") entry.target = value;             // what was made
+    if (name == "ETag") entry.target = call.head.path + " " + value;  // what was stored
+  }
+  if (const Status ended = audit_.write(entry, os::wall_now()); !ended) {
+    response = problem_response(ended.error().with_context("it was carried out, with status " + std::to_string(response.status) +
+                                                           ", but the audit log has only that request " + call.request +
+                                                           " was begun"));
+  }
+  response.headers.emplace_back("Coterie-Request-Id", call.request);
+  return response;
 }
 
 HttpResponse AdminService::get_server(const Call&) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fl_server/admin/admin_authenticator.h"
+#include "fl_server/admin/audit_log.h"
 #include "fl_server/admin/route.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/http/exchange.h"
@@ -64,6 +65,7 @@ class AdminService final : public HttpService {
     std::map<std::string, std::string> path;   // the pattern's parameters
     std::map<std::string, std::string> query;
     Bytes body;
+    std::string request;  // its id in the audit log; empty for what only reads
   };
   using Handler = HttpResponse (AdminService::*)(const Call& call);
   struct Binding {
@@ -75,6 +77,12 @@ class AdminService final : public HttpService {
   // Whom the value of the Authorization header stands for. Named tokens that are not remembered are verified on the pool.
   Awaitable<Result<AdminCaller>> authenticate(std::string authorization);
   Awaitable<HttpResponse> answer(Exchange& exchange, const AdminRoute& route, Call call);
+  // On the pool: the handler, and before and after it the records of the audit log if the route has an action.
+  HttpResponse carry_out(const AdminRoute& route, const Call& call);
+  // The handler, or the answer that it gave to the first request of this Idempotency-Key.
+  HttpResponse call_once(const AdminRoute& route, const Call& call, Handler handler);
+  // Writes that this was refused, if the route has an action; then gives back `refusal`.
+  Awaitable<HttpResponse> refused(const AdminRoute* route, AuditEntry entry, HttpResponse refusal);
 
   HttpResponse get_server(const Call& call);
   HttpResponse list_jobs(const Call& call);
@@ -96,6 +104,7 @@ class AdminService final : public HttpService {
   HttpResponse list_tokens(const Call& call);
   HttpResponse create_token(const Call& call);
   HttpResponse remove_token(const Call& call);
+  HttpResponse list_audit(const Call& call);
   HttpResponse list_admin_tokens(const Call& call);
   HttpResponse create_admin_token(const Call& call);
   HttpResponse remove_admin_token(const Call& call);
@@ -106,6 +115,7 @@ class AdminService final : public HttpService {
   AdminServiceSettings settings_;
   AdminServiceParts parts_;
   AdminAuthenticator authenticator_;
+  AuditLog audit_;
   WallTime started_;
   std::atomic<bool> ready_{false};
   std::atomic<bool> leading_{false};

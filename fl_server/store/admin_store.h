@@ -6,8 +6,19 @@
 
 #include "base/result.h"
 #include "fl_server/admin/admin_token.h"
+#include "fl_server/admin/audit_chain.h"
+#include "fl_server/admin/idempotency.h"
 
 namespace coterie {
+
+// Which records of the audit log: `limit` of those behind `after` that have this who and action, if they are
+// not empty.
+struct AuditQuery {
+  uint64_t after = 0;
+  size_t limit = 100;
+  std::string who;
+  std::string action;
+};
 
 class AdminStore {
  public:
@@ -18,6 +29,18 @@ class AdminStore {
   virtual Result<AdminTokenRecord> get_admin_token(const std::string& id) = 0;  // not_found
   virtual Result<std::vector<AdminTokenRecord>> list_admin_tokens() = 0;  // oldest first, expired ones, too
   virtual Status remove_admin_token(const std::string& id) = 0;           // not_found
+
+  // One durable transaction: gives the entry the next number, ties it to the record before. The new head.
+  virtual Result<AuditHead> append_audit(AuditEntry entry) = 0;
+  virtual Result<AuditHead> audit_head() = 0;
+  virtual Result<std::vector<AuditRecord>> list_audit(const AuditQuery& query) = 0;  // in order
+
+  // One durable transaction each. A claimed key is kept for kIdempotencyKeptFor, also over a restart.
+  // rate_limited: too many keys.
+  virtual Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now) = 0;
+  virtual Status keep_answer(const IdempotencyKey& key,
+                             const KeptAnswer& answer) = 0;   // of a key that is under way
+  virtual Status release_key(const IdempotencyKey& key) = 0;  // likewise: nothing was done
 };
 
 }  // namespace coterie

@@ -4,7 +4,7 @@
 // 1  jobs, rounds, devices
 // 2  the privacy ledger and the salts of noise under way
 // 3  the ledger's head as an attempt of a round was opened
-// 4  leases; admin tokens
+// 4  leases; of the admin plane tokens, audit log, idempotency keys
 #pragma once
 
 #include "fl_server/store/sql/database.h"

@@ -70,6 +70,22 @@ CREATE TABLE admin_token(
   id TEXT COLLATE "C" PRIMARY KEY, label TEXT NOT NULL, roles BIGINT NOT NULL, hash TEXT NOT NULL, creator TEXT NOT NULL,
   created BIGINT NOT NULL, expires BIGINT NOT NULL);
 
+-- The triggers are against mistakes of ours; who has the database can drop them. The chain of digests is what he cannot mend.
+CREATE TABLE audit(
+  seq BIGINT PRIMARY KEY, time BIGINT NOT NULL, who TEXT COLLATE "C" NOT NULL, roles TEXT NOT NULL,
+  action TEXT COLLATE "C" NOT NULL, target TEXT NOT NULL, outcome BIGINT NOT NULL, request TEXT NOT NULL,
+  digest BYTEA NOT NULL CHECK(length(digest) = 32));
+CREATE FUNCTION audit_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  RAISE EXCEPTION 'audit: records stay as they are' USING ERRCODE = 'restrict_violation';
+END $$;
+CREATE TRIGGER audit_stays BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_stays();
+CREATE TABLE audit_lock(one BIGINT PRIMARY KEY CHECK(one = 1));
+INSERT INTO audit_lock VALUES(1);
+
+CREATE TABLE idempotency(
+  name BYTEA PRIMARY KEY CHECK(length(name) = 32), body BYTEA NOT NULL CHECK(length(body) = 32), status BIGINT NOT NULL,
+  location TEXT NOT NULL, answer BYTEA, expires BIGINT NOT NULL);
+
 CREATE TABLE schema_version(one BIGINT PRIMARY KEY CHECK(one = 1), version BIGINT NOT NULL);
 INSERT INTO schema_version VALUES(1, 4);
 )sql";

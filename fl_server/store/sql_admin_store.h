@@ -18,9 +18,16 @@ class SqlAdminStore : public AdminStore {
   Result<AdminTokenRecord> get_admin_token(const std::string& id) override;
   Result<std::vector<AdminTokenRecord>> list_admin_tokens() override;
   Status remove_admin_token(const std::string& id) override;
+  Result<AuditHead> append_audit(AuditEntry entry) override;
+  Result<AuditHead> audit_head() override;
+  Result<std::vector<AuditRecord>> list_audit(const AuditQuery& query) override;
+  Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now) override;
+  Status keep_answer(const IdempotencyKey& key, const KeptAnswer& answer) override;
+  Status release_key(const IdempotencyKey& key) override;
 
  private:
   explicit SqlAdminStore(Database database) : database_(std::move(database)) {}
+  Result<AuditHead> read_head();
 
   std::mutex mutex_;
   Database database_;

@@ -1,8 +1,9 @@
-// admin-token: its grammar.
+// admin-token and audit: their grammar.
 #include <memory>
 
 #include "tools/cli/access_commands.h"
 #include "tools/cli/arguments.h"
+#include "tools/cli/audit_commands.h"
 #include "tools/cli/help.h"
 
 namespace coterie {
@@ -42,6 +43,36 @@ void add_admin_token(CLI::App& app, Invocation& invocation) {
   const auto id = std::make_shared<std::string>();
   remove->add_option("TOKEN", *id, "id of the token (`coterie admin-token list`)")->required();
   remove->callback([&, id] { invocation.run = [&admin, id] { return remove_admin_token(admin, *id); }; });
+}
+
+void add_audit(CLI::App& app, Invocation& invocation) {
+  AdminCommand& admin = invocation.admin;
+  CLI::App* audit =
+      add_group(app, "audit", "what was done on the admin plane, by whom, and whether the log is whole",
+                "  coterie audit list --action device.revoke\n  coterie audit verify\n");
+
+  CLI::App* list = add_server_command(
+      *audit, "list", "records in order",
+      "  coterie audit list --after 200\n  coterie audit list --who 5fd3c0ab91e27746 -o json\n");
+  const auto options = std::make_shared<AuditListOptions>();
+  list->add_option("--after", options->after, "only records behind this number")->capture_default_str();
+  list->add_option("--limit", options->limit, "at most so many")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 1000));
+  list->add_option("--who", options->who, "only of this token's id");
+  list->add_option("--action", options->action, "only of this action (job.create)");
+  add_output_option(*list, admin);
+  list->callback(
+      [&, options] { invocation.run = [&admin, options] { return list_audit(admin, *options); }; });
+
+  CLI::App* verify = add_server_command(*audit, "verify", "check every record, here; prints the head to note",
+                                        "  coterie audit verify\n"
+                                        "  coterie audit verify --head \"$(cat head.txt)\"          also "
+                                        "that nothing up to a head noted before was rewritten or cut off\n");
+  const auto head = std::make_shared<std::string>();
+  verify->add_option("--head", *head, "NUMBER:DIGEST as an earlier verify printed it");
+  add_output_option(*verify, admin);
+  verify->callback([&, head] { invocation.run = [&admin, head] { return verify_audit_log(admin, *head); }; });
 }
 
 }  // namespace coterie

@@ -35,6 +35,7 @@ void add_device(CLI::App& app, Invocation& invocation);
 void add_privacy(CLI::App& app, Invocation& invocation);
 void add_token(CLI::App& app, Invocation& invocation);
 void add_admin_token(CLI::App& app, Invocation& invocation);
+void add_audit(CLI::App& app, Invocation& invocation);
 void add_server(CLI::App& app, Invocation& invocation);
 
 }  // namespace coterie

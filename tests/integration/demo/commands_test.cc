@@ -179,6 +179,17 @@ TEST_F(Commands, GiveATokenARoleAndTakeItAway) {
   coterie({"--token-file", directory_ / "dashboard.token", "job", "list"}, 4);
   coterie({"admin-token", "create", "--label", "x", "--role", "viewr"}, 2);
   EXPECT_THAT(errors_, HasSubstr("viewer"));
+
+  const std::string list = coterie({"audit", "list", "--action", "admin_token.remove"});
+  EXPECT_THAT(list, HasSubstr("/admin/v1/tokens/" + id + "  begun"));
+  EXPECT_THAT(list, HasSubstr("/admin/v1/tokens/" + id + "  204"));
+  const std::string head = coterie({"audit", "verify"});
+  EXPECT_THAT(head, StartsWith("5:")) << "created: 2, removed: 2, refused: 1";
+  coterie({"token", "create"});
+  EXPECT_THAT(coterie({"audit", "verify", "--head", head.substr(0, head.size() - 1)}), StartsWith("7:"));
+  coterie({"audit", "verify", "--head", "7:" + head.substr(2, 64)}, 1);
+  EXPECT_THAT(errors_, HasSubstr("was noted"));
+  coterie({"audit", "verify", "--head", "nonsense"}, 2);
 }
 
 }  // namespace

@@ -43,6 +43,8 @@ const Words kCommands[] = {{"demo"},
                            {"admin-token", "create"},
                            {"admin-token", "list"},
                            {"admin-token", "remove"},
+                           {"audit", "list"},
+                           {"audit", "verify"},
                            {"server", "status"}};
 
 std::string error_of(const Words& words) {

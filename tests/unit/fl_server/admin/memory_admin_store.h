@@ -33,7 +33,33 @@ class MemoryAdminStore : public AdminStore {
     return {};
   }
 
+  Result<AuditHead> append_audit(AuditEntry entry) override {
+    if (failure) return *failure;
+    const AuditHead before = *audit_head();
+    entry.seq = before.seq + 1;
+    records.push_back({entry, audit_digest(before.digest, entry)});
+    return audit_head();
+  }
+  Result<AuditHead> audit_head() override {
+    return records.empty() ? AuditHead{} : AuditHead{records.back().entry.seq, records.back().digest};
+  }
+  Result<std::vector<AuditRecord>> list_audit(const AuditQuery& query) override {
+    std::vector<AuditRecord> list;
+    for (const AuditRecord& record : records) {
+      const bool fits = (query.who.empty() || record.entry.who == query.who) &&
+                        (query.action.empty() || record.entry.action == query.action);
+      if (fits && record.entry.seq > query.after && list.size() < query.limit) list.push_back(record);
+    }
+    return list;
+  }
+
+  // Of these nothing in memory is tested: sqlite_admin_store_test.cc.
+  Result<KeyClaim> claim_key(const IdempotencyKey&, WallTime) override { return KeyClaim{}; }
+  Status keep_answer(const IdempotencyKey&, const KeptAnswer&) override { return {}; }
+  Status release_key(const IdempotencyKey&) override { return {}; }
+
   std::map<std::string, AdminTokenRecord> tokens;
+  std::vector<AuditRecord> records;
   int reads = 0;
   std::optional<Error> failure;
   std::function<void()> after_read;

@@ -58,6 +58,7 @@ class AdminServerTest : public testing::Test {
                              .content_type = "application/json",
                              .body = as_bytes(body)};
     if (!authorization.empty()) request.headers = {{"Authorization", authorization}};
+    if (!idempotency_key_.empty()) request.headers.emplace_back("Idempotency-Key", idempotency_key_);
     const auto response = client_->send(request, [&](const TransportResponse&, ByteView piece) {
       answer.body.append(as_text(piece));
       return Status();
@@ -71,6 +72,7 @@ class AdminServerTest : public testing::Test {
   TemporaryDirectory directory_{memory_disk()};
   std::unique_ptr<Server> server_;
   std::string token_;
+  std::string idempotency_key_;  // sent with each request unless it is empty
   std::unique_ptr<HttpsClient> client_;
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "fl_server/store/sql_admin_store.h"
 #include "tests/unit/fl_server/store/store_backends.h"
 
@@ -56,6 +58,104 @@ TYPED_TEST(AdminStoreConformance, RemovesATokenOnce) {
   ASSERT_OK(this->store().remove_admin_token("aa"));
   EXPECT_ERROR(this->store().remove_admin_token("aa"), ErrorCode::not_found, "admin token");
   EXPECT_ERROR(this->store().get_admin_token("aa"), ErrorCode::not_found, "admin token");
+}
+
+// ---- The audit log
+
+TYPED_TEST(AdminStoreConformance, TiesEachAuditRecordToTheOneBeforeAlsoOverARestart) {
+  AuditVerifier verifier;
+  for (int i = 0; i < 6; ++i) {
+    this->backend_.reopen();
+    const auto head = this->store().append_audit(
+        {.time = wall_time_from_unix_ms(i), .who = i % 2 == 0 ? "a" : "b", .action = "x.y"});
+    ASSERT_OK(head);
+    EXPECT_EQ(head->seq, static_cast<uint64_t>(i + 1));
+    EXPECT_EQ(*this->store().audit_head(), *head);
+  }
+  const auto all = this->store().list_audit({});
+  ASSERT_OK(all);
+  for (const AuditRecord& record : *all) ASSERT_OK(verifier.append(record));
+  EXPECT_EQ(verifier.head(), *this->store().audit_head());
+  const auto some = this->store().list_audit({.after = 1, .limit = 2, .who = "b", .action = "x.y"});
+  ASSERT_OK(some);
+  ASSERT_EQ(some->size(), 2u);
+  EXPECT_EQ((*some)[0].entry.seq, 2u);
+  EXPECT_EQ((*some)[1].entry.seq, 4u);
+  EXPECT_TRUE(this->store().list_audit({.action = "x"})->empty());
+}
+
+TYPED_TEST(AdminStoreConformance, LetsNoAuditRecordBeChangedOrCutByMistake) {
+  ASSERT_OK(this->store().append_audit({.who = "a"}));
+  Result<Database> database = this->backend_.open_database();
+  ASSERT_OK(database);
+  EXPECT_ERROR(database->execute("UPDATE audit SET who = 'b'"), ErrorCode::conflict, "records stay");
+  EXPECT_ERROR(database->execute("DELETE FROM audit"), ErrorCode::conflict, "records stay");
+}
+
+// Two servers write at once: one chain.
+TYPED_TEST(AdminStoreConformance, TiesTheRecordsOfTwoServersIntoOneChain) {
+  const auto other = this->backend_.another();
+  constexpr int kEach = 30;
+  const auto write = [](AdminStore& store, const std::string& who) {
+    for (int i = 0; i < kEach; ++i) EXPECT_OK(store.append_audit({.time = wall_time_from_unix_ms(i), .who = who}));
+  };
+  std::thread thread([&] { write(*other, "b"); });
+  write(this->store(), "a");
+  thread.join();
+  const auto all = this->store().list_audit({.limit = 1'000});
+  ASSERT_OK(all);
+  ASSERT_EQ(all->size(), 2u * kEach);
+  AuditVerifier verifier;
+  for (const AuditRecord& record : *all) ASSERT_OK(verifier.append(record));
+}
+
+// ---- Idempotency keys
+
+const WallTime kNow = wall_time_from_unix_ms(1'000'000);
+IdempotencyKey key_of(std::string_view key, std::string_view body = "{}") {
+  return *make_idempotency_key(key, "caller", "createJob", as_bytes(body));
+}
+
+TYPED_TEST(AdminStoreConformance, GivesAKeyToOneAndItsAnswerToTheOthers) {
+  const KeptAnswer answer{201, "/admin/v1/jobs/j1", {1, 2, 3}};
+  EXPECT_EQ(this->store().claim_key(key_of("k"), kNow)->state, KeyClaim::State::claimed);
+  EXPECT_EQ(this->store().claim_key(key_of("k"), kNow)->state, KeyClaim::State::under_way)
+      << "also after a restart";
+  EXPECT_EQ(this->store().claim_key(key_of("k", "[]"), kNow)->state, KeyClaim::State::other_body);
+  ASSERT_OK(this->store().keep_answer(key_of("k"), answer));
+  const auto again = this->store().claim_key(key_of("k"), kNow + kIdempotencyKeptFor - Millis{1});
+  ASSERT_OK(again);
+  EXPECT_EQ(again->state, KeyClaim::State::answered);
+  EXPECT_EQ(again->answer, answer);
+  EXPECT_EQ(this->store().claim_key(key_of("k", "[]"), kNow)->state, KeyClaim::State::other_body);
+  EXPECT_EQ(this->store().claim_key(key_of("other"), kNow)->state, KeyClaim::State::claimed);
+  EXPECT_EQ(this->store().claim_key(key_of("k"), kNow + kIdempotencyKeptFor)->state, KeyClaim::State::claimed)
+      << "a day later";
+}
+
+TYPED_TEST(AdminStoreConformance, ReleasesAKeyOnlyWhileItIsUnderWay) {
+  this->backend_.reopen();
+  ASSERT_OK(this->store().claim_key(key_of("k"), kNow));
+  ASSERT_OK(this->store().release_key(key_of("k")));
+  EXPECT_EQ(this->store().claim_key(key_of("k"), kNow)->state, KeyClaim::State::claimed);
+  ASSERT_OK(this->store().keep_answer(key_of("k"), {201, "", {}}));
+  ASSERT_OK(this->store().release_key(key_of("k")));
+  EXPECT_EQ(this->store().claim_key(key_of("k"), kNow)->state, KeyClaim::State::answered);
+}
+
+TEST(IdempotencyKey, IsOfItsCallerOperationAndKey) {
+  const auto name = [](std::string_view key, std::string_view caller, std::string_view operation) {
+    return make_idempotency_key(key, caller, operation, {})->name;
+  };
+  EXPECT_EQ(name("k", "c", "o"), name("k", "c", "o"));
+  EXPECT_NE(name("k", "c", "o"), name("k", "d", "o"));
+  EXPECT_NE(name("k", "c", "o"), name("k", "c", "p"));
+  EXPECT_NE(name("k", "co", ""), name("k", "c", "o"));
+  EXPECT_OK(make_idempotency_key(std::string(kIdempotencyKeyCharsMax, '~'), "", "", {}));
+  for (const std::string& wrong : {std::string(), std::string(kIdempotencyKeyCharsMax + 1, 'k'),
+                                   std::string("a b"), std::string("\xc3\xa4")}) {
+    EXPECT_ERROR(make_idempotency_key(wrong, "", "", {}), ErrorCode::invalid_argument, "Idempotency-Key");
+  }
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ class SqliteLedgerFile : public SqliteFile {
 TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
   fill();
   execute(
-      "DROP TABLE lease; DROP TABLE admin_token; DROP TABLE ledger; DROP TABLE noise_salt; ALTER TABLE round DROP COLUMN ledger_head; "
+      "DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; DROP TABLE ledger; DROP TABLE noise_salt; ALTER TABLE round DROP COLUMN ledger_head; "
       "ALTER TABLE round DROP COLUMN ledger_records; PRAGMA user_version = 1");
   const auto store = open();
   ASSERT_OK(store);
@@ -126,7 +126,7 @@ TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
   release(1, 1, true);
   release(2, 1, true);
   execute(
-      "DROP TABLE lease; DROP TABLE admin_token; ALTER TABLE round DROP COLUMN ledger_head; ALTER TABLE round DROP COLUMN ledger_records; "
+      "DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; ALTER TABLE round DROP COLUMN ledger_head; ALTER TABLE round DROP COLUMN ledger_records; "
       "PRAGMA user_version = 2");
   release(3, 1, true);
   const auto store = open();
