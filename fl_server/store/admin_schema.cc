@@ -20,7 +20,8 @@ CREATE TABLE audit(
   seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, who TEXT NOT NULL, roles TEXT NOT NULL, action TEXT NOT NULL,
   target TEXT NOT NULL, outcome INTEGER NOT NULL, request TEXT NOT NULL,
   digest BLOB NOT NULL CHECK(length(digest) = 32)) STRICT;
-CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit: records stay as they are'); END;
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+BEGIN SELECT RAISE(ABORT, 'audit: records stay as they are'); END;
 CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit: records stay'); END;
 )sql";
 
