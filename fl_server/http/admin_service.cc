@@ -139,6 +139,7 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
 
 Awaitable<HttpResponse> AdminService::refused(const AdminRoute* route, AuditEntry entry, HttpResponse refusal) {
   if (route == nullptr || route->action.empty()) co_return refusal;
+  if (!entry.request.empty()) refusal.headers.emplace_back("Coterie-Request-Id", entry.request);
   entry.action = route->action;
   entry.outcome = static_cast<uint32_t>(refusal.status);
   const bool known = entry.who != kNobody;
@@ -195,13 +196,13 @@ HttpResponse AdminService::carry_out(const AdminRoute& route, const Call& call) 
   HttpResponse response = call_once(route, call, handler);
   entry.outcome = static_cast<uint32_t>(response.status);
   for (const auto& [name, value] : response.headers) {
-    if (name == "Location") entry.target = value;             // what was made
+    if (name == "Location") entry.target = value;                     // what was made
     if (name == "ETag") entry.target = call.head.path + " " + value;  // what was stored
   }
   if (const Status ended = audit_.write(entry, os::wall_now()); !ended) {
-    response = problem_response(ended.error().with_context("it was carried out, with status " + std::to_string(response.status) +
-                                                           ", but the audit log has only that request " + call.request +
-                                                           " was begun"));
+    const std::string half = "it was carried out, with status " + std::to_string(response.status) +
+                             ", but the audit log has only that request " + call.request + " was begun";
+    response = problem_response(ended.error().with_context(half));
   }
   response.headers.emplace_back("Coterie-Request-Id", call.request);
   return response;

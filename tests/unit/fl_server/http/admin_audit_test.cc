@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <mutex>
+#include <regex>
 
 #include "base/log.h"
+#include "fl_server/admin/route.h"
 #include "fl_server/store/database.h"
 #include "tests/unit/fl_server/http/admin_server.h"
 #include "tools/admin/audit_records.h"
@@ -55,7 +57,8 @@ TEST_F(AdminAudit, HasWhatWasDoneBeforeAndAfter) {
   EXPECT_EQ(location, "/admin/v1/enrollment-tokens/" + made.document()["id"].get<std::string>());
   EXPECT_EQ(ask("POST", "/admin/v1/jobs/none:pause").status, 404);
   EXPECT_EQ(ask("POST", "/admin/v1/jobs", std::string((1 << 20) + 1, ' ')).status, 413);
-  EXPECT_EQ(ask("POST", "/admin/v1/jobs/none:pause?x=%").status, 400);
+  const Answer wrong = ask("POST", "/admin/v1/jobs/none:pause?x=%");
+  EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(ask("GET", "/admin/v1/jobs").status, 200);
   EXPECT_THAT(lines(),
               ElementsAre("enrollment_token.create /admin/v1/enrollment-tokens 0",
@@ -68,6 +71,7 @@ TEST_F(AdminAudit, HasWhatWasDoneBeforeAndAfter) {
   EXPECT_EQ(all[0]["request"], std::string(made.head.header("coterie-request-id")));
   EXPECT_EQ(all[1]["request"], all[0]["request"]);
   EXPECT_NE(all[2]["request"], all[0]["request"]);
+  EXPECT_EQ(all[5]["request"], std::string(wrong.head.header("coterie-request-id")));
   EXPECT_OK(verify());
 }
 
@@ -84,6 +88,24 @@ TEST_F(AdminAudit, HasWhatWasRefusedButNotTheWordsOfStrangers) {
               ElementsAre("job.cancel /admin/v1/jobs/j1:cancel 403"));
   for (int i = 0; i < 50; ++i) ask_as("Bearer x", "POST", "/admin/v1/jobs/j:cancel");
   EXPECT_LE(records().size(), 40u) << "strangers cannot fill it";
+  EXPECT_OK(verify());
+}
+
+// No route that changes something is forgotten: whatever comes of it, it has begun and ended in the log.
+TEST_F(AdminAudit, HasEveryRouteThatHasAnAction) {
+  size_t asked = 0;
+  for (const AdminRoute& route : admin_routes()) {
+    if (route.action.empty()) continue;
+    const std::string path =
+        std::regex_replace(std::string(route.pattern), std::regex("\\{[a-z]+\\}"), "0000");
+    const Answer answer = ask(route.method, path, route.body == AdminBody::none ? "" : "[");
+    const std::vector<std::string> expected = {
+        std::string(route.action) + " " + path + " 0",
+        std::string(route.action) + " " + path + " " + std::to_string(answer.status)};
+    EXPECT_EQ(lines("&action=" + std::string(route.action)), expected) << route.operation;
+    ++asked;
+  }
+  EXPECT_GE(asked, 11u);
   EXPECT_OK(verify());
 }
 
