@@ -54,6 +54,7 @@ THIRD_PARTY = [
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
     ("Asio", r"boost/|asio", NETWORK + COMPILED_ONCE),
     ("nlohmann/json", r"nlohmann/", ["fl_server/config/", "fl_server/http/", "fl_server/oidc/", "fl_server/store/", "tools/", "tests/"]),
+    ("libcurl", r"curl/", ["fl_server/oidc/"]),
     ("SQLite", r"sqlite3", ["fl_server/store/"]),
     ("libpq", r"libpq|postgresql/", ["fl_server/store/"]),
     ("prometheus-cpp", r"prometheus/", ["fl_server/telemetry/"]),
