@@ -14,6 +14,7 @@
 #include "fl_server/http/admin_service.h"
 #include "fl_server/http/device_service.h"
 #include "fl_server/http/http_server.h"
+#include "fl_server/oidc/bearer_verifier.h"
 #include "fl_server/runtime/leadership.h"
 #include "fl_server/store/directory_blob_store.h"
 #include "fl_server/store/sql/postgres.h"
@@ -50,6 +51,15 @@ Result<Database> open_database(const ServerConfig& config, const DataDirectory& 
   return open_postgres(settings);
 }
 
+// Somebody of the identity provider, with the roles that its role_map gives him.
+AdminCaller caller_of(const OidcIdentity& identity) {
+  AdminCaller caller{.id = "oidc:" + identity.subject, .roles = {}};
+  for (const std::string& name : identity.roles) {
+    if (const std::optional<Role> role = role_from_name(name)) caller.roles.insert(*role);
+  }
+  return caller;
+}
+
 }  // namespace
 
 // In the order of construction: what comes later uses what comes before, and goes first.
@@ -71,6 +81,7 @@ struct Server::Parts {
   std::optional<MacKey> noise_key;
   std::optional<RoundNoiseMaker> noise;
   std::optional<Finalizer> finalizer;
+  std::optional<BearerVerifier> oidc;
   std::optional<HttpServer> http;
   std::optional<Coordinator> coordinator;
   std::optional<DeviceService> device_service;
@@ -137,9 +148,17 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   p.device_service.emplace(
       DeviceServiceSettings{.clock_skew_max = config.clock_skew_max, .idle_body_bytes_max = config.ingest.bytes_in_flight_max},
       DeviceServiceParts{*p.coordinator, *p.devices, *p.directory, *p.blobs, *p.ticket_key, *p.signer});
+  std::function<Result<AdminCaller>(std::string_view, WallTime)> verify_foreign;
+  if (config.oidc) {
+    p.oidc.emplace(*config.oidc);
+    verify_foreign = [&p](std::string_view token, WallTime now) -> Result<AdminCaller> {
+      COT_ASSIGN(const OidcIdentity identity, p.oidc->verify(token, now));
+      return caller_of(identity);
+    };
+  }
   p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
                           AdminServiceParts{*p.coordinator, *p.rounds, *p.devices, *p.directory, *p.blobs, *p.admin, p.metrics,
-                                            &check_model, &evaluate_model},
+                                            &check_model, &evaluate_model, std::move(verify_foreign)},
                           admin_token);
 
   COT_ASSIGN(const uint16_t device_port,

@@ -134,6 +134,18 @@ void JsonReader::read(const char* key, std::vector<std::string>& value) {
   problem(key, "must be a list of strings");
 }
 
+void JsonReader::read(const char* key, std::map<std::string, std::string>& value) {
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return;
+  if (!json->is_object()) return problem(key, "must be an object whose values are strings");
+  std::map<std::string, std::string> entries;
+  for (const auto& [name, entry] : json->items()) {
+    if (!entry.is_string()) return problem(key, "must be an object whose values are strings");
+    entries[name] = entry.get<std::string>();
+  }
+  value = std::move(entries);
+}
+
 void JsonReader::read_choice(const char* key, std::initializer_list<std::string_view> names, size_t& index) {
   const nlohmann::json* json = find(key);
   if (json == nullptr) return;

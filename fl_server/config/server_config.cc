@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "fl_server/config/json_reader.h"
+#include "fl_server/config/oidc_json.h"
 #include "secure/crypto/signature.h"
 
 namespace coterie {
 namespace {
 
-void read_listener(JsonReader reader, ListenConfig& listen) {
+// Leaves finish() to the caller, who may know more keys.
+void read_listener(JsonReader& reader, ListenConfig& listen) {
   HttpLimits& limits = listen.limits;
   reader.read("address", listen.address);
   reader.read("port", listen.port);
@@ -24,6 +26,16 @@ void read_listener(JsonReader reader, ListenConfig& listen) {
   if (listen.address.empty()) reader.problem("address", "must not be empty");
   if (limits.connections_max == 0) reader.problem("connections_max", "must be at least 1");
   if (limits.body_bytes_per_second_min == 0) reader.problem("body_bytes_per_second_min", "must be at least 1");
+}
+
+void read_device(JsonReader reader, ListenConfig& device) {
+  read_listener(reader, device);
+  reader.finish();
+}
+
+void read_admin(JsonReader reader, ListenConfig& admin, std::optional<OidcSettings>& oidc) {
+  read_listener(reader, admin);
+  if (reader.has("oidc")) oidc = read_oidc(reader.object("oidc"));
   reader.finish();
 }
 
@@ -120,8 +132,8 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   reader.read("role", config.role);
   reader.read("data_dir", config.data_dir);
   reader.read("node", config.node);
-  read_listener(reader.object("device"), config.device);
-  read_listener(reader.object("admin"), config.admin);
+  read_device(reader.object("device"), config.device);
+  read_admin(reader.object("admin"), config.admin, config.oidc);
   read_tls(reader.object("tls"), config.tls);
   read_store(reader.object("store"), config.store);
   read_lease(reader.object("lease"), config.lease);

@@ -2,11 +2,13 @@
 // every problem reported at once, unknown keys are problems, secrets only as files in the data directory.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "fl_server/http/http_limits.h"
+#include "fl_server/oidc/oidc_settings.h"
 #include "fl_server/runtime/coordinator_settings.h"
 #include "scheduler/job/job_spec.h"
 #include "scheduler/lease/lease.h"
@@ -42,6 +44,7 @@ struct ServerConfig {
   std::string node = "node-0";
   ListenConfig device{.address = "0.0.0.0", .port = 8443, .limits = {}};
   ListenConfig admin{.address = "127.0.0.1", .port = 8444, .limits = {}};
+  std::optional<OidcSettings> oidc;  // whose tokens the admin plane takes beside its own; none: nobody's
   TlsConfig tls;
   StoreConfig store;
   LeaseSettings lease;             // of the lead, where the store is shared

@@ -87,7 +87,10 @@ Awaitable<Result<AdminCaller>> AdminService::authenticate(std::string authorizat
   const std::string token = authorization.substr(kBearer.size());
   std::optional<AdminCaller> known = authenticator_.recall(token, os::now());
   if (known) co_return *std::move(known);
-  if (!admin_token_id(token)) co_return stranger;
+  if (!admin_token_id(token)) {
+    if (parts_.verify_foreign && std::ranges::count(token, '.') == 2) co_return parts_.verify_foreign(token, os::wall_now());
+    co_return stranger;
+  }
   const auto verify = [this, &token](std::function<void(Result<AdminCaller>)> done) {
     pool_.post([this, &token, done = std::move(done)] { done(authenticator_.verify(token, os::now())); });
   };

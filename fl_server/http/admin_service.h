@@ -38,6 +38,8 @@ struct AdminServiceParts {
   Metrics& metrics;
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
   EvaluateModel evaluate;                                 // may be empty
+  // Whom a token stands for that is not of ours: an identity provider's. Must not block. May be empty: nobody.
+  std::function<Result<AdminCaller>(std::string_view token, WallTime now)> verify_foreign = {};
 };
 
 class AdminService final : public HttpService {

@@ -10,6 +10,7 @@ namespace coterie {
 namespace {
 
 using ParamBuilder = std::unique_ptr<OSSL_PARAM_BLD, OpensslDelete<OSSL_PARAM_BLD_free>>;
+using EcdsaSignature = std::unique_ptr<ECDSA_SIG, OpensslDelete<ECDSA_SIG_free>>;
 using Params = std::unique_ptr<OSSL_PARAM, OpensslDelete<OSSL_PARAM_free>>;
 
 constexpr size_t kPointBytes = 65;
@@ -94,6 +95,22 @@ bool p256_is_valid(ByteView public_key, ByteView message, ByteView der_signature
   return key && context &&
          EVP_DigestVerifyInit_ex(context.get(), nullptr, "SHA256", nullptr, nullptr, key.get(), nullptr) == 1 &&
          EVP_DigestVerify(context.get(), der_signature.data(), der_signature.size(), message.data(), message.size()) == 1;
+}
+
+bool p256_raw_signature_is_valid(ByteView public_key, ByteView message, ByteView r_and_s) {
+  if (r_and_s.size() != 2 * kScalarBytes) return false;
+  BigNumber r(BN_bin2bn(r_and_s.data(), kScalarBytes, nullptr));
+  BigNumber s(BN_bin2bn(r_and_s.data() + kScalarBytes, kScalarBytes, nullptr));
+  EcdsaSignature signature(ECDSA_SIG_new());
+  // Which takes the two numbers over. That they are in [1, n) is checked when the signature is.
+  if (!r || !s || !signature || ECDSA_SIG_set0(signature.get(), r.get(), s.get()) != 1) return false;
+  (void)r.release();
+  (void)s.release();
+  const int size = i2d_ECDSA_SIG(signature.get(), nullptr);
+  if (size <= 0) return false;
+  Bytes der(static_cast<size_t>(size));
+  uint8_t* end = der.data();
+  return i2d_ECDSA_SIG(signature.get(), &end) == size && p256_is_valid(public_key, message, der);
 }
 
 bool p256_key_is_valid(ByteView public_key) {

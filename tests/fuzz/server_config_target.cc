@@ -22,5 +22,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   COT_ASSERT(config.tls.certificate_file.empty() == config.tls.key_file.empty());
   COT_ASSERT(config.ingest.bytes_in_flight_max >= 1 << 20 && config.ingest.batch_updates_max >= 1);
   COT_ASSERT(config.desk.waiters_max > 0 && config.pace.checkins_per_second_max > 0);
+  if (config.oidc) COT_ASSERT(validate(*config.oidc).empty());
   return 0;
 }

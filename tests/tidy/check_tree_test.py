@@ -85,6 +85,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("<boost/asio.hpp>", "device_sdk/transport/a.cc", "device_sdk/client/a.cc"),
                 ("<boost/beast.hpp>", "fl_server/http/a.cc", "fl_server/core/a.cc"),
                 ("<nlohmann/json.hpp>", "fl_server/config/a.cc", "fl_server/core/a.cc"),
+                ("<curl/curl.h>", "fl_server/oidc/a.cc", "fl_server/http/a.cc"),
                 ("<sqlite3.h>", "fl_server/store/sql/a.cc", "fl_server/store/a.cc"),
                 ("<libpq-fe.h>", "fl_server/store/sql/a.cc", "fl_server/runtime/a.cc"),
                 ("<zlib.h>", "fl_server/http/a.cc", "secure/crypto/a.cc"),

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "fl_server/admin/route.h"
-#include "fl_server/store/database.h"
+#include "fl_server/store/sql/sqlite.h"
 #include "tests/unit/fl_server/http/admin_server.h"
 #include "tools/admin/audit_records.h"
 
@@ -42,7 +42,7 @@ class AdminAudit : public test::AdminServerTest {
     return all;
   }
   void tamper(const char* sql) {
-    Result<Database> database = Database::open(directory_ / "data/coterie.sqlite3");
+    Result<Database> database = open_sqlite(directory_ / "data/coterie.sqlite3");
     ASSERT_OK(database);
     ASSERT_OK(database->execute(
         "DROP TRIGGER IF EXISTS audit_is_never_changed; DROP TRIGGER IF EXISTS audit_is_never_cut"));

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "device_sdk/runtime/model_builder.h"
-#include "fl_server/store/database.h"
+#include "fl_server/store/sql/sqlite.h"
 #include "tests/unit/fl_server/http/admin_server.h"
 
 namespace coterie {
@@ -77,7 +77,7 @@ TEST_F(AdminIdempotency, LetsWhatFailedBeTriedAgain) {
 // one unseen.
 TEST_F(AdminIdempotency, DoesNotRepeatWhatMayHaveBeenDone) {
   ASSERT_EQ(create("k1", job_).status, 201);
-  Result<Database> database = Database::open(directory_ / "data/coterie.sqlite3");
+  Result<Database> database = open_sqlite(directory_ / "data/coterie.sqlite3");
   ASSERT_OK(database);
   ASSERT_OK(database->execute("UPDATE idempotency SET status = 0"));
   const Answer again = create("k1", job_);

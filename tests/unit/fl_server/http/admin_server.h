@@ -32,6 +32,7 @@ class AdminServerTest : public testing::Test {
     config.device = {.address = "127.0.0.1", .port = 0, .limits = {}};
     config.admin.port = 0;
     config.threads = 1;
+    configure(config);
     auto server = Server::start(config, [](const std::string&) {});
     ASSERT_OK(server);
     server_ = std::move(*server);
@@ -41,6 +42,8 @@ class AdminServerTest : public testing::Test {
     ASSERT_OK(client);
     client_ = std::move(*client);
   }
+
+  virtual void configure(ServerConfig&) {}
 
   static std::string read(const std::string& path) {
     return std::string(as_text(os::read_file(path, 1 << 20).value_or(Bytes())));
