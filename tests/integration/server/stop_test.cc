@@ -43,6 +43,12 @@ TEST_F(Stop, LetsAnUploadThatHasBegunFinishAndCountsIt) {
   RawHttp upload(server_->device_url(), server_->ca_pem());
   ASSERT_TRUE(test::is_ok(upload.send(upload_head(*device, *assignment, body.size()))));
   ASSERT_TRUE(test::is_ok(upload.send(ByteView(body).first(body.size() / 2))));
+  // It has begun as soon as the server counts its bytes; what has only been sent is a connection that is idle.
+  for (uint64_t bytes_in_flight = 0; bytes_in_flight == 0;) {
+    const auto state = admin_->ask("GET", "/admin/v1/server");
+    ASSERT_TRUE(test::is_ok(state));
+    bytes_in_flight = (*state)["update_bytes_in_flight"];
+  }
   server_->signal(SIGTERM);
   ASSERT_TRUE(server_->wait_for_log("\"server_stopping\"", kPatience));
   ASSERT_TRUE(test::is_ok(upload.send(ByteView(body).subspan(body.size() / 2))));
