@@ -120,6 +120,9 @@ TEST_F(Failover, OneLeadsAndTheOtherStandsBy) {
   RawDevice device(servers_[1]->device_url(), servers_[1]->ca_pem());
   const Status refused = device.enroll(*admin_->create_token(1));
   EXPECT_EQ(refused.error().code(), ErrorCode::unavailable) << refused.error().message();
+  servers_[1]->signal(SIGTERM);
+  EXPECT_EQ(servers_[1]->wait(), 0) << servers_[1]->log();
+  EXPECT_EQ(admin_->call("GET", "/readyz")->status, 200) << "nobody else noticed";
 }
 
 TEST_F(Failover, ALeaderThatStopsHandsTheLeadOver) {
