@@ -29,6 +29,7 @@ struct Parts {
 }  // namespace
 
 void WorkPool::start(size_t threads) {
+  thread_count_ = threads;
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
 
@@ -45,7 +46,7 @@ void WorkPool::run_parts(size_t parts, const std::function<void(size_t part)>& w
   const auto shared = std::make_shared<Parts>();
   shared->count = parts;
   shared->work = &work;
-  const size_t helpers = std::min(parts, threads_.size());
+  const size_t helpers = std::min(parts, thread_count_);
   for (size_t i = 1; i < helpers; ++i) post([shared] { shared->help(); });
   shared->help();
   std::unique_lock lock(shared->mutex);

@@ -34,6 +34,7 @@ class WorkPool {
   std::condition_variable wake_;
   std::deque<Task> tasks_;
   bool stopping_ = false;
+  size_t thread_count_ = 0;  // said before the first thread runs: tasks ask for it while others are still being started
   std::vector<std::thread> threads_;
 };
 
