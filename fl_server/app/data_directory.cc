@@ -12,6 +12,7 @@ namespace {
 constexpr int kCaDays = 3650;
 constexpr int kServerDays = 397;
 constexpr auto kRenewBefore = std::chrono::hours(24 * 30);
+constexpr uint64_t kNameBytesMax = 256;
 constexpr uint64_t kPemBytesMax = 64 * 1024;
 
 Result<PemPair> read_pair(const std::string& certificate, const std::string& key) {
@@ -47,6 +48,13 @@ Result<DataDirectory> DataDirectory::open(const std::string& path, const std::st
                                           "; stop it, or give this one another directory with --data-dir");
   }
   return DataDirectory(path, keys_path, (keys.empty() ? path : keys) + "/admin-token", std::move(lock));
+}
+
+Result<std::string> DataDirectory::incarnation_before(const std::string& present) const {
+  const std::string file = path("incarnation");
+  const Result<Bytes> before = os::read_file(file, kNameBytesMax);
+  COT_TRY(os::write_file_atomically(file, as_bytes(present)));
+  return before ? std::string(as_text(*before)) : std::string();
 }
 
 Result<MacKey> DataDirectory::ticket_key() const { return load_or_create_mac_key(keys_ + "/ticket.key"); }

@@ -1,6 +1,7 @@
 // The data directory of a server: who owns it, and where things lie in it.
 //
 //   lock                 held while a server runs
+//   incarnation          names the life of the process that has, or had, the lock
 //   endpoints.json       URLs and files of the running server, for tools on the same machine
 //   admin-token          the operator's bearer token (0600)
 //   keys/                ticket key, noise key, signing key (0600)
@@ -37,6 +38,8 @@ class DataDirectory {
   Result<MacKey> noise_key() const;
   Result<std::unique_ptr<Signer>> signer() const;
   Result<std::string> admin_token() const;
+  // The name of the process's life before this one, empty if there was none; from now on it is `present`.
+  Result<std::string> incarnation_before(const std::string& present) const;
   const std::string& admin_token_path() const { return token_; }
   // The operator's files, or a development CA and a server certificate that is renewed before it expires.
   Result<TlsFiles> tls_files(const TlsConfig& config, WallTime now) const;

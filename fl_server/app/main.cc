@@ -99,13 +99,17 @@ int main(int argc, char** argv) {
                "Examples:\n"
                "  fl_server --data-dir ./data                     everything in one process, ports 8443 and 8444\n"
                "  fl_server --config /etc/coterie/server.json     settings from a file\n"
-               "  fl_server --config server.json --check          only say what is wrong with the file\n"};
+               "  fl_server --config server.json --check          only say what is wrong with the file\n"
+               "  fl_server --config fleet.json --role scheduler  of a fleet, one that may lead (two of them)\n"
+               "  fl_server --config fleet.json --role server     of a fleet, one that talks to devices (many)\n"};
   std::string config_path, data_dir, role, device_address;
   int device_port = -1, admin_port = -1;
   bool check = false;
   app.add_option("--config", config_path, "JSON configuration file");
   app.add_option("--data-dir", data_dir, "where keys, database and models are kept (default coterie-data)");
-  app.add_option("--role", role, "all: everything in this process (default)");
+  app.add_option("--role", role, "all: everything in this process (default); of a fleet, which shares a database, server: "
+                                 "talks to devices, or scheduler: may lead")
+      ->check(CLI::IsMember({"all", "server", "scheduler"}));
   app.add_option("--device-address", device_address, "address devices connect to (default 0.0.0.0)");
   app.add_option("--device-port", device_port, "port for devices, 0 to let the system choose (default 8443)")->check(CLI::Range(0, 65535));
   app.add_option("--admin-port", admin_port, "port for operators on 127.0.0.1, 0 to let the system choose (default 8444)")->check(CLI::Range(0, 65535));
@@ -120,8 +124,10 @@ int main(int argc, char** argv) {
   std::optional<ServerConfig> config = read_config(config_path);
   if (!config) return kExitConfig;
   if (!data_dir.empty()) config->data_dir = data_dir;
-  if (!role.empty() && role != "all") {
-    std::fprintf(stderr, "fl_server: --role must be all, is %s\n", role.c_str());
+  if (!role.empty()) config->role = *server_role_from_name(role);
+  if (config->role != ServerRole::all && !config->store.is_shared()) {
+    std::fprintf(stderr, "fl_server: --role %s is for a fleet, whose servers share a database: set store.engine to \"postgres\" "
+                         "in the configuration (docs/OPERATING.md, A fleet)\n", role.c_str());
     return kExitUsage;
   }
   if (!device_address.empty()) config->device.address = device_address;

@@ -11,6 +11,8 @@
 #include "fl_server/app/version.h"
 #include "fl_server/config/endpoints.h"
 #include "fl_server/evaluation/model_evaluator.h"
+#include "fl_server/fleet/fleet_lead.h"
+#include "fl_server/fleet/fleet_member.h"
 #include "fl_server/http/admin_service.h"
 #include "fl_server/http/device_service.h"
 #include "fl_server/http/http_server.h"
@@ -21,6 +23,7 @@
 #include "fl_server/store/sql/sqlite.h"
 #include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_device_store.h"
+#include "fl_server/store/sql_fleet_store.h"
 #include "fl_server/store/sql_lease_store.h"
 #include "fl_server/store/sql_round_store.h"
 #include "secure/crypto/random.h"
@@ -32,6 +35,8 @@ namespace {
 
 constexpr size_t kDevicesCached = 100'000;
 constexpr uint64_t kConninfoBytesMax = 16'384;
+constexpr Millis kOrphanAgeMin{3'600'000};  // of a fleet: a batch is committed within minutes, or never
+constexpr const char* kDevicePlane = "device";
 constexpr const char* kLead = "scheduler";  // the lease of whoever leads
 
 std::string url_of(const std::string& address, uint16_t port) {
@@ -72,7 +77,9 @@ struct Server::Parts {
   std::unique_ptr<SqlRoundStore> rounds;
   std::unique_ptr<SqlDeviceStore> devices;
   std::unique_ptr<SqlAdminStore> admin;
-  std::unique_ptr<SqlLeaseStore> leases;  // of a shared store
+  std::unique_ptr<SqlRoundStore> plane_rounds;  // of a shared store: accepts updates whoever leads
+  std::unique_ptr<SqlLeaseStore> leases;        // of a shared store
+  std::unique_ptr<SqlFleetStore> fleet;         // of a shared store
   std::unique_ptr<DirectoryBlobStore> blobs;
   std::unique_ptr<DirectoryBlobStore> partials;
   std::optional<DeviceDirectory> directory;
@@ -83,7 +90,10 @@ struct Server::Parts {
   std::optional<Finalizer> finalizer;
   std::optional<BearerVerifier> oidc;
   std::optional<HttpServer> http;
-  std::optional<Coordinator> coordinator;
+  std::optional<DevicePlane> plane;
+  std::optional<RoundScheduler> scheduler;
+  std::optional<FleetMember> member;  // of a fleet
+  std::optional<FleetLead> lead;      // once this one leads a fleet
   std::optional<DeviceService> device_service;
   std::optional<AdminService> admin_service;
   Endpoints endpoints;
@@ -109,6 +119,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   COT_ASSIGN(DataDirectory data, DataDirectory::open(config.data_dir, config.keys_dir));
   auto owned = std::make_unique<Parts>(config, std::move(data));
   Parts& p = *owned;
+  const std::string incarnation = to_hex(random_bytes(8));
   const size_t threads = config.threads > 0 ? config.threads : std::max(1u, std::thread::hardware_concurrency());
 
   COT_ASSIGN(MacKey ticket_key, p.data.ticket_key());
@@ -127,7 +138,11 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   COT_ASSIGN(p.devices, SqlDeviceStore::open(open_database(config, p.data)));
   COT_ASSIGN(p.admin, SqlAdminStore::open(open_database(config, p.data)));
   if (config.store.is_shared()) {
-    COT_ASSIGN(p.leases, SqlLeaseStore::open(open_database(config, p.data)));
+    COT_ASSIGN(p.plane_rounds, SqlRoundStore::open(open_database(config, p.data)));
+    COT_ASSIGN(p.fleet, SqlFleetStore::open(open_database(config, p.data)));
+    if (config.may_lead()) {
+      COT_ASSIGN(p.leases, SqlLeaseStore::open(open_database(config, p.data)));
+    }
   }
   const std::string blobs = config.blobs_dir.empty() ? config.data_dir : config.blobs_dir;
   const std::string writer = config.store.is_shared() ? config.node : "";
@@ -137,17 +152,19 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   p.finalizer.emplace(*p.rounds, *p.blobs, *p.partials, *p.noise, &evaluate_model);
 
   p.http.emplace(threads, p.metrics);
-  p.coordinator.emplace(CoordinatorSettings{.node = config.node,
-                                            .ingest = config.ingest,
-                                            .desk = config.desk,
-                                            .pace = config.pace,
-                                            .pool_threads = threads,
-                                            .authority_key = config.authority_key},
-                        CoordinatorParts{*p.rounds, *p.blobs, *p.partials, *p.finalizer, *p.ticket_key, *p.signer,
-                                         p.metrics});
+  p.plane.emplace(DevicePlaneSettings{.node = config.node,
+                                      .ingest = config.ingest,
+                                      .desk = config.desk,
+                                      .pace = config.pace,
+                                      .pool_threads = threads},
+                  incarnation, DevicePlaneParts{p.plane_rounds ? *p.plane_rounds : *p.rounds, *p.partials, *p.ticket_key, p.metrics});
+  p.scheduler.emplace(RoundSchedulerSettings{.pool_threads = threads,
+                                             .orphan_age_min = config.store.is_shared() ? kOrphanAgeMin : Millis(0),
+                                             .authority_key = config.authority_key},
+                      RoundSchedulerParts{*p.rounds, *p.blobs, *p.partials, *p.finalizer, *p.signer, p.metrics});
   p.device_service.emplace(
       DeviceServiceSettings{.clock_skew_max = config.clock_skew_max, .idle_body_bytes_max = config.ingest.bytes_in_flight_max},
-      DeviceServiceParts{*p.coordinator, *p.devices, *p.directory, *p.blobs, *p.ticket_key, *p.signer});
+      DeviceServiceParts{*p.plane, *p.scheduler, *p.devices, *p.directory, *p.blobs, *p.ticket_key, *p.signer});
   std::function<Result<AdminCaller>(std::string_view, WallTime)> verify_foreign;
   if (config.oidc) {
     p.oidc.emplace(*config.oidc);
@@ -157,20 +174,23 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
     };
   }
   p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
-                          AdminServiceParts{*p.coordinator, *p.rounds, *p.devices, *p.directory, *p.blobs, *p.admin, p.metrics,
+                          AdminServiceParts{*p.scheduler, *p.plane, *p.rounds, *p.devices, *p.directory, *p.blobs, *p.admin, p.metrics,
                                             &check_model, &evaluate_model, std::move(verify_foreign)},
                           admin_token);
 
-  COT_ASSIGN(const uint16_t device_port,
-             p.http->listen({"device", config.device.address, config.device.port, config.device.limits}, tls,
-                            *p.device_service));
+  uint16_t device_port = 0;
+  if (config.serves_devices()) {
+    COT_ASSIGN(device_port, p.http->listen({kDevicePlane, config.device.address, config.device.port, config.device.limits}, tls,
+                                           *p.device_service));
+  }
   COT_ASSIGN(const uint16_t admin_port,
              p.http->listen({"admin", config.admin.address, config.admin.port, config.admin.limits}, tls,
                             *p.admin_service));
-  p.endpoints.device_url = url_of(config.device.address, device_port);
+  if (config.serves_devices()) p.endpoints.device_url = url_of(config.device.address, device_port);
   p.endpoints.admin_url = url_of(config.admin.address, admin_port);
   p.on_lost = std::move(on_lost);
-  if (!p.leases) COT_TRY(lead(p));
+  if (p.fleet) COT_TRY(join_fleet(p, incarnation));
+  else COT_TRY(serve_alone(p));
   p.http->start();
   p.endpoints.pid = getpid();
   COT_TRY(os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(to_json_text(p.endpoints))));
@@ -180,13 +200,42 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   return std::unique_ptr<Server>(new Server(std::move(owned)));
 }
 
-// Jobs go on where the store says they are.
-Status Server::lead(Parts& p) {
-  COT_TRY(p.coordinator->start());
+// One process does everything. Jobs go on where the store says they are.
+Status Server::serve_alone(Parts& p) {
+  p.plane->start(*p.scheduler);
+  COT_TRY(p.scheduler->start(*p.plane));
+  p.scheduler->nodes_changed(1);
   p.device_service->set_serving(true);
   p.admin_service->set_leading(true);
   p.admin_service->set_ready(true);
   return {};
+}
+
+// One of several: rounds are heard of through the store, whoever leads.
+Status Server::join_fleet(Parts& p, const std::string& incarnation) {
+  COT_ASSIGN(const std::string former, p.data.incarnation_before(incarnation));
+  const FleetIdentity identity{.node = p.config.node,
+                               .incarnation = incarnation,
+                               .former = former,
+                               .url = {},
+                               .serves = p.config.serves_devices()};
+  p.member.emplace(p.config.fleet, identity, *p.fleet, *p.blobs, [&p] { return load_of(p); });
+  const WallTime now = os::wall_now();
+  if (p.config.serves_devices()) {
+    p.plane->start(*p.member, [&p](std::function<void()> done) { p.member->refresh(std::move(done)); });
+    p.member->start(now, &*p.plane);
+    p.device_service->set_serving(true);
+  } else {
+    p.member->start(now, nullptr);
+  }
+  p.admin_service->set_ready(true);
+  return {};
+}
+
+NodeLoad Server::load_of(const Parts& p) {
+  const auto share = [](uint64_t part, uint64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); };
+  return {.bytes = share(p.plane->bytes_in_flight(), p.config.ingest.bytes_in_flight_max),
+          .connections = share(p.http->connections(kDevicePlane), p.config.device.limits.connections_max)};
 }
 
 void Server::stand_for_the_lead(Parts& p) {
@@ -195,7 +244,10 @@ void Server::stand_for_the_lead(Parts& p) {
   const auto held = [&p](LeaseEpoch epoch) {
     p.leader.post([&p, epoch] {
       p.rounds->set_fence(kLead, epoch);
-      if (const Status leads = lead(p); !leads) return p.on_lost("cannot lead: " + leads.error().message());
+      p.lead.emplace(p.config.fleet, *p.fleet, std::string());
+      if (const Status leads = p.scheduler->start(*p.lead); !leads) return p.on_lost("cannot lead: " + leads.error().message());
+      p.lead->start(kLead, epoch, *p.scheduler);
+      p.admin_service->set_leading(true);
       log(LogLevel::info, "server_leads", {{"epoch", epoch.value()}});
     });
   };
@@ -208,13 +260,18 @@ void Server::stop() {
   log(LogLevel::info, "server_stopping");
   p.leader.stop();  // what it has begun is done
   p.admin_service->set_ready(false);
+  if (p.member) p.member->drain();
   (void)os::remove_file(p.data.path("endpoints.json"));
   p.http->stop_accepting();
-  p.coordinator->dismiss_waiters();
+  p.plane->dismiss_waiters();
+  p.scheduler->answer_all_held();
   const bool quiet = p.http->wait_until_quiet(p.config.shutdown_max);
-  p.coordinator->stop(p.config.shutdown_max);
+  p.plane->stop(p.config.shutdown_max);
+  p.scheduler->stop();
+  if (p.lead) p.lead->stop();
   p.http->stop();
   if (p.leadership) p.leadership->stop();  // after the last write: another leads at once
+  if (p.member) p.member->stop();
   log(LogLevel::info, "server_stopped", {{"all_requests_finished", quiet}});
 }
 

@@ -7,14 +7,15 @@
 
 #include "base/result.h"
 #include "fl_server/config/server_config.h"
+#include "scheduler/fleet/node_report.h"
 
 namespace coterie {
 
 class Server {
  public:
   // Prepares the data directory (keys, certificates, database, blobs), binds, starts. The error says what to do.
-  // Where the store is shared it serves once it leads, now or later. `on_lost` is called, on a thread of its own, when it
-  // does not lead any more: nothing it does will be stored, and the process is to end.
+  // Where the store is shared it is one of a fleet, and may lead it, now or later. `on_lost` is called, on a thread of its own,
+  // when it does not lead any more: nothing it decides will be stored, and the process is to end.
   static Result<std::unique_ptr<Server>> start(const ServerConfig& config, std::function<void(const std::string& why)> on_lost);
   ~Server();
 
@@ -28,7 +29,9 @@ class Server {
 
  private:
   struct Parts;
-  static Status lead(Parts& p);
+  static Status serve_alone(Parts& p);
+  static Status join_fleet(Parts& p, const std::string& incarnation);
+  static NodeLoad load_of(const Parts& p);
   static void stand_for_the_lead(Parts& p);
   explicit Server(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;

@@ -59,6 +59,7 @@ void read_rounds(JsonReader reader, JobSpec& spec) {
   reader.read("collecting_ms_max", rounds.collecting_max);
   reader.read("retry_delay_ms", rounds.retry_delay);
   reader.read("attempts_max", rounds.attempts_max);
+  reader.read("nodes_min", rounds.nodes_min);
   reader.finish();
 }
 
@@ -107,6 +108,7 @@ JobSpec read_spec(const nlohmann::json& json, Problems& problems) {
   std::string population = spec.population.value();
   reader.read("population", population);
   spec.population = Population(population);
+  reader.read("weight", spec.weight);
   reader.read("model", spec.model);
   reader.read("evaluation", spec.evaluation);
   read_training(reader.object("training"), spec.training);
@@ -172,6 +174,9 @@ nlohmann::json to_json(const JobSpec& spec) {
         {"phase_ms_max", spec.privacy.phase_max.count()}}},
   };
   if (spec.evaluation) json["evaluation"] = spec.evaluation->hex();
+  // Left out where they say nothing: a server of the version before, beside this one, knows neither.
+  if (spec.weight != 1) json["weight"] = spec.weight;
+  if (spec.rounds.nodes_min != 0) json["rounds"]["nodes_min"] = spec.rounds.nodes_min;
   return json;
 }
 

@@ -102,9 +102,46 @@ void read_lease(JsonReader reader, LeaseSettings& lease) {
   reader.finish();
 }
 
+void read_fleet(JsonReader reader, FleetSettings& fleet) {
+  reader.read("poll_ms", fleet.poll_every);
+  reader.read("silence_ms_max", fleet.silence_max);
+  if (fleet.poll_every < Millis(10) || fleet.poll_every > Millis(10'000)) reader.problem("poll_ms", "must be in [10, 10000]");
+  if (fleet.silence_max < Millis(500) || fleet.silence_max < 4 * fleet.poll_every) {
+    reader.problem("silence_ms_max", "must be at least 500, and at least four times poll_ms");
+  }
+  fleet.say_every = std::min(fleet.say_every, fleet.silence_max / 4);
+  reader.finish();
+}
+
+void read_peer(JsonReader reader, PeerConfig& peer) {
+  read_listener(reader, peer.listen);
+  reader.read("url", peer.url);
+  reader.read("certificate_file", peer.certificate_file);
+  reader.read("key_file", peer.key_file);
+  reader.read("ca_file", peer.ca_file);
+  const bool any = !peer.certificate_file.empty() || !peer.key_file.empty() || !peer.ca_file.empty();
+  const bool all = !peer.certificate_file.empty() && !peer.key_file.empty() && !peer.ca_file.empty();
+  if (any && !all) reader.problem("ca_file", "certificate_file, key_file and ca_file go together: both sides show certificates");
+  if (!peer.url.empty() && !peer.url.starts_with("https://")) reader.problem("url", "must begin with https://");
+  const bool is_wildcard = peer.listen.address == "0.0.0.0" || peer.listen.address == "::";
+  if (is_wildcard && peer.url.empty()) reader.problem("url", "is required with a wildcard address: where the others reach this server");
+  reader.finish();
+}
+
+void read_role(JsonReader& reader, ServerRole& role) {
+  size_t index = 0;
+  reader.read_choice("role", {"all", "server", "scheduler"}, index);
+  role = static_cast<ServerRole>(index);
+}
+
 // What the servers that share a store must share besides, or have of their own.
 void check_sharing(const ServerConfig& config, JsonReader& reader) {
-  if (!config.store.is_shared()) return;
+  if (!config.store.is_shared()) {
+    if (config.role != ServerRole::all) {
+      reader.problem("role", "must be \"all\" with sqlite; of a fleet (store.engine postgres) it may be \"server\" or \"scheduler\"");
+    }
+    return;
+  }
   if (config.keys_dir.empty()) reader.problem("keys_dir", "is required with a store that servers share: they share their keys, too");
   if (config.blobs_dir.empty()) reader.problem("blobs_dir", "is required with a store that servers share: a directory that all of them see");
   if (config.node == ServerConfig().node) reader.problem("node", "is required with a store that servers share: a name that no other server has");
@@ -124,12 +161,19 @@ Bytes read_authority_key(JsonReader& reader) {
 
 }  // namespace
 
+std::optional<ServerRole> server_role_from_name(std::string_view name) {
+  if (name == "all") return ServerRole::all;
+  if (name == "server") return ServerRole::server;
+  if (name == "scheduler") return ServerRole::scheduler;
+  return std::nullopt;
+}
+
 ServerConfig server_config_from_json(std::string_view text, Problems& problems) {
   ServerConfig config;
   const auto json = parse_json(text, problems);
   if (!json) return config;
   JsonReader reader(*json, "", problems);
-  reader.read("role", config.role);
+  read_role(reader, config.role);
   reader.read("data_dir", config.data_dir);
   reader.read("node", config.node);
   read_device(reader.object("device"), config.device);
@@ -137,6 +181,8 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   read_tls(reader.object("tls"), config.tls);
   read_store(reader.object("store"), config.store);
   read_lease(reader.object("lease"), config.lease);
+  read_fleet(reader.object("fleet"), config.fleet);
+  read_peer(reader.object("peer"), config.peer);
   reader.read("keys_dir", config.keys_dir);
   reader.read("blobs_dir", config.blobs_dir);
   read_ingest(reader.object("ingest"), config.ingest);
@@ -146,7 +192,6 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   reader.read("clock_skew_ms_max", config.clock_skew_max);
   reader.read("shutdown_ms_max", config.shutdown_max);
   reader.read("log_level", config.log_level);
-  if (config.role != "all") reader.problem("role", "must be \"all\": one process does everything");
   if (config.data_dir.empty()) reader.problem("data_dir", "must not be empty");
   if (config.node.empty() || config.node.size() > 64) reader.problem("node", "must have 1 to 64 characters");
   if (config.threads > 256) reader.problem("threads", "must be at most 256");

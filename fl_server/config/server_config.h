@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "fl_server/fleet/fleet_settings.h"
 #include "fl_server/http/http_limits.h"
 #include "fl_server/oidc/oidc_settings.h"
-#include "fl_server/runtime/coordinator_settings.h"
+#include "fl_server/runtime/device_plane_settings.h"
 #include "scheduler/job/job_spec.h"
 #include "scheduler/lease/lease.h"
 
@@ -27,8 +28,8 @@ struct TlsConfig {
   std::vector<std::string> names;  // of the development certificate, beside localhost, 127.0.0.1 and ::1
 };
 
-// Where the truth is kept: a file of this server alone, or a PostgreSQL database that several servers share. One of those
-// leads; the others stand by.
+// Where the truth is kept: a file of this server alone, or a PostgreSQL database that a fleet of servers shares. One of those
+// leads.
 struct StoreConfig {
   std::string engine = "sqlite";  // or "postgres"
   std::string conninfo_file;      // of PostgreSQL: a file with libpq's connection string, as it may hold a password
@@ -38,8 +39,21 @@ struct StoreConfig {
   bool is_shared() const { return engine == "postgres"; }
 };
 
+// The plane on which servers of a fleet talk to each other, with certificates on both sides, of an authority that certifies
+// nobody else.
+struct PeerConfig {
+  ListenConfig listen{.address = "127.0.0.1", .port = 0, .limits = {}};
+  std::string url;               // where the others reach this one; empty: the address and port it listens on
+  std::string certificate_file;  // empty: made from an authority in keys_dir
+  std::string key_file;
+  std::string ca_file;
+};
+
+// What a process is: everything, or of a fleet a node that talks to devices, or one that may lead.
+enum class ServerRole : uint8_t { all, server, scheduler };
+
 struct ServerConfig {
-  std::string role = "all";
+  ServerRole role = ServerRole::all;
   std::string data_dir = "coterie-data";
   std::string node = "node-0";
   ListenConfig device{.address = "0.0.0.0", .port = 8443, .limits = {}};
@@ -48,6 +62,8 @@ struct ServerConfig {
   TlsConfig tls;
   StoreConfig store;
   LeaseSettings lease;             // of the lead, where the store is shared
+  FleetSettings fleet;             // so is this
+  PeerConfig peer;                 // and this
   std::string keys_dir;            // ticket, noise and signing keys and the admin token; empty: in the data directory
   std::string blobs_dir;           // models, plans, partial sums; empty: in the data directory
   IngestLimits ingest;
@@ -58,7 +74,11 @@ struct ServerConfig {
   Millis clock_skew_max{300'000};  // of a signed request
   Millis shutdown_max{20'000};
   std::string log_level = "info";  // debug, info, warning, error
+  bool serves_devices() const { return role != ServerRole::scheduler; }
+  bool may_lead() const { return role != ServerRole::server; }
 };
+
+std::optional<ServerRole> server_role_from_name(std::string_view name);
 
 // `problems` gets everything wrong with form or values.
 ServerConfig server_config_from_json(std::string_view text, Problems& problems);

@@ -109,7 +109,7 @@ HttpResponse AdminService::create_job(const Call& call) {
   initial.created = now;
   if (const Status created = parts_.rounds.create_job(job, initial); !created) return problem_response(created.error());
   log(LogLevel::info, "job_created", {{"job", job.id.value()}, {"name", job.spec.name}});
-  parts_.coordinator.job_created(job.id);
+  parts_.scheduler.job_created(job.id);
   const Result<nlohmann::json> shown = show_job(job);
   HttpResponse response = json_response(shown ? *shown : to_json(job), 201);
   response.headers.emplace_back("Location", "/admin/v1/jobs/" + job.id.value());
@@ -127,7 +127,7 @@ HttpResponse AdminService::change_job(const Call& call, JobState to) {
   const Result<JobRecord> job = parts_.rounds.set_job_state(JobId(call.path.at("job")), to, "");
   if (!job) return problem_response(job.error());
   log(LogLevel::info, "job_state_changed", {{"job", job->id.value()}, {"state", to_string(to)}});
-  parts_.coordinator.job_state_changed(job->id, job->state);
+  parts_.scheduler.job_state_changed(job->id, job->state);
   const Result<nlohmann::json> shown = show_job(*job);
   return json_response(shown ? *shown : to_json(*job));
 }
@@ -146,12 +146,12 @@ HttpResponse AdminService::list_rounds(const Call& call) {
   if (!job) return problem_response(job.error());
   const Result<std::vector<RoundRecord>> rounds = parts_.rounds.list_rounds(id, before, limit);
   if (!rounds) return problem_response(rounds.error());
-  const CoordinatorStatus status = parts_.coordinator.status();
+  const SchedulerStatus status = parts_.scheduler.status();
   nlohmann::json list = nlohmann::json::array();
   for (const RoundRecord& round : *rounds) {
     uint32_t selected = 0;
     uint64_t accepted = 0;
-    for (const CoordinatorStatus::Job& live : status.jobs) {
+    for (const SchedulerStatus::Job& live : status.jobs) {
       if (!live.round || live.round->key != round.key) continue;
       selected = live.selected;
       accepted = live.accepted;

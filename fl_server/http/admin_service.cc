@@ -212,9 +212,9 @@ HttpResponse AdminService::carry_out(const AdminRoute& route, const Call& call) 
 }
 
 HttpResponse AdminService::get_server(const Call&) {
-  const CoordinatorStatus status = parts_.coordinator.status();
+  const SchedulerStatus status = parts_.scheduler.status();
   nlohmann::json jobs = nlohmann::json::array();
-  for (const CoordinatorStatus::Job& job : status.jobs) {
+  for (const SchedulerStatus::Job& job : status.jobs) {
     nlohmann::json entry = {{"job", job.job.value()}};
     if (job.round) {
       entry["round"] = job.round->number;
@@ -236,7 +236,7 @@ HttpResponse AdminService::get_server(const Call&) {
                         {"leads", leading_.load()},
                         {"devices", devices ? *devices : 0},
                         {"devices_waiting", waiting},
-                        {"update_bytes_in_flight", status.bytes_in_flight},
+                        {"update_bytes_in_flight", parts_.plane.bytes_in_flight()},
                         {"jobs", jobs}});
 }
 

@@ -16,7 +16,8 @@
 #include "fl_server/admin/route.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/http/exchange.h"
-#include "fl_server/runtime/coordinator.h"
+#include "fl_server/runtime/device_plane.h"
+#include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/runtime/work_pool.h"
 #include "fl_server/store/device_directory.h"
 
@@ -29,7 +30,8 @@ struct AdminServiceSettings {
 };
 
 struct AdminServiceParts {
-  Coordinator& coordinator;
+  RoundScheduler& scheduler;
+  DevicePlane& plane;
   RoundStore& rounds;
   DeviceStore& devices;
   DeviceDirectory& directory;

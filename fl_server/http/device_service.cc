@@ -199,16 +199,16 @@ Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange) {
                                                           request->population.value());
     co_return error_response(foreign, {});
   }
-  if (request->refusal) parts_.coordinator.plan_refused(device->id, *request->refusal);
+  if (request->refusal) parts_.plane.plan_refused(device->id, *request->refusal);
   const Millis hold(request->wait_ms_max);
   exchange.extend_deadline(hold + kHoldMargin);
   const auto start = [this, &device, hold](std::function<void(CheckinAnswer)> answer) {
-    parts_.coordinator.check_in(device->id, device->population, hold, std::move(answer));
+    parts_.plane.check_in(device->id, device->population, hold, std::move(answer));
   };
   CheckinAnswer answer = co_await await_callback<CheckinAnswer>(start);
   if (const auto* window = std::get_if<RetryWindow>(&answer)) co_return frame_response(encode(*window));
   const auto& assignment = std::get<Assignment>(answer);
-  if (exchange.peer_is_gone()) parts_.coordinator.ticket_undelivered(assignment.round, device->id);
+  if (exchange.peer_is_gone()) parts_.plane.ticket_undelivered(assignment.round, device->id);
   co_return frame_response(encode(assignment));
 }
 
@@ -248,7 +248,7 @@ Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, std::strin
 
   UploadId upload;
   const auto offer = [&](std::function<void(UploadAnswer)> answer) {
-    upload = parts_.coordinator.offer(holder->round, holder->device.id, *head.content_length, std::move(answer));
+    upload = parts_.plane.offer(holder->round, holder->device.id, *head.content_length, std::move(answer));
   };
   UploadAnswer answer = co_await await_callback<UploadAnswer>(offer);
   if (const auto* admitted = std::get_if<UploadAdmitted>(&answer)) {
@@ -259,11 +259,11 @@ Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, std::strin
                   : read_update(exchange, holder->round, *admitted, contribution);
     Result<UploadBody> body = co_await std::move(reading);
     if (!body) {
-      parts_.coordinator.lost(upload);
+      parts_.plane.lost(upload);
       co_return error_response(body.error(), {});
     }
     const auto hand_over = [&](std::function<void(UploadAnswer)> done) {
-      parts_.coordinator.received(upload, std::move(*body), contribution, std::move(done));
+      parts_.plane.received(upload, std::move(*body), contribution, std::move(done));
     };
     answer = co_await await_callback<UploadAnswer>(hand_over);
   }

@@ -19,7 +19,7 @@
 
 #include "fl_server/http/exchange.h"
 #include "fl_server/runtime/body_pool.h"
-#include "fl_server/runtime/coordinator.h"
+#include "fl_server/runtime/device_plane.h"
 #include "fl_server/store/device_directory.h"
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
@@ -34,7 +34,8 @@ struct DeviceServiceSettings {
 };
 
 struct DeviceServiceParts {
-  Coordinator& coordinator;
+  DevicePlane& plane;
+  CohortOwner& cohorts;
   DeviceStore& devices;
   DeviceDirectory& directory;
   BlobStore& blobs;

@@ -74,7 +74,7 @@ Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, std::str
   Result<CohortMessage> message = decode_message(*body);
   if (!message) co_return error_response(message.error(), {});
   const auto send = [&](std::function<void(Status)> answer) {
-    parts_.coordinator.cohort_receive(holder->round, holder->device.id, holder->device.public_key, std::move(*message),
+    parts_.cohorts.cohort_receive(holder->round, holder->device.id, holder->device.public_key, std::move(*message),
                                       std::move(answer));
   };
   const Status received = co_await await_callback<Status>(send);
@@ -97,7 +97,7 @@ Awaitable<HttpResponse> DeviceService::get_session(Exchange& exchange, std::stri
 Awaitable<HttpResponse> DeviceService::answer_question(Exchange& exchange, TicketHolder holder, CohortQuestion question) {
   exchange.extend_deadline(kQuestionHold + kAnswerMargin);
   const auto ask = [&](std::function<void(Result<CohortReply>)> answer) {
-    parts_.coordinator.cohort_ask(holder.round, holder.device.id, question, kQuestionHold, std::move(answer));
+    parts_.cohorts.cohort_ask(holder.round, holder.device.id, question, kQuestionHold, std::move(answer));
   };
   const Result<CohortReply> reply = co_await await_callback<Result<CohortReply>>(ask);
   if (!reply) co_return error_response(reply.error(), {});
@@ -137,7 +137,7 @@ Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchan
   const Status in_range = std::visit([&](auto span) { return secagg::check_range(session, span); }, lanes);
   if (!in_range) co_return in_range.error();
   const auto check = [&](std::function<void(Status)> answer) {
-    parts_.coordinator.cohort_input_arrived(holder.round, holder.device.id, update->header, std::move(answer));
+    parts_.cohorts.cohort_input_arrived(holder.round, holder.device.id, update->header, std::move(answer));
   };
   const Status welcome = co_await await_callback<Status>(check);
   if (!welcome) co_return welcome.error();

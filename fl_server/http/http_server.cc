@@ -136,6 +136,14 @@ bool HttpServer::wait_until_quiet(Millis patience) {
   return busy_ == 0;
 }
 
+uint32_t HttpServer::connections(std::string_view plane) const {
+  uint32_t count = 0;
+  for (const auto& listener : listeners_) {
+    if (listener->settings.plane == plane) count += listener->connections;
+  }
+  return count;
+}
+
 void HttpServer::stop() {
   for (const auto& thread : threads_) {
     thread->guard.reset();

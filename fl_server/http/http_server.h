@@ -39,6 +39,8 @@ class HttpServer {
   // After stop_accepting: waits until no exchange is under way, at most `patience`; whether that was reached.
   bool wait_until_quiet(Millis patience);
   void stop();
+  // Open now, of connections_max, of the plane's listener.
+  uint32_t connections(std::string_view plane) const;
 
  private:
   struct Thread;

@@ -90,6 +90,17 @@ CREATE TABLE schema_version(one BIGINT PRIMARY KEY CHECK(one = 1), version BIGIN
 INSERT INTO schema_version VALUES(1, 4);
 )sql";
 
+// Neither table is worth a synchronous commit, nor a backup: all of it is said again within a second.
+constexpr const char* kVersion5 = R"sql(
+CREATE UNLOGGED TABLE fleet_node(
+  node TEXT COLLATE "C" PRIMARY KEY, incarnation TEXT NOT NULL, started BIGINT NOT NULL, seen BIGINT NOT NULL,
+  report TEXT NOT NULL);
+CREATE TABLE fleet_board(one BIGINT PRIMARY KEY CHECK(one = 1), revision BIGINT NOT NULL, board TEXT NOT NULL);
+INSERT INTO fleet_board VALUES(1, 0, '');
+
+UPDATE schema_version SET version = 5;
+)sql";
+
 }  // namespace
 
 Status prepare_postgres_schema(Database& database) {
@@ -108,8 +119,9 @@ Status prepare_postgres_schema(Database& database) {
       }
     }
     if (version == kSchemaVersion) return {};
-    if (version != 0) return newer_schema(version);  // there is none older than 4
-    return database.execute(kVersion4);
+    if (version != 0 && (version < 4 || version > kSchemaVersion)) return newer_schema(version);  // there is none older than 4
+    if (version < 4) COT_TRY(database.execute(kVersion4));
+    return database.execute(kVersion5);
   });
 }
 

@@ -97,6 +97,16 @@ CREATE TABLE idempotency(
 PRAGMA user_version = 4;
 )sql";
 
+constexpr const char* kVersion5 = R"sql(
+CREATE TABLE fleet_node(
+  node TEXT PRIMARY KEY, incarnation TEXT NOT NULL, started INTEGER NOT NULL, seen INTEGER NOT NULL,
+  report TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE fleet_board(one INTEGER PRIMARY KEY CHECK(one = 1), revision INTEGER NOT NULL, board TEXT NOT NULL) STRICT;
+INSERT INTO fleet_board VALUES(1, 0, '');
+
+PRAGMA user_version = 5;
+)sql";
+
 }  // namespace
 
 Status prepare_sqlite_schema(Database& database) {
@@ -112,7 +122,8 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 1) COT_TRY(database.execute(kVersion1));
     if (version < 2) COT_TRY(database.execute(kVersion2));
     if (version < 3) COT_TRY(database.execute(kVersion3));
-    return database.execute(kVersion4);
+    if (version < 4) COT_TRY(database.execute(kVersion4));
+    return database.execute(kVersion5);
   });
 }
 

@@ -1,13 +1,10 @@
 #include "fl_server/store/sql_lease_store.h"
 
 #include "fl_server/store/schema.h"
+#include "fl_server/store/sql/sql_now.h"
 
 namespace coterie {
 namespace {
-
-// Milliseconds since 1970 by the database's clock, also in the middle of a transaction.
-#define COT_SQLITE_NOW "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
-#define COT_POSTGRES_NOW "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
 
 // One statement, so that of two who ask one comes first. A holder's own lease, over or not, goes on under its epoch as long as
 // nobody else has taken it.

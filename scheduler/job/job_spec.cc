@@ -37,6 +37,9 @@ class Checker {
   Problems& problems_;
 };
 
+constexpr uint32_t kNodesMax = 10'000;
+constexpr uint32_t kJobWeightMax = 1'000;
+
 void check_rounds(const RoundSettings& rounds, Checker& check) {
   check.in_range<uint32_t>(rounds.count, 1, 1'000'000, "/rounds/count");
   check.in_range<uint32_t>(rounds.goal_count, 1, 1'000'000, "/rounds/goal_count");
@@ -44,6 +47,7 @@ void check_rounds(const RoundSettings& rounds, Checker& check) {
   check.require(rounds.goal_count_min <= rounds.goal_count, "/rounds/goal_count_min", "must be at most goal_count");
   check.in_range(rounds.over_selection, 1.0, 10.0, "/rounds/over_selection");
   check.in_range<uint32_t>(rounds.pool_min, 0, 10'000'000, "/rounds/pool_min");
+  check.in_range<uint32_t>(rounds.nodes_min, 0, kNodesMax, "/rounds/nodes_min");
   check.in_range(rounds.selecting_max, Millis(1), Millis(86'400'000), "/rounds/selecting_ms_max");
   check.in_range(rounds.collecting_max, Millis(1), Millis(86'400'000), "/rounds/collecting_ms_max");
   check.in_range(rounds.retry_delay, Millis(0), Millis(86'400'000), "/rounds/retry_delay_ms");
@@ -181,6 +185,7 @@ Problems validate(const JobSpec& spec) {
   check.require(!spec.name.empty() && spec.name.size() <= 128, "/name", "must have 1 to 128 characters");
   check.require(!spec.population.value().empty() && spec.population.value().size() <= 64, "/population",
                 "must have 1 to 64 characters");
+  check.in_range<uint32_t>(spec.weight, 1, kJobWeightMax, "/weight");
   check_training(spec.training, check);
   const Problems before_rounds = problems;
   check_rounds(spec.rounds, check);

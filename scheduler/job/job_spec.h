@@ -35,6 +35,7 @@ struct RoundSettings {
   Millis collecting_max{120'000};  // deadline of the updates
   Millis retry_delay{1'000};       // before the next attempt of a failed round
   uint32_t attempts_max = 10;      // of one round; then the job has failed
+  uint32_t nodes_min = 0;          // servers that talk to devices, without which no round begins; 0: any
   friend bool operator==(const RoundSettings&, const RoundSettings&) = default;
 
   uint32_t ticket_count() const;
@@ -91,6 +92,7 @@ struct PrivacySettings {
 struct JobSpec {
   std::string name;
   Population population{"default"};
+  uint32_t weight = 1;                // of this job's rounds, where several jobs want the same devices: their shares of them
   Digest model;                       // the initial model, uploaded before
   std::optional<Digest> evaluation;   // a data set to evaluate every new model on, uploaded before
   TrainingSettings training;

@@ -145,6 +145,7 @@ void RoundMachine::enter_selecting() {
 
 void RoundMachine::handle(const PoolChanged& event) {
   waiting_ = event.waiting;
+  nodes_ = event.nodes;
   consider_choice();
 }
 
@@ -152,6 +153,7 @@ void RoundMachine::handle(const PoolChanged& event) {
 void RoundMachine::consider_choice() {
   if (phase_ != Phase::selecting || job_.state != JobState::running) return;
   const RoundSettings& rounds = job_.spec.rounds;
+  if (nodes_ < rounds.nodes_min) return;
   const bool full = waiting_ >= rounds.pool_target();
   if (!full && !(choice_overdue_ && waiting_ >= rounds.goal_count_min)) return;
   phase_ = Phase::starting;
@@ -394,6 +396,7 @@ RoundView RoundMachine::view() const {
           .cohort_count = cohort_count(job_.spec),
           .adverts_goal = adverts_goal(job_.spec),
           .cohort_phase_max = job_.spec.privacy.phase_max,
+          .weight = job_.spec.weight,
           .ticket_count = job_.spec.rounds.ticket_count() * (1 + extensions_),
           .goal_count = job_.spec.rounds.goal_count,
           .deadline = round_->state == RoundState::collecting ? collect_until_ : deadline_.value_or(now_)};

@@ -74,7 +74,7 @@ struct RoundMoved { uint64_t serial; Result<bool> won; };                     //
 struct RoundFinalized { uint64_t serial; Result<FinalizedRound> round; };
 struct RoundCommitted { uint64_t serial; Result<JobProgress> progress; };     // conflict: the round was not ours to commit
 struct JobFailed { uint64_t serial; Status done; };
-struct PoolChanged { uint64_t waiting; };                                     // devices of the population that wait now
+struct PoolChanged { uint64_t waiting; uint32_t nodes = 1; };                 // devices of the population that wait now, at so many nodes
 struct TicketsIssued { RoundKey key; uint32_t total; };
 struct UpdatesAccepted { RoundKey key; uint64_t total; };                     // hint: so many accept rows are durable
 // Of an attempt with secure aggregation: so many accept rows are durable and no more can come, as its roster is closed.
@@ -168,6 +168,7 @@ class RoundMachine {
   uint64_t accepted_ = 0;
   std::string privacy_stop_;
   uint64_t waiting_ = 0;
+  uint32_t nodes_ = 0;
   uint32_t tickets_ = 0;
   uint32_t extensions_ = 0;
   uint32_t finalize_failures_ = 0;

@@ -29,6 +29,7 @@ struct RoundView {
   uint32_t adverts_goal = 0;       // devices that close the rosters of all cohorts
   Millis cohort_phase_max{0};      // how long each phase of a session waits for devices
 
+  uint32_t weight = 1;        // of the job, where several want the same devices
   uint32_t ticket_count = 0;  // tickets to issue while collecting
   uint32_t goal_count = 0;    // accepted updates that close the round
   Instant deadline;           // selecting: of the choice; collecting: of the updates

@@ -1,6 +1,7 @@
 #include "scheduler/selection/checkin_desk.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace coterie {
 
@@ -15,10 +16,9 @@ DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const
   waiters_.emplace(waiter, Waiter{device, population, until});
   by_deadline_.emplace(until, waiter);
   room.by_device.emplace(device, waiter);
-  for (auto& [key, round] : rounds_) {
-    if (round.view.state == RoundState::collecting && round.view.population == population && serve(waiter, round)) {
-      return finish();
-    }
+  if (Round* round = round_for(device, population); round != nullptr) {
+    serve(waiter, *round);
+    return finish();
   }
   if (full) dismiss(waiter, "the server holds as many devices as it can");
   else if (until <= now) dismiss(waiter, "no round needs this device now");
@@ -33,9 +33,8 @@ DeskEffects CheckinDesk::cancel(WaiterId waiter) {
 DeskEffects CheckinDesk::undelivered(const RoundKey& key, const DeviceId& device) {
   const auto found = rounds_.find(key);
   if (found == rounds_.end() || found->second.holders.erase(device) == 0) return {};
-  ++found->second.tickets_left;
   --found->second.issued;
-  if (found->second.view.state == RoundState::collecting) draw(found->second);
+  draw(found->second);
   return finish();
 }
 
@@ -50,14 +49,10 @@ DeskEffects CheckinDesk::publish(const RoundView& view, std::span<const DeviceId
   // A newer attempt or round of the job replaces the older one.
   std::erase_if(rounds_, [&](const auto& entry) { return entry.second.view.job == view.job && entry.first != view.key; });
   Round& round = rounds_[view.key];
-  const bool collects = view.state == RoundState::collecting;
-  const uint32_t before = collects && round.view.state == RoundState::collecting ? round.view.ticket_count : 0;
   round.view = view;
   round.accepted.insert(accepted.begin(), accepted.end());
-  if (collects && view.ticket_count > before) {  // begins, or lets more devices in
-    round.tickets_left += view.ticket_count - before;
-    draw(round);
-  }
+  begin_turn(view);
+  draw(round);
   rooms_[view.population].reported = UINT64_MAX;  // whoever published wants to know the pool, changed or not
   return finish();
 }
@@ -84,8 +79,49 @@ uint64_t CheckinDesk::waiting(const Population& population) const {
   return room == rooms_.end() ? 0 : room->second.by_device.size();
 }
 
+std::map<RoundKey, uint64_t> CheckinDesk::lacking() const {
+  std::map<RoundKey, uint64_t> lacking;
+  for (const auto& [key, round] : rounds_) {
+    if (round.view.state != RoundState::collecting) continue;
+    uint64_t& count = lacking[key];
+    const auto room = rooms_.find(round.view.population);
+    if (round.has_tickets() || room == rooms_.end()) continue;
+    for (const auto& [device, waiter] : room->second.by_device) {
+      count += !round.accepted.contains(device) && !round.holders.contains(device);
+    }
+  }
+  return lacking;
+}
+
+// A job that had no round here waited for nobody: it is not served before those who did.
+void CheckinDesk::begin_turn(const RoundView& view) {
+  double least = INFINITY;
+  std::erase_if(served_, [&](const auto& entry) {
+    return std::none_of(rounds_.begin(), rounds_.end(), [&](const auto& r) { return r.second.view.job == entry.first; });
+  });
+  for (const auto& [key, round] : rounds_) {
+    const auto served = served_.find(round.view.job);
+    if (round.view.population == view.population && served != served_.end()) least = std::min(least, served->second);
+  }
+  served_.try_emplace(view.job, std::isinf(least) ? 0.0 : least);
+}
+
+// The round whose turn it is to be given this device; none wants it: null.
+CheckinDesk::Round* CheckinDesk::round_for(const DeviceId& device, const Population& population) {
+  Round* next = nullptr;
+  for (auto& [key, round] : rounds_) {
+    if (round.view.population != population || round.view.state != RoundState::collecting) continue;
+    if (round.accepted.contains(device)) continue;
+    if (round.holders.contains(device)) return &round;  // it has the right already
+    if (!round.has_tickets()) continue;
+    if (next == nullptr || served_.at(round.view.job) < served_.at(next->view.job)) next = &round;
+  }
+  return next;
+}
+
 // Gives the round's remaining tickets to a uniformly random subset of those who wait.
 void CheckinDesk::draw(Round& round) {
+  if (round.view.state != RoundState::collecting) return;
   const Room& room = rooms_[round.view.population];
   std::vector<WaiterId> candidates;
   candidates.reserve(room.by_device.size());
@@ -93,7 +129,7 @@ void CheckinDesk::draw(Round& round) {
   std::sort(candidates.begin(), candidates.end());  // the map's order is not the same on every machine
   prng_.shuffle(candidates);
   for (WaiterId candidate : candidates) {
-    if (round.tickets_left == 0) break;
+    if (!round.has_tickets()) break;
     serve(candidate, round);
   }
 }
@@ -102,9 +138,9 @@ bool CheckinDesk::serve(WaiterId id, Round& round) {
   const DeviceId device = waiters_.at(id).device;
   if (round.accepted.contains(device)) return false;
   if (!round.holders.contains(device)) {
-    if (round.tickets_left == 0) return false;
-    --round.tickets_left;
+    if (!round.has_tickets()) return false;
     ++round.issued;
+    served_.at(round.view.job) += 1.0 / std::max(1u, round.view.weight);
     round.holders.insert(device);
   }
   remove(id);

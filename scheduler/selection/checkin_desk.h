@@ -6,6 +6,10 @@
 //
 //   selecting   everybody waits
 //   collecting  up to ticket_count devices are drawn; whoever comes later gets a ticket while there are any left
+// Where several jobs collect from one population, whoever comes goes to the one that has had the fewest tickets for its weight
+// (start-time fair queueing; Goyal et al. 1996). A job that begins, begins with the least of the others: what it did not want
+// before is nobody's debt.
+//
 //   otherwise   everybody waits, until their own hold time is over: then a retry window by pace steering
 #pragma once
 
@@ -59,6 +63,8 @@ class CheckinDesk {
   std::optional<Instant> next_deadline() const;
 
   uint64_t waiting(const Population& population) const;
+  // Devices that wait here and would take a ticket of each round that collects, and has none left here. Looks at all who wait.
+  std::map<RoundKey, uint64_t> lacking() const;
 
  private:
   struct Waiter {
@@ -72,12 +78,14 @@ class CheckinDesk {
   };
   struct Round {
     RoundView view;
-    uint32_t tickets_left = 0;
     std::unordered_set<DeviceId> holders;   // have a ticket, are not accepted
     std::unordered_set<DeviceId> accepted;
-    uint32_t issued = 0;
+    uint32_t issued = 0;                    // so many of the view's tickets
+    bool has_tickets() const { return view.state == RoundState::collecting && issued < view.ticket_count; }
   };
 
+  void begin_turn(const RoundView& view);
+  Round* round_for(const DeviceId& device, const Population& population);
   void draw(Round& round);
   bool serve(WaiterId id, Round& round);
   void remove(WaiterId id);
@@ -93,6 +101,7 @@ class CheckinDesk {
   std::set<std::pair<Instant, WaiterId>> by_deadline_;
   std::map<Population, Room> rooms_;
   std::map<RoundKey, Round> rounds_;
+  std::map<JobId, double> served_;  // tickets a job got, divided by its weight; of jobs with rounds
 };
 
 }  // namespace coterie

@@ -1,5 +1,5 @@
-// Two servers on one PostgreSQL database: the leader is killed or stopped in mid-round, the other goes on, and the one that
-// comes back too late changes nothing.
+// Two servers of a fleet, on one PostgreSQL database: both talk to devices, one leads. The leader is killed or stopped in
+// mid-round, the other goes on, and the one that comes back too late changes nothing.
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -17,7 +17,7 @@ constexpr uint32_t kDevices = 8;
 constexpr size_t kValues = 16;
 constexpr int kExitLeadLost = 75;
 constexpr Millis kTakeoverMax{15'000};
-constexpr Millis kJobMax{200'000};
+constexpr Millis kJobMax{60'000};
 
 // What a balancer would do: sends a device to the server that answers, the other one when that does not.
 class EitherServer final : public Transport {
@@ -108,7 +108,10 @@ class Failover : public ::testing::Test {
     };
     const Instant until = os::monotonic_now() + kJobMax;
     for (bool goes_on = true; !HasFatalFailure();) {
-      ASSERT_LT(os::monotonic_now(), until) << "the job does not end";
+      if (os::monotonic_now() > until) {
+        ADD_FAILURE() << "the job does not end\n" << servers_[0]->log() << "\n" << servers_[1]->log();
+        break;
+      }
       const std::string now = state();
       if (now == "completed" || now == "failed") break;
       if (now == "unknown") tend();
@@ -130,19 +133,18 @@ class Failover : public ::testing::Test {
   Prng prng_{20261123};
 };
 
-TEST_F(Failover, OneLeadsAndTheOtherStandsBy) {
+TEST_F(Failover, OneLeadsAndBothTalkToDevices) {
   Admin standby(*servers_[1]);
   const auto shown = standby.ask("GET", "/admin/v1/server");
   ASSERT_TRUE(test::is_ok(shown));
   EXPECT_EQ((*shown)["leads"], false);
   EXPECT_EQ((*admin_->ask("GET", "/admin/v1/server"))["leads"], true);
-  EXPECT_EQ(standby.call("GET", "/readyz")->status, 503);
+  EXPECT_EQ(standby.call("GET", "/readyz")->status, 200);
   EXPECT_EQ(admin_->call("GET", "/readyz")->status, 200);
   EXPECT_EQ(standby.call("GET", "/admin/v1/jobs")->status, 503);
   EXPECT_EQ(standby.call("GET", "/metrics")->status, 200);
   RawDevice device(servers_[1]->device_url(), servers_[1]->ca_pem());
-  const Status refused = device.enroll(*admin_->create_token(1));
-  EXPECT_EQ(refused.error().code(), ErrorCode::unavailable) << refused.error().message();
+  EXPECT_TRUE(test::is_ok(device.enroll(*admin_->create_token(1))));
   servers_[1]->signal(SIGTERM);
   EXPECT_EQ(servers_[1]->wait(), 0) << servers_[1]->log();
   EXPECT_EQ(admin_->call("GET", "/readyz")->status, 200) << "nobody else noticed";

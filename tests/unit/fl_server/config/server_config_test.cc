@@ -28,7 +28,7 @@ TEST(ServerConfig, HasADefaultForEverything) {
   Problems problems;
   const ServerConfig config = read("{}", problems);
   EXPECT_THAT(problems, IsEmpty());
-  EXPECT_EQ(config.role, "all");
+  EXPECT_EQ(config.role, ServerRole::all);
   EXPECT_EQ(config.data_dir, "coterie-data");
   EXPECT_EQ(config.node, "node-0");
   EXPECT_EQ(config.device.address, "0.0.0.0");
@@ -57,13 +57,16 @@ TEST(ServerConfig, ASharedStoreNeedsWhatServersShareAndANameOfItsOwn) {
 TEST(ServerConfig, TakesEveryKeyItDocuments) {
   Problems problems;
   const ServerConfig config = read(R"({
-    "role": "all", "data_dir": "/var/lib/coterie", "node": "n7", "threads": 256, "authority_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "clock_skew_ms_max": 1,
+    "role": "scheduler", "data_dir": "/var/lib/coterie", "node": "n7", "threads": 256, "authority_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "clock_skew_ms_max": 1,
     "shutdown_ms_max": 2, "log_level": "debug",
     "device": {"address": "::", "port": 0, "connections_max": 3, "handshake_ms_max": 4, "head_ms_max": 5,
                "idle_ms_max": 6, "body_grace_ms": 7, "body_bytes_per_second_min": 8, "answer_ms_max": 9},
     "admin": {"address": "::1", "port": 65535},
     "store": {"engine": "postgres", "conninfo_file": "pg", "schema": "s", "statement_ms_max": 100, "lock_ms_max": 10},
-    "lease": {"ttl_ms": 600, "renew_ms": 51}, "keys_dir": "k", "blobs_dir": "b",
+    "lease": {"ttl_ms": 600, "renew_ms": 51}, "fleet": {"poll_ms": 10, "silence_ms_max": 500},
+    "peer": {"address": "0.0.0.0", "port": 8445, "url": "https://n7:8445", "certificate_file": "p.pem", "key_file": "pk.pem",
+             "ca_file": "pca.pem", "connections_max": 17},
+    "keys_dir": "k", "blobs_dir": "b",
     "tls": {"certificate_file": "c.pem", "key_file": "k.pem", "names": ["fl.example.org"]},
     "ingest": {"bytes_in_flight_max": 1048576, "uploads_queued_max": 10, "queued_ms_max": 11, "batch_updates_max": 4096,
                "linger_ms_min": 12, "linger_ms_max": 13},
@@ -79,6 +82,16 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.store.lock_max, Millis(10));
   EXPECT_EQ(config.lease.ttl, Millis(600));
   EXPECT_EQ(config.lease.renew_every, Millis(51));
+  EXPECT_EQ(config.role, ServerRole::scheduler);
+  EXPECT_EQ(config.fleet.poll_every, Millis(10));
+  EXPECT_EQ(config.fleet.silence_max, Millis(500));
+  EXPECT_EQ(config.fleet.say_every, Millis(125)) << "several words are lost before a node counts as dead";
+  EXPECT_EQ(config.peer.listen.port, 8445);
+  EXPECT_EQ(config.peer.listen.limits.connections_max, 17u);
+  EXPECT_EQ(config.peer.url, "https://n7:8445");
+  EXPECT_EQ(config.peer.certificate_file, "p.pem");
+  EXPECT_EQ(config.peer.key_file, "pk.pem");
+  EXPECT_EQ(config.peer.ca_file, "pca.pem");
   EXPECT_EQ(config.keys_dir, "k");
   EXPECT_EQ(config.blobs_dir, "b");
   EXPECT_EQ(config.threads, 256u);
@@ -119,7 +132,13 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
     const char* words;
   };
   const Case cases[] = {
-      {R"({"role": "ingest"})", "/role", "\"all\""},
+      {R"({"role": "ingest"})", "/role", "all, server, scheduler"},
+      {R"({"role": "server"})", "/role", "\"all\" with sqlite"},
+      {R"({"fleet": {"poll_ms": 9}})", "/fleet/poll_ms", "[10, 10000]"},
+      {R"({"fleet": {"poll_ms": 200, "silence_ms_max": 799}})", "/fleet/silence_ms_max", "four times"},
+      {R"({"peer": {"address": "0.0.0.0"}})", "/peer/url", "wildcard"},
+      {R"({"peer": {"url": "http://n7"}})", "/peer/url", "https://"},
+      {R"({"peer": {"ca_file": "ca.pem"}})", "/peer/ca_file", "go together"},
       {R"({"data_dir": ""})", "/data_dir", "empty"},
       {R"({"node": ""})", "/node", "1 to 64"},
       {R"({"node": "12345678901234567890123456789012345678901234567890123456789012345"})", "/node",

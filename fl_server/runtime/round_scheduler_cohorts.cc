@@ -1,4 +1,4 @@
-// The coordinator's cohorts: sessions of secure aggregation for each attempt of a round that asks for them.
+// The scheduler's cohorts: sessions of secure aggregation for each attempt of a round that asks for them.
 //
 // Sessions live in this process: a server that is started anew while devices aggregate cannot take their masks off, so that
 // the attempt is lost and the round is tried again, with fresh keys.
@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/os/clock.h"
-#include "fl_server/runtime/coordinator.h"
+#include "fl_server/runtime/round_scheduler.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/device_certificate.h"
 #include "secure/secagg/check_lanes.h"
@@ -16,6 +16,10 @@ namespace coterie {
 namespace {
 
 Error no_session() { return Error(ErrorCode::round_closed, "secure aggregation: this attempt takes no more part; check in again"); }
+
+Error another_input() {
+  return Error(ErrorCode::invalid_argument, "masked update: another one of this device, with another header, came before");
+}
 
 // Of the time that a round collects: what sharing and masking leave, at least half.
 Millis time_to_advertise(Instant::duration left, Millis phase_max) {
@@ -31,13 +35,7 @@ secagg::CertificateCheck identity_check(const Bytes& authority_key) {
 
 }  // namespace
 
-std::optional<secagg::SessionParameters> Coordinator::session_of(const RoundView& view) {
-  if (view.privacy.level == SecurityLevel::none) return std::nullopt;
-  const Plan plan{.job = view.job, .training = {}, .update = view.update, .privacy = view.privacy};
-  return secagg::session_parameters(plan, view.job, view.key, view.model, view.plan);
-}
-
-void Coordinator::begin_cohorts(const RoundView& view, bool has_accepted) {
+void RoundScheduler::begin_cohorts(const RoundView& view, bool has_accepted) {
   if (view.privacy.level == SecurityLevel::none || cohorts_.contains(view.key)) return;
   if (has_accepted) {
     // Out of this call, which publishes what the machine has just said.
@@ -46,7 +44,8 @@ void Coordinator::begin_cohorts(const RoundView& view, bool has_accepted) {
     });
     return;
   }
-  const secagg::SessionParameters parameters = *session_of(view);
+  const Plan plan{.job = view.job, .training = {}, .update = view.update, .privacy = view.privacy};
+  const secagg::SessionParameters parameters = secagg::session_parameters(plan, view.job, view.key, view.model, view.plan);
   const RoundCohortsSettings settings{
       .cohort_count = view.cohort_count,
       .adverts_goal = view.adverts_goal,
@@ -70,11 +69,11 @@ void Coordinator::begin_cohorts(const RoundView& view, bool has_accepted) {
 }
 
 // The lanes of this device are durable, and count.
-void Coordinator::masked_update_accepted(const RoundKey& key, const DeviceId& device) {
+void RoundScheduler::masked_update_accepted(const RoundKey& key, const DeviceId& device) {
   const auto cohorts = cohorts_.find(key);
   if (cohorts == cohorts_.end()) return;
   const auto input = cohorts->second->inputs.find(device);
-  if (input == cohorts->second->inputs.end()) return;
+  if (input == cohorts->second->inputs.end() || !cohorts->second->accepted.insert(device).second) return;
   // What it refuses now it would have refused before the lanes were added; if not, freeze() finds the sum unknown.
   const Status known = cohorts->second->machine.input_accepted(device, input->second, os::monotonic_now());
   if (!known) log(LogLevel::warning, "masked_input_unknown", {{"reason", known.error().message()}});
@@ -82,7 +81,7 @@ void Coordinator::masked_update_accepted(const RoundKey& key, const DeviceId& de
 }
 
 // Whatever the cohorts have come to: tells the round.
-void Coordinator::after_cohorts(const RoundKey& key) {
+void RoundScheduler::after_cohorts(const RoundKey& key) {
   const auto found = cohorts_.find(key);
   if (found == cohorts_.end()) return;
   const std::shared_ptr<LiveCohorts> cohorts = found->second;
@@ -98,7 +97,7 @@ void Coordinator::after_cohorts(const RoundKey& key) {
   }
   if (const auto due = cohorts->machine.inputs_due(); due && due != cohorts->told_due) {
     cohorts->told_due = due;
-    step_ingest(UpdatesDue{key, *due});
+    board_->updates_due(key, *due);
   }
   if (const auto expected = cohorts->machine.updates_expected(); expected && !cohorts->told_expected) {
     cohorts->told_expected = true;
@@ -112,7 +111,7 @@ void Coordinator::after_cohorts(const RoundKey& key) {
 }
 
 // Answers come when a phase begins: until then only those are looked at whose time is up.
-void Coordinator::answer_held(LiveCohorts& cohorts) {
+void RoundScheduler::answer_held(LiveCohorts& cohorts) {
   const Instant now = os::monotonic_now();
   const uint32_t progress = cohorts.machine.progress();
   const bool all = draining_ || cohorts.machine.failure() || progress != cohorts.held_at;
@@ -131,7 +130,7 @@ void Coordinator::answer_held(LiveCohorts& cohorts) {
   if (cohorts.machine.progress() != progress) answer_held(cohorts);  // asking may have ended one whose time was up
 }
 
-void Coordinator::end_cohorts(const RoundKey& key) {
+void RoundScheduler::end_cohorts(const RoundKey& key) {
   const auto found = cohorts_.find(key);
   if (found == cohorts_.end()) return;
   const std::vector<LiveCohorts::Question> held = std::move(found->second->held);
@@ -140,7 +139,7 @@ void Coordinator::end_cohorts(const RoundKey& key) {
 }
 
 // Of cohorts that are ready: who vanished in which phase, and which of them came to nothing.
-void Coordinator::count_dropped(const RoundCohorts& cohorts) const {
+void RoundScheduler::count_dropped(const RoundCohorts& cohorts) const {
   for (const Error& reason : cohorts.left_out()) parts_.metrics.session_failed(reason.reason());
   for (const secagg::Server* session : cohorts.sessions()) {
     uint32_t present = 0;
@@ -154,7 +153,7 @@ void Coordinator::count_dropped(const RoundCohorts& cohorts) const {
 
 // Who is accepted in a round that is frozen in the store. If devices added the noise, what the sum will have released is in the
 // ledger first: nobody is asked to open a sum that is not there. On the store's thread.
-Result<std::vector<DeviceId>> Coordinator::survivors_of(const RoundKey& key, SecurityLevel level) const {
+Result<std::vector<DeviceId>> RoundScheduler::survivors_of(const RoundKey& key, SecurityLevel level) const {
   if (level == SecurityLevel::active_dp) {
     NoiseSalt unused;  // the server draws no noise
     fill_random(unused.mutable_bytes());
@@ -164,7 +163,7 @@ Result<std::vector<DeviceId>> Coordinator::survivors_of(const RoundKey& key, Sec
 }
 
 // The round is frozen in the store: those who are accepted are the survivors, and devices can go on while the round is claimed.
-void Coordinator::freeze_cohorts(const RoundView& view) {
+void RoundScheduler::freeze_cohorts(const RoundView& view) {
   if (!cohorts_.contains(view.key)) return;
   store_.post([this, key = view.key, level = view.privacy.level] {
     Result<std::vector<DeviceId>> accepted = survivors_of(key, level);
@@ -177,7 +176,7 @@ void Coordinator::freeze_cohorts(const RoundView& view) {
   });
 }
 
-void Coordinator::finalize_cohorts(const JobId& job, uint64_t serial, const FinalizeRound& finalize) {
+void RoundScheduler::finalize_cohorts(const JobId& job, uint64_t serial, const FinalizeRound& finalize) {
   store_.post([this, job, serial, finalize] {
     Result<std::vector<DeviceId>> accepted = survivors_of(finalize.round.key, finalize.job.spec.privacy.level);
     core_.post([this, job, serial, finalize, accepted = std::move(accepted)] {
@@ -195,7 +194,7 @@ void Coordinator::finalize_cohorts(const JobId& job, uint64_t serial, const Fina
 
 // ---- Device plane
 
-void Coordinator::cohort_receive(const RoundKey& key, const DeviceId& device, Bytes public_key, CohortMessage message,
+void RoundScheduler::cohort_receive(const RoundKey& key, const DeviceId& device, Bytes public_key, CohortMessage message,
                                  std::function<void(Status)> answer) {
   core_.post([this, key, device, public_key = std::move(public_key), message = std::move(message),
               answer = std::move(answer)] {
@@ -206,7 +205,7 @@ void Coordinator::cohort_receive(const RoundKey& key, const DeviceId& device, By
   });
 }
 
-void Coordinator::cohort_ask(const RoundKey& key, const DeviceId& device, CohortQuestion question, Millis hold,
+void RoundScheduler::cohort_ask(const RoundKey& key, const DeviceId& device, CohortQuestion question, Millis hold,
                              std::function<void(Result<CohortReply>)> answer) {
   core_.post([this, key, device, question, hold, answer = std::move(answer)]() mutable {
     const auto found = cohorts_.find(key);
@@ -221,12 +220,17 @@ void Coordinator::cohort_ask(const RoundKey& key, const DeviceId& device, Cohort
   });
 }
 
-void Coordinator::cohort_input_arrived(const RoundKey& key, const DeviceId& device, MaskedInput input,
+void RoundScheduler::cohort_input_arrived(const RoundKey& key, const DeviceId& device, MaskedInput input,
                                      std::function<void(Status)> answer) {
   core_.post([this, key, device, input = std::move(input), answer = std::move(answer)] {
     const auto cohorts = cohorts_.find(key);
     if (cohorts == cohorts_.end()) return answer(no_session());
-    answer(cohorts->second->machine.input_arrived(device, input, os::monotonic_now()));
+    // The lanes that are added are those of the header that came first: a device that was cut off sends the same again.
+    const auto known = cohorts->second->inputs.find(device);
+    if (known != cohorts->second->inputs.end() && !(known->second == input)) return answer(another_input());
+    const Status arrived = cohorts->second->machine.input_arrived(device, input, os::monotonic_now());
+    if (arrived) cohorts->second->inputs.emplace(device, input);
+    answer(arrived);
     after_cohorts(key);
   });
 }

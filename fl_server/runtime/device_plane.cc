@@ -1,5 +1,4 @@
-// The coordinator's device plane: check-ins and uploads. Rounds: coordinator_rounds.cc.
-#include "fl_server/runtime/coordinator.h"
+#include "fl_server/runtime/device_plane.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,66 +9,159 @@
 #include "fl_server/runtime/update_norm.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/random.h"
-#include "secure/identity/manifest.h"
 #include "secure/identity/ticket.h"
+#include "secure/secagg/check_lanes.h"
+#include "secure/secagg/round_session.h"
 
 namespace coterie {
 namespace {
 
 constexpr uint64_t kSpillBytes = 1 << 20;
+constexpr Millis kAskAgain{500};  // a store that did not answer
 
 double seconds_since(Instant begin) {
   return std::chrono::duration<double>(os::monotonic_now() - begin).count();
 }
 
+// What its updates' masks are of; none: it has none.
+std::optional<secagg::SessionParameters> session_of(const RoundView& view) {
+  if (view.privacy.level == SecurityLevel::none) return std::nullopt;
+  const Plan plan{.job = view.job, .training = {}, .update = view.update, .privacy = view.privacy};
+  return secagg::session_parameters(plan, view.job, view.key, view.model, view.plan);
+}
+
 }  // namespace
 
-Coordinator::Coordinator(CoordinatorSettings settings, CoordinatorParts parts)
+DevicePlane::DevicePlane(DevicePlaneSettings settings, std::string incarnation, DevicePlaneParts parts)
     : settings_(std::move(settings)),
       parts_(parts),
-      incarnation_(to_hex(random_bytes(8))),
+      incarnation_(std::move(incarnation)),
       desk_(settings_.desk, settings_.pace, random_u64()),
       ingest_(settings_.ingest) {}
 
-Coordinator::~Coordinator() { stop(Millis(0)); }
+DevicePlane::~DevicePlane() { stop(Millis(0)); }
 
-// ---- Stepping
+// ---- Life
 
-std::optional<Instant> Coordinator::next_deadline() const {
+void DevicePlane::start(NodeEvents& events, RefreshRounds refresh) {
+  events_ = &events;
+  refresh_ = std::move(refresh);
+  pool_.start(settings_.pool_threads);
+  store_.start();
+  core_.start([this] { on_deadline(); }, [this] { return next_deadline(); });
+}
+
+void DevicePlane::stop(Millis patience) {
+  {
+    std::unique_lock lock(idle_mutex_);
+    idle_changed_.wait_for(lock, patience, [this] { return idle_; });
+  }
+  pool_.stop();
+  store_.stop();
+  core_.stop();
+}
+
+std::optional<Instant> DevicePlane::next_deadline() const {
   std::optional<Instant> next;
   const auto consider = [&](std::optional<Instant> at) {
     if (at) next = next ? std::min(*next, *at) : *at;
   };
   consider(desk_.next_deadline());
   consider(ingest_.next_deadline());
-  for (const auto& [job, machine] : machines_) consider(machine.next_deadline());
-  for (const auto& [key, cohorts] : cohorts_) {
-    consider(cohorts->machine.next_deadline());
-    if (!cohorts->held.empty()) consider(cohorts->held.front().until);
-  }
+  consider(ask_at_);
   return next;
 }
 
-void Coordinator::on_deadline() {
-  run(desk_.time_passed(os::monotonic_now()));
+void DevicePlane::on_deadline() {
+  const Instant now = os::monotonic_now();
+  run(desk_.time_passed(now));
   step_ingest(IngestTime{});
-  std::vector<JobId> jobs;
-  for (const auto& [job, machine] : machines_) jobs.push_back(job);
-  for (const JobId& job : jobs) step_round(job, TimePassed{});
-  std::vector<RoundKey> with_cohorts;
-  for (const auto& [key, cohorts] : cohorts_) with_cohorts.push_back(key);
-  for (const RoundKey& key : with_cohorts) {
-    if (const auto cohorts = cohorts_.find(key); cohorts != cohorts_.end()) {
-      cohorts->second->machine.time_passed(os::monotonic_now());
-    }
-    after_cohorts(key);
+  if (ask_at_ && *ask_at_ <= now) {
+    ask_at_.reset();
+    for (const auto& [key, round] : asked_) ask_who_is_accepted(key);
   }
-  for (const auto& [key, view] : std::exchange(unserved_, {})) publish(view);
+}
+
+// ---- Rounds
+
+void DevicePlane::serve(const ServedRound& round) {
+  core_.post([this, round] { learn(round); });
+}
+
+void DevicePlane::withdraw(const RoundKey& key) {
+  core_.post([this, key] { forget(key); });
+}
+
+void DevicePlane::updates_due(const RoundKey& key, uint64_t total) {
+  core_.post([this, key, total] {
+    if (rounds_.contains(key)) step_ingest(UpdatesDue{key, total});
+  });
+}
+
+void DevicePlane::count_lacking() {
+  core_.post([this] {
+    for (const auto& [key, devices] : desk_.lacking()) events_->tickets_lacking(key, devices);
+  });
+}
+
+// Before devices are asked for updates of a round, this node must know who has sent one already, elsewhere or in an earlier life.
+void DevicePlane::learn(const ServedRound& round) {
+  const RoundKey key = round.view.key;
+  std::vector<RoundKey> replaced;
+  for (const auto& [other, live] : rounds_) {
+    if (live.served.view.job == round.view.job && other != key) replaced.push_back(other);
+  }
+  for (const auto& [other, asked] : asked_) {
+    if (asked.view.job == round.view.job && other != key) replaced.push_back(other);
+  }
+  for (const RoundKey& other : replaced) forget(other);
+  if (rounds_.contains(key)) return take_up(round, {});
+  const bool is_asked = asked_.contains(key);
+  asked_.insert_or_assign(key, round);
+  if (!is_asked) ask_who_is_accepted(key);
+}
+
+void DevicePlane::ask_who_is_accepted(const RoundKey& key) {
+  store_.post([this, key] {
+    Result<std::vector<DeviceId>> accepted = parts_.rounds.list_accepted(key);
+    core_.post([this, key, accepted = std::move(accepted)] {
+      const auto asked = asked_.find(key);
+      if (asked == asked_.end()) return;  // over meanwhile
+      if (!accepted) {
+        ask_at_ = os::monotonic_now() + kAskAgain;
+        return;
+      }
+      const ServedRound round = std::move(asked->second);
+      asked_.erase(asked);
+      take_up(round, *accepted);
+      offer_early();
+    });
+  });
+}
+
+void DevicePlane::take_up(const ServedRound& served, const std::vector<DeviceId>& accepted) {
+  const RoundView& view = served.view;
+  LiveRound& round = rounds_[view.key];
+  round.served = served;
+  round.session = session_of(view);
+  round.lane_count = round.session ? secagg::masked_lane_count(*round.session) : view.update.value_count;
+  step_ingest(RoundPublished{view, accepted});
+  run(desk_.publish(view, accepted));
+}
+
+void DevicePlane::forget(const RoundKey& key) {
+  if (asked_.erase(key) > 0) return offer_early();
+  const auto round = rounds_.find(key);
+  if (round == rounds_.end()) return;
+  step_ingest(RoundWithdrawn{key});
+  run(desk_.withdraw(key));
+  if (round->second.sum && round->second.sum.use_count() == 1) spare_sum_ = std::move(round->second.sum);
+  rounds_.erase(round);
 }
 
 // ---- Check-ins
 
-WaiterId Coordinator::check_in(const DeviceId& device, const Population& population, Millis hold,
+WaiterId DevicePlane::check_in(const DeviceId& device, const Population& population, Millis hold,
                                std::function<void(CheckinAnswer)> answer) {
   const WaiterId waiter(next_id_.fetch_add(1));
   core_.post([this, waiter, device, population, hold, answer = std::move(answer)]() mutable {
@@ -79,27 +171,26 @@ WaiterId Coordinator::check_in(const DeviceId& device, const Population& populat
   return waiter;
 }
 
-void Coordinator::dismiss_waiters() {
+void DevicePlane::dismiss_waiters() {
   core_.post([this] {
     draining_ = true;
     run(desk_.time_passed(Instant::max()));
-    for (const auto& [key, cohorts] : cohorts_) answer_held(*cohorts);
   });
 }
 
-void Coordinator::cancel_check_in(WaiterId waiter) {
+void DevicePlane::cancel_check_in(WaiterId waiter) {
   core_.post([this, waiter] {
     waiters_.erase(waiter);
     run(desk_.cancel(waiter));
   });
 }
 
-void Coordinator::ticket_undelivered(const RoundKey& key, const DeviceId& device) {
+void DevicePlane::ticket_undelivered(const RoundKey& key, const DeviceId& device) {
   core_.post([this, key, device] { run(desk_.undelivered(key, device)); });
 }
 
 // No ticket is given back: the same device would be drawn again for the same plan.
-void Coordinator::plan_refused(const DeviceId& device, const Refusal& refusal) {
+void DevicePlane::plan_refused(const DeviceId& device, const Refusal& refusal) {
   const std::string_view reason = refusal_reason::known(refusal.reason);
   parts_.metrics.plan_refused(reason);
   log(LogLevel::info, "plan_refused",
@@ -109,11 +200,11 @@ void Coordinator::plan_refused(const DeviceId& device, const Refusal& refusal) {
        {"reason", reason}});
 }
 
-void Coordinator::run(DeskEffects effects) {
+void DevicePlane::run(DeskEffects effects) {
   for (DeskEffect& effect : effects) perform(effect);
 }
 
-void Coordinator::perform(DeskEffect& effect) {
+void DevicePlane::perform(DeskEffect& effect) {
   if (auto* ticket = std::get_if<GiveTicket>(&effect)) return give_ticket(*ticket);
   if (auto* dismissed = std::get_if<Dismiss>(&effect)) {
     const auto waiter = waiters_.find(dismissed->waiter);
@@ -124,32 +215,24 @@ void Coordinator::perform(DeskEffect& effect) {
     return;
   }
   if (auto* issued = std::get_if<ReportTickets>(&effect)) {
-    const auto round = rounds_.find(issued->key);
-    if (round == rounds_.end()) return;
-    round->second.issued = issued->total;
-    return step_round(round->second.view.job, TicketsIssued{issued->key, issued->total});
+    return events_->tickets_issued(issued->key, issued->total);
   }
   const auto& pool = std::get<ReportPool>(effect);
   waiting_[pool.population] = pool.waiting;
   uint64_t total = 0;
   for (const auto& [population, count] : waiting_) total += count;
   parts_.metrics.set_devices_waiting(total);
-  std::vector<JobId> jobs;
-  for (const auto& [key, round] : rounds_) {
-    if (round.view.population == pool.population) jobs.push_back(round.view.job);
-  }
-  for (const JobId& job : jobs) step_round(job, PoolChanged{pool.waiting});
-  refresh_status();
+  events_->pool_changed(pool.population, pool.waiting);
 }
 
-void Coordinator::give_ticket(const GiveTicket& effect) {
+void DevicePlane::give_ticket(const GiveTicket& effect) {
   const auto waiter = waiters_.find(effect.waiter);
   const auto round = rounds_.find(effect.view.key);
-  if (waiter == waiters_.end() || round == rounds_.end() || !round->second.assignment) {
+  if (waiter == waiters_.end() || round == rounds_.end()) {
     run(desk_.undelivered(effect.view.key, effect.device));
     return;
   }
-  Assignment assignment = *round->second.assignment;
+  Assignment assignment = round->second.served.assignment;
   assignment.ticket = seal_ticket({effect.view.key, effect.device, assignment.not_after}, parts_.ticket_key);
   parts_.metrics.checkin_answered(true);
   waiter->second(std::move(assignment));
@@ -158,17 +241,31 @@ void Coordinator::give_ticket(const GiveTicket& effect) {
 
 // ---- Uploads
 
-UploadId Coordinator::offer(const RoundKey& key, const DeviceId& device, uint64_t bytes,
+UploadId DevicePlane::offer(const RoundKey& key, const DeviceId& device, uint64_t bytes,
                             std::function<void(UploadAnswer)> answer) {
   const UploadId upload(next_id_.fetch_add(1));
   core_.post([this, upload, key, device, bytes, answer = std::move(answer)]() mutable {
     uploads_.emplace(upload, Upload{key, device, std::move(answer), {}, bytes});
-    step_ingest(UploadOffered{upload, key, device, bytes});
+    const UploadOffered offered{upload, key, device, bytes};
+    if (rounds_.contains(key)) return step_ingest(offered);
+    // Of a round that another node, which has heard of it sooner, gave the ticket for? Or of one that is over.
+    early_.push_back(offered);
+    if (asked_.contains(key)) return;
+    if (!refresh_) return offer_early();
+    refresh_([this] { core_.post([this] { offer_early(); }); });
   });
   return upload;
 }
 
-void Coordinator::received(UploadId upload, UploadBody body, const RoundTotals& contribution,
+// Those whose round is known by now, or is known to be over.
+void DevicePlane::offer_early() {
+  for (const UploadOffered& offered : std::exchange(early_, {})) {
+    if (asked_.contains(offered.key)) early_.push_back(offered);
+    else step_ingest(offered);
+  }
+}
+
+void DevicePlane::received(UploadId upload, UploadBody body, const RoundTotals& contribution,
                            std::function<void(UploadAnswer)> answer) {
   core_.post([this, upload, body = std::move(body), contribution, answer = std::move(answer)]() mutable {
     const auto found = uploads_.find(upload);
@@ -184,7 +281,7 @@ void Coordinator::received(UploadId upload, UploadBody body, const RoundTotals& 
   });
 }
 
-void Coordinator::lost(UploadId upload) {
+void DevicePlane::lost(UploadId upload) {
   core_.post([this, upload] {
     const auto found = uploads_.find(upload);
     COT_ASSERT(found != uploads_.end());
@@ -194,23 +291,24 @@ void Coordinator::lost(UploadId upload) {
   });
 }
 
-void Coordinator::step_ingest(const IngestEvent& event) {
+void DevicePlane::step_ingest(const IngestEvent& event) {
   run(ingest_.step(event, os::monotonic_now()));
-  parts_.metrics.set_bytes_in_flight(ingest_.bytes_in_flight());
+  bytes_in_flight_ = ingest_.bytes_in_flight();
+  parts_.metrics.set_bytes_in_flight(bytes_in_flight_);
   const bool idle = ingest_.idle();
   if (idle == idle_) return;
-  const std::lock_guard lock(status_mutex_);
+  const std::lock_guard lock(idle_mutex_);
   idle_ = idle;
   idle_changed_.notify_all();
 }
 
-void Coordinator::run(IngestEffects effects) {
+void DevicePlane::run(IngestEffects effects) {
   for (IngestEffect& effect : effects) perform(effect);
 }
 
-void Coordinator::perform(IngestEffect& effect) {
+void DevicePlane::perform(IngestEffect& effect) {
   struct Visitor {
-    Coordinator& self;
+    DevicePlane& self;
     void operator()(LookUpAccepted& e) {
       self.store_.post([&c = self, e] {
         Result<bool> accepted = c.parts_.rounds.is_accepted(e.key, e.device);
@@ -223,7 +321,7 @@ void Coordinator::perform(IngestEffect& effect) {
       const auto upload = self.uploads_.find(e.upload);
       if (upload == self.uploads_.end()) return self.step_ingest(UploadLost{e.upload});
       const LiveRound& round = self.rounds_.at(upload->second.key);
-      std::exchange(upload->second.answer, {})(UploadAdmitted{round.view.update, round.view.model, round.session});
+      std::exchange(upload->second.answer, {})(UploadAdmitted{round.served.view.update, round.served.view.model, round.session});
     }
     void operator()(RefuseUpload& e) {
       self.parts_.metrics.update_refused(e.error.code());
@@ -243,18 +341,17 @@ void Coordinator::perform(IngestEffect& effect) {
     void operator()(CommitBatch& e) { self.commit(e); }
     void operator()(DropBatch& e) { self.drop(e.batch); }
     void operator()(ReportAccepted& e) {
-      const auto round = self.rounds_.find(e.key);
-      if (round != self.rounds_.end()) self.step_round(round->second.view.job, UpdatesAccepted{e.key, e.total});
+      self.events_->updates_accepted(e.key, e.total);
     }
     void operator()(NoteAccepted& e) {
       self.desk_.accepted(e.key, e.device);
-      self.masked_update_accepted(e.key, e.device);
+      self.events_->update_accepted(e.key, e.device);
     }
   };
   std::visit(Visitor{*this}, effect);
 }
 
-void Coordinator::answer(UploadId upload, UploadAnswer answer) {
+void DevicePlane::answer(UploadId upload, UploadAnswer answer) {
   const auto found = uploads_.find(upload);
   if (found == uploads_.end()) return;
   if (!found->second.answer) {  // who sends a body is told when it has come
@@ -265,7 +362,7 @@ void Coordinator::answer(UploadId upload, UploadAnswer answer) {
   uploads_.erase(found);
 }
 
-void Coordinator::add_update(UploadId upload, BatchId batch) {
+void DevicePlane::add_update(UploadId upload, BatchId batch) {
   Upload& found = uploads_.at(upload);
   LiveRound& round = rounds_.at(found.key);
   if (!round.sum) {
@@ -274,11 +371,8 @@ void Coordinator::add_update(UploadId upload, BatchId batch) {
     spare_sum_.reset();
   }
   batches_[batch].sum = round.sum;
-  if (const auto cohorts = cohorts_.find(found.key); cohorts != cohorts_.end() && found.body.masked) {
-    cohorts->second->inputs.insert_or_assign(found.device, *found.body.masked);
-  }
   pool_.post([this, upload, sum = round.sum, body = std::exchange(found.body, {}),
-              rules = round.view.update]() mutable {
+              rules = round.served.view.update]() mutable {
     Status added;
     if (body.masked) {
       sum->add_lanes(body.lanes);
@@ -292,7 +386,7 @@ void Coordinator::add_update(UploadId upload, BatchId batch) {
 }
 
 // The sum goes to a blob in pieces; as soon as it is written (not yet durable) the buffer takes the next batch.
-void Coordinator::spill(const SpillBatch& effect) {
+void DevicePlane::spill(const SpillBatch& effect) {
   LiveBatch& batch = batches_.at(effect.batch);
   batch.began = os::monotonic_now();
   batch.partial = {.id = settings_.node + "/" + incarnation_ + "/" + std::to_string(effect.batch.value()),
@@ -322,7 +416,7 @@ void Coordinator::spill(const SpillBatch& effect) {
   });
 }
 
-void Coordinator::commit(const CommitBatch& effect) {
+void DevicePlane::commit(const CommitBatch& effect) {
   store_.post([this, id = effect.batch, rows = effect.rows, partial = batches_.at(effect.batch).partial] {
     BatchOutcome outcome = parts_.rounds.accept_batch(partial, rows);
     core_.post([this, id, outcome = std::move(outcome)] {
@@ -337,7 +431,7 @@ void Coordinator::commit(const CommitBatch& effect) {
 }
 
 // A batch that will never count: its buffer is cleared, its blob removed.
-void Coordinator::drop(BatchId id) {
+void DevicePlane::drop(BatchId id) {
   const auto batch = batches_.find(id);
   if (batch == batches_.end()) return;
   if (batch->second.partial.id.empty()) {

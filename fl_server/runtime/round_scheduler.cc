@@ -1,19 +1,19 @@
-// The coordinator's rounds: round machines, what they ask of store and finalizer, what they publish to this node.
+#include "fl_server/runtime/round_scheduler.h"
+
 #include <algorithm>
 #include <set>
 
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/privacy/round_plan.h"
-#include "fl_server/runtime/coordinator.h"
 #include "fl_server/runtime/open_masks.h"
 #include "secure/identity/manifest.h"
-#include "secure/secagg/check_lanes.h"
 
 namespace coterie {
 namespace {
 
 constexpr size_t kCleanUpBatch = 1000;
+constexpr Millis kServeAgain{500};  // a round, if the store did not answer
 
 double seconds_since(Instant begin) {
   return std::chrono::duration<double>(os::monotonic_now() - begin).count();
@@ -21,9 +21,15 @@ double seconds_since(Instant begin) {
 
 }  // namespace
 
+RoundScheduler::RoundScheduler(RoundSchedulerSettings settings, RoundSchedulerParts parts)
+    : settings_(std::move(settings)), parts_(parts) {}
+
+RoundScheduler::~RoundScheduler() { stop(); }
+
 // ---- Life
 
-Status Coordinator::start() {
+Status RoundScheduler::start(RoundBoard& board) {
+  board_ = &board;
   COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.rounds.list_jobs());
   COT_TRY(remove_orphans(jobs));
   pool_.start(settings_.pool_threads);
@@ -36,8 +42,22 @@ Status Coordinator::start() {
   return {};
 }
 
+void RoundScheduler::answer_all_held() {
+  core_.post([this] {
+    draining_ = true;
+    for (const auto& [key, cohorts] : cohorts_) answer_held(*cohorts);
+  });
+}
+
+void RoundScheduler::stop() {
+  pool_.stop();
+  store_.stop();
+  core_.stop();
+}
+
 // Partial sums of a process that died between writing the blob and committing its row.
-Status Coordinator::remove_orphans(const std::vector<JobRecord>& jobs) {
+Status RoundScheduler::remove_orphans(const std::vector<JobRecord>& jobs) {
+  if (settings_.orphan_age_min > Millis(0)) return {};
   std::set<Digest> known;
   for (const JobRecord& job : jobs) {
     COT_ASSIGN(const JobProgress progress, parts_.rounds.load_progress(job.id));
@@ -52,35 +72,57 @@ Status Coordinator::remove_orphans(const std::vector<JobRecord>& jobs) {
   return {};
 }
 
-void Coordinator::stop(Millis patience) {
-  {
-    std::unique_lock lock(status_mutex_);
-    idle_changed_.wait_for(lock, patience, [this] { return idle_; });
-  }
-  pool_.stop();
-  store_.stop();
-  core_.stop();
-}
-
-void Coordinator::job_created(const JobId& job) {
+void RoundScheduler::job_created(const JobId& job) {
   core_.post([this, job] { add_machine(job); });
 }
 
-void Coordinator::job_state_changed(const JobId& job, JobState state) {
+void RoundScheduler::job_state_changed(const JobId& job, JobState state) {
   core_.post([this, job, state] {
     step_round(job, JobStateChanged{state});
     refresh_status();
   });
 }
 
-void Coordinator::add_machine(const JobId& job) {
+void RoundScheduler::add_machine(const JobId& job) {
   const auto [machine, added] = machines_.try_emplace(job, job);
   if (added) run(job, machine->second.start());
 }
 
 // ---- Stepping
 
-void Coordinator::step_round(const JobId& job, const RoundEvent& event) {
+std::optional<Instant> RoundScheduler::next_deadline() const {
+  std::optional<Instant> next;
+  const auto consider = [&](std::optional<Instant> at) {
+    if (at) next = next ? std::min(*next, *at) : *at;
+  };
+  consider(serve_at_);
+  for (const auto& [job, machine] : machines_) consider(machine.next_deadline());
+  for (const auto& [key, cohorts] : cohorts_) {
+    consider(cohorts->machine.next_deadline());
+    if (!cohorts->held.empty()) consider(cohorts->held.front().until);
+  }
+  return next;
+}
+
+void RoundScheduler::on_deadline() {
+  std::vector<JobId> jobs;
+  for (const auto& [job, machine] : machines_) jobs.push_back(job);
+  for (const JobId& job : jobs) step_round(job, TimePassed{});
+  std::vector<RoundKey> with_cohorts;
+  for (const auto& [key, cohorts] : cohorts_) with_cohorts.push_back(key);
+  for (const RoundKey& key : with_cohorts) {
+    if (const auto cohorts = cohorts_.find(key); cohorts != cohorts_.end()) {
+      cohorts->second->machine.time_passed(os::monotonic_now());
+    }
+    after_cohorts(key);
+  }
+  if (serve_at_ && *serve_at_ <= os::monotonic_now()) {
+    serve_at_.reset();
+    for (const auto& [key, view] : std::exchange(unserved_, {})) publish(view);
+  }
+}
+
+void RoundScheduler::step_round(const JobId& job, const RoundEvent& event) {
   const auto machine = machines_.find(job);
   if (machine == machines_.end()) return;
   run(job, machine->second.step(event, os::monotonic_now()));
@@ -90,7 +132,7 @@ void Coordinator::step_round(const JobId& job, const RoundEvent& event) {
   refresh_status();
 }
 
-void Coordinator::run(const JobId& job, RoundEffects effects) {
+void RoundScheduler::run(const JobId& job, RoundEffects effects) {
   for (RoundEffect& effect : effects) {
     if (auto* asked = std::get_if<AskRound>(&effect)) ask(job, asked->serial, asked->request);
     else if (auto* published = std::get_if<PublishRound>(&effect)) publish(published->view);
@@ -98,42 +140,110 @@ void Coordinator::run(const JobId& job, RoundEffects effects) {
   }
 }
 
-void Coordinator::publish(const RoundView& view) {
+void RoundScheduler::publish(const RoundView& view) {
   if (view.state == RoundState::frozen) freeze_cohorts(view);
   std::vector<RoundKey> replaced;
   for (const auto& [key, round] : rounds_) {
     if (round.view.job == view.job && key != view.key) replaced.push_back(key);
   }
   for (const RoundKey& key : replaced) withdraw(key);
-  const auto known = rounds_.find(view.key);
-  const bool begins = view.state == RoundState::collecting &&
-                      (known == rounds_.end() || known->second.view.state != RoundState::collecting);
+  const auto [known, is_new] = rounds_.try_emplace(view.key);
+  if (is_new) known->second.opened = os::monotonic_now();
+  const bool begins = view.state == RoundState::collecting && known->second.view.state != RoundState::collecting;
+  if (view.state == RoundState::selecting) {
+    known->second.view = view;
+    return tell_pool(view.job, view.population);
+  }
   if (!begins) {
     RoundView same = view;  // in all but the plan, which was made when the attempt began to collect
-    if (known != rounds_.end() && view.ledger.records > 0) {
+    if (!is_new && view.ledger.records > 0) {
       same.plan = known->second.view.plan;
       same.plan_bytes = known->second.view.plan_bytes;
     }
-    return serve(same, {});
+    return serve(same, false);
   }
+  if (is_new) known->second.view = view, known->second.view.state = RoundState::selecting;  // not served yet
   store_.post([this, view] {
-    Result<std::vector<DeviceId>> accepted = parts_.rounds.list_accepted(view.key);
+    const Result<uint64_t> accepted = parts_.rounds.count_accepted(view.key);
     RoundView ready = view;
     const Status has_plan = make_plan(ready);
     if (!has_plan)
       log(LogLevel::warning, "plan_not_made",
           {{"job", view.job.value()}, {"reason", has_plan.error().message()}});
-    core_.post([this, view, ready, is_planned = static_cast<bool>(has_plan), accepted = std::move(accepted)] {
-      if (accepted && is_planned)
-        serve(ready, *accepted);
-      else
-        unserved_.emplace(view.key, view);
+    core_.post([this, view, ready, is_planned = static_cast<bool>(has_plan), accepted] {
+      const auto round = rounds_.find(view.key);
+      if (round == rounds_.end() || round->second.view.state != RoundState::selecting) return;  // over meanwhile
+      if (accepted && is_planned) return serve(ready, *accepted > 0);
+      unserved_.insert_or_assign(view.key, view);
+      serve_at_ = os::monotonic_now() + kServeAgain;
     });
   });
 }
 
+// What the job's machine would hear at the next change, now: out of this call, which it made.
+void RoundScheduler::tell_pool(const JobId& job, const Population& population) {
+  core_.post([this, job, waiting = waiting_[population], nodes = nodes_] { step_round(job, PoolChanged{waiting, nodes}); });
+}
+
+// ---- From nodes
+
+void RoundScheduler::pool_changed(const Population& population, uint64_t waiting) {
+  core_.post([this, population, waiting] {
+    waiting_[population] = waiting;
+    std::vector<JobId> jobs;
+    for (const auto& [key, round] : rounds_) {
+      if (round.view.population == population) jobs.push_back(round.view.job);
+    }
+    for (const JobId& job : jobs) step_round(job, PoolChanged{waiting, nodes_});
+    refresh_status();
+  });
+}
+
+void RoundScheduler::nodes_changed(uint32_t nodes) {
+  core_.post([this, nodes] {
+    nodes_ = nodes;
+    for (const auto& [key, round] : rounds_) tell_pool(round.view.job, round.view.population);
+    refresh_status();
+  });
+}
+
+void RoundScheduler::tickets_issued(const RoundKey& key, uint32_t total) {
+  core_.post([this, key, total] {
+    const auto round = rounds_.find(key);
+    if (round == rounds_.end()) return;
+    round->second.issued = total;
+    step_round(round->second.view.job, TicketsIssued{key, total});
+  });
+}
+
+void RoundScheduler::updates_accepted(const RoundKey& key, uint64_t total) {
+  core_.post([this, key, total] {
+    const auto round = rounds_.find(key);
+    if (round != rounds_.end()) step_round(round->second.view.job, UpdatesAccepted{key, total});
+  });
+}
+
+void RoundScheduler::update_accepted(const RoundKey& key, const DeviceId& device) {
+  core_.post([this, key, device] { masked_update_accepted(key, device); });
+}
+
+void RoundScheduler::look_at_accepted(const RoundKey& key) {
+  core_.post([this, key] {
+    if (!cohorts_.contains(key)) return;
+    store_.post([this, key] {
+      Result<std::vector<DeviceId>> accepted = parts_.rounds.list_accepted(key);
+      if (!accepted) return;  // looked at again
+      core_.post([this, key, accepted = std::move(*accepted)] {
+        for (const DeviceId& device : accepted) masked_update_accepted(key, device);
+      });
+    });
+  });
+}
+
+// ---- Publishing
+
 // On the store's thread: the attempt's own plan, where it has one.
-Status Coordinator::make_plan(RoundView& view) {
+Status RoundScheduler::make_plan(RoundView& view) {
   if (view.ledger.records == 0) return {};
   COT_ASSIGN(const RoundPlan plan, put_round_plan(parts_.blobs, view.plan, view.ledger));
   view.plan = plan.digest;
@@ -141,46 +251,39 @@ Status Coordinator::make_plan(RoundView& view) {
   return {};
 }
 
-void Coordinator::serve(const RoundView& view, std::vector<DeviceId> accepted) {
-  const auto [round, fresh] = rounds_.try_emplace(view.key);
-  round->second.view = view;
-  round->second.session = session_of(view);
-  round->second.lane_count =
-      round->second.session ? secagg::masked_lane_count(*round->second.session) : view.update.value_count;
-  if (fresh) round->second.opened = os::monotonic_now();
-  if (view.state == RoundState::collecting) {
-    const Now now = os::now();
-    const Millis left = std::max(Millis(0), view.deadline - now.instant);
-    Assignment assignment{.job = view.job,
-                          .round = view.key,
-                          .model_version = view.model_version,
-                          .plan = view.plan,
-                          .model = view.model,
-                          .plan_bytes = view.plan_bytes,
-                          .model_bytes = view.model_bytes,
-                          .not_after = now.wall + left + settings_.ticket_leeway,
-                          .ticket = {},
-                          .signature = {}};
-    if (const Status signed_status = sign_manifest(assignment, parts_.signer); !signed_status) {
-      log(LogLevel::error, "assignment_not_signed", {{"reason", signed_status.error().message()}});
-      return;
-    }
-    round->second.assignment = std::move(assignment);
-    log(LogLevel::info, "round_collecting", {{"job", view.job.value()}, {"round", view.number},
-                                             {"attempt", view.key.attempt.value()}});
+void RoundScheduler::serve(const RoundView& view, bool has_accepted) {
+  LiveRound& round = rounds_.at(view.key);
+  const bool begins = round.view.state == RoundState::selecting;
+  round.view = view;
+  const Now now = os::now();
+  const Millis left = std::max(Millis(0), view.deadline - now.instant);
+  Assignment assignment{.job = view.job,
+                        .round = view.key,
+                        .model_version = view.model_version,
+                        .plan = view.plan,
+                        .model = view.model,
+                        .plan_bytes = view.plan_bytes,
+                        .model_bytes = view.model_bytes,
+                        .not_after = now.wall + left + settings_.ticket_leeway,
+                        .ticket = {},
+                        .signature = {}};
+  if (const Status signed_status = sign_manifest(assignment, parts_.signer); !signed_status) {
+    log(LogLevel::error, "assignment_not_signed", {{"reason", signed_status.error().message()}});
+    return;
   }
-  if (view.state == RoundState::collecting) begin_cohorts(view, !accepted.empty());
-  step_ingest(RoundPublished{view, accepted});
-  run(desk_.publish(view, accepted));
+  if (view.state == RoundState::collecting) {
+    log(LogLevel::info, begins ? "round_collecting" : "round_extended",
+        {{"job", view.job.value()}, {"round", view.number}, {"attempt", view.key.attempt.value()}});
+    begin_cohorts(view, has_accepted);
+  }
+  board_->serve({view, std::move(assignment)});
 }
 
-void Coordinator::withdraw(const RoundKey& key) {
+void RoundScheduler::withdraw(const RoundKey& key) {
   unserved_.erase(key);
   const auto round = rounds_.find(key);
   if (round == rounds_.end()) return;
-  step_ingest(RoundWithdrawn{key});
-  run(desk_.withdraw(key));
-  if (round->second.sum && round->second.sum.use_count() == 1) spare_sum_ = std::move(round->second.sum);
+  board_->withdraw(key);
   parts_.metrics.round_ended(round->second.view.state == RoundState::finalizing ? RoundState::done : RoundState::failed,
                              seconds_since(round->second.opened));
   rounds_.erase(round);
@@ -191,7 +294,7 @@ void Coordinator::withdraw(const RoundKey& key) {
 
 // Runs `work` (returning a Result) on the store's thread and steps the job's machine with it as an Answer.
 template <typename Answer, typename Work>
-void Coordinator::ask_store(const JobId& job, uint64_t serial, Work work) {
+void RoundScheduler::ask_store(const JobId& job, uint64_t serial, Work work) {
   store_.post([this, job, serial, work = std::move(work)] {
     auto result = work();
     if (!result && result.error().code() != ErrorCode::conflict) {
@@ -201,9 +304,9 @@ void Coordinator::ask_store(const JobId& job, uint64_t serial, Work work) {
   });
 }
 
-void Coordinator::ask(const JobId& job, uint64_t serial, const RoundRequest& request) {
+void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& request) {
   struct Visitor {
-    Coordinator& self;
+    RoundScheduler& self;
     const JobId& job;
     uint64_t serial;
     RoundStore& store;
@@ -248,7 +351,7 @@ void Coordinator::ask(const JobId& job, uint64_t serial, const RoundRequest& req
 }
 
 // On the pool. With cohorts, whose masks are opened first.
-void Coordinator::finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize,
+void RoundScheduler::finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize,
                            std::shared_ptr<LiveCohorts> cohorts) {
   pool_.post([this, job, serial, finalize, cohorts = std::move(cohorts)] {
     const Instant begin = os::monotonic_now();
@@ -271,7 +374,7 @@ void Coordinator::finalize(const JobId& job, uint64_t serial, const FinalizeRoun
 }
 
 // On the store's thread, before anybody acts on the commit.
-void Coordinator::after_commit(const CommitRound& request, const JobProgress& progress) {
+void RoundScheduler::after_commit(const CommitRound& request, const JobProgress& progress) {
   const ModelRecord& model = request.round.model;
   if (model.evaluation_accuracy) {
     parts_.metrics.set_evaluation(progress.job.id, model.evaluation_loss.value_or(0), *model.evaluation_accuracy);
@@ -282,7 +385,7 @@ void Coordinator::after_commit(const CommitRound& request, const JobProgress& pr
   core_.post([this] { clean_up_partials(); });
 }
 
-void Coordinator::clean_up_partials() {
+void RoundScheduler::clean_up_partials() {
   store_.post([this] {
     const Result<std::vector<PartialRecord>> finished = parts_.rounds.list_finished_partials(kCleanUpBatch);
     if (!finished) return;
@@ -299,22 +402,22 @@ void Coordinator::clean_up_partials() {
 
 // ---- Status
 
-void Coordinator::refresh_status() {
-  CoordinatorStatus status;
+void RoundScheduler::refresh_status() {
+  SchedulerStatus status;
   for (const auto& [job, machine] : machines_) {
-    CoordinatorStatus::Job entry{.job = job, .round = machine.round(), .accepted = machine.accepted(), .selected = 0};
+    SchedulerStatus::Job entry{.job = job, .round = machine.round(), .accepted = machine.accepted(), .selected = 0};
     if (entry.round) {
       if (const auto live = rounds_.find(entry.round->key); live != rounds_.end()) entry.selected = live->second.issued;
     }
     status.jobs.push_back(std::move(entry));
   }
   status.waiting = waiting_;
-  status.bytes_in_flight = ingest_.bytes_in_flight();
+  status.nodes = nodes_;
   const std::lock_guard lock(status_mutex_);
   status_ = std::move(status);
 }
 
-CoordinatorStatus Coordinator::status() const {
+SchedulerStatus RoundScheduler::status() const {
   const std::lock_guard lock(status_mutex_);
   return status_;
 }

@@ -1,0 +1,82 @@
+// FleetMember: a node's side of a fleet. One thread reads the board, tells the device plane what changed, and says again and
+// again how the node is.
+//
+// Threading: every public method may be called from any thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "fl_server/fleet/fleet_settings.h"
+#include "fl_server/fleet/fleet_text.h"
+#include "fl_server/runtime/fleet_link.h"
+#include "fl_server/runtime/work_loop.h"
+#include "fl_server/store/blob_store.h"
+#include "fl_server/store/fleet_store.h"
+
+namespace coterie {
+
+class DevicePlane;
+
+class FleetMember final : public NodeEvents {
+ public:
+  // `store` and `blobs` outlive this. `load` is asked on a thread of this class.
+  FleetMember(FleetSettings settings, FleetIdentity identity, FleetStore& store, BlobStore& blobs, std::function<NodeLoad()> load);
+  ~FleetMember() override { stop(); }
+
+  // `plane` outlives this; none: this node talks to no devices. While another server has this node's name, it is not heard.
+  void start(WallTime started, DevicePlane* plane);
+  // Reads the board now, and calls back when the plane has heard of what is on it.
+  void refresh(std::function<void()> done);
+  // The others give this node no more tickets.
+  void drain();
+  void stop();
+
+  // Where the sessions of secure aggregation are kept; empty: nowhere, as far as is known.
+  std::string owner_url() const;
+  // Whether the store has answered lately.
+  bool is_in_touch() const;
+
+  // ---- From the device plane
+  void pool_changed(const Population& population, uint64_t waiting) override;
+  void tickets_issued(const RoundKey& key, uint32_t total) override;
+  void tickets_lacking(const RoundKey& key, uint64_t devices) override;
+  void updates_accepted(const RoundKey& key, uint64_t total) override;
+  void update_accepted(const RoundKey&, const DeviceId&) override {}  // the rows say it
+
+ private:
+  void tick();
+  Status read_board();
+  Status apply(const PostedBoard& board);
+  Result<ServedRound> served_round(const PostedRound& posted);
+  Status say();
+  void note(const std::function<void()>& change);  // on the loop
+
+  FleetSettings settings_;
+  FleetIdentity identity_;
+  FleetStore& store_;
+  BlobStore& blobs_;
+  std::function<NodeLoad()> load_;
+  DevicePlane* plane_ = nullptr;
+  WallTime started_{};
+
+  // All below are the loop's.
+  NodeReport report_;
+  NodeReport said_;
+  Instant said_at_{};
+  Instant tick_at_{};
+  bool board_was_bad_ = false;
+  uint64_t revision_ = 0;
+  std::map<RoundKey, PostedRound> applied_;
+  std::map<Digest, Plan> plans_;  // of the rounds on the board
+
+  mutable std::mutex mutex_;
+  std::string owner_url_;
+  Instant in_touch_at_{};
+  bool is_started_ = false;
+  WorkLoop loop_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,197 @@
+#include "fl_server/fleet/fleet_text.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace coterie {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kTextBytesMax = 64 << 20;
+
+// "7.2": round 7, attempt 2
+std::string name_of(const RoundKey& key) {
+  return std::to_string(key.round.value()) + "." + std::to_string(key.attempt.value());
+}
+
+Error unreadable(const std::string& what) { return Error(ErrorCode::data_loss, "fleet: " + what); }
+
+// Takes JSON apart; the first thing that is wrong stays.
+class Reader {
+ public:
+  template <typename T>
+  T number(const json& object, const char* key, T absent = {}) {
+    const auto found = object.find(key);
+    if (found == object.end()) return absent;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (found->is_number()) return found->template get<T>();
+    } else if (found->is_number_unsigned() && found->template get<uint64_t>() <= std::numeric_limits<T>::max()) {
+      return found->template get<T>();
+    }
+    return wrong<T>(key);
+  }
+  bool flag(const json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end()) return false;
+    return found->is_boolean() ? found->get<bool>() : wrong<bool>(key);
+  }
+  std::string text(const json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end()) return {};
+    return found->is_string() ? found->get<std::string>() : wrong<std::string>(key);
+  }
+  Bytes bytes(const json& object, const char* key) {
+    const Result<Bytes> decoded = from_base64url(text(object, key));
+    return decoded ? *decoded : wrong<Bytes>(key);
+  }
+  RoundKey round_key(std::string_view name) {
+    uint64_t round = 0;
+    uint32_t attempt = 0;
+    const size_t dot = name.find('.');
+    if (dot == std::string_view::npos) return wrong<RoundKey>("round");
+    const char* const end = name.data() + name.size();
+    const auto first = std::from_chars(name.data(), name.data() + dot, round);
+    const auto second = std::from_chars(name.data() + dot + 1, end, attempt);
+    if (first.ec != std::errc() || first.ptr != name.data() + dot || second.ec != std::errc() || second.ptr != end) {
+      return wrong<RoundKey>("round");
+    }
+    return {RoundId(round), Attempt(attempt)};
+  }
+  // An object whose values are numbers.
+  template <typename Value, typename Key>
+  void counts(const json& object, const char* key, std::map<Key, Value>& counts, std::function<Key(const std::string&)> key_of) {
+    const auto found = object.find(key);
+    if (found == object.end()) return;
+    if (!found->is_object()) return (void)wrong<int>(key);
+    for (const auto& [name, value] : found->items()) {
+      if (!value.is_number_unsigned() || value.template get<uint64_t>() > std::numeric_limits<Value>::max()) {
+        return (void)wrong<int>(key);
+      }
+      counts.emplace(key_of(name), value.template get<Value>());
+    }
+  }
+  template <typename Value>
+  void by_round(const json& object, const char* key, std::map<RoundKey, Value>& by_round) {
+    counts<Value, RoundKey>(object, key, by_round, [this](const std::string& name) { return round_key(name); });
+  }
+  const std::optional<std::string>& problem() const { return problem_; }
+
+ private:
+  template <typename T>
+  T wrong(const char* key) {
+    if (!problem_) problem_ = std::string("a text of this fleet has a strange ") + key;
+    return T{};
+  }
+  std::optional<std::string> problem_;
+};
+
+template <typename Value>
+json by_round(const std::map<RoundKey, Value>& values) {
+  json object = json::object();
+  for (const auto& [key, value] : values) object[name_of(key)] = value;
+  return object;
+}
+
+Result<json> parsed(std::string_view text) {
+  if (text.size() > kTextBytesMax) return unreadable("a text of " + std::to_string(text.size()) + " bytes");
+  json document = json::parse(text, nullptr, false);
+  if (document.is_discarded() || !document.is_object()) return unreadable("a text is no JSON object");
+  return document;
+}
+
+}  // namespace
+
+std::string to_text(const NodeReport& report) {
+  json waiting = json::object();
+  for (const auto& [population, count] : report.waiting) waiting[population.value()] = count;
+  return json{{"url", report.url},
+              {"serves", report.serves},
+              {"draining", report.draining},
+              {"load",
+               {{"bytes", report.load.bytes},
+                {"connections", report.load.connections},
+                {"waiters", report.load.waiters},
+                {"queue_delay", report.load.queue_delay}}},
+              {"waiting", waiting},
+              {"issued", by_round(report.issued)},
+              {"lacking", by_round(report.lacking)},
+              {"accepted", by_round(report.accepted)}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<NodeReport> node_report_from_text(std::string_view text) {
+  COT_ASSIGN(const json document, parsed(text));
+  Reader reader;
+  NodeReport report;
+  report.url = reader.text(document, "url");
+  report.serves = reader.flag(document, "serves");
+  report.draining = reader.flag(document, "draining");
+  if (const auto load = document.find("load"); load != document.end() && load->is_object()) {
+    report.load = {.bytes = reader.number<double>(*load, "bytes"),
+                   .connections = reader.number<double>(*load, "connections"),
+                   .waiters = reader.number<double>(*load, "waiters"),
+                   .queue_delay = reader.number<double>(*load, "queue_delay")};
+  }
+  reader.counts<uint64_t, Population>(document, "waiting", report.waiting,
+                                      [](const std::string& name) { return Population(name); });
+  reader.by_round(document, "issued", report.issued);
+  reader.by_round(document, "lacking", report.lacking);
+  reader.by_round(document, "accepted", report.accepted);
+  if (reader.problem()) return unreadable(*reader.problem());
+  return report;
+}
+
+std::string to_text(const PostedBoard& board) {
+  json rounds = json::array();
+  for (const PostedRound& round : board.rounds) {
+    json entry = {{"job", round.job.value()},
+                  {"population", round.population.value()},
+                  {"round", name_of(round.key)},
+                  {"number", round.number},
+                  {"state", to_string(round.state)},
+                  {"weight", round.weight},
+                  {"goal_count", round.goal_count},
+                  {"assignment", to_base64url(round.assignment)},
+                  {"shares", round.shares}};
+    if (round.updates_due) entry["updates_due"] = *round.updates_due;
+    rounds.push_back(std::move(entry));
+  }
+  return json{{"owner_url", board.owner_url}, {"rounds", rounds}}.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<PostedBoard> board_from_text(std::string_view text) {
+  PostedBoard board;
+  if (text.empty()) return board;  // nobody has led yet
+  COT_ASSIGN(const json document, parsed(text));
+  Reader reader;
+  board.owner_url = reader.text(document, "owner_url");
+  const auto rounds = document.find("rounds");
+  if (rounds == document.end() || !rounds->is_array()) return unreadable("the board has no rounds");
+  for (const json& entry : *rounds) {
+    if (!entry.is_object()) return unreadable("the board has a round that is no object");
+    PostedRound round{.job = JobId(reader.text(entry, "job")),
+                      .population = Population(reader.text(entry, "population")),
+                      .key = reader.round_key(reader.text(entry, "round")),
+                      .number = reader.number<uint64_t>(entry, "number"),
+                      .weight = reader.number<uint32_t>(entry, "weight", 1),
+                      .goal_count = reader.number<uint32_t>(entry, "goal_count"),
+                      .assignment = reader.bytes(entry, "assignment"),
+                      .shares = {}};
+    const std::string state = reader.text(entry, "state");
+    bool is_known = false;
+    for (const RoundState known : {RoundState::collecting, RoundState::frozen, RoundState::finalizing}) {
+      if (state != to_string(known)) continue;
+      round.state = known;
+      is_known = true;
+    }
+    if (!is_known) return unreadable("the board has a round in state " + state);
+    if (entry.contains("updates_due")) round.updates_due = reader.number<uint64_t>(entry, "updates_due");
+    reader.counts<uint32_t, std::string>(entry, "shares", round.shares, [](const std::string& name) { return name; });
+    board.rounds.push_back(std::move(round));
+  }
+  if (reader.problem()) return unreadable(*reader.problem());
+  return board;
+}
+
+}  // namespace coterie

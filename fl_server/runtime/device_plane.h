@@ -1,0 +1,173 @@
+// DevicePlane: the shell around the pure machines of a node that talks to devices: the check-in desk and the ingest machine.
+// One thread (the core) steps them; effects go to the store's thread and the compute pool and come back as events. Which
+// rounds there are the scheduler says (RoundBoard). Nothing here decides anything.
+//
+// Threading: every public method may be called from any thread; callbacks run on the core's thread and must only hand
+// the answer on.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <variant>
+
+#include "fl_server/core/ingest_machine.h"
+#include "fl_server/runtime/concurrent_sum.h"
+#include "fl_server/runtime/device_plane_settings.h"
+#include "fl_server/runtime/fleet_link.h"
+#include "fl_server/runtime/work_loop.h"
+#include "fl_server/runtime/work_pool.h"
+#include "fl_server/store/blob_store.h"
+#include "fl_server/store/round_store.h"
+#include "fl_server/telemetry/metrics.h"
+#include "proto/messages/update.h"
+#include "scheduler/selection/checkin_desk.h"
+#include "secure/crypto/mac.h"
+
+namespace coterie {
+
+// What the device plane works on; outlives it.
+struct DevicePlaneParts {
+  RoundStore& rounds;
+  BlobStore& partials;
+  const MacKey& ticket_key;
+  Metrics& metrics;
+};
+
+using CheckinAnswer = std::variant<Assignment, RetryWindow>;
+
+// An update's body in memory: the frame as it came, and the values inside it; or of a masked one its header and lanes.
+struct UploadBody {
+  std::shared_ptr<const void> storage;
+  std::span<const float> values;
+  uint32_t weight = 0;
+  std::optional<MaskedInput> masked = {};
+  AnyLanes lanes = {};
+};
+
+struct UploadAdmitted {
+  UpdateRules rules;
+  Digest model;
+  std::optional<secagg::SessionParameters> session = {};  // what a masked update is due for; none: the update itself is due
+};
+struct UploadAccepted { Receipt receipt; };
+struct UploadRefused { Error error; RetryWindow window; };
+using UploadAnswer = std::variant<UploadAdmitted, UploadAccepted, UploadRefused>;
+
+class DevicePlane final : public RoundBoard {
+ public:
+  // `incarnation` names this life of this process.
+  DevicePlane(DevicePlaneSettings settings, std::string incarnation, DevicePlaneParts parts);
+  ~DevicePlane() override;
+
+  // `events` is told what happens here; outlives this. Where rounds are heard of late, `refresh` hears of them now, and calls
+  // back, on any thread, when serve() has been called for each; may be empty.
+  using RefreshRounds = std::function<void(std::function<void()> done)>;
+  void start(NodeEvents& events, RefreshRounds refresh = {});
+  // Sends every waiting device away with a retry window, and so every later one.
+  void dismiss_waiters();
+  // Waits until no upload is on its way, at most `patience`; then stops all threads. Tasks under way finish.
+  void stop(Millis patience);
+
+  // ---- From the scheduler
+  void serve(const ServedRound& round) override;
+  void withdraw(const RoundKey& key) override;
+  void updates_due(const RoundKey& key, uint64_t total) override;
+
+  // Has events say tickets_lacking() for each round.
+  void count_lacking();
+
+  // ---- Check-ins
+  WaiterId check_in(const DeviceId& device, const Population& population, Millis hold,
+                    std::function<void(CheckinAnswer)> answer);
+  void cancel_check_in(WaiterId waiter);
+  void ticket_undelivered(const RoundKey& key, const DeviceId& device);
+  // What a device says about an earlier assignment: for metrics and the log.
+  void plan_refused(const DeviceId& device, const Refusal& refusal);
+
+  // ---- Uploads
+  // Admitted: read the body, then call received() or lost(). Anything else ends the upload.
+  UploadId offer(const RoundKey& key, const DeviceId& device, uint64_t bytes, std::function<void(UploadAnswer)> answer);
+  void received(UploadId upload, UploadBody body, const RoundTotals& contribution,
+                std::function<void(UploadAnswer)> answer);
+  void lost(UploadId upload);
+
+  uint64_t bytes_in_flight() const { return bytes_in_flight_; }
+
+ private:
+  struct Upload {
+    RoundKey key;
+    DeviceId device;
+    std::function<void(UploadAnswer)> answer;  // to be called once; none while the body is on its way
+    UploadBody body;
+    uint64_t bytes = 0;
+    std::optional<UploadAnswer> decided = {};  // while the body was on its way
+  };
+  struct LiveRound {  // a round this node serves
+    ServedRound served;
+    std::optional<secagg::SessionParameters> session;  // of its updates' masks
+    uint64_t lane_count = 0;                           // of its sum
+    std::shared_ptr<ConcurrentSum> sum;
+  };
+  struct LiveBatch {
+    std::shared_ptr<ConcurrentSum> sum;
+    PartialRecord partial;  // its id is empty until the batch is spilled
+    Instant began;
+  };
+
+  // All below run on the core thread.
+  void step_ingest(const IngestEvent& event);
+  void run(DeskEffects effects);
+  void run(IngestEffects effects);
+  void perform(DeskEffect& effect);
+  void perform(IngestEffect& effect);
+  void give_ticket(const GiveTicket& effect);
+  void answer(UploadId upload, UploadAnswer answer);
+  void add_update(UploadId upload, BatchId batch);
+  void spill(const SpillBatch& effect);
+  void commit(const CommitBatch& effect);
+  void drop(BatchId batch);
+  void offer_early();
+  void learn(const ServedRound& round);
+  void ask_who_is_accepted(const RoundKey& key);
+  void take_up(const ServedRound& round, const std::vector<DeviceId>& accepted);
+  void forget(const RoundKey& key);
+  void on_deadline();
+  std::optional<Instant> next_deadline() const;
+
+  DevicePlaneSettings settings_;
+  DevicePlaneParts parts_;
+  const std::string incarnation_;
+  NodeEvents* events_ = nullptr;
+  RefreshRounds refresh_;
+
+  CheckinDesk desk_;
+  IngestMachine ingest_;
+  std::map<Population, uint64_t> waiting_;
+  std::map<RoundKey, LiveRound> rounds_;
+  std::map<RoundKey, ServedRound> asked_;  // begun to collect, but the store did not say yet who is accepted
+  std::optional<Instant> ask_at_;          // the store again, which did not answer
+  std::unordered_map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;
+  std::unordered_map<UploadId, Upload> uploads_;
+  std::vector<UploadOffered> early_;       // of rounds that this node does not know yet
+  std::map<BatchId, LiveBatch> batches_;
+  std::shared_ptr<ConcurrentSum> spare_sum_;  // the last round's buffer: its pages are there already
+
+  std::atomic<uint64_t> next_id_{1};
+  std::atomic<uint64_t> bytes_in_flight_{0};
+  std::mutex idle_mutex_;
+  std::condition_variable idle_changed_;
+  bool idle_ = true;
+  bool draining_ = false;  // core thread
+
+  WorkPool pool_;
+  WorkLoop store_;
+  WorkLoop core_;
+};
+
+}  // namespace coterie

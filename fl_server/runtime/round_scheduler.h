@@ -1,0 +1,183 @@
+// RoundScheduler: the shell around the round machines of all jobs, and around the cohorts of rounds that aggregate securely. One
+// thread (the core) steps them; effects go to the store's thread and the compute pool and come back as events. Those who talk
+// to devices hear of rounds from it (RoundBoard) and tell it what comes of them (NodeEvents). Nothing here decides anything.
+//
+// Threading: every public method may be called from any thread; callbacks run on the core's thread and must only hand
+// the answer on.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fl_server/core/round_cohorts.h"
+#include "fl_server/finalize/finalizer.h"
+#include "fl_server/runtime/fleet_link.h"
+#include "fl_server/runtime/work_loop.h"
+#include "fl_server/runtime/work_pool.h"
+#include "fl_server/store/blob_store.h"
+#include "fl_server/store/round_store.h"
+#include "fl_server/telemetry/metrics.h"
+#include "scheduler/round/round_machine.h"
+#include "secure/crypto/signature.h"
+
+namespace coterie {
+
+struct RoundSchedulerSettings {
+  Millis ticket_leeway{10'000};  // a ticket outlives its round's deadline by this
+  size_t pool_threads = 2;
+  // A partial sum that no row names is removed at start once it is so old: where other nodes write them while this one starts,
+  // longer than a batch takes to be committed.
+  Millis orphan_age_min{0};
+  // Ed25519, of whoever certifies devices. Devices that trust it share with nobody in whose cohort there is a stranger: at
+  // active and above such a device is not let in. Empty: whoever is enrolled is.
+  Bytes authority_key;
+};
+
+// What the scheduler works on; outlives it.
+struct RoundSchedulerParts {
+  RoundStore& rounds;
+  BlobStore& blobs;
+  BlobStore& partials;
+  const Finalizer& finalizer;
+  const Signer& signer;
+  Metrics& metrics;
+};
+
+// What is going on now, for status pages.
+struct SchedulerStatus {
+  struct Job {
+    JobId job;
+    std::optional<RoundRecord> round;
+    uint64_t accepted = 0;
+    uint32_t selected = 0;
+  };
+  std::vector<Job> jobs;
+  std::map<Population, uint64_t> waiting;
+  uint32_t nodes = 0;  // that talk to devices
+};
+
+class RoundScheduler final : public NodeEvents, public CohortOwner {
+ public:
+  RoundScheduler(RoundSchedulerSettings settings, RoundSchedulerParts parts);
+  ~RoundScheduler() override;
+
+  // Loads every job from the store and goes on where it stands. `board` outlives this.
+  Status start(RoundBoard& board);
+  // Answers every question of a device that is held with "not yet", and so every later one.
+  void answer_all_held();
+  // Stops all threads. Tasks under way finish.
+  void stop();
+
+  // ---- From nodes: of all of them together
+  void pool_changed(const Population& population, uint64_t waiting) override;
+  void nodes_changed(uint32_t nodes);
+  void tickets_issued(const RoundKey& key, uint32_t total) override;
+  void tickets_lacking(const RoundKey&, uint64_t) override {}  // whoever deals tickets to nodes looks at it
+  void updates_accepted(const RoundKey& key, uint64_t total) override;
+  void update_accepted(const RoundKey& key, const DeviceId& device) override;
+  // More may have been accepted than update_accepted() was told of, if masks are to be taken off: the rows say.
+  void look_at_accepted(const RoundKey& key);
+
+  // ---- Secure aggregation (round_scheduler_cohorts.cc)
+  void cohort_receive(const RoundKey& key, const DeviceId& device, Bytes public_key, CohortMessage message,
+                      std::function<void(Status)> answer) override;
+  void cohort_ask(const RoundKey& key, const DeviceId& device, CohortQuestion question, Millis hold,
+                  std::function<void(Result<CohortReply>)> answer) override;
+  void cohort_input_arrived(const RoundKey& key, const DeviceId& device, MaskedInput input,
+                            std::function<void(Status)> answer) override;
+
+  // ---- Admin plane
+  void job_created(const JobId& job);
+  void job_state_changed(const JobId& job, JobState state);
+  SchedulerStatus status() const;
+
+ private:
+  struct LiveRound {
+    RoundView view;
+    uint32_t issued = 0;
+    Instant opened;
+  };
+
+  // A round's cohorts, which aggregate securely. Shared with the task that opens their sum.
+  struct LiveCohorts {
+    RoundCohorts machine;
+    secagg::SessionParameters parameters;
+    std::map<DeviceId, MaskedInput> inputs;  // whose lanes are being added, or are accepted
+    std::set<DeviceId> accepted = {};
+    struct Finalize {
+      JobId job;
+      uint64_t serial;
+      FinalizeRound request;
+    };
+    std::optional<Finalize> finalize;        // asked for, not begun
+    std::optional<uint32_t> told_due = {};
+    bool told_expected = false;
+
+    struct Question {
+      DeviceId device;
+      CohortQuestion what;
+      Instant until;
+      std::function<void(Result<CohortReply>)> answer;
+    };
+    std::vector<Question> held;              // in order of arrival, and so of `until`
+    uint32_t held_at = 0;                    // the progress at which none of them had an answer
+  };
+
+  // All below run on the core thread.
+  void step_round(const JobId& job, const RoundEvent& event);
+  void run(const JobId& job, RoundEffects effects);
+  void tell_pool(const JobId& job, const Population& population);
+
+  void begin_cohorts(const RoundView& view, bool has_accepted);
+  void masked_update_accepted(const RoundKey& key, const DeviceId& device);
+  void after_cohorts(const RoundKey& key);
+  void answer_held(LiveCohorts& cohorts);
+  void end_cohorts(const RoundKey& key);
+  Result<std::vector<DeviceId>> survivors_of(const RoundKey& key, SecurityLevel level) const;
+  void freeze_cohorts(const RoundView& view);
+  void finalize_cohorts(const JobId& job, uint64_t serial, const FinalizeRound& finalize);
+  void finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize, std::shared_ptr<LiveCohorts> cohorts);
+  void count_dropped(const RoundCohorts& cohorts) const;
+
+  void add_machine(const JobId& job);
+  void publish(const RoundView& view);
+  Status make_plan(RoundView& view);
+  void serve(const RoundView& view, bool has_accepted);
+  void withdraw(const RoundKey& key);
+  void ask(const JobId& job, uint64_t serial, const RoundRequest& request);
+  template <typename Answer, typename Work>
+  void ask_store(const JobId& job, uint64_t serial, Work work);
+  void after_commit(const CommitRound& request, const JobProgress& progress);
+  void clean_up_partials();
+  Status remove_orphans(const std::vector<JobRecord>& jobs);
+  void on_deadline();
+  std::optional<Instant> next_deadline() const;
+  void refresh_status();
+
+  RoundSchedulerSettings settings_;
+  RoundSchedulerParts parts_;
+  RoundBoard* board_ = nullptr;
+
+  std::map<JobId, RoundMachine> machines_;
+  std::map<Population, uint64_t> waiting_;
+  uint32_t nodes_ = 0;
+  std::map<RoundKey, LiveRound> rounds_;
+  std::map<RoundKey, std::shared_ptr<LiveCohorts>> cohorts_;
+  std::map<RoundKey, RoundView> unserved_;  // begun to collect, but the store did not answer
+  std::optional<Instant> serve_at_;         // those, again
+  bool draining_ = false;
+
+  mutable std::mutex status_mutex_;
+  SchedulerStatus status_;
+
+  WorkPool pool_;
+  WorkLoop store_;
+  WorkLoop core_;
+};
+
+}  // namespace coterie
