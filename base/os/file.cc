@@ -214,6 +214,12 @@ Status sync_directory(const std::string& path) {
   return directory.sync();
 }
 
+Result<WallTime> modified_at(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return system_error("cannot look at", path, errno);
+  return wall_time_from_unix_ms(static_cast<int64_t>(info.st_mtim.tv_sec) * 1000 + info.st_mtim.tv_nsec / 1'000'000);
+}
+
 Result<std::vector<std::string>> list_directory(const std::string& path) {
   DIR* directory = ::opendir(path.c_str());
   if (directory == nullptr) return system_error("cannot list", path, errno);

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace coterie::os {
 
@@ -95,6 +96,7 @@ Status make_directories(const std::string& path);  // mode 0700 for what it crea
 Status rename_file(const std::string& from, const std::string& to);  // replaces; durable when it returns
 Status remove_file(const std::string& path);       // absent is success
 Status sync_directory(const std::string& path);
+Result<WallTime> modified_at(const std::string& path);
 Result<std::vector<std::string>> list_directory(const std::string& path);  // names, sorted, without . and ..
 std::string parent_directory(const std::string& path);
 

@@ -32,6 +32,7 @@ constexpr AdminRoute kRoutes[] = {
     {"GET", "/readyz", "getReadiness", "The server serves", kOpen},
     {"GET", "/metrics", "getMetrics", "Prometheus text exposition", kReaders},
     {"GET", "/admin/v1/server", "getServer", "Version, devices waiting, rounds under way", kReaders},
+    {"GET", "/admin/v1/nodes", "listNodes", "The servers of the fleet and how much each has to do", kReaders},
     {"GET", "/admin/v1/jobs", "listJobs", "All jobs, oldest first", kReaders},
     {"POST", "/admin/v1/jobs", "createJob", "Create a job; it starts at once", kEngineer, "job.create", kJson,
      kTakesKey},

@@ -47,7 +47,17 @@ Result<DataDirectory> DataDirectory::open(const std::string& path, const std::st
     return Error(ErrorCode::conflict, "another server runs on data directory " + path +
                                           "; stop it, or give this one another directory with --data-dir");
   }
-  return DataDirectory(path, keys_path, (keys.empty() ? path : keys) + "/admin-token", std::move(lock));
+  os::File keys_lock;
+  if (!keys.empty()) {
+    const std::string keys_lock_path = keys_path + "/lock";
+    const int keys_fd = ::open(keys_lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    // Where this server may not write, all keys are there already, or it will say which one is not.
+    if (keys_fd >= 0) keys_lock = os::File(keys_fd, keys_lock_path);
+    if (keys_fd >= 0 && ::flock(keys_fd, LOCK_EX) != 0) {
+      return Error(ErrorCode::unavailable, "cannot lock the keys: " + keys_lock_path);
+    }
+  }
+  return DataDirectory(path, keys_path, (keys.empty() ? path : keys) + "/admin-token", std::move(lock), std::move(keys_lock));
 }
 
 Result<std::string> DataDirectory::incarnation_before(const std::string& present) const {
@@ -66,6 +76,20 @@ Result<std::unique_ptr<Signer>> DataDirectory::signer() const {
 }
 
 Result<std::string> DataDirectory::admin_token() const { return load_or_create_token(token_); }
+
+Result<PeerFiles> DataDirectory::peer_files(const PeerConfig& config, WallTime now) const {
+  if (!config.certificate_file.empty()) return PeerFiles{config.certificate_file, config.key_file, config.ca_file};
+  const PeerFiles files{path("tls/peer.pem"), path("tls/peer-key.pem"), keys_ + "/peer-ca.pem"};
+  const std::string ca_key = keys_ + "/peer-ca-key.pem";
+  if (!os::exists(files.ca)) {
+    COT_ASSIGN(const PemPair ca, make_dev_ca(now, kCaDays));
+    COT_TRY(write_pair(ca, files.ca, ca_key));
+  }
+  COT_ASSIGN(const PemPair ca, read_pair(files.ca, ca_key));
+  COT_ASSIGN(const PemPair leaf, make_peer_certificate(ca, {"localhost", "127.0.0.1", "::1"}, now, kServerDays));
+  COT_TRY(write_pair(leaf, files.certificate, files.key));
+  return files;
+}
 
 Result<TlsFiles> DataDirectory::tls_files(const TlsConfig& config, WallTime now) const {
   if (!config.certificate_file.empty()) return TlsFiles{config.certificate_file, config.key_file, {}};

@@ -27,10 +27,17 @@ struct TlsFiles {
   std::string ca;  // empty if the operator brought the certificate
 };
 
+struct PeerFiles {
+  std::string certificate;
+  std::string key;
+  std::string ca;
+};
+
 class DataDirectory {
  public:
   // Creates it if need be and takes the lock; conflict if another server has it. `keys` is where the keys and the admin token
-  // are, if they are not here; several servers may share it.
+  // are, if they are not here; several servers may share it: it is theirs in turn until keys_are_loaded(), so that keys are made
+  // once.
   static Result<DataDirectory> open(const std::string& path, const std::string& keys = {});
 
   std::string path(const std::string& name) const { return path_ + "/" + name; }
@@ -41,16 +48,25 @@ class DataDirectory {
   // The name of the process's life before this one, empty if there was none; from now on it is `present`.
   Result<std::string> incarnation_before(const std::string& present) const;
   const std::string& admin_token_path() const { return token_; }
+  // For the peer plane: the operator's files, or a certificate of an authority that lies with the keys.
+  Result<PeerFiles> peer_files(const PeerConfig& config, WallTime now) const;
+  // Other servers that share the keys may go on: all that may be made have been made.
+  void keys_are_loaded() { keys_lock_ = {}; }
   // The operator's files, or a development CA and a server certificate that is renewed before it expires.
   Result<TlsFiles> tls_files(const TlsConfig& config, WallTime now) const;
 
  private:
-  DataDirectory(std::string path, std::string keys, std::string token, os::File lock)
-      : path_(std::move(path)), keys_(std::move(keys)), token_(std::move(token)), lock_(std::move(lock)) {}
+  DataDirectory(std::string path, std::string keys, std::string token, os::File lock, os::File keys_lock)
+      : path_(std::move(path)),
+        keys_(std::move(keys)),
+        token_(std::move(token)),
+        lock_(std::move(lock)),
+        keys_lock_(std::move(keys_lock)) {}
   std::string path_;
   std::string keys_;
   std::string token_;
   os::File lock_;
+  os::File keys_lock_;
 };
 
 }  // namespace coterie

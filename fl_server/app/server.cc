@@ -11,11 +11,15 @@
 #include "fl_server/app/version.h"
 #include "fl_server/config/endpoints.h"
 #include "fl_server/evaluation/model_evaluator.h"
+#include "fl_server/fleet/cohort_router.h"
 #include "fl_server/fleet/fleet_lead.h"
 #include "fl_server/fleet/fleet_member.h"
+#include "fl_server/fleet/peer_client.h"
+#include "fl_server/fleet/remote_cohorts.h"
 #include "fl_server/http/admin_service.h"
 #include "fl_server/http/device_service.h"
 #include "fl_server/http/http_server.h"
+#include "fl_server/http/peer_service.h"
 #include "fl_server/oidc/bearer_verifier.h"
 #include "fl_server/runtime/leadership.h"
 #include "fl_server/store/directory_blob_store.h"
@@ -92,14 +96,19 @@ struct Server::Parts {
   std::optional<HttpServer> http;
   std::optional<DevicePlane> plane;
   std::optional<RoundScheduler> scheduler;
-  std::optional<FleetMember> member;  // of a fleet
-  std::optional<FleetLead> lead;      // once this one leads a fleet
+  std::optional<FleetMember> member;          // of a fleet; so are the next three
+  std::unique_ptr<PeerClient> peer_client;
+  std::optional<RemoteCohorts> remote_cohorts;
+  std::optional<CohortRouter> cohorts;
+  std::optional<FleetLead> lead;              // once this one leads a fleet
   std::optional<DeviceService> device_service;
+  std::optional<PeerService> peer_service;
   std::optional<AdminService> admin_service;
   Endpoints endpoints;
   std::function<void(const std::string&)> on_lost;
   WorkLoop leader;  // begins to lead, while the lease goes on being renewed
   std::optional<Leadership> leadership;
+  WallTime started{};
   bool stopped = false;
 };
 
@@ -119,6 +128,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   COT_ASSIGN(DataDirectory data, DataDirectory::open(config.data_dir, config.keys_dir));
   auto owned = std::make_unique<Parts>(config, std::move(data));
   Parts& p = *owned;
+  p.started = os::wall_now();
   const std::string incarnation = to_hex(random_bytes(8));
   const size_t threads = config.threads > 0 ? config.threads : std::max(1u, std::thread::hardware_concurrency());
 
@@ -162,9 +172,11 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
                                              .orphan_age_min = config.store.is_shared() ? kOrphanAgeMin : Millis(0),
                                              .authority_key = config.authority_key},
                       RoundSchedulerParts{*p.rounds, *p.blobs, *p.partials, *p.finalizer, *p.signer, p.metrics});
+  if (p.fleet) COT_TRY(prepare_fleet(p, incarnation));
+  p.data.keys_are_loaded();
   p.device_service.emplace(
       DeviceServiceSettings{.clock_skew_max = config.clock_skew_max, .idle_body_bytes_max = config.ingest.bytes_in_flight_max},
-      DeviceServiceParts{*p.plane, *p.scheduler, *p.devices, *p.directory, *p.blobs, *p.ticket_key, *p.signer});
+      DeviceServiceParts{*p.plane, p.cohorts ? static_cast<CohortOwner&>(*p.cohorts) : *p.scheduler, *p.devices, *p.directory, *p.blobs, *p.ticket_key, *p.signer});
   std::function<Result<AdminCaller>(std::string_view, WallTime)> verify_foreign;
   if (config.oidc) {
     p.oidc.emplace(*config.oidc);
@@ -175,6 +187,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   }
   p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
                           AdminServiceParts{*p.scheduler, *p.plane, *p.rounds, *p.devices, *p.directory, *p.blobs, *p.admin, p.metrics,
+                                            [&p] { return nodes_of(p); },
                                             &check_model, &evaluate_model, std::move(verify_foreign)},
                           admin_token);
 
@@ -189,7 +202,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   if (config.serves_devices()) p.endpoints.device_url = url_of(config.device.address, device_port);
   p.endpoints.admin_url = url_of(config.admin.address, admin_port);
   p.on_lost = std::move(on_lost);
-  if (p.fleet) COT_TRY(join_fleet(p, incarnation));
+  if (p.fleet) join_fleet(p);
   else COT_TRY(serve_alone(p));
   p.http->start();
   p.endpoints.pid = getpid();
@@ -211,25 +224,41 @@ Status Server::serve_alone(Parts& p) {
   return {};
 }
 
-// One of several: rounds are heard of through the store, whoever leads.
-Status Server::join_fleet(Parts& p, const std::string& incarnation) {
+// One of several. Listens on the peer plane first, so that the others can be told where.
+Status Server::prepare_fleet(Parts& p, const std::string& incarnation) {
+  const PeerConfig& peer = p.config.peer;
+  COT_ASSIGN(const PeerFiles files, p.data.peer_files(peer, os::wall_now()));
+  COT_ASSIGN(const TlsContext tls, make_peer_tls(files.certificate, files.key, files.ca));
+  COT_ASSIGN(p.peer_client, PeerClient::start({files.certificate, files.key, files.ca}));
+  p.peer_service.emplace(*p.scheduler);
+  std::string url;
+  if (p.config.may_lead()) {
+    COT_ASSIGN(const uint16_t port,
+               p.http->listen({"peer", peer.listen.address, peer.listen.port, peer.listen.limits}, tls, *p.peer_service));
+    url = peer.url.empty() ? url_of(peer.listen.address, port) : peer.url;
+  }
   COT_ASSIGN(const std::string former, p.data.incarnation_before(incarnation));
   const FleetIdentity identity{.node = p.config.node,
                                .incarnation = incarnation,
                                .former = former,
-                               .url = {},
+                               .url = url,
                                .serves = p.config.serves_devices()};
   p.member.emplace(p.config.fleet, identity, *p.fleet, *p.blobs, [&p] { return load_of(p); });
-  const WallTime now = os::wall_now();
+  p.remote_cohorts.emplace(*p.peer_client, [&p] { return p.member->owner_url(); });
+  p.cohorts.emplace(*p.scheduler, *p.remote_cohorts);
+  return {};
+}
+
+// Rounds are heard of through the store, whoever leads.
+void Server::join_fleet(Parts& p) {
   if (p.config.serves_devices()) {
     p.plane->start(*p.member, [&p](std::function<void()> done) { p.member->refresh(std::move(done)); });
-    p.member->start(now, &*p.plane);
+    p.member->start(p.started, &*p.plane);
     p.device_service->set_serving(true);
+    p.admin_service->set_ready(true);
   } else {
-    p.member->start(now, nullptr);
+    p.member->start(p.started, nullptr);
   }
-  p.admin_service->set_ready(true);
-  return {};
 }
 
 NodeLoad Server::load_of(const Parts& p) {
@@ -238,16 +267,43 @@ NodeLoad Server::load_of(const Parts& p) {
           .connections = share(p.http->connections(kDevicePlane), p.config.device.limits.connections_max)};
 }
 
+// Of a server that is alone: itself.
+Result<std::vector<NodeRow>> Server::nodes_of(const Parts& p) {
+  if (!p.fleet) {
+    NodeRow row{.report = {.node = p.config.node, .incarnation = {}, .url = {}, .serves = true, .draining = p.stopped,
+                           .load = load_of(p), .waiting = p.scheduler->status().waiting, .issued = {}, .lacking = {}, .accepted = {}},
+                .started = p.started};
+    for (const SchedulerStatus::Job& job : p.scheduler->status().jobs) {
+      if (!job.round) continue;
+      row.report.issued[job.round->key] = job.selected;
+      row.report.accepted[job.round->key] = job.accepted;
+    }
+    return std::vector<NodeRow>{std::move(row)};
+  }
+  COT_ASSIGN(const std::vector<FleetNodeRow> rows, p.fleet->nodes());
+  std::vector<NodeRow> nodes;
+  for (const FleetNodeRow& row : rows) {
+    COT_ASSIGN(NodeReport report, node_report_from_text(row.report));
+    report.node = row.node;
+    report.incarnation = row.incarnation;
+    nodes.push_back({std::move(report), row.started, row.age});
+  }
+  return nodes;
+}
+
 void Server::stand_for_the_lead(Parts& p) {
   p.leader.start();
   p.leadership.emplace(p.config.lease, *p.leases, kLead, p.config.node + "/" + to_hex(random_bytes(8)));
   const auto held = [&p](LeaseEpoch epoch) {
     p.leader.post([&p, epoch] {
       p.rounds->set_fence(kLead, epoch);
-      p.lead.emplace(p.config.fleet, *p.fleet, std::string());
+      p.lead.emplace(p.config.fleet, *p.fleet, p.member->url());
       if (const Status leads = p.scheduler->start(*p.lead); !leads) return p.on_lost("cannot lead: " + leads.error().message());
       p.lead->start(kLead, epoch, *p.scheduler);
+      p.cohorts->set_owning(true);
+      p.peer_service->set_owning(true);
       p.admin_service->set_leading(true);
+      p.admin_service->set_ready(true);
       log(LogLevel::info, "server_leads", {{"epoch", epoch.value()}});
     });
   };
@@ -270,6 +326,7 @@ void Server::stop() {
   p.scheduler->stop();
   if (p.lead) p.lead->stop();
   p.http->stop();
+  if (p.peer_client) p.peer_client->stop();
   if (p.leadership) p.leadership->stop();  // after the last write: another leads at once
   if (p.member) p.member->stop();
   log(LogLevel::info, "server_stopped", {{"all_requests_finished", quiet}});

@@ -30,8 +30,10 @@ class Server {
  private:
   struct Parts;
   static Status serve_alone(Parts& p);
-  static Status join_fleet(Parts& p, const std::string& incarnation);
+  static Status prepare_fleet(Parts& p, const std::string& incarnation);
+  static void join_fleet(Parts& p);
   static NodeLoad load_of(const Parts& p);
+  static Result<std::vector<NodeRow>> nodes_of(const Parts& p);
   static void stand_for_the_lead(Parts& p);
   explicit Server(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;

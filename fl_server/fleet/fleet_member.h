@@ -34,6 +34,7 @@ class FleetMember final : public NodeEvents {
   void drain();
   void stop();
 
+  const std::string& url() const { return identity_.url; }
   // Where the sessions of secure aggregation are kept; empty: nowhere, as far as is known.
   std::string owner_url() const;
   // Whether the store has answered lately.

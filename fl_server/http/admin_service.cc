@@ -40,6 +40,7 @@ std::span<const AdminService::Binding> AdminService::bindings() {
       {"removeAdminToken", &S::remove_admin_token},
       {"getMetrics", &S::get_metrics},
       {"getServer", &S::get_server},
+      {"listNodes", &S::list_nodes},
       {"listJobs", &S::list_jobs},
       {"createJob", &S::create_job},
       {"getJob", &S::get_job},
@@ -132,7 +133,8 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
     refusal = co_await refused(match.route, std::move(entry), std::move(refusal));
     co_return refusal;
   }
-  if (!leading_ && !match.route->is_open() && match.pattern != "/metrics" && match.pattern != "/admin/v1/server") {
+  if (!leading_ && !match.route->is_open() && match.pattern != "/metrics" && match.pattern != "/admin/v1/server" &&
+      match.pattern != "/admin/v1/nodes") {
     co_return problem_response(Error(ErrorCode::unavailable, "this server stands by: ask the one that leads, or the balancer before both"));
   }
   Call call{head, std::move(caller), std::move(match.parameters), {}, {}, request};

@@ -20,6 +20,7 @@
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/runtime/work_pool.h"
 #include "fl_server/store/device_directory.h"
+#include "scheduler/fleet/node_report.h"
 
 namespace coterie {
 
@@ -38,6 +39,7 @@ struct AdminServiceParts {
   BlobStore& blobs;
   AdminStore& admin;
   Metrics& metrics;
+  std::function<Result<std::vector<NodeRow>>()> nodes;  // of the fleet; may block
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
   EvaluateModel evaluate;                                 // may be empty
   // Whom a token stands for that is not of ours: an identity provider's. Must not block. May be empty: nobody.
@@ -89,6 +91,7 @@ class AdminService final : public HttpService {
   Awaitable<HttpResponse> refused(const AdminRoute* route, AuditEntry entry, HttpResponse refusal);
 
   HttpResponse get_server(const Call& call);
+  HttpResponse list_nodes(const Call& call);
   HttpResponse list_jobs(const Call& call);
   HttpResponse create_job(const Call& call);
   HttpResponse get_job(const Call& call);

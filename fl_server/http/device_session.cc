@@ -1,6 +1,7 @@
 // The device plane's part of secure aggregation: messages in, questions answered, masked updates read.
 #include <algorithm>
 
+#include "fl_server/fleet/cohort_frames.h"
 #include "fl_server/http/device_service.h"
 #include "fl_server/http/frame_response.h"
 #include "proto/codec/codec.h"
@@ -17,33 +18,6 @@ constexpr uint64_t kSessionMessageBytesMax = limits::kSharesHeaderBytesMax + 128
 constexpr uint64_t kMaskedHeadBytesMax = limits::kSharesHeaderBytesMax + 128;
 constexpr Millis kQuestionHold{15'000};  // docs/PROTOCOL.md promises devices at most 20 s
 constexpr Millis kAnswerMargin{30'000};
-
-template <typename T>
-Result<CohortMessage> as_message(Result<T> decoded) {
-  if (!decoded) return decoded.error();
-  return CohortMessage(std::move(*decoded));
-}
-
-Result<CohortMessage> decode_message(ByteView frame) {
-  COT_ASSIGN(const Prelude prelude, parse_prelude(frame));
-  switch (prelude.kind) {
-    case FrameKind::key_advert: return as_message(decode_key_advert(frame));
-    case FrameKind::holder_choice: return as_message(decode_holder_choice(frame));
-    case FrameKind::sealed_shares: return as_message(decode_sealed_shares(frame));
-    case FrameKind::confirmation: return as_message(decode_confirmation(frame));
-    case FrameKind::unmasking: return as_message(decode_unmasking(frame));
-    default:
-      return Error(ErrorCode::malformed, "session: a " + std::string(to_string(prelude.kind)) + " frame is no message of a device");
-  }
-}
-
-std::optional<CohortQuestion> question_from(std::string_view what) {
-  if (what == "roster_view") return CohortQuestion::roster;
-  if (what == "share_inbox") return CohortQuestion::share_inbox;
-  if (what == "confirm_request") return CohortQuestion::confirm_request;
-  if (what == "unmask_request") return CohortQuestion::unmask_request;
-  return std::nullopt;
-}
 
 AnyLanes lanes_of(ByteView payload, uint32_t lane_bits) {
   if (lane_bits == 16) return payload_as<uint16_t>(payload);
@@ -65,13 +39,13 @@ HttpResponse no_such_message() {
 
 Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, std::string_view round, std::string_view ticket,
                                                     std::string_view what) {
-  const std::optional<CohortQuestion> question = question_from(what);
+  const std::optional<CohortQuestion> question = cohort_question_from(what);
   if (!what.empty() && !question) co_return no_such_message();
   Result<Bytes> body = co_await exchange.read_body(kSessionMessageBytesMax);
   if (!body) co_return error_response(body.error(), {});
   const Result<TicketHolder> holder = ticket_holder(exchange.head(), *body, round, ticket);
   if (!holder) co_return error_response(holder.error(), {});
-  Result<CohortMessage> message = decode_message(*body);
+  Result<CohortMessage> message = decode_cohort_message(*body);
   if (!message) co_return error_response(message.error(), {});
   const auto send = [&](std::function<void(Status)> answer) {
     parts_.cohorts.cohort_receive(holder->round, holder->device.id, holder->device.public_key, std::move(*message),
@@ -88,7 +62,7 @@ Awaitable<HttpResponse> DeviceService::get_session(Exchange& exchange, std::stri
                                                    std::string_view what) {
   const Result<TicketHolder> holder = ticket_holder(exchange.head(), std::nullopt, round, ticket);
   if (!holder) co_return error_response(holder.error(), {});
-  const std::optional<CohortQuestion> question = question_from(what);
+  const std::optional<CohortQuestion> question = cohort_question_from(what);
   if (!question) co_return no_such_message();
   HttpResponse response = co_await answer_question(exchange, *holder, *question);
   co_return response;
@@ -101,12 +75,8 @@ Awaitable<HttpResponse> DeviceService::answer_question(Exchange& exchange, Ticke
   };
   const Result<CohortReply> reply = co_await await_callback<Result<CohortReply>>(ask);
   if (!reply) co_return error_response(reply.error(), {});
-  co_return frame_response(std::visit(
-      [](const auto& message) -> Bytes {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(message)>, NotYet>) return encode(ask_again(message.cohort_size));
-        else return encode(message);
-      },
-      *reply));
+  const auto* const not_yet = std::get_if<NotYet>(&*reply);
+  co_return frame_response(not_yet != nullptr ? encode(ask_again(not_yet->cohort_size)) : encode(*reply));
 }
 
 // Size, decode, digest, that no lane is beyond the ring, and the session's own look at the header.

@@ -41,4 +41,16 @@ Result<TlsContext> make_server_tls(const std::string& certificate_file, const st
   return context;
 }
 
+Result<TlsContext> make_peer_tls(const std::string& certificate_file, const std::string& key_file, const std::string& ca_file) {
+  COT_ASSIGN(TlsContext context, make_server_tls(certificate_file, key_file));
+  if (SSL_CTX_load_verify_locations(context.get(), ca_file.c_str(), nullptr) != 1) {
+    return tls_error("cannot use the authority " + ca_file);
+  }
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  // A resumed session of a client with a certificate needs a context of its own.
+  constexpr unsigned char kSessionContext[] = "coterie peer";
+  SSL_CTX_set_session_id_context(context.get(), kSessionContext, sizeof kSessionContext - 1);
+  return context;
+}
+
 }  // namespace coterie

@@ -57,7 +57,6 @@ void RoundScheduler::stop() {
 
 // Partial sums of a process that died between writing the blob and committing its row.
 Status RoundScheduler::remove_orphans(const std::vector<JobRecord>& jobs) {
-  if (settings_.orphan_age_min > Millis(0)) return {};
   std::set<Digest> known;
   for (const JobRecord& job : jobs) {
     COT_ASSIGN(const JobProgress progress, parts_.rounds.load_progress(job.id));
@@ -65,7 +64,7 @@ Status RoundScheduler::remove_orphans(const std::vector<JobRecord>& jobs) {
     COT_ASSIGN(const std::vector<PartialRecord> partials, parts_.rounds.list_partials(progress.latest->key));
     for (const PartialRecord& partial : partials) known.insert(partial.blob);
   }
-  COT_ASSIGN(const std::vector<Digest> stored, parts_.partials.list());
+  COT_ASSIGN(const std::vector<Digest> stored, parts_.partials.list(settings_.orphan_age_min));
   for (const Digest& digest : stored) {
     if (!known.contains(digest)) COT_TRY(parts_.partials.remove(digest));
   }

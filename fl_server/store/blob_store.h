@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace coterie {
 
@@ -33,7 +34,8 @@ class BlobStore {
   virtual Result<std::unique_ptr<BlobWriter>> create() = 0;
   virtual Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) = 0;  // not_found
   virtual Status remove(const Digest& digest) = 0;                                   // absent is fine
-  virtual Result<std::vector<Digest>> list() = 0;
+  // Those that were put so long ago at least, by the clock of whatever keeps them.
+  virtual Result<std::vector<Digest>> list(Millis age_min) = 0;
 
   Result<Digest> put(ByteView bytes) {
     COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, create());

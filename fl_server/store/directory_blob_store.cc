@@ -1,5 +1,6 @@
 #include "fl_server/store/directory_blob_store.h"
 
+#include "base/os/clock.h"
 #include "base/os/file.h"
 #include "secure/crypto/digest.h"
 
@@ -78,13 +79,21 @@ Result<std::shared_ptr<const BlobReader>> DirectoryBlobStore::open(const Digest&
 
 Status DirectoryBlobStore::remove(const Digest& digest) { return os::remove_file(path_of(digest)); }
 
-Result<std::vector<Digest>> DirectoryBlobStore::list() {
+Result<std::vector<Digest>> DirectoryBlobStore::list(Millis age_min) {
   std::vector<Digest> digests;
+  const WallTime put_until = os::wall_now() - age_min;
   for (int i = 0; i < 256; ++i) {
     const uint8_t byte = static_cast<uint8_t>(i);
-    COT_ASSIGN(const std::vector<std::string> names, os::list_directory(root_ + "/" + to_hex(ByteView(&byte, 1))));
+    const std::string folder = root_ + "/" + to_hex(ByteView(&byte, 1));
+    COT_ASSIGN(const std::vector<std::string> names, os::list_directory(folder));
     for (const std::string& name : names) {
-      if (const Result<Digest> digest = Digest::from_hex(name)) digests.push_back(*digest);
+      const Result<Digest> digest = Digest::from_hex(name);
+      if (!digest) continue;
+      if (age_min > Millis(0)) {
+        const Result<WallTime> put = os::modified_at(folder + "/" + name);
+        if (!put || *put > put_until) continue;  // gone meanwhile, or too young
+      }
+      digests.push_back(*digest);
     }
   }
   return digests;

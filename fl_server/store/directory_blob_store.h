@@ -17,7 +17,7 @@ class DirectoryBlobStore : public BlobStore {
   Result<std::unique_ptr<BlobWriter>> create() override;
   Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) override;
   Status remove(const Digest& digest) override;
-  Result<std::vector<Digest>> list() override;
+  Result<std::vector<Digest>> list(Millis age_min) override;
 
  private:
   DirectoryBlobStore(std::string root, std::string incoming) : root_(std::move(root)), incoming_(std::move(incoming)) {}

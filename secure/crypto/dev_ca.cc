@@ -86,8 +86,10 @@ Result<PemPair> make_dev_ca(WallTime now, int days) {
   return to_pem(ca, key.get());
 }
 
-Result<PemPair> make_server_certificate(const PemPair& ca, const std::vector<std::string>& names, WallTime now,
-                                        int days) {
+namespace {
+
+Result<PemPair> make_certificate(const PemPair& ca, const std::vector<std::string>& names, const char* uses, WallTime now,
+                                 int days) {
   COT_ASSERT(!names.empty());
   const Certificate issuer = read_certificate(ca.certificate);
   const EvpKey issuer_key = read_key(ca.private_key);
@@ -104,13 +106,24 @@ Result<PemPair> make_server_certificate(const PemPair& ca, const std::vector<std
       X509_set_issuer_name(leaf, X509_get_subject_name(issuer.get())) != 1 ||
       !add_extension(leaf, issuer.get(), NID_basic_constraints, "critical,CA:FALSE") ||
       !add_extension(leaf, issuer.get(), NID_key_usage, "critical,digitalSignature") ||
-      !add_extension(leaf, issuer.get(), NID_ext_key_usage, "serverAuth") ||
+      !add_extension(leaf, issuer.get(), NID_ext_key_usage, uses) ||
       !add_extension(leaf, issuer.get(), NID_authority_key_identifier, "keyid") ||
       !add_extension(leaf, issuer.get(), NID_subject_alt_name, alternative_names) ||
       X509_sign(leaf, issuer_key.get(), EVP_sha256()) == 0) {
-    return failed("make the server certificate");
+    return failed("make the certificate");
   }
   return to_pem(leaf, key.get());
+}
+
+}  // namespace
+
+Result<PemPair> make_server_certificate(const PemPair& ca, const std::vector<std::string>& names, WallTime now,
+                                        int days) {
+  return make_certificate(ca, names, "serverAuth", now, days);
+}
+
+Result<PemPair> make_peer_certificate(const PemPair& ca, const std::vector<std::string>& names, WallTime now, int days) {
+  return make_certificate(ca, names, "serverAuth,clientAuth", now, days);
 }
 
 Result<WallTime> certificate_not_after(const std::string& pem) {

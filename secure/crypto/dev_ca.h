@@ -23,6 +23,9 @@ Result<PemPair> make_dev_ca(WallTime now, int days);
 Result<PemPair> make_server_certificate(const PemPair& ca, const std::vector<std::string>& names, WallTime now,
                                         int days);
 
+// The same for those who show it on both sides of a connection.
+Result<PemPair> make_peer_certificate(const PemPair& ca, const std::vector<std::string>& names, WallTime now, int days);
+
 // The end of the validity of the first certificate in `pem`.
 Result<WallTime> certificate_not_after(const std::string& pem);
 

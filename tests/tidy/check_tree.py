@@ -53,8 +53,8 @@ THIRD_PARTY = [
     ("OpenSSL", r"openssl/", TLS + ["tests/unit/secure/", "tests/unit/device_sdk/transport/"]),  # there as an independent judge
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
     ("Asio", r"boost/|asio", NETWORK + COMPILED_ONCE),
-    ("nlohmann/json", r"nlohmann/", ["fl_server/config/", "fl_server/http/", "fl_server/oidc/", "fl_server/store/", "tools/", "tests/"]),
-    ("libcurl", r"curl/", ["fl_server/oidc/"]),
+    ("nlohmann/json", r"nlohmann/", ["fl_server/config/", "fl_server/fleet/", "fl_server/http/", "fl_server/oidc/", "fl_server/store/", "tools/", "tests/"]),
+    ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/oidc/"]),
     ("SQLite", r"sqlite3", ["fl_server/store/sql/"]),
     ("libpq", r"libpq|postgresql/", ["fl_server/store/sql/"]),
     ("prometheus-cpp", r"prometheus/", ["fl_server/telemetry/"]),

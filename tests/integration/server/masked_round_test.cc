@@ -9,14 +9,10 @@
 #include <sstream>
 #include <thread>
 
-#include "device_sdk/agent/masked_update.h"
 #include "proto/codec/codec.h"
-#include "proto/codec/secagg_codec.h"
 #include "proto/ring/ring_vector.h"
-#include "secure/crypto/random.h"
-#include "secure/secagg/client.h"
-#include "secure/secagg/round_session.h"
 #include "tests/integration/support/fixture.h"
+#include "tests/integration/support/masked_device.h"
 
 namespace coterie::testing {
 namespace {
@@ -26,9 +22,6 @@ constexpr uint32_t kDevices = 9;
 constexpr size_t kValues = 64;
 constexpr double kNoiseMultiplier = 0.2;
 constexpr double kClip = 42;  // no update here is longer
-
-// What a device does last.
-enum class Stop : uint8_t { at_once, behind_advert, behind_shares, behind_update, never };
 
 // All devices get tickets; `goal` of them close the round. As many may vanish as it can do without: whoever else is slow, on
 // a busy machine, is waited for.
@@ -57,87 +50,14 @@ std::vector<float> update_of(uint32_t device) {
   return values;
 }
 
-// The secrets of a device that must never lie at the server before the sum does.
-struct Traces {
-  std::vector<Bytes> patterns;
-};
-
 class MaskedRounds : public ServerTest {
  protected:
   void SetUp() override { start(); }
 
-  // One device's part; false if the server would not have it any further.
   static Status take_part(RawDevice& device, const Assignment& assignment, uint32_t number, Stop stop, Traces& traces) {
-    if (stop == Stop::at_once) return {};
-    auto plan_bytes = device.api().fetch_plan(device.id(), assignment.plan, assignment.plan_bytes);
-    if (const auto* failure = std::get_if<Failure>(&plan_bytes)) return failure->error;
-    COT_ASSIGN(const Plan plan, decode_plan(std::get<Bytes>(plan_bytes)));
-    const secagg::SessionParameters parameters =
-        secagg::session_parameters(plan, assignment.job, assignment.round, assignment.model, assignment.plan);
-    Secret<32> seed;
-    fill_random(seed.mutable_bytes());
-    COT_ASSIGN(const secagg::DeviceSecrets secrets, secagg::DeviceSecrets::derive(Secret<32>(seed.reveal()), parameters.context));
-    for (const Secret<32>* secret : {&secrets.own_seed(), &secrets.mask_key().secret(), &secrets.seal_key().secret()}) {
-      traces.patterns.emplace_back(secret->reveal().begin(), secret->reveal().end());
-    }
-    COT_ASSIGN(secagg::Client client, secagg::Client::make(parameters, std::move(seed), {&device.signer(), {}},
-                                                           [](const DeviceIdentity&) { return true; }));
-    if (stop == Stop::behind_advert) return tell(device, assignment, encode(client.advert()));
-    COT_ASSIGN(const Bytes view_frame, tell_and_ask(device, assignment, number, encode(client.advert()), "roster_view"));
-    COT_ASSIGN(const RosterView view, decode_roster_view(view_frame));
-    COT_ASSIGN(const SealedShares shares, client.share(view));
-    if (stop == Stop::behind_shares) return tell(device, assignment, encode(shares));
-    COT_ASSIGN(const Bytes inbox_frame, tell_and_ask(device, assignment, number, encode(shares), "share_inbox"));
-    COT_ASSIGN(const ShareInbox inbox, decode_share_inbox(inbox_frame));
-    COT_ASSIGN(const secagg::Masking masking, client.mask(inbox));
     const std::vector<float> values = update_of(number);
-    const uint32_t weight = std::min(1 + number, plan.update.fixed_point.weight_max);
-    COT_ASSIGN(const Bytes update, encode_masked_update(masking, client, plan, values, weight));
-    std::vector<uint64_t> lanes(kValues);
-    COT_TRY(add_update(values, weight, plan.update.fixed_point, lanes));
-    const auto* bytes = reinterpret_cast<const uint8_t*>(lanes.data());
-    traces.patterns.emplace_back(bytes, bytes + 32);
-    traces.patterns.emplace_back(reinterpret_cast<const uint8_t*>(values.data()),
-                                 reinterpret_cast<const uint8_t*>(values.data()) + 32);
-    const auto receipt = device.api().upload(device.id(), assignment, update);
-    if (const auto* failure = std::get_if<Failure>(&receipt)) return failure->error;
-    if (stop == Stop::behind_update) return {};
-    if (parameters.is_active()) {
-      COT_ASSIGN(const Bytes request_frame, ask(device, assignment, "confirm_request"));
-      COT_ASSIGN(const ConfirmRequest request, decode_confirm_request(request_frame));
-      COT_ASSIGN(const Confirmation confirmation, client.confirm(request));
-      COT_TRY(tell(device, assignment, encode(confirmation)));
-    }
-    COT_ASSIGN(const Bytes unmask_frame, ask(device, assignment, "unmask_request"));
-    COT_ASSIGN(const UnmaskRequest unmask, decode_unmask_request(unmask_frame));
-    COT_ASSIGN(const Unmasking unmasking, client.unmask(unmask));
-    return tell(device, assignment, encode(unmasking));
-  }
-
-  static Status tell(RawDevice& device, const Assignment& assignment, const Bytes& message) {
-    if (const auto failure = device.api().send_to_session(device.id(), assignment, message)) return failure->error;
-    // Twice: the server must not mind, but that the session may be over by then.
-    const auto failure = device.api().send_to_session(device.id(), assignment, message);
-    return failure && failure->error.code() != ErrorCode::round_closed ? Status(failure->error) : Status();
-  }
-  static Result<Bytes> ask(RawDevice& device, const Assignment& assignment, std::string_view what) {
-    for (;;) {
-      auto answer = device.api().ask_session(device.id(), assignment, what);
-      if (auto* frame = std::get_if<Bytes>(&answer)) return std::move(*frame);
-      if (auto* failure = std::get_if<Failure>(&answer)) return failure->error;
-    }
-  }
-  // In two requests or in one.
-  static Result<Bytes> tell_and_ask(RawDevice& device, const Assignment& assignment, uint32_t number, const Bytes& message,
-                                    std::string_view what) {
-    if (number % 2 == 0) {
-      COT_TRY(tell(device, assignment, message));
-      return ask(device, assignment, what);
-    }
-    auto answer = device.api().ask_session(device.id(), assignment, what, message);
-    if (auto* frame = std::get_if<Bytes>(&answer)) return std::move(*frame);
-    if (auto* failure = std::get_if<Failure>(&answer)) return failure->error;
-    return ask(device, assignment, what);
+    return take_masked_part(device, assignment,
+                            {.values = values, .weight = 1 + number, .stop = stop, .asks_apart = number % 2 == 0, .traces = &traces});
   }
 
   // All devices, side by side; stops[i] is what device i does last. Returns the job.

@@ -23,7 +23,7 @@ class MemoryBlobStore : public BlobStore {
     blobs_.erase(digest);
     return {};
   }
-  Result<std::vector<Digest>> list() override {
+  Result<std::vector<Digest>> list(Millis) override {
     std::vector<Digest> digests;
     for (const auto& [digest, bytes] : blobs_) digests.push_back(digest);
     return digests;

@@ -91,7 +91,7 @@ TEST_F(BlobStoreTest, LeavesNothingOfAnAbandonedWriter) {
     EXPECT_EQ(files(), 1u) << "under way";
   }
   EXPECT_EQ(files(), 0u);
-  EXPECT_THAT(*store_->list(), IsEmpty());
+  EXPECT_THAT(*store_->list(Millis(0)), IsEmpty());
 }
 
 TEST_F(BlobStoreTest, KeepsTheSameBytesOnce) {
@@ -104,10 +104,11 @@ TEST_F(BlobStoreTest, KeepsTheSameBytesOnce) {
 
 TEST_F(BlobStoreTest, ListsAndRemoves) {
   const Digest a = *store_->put(counting(1)), b = *store_->put(counting(2));
-  EXPECT_THAT(*store_->list(), UnorderedElementsAre(a, b));
+  EXPECT_THAT(*store_->list(Millis(3'600'000)), IsEmpty()) << "of an hour ago there is none";
+  EXPECT_THAT(*store_->list(Millis(0)), UnorderedElementsAre(a, b));
   ASSERT_OK(store_->remove(a));
   EXPECT_OK(store_->remove(a)) << "absent is fine";
-  EXPECT_THAT(*store_->list(), UnorderedElementsAre(b));
+  EXPECT_THAT(*store_->list(Millis(0)), UnorderedElementsAre(b));
   EXPECT_ERROR(store_->open(a), ErrorCode::not_found, a.hex());
   EXPECT_ERROR(store_->get(a, 10), ErrorCode::not_found, a.hex());
 }
@@ -137,7 +138,7 @@ TEST_F(BlobStoreTest, RemovesWhatADeadProcessLeftUnfinished) {
 
 TEST_F(BlobStoreTest, OverlooksFilesThatAreNoBlobs) {
   ASSERT_OK(os::write_file_atomically(root() + "/00/README", counting(9)));
-  EXPECT_THAT(*store_->list(), IsEmpty());
+  EXPECT_THAT(*store_->list(Millis(0)), IsEmpty());
 }
 
 TEST_F(BlobStoreTest, SaysWhenTheDiskIsFullAndLeavesNothing) {
@@ -157,7 +158,7 @@ TEST_F(BlobStoreTest, SaysWhenTheDiskIsFullAndLeavesNothing) {
     EXPECT_FALSE((*writer)->append(counting(200'000)));
     EXPECT_ERROR((*writer)->finish(), ErrorCode::storage_full, "") << "a caller that overlooked the failed append";
     writer->reset();
-    EXPECT_THAT(*(*store)->list(), UnorderedElementsAre(*kept));
+    EXPECT_THAT(*(*store)->list(Millis(0)), UnorderedElementsAre(*kept));
     EXPECT_OK((*store)->put(counting(2'000))) << "the failed ones left their room";
   }
   EXPECT_EQ(::umount2(disk.c_str(), MNT_DETACH), 0);

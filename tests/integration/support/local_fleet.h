@@ -1,0 +1,76 @@
+// LocalFleet: a fleet on this machine: schedulers, servers, a real PostgreSQL, all of them processes, and what stands in front
+// of them: a balancer that sends every request of a device to the next server.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device_sdk/client/transport.h"
+#include "tests/integration/support/admin.h"
+#include "tests/integration/support/raw_device.h"
+#include "tests/integration/support/server_process.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/temporary_directory.h"
+
+namespace coterie::testing {
+
+struct LocalFleetOptions {
+  size_t schedulers = 2;
+  size_t servers = 4;
+  std::string config;  // members of every configuration, as ServerOptions::config
+};
+
+class LocalFleet {
+ public:
+  // Everybody is up, and one leads.
+  static Result<std::unique_ptr<LocalFleet>> start(const LocalFleetOptions& options);
+
+  test::PostgresServer& postgres() { return *postgres_; }
+  size_t scheduler_count() const { return schedulers_.size(); }
+  size_t server_count() const { return servers_.size(); }
+  ServerProcess& scheduler(size_t i) { return *schedulers_[i].process; }
+  ServerProcess& server(size_t i) { return *servers_[i].process; }
+  bool server_runs(size_t i) const { return servers_[i].process != nullptr; }
+
+  // The one that leads; looks again, and starts again whoever has given up. Fails if nobody leads in time.
+  Result<size_t> leader();
+  Admin& admin() { return *admin_; }  // of the one that leader() found last
+
+  Status add_server();
+  Status restart_server(size_t i);
+  void kill_server(size_t i);
+  // SIGTERM, until it is gone; how long that took.
+  Result<Millis> drain_server(size_t i);
+  Status restart_scheduler(size_t i);
+  void kill_scheduler(size_t i);
+
+  // To the next server with every request, and on to another while there is no answer or a 503.
+  std::unique_ptr<Transport> balancer();
+  std::unique_ptr<RawDevice> enrolled_device(KeyAlgorithm algorithm = KeyAlgorithm::ed25519);
+
+  // What went wrong and where, for messages.
+  std::string logs() const;
+
+ private:
+  struct Member {
+    std::string name;
+    std::unique_ptr<ServerProcess> process;
+    uint16_t device_port = 0;
+    uint16_t admin_port = 0;
+  };
+  class Balancer;
+  Status launch(Member& member, const std::string& role);
+
+  LocalFleetOptions options_;
+  test::TemporaryDirectory directory_{test::memory_disk()};
+  std::unique_ptr<test::PostgresServer> postgres_;
+  std::vector<Member> schedulers_, servers_;
+  std::unique_ptr<Admin> admin_;
+  std::string token_;
+  mutable std::mutex urls_mutex_;
+  std::vector<std::pair<std::string, std::string>> urls_;  // of the servers, and their authorities; for balancers
+  uint64_t epoch_ = 0;                                     // of urls_
+};
+
+}  // namespace coterie::testing
