@@ -243,7 +243,11 @@ Status Server::prepare_fleet(Parts& p, const std::string& incarnation) {
                                .former = former,
                                .url = url,
                                .serves = p.config.serves_devices()};
-  p.member.emplace(p.config.fleet, identity, *p.fleet, *p.blobs, [&p] { return load_of(p); });
+  p.member.emplace(p.config.fleet, identity, *p.fleet, *p.blobs, [&p](uint64_t waiting) {
+    const NodeLoad load = load_of(p, waiting);
+    p.metrics.set_node_load(load);
+    return load;
+  });
   p.remote_cohorts.emplace(*p.peer_client, [&p] { return p.member->owner_url(); });
   p.cohorts.emplace(*p.scheduler, *p.remote_cohorts);
   return {};
@@ -261,17 +265,20 @@ void Server::join_fleet(Parts& p) {
   }
 }
 
-NodeLoad Server::load_of(const Parts& p) {
+NodeLoad Server::load_of(const Parts& p, uint64_t waiting) {
   const auto share = [](uint64_t part, uint64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); };
   return {.bytes = share(p.plane->bytes_in_flight(), p.config.ingest.bytes_in_flight_max),
-          .connections = share(p.http->connections(kDevicePlane), p.config.device.limits.connections_max)};
+          .connections = share(p.http->connections(kDevicePlane), p.config.device.limits.connections_max),
+          .waiters = share(waiting, p.config.desk.waiters_max)};
 }
 
 // Of a server that is alone: itself.
 Result<std::vector<NodeRow>> Server::nodes_of(const Parts& p) {
   if (!p.fleet) {
+    uint64_t waiting = 0;
+    for (const auto& [population, count] : p.scheduler->status().waiting) waiting += count;
     NodeRow row{.report = {.node = p.config.node, .incarnation = {}, .url = {}, .serves = true, .draining = p.stopped,
-                           .load = load_of(p), .waiting = p.scheduler->status().waiting, .issued = {}, .lacking = {}, .accepted = {}},
+                           .load = load_of(p, waiting), .waiting = p.scheduler->status().waiting, .issued = {}, .lacking = {}, .accepted = {}},
                 .started = p.started};
     for (const SchedulerStatus::Job& job : p.scheduler->status().jobs) {
       if (!job.round) continue;

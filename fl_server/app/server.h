@@ -32,7 +32,7 @@ class Server {
   static Status serve_alone(Parts& p);
   static Status prepare_fleet(Parts& p, const std::string& incarnation);
   static void join_fleet(Parts& p);
-  static NodeLoad load_of(const Parts& p);
+  static NodeLoad load_of(const Parts& p, uint64_t waiting);
   static Result<std::vector<NodeRow>> nodes_of(const Parts& p);
   static void stand_for_the_lead(Parts& p);
   explicit Server(std::unique_ptr<Parts> parts);

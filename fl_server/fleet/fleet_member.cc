@@ -25,7 +25,7 @@ bool is_same_round(const PostedRound& a, const PostedRound& b, const std::string
 }  // namespace
 
 FleetMember::FleetMember(FleetSettings settings, FleetIdentity identity, FleetStore& store, BlobStore& blobs,
-                         std::function<NodeLoad()> load)
+                         std::function<NodeLoad(uint64_t)> load)
     : settings_(settings), identity_(std::move(identity)), store_(store), blobs_(blobs), load_(std::move(load)) {
   report_.node = identity_.node;
   report_.incarnation = identity_.incarnation;
@@ -96,7 +96,9 @@ void FleetMember::updates_accepted(const RoundKey& key, uint64_t total) {
 }
 
 Status FleetMember::say() {
-  report_.load = load_();
+  uint64_t waiting = 0;
+  for (const auto& [population, count] : report_.waiting) waiting += count;
+  report_.load = load_(waiting);
   const Status said = store_.say({.node = identity_.node,
                                   .incarnation = identity_.incarnation,
                                   .started = started_,

@@ -23,7 +23,8 @@ class DevicePlane;
 class FleetMember final : public NodeEvents {
  public:
   // `store` and `blobs` outlive this. `load` is asked on a thread of this class.
-  FleetMember(FleetSettings settings, FleetIdentity identity, FleetStore& store, BlobStore& blobs, std::function<NodeLoad()> load);
+  FleetMember(FleetSettings settings, FleetIdentity identity, FleetStore& store, BlobStore& blobs,
+              std::function<NodeLoad(uint64_t waiting)> load);
   ~FleetMember() override { stop(); }
 
   // `plane` outlives this; none: this node talks to no devices. While another server has this node's name, it is not heard.
@@ -59,7 +60,7 @@ class FleetMember final : public NodeEvents {
   FleetIdentity identity_;
   FleetStore& store_;
   BlobStore& blobs_;
-  std::function<NodeLoad()> load_;
+  std::function<NodeLoad(uint64_t waiting)> load_;
   DevicePlane* plane_ = nullptr;
   WallTime started_{};
 

@@ -201,6 +201,7 @@ void RoundScheduler::pool_changed(const Population& population, uint64_t waiting
 void RoundScheduler::nodes_changed(uint32_t nodes) {
   core_.post([this, nodes] {
     nodes_ = nodes;
+    parts_.metrics.set_fleet_nodes(nodes);
     for (const auto& [key, round] : rounds_) tell_pool(round.view.job, round.view.population);
     refresh_status();
   });

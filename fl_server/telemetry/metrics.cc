@@ -73,6 +73,10 @@ struct Metrics::Families {
       family(registry, BuildHistogram(), "coterie_secagg_unmask_duration_seconds", "Time to open the masks of a sum").Add({}, kSeconds);
   Gauge& devices_waiting = family(registry, BuildGauge(), "coterie_devices_waiting", "Devices whose check-in is held").Add({});
   Gauge& bytes_in_flight = family(registry, BuildGauge(), "coterie_update_bytes_in_flight", "Bytes reserved for updates being received").Add({});
+  Family<Gauge>& node_load =
+      family(registry, BuildGauge(), "coterie_node_load_ratio", "What this server holds, of what it may hold; 1 and more: it sends devices away");
+  Gauge& fleet_nodes =
+      family(registry, BuildGauge(), "coterie_fleet_nodes", "Servers that talk to devices, as the one that leads hears").Add({});
   Family<Gauge>& evaluation_loss = family(registry, BuildGauge(), "coterie_evaluation_loss", "Loss of the newest model on the job's evaluation set");
   Family<Gauge>& evaluation_accuracy =
       family(registry, BuildGauge(), "coterie_evaluation_accuracy_ratio", "Accuracy of the newest model on the job's evaluation set");
@@ -129,6 +133,14 @@ void Metrics::session_failed(std::string_view reason) {
 
 void Metrics::set_devices_waiting(uint64_t count) { families_->devices_waiting.Set(static_cast<double>(count)); }
 void Metrics::set_bytes_in_flight(uint64_t bytes) { families_->bytes_in_flight.Set(static_cast<double>(bytes)); }
+
+void Metrics::set_node_load(const NodeLoad& load) {
+  families_->node_load.Add({{"of", "bytes"}}).Set(load.bytes);
+  families_->node_load.Add({{"of", "connections"}}).Set(load.connections);
+  families_->node_load.Add({{"of", "waiters"}}).Set(load.waiters);
+}
+
+void Metrics::set_fleet_nodes(uint32_t nodes) { families_->fleet_nodes.Set(nodes); }
 
 void Metrics::add_connections(std::string_view plane, int64_t change) {
   families_->connections.Add({{"plane", std::string(plane)}}).Increment(static_cast<double>(change));

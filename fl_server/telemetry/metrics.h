@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "scheduler/fleet/node_report.h"
 #include "scheduler/job/records.h"
 
 namespace coterie {
@@ -32,6 +33,8 @@ class Metrics {
   void set_devices_waiting(uint64_t count);
   void add_connections(std::string_view plane, int64_t change);
   void set_bytes_in_flight(uint64_t bytes);
+  void set_node_load(const NodeLoad& load);
+  void set_fleet_nodes(uint32_t nodes);  // that talk to devices, as the one that leads hears
   void set_evaluation(const JobId& job, double loss, double accuracy);
 
   // The Prometheus text exposition format, version 0.0.4.

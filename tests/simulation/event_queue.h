@@ -15,7 +15,7 @@ class EventQueue {
   using Event = std::function<void()>;
 
   Instant now() const { return now_; }
-  // The simulated machines agree on wall time; skew is not what this simulator is about.
+  // What a right clock says. A node's own may be wrong for a while (SimNode).
   WallTime wall() const { return WallTime(now_.time_since_epoch() + Millis(1'700'000'000'000)); }
 
   void at(Instant when, Event event) { queue_.push({std::max(when, now_), sequence_++, std::move(event)}); }

@@ -11,14 +11,11 @@ namespace {
 
 using namespace coterie::simulation;
 
-constexpr Mutant kMutants[] = {Mutant::none,           Mutant::ack_before_commit,  Mutant::no_idempotence,
-                               Mutant::no_conflict_check, Mutant::no_state_check, Mutant::buffer_not_cleared};
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"coterie-simulation: the real round, check-in, ingest and participant machines under a virtual clock, a bad\n"
-               "network, crashes and store outages. Device i adds 1 to coordinate i, so every model shows who was counted.\n"
+  CLI::App app{"coterie-simulation: the real round, check-in, ingest, fleet, lease and participant machines under a virtual\n"
+               "clock, a bad network, crashes, partitions, stopped leaders, wrong clocks and store outages. Device i adds 1 to coordinate i, so every model shows who was counted.\n"
                "With --sessions: sessions of secure aggregation instead, with hostile devices and hostile servers.\n\n"
                "Examples:\n"
                "  coterie-simulation --rounds 200000 --seed 1 --json\n"
@@ -34,8 +31,9 @@ int main(int argc, char** argv) {
   app.add_option("--sessions", sessions, "so many sessions of secure aggregation, and no rounds");
   app.add_option("--seed", seed, "of the first world; the next ones count up (default 1)");
   app.add_option("--mutant", mutant_name,
-                 "none, ack_before_commit, no_idempotence, no_conflict_check, no_state_check, buffer_not_cleared; with\n"
-                 "--sessions others: an unknown one lists them");
+                 "none, ack_before_commit, no_idempotence, no_conflict_check, no_state_check, buffer_not_cleared,\n"
+                 "hopeful_lookup, early_partials, doubt_is_consent, conflict_for_all, orphans_at_once; with --sessions\n"
+                 "others: an unknown one lists them");
   app.add_flag("--json", json, "one JSON object as the last line of standard output");
   app.add_flag("--quiet", quiet, "no progress on standard error");
   CLI11_PARSE(app, argc, argv);
@@ -72,16 +70,16 @@ int main(int argc, char** argv) {
   const auto n = [](uint64_t value) { return static_cast<unsigned long long>(value); };
   if (!total.clean()) std::fprintf(stderr, "first problem: %s\n", total.first_problem.c_str());
   if (json) {
-    std::printf("{\"rounds\":%llu,\"worlds\":%llu,\"seed\":%llu,\"crashes\":%llu,\"lost\":%llu,\"doubled\":%llu,\"phantom\":%llu,"
+    std::printf("{\"rounds\":%llu,\"worlds\":%llu,\"seed\":%llu,\"crashes\":%llu,\"leaders\":%llu,\"lost\":%llu,\"doubled\":%llu,\"phantom\":%llu,"
                 "\"stuck\":%llu,\"retries\":%llu,\"conflicts\":%llu,\"events\":%llu,\"trace\":\"%016llx\","
                 "\"rounds_per_second\":%.1f}\n",
-                n(total.rounds), n(done), n(seed), n(total.crashes), n(total.lost), n(total.doubled), n(total.phantom),
+                n(total.rounds), n(done), n(seed), n(total.crashes), n(total.leaders), n(total.lost), n(total.doubled), n(total.phantom),
                 n(total.stuck), n(total.retries), n(total.conflicts), n(total.events), n(total.trace),
                 static_cast<double>(total.rounds) / elapsed);
   } else {
-    std::printf("%llu rounds in %llu worlds, %llu crashes: %llu lost, %llu counted twice, %llu phantom, %llu stuck "
+    std::printf("%llu rounds in %llu worlds, %llu crashes, %llu leaders: %llu lost, %llu counted twice, %llu phantom, %llu stuck "
                 "(%.0f rounds/s, trace %016llx)\n",
-                n(total.rounds), n(done), n(total.crashes), n(total.lost), n(total.doubled), n(total.phantom),
+                n(total.rounds), n(done), n(total.crashes), n(total.leaders), n(total.lost), n(total.doubled), n(total.phantom),
                 n(total.stuck), static_cast<double>(total.rounds) / elapsed, n(total.trace));
   }
   return total.clean() ? 0 : 1;

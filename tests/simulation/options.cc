@@ -12,6 +12,11 @@ std::string_view to_string(Mutant mutant) {
     case Mutant::no_conflict_check: return "no_conflict_check";
     case Mutant::no_state_check: return "no_state_check";
     case Mutant::buffer_not_cleared: return "buffer_not_cleared";
+    case Mutant::hopeful_lookup: return "hopeful_lookup";
+    case Mutant::early_partials: return "early_partials";
+    case Mutant::doubt_is_consent: return "doubt_is_consent";
+    case Mutant::conflict_for_all: return "conflict_for_all";
+    case Mutant::orphans_at_once: return "orphans_at_once";
   }
   return "unknown";
 }
@@ -45,6 +50,12 @@ WorldOptions options_from_seed(uint64_t seed) {
   options.store_delay_max = Millis(between(1, 40));
   options.spill_delay_max = Millis(between(1, 200));
   options.train_max = Millis(between(10, 4'000));
+  options.schedulers = static_cast<uint32_t>(between(1, 2));
+  options.scheduler_stop_every = every(0.5, 2'000, 30'000);
+  options.scheduler_stop_max = Millis(between(500, 30'000));
+  options.partition_every = every(0.5, 1'000, 20'000);
+  options.partition_max = Millis(between(200, 10'000));
+  options.clock_jump_every = every(0.3, 3'000, 30'000);
   return options;
 }
 

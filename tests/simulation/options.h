@@ -18,7 +18,16 @@ enum class Mutant : uint8_t {
   no_conflict_check,  // the store lets a device be accepted twice
   no_state_check,     // the store takes batches after the freeze
   buffer_not_cleared, // the node goes on adding to a sum that is already on its way to the store
+  hopeful_lookup,     // the node takes a store that does not say who is accepted for a yes
+  early_partials,     // the scheduler sums the partials it saw before the freeze
+  doubt_is_consent,   // the node takes a batch whose commit is in doubt for done
+  conflict_for_all,   // the node answers all of a batch that met a conflict as if they were in it
+  orphans_at_once,    // a new leader removes partial sums without a row though their batch may be on its way
 };
+inline constexpr Mutant kMutants[] = {
+    Mutant::none,          Mutant::ack_before_commit, Mutant::no_idempotence,   Mutant::no_conflict_check,
+    Mutant::no_state_check, Mutant::buffer_not_cleared, Mutant::hopeful_lookup, Mutant::early_partials,
+    Mutant::doubt_is_consent, Mutant::conflict_for_all, Mutant::orphans_at_once};
 std::string_view to_string(Mutant mutant);
 
 struct WorldOptions {
@@ -27,6 +36,7 @@ struct WorldOptions {
 
   uint32_t rounds = 10;
   uint32_t nodes = 2;
+  uint32_t schedulers = 2;
   uint32_t devices = 12;
   uint32_t goal_count = 8;
   double over_selection = 1.2;
@@ -39,6 +49,11 @@ struct WorldOptions {
   // Mean time between events, while faults are on; 0: never.
   Millis node_crash_every{0};
   Millis scheduler_crash_every{0};
+  Millis scheduler_stop_every{0};  // stands still, and goes on as if nothing had been
+  Millis scheduler_stop_max{30'000};
+  Millis partition_every{0};       // one process does not reach the store
+  Millis partition_max{8'000};
+  Millis clock_jump_every{0};      // of one node's wall clock, there and back
   Millis device_crash_every{0};
   Millis store_outage_every{0};
   Millis store_outage_max{2'000};

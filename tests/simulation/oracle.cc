@@ -13,6 +13,7 @@ std::string name(const RoundKey& key, uint32_t device) {
 Verdict& Verdict::operator+=(const Verdict& other) {
   rounds += other.rounds;
   crashes += other.crashes;
+  leaders += other.leaders;
   retries += other.retries;
   conflicts += other.conflicts;
   lost += other.lost;

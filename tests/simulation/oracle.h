@@ -20,6 +20,7 @@ namespace coterie::simulation {
 struct Verdict {
   uint64_t rounds = 0;
   uint64_t crashes = 0;
+  uint64_t leaders = 0;     // times that somebody began to lead
   uint64_t retries = 0;     // attempts that failed and were made again
   uint64_t conflicts = 0;
   uint64_t lost = 0;

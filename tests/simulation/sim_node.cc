@@ -5,12 +5,13 @@
 #include "proto/ring/ring_vector.h"
 #include "secure/identity/manifest.h"
 #include "secure/identity/ticket.h"
-#include "tests/simulation/sim_scheduler.h"
 
 namespace coterie::simulation {
 namespace {
 
 constexpr Millis kBodyMax{500};
+constexpr Millis kTickMin{400};
+constexpr Millis kSayEvery{1'000};
 constexpr uint64_t kUpdateBytes = 1000;
 
 IngestLimits small_limits() {
@@ -27,7 +28,9 @@ void SimNode::boot() {
   ++incarnation_;
   desk_.emplace(DeskLimits{}, PaceSettings{}, world_.prng().next());
   ingest_.emplace(small_limits());
-  world_.scheduler().node_wants_rounds(index_);
+  report_ = {.node = "node" + std::to_string(index_), .incarnation = life(), .url = {}, .serves = true, .draining = false,
+             .load = {}, .waiting = {}, .issued = {}, .lacking = {}, .accepted = {}};
+  tick();
 }
 
 void SimNode::crash() {
@@ -37,13 +40,14 @@ void SimNode::crash() {
   desk_.reset();
   ingest_.reset();
   view_.reset();
+  is_served_ = false;
+  revision_ = 0;
   assignment_.reset();
   waiters_.clear();
   uploads_.clear();
   sums_.clear();
   batches_.clear();
   armed_.reset();
-  world_.scheduler().pool_changed(index_, 0);
   world_.queue().after(world_.some_delay(Millis(5'000)), [this] { boot(); });
 }
 
@@ -65,6 +69,57 @@ void SimNode::arm() {
                     }));
 }
 
+// ---- The fleet's tables
+
+void SimNode::tick() {
+  for (const auto& [key, count] : desk_->lacking()) report_.lacking[key] = count;
+  look_at_board([] {});
+  say();
+  world_.queue().after(kTickMin + world_.some_delay(kTickMin), alive_guard([this] { tick(); }));
+}
+
+void SimNode::look_at_board(std::function<void()> then) {
+  using Answer = Result<std::shared_ptr<const FleetTables::Board>>;
+  world_.ask_store<Answer>(reached_from_, [&w = world_]() -> Answer { return w.fleet().board; },
+                           [](Error error) { return Answer(std::move(error)); },
+                           [this, incarnation = incarnation_, then = std::move(then)](const Answer& board) {
+                             if (!alive_ || incarnation_ != incarnation) return;
+                             if (board && (*board)->revision > revision_) {
+                               revision_ = (*board)->revision;
+                               apply(**board);
+                             }
+                             then();
+                           });
+}
+
+void SimNode::say() {
+  if (report_ == said_ && world_.queue().now() < said_at_ + kSayEvery) return;
+  said_ = report_;
+  said_at_ = world_.queue().now();
+  world_.ask_store<Status>(reached_from_,
+                           [&w = world_, report = std::make_shared<const NodeReport>(report_)]() -> Status {
+                             w.fleet().nodes[report->node] = {report, w.queue().now()};
+                             return {};
+                           },
+                           [](Error error) { return Status(std::move(error)); }, [](const Status&) {});
+}
+
+void SimNode::apply(const FleetTables::Board& board) {
+  if (view_ && (!board.round || board.round->key != view_->key)) {
+    withdraw(view_->key);
+    view_.reset();
+    is_served_ = false;
+    report_.issued.clear();
+    report_.lacking.clear();
+    report_.accepted.clear();
+  }
+  if (!board.round) return;
+  RoundView view = *board.round;
+  const auto share = board.shares.find(life());
+  view.ticket_count = share == board.shares.end() ? 0 : share->second;
+  publish(view);
+}
+
 // ---- Check-ins
 
 void SimNode::check_in(const DeviceId& device, Millis hold, std::function<void(CheckinAnswer)> reply) {
@@ -83,7 +138,9 @@ void SimNode::run(DeskEffects effects) {
       waiter->second(dismissed->window);
       waiters_.erase(waiter);
     } else if (auto* pool = std::get_if<ReportPool>(&effect)) {
-      world_.send([&s = world_.scheduler(), i = index_, n = pool->waiting] { s.pool_changed(i, n); });
+      report_.waiting[pool->population] = pool->waiting;
+    } else if (auto* issued = std::get_if<ReportTickets>(&effect)) {
+      report_.issued[issued->key] = issued->total;
     }
   }
   arm();
@@ -101,21 +158,25 @@ void SimNode::give_ticket(const GiveTicket& effect) {
 // ---- Rounds
 
 void SimNode::publish(const RoundView& view) {
-  if (view_ && (view.key < view_->key || (view.key == view_->key && view.state < view_->state))) return;
-  const bool begins = view.state == RoundState::collecting &&
-                      (!view_ || view_->key != view.key || view_->state != RoundState::collecting);
-  if (!begins) {
-    view_ = view;
-    return serve(view, {});
-  }
+  const bool is_known = view_.has_value();
+  view_ = view;
+  if (is_served_) return serve(view, {});
+  if (is_known) return;  // it is asked for already who is accepted
+  ask_who_is_accepted();
+}
+
+// Before devices are asked for updates; again until the store answers.
+void SimNode::ask_who_is_accepted() {
   using Answer = Result<std::vector<DeviceId>>;
-  world_.ask_store<Answer>([&s = world_.store(), view] { return s.list_accepted(view.key); },
+  world_.ask_store<Answer>(reached_from_, [&s = world_.store(), key = view_->key] { return s.list_accepted(key); },
                            [](Error error) { return Answer(std::move(error)); },
-                           [this, view, incarnation = incarnation_](Answer accepted) {
-                             if (!alive_ || incarnation_ != incarnation || !accepted) return;  // published again soon
-                             if (view_ && view.key < view_->key) return;
-                             view_ = view;
-                             serve(view, *accepted);
+                           [this, key = view_->key, incarnation = incarnation_](Answer accepted) {
+                             if (!alive_ || incarnation_ != incarnation || !view_ || view_->key != key || is_served_) return;
+                             if (!accepted) return world_.queue().after(kTickMin, alive_guard([this, key] {
+                               if (view_ && view_->key == key && !is_served_) ask_who_is_accepted();
+                             }));
+                             is_served_ = true;
+                             serve(*view_, *accepted);
                            });
 }
 
@@ -129,7 +190,7 @@ void SimNode::serve(const RoundView& view, const std::vector<DeviceId>& accepted
                           .model = view.model,
                           .plan_bytes = view.plan_bytes,
                           .model_bytes = view.model_bytes,
-                          .not_after = world_.queue().wall() + left + Millis(10'000),
+                          .not_after = wall() + left + Millis(10'000),
                           .ticket = {},
                           .signature = {}};
     const bool same = assignment_ && assignment_->round == view.key && assignment_->not_after == assignment.not_after;
@@ -150,11 +211,13 @@ void SimNode::withdraw(const RoundKey& key) {
 // ---- Uploads
 
 void SimNode::upload(const DeviceId& device, const Bytes& ticket, std::function<void(UploadAnswer)> reply) {
-  const Result<TicketClaims> claims = open_ticket(ticket, world_.ticket_key(), device, world_.queue().wall());
+  const Result<TicketClaims> claims = open_ticket(ticket, world_.ticket_key(), device, wall());
   if (!claims) return reply({.receipt = {}, .error = claims.error(), .window = {}});
   const UploadId upload(next_id_++);
   uploads_.emplace(upload, Upload{world_.index_of(device), std::move(reply)});
-  step(UploadOffered{upload, claims->round, device, kUpdateBytes});
+  const UploadOffered offered{upload, claims->round, device, kUpdateBytes};
+  if (is_served_ && view_->key == claims->round) return step(offered);
+  look_at_board([this, offered] { step(offered); });  // another node may have heard of the round sooner
 }
 
 void SimNode::step(const IngestEvent& event) {
@@ -169,10 +232,11 @@ void SimNode::step(const IngestEvent& event) {
 void SimNode::perform(IngestEffect& effect) {
   World& world = world_;
   if (auto* lookup = std::get_if<LookUpAccepted>(&effect)) {
-    world.ask_store<Result<bool>>([&world, e = *lookup] { return world.store().is_accepted(e.key, e.device); },
+    world.ask_store<Result<bool>>(reached_from_, [&world, e = *lookup] { return world.store().is_accepted(e.key, e.device); },
                                   [](Error error) { return Result<bool>(std::move(error)); },
                                   [this, e = *lookup, incarnation = incarnation_](Result<bool> accepted) {
                                     if (!alive_ || incarnation_ != incarnation) return;
+                                    if (!accepted && world_.options().mutant == Mutant::hopeful_lookup) accepted = true;
                                     step(AcceptedLookedUp{e.upload, e.key, e.device, std::move(accepted)});
                                   });
   } else if (auto* admitted = std::get_if<AdmitUpload>(&effect)) {
@@ -201,7 +265,7 @@ void SimNode::perform(IngestEffect& effect) {
     if (batch != batches_.end() && batch->second.partial.id.empty()) sums_[batch->second.partial.key].clear();
     batches_.erase(dropped->batch);
   } else if (auto* report = std::get_if<ReportAccepted>(&effect)) {
-    world.send([&s = world.scheduler(), e = *report] { s.updates_accepted(e.key, e.total); });
+    report_.accepted[report->key] = report->total;
   } else if (auto* note = std::get_if<NoteAccepted>(&effect)) {
     desk_->accepted(note->key, note->device);
   }
@@ -237,8 +301,7 @@ void SimNode::add(const AddUpdate& effect) {
 
 void SimNode::spill(const SpillBatch& effect) {
   Batch& batch = batches_[effect.batch];
-  batch.partial = {.id = "node" + std::to_string(index_) + "/" + std::to_string(incarnation_) + "/" +
-                         std::to_string(effect.batch.value()),
+  batch.partial = {.id = life() + "/" + std::to_string(effect.batch.value()),
                    .key = effect.key,
                    .totals = effect.totals,
                    .blob = {}};
@@ -259,7 +322,7 @@ void SimNode::spill(const SpillBatch& effect) {
 void SimNode::commit(const CommitBatch& effect) {
   const PartialRecord partial = batches_.at(effect.batch).partial;
   world_.ask_store<BatchOutcome>(
-      [&w = world_, partial, rows = effect.rows]() -> BatchOutcome {
+      reached_from_, [&w = world_, partial, rows = effect.rows]() -> BatchOutcome {
         BatchOutcome outcome = w.store().accept_batch(partial, rows);
         if (std::holds_alternative<BatchConflict>(outcome)) ++w.oracle().verdict().conflicts;
         // A store that forgot the id has filed the blob under another name.
@@ -269,6 +332,9 @@ void SimNode::commit(const CommitBatch& effect) {
       [](Error error) { return BatchOutcome(BatchUnknown{std::move(error)}); },
       [this, id = effect.batch, incarnation = incarnation_](BatchOutcome outcome) {
         if (!alive_ || incarnation_ != incarnation) return;
+        const Mutant mutant = world_.options().mutant;
+        if (mutant == Mutant::doubt_is_consent && std::holds_alternative<BatchUnknown>(outcome)) outcome = BatchDone{};
+        if (mutant == Mutant::conflict_for_all && std::holds_alternative<BatchConflict>(outcome)) outcome = BatchDone{};
         if (std::holds_alternative<BatchDone>(outcome)) batches_.erase(id);
         step(BatchAnswered{id, std::move(outcome)});
       });

@@ -31,11 +31,14 @@ class SimNode {
   // ---- Requests, as they arrive from the network
   void check_in(const DeviceId& device, Millis hold, std::function<void(CheckinAnswer)> reply);
   void upload(const DeviceId& device, const Bytes& ticket, std::function<void(UploadAnswer)> reply);
-  // The round as the scheduler published it; views may come late and out of order.
-  void publish(const RoundView& view);
-  void withdraw(const RoundKey& key);
 
-  uint64_t waiting() const { return alive_ ? desk_->waiting(Population("default")) : 0; }
+  // ---- What befalls it
+  void cut_off(Instant until) { reached_from_ = until; }
+  // Its wall clock is off by this, until then.
+  void set_clock(Millis off, Instant until) {
+    clock_off_ = off;
+    clock_off_until_ = until;
+  }
 
  private:
   struct Batch {
@@ -48,6 +51,15 @@ class SimNode {
   };
 
   void boot();
+  void look_at_board(std::function<void()> then);
+  void say();
+  void tick();
+  void apply(const FleetTables::Board& board);
+  void publish(const RoundView& view);
+  void ask_who_is_accepted();
+  void withdraw(const RoundKey& key);
+  WallTime wall() const { return world_.queue().wall() + (world_.queue().now() < clock_off_until_ ? clock_off_ : Millis(0)); }
+  std::string life() const { return "node" + std::to_string(index_) + "/" + std::to_string(incarnation_); }
   void step(const IngestEvent& event);
   void run(DeskEffects effects);
   void perform(IngestEffect& effect);
@@ -68,6 +80,13 @@ class SimNode {
   std::optional<CheckinDesk> desk_;
   std::optional<IngestMachine> ingest_;
   std::optional<RoundView> view_;                      // the newest
+  bool is_served_ = false;                             // and the machines know of it
+  uint64_t revision_ = 0;                              // of the board
+  NodeReport report_, said_;
+  Instant said_at_{};
+  Instant reached_from_{};                             // the store
+  Millis clock_off_{0};
+  Instant clock_off_until_{};
   std::optional<Assignment> assignment_;
   std::map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;
   std::map<UploadId, Upload> uploads_;

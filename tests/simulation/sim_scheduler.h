@@ -1,9 +1,12 @@
-// SimScheduler: the scheduler's shell around the real round machine, on virtual time.
+// SimScheduler: one of the processes that may lead: the shell around the real lease keeper, round machine and tally of nodes, on
+// virtual time. It dies, stands still and is cut off; one that has lost the lead starts anew.
 #pragma once
 
 #include <map>
 #include <optional>
 
+#include "scheduler/fleet/fleet_tally.h"
+#include "scheduler/lease/lease_keeper.h"
 #include "scheduler/round/round_machine.h"
 #include "tests/simulation/world.h"
 
@@ -11,32 +14,52 @@ namespace coterie::simulation {
 
 class SimScheduler {
  public:
-  explicit SimScheduler(World& world) : world_(world) {}
+  SimScheduler(World& world, uint32_t index) : world_(world), index_(index) {}
 
   void boot();
   void crash();
-
-  // ---- Hints from nodes
-  void pool_changed(uint32_t node, uint64_t waiting);
-  void updates_accepted(const RoundKey& key, uint64_t total);
-  void node_wants_rounds(uint32_t node);
+  // Does nothing for so long, and does not know it: whatever comes meanwhile is looked at afterwards.
+  void stand_still(Millis time);
+  void cut_off(Instant until) { reached_from_ = until; }
 
  private:
+  void die(Millis rest_max);
+  void run(const LeaseEffects& effects);
+  void ask_for_lease(uint64_t serial);
+  void lead(LeaseEpoch epoch);
+  void tick();
+  void hear(const std::vector<NodeRow>& rows);
+  void write_board();
   void step(const RoundEvent& event);
   void run(RoundEffects effects);
   void ask(uint64_t serial, const RoundRequest& request);
   void finalize(uint64_t serial, const FinalizeRound& request);
-  void publish_again();
+  void remove_orphans();
   void arm();
+  // Wraps an event so that it happens only in this life, and not while this process stands still.
+  std::function<void()> guard(std::function<void()> event);
+  // The store does `work` only if this one still leads.
+  template <typename Value>
+  std::function<Result<Value>()> fenced(std::function<Result<Value>()> work);
   template <typename Answer, typename Value>
   void ask_store(uint64_t serial, std::function<Result<Value>()> work);
 
   World& world_;
+  uint32_t index_;
+  bool alive_ = false;
   uint64_t incarnation_ = 0;
+  Instant still_until_{};
+  Instant reached_from_{};
+  std::optional<LeaseKeeper> keeper_;
+  std::optional<LeaseEpoch> epoch_;  // it leads, or thinks so
   std::optional<RoundMachine> machine_;
-  std::optional<RoundView> view_;
-  std::map<uint32_t, uint64_t> waiting_;
+  std::optional<FleetTally> tally_;
+  std::optional<RoundView> view_;    // what the board is to say
+  std::optional<Instant> write_from_;
   std::optional<Instant> armed_;
+  std::string written_;
+  std::optional<std::vector<PartialRecord>> early_;  // for Mutant::early_partials
+  std::map<RoundKey, uint64_t> told_accepted_;
 };
 
 }  // namespace coterie::simulation

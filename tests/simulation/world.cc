@@ -54,7 +54,7 @@ World::World(const WorldOptions& options)
   initial.digest = content_digest(as_bytes("model 0"));
   COT_ASSERT(store_.create_job(job, initial).has_value());
 
-  scheduler_ = std::make_unique<SimScheduler>(*this);
+  for (uint32_t i = 0; i < options_.schedulers; ++i) schedulers_.push_back(std::make_unique<SimScheduler>(*this, i));
   for (uint32_t i = 0; i < options_.nodes; ++i) nodes_.push_back(std::make_unique<SimNode>(*this, i));
   for (uint32_t i = 0; i < options_.devices; ++i) {
     devices_.push_back(std::make_unique<SimDevice>(*this, i));
@@ -87,21 +87,33 @@ void World::round_committed(const RoundKey& key) {
   std::set<uint32_t> accepted;
   for (const DeviceId& device : *rows) accepted.insert(index_of(device));
   oracle_.committed(key, finalized_.at(key), accepted);
+  is_last_round_done_ = completed();
 }
 
 bool World::completed() { return store_.get_job(job_)->state == JobState::completed; }
 
 Verdict World::run() {
-  scheduler_->boot();
+  for (const auto& scheduler : schedulers_) scheduler->boot();
   for (const auto& device : devices_) queue_.after(some_delay(Millis(1'000)), [&d = *device] { d.act(); });
   repeat(options_.node_crash_every, [this] { nodes_[prng_.below(nodes_.size())]->crash(); });
-  repeat(options_.scheduler_crash_every, [this] { scheduler_->crash(); });
+  const auto some_scheduler = [this]() -> SimScheduler& { return *schedulers_[prng_.below(schedulers_.size())]; };
+  repeat(options_.scheduler_crash_every, [=] { some_scheduler().crash(); });
+  repeat(options_.scheduler_stop_every, [=, this] { some_scheduler().stand_still(some_delay(options_.scheduler_stop_max)); });
+  repeat(options_.partition_every, [=, this] {
+    const Instant until = queue_.now() + some_delay(options_.partition_max);
+    if (prng_.chance(0.3)) some_scheduler().cut_off(until);
+    else nodes_[prng_.below(nodes_.size())]->cut_off(until);
+  });
+  repeat(options_.clock_jump_every, [this] {
+    const auto hours = static_cast<int64_t>(prng_.below(5)) - 2;
+    nodes_[prng_.below(nodes_.size())]->set_clock(Millis(hours * 3'600'000), queue_.now() + some_delay(Millis(5'000)));
+  });
   repeat(options_.device_crash_every, [this] { devices_[prng_.below(devices_.size())]->crash(); });
   repeat(options_.store_outage_every,
          [this] { store_down_until_ = queue_.now() + some_delay(options_.store_outage_max); });
 
   const Instant end(options_.stuck_after);
-  while (!completed()) {
+  while (!(is_last_round_done_ && completed())) {
     if (queue_.now() > end || !queue_.step()) {
       oracle_.problem(&Verdict::stuck, "seed " + std::to_string(options_.seed) + ": the job did not end");
       break;

@@ -10,6 +10,8 @@
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
 #include "tests/simulation/event_queue.h"
+#include "scheduler/fleet/fleet_tally.h"
+#include "scheduler/lease/lease.h"
 #include "tests/simulation/options.h"
 #include "tests/simulation/oracle.h"
 #include "tests/support/memory_round_store.h"
@@ -19,6 +21,23 @@ namespace coterie::simulation {
 class SimNode;
 class SimScheduler;
 class SimDevice;
+
+// What the store has for a fleet, beside rounds: the lease, the board, what nodes said. fl_server/store/fleet_store.h.
+struct FleetTables {
+  struct Lease {
+    std::string holder;
+    uint64_t epoch = 0;
+    Instant expires{};
+  };
+  struct Board {
+    uint64_t revision = 0;
+    std::optional<RoundView> round;
+    TicketShares shares;
+  };
+  Lease lease;
+  std::shared_ptr<const Board> board = std::make_shared<Board>();
+  std::map<std::string, std::pair<std::shared_ptr<const NodeReport>, Instant>> nodes;  // and when it was said
+};
 
 class World {
  public:
@@ -40,7 +59,7 @@ class World {
   const Bytes& plan_bytes() const { return plan_bytes_; }
   const FixedPointSpec& fixed_point() const { return fixed_point_; }
   std::vector<std::unique_ptr<SimNode>>& nodes() { return nodes_; }
-  SimScheduler& scheduler() { return *scheduler_; }
+  FleetTables& fleet() { return fleet_; }
   SimDevice& device(uint32_t index) { return *devices_[index]; }
   uint32_t index_of(const DeviceId& device) const { return by_id_.at(device); }
   bool faults_are_on() const { return queue_.now() < Instant(options_.faults_until); }
@@ -49,10 +68,10 @@ class World {
   void send(std::function<void()> arrive);
   Millis some_delay(Millis max) { return Millis(prng_.below(static_cast<uint64_t>(max.count()) + 1)); }
 
-  // Asks the store: `work` runs there, `answer` gets what it returned, or `failure` of an error if the store was down or
+  // Asks the store, for somebody who does not reach it before `reached_from`: `work` runs there, `answer` gets what it returned, or `failure` of an error if the store was down or
   // its answer was lost. The caller checks that it still lives.
   template <typename T>
-  void ask_store(std::function<T()> work, std::function<T(Error)> failure, std::function<void(T)> answer);
+  void ask_store(Instant reached_from, std::function<T()> work, std::function<T(Error)> failure, std::function<void(T)> answer);
 
   // Durable blobs: partial sums by partial id.
   std::map<std::string, std::vector<uint64_t>>& blobs() { return blobs_; }
@@ -76,7 +95,9 @@ class World {
   Bytes plan_bytes_;
   FixedPointSpec fixed_point_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
-  std::unique_ptr<SimScheduler> scheduler_;
+  std::vector<std::unique_ptr<SimScheduler>> schedulers_;
+  FleetTables fleet_;
+  bool is_last_round_done_ = false;
   std::vector<std::unique_ptr<SimDevice>> devices_;
   std::map<DeviceId, uint32_t> by_id_;
   std::map<std::string, std::vector<uint64_t>> blobs_;
@@ -84,9 +105,10 @@ class World {
 };
 
 template <typename T>
-void World::ask_store(std::function<T()> work, std::function<T(Error)> failure, std::function<void(T)> answer) {
-  queue_.after(some_delay(options_.store_delay_max), [this, work, failure, answer] {
-    const bool down = queue_.now() < store_down_until_;
+void World::ask_store(Instant reached_from, std::function<T()> work, std::function<T(Error)> failure,
+                      std::function<void(T)> answer) {
+  queue_.after(some_delay(options_.store_delay_max), [this, reached_from, work, failure, answer] {
+    const bool down = queue_.now() < std::max(store_down_until_, reached_from);
     const bool executed = !down || prng_.chance(0.2);  // a dying store may still finish what it was doing
     T result = executed ? work() : failure(Error(ErrorCode::unavailable, "the store is down"));
     const bool lost = down || (faults_are_on() && prng_.chance(options_.store_answer_loss));

@@ -16,7 +16,7 @@ coterie_packages=(
 )
 
 # Only for tests: programs that judge what deploy/ holds. Without them those tests are left out.
-coterie_check_packages=(prometheus postgresql-15)
+coterie_check_packages=(prometheus postgresql-15 python3-yaml)
 
 # Only for comparisons in ./bench.
 coterie_peer_packages=(nginx-light python3-torch python3-torchvision libopenblas0-pthread)  # PyTorch with the BLAS it deserves
