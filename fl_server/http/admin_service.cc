@@ -110,7 +110,7 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
     if (!found) {
       AuditEntry entry{.who = std::string(kNobody), .target = std::string(match.pattern)};  // never a stranger's own words
       HttpResponse refusal = problem_response(found.error());
-      refusal = co_await refused(match.route, std::move(entry), std::move(refusal));
+      refusal = co_await refused(exchange, match.route, std::move(entry), std::move(refusal));
       co_return refusal;
     }
     caller = std::move(*found);
@@ -129,7 +129,7 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
   if (const Status allowed = check_roles(*match.route, caller.roles); !allowed) {
     AuditEntry entry{.who = caller.id, .roles = caller.roles.text(), .target = head.path, .request = request};
     HttpResponse refusal = problem_response(allowed.error());
-    refusal = co_await refused(match.route, std::move(entry), std::move(refusal));
+    refusal = co_await refused(exchange, match.route, std::move(entry), std::move(refusal));
     co_return refusal;
   }
   if (!leading_ && !match.route->is_open() && match.pattern != "/metrics" && match.pattern != "/admin/v1/server") {
@@ -140,7 +140,8 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
   co_return response;
 }
 
-Awaitable<HttpResponse> AdminService::refused(const AdminRoute* route, AuditEntry entry, HttpResponse refusal) {
+Awaitable<HttpResponse> AdminService::refused(Exchange& exchange, const AdminRoute* route, AuditEntry entry,
+                                              HttpResponse refusal) {
   if (route == nullptr || route->action.empty()) co_return refusal;
   if (!entry.request.empty()) refusal.headers.emplace_back("Coterie-Request-Id", entry.request);
   entry.action = route->action;
@@ -151,7 +152,10 @@ Awaitable<HttpResponse> AdminService::refused(const AdminRoute* route, AuditEntr
     pool_.post([this, &entry, known, done = std::move(done)] { done(audit_.write_refusal(entry, known, os::wall_now())); });
   };
   const Status written = co_await await_callback<Status>(write);
-  if (!written) log(LogLevel::error, "audit_failed", {{"error", written.error().message()}});
+  if (!written) {
+    const LogTrace trace(exchange.trace().trace_id());
+    log(LogLevel::error, "audit_failed", {{"error", written.error().message()}});
+  }
   co_return refusal;
 }
 
@@ -161,7 +165,7 @@ Awaitable<HttpResponse> AdminService::answer(Exchange& exchange, const AdminRout
   const auto query = parse_query(call.head.query);
   if (!query) {
     HttpResponse refusal = problem_response(query.error());
-    refusal = co_await refused(&route, std::move(entry), std::move(refusal));
+    refusal = co_await refused(exchange, &route, std::move(entry), std::move(refusal));
     co_return refusal;
   }
   for (const auto& [key, value] : *query) call.query[key] = value;
@@ -171,12 +175,19 @@ Awaitable<HttpResponse> AdminService::answer(Exchange& exchange, const AdminRout
   Result<Bytes> body = co_await exchange.read_body(body_max);
   if (!body) {
     HttpResponse refusal = problem_response(body.error());
-    refusal = co_await refused(&route, std::move(entry), std::move(refusal));
+    refusal = co_await refused(exchange, &route, std::move(entry), std::move(refusal));
     co_return refusal;
   }
   call.body = std::move(*body);
-  const auto work = [this, &route, &call](std::function<void(HttpResponse)> done) {
-    pool_.post([this, &route, &call, done = std::move(done)] { done(carry_out(route, call)); });
+  const auto work = [this, &route, &call, &exchange](std::function<void(HttpResponse)> done) {
+    pool_.post([this, &route, &call, &exchange, done = std::move(done)] {
+      HttpResponse response;
+      {
+        const LogTrace trace(exchange.trace().trace_id());
+        response = carry_out(route, call);
+      }
+      done(std::move(response));
+    });
   };
   HttpResponse response = co_await await_callback<HttpResponse>(work);
   co_return response;

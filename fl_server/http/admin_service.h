@@ -84,7 +84,7 @@ class AdminService final : public HttpService {
   // The handler, or the answer that it gave to the first request of this Idempotency-Key.
   HttpResponse call_once(const AdminRoute& route, const Call& call, Handler handler);
   // Writes that this was refused, if the route has an action; gives back `refusal`, with the request's id.
-  Awaitable<HttpResponse> refused(const AdminRoute* route, AuditEntry entry, HttpResponse refusal);
+  Awaitable<HttpResponse> refused(Exchange& exchange, const AdminRoute* route, AuditEntry entry, HttpResponse refusal);
 
   HttpResponse get_server(const Call& call);
   HttpResponse list_jobs(const Call& call);

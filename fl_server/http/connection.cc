@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/http/request_head.h"
 
@@ -12,6 +13,7 @@ constexpr size_t kReadBytes = 4 * 1024;
 constexpr size_t kBlobPieceBytes = 256 * 1024;
 constexpr size_t kLingerBytesMax = 4 * 1024 * 1024;
 constexpr Millis kLingerMax{2'000};
+constexpr int kOurFault = 500;
 
 int status_of_head_error(const Error& error) { return error.code() == ErrorCode::too_large ? 431 : traits(error.code()).http_status; }
 
@@ -62,6 +64,7 @@ Awaitable<bool> Connection::serve_one() {
   HttpResponse response;
   std::string_view route = "unparsed";
   Result<RequestHead> head = have_head ? parse_request_head(ByteView(buffer_).first(head_bytes)) : Result<RequestHead>(have_head.error());
+  trace_ = make_trace(head ? &*head : nullptr);
   if (head) {
     head_ = std::move(*head);
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(head_bytes));
@@ -73,6 +76,8 @@ Awaitable<bool> Connection::serve_one() {
     response = context_.service.refuse(head.error(), status_of_head_error(head.error()));
     response.close = true;
   }
+  add_trace(response, trace_);
+  log_answer(route, response.status);
   response.close = response.close || !head_.keep_alive || body_left_ > 0 || context_.draining;
   const bool close = response.close;
   extend_deadline(limits.answer_max);
@@ -88,6 +93,13 @@ Awaitable<bool> Connection::serve_one() {
   }
   if (buffer_.empty()) buffer_.shrink_to_fit();
   co_return true;
+}
+
+// By its route: never the client's own words.
+void Connection::log_answer(std::string_view route, int status) const {
+  const LogTrace trace(trace_.trace_id());
+  log(status == kOurFault ? LogLevel::error : LogLevel::debug, "request_answered",
+      {{"plane", context_.settings.plane}, {"route", route}, {"status", status}});
 }
 
 Awaitable<Result<Bytes>> Connection::read_body(uint64_t bytes_max) {

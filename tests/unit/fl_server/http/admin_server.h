@@ -62,6 +62,7 @@ class AdminServerTest : public testing::Test {
                              .body = as_bytes(body)};
     if (!authorization.empty()) request.headers = {{"Authorization", authorization}};
     if (!idempotency_key_.empty()) request.headers.emplace_back("Idempotency-Key", idempotency_key_);
+    request.headers.insert(request.headers.end(), headers_.begin(), headers_.end());
     const auto response = client_->send(request, [&](const TransportResponse&, ByteView piece) {
       answer.body.append(as_text(piece));
       return Status();
@@ -75,6 +76,7 @@ class AdminServerTest : public testing::Test {
   TemporaryDirectory directory_{memory_disk()};
   std::unique_ptr<Server> server_;
   std::string token_;
+  std::vector<std::pair<std::string, std::string>> headers_;  // sent with each request
   std::string idempotency_key_;  // sent with each request unless it is empty
   std::unique_ptr<HttpsClient> client_;
 };
