@@ -3,8 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "fl_server/http/admin_json.h"
+#include "fl_server/http/admin_query.h"
 #include "fl_server/http/admin_service.h"
 #include "fl_server/http/blob_response.h"
+#include "fl_server/http/entity_tag.h"
 #include "fl_server/http/problem.h"
 #include "proto/codec/codec.h"
 
@@ -57,19 +59,36 @@ HttpResponse AdminService::upload_dataset(const Call& call) {
 
 HttpResponse AdminService::list_models(const Call& call) {
   const JobId job(call.path.at("job"));
+  Problems problems;
+  QueryReader reader(call.query, problems);
+  const bool begins_behind = reader.find("after") != nullptr;
+  const uint64_t after = reader.number("after", 0, 0, INT64_MAX);
+  const uint64_t limit = reader.limit();
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
   if (const Result<JobRecord> found = parts_.rounds.get_job(job); !found) return problem_response(found.error());
   const Result<std::vector<ModelRecord>> models = parts_.rounds.list_models(job);
   if (!models) return problem_response(models.error());
   nlohmann::json list = nlohmann::json::array();
-  for (const ModelRecord& model : *models) list.push_back(to_json(model));
-  return json_response({{"job", job.value()}, {"models", list}});
+  std::optional<uint64_t> next;
+  for (const ModelRecord& model : *models) {
+    if (begins_behind && model.version.value() <= after) continue;
+    if (list.size() == limit) {
+      next = list.back()["version"];
+      break;
+    }
+    list.push_back(to_json(model));
+  }
+  nlohmann::json json = {{"job", job.value()}, {"models", list}};
+  if (next) json["next_after"] = *next;
+  return with_entity_tag(call.head, json_response(json));
 }
 
 HttpResponse AdminService::get_model(const Call& call) {
   const Result<ModelVersion> version = parse_version(call.path.at("version"));
   if (!version) return problem_response(version.error());
   const Result<ModelRecord> model = parts_.rounds.get_model(JobId(call.path.at("job")), *version);
-  return model ? json_response(to_json(*model)) : problem_response(model.error());
+  return model ? with_entity_tag(call.head, json_response(to_json(*model))) : problem_response(model.error());
 }
 
 HttpResponse AdminService::get_model_content(const Call& call) {

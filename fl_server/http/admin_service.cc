@@ -168,7 +168,15 @@ Awaitable<HttpResponse> AdminService::answer(Exchange& exchange, const AdminRout
     refusal = co_await refused(exchange, &route, std::move(entry), std::move(refusal));
     co_return refusal;
   }
-  for (const auto& [key, value] : *query) call.query[key] = value;
+  Problems twice;
+  for (const auto& [key, value] : *query) {
+    if (!call.query.try_emplace(key, value).second) twice.push_back({"?" + key, "is given twice"});
+  }
+  if (!twice.empty()) {
+    HttpResponse refusal = query_problem(twice);
+    refusal = co_await refused(exchange, &route, std::move(entry), std::move(refusal));
+    co_return refusal;
+  }
   uint64_t body_max = 0;
   if (route.body == AdminBody::json) body_max = kAdminJsonBytesMax;
   if (route.body == AdminBody::file) body_max = settings_.upload_bytes_max;
@@ -211,7 +219,7 @@ HttpResponse AdminService::carry_out(const AdminRoute& route, const Call& call) 
   entry.outcome = static_cast<uint32_t>(response.status);
   for (const auto& [name, value] : response.headers) {
     if (name == "Location") entry.target = value;                     // what was made
-    if (name == "ETag") entry.target = call.head.path + " " + value;  // what was stored
+    if (name == "ETag" && response.status == 201) entry.target = call.head.path + " " + value;  // what was stored
   }
   if (const Status ended = audit_.write(entry, os::wall_now()); !ended) {
     const std::string half = "it was carried out, with status " + std::to_string(response.status) +

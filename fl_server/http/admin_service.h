@@ -95,6 +95,11 @@ class AdminService final : public HttpService {
   HttpResponse cancel_job(const Call& call);
   HttpResponse change_job(const Call& call, JobState to);
   Result<nlohmann::json> show_job(const JobRecord& job);
+  // The revision that a change of this job must find, as its If-Match says: none without one, 0 (which no job has) if it names
+  // another state than the present one. The store compares again, and sets.
+  Result<std::optional<uint64_t>> expected_revision(const Call& call, const JobId& id);
+  // The answer to a change that the store has refused: 412 if the job has another revision than was expected.
+  HttpResponse not_changed(const JobId& id, const Error& error, std::optional<uint64_t> expected);
   HttpResponse list_rounds(const Call& call);
   HttpResponse upload_model(const Call& call);
   HttpResponse upload_dataset(const Call& call);

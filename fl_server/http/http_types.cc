@@ -39,6 +39,7 @@ std::string_view reason_phrase(int status) {
     case 409: return "Conflict";
     case 410: return "Gone";
     case 411: return "Length Required";
+    case 412: return "Precondition Failed";
     case 413: return "Content Too Large";
     case 416: return "Range Not Satisfiable";
     case 422: return "Unprocessable Content";

@@ -18,4 +18,9 @@ HttpResponse json_response(const nlohmann::json& json, int status = 200);
 // the error's code unless another is given. 401 says how to authenticate, 429 when to come again.
 HttpResponse problem_response(const Error& error, const Problems& problems = {}, int status = 0);
 
+// Of query parameters that are wrong.
+inline HttpResponse query_problem(const Problems& problems) {
+  return problem_response(Error(ErrorCode::invalid_argument, "the query is wrong"), problems);
+}
+
 }  // namespace coterie

@@ -199,16 +199,16 @@ void add_device(CLI::App& app, Invocation& invocation) {
 
   CLI::App* list = add_server_command(*device, "list", "devices the server knows",
                                       "  coterie device list\n  coterie device list -o json --limit 1000\n");
-  const auto limit = std::make_shared<uint32_t>(100);
-  const auto after = std::make_shared<std::string>();
-  list->add_option("--limit", *limit, "at most so many")
+  const auto options = std::make_shared<DeviceListOptions>();
+  list->add_option("--limit", options->limit, "at most so many")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1000));
-  list->add_option("--after", *after, "begin behind this device")->type_name("DEVICE");
+  list->add_option("--after", options->after, "begin behind this device")->type_name("DEVICE");
+  list->add_option("--population", options->population, "only of this population");
+  list->add_flag("--revoked", options->revoked, "only those that are revoked");
   add_output_option(*list, admin);
-  list->callback([&, limit, after] {
-    invocation.run = [&admin, limit, after] { return list_devices(admin, *limit, *after); };
-  });
+  list->callback(
+      [&, options] { invocation.run = [&admin, options] { return list_devices(admin, *options); }; });
 
   CLI::App* revoke = add_server_command(*device, "revoke", "refuse a device from now on",
                                         "  coterie device revoke 0eb753d8934b7594b4223cf2813ed1dd\n");

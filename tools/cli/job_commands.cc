@@ -116,9 +116,12 @@ ExitCode create_job(const AdminCommand& command, const JobFiles& files) {
   });
 }
 
-ExitCode list_jobs(const AdminCommand& command) {
+ExitCode list_jobs(const AdminCommand& command, const JobListOptions& options) {
   return with_admin(command, "job list", [&](AdminClient& admin) -> Status {
-    COT_ASSIGN(const nlohmann::json answer, admin.get("jobs"));
+    std::string target = "jobs?limit=1000";
+    if (!options.state.empty()) target += "&state=" + path_segment(options.state);
+    if (!options.population.empty()) target += "&population=" + path_segment(options.population);
+    COT_ASSIGN(const nlohmann::json answer, admin.get_pages(target, "jobs"));
     if (command.wants_json()) {
       print_json(answer);
       return {};

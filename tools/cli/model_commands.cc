@@ -24,7 +24,7 @@ std::string measure(const nlohmann::json& model, const char* key, bool is_ratio)
 
 ExitCode list_models(const AdminCommand& command, const std::string& job) {
   return with_admin(command, "model list", [&](AdminClient& admin) -> Status {
-    COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job) + "/models"));
+    COT_ASSIGN(const nlohmann::json answer, admin.get_pages("jobs/" + path_segment(job) + "/models", "models"));
     if (command.wants_json()) {
       print_json(answer);
       return {};
@@ -46,7 +46,7 @@ ExitCode download_model(const AdminCommand& command, const std::string& job, std
   return with_admin(command, "model download", [&](AdminClient& admin) -> Status {
     const std::string models = "jobs/" + path_segment(job) + "/models";
     if (!version) {
-      COT_ASSIGN(const nlohmann::json list, admin.get(models));
+      COT_ASSIGN(const nlohmann::json list, admin.get_pages(models, "models"));
       version = 0;
       for (const nlohmann::json& model : list.value("models", nlohmann::json::array())) {
         version = std::max(*version, model.value("version", uint64_t{0}));

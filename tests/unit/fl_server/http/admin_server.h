@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/transport/https_client.h"
 #include "fl_server/app/server.h"
 #include "tests/support/matchers.h"
@@ -71,6 +72,16 @@ class AdminServerTest : public testing::Test {
     if (response) answer.head = *response;
     answer.status = answer.head.status;
     return answer;
+  }
+
+  // Of a small model; its id. `spec` lacks "model".
+  std::string create_job(json spec) {
+    ModelBuilder build("small", {2}, 1);
+    const Bytes model = build.finish(build.dense(build.input(), 3)).value();
+    spec["model"] = ask("POST", "/admin/v1/models", as_text(model)).document()["digest"];
+    const Answer made = ask("POST", "/admin/v1/jobs", spec.dump());
+    EXPECT_EQ(made.status, 201) << made.body;
+    return made.document().value("id", "");
   }
 
   TemporaryDirectory directory_{memory_disk()};

@@ -72,7 +72,9 @@ class Differential {
   void change_job() {
     const JobId id = some_job();
     const auto to = static_cast<JobState>(prng_.chance(0.8) ? 1 + prng_.below(2) : 1 + prng_.below(5));
-    both("set_job_state", [&](RoundStore& s) { return s.set_job_state(id, to, "reason"); });
+    std::optional<uint64_t> expected;
+    if (prng_.chance(0.3)) expected = 1 + prng_.below(6);
+    both("set_job_state", [&](RoundStore& s) { return s.set_job_state(id, to, "reason", expected); });
   }
 
   void open_round() {
@@ -161,11 +163,15 @@ class Differential {
     both("list_jobs", [&](RoundStore& s) { return s.list_jobs(); });
     both("get_job", [&](RoundStore& s) { return s.get_job(id); });
     both("load_progress", [&](RoundStore& s) { return s.load_progress(id); });
-    both("list_rounds", [&](RoundStore& s) { return s.list_rounds(id, 0, 1'000); });
+    both("list_rounds", [&](RoundStore& s) { return s.list_rounds(id, {.limit = 1'000}); });
     const uint64_t before = prng_.below(5), limit = prng_.below(4);
-    both("list_rounds", [&](RoundStore& s) { return s.list_rounds(id, before, limit); });
+    RoundQuery query{.limit = limit};
+    if (before > 0) query.before = std::pair(before, Attempt(static_cast<uint32_t>(prng_.below(4))));
+    if (prng_.chance(0.5)) query.state = static_cast<RoundState>(1 + prng_.below(6));
+    both("list_rounds", [&](RoundStore& s) { return s.list_rounds(id, query); });
     both("list_models", [&](RoundStore& s) { return s.list_models(id); });
     both("job_privacy", [&](RoundStore& s) { return s.job_privacy(id); });
+    both("ledger_head", [&](RoundStore& s) { return s.ledger_head(); });
     both("list_ledger", [&](RoundStore& s) { return s.list_ledger(before, 1 + limit); });
     const ModelVersion version(prng_.below(4));
     both("get_model", [&](RoundStore& s) { return s.get_model(id, version); });

@@ -131,7 +131,7 @@ TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
   release(3, 1, true);
   const auto store = open();
   ASSERT_OK(store);
-  const std::vector<RoundRecord> rounds = *(*store)->list_rounds(JobId("j"), 0, 10);
+  const std::vector<RoundRecord> rounds = *(*store)->list_rounds(JobId("j"), {.limit = 10});
   ASSERT_EQ(rounds.size(), 3u);
   EXPECT_EQ(rounds[2].ledger, LedgerHead{});
   EXPECT_EQ(rounds[1].ledger, LedgerHead{});
@@ -188,7 +188,7 @@ TEST_F(SqliteFile, WithDamagedPagesSaysDataLoss) {
     if (!store) return;
     judge((*store)->list_jobs());
     judge((*store)->load_progress(JobId("job7")));
-    judge((*store)->list_rounds(JobId("job7"), 0, 10));
+    judge((*store)->list_rounds(JobId("job7"), {.limit = 10}));
   };
   for (size_t page = 0; page < good.size() / kPage; ++page) {
     Bytes damaged = good;
