@@ -5,13 +5,14 @@
 // 2  the privacy ledger and the salts of noise under way
 // 3  the ledger's head as an attempt of a round was opened
 // 4  leases; of the admin plane tokens, audit log, idempotency keys
+// 5  which versions of models are released
 #pragma once
 
 #include "fl_server/store/sql/database.h"
 
 namespace coterie {
 
-inline constexpr int kSchemaVersion = 4;
+inline constexpr int kSchemaVersion = 5;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
 // (unsupported_version). Of several servers that start at once, one does it and the others wait.

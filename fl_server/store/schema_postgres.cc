@@ -90,6 +90,14 @@ CREATE TABLE schema_version(one BIGINT PRIMARY KEY CHECK(one = 1), version BIGIN
 INSERT INTO schema_version VALUES(1, 4);
 )sql";
 
+constexpr const char* kVersion5 = R"sql(
+CREATE TABLE model_release(
+  job TEXT COLLATE "C" NOT NULL REFERENCES job(id), seq BIGINT NOT NULL, version BIGINT NOT NULL, time BIGINT NOT NULL,
+  PRIMARY KEY(job, seq));
+
+UPDATE schema_version SET version = 5;
+)sql";
+
 }  // namespace
 
 Status prepare_postgres_schema(Database& database) {
@@ -108,8 +116,9 @@ Status prepare_postgres_schema(Database& database) {
       }
     }
     if (version == kSchemaVersion) return {};
-    if (version != 0) return newer_schema(version);  // there is none older than 4
-    return database.execute(kVersion4);
+    if (version < 0 || version > kSchemaVersion) return newer_schema(version);
+    if (version < 4) COT_TRY(database.execute(kVersion4));  // there is none older
+    return database.execute(kVersion5);
   });
 }
 

@@ -97,6 +97,14 @@ CREATE TABLE idempotency(
 PRAGMA user_version = 4;
 )sql";
 
+constexpr const char* kVersion5 = R"sql(
+CREATE TABLE model_release(
+  job TEXT NOT NULL REFERENCES job(id), seq INTEGER NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL,
+  PRIMARY KEY(job, seq)) STRICT, WITHOUT ROWID;
+
+PRAGMA user_version = 5;
+)sql";
+
 }  // namespace
 
 Status prepare_sqlite_schema(Database& database) {
@@ -112,7 +120,8 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 1) COT_TRY(database.execute(kVersion1));
     if (version < 2) COT_TRY(database.execute(kVersion2));
     if (version < 3) COT_TRY(database.execute(kVersion3));
-    return database.execute(kVersion4);
+    if (version < 4) COT_TRY(database.execute(kVersion4));
+    return database.execute(kVersion5);
   });
 }
 

@@ -63,12 +63,6 @@ ModelRecord model_from(Statement& row) {
   return model;
 }
 
-Status check_revision(const JobRecord& job, std::optional<uint64_t> expected) {
-  if (!expected || *expected == job.revision) return {};
-  return Error(ErrorCode::conflict, "job " + job.id.value() + " has revision " + std::to_string(job.revision) + ", not " +
-                                        std::to_string(*expected) + ": somebody has changed it");
-}
-
 bool may_become(JobState from, JobState to) {
   if (from == to) return true;
   if (from != JobState::running && from != JobState::paused) return false;
@@ -151,6 +145,12 @@ Result<JobRecord> SqlRoundStore::read_job(const JobId& id) {
 Result<JobRecord> SqlRoundStore::get_job(const JobId& id) {
   const std::lock_guard lock(mutex_);
   return read_job(id);
+}
+
+Status SqlRoundStore::check_revision(const JobRecord& job, std::optional<uint64_t> expected) {
+  if (!expected || *expected == job.revision) return {};
+  return Error(ErrorCode::conflict, "job " + job.id.value() + " has revision " + std::to_string(job.revision) + ", not " +
+                                        std::to_string(*expected) + ": somebody has changed it");
 }
 
 Result<JobRecord> SqlRoundStore::set_job_state(const JobId& id, JobState to, const std::string& reason,
@@ -383,6 +383,10 @@ Result<std::vector<ModelRecord>> SqlRoundStore::list_models(const JobId& job) {
 
 Result<ModelRecord> SqlRoundStore::get_model(const JobId& job, ModelVersion version) {
   const std::lock_guard lock(mutex_);
+  return read_model(job, version);
+}
+
+Result<ModelRecord> SqlRoundStore::read_model(const JobId& job, ModelVersion version) {
   Statement row = database_.prepare("SELECT " COT_MODEL_COLUMNS " FROM model WHERE job = ? AND version = ?");
   row << job.value() << version.value();
   COT_ASSIGN(const bool found, row.step());

@@ -49,6 +49,10 @@ class SqlRoundStore : public RoundStore {
 
   Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
+  Result<std::optional<ModelRelease>> released_model(const JobId& job) override;
+  Result<ModelRelease> promote_model(const JobId& job, ModelVersion version, WallTime now,
+                                     std::optional<uint64_t> revision_expected = {}) override;
+  Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) override;
 
  private:
   explicit SqlRoundStore(Database database) : database_(std::move(database)) {}
@@ -59,6 +63,10 @@ class SqlRoundStore : public RoundStore {
   Status lock_round(const RoundKey& key);
   Status lock_ledger();
   Result<JobRecord> read_job(const JobId& id);
+  static Status check_revision(const JobRecord& job, std::optional<uint64_t> expected);
+  Status touch_job(const JobId& id);
+  Result<ModelRecord> read_model(const JobId& job, ModelVersion version);
+  Result<std::optional<ModelRelease>> read_release(const JobId& id);
   Result<JobProgress> read_progress(const JobId& id);
   Result<std::optional<RoundRecord>> read_round(const RoundKey& key);
   Result<std::optional<RoundRecord>> read_attempt(const JobId& job, uint64_t number, Attempt attempt);

@@ -19,7 +19,7 @@ bool may_become(JobState from, JobState to) {
 
 Status MemoryRoundStore::create_job(const JobRecord& job, const ModelRecord& initial) {
   const std::lock_guard lock(mutex_);
-  if (!jobs_.try_emplace(job.id, Job{job, {initial}, {}}).second) return in_conflict("job exists");
+  if (!jobs_.try_emplace(job.id, Job{job, {initial}, {}, {}}).second) return in_conflict("job exists");
   return {};
 }
 
@@ -302,6 +302,39 @@ Result<ModelRecord> MemoryRoundStore::get_model(const JobId& id, ModelVersion ve
   const auto job = jobs_.find(id);
   if (job == jobs_.end() || version.value() >= job->second.models.size()) return no_such("model");
   return job->second.models[version.value()];
+}
+
+Result<std::optional<ModelRelease>> MemoryRoundStore::released_model(const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end() || job->second.releases.empty()) return std::optional<ModelRelease>();
+  return std::optional<ModelRelease>(job->second.releases.back());
+}
+
+Result<ModelRelease> MemoryRoundStore::promote_model(const JobId& id, ModelVersion version, WallTime now,
+                                                     std::optional<uint64_t> revision_expected) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return no_such("job");
+  Job& job = found->second;
+  if (revision_expected && *revision_expected != job.record.revision) return in_conflict("job has another revision");
+  if (version.value() >= job.models.size()) return no_such("model");
+  if (!job.releases.empty() && job.releases.back().version == version) return job.releases.back();
+  job.releases.push_back({job.releases.size() + 1, version, now});
+  ++job.record.revision;
+  return job.releases.back();
+}
+
+Result<ModelRelease> MemoryRoundStore::roll_back_model(const JobId& id, std::optional<uint64_t> revision_expected) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return no_such("job");
+  Job& job = found->second;
+  if (revision_expected && *revision_expected != job.record.revision) return in_conflict("job has another revision");
+  if (job.releases.size() < 2) return in_conflict("nothing was promoted before");
+  job.releases.pop_back();
+  ++job.record.revision;
+  return job.releases.back();
 }
 
 }  // namespace coterie

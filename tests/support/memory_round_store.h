@@ -48,12 +48,17 @@ class MemoryRoundStore : public RoundStore {
 
   Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
+  Result<std::optional<ModelRelease>> released_model(const JobId& job) override;
+  Result<ModelRelease> promote_model(const JobId& job, ModelVersion version, WallTime now,
+                                     std::optional<uint64_t> revision_expected = {}) override;
+  Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) override;
 
  private:
   struct Job {
     JobRecord record;
     std::vector<ModelRecord> models;     // by version
     std::map<uint64_t, RoundId> rounds;  // by number
+    std::vector<ModelRelease> releases;  // those that were not rolled back, the present one last
   };
   Result<JobProgress> progress_of(const JobId& id);
   RoundRecord& insert_round(Job& job, uint64_t number, Attempt attempt, const ModelRecord& base, WallTime now);

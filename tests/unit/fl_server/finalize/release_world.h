@@ -104,6 +104,14 @@ class StormyStore : public RoundStore {
   Result<std::vector<RoundRecord>> list_rounds(const JobId& job, const RoundQuery& query) override {
     return inner_->list_rounds(job, query);
   }
+  Result<std::optional<ModelRelease>> released_model(const JobId& job) override { return inner_->released_model(job); }
+  Result<ModelRelease> promote_model(const JobId& job, ModelVersion version, WallTime now,
+                                     std::optional<uint64_t> revision_expected) override {
+    return inner_->promote_model(job, version, now, revision_expected);
+  }
+  Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected) override {
+    return inner_->roll_back_model(job, revision_expected);
+  }
   Result<LedgerHead> ledger_head() override { return inner_->ledger_head(); }
   BatchOutcome accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) override {
     return inner_->accept_batch(partial, rows);

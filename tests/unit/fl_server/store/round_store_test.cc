@@ -409,5 +409,49 @@ TYPED_TEST(RoundStoreConformance, ListsModelsByVersion) {
   EXPECT_EQ(models[3].evaluation_accuracy, 0.5);
 }
 
+// ---- Releases
+
+TYPED_TEST(RoundStoreConformance, PromotesAVersionAndRollsBackToTheOneBefore) {
+  const RoundKey key = this->collecting();
+  ASSERT_TRUE(*this->move(key, RoundState::collecting, RoundState::frozen));
+  ASSERT_OK(this->store().commit_round(JobId("j"), this->commit_of(key, 1), wall(300)));
+  const JobId id("j");
+  const auto promote = [&](uint64_t version, int64_t at) { return this->store().promote_model(id, ModelVersion(version), wall(at)); };
+  const auto released = [&] {
+    this->reopen();
+    const auto release = *this->store().released_model(id);
+    return release ? std::to_string(release->seq) + ":" + std::to_string(release->version.value()) : "none";
+  };
+  const uint64_t revision = this->store().get_job(id)->revision;
+  EXPECT_EQ(released(), "none");
+  EXPECT_ERROR(this->store().roll_back_model(id), ErrorCode::conflict, "");
+  EXPECT_EQ(*promote(0, 10), (ModelRelease{1, ModelVersion(0), wall(10)}));
+  EXPECT_EQ(*promote(0, 20), (ModelRelease{1, ModelVersion(0), wall(10)})) << "it is so already";
+  EXPECT_EQ(this->store().get_job(id)->revision, revision + 1);
+  EXPECT_ERROR(this->store().roll_back_model(id), ErrorCode::conflict, "") << "there was none before";
+  EXPECT_EQ(promote(1, 30)->seq, 2u);
+  EXPECT_EQ(promote(0, 40)->seq, 3u);
+  EXPECT_EQ(released(), "3:0");
+  EXPECT_EQ(this->store().roll_back_model(id)->version, ModelVersion(1));
+  EXPECT_EQ(released(), "2:1");
+  EXPECT_EQ(*this->store().roll_back_model(id), (ModelRelease{1, ModelVersion(0), wall(10)}));
+  EXPECT_ERROR(this->store().roll_back_model(id), ErrorCode::conflict, "");
+  EXPECT_EQ(released(), "1:0");
+  EXPECT_EQ(this->store().get_job(id)->revision, revision + 5);
+}
+
+TYPED_TEST(RoundStoreConformance, PromotesOnlyWhatExistsAndOnlyFromTheRevisionThatIsExpected) {
+  this->create();
+  const JobId id("j"), nobody("x");
+  EXPECT_ERROR(this->store().promote_model(nobody, ModelVersion(0), wall(1)), ErrorCode::not_found, "");
+  EXPECT_ERROR(this->store().roll_back_model(nobody), ErrorCode::not_found, "");
+  EXPECT_ERROR(this->store().promote_model(id, ModelVersion(1), wall(1)), ErrorCode::not_found, "");
+  EXPECT_EQ(*this->store().released_model(nobody), std::nullopt);
+  EXPECT_ERROR(this->store().promote_model(id, ModelVersion(0), wall(1), 2), ErrorCode::conflict, "");
+  EXPECT_EQ(this->store().get_job(id)->revision, 1u);
+  EXPECT_OK(this->store().promote_model(id, ModelVersion(0), wall(1), 1));
+  EXPECT_ERROR(this->store().roll_back_model(id, 1), ErrorCode::conflict, "");
+}
+
 }  // namespace
 }  // namespace coterie

@@ -43,6 +43,11 @@ inline std::string text(const ModelRecord& model) {
   return out.str();
 }
 
+inline std::string text(const ModelRelease& release) {
+  return std::to_string(release.seq) + ":" + std::to_string(release.version.value()) + " " + std::to_string(unix_ms(release.time));
+}
+inline std::string text(const std::optional<ModelRelease>& release) { return release ? text(*release) : "none"; }
+
 inline std::string text(const RoundRecord& round) {
   std::ostringstream out;
   out << "round " << text(round.key) << " of " << round.job.value() << " number " << round.number << " "
