@@ -65,6 +65,8 @@ Problems noise_problems(const JobRecord& job) {
 // With what it has spent, if it has noise.
 Result<nlohmann::json> AdminService::show_job(const JobRecord& job) {
   nlohmann::json json = to_json(job);
+  COT_ASSIGN(const std::optional<ModelRelease> release, parts_.rounds.released_model(job.id));
+  if (release) json["released"] = {{"version", release->version.value()}, {"time", rfc3339(release->time)}};
   if (job.spec.privacy.has_noise()) {
     COT_ASSIGN(const JobPrivacy privacy, parts_.rounds.job_privacy(job.id));
     json["privacy"] = to_json(privacy, job.spec);

@@ -1,5 +1,4 @@
 // Models and data sets on the admin plane.
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "fl_server/http/admin_json.h"
@@ -12,15 +11,6 @@
 
 namespace coterie {
 namespace {
-
-Result<ModelVersion> parse_version(const std::string& text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return Error(ErrorCode::invalid_argument, "a model version is a number, not " + text);
-  }
-  return ModelVersion(value);
-}
 
 // Its entity tag is the blob's digest, which the audit log says, too.
 HttpResponse stored(const Digest& digest, const nlohmann::json& json) {
@@ -69,6 +59,8 @@ HttpResponse AdminService::list_models(const Call& call) {
   if (const Result<JobRecord> found = parts_.rounds.get_job(job); !found) return problem_response(found.error());
   const Result<std::vector<ModelRecord>> models = parts_.rounds.list_models(job);
   if (!models) return problem_response(models.error());
+  const Result<std::optional<ModelRelease>> release = parts_.rounds.released_model(job);
+  if (!release) return problem_response(release.error());
   nlohmann::json list = nlohmann::json::array();
   std::optional<uint64_t> next;
   for (const ModelRecord& model : *models) {
@@ -78,6 +70,7 @@ HttpResponse AdminService::list_models(const Call& call) {
       break;
     }
     list.push_back(to_json(model));
+    list.back()["released"] = *release && (*release)->version == model.version;
   }
   nlohmann::json json = {{"job", job.value()}, {"models", list}};
   if (next) json["next_after"] = *next;
@@ -85,14 +78,20 @@ HttpResponse AdminService::list_models(const Call& call) {
 }
 
 HttpResponse AdminService::get_model(const Call& call) {
-  const Result<ModelVersion> version = parse_version(call.path.at("version"));
+  const Result<ModelVersion> version = model_version_from(call.path.at("version"));
   if (!version) return problem_response(version.error());
-  const Result<ModelRecord> model = parts_.rounds.get_model(JobId(call.path.at("job")), *version);
-  return model ? with_entity_tag(call.head, json_response(to_json(*model))) : problem_response(model.error());
+  const JobId job(call.path.at("job"));
+  const Result<ModelRecord> model = parts_.rounds.get_model(job, *version);
+  if (!model) return problem_response(model.error());
+  const Result<std::optional<ModelRelease>> release = parts_.rounds.released_model(job);
+  if (!release) return problem_response(release.error());
+  nlohmann::json json = to_json(*model);
+  json["released"] = *release && (*release)->version == model->version;
+  return with_entity_tag(call.head, json_response(json));
 }
 
 HttpResponse AdminService::get_model_content(const Call& call) {
-  const Result<ModelVersion> version = parse_version(call.path.at("version"));
+  const Result<ModelVersion> version = model_version_from(call.path.at("version"));
   if (!version) return problem_response(version.error());
   const Result<ModelRecord> model = parts_.rounds.get_model(JobId(call.path.at("job")), *version);
   if (!model) return problem_response(model.error());

@@ -31,6 +31,12 @@ uint64_t query_number(const std::map<std::string, std::string>& query, const std
   return fallback;
 }
 
+Result<ModelVersion> model_version_from(const std::string& text) {
+  const std::optional<uint64_t> value = digits<uint64_t>(text);
+  if (value && *value <= INT64_MAX) return ModelVersion(*value);
+  return Error(ErrorCode::invalid_argument, "a model version is a number, not " + text);
+}
+
 std::string CreationCursor::text() const { return std::to_string(unix_ms(created)) + "-" + id; }
 
 std::optional<CreationCursor> CreationCursor::parse(std::string_view text) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "scheduler/job/job_spec.h"
 
@@ -17,6 +19,9 @@ namespace coterie {
 // The number under `key`, or `fallback` if it is absent or (with a problem) not a number in [min, max].
 uint64_t query_number(const std::map<std::string, std::string>& query, const std::string& key, uint64_t fallback,
                       uint64_t min, uint64_t max, Problems& problems);
+
+// A model's version in a path; invalid_argument.
+Result<ModelVersion> model_version_from(const std::string& text);
 
 // Where a page begins, in a list that is ordered by creation: behind the record of this time and id, whether it still exists or not.
 // As text "1750000000000-j7k2q".

@@ -106,6 +106,10 @@ class AdminService final : public HttpService {
   HttpResponse list_models(const Call& call);
   HttpResponse get_model(const Call& call);
   HttpResponse get_model_content(const Call& call);
+  HttpResponse promote_model(const Call& call);
+  HttpResponse roll_back_model(const Call& call);
+  HttpResponse release_model(const Call& call, std::optional<ModelVersion> version);  // none: roll back
+  HttpResponse list_ledger(const Call& call);
   HttpResponse list_devices(const Call& call);
   HttpResponse revoke_device(const Call& call);
   HttpResponse list_tokens(const Call& call);

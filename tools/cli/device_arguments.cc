@@ -41,6 +41,23 @@ void add_server_models(CLI::App& model, Invocation& invocation) {
     invocation.run = [&admin, from, to, version] { return download_model(admin, *from, *version, *to); };
   });
 
+  const auto released = std::make_shared<std::string>();
+  const auto chosen = std::make_shared<uint64_t>(0);
+  CLI::App* promote = add_server_command(model, "promote", "tell applications to use this version of a job's model",
+                                         "  coterie model promote jk2x9q4c 3\n");
+  promote->add_option("JOB", *released, "id of the job (`coterie job list`)")->required();
+  promote->add_option("VERSION", *chosen, "as `coterie model list` shows it")->required();
+  add_output_option(*promote, admin);
+  promote->callback([&, released, chosen] {
+    invocation.run = [&admin, released, chosen] { return release_model(admin, *released, *chosen); };
+  });
+  CLI::App* rollback = add_server_command(model, "rollback", "back to the version that was promoted before",
+                                          "  coterie model rollback jk2x9q4c\n");
+  rollback->add_option("JOB", *released, "id of the job (`coterie job list`)")->required();
+  add_output_option(*rollback, admin);
+  rollback->callback(
+      [&, released] { invocation.run = [&admin, released] { return release_model(admin, *released, {}); }; });
+
   CLI::App* upload =
       add_server_command(model, "upload", "store a model file on the server; prints its digest",
                          "  coterie model upload model.cotf\n");

@@ -95,6 +95,7 @@ void print_job(const nlohmann::json& job) {
   line("parameters", at("/value_count"));
   line("model", at("/spec/model"));
   line("evaluation", at("/spec/evaluation"));
+  if (job.contains("released")) line("released", "version " + at("/released/version"));
   line("created", short_time(at("/created")));
 }
 

@@ -30,13 +30,25 @@ ExitCode list_models(const AdminCommand& command, const std::string& job) {
       return {};
     }
     using enum Table::Align;
-    Table table({{"VERSION", right}, {"LOSS", right}, {"ACCURACY", right}, {"BYTES", right}, {"CREATED"}, {"DIGEST"}});
+    Table table({{"VERSION", right}, {"LOSS", right}, {"ACCURACY", right}, {"BYTES", right}, {"CREATED"}, {"DIGEST"}, {"RELEASED"}});
     for (const nlohmann::json& model : answer.value("models", nlohmann::json::array())) {
       table.add({cell_of(model, "/version"), measure(model, "evaluation_loss", false),
                  measure(model, "evaluation_accuracy", true), cell_of(model, "/bytes"),
-                 short_time(cell_of(model, "/created")), cell_of(model, "/digest").substr(0, 16)});
+                 short_time(cell_of(model, "/created")), cell_of(model, "/digest").substr(0, 16),
+                 model.value("released", false) ? "yes" : ""});
     }
     print_text(table.text());
+    return {};
+  });
+}
+
+ExitCode release_model(const AdminCommand& command, const std::string& job, std::optional<uint64_t> version) {
+  return with_admin(command, version ? "model promote" : "model rollback", [&](AdminClient& admin) -> Status {
+    const std::string models = "jobs/" + path_segment(job) + "/models";
+    COT_ASSIGN(const nlohmann::json answer,
+               admin.post(models + (version ? "/" + std::to_string(*version) + ":promote" : ":rollback")));
+    if (command.wants_json()) print_json(answer);
+    else print_text("version " + printable(cell_of(answer, "/released/version")) + " of job " + printable(cell_of(answer, "/id")) + " is released\n");
     return {};
   });
 }
