@@ -42,6 +42,7 @@ constexpr AdminRoute kRoutes[] = {
     {"POST", "/admin/v1/jobs/{job}:resume", "resumeJob", "Go on", kResume, "job.resume"},
     {"POST", "/admin/v1/jobs/{job}:cancel", "cancelJob", "End for good", kStop, "job.cancel"},
     {"GET", "/admin/v1/jobs/{job}/rounds", "listRounds", "Attempts of rounds, newest first", kReaders},
+    {"GET", "/admin/v1/jobs/{job}/events", "streamEvents", "Its rounds as they go, as server-sent events", kReaders},
     {"GET", "/admin/v1/jobs/{job}/models", "listModels", "Versions of the model", kReaders},
     {"GET", "/admin/v1/jobs/{job}/models/{version}", "getModel", "One version", kReaders},
     {"GET", "/admin/v1/jobs/{job}/models/{version}/content", "getModelContent", "The model file", kEngineer},

@@ -120,7 +120,7 @@ void QueryReader::finish() {
     if (std::ranges::find(asked_, key) != asked_.end()) continue;
     std::string known;
     for (const std::string& name : asked_) known += (known.empty() ? "" : ", ") + name;
-    wrong(key.substr(0, kCursorIdCharsMax), "is not known here; there are " + known);
+    wrong(key.substr(0, kCursorIdCharsMax), "is not known here; there " + (known.empty() ? "is none" : "are " + known));
   }
 }
 

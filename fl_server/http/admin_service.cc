@@ -52,6 +52,7 @@ std::span<const AdminService::Binding> AdminService::bindings() {
       {"getModelContent", &S::get_model_content},
       {"promoteModel", &S::promote_model},
       {"rollBackModel", &S::roll_back_model},
+      {"streamEvents", &S::stream_events},
       {"listLedger", &S::list_ledger},
       {"uploadModel", &S::upload_model},
       {"uploadDataset", &S::upload_dataset},
@@ -77,6 +78,10 @@ AdminService::AdminService(AdminServiceSettings settings, AdminServiceParts part
       audit_(parts_.admin),
       started_(os::wall_now()) {
   pool_.start(settings_.pool_threads);
+}
+
+void AdminService::replace_token(const std::string& token) {
+  authenticator_.replace_data_directory_digest(token_digest(token));
 }
 
 AdminService::~AdminService() { pool_.stop(); }

@@ -26,6 +26,7 @@ struct AdminServiceSettings {
   std::string version;
   uint64_t upload_bytes_max = 4ull << 30;  // of a model or a data set
   size_t pool_threads = 2;
+  uint32_t event_streams_max = 16;  // at a time
 };
 
 struct AdminServiceParts {
@@ -53,6 +54,9 @@ class AdminService final : public HttpService {
 
   Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
   HttpResponse refuse(const Error& error, int status) override;
+
+  // Another token of the data directory; thread-safe.
+  void replace_token(const std::string& token);
 
   // What readiness answers; false while starting, standing by and draining.
   void set_ready(bool ready) { ready_ = ready; }
@@ -110,6 +114,7 @@ class AdminService final : public HttpService {
   HttpResponse roll_back_model(const Call& call);
   HttpResponse release_model(const Call& call, std::optional<ModelVersion> version);  // none: roll back
   HttpResponse list_ledger(const Call& call);
+  HttpResponse stream_events(const Call& call);
   HttpResponse list_devices(const Call& call);
   HttpResponse revoke_device(const Call& call);
   HttpResponse list_tokens(const Call& call);
@@ -130,6 +135,7 @@ class AdminService final : public HttpService {
   WallTime started_;
   std::atomic<bool> ready_{false};
   std::atomic<bool> leading_{false};
+  std::shared_ptr<std::atomic<uint32_t>> streams_ = std::make_shared<std::atomic<uint32_t>>(0);  // of events, open
   WorkPool pool_;
 };
 

@@ -43,6 +43,7 @@ class Connection final : public Exchange {
   void log_answer(std::string_view route, int status) const;
   Awaitable<Status> write_response(const HttpResponse& response);
   Awaitable<Status> write_blob(const BlobRange& range);
+  Awaitable<Status> write_events(EventSource& events);
 
   ConnectionContext context_;
   TlsStream stream_;
