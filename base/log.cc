@@ -3,11 +3,14 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace coterie {
 namespace {
 
 std::atomic<LogSink> g_sink{nullptr};
+thread_local const std::string* t_trace_id = nullptr;
 
 // The length of the UTF-8 sequence that `text` begins with, 0 if it begins with none (RFC 3629: no overlong form, no
 // surrogate, nothing beyond U+10FFFF).
@@ -87,8 +90,16 @@ std::string_view to_string(LogLevel level) {
 void set_log_sink(LogSink sink) { g_sink.store(sink); }
 
 void log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
-  if (LogSink sink = g_sink.load()) sink(level, event, std::span(fields.begin(), fields.size()));
+  const LogSink sink = g_sink.load();
+  if (sink == nullptr) return;
+  if (t_trace_id == nullptr) return sink(level, event, std::span(fields.begin(), fields.size()));
+  std::vector<LogField> traced(fields);
+  traced.emplace_back("trace_id", *t_trace_id);
+  sink(level, event, traced);
 }
+
+LogTrace::LogTrace(std::string trace_id) : trace_id_(std::move(trace_id)), outer_(std::exchange(t_trace_id, &trace_id_)) {}
+LogTrace::~LogTrace() { t_trace_id = outer_; }
 
 std::string to_json_line(LogLevel level, std::string_view event, std::span<const LogField> fields) {
   std::string line = "{\"level\":\"";

@@ -44,6 +44,20 @@ using LogSink = void (*)(LogLevel level, std::string_view event, std::span<const
 void set_log_sink(LogSink sink);
 void log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields = {});
 
+// While one lives, log() on its thread adds the field "trace_id" behind the others. Scopes of one thread nest: the innermost
+// counts.
+class LogTrace {
+ public:
+  explicit LogTrace(std::string trace_id);
+  ~LogTrace();
+  LogTrace(const LogTrace&) = delete;
+  LogTrace& operator=(const LogTrace&) = delete;
+
+ private:
+  std::string trace_id_;
+  const std::string* outer_;
+};
+
 // One event as a line of JSON without the newline: {"level":"info","event":"...","key":value,...}.
 // Valid JSON whatever the texts are: bytes that are not UTF-8 become U+FFFD.
 std::string to_json_line(LogLevel level, std::string_view event, std::span<const LogField> fields);

@@ -25,6 +25,9 @@ class AdminAuthenticator {
   // `digest`: token_digest of the data directory's token.
   AdminAuthenticator(AdminStore& store, const Digest& digest);
 
+  // Another token of the data directory: that before is nobody's from now on.
+  void replace_data_directory_digest(const Digest& digest);
+
   // Whom this token is remembered to stand for. Fast.
   std::optional<AdminCaller> recall(std::string_view token, Now now);
 
@@ -51,10 +54,10 @@ class AdminAuthenticator {
   void remember(std::string_view token, const AdminTokenRecord& record, Instant now, uint64_t changes);
 
   AdminStore& store_;
-  const Digest data_directory_digest_;
   MacKey key_;  // fresh in each process
 
   std::mutex mutex_;
+  Digest data_directory_digest_;
   std::unordered_map<Digest, Remembered, DigestHash> remembered_;
   uint64_t changes_ = 0;  // calls of forget(): a row that was read before one of them may be gone
   Instant second_began_;

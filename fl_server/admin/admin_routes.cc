@@ -1,8 +1,9 @@
 // The table of the admin plane. Who may what, by least privilege:
 //   viewer           sees how jobs, rounds and the server are; no model files, no devices, no tokens
-//   operator         keeps it running: pauses, resumes and cancels jobs, lets devices in and shuts them out
-//   ml_engineer      makes jobs from models and data sets, and takes the models that come of them
-//   privacy_officer  sees what is spent, and stops a job: may take privacy loss away, never add to it
+//   operator         keeps it running: pauses, resumes and cancels jobs, rolls a bad model back, lets devices in and
+//                    shuts them out
+//   ml_engineer      makes jobs from models and data sets, takes the models that come of them and promotes them
+//   privacy_officer  sees what is spent and reads the ledger, and stops a job: may take privacy loss away, never add to it
 //   security_admin   gives and takes admin tokens; reads the audit log; shuts devices and enrollment tokens
 //   out
 // docs/OPERATING.md has the reasons; tests/unit/fl_server/admin/authorization_matrix.txt every cell.
@@ -18,6 +19,7 @@ constexpr RoleSet kReaders = {viewer, operator_, ml_engineer, privacy_officer, s
 constexpr RoleSet kEngineer = {ml_engineer};
 constexpr RoleSet kResume = {operator_, ml_engineer};
 constexpr RoleSet kStop = {operator_, ml_engineer, privacy_officer};
+constexpr RoleSet kPrivacy = {privacy_officer};
 constexpr RoleSet kOperator = {operator_};
 constexpr RoleSet kSecurity = {security_admin};
 constexpr RoleSet kShutOut = {operator_, security_admin};
@@ -41,9 +43,15 @@ constexpr AdminRoute kRoutes[] = {
     {"POST", "/admin/v1/jobs/{job}:resume", "resumeJob", "Go on", kResume, "job.resume"},
     {"POST", "/admin/v1/jobs/{job}:cancel", "cancelJob", "End for good", kStop, "job.cancel"},
     {"GET", "/admin/v1/jobs/{job}/rounds", "listRounds", "Attempts of rounds, newest first", kReaders},
+    {"GET", "/admin/v1/jobs/{job}/events", "streamEvents", "Its rounds as they go, as server-sent events", kReaders},
     {"GET", "/admin/v1/jobs/{job}/models", "listModels", "Versions of the model", kReaders},
     {"GET", "/admin/v1/jobs/{job}/models/{version}", "getModel", "One version", kReaders},
     {"GET", "/admin/v1/jobs/{job}/models/{version}/content", "getModelContent", "The model file", kEngineer},
+    {"POST", "/admin/v1/jobs/{job}/models/{version}:promote", "promoteModel",
+     "From now on applications should use this version", kEngineer, "model.promote"},
+    {"POST", "/admin/v1/jobs/{job}/models:rollback", "rollBackModel",
+     "Back to the version that was promoted before the present one", kResume, "model.roll_back"},
+    {"GET", "/admin/v1/ledger", "listLedger", "The privacy ledger of all jobs, in order", kPrivacy},
     {"POST", "/admin/v1/models", "uploadModel", "Upload a model file to start jobs from", kEngineer,
      "model.upload", kFile},
     {"POST", "/admin/v1/datasets", "uploadDataset", "Upload a data set to evaluate models on", kEngineer,

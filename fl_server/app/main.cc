@@ -67,6 +67,7 @@ int run(const ServerConfig& config) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
@@ -87,7 +88,7 @@ int run(const ServerConfig& config) {
   std::fprintf(stderr, "  token    %s\nNext: coterie --data-dir %s token create\n", (*server)->admin_token_file().c_str(),
                config.data_dir.c_str());
   int received = 0;
-  sigwait(&signals, &received);
+  while (sigwait(&signals, &received) != 0 || received == SIGHUP) (*server)->rotate_files();
   (*server)->stop();
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/app/data_directory.h"
+#include "fl_server/app/file_rotation.h"
 #include "fl_server/app/version.h"
 #include "fl_server/config/endpoints.h"
 #include "fl_server/evaluation/model_evaluator.h"
@@ -41,6 +42,7 @@ constexpr size_t kDevicesCached = 100'000;
 constexpr uint64_t kConninfoBytesMax = 16'384;
 constexpr Millis kOrphanAgeMin{3'600'000};  // of a fleet: a batch is committed within minutes, or never
 constexpr const char* kDevicePlane = "device";
+constexpr Millis kRotationEvery{10'000};
 constexpr const char* kLead = "scheduler";  // the lease of whoever leads
 
 std::string url_of(const std::string& address, uint16_t port) {
@@ -109,6 +111,7 @@ struct Server::Parts {
   WorkLoop leader;  // begins to lead, while the lease goes on being renewed
   std::optional<Leadership> leadership;
   WallTime started{};
+  std::optional<FileRotation> rotation;
   bool stopped = false;
 };
 
@@ -202,9 +205,22 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   if (config.serves_devices()) p.endpoints.device_url = url_of(config.device.address, device_port);
   p.endpoints.admin_url = url_of(config.admin.address, admin_port);
   p.on_lost = std::move(on_lost);
+  const auto take_tls = [&p, tls_files]() -> Status {
+    COT_ASSIGN(const TlsContext renewed, make_server_tls(tls_files.certificate, tls_files.key));
+    p.http->set_tls(renewed);
+    return {};
+  };
+  const auto take_token = [&p]() -> Status {
+    COT_ASSIGN(const std::string renewed, p.data.admin_token());
+    p.admin_service->replace_token(renewed);
+    return {};
+  };
+  p.rotation.emplace(std::vector<RotatedFiles>{{"tls", {tls_files.certificate, tls_files.key}, take_tls},
+                                               {"admin_token", {p.data.admin_token_path()}, take_token}});
   if (p.fleet) join_fleet(p);
   else COT_TRY(serve_alone(p));
   p.http->start();
+  p.rotation->start(kRotationEvery);
   p.endpoints.pid = getpid();
   COT_TRY(os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(to_json_text(p.endpoints))));
   log(LogLevel::info, "server_started", {{"device_url", p.endpoints.device_url},
@@ -317,9 +333,12 @@ void Server::stand_for_the_lead(Parts& p) {
   p.leadership->start(held, [&p](const std::string& why) { p.on_lost("the lead is lost: " + why); });
 }
 
+size_t Server::rotate_files() { return parts_->rotation->look(); }
+
 void Server::stop() {
   Parts& p = *parts_;
   if (std::exchange(p.stopped, true)) return;
+  p.rotation->stop();
   log(LogLevel::info, "server_stopping");
   p.leader.stop();  // what it has begun is done
   p.admin_service->set_ready(false);

@@ -24,6 +24,10 @@ class Server {
   const std::string& ca_file() const;           // empty if the operator brought a certificate
   const std::string& admin_token_file() const;
 
+  // Takes what an operator has replaced: certificate and key, the admin token. Done every few seconds anyhow. How many were
+  // taken; what is wrong is logged, and what was there before stays in use.
+  size_t rotate_files();
+
   // Readiness off, no new connections, devices sent away, uploads finished and flushed, threads joined.
   void stop();
 

@@ -7,23 +7,18 @@
 #include "fl_server/http/problem.h"
 
 namespace coterie {
-namespace {
-
-constexpr uint64_t kRecordsDefault = 100;
-constexpr uint64_t kRecordsMax = 1000;
-
-}  // namespace
-
 HttpResponse AdminService::list_audit(const Call& call) {
   Problems problems;
   AuditQuery query;
-  query.after = query_number(call.query, "after", 0, 0, INT64_MAX, problems);
-  query.limit = query_number(call.query, "limit", kRecordsDefault, 1, kRecordsMax, problems);
-  if (const auto who = call.query.find("who"); who != call.query.end()) query.who = who->second;
-  if (const auto action = call.query.find("action"); action != call.query.end())
-    query.action = action->second;
-  if (!problems.empty())
-    return problem_response(Error(ErrorCode::invalid_argument, "the query is wrong"), problems);
+  QueryReader reader(call.query, problems);
+  query.after = reader.number("after", 0, 0, INT64_MAX);
+  query.limit = reader.limit();
+  query.who = reader.text("who", kAuditTextCharsMax).value_or("");
+  query.action = reader.text("action", kAuditTextCharsMax).value_or("");
+  query.since = reader.time("since");
+  query.until = reader.time("until");
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
   const Result<AuditHead> head = parts_.admin.audit_head();
   if (!head) return problem_response(head.error());
   const Result<std::vector<AuditRecord>> records = parts_.admin.list_audit(query);

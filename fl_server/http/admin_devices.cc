@@ -13,28 +13,33 @@
 namespace coterie {
 namespace {
 
-constexpr size_t kDevicesDefault = 100;
-constexpr size_t kDevicesMax = 1000;
+constexpr size_t kPopulationCharsMax = 64;
+
+CreationCursor cursor_of(const TokenRecord& token) { return {token.created, token.digest.hex().substr(0, 16)}; }
 
 }  // namespace
 
 HttpResponse AdminService::list_devices(const Call& call) {
   Problems problems;
-  DeviceId after;
-  if (const auto text = call.query.find("after"); text != call.query.end()) {
-    const Result<DeviceId> parsed = DeviceId::from_hex(text->second);
-    if (parsed) after = *parsed;
-    else problems.push_back({"?after", "must be a device id"});
+  DeviceQuery query;
+  QueryReader reader(call.query, problems);
+  if (const std::string* const text = reader.find("after")) {
+    const Result<DeviceId> parsed = DeviceId::from_hex(*text);
+    if (parsed) query.after = *parsed;
+    else reader.wrong("after", "must be a device id");
   }
-  const uint64_t limit = query_number(call.query, "limit", kDevicesDefault, 1, kDevicesMax, problems);
-  if (!problems.empty()) return problem_response(Error(ErrorCode::invalid_argument, "the query is wrong"), problems);
-  const Result<std::vector<DeviceRecord>> devices = parts_.devices.list_devices(after, limit);
-  const Result<uint64_t> count = parts_.devices.count_devices();
+  query.limit = reader.limit();
+  query.population = reader.text("population", kPopulationCharsMax).value_or("");
+  query.revoked = reader.flag("revoked");
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
+  const Result<std::vector<DeviceRecord>> devices = parts_.devices.list_devices(query);
+  const Result<uint64_t> count = parts_.devices.count_devices(query);
   if (!devices || !count) return problem_response(devices ? count.error() : devices.error());
   nlohmann::json list = nlohmann::json::array();
   for (const DeviceRecord& device : *devices) list.push_back(to_json(device));
   nlohmann::json json = {{"devices", list}, {"total", *count}};
-  if (devices->size() == limit) json["next_after"] = devices->back().id.hex();
+  if (devices->size() == query.limit) json["next_after"] = devices->back().id.hex();
   return json_response(json);
 }
 
@@ -50,12 +55,21 @@ HttpResponse AdminService::revoke_device(const Call& call) {
   return device ? json_response(to_json(*device)) : problem_response(device.error());
 }
 
-HttpResponse AdminService::list_tokens(const Call&) {
+HttpResponse AdminService::list_tokens(const Call& call) {
+  Problems problems;
+  QueryReader reader(call.query, problems);
+  const std::optional<CreationCursor> after = reader.cursor("after");
+  const uint64_t limit = reader.limit();
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
   const Result<std::vector<TokenRecord>> tokens = parts_.devices.list_tokens();
   if (!tokens) return problem_response(tokens.error());
   nlohmann::json list = nlohmann::json::array();
-  for (const TokenRecord& token : *tokens) list.push_back(to_json(token));
-  return json_response({{"tokens", list}});
+  std::optional<CreationCursor> next;
+  for (const TokenRecord* token : page_of(*tokens, after, limit, cursor_of, next)) list.push_back(to_json(*token));
+  nlohmann::json json = {{"tokens", list}};
+  if (next) json["next_after"] = next->text();
+  return json_response(json);
 }
 
 HttpResponse AdminService::create_token(const Call& call) {
@@ -71,7 +85,7 @@ HttpResponse AdminService::create_token(const Call& call) {
   reader.read("uses", token.uses_left);
   reader.read("valid_seconds", valid_seconds);
   reader.finish();
-  if (population.empty() || population.size() > 64) problems.push_back({"/population", "must have 1 to 64 characters"});
+  if (population.empty() || population.size() > kPopulationCharsMax) problems.push_back({"/population", "must have 1 to 64 characters"});
   if (token.label.size() > 128) problems.push_back({"/label", "must have at most 128 characters"});
   if (token.uses_left < 1 || token.uses_left > 1'000'000) problems.push_back({"/uses", "must be in [1, 1000000]"});
   if (valid_seconds < 1 || valid_seconds > 31'536'000) problems.push_back({"/valid_seconds", "must be in [1, 31536000]"});

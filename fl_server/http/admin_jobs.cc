@@ -1,4 +1,6 @@
 // Jobs and rounds on the admin plane.
+#include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -8,6 +10,7 @@
 #include "fl_server/http/admin_json.h"
 #include "fl_server/http/admin_query.h"
 #include "fl_server/http/admin_service.h"
+#include "fl_server/http/entity_tag.h"
 #include "fl_server/http/problem.h"
 #include "fl_server/privacy/round_release.h"
 #include "proto/codec/codec.h"
@@ -16,8 +19,29 @@
 namespace coterie {
 namespace {
 
-constexpr size_t kRoundsDefault = 100;
-constexpr size_t kRoundsMax = 1000;
+constexpr size_t kPopulationCharsMax = 64;
+constexpr uint64_t kNoRevision = 0;  // that a job ever has
+constexpr int kPreconditionFailed = 412;
+constexpr std::array kJobStates = {JobState::running, JobState::paused, JobState::completed, JobState::cancelled,
+                                   JobState::failed};
+constexpr std::array kRoundStates = {RoundState::selecting,  RoundState::collecting, RoundState::frozen,
+                                     RoundState::finalizing, RoundState::done,       RoundState::failed};
+
+CreationCursor cursor_of(const JobRecord& job) { return {job.created, job.id.value()}; }
+
+// "7.2", an attempt of a round.
+std::optional<std::pair<uint64_t, Attempt>> parse_attempt(std::string_view text) {
+  const size_t dot = std::min(text.find('.'), text.size());
+  uint64_t number = 0;
+  uint32_t attempt = 0;
+  const auto whole = [](std::string_view digits, auto& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return !digits.empty() && error == std::errc() && end == digits.data() + digits.size();
+  };
+  if (dot == text.size() || !whole(text.substr(0, dot), number) || !whole(text.substr(dot + 1), attempt)) return std::nullopt;
+  if (number > INT64_MAX) return std::nullopt;
+  return std::pair(number, Attempt(attempt));
+}
 
 // Short, lower case, unlikely to collide; the store refuses a collision.
 JobId new_job_id() {
@@ -41,6 +65,8 @@ Problems noise_problems(const JobRecord& job) {
 // With what it has spent, if it has noise.
 Result<nlohmann::json> AdminService::show_job(const JobRecord& job) {
   nlohmann::json json = to_json(job);
+  COT_ASSIGN(const std::optional<ModelRelease> release, parts_.rounds.released_model(job.id));
+  if (release) json["released"] = {{"version", release->version.value()}, {"time", rfc3339(release->time)}};
   if (job.spec.privacy.has_noise()) {
     COT_ASSIGN(const JobPrivacy privacy, parts_.rounds.job_privacy(job.id));
     json["privacy"] = to_json(privacy, job.spec);
@@ -48,16 +74,30 @@ Result<nlohmann::json> AdminService::show_job(const JobRecord& job) {
   return json;
 }
 
-HttpResponse AdminService::list_jobs(const Call&) {
-  const Result<std::vector<JobRecord>> jobs = parts_.rounds.list_jobs();
+HttpResponse AdminService::list_jobs(const Call& call) {
+  Problems problems;
+  QueryReader reader(call.query, problems);
+  const auto state = reader.choice<JobState>("state", kJobStates);
+  const std::optional<std::string> population = reader.text("population", kPopulationCharsMax);
+  const std::optional<CreationCursor> after = reader.cursor("after");
+  const uint64_t limit = reader.limit();
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
+  Result<std::vector<JobRecord>> jobs = parts_.rounds.list_jobs();
   if (!jobs) return problem_response(jobs.error());
+  std::erase_if(*jobs, [&](const JobRecord& job) {
+    return (state && job.state != *state) || (population && job.spec.population.value() != *population);
+  });
   nlohmann::json list = nlohmann::json::array();
-  for (const JobRecord& job : *jobs) {
-    Result<nlohmann::json> shown = show_job(job);
+  std::optional<CreationCursor> next;
+  for (const JobRecord* job : page_of(*jobs, after, limit, cursor_of, next)) {
+    Result<nlohmann::json> shown = show_job(*job);
     if (!shown) return problem_response(shown.error());
     list.push_back(std::move(*shown));
   }
-  return json_response({{"jobs", list}});
+  nlohmann::json json = {{"jobs", list}};
+  if (next) json["next_after"] = next->text();
+  return json_response(json);
 }
 
 HttpResponse AdminService::create_job(const Call& call) {
@@ -120,16 +160,37 @@ HttpResponse AdminService::get_job(const Call& call) {
   const Result<JobRecord> job = parts_.rounds.get_job(JobId(call.path.at("job")));
   if (!job) return problem_response(job.error());
   const Result<nlohmann::json> shown = show_job(*job);
-  return shown ? json_response(*shown) : problem_response(shown.error());
+  return shown ? with_entity_tag(call.head, json_response(*shown)) : problem_response(shown.error());
+}
+
+Result<std::optional<uint64_t>> AdminService::expected_revision(const Call& call, const JobId& id) {
+  const std::string_view wanted = call.head.header("if-match");
+  if (wanted.empty()) return std::optional<uint64_t>();
+  COT_ASSIGN(const JobRecord job, parts_.rounds.get_job(id));
+  COT_ASSIGN(const nlohmann::json shown, show_job(job));
+  if (if_match(wanted, entity_tag(json_response(shown).body))) return std::optional(job.revision);
+  return std::optional(kNoRevision);
+}
+
+HttpResponse AdminService::not_changed(const JobId& id, const Error& error, std::optional<uint64_t> expected) {
+  if (error.code() != ErrorCode::conflict || !expected) return problem_response(error);
+  const Result<JobRecord> job = parts_.rounds.get_job(id);
+  if (!job || job->revision == *expected) return problem_response(error);
+  return problem_response(
+      Error(ErrorCode::conflict, "job " + id.value() + " has changed since it had the ETag of If-Match; nothing was done. Get it, "
+                                 "look, and ask again with its ETag"), {}, kPreconditionFailed);
 }
 
 HttpResponse AdminService::change_job(const Call& call, JobState to) {
-  const Result<JobRecord> job = parts_.rounds.set_job_state(JobId(call.path.at("job")), to, "");
-  if (!job) return problem_response(job.error());
+  const JobId id(call.path.at("job"));
+  const Result<std::optional<uint64_t>> expected = expected_revision(call, id);
+  if (!expected) return problem_response(expected.error());
+  const Result<JobRecord> job = parts_.rounds.set_job_state(id, to, "", *expected);
+  if (!job) return not_changed(id, job.error(), *expected);
   log(LogLevel::info, "job_state_changed", {{"job", job->id.value()}, {"state", to_string(to)}});
   parts_.scheduler.job_state_changed(job->id, job->state);
   const Result<nlohmann::json> shown = show_job(*job);
-  return json_response(shown ? *shown : to_json(*job));
+  return with_entity_tag(call.head, json_response(shown ? *shown : to_json(*job)));
 }
 
 HttpResponse AdminService::pause_job(const Call& call) { return change_job(call, JobState::paused); }
@@ -139,12 +200,19 @@ HttpResponse AdminService::cancel_job(const Call& call) { return change_job(call
 HttpResponse AdminService::list_rounds(const Call& call) {
   const JobId id(call.path.at("job"));
   Problems problems;
-  const uint64_t before = query_number(call.query, "before", 0, 0, UINT32_MAX, problems);
-  const uint64_t limit = query_number(call.query, "limit", kRoundsDefault, 1, kRoundsMax, problems);
-  if (!problems.empty()) return problem_response(Error(ErrorCode::invalid_argument, "the query is wrong"), problems);
+  RoundQuery query;
+  QueryReader reader(call.query, problems);
+  if (const std::string* const text = reader.find("before")) {
+    query.before = parse_attempt(*text);
+    if (!query.before) reader.wrong("before", "must be a round's number and attempt, as 7.2: a next_before of an earlier page");
+  }
+  query.state = reader.choice<RoundState>("state", kRoundStates);
+  query.limit = reader.limit();
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
   const Result<JobRecord> job = parts_.rounds.get_job(id);
   if (!job) return problem_response(job.error());
-  const Result<std::vector<RoundRecord>> rounds = parts_.rounds.list_rounds(id, before, limit);
+  const Result<std::vector<RoundRecord>> rounds = parts_.rounds.list_rounds(id, query);
   if (!rounds) return problem_response(rounds.error());
   const SchedulerStatus status = parts_.scheduler.status();
   nlohmann::json list = nlohmann::json::array();
@@ -168,7 +236,10 @@ HttpResponse AdminService::list_rounds(const Call& call) {
     const nlohmann::json shown = to_json(*privacy, job->spec);
     json["privacy"] = {{"epsilon", shown["epsilon"]}, {"epsilon_budget", shown["epsilon_budget"]}};
   }
-  if (rounds->size() == limit) json["next_before"] = rounds->back().number;
+  if (rounds->size() == query.limit) {
+    const RoundRecord& last = rounds->back();
+    json["next_before"] = std::to_string(last.number) + "." + std::to_string(last.key.attempt.value());
+  }
   return json_response(json);
 }
 

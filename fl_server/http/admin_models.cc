@@ -1,24 +1,16 @@
 // Models and data sets on the admin plane.
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "fl_server/http/admin_json.h"
+#include "fl_server/http/admin_query.h"
 #include "fl_server/http/admin_service.h"
 #include "fl_server/http/blob_response.h"
+#include "fl_server/http/entity_tag.h"
 #include "fl_server/http/problem.h"
 #include "proto/codec/codec.h"
 
 namespace coterie {
 namespace {
-
-Result<ModelVersion> parse_version(const std::string& text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return Error(ErrorCode::invalid_argument, "a model version is a number, not " + text);
-  }
-  return ModelVersion(value);
-}
 
 // Its entity tag is the blob's digest, which the audit log says, too.
 HttpResponse stored(const Digest& digest, const nlohmann::json& json) {
@@ -57,23 +49,49 @@ HttpResponse AdminService::upload_dataset(const Call& call) {
 
 HttpResponse AdminService::list_models(const Call& call) {
   const JobId job(call.path.at("job"));
+  Problems problems;
+  QueryReader reader(call.query, problems);
+  const bool begins_behind = reader.find("after") != nullptr;
+  const uint64_t after = reader.number("after", 0, 0, INT64_MAX);
+  const uint64_t limit = reader.limit();
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
   if (const Result<JobRecord> found = parts_.rounds.get_job(job); !found) return problem_response(found.error());
   const Result<std::vector<ModelRecord>> models = parts_.rounds.list_models(job);
   if (!models) return problem_response(models.error());
+  const Result<std::optional<ModelRelease>> release = parts_.rounds.released_model(job);
+  if (!release) return problem_response(release.error());
   nlohmann::json list = nlohmann::json::array();
-  for (const ModelRecord& model : *models) list.push_back(to_json(model));
-  return json_response({{"job", job.value()}, {"models", list}});
+  std::optional<uint64_t> next;
+  for (const ModelRecord& model : *models) {
+    if (begins_behind && model.version.value() <= after) continue;
+    if (list.size() == limit) {
+      next = list.back()["version"];
+      break;
+    }
+    list.push_back(to_json(model));
+    list.back()["released"] = *release && (*release)->version == model.version;
+  }
+  nlohmann::json json = {{"job", job.value()}, {"models", list}};
+  if (next) json["next_after"] = *next;
+  return with_entity_tag(call.head, json_response(json));
 }
 
 HttpResponse AdminService::get_model(const Call& call) {
-  const Result<ModelVersion> version = parse_version(call.path.at("version"));
+  const Result<ModelVersion> version = model_version_from(call.path.at("version"));
   if (!version) return problem_response(version.error());
-  const Result<ModelRecord> model = parts_.rounds.get_model(JobId(call.path.at("job")), *version);
-  return model ? json_response(to_json(*model)) : problem_response(model.error());
+  const JobId job(call.path.at("job"));
+  const Result<ModelRecord> model = parts_.rounds.get_model(job, *version);
+  if (!model) return problem_response(model.error());
+  const Result<std::optional<ModelRelease>> release = parts_.rounds.released_model(job);
+  if (!release) return problem_response(release.error());
+  nlohmann::json json = to_json(*model);
+  json["released"] = *release && (*release)->version == model->version;
+  return with_entity_tag(call.head, json_response(json));
 }
 
 HttpResponse AdminService::get_model_content(const Call& call) {
-  const Result<ModelVersion> version = parse_version(call.path.at("version"));
+  const Result<ModelVersion> version = model_version_from(call.path.at("version"));
   if (!version) return problem_response(version.error());
   const Result<ModelRecord> model = parts_.rounds.get_model(JobId(call.path.at("job")), *version);
   if (!model) return problem_response(model.error());

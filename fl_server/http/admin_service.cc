@@ -51,6 +51,10 @@ std::span<const AdminService::Binding> AdminService::bindings() {
       {"listModels", &S::list_models},
       {"getModel", &S::get_model},
       {"getModelContent", &S::get_model_content},
+      {"promoteModel", &S::promote_model},
+      {"rollBackModel", &S::roll_back_model},
+      {"streamEvents", &S::stream_events},
+      {"listLedger", &S::list_ledger},
       {"uploadModel", &S::upload_model},
       {"uploadDataset", &S::upload_dataset},
       {"listDevices", &S::list_devices},
@@ -75,6 +79,10 @@ AdminService::AdminService(AdminServiceSettings settings, AdminServiceParts part
       audit_(parts_.admin),
       started_(os::wall_now()) {
   pool_.start(settings_.pool_threads);
+}
+
+void AdminService::replace_token(const std::string& token) {
+  authenticator_.replace_data_directory_digest(token_digest(token));
 }
 
 AdminService::~AdminService() { pool_.stop(); }
@@ -111,7 +119,7 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
     if (!found) {
       AuditEntry entry{.who = std::string(kNobody), .target = std::string(match.pattern)};  // never a stranger's own words
       HttpResponse refusal = problem_response(found.error());
-      refusal = co_await refused(match.route, std::move(entry), std::move(refusal));
+      refusal = co_await refused(exchange, match.route, std::move(entry), std::move(refusal));
       co_return refusal;
     }
     caller = std::move(*found);
@@ -130,7 +138,7 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
   if (const Status allowed = check_roles(*match.route, caller.roles); !allowed) {
     AuditEntry entry{.who = caller.id, .roles = caller.roles.text(), .target = head.path, .request = request};
     HttpResponse refusal = problem_response(allowed.error());
-    refusal = co_await refused(match.route, std::move(entry), std::move(refusal));
+    refusal = co_await refused(exchange, match.route, std::move(entry), std::move(refusal));
     co_return refusal;
   }
   if (!leading_ && !match.route->is_open() && match.pattern != "/metrics" && match.pattern != "/admin/v1/server" &&
@@ -142,7 +150,8 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
   co_return response;
 }
 
-Awaitable<HttpResponse> AdminService::refused(const AdminRoute* route, AuditEntry entry, HttpResponse refusal) {
+Awaitable<HttpResponse> AdminService::refused(Exchange& exchange, const AdminRoute* route, AuditEntry entry,
+                                              HttpResponse refusal) {
   if (route == nullptr || route->action.empty()) co_return refusal;
   if (!entry.request.empty()) refusal.headers.emplace_back("Coterie-Request-Id", entry.request);
   entry.action = route->action;
@@ -153,7 +162,10 @@ Awaitable<HttpResponse> AdminService::refused(const AdminRoute* route, AuditEntr
     pool_.post([this, &entry, known, done = std::move(done)] { done(audit_.write_refusal(entry, known, os::wall_now())); });
   };
   const Status written = co_await await_callback<Status>(write);
-  if (!written) log(LogLevel::error, "audit_failed", {{"error", written.error().message()}});
+  if (!written) {
+    const LogTrace trace(exchange.trace().trace_id());
+    log(LogLevel::error, "audit_failed", {{"error", written.error().message()}});
+  }
   co_return refusal;
 }
 
@@ -163,22 +175,37 @@ Awaitable<HttpResponse> AdminService::answer(Exchange& exchange, const AdminRout
   const auto query = parse_query(call.head.query);
   if (!query) {
     HttpResponse refusal = problem_response(query.error());
-    refusal = co_await refused(&route, std::move(entry), std::move(refusal));
+    refusal = co_await refused(exchange, &route, std::move(entry), std::move(refusal));
     co_return refusal;
   }
-  for (const auto& [key, value] : *query) call.query[key] = value;
+  Problems twice;
+  for (const auto& [key, value] : *query) {
+    if (!call.query.try_emplace(key, value).second) twice.push_back({"?" + key, "is given twice"});
+  }
+  if (!twice.empty()) {
+    HttpResponse refusal = query_problem(twice);
+    refusal = co_await refused(exchange, &route, std::move(entry), std::move(refusal));
+    co_return refusal;
+  }
   uint64_t body_max = 0;
   if (route.body == AdminBody::json) body_max = kAdminJsonBytesMax;
   if (route.body == AdminBody::file) body_max = settings_.upload_bytes_max;
   Result<Bytes> body = co_await exchange.read_body(body_max);
   if (!body) {
     HttpResponse refusal = problem_response(body.error());
-    refusal = co_await refused(&route, std::move(entry), std::move(refusal));
+    refusal = co_await refused(exchange, &route, std::move(entry), std::move(refusal));
     co_return refusal;
   }
   call.body = std::move(*body);
-  const auto work = [this, &route, &call](std::function<void(HttpResponse)> done) {
-    pool_.post([this, &route, &call, done = std::move(done)] { done(carry_out(route, call)); });
+  const auto work = [this, &route, &call, &exchange](std::function<void(HttpResponse)> done) {
+    pool_.post([this, &route, &call, &exchange, done = std::move(done)] {
+      HttpResponse response;
+      {
+        const LogTrace trace(exchange.trace().trace_id());
+        response = carry_out(route, call);
+      }
+      done(std::move(response));
+    });
   };
   HttpResponse response = co_await await_callback<HttpResponse>(work);
   co_return response;
@@ -202,7 +229,7 @@ HttpResponse AdminService::carry_out(const AdminRoute& route, const Call& call) 
   entry.outcome = static_cast<uint32_t>(response.status);
   for (const auto& [name, value] : response.headers) {
     if (name == "Location") entry.target = value;                     // what was made
-    if (name == "ETag") entry.target = call.head.path + " " + value;  // what was stored
+    if (name == "ETag" && response.status == 201) entry.target = call.head.path + " " + value;  // what was stored
   }
   if (const Status ended = audit_.write(entry, os::wall_now()); !ended) {
     const std::string half = "it was carried out, with status " + std::to_string(response.status) +

@@ -28,6 +28,7 @@ struct AdminServiceSettings {
   std::string version;
   uint64_t upload_bytes_max = 4ull << 30;  // of a model or a data set
   size_t pool_threads = 2;
+  uint32_t event_streams_max = 16;  // at a time
 };
 
 struct AdminServiceParts {
@@ -57,6 +58,9 @@ class AdminService final : public HttpService {
 
   Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
   HttpResponse refuse(const Error& error, int status) override;
+
+  // Another token of the data directory; thread-safe.
+  void replace_token(const std::string& token);
 
   // What readiness answers; false while starting, standing by and draining.
   void set_ready(bool ready) { ready_ = ready; }
@@ -88,7 +92,7 @@ class AdminService final : public HttpService {
   // The handler, or the answer that it gave to the first request of this Idempotency-Key.
   HttpResponse call_once(const AdminRoute& route, const Call& call, Handler handler);
   // Writes that this was refused, if the route has an action; gives back `refusal`, with the request's id.
-  Awaitable<HttpResponse> refused(const AdminRoute* route, AuditEntry entry, HttpResponse refusal);
+  Awaitable<HttpResponse> refused(Exchange& exchange, const AdminRoute* route, AuditEntry entry, HttpResponse refusal);
 
   HttpResponse get_server(const Call& call);
   HttpResponse list_nodes(const Call& call);
@@ -100,12 +104,22 @@ class AdminService final : public HttpService {
   HttpResponse cancel_job(const Call& call);
   HttpResponse change_job(const Call& call, JobState to);
   Result<nlohmann::json> show_job(const JobRecord& job);
+  // The revision that a change of this job must find, as its If-Match says: none without one, 0 (which no job has) if it names
+  // another state than the present one. The store compares again, and sets.
+  Result<std::optional<uint64_t>> expected_revision(const Call& call, const JobId& id);
+  // The answer to a change that the store has refused: 412 if the job has another revision than was expected.
+  HttpResponse not_changed(const JobId& id, const Error& error, std::optional<uint64_t> expected);
   HttpResponse list_rounds(const Call& call);
   HttpResponse upload_model(const Call& call);
   HttpResponse upload_dataset(const Call& call);
   HttpResponse list_models(const Call& call);
   HttpResponse get_model(const Call& call);
   HttpResponse get_model_content(const Call& call);
+  HttpResponse promote_model(const Call& call);
+  HttpResponse roll_back_model(const Call& call);
+  HttpResponse release_model(const Call& call, std::optional<ModelVersion> version);  // none: roll back
+  HttpResponse list_ledger(const Call& call);
+  HttpResponse stream_events(const Call& call);
   HttpResponse list_devices(const Call& call);
   HttpResponse revoke_device(const Call& call);
   HttpResponse list_tokens(const Call& call);
@@ -126,6 +140,7 @@ class AdminService final : public HttpService {
   WallTime started_;
   std::atomic<bool> ready_{false};
   std::atomic<bool> leading_{false};
+  std::shared_ptr<std::atomic<uint32_t>> streams_ = std::make_shared<std::atomic<uint32_t>>(0);  // of events, open
   WorkPool pool_;
 };
 

@@ -5,12 +5,15 @@
 #include "base/os/clock.h"
 #include "fl_server/config/json_reader.h"
 #include "fl_server/http/admin_json.h"
+#include "fl_server/http/admin_query.h"
 #include "fl_server/http/admin_service.h"
 #include "fl_server/http/problem.h"
 #include "secure/crypto/slow_hash.h"
 
 namespace coterie {
 namespace {
+
+CreationCursor cursor_of(const AdminTokenRecord& token) { return {token.created, token.id}; }
 
 // The roles of these names, with a problem for each that is none.
 RoleSet roles_named(const std::vector<std::string>& names, Problems& problems) {
@@ -52,12 +55,21 @@ AdminTokenRecord record_from(const nlohmann::json& json, WallTime now, Problems&
 
 }  // namespace
 
-HttpResponse AdminService::list_admin_tokens(const Call&) {
+HttpResponse AdminService::list_admin_tokens(const Call& call) {
+  Problems problems;
+  QueryReader reader(call.query, problems);
+  const std::optional<CreationCursor> after = reader.cursor("after");
+  const uint64_t limit = reader.limit();
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
   const Result<std::vector<AdminTokenRecord>> tokens = parts_.admin.list_admin_tokens();
   if (!tokens) return problem_response(tokens.error());
   nlohmann::json list = nlohmann::json::array();
-  for (const AdminTokenRecord& token : *tokens) list.push_back(to_json(token));
-  return json_response({{"tokens", list}});
+  std::optional<CreationCursor> next;
+  for (const AdminTokenRecord* token : page_of(*tokens, after, limit, cursor_of, next)) list.push_back(to_json(*token));
+  nlohmann::json json = {{"tokens", list}};
+  if (next) json["next_after"] = next->text();
+  return json_response(json);
 }
 
 HttpResponse AdminService::create_admin_token(const Call& call) {

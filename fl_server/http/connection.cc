@@ -1,7 +1,11 @@
 #include "fl_server/http/connection.h"
 
 #include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 
+#include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/http/request_head.h"
 
@@ -12,6 +16,8 @@ constexpr size_t kReadBytes = 4 * 1024;
 constexpr size_t kBlobPieceBytes = 256 * 1024;
 constexpr size_t kLingerBytesMax = 4 * 1024 * 1024;
 constexpr Millis kLingerMax{2'000};
+constexpr int kOurFault = 500;
+constexpr auto kWait = asio::as_tuple(asio::use_awaitable_t<asio::io_context::executor_type>());
 
 int status_of_head_error(const Error& error) { return error.code() == ErrorCode::too_large ? 431 : traits(error.code()).http_status; }
 
@@ -62,6 +68,7 @@ Awaitable<bool> Connection::serve_one() {
   HttpResponse response;
   std::string_view route = "unparsed";
   Result<RequestHead> head = have_head ? parse_request_head(ByteView(buffer_).first(head_bytes)) : Result<RequestHead>(have_head.error());
+  trace_ = make_trace(head ? &*head : nullptr);
   if (head) {
     head_ = std::move(*head);
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(head_bytes));
@@ -73,7 +80,9 @@ Awaitable<bool> Connection::serve_one() {
     response = context_.service.refuse(head.error(), status_of_head_error(head.error()));
     response.close = true;
   }
-  response.close = response.close || !head_.keep_alive || body_left_ > 0 || context_.draining;
+  add_trace(response, trace_);
+  log_answer(route, response.status);
+  response.close = response.close || response.events || !head_.keep_alive || body_left_ > 0 || context_.draining;
   const bool close = response.close;
   extend_deadline(limits.answer_max);
   Status written = co_await write_response(response);
@@ -88,6 +97,13 @@ Awaitable<bool> Connection::serve_one() {
   }
   if (buffer_.empty()) buffer_.shrink_to_fit();
   co_return true;
+}
+
+// By its route: never the client's own words.
+void Connection::log_answer(std::string_view route, int status) const {
+  const LogTrace trace(trace_.trace_id());
+  log(status == kOurFault ? LogLevel::error : LogLevel::debug, "request_answered",
+      {{"plane", context_.settings.plane}, {"route", route}, {"status", status}});
 }
 
 Awaitable<Result<Bytes>> Connection::read_body(uint64_t bytes_max) {
@@ -124,10 +140,14 @@ Awaitable<Status> Connection::write_response(const HttpResponse& response) {
   const uint64_t size = response.blob ? response.blob->size : response.body.size();
   std::string text = response_head(response, size);
   // A short body travels in the head's record.
-  const bool joined = !response.blob && !response.head_only && response.body.size() <= 8 * 1024;
+  const bool joined = !response.blob && !response.events && !response.head_only && response.body.size() <= 8 * 1024;
   if (joined) text.append(as_text(response.body));
   Status written = co_await stream_.write_all(as_bytes(text));
   if (!written || joined || response.head_only) co_return written;
+  if (response.events) {
+    Status told = co_await write_events(*response.events);
+    co_return told;
+  }
   if (response.blob) {
     Status streamed = co_await write_blob(*response.blob);
     co_return streamed;
@@ -148,6 +168,30 @@ Awaitable<Status> Connection::write_blob(const BlobRange& range) {
     Status written = co_await stream_.write_all(ByteView(piece).first(count));
     if (!written) co_return written;
     at += count;
+  }
+  co_return Status();
+}
+
+Awaitable<Status> Connection::write_events(EventSource& events) {
+  auto executor = co_await asio::this_coro::executor;
+  asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
+                             asio::io_context::executor_type>
+      timer(executor);
+  Instant wrote = os::monotonic_now();
+  while (!context_.draining && !stream_.peer_is_gone()) {
+    std::optional<std::string> text = events.next();
+    if (!text) break;
+    const Instant now = os::monotonic_now();
+    if (text->empty() && now >= wrote + kHeartbeatEvery) *text = ":\n\n";
+    extend_deadline(context_.settings.limits.answer_max);
+    if (!text->empty()) {
+      wrote = now;
+      Status written = co_await stream_.write_all(as_bytes(*text));
+      if (!written) co_return written;
+    }
+    timer.expires_after(kEventsEvery);
+    const auto [error] = co_await timer.async_wait(kWait);
+    if (error) break;
   }
   co_return Status();
 }

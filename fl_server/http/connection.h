@@ -31,6 +31,7 @@ class Connection final : public Exchange {
   void abort() { stream_.abort(); }
 
   const RequestHead& head() const override { return head_; }
+  const TraceContext& trace() const override { return trace_; }
   Awaitable<Result<Bytes>> read_body(uint64_t bytes_max) override;
   Awaitable<Status> read_body_into(std::span<uint8_t> into) override;
   void extend_deadline(Millis patience) override;
@@ -39,8 +40,10 @@ class Connection final : public Exchange {
  private:
   Awaitable<Status> read_head(size_t& head_bytes);
   Awaitable<bool> serve_one();
+  void log_answer(std::string_view route, int status) const;
   Awaitable<Status> write_response(const HttpResponse& response);
   Awaitable<Status> write_blob(const BlobRange& range);
+  Awaitable<Status> write_events(EventSource& events);
 
   ConnectionContext context_;
   TlsStream stream_;
@@ -48,6 +51,7 @@ class Connection final : public Exchange {
   bool idle_ = true;
   Bytes buffer_;               // received, not yet consumed
   RequestHead head_;
+  TraceContext trace_;         // of the present request
   uint64_t body_left_ = 0;     // of the present request
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/http/blob_response.h"
 #include "fl_server/http/frame_response.h"
@@ -199,7 +200,10 @@ Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange) {
                                                           request->population.value());
     co_return error_response(foreign, {});
   }
-  if (request->refusal) parts_.plane.plan_refused(device->id, *request->refusal);
+  if (request->refusal) {
+    const LogTrace trace(exchange.trace().trace_id());
+    parts_.plane.plan_refused(device->id, *request->refusal);
+  }
   const Millis hold(request->wait_ms_max);
   exchange.extend_deadline(hold + kHoldMargin);
   const auto start = [this, &device, hold](std::function<void(CheckinAnswer)> answer) {

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "fl_server/http/http_types.h"
 #include "fl_server/http/tls_stream.h"
+#include "fl_server/http/trace_context.h"
 
 namespace coterie {
 
@@ -20,6 +21,8 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual const RequestHead& head() const = 0;
+  // What log lines that this request causes name it by: a LogTrace on each thread that works for it.
+  virtual const TraceContext& trace() const = 0;
   // The whole body; too_large (before a byte is read) if it is over bytes_max.
   virtual Awaitable<Result<Bytes>> read_body(uint64_t bytes_max) = 0;
   // Exactly the body, which must have into.size() bytes.

@@ -4,6 +4,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -33,8 +34,14 @@ struct HttpServer::Thread {
 struct HttpServer::Listener {
   Listener(ListenerSettings s, TlsContext t, HttpService& h, asio::io_context& context)
       : settings(std::move(s)), tls(std::move(t)), service(h), acceptor(context.get_executor()) {}
+  TlsContext present_tls() {
+    const std::lock_guard lock(tls_mutex);
+    return tls;
+  }
+
   ListenerSettings settings;
-  TlsContext tls;
+  std::mutex tls_mutex;
+  TlsContext tls;  // guarded by it
   HttpService& service;
   asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type> acceptor;
   std::atomic<uint32_t> connections{0};
@@ -96,7 +103,8 @@ Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket soc
   ++listener.connections;
   metrics_.add_connections(listener.settings.plane, 1);
   {
-    Connection connection(std::move(socket), listener.tls.get(),
+    const TlsContext tls = listener.present_tls();  // until the connection has made its own reference
+    Connection connection(std::move(socket), tls.get(),
                           {listener.settings, listener.service, metrics_, draining_, busy_});
     thread.connections.insert(&connection);
     co_await connection.run();
@@ -117,6 +125,13 @@ Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
     for (Connection* connection : thread.connections) {
       if (now > connection->deadline() || (draining_ && connection->is_idle())) connection->abort();
     }
+  }
+}
+
+void HttpServer::set_tls(const TlsContext& tls) {
+  for (const auto& listener : listeners_) {
+    const std::lock_guard lock(listener->tls_mutex);
+    listener->tls = tls;
   }
 }
 

@@ -34,6 +34,8 @@ class HttpServer {
   // Binds and listens; the port that was chosen. Call before start(). `service` outlives the server.
   Result<uint16_t> listen(const ListenerSettings& settings, TlsContext tls, HttpService& service);
   void start();
+  // From now on new connections get this certificate, on all listeners; those that are there keep theirs. Thread-safe.
+  void set_tls(const TlsContext& tls);
   // Takes no new connections, closes those that are idle; exchanges under way go on.
   void stop_accepting();
   // After stop_accepting: waits until no exchange is under way, at most `patience`; whether that was reached.

@@ -39,6 +39,7 @@ std::string_view reason_phrase(int status) {
     case 409: return "Conflict";
     case 410: return "Gone";
     case 411: return "Length Required";
+    case 412: return "Precondition Failed";
     case 413: return "Content Too Large";
     case 416: return "Range Not Satisfiable";
     case 422: return "Unprocessable Content";
@@ -61,8 +62,8 @@ std::string response_head(const HttpResponse& response, uint64_t size) {
   head += "\r\n";
   // RFC 9110 section 8.6: these never have a body, and a length would be that of another answer.
   const bool has_length = response.status >= 200 && response.status != 204 && response.status != 304;
-  if (has_length) head += "Content-Length: " + std::to_string(size) + "\r\n";
-  if (has_length && size > 0) head += "Content-Type: " + response.content_type + "\r\n";
+  if (has_length && !response.events) head += "Content-Length: " + std::to_string(size) + "\r\n";
+  if (has_length && (size > 0 || response.events)) head += "Content-Type: " + response.content_type + "\r\n";
   for (const auto& [name, value] : response.headers) {
     head += name;
     head += ": ";

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "fl_server/http/event_source.h"
 #include "fl_server/store/blob_store.h"
 
 namespace coterie {
@@ -47,6 +48,7 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers;
   Bytes body;
   std::optional<BlobRange> blob;  // instead of body
+  std::shared_ptr<EventSource> events = {};  // instead of body: a stream without a length, behind which the connection closes
   bool close = false;             // close the connection afterwards
   bool head_only = false;         // the answer to a HEAD request
 };

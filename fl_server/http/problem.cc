@@ -25,7 +25,7 @@ HttpResponse problem_response(const Error& error, const Problems& problems, int 
     json["errors"].push_back({{"pointer", problem.pointer}, {"detail", problem.detail}});
   }
   HttpResponse response = json_response(json, status);
-  response.content_type = "application/problem+json";
+  response.content_type = kProblemType;
   if (error.code() == ErrorCode::unauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   if (error.code() == ErrorCode::rate_limited) response.headers.emplace_back("Retry-After", "1");
   return response;

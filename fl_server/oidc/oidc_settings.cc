@@ -1,7 +1,8 @@
 #include "fl_server/oidc/oidc_settings.h"
 
 #include <algorithm>
-#include <iterator>
+
+#include "fl_server/admin/role.h"
 
 namespace coterie {
 namespace {
@@ -34,12 +35,12 @@ void check_role_map(const OidcSettings& settings, Problems& problems) {
     problems.push_back({"/role_map", "must have at most " + std::to_string(kOidcRoleMapMax) + " entries"});
   }
   std::string listed;
-  for (std::string_view role : kOidcRoles) listed += (listed.empty() ? "" : ", ") + std::string(role);
+  for (const Role role : kRoles) listed += (listed.empty() ? "" : ", ") + std::string(to_string(role));
   for (const auto& [theirs, ours] : settings.role_map) {
     if (theirs.empty() || theirs.size() > kOidcTextBytesMax) {
       problems.push_back({"/role_map", "has a role of the issuer whose name is empty or too long"});
     }
-    if (std::find(std::begin(kOidcRoles), std::end(kOidcRoles), ours) == std::end(kOidcRoles)) {
+    if (!role_from_name(ours)) {
       problems.push_back(
           {"/role_map", "maps \"" + theirs + "\" to \"" + ours + "\", which must be one of: " + listed});
     }

@@ -10,10 +10,6 @@
 
 namespace coterie {
 
-// Roles of the admin plane, as a role_map may name them.
-inline constexpr std::string_view kOidcRoles[] = {"viewer",          "operator",       "ml_engineer",
-                                                  "privacy_officer", "security_admin", "node"};
-
 inline constexpr Millis kOidcLeewayMax{5 * 60 * 1000};
 inline constexpr Millis kOidcLifetimeMin{60 * 1000};
 inline constexpr Millis kOidcLifetimeMax{24 * 60 * 60 * 1000};
@@ -28,7 +24,7 @@ struct OidcSettings {
   // A name, or names with dots between them for a claim inside claims ("realm_access.roles"). A name with
   // "://" in it is one name, whatever its dots.
   std::string roles_claim = "roles";
-  std::map<std::string, std::string> role_map;  // the issuer's role -> ours; others are nothing to us
+  std::map<std::string, std::string> role_map;  // the issuer's role -> ours (fl_server/admin/role.h); others are nothing to us
   std::string tenant_claim;                     // written as roles_claim; empty: tokens have no tenant
   Millis leeway{60'000};                        // for clocks that differ
   Millis lifetime_max{3'600'000};               // from `iat` to `exp`; longer ones are refused

@@ -12,12 +12,14 @@
 namespace coterie {
 
 // Which records of the audit log: `limit` of those behind `after` that have this who and action, if they are
-// not empty.
+// not empty, and were written at `since` or later and before `until`, if those are said.
 struct AuditQuery {
   uint64_t after = 0;
   size_t limit = 100;
   std::string who;
   std::string action;
+  std::optional<WallTime> since = {};
+  std::optional<WallTime> until = {};
 };
 
 class AdminStore {

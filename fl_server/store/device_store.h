@@ -33,6 +33,15 @@ struct DeviceRecord {
   std::optional<WallTime> revoked;
 };
 
+// Which devices: those of this population, if it is not empty, that are revoked or not, if that is said; by id, `limit` of those
+// behind `after` (all zero: from the start).
+struct DeviceQuery {
+  DeviceId after = {};
+  size_t limit = 100;
+  std::string population = {};
+  std::optional<bool> revoked = {};
+};
+
 class DeviceStore {
  public:
   virtual ~DeviceStore() = default;
@@ -46,9 +55,9 @@ class DeviceStore {
   // expired token. permission_denied: the device was revoked.
   virtual Result<DeviceRecord> enroll(const Digest& token, DeviceRecord device, WallTime now) = 0;
   virtual Result<DeviceRecord> get_device(const DeviceId& id) = 0;
-  // By id, after `after` (all zero: from the start).
-  virtual Result<std::vector<DeviceRecord>> list_devices(const DeviceId& after, size_t limit) = 0;
-  virtual Result<uint64_t> count_devices() = 0;
+  virtual Result<std::vector<DeviceRecord>> list_devices(const DeviceQuery& query) = 0;
+  // All of the query, whatever its `after` and `limit`.
+  virtual Result<uint64_t> count_devices(const DeviceQuery& query = {}) = 0;
   virtual Status revoke_device(const DeviceId& id, WallTime now) = 0;
 };
 

@@ -36,6 +36,22 @@ struct JobPrivacy {
   Digest ledger_head;
 };
 
+// A version that applications should use.
+struct ModelRelease {
+  uint64_t seq = 0;  // 1, 2, ... of a job; a rollback takes the last one away
+  ModelVersion version;
+  WallTime time;
+  friend bool operator==(const ModelRelease&, const ModelRelease&) = default;
+};
+
+// Which attempts of a job's rounds: `limit` of those before `before` (round number, attempt; none: from the newest) that are in
+// this state, if one is named.
+struct RoundQuery {
+  std::optional<std::pair<uint64_t, Attempt>> before = {};
+  std::optional<RoundState> state = {};
+  size_t limit = 100;
+};
+
 class RoundStore {
  public:
   virtual ~RoundStore() = default;
@@ -45,8 +61,10 @@ class RoundStore {
   virtual Status create_job(const JobRecord& job, const ModelRecord& initial) = 0;
   virtual Result<std::vector<JobRecord>> list_jobs() = 0;  // by creation
   virtual Result<JobRecord> get_job(const JobId& id) = 0;
-  // running <-> paused, running|paused -> cancelled|failed; the same state again is fine. conflict otherwise.
-  virtual Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason) = 0;
+  // running <-> paused, running|paused -> cancelled|failed; the same state again is fine. conflict otherwise, and if a
+  // revision is expected and the job has another (compare-and-set; then it has for ever: revisions only grow).
+  virtual Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason,
+                                          std::optional<uint64_t> revision_expected = {}) = 0;
 
   // ---- Rounds
   virtual Result<JobProgress> load_progress(const JobId& id) = 0;
@@ -60,8 +78,8 @@ class RoundStore {
   // still runs and may release once more, the next round's row. Of a job with noise also the ledger's commit of the
   // reserve, which must exist, and the salt's end. Repeating a commit that happened returns the present progress.
   virtual Result<JobProgress> commit_round(const JobId& job, const CommitRound& request, WallTime now) = 0;
-  // Newest first, below `before_number` (0: from the newest), every attempt its own row.
-  virtual Result<std::vector<RoundRecord>> list_rounds(const JobId& job, uint64_t before_number, size_t limit) = 0;
+  // Newest first, every attempt its own row.
+  virtual Result<std::vector<RoundRecord>> list_rounds(const JobId& job, const RoundQuery& query) = 0;
 
   // ---- Who is counted
   // One transaction: the partial's row and a row for every device, if the round is collecting this attempt. Repeating
@@ -84,10 +102,19 @@ class RoundStore {
   // conflict if the job has no noise.
   virtual Result<JobPrivacy> job_privacy(const JobId& id) = 0;
   virtual Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) = 0;
+  virtual Result<LedgerHead> ledger_head() = 0;  // of all jobs
 
   // ---- Models
   virtual Result<std::vector<ModelRecord>> list_models(const JobId& job) = 0;  // by version
   virtual Result<ModelRecord> get_model(const JobId& job, ModelVersion version) = 0;
+  // Which version applications should use: the one that was promoted last and not rolled back; none before the first.
+  virtual Result<std::optional<ModelRelease>> released_model(const JobId& job) = 0;
+  // One transaction each; the job's revision grows, but for what is so already. conflict as in set_job_state.
+  // not_found: no such job or version.
+  virtual Result<ModelRelease> promote_model(const JobId& job, ModelVersion version, WallTime now,
+                                             std::optional<uint64_t> revision_expected = {}) = 0;
+  // To the version that was promoted before the present one; conflict if there is none.
+  virtual Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) = 0;
 };
 
 }  // namespace coterie

@@ -90,13 +90,17 @@ CREATE TABLE schema_version(one BIGINT PRIMARY KEY CHECK(one = 1), version BIGIN
 INSERT INTO schema_version VALUES(1, 4);
 )sql";
 
-// Neither table is worth a synchronous commit, nor a backup: all of it is said again within a second.
+// Of the fleet's tables neither is worth a synchronous commit, nor a backup: all of it is said again within a second.
 constexpr const char* kVersion5 = R"sql(
 CREATE UNLOGGED TABLE fleet_node(
   node TEXT COLLATE "C" PRIMARY KEY, incarnation TEXT NOT NULL, started BIGINT NOT NULL, seen BIGINT NOT NULL,
   report TEXT NOT NULL);
 CREATE TABLE fleet_board(one BIGINT PRIMARY KEY CHECK(one = 1), revision BIGINT NOT NULL, board TEXT NOT NULL);
 INSERT INTO fleet_board VALUES(1, 0, '');
+
+CREATE TABLE model_release(
+  job TEXT COLLATE "C" NOT NULL REFERENCES job(id), seq BIGINT NOT NULL, version BIGINT NOT NULL, time BIGINT NOT NULL,
+  PRIMARY KEY(job, seq));
 
 UPDATE schema_version SET version = 5;
 )sql";
@@ -119,8 +123,8 @@ Status prepare_postgres_schema(Database& database) {
       }
     }
     if (version == kSchemaVersion) return {};
-    if (version != 0 && (version < 4 || version > kSchemaVersion)) return newer_schema(version);  // there is none older than 4
-    if (version < 4) COT_TRY(database.execute(kVersion4));
+    if (version < 0 || version > kSchemaVersion) return newer_schema(version);
+    if (version < 4) COT_TRY(database.execute(kVersion4));  // there is none older
     return database.execute(kVersion5);
   });
 }

@@ -104,6 +104,10 @@ CREATE TABLE fleet_node(
 CREATE TABLE fleet_board(one INTEGER PRIMARY KEY CHECK(one = 1), revision INTEGER NOT NULL, board TEXT NOT NULL) STRICT;
 INSERT INTO fleet_board VALUES(1, 0, '');
 
+CREATE TABLE model_release(
+  job TEXT NOT NULL REFERENCES job(id), seq INTEGER NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL,
+  PRIMARY KEY(job, seq)) STRICT, WITHOUT ROWID;
+
 PRAGMA user_version = 5;
 )sql";
 

@@ -55,8 +55,9 @@ Result<std::vector<AuditRecord>> SqlAdminStore::list_audit(const AuditQuery& que
   const std::lock_guard lock(mutex_);
   Statement rows = database_.prepare("SELECT " COT_AUDIT_COLUMNS
                                      " FROM audit WHERE seq > ?1 AND (?2 = '' OR who = ?2) AND (?3 = '' OR "
-                                     "action = ?3) ORDER BY seq LIMIT ?4");
-  rows << query.after << query.who << query.action << static_cast<uint64_t>(query.limit);
+                                     "action = ?3) AND time >= ?5 AND time < ?6 ORDER BY seq LIMIT ?4");
+  rows << query.after << query.who << query.action << static_cast<uint64_t>(query.limit)
+       << (query.since ? int64_t{unix_ms(*query.since)} : INT64_MIN) << (query.until ? int64_t{unix_ms(*query.until)} : INT64_MAX);
   std::vector<AuditRecord> records;
   for (;;) {
     COT_ASSIGN(const bool more, rows.step());

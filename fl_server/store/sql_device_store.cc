@@ -7,6 +7,14 @@ namespace {
 
 #define COT_DEVICE_COLUMNS "id, population, algorithm, public_key, sdk_version, enrolled, revoked"
 
+#define COT_DEVICE_FILTER \
+  "(?1 = '' OR population = ?1) AND (?2 <> 0 OR revoked IS NULL) AND (?2 <> 1 OR revoked IS NOT NULL)"
+
+uint64_t revoked_number(const DeviceQuery& query) {
+  constexpr uint64_t kEither = 2;
+  return query.revoked ? uint64_t{*query.revoked} : kEither;
+}
+
 DeviceRecord device_from(Statement& row) {
   DeviceRecord device;
   device.id = row.device(0);
@@ -114,11 +122,12 @@ Result<DeviceRecord> SqlDeviceStore::get_device(const DeviceId& id) {
   return *std::move(device);
 }
 
-Result<std::vector<DeviceRecord>> SqlDeviceStore::list_devices(const DeviceId& after, size_t limit) {
+Result<std::vector<DeviceRecord>> SqlDeviceStore::list_devices(const DeviceQuery& query) {
   const std::lock_guard lock(mutex_);
   Statement rows =
-      database_.prepare("SELECT " COT_DEVICE_COLUMNS " FROM device WHERE id > ? ORDER BY id LIMIT ?");
-  rows << after << static_cast<uint64_t>(limit);
+      database_.prepare("SELECT " COT_DEVICE_COLUMNS " FROM device WHERE " COT_DEVICE_FILTER
+                        " AND id > ?3 ORDER BY id LIMIT ?4");
+  rows << query.population << revoked_number(query) << query.after << static_cast<uint64_t>(query.limit);
   std::vector<DeviceRecord> devices;
   for (;;) {
     COT_ASSIGN(const bool more, rows.step());
@@ -127,9 +136,10 @@ Result<std::vector<DeviceRecord>> SqlDeviceStore::list_devices(const DeviceId& a
   }
 }
 
-Result<uint64_t> SqlDeviceStore::count_devices() {
+Result<uint64_t> SqlDeviceStore::count_devices(const DeviceQuery& query) {
   const std::lock_guard lock(mutex_);
-  Statement row = database_.prepare("SELECT count(*) FROM device");
+  Statement row = database_.prepare("SELECT count(*) FROM device WHERE " COT_DEVICE_FILTER);
+  row << query.population << revoked_number(query);
   COT_ASSIGN(const bool found, row.step());
   return found ? row.u64(0) : 0;
 }

@@ -19,8 +19,8 @@ class SqlDeviceStore : public DeviceStore {
   Status remove_token(const Digest& digest) override;
   Result<DeviceRecord> enroll(const Digest& token, DeviceRecord device, WallTime now) override;
   Result<DeviceRecord> get_device(const DeviceId& id) override;
-  Result<std::vector<DeviceRecord>> list_devices(const DeviceId& after, size_t limit) override;
-  Result<uint64_t> count_devices() override;
+  Result<std::vector<DeviceRecord>> list_devices(const DeviceQuery& query) override;
+  Result<uint64_t> count_devices(const DeviceQuery& query = {}) override;
   Status revoke_device(const DeviceId& id, WallTime now) override;
 
  private:

@@ -151,6 +151,12 @@ Result<JobPrivacy> SqlRoundStore::job_privacy(const JobId& id) {
   return privacy;
 }
 
+Result<LedgerHead> SqlRoundStore::ledger_head() {
+  const std::lock_guard lock(mutex_);
+  COT_TRY(refresh_ledger());
+  return LedgerHead{ledger_.size(), ledger_.head()};
+}
+
 Result<std::vector<LedgerRecord>> SqlRoundStore::list_ledger(uint64_t after_seq, size_t limit) {
   const std::lock_guard lock(mutex_);
   return read_ledger(after_seq, limit);

@@ -147,12 +147,20 @@ Result<JobRecord> SqlRoundStore::get_job(const JobId& id) {
   return read_job(id);
 }
 
-Result<JobRecord> SqlRoundStore::set_job_state(const JobId& id, JobState to, const std::string& reason) {
+Status SqlRoundStore::check_revision(const JobRecord& job, std::optional<uint64_t> expected) {
+  if (!expected || *expected == job.revision) return {};
+  return Error(ErrorCode::conflict, "job " + job.id.value() + " has revision " + std::to_string(job.revision) + ", not " +
+                                        std::to_string(*expected) + ": somebody has changed it");
+}
+
+Result<JobRecord> SqlRoundStore::set_job_state(const JobId& id, JobState to, const std::string& reason,
+                                               std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);
   JobRecord job;
   const Status done = database_.transaction([&]() -> Status {
     COT_TRY(lock_job(id));
     COT_ASSIGN(job, read_job(id));
+    COT_TRY(check_revision(job, revision_expected));
     if (!may_become(job.state, to)) {
       return Error(ErrorCode::conflict, "job " + id.value() + " is " + std::string(to_string(job.state)) +
                                             " and cannot become " + std::string(to_string(to)));
@@ -343,13 +351,14 @@ Result<JobProgress> SqlRoundStore::commit_round(const JobId& job, const CommitRo
   return progress;
 }
 
-Result<std::vector<RoundRecord>> SqlRoundStore::list_rounds(const JobId& job, uint64_t before_number, size_t limit) {
+Result<std::vector<RoundRecord>> SqlRoundStore::list_rounds(const JobId& job, const RoundQuery& query) {
   const std::lock_guard lock(mutex_);
   Statement rows = database_.prepare("SELECT " COT_ROUND_COLUMNS
-                                     " FROM round WHERE job = ? AND number < ? ORDER BY number DESC, attempt DESC "
-                                     "LIMIT ?");
-  rows << job.value() << (before_number == 0 ? int64_t{INT64_MAX} : static_cast<int64_t>(before_number))
-       << static_cast<uint64_t>(limit);
+                                     " FROM round WHERE job = ?1 AND (number < ?2 OR (number = ?2 AND attempt < ?3)) "
+                                     "AND (state = ?4 OR ?4 = 0) ORDER BY number DESC, attempt DESC LIMIT ?5");
+  rows << job.value() << (query.before ? static_cast<int64_t>(query.before->first) : int64_t{INT64_MAX})
+       << (query.before ? query.before->second.value() : 0u)
+       << (query.state ? static_cast<uint64_t>(*query.state) : uint64_t{0}) << static_cast<uint64_t>(query.limit);
   std::vector<RoundRecord> rounds;
   for (;;) {
     COT_ASSIGN(const bool more, rows.step());
@@ -374,6 +383,10 @@ Result<std::vector<ModelRecord>> SqlRoundStore::list_models(const JobId& job) {
 
 Result<ModelRecord> SqlRoundStore::get_model(const JobId& job, ModelVersion version) {
   const std::lock_guard lock(mutex_);
+  return read_model(job, version);
+}
+
+Result<ModelRecord> SqlRoundStore::read_model(const JobId& job, ModelVersion version) {
   Statement row = database_.prepare("SELECT " COT_MODEL_COLUMNS " FROM model WHERE job = ? AND version = ?");
   row << job.value() << version.value();
   COT_ASSIGN(const bool found, row.step());

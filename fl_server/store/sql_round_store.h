@@ -25,13 +25,14 @@ class SqlRoundStore : public RoundStore {
   Status create_job(const JobRecord& job, const ModelRecord& initial) override;
   Result<std::vector<JobRecord>> list_jobs() override;
   Result<JobRecord> get_job(const JobId& id) override;
-  Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason) override;
+  Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason,
+                                  std::optional<uint64_t> revision_expected = {}) override;
 
   Result<JobProgress> load_progress(const JobId& id) override;
   Result<RoundRecord> open_round(const JobId& job, const OpenRound& request, WallTime now) override;
   Result<bool> move_round(const MoveRound& request, WallTime now) override;
   Result<JobProgress> commit_round(const JobId& job, const CommitRound& request, WallTime now) override;
-  Result<std::vector<RoundRecord>> list_rounds(const JobId& job, uint64_t before_number, size_t limit) override;
+  Result<std::vector<RoundRecord>> list_rounds(const JobId& job, const RoundQuery& query) override;
 
   BatchOutcome accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) override;
   Result<uint64_t> count_accepted(const RoundKey& key) override;
@@ -44,9 +45,14 @@ class SqlRoundStore : public RoundStore {
   Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) override;
   Result<JobPrivacy> job_privacy(const JobId& id) override;
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
+  Result<LedgerHead> ledger_head() override;
 
   Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
+  Result<std::optional<ModelRelease>> released_model(const JobId& job) override;
+  Result<ModelRelease> promote_model(const JobId& job, ModelVersion version, WallTime now,
+                                     std::optional<uint64_t> revision_expected = {}) override;
+  Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) override;
 
  private:
   explicit SqlRoundStore(Database database) : database_(std::move(database)) {}
@@ -57,6 +63,10 @@ class SqlRoundStore : public RoundStore {
   Status lock_round(const RoundKey& key);
   Status lock_ledger();
   Result<JobRecord> read_job(const JobId& id);
+  static Status check_revision(const JobRecord& job, std::optional<uint64_t> expected);
+  Status touch_job(const JobId& id);
+  Result<ModelRecord> read_model(const JobId& job, ModelVersion version);
+  Result<std::optional<ModelRelease>> read_release(const JobId& id);
   Result<JobProgress> read_progress(const JobId& id);
   Result<std::optional<RoundRecord>> read_round(const RoundKey& key);
   Result<std::optional<RoundRecord>> read_attempt(const JobId& job, uint64_t number, Attempt attempt);

@@ -19,7 +19,7 @@ bool may_become(JobState from, JobState to) {
 
 Status MemoryRoundStore::create_job(const JobRecord& job, const ModelRecord& initial) {
   const std::lock_guard lock(mutex_);
-  if (!jobs_.try_emplace(job.id, Job{job, {initial}, {}}).second) return in_conflict("job exists");
+  if (!jobs_.try_emplace(job.id, Job{job, {initial}, {}, {}}).second) return in_conflict("job exists");
   return {};
 }
 
@@ -38,11 +38,13 @@ Result<JobRecord> MemoryRoundStore::get_job(const JobId& id) {
   return job == jobs_.end() ? Result<JobRecord>(no_such("job")) : job->second.record;
 }
 
-Result<JobRecord> MemoryRoundStore::set_job_state(const JobId& id, JobState to, const std::string& reason) {
+Result<JobRecord> MemoryRoundStore::set_job_state(const JobId& id, JobState to, const std::string& reason,
+                                                  std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return no_such("job");
   JobRecord& record = job->second.record;
+  if (revision_expected && *revision_expected != record.revision) return in_conflict("job has another revision");
   if (!may_become(record.state, to)) return in_conflict("job is " + std::string(to_string(record.state)));
   if (record.state == to) return record;
   record.state = to;
@@ -153,16 +155,17 @@ Result<JobProgress> MemoryRoundStore::commit_round(const JobId& id, const Commit
   return progress_of(id);
 }
 
-Result<std::vector<RoundRecord>> MemoryRoundStore::list_rounds(const JobId& id, uint64_t before_number, size_t limit) {
+Result<std::vector<RoundRecord>> MemoryRoundStore::list_rounds(const JobId& id, const RoundQuery& query) {
   const std::lock_guard lock(mutex_);
   std::vector<RoundRecord> rounds;
   for (const auto& [key, round] : rounds_) {
-    if (round.job == id && (before_number == 0 || round.number < before_number)) rounds.push_back(round);
+    const bool is_before = !query.before || std::pair(round.number, round.key.attempt) < *query.before;
+    if (round.job == id && is_before && (!query.state || round.state == *query.state)) rounds.push_back(round);
   }
   std::sort(rounds.begin(), rounds.end(), [](const RoundRecord& a, const RoundRecord& b) {
     return std::pair(a.number, a.key.attempt) > std::pair(b.number, b.key.attempt);
   });
-  rounds.resize(std::min(rounds.size(), limit));
+  rounds.resize(std::min(rounds.size(), query.limit));
   return rounds;
 }
 
@@ -273,6 +276,11 @@ Result<JobPrivacy> MemoryRoundStore::job_privacy(const JobId& id) {
   return privacy;
 }
 
+Result<LedgerHead> MemoryRoundStore::ledger_head() {
+  const std::lock_guard lock(mutex_);
+  return LedgerHead{ledger_.size(), ledger_.head()};
+}
+
 Result<std::vector<LedgerRecord>> MemoryRoundStore::list_ledger(uint64_t after_seq, size_t limit) {
   const std::lock_guard lock(mutex_);
   const size_t begin = std::min<size_t>(after_seq, records_.size());
@@ -294,6 +302,39 @@ Result<ModelRecord> MemoryRoundStore::get_model(const JobId& id, ModelVersion ve
   const auto job = jobs_.find(id);
   if (job == jobs_.end() || version.value() >= job->second.models.size()) return no_such("model");
   return job->second.models[version.value()];
+}
+
+Result<std::optional<ModelRelease>> MemoryRoundStore::released_model(const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end() || job->second.releases.empty()) return std::optional<ModelRelease>();
+  return std::optional<ModelRelease>(job->second.releases.back());
+}
+
+Result<ModelRelease> MemoryRoundStore::promote_model(const JobId& id, ModelVersion version, WallTime now,
+                                                     std::optional<uint64_t> revision_expected) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return no_such("job");
+  Job& job = found->second;
+  if (revision_expected && *revision_expected != job.record.revision) return in_conflict("job has another revision");
+  if (version.value() >= job.models.size()) return no_such("model");
+  if (!job.releases.empty() && job.releases.back().version == version) return job.releases.back();
+  job.releases.push_back({job.releases.size() + 1, version, now});
+  ++job.record.revision;
+  return job.releases.back();
+}
+
+Result<ModelRelease> MemoryRoundStore::roll_back_model(const JobId& id, std::optional<uint64_t> revision_expected) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return no_such("job");
+  Job& job = found->second;
+  if (revision_expected && *revision_expected != job.record.revision) return in_conflict("job has another revision");
+  if (job.releases.size() < 2) return in_conflict("nothing was promoted before");
+  job.releases.pop_back();
+  ++job.record.revision;
+  return job.releases.back();
 }
 
 }  // namespace coterie

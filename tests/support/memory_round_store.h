@@ -24,13 +24,14 @@ class MemoryRoundStore : public RoundStore {
   Status create_job(const JobRecord& job, const ModelRecord& initial) override;
   Result<std::vector<JobRecord>> list_jobs() override;
   Result<JobRecord> get_job(const JobId& id) override;
-  Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason) override;
+  Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason,
+                                  std::optional<uint64_t> revision_expected = {}) override;
 
   Result<JobProgress> load_progress(const JobId& id) override;
   Result<RoundRecord> open_round(const JobId& job, const OpenRound& request, WallTime now) override;
   Result<bool> move_round(const MoveRound& request, WallTime now) override;
   Result<JobProgress> commit_round(const JobId& job, const CommitRound& request, WallTime now) override;
-  Result<std::vector<RoundRecord>> list_rounds(const JobId& job, uint64_t before_number, size_t limit) override;
+  Result<std::vector<RoundRecord>> list_rounds(const JobId& job, const RoundQuery& query) override;
 
   BatchOutcome accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) override;
   Result<uint64_t> count_accepted(const RoundKey& key) override;
@@ -43,15 +44,21 @@ class MemoryRoundStore : public RoundStore {
   Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) override;
   Result<JobPrivacy> job_privacy(const JobId& id) override;
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
+  Result<LedgerHead> ledger_head() override;
 
   Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
+  Result<std::optional<ModelRelease>> released_model(const JobId& job) override;
+  Result<ModelRelease> promote_model(const JobId& job, ModelVersion version, WallTime now,
+                                     std::optional<uint64_t> revision_expected = {}) override;
+  Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) override;
 
  private:
   struct Job {
     JobRecord record;
     std::vector<ModelRecord> models;     // by version
     std::map<uint64_t, RoundId> rounds;  // by number
+    std::vector<ModelRelease> releases;  // those that were not rolled back, the present one last
   };
   Result<JobProgress> progress_of(const JobId& id);
   RoundRecord& insert_round(Job& job, uint64_t number, Attempt attempt, const ModelRecord& base, WallTime now);

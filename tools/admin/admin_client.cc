@@ -103,6 +103,24 @@ Result<nlohmann::json> AdminClient::get(const std::string& target) {
   return parse_answer(answer);
 }
 
+Result<nlohmann::json> AdminClient::get_pages(const std::string& target, const std::string& key) {
+  const std::string joint = target.find('?') == std::string::npos ? "?" : "&";
+  COT_ASSIGN(nlohmann::json all, get(target));
+  while (all.is_object() && all.contains("next_after")) {
+    const nlohmann::json after = all["next_after"];
+    all.erase("next_after");
+    const std::string cursor = after.is_string() ? after.get<std::string>() : after.dump();
+    COT_ASSIGN(const nlohmann::json page, get(target + joint + "after=" + path_segment(cursor)));
+    const auto items = page.is_object() ? page.find(key) : page.end();
+    if (items == page.end() || !items->is_array() || items->empty() || !all[key].is_array()) {
+      return Error(ErrorCode::malformed, "the server's list of " + key + " goes on with a page that has none");
+    }
+    for (const nlohmann::json& item : *items) all[key].push_back(item);
+    if (page.contains("next_after")) all["next_after"] = page["next_after"];
+  }
+  return all;
+}
+
 Result<nlohmann::json> AdminClient::post(const std::string& target, const nlohmann::json& body) {
   const std::string text = body.dump();
   COT_ASSIGN(const Bytes answer, call("POST", "/admin/v1/" + target, kJson, as_bytes(text)));

@@ -24,7 +24,7 @@ Result<JobNews> JobFollower::poll() {
     }
     rounds.insert(rounds.end(), page.rounds.begin(), page.rounds.end());
     if (ledger_.reaches_back(page)) break;
-    older = "&before=" + std::to_string(*page.next_before);
+    older = "&before=" + *page.next_before;
   }
   if (!rounds.empty() && !rounds.front().has_ended()) news.live = rounds.front();
   news.ended = ledger_.take_ended(rounds);

@@ -42,7 +42,7 @@ Result<RoundsPage> parse_rounds(const nlohmann::json& json) {
     RoundsPage page;
     page.job_state = json.at("state").get<std::string>();
     for (const nlohmann::json& round : json.at("rounds")) page.rounds.push_back(parse_round(round));
-    if (json.contains("next_before")) page.next_before = json.at("next_before").get<uint64_t>();
+    if (json.contains("next_before")) page.next_before = json.at("next_before").get<std::string>();
     if (const auto privacy = json.find("privacy"); privacy != json.end()) {
       page.epsilon_budget = number_in(*privacy, "epsilon_budget");
       page.epsilon = number_in(*privacy, "epsilon");

@@ -36,7 +36,7 @@ struct RoundReport {
 struct RoundsPage {
   std::string job_state;  // running, paused, completed, cancelled, failed
   std::vector<RoundReport> rounds;  // newest first
-  std::optional<uint64_t> next_before;  // there are older ones
+  std::optional<std::string> next_before;  // there are older ones: of the query for them
   std::optional<double> epsilon_budget;  // of a job with noise
   std::optional<double> epsilon;         // spent by now; none: no noise, or nothing is protected
 };

@@ -61,6 +61,8 @@ void add_audit(CLI::App& app, Invocation& invocation) {
       ->check(between<uint32_t>(1, 1000));
   list->add_option("--who", options->who, "only of this token's id");
   list->add_option("--action", options->action, "only of this action (job.create)");
+  list->add_option("--since", options->since, "only from this time on, in UTC (2026-11-21T06:30:00Z)")->type_name("TIME");
+  list->add_option("--until", options->until, "only from before this time")->type_name("TIME");
   add_output_option(*list, admin);
   list->callback(
       [&, options] { invocation.run = [&admin, options] { return list_audit(admin, *options); }; });

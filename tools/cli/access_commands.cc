@@ -43,7 +43,7 @@ ExitCode create_admin_token(const AdminCommand& command, const NewAdminTokenOpti
 
 ExitCode list_admin_tokens(const AdminCommand& command) {
   return with_admin(command, "admin-token list", [&](AdminClient& admin) -> Status {
-    COT_ASSIGN(const nlohmann::json answer, admin.get("tokens"));
+    COT_ASSIGN(const nlohmann::json answer, admin.get_pages("tokens", "tokens"));
     if (command.wants_json()) {
       print_json(answer);
       return {};

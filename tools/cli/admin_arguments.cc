@@ -62,9 +62,14 @@ void add_job(CLI::App& app, Invocation& invocation) {
   create->callback([&, files] { invocation.run = [&admin, files] { return create_job(admin, *files); }; });
 
   CLI::App* list = add_server_command(
-      *job, "list", "all jobs", "  coterie job list\n  coterie job list -o json | jq -r '.jobs[].id'\n");
+      *job, "list", "all jobs",
+      "  coterie job list --state running\n  coterie job list -o json | jq -r '.jobs[].id'\n");
+  const auto listed = std::make_shared<JobListOptions>();
+  list->add_option("--state", listed->state, "only jobs in this state")
+      ->check(one_of({"running", "paused", "completed", "cancelled", "failed"}));
+  list->add_option("--population", listed->population, "only jobs of this population");
   add_output_option(*list, admin);
-  list->callback([&] { invocation.run = [&admin] { return list_jobs(admin); }; });
+  list->callback([&, listed] { invocation.run = [&admin, listed] { return list_jobs(admin, *listed); }; });
 
   CLI::App* show = add_server_command(*job, "show", "one job's settings and state",
                                       "  coterie job show jk2x9q4c\n  coterie job show jk2x9q4c -o json\n");

@@ -15,6 +15,8 @@ ExitCode list_audit(const AdminCommand& command, const AuditListOptions& options
         "audit?limit=" + std::to_string(options.limit) + "&after=" + std::to_string(options.after);
     if (!options.who.empty()) target += "&who=" + path_segment(options.who);
     if (!options.action.empty()) target += "&action=" + path_segment(options.action);
+    if (!options.since.empty()) target += "&since=" + path_segment(options.since);
+    if (!options.until.empty()) target += "&until=" + path_segment(options.until);
     COT_ASSIGN(const nlohmann::json answer, admin.get(target));
     if (command.wants_json()) {
       print_json(answer);

@@ -13,6 +13,7 @@ struct AuditListOptions {
   uint32_t limit = 100;
   std::string who;
   std::string action;
+  std::string since, until;  // "2026-11-21T06:30:00Z"; the second is not included
 };
 ExitCode list_audit(const AdminCommand& command, const AuditListOptions& options);
 

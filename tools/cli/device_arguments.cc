@@ -41,6 +41,23 @@ void add_server_models(CLI::App& model, Invocation& invocation) {
     invocation.run = [&admin, from, to, version] { return download_model(admin, *from, *version, *to); };
   });
 
+  const auto released = std::make_shared<std::string>();
+  const auto chosen = std::make_shared<uint64_t>(0);
+  CLI::App* promote = add_server_command(model, "promote", "tell applications to use this version of a job's model",
+                                         "  coterie model promote jk2x9q4c 3\n");
+  promote->add_option("JOB", *released, "id of the job (`coterie job list`)")->required();
+  promote->add_option("VERSION", *chosen, "as `coterie model list` shows it")->required();
+  add_output_option(*promote, admin);
+  promote->callback([&, released, chosen] {
+    invocation.run = [&admin, released, chosen] { return release_model(admin, *released, *chosen); };
+  });
+  CLI::App* rollback = add_server_command(model, "rollback", "back to the version that was promoted before",
+                                          "  coterie model rollback jk2x9q4c\n");
+  rollback->add_option("JOB", *released, "id of the job (`coterie job list`)")->required();
+  add_output_option(*rollback, admin);
+  rollback->callback(
+      [&, released] { invocation.run = [&admin, released] { return release_model(admin, *released, {}); }; });
+
   CLI::App* upload =
       add_server_command(model, "upload", "store a model file on the server; prints its digest",
                          "  coterie model upload model.cotf\n");
@@ -199,16 +216,16 @@ void add_device(CLI::App& app, Invocation& invocation) {
 
   CLI::App* list = add_server_command(*device, "list", "devices the server knows",
                                       "  coterie device list\n  coterie device list -o json --limit 1000\n");
-  const auto limit = std::make_shared<uint32_t>(100);
-  const auto after = std::make_shared<std::string>();
-  list->add_option("--limit", *limit, "at most so many")
+  const auto options = std::make_shared<DeviceListOptions>();
+  list->add_option("--limit", options->limit, "at most so many")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1000));
-  list->add_option("--after", *after, "begin behind this device")->type_name("DEVICE");
+  list->add_option("--after", options->after, "begin behind this device")->type_name("DEVICE");
+  list->add_option("--population", options->population, "only of this population");
+  list->add_flag("--revoked", options->revoked, "only those that are revoked");
   add_output_option(*list, admin);
-  list->callback([&, limit, after] {
-    invocation.run = [&admin, limit, after] { return list_devices(admin, *limit, *after); };
-  });
+  list->callback(
+      [&, options] { invocation.run = [&admin, options] { return list_devices(admin, *options); }; });
 
   CLI::App* revoke = add_server_command(*device, "revoke", "refuse a device from now on",
                                         "  coterie device revoke 0eb753d8934b7594b4223cf2813ed1dd\n");

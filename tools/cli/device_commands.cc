@@ -22,10 +22,12 @@ std::string device_command(const ConnectionOptions& connection, const std::strin
 
 }  // namespace
 
-ExitCode list_devices(const AdminCommand& command, uint32_t limit, const std::string& after) {
+ExitCode list_devices(const AdminCommand& command, const DeviceListOptions& options) {
   return with_admin(command, "device list", [&](AdminClient& admin) -> Status {
-    std::string target = "devices?limit=" + std::to_string(limit);
-    if (!after.empty()) target += "&after=" + path_segment(after);
+    std::string target = "devices?limit=" + std::to_string(options.limit);
+    if (!options.after.empty()) target += "&after=" + path_segment(options.after);
+    if (!options.population.empty()) target += "&population=" + path_segment(options.population);
+    if (options.revoked) target += "&revoked=true";
     COT_ASSIGN(const nlohmann::json answer, admin.get(target));
     if (command.wants_json()) {
       print_json(answer);
@@ -85,7 +87,7 @@ ExitCode create_token(const AdminCommand& command, const NewToken& options) {
 
 ExitCode list_tokens(const AdminCommand& command) {
   return with_admin(command, "token list", [&](AdminClient& admin) -> Status {
-    COT_ASSIGN(const nlohmann::json answer, admin.get("enrollment-tokens"));
+    COT_ASSIGN(const nlohmann::json answer, admin.get_pages("enrollment-tokens", "tokens"));
     if (command.wants_json()) {
       print_json(answer);
       return {};

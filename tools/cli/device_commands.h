@@ -8,7 +8,13 @@
 
 namespace coterie {
 
-ExitCode list_devices(const AdminCommand& command, uint32_t limit, const std::string& after);
+struct DeviceListOptions {
+  uint32_t limit = 100;
+  std::string after;       // a device's id
+  std::string population;  // empty: of all
+  bool revoked = false;    // only those
+};
+ExitCode list_devices(const AdminCommand& command, const DeviceListOptions& options);
 ExitCode revoke_device(const AdminCommand& command, const std::string& device);
 
 struct NewToken {

@@ -95,6 +95,7 @@ void print_job(const nlohmann::json& job) {
   line("parameters", at("/value_count"));
   line("model", at("/spec/model"));
   line("evaluation", at("/spec/evaluation"));
+  if (job.contains("released")) line("released", "version " + at("/released/version"));
   line("created", short_time(at("/created")));
 }
 
@@ -116,9 +117,12 @@ ExitCode create_job(const AdminCommand& command, const JobFiles& files) {
   });
 }
 
-ExitCode list_jobs(const AdminCommand& command) {
+ExitCode list_jobs(const AdminCommand& command, const JobListOptions& options) {
   return with_admin(command, "job list", [&](AdminClient& admin) -> Status {
-    COT_ASSIGN(const nlohmann::json answer, admin.get("jobs"));
+    std::string target = "jobs?limit=1000";
+    if (!options.state.empty()) target += "&state=" + path_segment(options.state);
+    if (!options.population.empty()) target += "&population=" + path_segment(options.population);
+    COT_ASSIGN(const nlohmann::json answer, admin.get_pages(target, "jobs"));
     if (command.wants_json()) {
       print_json(answer);
       return {};

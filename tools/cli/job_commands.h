@@ -14,7 +14,11 @@ struct JobFiles {
 };
 
 ExitCode create_job(const AdminCommand& command, const JobFiles& files);
-ExitCode list_jobs(const AdminCommand& command);
+struct JobListOptions {
+  std::string state;       // running, paused, completed, cancelled, failed; empty: any
+  std::string population;  // empty: any
+};
+ExitCode list_jobs(const AdminCommand& command, const JobListOptions& options);
 ExitCode show_job(const AdminCommand& command, const std::string& job);
 ExitCode list_rounds(const AdminCommand& command, const std::string& job, uint32_t limit);
 // `verb`: pause, resume or cancel.

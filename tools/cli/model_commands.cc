@@ -24,19 +24,31 @@ std::string measure(const nlohmann::json& model, const char* key, bool is_ratio)
 
 ExitCode list_models(const AdminCommand& command, const std::string& job) {
   return with_admin(command, "model list", [&](AdminClient& admin) -> Status {
-    COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job) + "/models"));
+    COT_ASSIGN(const nlohmann::json answer, admin.get_pages("jobs/" + path_segment(job) + "/models", "models"));
     if (command.wants_json()) {
       print_json(answer);
       return {};
     }
     using enum Table::Align;
-    Table table({{"VERSION", right}, {"LOSS", right}, {"ACCURACY", right}, {"BYTES", right}, {"CREATED"}, {"DIGEST"}});
+    Table table({{"VERSION", right}, {"LOSS", right}, {"ACCURACY", right}, {"BYTES", right}, {"CREATED"}, {"DIGEST"}, {"RELEASED"}});
     for (const nlohmann::json& model : answer.value("models", nlohmann::json::array())) {
       table.add({cell_of(model, "/version"), measure(model, "evaluation_loss", false),
                  measure(model, "evaluation_accuracy", true), cell_of(model, "/bytes"),
-                 short_time(cell_of(model, "/created")), cell_of(model, "/digest").substr(0, 16)});
+                 short_time(cell_of(model, "/created")), cell_of(model, "/digest").substr(0, 16),
+                 model.value("released", false) ? "yes" : ""});
     }
     print_text(table.text());
+    return {};
+  });
+}
+
+ExitCode release_model(const AdminCommand& command, const std::string& job, std::optional<uint64_t> version) {
+  return with_admin(command, version ? "model promote" : "model rollback", [&](AdminClient& admin) -> Status {
+    const std::string models = "jobs/" + path_segment(job) + "/models";
+    COT_ASSIGN(const nlohmann::json answer,
+               admin.post(models + (version ? "/" + std::to_string(*version) + ":promote" : ":rollback")));
+    if (command.wants_json()) print_json(answer);
+    else print_text("version " + printable(cell_of(answer, "/released/version")) + " of job " + printable(cell_of(answer, "/id")) + " is released\n");
     return {};
   });
 }
@@ -46,7 +58,7 @@ ExitCode download_model(const AdminCommand& command, const std::string& job, std
   return with_admin(command, "model download", [&](AdminClient& admin) -> Status {
     const std::string models = "jobs/" + path_segment(job) + "/models";
     if (!version) {
-      COT_ASSIGN(const nlohmann::json list, admin.get(models));
+      COT_ASSIGN(const nlohmann::json list, admin.get_pages(models, "models"));
       version = 0;
       for (const nlohmann::json& model : list.value("models", nlohmann::json::array())) {
         version = std::max(*version, model.value("version", uint64_t{0}));

@@ -15,8 +15,8 @@ coterie_packages=(
   python3-flatbuffers python3-cryptography python3-numpy        # the device in Python, which is one
 )
 
-# Only for tests: programs that judge what deploy/ holds. Without them those tests are left out.
-coterie_check_packages=(prometheus postgresql-15 python3-yaml)
+# Only for tests: programs that judge what deploy/ and docs/openapi.json hold. Without them those tests are left out.
+coterie_check_packages=(prometheus postgresql-15 python3-yaml nodejs npm)
 
 # Only for comparisons in ./bench.
 coterie_peer_packages=(nginx-light python3-torch python3-torchvision libopenblas0-pthread)  # PyTorch with the BLAS it deserves

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace coterie {
@@ -102,6 +103,30 @@ TEST(Log, GoesToTheInstalledSinkAndNowhereWithoutOne) {
   log(LogLevel::info, "after");
   g_lines = nullptr;
   EXPECT_EQ(lines, (std::vector<std::string>{R"({"level":"error","event":"during","round":3})"}));
+}
+
+TEST(Log, NamesTheInnermostTraceOfItsThread) {
+  std::vector<std::string> lines;
+  g_lines = &lines;
+  set_log_sink([](LogLevel level, std::string_view event, std::span<const LogField> fields) {
+    g_lines->push_back(to_json_line(level, event, fields));
+  });
+  {
+    const LogTrace outer("aa");
+    {
+      const LogTrace inner("bb");
+      log(LogLevel::info, "in", {{"k", 1u}});
+    }
+    std::thread([] { log(LogLevel::info, "elsewhere"); }).join();
+    log(LogLevel::info, "out");
+  }
+  log(LogLevel::info, "behind");
+  set_log_sink(nullptr);
+  g_lines = nullptr;
+  EXPECT_EQ(lines, (std::vector<std::string>{R"({"level":"info","event":"in","k":1,"trace_id":"bb"})",
+                                             R"({"level":"info","event":"elsewhere"})",
+                                             R"({"level":"info","event":"out","trace_id":"aa"})",
+                                             R"({"level":"info","event":"behind"})"}));
 }
 
 }  // namespace

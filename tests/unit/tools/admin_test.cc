@@ -108,10 +108,10 @@ TEST(ParseRounds, ReadsNumbersAndLeavesOutWhatIsNull) {
   done.update({{"seconds", 0.5},
                {"train_loss", nullptr},
                {"model", {{"version", 3}, {"evaluation_loss", nullptr}, {"evaluation_accuracy", 0.9}}}});
-  const auto page = parse_rounds({{"state", "running"}, {"rounds", {done}}, {"next_before", 3}});
+  const auto page = parse_rounds({{"state", "running"}, {"rounds", {done}}, {"next_before", "3.1"}});
   ASSERT_OK(page);
   EXPECT_EQ(page->job_state, "running");
-  EXPECT_EQ(page->next_before, 3u);
+  EXPECT_EQ(page->next_before, "3.1");
   EXPECT_EQ(page->rounds[0].model_version, 3u);
   EXPECT_EQ(page->rounds[0].train_loss, std::nullopt);
   EXPECT_EQ(page->rounds[0].evaluation_loss, std::nullopt);
@@ -154,7 +154,7 @@ TEST(RoundLedger, TellsEachEndedAttemptOnceOldestFirst) {
 TEST(RoundLedger, AsksForOlderPagesUntilItMeetsWhatItTold) {
   RoundLedger ledger;
   RoundsPage page{
-      .job_state = "running", .rounds = {report(9, 1, "done"), report(8, 1, "done")}, .next_before = 8};
+      .job_state = "running", .rounds = {report(9, 1, "done"), report(8, 1, "done")}, .next_before = "8.1"};
   EXPECT_FALSE(ledger.reaches_back(page));
   ledger.take_ended({report(7, 1, "done")});
   EXPECT_TRUE(ledger.reaches_back(page));

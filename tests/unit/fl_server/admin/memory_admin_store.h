@@ -48,7 +48,8 @@ class MemoryAdminStore : public AdminStore {
     for (const AuditRecord& record : records) {
       const bool fits = (query.who.empty() || record.entry.who == query.who) &&
                         (query.action.empty() || record.entry.action == query.action);
-      if (fits && record.entry.seq > query.after && list.size() < query.limit) list.push_back(record);
+      const bool in_time = (!query.since || record.entry.time >= *query.since) && (!query.until || record.entry.time < *query.until);
+      if (fits && in_time && record.entry.seq > query.after && list.size() < query.limit) list.push_back(record);
     }
     return list;
   }

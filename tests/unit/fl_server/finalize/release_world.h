@@ -92,17 +92,27 @@ class StormyStore : public RoundStore {
   Result<JobProgress> commit_round(const JobId& job, const CommitRound& request, WallTime now) override {
     return storm_.durable([&] { return inner_->commit_round(job, request, now); });
   }
-  Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason) override {
-    return storm_.durable([&] { return inner_->set_job_state(id, to, reason); });
+  Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason,
+                                  std::optional<uint64_t> revision_expected) override {
+    return storm_.durable([&] { return inner_->set_job_state(id, to, reason, revision_expected); });
   }
 
   Status create_job(const JobRecord& job, const ModelRecord& initial) override { return inner_->create_job(job, initial); }
   Result<std::vector<JobRecord>> list_jobs() override { return inner_->list_jobs(); }
   Result<JobRecord> get_job(const JobId& id) override { return inner_->get_job(id); }
   Result<JobProgress> load_progress(const JobId& id) override { return inner_->load_progress(id); }
-  Result<std::vector<RoundRecord>> list_rounds(const JobId& job, uint64_t before, size_t limit) override {
-    return inner_->list_rounds(job, before, limit);
+  Result<std::vector<RoundRecord>> list_rounds(const JobId& job, const RoundQuery& query) override {
+    return inner_->list_rounds(job, query);
   }
+  Result<std::optional<ModelRelease>> released_model(const JobId& job) override { return inner_->released_model(job); }
+  Result<ModelRelease> promote_model(const JobId& job, ModelVersion version, WallTime now,
+                                     std::optional<uint64_t> revision_expected) override {
+    return inner_->promote_model(job, version, now, revision_expected);
+  }
+  Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected) override {
+    return inner_->roll_back_model(job, revision_expected);
+  }
+  Result<LedgerHead> ledger_head() override { return inner_->ledger_head(); }
   BatchOutcome accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) override {
     return inner_->accept_batch(partial, rows);
   }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/transport/https_client.h"
 #include "fl_server/app/server.h"
 #include "tests/support/matchers.h"
@@ -62,6 +63,7 @@ class AdminServerTest : public testing::Test {
                              .body = as_bytes(body)};
     if (!authorization.empty()) request.headers = {{"Authorization", authorization}};
     if (!idempotency_key_.empty()) request.headers.emplace_back("Idempotency-Key", idempotency_key_);
+    request.headers.insert(request.headers.end(), headers_.begin(), headers_.end());
     const auto response = client_->send(request, [&](const TransportResponse&, ByteView piece) {
       answer.body.append(as_text(piece));
       return Status();
@@ -72,9 +74,20 @@ class AdminServerTest : public testing::Test {
     return answer;
   }
 
+  // Of a small model; its id. `spec` lacks "model".
+  std::string create_job(json spec) {
+    ModelBuilder build("small", {2}, 1);
+    const Bytes model = build.finish(build.dense(build.input(), 3)).value();
+    spec["model"] = ask("POST", "/admin/v1/models", as_text(model)).document()["digest"];
+    const Answer made = ask("POST", "/admin/v1/jobs", spec.dump());
+    EXPECT_EQ(made.status, 201) << made.body;
+    return made.document().value("id", "");
+  }
+
   TemporaryDirectory directory_{memory_disk()};
   std::unique_ptr<Server> server_;
   std::string token_;
+  std::vector<std::pair<std::string, std::string>> headers_;  // sent with each request
   std::string idempotency_key_;  // sent with each request unless it is empty
   std::unique_ptr<HttpsClient> client_;
 };

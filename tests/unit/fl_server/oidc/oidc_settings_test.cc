@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "fl_server/admin/role.h"
 #include "tests/unit/fl_server/oidc/token_mint.h"
 
 namespace coterie {
@@ -54,7 +55,7 @@ TEST(OidcSettings, ClaimsArePaths) {
 
 TEST(OidcSettings, RolesAreMappedToOurs) {
   OidcSettings settings = test::oidc_settings();
-  for (std::string_view role : kOidcRoles) settings.role_map["x-" + std::string(role)] = role;
+  for (const Role role : kRoles) settings.role_map["x-" + std::string(to_string(role))] = to_string(role);
   EXPECT_THAT(pointers(settings), IsEmpty());
   settings.role_map["admins"] = "root";
   settings.role_map[""] = "viewer";

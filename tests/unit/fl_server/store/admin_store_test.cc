@@ -82,6 +82,10 @@ TYPED_TEST(AdminStoreConformance, TiesEachAuditRecordToTheOneBeforeAlsoOverARest
   EXPECT_EQ((*some)[0].entry.seq, 2u);
   EXPECT_EQ((*some)[1].entry.seq, 4u);
   EXPECT_TRUE(this->store().list_audit({.action = "x"})->empty());
+  const auto at = [](int64_t ms) { return wall_time_from_unix_ms(ms); };
+  EXPECT_EQ(this->store().list_audit({.since = at(2)})->front().entry.seq, 3u);
+  EXPECT_EQ(this->store().list_audit({.until = at(2)})->back().entry.seq, 2u) << "before, not at";
+  EXPECT_EQ(this->store().list_audit({.who = "a", .since = at(1), .until = at(4)})->size(), 1u);
 }
 
 TYPED_TEST(AdminStoreConformance, LetsNoAuditRecordBeChangedOrCutByMistake) {

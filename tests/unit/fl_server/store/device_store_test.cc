@@ -121,13 +121,33 @@ TYPED_TEST(DeviceStoreConformance, ListsDevicesByIdInPages) {
   ASSERT_OK(this->store().create_token(token(1, 9)));
   for (const uint8_t i : {5, 1, 4, 2, 3}) ASSERT_OK(this->store().enroll(digest(1), device(i), wall(0)));
   EXPECT_EQ(*this->store().count_devices(), 5u);
-  std::vector<DeviceRecord> page = *this->store().list_devices({}, 2);
+  std::vector<DeviceRecord> page = *this->store().list_devices({.limit = 2});
   ASSERT_EQ(page.size(), 2u);
   EXPECT_EQ(page[0].id, device(1).id);
-  page = *this->store().list_devices(page[1].id, 10);
+  page = *this->store().list_devices({.after = page[1].id});
   ASSERT_EQ(page.size(), 3u);
   EXPECT_EQ(page[0].id, device(3).id);
-  EXPECT_THAT(*this->store().list_devices(device(5).id, 10), IsEmpty());
+  EXPECT_THAT(*this->store().list_devices({.after = device(5).id}), IsEmpty());
+}
+
+TYPED_TEST(DeviceStoreConformance, ListsDevicesByPopulationAndWhetherTheyAreRevoked) {
+  ASSERT_OK(this->store().create_token(token(1, 9, "phones")));
+  ASSERT_OK(this->store().create_token(token(2, 9, "cars")));
+  for (const uint8_t i : {1, 2, 3, 4, 5}) ASSERT_OK(this->store().enroll(digest(i % 2 == 0 ? 2 : 1), device(i), wall(0)));
+  ASSERT_OK(this->store().revoke_device(device(3).id, wall(7)));
+  ASSERT_OK(this->store().revoke_device(device(4).id, wall(7)));
+  const auto ids = [&](const DeviceQuery& query) {
+    std::string text;
+    for (const DeviceRecord& found : *this->store().list_devices(query)) text += std::to_string(found.id.bytes[0]);
+    return text + "/" + std::to_string(*this->store().count_devices(query));
+  };
+  EXPECT_EQ(ids({.population = "phones"}), "135/3");
+  EXPECT_EQ(ids({.after = device(1).id, .limit = 1, .population = "phones"}), "3/3");
+  EXPECT_EQ(ids({.revoked = true}), "34/2");
+  EXPECT_EQ(ids({.revoked = false}), "125/3");
+  EXPECT_EQ(ids({.population = "cars", .revoked = false}), "2/1");
+  EXPECT_EQ(ids({.population = "Phones"}), "/0");
+  EXPECT_EQ(ids({.population = "' OR 1=1 --"}), "/0");
 }
 
 // ---- The directory: a cache that must not know better than the store
@@ -138,8 +158,8 @@ class CountingStore : public DeviceStore {
   Result<std::vector<TokenRecord>> list_tokens() override { return std::vector<TokenRecord>(); }
   Status remove_token(const Digest&) override { return {}; }
   Result<DeviceRecord> enroll(const Digest&, DeviceRecord device, WallTime) override { return device; }
-  Result<std::vector<DeviceRecord>> list_devices(const DeviceId&, size_t) override { return std::vector<DeviceRecord>(); }
-  Result<uint64_t> count_devices() override { return devices.size(); }
+  Result<std::vector<DeviceRecord>> list_devices(const DeviceQuery&) override { return std::vector<DeviceRecord>(); }
+  Result<uint64_t> count_devices(const DeviceQuery&) override { return devices.size(); }
   Status revoke_device(const DeviceId& id, WallTime now) override {
     devices[id].revoked = now;
     return {};

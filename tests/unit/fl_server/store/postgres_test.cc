@@ -41,9 +41,22 @@ TEST_F(Postgres, RefusesANewerSchema) {
   ASSERT_OK(SqlRoundStore::open(open_postgres(settings())));
   Result<Database> database = open_postgres(settings());
   ASSERT_OK(database);
-  ASSERT_OK(database->execute("UPDATE schema_version SET version = 5"));
+  ASSERT_OK(database->execute("UPDATE schema_version SET version = 6"));
   EXPECT_ERROR(SqlRoundStore::open(open_postgres(settings())), ErrorCode::unsupported_version,
-               "schema version 5, this server speaks 4; run the server that wrote it");
+               "schema version 6, this server speaks 5; run the server that wrote it");
+}
+
+TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
+  auto store = SqlRoundStore::open(open_postgres(settings()));
+  ASSERT_OK(store);
+  ASSERT_OK((*store)->create_job(job_record("j"), model_record("j", 0)));
+  store->reset();
+  Result<Database> database = open_postgres(settings());
+  ASSERT_OK(database);
+  ASSERT_OK(database->execute("DROP TABLE model_release; UPDATE schema_version SET version = 4"));
+  store = SqlRoundStore::open(open_postgres(settings()));
+  ASSERT_OK(store);
+  EXPECT_EQ((*store)->promote_model(JobId("j"), ModelVersion(0), wall(1))->seq, 1u);
 }
 
 TEST_F(Postgres, SharesADatabaseByTheSchemasName) {

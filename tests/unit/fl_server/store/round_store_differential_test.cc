@@ -49,7 +49,7 @@ class Differential {
   }
 
   void step() {
-    switch (prng_.below(15)) {
+    switch (prng_.below(16)) {
       case 0: return create_job();
       case 1: return change_job();
       case 2: case 3: return open_round();
@@ -59,6 +59,7 @@ class Differential {
       case 11: return forget();
       case 12: return ask_about(some_round());
       case 13: return reserve_release();
+      case 14: return release_model();
       default: return compare_everything(some_job());
     }
   }
@@ -72,7 +73,16 @@ class Differential {
   void change_job() {
     const JobId id = some_job();
     const auto to = static_cast<JobState>(prng_.chance(0.8) ? 1 + prng_.below(2) : 1 + prng_.below(5));
-    both("set_job_state", [&](RoundStore& s) { return s.set_job_state(id, to, "reason"); });
+    std::optional<uint64_t> expected;
+    if (prng_.chance(0.3)) expected = 1 + prng_.below(6);
+    both("set_job_state", [&](RoundStore& s) { return s.set_job_state(id, to, "reason", expected); });
+  }
+
+  void release_model() {
+    const JobId id = some_job();
+    const ModelVersion version(prng_.below(4));
+    if (prng_.chance(0.3)) both("roll_back_model", [&](RoundStore& s) { return s.roll_back_model(id); });
+    else both("promote_model", [&](RoundStore& s) { return s.promote_model(id, version, wall(now_)); });
   }
 
   void open_round() {
@@ -160,12 +170,17 @@ class Differential {
   void compare_everything(const JobId& id) {
     both("list_jobs", [&](RoundStore& s) { return s.list_jobs(); });
     both("get_job", [&](RoundStore& s) { return s.get_job(id); });
+    both("released_model", [&](RoundStore& s) { return s.released_model(id); });
     both("load_progress", [&](RoundStore& s) { return s.load_progress(id); });
-    both("list_rounds", [&](RoundStore& s) { return s.list_rounds(id, 0, 1'000); });
+    both("list_rounds", [&](RoundStore& s) { return s.list_rounds(id, {.limit = 1'000}); });
     const uint64_t before = prng_.below(5), limit = prng_.below(4);
-    both("list_rounds", [&](RoundStore& s) { return s.list_rounds(id, before, limit); });
+    RoundQuery query{.limit = limit};
+    if (before > 0) query.before = std::pair(before, Attempt(static_cast<uint32_t>(prng_.below(4))));
+    if (prng_.chance(0.5)) query.state = static_cast<RoundState>(1 + prng_.below(6));
+    both("list_rounds", [&](RoundStore& s) { return s.list_rounds(id, query); });
     both("list_models", [&](RoundStore& s) { return s.list_models(id); });
     both("job_privacy", [&](RoundStore& s) { return s.job_privacy(id); });
+    both("ledger_head", [&](RoundStore& s) { return s.ledger_head(); });
     both("list_ledger", [&](RoundStore& s) { return s.list_ledger(before, 1 + limit); });
     const ModelVersion version(prng_.below(4));
     both("get_model", [&](RoundStore& s) { return s.get_model(id, version); });

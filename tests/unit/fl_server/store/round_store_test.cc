@@ -95,7 +95,7 @@ TYPED_TEST(RoundStoreConformance, SaysWhenThereIsNoSuchThing) {
                ErrorCode::not_found, "");
   EXPECT_ERROR(this->store().get_model(nobody, ModelVersion(0)), ErrorCode::not_found, "");
   EXPECT_THAT(*this->store().list_models(nobody), IsEmpty());
-  EXPECT_THAT(*this->store().list_rounds(nobody, 0, 10), IsEmpty());
+  EXPECT_THAT(*this->store().list_rounds(nobody, {.limit = 10}), IsEmpty());
   this->create();
   EXPECT_ERROR(this->store().get_model(JobId("j"), ModelVersion(1)), ErrorCode::not_found, "");
 }
@@ -120,6 +120,18 @@ TYPED_TEST(RoundStoreConformance, ChangesAJobsStateAlongTheAllowedPathsOnly) {
       EXPECT_EQ(now.reason, allowed && from != to ? "because" : "") << id;
     }
   }
+}
+
+TYPED_TEST(RoundStoreConformance, ChangesAJobOnlyFromTheRevisionThatIsExpected) {
+  this->create();
+  const JobId id("j");
+  EXPECT_ERROR(this->store().set_job_state(id, JobState::paused, "", 2), ErrorCode::conflict, "");
+  EXPECT_ERROR(this->store().set_job_state(id, JobState::running, "", 0), ErrorCode::conflict, "");
+  EXPECT_EQ(this->store().get_job(id)->state, JobState::running) << "nothing was written";
+  EXPECT_EQ(this->store().set_job_state(id, JobState::paused, "", 1)->revision, 2u);
+  EXPECT_ERROR(this->store().set_job_state(id, JobState::paused, "", 1), ErrorCode::conflict, "");
+  EXPECT_EQ(this->store().set_job_state(id, JobState::paused, "", 2)->revision, 2u) << "it is so";
+  EXPECT_ERROR(this->store().set_job_state(id, JobState::completed, "", 2), ErrorCode::conflict, "");
 }
 
 // ---- Rounds
@@ -201,19 +213,24 @@ TYPED_TEST(RoundStoreConformance, ListsRoundsNewestFirstEveryAttemptItsOwnRow) {
     else ASSERT_TRUE(*this->move(key, RoundState::selecting, RoundState::frozen));
     if (attempt == 3) ASSERT_OK(this->store().commit_round(JobId("j"), this->commit_of(key, 1), wall(300)));
   }
-  const auto listed = [this](uint64_t before, size_t limit) {
+  const auto listed = [this](const RoundQuery& query) {
     std::string order;
-    const std::vector<RoundRecord> rounds = *this->store().list_rounds(JobId("j"), before, limit);
+    const std::vector<RoundRecord> rounds = *this->store().list_rounds(JobId("j"), query);
     for (const RoundRecord& round : rounds) {
       order += std::to_string(round.number) + "." + std::to_string(round.key.attempt.value()) + " ";
     }
     return order;
   };
-  EXPECT_EQ(listed(0, 10), "2.1 1.3 1.2 1.1 ");
-  EXPECT_EQ(listed(0, 2), "2.1 1.3 ");
-  EXPECT_EQ(listed(2, 10), "1.3 1.2 1.1 ");
-  EXPECT_EQ(listed(1, 10), "");
-  EXPECT_EQ(listed(0, 0), "");
+  const auto before = [](uint64_t number, uint32_t attempt) { return std::pair(number, Attempt(attempt)); };
+  EXPECT_EQ(listed({}), "2.1 1.3 1.2 1.1 ");
+  EXPECT_EQ(listed({.limit = 2}), "2.1 1.3 ");
+  EXPECT_EQ(listed({.before = before(2, 0)}), "1.3 1.2 1.1 ");
+  EXPECT_EQ(listed({.before = before(1, 3), .limit = 1}), "1.2 ") << "a page may end within a round";
+  EXPECT_EQ(listed({.before = before(1, 0)}), "");
+  EXPECT_EQ(listed({.limit = 0}), "");
+  EXPECT_EQ(listed({.state = RoundState::failed}), "1.2 1.1 ");
+  EXPECT_EQ(listed({.before = before(1, 2), .state = RoundState::failed}), "1.1 ");
+  EXPECT_EQ(listed({.state = RoundState::frozen}), "");
 }
 
 // ---- Committing a round
@@ -233,7 +250,7 @@ TYPED_TEST(RoundStoreConformance, CommitsModelRoundAndProgressTogether) {
   EXPECT_NE(progress->latest->key.round, key.round);
   this->reopen();
   EXPECT_EQ(text(this->store().load_progress(JobId("j"))), text(progress));
-  const std::vector<RoundRecord> rounds = *this->store().list_rounds(JobId("j"), 2, 1);
+  const std::vector<RoundRecord> rounds = *this->store().list_rounds(JobId("j"), {.before = std::pair(2u, Attempt(0)), .limit = 1});
   ASSERT_EQ(rounds.size(), 1u);
   EXPECT_EQ(rounds[0].state, RoundState::done);
   EXPECT_EQ(rounds[0].totals, this->commit_of(key, 1).round.totals);
@@ -390,6 +407,50 @@ TYPED_TEST(RoundStoreConformance, ListsModelsByVersion) {
     EXPECT_EQ(text(this->store().get_model(JobId("j"), ModelVersion(version))), text(models[version]));
   }
   EXPECT_EQ(models[3].evaluation_accuracy, 0.5);
+}
+
+// ---- Releases
+
+TYPED_TEST(RoundStoreConformance, PromotesAVersionAndRollsBackToTheOneBefore) {
+  const RoundKey key = this->collecting();
+  ASSERT_TRUE(*this->move(key, RoundState::collecting, RoundState::frozen));
+  ASSERT_OK(this->store().commit_round(JobId("j"), this->commit_of(key, 1), wall(300)));
+  const JobId id("j");
+  const auto promote = [&](uint64_t version, int64_t at) { return this->store().promote_model(id, ModelVersion(version), wall(at)); };
+  const auto released = [&] {
+    this->reopen();
+    const auto release = *this->store().released_model(id);
+    return release ? std::to_string(release->seq) + ":" + std::to_string(release->version.value()) : "none";
+  };
+  const uint64_t revision = this->store().get_job(id)->revision;
+  EXPECT_EQ(released(), "none");
+  EXPECT_ERROR(this->store().roll_back_model(id), ErrorCode::conflict, "");
+  EXPECT_EQ(*promote(0, 10), (ModelRelease{1, ModelVersion(0), wall(10)}));
+  EXPECT_EQ(*promote(0, 20), (ModelRelease{1, ModelVersion(0), wall(10)})) << "it is so already";
+  EXPECT_EQ(this->store().get_job(id)->revision, revision + 1);
+  EXPECT_ERROR(this->store().roll_back_model(id), ErrorCode::conflict, "") << "there was none before";
+  EXPECT_EQ(promote(1, 30)->seq, 2u);
+  EXPECT_EQ(promote(0, 40)->seq, 3u);
+  EXPECT_EQ(released(), "3:0");
+  EXPECT_EQ(this->store().roll_back_model(id)->version, ModelVersion(1));
+  EXPECT_EQ(released(), "2:1");
+  EXPECT_EQ(*this->store().roll_back_model(id), (ModelRelease{1, ModelVersion(0), wall(10)}));
+  EXPECT_ERROR(this->store().roll_back_model(id), ErrorCode::conflict, "");
+  EXPECT_EQ(released(), "1:0");
+  EXPECT_EQ(this->store().get_job(id)->revision, revision + 5);
+}
+
+TYPED_TEST(RoundStoreConformance, PromotesOnlyWhatExistsAndOnlyFromTheRevisionThatIsExpected) {
+  this->create();
+  const JobId id("j"), nobody("x");
+  EXPECT_ERROR(this->store().promote_model(nobody, ModelVersion(0), wall(1)), ErrorCode::not_found, "");
+  EXPECT_ERROR(this->store().roll_back_model(nobody), ErrorCode::not_found, "");
+  EXPECT_ERROR(this->store().promote_model(id, ModelVersion(1), wall(1)), ErrorCode::not_found, "");
+  EXPECT_EQ(*this->store().released_model(nobody), std::nullopt);
+  EXPECT_ERROR(this->store().promote_model(id, ModelVersion(0), wall(1), 2), ErrorCode::conflict, "");
+  EXPECT_EQ(this->store().get_job(id)->revision, 1u);
+  EXPECT_OK(this->store().promote_model(id, ModelVersion(0), wall(1), 1));
+  EXPECT_ERROR(this->store().roll_back_model(id, 1), ErrorCode::conflict, "");
 }
 
 }  // namespace

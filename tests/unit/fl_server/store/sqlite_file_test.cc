@@ -45,8 +45,8 @@ TEST_F(SqliteFile, IsCreatedOnceAndSharedByBothStores) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_OK(open());
-  execute("PRAGMA user_version = 5");
-  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 5, this server speaks 4");
+  execute("PRAGMA user_version = 6");
+  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 6, this server speaks 5");
   EXPECT_ERROR(SqlDeviceStore::open(open_sqlite(path())), ErrorCode::unsupported_version, "run the server that wrote it");
 }
 
@@ -62,11 +62,11 @@ TEST_F(SqliteFile, InADirectoryThatDoesNotExistIsUnavailable) {
 
 // The version says that the tables are there, but they are not: an answer, not an abort.
 TEST_F(SqliteFile, WithoutItsTablesIsDataLoss) {
-  execute("PRAGMA user_version = 4");
+  execute("PRAGMA user_version = 5");
   EXPECT_ERROR(open(), ErrorCode::data_loss, "no such table") << "the ledger is read first";
   execute("PRAGMA user_version = 0");
   ASSERT_OK(open());
-  execute("DROP TABLE accept; DROP TABLE round; DROP TABLE model; DROP TABLE job; DROP TABLE device");
+  execute("DROP TABLE model_release; DROP TABLE accept; DROP TABLE round; DROP TABLE model; DROP TABLE job; DROP TABLE device");
   const auto store = open();
   ASSERT_OK(store);
   EXPECT_ERROR((*store)->list_jobs(), ErrorCode::data_loss, "no such table");
@@ -111,7 +111,7 @@ class SqliteLedgerFile : public SqliteFile {
 TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
   fill();
   execute(
-      "DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; DROP TABLE ledger; DROP TABLE noise_salt; ALTER TABLE round DROP COLUMN ledger_head; "
+      "DROP TABLE model_release; DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; DROP TABLE ledger; DROP TABLE noise_salt; ALTER TABLE round DROP COLUMN ledger_head; "
       "ALTER TABLE round DROP COLUMN ledger_records; PRAGMA user_version = 1");
   const auto store = open();
   ASSERT_OK(store);
@@ -121,17 +121,26 @@ TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
   EXPECT_EQ((*store)->list_ledger(0, 10)->size(), 2u);
 }
 
+TEST_F(SqliteLedgerFile, IsLeftAsItIsByALaterVersion) {
+  release(1, 1, true);
+  execute("DROP TABLE model_release; PRAGMA user_version = 4");
+  const auto store = open();
+  ASSERT_OK(store);
+  EXPECT_EQ((*store)->list_ledger(0, 10)->size(), 2u);
+  EXPECT_EQ((*store)->promote_model(JobId("j"), ModelVersion(1), wall(1))->seq, 1u) << "and has what is new";
+}
+
 // Rounds of before the server noted heads have none.
 TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
   release(1, 1, true);
   release(2, 1, true);
   execute(
-      "DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; ALTER TABLE round DROP COLUMN ledger_head; ALTER TABLE round DROP COLUMN ledger_records; "
+      "DROP TABLE model_release; DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; ALTER TABLE round DROP COLUMN ledger_head; ALTER TABLE round DROP COLUMN ledger_records; "
       "PRAGMA user_version = 2");
   release(3, 1, true);
   const auto store = open();
   ASSERT_OK(store);
-  const std::vector<RoundRecord> rounds = *(*store)->list_rounds(JobId("j"), 0, 10);
+  const std::vector<RoundRecord> rounds = *(*store)->list_rounds(JobId("j"), {.limit = 10});
   ASSERT_EQ(rounds.size(), 3u);
   EXPECT_EQ(rounds[2].ledger, LedgerHead{});
   EXPECT_EQ(rounds[1].ledger, LedgerHead{});
@@ -188,7 +197,7 @@ TEST_F(SqliteFile, WithDamagedPagesSaysDataLoss) {
     if (!store) return;
     judge((*store)->list_jobs());
     judge((*store)->load_progress(JobId("job7")));
-    judge((*store)->list_rounds(JobId("job7"), 0, 10));
+    judge((*store)->list_rounds(JobId("job7"), {.limit = 10}));
   };
   for (size_t page = 0; page < good.size() / kPage; ++page) {
     Bytes damaged = good;

@@ -65,7 +65,7 @@ TYPED_TEST(Races, OneRowOfARoundIsOpened) {
     rounds[i] = round ? text(*round) : round.error().message();
   });
   for (const std::string& round : rounds) EXPECT_EQ(round, rounds[0]);
-  EXPECT_EQ(this->store().list_rounds(JobId("j"), 0, 10)->size(), 1u);
+  EXPECT_EQ(this->store().list_rounds(JobId("j"), {.limit = 10})->size(), 1u);
 }
 
 TYPED_TEST(Races, AMoveIsWonByOne) {
@@ -151,7 +151,7 @@ TYPED_TEST(Races, ARoundIsCommittedOnce) {
   });
   for (const std::string& outcome : outcomes) EXPECT_EQ(outcome, outcomes[0]);
   EXPECT_EQ(this->store().list_models(JobId("j"))->size(), 2u);
-  EXPECT_EQ(this->store().list_rounds(JobId("j"), 0, 10)->size(), 2u) << "and the next one opened";
+  EXPECT_EQ(this->store().list_rounds(JobId("j"), {.limit = 10})->size(), 2u) << "and the next one opened";
 }
 
 // Whoever lost the lead is refused all that leads a round on; what anybody may do he may.
@@ -204,7 +204,7 @@ TYPED_TEST(Races, ARoundIsDoneOrFailed) {
       if (server.commit_round(JobId(job), {round, 1, false, false}, wall(4))) is_done = true;
     });
     EXPECT_NE(is_failed, is_done);
-    const RoundRecord row = this->store().list_rounds(JobId(job), 0, 1)->at(0);
+    const RoundRecord row = this->store().list_rounds(JobId(job), {.limit = 1})->at(0);
     EXPECT_EQ(row.state, is_done ? RoundState::done : RoundState::failed);
     EXPECT_EQ(this->store().list_models(JobId(job))->size(), is_done ? 2u : 1u);
   }

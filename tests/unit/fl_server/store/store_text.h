@@ -12,6 +12,7 @@ namespace coterie::test {
 
 inline std::string text(bool value) { return value ? "true" : "false"; }
 inline std::string text(uint64_t value) { return std::to_string(value); }
+inline std::string text(const LedgerHead& head) { return std::to_string(head.records) + ":" + head.head.hex(); }
 inline std::string text(const DeviceId& id) { return id.hex(); }
 inline std::string text(const RoundKey& key) {
   return std::to_string(key.round.value()) + "." + std::to_string(key.attempt.value());
@@ -41,6 +42,11 @@ inline std::string text(const ModelRecord& model) {
       << unix_ms(model.created);
   return out.str();
 }
+
+inline std::string text(const ModelRelease& release) {
+  return std::to_string(release.seq) + ":" + std::to_string(release.version.value()) + " " + std::to_string(unix_ms(release.time));
+}
+inline std::string text(const std::optional<ModelRelease>& release) { return release ? text(*release) : "none"; }
 
 inline std::string text(const RoundRecord& round) {
   std::ostringstream out;
