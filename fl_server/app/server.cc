@@ -183,8 +183,15 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
     p.admin_service->replace_token(renewed);
     return {};
   };
+  const auto take_old_tickets = [&p]() -> Status {
+    COT_ASSIGN(std::shared_ptr<const MacKey> key, p.data.old_ticket_key());
+    p.device_service->take_old_tickets(std::move(key));
+    return {};
+  };
+  COT_TRY(take_old_tickets());
   p.rotation.emplace(std::vector<RotatedFiles>{{"tls", {tls_files.certificate, tls_files.key}, take_tls},
-                                               {"admin_token", {p.data.admin_token_path()}, take_token}});
+                                               {"admin_token", {p.data.admin_token_path()}, take_token},
+                                               {"old_ticket_key", {p.data.old_ticket_key_path()}, take_old_tickets}});
   if (!p.leases) COT_TRY(lead(p));
   p.http->start();
   p.rotation->start(kRotationEvery);
