@@ -1,8 +1,10 @@
 // The key that makes tickets is replaced while a device trains.
 #include <gmock/gmock.h>
 
-#include "tests/integration/support/raw_device.h"
 #include "tests/unit/fl_server/http/admin_server.h"
+
+// Behind GoogleTest's namespace testing, as it opens one of that name within ours.
+#include "tests/integration/support/raw_device.h"
 
 namespace coterie {
 namespace {
