@@ -53,9 +53,15 @@ Result<Database> open_database(const ServerConfig& config, const DataDirectory& 
   return open_postgres(settings);
 }
 
-// Somebody of the identity provider, with the roles that its role_map gives him.
-AdminCaller caller_of(const OidcIdentity& identity) {
+// Somebody of the identity provider, with the roles that its role_map gives him. Without a tenant_claim he belongs to all.
+Result<AdminCaller> caller_of(const OidcIdentity& identity, bool has_tenant) {
   AdminCaller caller{.id = "oidc:" + identity.subject, .roles = {}};
+  if (has_tenant) {
+    if (!is_tenant_name(identity.tenant)) {
+      return Error(ErrorCode::permission_denied, "the tenant in this token is not a tenant's name: 1 to 64 of a-z, 0-9, '-', '_' and '.'");
+    }
+    caller.tenant = identity.tenant;
+  }
   for (const std::string& name : identity.roles) {
     if (const std::optional<Role> role = role_from_name(name)) caller.roles.insert(*role);
   }
@@ -156,7 +162,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
     p.oidc.emplace(*config.oidc);
     verify_foreign = [&p](std::string_view token, WallTime now) -> Result<AdminCaller> {
       COT_ASSIGN(const OidcIdentity identity, p.oidc->verify(token, now));
-      return caller_of(identity);
+      return caller_of(identity, !p.config.oidc->tenant_claim.empty());
     };
   }
   p.admin_service.emplace(AdminServiceSettings{.version = kVersion},

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "fl_server/store/device_directory.h"
+#include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_device_store.h"
 #include "tests/unit/fl_server/store/store_backends.h"
 
@@ -148,6 +149,13 @@ TYPED_TEST(DeviceStoreConformance, ListsDevicesByPopulationAndWhetherTheyAreRevo
   EXPECT_EQ(ids({.population = "cars", .revoked = false}), "2/1");
   EXPECT_EQ(ids({.population = "Phones"}), "/0");
   EXPECT_EQ(ids({.population = "' OR 1=1 --"}), "/0");
+  const auto admin = SqlAdminStore::open(this->backend_.open_database());
+  ASSERT_OK(admin);
+  ASSERT_OK((*admin)->claim_for_tenant(Owned::population, "cars", "acme"));
+  EXPECT_EQ(ids({.tenant = "acme"}), "24/2");
+  EXPECT_EQ(ids({.tenant = "default"}), "135/3") << "what nobody has claimed";
+  EXPECT_EQ(ids({.population = "phones", .tenant = "acme"}), "/0");
+  EXPECT_EQ(ids({.tenant = "other"}), "/0");
 }
 
 // ---- The directory: a cache that must not know better than the store
