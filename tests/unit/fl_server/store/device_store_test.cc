@@ -139,7 +139,8 @@ TYPED_TEST(DeviceStoreConformance, ListsDevicesByPopulationAndWhetherTheyAreRevo
   ASSERT_OK(this->store().revoke_device(device(4).id, wall(7)));
   const auto ids = [&](const DeviceQuery& query) {
     std::string text;
-    for (const DeviceRecord& found : *this->store().list_devices(query)) text += std::to_string(found.id.bytes[0]);
+    const std::vector<DeviceRecord> devices = *this->store().list_devices(query);
+    for (const DeviceRecord& found : devices) text += std::to_string(found.id.bytes[0]);
     return text + "/" + std::to_string(*this->store().count_devices(query));
   };
   EXPECT_EQ(ids({.population = "phones"}), "135/3");
