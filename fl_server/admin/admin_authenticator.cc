@@ -70,7 +70,7 @@ Result<AdminCaller> AdminAuthenticator::verify(std::string_view token, Now now) 
   }
   hash_was_right();
   remember(token, *record, now.instant, changes);
-  return AdminCaller{record->id, record->roles};
+  return AdminCaller{record->id, record->roles, record->tenant};
 }
 
 Status AdminAuthenticator::admit_hash(Instant now) {
@@ -98,7 +98,7 @@ void AdminAuthenticator::remember(std::string_view token, const AdminTokenRecord
   const std::lock_guard lock(mutex_);
   if (changes != changes_) return;
   if (remembered_.size() >= kRememberedMax) remembered_.clear();
-  remembered_[name] = {{record.id, record.roles}, now + kRememberedFor, record.expires};
+  remembered_[name] = {{record.id, record.roles, record.tenant}, now + kRememberedFor, record.expires};
 }
 
 void AdminAuthenticator::forget(const std::string& id) {

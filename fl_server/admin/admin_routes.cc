@@ -26,13 +26,15 @@ constexpr RoleSet kShutOut = {operator_, security_admin};
 
 constexpr AdminBody kJson = AdminBody::json;
 constexpr AdminBody kFile = AdminBody::file;
+constexpr AdminBody kNoBody = AdminBody::none;
 constexpr bool kTakesKey = true;
+constexpr bool kWholeServer = true;
 
 // tests/tidy/check_docs.py reads these rows: one a line or two, no expressions in them.
 constexpr AdminRoute kRoutes[] = {
     {"GET", "/healthz", "getHealth", "The process is alive", kOpen},
     {"GET", "/readyz", "getReadiness", "The server serves", kOpen},
-    {"GET", "/metrics", "getMetrics", "Prometheus text exposition", kReaders},
+    {"GET", "/metrics", "getMetrics", "Prometheus text exposition", kReaders, "", kNoBody, false, kWholeServer},
     {"GET", "/admin/v1/server", "getServer", "Version, devices waiting, rounds under way", kReaders},
     {"GET", "/admin/v1/nodes", "listNodes", "The servers of the fleet and how much each has to do", kReaders},
     {"GET", "/admin/v1/jobs", "listJobs", "All jobs, oldest first", kReaders},
@@ -69,7 +71,8 @@ constexpr AdminRoute kRoutes[] = {
      kSecurity, "admin_token.create", kJson},
     {"DELETE", "/admin/v1/tokens/{token}", "removeAdminToken", "End an admin token at once", kSecurity,
      "admin_token.remove"},
-    {"GET", "/admin/v1/audit", "listAudit", "What callers of this plane did, in order", kSecurity},
+    {"GET", "/admin/v1/audit", "listAudit", "What callers of this plane did, in order", kSecurity, "", kNoBody,
+     false, kWholeServer},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "fl_server/admin/role.h"
+#include "fl_server/admin/tenant.h"
 
 namespace coterie {
 
@@ -27,6 +28,7 @@ struct AdminTokenRecord {
   std::string creator;  // the id of the token that made it
   WallTime created;
   WallTime expires;
+  std::string tenant = std::string(kEveryTenant);  // whose things it sees
 };
 
 // Who a request comes from: the token's id (kDataDirectoryTokenId for the one of the data directory) and what
@@ -34,6 +36,7 @@ struct AdminTokenRecord {
 struct AdminCaller {
   std::string id;
   RoleSet roles;
+  std::string tenant = std::string(kEveryTenant);
   friend bool operator==(const AdminCaller&, const AdminCaller&) = default;
 };
 inline constexpr std::string_view kDataDirectoryTokenId = "admin-token";

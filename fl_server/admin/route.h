@@ -31,6 +31,8 @@ struct AdminRoute {
   AdminBody body = AdminBody::none;
   bool takes_key = false;  // an Idempotency-Key; not what answers with a secret, which is not kept
 
+  bool whole_server = false;  // tells of all tenants at once: not for a caller of one
+
   bool is_open() const { return !roles.has_value(); }
   bool allows(RoleSet caller) const { return is_open() || roles->intersects(caller); }
 };

@@ -69,6 +69,12 @@ Result<std::string> DataDirectory::incarnation_before(const std::string& present
 
 Result<MacKey> DataDirectory::ticket_key() const { return load_or_create_mac_key(keys_ + "/ticket.key"); }
 
+Result<std::shared_ptr<const MacKey>> DataDirectory::old_ticket_key() const {
+  if (!os::exists(old_ticket_key_path())) return std::shared_ptr<const MacKey>();
+  COT_ASSIGN(MacKey key, load_cipher_key(old_ticket_key_path()));  // which is as long
+  return std::shared_ptr<const MacKey>(std::make_shared<MacKey>(std::move(key)));
+}
+
 Result<MacKey> DataDirectory::noise_key() const { return load_or_create_mac_key(keys_ + "/noise.key"); }
 
 Result<std::unique_ptr<Signer>> DataDirectory::signer() const {

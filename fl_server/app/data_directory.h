@@ -4,7 +4,7 @@
 //   incarnation          names the life of the process that has, or had, the lock
 //   endpoints.json       URLs and files of the running server, for tools on the same machine
 //   admin-token          the operator's bearer token (0600)
-//   keys/                ticket key, noise key, signing key (0600)
+//   keys/                ticket key (and perhaps the one before), noise key, signing key (0600)
 //   tls/                 ca.pem, server.pem and their keys, if the certificate is ours
 //   coterie.sqlite3      jobs, rounds, devices
 //   blobs/  partials/    models, plans, data sets; partial sums of rounds under way
@@ -42,6 +42,9 @@ class DataDirectory {
 
   std::string path(const std::string& name) const { return path_ + "/" + name; }
   Result<MacKey> ticket_key() const;
+  // Of tickets that were made before ticket.key was replaced; null: there is none.
+  Result<std::shared_ptr<const MacKey>> old_ticket_key() const;
+  std::string old_ticket_key_path() const { return keys_ + "/ticket-old.key"; }
   Result<MacKey> noise_key() const;
   Result<std::unique_ptr<Signer>> signer() const;
   Result<std::string> admin_token() const;

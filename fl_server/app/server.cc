@@ -62,9 +62,15 @@ Result<Database> open_database(const ServerConfig& config, const DataDirectory& 
   return open_postgres(settings);
 }
 
-// Somebody of the identity provider, with the roles that its role_map gives him.
-AdminCaller caller_of(const OidcIdentity& identity) {
+// Somebody of the identity provider, with the roles that its role_map gives him. Without a tenant_claim he belongs to all.
+Result<AdminCaller> caller_of(const OidcIdentity& identity, bool has_tenant) {
   AdminCaller caller{.id = "oidc:" + identity.subject, .roles = {}};
+  if (has_tenant) {
+    if (!is_tenant_name(identity.tenant)) {
+      return Error(ErrorCode::permission_denied, "the tenant in this token is not a tenant's name: 1 to 64 of a-z, 0-9, '-', '_' and '.'");
+    }
+    caller.tenant = identity.tenant;
+  }
   for (const std::string& name : identity.roles) {
     if (const std::optional<Role> role = role_from_name(name)) caller.roles.insert(*role);
   }
@@ -185,7 +191,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
     p.oidc.emplace(*config.oidc);
     verify_foreign = [&p](std::string_view token, WallTime now) -> Result<AdminCaller> {
       COT_ASSIGN(const OidcIdentity identity, p.oidc->verify(token, now));
-      return caller_of(identity);
+      return caller_of(identity, !p.config.oidc->tenant_claim.empty());
     };
   }
   p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
@@ -215,8 +221,15 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
     p.admin_service->replace_token(renewed);
     return {};
   };
+  const auto take_old_tickets = [&p]() -> Status {
+    COT_ASSIGN(std::shared_ptr<const MacKey> key, p.data.old_ticket_key());
+    p.device_service->take_old_tickets(std::move(key));
+    return {};
+  };
+  COT_TRY(take_old_tickets());
   p.rotation.emplace(std::vector<RotatedFiles>{{"tls", {tls_files.certificate, tls_files.key}, take_tls},
-                                               {"admin_token", {p.data.admin_token_path()}, take_token}});
+                                               {"admin_token", {p.data.admin_token_path()}, take_token},
+                                               {"old_ticket_key", {p.data.old_ticket_key_path()}, take_old_tickets}});
   if (p.fleet) join_fleet(p);
   else COT_TRY(serve_alone(p));
   p.http->start();

@@ -31,6 +31,7 @@ HttpResponse AdminService::list_devices(const Call& call) {
   query.limit = reader.limit();
   query.population = reader.text("population", kPopulationCharsMax).value_or("");
   query.revoked = reader.flag("revoked");
+  if (call.caller.tenant != kEveryTenant) query.tenant = call.caller.tenant;
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
   const Result<std::vector<DeviceRecord>> devices = parts_.devices.list_devices(query);
@@ -62,8 +63,11 @@ HttpResponse AdminService::list_tokens(const Call& call) {
   const uint64_t limit = reader.limit();
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
-  const Result<std::vector<TokenRecord>> tokens = parts_.devices.list_tokens();
+  Result<std::vector<TokenRecord>> tokens = parts_.devices.list_tokens();
   if (!tokens) return problem_response(tokens.error());
+  const Result<TenantView> own = view_of(call, Owned::population);
+  if (!own) return problem_response(own.error());
+  std::erase_if(*tokens, [&](const TokenRecord& token) { return !own->sees(token.population.value()); });
   nlohmann::json list = nlohmann::json::array();
   std::optional<CreationCursor> next;
   for (const TokenRecord* token : page_of(*tokens, after, limit, cursor_of, next)) list.push_back(to_json(*token));
@@ -77,14 +81,16 @@ HttpResponse AdminService::create_token(const Call& call) {
   const auto json = parse_json(call.body.empty() ? "{}" : as_text(call.body), problems);
   if (!json) return problem_response(Error(ErrorCode::malformed, "the body is not JSON"), problems);
   TokenRecord token;
-  std::string population = "default";
+  std::string population = "default", wanted;
   uint32_t valid_seconds = 86'400;
   JsonReader reader(*json, "", problems);
   reader.read("population", population);
   reader.read("label", token.label);
   reader.read("uses", token.uses_left);
   reader.read("valid_seconds", valid_seconds);
+  reader.read("tenant", wanted);
   reader.finish();
+  const Result<std::string> tenant = tenant_for(call, wanted, problems, "/tenant");
   if (population.empty() || population.size() > kPopulationCharsMax) problems.push_back({"/population", "must have 1 to 64 characters"});
   if (token.label.size() > 128) problems.push_back({"/label", "must have at most 128 characters"});
   if (token.uses_left < 1 || token.uses_left > 1'000'000) problems.push_back({"/uses", "must be in [1, 1000000]"});
@@ -93,6 +99,9 @@ HttpResponse AdminService::create_token(const Call& call) {
   const std::string secret = generate_token();
   token.digest = token_digest(secret);
   token.population = Population(population);
+  if (const Status claimed = claim_population(token.population, *tenant); !claimed) {
+    return problem_response(Error(ErrorCode::invalid_argument, "the token cannot be made so"), {{"/population", claimed.error().message()}});
+  }
   token.created = os::wall_now();
   token.expires = token.created + std::chrono::seconds(valid_seconds);
   if (const Status created = parts_.devices.create_token(token); !created) return problem_response(created.error());
@@ -106,7 +115,10 @@ HttpResponse AdminService::create_token(const Call& call) {
 HttpResponse AdminService::remove_token(const Call& call) {
   const Result<std::vector<TokenRecord>> tokens = parts_.devices.list_tokens();
   if (!tokens) return problem_response(tokens.error());
+  const Result<TenantView> own = view_of(call, Owned::population);
+  if (!own) return problem_response(own.error());
   for (const TokenRecord& token : *tokens) {
+    if (!own->sees(token.population.value())) continue;
     if (token.digest.hex().substr(0, 16) != call.path.at("token")) continue;
     if (const Status removed = parts_.devices.remove_token(token.digest); !removed) return problem_response(removed.error());
     HttpResponse response;

@@ -66,6 +66,8 @@ Problems noise_problems(const JobRecord& job) {
 Result<nlohmann::json> AdminService::show_job(const JobRecord& job) {
   nlohmann::json json = to_json(job);
   COT_ASSIGN(const std::optional<ModelRelease> release, parts_.rounds.released_model(job.id));
+  COT_ASSIGN(const std::string tenant, owner_of(Owned::job, job.id.value()));
+  if (tenant != kDefaultTenant) json["tenant"] = tenant;
   if (release) json["released"] = {{"version", release->version.value()}, {"time", rfc3339(release->time)}};
   if (job.spec.privacy.has_noise()) {
     COT_ASSIGN(const JobPrivacy privacy, parts_.rounds.job_privacy(job.id));
@@ -85,8 +87,10 @@ HttpResponse AdminService::list_jobs(const Call& call) {
   if (!problems.empty()) return query_problem(problems);
   Result<std::vector<JobRecord>> jobs = parts_.rounds.list_jobs();
   if (!jobs) return problem_response(jobs.error());
+  const Result<TenantView> own = view_of(call, Owned::job);
+  if (!own) return problem_response(own.error());
   std::erase_if(*jobs, [&](const JobRecord& job) {
-    return (state && job.state != *state) || (population && job.spec.population.value() != *population);
+    return !own->sees(job.id.value()) || (state && job.state != *state) || (population && job.spec.population.value() != *population);
   });
   nlohmann::json list = nlohmann::json::array();
   std::optional<CreationCursor> next;
@@ -107,6 +111,10 @@ HttpResponse AdminService::create_job(const Call& call) {
   if (!json) return problem_response(Error(ErrorCode::malformed, "the body is not JSON"), problems);
   JobRecord job;
   job.spec = job_spec_from_json(*json, problems);
+  QueryReader reader(call.query, problems);
+  const std::string* const wanted = reader.find("tenant");
+  reader.finish();
+  const Result<std::string> tenant = tenant_for(call, wanted != nullptr ? *wanted : "", problems, "?tenant");
 
   // What the spec names must exist; a digest that is malformed has been reported already.
   Result<Bytes> file = Error(ErrorCode::not_found, "");
@@ -147,6 +155,11 @@ HttpResponse AdminService::create_job(const Call& call) {
   initial.digest = job.spec.model;
   initial.bytes = file->size();
   initial.created = now;
+  if (const Status claimed = claim_population(job.spec.population, *tenant); !claimed) {
+    return problem_response(invalid, {{"/population", claimed.error().message()}});
+  }
+  // Before there is a job that others could see.
+  if (const auto owner = parts_.admin.claim_for_tenant(Owned::job, job.id.value(), *tenant); !owner) return problem_response(owner.error());
   if (const Status created = parts_.rounds.create_job(job, initial); !created) return problem_response(created.error());
   log(LogLevel::info, "job_created", {{"job", job.id.value()}, {"name", job.spec.name}});
   parts_.scheduler.job_created(job.id);

@@ -119,6 +119,7 @@ nlohmann::json to_json(const AdminTokenRecord& token) {
   return {{"id", token.id},
           {"label", token.label},
           {"roles", roles},
+          {"tenant", token.tenant},
           {"created_by", token.creator},
           {"created", rfc3339(token.created)},
           {"expires", rfc3339(token.expires)}};

@@ -51,7 +51,11 @@ HttpResponse AdminService::list_ledger(const Call& call) {
   const Result<std::vector<LedgerRecord>> records = parts_.rounds.list_ledger(after, limit);
   if (!records) return problem_response(records.error());
   nlohmann::json list = nlohmann::json::array();
-  for (const LedgerRecord& record : *records) list.push_back(shown(record));
+  const Result<TenantView> own = view_of(call, Owned::job);
+  if (!own) return problem_response(own.error());
+  for (const LedgerRecord& record : *records) {
+    if (own->sees(record.job.value())) list.push_back(shown(record));
+  }
   nlohmann::json json = {{"records", list}, {"head", {{"seq", head->records}, {"digest", head->head.hex()}}}};
   if (records->size() == limit) json["next_after"] = records->back().seq;
   return json_response(json);

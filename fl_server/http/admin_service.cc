@@ -19,6 +19,9 @@ namespace {
 constexpr std::string_view kNobody = "-";
 constexpr size_t kRequestIdBytes = 8;
 
+// As DeviceQuery has it.
+std::string device_tenant(const AdminCaller& caller) { return caller.tenant == kEveryTenant ? std::string() : caller.tenant; }
+
 HttpResponse text_response(std::string_view text, int status = 200) {
   HttpResponse response;
   response.status = status;
@@ -215,7 +218,10 @@ HttpResponse AdminService::carry_out(const AdminRoute& route, const Call& call) 
   const auto binding = std::ranges::find(bindings(), route.operation, &Binding::operation);
   COT_ASSERT(binding != bindings().end());
   const Handler handler = binding->handler;
-  if (route.action.empty()) return (this->*handler)(call);
+  if (route.action.empty()) {
+    if (const Status mine = check_tenant(route, call); !mine) return problem_response(mine.error());
+    return (this->*handler)(call);
+  }
 
   AuditEntry entry{.who = call.caller.id,
                    .roles = call.caller.roles.text(),
@@ -225,7 +231,8 @@ HttpResponse AdminService::carry_out(const AdminRoute& route, const Call& call) 
   if (const Status begun = audit_.write(entry, os::wall_now()); !begun) {
     return problem_response(begun.error().with_context("nothing was done, as the audit log cannot be written"));
   }
-  HttpResponse response = call_once(route, call, handler);
+  const Status mine = check_tenant(route, call);
+  HttpResponse response = mine ? call_once(route, call, handler) : problem_response(mine.error());
   entry.outcome = static_cast<uint32_t>(response.status);
   for (const auto& [name, value] : response.headers) {
     if (name == "Location") entry.target = value;                     // what was made
@@ -240,10 +247,13 @@ HttpResponse AdminService::carry_out(const AdminRoute& route, const Call& call) 
   return response;
 }
 
-HttpResponse AdminService::get_server(const Call&) {
+HttpResponse AdminService::get_server(const Call& call) {
+  const Result<TenantView> own_jobs = view_of(call, Owned::job), own_populations = view_of(call, Owned::population);
+  if (!own_jobs || !own_populations) return problem_response(own_jobs ? own_populations.error() : own_jobs.error());
   const SchedulerStatus status = parts_.scheduler.status();
   nlohmann::json jobs = nlohmann::json::array();
   for (const SchedulerStatus::Job& job : status.jobs) {
+    if (!own_jobs->sees(job.job.value())) continue;
     nlohmann::json entry = {{"job", job.job.value()}};
     if (job.round) {
       entry["round"] = job.round->number;
@@ -255,8 +265,10 @@ HttpResponse AdminService::get_server(const Call&) {
     jobs.push_back(std::move(entry));
   }
   nlohmann::json waiting = nlohmann::json::object();
-  for (const auto& [population, count] : status.waiting) waiting[population.value()] = count;
-  const Result<uint64_t> devices = parts_.devices.count_devices();
+  for (const auto& [population, count] : status.waiting) {
+    if (own_populations->sees(population.value())) waiting[population.value()] = count;
+  }
+  const Result<uint64_t> devices = parts_.devices.count_devices({.tenant = device_tenant(call.caller)});
   const WallTime now = os::wall_now();
   return json_response({{"version", settings_.version},
                         {"started", rfc3339(started_)},

@@ -89,6 +89,22 @@ class AdminService final : public HttpService {
   Awaitable<HttpResponse> answer(Exchange& exchange, const AdminRoute& route, Call call);
   // On the pool: the handler, and before and after it the records of the audit log if the route has an action.
   HttpResponse carry_out(const AdminRoute& route, const Call& call);
+  // ---- Tenants (admin_tenants.cc): a caller of one sees its own, and is told of others' that there is no such thing.
+  struct TenantView {
+    std::string tenant;  // of the caller
+    std::map<std::string, std::string> owners;
+    bool sees(const std::string& name) const;
+  };
+  // permission_denied: the route is of the whole server. not_found: what the path names is another tenant's.
+  Status check_tenant(const AdminRoute& route, const Call& call);
+  Result<TenantView> view_of(const Call& call, Owned kind);
+  Result<std::string> owner_of(Owned kind, const std::string& name);
+  // Whose a new thing is: `wanted`, or if that is empty the caller's own tenant. A problem if he may not have it.
+  static Result<std::string> tenant_for(const Call& call, const std::string& wanted, Problems& problems,
+                                        const std::string& pointer);
+  // Makes sure that the tenant has this population; not_found: another has it.
+  Status claim_population(const Population& population, const std::string& tenant);
+
   // The handler, or the answer that it gave to the first request of this Idempotency-Key.
   HttpResponse call_once(const AdminRoute& route, const Call& call, Handler handler);
   // Writes that this was refused, if the route has an action; gives back `refusal`, with the request's id.

@@ -32,7 +32,7 @@ RoleSet roles_named(const std::vector<std::string>& names, Problems& problems) {
   return roles;
 }
 
-AdminTokenRecord record_from(const nlohmann::json& json, WallTime now, Problems& problems) {
+AdminTokenRecord record_from(const nlohmann::json& json, const AdminCaller& caller, WallTime now, Problems& problems) {
   AdminTokenRecord record;
   std::vector<std::string> roles;
   uint32_t valid_seconds = kAdminTokenSecondsDefault;
@@ -40,7 +40,14 @@ AdminTokenRecord record_from(const nlohmann::json& json, WallTime now, Problems&
   reader.read("label", record.label);
   reader.read("roles", roles);
   reader.read("valid_seconds", valid_seconds);
+  record.tenant = caller.tenant;
+  reader.read("tenant", record.tenant);
   reader.finish();
+  if (record.tenant != kEveryTenant && !is_tenant_name(record.tenant)) {
+    problems.push_back({"/tenant", "must be * for all, or have 1 to " + std::to_string(kTenantCharsMax) + " of a-z, 0-9, '-', '_' and '.'"});
+  } else if (!tenant_sees(caller.tenant, record.tenant)) {
+    problems.push_back({"/tenant", "must be " + caller.tenant + ", whose token asks"});
+  }
   if (record.label.empty() || record.label.size() > kAdminTokenLabelCharsMax) {
     problems.push_back({"/label", "must say in 1 to 128 characters whose token this is"});
   }
@@ -62,8 +69,9 @@ HttpResponse AdminService::list_admin_tokens(const Call& call) {
   const uint64_t limit = reader.limit();
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
-  const Result<std::vector<AdminTokenRecord>> tokens = parts_.admin.list_admin_tokens();
+  Result<std::vector<AdminTokenRecord>> tokens = parts_.admin.list_admin_tokens();
   if (!tokens) return problem_response(tokens.error());
+  std::erase_if(*tokens, [&](const AdminTokenRecord& token) { return !tenant_sees(call.caller.tenant, token.tenant); });
   nlohmann::json list = nlohmann::json::array();
   std::optional<CreationCursor> next;
   for (const AdminTokenRecord* token : page_of(*tokens, after, limit, cursor_of, next)) list.push_back(to_json(*token));
@@ -76,7 +84,7 @@ HttpResponse AdminService::create_admin_token(const Call& call) {
   Problems problems;
   const auto json = parse_json(as_text(call.body), problems);
   if (!json) return problem_response(Error(ErrorCode::malformed, "the body is not JSON"), problems);
-  AdminTokenRecord record = record_from(*json, os::wall_now(), problems);
+  AdminTokenRecord record = record_from(*json, call.caller, os::wall_now(), problems);
   if (!problems.empty())
     return problem_response(Error(ErrorCode::invalid_argument, "the token cannot be made so"), problems);
   const Result<std::vector<AdminTokenRecord>> tokens = parts_.admin.list_admin_tokens();
@@ -106,6 +114,10 @@ HttpResponse AdminService::create_admin_token(const Call& call) {
 
 HttpResponse AdminService::remove_admin_token(const Call& call) {
   const std::string& id = call.path.at("token");
+  const Result<AdminTokenRecord> token = parts_.admin.get_admin_token(id);
+  if (!token) return problem_response(token.error());
+  if (!tenant_sees(call.caller.tenant, token->tenant))
+    return problem_response(Error(ErrorCode::not_found, "no such admin token"));
   if (const Status removed = parts_.admin.remove_admin_token(id); !removed)
     return problem_response(removed.error());
   authenticator_.forget(id);

@@ -229,12 +229,29 @@ HttpResponse DeviceService::get_blob(const RequestHead& head, std::string_view d
 
 // ---- Uploads
 
+void DeviceService::take_old_tickets(std::shared_ptr<const MacKey> key) {
+  const std::lock_guard lock(old_key_mutex_);
+  old_ticket_key_ = std::move(key);
+}
+
+Result<TicketClaims> DeviceService::open_any(ByteView ticket, const DeviceId& holder) const {
+  const WallTime now = os::wall_now();
+  Result<TicketClaims> claims = open_ticket(ticket, parts_.ticket_key, holder, now);
+  if (claims || claims.error().code() != ErrorCode::unauthenticated) return claims;
+  std::shared_ptr<const MacKey> old;
+  {
+    const std::lock_guard lock(old_key_mutex_);
+    old = old_ticket_key_;
+  }
+  return old ? open_ticket(ticket, *old, holder, now) : claims;
+}
+
 Result<TicketHolder> DeviceService::ticket_holder(const RequestHead& head, std::optional<ByteView> body,
                                                   std::string_view round_text, std::string_view ticket_text) {
   COT_ASSIGN(DeviceRecord device, authenticate(head, body));
   const Result<Bytes> ticket = from_base64url(ticket_text);
   if (!ticket) return Error(ErrorCode::malformed, "ticket: " + ticket.error().message());
-  COT_ASSIGN(const TicketClaims claims, open_ticket(*ticket, parts_.ticket_key, device.id, os::wall_now()));
+  COT_ASSIGN(const TicketClaims claims, open_any(*ticket, device.id));
   if (round_text != std::to_string(claims.round.round.value())) {
     return Error(ErrorCode::permission_denied, "ticket: belongs to another round");
   }

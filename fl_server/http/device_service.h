@@ -24,6 +24,7 @@
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
 #include "secure/identity/replay_guard.h"
+#include "secure/identity/ticket.h"
 
 namespace coterie {
 
@@ -59,6 +60,9 @@ class DeviceService final : public HttpService {
   Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
   HttpResponse refuse(const Error& error, int status) override;
 
+  // Tickets that this key has sealed are taken, too; null: none but those of `ticket_key`. Thread-safe.
+  void take_old_tickets(std::shared_ptr<const MacKey> key);
+
   // Whether there is anybody here to answer. Not while another server leads: devices are told to try again, or elsewhere.
   void set_serving(bool serving) { serving_ = serving; }
 
@@ -82,6 +86,8 @@ class DeviceService final : public HttpService {
   Result<TicketHolder> ticket_holder(const RequestHead& head, std::optional<ByteView> body, std::string_view round,
                                      std::string_view ticket);
 
+  Result<TicketClaims> open_any(ByteView ticket, const DeviceId& holder) const;
+
   // The device that signed this request. `body` is empty for a request whose body is not covered by the signature.
   Result<DeviceRecord> authenticate(const RequestHead& head, std::optional<ByteView> body);
 
@@ -90,6 +96,8 @@ class DeviceService final : public HttpService {
   std::mutex replays_mutex_;
   ReplayGuard replays_;
   BodyPool bodies_;
+  mutable std::mutex old_key_mutex_;
+  std::shared_ptr<const MacKey> old_ticket_key_;
   std::atomic<bool> serving_{false};
 };
 

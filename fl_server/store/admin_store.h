@@ -1,6 +1,7 @@
 // AdminStore: what the admin plane keeps of itself. Thread-safe.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,13 @@ class AdminStore {
   virtual Result<AdminTokenRecord> get_admin_token(const std::string& id) = 0;  // not_found
   virtual Result<std::vector<AdminTokenRecord>> list_admin_tokens() = 0;  // oldest first, expired ones, too
   virtual Status remove_admin_token(const std::string& id) = 0;           // not_found
+
+  // ---- Tenants (fl_server/admin/tenant.h)
+  // Whose this is from now on: `tenant`'s, if nobody had claimed it. One durable transaction.
+  virtual Result<std::string> claim_for_tenant(Owned kind, const std::string& name, const std::string& tenant) = 0;
+  // Empty: nobody has claimed it, and so it is the default tenant's.
+  virtual Result<std::string> owner_of(Owned kind, const std::string& name) = 0;
+  virtual Result<std::map<std::string, std::string>> list_owners(Owned kind) = 0;  // of all that were claimed
 
   // One durable transaction: gives the entry the next number, ties it to the record before. The new head.
   virtual Result<AuditHead> append_audit(AuditEntry entry) = 0;

@@ -40,6 +40,7 @@ struct DeviceQuery {
   size_t limit = 100;
   std::string population = {};
   std::optional<bool> revoked = {};
+  std::string tenant = {};  // only devices of its populations; empty: of all
 };
 
 class DeviceStore {

@@ -5,7 +5,7 @@
 // 2  the privacy ledger and the salts of noise under way
 // 3  the ledger's head as an attempt of a round was opened
 // 4  leases; of the admin plane tokens, audit log, idempotency keys
-// 5  the nodes of a fleet, and what the one that leads tells the others; which versions of models are released
+// 5  the nodes of a fleet, and what the one that leads tells the others; which versions of models are released; tenants
 #pragma once
 
 #include "fl_server/store/sql/database.h"

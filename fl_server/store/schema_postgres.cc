@@ -102,6 +102,10 @@ CREATE TABLE model_release(
   job TEXT COLLATE "C" NOT NULL REFERENCES job(id), seq BIGINT NOT NULL, version BIGINT NOT NULL, time BIGINT NOT NULL,
   PRIMARY KEY(job, seq));
 
+-- What has no row is the default tenant's.
+CREATE TABLE tenancy(kind BIGINT NOT NULL, name TEXT COLLATE "C" NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY(kind, name));
+ALTER TABLE admin_token ADD COLUMN tenant TEXT NOT NULL DEFAULT '*';
+
 UPDATE schema_version SET version = 5;
 )sql";
 

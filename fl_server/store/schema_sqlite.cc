@@ -108,6 +108,11 @@ CREATE TABLE model_release(
   job TEXT NOT NULL REFERENCES job(id), seq INTEGER NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL,
   PRIMARY KEY(job, seq)) STRICT, WITHOUT ROWID;
 
+-- What has no row is the default tenant's.
+CREATE TABLE tenancy(kind INTEGER NOT NULL, name TEXT NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY(kind, name))
+  STRICT, WITHOUT ROWID;
+ALTER TABLE admin_token ADD COLUMN tenant TEXT NOT NULL DEFAULT '*';
+
 PRAGMA user_version = 5;
 )sql";
 

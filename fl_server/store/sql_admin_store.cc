@@ -5,7 +5,7 @@
 namespace coterie {
 namespace {
 
-#define COT_ADMIN_TOKEN_COLUMNS "id, label, roles, hash, creator, created, expires"
+#define COT_ADMIN_TOKEN_COLUMNS "id, label, roles, hash, creator, created, expires, tenant"
 
 AdminTokenRecord token_from(const Statement& row) {
   return {.id = row.text(0),
@@ -14,7 +14,8 @@ AdminTokenRecord token_from(const Statement& row) {
           .hash = row.text(3),
           .creator = row.text(4),
           .created = row.time(5),
-          .expires = row.time(6)};
+          .expires = row.time(6),
+          .tenant = row.text(7)};
 }
 
 }  // namespace
@@ -28,9 +29,9 @@ Result<std::unique_ptr<SqlAdminStore>> SqlAdminStore::open(Result<Database> open
 Status SqlAdminStore::create_admin_token(const AdminTokenRecord& token) {
   const std::lock_guard lock(mutex_);
   Statement insert =
-      database_.prepare("INSERT INTO admin_token(" COT_ADMIN_TOKEN_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?)");
+      database_.prepare("INSERT INTO admin_token(" COT_ADMIN_TOKEN_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   insert << token.id << token.label << token.roles.bits() << token.hash << token.creator << token.created
-         << token.expires;
+         << token.expires << token.tenant;
   return insert.run();
 }
 

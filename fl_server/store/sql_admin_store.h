@@ -18,6 +18,9 @@ class SqlAdminStore : public AdminStore {
   Result<AdminTokenRecord> get_admin_token(const std::string& id) override;
   Result<std::vector<AdminTokenRecord>> list_admin_tokens() override;
   Status remove_admin_token(const std::string& id) override;
+  Result<std::string> claim_for_tenant(Owned kind, const std::string& name, const std::string& tenant) override;
+  Result<std::string> owner_of(Owned kind, const std::string& name) override;
+  Result<std::map<std::string, std::string>> list_owners(Owned kind) override;
   Result<AuditHead> append_audit(AuditEntry entry) override;
   Result<AuditHead> audit_head() override;
   Result<std::vector<AuditRecord>> list_audit(const AuditQuery& query) override;
@@ -28,6 +31,7 @@ class SqlAdminStore : public AdminStore {
  private:
   explicit SqlAdminStore(Database database) : database_(std::move(database)) {}
   Result<AuditHead> read_head();
+  Result<std::string> read_owner(Owned kind, const std::string& name);
 
   std::mutex mutex_;
   Database database_;

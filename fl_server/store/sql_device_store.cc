@@ -8,7 +8,8 @@ namespace {
 #define COT_DEVICE_COLUMNS "id, population, algorithm, public_key, sdk_version, enrolled, revoked"
 
 #define COT_DEVICE_FILTER \
-  "(?1 = '' OR population = ?1) AND (?2 <> 0 OR revoked IS NULL) AND (?2 <> 1 OR revoked IS NOT NULL)"
+  "(?1 = '' OR population = ?1) AND (?2 <> 0 OR revoked IS NULL) AND (?2 <> 1 OR revoked IS NOT NULL) " \
+  "AND (?3 = '' OR ?3 = coalesce((SELECT tenant FROM tenancy WHERE kind = 2 AND name = population), 'default'))"
 
 uint64_t revoked_number(const DeviceQuery& query) {
   constexpr uint64_t kEither = 2;
@@ -126,8 +127,8 @@ Result<std::vector<DeviceRecord>> SqlDeviceStore::list_devices(const DeviceQuery
   const std::lock_guard lock(mutex_);
   Statement rows =
       database_.prepare("SELECT " COT_DEVICE_COLUMNS " FROM device WHERE " COT_DEVICE_FILTER
-                        " AND id > ?3 ORDER BY id LIMIT ?4");
-  rows << query.population << revoked_number(query) << query.after << static_cast<uint64_t>(query.limit);
+                        " AND id > ?4 ORDER BY id LIMIT ?5");
+  rows << query.population << revoked_number(query) << query.tenant << query.after << static_cast<uint64_t>(query.limit);
   std::vector<DeviceRecord> devices;
   for (;;) {
     COT_ASSIGN(const bool more, rows.step());
@@ -139,7 +140,7 @@ Result<std::vector<DeviceRecord>> SqlDeviceStore::list_devices(const DeviceQuery
 Result<uint64_t> SqlDeviceStore::count_devices(const DeviceQuery& query) {
   const std::lock_guard lock(mutex_);
   Statement row = database_.prepare("SELECT count(*) FROM device WHERE " COT_DEVICE_FILTER);
-  row << query.population << revoked_number(query);
+  row << query.population << revoked_number(query) << query.tenant;
   COT_ASSIGN(const bool found, row.step());
   return found ? row.u64(0) : 0;
 }

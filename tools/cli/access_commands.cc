@@ -23,10 +23,11 @@ std::string roles_of(const nlohmann::json& token) {
 
 ExitCode create_admin_token(const AdminCommand& command, const NewAdminTokenOptions& options) {
   return with_admin(command, "admin-token create", [&](AdminClient& admin) -> Status {
-    COT_ASSIGN(const nlohmann::json answer,
-               admin.post("tokens", {{"label", options.label},
-                                     {"roles", options.roles},
-                                     {"valid_seconds", options.valid_days * kSecondsPerDay}}));
+    nlohmann::json request = {{"label", options.label},
+                              {"roles", options.roles},
+                              {"valid_seconds", options.valid_days * kSecondsPerDay}};
+    if (!options.tenant.empty()) request["tenant"] = options.tenant;
+    COT_ASSIGN(const nlohmann::json answer, admin.post("tokens", request));
     if (command.wants_json()) {
       print_json(answer);
       return {};

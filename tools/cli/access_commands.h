@@ -13,6 +13,7 @@ struct NewAdminTokenOptions {
   std::string label;
   std::vector<std::string> roles;
   uint32_t valid_days = 90;
+  std::string tenant;  // empty: whoever asks says by his own token
 };
 // The token alone goes to standard output, so that `> file` keeps it.
 ExitCode create_admin_token(const AdminCommand& command, const NewAdminTokenOptions& options);

@@ -33,6 +33,15 @@ class MemoryAdminStore : public AdminStore {
     return {};
   }
 
+  Result<std::string> claim_for_tenant(Owned kind, const std::string& name, const std::string& tenant) override {
+    return owners[kind].try_emplace(name, tenant).first->second;
+  }
+  Result<std::string> owner_of(Owned kind, const std::string& name) override {
+    const auto found = owners[kind].find(name);
+    return found == owners[kind].end() ? std::string() : found->second;
+  }
+  Result<std::map<std::string, std::string>> list_owners(Owned kind) override { return owners[kind]; }
+
   Result<AuditHead> append_audit(AuditEntry entry) override {
     if (failure) return *failure;
     const AuditHead before = *audit_head();
@@ -60,6 +69,7 @@ class MemoryAdminStore : public AdminStore {
   Status release_key(const IdempotencyKey&) override { return {}; }
 
   std::map<std::string, AdminTokenRecord> tokens;
+  std::map<Owned, std::map<std::string, std::string>> owners;
   std::vector<AuditRecord> records;
   int reads = 0;
   std::optional<Error> failure;

@@ -152,6 +152,7 @@ TEST(AdminJson, ShowsOfAnAdminTokenWhoMayWhatUntilWhen) {
   EXPECT_EQ(to_json(token), (json{{"id", "0011223344556677"},
                                   {"label", "grafana"},
                                   {"roles", {"viewer", "operator"}},
+                                  {"tenant", "*"},
                                   {"created_by", "admin-token"},
                                   {"created", "1970-01-01T00:00:01.000Z"},
                                   {"expires", "1970-01-01T00:00:02.000Z"}}));

@@ -185,17 +185,60 @@ TEST_F(AdminAudit, HoldsNoSecretAndNeitherDoesTheLog) {
   ask("POST", "/admin/v1/jobs", R"({"canary-in-a-body": )");
   ask("POST", "/admin/v1/models", "canary-in-a-body");
   ask("DELETE", "/admin/v1/tokens/" + admin["id"].get<std::string>());
+  headers_ = {{"Cookie", "canary-of-a-strangers-token"}, {"traceparent", "canary-of-a-strangers-token"}};
+  ask("GET", "/admin/v1/jobs/none?x=canary-in-a-body");
+  ask("GET", "/canary-in-a-body");
+  headers_.clear();
+  std::vector<std::string> keys;
+  for (const char* name : {"keys/ticket.key", "keys/noise.key", "keys/signing.key"}) {
+    const Bytes key = os::read_file(directory_ / ("data/" + std::string(name)), 1 << 10).value();
+    keys.insert(keys.end(), {std::string(as_text(key)), to_hex(key), to_base64url(key)});
+  }
+  for (const char* name : {"tls/ca-key.pem", "tls/server-key.pem"}) {
+    const std::string pem = read(directory_ / ("data/" + std::string(name)));
+    keys.push_back(pem.substr(pem.find('\n') + 1, 32));
+  }
+  // What is wrong with a file of secrets is said without the secret.
+  ASSERT_OK(os::write_file_atomically(directory_ / "data/tls/server-key.pem", as_bytes(std::string_view("canary-of-a-private-key"))));
+  EXPECT_EQ(server_->rotate_files(), 0u);
+  secrets.push_back("canary-of-a-private-key");
   const std::string audit = ask("GET", "/admin/v1/audit?limit=1000").body;
   server_->stop();
   set_log_sink(nullptr);
   const std::lock_guard lock(g_log_mutex);
   EXPECT_THAT(g_log, HasSubstr("admin_token_created")) << "the sink sees the events";
   EXPECT_THAT(audit, HasSubstr("admin_token.create"));
+  EXPECT_THAT(g_log, HasSubstr("files_not_rotated"));
+  for (const std::string& key : keys) {
+    ASSERT_GE(key.size(), 32u);
+    EXPECT_THAT(g_log, Not(HasSubstr(key)));
+    EXPECT_THAT(audit, Not(HasSubstr(key)));
+  }
   for (const std::string& secret : secrets) {
     ASSERT_GE(secret.size(), 16u);
     const std::string tail = secret.substr(secret.size() - 16);
     EXPECT_THAT(g_log, Not(HasSubstr(tail)));
     EXPECT_THAT(audit, Not(HasSubstr(tail)));
+  }
+}
+
+// What a server says that cannot reach its database has not the password in it.
+TEST_F(AdminAudit, AndNoPasswordIsSaidByAServerThatDoesNotStart) {
+  const std::string conninfo = directory_ / "conninfo";
+  for (const char* text : {"host=127.0.0.1 port=1 user=u password=canary-of-a-password", "host=127.0.0.1 password='canary-of-a-password",
+                           "postgresql://u:canary-of-a-password@127.0.0.1:1/db?nonsense=1"}) {
+    ASSERT_OK(os::write_file_atomically(conninfo, as_bytes(std::string_view(text))));
+    ServerConfig config;
+    config.data_dir = directory_ / "other";
+    config.store.engine = "postgres";
+    config.store.conninfo_file = conninfo;
+    set_log_sink(&keep_log);
+    const auto server = Server::start(config, [](const std::string&) {});
+    set_log_sink(nullptr);
+    ASSERT_FALSE(server.has_value());
+    EXPECT_THAT(server.error().message(), Not(HasSubstr("canary")));
+    const std::lock_guard lock(g_log_mutex);
+    EXPECT_THAT(g_log, Not(HasSubstr("canary-of-a-password")));
   }
 }
 

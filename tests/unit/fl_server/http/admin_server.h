@@ -75,11 +75,11 @@ class AdminServerTest : public testing::Test {
   }
 
   // Of a small model; its id. `spec` lacks "model".
-  std::string create_job(json spec) {
+  std::string create_job(json spec, const std::string& query = {}) {
     ModelBuilder build("small", {2}, 1);
     const Bytes model = build.finish(build.dense(build.input(), 3)).value();
     spec["model"] = ask("POST", "/admin/v1/models", as_text(model)).document()["digest"];
-    const Answer made = ask("POST", "/admin/v1/jobs", spec.dump());
+    const Answer made = ask("POST", "/admin/v1/jobs" + query, spec.dump());
     EXPECT_EQ(made.status, 201) << made.body;
     return made.document().value("id", "");
   }

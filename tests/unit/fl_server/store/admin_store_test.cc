@@ -53,6 +53,41 @@ TYPED_TEST(AdminStoreConformance, KeepsTokensAsTheyAreOldestFirst) {
   EXPECT_EQ(one->expires, wall_time_from_unix_ms(25));
 }
 
+TYPED_TEST(AdminStoreConformance, GivesAThingToTheTenantThatClaimsItFirst) {
+  AdminTokenRecord of_acme = token("aa", 1);
+  of_acme.tenant = "acme";
+  ASSERT_OK(this->store().create_admin_token(of_acme));
+  ASSERT_OK(this->store().create_admin_token(token("bb", 2)));
+  EXPECT_EQ(*this->store().owner_of(Owned::job, "j1"), "");
+  EXPECT_EQ(*this->store().claim_for_tenant(Owned::job, "j1", "acme"), "acme");
+  EXPECT_EQ(*this->store().claim_for_tenant(Owned::job, "j1", "other"), "acme");
+  EXPECT_EQ(*this->store().claim_for_tenant(Owned::job, "j1", "acme"), "acme");
+  EXPECT_EQ(*this->store().claim_for_tenant(Owned::population, "j1", "other"), "other") << "another kind of thing";
+  this->backend_.reopen();
+  EXPECT_EQ(*this->store().owner_of(Owned::job, "j1"), "acme");
+  EXPECT_EQ(*this->store().list_owners(Owned::job), (std::map<std::string, std::string>{{"j1", "acme"}}));
+  EXPECT_EQ(this->store().get_admin_token("aa")->tenant, "acme");
+  EXPECT_EQ(this->store().list_admin_tokens()->at(1).tenant, "*");
+}
+
+// Two servers at once: one of them has it, and both say so.
+TYPED_TEST(AdminStoreConformance, GivesAThingToOneOfTwoTenantsThatClaimItAtOnce) {
+  const auto other = this->backend_.another();
+  constexpr int kThings = 30;
+  std::vector<std::string> here(kThings), there(kThings);
+  const auto claim_all = [](AdminStore& store, const std::string& tenant, std::vector<std::string>& owners) {
+    for (int i = 0; i < kThings; ++i) {
+      const auto owner = store.claim_for_tenant(Owned::population, "p" + std::to_string(i), tenant);
+      EXPECT_OK(owner);
+      owners[static_cast<size_t>(i)] = owner.value_or("");
+    }
+  };
+  std::thread thread([&] { claim_all(*other, "b", there); });
+  claim_all(this->store(), "a", here);
+  thread.join();
+  EXPECT_EQ(here, there);
+}
+
 TYPED_TEST(AdminStoreConformance, RemovesATokenOnce) {
   ASSERT_OK(this->store().create_admin_token(token("aa", 1)));
   ASSERT_OK(this->store().remove_admin_token("aa"));

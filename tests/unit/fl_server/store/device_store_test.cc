@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "fl_server/store/device_directory.h"
+#include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_device_store.h"
 #include "tests/unit/fl_server/store/store_backends.h"
 
@@ -138,7 +139,8 @@ TYPED_TEST(DeviceStoreConformance, ListsDevicesByPopulationAndWhetherTheyAreRevo
   ASSERT_OK(this->store().revoke_device(device(4).id, wall(7)));
   const auto ids = [&](const DeviceQuery& query) {
     std::string text;
-    for (const DeviceRecord& found : *this->store().list_devices(query)) text += std::to_string(found.id.bytes[0]);
+    const std::vector<DeviceRecord> devices = *this->store().list_devices(query);
+    for (const DeviceRecord& found : devices) text += std::to_string(found.id.bytes[0]);
     return text + "/" + std::to_string(*this->store().count_devices(query));
   };
   EXPECT_EQ(ids({.population = "phones"}), "135/3");
@@ -148,6 +150,13 @@ TYPED_TEST(DeviceStoreConformance, ListsDevicesByPopulationAndWhetherTheyAreRevo
   EXPECT_EQ(ids({.population = "cars", .revoked = false}), "2/1");
   EXPECT_EQ(ids({.population = "Phones"}), "/0");
   EXPECT_EQ(ids({.population = "' OR 1=1 --"}), "/0");
+  const auto admin = SqlAdminStore::open(this->backend_.open_database());
+  ASSERT_OK(admin);
+  ASSERT_OK((*admin)->claim_for_tenant(Owned::population, "cars", "acme"));
+  EXPECT_EQ(ids({.tenant = "acme"}), "24/2");
+  EXPECT_EQ(ids({.tenant = "default"}), "135/3") << "what nobody has claimed";
+  EXPECT_EQ(ids({.population = "phones", .tenant = "acme"}), "/0");
+  EXPECT_EQ(ids({.tenant = "other"}), "/0");
 }
 
 // ---- The directory: a cache that must not know better than the store
