@@ -124,6 +124,10 @@ std::string PostgresServer::log() {
 
 PostgresServer::~PostgresServer() { crash(); }
 
+std::string PostgresServer::conninfo_at(uint16_t port) {
+  return "host=127.0.0.1 port=" + std::to_string(port) + " sslmode=disable gssencmode=disable user=coterie dbname=postgres";
+}
+
 std::string PostgresServer::fresh_schema() { return "test_" + std::to_string(++schemas_); }
 
 void PostgresServer::crash() {

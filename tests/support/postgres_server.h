@@ -26,6 +26,9 @@ class PostgresServer {
   ~PostgresServer();
 
   const std::string& conninfo() const { return conninfo_; }
+  // The file of its socket, for whoever stands in between; and what to connect with to a port of 127.0.0.1 that leads there.
+  std::string socket_path() const { return directory_ / ".s.PGSQL.5432"; }
+  static std::string conninfo_at(uint16_t port);
   // A schema's name that nobody else has.
   std::string fresh_schema();
 

@@ -46,6 +46,7 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions&
     if (getppid() != parent) _exit(127);
     ::dup2(pipe_fds[1], STDERR_FILENO);
     ::dup2(pipe_fds[1], STDOUT_FILENO);
+    for (const std::string& variable : options.environment) ::putenv(const_cast<char*>(variable.c_str()));
     ::execl(program.c_str(), "fl_server", "--config", config_path.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }
@@ -102,6 +103,11 @@ bool ServerProcess::wait_for_log(const std::string& text, Millis patience) {
   const auto seen = [&] { return log_.find(text) != std::string::npos; };
   changed_.wait_for(lock, patience, [&] { return seen() || log_ended_; });
   return seen();
+}
+
+bool ServerProcess::ends_within(Millis patience) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, patience, [&] { return log_ended_; });
 }
 
 std::string ServerProcess::log() const {

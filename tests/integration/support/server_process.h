@@ -20,6 +20,8 @@ struct ServerOptions {
   // The ports of an earlier run, so that its devices find the server again; 0: the system chooses.
   uint16_t device_port = 0;
   uint16_t admin_port = 0;
+  // "NAME=value", beside what this process has.
+  std::vector<std::string> environment = {};
 };
 
 class ServerProcess {
@@ -39,6 +41,8 @@ class ServerProcess {
   void kill();             // SIGKILL, and reaps
   void signal(int number);
   int wait();              // for its end; the exit status as the shell tells it
+  // Whether it ends within `patience`, whoever ends it; wait() then reaps it.
+  bool ends_within(Millis patience);
   // Waits until a log line contains `text`, at most `patience`.
   bool wait_for_log(const std::string& text, Millis patience);
   std::string log() const;

@@ -46,7 +46,7 @@ TEST_F(TicketRotation, TakesTicketsOfTheKeyBefore) {
   rename("ticket.key", "ticket-old.key");
   restart();
   const auto accepted = device_->upload_until_decided(assignment, update_);
-  EXPECT_TRUE(std::holds_alternative<Receipt>(accepted));
+  EXPECT_TRUE(std::holds_alternative<Receipt>(accepted)) << std::get<Failure>(accepted).error.message();
 }
 
 TEST_F(TicketRotation, RefusesTicketsOfAKeyThatIsGoneAlsoWithoutARestart) {

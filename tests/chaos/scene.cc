@@ -1,0 +1,100 @@
+#include "tests/chaos/scene.h"
+
+#include "base/os/file.h"
+#include "tests/support/matchers.h"
+
+namespace coterie::chaos {
+
+using namespace coterie::testing;
+
+Scene::~Scene() {
+  audit_.finish();
+  server_.reset();  // devices that still wait for an answer get none
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Scene::keep_truth_at(const std::string& conninfo) {
+  conninfo_file_ = directory_ / "conninfo";
+  ASSERT_OK(os::write_file_atomically(conninfo_file_, as_bytes(conninfo + "\n")));
+}
+
+Status Scene::start(const std::vector<std::string>& environment) {
+  std::string config = "\"threads\": 2";
+  if (is_shared()) {
+    config += ", \"store\": {\"engine\": \"postgres\", \"conninfo_file\": \"" + conninfo_file_ +
+              "\"}, \"node\": \"a\", \"keys_dir\": \"" + (directory_ / "keys") + "\", \"blobs_dir\": \"" + (directory_ / "blobs") +
+              "\", \"lease\": {\"ttl_ms\": " + std::to_string(lease_ttl_.count()) + ", \"renew_ms\": 500}";
+  }
+  const Instant begin = os::monotonic_now();
+  server_.reset();
+  COT_ASSIGN(server_, ServerProcess::start({.data_dir = directory_ / "data", .config = config, .device_port = device_port_,
+                                            .admin_port = admin_port_, .environment = environment}));
+  device_port_ = server_->device_port();
+  admin_port_ = server_->admin_port();
+  if (is_shared() && !server_->wait_for_log("\"server_leads\"", kPatience)) {
+    return Error(ErrorCode::unavailable, "fl_server does not lead:\n" + server_->log());
+  }
+  admin_ = std::make_unique<Admin>(*server_);
+  COT_ASSIGN(const AdminAnswer ready, admin_->call("GET", "/readyz"));
+  if (ready.status != 200) return Error(ErrorCode::unavailable, "/readyz answers " + std::to_string(ready.status));
+  last_start_ = os::monotonic_now() - begin;
+  audit_.set_open(true);
+  return {};
+}
+
+void Scene::begin(const SceneSettings& settings) {
+  settings_ = settings;
+  nlohmann::json spec = {{"rounds", {{"count", 100'000}, {"goal_count", kGoal}, {"over_selection", 1.5}, {"pool_min", 2},
+                                     {"selecting_ms_max", 100}, {"collecting_ms_max", 1'500}, {"goal_count_min", 2},
+                                     {"retry_delay_ms", 50}, {"attempts_max", 1000}}},
+                         {"privacy", {{"level", "none"}}}};
+  if (settings.has_noise) {
+    spec["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
+    spec["privacy"] = {{"level", "none"}, {"noise_multiplier", 0.1}, {"target_delta", 1e-6}, {"epsilon_budget", 1000}};
+  }
+  const auto job = admin_->create_job(flat_model(kValues), spec);
+  ASSERT_OK(job);
+  job_ = *job;
+  const auto token = admin_->create_token(1000);
+  ASSERT_OK(token);
+  for (uint32_t i = 0; i < settings.devices; ++i) {
+    devices_.push_back(std::make_unique<RawDevice>(server_->device_url(), server_->ca_pem()));
+    ASSERT_OK(devices_.back()->enroll(*token));
+  }
+  for (uint32_t i = 0; i < settings.devices; ++i) {
+    threads_.emplace_back([this, i] { take_part(*devices_[i], i, kValues, audit_); });
+  }
+}
+
+void Scene::reap() {
+  if (server_) server_->kill();
+}
+
+Result<uint64_t> Scene::rounds_done() {
+  COT_ASSIGN(const nlohmann::json shown, admin_->ask("GET", "/admin/v1/jobs/" + job_));
+  if (shown["state"] != "running") return Error(ErrorCode::internal, "the job is " + shown.dump());
+  return shown["rounds_done"].get<uint64_t>();
+}
+
+bool Scene::wait_for_rounds(uint64_t more) {
+  std::optional<uint64_t> goal;
+  const Instant until = os::monotonic_now() + kPatience;
+  while (os::monotonic_now() < until) {
+    if (server_->ends_within(Millis(0))) return false;
+    const Result<uint64_t> done = rounds_done();
+    if (done && goal && *done >= *goal) return true;
+    if (done && !goal) goal = *done + more;
+    audit_.wait_for_receipts(1);
+  }
+  ADD_FAILURE() << "no round is done; the server said:\n" << server_->log();
+  return false;
+}
+
+uint64_t Scene::end() {
+  audit_.finish();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  return audit_.check_done(*admin_, job_, settings_.devices, settings_.has_noise ? kGoal : 0);
+}
+
+}  // namespace coterie::chaos

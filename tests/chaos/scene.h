@@ -1,0 +1,74 @@
+// Scene: a real server, an operator, and devices that take part in round after round whatever happens to the server. In the end
+// the one-hot audit: whoever holds a receipt is in the sum, and nobody twice.
+//
+// The job has far more rounds than a test waits for. While the server is gone the devices wait at the audit's door.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/os/clock.h"
+#include "tests/integration/support/admin.h"
+#include "tests/integration/support/one_hot_audit.h"
+#include "tests/integration/support/raw_device.h"
+#include "tests/integration/support/server_process.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/temporary_directory.h"
+
+namespace coterie::chaos {
+
+struct SceneSettings {
+  uint32_t devices = 6;
+  // Of a job with noise: what its sums are divided by, its goal.
+  bool has_noise = false;
+};
+
+class Scene : public ::testing::Test {
+ protected:
+  static constexpr uint32_t kGoal = 4;
+  static constexpr size_t kValues = 16;
+  static constexpr Millis kPatience{60'000};
+
+  ~Scene() override;
+
+  // The server keeps its truth where this libpq string leads, and not in SQLite. Before the first start().
+  void keep_truth_at(const std::string& conninfo);
+  // Starts the server, again on its ports, and waits until it serves. Its error if it ends instead.
+  Status start(const std::vector<std::string>& environment = {});
+  // The job, and devices that begin to take part.
+  void begin(const SceneSettings& settings = {});
+  // The devices wait until start() is through.
+  void shut_the_door() { audit_.set_open(false); }
+  // Kills what is left of the server.
+  void reap();
+  // Until the job has done so many more rounds; false if the server ends before, or nothing happens for a long time.
+  bool wait_for_rounds(uint64_t more);
+  // Devices go home; the audit. Returns how many rounds are done.
+  uint64_t end();
+  // How long the last start() took, from the process to an answer for devices.
+  Millis last_start() const { return last_start_; }
+
+  test::TemporaryDirectory directory_{test::memory_disk()};
+  std::unique_ptr<testing::ServerProcess> server_;
+  std::unique_ptr<testing::Admin> admin_;
+  testing::OneHotAudit audit_;
+  std::string job_;
+  Millis lease_ttl_{3'000};  // soon over: whoever starts again waits for the one that he held when he was killed
+
+ private:
+  Result<uint64_t> rounds_done();
+  bool is_shared() const { return !conninfo_file_.empty(); }
+
+  SceneSettings settings_;
+  std::string conninfo_file_;
+  uint16_t device_port_ = 0, admin_port_ = 0;
+  std::vector<std::unique_ptr<testing::RawDevice>> devices_;
+  std::vector<std::thread> threads_;
+  Millis last_start_{0};
+};
+
+}  // namespace coterie::chaos
