@@ -126,6 +126,7 @@ class Rotation : public test::AdminServerTest {
 };
 
 TEST_F(Rotation, OfTheCertificateFailsNoRequest) {
+  ASSERT_EQ(health(*client_), 200);
   constexpr int kRotations = 100;
   std::atomic<bool> done{false};
   std::atomic<int> fresh{0}, failed{0};

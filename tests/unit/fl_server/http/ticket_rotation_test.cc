@@ -38,7 +38,7 @@ class TicketRotation : public test::AdminServerTest {
 
   uint16_t device_port_ = 0;
   std::unique_ptr<RawDevice> device_;
-  const std::vector<float> update_ = std::vector<float>(9, 0.0f);  // create_job's model: 2 x 3 weights, 3 biases
+  const std::vector<float> update_ = std::vector<float>(19, 0.0f);  // create_job's model: 2 x 3 weights, padding to 16, 3 biases
 };
 
 TEST_F(TicketRotation, TakesTicketsOfTheKeyBefore) {
