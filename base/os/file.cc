@@ -23,6 +23,10 @@ Error system_error(const std::string& what, const std::string& path, int error) 
   return Error(code, what + " " + path + ": " + std::strerror(error));
 }
 
+WallTime modified_of(const struct stat& info) {
+  return wall_time_from_unix_ms(int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000);
+}
+
 }  // namespace
 
 File& File::operator=(File&& other) noexcept {
@@ -66,6 +70,17 @@ Result<FileIdentity> File::identity() const {
   struct stat info {};
   if (::fstat(fd_, &info) != 0) return system_error("cannot stat", path_, errno);
   return FileIdentity{info.st_dev, info.st_ino};
+}
+
+Result<WallTime> File::modified() const {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) return system_error("cannot stat", path_, errno);
+  return modified_of(info);
+}
+
+Status File::touch() const {
+  if (::futimens(fd_, nullptr) != 0) return system_error("cannot touch", path_, errno);
+  return {};
 }
 
 Status File::write_all(ByteView bytes) {
@@ -178,6 +193,12 @@ Result<Bytes> read_file(const std::string& path, uint64_t bytes_max) {
 bool exists(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0;
+}
+
+Result<WallTime> modified(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return system_error("cannot stat", path, errno);
+  return modified_of(info);
 }
 
 bool is_at(const FileIdentity& identity, const std::string& path) {

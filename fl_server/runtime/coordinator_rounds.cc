@@ -45,7 +45,7 @@ Status Coordinator::remove_orphans(const std::vector<JobRecord>& jobs) {
     COT_ASSIGN(const std::vector<PartialRecord> partials, parts_.rounds.list_partials(progress.latest->key));
     for (const PartialRecord& partial : partials) known.insert(partial.blob);
   }
-  COT_ASSIGN(const std::vector<Digest> stored, parts_.partials.list());
+  COT_ASSIGN(const std::vector<Digest> stored, parts_.partials.list(Millis(0)));
   for (const Digest& digest : stored) {
     if (!known.contains(digest)) COT_TRY(parts_.partials.remove(digest));
   }

@@ -1,6 +1,7 @@
 // BlobStore: immutable bytes named by their content digest. Put, then reference; nothing is ever overwritten.
 //
-// Thread-safe. A writer that is destroyed before finish() leaves nothing. finish() returns after the bytes are durable.
+// Thread-safe, but for a writer, which is one thread's. A writer that is destroyed before finish() leaves nothing. finish()
+// returns after the bytes are durable. A reader of a blob that is removed may go on or fail.
 #pragma once
 
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace coterie {
 
@@ -33,7 +35,9 @@ class BlobStore {
   virtual Result<std::unique_ptr<BlobWriter>> create() = 0;
   virtual Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) = 0;  // not_found
   virtual Status remove(const Digest& digest) = 0;                                   // absent is fine
-  virtual Result<std::vector<Digest>> list() = 0;
+  // What was put at least so long ago, by the store's own clock; 0: everything, without asking that clock. Putting the same
+  // bytes again counts as putting them now. In no order.
+  virtual Result<std::vector<Digest>> list(Millis age_min) = 0;
 
   Result<Digest> put(ByteView bytes) {
     COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, create());

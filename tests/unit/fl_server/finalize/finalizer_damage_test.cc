@@ -23,12 +23,12 @@ class FinalizerDamage : public testing::Test {
  protected:
   // An error that trying again does not heal, and no blob that was not there before.
   void expect_damage(const char* words) {
-    const size_t before = round_.blobs_.list()->size();
+    const size_t before = round_.blobs_.list(Millis(0))->size();
     const auto finalized = round_.finalize();
     ASSERT_FALSE(finalized) << "expected: " << words;
     EXPECT_THAT(finalized.error().message(), testing::HasSubstr(words));
     EXPECT_EQ(traits(finalized.error().code()).retry, RetryClass::never);
-    EXPECT_EQ(round_.blobs_.list()->size(), before);
+    EXPECT_EQ(round_.blobs_.list(Millis(0))->size(), before);
   }
   FrozenRound round_{kFedAvg, some_values(9, kValues, 1)};
 };
