@@ -1,4 +1,5 @@
-// HMAC-SHA256 (RFC 2104) of exactly the bytes given, for protocols of others that say so; our own tags are mac.h's.
+// HMAC-SHA256 (RFC 2104) of exactly the bytes given, for protocols of others that say so; our own tags are
+// mac.h's.
 #pragma once
 
 #include <span>

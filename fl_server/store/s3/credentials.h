@@ -21,8 +21,10 @@ class Credentials {
       const auto is_graphic = [](char c) { return c > ' ' && c < '\x7f'; };
       return text.empty() || text.size() > bytes_max || !std::ranges::all_of(text, is_graphic);
     };
-    if (is_bad(access_key_id, kAccessKeyIdBytesMax) || access_key_id.find_first_of("/,") != std::string_view::npos) {
-      return Error(ErrorCode::invalid_argument, "the access key id must have 1 to 128 visible ASCII characters but / and ,");
+    if (is_bad(access_key_id, kAccessKeyIdBytesMax) ||
+        access_key_id.find_first_of("/,") != std::string_view::npos) {
+      return Error(ErrorCode::invalid_argument,
+                   "the access key id must have 1 to 128 visible ASCII characters but / and ,");
     }
     if (is_bad(secret_key, kSecretKeyBytesMax)) {
       return Error(ErrorCode::invalid_argument, "the secret key must have 1 to 128 visible ASCII characters");
@@ -37,7 +39,8 @@ class Credentials {
  private:
   static constexpr std::string_view kBefore = "AWS4";
 
-  Credentials(std::string_view id, std::string_view secret) : access_key_id_(id), secret_bytes_(kBefore.size() + secret.size()) {
+  Credentials(std::string_view id, std::string_view secret)
+      : access_key_id_(id), secret_bytes_(kBefore.size() + secret.size()) {
     const auto into = secret_.mutable_bytes();
     std::ranges::copy(secret, std::ranges::copy(kBefore, into.begin()).out);
   }

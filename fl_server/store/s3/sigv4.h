@@ -1,8 +1,9 @@
-// AWS Signature Version 4, as the Amazon S3 API reference has it ("Authenticating Requests: Using the Authorization
-// Header", "Using Query Parameters"): what is signed, and how. Pure.
+// AWS Signature Version 4, as the Amazon S3 API reference has it ("Authenticating Requests: Using the
+// Authorization Header", "Using Query Parameters"): what is signed, and how. Pure.
 //
-// A path is taken as it is: S3 keys are never normalized. Names and values of queries and the path are given as they are
-// meant, and encoded here; whoever sends the request must send encoded_path() and encoded_query().
+// A path is taken as it is: S3 keys are never normalized. Names and values of queries and the path are given
+// as they are meant, and encoded here; whoever sends the request must send encoded_path() and
+// encoded_query().
 #pragma once
 
 #include <string>
@@ -22,7 +23,7 @@ inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 
 struct SignedRequest {
   std::string method = "GET";
-  std::string path = "/";    // begins with /
+  std::string path = "/";  // begins with /
   Fields query;
   Fields headers;            // all that are signed; names in lower case; "host" among them
   std::string payload_hash;  // SHA-256 in hexadecimal, or kUnsignedPayload
@@ -52,8 +53,9 @@ std::string authorization(const SignedRequest& request, const Scope& scope, cons
 
 inline constexpr int64_t kPresignedSecondsMax = 604'800;  // seven days, says S3
 
-// The request's query with everything that makes it good for `seconds` from the scope's time for whoever has it.
-// seconds in [1, kPresignedSecondsMax]. The payload is not signed.
-Fields presigned_query(SignedRequest request, const Scope& scope, const Credentials& credentials, int64_t seconds);
+// The request's query with everything that makes it good for `seconds` from the scope's time for whoever has
+// it. seconds in [1, kPresignedSecondsMax]. The payload is not signed.
+Fields presigned_query(SignedRequest request, const Scope& scope, const Credentials& credentials,
+                       int64_t seconds);
 
 }  // namespace coterie::s3

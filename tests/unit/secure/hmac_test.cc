@@ -13,7 +13,9 @@ struct Vector {
   std::string_view tag;
 };
 
-Bytes text(std::string_view words) { return Bytes(words.begin(), words.end()); }
+Bytes text(std::string_view words) {
+  return Bytes(words.begin(), words.end());
+}
 
 // RFC 4231, test cases 1 to 4, 6 and 7 (5 is about cut tags).
 TEST(Hmac, GivesTheAnswersOfRfc4231) {
@@ -28,7 +30,8 @@ TEST(Hmac, GivesTheAnswersOfRfc4231) {
       {Bytes(131, 0xaa), text("Test Using Larger Than Block-Size Key - Hash Key First"),
        "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"},
       {Bytes(131, 0xaa),
-       text("This is a test using a larger than block-size key and a larger than block-size data. The key needs to "
+       text("This is a test using a larger than block-size key and a larger than block-size data. The key "
+            "needs to "
             "be hashed before being used by the HMAC algorithm."),
        "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"},
   };
