@@ -46,10 +46,12 @@ struct Meaning {
 
 // Amazon S3 API reference, "Error responses"; by status where a store has a code of its own.
 Meaning meaning_of(int status, std::string_view code) {
-  if (is_one_of(code, {"BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", "InvalidPart",
+  if (is_one_of(code, {"BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch",
                        "IncompleteBody"})) {
     return {ErrorCode::data_loss, true};  // what came there is not what was sent
   }
+  if (code == "InvalidPart") return {ErrorCode::data_loss, false};  // nor is it the next time
+  if (code == "AuthorizationHeaderMalformed") return {ErrorCode::permission_denied, false};
   if (is_one_of(code,
                 {"SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "OperationAborted"})) {
     return {ErrorCode::unavailable, true};
@@ -71,6 +73,7 @@ std::string advice_for(int status, std::string_view code) {
   if (code == "NoSuchBucket") return "; create the bucket, or correct its name in the configuration";
   if (status >= 300 && status < 400)
     return "; redirects are not followed: correct the endpoint and the region";
+  if (code == "AuthorizationHeaderMalformed") return "; correct the region";
   if (code == "SignatureDoesNotMatch") return "; correct the secret key and the region";
   return "";
 }

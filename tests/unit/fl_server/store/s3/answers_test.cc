@@ -87,7 +87,7 @@ TEST(S3Answers, TypeErrorsByCodeAndStatus) {
       {403, "AccessDenied", ErrorCode::permission_denied, false},
       {403, "SignatureDoesNotMatch", ErrorCode::permission_denied, false},
       {400, "BadDigest", ErrorCode::data_loss, true},
-      {400, "InvalidPart", ErrorCode::data_loss, true},
+      {400, "InvalidPart", ErrorCode::data_loss, false},
       {400, "InvalidArgument", ErrorCode::internal, false},
       {412, "PreconditionFailed", ErrorCode::conflict, false},
       {416, "InvalidRange", ErrorCode::data_loss, false},
