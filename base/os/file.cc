@@ -23,6 +23,10 @@ Error system_error(const std::string& what, const std::string& path, int error) 
   return Error(code, what + " " + path + ": " + std::strerror(error));
 }
 
+WallTime modified_of(const struct stat& info) {
+  return wall_time_from_unix_ms(int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000);
+}
+
 }  // namespace
 
 File& File::operator=(File&& other) noexcept {
@@ -66,6 +70,17 @@ Result<FileIdentity> File::identity() const {
   struct stat info {};
   if (::fstat(fd_, &info) != 0) return system_error("cannot stat", path_, errno);
   return FileIdentity{info.st_dev, info.st_ino};
+}
+
+Result<WallTime> File::modified() const {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) return system_error("cannot stat", path_, errno);
+  return modified_of(info);
+}
+
+Status File::touch() const {
+  if (::futimens(fd_, nullptr) != 0) return system_error("cannot touch", path_, errno);
+  return {};
 }
 
 Status File::write_all(ByteView bytes) {
@@ -180,6 +195,12 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
+Result<WallTime> modified(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return system_error("cannot stat", path, errno);
+  return modified_of(info);
+}
+
 bool is_at(const FileIdentity& identity, const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 && identity == FileIdentity{info.st_dev, info.st_ino};
@@ -212,12 +233,6 @@ Status sync_directory(const std::string& path) {
   if (fd < 0) return system_error("cannot open directory", path, errno);
   File directory(fd, path);
   return directory.sync();
-}
-
-Result<WallTime> modified_at(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return system_error("cannot look at", path, errno);
-  return wall_time_from_unix_ms(static_cast<int64_t>(info.st_mtim.tv_sec) * 1000 + info.st_mtim.tv_nsec / 1'000'000);
 }
 
 Result<std::vector<std::string>> list_directory(const std::string& path) {

@@ -45,6 +45,9 @@ class File {
 
   Result<uint64_t> size() const;
   Result<FileIdentity> identity() const;
+  // When it was last written or touched, by the clock of its file system.
+  Result<WallTime> modified() const;
+  Status touch() const;  // as if it were written now
   Status write_all(ByteView bytes);
   // Reads exactly into.size() bytes at `offset`; fewer is data_loss.
   Status read_exact_at(uint64_t offset, std::span<uint8_t> into) const;
@@ -91,12 +94,12 @@ Status write_file_atomically(const std::string& path, ByteView bytes);
 Result<Bytes> read_file(const std::string& path, uint64_t bytes_max);
 
 bool exists(const std::string& path);
+Result<WallTime> modified(const std::string& path);  // File::modified
 bool is_at(const FileIdentity& identity, const std::string& path);  // of `path` itself, also if it is a link
 Status make_directories(const std::string& path);  // mode 0700 for what it creates
 Status rename_file(const std::string& from, const std::string& to);  // replaces; durable when it returns
 Status remove_file(const std::string& path);       // absent is success
 Status sync_directory(const std::string& path);
-Result<WallTime> modified_at(const std::string& path);
 Result<std::vector<std::string>> list_directory(const std::string& path);  // names, sorted, without . and ..
 std::string parent_directory(const std::string& path);
 

@@ -244,7 +244,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
 
 // One process does everything. Jobs go on where the store says they are.
 Status Server::serve_alone(Parts& p) {
-  p.plane->start(*p.scheduler);
+  p.plane->start(*p.scheduler, [&p](std::function<void()> done) { p.scheduler->when_settled(std::move(done)); });
   COT_TRY(p.scheduler->start(*p.plane));
   p.scheduler->nodes_changed(1);
   p.device_service->set_serving(true);

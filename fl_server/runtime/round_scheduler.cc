@@ -42,6 +42,24 @@ Status RoundScheduler::start(RoundBoard& board) {
   return {};
 }
 
+void RoundScheduler::when_settled(std::function<void()> done) {
+  core_.post([this, done = std::move(done)]() mutable {
+    on_settled_.push_back(std::move(done));
+    consider_settled();
+  });
+}
+
+void RoundScheduler::consider_settled() {
+  if (on_settled_.empty()) return;
+  for (const auto& [job, machine] : machines_) {
+    if (machine.is_loading()) return;
+    if (!machine.round() || machine.round()->state != RoundState::collecting) continue;
+    const auto live = rounds_.find(machine.round()->key);
+    if (live != rounds_.end() && live->second.view.state == RoundState::selecting) return;  // about to be served
+  }
+  for (const auto& done : std::exchange(on_settled_, {})) done();
+}
+
 void RoundScheduler::answer_all_held() {
   core_.post([this] {
     draining_ = true;
@@ -277,6 +295,7 @@ void RoundScheduler::serve(const RoundView& view, bool has_accepted) {
     begin_cohorts(view, has_accepted);
   }
   board_->serve({view, std::move(assignment)});
+  consider_settled();
 }
 
 void RoundScheduler::withdraw(const RoundKey& key) {
@@ -403,6 +422,7 @@ void RoundScheduler::clean_up_partials() {
 // ---- Status
 
 void RoundScheduler::refresh_status() {
+  consider_settled();
   SchedulerStatus status;
   for (const auto& [job, machine] : machines_) {
     SchedulerStatus::Job entry{.job = job, .round = machine.round(), .accepted = machine.accepted(), .selected = 0};

@@ -68,6 +68,9 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
 
   // Loads every job from the store and goes on where it stands. `board` outlives this.
   Status start(RoundBoard& board);
+  // Calls back once every job is loaded, and the board has heard of each round that collects: at once, but for the moments after
+  // a start.
+  void when_settled(std::function<void()> done);
   // Answers every question of a device that is held with "not yet", and so every later one.
   void answer_all_held();
   // Stops all threads. Tasks under way finish.
@@ -131,6 +134,7 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   // All below run on the core thread.
   void step_round(const JobId& job, const RoundEvent& event);
   void run(const JobId& job, RoundEffects effects);
+  void consider_settled();
   void tell_pool(const JobId& job, const Population& population);
 
   void begin_cohorts(const RoundView& view, bool has_accepted);
@@ -170,6 +174,7 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   std::map<RoundKey, std::shared_ptr<LiveCohorts>> cohorts_;
   std::map<RoundKey, RoundView> unserved_;  // begun to collect, but the store did not answer
   std::optional<Instant> serve_at_;         // those, again
+  std::vector<std::function<void()>> on_settled_;
   bool draining_ = false;
 
   mutable std::mutex status_mutex_;

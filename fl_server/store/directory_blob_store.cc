@@ -1,6 +1,7 @@
 #include "fl_server/store/directory_blob_store.h"
 
-#include "base/os/clock.h"
+#include <optional>
+
 #include "base/os/file.h"
 #include "secure/crypto/digest.h"
 
@@ -11,7 +12,10 @@ class FileReader : public BlobReader {
  public:
   FileReader(os::File file, uint64_t size) : file_(std::move(file)), size_(size) {}
   uint64_t size() const override { return size_; }
-  Status read_at(uint64_t offset, std::span<uint8_t> into) const override { return file_.read_exact_at(offset, into); }
+  Status read_at(uint64_t offset, std::span<uint8_t> into) const override {
+    if (offset > size_) return Error(ErrorCode::data_loss, file_.path() + " ends before byte " + std::to_string(offset));
+    return file_.read_exact_at(offset, into);
+  }
 
  private:
   os::File file_;
@@ -31,10 +35,14 @@ class FileWriter : public BlobWriter {
     const Digest digest = digester_.finish();
     const std::string name = digest.hex();
     const std::string path = root_ + "/" + name.substr(0, 2) + "/" + name;
-    if (os::exists(path)) {  // the same bytes, perhaps renamed by another writer a moment ago: make that durable
+    if (const Result<os::File> same = os::File::open_read(path)) {
+      COT_TRY(same->touch());
+      // The same bytes, perhaps renamed by another writer a moment ago: make that durable. Removed meanwhile: write them.
+      COT_ASSIGN(const os::FileIdentity identity, same->identity());
       COT_TRY(os::sync_directory(os::parent_directory(path)));
-      return digest;
+      if (os::is_at(identity, path)) return digest;
     }
+    COT_TRY(file_.file().touch());  // what was appended an hour ago is put now
     COT_TRY(file_.commit_as(path));
     return digest;
   }
@@ -79,19 +87,30 @@ Result<std::shared_ptr<const BlobReader>> DirectoryBlobStore::open(const Digest&
 
 Status DirectoryBlobStore::remove(const Digest& digest) { return os::remove_file(path_of(digest)); }
 
+// A new file has it.
+Result<WallTime> DirectoryBlobStore::file_system_now() const {
+  COT_ASSIGN(const os::AtomicFile file, os::AtomicFile::create(incoming_ + "/clock"));
+  return file.file().modified();
+}
+
 Result<std::vector<Digest>> DirectoryBlobStore::list(Millis age_min) {
+  std::optional<WallTime> put_max;
+  if (age_min > Millis(0)) {
+    COT_ASSIGN(const WallTime now, file_system_now());
+    put_max = now - age_min;
+  }
   std::vector<Digest> digests;
-  const WallTime put_until = os::wall_now() - age_min;
   for (int i = 0; i < 256; ++i) {
     const uint8_t byte = static_cast<uint8_t>(i);
-    const std::string folder = root_ + "/" + to_hex(ByteView(&byte, 1));
-    COT_ASSIGN(const std::vector<std::string> names, os::list_directory(folder));
+    COT_ASSIGN(const std::vector<std::string> names, os::list_directory(root_ + "/" + to_hex(ByteView(&byte, 1))));
     for (const std::string& name : names) {
       const Result<Digest> digest = Digest::from_hex(name);
       if (!digest) continue;
-      if (age_min > Millis(0)) {
-        const Result<WallTime> put = os::modified_at(folder + "/" + name);
-        if (!put || *put > put_until) continue;  // gone meanwhile, or too young
+      if (put_max) {
+        const Result<WallTime> put = os::modified(path_of(*digest));
+        if (!put && put.error().code() == ErrorCode::not_found) continue;  // removed meanwhile
+        COT_TRY(put);
+        if (*put > *put_max) continue;
       }
       digests.push_back(*digest);
     }

@@ -1,4 +1,5 @@
-// Blobs as files of one directory: <root>/<first two hex digits>/<hex digest>.
+// Blobs as files of one directory: <root>/<first two hex digits>/<hex digest>. When one was put is its modification time,
+// and the clock that of the file system: on a network one that of the machine which has the disk.
 #pragma once
 
 #include <memory>
@@ -22,6 +23,7 @@ class DirectoryBlobStore : public BlobStore {
  private:
   DirectoryBlobStore(std::string root, std::string incoming) : root_(std::move(root)), incoming_(std::move(incoming)) {}
   std::string path_of(const Digest& digest) const;
+  Result<WallTime> file_system_now() const;
   std::string root_;
   std::string incoming_;  // where this server's writers write
 };

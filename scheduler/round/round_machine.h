@@ -96,6 +96,7 @@ class RoundMachine {
   std::optional<Instant> next_deadline() const;
 
   bool ended() const { return phase_ == Phase::ended; }
+  bool is_loading() const { return phase_ == Phase::loading; }
   const JobId& job_id() const { return job_id_; }
   // For status pages; empty before the first load.
   const std::optional<RoundRecord>& round() const { return round_; }

@@ -54,7 +54,7 @@ THIRD_PARTY = [
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
     ("Asio", r"boost/|asio", NETWORK + COMPILED_ONCE),
     ("nlohmann/json", r"nlohmann/", ["fl_server/config/", "fl_server/fleet/", "fl_server/http/", "fl_server/oidc/", "fl_server/store/", "tools/", "tests/"]),
-    ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/oidc/"]),
+    ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/oidc/", "fl_server/store/s3/"]),
     ("SQLite", r"sqlite3", ["fl_server/store/sql/"]),
     ("libpq", r"libpq|postgresql/", ["fl_server/store/sql/"]),
     ("prometheus-cpp", r"prometheus/", ["fl_server/telemetry/"]),

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -281,6 +282,21 @@ TEST_F(FileTest, RemovesAFileAndAcceptsThatItIsGone) {
   EXPECT_FALSE(exists(directory_ / "a"));
   EXPECT_OK(remove_file(directory_ / "a"));
   EXPECT_FALSE(remove_file(directory_.path())) << "not for directories";
+}
+
+TEST_F(FileTest, KnowsWhenAFileWasWrittenOrTouched) {
+  ASSERT_OK(write_file_atomically(directory_ / "a", {}));
+  const std::filesystem::file_time_type written = std::filesystem::last_write_time(directory_ / "a");
+  const Result<WallTime> before = modified(directory_ / "a");
+  ASSERT_OK(before);
+  const Result<File> file = File::open_read(directory_ / "a");
+  ASSERT_OK(file);
+  EXPECT_EQ(*file->modified(), *before);
+  std::filesystem::last_write_time(directory_ / "a", written - std::chrono::hours(1));
+  EXPECT_EQ(*before - *modified(directory_ / "a"), std::chrono::hours(1));
+  ASSERT_OK(file->touch());
+  EXPECT_GE(*modified(directory_ / "a"), *before);
+  EXPECT_ERROR(modified(directory_ / "b"), ErrorCode::not_found, "/b");
 }
 
 TEST(ParentDirectory, IsWhatComesBeforeTheLastSlash) {

@@ -13,7 +13,7 @@
 #include "proto/codec/codec.h"
 #include "tests/support/matchers.h"
 #include "tests/support/memory_round_store.h"
-#include "tests/unit/fl_server/finalize/memory_blob_store.h"
+#include "tests/support/memory_blob_store.h"
 
 namespace coterie::test {
 

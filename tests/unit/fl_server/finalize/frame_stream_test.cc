@@ -4,7 +4,7 @@
 
 #include "tests/support/matchers.h"
 #include "tests/support/throwing_asserts.h"
-#include "tests/unit/fl_server/finalize/memory_blob_store.h"
+#include "tests/support/memory_blob_store.h"
 
 namespace coterie {
 namespace {

@@ -15,7 +15,7 @@
 #include "scheduler/round/round_machine.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/unit/fl_server/finalize/memory_blob_store.h"
+#include "tests/support/memory_blob_store.h"
 
 namespace coterie::test {
 

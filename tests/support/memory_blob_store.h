@@ -1,8 +1,10 @@
-// Blobs in memory that can be damaged: what lies on a disk need not be what was written.
+// Blobs in memory that can be damaged (what lies on a disk need not be what was written), with a clock that a test
+// moves. Any thread, but for bytes_of.
 #pragma once
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 
 #include "fl_server/store/blob_store.h"
 #include "secure/crypto/digest.h"
@@ -15,24 +17,37 @@ class MemoryBlobStore : public BlobStore {
     return std::unique_ptr<BlobWriter>(new Writer(*this));
   }
   Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) override {
+    const std::lock_guard lock(mutex_);
     const auto found = blobs_.find(digest);
-    if (found == blobs_.end()) return Error(ErrorCode::not_found, "no such blob");
-    return std::shared_ptr<const BlobReader>(new Reader(found->second));
+    if (found == blobs_.end()) return Error(ErrorCode::not_found, "no such blob: " + digest.hex());
+    return std::shared_ptr<const BlobReader>(new Reader(found->second.bytes));
   }
   Status remove(const Digest& digest) override {
+    const std::lock_guard lock(mutex_);
     blobs_.erase(digest);
     return {};
   }
-  Result<std::vector<Digest>> list(Millis) override {
+  Result<std::vector<Digest>> list(Millis age_min) override {
+    const std::lock_guard lock(mutex_);
     std::vector<Digest> digests;
-    for (const auto& [digest, bytes] : blobs_) digests.push_back(digest);
+    for (const auto& [digest, blob] : blobs_) {
+      if (now_ - blob.put >= age_min) digests.push_back(digest);
+    }
     return digests;
   }
 
+  void pass(Millis time) {
+    const std::lock_guard lock(mutex_);
+    now_ += time;
+  }
   // The bytes under this name, to be changed at will.
-  Bytes& bytes_of(const Digest& digest) { return blobs_.at(digest); }
+  Bytes& bytes_of(const Digest& digest) { return blobs_.at(digest).bytes; }
 
  private:
+  struct Blob {
+    Bytes bytes;
+    Millis put{0};
+  };
   class Reader : public BlobReader {
    public:
     explicit Reader(Bytes bytes) : bytes_(std::move(bytes)) {}
@@ -57,7 +72,8 @@ class MemoryBlobStore : public BlobStore {
     }
     Result<Digest> finish() override {
       const Digest digest = content_digest(bytes_);
-      store_.blobs_[digest] = std::move(bytes_);
+      const std::lock_guard lock(store_.mutex_);
+      store_.blobs_[digest] = {std::move(bytes_), store_.now_};
       return digest;
     }
 
@@ -66,7 +82,9 @@ class MemoryBlobStore : public BlobStore {
     Bytes bytes_;
   };
 
-  std::map<Digest, Bytes> blobs_;
+  std::mutex mutex_;
+  std::map<Digest, Blob> blobs_;
+  Millis now_{0};
 };
 
 }  // namespace coterie::test
