@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/os/clock.h"
+#include "fl_server/app/blob_stores.h"
 #include "fl_server/app/data_directory.h"
 #include "fl_server/app/version.h"
 #include "fl_server/config/endpoints.h"
@@ -16,7 +17,6 @@
 #include "fl_server/http/http_server.h"
 #include "fl_server/oidc/bearer_verifier.h"
 #include "fl_server/runtime/leadership.h"
-#include "fl_server/store/directory_blob_store.h"
 #include "fl_server/store/sql/postgres.h"
 #include "fl_server/store/sql/sqlite.h"
 #include "fl_server/store/sql_admin_store.h"
@@ -73,8 +73,7 @@ struct Server::Parts {
   std::unique_ptr<SqlDeviceStore> devices;
   std::unique_ptr<SqlAdminStore> admin;
   std::unique_ptr<SqlLeaseStore> leases;  // of a shared store
-  std::unique_ptr<DirectoryBlobStore> blobs;
-  std::unique_ptr<DirectoryBlobStore> partials;
+  BlobStores stores;
   std::optional<DeviceDirectory> directory;
   std::optional<MacKey> ticket_key;
   std::unique_ptr<Signer> signer;
@@ -129,12 +128,11 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   if (config.store.is_shared()) {
     COT_ASSIGN(p.leases, SqlLeaseStore::open(open_database(config, p.data)));
   }
-  const std::string blobs = config.blobs_dir.empty() ? config.data_dir : config.blobs_dir;
-  const std::string writer = config.store.is_shared() ? config.node : "";
-  COT_ASSIGN(p.blobs, DirectoryBlobStore::open_directory(blobs + "/blobs", writer));
-  COT_ASSIGN(p.partials, DirectoryBlobStore::open_directory(blobs + "/partials", writer));
+  COT_ASSIGN(p.stores, open_blob_stores(config, p.data));
+  BlobStore& blobs = *p.stores.blobs;
+  BlobStore& partials = *p.stores.partials;
   p.directory.emplace(*p.devices, kDevicesCached);
-  p.finalizer.emplace(*p.rounds, *p.blobs, *p.partials, *p.noise, &evaluate_model);
+  p.finalizer.emplace(*p.rounds, blobs, partials, *p.noise, &evaluate_model);
 
   p.http.emplace(threads, p.metrics);
   p.coordinator.emplace(CoordinatorSettings{.node = config.node,
@@ -143,11 +141,11 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
                                             .pace = config.pace,
                                             .pool_threads = threads,
                                             .authority_key = config.authority_key},
-                        CoordinatorParts{*p.rounds, *p.blobs, *p.partials, *p.finalizer, *p.ticket_key, *p.signer,
+                        CoordinatorParts{*p.rounds, blobs, partials, *p.finalizer, *p.ticket_key, *p.signer,
                                          p.metrics});
   p.device_service.emplace(
       DeviceServiceSettings{.clock_skew_max = config.clock_skew_max, .idle_body_bytes_max = config.ingest.bytes_in_flight_max},
-      DeviceServiceParts{*p.coordinator, *p.devices, *p.directory, *p.blobs, *p.ticket_key, *p.signer});
+      DeviceServiceParts{*p.coordinator, *p.devices, *p.directory, blobs, *p.ticket_key, *p.signer});
   std::function<Result<AdminCaller>(std::string_view, WallTime)> verify_foreign;
   if (config.oidc) {
     p.oidc.emplace(*config.oidc);
@@ -157,7 +155,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
     };
   }
   p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
-                          AdminServiceParts{*p.coordinator, *p.rounds, *p.devices, *p.directory, *p.blobs, *p.admin, p.metrics,
+                          AdminServiceParts{*p.coordinator, *p.rounds, *p.devices, *p.directory, blobs, *p.admin, p.metrics,
                                             &check_model, &evaluate_model, std::move(verify_foreign)},
                           admin_token);
 
@@ -212,7 +210,10 @@ void Server::stop() {
   p.http->stop_accepting();
   p.coordinator->dismiss_waiters();
   const bool quiet = p.http->wait_until_quiet(p.config.shutdown_max);
-  p.coordinator->stop(p.config.shutdown_max);
+  {
+    const StoreTimeLimit limit(p.stores.s3, p.config.shutdown_max);
+    p.coordinator->stop(p.config.shutdown_max);
+  }
   p.http->stop();
   if (p.leadership) p.leadership->stop();  // after the last write: another leads at once
   log(LogLevel::info, "server_stopped", {{"all_requests_finished", quiet}});
