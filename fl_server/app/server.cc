@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/os/clock.h"
+#include "fl_server/app/blob_stores.h"
 #include "fl_server/app/data_directory.h"
 #include "fl_server/app/file_rotation.h"
 #include "fl_server/app/version.h"
@@ -23,7 +24,6 @@
 #include "fl_server/http/peer_service.h"
 #include "fl_server/oidc/bearer_verifier.h"
 #include "fl_server/runtime/leadership.h"
-#include "fl_server/store/directory_blob_store.h"
 #include "fl_server/store/sql/postgres.h"
 #include "fl_server/store/sql/sqlite.h"
 #include "fl_server/store/sql_admin_store.h"
@@ -92,8 +92,7 @@ struct Server::Parts {
   std::unique_ptr<SqlRoundStore> plane_rounds;  // of a shared store: accepts updates whoever leads
   std::unique_ptr<SqlLeaseStore> leases;        // of a shared store
   std::unique_ptr<SqlFleetStore> fleet;         // of a shared store
-  std::unique_ptr<DirectoryBlobStore> blobs;
-  std::unique_ptr<DirectoryBlobStore> partials;
+  BlobStores stores;
   std::optional<DeviceDirectory> directory;
   std::optional<MacKey> ticket_key;
   std::unique_ptr<Signer> signer;
@@ -163,12 +162,11 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
       COT_ASSIGN(p.leases, SqlLeaseStore::open(open_database(config, p.data)));
     }
   }
-  const std::string blobs = config.blobs_dir.empty() ? config.data_dir : config.blobs_dir;
-  const std::string writer = config.store.is_shared() ? config.node : "";
-  COT_ASSIGN(p.blobs, DirectoryBlobStore::open_directory(blobs + "/blobs", writer));
-  COT_ASSIGN(p.partials, DirectoryBlobStore::open_directory(blobs + "/partials", writer));
+  COT_ASSIGN(p.stores, open_blob_stores(config, p.data));
+  BlobStore& blobs = *p.stores.blobs;
+  BlobStore& partials = *p.stores.partials;
   p.directory.emplace(*p.devices, kDevicesCached);
-  p.finalizer.emplace(*p.rounds, *p.blobs, *p.partials, *p.noise, &evaluate_model);
+  p.finalizer.emplace(*p.rounds, blobs, partials, *p.noise, &evaluate_model);
 
   p.http.emplace(threads, p.metrics);
   p.plane.emplace(DevicePlaneSettings{.node = config.node,
@@ -176,16 +174,16 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
                                       .desk = config.desk,
                                       .pace = config.pace,
                                       .pool_threads = threads},
-                  incarnation, DevicePlaneParts{p.plane_rounds ? *p.plane_rounds : *p.rounds, *p.partials, *p.ticket_key, p.metrics});
+                  incarnation, DevicePlaneParts{p.plane_rounds ? *p.plane_rounds : *p.rounds, partials, *p.ticket_key, p.metrics});
   p.scheduler.emplace(RoundSchedulerSettings{.pool_threads = threads,
                                              .orphan_age_min = config.store.is_shared() ? kOrphanAgeMin : Millis(0),
                                              .authority_key = config.authority_key},
-                      RoundSchedulerParts{*p.rounds, *p.blobs, *p.partials, *p.finalizer, *p.signer, p.metrics});
+                      RoundSchedulerParts{*p.rounds, blobs, partials, *p.finalizer, *p.signer, p.metrics});
   if (p.fleet) COT_TRY(prepare_fleet(p, incarnation));
   p.data.keys_are_loaded();
   p.device_service.emplace(
       DeviceServiceSettings{.clock_skew_max = config.clock_skew_max, .idle_body_bytes_max = config.ingest.bytes_in_flight_max},
-      DeviceServiceParts{*p.plane, p.cohorts ? static_cast<CohortOwner&>(*p.cohorts) : *p.scheduler, *p.devices, *p.directory, *p.blobs, *p.ticket_key, *p.signer});
+      DeviceServiceParts{*p.plane, p.cohorts ? static_cast<CohortOwner&>(*p.cohorts) : *p.scheduler, *p.devices, *p.directory, blobs, *p.ticket_key, *p.signer});
   std::function<Result<AdminCaller>(std::string_view, WallTime)> verify_foreign;
   if (config.oidc) {
     p.oidc.emplace(*config.oidc);
@@ -195,7 +193,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
     };
   }
   p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
-                          AdminServiceParts{*p.scheduler, *p.plane, *p.rounds, *p.devices, *p.directory, *p.blobs, *p.admin, p.metrics,
+                          AdminServiceParts{*p.scheduler, *p.plane, *p.rounds, *p.devices, *p.directory, blobs, *p.admin, p.metrics,
                                             [&p] { return nodes_of(p); },
                                             &check_model, &evaluate_model, std::move(verify_foreign)},
                           admin_token);
@@ -272,7 +270,7 @@ Status Server::prepare_fleet(Parts& p, const std::string& incarnation) {
                                .former = former,
                                .url = url,
                                .serves = p.config.serves_devices()};
-  p.member.emplace(p.config.fleet, identity, *p.fleet, *p.blobs, [&p](uint64_t waiting) {
+  p.member.emplace(p.config.fleet, identity, *p.fleet, *p.stores.blobs, [&p](uint64_t waiting) {
     const NodeLoad load = load_of(p, waiting);
     p.metrics.set_node_load(load);
     return load;
@@ -361,9 +359,12 @@ void Server::stop() {
   p.plane->dismiss_waiters();
   p.scheduler->answer_all_held();
   const bool quiet = p.http->wait_until_quiet(p.config.shutdown_max);
-  p.plane->stop(p.config.shutdown_max);
-  p.scheduler->stop();
-  if (p.lead) p.lead->stop();
+  {
+    const StoreTimeLimit limit(p.stores.s3, p.config.shutdown_max);
+    p.plane->stop(p.config.shutdown_max);
+    p.scheduler->stop();
+    if (p.lead) p.lead->stop();
+  }
   p.http->stop();
   if (p.peer_client) p.peer_client->stop();
   if (p.leadership) p.leadership->stop();  // after the last write: another leads at once

@@ -143,7 +143,9 @@ void check_sharing(const ServerConfig& config, JsonReader& reader) {
     return;
   }
   if (config.keys_dir.empty()) reader.problem("keys_dir", "is required with a store that servers share: they share their keys, too");
-  if (config.blobs_dir.empty()) reader.problem("blobs_dir", "is required with a store that servers share: a directory that all of them see");
+  if (config.blobs_dir.empty() && !config.blobs.s3) {
+    reader.problem("blobs_dir", "is required with a store that servers share: a directory that all of them see; or blobs in S3");
+  }
   if (config.node == ServerConfig().node) reader.problem("node", "is required with a store that servers share: a name that no other server has");
   const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.'; };
   if (!std::ranges::all_of(config.node, is_plain)) reader.problem("node", "must be of letters, digits, -, _ and . with a shared store");
@@ -184,7 +186,9 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   read_fleet(reader.object("fleet"), config.fleet);
   read_peer(reader.object("peer"), config.peer);
   reader.read("keys_dir", config.keys_dir);
+  config.blobs = read_blobs(reader.object("blobs"));
   reader.read("blobs_dir", config.blobs_dir);
+  if (config.blobs.s3 && !config.blobs_dir.empty()) reader.problem("blobs_dir", "is not for blobs in S3");
   read_ingest(reader.object("ingest"), config.ingest);
   read_selection(reader.object("selection"), config.desk, config.pace);
   config.authority_key = read_authority_key(reader);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fl_server/config/blobs_json.h"
 #include "fl_server/fleet/fleet_settings.h"
 #include "fl_server/http/http_limits.h"
 #include "fl_server/oidc/oidc_settings.h"
@@ -65,7 +66,8 @@ struct ServerConfig {
   FleetSettings fleet;             // so is this
   PeerConfig peer;                 // and this
   std::string keys_dir;            // ticket, noise and signing keys and the admin token; empty: in the data directory
-  std::string blobs_dir;           // models, plans, partial sums; empty: in the data directory
+  BlobsConfig blobs;               // models, plans, partial sums: in a directory or in S3
+  std::string blobs_dir;           // that directory; empty: in the data directory
   IngestLimits ingest;
   DeskLimits desk;
   PaceSettings pace;

@@ -1,7 +1,6 @@
 /* What disk_faults.c, preloaded into a server, shares with the test that started it: a mapped file, so that neither needs a
    call that could fail. Plain C: it is compiled into both. Fields are read and written with __atomic builtins. */
-#ifndef COTERIE_TESTS_CHAOS_DISK_FAULTS_H_
-#define COTERIE_TESTS_CHAOS_DISK_FAULTS_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ struct disk_faults {
   char under[DISK_FAULTS_PATH_MAX]; /* an absolute path, with its last slash */
   char struck[DISK_FAULTS_PATH_MAX]; /* "fsync /path": the last one that failed */
 };
-
-#endif

@@ -206,7 +206,7 @@ TEST_F(PostgresNetwork, ARoundIsDoneOnceWhereverTheConversationOfItsCommitIsCut)
       EXPECT_EQ(text(*progress), text(*truth_->load_progress(JobId(job))));
       EXPECT_EQ(progress->job.rounds_done, 1u);
       EXPECT_EQ(truth_->list_models(JobId(job))->size(), 2u);
-      EXPECT_EQ(truth_->list_rounds(JobId(job), 0, 10)->size(), 2u);
+      EXPECT_EQ(truth_->list_rounds(JobId(job), {.limit = 10})->size(), 2u);
     }
   }
   std::printf("%llu cuts of commit_round, %llu of them in doubt and done\n", static_cast<unsigned long long>(cuts),

@@ -22,6 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   COT_ASSERT(config.tls.certificate_file.empty() == config.tls.key_file.empty());
   COT_ASSERT(config.ingest.bytes_in_flight_max >= 1 << 20 && config.ingest.batch_updates_max >= 1);
   COT_ASSERT(config.desk.waiters_max > 0 && config.pace.checkins_per_second_max > 0);
+  if (config.blobs.s3) {
+    COT_ASSERT(validate(*config.blobs.s3).empty() && config.blobs_dir.empty());
+    COT_ASSERT(!config.blobs.access_key_id_file.empty() && !config.blobs.secret_key_file.empty());
+  }
   if (config.oidc) COT_ASSERT(validate(*config.oidc).empty());
   return 0;
 }

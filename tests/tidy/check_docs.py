@@ -64,7 +64,7 @@ def job_keys():
 
 def config_keys():
     """docs/OPERATING.md has a row for every configuration key."""
-    source = text("fl_server/config/server_config.cc") + text("fl_server/config/oidc_json.cc")
+    source = text("fl_server/config/server_config.cc") + text("fl_server/config/blobs_json.cc") + text("fl_server/config/oidc_json.cc")
     documented = set(re.findall(r"`(?:[\w*]+\.)*(\w+)`", "\n".join(
         line.split("|")[1] for line in text("docs/OPERATING.md").splitlines() if line.startswith("| `"))))
     for key in re.findall(r'reader\.read\("(\w+)"', source):
