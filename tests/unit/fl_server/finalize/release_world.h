@@ -93,7 +93,7 @@ class StormyStore : public RoundStore {
     return storm_.durable([&] { return inner_->commit_round(job, request, now); });
   }
   Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason,
-                                  std::optional<uint64_t> revision_expected) override {
+                                  std::optional<uint64_t> revision_expected = {}) override {
     return storm_.durable([&] { return inner_->set_job_state(id, to, reason, revision_expected); });
   }
 
