@@ -24,6 +24,7 @@ namespace coterie {
 namespace {
 
 constexpr Millis kLookEvery{50};
+constexpr Millis kDeathMax{500};
 constexpr Millis kLookOftenEvery{10};  // at rounds in which devices vanish: these are not to begin and end unseen
 constexpr Millis kEnrollMax{300'000};
 constexpr Millis kDevicesGrace{5'000};
@@ -174,7 +175,12 @@ Status Demo::train(const std::string& model_digest, const std::string& held_out_
     const Result<bool> is_over = watch.look(os::monotonic_now());
     // A server that has died explains a lost connection better than the connection does.
     COT_TRY(look_after_devices());
-    if (!is_over) return is_over.error();
+    if (!is_over) {
+      // Its sockets are closed a moment before it can be waited for.
+      COT_TRY(Interrupt::wait(kDeathMax));
+      COT_TRY(look_after_devices());
+      return is_over.error();
+    }
     if (*is_over) break;
     drop_out(watch.live());
     COT_TRY(Interrupt::wait(options_.dropout > 0 ? kLookOftenEvery : kLookEvery));

@@ -53,7 +53,8 @@ TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
   store->reset();
   Result<Database> database = open_postgres(settings());
   ASSERT_OK(database);
-  ASSERT_OK(database->execute("DROP TABLE model_release; DROP TABLE tenancy; ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));
+  ASSERT_OK(database->execute("DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; "
+                              "ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));
   store = SqlRoundStore::open(open_postgres(settings()));
   ASSERT_OK(store);
   EXPECT_EQ((*store)->promote_model(JobId("j"), ModelVersion(0), wall(1))->seq, 1u);

@@ -111,7 +111,7 @@ class SqliteLedgerFile : public SqliteFile {
 TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
   fill();
   execute(
-      "DROP TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; DROP TABLE ledger; DROP TABLE noise_salt; ALTER TABLE round DROP COLUMN ledger_head; "
+      "DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; DROP TABLE ledger; DROP TABLE noise_salt; ALTER TABLE round DROP COLUMN ledger_head; "
       "ALTER TABLE round DROP COLUMN ledger_records; PRAGMA user_version = 1");
   const auto store = open();
   ASSERT_OK(store);
@@ -123,7 +123,7 @@ TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
 
 TEST_F(SqliteLedgerFile, IsLeftAsItIsByALaterVersion) {
   release(1, 1, true);
-  execute("DROP TABLE model_release; DROP TABLE tenancy; ALTER TABLE admin_token DROP COLUMN tenant; PRAGMA user_version = 4");
+  execute("DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; ALTER TABLE admin_token DROP COLUMN tenant; PRAGMA user_version = 4");
   const auto store = open();
   ASSERT_OK(store);
   EXPECT_EQ((*store)->list_ledger(0, 10)->size(), 2u);
@@ -135,7 +135,7 @@ TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
   release(1, 1, true);
   release(2, 1, true);
   execute(
-      "DROP TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; ALTER TABLE round DROP COLUMN ledger_head; ALTER TABLE round DROP COLUMN ledger_records; "
+      "DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; ALTER TABLE round DROP COLUMN ledger_head; ALTER TABLE round DROP COLUMN ledger_records; "
       "PRAGMA user_version = 2");
   release(3, 1, true);
   const auto store = open();
