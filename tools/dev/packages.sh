@@ -1,4 +1,4 @@
-# The Debian 12 packages Coterie is built, tested and measured with. To be sourced: it defines names, it runs nothing.
+# The Debian 12 packages Coterie is built, tested and measured with. To be sourced: it only defines names.
 
 coterie_packages=(
   git curl ca-certificates                                      # tools
@@ -16,7 +16,10 @@ coterie_packages=(
 )
 
 # Only for tests: programs that judge what deploy/ and docs/openapi.json hold. Without them those tests are left out.
-coterie_check_packages=(prometheus postgresql-15 python3-yaml nodejs npm)
+coterie_check_packages=(prometheus postgresql-15 python3-yaml)
+# Node.js runs the OpenAPI linter. One that is there stays: builds of it from elsewhere bring npm along and conflict with
+# Debian's package of it.
+command -v npm > /dev/null || coterie_check_packages+=(nodejs npm)
 
 # Only for comparisons in ./bench.
 coterie_peer_packages=(nginx-light python3-torch python3-torchvision libopenblas0-pthread)  # PyTorch with the BLAS it deserves
