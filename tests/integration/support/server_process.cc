@@ -132,17 +132,20 @@ int ServerProcess::wait() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-uint64_t ServerProcess::peak_rss_bytes() const {
+uint64_t ServerProcess::rss_bytes() const { return status_kib("VmRSS") * 1024; }
+
+uint64_t ServerProcess::peak_rss_bytes() const { return status_kib("VmHWM") * 1024; }
+
+uint64_t ServerProcess::status_kib(const std::string& field) const {
   uint64_t kib = 0;
   if (std::FILE* file = std::fopen(("/proc/" + std::to_string(pid_) + "/status").c_str(), "r")) {
     char line[256];
     while (std::fgets(line, sizeof line, file) != nullptr) {
-      unsigned long long value = 0;
-      if (std::sscanf(line, "VmHWM: %llu kB", &value) == 1) kib = value;
+      if (std::string_view(line).starts_with(field + ":")) kib = std::strtoull(line + field.size() + 1, nullptr, 10);
     }
     std::fclose(file);
   }
-  return kib * 1024;
+  return kib;
 }
 
 void ServerProcess::reset_peak_rss() const {
