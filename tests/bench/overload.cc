@@ -6,7 +6,6 @@
 // much: goodput is what is served a second, latency that of requests that were served.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
@@ -77,15 +76,20 @@ struct Tally {
 
 class Load {
  public:
-  Load(ServerProcess& server, std::string target, uint32_t connections) : target_(std::move(target)) {
-    for (uint32_t i = 0; i < connections; ++i) clients_.push_back(connect_to(server.device_url(), server.ca_pem()));
+  // A connection and a key each: a device is as good as another.
+  Load(ServerProcess& server, const std::string& token, const Digest& model, uint32_t connections) : model_(model) {
+    for (uint32_t i = 0; i < connections; ++i) {
+      devices_.push_back(std::make_unique<RawDevice>(server.device_url(), server.ca_pem()));
+      if (const Status enrolled = devices_.back()->enroll(token); !enrolled) die("enroll: " + enrolled.error().message());
+    }
   }
 
   // Devices that ask without a pause, on so many connections.
   Tally saturate(uint32_t connections, Millis time) {
     const Instant end = os::monotonic_now() + time;
-    return run(connections, [&](uint32_t i, Tally& outcome) {
-      while (os::monotonic_now() < end) ask(*clients_[i], outcome);
+    return run(connections, [&](uint32_t i, Tally& tally) {
+      Prng prng(i);
+      while (os::monotonic_now() < end) ask(*devices_[i], prng, tally);
     });
   }
   // `devices`, which want it once each at some time within `time`.
@@ -94,9 +98,10 @@ class Load {
     Agenda agenda(begin + time);
     Prng prng(devices);
     for (uint32_t i = 0; i < devices; ++i) agenda.add(begin + Millis(static_cast<int64_t>(prng.below(static_cast<uint64_t>(time.count())))));
-    return run(static_cast<uint32_t>(clients_.size()), [&](uint32_t i, Tally& outcome) {
+    return run(static_cast<uint32_t>(devices_.size()), [&](uint32_t i, Tally& tally) {
+      Prng prng(i);
       while (agenda.next()) {
-        if (const Millis again = ask(*clients_[i], outcome); again > Millis(0)) agenda.add(os::monotonic_now() + again);
+        if (const Millis again = ask(*devices_[i], prng, tally); again > Millis(0)) agenda.add(os::monotonic_now() + again);
       }
     });
   }
@@ -104,12 +109,12 @@ class Load {
  private:
   template <typename Work>
   Tally run(uint32_t connections, Work work) {
-    std::vector<Tally> outcomes(connections);
+    std::vector<Tally> tallies(connections);
     std::vector<std::thread> threads;
-    for (uint32_t i = 0; i < connections; ++i) threads.emplace_back([&, i] { work(i, outcomes[i]); });
+    for (uint32_t i = 0; i < connections; ++i) threads.emplace_back([&, i] { work(i, tallies[i]); });
     for (std::thread& thread : threads) thread.join();
     Tally all;
-    for (const Tally& one : outcomes) {
+    for (const Tally& one : tallies) {
       all.served += one.served;
       all.refused += one.refused;
       all.unexplained += one.unexplained;
@@ -119,27 +124,28 @@ class Load {
   }
 
   // One request; when to come back, if it was refused.
-  Millis ask(HttpsClient& client, Tally& outcome) {
+  Millis ask(RawDevice& device, Prng& prng, Tally& tally) {
     const Instant begin = os::monotonic_now();
-    const TransportRequest request{.method = "GET", .target = target_, .headers = {}, .content_type = {}, .body = {}};
-    const auto answer = client.send(request, [](const TransportResponse&, ByteView) -> Status { return {}; });
-    if (answer && answer->status == 200) {
-      ++outcome.served;
-      outcome.latencies_ms.push_back(Seconds(os::monotonic_now() - begin).count() * 1e3);
+    const auto outcome = device.api().fetch_model(device.id(), model_, 0, [](const TransportResponse&, ByteView) -> Status { return {}; });
+    const auto* failure = std::get_if<Failure>(&outcome);
+    if (failure == nullptr) {
+      ++tally.served;
+      tally.latencies_ms.push_back(Seconds(os::monotonic_now() - begin).count() * 1e3);
       return Millis(0);
     }
-    ++outcome.refused;
-    const std::string_view text = answer ? answer->header("retry-after") : std::string_view();
-    uint32_t seconds = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), seconds).ec != std::errc() || seconds == 0) {
-      ++outcome.unexplained;
-      seconds = 1;
+    const ErrorCode code = failure->error.code();
+    if (code != ErrorCode::overloaded && code != ErrorCode::unavailable && code != ErrorCode::rate_limited) die(failure->error.message());
+    ++tally.refused;
+    if (failure->window) {
+      const auto [min_ms, max_ms, reason] = *failure->window;
+      return Millis(1 + min_ms + static_cast<int64_t>(prng.below(max_ms - min_ms + 1)));
     }
-    return Millis(1'000) * seconds;
+    ++tally.unexplained;
+    return Millis(1'000);
   }
 
-  const std::string target_;
-  std::vector<std::unique_ptr<HttpsClient>> clients_;
+  const Digest model_;
+  std::vector<std::unique_ptr<RawDevice>> devices_;
 };
 
 }  // namespace
@@ -162,7 +168,9 @@ int main(int argc, char** argv) {
   Admin admin(**server);
   const Bytes model = flat_model(static_cast<uint64_t>(megabytes * 1e6 / 64) * 16);
   if (const auto job = admin.create_job(model, {{"privacy", {{"level", "none"}}}}); !job) die(job.error().message());
-  Load load(**server, "/v1/models/" + content_digest(model).hex(), connections);
+  const auto token = admin.create_token(connections);
+  if (!token) die(token.error().message());
+  Load load(**server, *token, content_digest(model), connections);
   const auto limited = bench::CpuShare::give((*server)->pid(), share);
   if (!limited) {
     std::printf("{\"bench\":\"overload\",\"missing\":\"%s\"}\n", limited.error().message().c_str());
