@@ -1,7 +1,9 @@
 // A storm over a whole fleet: two schedulers, four servers, a real PostgreSQL that each of them reaches through a proxy of its own,
 // and devices that go on whatever happens. Processes are killed, stopped and drained, the database crashes, stalls and loses
-// connections, members are cut off from it; several of these at a time. Then everything is mended: rounds must go on, whoever
-// holds a receipt is in the sum, and nobody twice.
+// connections, members are cut off from it, from each other and from everybody; several of these at a time. Then everything is
+// mended: rounds must go on, whoever holds a receipt is in the sum, and nobody twice.
+//
+// Members are hosts of a network of their own, in network namespaces, where root may make them; elsewhere links do not fail.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,12 +14,15 @@
 #include <thread>
 
 #include "base/os/clock.h"
+#include "base/os/file.h"
 #include "base/random.h"
 #include "tests/chaos/fault_proxy.h"
+#include "tests/chaos/network_hosts.h"
 #include "tests/chaos/stride.h"
 #include "tests/integration/support/local_fleet.h"
 #include "tests/integration/support/one_hot_audit.h"
 #include "tests/support/matchers.h"
+#include "tests/support/temporary_directory.h"
 
 namespace coterie::chaos {
 namespace {
@@ -26,7 +31,7 @@ using namespace coterie::testing;
 
 constexpr uint32_t kDevices = kIsNight ? 300 : 40;
 constexpr size_t kValues = kIsNight ? 304 : 48;
-constexpr uint32_t kSteps = kIsNight ? 60 : 8;
+constexpr uint32_t kSteps = kIsNight ? 60 : 10;
 constexpr uint32_t kSeeds = kIsNight ? 3 : 1;
 constexpr Millis kPatience{120'000};
 
@@ -67,11 +72,27 @@ class FleetStorm : public ::testing::Test {
   }
 
   void start() {
-    auto fleet = LocalFleet::start({.schedulers = 2, .servers = 4, .config = {}, .conninfo_of = [this](const std::string& member, const test::PostgresServer& postgres) {
+    auto hosts = NetworkHosts::make();
+    if (hosts) hosts_ = std::move(*hosts);
+    else std::printf("links do not fail here: %s\n", hosts.error().message().c_str());
+    LocalFleetOptions options;
+    options.conninfo_of = [this](const std::string& member, const test::PostgresServer& postgres) {
       std::unique_ptr<FaultProxy>& proxy = proxies_[member];
-      if (!proxy) proxy = std::move(*FaultProxy::start({}, {.path = postgres.socket_path()}));
-      return test::PostgresServer::conninfo_at(proxy->endpoint().port) + " connect_timeout=2";
-    }});
+      const std::string directory = directory_ / member;
+      if (!proxy) {
+        EXPECT_OK(os::make_directories(directory));
+        proxy = std::move(*FaultProxy::start({.path = directory + "/.s.PGSQL.5432"}, {.path = postgres.socket_path()}));
+      }
+      return "host=" + directory + " user=coterie dbname=postgres connect_timeout=2";
+    };
+    if (hosts_) {
+      options.host_of = [this](const std::string& member) {
+        const auto host = hosts_->host(member);
+        EXPECT_OK(host);
+        return host ? MemberHost{host->address, host->network_namespace} : MemberHost{};
+      };
+    }
+    auto fleet = LocalFleet::start(options);
     ASSERT_OK(fleet);
     fleet_ = std::move(*fleet);
     const nlohmann::json spec = {
@@ -87,6 +108,8 @@ class FleetStorm : public ::testing::Test {
     }
     for (uint32_t i = 0; i < kDevices; ++i) threads_.emplace_back([this, i] { live(*devices_[i], i, audit_); });
   }
+
+  std::string random_member(Prng& prng) const { return std::next(proxies_.begin(), static_cast<ptrdiff_t>(prng.below(proxies_.size())))->first; }
 
   // ---- What happens. Each says how it is mended, if it does not pass by itself.
   using Mend = std::function<void()>;
@@ -109,9 +132,32 @@ class FleetStorm : public ::testing::Test {
     };
   }
   Mend cut_off_someone(Prng& prng) {
-    FaultProxy& proxy = *std::next(proxies_.begin(), static_cast<ptrdiff_t>(prng.below(proxies_.size())))->second;
+    FaultProxy& proxy = *proxies_.at(random_member(prng));
     proxy.arm({.kind = prng.below(2) == 0 ? FaultKind::blackhole : FaultKind::stall, .direction = Direction::to_server});
     return [&proxy] { proxy.clear(); };
+  }
+  Mend take_a_link_down(Prng& prng) {
+    const std::string member = random_member(prng);
+    EXPECT_OK(hosts_->set_link(member, false));
+    return [this, member] { EXPECT_OK(hosts_->set_link(member, true)); };
+  }
+  Mend let_a_link_flap(Prng& prng) {
+    const std::string member = random_member(prng);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_OK(hosts_->set_link(member, false));
+      audit_.wait_for_receipts(1);
+      EXPECT_OK(hosts_->set_link(member, true));
+    }
+    return [] {};
+  }
+  // The schedulers and some servers lose each other; devices still reach all of them.
+  Mend part(Prng& prng) {
+    std::set<std::string> parted;
+    for (const auto& [member, proxy] : proxies_) {
+      if (member.starts_with("scheduler") || prng.below(2) == 0) parted.insert(member);
+    }
+    EXPECT_OK(hosts_->part(parted));
+    return [this] { EXPECT_OK(hosts_->part({})); };
   }
   Mend lose_connections(Prng& prng) {
     for (auto& [member, proxy] : proxies_) {
@@ -134,11 +180,14 @@ class FleetStorm : public ::testing::Test {
 
   void storm(uint32_t seed) {
     Prng prng(seed);
-    const std::vector<std::pair<const char*, Mend (FleetStorm::*)(Prng&)>> events = {
+    std::vector<std::pair<const char*, Mend (FleetStorm::*)(Prng&)>> events = {
         {"kill", &FleetStorm::kill_someone},        {"drain", &FleetStorm::drain_server},
         {"stop", &FleetStorm::stop_someone},        {"cut off", &FleetStorm::cut_off_someone},
         {"reset", &FleetStorm::lose_connections},   {"database crash", &FleetStorm::crash_database},
         {"database stall", &FleetStorm::stall_database}};
+    if (hosts_) {
+      events.insert(events.end(), {{"link down", &FleetStorm::take_a_link_down}, {"link flaps", &FleetStorm::let_a_link_flap}, {"parted", &FleetStorm::part}});
+    }
     std::deque<Mend> open;
     for (uint32_t step = 0; step < kSteps && !HasFatalFailure(); ++step) {
       const size_t which = step < events.size() ? step : prng.below(events.size());  // each at least once
@@ -152,6 +201,7 @@ class FleetStorm : public ::testing::Test {
     }
     for (const Mend& mend : open) mend();
     for (auto& [member, proxy] : proxies_) proxy->clear();
+    if (hosts_) EXPECT_OK(hosts_->mend());
     EXPECT_OK(fleet_->revive());
   }
 
@@ -174,7 +224,9 @@ class FleetStorm : public ::testing::Test {
     ADD_FAILURE() << "no round ends after the storm\n" << fleet_->logs();
   }
 
-  std::map<std::string, std::unique_ptr<FaultProxy>> proxies_;
+  test::TemporaryDirectory directory_;
+  std::unique_ptr<NetworkHosts> hosts_;
+  std::map<std::string, std::unique_ptr<FaultProxy>> proxies_;  // by member
   std::unique_ptr<LocalFleet> fleet_;
   OneHotAudit audit_;
   std::string job_;

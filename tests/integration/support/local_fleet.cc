@@ -67,11 +67,16 @@ Status LocalFleet::launch(Member& member, const std::string& role) {
                        R"(", "store": {"engine": "postgres", "conninfo_file": ")" + conninfo_file +
                        R"("}, "keys_dir": ")" + (directory_ / "keys") + R"(", "blobs_dir": ")" + (directory_ / "blobs") +
                        R"(", "lease": {"ttl_ms": 1000, "renew_ms": 200}, "fleet": {"poll_ms": 20, "silence_ms_max": 1000}, "threads": 1)";
+  const MemberHost host = options_.host_of ? options_.host_of(member.name) : MemberHost{};
+  config += R"(, "peer": {"address": ")" + host.address + "\"}";
   if (!options_.config.empty()) config += ", " + options_.config;
   COT_ASSIGN(member.process, ServerProcess::start({.data_dir = directory_ / member.name,
                                                    .config = config,
                                                    .device_port = member.device_port,
-                                                   .admin_port = member.admin_port}));
+                                                   .admin_port = member.admin_port,
+                                                   .environment = {},
+                                                   .address = host.address,
+                                                   .network_namespace = host.network_namespace}));
   member.admin_port = member.process->admin_port();
   if (role == "server") member.device_port = member.process->device_port();
   const std::lock_guard lock(urls_mutex_);

@@ -16,12 +16,19 @@
 
 namespace coterie::testing {
 
+// Where a member lives.
+struct MemberHost {
+  std::string address = "127.0.0.1";
+  std::string network_namespace = {};  // as in ServerOptions
+};
+
 struct LocalFleetOptions {
   size_t schedulers = 2;
   size_t servers = 4;
   std::string config;  // members of every configuration, as ServerOptions::config
   // The libpq string with which this member reaches PostgreSQL, for whoever stands in between; none: all go there directly.
   std::function<std::string(const std::string& member, const test::PostgresServer&)> conninfo_of = {};
+  std::function<MemberHost(const std::string& member)> host_of = {};
 };
 
 class LocalFleet {

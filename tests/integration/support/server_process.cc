@@ -1,6 +1,7 @@
 #include "tests/integration/support/server_process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -24,7 +25,8 @@ Status write_config(const ServerOptions& options, const std::string& path) {
   nlohmann::json config = nlohmann::json::parse(text + "}", nullptr, false);
   if (config.is_discarded()) return Error(ErrorCode::invalid_argument, "test: bad config " + text);
   // A member given by the test replaces the whole object.
-  config["device"]["address"] = config["admin"]["address"] = "127.0.0.1";
+  config["device"]["address"] = config["admin"]["address"] = options.address;
+  if (options.address != "127.0.0.1") config["tls"]["names"] = {options.address};
   config["device"]["port"] = options.device_port;
   config["admin"]["port"] = options.admin_port;
   return os::write_file_atomically(path, as_bytes(config.dump(2)));
@@ -40,17 +42,21 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions&
   std::unique_ptr<ServerProcess> server(new ServerProcess());
   const std::string program = std::string(COTERIE_BIN_DIR) + "/fl_server";
   const int parent = getpid();
+  const int home = options.network_namespace.empty() ? -1 : ::open(options.network_namespace.c_str(), O_RDONLY | O_CLOEXEC);
+  if (home < 0 && !options.network_namespace.empty()) return Error(ErrorCode::not_found, "test: no network namespace " + options.network_namespace);
   server->pid_ = ::fork();
   if (server->pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that dies leaves no server behind
     if (getppid() != parent) _exit(127);
     ::dup2(pipe_fds[1], STDERR_FILENO);
     ::dup2(pipe_fds[1], STDOUT_FILENO);
+    if (home >= 0 && ::setns(home, CLONE_NEWNET) != 0) _exit(127);
     for (const std::string& variable : options.environment) ::putenv(const_cast<char*>(variable.c_str()));
     ::execl(program.c_str(), "fl_server", "--config", config_path.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }
   ::close(pipe_fds[1]);
+  if (home >= 0) ::close(home);
   server->reader_ = std::thread([raw = server.get(), fd = pipe_fds[0]] { raw->read_log(fd); });
   if (!server->wait_for_log("\"server_started\"", kStartMax)) {
     return Error(ErrorCode::unavailable, "fl_server did not start:\n" + server->log());

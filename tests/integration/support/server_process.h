@@ -22,6 +22,9 @@ struct ServerOptions {
   uint16_t admin_port = 0;
   // "NAME=value", beside what this process has.
   std::vector<std::string> environment = {};
+  // Where it listens, and the file of the network namespace it lives in; empty: this process's.
+  std::string address = "127.0.0.1";
+  std::string network_namespace = {};
 };
 
 class ServerProcess {
