@@ -2,8 +2,6 @@
 // rounds: devices and tokens, the admin plane, and a fleet's nodes, leases and board. Every answer must be the same.
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "base/random.h"
 #include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_device_store.h"
@@ -180,7 +178,7 @@ class SoftStores : public testing::Test {
       Memory memory;
       SqlBackend<Sql, OnDatabase> backend;
       for (int i = 0; i < kSteps && !testing::Test::HasFailure(); ++i) {
-        step(prng, memory, backend, tally);
+        step(prng, memory, backend, i == 0, tally);
         if (prng.chance(0.02)) backend.reopen();
       }
       ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
@@ -194,26 +192,24 @@ using Databases = testing::Types<SqliteDatabase, PostgresDatabase>;
 TYPED_TEST_SUITE(SoftStores, Databases, BackendNames);
 
 TYPED_TEST(SoftStores, OfDevicesGiveTheSameAnswersToTheSameRandomCalls) {
-  this->template run<MemoryDeviceStore, SqlDeviceStore>("devices", [](Prng& prng, auto& memory, auto& backend, Tally& tally) {
+  this->template run<MemoryDeviceStore, SqlDeviceStore>("devices", [](Prng& prng, auto& memory, auto& backend, bool, Tally& tally) {
     step_devices(prng, memory, backend.store(), tally);
   });
 }
 
 TYPED_TEST(SoftStores, OfTheAdminPlaneGiveTheSameAnswersToTheSameRandomCalls) {
-  this->template run<MemoryAdminStore, SqlAdminStore>("admin plane", [](Prng& prng, auto& memory, auto& backend, Tally& tally) {
+  this->template run<MemoryAdminStore, SqlAdminStore>("admin plane", [](Prng& prng, auto& memory, auto& backend, bool, Tally& tally) {
     step_admin(prng, memory, backend.store(), tally);
   });
 }
 
 TYPED_TEST(SoftStores, OfAFleetGiveTheSameAnswersToTheSameRandomCalls) {
   std::unique_ptr<SqlLeaseStore> leases;
-  const void* of = nullptr;
-  this->template run<MemoryFleetStore, SqlFleetStore>("fleet", [&](Prng& prng, auto& memory, auto& backend, Tally& tally) {
-    if (of != &memory || prng.chance(0.02)) {
+  this->template run<MemoryFleetStore, SqlFleetStore>("fleet", [&](Prng& prng, auto& memory, auto& backend, bool is_first, Tally& tally) {
+    if (is_first || prng.chance(0.02)) {
       auto opened = SqlLeaseStore::open(backend.open_database());
       ASSERT_OK(opened);
       leases = std::move(*opened);
-      of = &memory;
     }
     step_fleet(prng, memory, backend.store(), *leases, tally);
   });
