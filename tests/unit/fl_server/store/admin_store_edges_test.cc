@@ -202,11 +202,11 @@ TYPED_TEST(AdminStoreEdges, KeepsSoManyKeysAndTakesMoreOnceTheyAreOld) {
   for (size_t i = 0; i < kIdempotencyKeysMax; ++i) {
     ASSERT_EQ(this->store().claim_key(key_of(std::to_string(i)), at(1))->state, KeyClaim::State::claimed);
   }
-  EXPECT_ERROR(this->store().claim_key(key_of("one more"), at(2)), ErrorCode::rate_limited, "");
+  EXPECT_ERROR(this->store().claim_key(key_of("one-more"), at(2)), ErrorCode::rate_limited, "");
   EXPECT_EQ(this->store().claim_key(key_of("7"), at(2))->state, KeyClaim::State::under_way) << "known ones are known";
   ASSERT_OK(this->store().release_key(key_of("7")));
-  EXPECT_EQ(this->store().claim_key(key_of("one more"), at(2))->state, KeyClaim::State::claimed);
-  EXPECT_EQ(this->store().claim_key(key_of("next day"), at(2) + kIdempotencyKeptFor)->state, KeyClaim::State::claimed);
+  EXPECT_EQ(this->store().claim_key(key_of("one-more"), at(2))->state, KeyClaim::State::claimed);
+  EXPECT_EQ(this->store().claim_key(key_of("next-day"), at(2) + kIdempotencyKeptFor)->state, KeyClaim::State::claimed);
 }
 
 }  // namespace

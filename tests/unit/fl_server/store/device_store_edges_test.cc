@@ -161,7 +161,8 @@ TYPED_TEST(DeviceStoreEdges, AnEnrollmentThatIsRepeatedChangesNothing) {
   const DeviceRecord row = *this->store().get_device(device(1).id);
   EXPECT_EQ(row.sdk_version, "");
   EXPECT_EQ(row.enrolled, wall(10));
-  for (const TokenRecord& listed : *this->store().list_tokens()) {
+  const std::vector<TokenRecord> tokens = *this->store().list_tokens();
+  for (const TokenRecord& listed : tokens) {
     EXPECT_EQ(listed.uses_left, listed.digest == digest(1) ? 8u : 9u);
   }
 }

@@ -83,6 +83,7 @@ struct Tally {
   }
 };
 
+// `call` is written out twice: what it is asked with is drawn before.
 #define COT_BOTH(call) tally.compare(#call, memory.call, database.call)
 
 void step_devices(Prng& prng, DeviceStore& memory, DeviceStore& database, Tally& tally) {
@@ -125,13 +126,15 @@ void step_admin(Prng& prng, AdminStore& memory, AdminStore& database, Tally& tal
   const Owned kind = prng.chance(0.5) ? Owned::job : Owned::population;
   const WallTime now = at(prng.below(3) * 43'200'000);
   const IdempotencyKey key{digest_of(prng.below(5)), digest_of(prng.below(2))};
+  const std::string tenant = prng.chance(0.5) ? "acme" : "beta", action = prng.chance(0.5) ? "x" : "y";
+  const WallTime moment = at(prng.below(100));
   switch (prng.below(10)) {
-    case 0: COT_BOTH(create_admin_token({name, "l", {Role::viewer}, "h", "c", at(prng.below(3)), at(9)})); break;
+    case 0: COT_BOTH(create_admin_token({name, "l", {Role::viewer}, "h", "c", now, at(9)})); break;
     case 1: COT_BOTH(remove_admin_token(name)); break;
     case 2: COT_BOTH(get_admin_token(name)); COT_BOTH(list_admin_tokens()); break;
-    case 3: COT_BOTH(claim_for_tenant(kind, name, prng.chance(0.5) ? "acme" : "beta")); break;
+    case 3: COT_BOTH(claim_for_tenant(kind, name, tenant)); break;
     case 4: COT_BOTH(owner_of(kind, name)); COT_BOTH(list_owners(kind)); break;
-    case 5: COT_BOTH(append_audit({.time = at(prng.below(100)), .who = name, .action = prng.chance(0.5) ? "x" : "y"})); break;
+    case 5: COT_BOTH(append_audit({.time = moment, .who = name, .action = action})); break;
     case 6: {
       AuditQuery query{.after = prng.below(9), .limit = prng.below(9), .who = {}, .action = {}};
       if (prng.chance(0.3)) query.who = name;
@@ -154,14 +157,17 @@ void step_fleet(Prng& prng, MemoryFleetStore& memory, FleetStore& database, Leas
   const std::string holder = "h" + std::to_string(prng.below(3)), lease = prng.chance(0.8) ? "scheduler" : "cohort";
   const Millis either = prng.chance(0.5) ? Millis(0) : kLong;
   const FleetNodeRow row{.node = node, .incarnation = incarnation, .started = at(5), .report = "r" + std::to_string(prng.below(9))};
+  const std::string former = std::to_string(prng.below(3));
+  const uint64_t revision = prng.below(4);
+  const LeaseEpoch epoch(memory.leases().epoch_of(lease).value() + prng.below(4) / 3);
   switch (prng.below(8)) {
-    case 0: case 1: COT_BOTH(say(row, std::to_string(prng.below(3)), either)); break;
+    case 0: case 1: COT_BOTH(say(row, former, either)); break;
     case 2: COT_BOTH(leave(node, incarnation)); break;
     case 3: if (prng.chance(0.2)) COT_BOTH(forget_nodes(either)); break;
     case 4: tally.compare("take_lease", memory.leases().take_lease(lease, holder, either), leases.take_lease(lease, holder, either)); break;
     case 5: tally.compare("give_lease", memory.leases().give_lease(lease, holder), leases.give_lease(lease, holder)); break;
-    case 6: COT_BOTH(write_board(lease, LeaseEpoch(memory.leases().epoch_of(lease).value() + prng.below(4) / 3), row.report)); break;
-    default: COT_BOTH(read_board(prng.below(4))); COT_BOTH(nodes());
+    case 6: COT_BOTH(write_board(lease, epoch, row.report)); break;
+    default: COT_BOTH(read_board(revision)); COT_BOTH(nodes());
   }
 }
 
