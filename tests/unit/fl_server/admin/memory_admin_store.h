@@ -70,7 +70,8 @@ class MemoryAdminStore : public AdminStore {
   }
 
   Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now) override {
-    std::erase_if(keys, [&](const auto& row) { return row.second.expires <= now; });
+    if (now != pruned_) std::erase_if(keys, [&](const auto& row) { return row.second.expires <= now; });
+    pruned_ = now;
     const auto found = keys.find(key.name);
     if (found == keys.end()) {
       if (keys.size() >= kIdempotencyKeysMax) return Error(ErrorCode::rate_limited, "too many keys");
@@ -107,6 +108,7 @@ class MemoryAdminStore : public AdminStore {
 
  private:
   std::mutex mutex_;
+  WallTime pruned_;  // of keys
 };
 
 }  // namespace coterie::test
