@@ -127,7 +127,7 @@ Status prepare_sqlite_schema(Database& database) {
   }
   if (version == kSchemaVersion) return {};
   if (version < 0 || version > kSchemaVersion) return newer_schema(version);
-  return database.transaction([&]() -> Status {
+  return database.transaction(os::crash::make_schema, [&]() -> Status {
     if (version < 1) COT_TRY(database.execute(kVersion1));
     if (version < 2) COT_TRY(database.execute(kVersion2));
     if (version < 3) COT_TRY(database.execute(kVersion3));

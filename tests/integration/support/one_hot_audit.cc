@@ -39,6 +39,12 @@ void OneHotAudit::acknowledged(const RoundKey& key, uint32_t device) {
   changed_.notify_all();
 }
 
+void OneHotAudit::stepped() {
+  const std::lock_guard lock(mutex_);
+  ++count_;
+  changed_.notify_all();
+}
+
 void OneHotAudit::wait_for_receipts(uint64_t more) {
   std::unique_lock lock(mutex_);
   const uint64_t goal = count_ + more;

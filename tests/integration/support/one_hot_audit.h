@@ -18,6 +18,8 @@ namespace coterie::testing {
 class OneHotAudit {
  public:
   void acknowledged(const RoundKey& key, uint32_t device);
+  // Wakes wait_for_receipts() as a receipt does, for who holds none that must count: a masked update of an attempt that is lost.
+  void stepped();
   // At most a few seconds: after the last round there are none to wait for.
   void wait_for_receipts(uint64_t more);
   void set_open(bool open);
