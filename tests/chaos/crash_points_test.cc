@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <map>
 
@@ -38,16 +39,19 @@ SceneJob job_at(std::string_view name) {
   return SceneJob::plain;
 }
 
-// Every point that `has` says this back-end has, by day so-manyth; each on a new scene that `make` makes.
+// Every point that `has` says this back-end has, by day so-manyth; each on a new scene that `make` makes. COTERIE_CRASH_ONLY in
+// the environment: only those whose name begins so.
 void sweep(const std::string& backend, const std::function<bool(const std::string&)>& has,
            const std::function<std::unique_ptr<CrashScene>()>& make) {
+  const char* const only = std::getenv("COTERIE_CRASH_ONLY");
   std::vector<std::string_view> points;
   for (const std::string_view name : os::crash_point_names()) {
-    if (has(verb_of(name))) points.push_back(name);
+    if (has(verb_of(name)) && name.starts_with(only != nullptr ? only : "")) points.push_back(name);
   }
   uint64_t count = 0, bad = 0, rounds = 0;
   std::vector<Millis> ready, leads;
-  for (size_t i = 0; i < points.size(); i += stride(points.size() / kByDay + 1)) {
+  const size_t step = only != nullptr ? 1 : stride(points.size() / kByDay + 1);
+  for (size_t i = 0; i < points.size(); i += step) {
     const std::string name(points[i]);
     SCOPED_TRACE(backend + ", " + name);
     ++count;

@@ -52,7 +52,7 @@ nlohmann::json Scene::spec() const {
                          {"privacy", {{"level", "none"}}}};
   if (settings_.job == SceneJob::noise) {
     spec["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
-    spec["privacy"] = {{"level", "none"}, {"noise_multiplier", 0.1}, {"target_delta", 1e-6}, {"epsilon_budget", 1000}};
+    spec["privacy"] = {{"level", "none"}, {"noise_multiplier", 3}, {"target_delta", 1e-6}, {"epsilon_budget", 50}};
   } else if (settings_.job == SceneJob::masked) {
     spec["rounds"].update({{"goal_count", settings_.devices}, {"goal_count_min", 4}, {"over_selection", 1.0}, {"collecting_ms_max", 4'000}});
     spec["privacy"] = {{"level", "active"}, {"cohort_min", 4}, {"corrupt_share", 0.1}, {"dropout_share", 0.1}, {"phase_ms_max", 1'000}};
@@ -119,7 +119,8 @@ uint64_t Scene::end() {
   audit_.finish();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
-  return audit_.check_done(*admin_, job_, settings_.devices, settings_.job == SceneJob::noise ? kGoal : 0);
+  if (settings_.job == SceneJob::noise) return audit_.check_ledger(*admin_, job_);
+  return audit_.check_done(*admin_, job_, settings_.devices);
 }
 
 }  // namespace coterie::chaos

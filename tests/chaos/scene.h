@@ -23,7 +23,7 @@ namespace coterie::chaos {
 
 enum class SceneJob : uint8_t {
   plain,
-  noise,   // of the server: sums are divided by the goal
+  noise,   // of the server; the audit is the ledger's, as the models show nobody
   masked,  // level active: who holds a receipt counts unless the attempt is lost; nobody counts twice
 };
 
@@ -46,6 +46,7 @@ class Scene : public ::testing::Test {
   Status start(const std::vector<std::string>& environment = {});
   // The job, and devices that begin to take part.
   void begin(const SceneSettings& settings = {});
+  bool has_begun() const { return !threads_.empty(); }
   // The devices wait until start() is through.
   void shut_the_door() { audit_.set_open(false); }
   // Kills what is left of the server.
