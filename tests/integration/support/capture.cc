@@ -2,6 +2,10 @@
 
 #include <thread>
 
+#include "base/os/clock.h"
+#include "secure/crypto/digest.h"
+#include "secure/crypto/random.h"
+#include "secure/identity/request_signature.h"
 #include "tests/integration/support/raw_device.h"
 
 namespace coterie::testing {
@@ -38,6 +42,13 @@ std::string CapturedRequest::kind() const {
   if (target.find("/session/") != std::string::npos) return "session";
   const std::string path = target.substr(std::string("/v1/").size());
   return path.substr(0, path.find('/'));
+}
+
+std::string CapturedRequest::header(std::string_view name) const {
+  for (const auto& [key, value] : headers) {
+    if (key == name) return value;
+  }
+  return {};
 }
 
 class Capture::Way final : public Transport {
@@ -90,13 +101,33 @@ uint64_t ReplayTally::count(const std::string& status) const {
   return total;
 }
 
-ReplayTally replay(const ServerProcess& server, const std::vector<CapturedRequest>& requests, uint64_t count, size_t connections) {
+CapturedRequest signed_anew(const CapturedRequest& captured, const DeviceId& device, const Signer& signer) {
+  SignedRequest to_sign{captured.method, captured.target, captured.body.size(), std::nullopt};
+  if (!captured.header("Coterie-Digest").empty()) to_sign.digest = content_digest(captured.body);
+  Nonce nonce;
+  fill_random(nonce);
+  const Result<RequestClaims> claims = sign_request(to_sign, device, os::wall_now(), nonce, signer);
+  COT_ASSERT(claims.has_value());
+  CapturedRequest again = captured;
+  for (auto& [name, value] : again.headers) {
+    if (name == "Coterie-Time") value = std::to_string(unix_ms(claims->time));
+    if (name == "Coterie-Nonce") value = to_hex(nonce);
+    if (name == "Coterie-Signature") value = to_base64url(claims->signature);
+  }
+  return again;
+}
+
+ReplayTally replay(const ServerProcess& server, const std::vector<CapturedRequest>& requests, uint64_t count, size_t connections,
+                   const BeforeReplay& before) {
   std::vector<ReplayTally> tallies(connections);
   std::vector<std::thread> threads;
   for (size_t t = 0; t < connections; ++t) {
     threads.emplace_back([&, t] {
       const auto way = connect_to(server.device_url(), server.ca_pem());
-      for (uint64_t i = t; i < count; i += connections) tallies[t] += send_again(*way, requests[i % requests.size()]);
+      for (uint64_t i = t; i < count; i += connections) {
+        const CapturedRequest& request = requests[i % requests.size()];
+        tallies[t] += send_again(*way, before ? before(request) : request);
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -2,6 +2,7 @@
 // has listened, or as a network does that delivers twice.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "device_sdk/client/transport.h"
+#include "secure/crypto/signature.h"
 #include "tests/integration/support/server_process.h"
 
 namespace coterie::testing {
@@ -22,6 +24,7 @@ struct CapturedRequest {
   Bytes answer;
 
   bool is_update() const { return method == "PUT"; }
+  std::string header(std::string_view name) const;  // as it was sent; empty if it was not
   // "enrollments", "checkins", "plans", "models", "updates" or "session".
   std::string kind() const;
 };
@@ -49,7 +52,14 @@ struct ReplayTally {
   uint64_t count(const std::string& status) const;  // of all kinds
 };
 
+// The same request as its device would send it again that has had no answer: signed anew.
+CapturedRequest signed_anew(const CapturedRequest& captured, const DeviceId& device, const Signer& signer);
+
+// What is done to a request before it is sent again, if anything.
+using BeforeReplay = std::function<CapturedRequest(const CapturedRequest&)>;
+
 // Sends `count` of them, one after the other and again from the first, over `connections` connections at once.
-ReplayTally replay(const ServerProcess& server, const std::vector<CapturedRequest>& requests, uint64_t count, size_t connections);
+ReplayTally replay(const ServerProcess& server, const std::vector<CapturedRequest>& requests, uint64_t count, size_t connections,
+                   const BeforeReplay& before = {});
 
 }  // namespace coterie::testing
