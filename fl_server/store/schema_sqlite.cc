@@ -127,7 +127,7 @@ Status prepare_sqlite_schema(Database& database) {
   COT_ASSIGN(const int64_t found, read_version());
   if (found == kSchemaVersion) return {};
   if (found < 0 || found > kSchemaVersion) return newer_schema(found);
-  return database.transaction([&]() -> Status {
+  return database.transaction(os::crash::make_schema, [&]() -> Status {
     // Once more: another may have been faster.
     COT_ASSIGN(const int64_t version, read_version());
     if (version > kSchemaVersion) return newer_schema(version);
