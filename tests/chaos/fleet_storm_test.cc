@@ -40,7 +40,7 @@ void live(RawDevice& device, uint32_t index, OneHotAudit& audit) {
   Prng prng(index);
   std::vector<float> values(kValues);
   values[index] = 1.0f;
-  const auto back_off = [&] { std::this_thread::sleep_for(Millis(50 + static_cast<int64_t>(prng.below(450)))); };
+  const auto back_off = [&] { audit.rest(Millis(50 + static_cast<int64_t>(prng.below(450)))); };
   while (audit.wait_until_open()) {
     const auto answer = device.api().check_in(device.id(), {Population("default"), "storm", 2'000});
     const auto* assignment = std::get_if<Assignment>(&answer);

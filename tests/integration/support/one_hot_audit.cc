@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/os/clock.h"
 #include "tests/support/matchers.h"
 
 namespace coterie::testing {
@@ -62,6 +63,11 @@ bool OneHotAudit::wait_until_open() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kDoorMax, [&] { return open_ || finished_; });
   return !finished_;
+}
+
+void OneHotAudit::rest(Millis pause) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, os::monotonic_now() + pause, [&] { return finished_; });
 }
 
 void OneHotAudit::finish() {

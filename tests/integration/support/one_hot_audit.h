@@ -25,6 +25,8 @@ class OneHotAudit {
   void set_open(bool open);
   // Returns false when there is nothing left to do.
   bool wait_until_open();
+  // A device's pause: that long, or until the audit is over.
+  void rest(Millis pause);
   void finish();
 
   uint64_t receipts() const;
