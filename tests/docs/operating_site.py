@@ -72,7 +72,7 @@ class Postgres:
 
 
 class Site:
-    def __init__(self, root: Path, fl_server: str, coterie: str, blocks: Blocks, store):
+    def __init__(self, root: Path, fl_server: str, coterie: str, blocks: Blocks | None, store):
         self.root, self.blocks = root, blocks
         self.data, self.etc, self.backups = root / "var/lib/coterie", root / "etc/coterie", root / "var/backups/coterie"
         for folder in (root / "bin", root / "work", root / "mnt/coterie", self.data, self.etc / "tls"):
@@ -127,10 +127,10 @@ class Site:
         path = self.root / "log"
         return path.read_text(errors="replace") if path.exists() else ""
 
-    def take_part(self, name: str, token: str, samples: str):
-        """One round as a device, which is told apart by `name`."""
+    def take_part(self, name: str, token: str, samples: str, rounds=1):
+        """So many rounds as a device, which is told apart by `name`."""
         return self.shell(f"coterie device run --server {self.url} --ca {self.ca} --token '{token}' --state-dir {name} "
-                          f"--data {samples}/images.cotf --rounds 1")
+                          f"--data {samples}/images.cotf --rounds {rounds}")
 
     def close(self):
         try:
