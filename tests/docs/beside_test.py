@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What docs/OPERATING.md, Upgrade, promises of a fleet, with the program of the version before: no round fails.
 
-Usage: beside_test.py ROOT OLD_FL_SERVER FL_SERVER COTERIE SAMPLES. The build runs it where COTERIE_PREVIOUS_FL_SERVER says which that is.
+Usage: beside_test.py ROOT OLD_FL_SERVER FL_SERVER COTERIE SAMPLES
+The build runs it where COTERIE_PREVIOUS_FL_SERVER says which that is.
 """
 import shutil
 import subprocess
@@ -28,15 +29,16 @@ class Beside(unittest.TestCase):
         (self.shared / "conninfo").write_text(self.postgres.conninfo)
 
     def server(self, program, node):
-        config = {"store": {"engine": "postgres", "conninfo_file": str(self.shared / "conninfo")}, "node": node,
-                  "keys_dir": str(self.shared / "keys"), "blobs_dir": str(self.shared)}
+        store = {"engine": "postgres", "conninfo_file": str(self.shared / "conninfo")}
+        config = {"store": store, "node": node, "keys_dir": str(self.shared / "keys"), "blobs_dir": str(self.shared)}
         site = here.Site(Path(tempfile.mkdtemp(prefix="beside-")), program, COTERIE, None, lambda root: config)
         self.addCleanup(site.close)
         return site
 
     def schema_version(self):
-        done = subprocess.run(["psql", "--tuples-only", "--no-align", "--command=SELECT version FROM coterie.schema_version",
-                               self.postgres.conninfo], capture_output=True, text=True, check=True)
+        question = "--command=SELECT version FROM coterie.schema_version"
+        done = subprocess.run(["psql", "--tuples-only", "--no-align", question, self.postgres.conninfo],
+                              capture_output=True, text=True, check=True)
         return int(done.stdout)
 
     def rounds_of(self, site, job):
@@ -63,7 +65,8 @@ class Beside(unittest.TestCase):
         self.assertEqual([r["state"] for r in rounds], ["done"] * (3 + 2 * ROUNDS))
         self.assertEqual({r["attempt"] for r in rounds}, {1}, "each at its first attempt")
         self.assertIn(f"this server speaks {before}", old.shell("systemctl start fl_server", fails=True))
-        print(f"schema {before} -> {self.schema_version()}: {ROUNDS} rounds led by the old server beside the new one, then {ROUNDS} by the new one")
+        print(f"schema {before} -> {self.schema_version()}: {ROUNDS} rounds led by the old server beside the new one, "
+              f"then {ROUNDS} by the new one")
 
 
 if __name__ == "__main__":
