@@ -1,4 +1,4 @@
-"""A machine for the commands of docs/OPERATING.md: folders in the place of /var and /etc, systemctl, the programs, PostgreSQL."""
+"""A machine for the commands of docs/OPERATING.md: folders in the place of /var and /etc, systemctl, programs, PostgreSQL."""
 import json
 import os
 import pwd
@@ -17,7 +17,10 @@ SYSTEMCTL = """#!/bin/bash
 set -euo pipefail
 pid=$(cat "$SITE/pid" 2>/dev/null || true)
 [ "$2" = fl_server ] || { echo "no unit $2" >&2; exit 5; }
-stop() { if [ -n "$pid" ] && kill -TERM "$pid" 2>/dev/null; then tail --pid="$pid" -f /dev/null; fi; rm -f "$SITE/pid"; }
+stop() {
+  if [ -n "$pid" ] && kill -TERM "$pid" 2>/dev/null; then tail --pid="$pid" -f /dev/null; fi
+  rm -f "$SITE/pid"
+}
 start() {
   : > "$SITE/log"
   setsid fl_server --config "$SITE/etc/coterie/fl_server.json" >> "$SITE/log" 2>&1 < /dev/null & echo $! > "$SITE/pid"
@@ -56,11 +59,11 @@ class Postgres:
         folder.mkdir()
         os.chown(folder, user.pw_uid, user.pw_gid)
         become = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
-        subprocess.run([self.programs / "initdb", "-D", folder / "data", "-A", "trust", "-U", "coterie", "--no-sync", "-E", "UTF8",
-                        "--locale=C"], check=True, stdout=subprocess.DEVNULL, cwd=folder, **become)
+        subprocess.run([self.programs / "initdb", "-D", folder / "data", "-A", "trust", "-U", "coterie", "--no-sync",
+                        "-E", "UTF8", "--locale=C"], check=True, stdout=subprocess.DEVNULL, cwd=folder, **become)
         words = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=16MB"]
-        self.process = subprocess.Popen([self.programs / "postgres", "-D", folder / "data", "-k", folder, *words], cwd=folder,
-                                        stderr=subprocess.PIPE, text=True, **become)
+        self.process = subprocess.Popen([self.programs / "postgres", "-D", folder / "data", "-k", folder, *words],
+                                        cwd=folder, stderr=subprocess.PIPE, text=True, **become)
         for line in self.process.stderr:
             if "ready to accept connections" in line:
                 break
@@ -72,7 +75,7 @@ class Postgres:
 
 
 class Site:
-    def __init__(self, root: Path, fl_server: str, coterie: str, blocks: Blocks, store):
+    def __init__(self, root: Path, fl_server: str, coterie: str, blocks: Blocks | None, store):
         self.root, self.blocks = root, blocks
         self.data, self.etc, self.backups = root / "var/lib/coterie", root / "etc/coterie", root / "var/backups/coterie"
         for folder in (root / "bin", root / "work", root / "mnt/coterie", self.data, self.etc / "tls"):
@@ -82,7 +85,8 @@ class Site:
         (root / "bin/systemctl").write_text(SYSTEMCTL)
         (root / "bin/systemctl").chmod(0o755)
         self.environment = {**os.environ, "PATH": f"{root / 'bin'}:{os.environ['PATH']}", "SITE": str(root)}
-        self.configure({"data_dir": str(self.data), "device": {"address": "127.0.0.1", "port": 0}, "admin": {"port": 0}, **store(root)})
+        self.configure({"data_dir": str(self.data), "device": {"address": "127.0.0.1", "port": 0}, "admin": {"port": 0},
+                        **store(root)})
 
     def configure(self, config: dict):
         (self.etc / "fl_server.json").write_text(json.dumps(config))
@@ -99,9 +103,11 @@ class Site:
             self.url, self.ca = ends["device_url"], ends["ca_file"]
 
     def shell(self, commands: str, *, fails=False) -> str:
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=self.root / "work", env=self.environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        assert (done.returncode != 0) == fails, f"{commands}\nexit {done.returncode}\n{done.stdout}{done.stderr}\n{self.log()[-3000:]}"
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=self.root / "work",
+                              env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=PATIENCE_S, check=False)
+        said = f"{commands}\nexit {done.returncode}\n{done.stdout}{done.stderr}\n{self.log()[-3000:]}"
+        assert (done.returncode != 0) == fails, said
         return done.stdout + (done.stderr if fails else "")
 
     def run(self, name: str, *, fails=False, **words: str) -> str:
@@ -127,10 +133,10 @@ class Site:
         path = self.root / "log"
         return path.read_text(errors="replace") if path.exists() else ""
 
-    def take_part(self, name: str, token: str, samples: str):
-        """One round as a device, which is told apart by `name`."""
+    def take_part(self, name: str, token: str, samples: str, rounds=1):
+        """So many rounds as a device, which is told apart by `name`."""
         return self.shell(f"coterie device run --server {self.url} --ca {self.ca} --token '{token}' --state-dir {name} "
-                          f"--data {samples}/images.cotf --rounds 1")
+                          f"--data {samples}/images.cotf --rounds {rounds}")
 
     def close(self):
         try:

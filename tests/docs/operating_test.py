@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The commands of docs/OPERATING.md do what it says: each is run against a real server, and what became of it is looked at.
+"""The commands of docs/OPERATING.md do what it says: each is run against a real server, and its outcome is looked at.
 
-Usage: operating_test.py ROOT FL_SERVER COTERIE SAMPLES [unittest's arguments]; exits with 77 when something is not installed.
+Usage: operating_test.py ROOT FL_SERVER COTERIE SAMPLES [unittest's arguments]
+Exits with 77 when something is not installed.
 """
 import json
 import sqlite3
@@ -30,7 +31,8 @@ class OperatingTest(unittest.TestCase):
         self.site = here.Site(Path(tempfile.mkdtemp(prefix="operating-")), FL_SERVER, COTERIE, BLOCKS, self.store)
         self.addCleanup(self.site.close)
         self.site.start()
-        self.tokens = {name: self.site.coterie(f"token create --uses 9 --population {name}").strip() for name in ("open", "noisy")}
+        self.tokens = {name: self.site.coterie(f"token create --uses 9 --population {name}").strip()
+                       for name in ("open", "noisy")}
         self.plain = self.create_job("open", {"privacy": {"level": "none"}})
 
     def create_job(self, population, more):
@@ -238,7 +240,9 @@ class OnPostgres(OperatingTest):
 
 
 def tearDownModule():
-    left = set(BLOCKS.runnable) - BLOCKS.ran - ({n for n in BLOCKS.runnable if "postgres" in n} if not here.Postgres.programs else set())
+    left = set(BLOCKS.runnable) - BLOCKS.ran
+    if not here.Postgres.programs:
+        left = {name for name in left if "postgres" not in name}
     print(f"{len(BLOCKS.ran)} blocks of docs/OPERATING.md were run, {len(BLOCKS.not_run)} say why they cannot be")
     whole = len(sys.argv) == 5  # no test was picked
     if whole and left:

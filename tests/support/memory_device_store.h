@@ -1,4 +1,5 @@
-// MemoryDeviceStore: the DeviceStore contract as plainly as it can be written: the model that real back-ends are compared with.
+// MemoryDeviceStore: the DeviceStore contract as plainly as it can be written: the model that real back-ends
+// are compared with.
 #pragma once
 
 #include <algorithm>

@@ -11,13 +11,16 @@ namespace {
 using namespace test;
 
 constexpr const char* kHostile = "it's \xc3\xa4\xf0\x9f\x94\x91 ?1 $1 \\ %_ \"; DROP TABLE audit; --";
-WallTime at(int64_t ms) { return wall_time_from_unix_ms(ms); }
+WallTime at(int64_t ms) {
+  return wall_time_from_unix_ms(ms);
+}
 
 AdminTokenRecord token(const std::string& id, int64_t created = 1) {
   return {id, "label", {Role::viewer}, "hash", "admin-token", at(created), at(created + 5)};
 }
 
-IdempotencyKey key_of(std::string_view key, std::string_view caller = "caller", std::string_view operation = "createJob") {
+IdempotencyKey key_of(std::string_view key, std::string_view caller = "caller",
+                      std::string_view operation = "createJob") {
   return *make_idempotency_key(key, caller, operation, {});
 }
 
@@ -37,8 +40,9 @@ class AdminStoreEdges : public testing::Test {
   }
   Backend backend_;
 };
-using Backends = testing::Types<SqlBackend<SqlAdminStore, SqliteDatabase>, SqlBackend<SqlAdminStore, PostgresDatabase>,
-                                MemoryStoreBackend<MemoryAdminStore>>;
+using Backends =
+    testing::Types<SqlBackend<SqlAdminStore, SqliteDatabase>, SqlBackend<SqlAdminStore, PostgresDatabase>,
+                   MemoryStoreBackend<MemoryAdminStore>>;
 TYPED_TEST_SUITE(AdminStoreEdges, Backends, BackendNames);
 
 TYPED_TEST(AdminStoreEdges, AnEmptyStoreHasNothing) {
@@ -114,8 +118,13 @@ TYPED_TEST(AdminStoreEdges, AskingWhoOwnsAThingClaimsNothing) {
 // ---- The audit log
 
 TYPED_TEST(AdminStoreEdges, KeepsARecordToTheLetter) {
-  const AuditEntry entry{.time = at(-7), .who = std::string(kAuditTextCharsMax, 'w'), .roles = "viewer, operator",
-                         .action = "job.create", .target = "/x?y='\\", .outcome = UINT32_MAX, .request = ""};
+  const AuditEntry entry{.time = at(-7),
+                         .who = std::string(kAuditTextCharsMax, 'w'),
+                         .roles = "viewer, operator",
+                         .action = "job.create",
+                         .target = "/x?y='\\",
+                         .outcome = UINT32_MAX,
+                         .request = ""};
   const AuditHead head = *this->store().append_audit(entry);
   this->backend_.reopen();
   const std::vector<AuditRecord> records = *this->store().list_audit({});
@@ -128,7 +137,8 @@ TYPED_TEST(AdminStoreEdges, KeepsARecordToTheLetter) {
 }
 
 TYPED_TEST(AdminStoreEdges, NumbersRecordsItselfWhateverTheCallerSays) {
-  for (const uint64_t said : {uint64_t{0}, uint64_t{9}, UINT64_MAX}) ASSERT_OK(this->store().append_audit({.seq = said}));
+  for (const uint64_t said : {uint64_t{0}, uint64_t{9}, UINT64_MAX})
+    ASSERT_OK(this->store().append_audit({.seq = said}));
   EXPECT_EQ(this->numbers({}), "1 2 3 ");
 }
 
@@ -203,10 +213,12 @@ TYPED_TEST(AdminStoreEdges, KeepsSoManyKeysAndTakesMoreOnceTheyAreOld) {
     ASSERT_EQ(this->store().claim_key(key_of(std::to_string(i)), at(1))->state, KeyClaim::State::claimed);
   }
   EXPECT_ERROR(this->store().claim_key(key_of("one-more"), at(2)), ErrorCode::rate_limited, "");
-  EXPECT_EQ(this->store().claim_key(key_of("7"), at(2))->state, KeyClaim::State::under_way) << "known ones are known";
+  EXPECT_EQ(this->store().claim_key(key_of("7"), at(2))->state, KeyClaim::State::under_way)
+      << "known ones are known";
   ASSERT_OK(this->store().release_key(key_of("7")));
   EXPECT_EQ(this->store().claim_key(key_of("one-more"), at(2))->state, KeyClaim::State::claimed);
-  EXPECT_EQ(this->store().claim_key(key_of("next-day"), at(2) + kIdempotencyKeptFor)->state, KeyClaim::State::claimed);
+  EXPECT_EQ(this->store().claim_key(key_of("next-day"), at(2) + kIdempotencyKeptFor)->state,
+            KeyClaim::State::claimed);
 }
 
 }  // namespace

@@ -22,21 +22,27 @@ class RoundStoreEdges : public testing::Test {
   RoundStore& store() { return backend_.store(); }
   void reopen() { backend_.reopen(); }
 
-  void create(const std::string& id = "j") { ASSERT_OK(store().create_job(job_record(id), model_record(id, 0))); }
+  void create(const std::string& id = "j") {
+    ASSERT_OK(store().create_job(job_record(id), model_record(id, 0)));
+  }
   RoundKey open(const std::string& id = "j", uint64_t number = 1, uint32_t attempt = 1) {
     const OpenRound request{number, std::nullopt, Attempt(attempt), model_record(id, number - 1)};
     const auto round = store().open_round(JobId(id), request, wall(1));
     EXPECT_OK(round);
     return round ? round->key : RoundKey{};
   }
-  bool move(const RoundKey& key, RoundState from, RoundState to) { return *store().move_round({key, from, to, "", 0}, wall(2)); }
+  bool move(const RoundKey& key, RoundState from, RoundState to) {
+    return *store().move_round({key, from, to, "", 0}, wall(2));
+  }
   RoundKey collecting(const std::string& id = "j", uint64_t number = 1, uint32_t attempt = 1) {
     const RoundKey key = open(id, number, attempt);
     EXPECT_TRUE(move(key, selecting, RoundState::collecting));
     return key;
   }
-  Result<JobProgress> commit(const RoundKey& key, uint64_t number, const std::string& id = "j", bool opens_next = false) {
-    const CommitRound request{{key, model_record(id, number), {3, 30, 300, 1.5, 200, 9}}, number, opens_next, false};
+  Result<JobProgress> commit(const RoundKey& key, uint64_t number, const std::string& id = "j",
+                             bool opens_next = false) {
+    const CommitRound request{
+        {key, model_record(id, number), {3, 30, 300, 1.5, 200, 9}}, number, opens_next, false};
     return store().commit_round(JobId(id), request, wall(3));
   }
   std::string accept(const std::string& id, const RoundKey& key, const std::vector<AcceptRow>& rows) {
@@ -54,7 +60,8 @@ TYPED_TEST(RoundStoreEdges, TextsAreTheirBytes) {
   job.spec.name = std::string(kHostile) + std::string(100'000, 'n');
   job.reason = kHostile;
   ASSERT_OK(this->store().create_job(job, model_record(kHostile, 0)));
-  ASSERT_OK(this->store().set_job_state(JobId(kHostile), JobState::failed, std::string(100'000, 'r') + kHostile));
+  ASSERT_OK(
+      this->store().set_job_state(JobId(kHostile), JobState::failed, std::string(100'000, 'r') + kHostile));
   this->reopen();
   const JobRecord kept = *this->store().get_job(JobId(kHostile));
   EXPECT_EQ(kept.spec.name, job.spec.name);
@@ -93,14 +100,16 @@ TYPED_TEST(RoundStoreEdges, ListsManyJobsWithoutLosingOne) {
   this->reopen();
   const std::vector<JobRecord> jobs = *this->store().list_jobs();
   ASSERT_EQ(jobs.size(), 300u);
-  EXPECT_TRUE(std::ranges::is_sorted(jobs, {}, [](const JobRecord& job) { return job.id; })) << "all of one moment";
+  EXPECT_TRUE(std::ranges::is_sorted(jobs, {}, [](const JobRecord& job) { return job.id; }))
+      << "all of one moment";
 }
 
 TYPED_TEST(RoundStoreEdges, APauseThatIsRepeatedKeepsItsFirstReason) {
   this->create();
   ASSERT_OK(this->store().set_job_state(JobId("j"), JobState::paused, "first"));
   EXPECT_EQ(this->store().set_job_state(JobId("j"), JobState::paused, "second")->reason, "first");
-  EXPECT_EQ(this->store().set_job_state(JobId("j"), JobState::running, "")->reason, "") << "resumed: the reason is over";
+  EXPECT_EQ(this->store().set_job_state(JobId("j"), JobState::running, "")->reason, "")
+      << "resumed: the reason is over";
   EXPECT_EQ(this->store().get_job(JobId("j"))->revision, 3u);
 }
 
@@ -142,7 +151,8 @@ TYPED_TEST(RoundStoreEdges, AnAttemptThatFailedComesNotBack) {
   this->create();
   const RoundKey key = this->open();
   ASSERT_TRUE(this->move(key, selecting, failed));
-  for (const RoundState from : {selecting, collecting, frozen, finalizing}) EXPECT_FALSE(this->move(key, from, collecting));
+  for (const RoundState from : {selecting, collecting, frozen, finalizing})
+    EXPECT_FALSE(this->move(key, from, collecting));
   EXPECT_ERROR(this->commit(key, 1), ErrorCode::conflict, "");
   EXPECT_EQ(this->accept("n/1", key, rows_of({1})), "closed");
 }
@@ -194,7 +204,8 @@ TYPED_TEST(RoundStoreEdges, AcceptsALargeBatchAsAWhole) {
   std::vector<AcceptRow> rows;
   for (uint32_t i = 0; i < 5'000; ++i) {
     DeviceId device;
-    for (size_t byte = 0; byte < 4; ++byte) device.bytes[byte] = static_cast<uint8_t>((i * 2'654'435'761u) >> (8 * byte));
+    for (size_t byte = 0; byte < 4; ++byte)
+      device.bytes[byte] = static_cast<uint8_t>((i * 2'654'435'761u) >> (8 * byte));
     rows.push_back({device});
   }
   EXPECT_EQ(this->accept("n/1", key, rows), "done");
@@ -249,7 +260,8 @@ TYPED_TEST(RoundStoreEdges, PartialsAreListedByTheirIds) {
     for (const PartialRecord& partial : partials) names.push_back(partial.id);
     return names;
   };
-  EXPECT_THAT(ids(*this->store().list_partials(key)), ElementsAre("N/3", odd, "n/10", "n/2")) << "byte by byte";
+  EXPECT_THAT(ids(*this->store().list_partials(key)), ElementsAre("N/3", odd, "n/10", "n/2"))
+      << "byte by byte";
   ASSERT_TRUE(this->move(key, RoundState::collecting, failed));
   EXPECT_THAT(ids(*this->store().list_finished_partials(3)), ElementsAre("N/3", odd, "n/10"));
   ASSERT_OK(this->store().forget_partials({odd, "n/10", "n/10", "N/3"}));

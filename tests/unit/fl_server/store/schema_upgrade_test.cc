@@ -1,10 +1,11 @@
-// An upgrade: a database of schema version 4 on which a server of that version works; one of this version opens it, which
-// migrates it, and works beside the other. No round of either fails.
+// An upgrade: a database of schema version 4 on which a server of that version works; one of this version
+// opens it, which migrates it, and works beside the other. No round of either fails.
 #include <gtest/gtest.h>
 
 #include <barrier>
 #include <thread>
 
+#include "fl_server/store/schema.h"
 #include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_device_store.h"
 #include "fl_server/store/sql_fleet_store.h"
@@ -33,14 +34,17 @@ JobRecord noisy_job_of_many_rounds(const std::string& id) {
 // A round of the present version, with all that leads it on.
 Status play_round(SqlRoundStore& store, const std::string& job, uint64_t number) {
   COT_ASSIGN(const RoundRecord round,
-             store.open_round(JobId(job), {number, std::nullopt, Attempt(1), model_record(job, number - 1)}, wall(1)));
+             store.open_round(JobId(job), {number, std::nullopt, Attempt(1), model_record(job, number - 1)},
+                              wall(1)));
   const auto move = [&](RoundState from, RoundState to) -> Status {
     COT_ASSIGN(const bool won, store.move_round({round.key, from, to, "", 3}, wall(2)));
     return won ? Status() : Error(ErrorCode::conflict, "the round is elsewhere");
   };
   COT_TRY(move(selecting, collecting));
-  const auto outcome = store.accept_batch(partial_record("new/1/" + std::to_string(number), round.key, 2), rows_of({1, 2}));
-  if (!std::holds_alternative<BatchDone>(outcome)) return Error(ErrorCode::internal, "the batch was not taken");
+  const auto outcome =
+      store.accept_batch(partial_record("new/1/" + std::to_string(number), round.key, 2), rows_of({1, 2}));
+  if (!std::holds_alternative<BatchDone>(outcome))
+    return Error(ErrorCode::internal, "the batch was not taken");
   COT_TRY(move(collecting, frozen));
   COT_TRY(move(frozen, finalizing));
   COT_TRY(store.reserve_release(round.key, NoiseSalt(), wall(3)));
@@ -75,7 +79,8 @@ TYPED_TEST(SchemaUpgrade, AServerOfTheVersionBeforeGoesOnBesideOneOfThisVersionF
     if (opened) EXPECT_OK((*opened)->create_job(noisy_job_of_many_rounds("new"), model_record("new", 0)));
     for (uint64_t number = 1; opened && number <= kRoundsBeside; ++number) {
       next_round.arrive_and_wait();
-      EXPECT_OK(play_round(**opened, "new", number)) << "round " << number << " of the server of this version";
+      EXPECT_OK(play_round(**opened, "new", number))
+          << "round " << number << " of the server of this version";
     }
     if (opened) EXPECT_OK((*opened)->promote_model(JobId("old"), ModelVersion(1), wall(5)));
     next_round.arrive_and_drop();
@@ -93,7 +98,8 @@ TYPED_TEST(SchemaUpgrade, AServerOfTheVersionBeforeGoesOnBesideOneOfThisVersionF
     const auto rounds = (*store)->list_rounds(JobId(id), {.limit = 1'000});
     ASSERT_OK(rounds);
     EXPECT_EQ(rounds->size(), count) << id << ": one attempt each";
-    for (const RoundRecord& round : *rounds) EXPECT_EQ(round.state, done) << id << " " << round.number << ": " << round.reason;
+    for (const RoundRecord& round : *rounds)
+      EXPECT_EQ(round.state, done) << id << " " << round.number << ": " << round.reason;
     EXPECT_EQ((*store)->get_job(JobId(id))->rounds_done, count);
     EXPECT_EQ((*store)->job_privacy(JobId(id))->spent.releases, count);
   }
@@ -120,21 +126,44 @@ TYPED_TEST(SchemaUpgrade, WhatTheOtherVersionWritesAfterTheMigrationIsRead) {
   const std::vector<AuditRecord> records = *(*admin)->list_audit({});
   for (const AuditRecord& record : records) EXPECT_OK(verifier.append(record));
   EXPECT_EQ(verifier.head().seq, 4u) << "one chain of both";
-  EXPECT_OK((*fleet)->say({.node = "new", .incarnation = "1", .started = wall(0), .report = "{}"}, "", Millis(1'000)));
+  EXPECT_OK((*fleet)->say({.node = "new", .incarnation = "1", .started = wall(0), .report = "{}"}, "",
+                          Millis(1'000)));
 }
 
-// Several servers of the new version are started at once: one migrates, the others wait, all go on.
+// Several servers of the new version are started at once, and look at the version before any of them may
+// write: one migrates, the others wait, all go on.
 TYPED_TEST(SchemaUpgrade, IsDoneOnceThoughManyStartAtOnce) {
-  constexpr size_t kServers = 5;
-  std::vector<std::thread> servers;
-  for (size_t i = 0; i < kServers; ++i) {
-    servers.emplace_back([&] {
-      auto store = SqlFleetStore::open(this->database_.open());
-      ASSERT_OK(store);
-      EXPECT_OK((*store)->nodes());
-    });
+  constexpr int kTurns = 5;
+  constexpr size_t kServers = 4;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    TypeParam database;
+    Result<Database> busy = database.open();
+    ASSERT_OK(busy);
+    ASSERT_OK(busy->execute(busy->engine() == SqlEngine::sqlite ? kSchema4OnSqlite : kSchema4OnPostgres));
+    std::barrier start(static_cast<std::ptrdiff_t>(kServers + 1));
+    std::vector<std::thread> servers;
+    for (size_t i = 0; i < kServers; ++i) {
+      servers.emplace_back([&] {
+        Result<Database> own = database.open();
+        start.arrive_and_wait();
+        ASSERT_OK(own);
+        EXPECT_OK(prepare_schema(*own));
+      });
+    }
+    // In SQLite nobody else writes meanwhile, but all may read.
+    EXPECT_OK(busy->transaction([&]() -> Status {
+      start.arrive_and_wait();
+      for (int i = 0; i < 2'000; ++i) {
+        Statement look = busy->prepare("SELECT count(*) FROM job");
+        COT_TRY(look.step());
+      }
+      return {};
+    }));
+    for (std::thread& server : servers) server.join();
+    auto store = SqlFleetStore::open(database.open());
+    ASSERT_OK(store);
+    EXPECT_OK((*store)->read_board(0));
   }
-  for (std::thread& server : servers) server.join();
 }
 
 }  // namespace
