@@ -77,7 +77,7 @@ void read_selection(JsonReader reader, DeskLimits& desk, PaceSettings& pace) {
 }
 
 void read_overload(JsonReader reader, OverloadSettings& overload) {
-  constexpr uint32_t kPerSecondMax = 100'000;
+  constexpr double kPerSecondMin = 0.001, kPerSecondMax = 100'000;
   uint32_t callers_max = static_cast<uint32_t>(overload.device.callers_max);
   reader.read("queue_delay_ms", overload.queue.target);
   reader.read("burst_ms", overload.queue.interval);
@@ -87,11 +87,12 @@ void read_overload(JsonReader reader, OverloadSettings& overload) {
   reader.read("stranger_requests_burst", overload.stranger.burst);
   reader.read("callers_max", callers_max);
   overload.device.callers_max = overload.stranger.callers_max = callers_max;
-  if (overload.queue.target < Millis(1)) reader.problem("queue_delay_ms", "must be at least 1");
-  if (overload.queue.interval < overload.queue.target) reader.problem("burst_ms", "must be at least queue_delay_ms");
+  const Millis target = overload.queue.target;
+  if (target < Millis(1) || target > Millis(60'000)) reader.problem("queue_delay_ms", "must be in [1, 60000]");
+  if (overload.queue.interval < target) reader.problem("burst_ms", "must be at least queue_delay_ms");
   const auto check = [&](const char* per_second, const char* burst, const TokenBucketSettings& bucket) {
-    if (!(bucket.per_second >= 0 && bucket.per_second <= kPerSecondMax)) reader.problem(per_second, "must be in [0, 100000]; 0: no limit");
-    if (bucket.per_second > 0 && bucket.per_second < 0.001) reader.problem(per_second, "must be 0 or at least 0.001");
+    const bool fits = bucket.per_second >= kPerSecondMin && bucket.per_second <= kPerSecondMax;
+    if (!fits && bucket.per_second != 0) reader.problem(per_second, "must be in [0.001, 100000]; 0: no limit");
     if (bucket.burst == 0) reader.problem(burst, "must be at least 1");
   };
   check("device_requests_per_second", "device_requests_burst", overload.device);

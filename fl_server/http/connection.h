@@ -40,7 +40,6 @@ class Connection final : public Exchange {
  public:
   Connection(Socket socket, SSL_CTX* tls, ConnectionContext context)
       : context_(context), origin_(origin_of(socket, context.thread)), stream_(std::move(socket), tls) {}
-  ~Connection() override { end_handshake(); }
 
   // Serves until either side has had enough. Never throws.
   Awaitable<void> run();
