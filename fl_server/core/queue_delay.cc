@@ -11,10 +11,14 @@ constexpr int kShortPart = 2;
 // How many targets work waits in a queue that stands.
 int worth(Work work) {
   switch (work) {
-    case Work::newcomer: return 1;
-    case Work::download: return 2;
-    case Work::update: return 4;
-    case Work::session: return 8;
+    case Work::newcomer:
+      return 1;
+    case Work::download:
+      return 2;
+    case Work::update:
+      return 4;
+    case Work::session:
+      return 8;
   }
   return 1;
 }
@@ -27,8 +31,10 @@ void QueueDelay::observe(size_t index, Millis waited, Instant now) {
   if (!queue.has_begun || now - queue.began >= settings_.interval) {
     if (queue.has_begun) {
       queue.least_before = queue.least;
-      if (queue.least > settings_.target) queue.standing = true;
-      else if (queue.most <= settings_.target / kShortPart) queue.standing = false;
+      if (queue.least > settings_.target)
+        queue.standing = true;
+      else if (queue.most <= settings_.target / kShortPart)
+        queue.standing = false;
     }
     queue.has_begun = true;
     queue.began = now;
@@ -47,7 +53,9 @@ Millis QueueDelay::patience(size_t index, Work work) const {
 double QueueDelay::load() const {
   Millis longest{0};
   for (const Queue& queue : queues_) longest = std::max(longest, std::min(queue.latest, queue.least_before));
-  return settings_.target.count() == 0 ? 0 : static_cast<double>(longest.count()) / static_cast<double>(settings_.target.count());
+  return settings_.target.count() == 0
+             ? 0
+             : static_cast<double>(longest.count()) / static_cast<double>(settings_.target.count());
 }
 
 }  // namespace coterie

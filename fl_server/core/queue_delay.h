@@ -1,10 +1,11 @@
-// QueueDelay: whether work that has waited for its turn is still begun, by how long it has waited and what it is worth. Pure.
+// QueueDelay: whether work that has waited for its turn is still begun, by how long it has waited and what it is worth.
+// Pure.
 //
-// "Controlled delay" of a server (Maurer, Fail at Scale, ACM Queue 13(8), 2015; after CoDel, Nichols and Jacobson 2012): a queue
-// that is longer than `target` for a moment is a burst and gets patience; one that is so for a whole `interval`, or longer than
-// that, is standing until it was short for an interval, and then nobody is served who waited for longer than his work is worth.
-// Requests are refused when their turn comes, for little, so that the queue stays about as long as the patience of what comes
-// most, and the server goes on working at its rate whatever comes.
+// "Controlled delay" of a server (Maurer, Fail at Scale, ACM Queue 13(8), 2015; after CoDel, Nichols and Jacobson
+// 2012): a queue that is longer than `target` for a moment is a burst and gets patience; one that is so for a whole
+// `interval`, or longer than that, is standing until it was short for an interval, and then nobody is served who waited
+// for longer than his work is worth. Requests are refused when their turn comes, for little, so that the queue stays
+// about as long as the patience of what comes most, and the server goes on working at its rate whatever comes.
 //
 // What is worth more waits longer, so that it is refused only once everything below is refused and that was not enough:
 //   newcomer  check-ins, enrollment: nothing was invested yet
@@ -49,7 +50,7 @@ class QueueDelay {
  private:
   struct Queue {
     Millis latest{0};
-    Millis least{0};         // since the interval began
+    Millis least{0};  // since the interval began
     Millis most{0};
     Millis least_before{0};  // of the whole interval before
     Instant began{};

@@ -5,7 +5,9 @@
 namespace coterie {
 namespace {
 
-std::chrono::microseconds since_epoch(Instant now) { return now.time_since_epoch(); }
+std::chrono::microseconds since_epoch(Instant now) {
+  return now.time_since_epoch();
+}
 
 }  // namespace
 

@@ -1,9 +1,9 @@
 // TokenBuckets: how often each of many callers may ask. Pure, with bounded memory.
 //
-// A caller's bucket holds `burst` tokens and is refilled with `per_second` a second; each request takes one. Kept as the generic
-// cell rate algorithm (ITU-T I.371): one instant a caller, the moment at which the bucket will be full again. At most
-// `callers_max` are remembered, those that asked last; who was forgotten has a full bucket, as has who never asked. So whoever
-// has more names than that is not held here, but by what bounds all callers together.
+// A caller's bucket holds `burst` tokens and is refilled with `per_second` a second; each request takes one. Kept as
+// the generic cell rate algorithm (ITU-T I.371): one instant a caller, the moment at which the bucket will be full
+// again. At most `callers_max` are remembered, those that asked last; who was forgotten has a full bucket, as has who
+// never asked. So whoever has more names than that is not held here, but by what bounds all callers together.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@ struct TokenBucketSettings {
   size_t callers_max = 100'000;
 };
 
-// A device's id, or an address: sixteen bytes, hashed under a secret of this process, so that nobody makes names that collide.
+// A device's id, or an address: sixteen bytes, hashed under a secret of this process, so that nobody makes names that
+// collide.
 using CallerKey = std::array<uint64_t, 2>;
 
 class TokenBuckets {

@@ -23,7 +23,9 @@ RetryWindow after(Millis wait, std::string_view reason) {
   return {min_ms, min_ms + static_cast<uint32_t>(kSpreadAfterBucket.count()), std::string(reason)};
 }
 
-double seconds(Millis time) { return std::chrono::duration<double>(time).count(); }
+double seconds(Millis time) {
+  return std::chrono::duration<double>(time).count();
+}
 
 }  // namespace
 
@@ -71,7 +73,8 @@ std::optional<TurnedAway> OverloadGuard::shed(Work work, size_t thread, Millis l
   if (is_served) return std::nullopt;
   metrics_.request_refused("queue_delay");
   const Instant now = os::monotonic_now();
-  const RetryWindow window = paced_window(steered_(), away_.away(now), Millis(0), pace_, "the server has more to do than it can");
+  const RetryWindow window =
+      paced_window(steered_(), away_.away(now), Millis(0), pace_, "the server has more to do than it can");
   if (work == Work::newcomer) away_.told(window, now);
   return TurnedAway{Error(ErrorCode::overloaded, "the server has more to do than it can; come back later"), window};
 }
@@ -83,15 +86,17 @@ std::optional<TurnedAway> OverloadGuard::hold_off(const std::optional<DeviceId>&
     const CallerKey device = key_of(*claimed);
     if (const std::optional<Millis> wait = devices_.look(device, now)) {
       metrics_.request_refused("device_rate");
-      return TurnedAway{Error(ErrorCode::rate_limited, "this device asks too often"), after(*wait, "this device asks too often")};
+      return TurnedAway{Error(ErrorCode::rate_limited, "this device asks too often"),
+                        after(*wait, "this device asks too often")};
     }
     if (devices_.knows(device)) return std::nullopt;  // behind an address that it shares with those who fail
   }
   const std::optional<Millis> wait = strangers_.look(address, now);
   if (!wait) return std::nullopt;
   metrics_.request_refused("stranger_rate");
-  return TurnedAway{Error(ErrorCode::rate_limited, "too many requests from this address were not signed, or not as they should be"),
-                    after(*wait, "too many requests of this address were not signed")};
+  return TurnedAway{
+      Error(ErrorCode::rate_limited, "too many requests from this address were not signed, or not as they should be"),
+      after(*wait, "too many requests of this address were not signed")};
 }
 
 void OverloadGuard::charge_device(const DeviceId& device) {

@@ -1,6 +1,7 @@
-// OverloadGuard: the shell around what decides whether a device's request is answered at all: by how long work waits here
-// (QueueDelay), by how often its device asks and how often strangers of its address fail to prove who they are (TokenBuckets).
-// Asked when a request's head has come, before its body is read or its signature verified, so that a refusal costs little.
+// OverloadGuard: the shell around what decides whether a device's request is answered at all: by how long work waits
+// here (QueueDelay), by how often its device asks and how often strangers of its address fail to prove who they are
+// (TokenBuckets). Asked when a request's head has come, before its body is read or its signature verified, so that a
+// refusal costs little.
 //
 // Thread-safe.
 #pragma once
@@ -33,15 +34,16 @@ struct Delays {
 class OverloadGuard {
  public:
   // `delays` and `steered` (how many devices this node steers, CheckinDesk::steered) are asked on any thread.
-  OverloadGuard(OverloadSettings settings, PaceSettings pace, size_t threads, Metrics& metrics, std::function<Delays()> delays,
-                std::function<uint64_t()> steered, uint64_t seed);
+  OverloadGuard(OverloadSettings settings, PaceSettings pace, size_t threads, Metrics& metrics,
+                std::function<Delays()> delays, std::function<uint64_t()> steered, uint64_t seed);
 
   // A network thread was so late for what it had to do. Several times in 100 ms, by each.
   void observe(size_t thread, Millis late);
   // A request of this kind that came to this thread, before anything is known about it: refused, or not.
   // `late`: how late the thread is now.
   std::optional<TurnedAway> shed(Work work, size_t thread, Millis late);
-  // Of a request that says it is from this device (none: it does not say): whether device or address have asked too often.
+  // Of a request that says it is from this device (none: it does not say): whether device or address have asked too
+  // often.
   std::optional<TurnedAway> hold_off(const std::optional<DeviceId>& claimed, const CallerKey& address);
   // This device has signed a request.
   void charge_device(const DeviceId& device);

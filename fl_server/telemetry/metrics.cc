@@ -75,10 +75,10 @@ struct Metrics::Families {
   Gauge& bytes_in_flight = family(registry, BuildGauge(), "coterie_update_bytes_in_flight", "Bytes reserved for updates being received").Add({});
   Family<Gauge>& node_load =
       family(registry, BuildGauge(), "coterie_node_load_ratio", "What this server holds, of what it may hold; 1 and more: it sends devices away");
-  Family<Counter>& refused = family(registry, BuildCounter(), "coterie_requests_refused_total",
-                                    "Requests and connections turned away before anything was done for them, by reason");
-  Family<Gauge>& queue_delay = family(registry, BuildGauge(), "coterie_queue_delay_seconds",
-                                      "How long work waits for its turn, at most in a second, by queue");
+  Family<Counter>& refused =
+      family(registry, BuildCounter(), "coterie_requests_refused_total", "Turned away before anything was done, by reason");
+  Family<Gauge>& queue_delay =
+      family(registry, BuildGauge(), "coterie_queue_delay_seconds", "How long work waits for its turn, by queue");
   Gauge& fleet_nodes =
       family(registry, BuildGauge(), "coterie_fleet_nodes", "Servers that talk to devices, as the one that leads hears").Add({});
   Family<Gauge>& evaluation_loss = family(registry, BuildGauge(), "coterie_evaluation_loss", "Loss of the newest model on the job's evaluation set");

@@ -198,5 +198,27 @@ TEST_F(Fleet, AJobThatWantsThreeServersWaitsForTheThird) {
   EXPECT_TRUE(is_asked) << fleet_->logs();
 }
 
+// Devices check in at one server; another that has seen none of them tells windows for them all.
+TEST_F(Fleet, ServersTellWindowsAsWideAsThePopulationOfAllOfThem) {
+  start(2, "\"selection\": {\"checkins_per_second_max\": 1}, \"overload\": {\"device_requests_per_second\": 0}");
+  if (IsSkipped() || HasFatalFailure()) return;
+  const auto token = fleet_->admin().create_token(2);
+  ASSERT_TRUE(test::is_ok(token));
+  const auto window_at = [](RawDevice& device, uint32_t hold_ms = 0) {
+    const auto answer = device.api().check_in(device.id(), {Population("default"), "test", hold_ms});
+    const auto* window = std::get_if<RetryWindow>(&answer);
+    return window == nullptr ? 0 : window->max_ms;
+  };
+  RawDevice many(fleet_->server(0).device_url(), fleet_->server(0).ca_pem());
+  RawDevice few(fleet_->server(1).device_url(), fleet_->server(1).ca_pem());
+  ASSERT_TRUE(test::is_ok(many.enroll(*token)));
+  ASSERT_TRUE(test::is_ok(few.enroll(*token)));
+  EXPECT_LE(window_at(few), 5'000u);
+  for (int i = 0; i < 500; ++i) ASSERT_GT(window_at(many), 0u) << i;  // each stands for another device
+  uint32_t widest = 0;
+  for (int i = 0; i < 60 && widest < 250'000; ++i) widest = window_at(few, 500);  // these alone would be 61 seconds
+  EXPECT_GE(widest, 250'000u) << "about 500 seconds for 500 devices that are away, of 2 servers";
+}
+
 }  // namespace
 }  // namespace coterie::testing

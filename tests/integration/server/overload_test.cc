@@ -1,4 +1,5 @@
-// A real server with tiny limits: each refusal by its name, with the time at which to come again; and nothing else is refused.
+// A real server with tiny limits: each refusal by its name, with the time at which to come again; and nothing else is
+// refused.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -100,7 +101,8 @@ TEST_F(Overload, AServerThatIsBehindRefusesNewcomersUntilItHasCaughtUp) {
   EXPECT_EQ(sick, 0u) << "a balancer must not take it for dead";
   EXPECT_THAT(metrics(), ::testing::HasSubstr("coterie_requests_refused_total{reason=\"queue_delay\"}"));
   bool is_served = false;
-  while (!is_served && os::monotonic_now() < until + kPatience) is_served = std::holds_alternative<RetryWindow>(check_in(*device));
+  while (!is_served && os::monotonic_now() < until + kPatience)
+    is_served = std::holds_alternative<RetryWindow>(check_in(*device));
   EXPECT_TRUE(is_served);
 }
 

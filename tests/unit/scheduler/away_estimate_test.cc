@@ -12,8 +12,12 @@
 namespace coterie {
 namespace {
 
-Instant at(int64_t ms) { return Instant(Millis(50'000'000 + ms)); }
-RetryWindow window(uint32_t min_ms, uint32_t max_ms) { return {min_ms, max_ms, ""}; }
+Instant at(int64_t ms) {
+  return Instant(Millis(50'000'000 + ms));
+}
+RetryWindow window(uint32_t min_ms, uint32_t max_ms) {
+  return {min_ms, max_ms, ""};
+}
 
 TEST(AwayEstimate, CountsWhoWasToldUntilTheirWindowBeginsAndThenFewerAndFewer) {
   AwayEstimate estimate;
@@ -52,12 +56,13 @@ TEST(AwayEstimate, NobodyIsLostToRounding) {
   }
 }
 
-// Devices that are not needed, steered by nothing but the windows they are told: the estimate finds their number, and they
-// come at the rate that was asked for.
+// Devices that are not needed, steered by nothing but the windows they are told: the estimate finds their number, and
+// they come at the rate that was asked for.
 TEST(AwayEstimate, SteersAPopulationOfUnknownSizeToTheRateThatWasAskedFor) {
   constexpr uint64_t kSeeds = 2;
   std::printf("%llu seeds\n", static_cast<unsigned long long>(kSeeds));
-  constexpr PaceSettings kPace{.checkins_per_second_max = 100, .window_min = Millis(1'000), .window_max = Millis(3'600'000)};
+  constexpr PaceSettings kPace{
+      .checkins_per_second_max = 100, .window_min = Millis(1'000), .window_max = Millis(3'600'000)};
   for (const uint64_t devices : {uint64_t{3'000}, uint64_t{15'000}}) {
     for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
       Prng prng(seed);
@@ -75,10 +80,12 @@ TEST(AwayEstimate, SteersAPopulationOfUnknownSizeToTheRateThatWasAskedFor) {
         comes.push(now + told.min_ms + static_cast<int64_t>(prng.below(told.max_ms - told.min_ms + 1)));
       }
       const double rate = static_cast<double>(measured) / 1'000;
-      if (seed == 1) std::printf("%llu devices: %.1f a second, %llu away\n", static_cast<unsigned long long>(devices), rate,
-                                 static_cast<unsigned long long>(estimate.away(at(kEnd))));
+      if (seed == 1)
+        std::printf("%llu devices: %.1f a second, %llu away\n", static_cast<unsigned long long>(devices), rate,
+                    static_cast<unsigned long long>(estimate.away(at(kEnd))));
       EXPECT_NEAR(rate, 100, 10) << devices << " devices, seed " << seed;
-      EXPECT_NEAR(static_cast<double>(estimate.away(at(kEnd))), static_cast<double>(devices), 0.05 * static_cast<double>(devices));
+      EXPECT_NEAR(static_cast<double>(estimate.away(at(kEnd))), static_cast<double>(devices),
+                  0.05 * static_cast<double>(devices));
     }
   }
 }

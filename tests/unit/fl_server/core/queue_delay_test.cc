@@ -15,7 +15,9 @@ namespace coterie {
 namespace {
 
 constexpr QueueDelaySettings kSettings{.target = Millis(100), .interval = Millis(500)};
-Instant at(int64_t ms) { return Instant(Millis(ms)); }
+Instant at(int64_t ms) {
+  return Instant(Millis(ms));
+}
 
 TEST(QueueDelay, HasPatienceWithABurst) {
   QueueDelay queue(kSettings, 1);
@@ -31,8 +33,10 @@ TEST(QueueDelay, OfAQueueThatStandsRefusesByWhatTheWorkIsWorth) {
   for (int64_t ms = 0; ms <= 500; ms += 20) queue.observe(0, Millis(300), at(ms));
   EXPECT_TRUE(queue.is_standing(0));
   EXPECT_EQ(queue.load(), 3);
-  const std::map<Work, Millis> last = {{Work::newcomer, Millis(100)}, {Work::download, Millis(200)},
-                                       {Work::update, Millis(400)}, {Work::session, Millis(800)}};
+  const std::map<Work, Millis> last = {{Work::newcomer, Millis(100)},
+                                       {Work::download, Millis(200)},
+                                       {Work::update, Millis(400)},
+                                       {Work::session, Millis(800)}};
   for (const auto& [work, patience] : last) {
     EXPECT_TRUE(queue.admits(0, work, patience)) << static_cast<int>(work);
     EXPECT_FALSE(queue.admits(0, work, patience + Millis(1))) << static_cast<int>(work);
@@ -67,18 +71,18 @@ TEST(QueueDelay, QueuesDoNotAnswerForEachOther) {
   EXPECT_TRUE(queues.admits(1, Work::newcomer, Millis(300)));
 }
 
-// How the server of the simulation knows how long a request has waited: it does; or it goes by a timer that waits its turn in the
-// same queue, as a network thread does (HttpServer::sweep_loop), and so by what was a while ago.
+// How the server of the simulation knows how long a request has waited: it does; or it goes by a timer that waits its
+// turn in the same queue, as a network thread does (HttpServer::sweep_loop), and so by what was a while ago.
 enum class Knowledge { exact, by_timer, none };
 
 // ---- A server that takes a millisecond for a request and 5 microseconds to refuse one, on a virtual clock.
 
 struct Outcome {
   uint64_t served = 0;
-  double capacity = 0;     // requests it could have served in the time that was measured
-  double p99_ms = 0;       // of those that were served, from arrival to answer
+  double capacity = 0;             // requests it could have served in the time that was measured
+  double p99_ms = 0;               // of those that were served, from arrival to answer
   std::map<Work, double> refused;  // the part of them
-  double recovered_ms = 0; // from the end of the load until nobody waits
+  double recovered_ms = 0;         // from the end of the load until nobody waits
 };
 
 constexpr double kServiceMs = 1.0;
@@ -86,7 +90,8 @@ constexpr double kRefusalMs = 0.005;
 constexpr double kLoadMs = 20'000;
 constexpr double kWarmUpMs = 2'000;  // the first moments of an overload are a burst
 
-// `load`: of the capacity that comes. `newcomers`: the part of it; of the rest two fifths are downloads, as many updates.
+// `load`: of the capacity that comes. `newcomers`: the part of it; of the rest two fifths are downloads, as many
+// updates.
 Outcome simulate(double load, double newcomers, uint64_t seed, Knowledge knowledge) {
   struct Request {
     double arrived;
@@ -105,8 +110,10 @@ Outcome simulate(double load, double newcomers, uint64_t seed, Knowledge knowled
     for (; next_arrival <= until && next_arrival < kLoadMs; next_arrival += exponential(kServiceMs / load)) {
       const double kind = prng.uniform();
       const double rest = (1 - newcomers) / 5;
-      const Work work = kind < newcomers ? Work::newcomer : kind < newcomers + 2 * rest ? Work::download
-                        : kind < newcomers + 4 * rest ? Work::update : Work::session;
+      const Work work = kind < newcomers              ? Work::newcomer
+                        : kind < newcomers + 2 * rest ? Work::download
+                        : kind < newcomers + 4 * rest ? Work::update
+                                                      : Work::session;
       queue.push_back({next_arrival, work});
     }
   };
@@ -118,7 +125,8 @@ Outcome simulate(double load, double newcomers, uint64_t seed, Knowledge knowled
       next_look = now + 20;
     }
     if (now >= next_look && knowledge == Knowledge::by_timer) {
-      const auto behind = std::find_if(queue.begin(), queue.end(), [&](const Request& r) { return r.arrived > next_look; });
+      const auto behind =
+          std::find_if(queue.begin(), queue.end(), [&](const Request& r) { return r.arrived > next_look; });
       queue.insert(behind, {next_look, Work::newcomer, true});
       timer_due = std::exchange(next_look, INFINITY);
     }
@@ -168,13 +176,17 @@ TEST(QueueDelaySimulation, GoodputAndLatencyHoldAtTwoFiveAndTenTimesTheCapacity)
     for (const double load : {2.0, 5.0, 10.0}) {
       const Outcome over = simulate(load, 0.95, seed, knowledge);
       if (seed <= 2) {
-        std::printf("%s, load x%.0f: goodput %.1f %% of capacity, p99 %.0f ms (x1: %.0f ms), newcomers refused %.0f %%, drained in %.0f ms\n",
-                    knowledge == Knowledge::exact ? "exact" : "by a timer", load, 100 * static_cast<double>(over.served) / over.capacity, over.p99_ms, full.p99_ms,
-                    100 * over.refused.at(Work::newcomer), over.recovered_ms);
+        std::printf(
+            "%s, load x%.0f: goodput %.1f %% of capacity, p99 %.0f ms (x1: %.0f ms), newcomers refused %.0f %%, "
+            "drained in %.0f ms\n",
+            knowledge == Knowledge::exact ? "exact" : "by a timer", load,
+            100 * static_cast<double>(over.served) / over.capacity, over.p99_ms, full.p99_ms,
+            100 * over.refused.at(Work::newcomer), over.recovered_ms);
       }
       EXPECT_GE(static_cast<double>(over.served), 0.9 * over.capacity) << "seed " << seed << ", load " << load;
       EXPECT_LE(over.p99_ms, 2 * full.p99_ms) << "seed " << seed << ", load " << load;
-      EXPECT_LE(over.p99_ms, 2.0 * static_cast<double>(kSettings.target.count())) << "seed " << seed << ", load " << load;
+      EXPECT_LE(over.p99_ms, 2.0 * static_cast<double>(kSettings.target.count()))
+          << "seed " << seed << ", load " << load;
       EXPECT_LE(over.recovered_ms, 1'000) << "seed " << seed << ", load " << load;
     }
   }
@@ -190,7 +202,8 @@ TEST(QueueDelaySimulation, WhoHasATicketIsServedWhileNewcomersAreRefused) {
 
 TEST(QueueDelaySimulation, IfRefusingNewcomersIsNotEnoughDownloadsGoBeforeUpdatesAndUpdatesBeforeSessions) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Outcome over = simulate(4.0, 0.2, seed, Knowledge::exact);  // without newcomers still 3.2 times the capacity; without downloads 1.9
+    const Outcome over = simulate(
+        4.0, 0.2, seed, Knowledge::exact);  // without newcomers still 3.2 times the capacity; without downloads 1.9
     EXPECT_GE(over.refused.at(Work::newcomer), 0.99) << seed;
     EXPECT_GE(over.refused.at(Work::download), 0.99) << seed;
     EXPECT_GT(over.refused.at(Work::update), 0.2) << seed;
@@ -201,7 +214,8 @@ TEST(QueueDelaySimulation, IfRefusingNewcomersIsNotEnoughDownloadsGoBeforeUpdate
 
 TEST(QueueDelaySimulation, ALoadThatFitsIsServedWhole) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    for (const auto& [work, refused] : simulate(0.9, 0.95, seed, Knowledge::by_timer).refused) EXPECT_EQ(refused, 0) << seed;
+    for (const auto& [work, refused] : simulate(0.9, 0.95, seed, Knowledge::by_timer).refused)
+      EXPECT_EQ(refused, 0) << seed;
   }
 }
 

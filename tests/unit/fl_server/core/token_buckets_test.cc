@@ -11,8 +11,12 @@ namespace coterie {
 namespace {
 
 constexpr TokenBucketSettings kSettings{.per_second = 4, .burst = 3, .callers_max = 100};
-Instant at(int64_t ms) { return Instant(Millis(1'000'000 + ms)); }
-CallerKey caller(uint64_t number) { return {number, ~number}; }
+Instant at(int64_t ms) {
+  return Instant(Millis(1'000'000 + ms));
+}
+CallerKey caller(uint64_t number) {
+  return {number, ~number};
+}
 
 TEST(TokenBuckets, LetABurstThroughAndThenTheRate) {
   TokenBuckets buckets(kSettings, 1);
@@ -66,7 +70,8 @@ TEST(TokenBuckets, AreTheBucketsOfTheTextbook) {
   std::printf("%llu seeds\n", static_cast<unsigned long long>(kSeeds));
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     Prng prng(seed);
-    const TokenBucketSettings settings{.per_second = 1.0 / (1 + static_cast<double>(prng.below(8))) * 8, .burst = 1 + static_cast<uint32_t>(prng.below(9)),
+    const TokenBucketSettings settings{.per_second = 1.0 / (1 + static_cast<double>(prng.below(8))) * 8,
+                                       .burst = 1 + static_cast<uint32_t>(prng.below(9)),
                                        .callers_max = 8};
     TokenBuckets buckets(settings, seed);
     struct Long {
@@ -79,7 +84,8 @@ TEST(TokenBuckets, AreTheBucketsOfTheTextbook) {
       now += static_cast<int64_t>(prng.below(600));
       const uint64_t who = prng.below(8);
       Long& bucket = reference.try_emplace(who, Long{static_cast<double>(settings.burst), now}).first->second;
-      bucket.tokens = std::min<double>(settings.burst, bucket.tokens + settings.per_second * static_cast<double>(now - bucket.ms) / 1000);
+      bucket.tokens = std::min<double>(
+          settings.burst, bucket.tokens + settings.per_second * static_cast<double>(now - bucket.ms) / 1000);
       bucket.ms = now;
       if (std::abs(bucket.tokens - 1) < 0.01) continue;  // rounding decides
       const std::optional<Millis> wait = buckets.take(caller(who), at(now));

@@ -9,7 +9,7 @@
 #include "base/os/clock.h"
 #include "base/os/file.h"
 #include "fl_server/http/http_server.h"
-#include "fl_server/http/problem.h"
+#include "fl_server/http/peer_service.h"
 #include "secure/crypto/dev_ca.h"
 #include "tests/chaos/socket.h"
 #include "tests/integration/support/raw_http.h"
@@ -22,11 +22,15 @@ namespace {
 constexpr Millis kPatience{30'000};
 constexpr Millis kForever{3'600'000};
 
-class Nothing final : public HttpService {
+// Whatever is asked here is not found: an answer all the same.
+class NoSessions final : public CohortOwner {
  public:
-  Awaitable<HttpResponse> handle(Exchange&, std::string_view&) override { co_return HttpResponse{}; }
-  HttpResponse refuse(const Error& error, int status) override { return problem_response(error, {}, status); }
+  void cohort_receive(const RoundKey&, const DeviceId&, Bytes, CohortMessage, std::function<void(Status)>) override {}
+  void cohort_ask(const RoundKey&, const DeviceId&, CohortQuestion, Millis,
+                  std::function<void(Result<CohortReply>)>) override {}
+  void cohort_input_arrived(const RoundKey&, const DeviceId&, MaskedInput, std::function<void(Status)>) override {}
 };
+constexpr int kAnswered = 404;
 
 class HandshakePacing : public ::testing::Test {
  protected:
@@ -63,7 +67,8 @@ class HandshakePacing : public ::testing::Test {
   }
 
   test::TemporaryDirectory directory_{test::memory_disk()};
-  Nothing service_;
+  NoSessions nobody_;
+  PeerService service_{nobody_};
   Metrics metrics_{"test"};
   HttpServer http_{2, metrics_};
   std::string ca_pem_;
@@ -81,21 +86,21 @@ TEST_F(HandshakePacing, MoreThanItsLimitWaitToBeAccepted) {
     socket.close();
     EXPECT_LE(http_.connections("device"), 2u);
   }
-  EXPECT_EQ(client.get(), 200);
+  EXPECT_EQ(client.get(), kAnswered);
 }
 
 TEST_F(HandshakePacing, WhoDawdlesKeepsOthersWaitingForATurnAtMost) {
   start({.handshakes_max = 1, .handshake_turn = Millis(100), .handshake_max = kForever});
   std::vector<chaos::Socket> sockets;
   for (int i = 0; i < 5; ++i) sockets.push_back(silent());
-  EXPECT_EQ(ask(), 200);
-  EXPECT_EQ(http_.connections("device") >= 5, true) << "they are waited for all the same";
+  EXPECT_EQ(ask(), kAnswered);
+  EXPECT_GE(http_.connections("device"), 5u) << "they are waited for all the same";
 }
 
 TEST_F(HandshakePacing, AHandshakeThatIsDoneMakesRoomForTheNext) {
   start({.handshakes_max = 1, .handshake_turn = kForever});
   coterie::testing::RawHttp first("https://127.0.0.1:" + std::to_string(port_), ca_pem_);
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(ask(), 200) << "while the first connection stays";
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(ask(), kAnswered) << "while the first connection stays";
 }
 
 TEST_F(HandshakePacing, WhoIsBeyondTheConnectionCapIsCountedAndClosed) {
