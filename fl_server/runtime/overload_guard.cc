@@ -9,6 +9,8 @@ namespace coterie {
 namespace {
 
 constexpr Millis kTellMetricsEvery{1'000};
+constexpr uint32_t kSoonMinMs = 1'000, kSoonMaxMs = 3'000;
+constexpr Millis kSoonMin{kSoonMinMs};  // the queue has drained by then
 constexpr Millis kSpreadAfterBucket{1'000};  // behind the moment at which there is a token again
 
 CallerKey key_of(const DeviceId& device) {
@@ -73,10 +75,12 @@ std::optional<TurnedAway> OverloadGuard::shed(Work work, size_t thread, Millis l
   if (is_served) return std::nullopt;
   metrics_.request_refused("queue_delay");
   const Instant now = os::monotonic_now();
-  const RetryWindow window =
-      paced_window(steered_(), away_.away(now), Millis(0), pace_, "the server has more to do than it can");
-  if (work == Work::newcomer) away_.told(window, now);
-  return TurnedAway{Error(ErrorCode::overloaded, "the server has more to do than it can; come back later"), window};
+  const Error behind(ErrorCode::overloaded, "the server has more to do than it can; come back later");
+  // Who has a ticket is wanted before the round is over.
+  if (work != Work::newcomer) return TurnedAway{behind, {kSoonMinMs, kSoonMaxMs, behind.message()}};
+  const RetryWindow window = paced_window(steered_(), away_.away(now), kSoonMin, pace_, behind.message());
+  away_.told(window, now);
+  return TurnedAway{behind, window};
 }
 
 std::optional<TurnedAway> OverloadGuard::hold_off(const std::optional<DeviceId>& claimed, const CallerKey& address) {
