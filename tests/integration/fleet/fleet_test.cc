@@ -13,6 +13,7 @@
 #include "tests/integration/support/local_fleet.h"
 #include "tests/integration/support/masked_device.h"
 #include "tests/integration/support/one_hot_audit.h"
+#include "tests/integration/support/raw_http.h"
 
 namespace coterie::testing {
 namespace {
@@ -196,6 +197,22 @@ TEST_F(Fleet, AJobThatWantsThreeServersWaitsForTheThird) {
   bool is_asked = false;
   while (!is_asked && os::monotonic_now() < until) is_asked = std::holds_alternative<Assignment>(ask(2'000));
   EXPECT_TRUE(is_asked) << fleet_->logs();
+}
+
+TEST_F(Fleet, ASchedulerThatStandsBySaysWhenToAskAgain) {
+  start(1);
+  if (IsSkipped() || HasFatalFailure()) return;
+  const auto leader = fleet_->leader();
+  ASSERT_TRUE(test::is_ok(leader));
+  ServerProcess& standby = fleet_->scheduler(1 - *leader);
+  for (const std::string target : {"/readyz", "/admin/v1/jobs"}) {
+    RawHttp connection(standby.admin_url(), standby.ca_pem());
+    ASSERT_TRUE(test::is_ok(connection.send("GET " + target + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + standby.admin_token() + "\r\n\r\n")));
+    const auto answer = connection.read_answer(kPatience);
+    ASSERT_TRUE(test::is_ok(answer));
+    EXPECT_EQ(status_of(*answer), 503) << target;
+    EXPECT_NE(answer->find("\r\nRetry-After: "), std::string::npos) << *answer;
+  }
 }
 
 // Devices check in at one server; another that has seen none of them tells windows for them all.
