@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/os/crash_point.h"
 #include "base/os/temporary_file.h"
 
 namespace coterie::os {
@@ -127,9 +128,15 @@ Status File::close() {
   return {};
 }
 
-Result<AtomicFile> AtomicFile::create(const std::string& final_path) {
+Result<AtomicFile> AtomicFile::create(const std::string& final_path, const FilePoints* points) {
   COT_ASSIGN(Temporary temporary, create_temporary(final_path));
-  return AtomicFile(std::move(temporary.file), temporary.identity, final_path);
+  AtomicFile file(std::move(temporary.file), temporary.identity, final_path, points);
+  file.pass(&FilePoints::created);
+  return file;
+}
+
+void AtomicFile::pass(CrashPoint FilePoints::* point) const {
+  if (points_ != nullptr) crash_point(points_->*point);
 }
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
@@ -138,6 +145,7 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   std::swap(identity_, other.identity_);
   std::swap(final_path_, other.final_path_);
   std::swap(written_, other.written_);
+  std::swap(points_, other.points_);
   return *this;
 }
 
@@ -157,7 +165,11 @@ Status AtomicFile::write(ByteView bytes) {
 
 Status AtomicFile::commit_as(const std::string& final_path) {
   Status done = written_;
-  if (done) done = file_.sync();
+  if (done) {
+    pass(&FilePoints::written);
+    done = file_.sync();
+  }
+  if (done) pass(&FilePoints::synced);
   if (done && !is_at(identity_, file_.path())) {
     done = Error(ErrorCode::conflict, file_.path() + " was removed or replaced while it was written");
   }
@@ -168,12 +180,15 @@ Status AtomicFile::commit_as(const std::string& final_path) {
     discard();
     return done;
   }
+  pass(&FilePoints::renamed);
   COT_TRY(file_.close());  // not before the rename: without its lock the temporary would be anybody's
-  return sync_directory(parent_directory(final_path));
+  done = sync_directory(parent_directory(final_path));
+  if (done) pass(&FilePoints::durable);
+  return done;
 }
 
-Status write_file_atomically(const std::string& path, ByteView bytes) {
-  COT_ASSIGN(AtomicFile file, AtomicFile::create(path));
+Status write_file_atomically(const std::string& path, ByteView bytes, const FilePoints* points) {
+  COT_ASSIGN(AtomicFile file, AtomicFile::create(path, points));
   COT_TRY(file.write(bytes));
   return file.commit();
 }

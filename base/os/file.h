@@ -17,6 +17,9 @@
 
 namespace coterie::os {
 
+enum class CrashPoint : uint16_t;  // base/os/crash_point.h
+struct FilePoints;
+
 // Which file it is, by whatever path; as long as somebody has it open no other is the same.
 struct FileIdentity {
   uint64_t device = 0, inode = 0;
@@ -63,7 +66,8 @@ class File {
 // A durable file in the making: fill it, then commit; a destroyed, uncommitted one leaves nothing behind.
 class AtomicFile {
  public:
-  static Result<AtomicFile> create(const std::string& final_path);
+  // `points` (of static life): where a test kills the process while it writes such a file; null: nowhere.
+  static Result<AtomicFile> create(const std::string& final_path, const FilePoints* points = nullptr);
   AtomicFile(AtomicFile&&) noexcept = default;
   AtomicFile& operator=(AtomicFile&& other) noexcept;
   ~AtomicFile();
@@ -77,18 +81,20 @@ class AtomicFile {
   const File& file() const { return file_; }
 
  private:
-  AtomicFile(File file, FileIdentity identity, std::string final_path)
-      : file_(std::move(file)), identity_(identity), final_path_(std::move(final_path)) {}
+  AtomicFile(File file, FileIdentity identity, std::string final_path, const FilePoints* points)
+      : file_(std::move(file)), identity_(identity), final_path_(std::move(final_path)), points_(points) {}
+  void pass(CrashPoint FilePoints::* point) const;
   void discard();
 
   File file_;
   FileIdentity identity_;  // of the temporary
   std::string final_path_;
   Status written_;
+  const FilePoints* points_;
 };
 
 // Writes `bytes` durably under `path`.
-Status write_file_atomically(const std::string& path, ByteView bytes);
+Status write_file_atomically(const std::string& path, ByteView bytes, const FilePoints* points = nullptr);
 
 // The whole file; more than `bytes_max` is too_large, before anything is read.
 Result<Bytes> read_file(const std::string& path, uint64_t bytes_max);

@@ -47,8 +47,8 @@ Result<BlobStores> open_blob_stores(const ServerConfig& config, const DataDirect
   const std::string root = config.blobs_dir.empty() ? config.data_dir : config.blobs_dir;
   const std::string writer = config.store.is_shared() ? config.node : "";
   BlobStores stores;
-  COT_ASSIGN(stores.blobs, DirectoryBlobStore::open_directory(root + "/blobs", writer));
-  COT_ASSIGN(stores.partials, DirectoryBlobStore::open_directory(root + "/partials", writer));
+  COT_ASSIGN(stores.blobs, DirectoryBlobStore::open_directory(root + "/blobs", writer, &os::crash::model_blob));
+  COT_ASSIGN(stores.partials, DirectoryBlobStore::open_directory(root + "/partials", writer, &os::crash::partial_blob));
   return stores;
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include "base/os/crash_point.h"
 #include "secure/crypto/dev_ca.h"
 #include "secure/identity/key_file.h"
 
@@ -22,8 +23,8 @@ Result<PemPair> read_pair(const std::string& certificate, const std::string& key
 }
 
 Status write_pair(const PemPair& pair, const std::string& certificate, const std::string& key) {
-  COT_TRY(os::write_file_atomically(key, as_bytes(pair.private_key)));
-  return os::write_file_atomically(certificate, as_bytes(pair.certificate));
+  COT_TRY(os::write_file_atomically(key, as_bytes(pair.private_key), &os::crash::tls_file));
+  return os::write_file_atomically(certificate, as_bytes(pair.certificate), &os::crash::tls_file);
 }
 
 bool is_current(const std::string& certificate, WallTime now) {
@@ -63,7 +64,7 @@ Result<DataDirectory> DataDirectory::open(const std::string& path, const std::st
 Result<std::string> DataDirectory::incarnation_before(const std::string& present) const {
   const std::string file = path("incarnation");
   const Result<Bytes> before = os::read_file(file, kNameBytesMax);
-  COT_TRY(os::write_file_atomically(file, as_bytes(present)));
+  COT_TRY(os::write_file_atomically(file, as_bytes(present), &os::crash::incarnation));
   return before ? std::string(as_text(*before)) : std::string();
 }
 
@@ -115,7 +116,7 @@ Result<TlsFiles> DataDirectory::tls_files(const TlsConfig& config, WallTime now)
     COT_ASSIGN(const PemPair ca, read_pair(files.ca, ca_key));
     COT_ASSIGN(const PemPair leaf, make_server_certificate(ca, names, now, kServerDays));
     COT_TRY(write_pair(leaf, files.certificate, files.key));
-    COT_TRY(os::write_file_atomically(path("tls/names"), as_bytes(wanted)));
+    COT_TRY(os::write_file_atomically(path("tls/names"), as_bytes(wanted), &os::crash::tls_file));
   }
   return files;
 }

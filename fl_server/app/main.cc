@@ -6,10 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "base/log.h"
 #include "base/os/clock.h"
+#include "base/os/crash_point.h"
 #include "base/os/file.h"
 #include "fl_server/app/server.h"
 #include "fl_server/app/version.h"
@@ -134,6 +136,11 @@ int main(int argc, char** argv) {
   if (!device_address.empty()) config->device.address = device_address;
   if (device_port >= 0) config->device.port = static_cast<uint16_t>(device_port);
   if (admin_port >= 0) config->admin.port = static_cast<uint16_t>(admin_port);
+  const char* crash_point = std::getenv("COTERIE_CRASH_POINT");
+  if (const Status armed = os::arm_crash_point(crash_point == nullptr ? "" : crash_point); !armed) {
+    std::fprintf(stderr, "fl_server: COTERIE_CRASH_POINT: %s\n", armed.error().message().c_str());
+    return kExitConfig;
+  }
   if (check) {
     std::fprintf(stderr, "fl_server: the configuration is valid\n");
     return 0;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/os/clock.h"
+#include "base/os/crash_point.h"
 #include "fl_server/app/blob_stores.h"
 #include "fl_server/app/data_directory.h"
 #include "fl_server/app/file_rotation.h"
@@ -241,7 +242,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   p.http->start();
   p.rotation->start(kRotationEvery);
   p.endpoints.pid = getpid();
-  if (const Status written = os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(to_json_text(p.endpoints))); !written) {
+  const std::string endpoints = to_json_text(p.endpoints);
+  if (const Status written = os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(endpoints), &os::crash::endpoints);
+      !written) {
     p.http->stop();  // before what its threads work with is gone
     return written.error();
   }
@@ -343,8 +346,10 @@ void Server::stand_for_the_lead(Parts& p) {
   const auto held = [&p](LeaseEpoch epoch) {
     p.leader.post([&p, epoch] {
       p.rounds->set_fence(kLead, epoch);
+      os::crash_point(os::CrashPoint::lead_fenced);
       p.lead.emplace(p.config.fleet, *p.fleet, p.member->url());
       if (const Status leads = p.scheduler->start(*p.lead); !leads) return p.on_lost("cannot lead: " + leads.error().message());
+      os::crash_point(os::CrashPoint::lead_begun);
       p.lead->start(kLead, epoch, *p.scheduler);
       p.cohorts->set_owning(true);
       p.peer_service->set_owning(true);
@@ -363,6 +368,7 @@ void Server::stop() {
   if (std::exchange(p.stopped, true)) return;
   p.rotation->stop();
   log(LogLevel::info, "server_stopping");
+  os::crash_point(os::CrashPoint::stop_begun);
   p.leader.stop();  // what it has begun is done
   p.admin_service->set_ready(false);
   if (p.member) p.member->drain();
@@ -371,6 +377,7 @@ void Server::stop() {
   p.plane->dismiss_waiters();
   p.scheduler->answer_all_held();
   const bool quiet = p.http->wait_until_quiet(p.config.shutdown_max);
+  os::crash_point(os::CrashPoint::stop_drained);
   {
     const StoreTimeLimit limit(p.stores.s3, p.config.shutdown_max);
     p.plane->stop(p.config.shutdown_max);
@@ -381,6 +388,7 @@ void Server::stop() {
   if (p.peer_client) p.peer_client->stop();
   if (p.leadership) p.leadership->stop();  // after the last write: another leads at once
   if (p.member) p.member->stop();
+  os::crash_point(os::CrashPoint::stop_done);
   log(LogLevel::info, "server_stopped", {{"all_requests_finished", quiet}});
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "aggregation/optimizer/server_optimizer.h"
+#include "base/os/crash_point.h"
 #include "fl_server/finalize/frame_stream.h"
 #include "fl_server/finalize/round_sum.h"
 #include "proto/codec/codec.h"
@@ -90,6 +91,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   std::optional<RoundNoise> noise;
   if (job.spec.privacy.has_central_noise()) {
     COT_ASSIGN(noise, noise_.reserve(rounds_, job, round.key, now));
+    os::crash_point(os::CrashPoint::finalize_noise_reserved);
   }
   const uint64_t divisor = noise ? job.spec.rounds.goal_count : sum.totals().weight;
 

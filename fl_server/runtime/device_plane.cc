@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/os/clock.h"
+#include "base/os/crash_point.h"
 #include "fl_server/runtime/update_norm.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/random.h"
@@ -338,6 +339,7 @@ void DevicePlane::perform(IngestEffect& effect) {
     void operator()(AcceptUpload& e) {
       const auto upload = self.uploads_.find(e.upload);
       if (upload != self.uploads_.end()) self.parts_.metrics.update_accepted(upload->second.bytes);
+      os::crash_point(os::CrashPoint::ingest_before_receipt);
       const Digest receipt = receipt_for(e.key, e.device, self.parts_.ticket_key);
       self.answer(e.upload, UploadAccepted{{e.key, Bytes(receipt.bytes.begin(), receipt.bytes.end())}});
     }

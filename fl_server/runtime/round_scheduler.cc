@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/os/clock.h"
+#include "base/os/crash_point.h"
 #include "fl_server/privacy/round_plan.h"
 #include "fl_server/runtime/open_masks.h"
 #include "secure/identity/manifest.h"
@@ -32,6 +33,7 @@ Status RoundScheduler::start(RoundBoard& board) {
   board_ = &board;
   COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.rounds.list_jobs());
   COT_TRY(remove_orphans(jobs));
+  os::crash_point(os::CrashPoint::start_orphans_removed);
   pool_.start(settings_.pool_threads);
   store_.start();
   core_.start([this] { on_deadline(); }, [this] { return next_deadline(); });
@@ -294,6 +296,7 @@ void RoundScheduler::serve(const RoundView& view, bool has_accepted) {
         {{"job", view.job.value()}, {"round", view.number}, {"attempt", view.key.attempt.value()}});
     begin_cohorts(view, has_accepted);
   }
+  os::crash_point(os::CrashPoint::round_before_served);
   board_->serve({view, std::move(assignment)});
   consider_settled();
 }
@@ -374,10 +377,12 @@ void RoundScheduler::finalize(const JobId& job, uint64_t serial, const FinalizeR
                            std::shared_ptr<LiveCohorts> cohorts) {
   pool_.post([this, job, serial, finalize, cohorts = std::move(cohorts)] {
     const Instant begin = os::monotonic_now();
+    os::crash_point(os::CrashPoint::finalize_begun);
     const auto run = [&]() -> Result<FinalizedRound> {
       if (!cohorts) return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now());
       COT_ASSIGN(const SumMasks masks, open_masks(cohorts->machine.sessions(), cohorts->parameters, pool_));
       parts_.metrics.masks_opened(seconds_since(begin));
+      os::crash_point(os::CrashPoint::finalize_masks_opened);
       return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now(), &masks);
     };
     Result<FinalizedRound> round = run();
@@ -394,6 +399,7 @@ void RoundScheduler::finalize(const JobId& job, uint64_t serial, const FinalizeR
 
 // On the store's thread, before anybody acts on the commit.
 void RoundScheduler::after_commit(const CommitRound& request, const JobProgress& progress) {
+  os::crash_point(os::CrashPoint::round_committed);
   const ModelRecord& model = request.round.model;
   if (model.evaluation_accuracy) {
     parts_.metrics.set_evaluation(progress.job.id, model.evaluation_loss.value_or(0), *model.evaluation_accuracy);
@@ -413,6 +419,7 @@ void RoundScheduler::clean_up_partials() {
       if (parts_.partials.remove(partial.blob)) ids.push_back(partial.id);
     }
     if (ids.empty()) return;
+    os::crash_point(os::CrashPoint::partials_removed);
     if (const Status forgotten = parts_.rounds.forget_partials(ids); !forgotten) {
       log(LogLevel::warning, "partials_not_forgotten", {{"reason", forgotten.error().message()}});
     }

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/os/clock.h"
+#include "base/os/crash_point.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/device_certificate.h"
@@ -171,6 +172,7 @@ void RoundScheduler::freeze_cohorts(const RoundView& view) {
       const auto cohorts = cohorts_.find(key);
       if (!accepted || cohorts == cohorts_.end()) return;  // finalize_cohorts() asks again
       cohorts->second->machine.freeze(*accepted, os::monotonic_now());
+      os::crash_point(os::CrashPoint::cohorts_before_unmasking);
       after_cohorts(key);
     });
   });

@@ -56,7 +56,8 @@ class FileWriter : public BlobWriter {
 }  // namespace
 
 Result<std::unique_ptr<DirectoryBlobStore>> DirectoryBlobStore::open_directory(const std::string& root,
-                                                                              const std::string& node) {
+                                                                              const std::string& node,
+                                                                              const os::FilePoints* points) {
   const std::string incoming = root + "/incoming" + (node.empty() ? "" : "-" + node);
   COT_TRY(os::make_directories(incoming));
   COT_ASSIGN(const std::vector<std::string> unfinished, os::list_directory(incoming));
@@ -66,7 +67,7 @@ Result<std::unique_ptr<DirectoryBlobStore>> DirectoryBlobStore::open_directory(c
     COT_TRY(os::make_directories(root + "/" + to_hex(ByteView(&byte, 1))));
   }
   COT_TRY(os::sync_directory(root));
-  return std::unique_ptr<DirectoryBlobStore>(new DirectoryBlobStore(root, incoming));
+  return std::unique_ptr<DirectoryBlobStore>(new DirectoryBlobStore(root, incoming, points));
 }
 
 std::string DirectoryBlobStore::path_of(const Digest& digest) const {
@@ -75,7 +76,7 @@ std::string DirectoryBlobStore::path_of(const Digest& digest) const {
 }
 
 Result<std::unique_ptr<BlobWriter>> DirectoryBlobStore::create() {
-  COT_ASSIGN(os::AtomicFile file, os::AtomicFile::create(incoming_ + "/blob"));
+  COT_ASSIGN(os::AtomicFile file, os::AtomicFile::create(incoming_ + "/blob", points_));
   return std::unique_ptr<BlobWriter>(std::make_unique<FileWriter>(std::move(file), root_));
 }
 

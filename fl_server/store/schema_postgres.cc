@@ -112,7 +112,7 @@ UPDATE schema_version SET version = 5;
 }  // namespace
 
 Status prepare_postgres_schema(Database& database) {
-  return database.transaction([&]() -> Status {
+  return database.transaction(os::crash::make_schema, [&]() -> Status {
     // Held until the transaction ends, and by nobody else than a server that starts.
     COT_TRY(database.execute("SELECT pg_advisory_xact_lock(hashtext('coterie schema ' || current_setting('search_path')))"));
     int64_t version = 0;

@@ -119,20 +119,24 @@ PRAGMA user_version = 5;
 }  // namespace
 
 Status prepare_sqlite_schema(Database& database) {
-  int64_t version = 0;
-  {
+  const auto read_version = [&]() -> Result<int64_t> {
     Statement statement = database.prepare("PRAGMA user_version");
     COT_ASSIGN(const bool row, statement.step());
-    if (row) version = statement.integer(0);
-  }
-  if (version == kSchemaVersion) return {};
-  if (version < 0 || version > kSchemaVersion) return newer_schema(version);
-  return database.transaction([&]() -> Status {
+    return row ? statement.integer(0) : 0;
+  };
+  COT_ASSIGN(const int64_t found, read_version());
+  if (found == kSchemaVersion) return {};
+  if (found < 0 || found > kSchemaVersion) return newer_schema(found);
+  return database.transaction(os::crash::make_schema, [&]() -> Status {
+    // Once more: another may have been faster.
+    COT_ASSIGN(const int64_t version, read_version());
+    if (version > kSchemaVersion) return newer_schema(version);
     if (version < 1) COT_TRY(database.execute(kVersion1));
     if (version < 2) COT_TRY(database.execute(kVersion2));
     if (version < 3) COT_TRY(database.execute(kVersion3));
     if (version < 4) COT_TRY(database.execute(kVersion4));
-    return database.execute(kVersion5);
+    if (version < 5) COT_TRY(database.execute(kVersion5));
+    return {};
   });
 }
 

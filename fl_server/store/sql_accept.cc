@@ -29,7 +29,7 @@ Result<std::vector<PartialRecord>> all_partials(Statement rows) {
 BatchOutcome SqlRoundStore::accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) {
   const std::lock_guard lock(mutex_);
   BatchOutcome outcome = BatchDone{};
-  const Status done = database_.transaction([&] { return write_batch(partial, rows, outcome); });
+  const Status done = database_.transaction(os::crash::accept_batch, [&] { return write_batch(partial, rows, outcome); });
   if (done || std::holds_alternative<BatchClosed>(outcome) || std::holds_alternative<BatchConflict>(outcome)) {
     return outcome;
   }
@@ -134,7 +134,7 @@ Result<std::vector<PartialRecord>> SqlRoundStore::list_finished_partials(size_t 
 
 Status SqlRoundStore::forget_partials(const std::vector<std::string>& ids) {
   const std::lock_guard lock(mutex_);
-  return database_.transaction([&]() -> Status {
+  return database_.transaction(os::crash::forget_partials, [&]() -> Status {
     COT_TRY(check_fence());
     COT_ASSIGN(const std::vector<int> removed,
                database_.execute_many("DELETE FROM partial WHERE id = ?", ids.size(),

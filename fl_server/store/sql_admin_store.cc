@@ -32,7 +32,7 @@ Status SqlAdminStore::create_admin_token(const AdminTokenRecord& token) {
       database_.prepare("INSERT INTO admin_token(" COT_ADMIN_TOKEN_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   insert << token.id << token.label << token.roles.bits() << token.hash << token.creator << token.created
          << token.expires << token.tenant;
-  return insert.run();
+  return os::crash_around(os::crash::create_admin_token, [&] { return insert.run(); });
 }
 
 Result<AdminTokenRecord> SqlAdminStore::get_admin_token(const std::string& id) {
@@ -60,7 +60,7 @@ Status SqlAdminStore::remove_admin_token(const std::string& id) {
   const std::lock_guard lock(mutex_);
   Statement remove = database_.prepare("DELETE FROM admin_token WHERE id = ?");
   remove << id;
-  COT_TRY(remove.run());
+  COT_TRY(os::crash_around(os::crash::remove_admin_token, [&] { return remove.run(); }));
   if (database_.changes() == 0) return Error(ErrorCode::not_found, "no such admin token");
   return {};
 }

@@ -30,7 +30,7 @@ Result<AuditHead> SqlAdminStore::read_head() {
 Result<AuditHead> SqlAdminStore::append_audit(AuditEntry entry) {
   const std::lock_guard lock(mutex_);
   AuditHead head;
-  const Status done = database_.transaction([&]() -> Status {
+  const Status done = database_.transaction(os::crash::append_audit, [&]() -> Status {
     Statement lock = database_.prepare("SELECT 1 /*! FROM audit_lock FOR UPDATE */");  // as the ledger's
     COT_TRY(lock.lock_rows());
     COT_ASSIGN(head, read_head());

@@ -43,7 +43,7 @@ Status SqlDeviceStore::create_token(const TokenRecord& token) {
       "INSERT INTO token(digest, population, label, uses_left, expires, created) VALUES(?, ?, ?, ?, ?, ?)");
   insert << token.digest << token.population.value() << token.label << token.uses_left << token.expires
          << token.created;
-  return insert.run();
+  return os::crash_around(os::crash::create_token, [&] { return insert.run(); });
 }
 
 Result<std::vector<TokenRecord>> SqlDeviceStore::list_tokens() {
@@ -67,7 +67,7 @@ Status SqlDeviceStore::remove_token(const Digest& digest) {
   const std::lock_guard lock(mutex_);
   Statement remove = database_.prepare("DELETE FROM token WHERE digest = ?");
   remove << digest;
-  COT_TRY(remove.run());
+  COT_TRY(os::crash_around(os::crash::remove_token, [&] { return remove.run(); }));
   if (database_.changes() == 0) return Error(ErrorCode::not_found, "no such token");
   return {};
 }
@@ -81,9 +81,9 @@ Result<DeviceRecord> SqlDeviceStore::enroll(const Digest& token, DeviceRecord de
     device = *existing;
     return {};
   };
-  Status done = database_.transaction(enroll_once);
+  Status done = database_.transaction(os::crash::enroll, enroll_once);
   // Another server has enrolled it in between: now it is there.
-  if (!done && done.error().code() == ErrorCode::conflict) done = database_.transaction(enroll_once);
+  if (!done && done.error().code() == ErrorCode::conflict) done = database_.transaction(os::crash::enroll, enroll_once);
   if (!done) return done.error();
   return device;
 }
@@ -149,7 +149,7 @@ Status SqlDeviceStore::revoke_device(const DeviceId& id, WallTime now) {
   const std::lock_guard lock(mutex_);
   Statement update = database_.prepare("UPDATE device SET revoked = coalesce(revoked, ?) WHERE id = ?");
   update << now << id;
-  COT_TRY(update.run());
+  COT_TRY(os::crash_around(os::crash::revoke_device, [&] { return update.run(); }));
   if (database_.changes() == 0) return Error(ErrorCode::not_found, "no such device");
   return {};
 }

@@ -25,7 +25,7 @@ Status SqlFleetStore::say(const FleetNodeRow& row, const std::string& former, Mi
   const std::lock_guard lock(mutex_);
   Statement say = database_.prepare(is_sqlite() ? COT_SAY(COT_SQLITE_NOW) : COT_SAY(COT_POSTGRES_NOW));
   say << row.node << row.incarnation << row.started << row.report << static_cast<int64_t>(silence_max.count()) << former;
-  COT_TRY(say.run());
+  COT_TRY(os::crash_around(os::crash::say, [&] { return say.run(); }));
   if (database_.changes() > 0) return {};
   return Error(ErrorCode::conflict, "fleet: another server calls itself " + row.node + "; give each its own name (node)");
 }
@@ -34,7 +34,7 @@ Status SqlFleetStore::leave(const std::string& node, const std::string& incarnat
   const std::lock_guard lock(mutex_);
   Statement leave = database_.prepare("DELETE FROM fleet_node WHERE node = ? AND incarnation = ?");
   leave << node << incarnation;
-  return leave.run();
+  return os::crash_around(os::crash::leave, [&] { return leave.run(); });
 }
 
 Result<std::vector<FleetNodeRow>> SqlFleetStore::nodes() {
@@ -71,7 +71,7 @@ Result<std::optional<FleetBoard>> SqlFleetStore::read_board(uint64_t known_revis
 Result<uint64_t> SqlFleetStore::write_board(const std::string& lease, LeaseEpoch epoch, const std::string& text) {
   const std::lock_guard lock(mutex_);
   uint64_t revision = 0;
-  COT_TRY(database_.transaction([&]() -> Status {
+  COT_TRY(database_.transaction(os::crash::write_board, [&]() -> Status {
     Statement row = database_.prepare("SELECT epoch FROM lease WHERE name = ? /*! FOR SHARE */");
     row << lease;
     COT_ASSIGN(const bool found, row.step());

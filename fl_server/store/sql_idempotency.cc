@@ -37,9 +37,9 @@ Result<KeyClaim> SqlAdminStore::claim_key(const IdempotencyKey& key, WallTime no
     insert << key.name << key.body << (now + kIdempotencyKeptFor);
     return insert.run();
   };
-  Status done = database_.transaction(claim_once);
+  Status done = database_.transaction(os::crash::claim_key, claim_once);
   // Another server has claimed it in between: now it is there.
-  if (!done && done.error().code() == ErrorCode::conflict) done = database_.transaction(claim_once);
+  if (!done && done.error().code() == ErrorCode::conflict) done = database_.transaction(os::crash::claim_key, claim_once);
   if (!done) return done.error();
   return claim;
 }
@@ -49,14 +49,14 @@ Status SqlAdminStore::keep_answer(const IdempotencyKey& key, const KeptAnswer& a
   Statement update = database_.prepare(
       "UPDATE idempotency SET status = ?, location = ?, answer = ? WHERE name = ? AND status = 0");
   update << answer.status << answer.location << ByteView(answer.body) << key.name;
-  return update.run();
+  return os::crash_around(os::crash::keep_answer, [&] { return update.run(); });
 }
 
 Status SqlAdminStore::release_key(const IdempotencyKey& key) {
   const std::lock_guard lock(mutex_);
   Statement remove = database_.prepare("DELETE FROM idempotency WHERE name = ? AND status = 0");
   remove << key.name;
-  return remove.run();
+  return os::crash_around(os::crash::release_key, [&] { return remove.run(); });
 }
 
 }  // namespace coterie

@@ -30,11 +30,13 @@ Result<LeaseAnswer> SqlLeaseStore::take_lease(const std::string& name, const std
   {
     Statement take = database_.prepare(is_sqlite ? COT_TAKE_LEASE(COT_SQLITE_NOW) : COT_TAKE_LEASE(COT_POSTGRES_NOW));
     take << name << holder << static_cast<int64_t>(ttl.count());
+    os::crash_point(os::crash::take_lease.before);
     COT_ASSIGN(const bool is_taken, take.step());
     if (is_taken) {
       const LeaseEpoch epoch(take.u64(0));
       COT_ASSIGN(const bool more, take.step());  // to its end: SQLite commits then
       COT_ASSERT(!more);
+      os::crash_point(os::crash::take_lease.after);
       return LeaseAnswer{true, epoch, holder, ttl};
     }
   }
@@ -50,7 +52,7 @@ Status SqlLeaseStore::give_lease(const std::string& name, const std::string& hol
   const bool is_sqlite = database_.engine() == SqlEngine::sqlite;
   Statement give = database_.prepare(is_sqlite ? COT_GIVE_LEASE(COT_SQLITE_NOW) : COT_GIVE_LEASE(COT_POSTGRES_NOW));
   give << name << holder;
-  return give.run();
+  return os::crash_around(os::crash::give_lease, [&] { return give.run(); });
 }
 
 }  // namespace coterie

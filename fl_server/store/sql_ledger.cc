@@ -79,7 +79,7 @@ Result<NoiseSalt> SqlRoundStore::read_salt(const RoundKey& key) {
 Result<NoiseSalt> SqlRoundStore::reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) {
   const std::lock_guard lock(mutex_);
   NoiseSalt salt;
-  const Status done = ledger_transaction([&]() -> Status {
+  const Status done = ledger_transaction(os::crash::reserve_release, [&]() -> Status {
     COT_TRY(check_fence());
     JobId id;
     if (const auto unlocked = read_round(key); unlocked && *unlocked) id = (*unlocked)->job;

@@ -26,7 +26,7 @@ Result<ModelRelease> SqlRoundStore::promote_model(const JobId& id, ModelVersion 
                                                   std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);
   ModelRelease release;
-  const Status done = database_.transaction([&]() -> Status {
+  const Status done = database_.transaction(os::crash::promote_model, [&]() -> Status {
     COT_TRY(lock_job(id));
     COT_ASSIGN(const JobRecord job, read_job(id));
     COT_TRY(check_revision(job, revision_expected));
@@ -47,7 +47,7 @@ Result<ModelRelease> SqlRoundStore::promote_model(const JobId& id, ModelVersion 
 Result<ModelRelease> SqlRoundStore::roll_back_model(const JobId& id, std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);
   ModelRelease release;
-  const Status done = database_.transaction([&]() -> Status {
+  const Status done = database_.transaction(os::crash::roll_back_model, [&]() -> Status {
     COT_TRY(lock_job(id));
     COT_ASSIGN(const JobRecord job, read_job(id));
     COT_TRY(check_revision(job, revision_expected));

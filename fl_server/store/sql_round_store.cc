@@ -69,6 +69,15 @@ bool may_become(JobState from, JobState to) {
   return to != JobState::completed;
 }
 
+const os::TransactionPoints& points_of(RoundState to) {
+  switch (to) {
+    case RoundState::collecting: return os::crash::begin_collecting;
+    case RoundState::frozen: return os::crash::freeze_round;
+    case RoundState::finalizing: return os::crash::claim_finalize;
+    default: return os::crash::fail_round;
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SqlRoundStore>> SqlRoundStore::open(Result<Database> opened) {
@@ -113,7 +122,7 @@ Status SqlRoundStore::lock_round(const RoundKey& key) {
 
 Status SqlRoundStore::create_job(const JobRecord& job, const ModelRecord& initial) {
   const std::lock_guard lock(mutex_);
-  return database_.transaction([&]() -> Status {
+  return database_.transaction(os::crash::create_job, [&]() -> Status {
     Statement insert = database_.prepare("INSERT INTO job(" COT_JOB_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     insert << job.id.value() << job_spec_to_json_text(job.spec) << static_cast<uint64_t>(job.state) << job.reason
            << job.plan << job.plan_bytes << job.value_count << job.rounds_done << job.created << job.revision;
@@ -157,7 +166,7 @@ Result<JobRecord> SqlRoundStore::set_job_state(const JobId& id, JobState to, con
                                                std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);
   JobRecord job;
-  const Status done = database_.transaction([&]() -> Status {
+  const Status done = database_.transaction(os::crash::set_job_state, [&]() -> Status {
     COT_TRY(lock_job(id));
     COT_ASSIGN(job, read_job(id));
     COT_TRY(check_revision(job, revision_expected));
@@ -256,7 +265,7 @@ Result<RoundRecord> SqlRoundStore::insert_round(const JobId& job, uint64_t numbe
 Result<RoundRecord> SqlRoundStore::open_round(const JobId& job, const OpenRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   std::optional<RoundRecord> round;
-  const Status done = database_.transaction([&]() -> Status {
+  const Status done = database_.transaction(os::crash::open_round, [&]() -> Status {
     COT_TRY(check_fence());
     COT_TRY(lock_job(job));
     COT_ASSIGN(round, read_attempt(job, request.number, request.attempt));
@@ -282,7 +291,7 @@ Result<RoundRecord> SqlRoundStore::open_round(const JobId& job, const OpenRound&
 Result<bool> SqlRoundStore::move_round(const MoveRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   bool won = false;
-  const Status done = database_.transaction([&]() -> Status {
+  const Status done = database_.transaction(points_of(request.to), [&]() -> Status {
     COT_TRY(check_fence());
     Statement update = database_.prepare(
         "UPDATE round SET state = ?1, reason = ?2, selected = CASE WHEN selected < ?3 THEN ?3 ELSE selected END, "
@@ -309,7 +318,7 @@ Status SqlRoundStore::insert_model(const ModelRecord& model) {
 Result<JobProgress> SqlRoundStore::commit_round(const JobId& job, const CommitRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   JobProgress progress;
-  const Status done = ledger_transaction([&]() -> Status {
+  const Status done = ledger_transaction(os::crash::commit_round, [&]() -> Status {
     COT_TRY(check_fence());
     COT_TRY(lock_job(job));
     COT_TRY(lock_round(request.round.key));

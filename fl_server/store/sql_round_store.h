@@ -86,9 +86,9 @@ class SqlRoundStore : public RoundStore {
   Result<std::string> read_privacy_stop(const JobRecord& job);
   // A transaction that may append to the ledger: if it fails, ours is read anew.
   template <typename Body>
-  Status ledger_transaction(Body body) {
+  Status ledger_transaction(const os::TransactionPoints& points, Body body) {
     bool was_run = false;
-    const Status done = database_.transaction([&]() -> Status {
+    const Status done = database_.transaction(points, [&]() -> Status {
       if (std::exchange(was_run, true)) ledger_ = Ledger();
       return body();
     });

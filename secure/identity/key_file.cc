@@ -1,5 +1,6 @@
 #include "secure/identity/key_file.h"
 
+#include "base/os/crash_point.h"
 #include "base/os/file.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/bearer_token.h"
@@ -18,7 +19,7 @@ template <typename Make>
 Result<Bytes> load_or_create(const std::string& path, Make make) {
   if (os::exists(path)) return os::read_file(path, kKeyFileBytesMax);
   Bytes bytes = make();
-  COT_TRY(os::write_file_atomically(path, bytes));
+  COT_TRY(os::write_file_atomically(path, bytes, &os::crash::key_file));
   return bytes;
 }
 

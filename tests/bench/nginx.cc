@@ -61,12 +61,12 @@ Result<std::unique_ptr<Nginx>> Nginx::start(Bodies bodies) {
   nginx->url_ = "https://127.0.0.1:" + std::to_string(port);
   const std::string config =
       "load_module " + std::string(kEchoModule) + ";\nuser root;\nworker_processes 1;\ndaemon off;\npid " + root +
-      "/pid;\nerror_log " + root + "/error.log;\nevents { worker_connections 1024; }\nhttp {\n  access_log off;\n" +
+      "/pid;\nerror_log " + root + "/error.log;\nevents { worker_connections 4096; }\nhttp {\n  access_log off;\n" +
       "  client_body_buffer_size " + (bodies == Bodies::in_memory ? "32m" : "16k") + ";\n  client_max_body_size 64m;\n  client_body_temp_path " + root + ";\n  server {\n" +
       "    listen 127.0.0.1:" + std::to_string(port) + " ssl;\n    ssl_certificate " + root + "/server.pem;\n" +
       "    ssl_certificate_key " + root + "/server-key.pem;\n    ssl_protocols TLSv1.3;\n" +
       "    ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;\n    keepalive_requests 1000000;\n" +
-      "    location / { echo_read_request_body; echo ok; }\n  }\n}\n";
+      "    location / { echo_read_request_body; echo ok; }\n    location = /healthz { return 200 \"ok\\n\"; }\n  }\n}\n";
   COT_TRY(os::write_file_atomically(root + "/nginx.conf", as_bytes(config)));
   nginx->master_ = ::fork();
   if (nginx->master_ == 0) {

@@ -6,10 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
-#include <thread>
 
-#include "base/os/clock.h"
 #include "proto/codec/codec.h"
+#include "tests/bench/measured_load.h"
 #include "tests/bench/nginx.h"
 #include "tests/integration/support/admin.h"
 #include "tests/integration/support/raw_device.h"
@@ -20,31 +19,12 @@ namespace {
 
 using namespace coterie;
 using namespace coterie::testing;
+using bench::measure;
+using bench::Rate;
 
 [[noreturn]] void die(const std::string& what) {
   std::fprintf(stderr, "coterie-bench-uploads: %s\n", what.c_str());
   std::exit(1);
-}
-
-struct Rate {
-  double uploads_per_second = 0;
-  double uploads_per_cpu_second = 0;
-};
-
-// Runs `upload(thread, i)` for every i in [0, uploads) on `threads` threads and measures wall and CPU time around it.
-template <typename Upload, typename Cpu>
-Rate measure(uint32_t threads, uint32_t uploads, Cpu cpu_seconds, Upload upload) {
-  const double cpu_before = cpu_seconds();
-  const Instant begin = os::monotonic_now();
-  std::vector<std::thread> workers;
-  for (uint32_t t = 0; t < threads; ++t) {
-    workers.emplace_back([&, t] {
-      for (uint32_t i = t; i < uploads; i += threads) upload(t, i);
-    });
-  }
-  for (std::thread& worker : workers) worker.join();
-  const double wall = std::chrono::duration<double>(os::monotonic_now() - begin).count();
-  return {uploads / wall, uploads / (cpu_seconds() - cpu_before)};
 }
 
 // Every upload is another device's; the connections are shared, as a balancer would share them.
@@ -124,7 +104,7 @@ int main(int argc, char** argv) {
 
   const Rate ours = measure_coterie(threads, uploads, values);
   std::printf("{\"bench\":\"uploads\",\"update_mb\":%.0f,\"uploads\":%u,\"connections\":%u,\"per_second\":%.0f,\"per_cpu_second\":%.0f",
-              megabytes, uploads, threads, ours.uploads_per_second, ours.uploads_per_cpu_second);
+              megabytes, uploads, threads, ours.per_second, ours.per_cpu_second);
   for (const auto& [name, bodies] : {std::pair("nginx", Nginx::Bodies::in_memory), std::pair("nginx_file", Nginx::Bodies::in_file)}) {
     const auto nginx = Nginx::start(bodies);
     if (!nginx) {
@@ -132,8 +112,8 @@ int main(int argc, char** argv) {
       return 0;
     }
     const Rate theirs = measure_nginx(**nginx, threads, uploads, values);
-    std::printf(",\"%s_per_second\":%.0f,\"%s_per_cpu_second\":%.0f,\"%s_ratio\":%.3f", name, theirs.uploads_per_second,
-                name, theirs.uploads_per_cpu_second, name, ours.uploads_per_cpu_second / theirs.uploads_per_cpu_second);
+    std::printf(",\"%s_per_second\":%.0f,\"%s_per_cpu_second\":%.0f,\"%s_ratio\":%.3f", name, theirs.per_second,
+                name, theirs.per_cpu_second, name, ours.per_cpu_second / theirs.per_cpu_second);
   }
   std::printf("}\n");
 }

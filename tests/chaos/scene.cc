@@ -1,6 +1,7 @@
 #include "tests/chaos/scene.h"
 
 #include "base/os/file.h"
+#include "tests/integration/support/masked_device.h"
 #include "tests/support/matchers.h"
 
 namespace coterie::chaos {
@@ -13,7 +14,8 @@ Scene::~Scene() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Scene::keep_truth_at(const std::string& conninfo) {
+void Scene::keep_truth_at(const std::string& conninfo, const std::string& schema) {
+  schema_ = schema;
   conninfo_file_ = directory_ / "conninfo";
   ASSERT_OK(os::write_file_atomically(conninfo_file_, as_bytes(conninfo + "\n")));
 }
@@ -22,7 +24,7 @@ Status Scene::start(const std::vector<std::string>& environment) {
   std::string config = "\"threads\": 2";
   if (is_shared()) {
     config += ", \"store\": {\"engine\": \"postgres\", \"conninfo_file\": \"" + conninfo_file_ +
-              "\"}, \"node\": \"a\", \"keys_dir\": \"" + (directory_ / "keys") + "\", \"blobs_dir\": \"" + (directory_ / "blobs") +
+              "\", \"schema\": \"" + schema_ + "\"}, \"node\": \"a\", \"keys_dir\": \"" + (directory_ / "keys") + "\", \"blobs_dir\": \"" + (directory_ / "blobs") +
               "\", \"lease\": {\"ttl_ms\": " + std::to_string(lease_ttl_.count()) + ", \"renew_ms\": 500}";
   }
   const Instant begin = os::monotonic_now();
@@ -31,28 +33,36 @@ Status Scene::start(const std::vector<std::string>& environment) {
                                             .admin_port = admin_port_, .environment = environment}));
   device_port_ = server_->device_port();
   admin_port_ = server_->admin_port();
-  if (is_shared() && !server_->wait_for_log("\"server_leads\"", kPatience)) {
-    return Error(ErrorCode::unavailable, "fl_server does not lead:\n" + server_->log());
-  }
   admin_ = std::make_unique<Admin>(*server_);
   COT_ASSIGN(const AdminAnswer ready, admin_->call("GET", "/readyz"));
   if (ready.status != 200) return Error(ErrorCode::unavailable, "/readyz answers " + std::to_string(ready.status));
-  last_start_ = os::monotonic_now() - begin;
+  last_ready_ = std::chrono::duration_cast<Millis>(os::monotonic_now() - begin);
+  if (is_shared() && !server_->wait_for_log("\"server_leads\"", kPatience)) {
+    return Error(ErrorCode::unavailable, "fl_server does not lead:\n" + server_->log());
+  }
+  last_start_ = std::chrono::duration_cast<Millis>(os::monotonic_now() - begin);
   audit_.set_open(true);
   return {};
 }
 
-void Scene::begin(const SceneSettings& settings) {
-  settings_ = settings;
+nlohmann::json Scene::spec() const {
   nlohmann::json spec = {{"rounds", {{"count", 100'000}, {"goal_count", kGoal}, {"over_selection", 1.5}, {"pool_min", 2},
                                      {"selecting_ms_max", 100}, {"collecting_ms_max", 1'500}, {"goal_count_min", 2},
                                      {"retry_delay_ms", 50}, {"attempts_max", 1000}}},
                          {"privacy", {{"level", "none"}}}};
-  if (settings.has_noise) {
+  if (settings_.job == SceneJob::noise) {
     spec["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
-    spec["privacy"] = {{"level", "none"}, {"noise_multiplier", 0.1}, {"target_delta", 1e-6}, {"epsilon_budget", 1000}};
+    spec["privacy"] = {{"level", "none"}, {"noise_multiplier", 3}, {"target_delta", 1e-6}, {"epsilon_budget", 50}};
+  } else if (settings_.job == SceneJob::masked) {
+    spec["rounds"].update({{"goal_count", settings_.devices}, {"goal_count_min", 4}, {"over_selection", 1.0}, {"collecting_ms_max", 4'000}});
+    spec["privacy"] = {{"level", "active"}, {"cohort_min", 4}, {"corrupt_share", 0.1}, {"dropout_share", 0.1}, {"phase_ms_max", 1'000}};
   }
-  const auto job = admin_->create_job(flat_model(kValues), spec);
+  return spec;
+}
+
+void Scene::begin(const SceneSettings& settings) {
+  settings_ = settings;
+  const auto job = admin_->create_job(flat_model(kValues), spec());
   ASSERT_OK(job);
   job_ = *job;
   const auto token = admin_->create_token(1000);
@@ -62,7 +72,22 @@ void Scene::begin(const SceneSettings& settings) {
     ASSERT_OK(devices_.back()->enroll(*token));
   }
   for (uint32_t i = 0; i < settings.devices; ++i) {
-    threads_.emplace_back([this, i] { take_part(*devices_[i], i, kValues, audit_); });
+    threads_.emplace_back([this, i] {
+      if (settings_.job == SceneJob::masked) take_masked_parts(i);
+      else take_part(*devices_[i], i, kValues, audit_);
+    });
+  }
+}
+
+void Scene::take_masked_parts(uint32_t device) {
+  std::vector<float> values(kValues);
+  values[device] = 1.0f;
+  while (audit_.wait_until_open()) {
+    const auto answer = devices_[device]->api().check_in(devices_[device]->id(), {Population("default"), "test", 1'000});
+    const auto* assignment = std::get_if<Assignment>(&answer);
+    if (assignment == nullptr) continue;
+    (void)take_masked_part(*devices_[device], *assignment, {.values = values, .asks_apart = device % 3 == 0});
+    audit_.stepped();
   }
 }
 
@@ -94,7 +119,8 @@ uint64_t Scene::end() {
   audit_.finish();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
-  return audit_.check_done(*admin_, job_, settings_.devices, settings_.has_noise ? kGoal : 0);
+  if (settings_.job == SceneJob::noise) return audit_.check_ledger(*admin_, job_);
+  return audit_.check_done(*admin_, job_, settings_.devices);
 }
 
 }  // namespace coterie::chaos

@@ -21,10 +21,15 @@
 
 namespace coterie::chaos {
 
+enum class SceneJob : uint8_t {
+  plain,
+  noise,   // of the server; the audit is the ledger's, as the models show nobody
+  masked,  // level active: who holds a receipt counts unless the attempt is lost; nobody counts twice
+};
+
 struct SceneSettings {
   uint32_t devices = 6;
-  // Of a job with noise: what its sums are divided by, its goal.
-  bool has_noise = false;
+  SceneJob job = SceneJob::plain;
 };
 
 class Scene : public ::testing::Test {
@@ -36,11 +41,12 @@ class Scene : public ::testing::Test {
   ~Scene() override;
 
   // The server keeps its truth where this libpq string leads, and not in SQLite. Before the first start().
-  void keep_truth_at(const std::string& conninfo);
+  void keep_truth_at(const std::string& conninfo, const std::string& schema = "coterie");
   // Starts the server, again on its ports, and waits until it serves. Its error if it ends instead.
   Status start(const std::vector<std::string>& environment = {});
   // The job, and devices that begin to take part.
   void begin(const SceneSettings& settings = {});
+  bool has_begun() const { return !threads_.empty(); }
   // The devices wait until start() is through.
   void shut_the_door() { audit_.set_open(false); }
   // Kills what is left of the server.
@@ -51,6 +57,8 @@ class Scene : public ::testing::Test {
   uint64_t end();
   // How long the last start() took, from the process to an answer for devices.
   Millis last_start() const { return last_start_; }
+  // The same until it said that it is ready: before that, where it must wait for the lead.
+  Millis last_ready() const { return last_ready_; }
 
   test::TemporaryDirectory directory_{test::memory_disk()};
   std::unique_ptr<testing::ServerProcess> server_;
@@ -61,14 +69,16 @@ class Scene : public ::testing::Test {
 
  private:
   Result<uint64_t> rounds_done();
+  nlohmann::json spec() const;
+  void take_masked_parts(uint32_t device);
   bool is_shared() const { return !conninfo_file_.empty(); }
 
   SceneSettings settings_;
-  std::string conninfo_file_;
+  std::string conninfo_file_, schema_;
   uint16_t device_port_ = 0, admin_port_ = 0;
   std::vector<std::unique_ptr<testing::RawDevice>> devices_;
   std::vector<std::thread> threads_;
-  Millis last_start_{0};
+  Millis last_start_{0}, last_ready_{0};
 };
 
 }  // namespace coterie::chaos

@@ -13,9 +13,10 @@ class MemoryLeaseStore final : public LeaseStore {
   Result<LeaseAnswer> take_lease(const std::string& name, const std::string& holder, Millis ttl) override {
     const std::lock_guard lock(mutex_);
     if (is_away_) return Error(ErrorCode::unavailable, "leases: the store is away");
-    Row& row = rows_[name];
-    if (row.holder != holder && row.expires > now_) return LeaseAnswer{false, LeaseEpoch(row.epoch), row.holder, row.expires - now_};
-    if (row.holder != holder) ++row.epoch;
+    const auto [found, is_fresh] = rows_.try_emplace(name);
+    Row& row = found->second;
+    if (!is_fresh && row.holder != holder && row.expires > now_) return LeaseAnswer{false, LeaseEpoch(row.epoch), row.holder, row.expires - now_};
+    if (is_fresh || row.holder != holder) ++row.epoch;
     row.holder = holder;
     row.expires = now_ + ttl;
     return LeaseAnswer{true, LeaseEpoch(row.epoch), holder, ttl};
@@ -23,9 +24,15 @@ class MemoryLeaseStore final : public LeaseStore {
   Status give_lease(const std::string& name, const std::string& holder) override {
     const std::lock_guard lock(mutex_);
     if (is_away_) return Error(ErrorCode::unavailable, "leases: the store is away");
-    Row& row = rows_[name];
-    if (row.holder == holder) row.expires = std::min(row.expires, now_);
+    const auto found = rows_.find(name);
+    if (found != rows_.end() && found->second.holder == holder) found->second.expires = std::min(found->second.expires, now_);
     return {};
+  }
+  // 0: it was never held.
+  LeaseEpoch epoch_of(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = rows_.find(name);
+    return LeaseEpoch(found == rows_.end() ? 0 : found->second.epoch);
   }
   void pass(Millis time) {
     const std::lock_guard lock(mutex_);

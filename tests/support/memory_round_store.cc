@@ -181,8 +181,9 @@ BatchOutcome MemoryRoundStore::accept_batch(const PartialRecord& partial, const 
   if (!collecting && !(defects_.ignores_round_state && round != rounds_.end())) return BatchClosed{};
   std::set<DeviceId>& accepted = accepted_[partial.key];
   BatchConflict conflict;
+  std::set<DeviceId> batch;
   for (const AcceptRow& row : rows) {
-    if (accepted.contains(row.device)) conflict.accepted_before.push_back(row.device);
+    if (accepted.contains(row.device) || !batch.insert(row.device).second) conflict.accepted_before.push_back(row.device);
   }
   const bool repeated = written.id != partial.id;
   std::ranges::sort(conflict.accepted_before);

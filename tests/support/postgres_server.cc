@@ -54,8 +54,12 @@ const passwd* other_user() {
 
 bool PostgresServer::is_installed() { return !program_directory().empty(); }
 
-Result<std::unique_ptr<PostgresServer>> PostgresServer::start() {
-  std::unique_ptr<PostgresServer> server(new PostgresServer());
+Result<std::unique_ptr<PostgresServer>> PostgresServer::start() { return start(Durable::no); }
+
+Result<std::unique_ptr<PostgresServer>> PostgresServer::start_durable() { return start(Durable::yes); }
+
+Result<std::unique_ptr<PostgresServer>> PostgresServer::start(Durable durable) {
+  std::unique_ptr<PostgresServer> server(new PostgresServer(durable));
   const std::string directory = server->directory_.path();
   if (const passwd* user = other_user(); user != nullptr && ::chown(directory.c_str(), user->pw_uid, user->pw_gid) != 0) {
     return Error(ErrorCode::internal, "test: cannot give " + directory + " away");
@@ -89,9 +93,12 @@ Status PostgresServer::launch() {
   pid_ = ::fork();
   if (pid_ == 0) {
     std::vector<std::string> words = {program_directory() + "/postgres", "-D", directory_ / "data", "-k", directory_.path()};
-    for (const char* setting : {"listen_addresses=", "fsync=off", "full_page_writes=off", "max_connections=200",
-                                "shared_buffers=16MB", "deadlock_timeout=100ms", "autovacuum=off"}) {
-      words.insert(words.end(), {"-c", setting});
+    const auto set = [&](std::initializer_list<const char*> settings) {
+      for (const char* setting : settings) words.insert(words.end(), {"-c", setting});
+    };
+    set({"listen_addresses=", "max_connections=200"});
+    if (durable_ == Durable::no) {
+      set({"fsync=off", "full_page_writes=off", "shared_buffers=16MB", "deadlock_timeout=100ms", "autovacuum=off"});
     }
     become(other_user(), words, pipe_fds[1]);
   }

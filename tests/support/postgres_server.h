@@ -1,7 +1,8 @@
 // PostgresServer: a real PostgreSQL server of this test's own: on a socket in a directory of its own, no TCP, as the user
 // "postgres" or "nobody" when the test is root (PostgreSQL refuses to be). It goes with the test.
 //
-// fsync is off, so that tests are fast: a server that is killed loses nothing by it, a machine that loses power would.
+// Unless it is to be durable, fsync is off and the disk is memory, so that tests are fast: a server that is killed loses nothing
+// by it, a machine that loses power would.
 #pragma once
 
 #include <condition_variable>
@@ -21,6 +22,8 @@ class PostgresServer {
   // Whether Debian's postgresql is installed; tests skip without.
   static bool is_installed();
   static Result<std::unique_ptr<PostgresServer>> start();
+  // On the disk of temporary files, as an installed one writes to it: for measurements.
+  static Result<std::unique_ptr<PostgresServer>> start_durable();
   // One for a whole test program, started when it is first asked for.
   static Result<PostgresServer*> shared();
   ~PostgresServer();
@@ -40,13 +43,17 @@ class PostgresServer {
   void go_on();
 
  private:
-  PostgresServer() = default;
+  enum class Durable : uint8_t { no, yes };
+  explicit PostgresServer(Durable durable)
+      : durable_(durable), directory_(durable == Durable::yes ? std::filesystem::temp_directory_path() : memory_disk()) {}
+  static Result<std::unique_ptr<PostgresServer>> start(Durable durable);
   Status launch();
   void read_log(int fd);
   void signal_all(int signal);
   std::string log();
 
-  TemporaryDirectory directory_{memory_disk()};
+  Durable durable_;
+  TemporaryDirectory directory_;
   std::string conninfo_;
   int pid_ = -1;
   int schemas_ = 0;

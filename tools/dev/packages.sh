@@ -15,8 +15,9 @@ coterie_packages=(
   python3-flatbuffers python3-cryptography python3-numpy        # the device in Python, which is one
 )
 
-# Only for tests: programs that judge what deploy/ and docs/openapi.json hold. Without them those tests are left out.
-coterie_check_packages=(prometheus postgresql-15 python3-yaml)
+# Only for tests: databases, networks, and programs that judge what deploy/ and docs/openapi.json hold. Tests that lack them are
+# left out.
+coterie_check_packages=(prometheus postgresql-15 python3-yaml iproute2)
 # Node.js runs the OpenAPI linter. One that is there stays: builds of it from elsewhere bring npm along and conflict with
 # Debian's package of it.
 command -v npm > /dev/null || coterie_check_packages+=(nodejs npm)

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/os/crash_point.h"
 #include "fl_server/store/sql/statement.h"
 
 namespace coterie {
@@ -55,18 +56,38 @@ class Database {
   // kRacesMax times in all: it must not count on what it did before.
   template <typename Body>
   Status transaction(Body body) {
+    return transaction(nullptr, std::move(body));
+  }
+  // The same of one that a test has the process killed in.
+  template <typename Body>
+  Status transaction(const os::TransactionPoints& points, Body body) {
+    return transaction(&points, std::move(body));
+  }
+
+ private:
+  template <typename Body>
+  Status transaction(const os::TransactionPoints* points, Body body) {
+    const auto pass = [points](os::CrashPoint os::TransactionPoints::* point) {
+      if (points != nullptr) os::crash_point(points->*point);
+    };
     for (int race = 1;; ++race) {
       COT_TRY(driver_->begin());
+      pass(&os::TransactionPoints::begun);
       Status done = body();
-      if (done) done = driver_->commit();
-      if (done) return done;
+      if (done) {
+        pass(&os::TransactionPoints::before_commit);
+        done = driver_->commit();
+      }
+      if (done) {
+        pass(&os::TransactionPoints::after_commit);
+        return done;
+      }
       const bool may_win = driver_->was_race() && race < kRacesMax;
       driver_->rollback();
       if (!may_win) return done;
     }
   }
 
- private:
   static constexpr int kRacesMax = 10;
   std::unique_ptr<SqlDriver> driver_;
 };

@@ -27,10 +27,12 @@ class SqliteStatement final : public SqlStatement {
   ~SqliteStatement() override { sqlite3_finalize(statement_); }
 
   void bind_text(int parameter, std::string_view text) override {
-    sqlite3_bind_text64(statement_, parameter, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    const char* const data = text.empty() ? "" : text.data();  // a null pointer would be NULL
+    sqlite3_bind_text64(statement_, parameter, data, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
   }
   void bind_blob(int parameter, ByteView blob) override {
-    sqlite3_bind_blob64(statement_, parameter, blob.data(), blob.size(), SQLITE_TRANSIENT);
+    const void* const data = blob.empty() ? static_cast<const void*>("") : blob.data();  // likewise
+    sqlite3_bind_blob64(statement_, parameter, data, blob.size(), SQLITE_TRANSIENT);
   }
   void bind_integer(int parameter, int64_t value) override { sqlite3_bind_int64(statement_, parameter, value); }
   void bind_real(int parameter, double value) override { sqlite3_bind_double(statement_, parameter, value); }

@@ -22,7 +22,7 @@ class Admin {
   explicit Admin(const ServerProcess& server);
 
   Result<AdminAnswer> call(const std::string& method, const std::string& target, ByteView body = {},
-                           const std::string& token = {});
+                           const std::string& token = {}, const std::string& idempotency_key = {});
   // As call, but fails unless the answer is a success.
   Result<nlohmann::json> ask(const std::string& method, const std::string& target, const nlohmann::json& body = {});
 

@@ -48,7 +48,6 @@ Result<std::unique_ptr<LocalFleet>> LocalFleet::start(const LocalFleetOptions& o
   std::unique_ptr<LocalFleet> fleet(new LocalFleet());
   fleet->options_ = options;
   COT_ASSIGN(fleet->postgres_, test::PostgresServer::start());
-  COT_TRY(os::write_file_atomically(fleet->directory_ / "conninfo", as_bytes(fleet->postgres_->conninfo() + "\n")));
   for (size_t i = 0; i < options.schedulers; ++i) {
     fleet->schedulers_.push_back({.name = "scheduler-" + std::to_string(i), .process = nullptr});
     COT_TRY(fleet->launch(fleet->schedulers_.back(), "scheduler"));
@@ -61,15 +60,23 @@ Result<std::unique_ptr<LocalFleet>> LocalFleet::start(const LocalFleetOptions& o
 
 Status LocalFleet::launch(Member& member, const std::string& role) {
   member.process.reset();
+  const std::string conninfo_file = directory_ / ("conninfo-" + member.name);
+  const std::string conninfo = options_.conninfo_of ? options_.conninfo_of(member.name, *postgres_) : postgres_->conninfo();
+  COT_TRY(os::write_file_atomically(conninfo_file, as_bytes(conninfo + "\n")));
   std::string config = R"("role": ")" + role + R"(", "node": ")" + member.name +
-                       R"(", "store": {"engine": "postgres", "conninfo_file": ")" + (directory_ / "conninfo") +
+                       R"(", "store": {"engine": "postgres", "conninfo_file": ")" + conninfo_file +
                        R"("}, "keys_dir": ")" + (directory_ / "keys") + R"(", "blobs_dir": ")" + (directory_ / "blobs") +
                        R"(", "lease": {"ttl_ms": 1000, "renew_ms": 200}, "fleet": {"poll_ms": 20, "silence_ms_max": 1000}, "threads": 1)";
+  const MemberHost host = options_.host_of ? options_.host_of(member.name) : MemberHost{};
+  config += R"(, "peer": {"address": ")" + host.address + "\"}";
   if (!options_.config.empty()) config += ", " + options_.config;
   COT_ASSIGN(member.process, ServerProcess::start({.data_dir = directory_ / member.name,
                                                    .config = config,
                                                    .device_port = member.device_port,
-                                                   .admin_port = member.admin_port}));
+                                                   .admin_port = member.admin_port,
+                                                   .environment = {},
+                                                   .address = host.address,
+                                                   .network_namespace = host.network_namespace}));
   member.admin_port = member.process->admin_port();
   if (role == "server") member.device_port = member.process->device_port();
   const std::lock_guard lock(urls_mutex_);
@@ -88,6 +95,18 @@ Status LocalFleet::add_server() {
 
 Status LocalFleet::restart_server(size_t i) { return launch(servers_[i], "server"); }
 Status LocalFleet::restart_scheduler(size_t i) { return launch(schedulers_[i], "scheduler"); }
+Result<size_t> LocalFleet::revive() {
+  size_t count = 0;
+  for (auto* members : {&schedulers_, &servers_}) {
+    for (Member& member : *members) {
+      if (member.process && !member.process->ends_within(Millis(0))) continue;
+      COT_TRY(launch(member, members == &schedulers_ ? "scheduler" : "server"));
+      ++count;
+    }
+  }
+  return count;
+}
+
 void LocalFleet::kill_server(size_t i) { servers_[i].process->kill(); }
 void LocalFleet::kill_scheduler(size_t i) { schedulers_[i].process->kill(); }
 

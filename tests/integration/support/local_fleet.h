@@ -2,6 +2,7 @@
 // of them: a balancer that sends every request of a device to the next server.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,10 +16,19 @@
 
 namespace coterie::testing {
 
+// Where a member lives.
+struct MemberHost {
+  std::string address = "127.0.0.1";
+  std::string network_namespace = {};  // as in ServerOptions
+};
+
 struct LocalFleetOptions {
   size_t schedulers = 2;
   size_t servers = 4;
   std::string config;  // members of every configuration, as ServerOptions::config
+  // The libpq string with which this member reaches PostgreSQL, for whoever stands in between; none: all go there directly.
+  std::function<std::string(const std::string& member, const test::PostgresServer&)> conninfo_of = {};
+  std::function<MemberHost(const std::string& member)> host_of = {};
 };
 
 class LocalFleet {
@@ -43,6 +53,8 @@ class LocalFleet {
   // SIGTERM, until it is gone; how long that took.
   Result<Millis> drain_server(size_t i);
   Status restart_scheduler(size_t i);
+  // Starts again whoever has ended by itself, as a supervisor would; returns how many.
+  Result<size_t> revive();
   void kill_scheduler(size_t i);
 
   // To the next server with every request, and on to another while there is no answer or a 503.

@@ -13,17 +13,18 @@ namespace {
 
 constexpr Millis kReceiptsMax{3'000};
 constexpr Millis kDoorMax{60'000};
+constexpr const char* kLedger = "/admin/v1/ledger?limit=1000";
 
 // Who is in the sum of the round that made this version, read off the models around it.
-std::set<uint32_t> counted_in(Admin& admin, const std::string& job, uint64_t version, uint64_t divisor, double tolerance,
-                              uint32_t devices) {
+std::set<uint32_t> counted_in(Admin& admin, const std::string& job, uint64_t version, uint64_t updates, uint32_t devices) {
+  constexpr double kTolerance = 1e-3;
   const auto before = admin.download_weights(job, version - 1);
   const auto after = admin.download_weights(job, version);
   std::set<uint32_t> counted;
   if (!before || !after) return counted;
   for (uint32_t i = 0; i < devices; ++i) {
-    const double times = static_cast<double>((*after)[i] - (*before)[i]) * static_cast<double>(divisor);
-    EXPECT_NEAR(times, std::round(times), tolerance);
+    const double times = static_cast<double>((*after)[i] - (*before)[i]) * static_cast<double>(updates);
+    EXPECT_NEAR(times, std::round(times), kTolerance);
     EXPECT_LT(times, 1.5) << "device " << i << " is counted more than once in version " << version;
     if (times > 0.5) counted.insert(i);
   }
@@ -35,6 +36,12 @@ std::set<uint32_t> counted_in(Admin& admin, const std::string& job, uint64_t ver
 void OneHotAudit::acknowledged(const RoundKey& key, uint32_t device) {
   const std::lock_guard lock(mutex_);
   receipts_[key].insert(device);
+  ++count_;
+  changed_.notify_all();
+}
+
+void OneHotAudit::stepped() {
+  const std::lock_guard lock(mutex_);
   ++count_;
   changed_.notify_all();
 }
@@ -75,7 +82,7 @@ void OneHotAudit::check(Admin& admin, const std::string& job, uint64_t rounds, u
   EXPECT_EQ((*shown)["state"], "completed");
 }
 
-uint64_t OneHotAudit::check_done(Admin& admin, const std::string& job, uint32_t devices, uint32_t divisor) const {
+uint64_t OneHotAudit::check_done(Admin& admin, const std::string& job, uint32_t devices) const {
   const auto shown = admin.rounds(job);
   EXPECT_TRUE(test::is_ok(shown));
   if (!shown) return 0;
@@ -87,8 +94,7 @@ uint64_t OneHotAudit::check_done(Admin& admin, const std::string& job, uint32_t 
     if (state != "done" && state != "failed") under_way.insert(key);
     if (state != "done") continue;
     const uint64_t accepted = round["accepted"];
-    counted[key] = counted_in(admin, job, round["number"].get<uint64_t>(), divisor == 0 ? accepted : divisor,
-                              divisor == 0 ? 1e-3 : 0.5, devices);
+    counted[key] = counted_in(admin, job, round["number"].get<uint64_t>(), accepted, devices);
     EXPECT_EQ(counted[key].size(), accepted) << "round " << round["number"];
   }
   const std::lock_guard lock(mutex_);
@@ -100,6 +106,43 @@ uint64_t OneHotAudit::check_done(Admin& admin, const std::string& job, uint32_t 
     }
   }
   return static_cast<uint64_t>(std::ranges::count_if(counted, [](const auto& round) { return !round.second.empty(); }));
+}
+
+uint64_t OneHotAudit::check_ledger(Admin& admin, const std::string& job) const {
+  Result<nlohmann::json> shown = nlohmann::json(), ledger = admin.ask("GET", kLedger);
+  for (bool goes_on = true; goes_on;) {  // the last round may be released between the two
+    shown = admin.rounds(job);
+    const auto after = admin.ask("GET", kLedger);
+    EXPECT_TRUE(test::is_ok(shown));
+    EXPECT_TRUE(test::is_ok(after));
+    if (!shown || !ledger || !after) return 0;
+    goes_on = (*ledger)["head"] != (*after)["head"];
+    ledger = after;
+  }
+  std::map<RoundKey, uint64_t> reserves, contributors;
+  for (const auto& record : (*ledger)["records"]) {
+    const RoundKey key{RoundId(record["round"].get<uint64_t>()), Attempt(record["attempt"].get<uint32_t>())};
+    if (record["kind"] == "reserve") EXPECT_EQ(++reserves[key], 1u) << "round " << key.round.value() << " is reserved twice";
+    if (record["kind"] != "commit") continue;
+    EXPECT_FALSE(contributors.contains(key)) << "round " << key.round.value() << " is released twice";
+    contributors[key] = record["contributors"].get<uint64_t>();
+  }
+  const std::lock_guard lock(mutex_);
+  uint64_t done = 0;
+  for (const auto& round : (*shown)["rounds"]) {
+    const RoundKey key{RoundId(round["round"].get<uint64_t>()), Attempt(round["attempt"].get<uint32_t>())};
+    const auto told = receipts_.find(key);
+    const uint64_t receipts = told == receipts_.end() ? 0 : told->second.size();
+    if (round["state"] == "failed") EXPECT_EQ(receipts, 0u) << "round " << round["number"] << " failed";
+    EXPECT_EQ(contributors.contains(key), round["state"] == "done") << "round " << round["number"];
+    if (round["state"] != "done") continue;
+    ++done;
+    EXPECT_GE(round["accepted"].get<uint64_t>(), receipts) << "round " << round["number"];
+    EXPECT_EQ(round["accepted"], contributors[key]) << "round " << round["number"];
+    EXPECT_EQ(reserves[key], 1u) << "round " << round["number"];
+  }
+  EXPECT_EQ(contributors.size(), done);
+  return done;
 }
 
 void take_part(RawDevice& device, uint32_t index, size_t value_count, OneHotAudit& audit) {

@@ -1,6 +1,7 @@
 #include "tests/integration/support/server_process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -23,10 +24,13 @@ Status write_config(const ServerOptions& options, const std::string& path) {
   if (!options.config.empty()) text += ", " + options.config;
   nlohmann::json config = nlohmann::json::parse(text + "}", nullptr, false);
   if (config.is_discarded()) return Error(ErrorCode::invalid_argument, "test: bad config " + text);
-  // Tests that are not about overload run on machines that are busy with others.
-  if (!config.contains("overload")) config["overload"] = {{"queue_delay_ms", 10'000}, {"burst_ms", 60'000}};
+  // Tests that are not about overload run on machines that are busy with others, with few devices that ask often.
+  if (!config.contains("overload")) {
+    config["overload"] = {{"queue_delay_ms", 10'000}, {"burst_ms", 60'000}, {"device_requests_per_second", 0}};
+  }
   // A member given by the test replaces the whole object.
-  config["device"]["address"] = config["admin"]["address"] = "127.0.0.1";
+  config["device"]["address"] = config["admin"]["address"] = options.address;
+  if (options.address != "127.0.0.1") config["tls"]["names"] = {options.address};
   config["device"]["port"] = options.device_port;
   config["admin"]["port"] = options.admin_port;
   return os::write_file_atomically(path, as_bytes(config.dump(2)));
@@ -42,17 +46,21 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions&
   std::unique_ptr<ServerProcess> server(new ServerProcess());
   const std::string program = std::string(COTERIE_BIN_DIR) + "/fl_server";
   const int parent = getpid();
+  const int home = options.network_namespace.empty() ? -1 : ::open(options.network_namespace.c_str(), O_RDONLY | O_CLOEXEC);
+  if (home < 0 && !options.network_namespace.empty()) return Error(ErrorCode::not_found, "test: no network namespace " + options.network_namespace);
   server->pid_ = ::fork();
   if (server->pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that dies leaves no server behind
     if (getppid() != parent) _exit(127);
     ::dup2(pipe_fds[1], STDERR_FILENO);
     ::dup2(pipe_fds[1], STDOUT_FILENO);
+    if (home >= 0 && ::setns(home, CLONE_NEWNET) != 0) _exit(127);
     for (const std::string& variable : options.environment) ::putenv(const_cast<char*>(variable.c_str()));
     ::execl(program.c_str(), "fl_server", "--config", config_path.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }
   ::close(pipe_fds[1]);
+  if (home >= 0) ::close(home);
   server->reader_ = std::thread([raw = server.get(), fd = pipe_fds[0]] { raw->read_log(fd); });
   if (!server->wait_for_log("\"server_started\"", kStartMax)) {
     return Error(ErrorCode::unavailable, "fl_server did not start:\n" + server->log());
@@ -134,17 +142,20 @@ int ServerProcess::wait() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-uint64_t ServerProcess::peak_rss_bytes() const {
+uint64_t ServerProcess::rss_bytes() const { return status_kib("VmRSS") * 1024; }
+
+uint64_t ServerProcess::peak_rss_bytes() const { return status_kib("VmHWM") * 1024; }
+
+uint64_t ServerProcess::status_kib(const std::string& field) const {
   uint64_t kib = 0;
   if (std::FILE* file = std::fopen(("/proc/" + std::to_string(pid_) + "/status").c_str(), "r")) {
     char line[256];
     while (std::fgets(line, sizeof line, file) != nullptr) {
-      unsigned long long value = 0;
-      if (std::sscanf(line, "VmHWM: %llu kB", &value) == 1) kib = value;
+      if (std::string_view(line).starts_with(field + ":")) kib = std::strtoull(line + field.size() + 1, nullptr, 10);
     }
     std::fclose(file);
   }
-  return kib * 1024;
+  return kib;
 }
 
 void ServerProcess::reset_peak_rss() const {

@@ -22,6 +22,9 @@ struct ServerOptions {
   uint16_t admin_port = 0;
   // "NAME=value", beside what this process has.
   std::vector<std::string> environment = {};
+  // Where it listens, and the file of the network namespace it lives in; empty: this process's.
+  std::string address = "127.0.0.1";
+  std::string network_namespace = {};
 };
 
 class ServerProcess {
@@ -47,7 +50,8 @@ class ServerProcess {
   bool wait_for_log(const std::string& text, Millis patience);
   std::string log() const;
 
-  // Peak resident memory so far, and CPU time used, of the running process.
+  // Resident memory now and at its peak so far, and CPU time used, of the running process.
+  uint64_t rss_bytes() const;
   uint64_t peak_rss_bytes() const;
   double cpu_seconds() const;
   void reset_peak_rss() const;
@@ -56,6 +60,7 @@ class ServerProcess {
   ServerProcess() = default;
   Status read_endpoints(const std::string& data_dir);
   void read_log(int fd);
+  uint64_t status_kib(const std::string& field) const;  // of /proc/PID/status; 0 if there is none
 
   int pid_ = -1;
   std::string device_url_, admin_url_, ca_pem_, admin_token_;

@@ -1,8 +1,11 @@
-// AdminStore in memory, which counts what it is asked, fails when told to, and lets the test in between.
+// AdminStore in memory: the model that real back-ends are compared with. It counts what it is asked, fails when told to, and lets the test in
+// between. Threads: tenants and the audit log may be used by several, the rest by one.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 
 #include "fl_server/store/admin_store.h"
@@ -26,6 +29,7 @@ class MemoryAdminStore : public AdminStore {
   Result<std::vector<AdminTokenRecord>> list_admin_tokens() override {
     std::vector<AdminTokenRecord> list;
     for (const auto& [id, token] : tokens) list.push_back(token);
+    std::ranges::stable_sort(list, {}, &AdminTokenRecord::created);
     return list;
   }
   Status remove_admin_token(const std::string& id) override {
@@ -34,6 +38,7 @@ class MemoryAdminStore : public AdminStore {
   }
 
   Result<std::string> claim_for_tenant(Owned kind, const std::string& name, const std::string& tenant) override {
+    const std::lock_guard lock(mutex_);
     return owners[kind].try_emplace(name, tenant).first->second;
   }
   Result<std::string> owner_of(Owned kind, const std::string& name) override {
@@ -43,6 +48,7 @@ class MemoryAdminStore : public AdminStore {
   Result<std::map<std::string, std::string>> list_owners(Owned kind) override { return owners[kind]; }
 
   Result<AuditHead> append_audit(AuditEntry entry) override {
+    const std::lock_guard lock(mutex_);
     if (failure) return *failure;
     const AuditHead before = *audit_head();
     entry.seq = before.seq + 1;
@@ -63,17 +69,46 @@ class MemoryAdminStore : public AdminStore {
     return list;
   }
 
-  // Of these nothing in memory is tested: sqlite_admin_store_test.cc.
-  Result<KeyClaim> claim_key(const IdempotencyKey&, WallTime) override { return KeyClaim{}; }
-  Status keep_answer(const IdempotencyKey&, const KeptAnswer&) override { return {}; }
-  Status release_key(const IdempotencyKey&) override { return {}; }
+  Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now) override {
+    if (now != pruned_) std::erase_if(keys, [&](const auto& row) { return row.second.expires <= now; });
+    pruned_ = now;
+    const auto found = keys.find(key.name);
+    if (found == keys.end()) {
+      if (keys.size() >= kIdempotencyKeysMax) return Error(ErrorCode::rate_limited, "too many keys");
+      keys[key.name] = {key.body, {}, now + kIdempotencyKeptFor};
+      return KeyClaim{};
+    }
+    if (found->second.body != key.body) return KeyClaim{KeyClaim::State::other_body, {}};
+    if (found->second.answer.status == 0) return KeyClaim{KeyClaim::State::under_way, {}};
+    return KeyClaim{KeyClaim::State::answered, found->second.answer};
+  }
+  Status keep_answer(const IdempotencyKey& key, const KeptAnswer& answer) override {
+    const auto found = keys.find(key.name);
+    if (found != keys.end() && found->second.answer.status == 0) found->second.answer = answer;
+    return {};
+  }
+  Status release_key(const IdempotencyKey& key) override {
+    const auto found = keys.find(key.name);
+    if (found != keys.end() && found->second.answer.status == 0) keys.erase(found);
+    return {};
+  }
 
+  struct Key {
+    Digest body;
+    KeptAnswer answer;  // status 0: under way
+    WallTime expires;
+  };
   std::map<std::string, AdminTokenRecord> tokens;
   std::map<Owned, std::map<std::string, std::string>> owners;
   std::vector<AuditRecord> records;
+  std::map<Digest, Key> keys;
   int reads = 0;
   std::optional<Error> failure;
   std::function<void()> after_read;
+
+ private:
+  std::mutex mutex_;
+  WallTime pruned_;  // of keys
 };
 
 }  // namespace coterie::test

@@ -165,9 +165,123 @@ TYPED_TEST_P(BlobStoreConformance, IsForManyThreads) {
   EXPECT_EQ(this->all().size(), kBlobs);
 }
 
+TYPED_TEST_P(BlobStoreConformance, KnowsNothingThatWasNotPut) {
+  EXPECT_THAT(this->all(), testing::IsEmpty());
+  EXPECT_ERROR(this->store().open(Digest()), ErrorCode::not_found, Digest().hex());
+  EXPECT_OK(this->store().remove(Digest()));
+  Digest ones;
+  ones.bytes.fill(0xff);
+  EXPECT_ERROR(this->store().get(ones, 1), ErrorCode::not_found, ones.hex());
+}
+
+TYPED_TEST_P(BlobStoreConformance, PutsNothingAtAllAsABlobOfNoBytes) {
+  Result<std::unique_ptr<BlobWriter>> writer = this->store().create();
+  ASSERT_OK(writer);
+  const Result<Digest> digest = (*writer)->finish();
+  ASSERT_OK(digest);
+  EXPECT_EQ(*digest, content_digest({}));
+  this->backend_.reopen();
+  const auto reader = this->store().open(*digest);
+  ASSERT_OK(reader);
+  EXPECT_EQ((*reader)->size(), 0u);
+  EXPECT_OK((*reader)->read_at(0, std::span<uint8_t>()));
+  Bytes one(1);
+  EXPECT_ERROR((*reader)->read_at(0, one), ErrorCode::data_loss, "");
+}
+
+TYPED_TEST_P(BlobStoreConformance, ComesBackAfterItWasRemovedAndPutAgain) {
+  const Digest digest = this->put(counting(100));
+  ASSERT_OK(this->store().remove(digest));
+  this->backend_.reopen();
+  EXPECT_ERROR(this->store().open(digest), ErrorCode::not_found, "");
+  EXPECT_EQ(this->put(counting(100)), digest);
+  EXPECT_EQ(this->store().get(digest, 100).value_or(Bytes()), counting(100));
+}
+
+TYPED_TEST_P(BlobStoreConformance, WritersAtTheSameTimeDoNotMix) {
+  constexpr size_t kWriters = 5;
+  std::vector<std::unique_ptr<BlobWriter>> writers;
+  std::vector<Bytes> blobs(kWriters);
+  for (size_t i = 0; i < kWriters; ++i) writers.push_back(this->store().create().value());
+  for (size_t turn = 0; turn < 20; ++turn) {
+    for (size_t i = 0; i < kWriters; ++i) {
+      const Bytes piece = counting(100 + turn * i, static_cast<uint8_t>(i));
+      ASSERT_OK(writers[i]->append(piece));
+      blobs[i].insert(blobs[i].end(), piece.begin(), piece.end());
+    }
+  }
+  for (size_t i = kWriters; i-- > 0;) {
+    const Result<Digest> digest = writers[i]->finish();
+    ASSERT_OK(digest);
+    EXPECT_EQ(this->store().get(*digest, blobs[i].size()).value_or(Bytes()), blobs[i]);
+  }
+  EXPECT_EQ(this->all().size(), kWriters);
+}
+
+TYPED_TEST_P(BlobStoreConformance, TwoWritersOfTheSameBytesMakeOneBlob) {
+  const Bytes blob = counting(70'000);
+  const std::unique_ptr<BlobWriter> first = this->store().create().value(), second = this->store().create().value();
+  ASSERT_OK(first->append(blob));
+  ASSERT_OK(second->append(ByteView(blob).first(1)));
+  ASSERT_OK(second->append(ByteView(blob).subspan(1)));
+  EXPECT_EQ(first->finish().value_or(Digest()), second->finish().value_or(Digest()));
+  EXPECT_THAT(this->all(), testing::ElementsAre(content_digest(blob)));
+}
+
+TYPED_TEST_P(BlobStoreConformance, ListsEachOfManyOnce) {
+  std::vector<Digest> put;
+  for (size_t i = 0; i < 40; ++i) put.push_back(this->put(counting(i)));
+  this->backend_.reopen();
+  EXPECT_THAT(this->all(), testing::UnorderedElementsAreArray(put));
+  for (size_t i = 0; i < 40; i += 2) ASSERT_OK(this->store().remove(put[i]));
+  EXPECT_EQ(this->all().size(), 20u);
+}
+
+TYPED_TEST_P(BlobStoreConformance, BytesThatDifferInOneAreTwoBlobs) {
+  Bytes one = counting(10'000), other = one;
+  other.back() ^= 1;
+  const Digest a = this->put(one), b = this->put(other);
+  EXPECT_NE(a, b);
+  ASSERT_OK(this->store().remove(a));
+  EXPECT_EQ(this->store().get(b, other.size()).value_or(Bytes()), other);
+}
+
+TYPED_TEST_P(BlobStoreConformance, AReaderReadsInAnyOrderAsOftenAsItIsAsked) {
+  const Bytes blob = counting(50'000);
+  const auto reader = this->store().open(this->put(blob));
+  ASSERT_OK(reader);
+  uint64_t at = 49'999;
+  for (int i = 0; i < 60; ++i) {
+    at = (at * 31 + 7) % blob.size();
+    Bytes into(std::min<uint64_t>(1'234, blob.size() - at));
+    ASSERT_OK((*reader)->read_at(at, into));
+    ASSERT_TRUE(std::equal(into.begin(), into.end(), blob.begin() + static_cast<std::ptrdiff_t>(at))) << at;
+  }
+}
+
+TYPED_TEST_P(BlobStoreConformance, ManyThreadsReadOneBlob) {
+  const Bytes blob = counting(30'000);
+  const auto reader = this->store().open(this->put(blob));
+  ASSERT_OK(reader);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (size_t at = t * 1'000; at + 500 <= blob.size(); at += 2'500) {
+        Bytes into(500);
+        EXPECT_OK((*reader)->read_at(at, into));
+        EXPECT_TRUE(std::equal(into.begin(), into.end(), blob.begin() + static_cast<std::ptrdiff_t>(at)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 REGISTER_TYPED_TEST_SUITE_P(BlobStoreConformance, GivesBackWhatWasPutUnderItsDigest, PutsTogetherWhatIsAppended,
                             ReadsAnyRangeAndNothingBeyondTheEnd, LeavesNothingOfAnAbandonedWriter, KeepsTheSameBytesOnce,
                             ListsAndRemoves, ListsWhatIsOldEnough, CountsFromTheLastPutOfTheSameBytes,
-                            CountsFromTheEndOfWriting, GetsNoMoreThanTheCallerAllows, IsForManyThreads);
+                            CountsFromTheEndOfWriting, GetsNoMoreThanTheCallerAllows, IsForManyThreads, KnowsNothingThatWasNotPut,
+                            PutsNothingAtAllAsABlobOfNoBytes, ComesBackAfterItWasRemovedAndPutAgain, WritersAtTheSameTimeDoNotMix,
+                            TwoWritersOfTheSameBytesMakeOneBlob, ListsEachOfManyOnce, BytesThatDifferInOneAreTwoBlobs,
+                            AReaderReadsInAnyOrderAsOftenAsItIsAsked, ManyThreadsReadOneBlob);
 
 }  // namespace coterie::test

@@ -4,6 +4,7 @@
 #include "fl_server/store/device_directory.h"
 #include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_device_store.h"
+#include "tests/support/memory_device_store.h"
 #include "tests/unit/fl_server/store/store_backends.h"
 
 namespace coterie {
@@ -35,6 +36,16 @@ DeviceRecord device(uint8_t value) {
   return device;
 }
 
+template <typename OnDatabase>
+void claim_population(SqlBackend<SqlDeviceStore, OnDatabase>& backend, const std::string& name, const std::string& tenant) {
+  const auto admin = SqlAdminStore::open(backend.open_database());
+  ASSERT_OK(admin);
+  ASSERT_OK((*admin)->claim_for_tenant(Owned::population, name, tenant));
+}
+void claim_population(MemoryStoreBackend<MemoryDeviceStore>& backend, const std::string& name, const std::string& tenant) {
+  backend.store().claim(name, tenant);
+}
+
 template <typename Backend>
 class DeviceStoreConformance : public testing::Test {
  protected:
@@ -43,7 +54,8 @@ class DeviceStoreConformance : public testing::Test {
   void reopen() { backend_.reopen(); }
   Backend backend_;
 };
-using Backends = testing::Types<SqlBackend<SqlDeviceStore, SqliteDatabase>, SqlBackend<SqlDeviceStore, PostgresDatabase>>;
+using Backends = testing::Types<SqlBackend<SqlDeviceStore, SqliteDatabase>, SqlBackend<SqlDeviceStore, PostgresDatabase>,
+                                MemoryStoreBackend<MemoryDeviceStore>>;
 TYPED_TEST_SUITE(DeviceStoreConformance, Backends, BackendNames);
 
 TYPED_TEST(DeviceStoreConformance, KeepsTokensByTheirDigest) {
@@ -150,9 +162,7 @@ TYPED_TEST(DeviceStoreConformance, ListsDevicesByPopulationAndWhetherTheyAreRevo
   EXPECT_EQ(ids({.population = "cars", .revoked = false}), "2/1");
   EXPECT_EQ(ids({.population = "Phones"}), "/0");
   EXPECT_EQ(ids({.population = "' OR 1=1 --"}), "/0");
-  const auto admin = SqlAdminStore::open(this->backend_.open_database());
-  ASSERT_OK(admin);
-  ASSERT_OK((*admin)->claim_for_tenant(Owned::population, "cars", "acme"));
+  claim_population(this->backend_, "cars", "acme");
   EXPECT_EQ(ids({.tenant = "acme"}), "24/2");
   EXPECT_EQ(ids({.tenant = "default"}), "135/3") << "what nobody has claimed";
   EXPECT_EQ(ids({.population = "phones", .tenant = "acme"}), "/0");

@@ -4,6 +4,7 @@
 
 #include "fl_server/store/sql_fleet_store.h"
 #include "fl_server/store/sql_lease_store.h"
+#include "tests/support/memory_fleet_store.h"
 #include "tests/unit/fl_server/store/store_backends.h"
 
 namespace coterie {
@@ -18,6 +19,16 @@ FleetNodeRow row(const std::string& node, const std::string& incarnation, const 
   return {.node = node, .incarnation = incarnation, .started = wall_time_from_unix_ms(5'000), .report = report};
 }
 
+template <typename OnDatabase>
+LeaseEpoch lead_on(SqlBackend<SqlFleetStore, OnDatabase>& backend, const std::string& holder, const std::string& lease) {
+  auto opened = SqlLeaseStore::open(backend.open_database());
+  EXPECT_OK(opened);
+  return (*opened)->take_lease(lease, holder, Millis(0))->epoch;
+}
+LeaseEpoch lead_on(MemoryStoreBackend<MemoryFleetStore>& backend, const std::string& holder, const std::string& lease) {
+  return backend.store().leases().take_lease(lease, holder, Millis(0))->epoch;
+}
+
 template <typename Backend>
 class FleetStoreConformance : public testing::Test {
  protected:
@@ -30,16 +41,11 @@ class FleetStoreConformance : public testing::Test {
     for (const FleetNodeRow& node : *nodes) names.push_back(node.node + " " + node.incarnation + " " + node.report);
     return names;
   }
-  LeaseEpoch lead(const std::string& holder) {
-    auto opened = SqlLeaseStore::open(backend_.open_database());
-    EXPECT_OK(opened);
-    const auto answer = (*opened)->take_lease(kLead, holder, Millis(0));
-    EXPECT_OK(answer);
-    return answer->epoch;
-  }
+  LeaseEpoch lead(const std::string& holder, const std::string& lease = kLead) { return lead_on(backend_, holder, lease); }
   Backend backend_;
 };
-using Backends = testing::Types<SqlBackend<SqlFleetStore, SqliteDatabase>, SqlBackend<SqlFleetStore, PostgresDatabase>>;
+using Backends = testing::Types<SqlBackend<SqlFleetStore, SqliteDatabase>, SqlBackend<SqlFleetStore, PostgresDatabase>,
+                                MemoryStoreBackend<MemoryFleetStore>>;
 TYPED_TEST_SUITE(FleetStoreConformance, Backends, BackendNames);
 
 TYPED_TEST(FleetStoreConformance, KeepsOneRowForEachNodeItsNewest) {
@@ -116,6 +122,70 @@ TYPED_TEST(FleetStoreConformance, TheBoardOutlivesAServer) {
   ASSERT_OK(revision);
   this->backend_.reopen();
   EXPECT_EQ(*this->store().read_board(0), (FleetBoard{*revision, "stays"}));
+}
+
+TYPED_TEST(FleetStoreConformance, ListsNodesByNameWhateverTheOrderTheyCameIn) {
+  for (const char* name : {"m", "z", "a10", "a2", "B"}) ASSERT_OK(this->store().say(row(name, "1", ""), {}, kLong));
+  EXPECT_THAT(this->names(), testing::ElementsAre("B 1 ", "a10 1 ", "a2 1 ", "m 1 ", "z 1 ")) << "byte by byte";
+  this->backend_.reopen();
+  EXPECT_EQ(this->names().size(), 5u);
+}
+
+TYPED_TEST(FleetStoreConformance, KeepsAReportAsItIs) {
+  const std::string report = "{\"n\": \"\xc3\xa4 ' \\\\ ?1 \xf0\x9f\x94\x91\"}" + std::string(200'000, 'x');
+  ASSERT_OK(this->store().say(row("a'; --", "1", report), {}, kLong));
+  this->backend_.reopen();
+  const auto nodes = this->store().nodes();
+  ASSERT_OK(nodes);
+  EXPECT_EQ(nodes->at(0).node, "a'; --");
+  EXPECT_EQ(nodes->at(0).report, report);
+}
+
+TYPED_TEST(FleetStoreConformance, AFormerLifeOfAnotherNameIsNoExcuse) {
+  ASSERT_OK(this->store().say(row("a", "1"), {}, kLong));
+  ASSERT_OK(this->store().say(row("b", "7"), {}, kLong));
+  EXPECT_EQ(this->store().say(row("a", "2"), "7", kLong).error().code(), ErrorCode::conflict);
+  ASSERT_OK(this->store().say(row("b", "8"), "7", kLong));
+  EXPECT_THAT(this->names(), testing::ElementsAre("a 1 {}", "b 8 {}"));
+}
+
+TYPED_TEST(FleetStoreConformance, WhoWasForgottenSaysItsRowAgain) {
+  ASSERT_OK(this->store().say(row("a", "1"), {}, kLong));
+  ASSERT_OK(this->store().forget_nodes(Millis(0)));
+  ASSERT_OK(this->store().say(row("a", "1", "back"), {}, kLong));
+  EXPECT_THAT(this->names(), testing::ElementsAre("a 1 back"));
+  ASSERT_OK(this->store().leave("a", "1"));
+  ASSERT_OK(this->store().leave("a", "1")) << "who is gone is gone";
+  ASSERT_OK(this->store().say(row("a", "2"), {}, kLong)) << "a name that was given back is free at once";
+}
+
+TYPED_TEST(FleetStoreConformance, TheBoardsRevisionGrowsEvenIfItsTextIsTheSame) {
+  const LeaseEpoch epoch = this->lead("a");
+  const auto first = this->store().write_board(kLead, epoch, "same");
+  const auto second = this->store().write_board(kLead, epoch, "same");
+  ASSERT_OK(first);
+  ASSERT_OK(second);
+  EXPECT_GT(*second, *first);
+  EXPECT_EQ(*this->store().read_board(*first), (FleetBoard{*second, "same"}));
+  EXPECT_EQ(*this->store().read_board(*second + 100), (FleetBoard{*second, "same"})) << "any other revision is another";
+}
+
+TYPED_TEST(FleetStoreConformance, TheLeadOfAnotherLeaseIsNone) {
+  const LeaseEpoch epoch = this->lead("a", "cohort 7");
+  EXPECT_EQ(this->store().write_board(kLead, epoch, "x").error().code(), ErrorCode::conflict);
+  this->lead("a");
+  EXPECT_OK(this->store().write_board(kLead, LeaseEpoch(1), "x"));
+  EXPECT_EQ(this->store().write_board(kLead, LeaseEpoch(2), "x").error().code(), ErrorCode::conflict) << "an epoch to come";
+  EXPECT_EQ(this->store().write_board(kLead, LeaseEpoch(0), "x").error().code(), ErrorCode::conflict);
+}
+
+TYPED_TEST(FleetStoreConformance, KeepsABoardOfAnySizeWhole) {
+  const LeaseEpoch epoch = this->lead("a");
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{1} << 20}) {
+    const auto revision = this->store().write_board(kLead, epoch, std::string(size, '{'));
+    ASSERT_OK(revision);
+    EXPECT_EQ((*this->store().read_board(0))->text.size(), size);
+  }
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ class LeaseStoreConformance : public testing::Test {
   }
   Backend backend_;
 };
-using Backends = testing::Types<SqlBackend<SqlLeaseStore, SqliteDatabase>, SqlBackend<SqlLeaseStore, PostgresDatabase>>;
+using Backends = testing::Types<SqlBackend<SqlLeaseStore, SqliteDatabase>, SqlBackend<SqlLeaseStore, PostgresDatabase>,
+                                MemoryStoreBackend<MemoryLeaseStore>>;
 TYPED_TEST_SUITE(LeaseStoreConformance, Backends, BackendNames);
 
 TYPED_TEST(LeaseStoreConformance, GoesToTheFirstAndIsRenewedByHim) {
@@ -73,10 +74,50 @@ TYPED_TEST(LeaseStoreConformance, SurvivesARestart) {
   EXPECT_FALSE(this->take("b/1").is_granted);
 }
 
+TYPED_TEST(LeaseStoreConformance, IsShortenedByItsHolderToo) {
+  this->take("a/1");
+  EXPECT_EQ(this->take("a/1", Millis(0)).left, Millis(0)) << "the newest wish counts";
+  EXPECT_EQ(this->take("b/1").epoch, LeaseEpoch(2));
+}
+
+TYPED_TEST(LeaseStoreConformance, OfTheSameServersNextLifeIsAnothers) {
+  this->take("node-0/1");
+  EXPECT_FALSE(this->take("node-0/2").is_granted);
+  EXPECT_FALSE(this->take("node-0").is_granted);
+  EXPECT_FALSE(this->take("NODE-0/1").is_granted) << "to the letter";
+}
+
+TYPED_TEST(LeaseStoreConformance, ThatIsGivenBackIsTakenAgainUnderItsEpochIfNobodyHadItMeanwhile) {
+  this->take("a/1");
+  ASSERT_OK(this->backend_.store().give_lease("scheduler", "a/1"));
+  EXPECT_EQ(this->take("a/1").epoch, LeaseEpoch(1));
+  EXPECT_FALSE(this->take("b/1").is_granted);
+}
+
+TYPED_TEST(LeaseStoreConformance, EpochsGrowWithEveryNewHolderAndNeverFall) {
+  for (uint64_t epoch = 1; epoch <= 40; ++epoch) {
+    EXPECT_EQ(this->take(epoch % 2 == 0 ? "a/1" : "b/1", Millis(0)).epoch, LeaseEpoch(epoch));
+    if (epoch % 10 == 0) this->backend_.reopen();
+  }
+}
+
+TYPED_TEST(LeaseStoreConformance, ThatNobodyHadIsGivenBackByNobody) {
+  ASSERT_OK(this->backend_.store().give_lease("never heard of", "a/1"));
+  EXPECT_EQ(this->take("a/1", kLong, "never heard of").epoch, LeaseEpoch(1)) << "and nothing is there for it";
+}
+
+TYPED_TEST(LeaseStoreConformance, TakesAnyNameAsItIs) {
+  const std::string names[] = {"", " ", "'; DROP TABLE lease; --", "\xc3\xa4\xf0\x9f\x94\x91", "%_?1$1", std::string(5'000, 'x')};
+  for (const std::string& name : names) {
+    EXPECT_EQ(this->take("holder " + name, kLong, name).epoch, LeaseEpoch(1)) << name;
+    EXPECT_EQ(this->take("b/1", kLong, name).holder, "holder " + name);
+  }
+}
+
 // Six servers, each with a connection of its own, ask at once: one gets it, each time.
 TYPED_TEST(LeaseStoreConformance, GoesToOneOfMany) {
   constexpr size_t kServers = 6, kTurns = 20;
-  std::vector<std::unique_ptr<SqlLeaseStore>> stores;
+  std::vector<decltype(this->backend_.another())> stores;
   for (size_t i = 0; i < kServers; ++i) stores.push_back(this->backend_.another());
   std::array<std::array<LeaseAnswer, kServers>, kTurns> answers;
   std::barrier start(static_cast<std::ptrdiff_t>(kServers));

@@ -226,5 +226,56 @@ TYPED_TEST(RoundStoreLedger, NotesItsHeadAsARoundIsOpened) {
   EXPECT_EQ(opened("plain"), LedgerHead{}) << "its models are in no ledger";
 }
 
+TYPED_TEST(RoundStoreLedger, ThatIsEmptyHasNoHead) {
+  EXPECT_EQ(*this->store().ledger_head(), LedgerHead{});
+  EXPECT_THAT(*this->store().list_ledger(0, 10), IsEmpty());
+  EXPECT_THAT(*this->store().list_ledger(5, 10), IsEmpty());
+  EXPECT_ERROR(this->store().job_privacy(JobId("nobody")), ErrorCode::not_found, "");
+  this->create("j", 3);
+  EXPECT_EQ(this->privacy("j").spent.releases, 0u);
+  EXPECT_EQ(this->privacy("j").stop, "");
+}
+
+TYPED_TEST(RoundStoreLedger, IsReadInPages) {
+  this->create("j", 5);
+  for (uint32_t attempt = 1; attempt <= 3; ++attempt) {
+    const RoundKey key = this->finalizing("j", 1, attempt);
+    ASSERT_EQ(this->reserve(key), "1");
+    this->fail(key);
+  }
+  EXPECT_THAT(*this->store().list_ledger(0, 0), IsEmpty());
+  EXPECT_EQ(this->store().list_ledger(0, 1)->size(), 1u);
+  EXPECT_EQ(this->store().list_ledger(1, 100)->front().seq, 2u);
+  EXPECT_THAT(*this->store().list_ledger(3, 100), IsEmpty());
+  EXPECT_THAT(*this->store().list_ledger(1'000'000, 100), IsEmpty());
+}
+
+TYPED_TEST(RoundStoreLedger, GrowsThoughTheClockWentBack) {
+  this->create("j", 3);
+  const RoundKey first = this->finalizing("j", 1);
+  ASSERT_OK(this->store().reserve_release(first, salt_of(1), wall(1'000)));
+  this->fail(first);
+  const RoundKey second = this->finalizing("j", 1, 2);
+  ASSERT_OK(this->store().reserve_release(second, salt_of(2), wall(-1'000)));
+  this->reopen();
+  const std::vector<LedgerRecord> records = this->records();
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1].time, wall(-1'000));
+  EXPECT_OK(Ledger::replay(records));
+  EXPECT_EQ(this->store().ledger_head()->head, digest_of(records[1]));
+}
+
+// What was spent is spent, whatever becomes of the job.
+TYPED_TEST(RoundStoreLedger, AJobThatIsCancelledHasSpentWhatItHasSpent) {
+  this->create("j", 3);
+  const RoundKey key = this->finalizing("j", 1);
+  ASSERT_EQ(this->reserve(key), "1");
+  ASSERT_OK(this->store().set_job_state(JobId("j"), JobState::cancelled, ""));
+  this->reopen();
+  EXPECT_EQ(this->privacy("j").spent.releases, 1u);
+  EXPECT_EQ(this->privacy("j").spent.open_reserves, 1u);
+  EXPECT_EQ(this->records().size(), 1u);
+}
+
 }  // namespace
 }  // namespace coterie

@@ -71,6 +71,20 @@ class SqlBackend {
 using SqliteBackend = SqlBackend<SqlRoundStore, SqliteDatabase>;
 using PostgresBackend = SqlBackend<SqlRoundStore, PostgresDatabase>;
 
+// A store in memory: it outlives a restart, and another server's connection is the same object.
+template <typename Store>
+class MemoryStoreBackend {
+ public:
+  static constexpr const char* kName = "Memory";
+  static bool is_available() { return true; }
+  Store& store() { return store_; }
+  void reopen() {}
+  Store* another() { return &store_; }
+
+ private:
+  Store store_;
+};
+
 class MemoryBackend {
  public:
   static constexpr const char* kName = "Memory";

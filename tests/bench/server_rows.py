@@ -1,0 +1,51 @@
+"""The rows of `./bench server`: what operations cost the server, beside nginx and beside the disk."""
+from rows import BIN, rows_of, verdict
+
+REQUEST_GOALS = {"small": ("small TLS requests", 0.88), "handshake": ("full TLS handshakes", 0.95)}
+UPLOAD_GOAL = 0.85
+CONNECTION_KB_MAX = 80
+PHASES = {"enroll": "connecting and enrolling", "check_in": "check-ins, answered at once", "select": "check-ins, held until all are there",
+          "download": "downloads", "upload": "uploads", "finalize": "new model"}
+
+
+def requests():
+    for row in rows_of([BIN / "coterie-bench-requests"]):
+        name, goal = REQUEST_GOALS[row["what"]]
+        what, ours = f"{name} a server CPU second", f"{row['per_cpu_second']:.0f} ({row['per_second']:.0f} a second)"
+        if "nginx" in row:
+            yield row, (what, ours, row["nginx"], f"goal {goal} of nginx", "not compared")
+        else:
+            yield row, (what, ours, f"nginx {row['nginx_per_cpu_second']:.0f}", f"{row['nginx_ratio']:.2f} of it; goal {goal}",
+                        verdict(row["nginx_ratio"] >= goal))
+
+
+def accepts():
+    for row in rows_of([BIN / "coterie-bench-accepts"]):
+        if "missing" in row:
+            yield row, (f"durable accepts a second, {row['engine']}", row["missing"], "", "", "not measured")
+            continue
+        yield row, (f"durable accepts a second, {row['engine']}, batches of {row['batch']}", f"{row['accepts_per_second']:.0f}",
+                    f"synced appends {row['synced_appends_per_second']:.0f}",
+                    f"{row['batches_per_second'] / row['synced_appends_per_second']:.2f} batches an append", "")
+
+
+def crowd():
+    for row in rows_of([BIN / "coterie-bench-crowd"]):
+        phases, devices = row["phases"], row["devices"]
+        wall = sum(phases[name]["wall_s"] for name in ("select", "download", "upload", "finalize"))
+        cpu = sum(phases[name]["server_cpu_s"] for name in ("select", "download", "upload", "finalize"))
+        yield row, (f"a round of {devices} devices x {row['model_mb']:.0f} MB, one node", f"{wall:.1f} s", f"server CPU {cpu:.1f} s",
+                    f"{row['mb_down']:.0f} MB down, {row['mb_up']:.0f} MB up, peak {row['peak_rss_mb']:.0f} MB", "")
+        for name, what in PHASES.items():
+            phase = phases[name]
+            yield None, ("    " + what, f"{phase['wall_s']:.2f} s", f"server CPU {phase['server_cpu_s']:.2f} s",
+                         f"{phase['server_cpu_s'] * 1e6 / devices:.0f} us a device", "")
+        yield None, (f"    memory of one of {devices} TLS connections", f"{row['rss_kb_per_connection']:.0f} KB",
+                     f"waiting for a round {row['rss_kb_per_waiting_device']:.0f} KB", f"goal {CONNECTION_KB_MAX} KB",
+                     verdict(row["rss_kb_per_waiting_device"] <= CONNECTION_KB_MAX))
+
+
+def server():
+    yield from requests()
+    yield from accepts()
+    yield from crowd()

@@ -1,0 +1,161 @@
+// Requests of a real round, captured and sent again: to the server that had them, to another one, after both were killed and
+// started anew, and after the round. Nobody is counted twice, whoever has a receipt gets the same again, and no token is used up.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "tests/chaos/stride.h"
+#include "tests/integration/support/capture.h"
+#include "tests/integration/support/fixture.h"
+#include "tests/integration/support/local_fleet.h"
+#include "tests/integration/support/masked_device.h"
+#include "tests/integration/support/one_hot_audit.h"
+
+namespace coterie::testing {
+namespace {
+
+constexpr uint32_t kDevices = 12;
+constexpr size_t kValues = 32;
+constexpr size_t kNodes = 2;
+constexpr size_t kConnections = 4;
+constexpr Millis kHold{100};  // of a check-in: sent again it may be held so long
+constexpr int kFailuresMax = 1'000;  // of a check-in, while its node is started again
+constexpr uint32_t kTokenUses = 1'000;
+constexpr uint64_t kReplays = chaos::kIsNight ? 102'400 : 1'920;
+constexpr uint64_t kTimes = 8;  // when some of them are sent
+constexpr uint64_t kPart = kReplays / kTimes / kNodes / 2 / 2;  // own and others', as they were and signed anew
+static_assert(kPart * kTimes * kNodes * 2 * 2 == kReplays);
+
+class Replay : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::PostgresServer::is_installed()) GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
+    auto fleet = LocalFleet::start({.schedulers = 1, .servers = kNodes});
+    ASSERT_TRUE(test::is_ok(fleet));
+    fleet_ = std::move(*fleet);
+  }
+
+  void begin(nlohmann::json spec) {
+    const auto job = fleet_->admin().create_job(flat_model(kValues), std::move(spec));
+    ASSERT_TRUE(test::is_ok(job));
+    job_ = *job;
+    const auto token = fleet_->admin().create_token(kTokenUses);
+    ASSERT_TRUE(test::is_ok(token));
+    for (uint32_t i = 0; i < kDevices; ++i) {
+      const size_t node = i % kNodes;
+      devices_.push_back(std::make_unique<RawDevice>(capture_.way_to(fleet_->server(node), node),
+                                                     i % 3 == 0 ? KeyAlgorithm::p256 : KeyAlgorithm::ed25519));
+      ASSERT_TRUE(test::is_ok(devices_.back()->enroll(*token)));
+    }
+  }
+
+  // A part of all replays: to the node that had the request first and to the other one, as it was and, of updates and downloads,
+  // signed anew by its device.
+  void replay_some(const std::string& when) {
+    ReplayTally tally;
+    const std::vector<CapturedRequest> all = capture_.requests();
+    for (size_t node = 0; node < kNodes; ++node) {
+      std::vector<CapturedRequest> own, others;
+      for (const CapturedRequest& request : all) (request.node == node ? own : others).push_back(request);
+      for (std::vector<CapturedRequest>* requests : {&own, &others}) {
+        tally += replay(fleet_->server(node), *requests, kPart, kConnections);
+        std::erase_if(*requests, [](const CapturedRequest& request) { return request.kind() == "checkins" || request.kind() == "enrollments"; });
+        tally += replay(fleet_->server(node), *requests, kPart, kConnections, [&](const CapturedRequest& request) { return anew(request); });
+      }
+    }
+    EXPECT_EQ(tally.other_receipts, 0u);
+    EXPECT_EQ(tally.count("500"), 0u);
+    EXPECT_EQ(tally.unanswered, 0u);
+    std::printf("%s: %llu sent,", when.c_str(), static_cast<unsigned long long>(tally.sent));
+    for (const auto& [status, count] : tally.statuses) std::printf(" %llu x %s,", static_cast<unsigned long long>(count), status.c_str());
+    std::printf(" %llu the same receipt\n", static_cast<unsigned long long>(tally.receipts));
+    std::fflush(stdout);
+    sum_ += tally;
+  }
+  CapturedRequest anew(const CapturedRequest& request) const {
+    const auto device = std::ranges::find(devices_, request.header("Coterie-Device"), [](const auto& d) { return d->id().hex(); });
+    COT_ASSERT(device != devices_.end());
+    return signed_anew(request, (*device)->id(), (*device)->signer());
+  }
+  void restart_nodes() {
+    for (size_t node = 0; node < kNodes; ++node) {
+      fleet_->kill_server(node);
+      ASSERT_TRUE(test::is_ok(fleet_->restart_server(node)));
+    }
+  }
+  bool wait_for_version(uint64_t version) {
+    const Instant until = os::monotonic_now() + kPatience;
+    while (os::monotonic_now() < until) {
+      const auto shown = fleet_->admin().ask("GET", "/admin/v1/jobs/" + job_);
+      if (shown && (*shown)["rounds_done"].get<uint64_t>() >= version) return true;
+    }
+    ADD_FAILURE() << "round " << version << " is not done\n" << fleet_->logs();
+    return false;
+  }
+  void check(uint64_t rounds) {
+    audit_.check(fleet_->admin(), job_, rounds, kDevices);
+    const auto tokens = fleet_->admin().ask("GET", "/admin/v1/enrollment-tokens");
+    ASSERT_TRUE(test::is_ok(tokens));
+    ASSERT_EQ((*tokens)["tokens"].size(), 1u);
+    EXPECT_EQ((*tokens)["tokens"][0]["uses_left"], kTokenUses - kDevices);
+    EXPECT_EQ(sum_.sent, kReplays);
+    EXPECT_GT(sum_.count("401"), 0u) << "a request that is sent again to the same process is known";
+    std::printf("%llu requests captured, sent %llu times: %llu unauthenticated, %llu the same receipt, none counted twice\n",
+                static_cast<unsigned long long>(capture_.requests().size()), static_cast<unsigned long long>(sum_.sent),
+                static_cast<unsigned long long>(sum_.count("401")), static_cast<unsigned long long>(sum_.receipts));
+  }
+
+  std::unique_ptr<LocalFleet> fleet_;
+  Capture capture_;
+  std::vector<std::unique_ptr<RawDevice>> devices_;
+  OneHotAudit audit_;
+  ReplayTally sum_;
+  std::string job_;
+};
+
+TEST_F(Replay, OfARoundCountsNobodyTwice) {
+  constexpr uint32_t kRounds = 2;
+  // A check-in that comes to another node than before takes a ticket there: there are enough, whoever sends them again.
+  begin({{"rounds", {{"count", kRounds}, {"goal_count", kDevices}, {"goal_count_min", kDevices}, {"pool_min", 1},
+                     {"over_selection", 4.0}, {"collecting_ms_max", 600'000}}},
+         {"privacy", {{"level", "none"}}}});
+  ASSERT_FALSE(HasFailure());
+  for (uint32_t round = 1; round <= kRounds; ++round) {
+    // All but the last, so that the round goes on.
+    const auto take_part = [&](uint32_t i) {
+      const auto assignment = devices_[i]->wait_for_assignment(kHold, kFailuresMax);
+      ASSERT_TRUE(test::is_ok(assignment));
+      (void)devices_[i]->api().fetch_plan(devices_[i]->id(), assignment->plan, assignment->plan_bytes);
+      ASSERT_TRUE(test::is_ok(devices_[i]->fetch_weights(*assignment)));
+      if (round == 1 && i + 1 == kDevices) {
+        replay_some("all but one are accepted");
+        replay_some("... again");
+        restart_nodes();
+        replay_some("after a restart");
+        restart_nodes();
+        replay_some("after another");
+      }
+      const auto outcome = devices_[i]->upload_until_decided(*assignment, one_hot(kValues, i));
+      ASSERT_TRUE(std::holds_alternative<Receipt>(outcome));
+      audit_.acknowledged(assignment->round, i);
+    };
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i + 1 < kDevices; ++i) threads.emplace_back([&, i] { take_part(i); });
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_FALSE(HasFatalFailure());
+    if (round > 1) replay_some("in the next round");
+    take_part(kDevices - 1);
+    if (HasFailure() || !wait_for_version(round)) return;
+    replay_some("after round " + std::to_string(round));
+    if (round < kRounds) continue;
+    restart_nodes();
+    replay_some("after the job and a restart");
+  }
+  check(kRounds);
+  EXPECT_GT(sum_.receipts, 0u) << "whoever lost the answer gets it again";
+}
+
+}  // namespace
+}  // namespace coterie::testing

@@ -1,0 +1,93 @@
+// MemoryDeviceStore: the DeviceStore contract as plainly as it can be written: the model that real back-ends are compared with.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "fl_server/store/device_store.h"
+
+namespace coterie::test {
+
+class MemoryDeviceStore final : public DeviceStore {
+ public:
+  Status create_token(const TokenRecord& token) override {
+    const std::lock_guard lock(mutex_);
+    if (!tokens_.try_emplace(token.digest, token).second) return Error(ErrorCode::conflict, "token exists");
+    return {};
+  }
+  Result<std::vector<TokenRecord>> list_tokens() override {
+    const std::lock_guard lock(mutex_);
+    std::vector<TokenRecord> tokens;
+    for (const auto& [digest, token] : tokens_) tokens.push_back(token);
+    std::ranges::stable_sort(tokens, {}, &TokenRecord::created);
+    return tokens;
+  }
+  Status remove_token(const Digest& digest) override {
+    const std::lock_guard lock(mutex_);
+    if (tokens_.erase(digest) == 0) return Error(ErrorCode::not_found, "no such token");
+    return {};
+  }
+
+  Result<DeviceRecord> enroll(const Digest& digest, DeviceRecord device, WallTime now) override {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = devices_.find(device.id); known != devices_.end()) {
+      if (known->second.revoked) return Error(ErrorCode::permission_denied, "this device was revoked");
+      return known->second;
+    }
+    const auto token = tokens_.find(digest);
+    if (token == tokens_.end() || token->second.uses_left == 0 || token->second.expires <= now) {
+      return Error(ErrorCode::unauthenticated, "the enrollment token is unknown, used up or expired");
+    }
+    --token->second.uses_left;
+    device.population = token->second.population;
+    devices_.emplace(device.id, device);
+    return device;
+  }
+  Result<DeviceRecord> get_device(const DeviceId& id) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = devices_.find(id);
+    if (found == devices_.end()) return Error(ErrorCode::not_found, "no such device");
+    return found->second;
+  }
+  Result<std::vector<DeviceRecord>> list_devices(const DeviceQuery& query) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<DeviceRecord> devices;
+    for (const auto& [id, device] : devices_) {
+      if (id > query.after && fits(device, query) && devices.size() < query.limit) devices.push_back(device);
+    }
+    return devices;
+  }
+  Result<uint64_t> count_devices(const DeviceQuery& query) override {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::count_if(devices_, [&](const auto& row) { return fits(row.second, query); });
+  }
+  Status revoke_device(const DeviceId& id, WallTime now) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = devices_.find(id);
+    if (found == devices_.end()) return Error(ErrorCode::not_found, "no such device");
+    if (!found->second.revoked) found->second.revoked = now;
+    return {};
+  }
+
+  // The population is this tenant's from now on, if it was nobody's.
+  void claim(const std::string& population, const std::string& tenant) {
+    const std::lock_guard lock(mutex_);
+    owners_.try_emplace(population, tenant);
+  }
+
+ private:
+  bool fits(const DeviceRecord& device, const DeviceQuery& query) const {
+    const auto owner = owners_.find(device.population.value());
+    return (query.population.empty() || device.population.value() == query.population) &&
+           (!query.revoked || *query.revoked == device.revoked.has_value()) &&
+           (query.tenant.empty() || query.tenant == (owner == owners_.end() ? "default" : owner->second));
+  }
+
+  std::mutex mutex_;
+  std::map<Digest, TokenRecord> tokens_;
+  std::map<DeviceId, DeviceRecord> devices_;
+  std::map<std::string, std::string> owners_;
+};
+
+}  // namespace coterie::test
