@@ -204,6 +204,18 @@ Awaitable<Status> Connection::write_blob(const BlobRange& range) {
   co_return Status();
 }
 
+Awaitable<void> Connection::rest(Millis time) {
+  if (context_.draining) co_return;
+  extend_deadline(time + context_.settings.limits.answer_max);
+  auto executor = co_await asio::this_coro::executor;
+  asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
+                             asio::io_context::executor_type>
+      timer(executor);
+  timer.expires_after(time);
+  const auto [error] = co_await timer.async_wait(kWait);
+  (void)error;
+}
+
 Awaitable<Status> Connection::write_events(EventSource& events) {
   auto executor = co_await asio::this_coro::executor;
   asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,

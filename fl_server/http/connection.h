@@ -60,6 +60,7 @@ class Connection final : public Exchange {
   Awaitable<Result<Bytes>> read_body(uint64_t bytes_max) override;
   Awaitable<Status> read_body_into(std::span<uint8_t> into) override;
   void extend_deadline(Millis patience) override;
+  Awaitable<void> rest(Millis time) override;
   bool peer_is_gone() override { return stream_.peer_is_gone(); }
 
  private:

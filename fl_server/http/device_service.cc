@@ -91,7 +91,7 @@ HttpResponse DeviceService::refuse(const Error& error, int status) {
 }
 
 // Before anything is read, verified or looked up.
-std::optional<HttpResponse> DeviceService::turn_away(Exchange& exchange, std::string_view& route) {
+std::optional<HttpResponse> DeviceService::turn_away(Exchange& exchange, std::string_view& route, Millis& rest) {
   const RequestHead& head = exchange.head();
   if (head.path == kHealth) return std::nullopt;
   if (!serving_) {
@@ -107,11 +107,17 @@ std::optional<HttpResponse> DeviceService::turn_away(Exchange& exchange, std::st
   }
   if (!refused) return std::nullopt;
   route = "refused";
+  rest = refused->rest;
   return error_response(refused->error, refused->window);
 }
 
 Awaitable<HttpResponse> DeviceService::handle(Exchange& exchange, std::string_view& route) {
-  if (std::optional<HttpResponse> refused = turn_away(exchange, route)) co_return std::move(*refused);
+  Millis rest{0};
+  std::optional<HttpResponse> refused = turn_away(exchange, route, rest);
+  if (refused) {
+    if (rest > Millis(0)) co_await exchange.rest(rest);
+    co_return std::move(*refused);
+  }
   HttpResponse response = co_await route_request(exchange, route);
   if (response.status == kUnauthenticated) parts_.guard.charge_stranger(exchange.origin().address);
   co_return response;

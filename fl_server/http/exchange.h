@@ -40,6 +40,8 @@ class Exchange {
   // The client is given this long from now until the next step of the exchange.
   virtual void extend_deadline(Millis patience) = 0;
   virtual bool peer_is_gone() = 0;
+  // Lets so much time pass, for nothing: others have the thread.
+  virtual Awaitable<void> rest(Millis time) = 0;
 };
 
 // What listens behind a port.

@@ -9,8 +9,9 @@ namespace coterie {
 namespace {
 
 constexpr Millis kTellMetricsEvery{1'000};
-constexpr uint32_t kSoonMinMs = 1'000, kSoonMaxMs = 3'000;
-constexpr Millis kSoonMin{kSoonMinMs};  // the queue has drained by then
+constexpr Millis kRestMean{2'000};
+constexpr Millis kSoonMin{1'000};      // the queue has drained by then
+constexpr uint32_t kSoonMaxMs = 30'000;  // of a round's minutes
 constexpr Millis kSpreadAfterBucket{1'000};  // behind the moment at which there is a token again
 
 CallerKey key_of(const DeviceId& device) {
@@ -41,7 +42,8 @@ OverloadGuard::OverloadGuard(OverloadSettings settings, PaceSettings pace, size_
       steered_(std::move(steered)),
       queues_(settings.queue, threads + 1),
       devices_(settings.device, seed),
-      strangers_(settings.stranger, ~seed) {}
+      strangers_(settings.stranger, ~seed),
+      prng_(seed) {}
 
 // Whatever a network thread begins has the core before it.
 void OverloadGuard::observe(size_t thread, Millis late) {
@@ -76,11 +78,13 @@ std::optional<TurnedAway> OverloadGuard::shed(Work work, size_t thread, Millis l
   metrics_.request_refused("queue_delay");
   const Instant now = os::monotonic_now();
   const Error behind(ErrorCode::overloaded, "the server has more to do than it can; come back later");
+  RetryWindow window = paced_window(work == Work::newcomer ? steered_() : 0, away_.away(now), kSoonMin, pace_, behind.message());
   // Who has a ticket is wanted before the round is over.
-  if (work != Work::newcomer) return TurnedAway{behind, {kSoonMinMs, kSoonMaxMs, behind.message()}};
-  const RetryWindow window = paced_window(steered_(), away_.away(now), kSoonMin, pace_, behind.message());
+  if (work != Work::newcomer) window.max_ms = std::min(window.max_ms, kSoonMaxMs);
   away_.told(window, now);
-  return TurnedAway{behind, window};
+  // Refusing costs work, too. A connection is refused no oftener than this, and so all of them: without a limit a server can be
+  // kept from everything else by refusing.
+  return TurnedAway{behind, window, Millis(prng_.below(static_cast<uint64_t>(2 * kRestMean.count())))};
 }
 
 std::optional<TurnedAway> OverloadGuard::hold_off(const std::optional<DeviceId>& claimed, const CallerKey& address) {

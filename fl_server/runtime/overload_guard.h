@@ -23,6 +23,7 @@ namespace coterie {
 struct TurnedAway {
   Error error;
   RetryWindow window;
+  Millis rest{0};  // until the answer: nothing else comes on this connection meanwhile
 };
 
 // How long the oldest work waits now.
@@ -67,6 +68,7 @@ class OverloadGuard {
   TokenBuckets devices_;
   TokenBuckets strangers_;
   AwayEstimate away_;   // of those refused here: the desk does not know them
+  Prng prng_;
   Instant told_at_{};   // metrics, last
   Millis late_max_{0};  // since then
 };
