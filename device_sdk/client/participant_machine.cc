@@ -86,8 +86,9 @@ void ParticipantMachine::step(const ParticipantEvent& event, WallTime now) {
 void ParticipantMachine::handle(const EnrollAnswered& event) {
   if (state_.phase != ParticipantPhase::unenrolled) return;
   if (const auto* failure = std::get_if<Failure>(&event.outcome)) {
-    const bool hopeless = traits(failure->error.code()).retry == RetryClass::never;
-    if (hopeless || state_.failures >= policy_.enroll_failures_max) {
+    const RetryClass retry = traits(failure->error.code()).retry;
+    const bool may_go_on = failure->window && retry == RetryClass::window;  // a server that is busy is no reason to stop
+    if (retry == RetryClass::never || (!may_go_on && state_.failures >= policy_.enroll_failures_max)) {
       stopped_ = failure->error;
       last_error_ = failure->error;
       return;

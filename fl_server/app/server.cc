@@ -25,6 +25,7 @@
 #include "fl_server/http/peer_service.h"
 #include "fl_server/oidc/bearer_verifier.h"
 #include "fl_server/runtime/leadership.h"
+#include "fl_server/runtime/overload_guard.h"
 #include "fl_server/store/sql/postgres.h"
 #include "fl_server/store/sql/sqlite.h"
 #include "fl_server/store/sql_admin_store.h"
@@ -103,6 +104,7 @@ struct Server::Parts {
   std::optional<BearerVerifier> oidc;
   std::optional<HttpServer> http;
   std::optional<DevicePlane> plane;
+  std::optional<OverloadGuard> guard;
   std::optional<RoundScheduler> scheduler;
   std::optional<FleetMember> member;          // of a fleet; so are the next three
   std::unique_ptr<PeerClient> peer_client;
@@ -176,6 +178,12 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
                                       .pace = config.pace,
                                       .pool_threads = threads},
                   incarnation, DevicePlaneParts{p.plane_rounds ? *p.plane_rounds : *p.rounds, partials, *p.ticket_key, p.metrics});
+  p.guard.emplace(config.overload, config.pace, threads, p.metrics,
+                  [&p] { return Delays{.core = p.plane->core_delay(), .store = p.plane->store_delay()}; },
+                  [&p] { return p.plane->devices_steered(); }, random_u64());
+  if (config.serves_devices()) {
+    p.http->observe_delays([&p](size_t thread, Millis late) { p.guard->observe(thread, late); });
+  }
   p.scheduler.emplace(RoundSchedulerSettings{.pool_threads = threads,
                                              .orphan_age_min = config.store.is_shared() ? kOrphanAgeMin : Millis(0),
                                              .authority_key = config.authority_key},
@@ -184,7 +192,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   p.data.keys_are_loaded();
   p.device_service.emplace(
       DeviceServiceSettings{.clock_skew_max = config.clock_skew_max, .idle_body_bytes_max = config.ingest.bytes_in_flight_max},
-      DeviceServiceParts{*p.plane, p.cohorts ? static_cast<CohortOwner&>(*p.cohorts) : *p.scheduler, *p.devices, *p.directory, blobs, *p.ticket_key, *p.signer});
+      DeviceServiceParts{*p.plane, p.cohorts ? static_cast<CohortOwner&>(*p.cohorts) : *p.scheduler, *p.devices, *p.directory, blobs, *p.ticket_key, *p.signer, *p.guard});
   std::function<Result<AdminCaller>(std::string_view, WallTime)> verify_foreign;
   if (config.oidc) {
     p.oidc.emplace(*config.oidc);
@@ -234,7 +242,12 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   p.http->start();
   p.rotation->start(kRotationEvery);
   p.endpoints.pid = getpid();
-  COT_TRY(os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(to_json_text(p.endpoints)), &os::crash::endpoints));
+  const std::string endpoints = to_json_text(p.endpoints);
+  if (const Status written = os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(endpoints), &os::crash::endpoints);
+      !written) {
+    p.http->stop();  // before what its threads work with is gone
+    return written.error();
+  }
   log(LogLevel::info, "server_started", {{"device_url", p.endpoints.device_url},
                                          {"admin_url", p.endpoints.admin_url}});
   if (p.leases) stand_for_the_lead(p);
@@ -297,7 +310,8 @@ NodeLoad Server::load_of(const Parts& p, uint64_t waiting) {
   const auto share = [](uint64_t part, uint64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); };
   return {.bytes = share(p.plane->bytes_in_flight(), p.config.ingest.bytes_in_flight_max),
           .connections = share(p.http->connections(kDevicePlane), p.config.device.limits.connections_max),
-          .waiters = share(waiting, p.config.desk.waiters_max)};
+          .waiters = share(waiting, p.config.desk.waiters_max),
+          .queue_delay = p.guard->load()};
 }
 
 // Of a server that is alone: itself.

@@ -18,6 +18,7 @@ void read_listener(JsonReader& reader, ListenConfig& listen) {
   reader.read("port", listen.port);
   reader.read("connections_max", limits.connections_max);
   reader.read("handshake_ms_max", limits.handshake_max);
+  reader.read("handshakes_max", limits.handshakes_max);
   reader.read("head_ms_max", limits.head_max);
   reader.read("idle_ms_max", limits.idle_max);
   reader.read("body_grace_ms", limits.body_grace);
@@ -25,6 +26,7 @@ void read_listener(JsonReader& reader, ListenConfig& listen) {
   reader.read("answer_ms_max", limits.answer_max);
   if (listen.address.empty()) reader.problem("address", "must not be empty");
   if (limits.connections_max == 0) reader.problem("connections_max", "must be at least 1");
+  if (limits.handshakes_max == 0) reader.problem("handshakes_max", "must be at least 1");
   if (limits.body_bytes_per_second_min == 0) reader.problem("body_bytes_per_second_min", "must be at least 1");
 }
 
@@ -71,6 +73,31 @@ void read_selection(JsonReader reader, DeskLimits& desk, PaceSettings& pace) {
   reader.read("checkins_per_second_max", pace.checkins_per_second_max);
   if (desk.waiters_max == 0) reader.problem("waiters_max", "must be at least 1");
   if (pace.checkins_per_second_max == 0) reader.problem("checkins_per_second_max", "must be at least 1");
+  reader.finish();
+}
+
+void read_overload(JsonReader reader, OverloadSettings& overload) {
+  constexpr double kPerSecondMin = 0.001, kPerSecondMax = 100'000;
+  uint32_t callers_max = static_cast<uint32_t>(overload.device.callers_max);
+  reader.read("queue_delay_ms", overload.queue.target);
+  reader.read("burst_ms", overload.queue.interval);
+  reader.read("device_requests_per_second", overload.device.per_second);
+  reader.read("device_requests_burst", overload.device.burst);
+  reader.read("stranger_requests_per_second", overload.stranger.per_second);
+  reader.read("stranger_requests_burst", overload.stranger.burst);
+  reader.read("callers_max", callers_max);
+  overload.device.callers_max = overload.stranger.callers_max = callers_max;
+  const Millis target = overload.queue.target;
+  if (target < Millis(1) || target > Millis(60'000)) reader.problem("queue_delay_ms", "must be in [1, 60000]");
+  if (overload.queue.interval < target) reader.problem("burst_ms", "must be at least queue_delay_ms");
+  const auto check = [&](const char* per_second, const char* burst, const TokenBucketSettings& bucket) {
+    const bool fits = bucket.per_second >= kPerSecondMin && bucket.per_second <= kPerSecondMax;
+    if (!fits && bucket.per_second != 0) reader.problem(per_second, "must be in [0.001, 100000]; 0: no limit");
+    if (bucket.burst == 0) reader.problem(burst, "must be at least 1");
+  };
+  check("device_requests_per_second", "device_requests_burst", overload.device);
+  check("stranger_requests_per_second", "stranger_requests_burst", overload.stranger);
+  if (callers_max == 0) reader.problem("callers_max", "must be at least 1");
   reader.finish();
 }
 
@@ -191,6 +218,7 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   if (config.blobs.s3 && !config.blobs_dir.empty()) reader.problem("blobs_dir", "is not for blobs in S3");
   read_ingest(reader.object("ingest"), config.ingest);
   read_selection(reader.object("selection"), config.desk, config.pace);
+  read_overload(reader.object("overload"), config.overload);
   config.authority_key = read_authority_key(reader);
   reader.read("threads", config.threads);
   reader.read("clock_skew_ms_max", config.clock_skew_max);

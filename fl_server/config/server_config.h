@@ -12,6 +12,7 @@
 #include "fl_server/http/http_limits.h"
 #include "fl_server/oidc/oidc_settings.h"
 #include "fl_server/runtime/device_plane_settings.h"
+#include "fl_server/runtime/overload_settings.h"
 #include "scheduler/job/job_spec.h"
 #include "scheduler/lease/lease.h"
 
@@ -71,6 +72,7 @@ struct ServerConfig {
   IngestLimits ingest;
   DeskLimits desk;
   PaceSettings pace;
+  OverloadSettings overload;
   Bytes authority_key;             // Ed25519, of whoever certifies devices; empty: none does
   uint32_t threads = 0;            // network threads and compute threads each; 0: one a core
   Millis clock_skew_max{300'000};  // of a signed request

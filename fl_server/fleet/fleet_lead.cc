@@ -140,6 +140,8 @@ void FleetLead::tell_scheduler() {
 void FleetLead::write() {
   if (os::monotonic_now() < write_from_) return;
   for (PostedRound& round : board_.rounds) round.shares = tally_.shares(round.key);
+  board_.nodes = tally_.nodes();
+  board_.steered = tally_.steered();
   std::string text = to_text(board_);
   if (text == written_) return;
   const Result<uint64_t> revision = store_.write_board(lease_, epoch_, text);

@@ -83,6 +83,10 @@ void FleetMember::pool_changed(const Population& population, uint64_t waiting) {
   note([this, population, waiting] { report_.waiting[population] = waiting; });
 }
 
+void FleetMember::devices_steered(const Population& population, uint64_t count) {
+  note([this, population, count] { report_.steered[population] = count; });
+}
+
 void FleetMember::tickets_issued(const RoundKey& key, uint32_t total) {
   note([this, key, total] { report_.issued[key] = total; });
 }
@@ -117,9 +121,10 @@ void FleetMember::tick() {
   if (now < tick_at_) return;
   tick_at_ = now + settings_.poll_every;
   const Status read = read_board();
-  if (plane_ != nullptr && !applied_.empty()) plane_->count_lacking();  // said at the next tick
+  if (plane_ != nullptr) plane_->count_lacking();  // said at the next tick
   NodeReport quiet = report_;
   quiet.load = said_.load;  // changes all the time, and waits for its turn
+  quiet.steered = said_.steered;  // so does this
   if (read && (quiet != said_ || now >= said_at_ + settings_.say_every)) {
     if (const Status said = say(); !said) log(LogLevel::warning, "fleet_not_told", {{"reason", said.error().message()}});
   }
@@ -151,6 +156,7 @@ Status FleetMember::apply(const PostedBoard& board) {
     owner_url_ = board.owner_url;
   }
   if (plane_ == nullptr) return {};
+  plane_->fleet_knows(board.steered, board.nodes);
   std::map<RoundKey, PostedRound> posted;
   for (const PostedRound& round : board.rounds) posted.emplace(round.key, round);
   for (auto known = applied_.begin(); known != applied_.end();) {

@@ -43,6 +43,7 @@ class FleetMember final : public NodeEvents {
 
   // ---- From the device plane
   void pool_changed(const Population& population, uint64_t waiting) override;
+  void devices_steered(const Population& population, uint64_t count) override;
   void tickets_issued(const RoundKey& key, uint32_t total) override;
   void tickets_lacking(const RoundKey& key, uint64_t devices) override;
   void updates_accepted(const RoundKey& key, uint64_t total) override;

@@ -75,6 +75,9 @@ class Reader {
   void by_round(const json& object, const char* key, std::map<RoundKey, Value>& by_round) {
     counts<Value, RoundKey>(object, key, by_round, [this](const std::string& name) { return round_key(name); });
   }
+  void by_population(const json& object, const char* key, std::map<Population, uint64_t>& by_population) {
+    counts<uint64_t, Population>(object, key, by_population, [](const std::string& name) { return Population(name); });
+  }
   const std::optional<std::string>& problem() const { return problem_; }
 
  private:
@@ -93,6 +96,12 @@ json by_round(const std::map<RoundKey, Value>& values) {
   return object;
 }
 
+json by_population(const std::map<Population, uint64_t>& values) {
+  json object = json::object();
+  for (const auto& [population, value] : values) object[population.value()] = value;
+  return object;
+}
+
 Result<json> parsed(std::string_view text) {
   if (text.size() > kTextBytesMax) return unreadable("a text of " + std::to_string(text.size()) + " bytes");
   json document = json::parse(text, nullptr, false);
@@ -103,8 +112,6 @@ Result<json> parsed(std::string_view text) {
 }  // namespace
 
 std::string to_text(const NodeReport& report) {
-  json waiting = json::object();
-  for (const auto& [population, count] : report.waiting) waiting[population.value()] = count;
   return json{{"url", report.url},
               {"serves", report.serves},
               {"draining", report.draining},
@@ -113,7 +120,8 @@ std::string to_text(const NodeReport& report) {
                 {"connections", report.load.connections},
                 {"waiters", report.load.waiters},
                 {"queue_delay", report.load.queue_delay}}},
-              {"waiting", waiting},
+              {"waiting", by_population(report.waiting)},
+              {"steered", by_population(report.steered)},
               {"issued", by_round(report.issued)},
               {"lacking", by_round(report.lacking)},
               {"accepted", by_round(report.accepted)}}
@@ -133,8 +141,8 @@ Result<NodeReport> node_report_from_text(std::string_view text) {
                    .waiters = reader.number<double>(*load, "waiters"),
                    .queue_delay = reader.number<double>(*load, "queue_delay")};
   }
-  reader.counts<uint64_t, Population>(document, "waiting", report.waiting,
-                                      [](const std::string& name) { return Population(name); });
+  reader.by_population(document, "waiting", report.waiting);
+  reader.by_population(document, "steered", report.steered);
   reader.by_round(document, "issued", report.issued);
   reader.by_round(document, "lacking", report.lacking);
   reader.by_round(document, "accepted", report.accepted);
@@ -157,7 +165,7 @@ std::string to_text(const PostedBoard& board) {
     if (round.updates_due) entry["updates_due"] = *round.updates_due;
     rounds.push_back(std::move(entry));
   }
-  return json{{"owner_url", board.owner_url}, {"rounds", rounds}}.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json{{"owner_url", board.owner_url}, {"rounds", rounds}, {"nodes", board.nodes}, {"steered", by_population(board.steered)}}.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Result<PostedBoard> board_from_text(std::string_view text) {
@@ -166,6 +174,8 @@ Result<PostedBoard> board_from_text(std::string_view text) {
   COT_ASSIGN(const json document, parsed(text));
   Reader reader;
   board.owner_url = reader.text(document, "owner_url");
+  board.nodes = reader.number<uint32_t>(document, "nodes");
+  reader.by_population(document, "steered", board.steered);
   const auto rounds = document.find("rounds");
   if (rounds == document.end() || !rounds->is_array()) return unreadable("the board has no rounds");
   for (const json& entry : *rounds) {

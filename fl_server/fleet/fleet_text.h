@@ -34,6 +34,8 @@ struct PostedRound {
 struct PostedBoard {
   std::string owner_url;  // of whoever keeps the sessions of secure aggregation; empty: nowhere
   std::vector<PostedRound> rounds;
+  uint32_t nodes = 0;                     // that talk to devices; 0: not known
+  std::map<Population, uint64_t> steered = {};  // by all of them (FleetTally)
   friend bool operator==(const PostedBoard&, const PostedBoard&) = default;
 };
 

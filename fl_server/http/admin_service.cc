@@ -10,6 +10,7 @@
 #include "base/os/clock.h"
 #include "fl_server/http/admin_json.h"
 #include "fl_server/http/problem.h"
+#include "fl_server/http/retry_after.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/bearer_token.h"
 
@@ -290,7 +291,10 @@ HttpResponse AdminService::get_metrics(const Call&) {
 HttpResponse AdminService::get_health(const Call&) { return text_response("ok\n"); }
 
 HttpResponse AdminService::get_readiness(const Call&) {
-  return ready_ ? text_response("ready\n") : text_response("not ready: starting, standing by or draining\n", 503);
+  if (ready_) return text_response("ready\n");
+  HttpResponse response = text_response("not ready: starting, standing by or draining\n", 503);
+  say_when(response, {});
+  return response;
 }
 
 }  // namespace coterie

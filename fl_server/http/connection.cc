@@ -4,6 +4,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <cstring>
 
 #include "base/log.h"
 #include "base/os/clock.h"
@@ -17,6 +18,7 @@ constexpr size_t kBlobPieceBytes = 256 * 1024;
 constexpr size_t kLingerBytesMax = 4 * 1024 * 1024;
 constexpr Millis kLingerMax{2'000};
 constexpr int kOurFault = 500;
+constexpr size_t kNetworkBytes = 8;  // of an IPv6 address: its /64
 constexpr auto kWait = asio::as_tuple(asio::use_awaitable_t<asio::io_context::executor_type>());
 
 int status_of_head_error(const Error& error) { return error.code() == ErrorCode::too_large ? 431 : traits(error.code()).http_status; }
@@ -25,10 +27,32 @@ int status_of_head_error(const Error& error) { return error.code() == ErrorCode:
 
 void Connection::extend_deadline(Millis patience) { deadline_ = os::monotonic_now() + patience; }
 
+Origin Connection::origin_of(const Socket& socket, size_t thread) {
+  Origin origin{.address = {}, .thread = thread};
+  boost::system::error_code error;
+  const auto peer = socket.remote_endpoint(error).address();
+  if (error) return origin;
+  if (peer.is_v4()) {
+    origin.address = {0, peer.to_v4().to_uint()};
+    return origin;
+  }
+  const auto bytes = peer.to_v6().to_bytes();
+  std::memcpy(origin.address.data(), bytes.data(), kNetworkBytes);
+  return origin;
+}
+
+void Connection::end_handshake() {
+  if (std::exchange(shakes_hands_, false)) --context_.handshakes;
+}
+
+// `handshakes` was counted up by whoever accepted the connection.
 Awaitable<void> Connection::run() {
   const HttpLimits& limits = context_.settings.limits;
+  shakes_hands_ = true;
+  began_ = os::monotonic_now();
   extend_deadline(limits.handshake_max);
   Status alive = co_await stream_.handshake();
+  end_handshake();
   bool go_on = alive.has_value();
   while (go_on) {
     go_on = co_await serve_one();
@@ -80,6 +104,7 @@ Awaitable<bool> Connection::serve_one() {
     response = context_.service.refuse(head.error(), status_of_head_error(head.error()));
     response.close = true;
   }
+  pass_over_body();
   add_trace(response, trace_);
   log_answer(route, response.status);
   response.close = response.close || response.events || !head_.keep_alive || body_left_ > 0 || context_.draining;
@@ -97,6 +122,13 @@ Awaitable<bool> Connection::serve_one() {
   }
   if (buffer_.empty()) buffer_.shrink_to_fit();
   co_return true;
+}
+
+// A body that nobody wanted to read, and that has come already, is no reason to close: a new handshake costs more than it.
+void Connection::pass_over_body() {
+  if (body_left_ == 0 || body_left_ > buffer_.size() || head_.expects_continue) return;
+  buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(body_left_));
+  body_left_ = 0;
 }
 
 // By its route: never the client's own words.

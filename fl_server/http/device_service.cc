@@ -19,7 +19,8 @@ namespace {
 
 constexpr uint64_t kMessageBytesMax = limits::kWireHeaderBytesMax + 128;
 constexpr Millis kHoldMargin{30'000};
-constexpr int kStandbyRetrySeconds = 5;
+constexpr std::string_view kHealth = "/healthz";
+constexpr int kUnauthenticated = 401;
 
 template <typename T>
 Result<T> parse_number(std::string_view text, const char* what) {
@@ -71,6 +72,16 @@ std::optional<RoundPath> round_path(std::string_view path) {
   return parts;
 }
 
+// What a request is worth. Of a path that is not known: as little as can be.
+Work work_of(std::string_view path) {
+  if (path.starts_with("/v1/plans/") || path.starts_with("/v1/models/")) return Work::download;
+  if (const std::optional<RoundPath> round = round_path(path)) {
+    if (round->what == "updates") return Work::update;
+    if (round->what == "session") return Work::session;
+  }
+  return Work::newcomer;
+}
+
 }  // namespace
 
 HttpResponse DeviceService::refuse(const Error& error, int status) {
@@ -79,17 +90,37 @@ HttpResponse DeviceService::refuse(const Error& error, int status) {
   return response;
 }
 
+// Before anything is read, verified or looked up.
+std::optional<HttpResponse> DeviceService::turn_away(Exchange& exchange, std::string_view& route) {
+  const RequestHead& head = exchange.head();
+  if (head.path == kHealth) return std::nullopt;
+  if (!serving_) {
+    route = "standby";
+    HttpResponse response = error_response(Error(ErrorCode::unavailable, "this server stands by for another one"), {});
+    response.close = true;
+    return response;
+  }
+  std::optional<TurnedAway> refused = parts_.guard.shed(work_of(head.path), exchange.origin().thread, exchange.late());
+  if (!refused) {
+    const Result<DeviceId> claimed = DeviceId::from_hex(head.header("coterie-device"));
+    refused = parts_.guard.hold_off(claimed ? std::optional(*claimed) : std::nullopt, exchange.origin().address);
+  }
+  if (!refused) return std::nullopt;
+  route = "refused";
+  return error_response(refused->error, refused->window);
+}
+
 Awaitable<HttpResponse> DeviceService::handle(Exchange& exchange, std::string_view& route) {
+  if (std::optional<HttpResponse> refused = turn_away(exchange, route)) co_return std::move(*refused);
+  HttpResponse response = co_await route_request(exchange, route);
+  if (response.status == kUnauthenticated) parts_.guard.charge_stranger(exchange.origin().address);
+  co_return response;
+}
+
+Awaitable<HttpResponse> DeviceService::route_request(Exchange& exchange, std::string_view& route) {
   const RequestHead& head = exchange.head();
   const bool reads = head.method == "GET" || head.method == "HEAD";
   const std::string_view path = head.path;
-  if (!serving_ && path != "/healthz") {
-    route = "standby";
-    HttpResponse response = refuse(Error(ErrorCode::unavailable, "this server stands by for another one"), 503);
-    response.headers.emplace_back("Retry-After", std::to_string(kStandbyRetrySeconds));
-    response.close = true;
-    co_return response;
-  }
   if (head.method == "POST" && path == "/v1/checkins") {
     route = "/v1/checkins";
     HttpResponse response = co_await check_in(exchange);
@@ -125,7 +156,7 @@ Awaitable<HttpResponse> DeviceService::handle(Exchange& exchange, std::string_vi
     route = "/v1/models/{digest}";
     co_return get_blob(head, *digest);
   }
-  if (reads && path == "/healthz") {
+  if (reads && path == kHealth) {
     route = "/healthz";
     HttpResponse response;
     response.content_type = "text/plain";
@@ -153,6 +184,7 @@ Result<DeviceRecord> DeviceService::authenticate(const RequestHead& head, std::o
   COT_ASSIGN(DeviceRecord device, parts_.directory.find(claims.device));
   const WallTime now = os::wall_now();
   COT_TRY(verify_request(request, claims, device.algorithm, device.public_key, now, settings_.clock_skew_max));
+  parts_.guard.charge_device(device.id);
   const std::lock_guard lock(replays_mutex_);
   COT_TRY(replays_.admit(claims, now));
   return device;

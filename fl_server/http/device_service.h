@@ -20,6 +20,7 @@
 #include "fl_server/http/exchange.h"
 #include "fl_server/runtime/body_pool.h"
 #include "fl_server/runtime/device_plane.h"
+#include "fl_server/runtime/overload_guard.h"
 #include "fl_server/store/device_directory.h"
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
@@ -42,6 +43,7 @@ struct DeviceServiceParts {
   BlobStore& blobs;
   const MacKey& ticket_key;
   const Signer& signer;
+  OverloadGuard& guard;
 };
 
 struct TicketHolder {
@@ -67,6 +69,8 @@ class DeviceService final : public HttpService {
   void set_serving(bool serving) { serving_ = serving; }
 
  private:
+  std::optional<HttpResponse> turn_away(Exchange& exchange, std::string_view& route);
+  Awaitable<HttpResponse> route_request(Exchange& exchange, std::string_view& route);
   Awaitable<HttpResponse> enroll(Exchange& exchange);
   Awaitable<HttpResponse> check_in(Exchange& exchange);
   Awaitable<HttpResponse> put_update(Exchange& exchange, std::string_view round, std::string_view ticket);

@@ -11,15 +11,25 @@
 #include <memory>
 
 #include "base/time.h"
+#include "fl_server/core/token_buckets.h"
 #include "fl_server/http/http_types.h"
 #include "fl_server/http/tls_stream.h"
 #include "fl_server/http/trace_context.h"
 
 namespace coterie {
 
+// Where a request came from, and to.
+struct Origin {
+  CallerKey address{};  // of the peer; of IPv6 its /64, as one client has that many
+  size_t thread = 0;    // the network thread that serves it
+};
+
 class Exchange {
  public:
   virtual ~Exchange() = default;
+  virtual const Origin& origin() const = 0;
+  // How late its thread is: what it begins now has waited about so long.
+  virtual Millis late() const = 0;
   virtual const RequestHead& head() const = 0;
   // What log lines that this request causes name it by: a LogTrace on each thread that works for it.
   virtual const TraceContext& trace() const = 0;

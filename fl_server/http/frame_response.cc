@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fl_server/http/retry_after.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 
@@ -19,11 +20,10 @@ HttpResponse error_response(const Error& error, const RetryWindow& window) {
   const ErrorTraits& row = traits(error.code());
   std::string detail = error.message();
   detail.resize(std::min(detail.size(), limits::kDetailBytesMax));
+  const RetryWindow told = row.retry == RetryClass::window && window.max_ms == 0 ? default_retry_window() : window;
   HttpResponse response =
-      frame_response(encode(ErrorReply{std::string(row.name), detail, window.min_ms, window.max_ms}), row.http_status);
-  if (row.retry == RetryClass::window || row.retry == RetryClass::backoff) {
-    response.headers.emplace_back("Retry-After", std::to_string((window.min_ms + 999) / 1000));
-  }
+      frame_response(encode(ErrorReply{std::string(row.name), detail, told.min_ms, told.max_ms}), row.http_status);
+  if (may_pass(error.code())) say_when(response, told);
   return response;
 }
 

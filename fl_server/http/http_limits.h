@@ -9,6 +9,8 @@ namespace coterie {
 
 struct HttpLimits {
   uint32_t connections_max = 10'000;
+  uint32_t handshakes_max = 512;  // under way at a time; connections beyond wait in the kernel's queue to be accepted
+  Millis handshake_turn{500};     // who takes longer does not keep others waiting any more
   Millis handshake_max{10'000};
   Millis head_max{10'000};     // from the first byte of a head to its end
   Millis idle_max{60'000};     // between two requests

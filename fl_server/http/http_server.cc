@@ -15,8 +15,10 @@
 namespace coterie {
 namespace {
 
-constexpr Millis kSweepEvery{100};
+constexpr Millis kLookEvery{20};     // at how late the thread is
+constexpr int kLooksPerSweep = 5;
 constexpr Millis kAcceptPause{50};
+constexpr Millis kHandshakePause{2};
 constexpr auto kWait = asio::as_tuple(asio::use_awaitable_t<asio::io_context::executor_type>());
 
 }  // namespace
@@ -27,6 +29,8 @@ using Timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_t
 struct HttpServer::Thread {
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
+  size_t index = 0;
+  Punctuality punctuality;
   std::set<Connection*> connections;
   std::thread thread;
 };
@@ -45,10 +49,14 @@ struct HttpServer::Listener {
   HttpService& service;
   asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type> acceptor;
   std::atomic<uint32_t> connections{0};
+  std::atomic<uint32_t> handshakes{0};
 };
 
 HttpServer::HttpServer(size_t threads, Metrics& metrics) : metrics_(metrics) {
-  for (size_t i = 0; i < threads; ++i) threads_.push_back(std::make_unique<Thread>());
+  for (size_t i = 0; i < threads; ++i) {
+    threads_.push_back(std::make_unique<Thread>());
+    threads_.back()->index = i;
+  }
 }
 
 HttpServer::~HttpServer() { stop(); }
@@ -84,6 +92,11 @@ void HttpServer::start() {
 Awaitable<void> HttpServer::accept_loop(Listener& listener) {
   Timer pause(threads_.front()->context);
   while (!draining_) {
+    // Handshakes cost the most of all. If all who come were let begin, none would be done in time.
+    while (listener.handshakes >= listener.settings.limits.handshakes_max && !draining_) {
+      pause.expires_after(kHandshakePause);
+      co_await pause.async_wait(kWait);
+    }
     Thread& thread = *threads_[next_thread_++ % threads_.size()];
     Socket socket(thread.context.get_executor());
     const auto [error] = co_await listener.acceptor.async_accept(socket, kWait);
@@ -94,18 +107,23 @@ Awaitable<void> HttpServer::accept_loop(Listener& listener) {
       co_await pause.async_wait(kWait);
       continue;
     }
-    if (listener.connections >= listener.settings.limits.connections_max) continue;  // closes it
+    if (listener.connections >= listener.settings.limits.connections_max) {
+      metrics_.request_refused("connections");
+      continue;  // closes it
+    }
+    ++listener.connections;
+    ++listener.handshakes;
     asio::co_spawn(thread.context, serve(thread, listener, std::move(socket)), asio::detached);
   }
 }
 
 Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket socket) {
-  ++listener.connections;
   metrics_.add_connections(listener.settings.plane, 1);
   {
     const TlsContext tls = listener.present_tls();  // until the connection has made its own reference
     Connection connection(std::move(socket), tls.get(),
-                          {listener.settings, listener.service, metrics_, draining_, busy_});
+                          {listener.settings, listener.service, metrics_, draining_, busy_, listener.handshakes, thread.index,
+                           thread.punctuality});
     thread.connections.insert(&connection);
     co_await connection.run();
     thread.connections.erase(&connection);
@@ -114,15 +132,21 @@ Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket soc
   --listener.connections;
 }
 
-// Closes whoever is past their deadline and, while draining, whoever waits for a next request.
+// Closes whoever is past their deadline and, while draining, whoever waits for a next request. How late it is itself, is how long
+// everything else on this thread waits for its turn.
 Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
   Timer timer(thread.context);
-  for (;;) {
-    timer.expires_after(kSweepEvery);
+  for (int looks = 1;; ++looks) {
+    thread.punctuality.expect(os::monotonic_now() + kLookEvery);
+    timer.expires_after(kLookEvery);
     const auto [error] = co_await timer.async_wait(kWait);
     if (error) co_return;
     const Instant now = os::monotonic_now();
+    thread.punctuality.arrived(now);
+    if (observe_delay_) observe_delay_(thread.index, thread.punctuality.latest());
+    if (looks % kLooksPerSweep != 0) continue;
     for (Connection* connection : thread.connections) {
+      connection->let_others_shake_hands(now);
       if (now > connection->deadline() || (draining_ && connection->is_idle())) connection->abort();
     }
   }

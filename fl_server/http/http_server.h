@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ class HttpServer {
   // Binds and listens; the port that was chosen. Call before start(). `service` outlives the server.
   Result<uint16_t> listen(const ListenerSettings& settings, TlsContext tls, HttpService& service);
   void start();
+  // Called on each network thread several times in 100 ms: how late it is for what it has to do. Call before start().
+  using DelayObserver = std::function<void(size_t thread, Millis late)>;
+  void observe_delays(DelayObserver observer) { observe_delay_ = std::move(observer); }
   // From now on new connections get this certificate, on all listeners; those that are there keep theirs. Thread-safe.
   void set_tls(const TlsContext& tls);
   // Takes no new connections, closes those that are idle; exchanges under way go on.
@@ -53,6 +57,7 @@ class HttpServer {
   Awaitable<void> sweep_loop(Thread& thread);
 
   Metrics& metrics_;
+  DelayObserver observe_delay_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::atomic<bool> draining_{false};

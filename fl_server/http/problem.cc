@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fl_server/http/retry_after.h"
+
 namespace coterie {
 
 HttpResponse json_response(const nlohmann::json& json, int status) {
@@ -27,7 +29,7 @@ HttpResponse problem_response(const Error& error, const Problems& problems, int 
   HttpResponse response = json_response(json, status);
   response.content_type = kProblemType;
   if (error.code() == ErrorCode::unauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  if (error.code() == ErrorCode::rate_limited) response.headers.emplace_back("Retry-After", "1");
+  if (may_pass(error.code())) say_when(response, {});
   return response;
 }
 

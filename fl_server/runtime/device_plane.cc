@@ -101,8 +101,15 @@ void DevicePlane::updates_due(const RoundKey& key, uint64_t total) {
 
 void DevicePlane::count_lacking() {
   core_.post([this] {
-    for (const auto& [key, devices] : desk_.lacking()) events_->tickets_lacking(key, devices);
+    if (!rounds_.empty()) {
+      for (const auto& [key, devices] : desk_.lacking()) events_->tickets_lacking(key, devices);
+    }
+    for (const auto& [population, count] : desk_.steered_here(os::monotonic_now())) events_->devices_steered(population, count);
   });
+}
+
+void DevicePlane::fleet_knows(std::map<Population, uint64_t> populations, uint32_t nodes) {
+  core_.post([this, populations = std::move(populations), nodes]() mutable { desk_.fleet_knows(std::move(populations), nodes); });
 }
 
 // Before devices are asked for updates of a round, this node must know who has sent one already, elsewhere or in an earlier life.
@@ -175,7 +182,7 @@ WaiterId DevicePlane::check_in(const DeviceId& device, const Population& populat
 void DevicePlane::dismiss_waiters() {
   core_.post([this] {
     draining_ = true;
-    run(desk_.time_passed(Instant::max()));
+    run(desk_.dismiss_all(os::monotonic_now()));
   });
 }
 
@@ -213,6 +220,7 @@ void DevicePlane::perform(DeskEffect& effect) {
     parts_.metrics.checkin_answered(false);
     waiter->second(std::move(dismissed->window));
     waiters_.erase(waiter);
+    devices_steered_ = desk_.steered(os::monotonic_now());
     return;
   }
   if (auto* issued = std::get_if<ReportTickets>(&effect)) {

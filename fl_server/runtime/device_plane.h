@@ -79,8 +79,10 @@ class DevicePlane final : public RoundBoard {
   void withdraw(const RoundKey& key) override;
   void updates_due(const RoundKey& key, uint64_t total) override;
 
-  // Has events say tickets_lacking() for each round.
+  // Has events say tickets_lacking() for each round, and devices_steered() for each population.
   void count_lacking();
+  // CheckinDesk::fleet_knows.
+  void fleet_knows(std::map<Population, uint64_t> populations, uint32_t nodes);
 
   // ---- Check-ins
   WaiterId check_in(const DeviceId& device, const Population& population, Millis hold,
@@ -98,6 +100,13 @@ class DevicePlane final : public RoundBoard {
   void lost(UploadId upload);
 
   uint64_t bytes_in_flight() const { return bytes_in_flight_; }
+
+  // ---- For who decides which requests are answered at all
+  // How long the oldest task waits for its turn: of the core, and of the store's thread.
+  Millis core_delay() const { return core_.delay(); }
+  Millis store_delay() const { return store_.delay(); }
+  // How many devices are steered here (CheckinDesk::steered), as of a moment ago.
+  uint64_t devices_steered() const { return devices_steered_; }
 
  private:
   struct Upload {
@@ -160,6 +169,7 @@ class DevicePlane final : public RoundBoard {
 
   std::atomic<uint64_t> next_id_{1};
   std::atomic<uint64_t> bytes_in_flight_{0};
+  std::atomic<uint64_t> devices_steered_{0};
   std::mutex idle_mutex_;
   std::condition_variable idle_changed_;
   bool idle_ = true;

@@ -37,6 +37,8 @@ class NodeEvents {
  public:
   virtual ~NodeEvents() = default;
   virtual void pool_changed(const Population& population, uint64_t waiting) = 0;
+  // Who waits here or is away, those twice (CheckinDesk::steered_here); said with tickets_lacking. Only a fleet wants to know.
+  virtual void devices_steered(const Population&, uint64_t) {}
   virtual void tickets_issued(const RoundKey& key, uint32_t total) = 0;
   // So many devices wait here for a ticket, as there is none left; said when asked for.
   virtual void tickets_lacking(const RoundKey& key, uint64_t devices) = 0;

@@ -15,10 +15,19 @@ void WorkLoop::post(Task task) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
-    tasks_.push_back(std::move(task));
+    tasks_.push_back({std::move(task), os::monotonic_now()});
     if (tasks_.size() > 1) return;  // the thread is awake or about to be
   }
   wake_.notify_one();
+}
+
+Millis WorkLoop::delay() const {
+  Instant oldest = next_posted_;
+  if (oldest == Instant::max()) {
+    const std::lock_guard lock(mutex_);
+    if (!tasks_.empty()) oldest = tasks_.front().at;
+  }
+  return oldest == Instant::max() ? Millis(0) : std::max(os::monotonic_now() - oldest, Millis(0));
 }
 
 void WorkLoop::stop() {
@@ -31,7 +40,7 @@ void WorkLoop::stop() {
 }
 
 void WorkLoop::run() {
-  std::deque<Task> batch;
+  std::deque<Posted> batch;
   for (;;) {
     const std::optional<Instant> deadline = next_deadline_ ? next_deadline_() : std::nullopt;
     {
@@ -46,7 +55,10 @@ void WorkLoop::run() {
       batch.swap(tasks_);
       if (batch.empty() && stopping_) return;
     }
-    for (Task& task : batch) task();
+    for (size_t i = 0; i < batch.size(); ++i) {
+      next_posted_ = i + 1 < batch.size() ? batch[i + 1].at : Instant::max();
+      batch[i].task();
+    }
     batch.clear();
     if (deadline && os::monotonic_now() >= *deadline && on_deadline_) on_deadline_();
   }

@@ -4,6 +4,7 @@
 // returns, every task that was posted before has run, and later ones are dropped.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -28,16 +29,24 @@ class WorkLoop {
   // empty.
   void start(Task on_deadline = {}, std::function<std::optional<Instant>()> next_deadline = {});
   void post(Task task);
+  // How long the oldest task that has not begun waits; 0 if none does. Any thread.
+  Millis delay() const;
   void stop();
 
  private:
   void run();
 
+  struct Posted {
+    Task task;
+    Instant at;
+  };
+
   Task on_deadline_;
   std::function<std::optional<Instant>()> next_deadline_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Task> tasks_;
+  std::deque<Posted> tasks_;
+  std::atomic<Instant> next_posted_{Instant::max()};  // of the batch that runs: when its next task was posted
   bool stopping_ = false;
   bool running_ = false;
   std::thread thread_;

@@ -75,6 +75,10 @@ struct Metrics::Families {
   Gauge& bytes_in_flight = family(registry, BuildGauge(), "coterie_update_bytes_in_flight", "Bytes reserved for updates being received").Add({});
   Family<Gauge>& node_load =
       family(registry, BuildGauge(), "coterie_node_load_ratio", "What this server holds, of what it may hold; 1 and more: it sends devices away");
+  Family<Counter>& refused =
+      family(registry, BuildCounter(), "coterie_requests_refused_total", "Turned away before anything was done, by reason");
+  Family<Gauge>& queue_delay =
+      family(registry, BuildGauge(), "coterie_queue_delay_seconds", "How long work waits for its turn, by queue");
   Gauge& fleet_nodes =
       family(registry, BuildGauge(), "coterie_fleet_nodes", "Servers that talk to devices, as the one that leads hears").Add({});
   Family<Gauge>& evaluation_loss = family(registry, BuildGauge(), "coterie_evaluation_loss", "Loss of the newest model on the job's evaluation set");
@@ -109,6 +113,14 @@ void Metrics::update_refused(ErrorCode code) {
   families_->updates.Add({{"outcome", std::string(traits(code).name)}}).Increment();
 }
 
+void Metrics::request_refused(std::string_view reason) {
+  families_->refused.Add({{"reason", std::string(reason)}}).Increment();
+}
+
+void Metrics::set_queue_delay(std::string_view queue, double seconds) {
+  families_->queue_delay.Add({{"queue", std::string(queue)}}).Set(seconds);
+}
+
 void Metrics::plan_refused(std::string_view reason) {
   families_->plans_refused.Add({{"reason", std::string(reason)}}).Increment();
 }
@@ -138,6 +150,7 @@ void Metrics::set_node_load(const NodeLoad& load) {
   families_->node_load.Add({{"of", "bytes"}}).Set(load.bytes);
   families_->node_load.Add({{"of", "connections"}}).Set(load.connections);
   families_->node_load.Add({{"of", "waiters"}}).Set(load.waiters);
+  families_->node_load.Add({{"of", "queue_delay"}}).Set(load.queue_delay);
 }
 
 void Metrics::set_fleet_nodes(uint32_t nodes) { families_->fleet_nodes.Set(nodes); }

@@ -21,6 +21,10 @@ class Metrics {
   void checkin_answered(bool ticket);
   void update_accepted(uint64_t bytes);
   void update_refused(ErrorCode code);
+  // Before anything was done for it. `reason` is a stable name: queue_delay, device_rate, stranger_rate, connections.
+  void request_refused(std::string_view reason);
+  // `queue` is network, core or store.
+  void set_queue_delay(std::string_view queue, double seconds);
   // By a device. `reason` is one of refusal_reason::known().
   void plan_refused(std::string_view reason);
   void batch_committed(double seconds);

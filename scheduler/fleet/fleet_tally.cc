@@ -4,6 +4,12 @@
 
 namespace coterie {
 
+namespace {
+
+constexpr uint64_t kSteeredMin = 700;  // fewer come back as they like: no window of theirs is wide
+
+}  // namespace
+
 double NodeLoad::highest() const { return std::max({bytes, connections, waiters, queue_delay}); }
 
 void FleetTally::hear(const std::vector<NodeRow>& rows) {
@@ -51,6 +57,20 @@ std::map<Population, uint64_t> FleetTally::waiting() const {
   std::map<Population, uint64_t> total;
   for (const auto& [incarnation, report] : living_) {
     for (const auto& [population, count] : report.waiting) total[population] += count;
+  }
+  return total;
+}
+
+std::map<Population, uint64_t> FleetTally::steered() const {
+  std::map<Population, uint64_t> total;
+  for (const auto& [incarnation, report] : living_) {
+    for (const auto& [population, count] : report.steered) total[population] += count;
+  }
+  std::erase_if(total, [](const auto& entry) { return entry.second < kSteeredMin; });
+  for (auto& [population, count] : total) {
+    uint64_t step = kSteeredMin;
+    for (bool half = true; step < count; half = !half) step = half ? step / 10 * 14 : step / 14 * 20;
+    count = step;
   }
   return total;
 }

@@ -38,6 +38,9 @@ class FleetTally {
   uint32_t nodes() const { return static_cast<uint32_t>(living_.size()); }  // that talk to devices, and stay
   uint64_t waiting(const Population& population) const;
   std::map<Population, uint64_t> waiting() const;
+  // By how many a population is steered (CheckinDesk::fleet_knows), where it is large enough for that to matter. In steps of 1.4,
+  // so that it changes seldom: never too few, at most 1.5 times as many.
+  std::map<Population, uint64_t> steered() const;
   uint32_t issued(const RoundKey& key) const;
   uint64_t accepted(const RoundKey& key) const;
   const TicketShares& shares(const RoundKey& key) const { return rounds_.at(key).shares; }

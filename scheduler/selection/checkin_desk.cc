@@ -9,7 +9,10 @@ DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const
                                   Instant now) {
   Room& room = rooms_[population];
   if (const auto older = room.by_device.find(device); older != room.by_device.end()) {
-    dismiss(older->second, "replaced by a newer check-in of the same device");
+    const WaiterId replaced = older->second;
+    const uint64_t others = steered(population, room, now);
+    remove(replaced);
+    effects_.push_back(Dismiss{replaced, retry_window(others, Millis(0), pace_, "replaced by a newer check-in of the same device")});
   }
   const bool full = waiters_.size() >= limits_.waiters_max;
   const Instant until = now + std::clamp(hold, Millis(0), limits_.hold_max);
@@ -20,8 +23,8 @@ DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const
     serve(waiter, *round);
     return finish();
   }
-  if (full) dismiss(waiter, "the server holds as many devices as it can");
-  else if (until <= now) dismiss(waiter, "no round needs this device now");
+  if (full) dismiss(waiter, "the server holds as many devices as it can", now);
+  else if (until <= now) dismiss(waiter, "no round needs this device now", now);
   return finish();
 }
 
@@ -64,9 +67,39 @@ DeskEffects CheckinDesk::withdraw(const RoundKey& key) {
 
 DeskEffects CheckinDesk::time_passed(Instant now) {
   while (!by_deadline_.empty() && by_deadline_.begin()->first <= now) {
-    dismiss(by_deadline_.begin()->second, "no round needs this device now");
+    dismiss(by_deadline_.begin()->second, "no round needs this device now", now);
   }
   return finish();
+}
+
+DeskEffects CheckinDesk::dismiss_all(Instant now) {
+  while (!by_deadline_.empty()) dismiss(by_deadline_.begin()->second, "this server is about to stop", now);
+  return finish();
+}
+
+void CheckinDesk::fleet_knows(std::map<Population, uint64_t> populations, uint32_t nodes) {
+  fleet_populations_ = std::move(populations);
+  fleet_nodes_ = std::max(1u, nodes);
+}
+
+// What this desk sees may be news to the fleet.
+uint64_t CheckinDesk::steered(const Population& population, Room& room, Instant now) {
+  const uint64_t here = room.by_device.size() + 2 * room.away.away(now);
+  const auto known = fleet_populations_.find(population);
+  const uint64_t everywhere = std::max(here, known == fleet_populations_.end() ? 0 : known->second);
+  return (everywhere + fleet_nodes_ - 1) / fleet_nodes_;
+}
+
+std::map<Population, uint64_t> CheckinDesk::steered_here(Instant now) {
+  std::map<Population, uint64_t> steered;
+  for (auto& [population, room] : rooms_) steered[population] = room.by_device.size() + 2 * room.away.away(now);
+  return steered;
+}
+
+uint64_t CheckinDesk::steered(Instant now) {
+  uint64_t all = 0;
+  for (auto& [population, room] : rooms_) all += steered(population, room, now);
+  return all;
 }
 
 std::optional<Instant> CheckinDesk::next_deadline() const {
@@ -156,10 +189,13 @@ void CheckinDesk::remove(WaiterId id) {
   waiters_.erase(waiter);
 }
 
-void CheckinDesk::dismiss(WaiterId id, std::string_view reason) {
-  const uint64_t population = waiting(waiters_.at(id).population);
+void CheckinDesk::dismiss(WaiterId id, std::string_view reason, Instant now) {
+  const Population population = waiters_.at(id).population;
+  Room& room = rooms_[population];
+  const RetryWindow window = retry_window(steered(population, room, now), Millis(0), pace_, reason);
+  room.away.told(window, now);
   remove(id);
-  effects_.push_back(Dismiss{id, retry_window(population, Millis(0), pace_, reason)});
+  effects_.push_back(Dismiss{id, window});
 }
 
 DeskEffects CheckinDesk::finish() {

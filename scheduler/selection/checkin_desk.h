@@ -10,7 +10,8 @@
 // (start-time fair queueing; Goyal et al. 1996). A job that begins, begins with the least of the others: what it did not want
 // before is nobody's debt.
 //
-//   otherwise   everybody waits, until their own hold time is over: then a retry window by pace steering
+//   otherwise   everybody waits, until their own hold time is over: then a retry window by pace steering, as wide as the
+//               population is large: of the whole fleet, if there is one (fleet_knows)
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@
 
 #include "base/random.h"
 #include "scheduler/round/round_view.h"
+#include "scheduler/selection/away_estimate.h"
 #include "scheduler/selection/pace.h"
 
 namespace coterie {
@@ -60,7 +62,17 @@ class CheckinDesk {
   DeskEffects publish(const RoundView& view, std::span<const DeviceId> accepted = {});
   DeskEffects withdraw(const RoundKey& key);
   DeskEffects time_passed(Instant now);
+  // Sends all who wait away.
+  DeskEffects dismiss_all(Instant now);
+  // Of a fleet of so many nodes among which devices come and go: how many wait or are away at all of them together, those who
+  // are away twice (paced_window). None of it known: nodes is 1, and a desk goes by what it sees itself.
+  void fleet_knows(std::map<Population, uint64_t> populations, uint32_t nodes);
   std::optional<Instant> next_deadline() const;
+
+  // Who waits here or was told here to come back and is still away, those twice: what fleet_knows is the sum of.
+  std::map<Population, uint64_t> steered_here(Instant now);
+  // The same of all populations together, but of a fleet one node's part of all.
+  uint64_t steered(Instant now);
 
   uint64_t waiting(const Population& population) const;
   // Devices that wait here and would take a ticket of each round that collects, and has none left here. Looks at all who wait.
@@ -74,6 +86,7 @@ class CheckinDesk {
   };
   struct Room {
     std::unordered_map<DeviceId, WaiterId> by_device;
+    AwayEstimate away;
     uint64_t reported = 0;
   };
   struct Round {
@@ -89,7 +102,8 @@ class CheckinDesk {
   void draw(Round& round);
   bool serve(WaiterId id, Round& round);
   void remove(WaiterId id);
-  void dismiss(WaiterId id, std::string_view reason);
+  void dismiss(WaiterId id, std::string_view reason, Instant now);
+  uint64_t steered(const Population& population, Room& room, Instant now);
   DeskEffects finish();
 
   DeskLimits limits_;
@@ -101,6 +115,8 @@ class CheckinDesk {
   std::set<std::pair<Instant, WaiterId>> by_deadline_;
   std::map<Population, Room> rooms_;
   std::map<RoundKey, Round> rounds_;
+  std::map<Population, uint64_t> fleet_populations_;
+  uint32_t fleet_nodes_ = 1;
   std::map<JobId, double> served_;  // tickets a job got, divided by its weight; of jobs with rounds
 };
 

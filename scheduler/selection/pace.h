@@ -2,6 +2,7 @@
 // floods the server nor misses the next round (Bonawitz et al. 2019, section 2.3).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/time.h"
@@ -22,6 +23,13 @@ inline RetryWindow retry_window(uint64_t population, Millis not_before, const Pa
   const Millis spread = std::clamp(Millis(spread_ms), pace.window_min, pace.window_max);
   const auto min_ms = static_cast<uint32_t>(std::clamp<int64_t>(not_before.count(), 0, pace.window_max.count()));
   return {min_ms, min_ms + static_cast<uint32_t>(spread.count()), std::string(reason)};
+}
+
+// Of devices that wait and devices that are away (AwayEstimate). Who is told a window comes back after half of it on average, so
+// that those who are away count twice: then they come back at checkins_per_second_max, not at twice as much.
+inline RetryWindow paced_window(uint64_t waiting, uint64_t away, Millis not_before, const PaceSettings& pace,
+                                std::string_view reason) {
+  return retry_window(waiting + 2 * away, not_before, pace, reason);
 }
 
 }  // namespace coterie

@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
   const Millis time(static_cast<int64_t>(seconds * 1e3));
 
   test::TemporaryDirectory directory;
-  const auto server = ServerProcess::start({.data_dir = directory / "data", .config = "\"threads\": 1"});
+  const auto server = ServerProcess::start({.data_dir = directory / "data", .config = "\"threads\": 1, \"overload\": {\"device_requests_per_second\": 0}"});
   if (!server) die(server.error().message());
   Admin admin(**server);
   const Bytes model = flat_model(static_cast<uint64_t>(megabytes * 1e6 / 64) * 16);

@@ -13,6 +13,7 @@
 #include "tests/integration/support/local_fleet.h"
 #include "tests/integration/support/masked_device.h"
 #include "tests/integration/support/one_hot_audit.h"
+#include "tests/integration/support/raw_http.h"
 
 namespace coterie::testing {
 namespace {
@@ -196,6 +197,44 @@ TEST_F(Fleet, AJobThatWantsThreeServersWaitsForTheThird) {
   bool is_asked = false;
   while (!is_asked && os::monotonic_now() < until) is_asked = std::holds_alternative<Assignment>(ask(2'000));
   EXPECT_TRUE(is_asked) << fleet_->logs();
+}
+
+TEST_F(Fleet, ASchedulerThatStandsBySaysWhenToAskAgain) {
+  start(1);
+  if (IsSkipped() || HasFatalFailure()) return;
+  const auto leader = fleet_->leader();
+  ASSERT_TRUE(test::is_ok(leader));
+  ServerProcess& standby = fleet_->scheduler(1 - *leader);
+  for (const std::string target : {"/readyz", "/admin/v1/jobs"}) {
+    RawHttp connection(standby.admin_url(), standby.ca_pem());
+    ASSERT_TRUE(test::is_ok(connection.send("GET " + target + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + standby.admin_token() + "\r\n\r\n")));
+    const auto answer = connection.read_answer(kPatience);
+    ASSERT_TRUE(test::is_ok(answer));
+    EXPECT_EQ(status_of(*answer), 503) << target;
+    EXPECT_NE(answer->find("\r\nRetry-After: "), std::string::npos) << *answer;
+  }
+}
+
+// Devices check in at one server; another that has seen none of them tells windows for them all.
+TEST_F(Fleet, ServersTellWindowsAsWideAsThePopulationOfAllOfThem) {
+  start(2, "\"selection\": {\"checkins_per_second_max\": 1}, \"overload\": {\"device_requests_per_second\": 0}");
+  if (IsSkipped() || HasFatalFailure()) return;
+  const auto token = fleet_->admin().create_token(2);
+  ASSERT_TRUE(test::is_ok(token));
+  const auto window_at = [](RawDevice& device, uint32_t hold_ms = 0) {
+    const auto answer = device.api().check_in(device.id(), {Population("default"), "test", hold_ms});
+    const auto* window = std::get_if<RetryWindow>(&answer);
+    return window == nullptr ? 0 : window->max_ms;
+  };
+  RawDevice many(fleet_->server(0).device_url(), fleet_->server(0).ca_pem());
+  RawDevice few(fleet_->server(1).device_url(), fleet_->server(1).ca_pem());
+  ASSERT_TRUE(test::is_ok(many.enroll(*token)));
+  ASSERT_TRUE(test::is_ok(few.enroll(*token)));
+  EXPECT_LE(window_at(few), 5'000u);
+  for (int i = 0; i < 500; ++i) ASSERT_GT(window_at(many), 0u) << i;  // each stands for another device
+  uint32_t widest = 0;
+  for (int i = 0; i < 60 && widest < 250'000; ++i) widest = window_at(few, 500);  // these alone would be 61 seconds
+  EXPECT_GE(widest, 250'000u) << "about 500 seconds for 500 devices that are away, of 2 servers";
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ class RawDevice {
   HttpsClient& client() { return *client_; }
   DeviceApi& api() { return api_; }
 
-  // Checks in until there is an assignment; retry windows are followed at once, failures up to `failures_max` times.
+  // Checks in until there is an assignment; retry windows are followed at once, those of refusals,
+  // too; failures up to `failures_max` times.
   Result<Assignment> wait_for_assignment(Millis hold, int failures_max = 0);
   // An update of these values, in answer to this assignment. Failures come back as they are.
   Outcome<Receipt> upload(const Assignment& assignment, std::span<const float> values, uint32_t weight = 1);

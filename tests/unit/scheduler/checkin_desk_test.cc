@@ -298,5 +298,49 @@ TEST(CheckinDesk, ChoosesUniformly) {
   EXPECT_GT(subsets.size(), 600u) << "of the 792 subsets, about 119 are missed by chance";
 }
 
+// The width of the window that a device is told that is not held.
+uint32_t told(CheckinDesk& desk, uint64_t number, Instant now) {
+  DeviceId device;
+  device.bytes[0] = static_cast<uint8_t>(number);
+  device.bytes[1] = static_cast<uint8_t>(number >> 8);
+  for (const DeskEffect& effect : desk.check_in(WaiterId(1'000'000 + number), device, kPhones, Millis(0), now)) {
+    if (const auto* dismissed = std::get_if<Dismiss>(&effect)) return dismissed->window.max_ms;
+  }
+  return 0;
+}
+
+constexpr PaceSettings kSlow{.checkins_per_second_max = 10, .window_min = Millis(1'000), .window_max = Millis(3'600'000)};
+
+TEST(CheckinDesk, TellsWindowsAsWideAsThePopulationIsLargeWhetherItWaitsOrIsAway) {
+  CheckinDesk desk({}, kSlow, 1);
+  const Instant now(Millis(5'000'000));
+  EXPECT_EQ(told(desk, 1, now), 1'000u);
+  for (uint64_t device = 2; device <= 100; ++device) (void)told(desk, device, now);
+  EXPECT_EQ(desk.steered_here(now).at(kPhones), 200u) << "who is away counts twice";
+  EXPECT_EQ(told(desk, 101, now), 20'100u) << "at 10 a second";
+  EXPECT_EQ(told(desk, 102, now + Millis(3'600'000)), 1'000u) << "nobody is away any more";
+}
+
+TEST(CheckinDesk, OfAFleetGoesByAllOfItAndItsOwnPart) {
+  CheckinDesk desk({}, kSlow, 1);
+  const Instant now(Millis(5'000'000));
+  desk.fleet_knows({{kPhones, 6'000}, {kTablets, 1'000'000}}, 3);
+  EXPECT_EQ(told(desk, 1, now), 200'000u) << "2000 of 6000, at 10 a second";
+  EXPECT_EQ(desk.steered(now), 2'000u);
+  desk.fleet_knows({}, 3);
+  for (uint64_t device = 2; device <= 300; ++device) (void)told(desk, device, now);
+  EXPECT_EQ(told(desk, 301, now), 20'100u) << "what it sees itself others share: 601 of 3";
+  desk.fleet_knows({}, 0);
+  EXPECT_EQ(told(desk, 302, now), 60'300u) << "alone";
+}
+
+TEST(CheckinDesk, SendsEverybodyAwayAtOnce) {
+  Desk desk;
+  desk.check_in(1, 1);
+  desk.check_in(2, 2);
+  EXPECT_EQ(desk.desk().dismiss_all(Instant(Millis(1))).size(), 3u) << "two devices, and how many wait";
+  EXPECT_EQ(desk.desk().waiting(kPhones), 0u);
+}
+
 }  // namespace
 }  // namespace coterie

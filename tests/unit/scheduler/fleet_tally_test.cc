@@ -41,6 +41,27 @@ TEST(FleetTally, AddsUpWhoWaitsAtNodesThatLiveAndServeAndStay) {
   EXPECT_EQ(tally.waiting(Population("tablets")), 0u);
 }
 
+TEST(FleetTally, SaysByHowManyAPopulationIsSteeredSeldomAndNeverTooFew) {
+  const auto steered = [](uint64_t here, uint64_t there) {
+    FleetTally tally(kSilenceMax);
+    NodeRow one = node("a", 0), two = node("b", 0), dead = node("c", 0, 0, 0, kSilenceMax);
+    one.report.steered = {{kPhones, here}};
+    two.report.steered = {{kPhones, there}};
+    dead.report.steered = {{kPhones, 1'000'000}};
+    tally.hear({one, two, dead});
+    return tally.steered();
+  };
+  EXPECT_TRUE(steered(300, 300).empty()) << "a handful comes back as it likes";
+  uint64_t said = 0, changes = 0;
+  for (uint64_t count = 700; count < 1'000'000; count += 997) {
+    const std::map<Population, uint64_t> all = steered(count / 3, count - count / 3);
+    ASSERT_THAT(all, ElementsAre(Pair(kPhones, testing::AllOf(testing::Ge(count), testing::Le(count * 3 / 2)))));
+    changes += said != all.at(kPhones);
+    said = all.at(kPhones);
+  }
+  EXPECT_LE(changes, 25u);
+}
+
 TEST(FleetTally, DealsTicketsInProportionToWhoWaits) {
   FleetTally tally(kSilenceMax);
   tally.hear({node("a", 30), node("b", 10), node("c", 0)});

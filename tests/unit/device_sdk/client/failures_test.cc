@@ -167,6 +167,18 @@ TEST(ParticipantFailures, OfEnrollmentEndInAStopAfterSomeTries) {
   EXPECT_TRUE(d.is_next<DoStop>());
 }
 
+TEST(ParticipantFailures, OfEnrollmentAtAServerThatIsBusyAndSaysWhenDoNotEndInAStop) {
+  Dialogue d;
+  Failure busy{Error(ErrorCode::overloaded, "busy"), RetryWindow{1'000, 2'000, {}}};
+  for (uint32_t i = 0; i < 3 * d.policy.enroll_failures_max; ++i) {
+    d.skip_wait();
+    ASSERT_TRUE(d.is_next<DoEnroll>()) << i;
+    d.tell(EnrollAnswered{busy});
+  }
+  d.skip_wait();
+  EXPECT_TRUE(d.is_next<DoEnroll>());
+}
+
 TEST(ParticipantFailures, ADeviceThatIsRevokedStopsAndAsksAgainOnlyWhenItIsOpenedAgain) {
   Dialogue d;
   d.reach(Phase::idle);

@@ -59,7 +59,7 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   const ServerConfig config = read(R"({
     "role": "scheduler", "data_dir": "/var/lib/coterie", "node": "n7", "threads": 256, "authority_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "clock_skew_ms_max": 1,
     "shutdown_ms_max": 2, "log_level": "debug",
-    "device": {"address": "::", "port": 0, "connections_max": 3, "handshake_ms_max": 4, "head_ms_max": 5,
+    "device": {"address": "::", "port": 0, "connections_max": 3, "handshakes_max": 19, "handshake_ms_max": 4, "head_ms_max": 5,
                "idle_ms_max": 6, "body_grace_ms": 7, "body_bytes_per_second_min": 8, "answer_ms_max": 9},
     "admin": {"address": "::1", "port": 65535},
     "store": {"engine": "postgres", "conninfo_file": "pg", "schema": "s", "statement_ms_max": 100, "lock_ms_max": 10},
@@ -70,7 +70,9 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
     "tls": {"certificate_file": "c.pem", "key_file": "k.pem", "names": ["fl.example.org"]},
     "ingest": {"bytes_in_flight_max": 1048576, "uploads_queued_max": 10, "queued_ms_max": 11, "batch_updates_max": 4096,
                "linger_ms_min": 12, "linger_ms_max": 13},
-    "selection": {"waiters_max": 14, "hold_ms_max": 15, "checkins_per_second_max": 16}})",
+    "selection": {"waiters_max": 14, "hold_ms_max": 15, "checkins_per_second_max": 16},
+    "overload": {"queue_delay_ms": 20, "burst_ms": 21, "device_requests_per_second": 0.5, "device_requests_burst": 22,
+                 "stranger_requests_per_second": 0, "stranger_requests_burst": 23, "callers_max": 24}})",
                                    problems);
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_EQ(config.data_dir, "/var/lib/coterie");
@@ -102,6 +104,7 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.device.port, 0);
   const HttpLimits& limits = config.device.limits;
   EXPECT_EQ(limits.connections_max, 3u);
+  EXPECT_EQ(limits.handshakes_max, 19u);
   EXPECT_EQ(limits.handshake_max, Millis(4));
   EXPECT_EQ(limits.head_max, Millis(5));
   EXPECT_EQ(limits.idle_max, Millis(6));
@@ -123,6 +126,14 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.desk.waiters_max, 14u);
   EXPECT_EQ(config.desk.hold_max, Millis(15));
   EXPECT_EQ(config.pace.checkins_per_second_max, 16u);
+  EXPECT_EQ(config.overload.queue.target, Millis(20));
+  EXPECT_EQ(config.overload.queue.interval, Millis(21));
+  EXPECT_EQ(config.overload.device.per_second, 0.5);
+  EXPECT_EQ(config.overload.device.burst, 22u);
+  EXPECT_EQ(config.overload.device.callers_max, 24u);
+  EXPECT_EQ(config.overload.stranger.per_second, 0);
+  EXPECT_EQ(config.overload.stranger.burst, 23u);
+  EXPECT_EQ(config.overload.stranger.callers_max, 24u);
 }
 
 TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
@@ -160,6 +171,14 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
       {R"({"selection": {"checkins_per_second_max": 0}})", "/selection/checkins_per_second_max",
        "at least 1"},
       {R"({"selection": {"hold_ms_max": "1s"}})", "/selection/hold_ms_max", "integer"},
+      {R"({"device": {"handshakes_max": 0}})", "/device/handshakes_max", "at least 1"},
+      {R"({"overload": {"queue_delay_ms": 0}})", "/overload/queue_delay_ms", "[1, 60000]"},
+      {R"({"overload": {"queue_delay_ms": 60001, "burst_ms": 60001}})", "/overload/queue_delay_ms", "[1, 60000]"},
+      {R"({"overload": {"burst_ms": 99}})", "/overload/burst_ms", "at least queue_delay_ms"},
+      {R"({"overload": {"device_requests_per_second": -1}})", "/overload/device_requests_per_second", "0: no limit"},
+      {R"({"overload": {"stranger_requests_per_second": 0.0009}})", "/overload/stranger_requests_per_second", "0.001"},
+      {R"({"overload": {"stranger_requests_burst": 0}})", "/overload/stranger_requests_burst", "at least 1"},
+      {R"({"overload": {"callers_max": 0}})", "/overload/callers_max", "at least 1"},
       {R"({"device": []})", "/device", "object"},
       {R"({"device": {"prot": 1}})", "/device/prot", "unknown key"},
       {R"({"Device": {}})", "/Device", "unknown key"},

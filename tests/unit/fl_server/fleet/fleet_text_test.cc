@@ -14,6 +14,7 @@ NodeReport report() {
   report.draining = true;
   report.load = {.bytes = 0.25, .connections = 0.5, .waiters = 0.125, .queue_delay = 0};
   report.waiting = {{Population("phones"), 7}, {Population("tablets \"new\""), 0}};
+  report.steered = {{Population("phones"), 107}};
   report.issued = {{{RoundId(7), Attempt(2)}, 40}};
   report.lacking = {{{RoundId(7), Attempt(2)}, 3}};
   report.accepted = {{{RoundId(7), Attempt(2)}, UINT64_MAX}};
@@ -28,7 +29,7 @@ PostedBoard board() {
   other.job = JobId("j2");
   other.updates_due.reset();
   other.state = RoundState::collecting;
-  return {.owner_url = "https://a:1", .rounds = {round, other}};
+  return {.owner_url = "https://a:1", .rounds = {round, other}, .nodes = 3, .steered = {{Population("phones"), 70'000}}};
 }
 
 TEST(FleetText, AReportComesBackAsItWasSaid) { EXPECT_EQ(*node_report_from_text(to_text(report())), report()); }

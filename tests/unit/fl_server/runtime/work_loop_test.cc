@@ -156,5 +156,28 @@ TEST(WorkLoop, RunsTasksThoughADeadlineIsAlwaysOver) {
   EXPECT_EQ(count, 100);
 }
 
+TEST(WorkLoop, TellsHowLongItsOldestTaskWaitsAndNothingOfTheOneThatRuns) {
+  WorkLoop loop;
+  loop.start();
+  EXPECT_EQ(loop.delay(), Millis(0));
+  std::promise<void> began, release;
+  std::shared_future<void> released = release.get_future().share();
+  loop.post([&] {
+    began.set_value();
+    released.wait();
+  });
+  began.get_future().wait();
+  const Instant before = os::monotonic_now();
+  while (os::monotonic_now() < before + Millis(2)) EXPECT_EQ(loop.delay(), Millis(0)) << "nobody waits for it";
+  loop.post([] {});
+  while (loop.delay() < Millis(2)) std::this_thread::yield();
+  const Millis waited = loop.delay();
+  loop.post([] {});
+  EXPECT_GE(loop.delay(), waited) << "a newer one changes nothing";
+  release.set_value();
+  loop.stop();
+  EXPECT_EQ(loop.delay(), Millis(0));
+}
+
 }  // namespace
 }  // namespace coterie
