@@ -6,7 +6,6 @@
 #include <cmath>
 #include <vector>
 
-#include "base/os/clock.h"
 #include "tests/support/matchers.h"
 
 namespace coterie::testing {
@@ -67,7 +66,7 @@ bool OneHotAudit::wait_until_open() {
 
 void OneHotAudit::rest(Millis pause) {
   std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, os::monotonic_now() + pause, [&] { return finished_; });
+  changed_.wait_for(lock, pause, [&] { return finished_; });
 }
 
 void OneHotAudit::finish() {
