@@ -50,14 +50,15 @@ class Beside(unittest.TestCase):
         before = self.schema_version()
         token = old.coterie("token create --uses 9").strip()
         path = old.root / "work/job.json"
-        path.write_text('{"rounds": {"count": 1000, "goal_count": 1, "pool_min": 1}, "privacy": {"level": "none"}}')
+        path.write_text('{"name": "beside", "rounds": {"count": 1000, "goal_count": 1, "pool_min": 1},'
+                        ' "privacy": {"level": "none"}}')
         job = old.coterie(f"job create {path} --model {SAMPLES}/mlp.cotf -o json")["id"]
         old.take_part("device", token, SAMPLES, rounds=3)
         new.start()
         self.assertGreater(self.schema_version(), before, "it has migrated")
         old.take_part("device", token, SAMPLES, rounds=ROUNDS)
         old.shell("systemctl stop fl_server")
-        new.wait_for_log('"lease_held"')
+        new.wait_for_log('"server_leads"')
         new.shell(f"mv {old.root}/work/device {new.root}/work/")
         new.take_part("device", token, SAMPLES, rounds=ROUNDS)
         new.wait_for_log(f'"model_version":{3 + 2 * ROUNDS}' + "}")
