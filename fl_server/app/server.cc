@@ -234,7 +234,8 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   p.http->start();
   p.rotation->start(kRotationEvery);
   p.endpoints.pid = getpid();
-  COT_TRY(os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(to_json_text(p.endpoints)), &os::crash::endpoints));
+  COT_TRY(os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(to_json_text(p.endpoints)),
+                                    &os::crash::endpoints));
   log(LogLevel::info, "server_started", {{"device_url", p.endpoints.device_url},
                                          {"admin_url", p.endpoints.admin_url}});
   if (p.leases) stand_for_the_lead(p);

@@ -20,9 +20,15 @@ Result<TransportResponse> send_collecting(Transport& way, const TransportRequest
 
 ReplayTally send_again(Transport& way, const CapturedRequest& captured) {
   Bytes answer;
-  const auto head = send_collecting(way, {.method = captured.method, .target = captured.target, .headers = captured.headers,
-                                          .content_type = captured.content_type, .body = captured.body}, answer);
-  ReplayTally tally{.sent = 1};
+  const auto head = send_collecting(way,
+                                    {.method = captured.method,
+                                     .target = captured.target,
+                                     .headers = captured.headers,
+                                     .content_type = captured.content_type,
+                                     .body = captured.body},
+                                    answer);
+  ReplayTally tally;
+  tally.sent = 1;
   if (!head) {
     tally.unanswered = 1;
     return tally;
@@ -54,7 +60,8 @@ std::string CapturedRequest::header(std::string_view name) const {
 
 class Capture::Way final : public Transport {
  public:
-  Way(Capture& capture, const std::vector<const ServerProcess*>& servers, size_t node) : capture_(capture), node_(node) {
+  Way(Capture& capture, const std::vector<const ServerProcess*>& servers, size_t node)
+      : capture_(capture), node_(node) {
     for (const ServerProcess* server : servers) clients_.push_back(connect_to(server->device_url(), server->ca_pem()));
   }
 
@@ -69,9 +76,13 @@ class Capture::Way final : public Transport {
 
  private:
   Result<TransportResponse> send_to(size_t node, const TransportRequest& request, const BodySink& sink) {
-    CapturedRequest captured{.method = std::string(request.method), .target = request.target,
-                             .content_type = std::string(request.content_type), .headers = request.headers,
-                             .body = Bytes(request.body.begin(), request.body.end()), .node = node, .answer = {}};
+    CapturedRequest captured{.method = std::string(request.method),
+                             .target = request.target,
+                             .content_type = std::string(request.content_type),
+                             .headers = request.headers,
+                             .body = Bytes(request.body.begin(), request.body.end()),
+                             .node = node,
+                             .answer = {}};
     const auto both = [&](const TransportResponse& head, ByteView piece) -> Status {
       captured.answer.insert(captured.answer.end(), piece.begin(), piece.end());
       return sink(head, piece);
@@ -130,8 +141,8 @@ CapturedRequest signed_anew(const CapturedRequest& captured, const DeviceId& dev
   return again;
 }
 
-ReplayTally replay(const ServerProcess& server, const std::vector<CapturedRequest>& requests, uint64_t count, size_t connections,
-                   const BeforeReplay& before) {
+ReplayTally replay(const ServerProcess& server, const std::vector<CapturedRequest>& requests, uint64_t count,
+                   size_t connections, const BeforeReplay& before) {
   std::vector<ReplayTally> tallies(connections);
   std::vector<std::thread> threads;
   for (size_t t = 0; t < connections; ++t) {
