@@ -22,7 +22,9 @@ std::atomic<uint32_t> g_hits_left{0};
 
 }  // namespace
 
-std::span<const std::string_view> crash_point_names() { return kNames; }
+std::span<const std::string_view> crash_point_names() {
+  return kNames;
+}
 
 Status arm_crash_point(std::string_view text) {
   if (text.empty()) return {};
@@ -32,8 +34,9 @@ Status arm_crash_point(std::string_view text) {
     const std::string_view number = text.substr(name.size() + 1);
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), hit);
     if (error != std::errc() || end != number.data() + number.size() || hit < 1 || hit > kHitMax) {
-      return Error(ErrorCode::invalid_argument, "crash point " + std::string(text) + ": behind the colon is a number from 1 to " +
-                                                    std::to_string(kHitMax));
+      return Error(
+          ErrorCode::invalid_argument,
+          "crash point " + std::string(text) + ": behind the colon is a number from 1 to " + std::to_string(kHitMax));
     }
   }
   const auto* found = std::ranges::find(kNames, name);

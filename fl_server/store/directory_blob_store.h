@@ -15,7 +15,8 @@ class DirectoryBlobStore : public BlobStore {
   // Creates the directories; removes what writers of an earlier process left unfinished. Several servers may share a
   // directory, each with a `node` name of its own.
   // `points` (of static life): where a test kills the process while it writes a blob.
-  static Result<std::unique_ptr<DirectoryBlobStore>> open_directory(const std::string& root, const std::string& node = {},
+  static Result<std::unique_ptr<DirectoryBlobStore>> open_directory(const std::string& root,
+                                                                    const std::string& node = {},
                                                                     const os::FilePoints* points = nullptr);
 
   Result<std::unique_ptr<BlobWriter>> create() override;

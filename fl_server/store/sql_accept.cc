@@ -29,7 +29,8 @@ Result<std::vector<PartialRecord>> all_partials(Statement rows) {
 BatchOutcome SqlRoundStore::accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) {
   const std::lock_guard lock(mutex_);
   BatchOutcome outcome = BatchDone{};
-  const Status done = database_.transaction(os::crash::accept_batch, [&] { return write_batch(partial, rows, outcome); });
+  const Status done =
+      database_.transaction(os::crash::accept_batch, [&] { return write_batch(partial, rows, outcome); });
   if (done || std::holds_alternative<BatchClosed>(outcome) || std::holds_alternative<BatchConflict>(outcome)) {
     return outcome;
   }

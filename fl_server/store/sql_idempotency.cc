@@ -39,7 +39,8 @@ Result<KeyClaim> SqlAdminStore::claim_key(const IdempotencyKey& key, WallTime no
   };
   Status done = database_.transaction(os::crash::claim_key, claim_once);
   // Another server has claimed it in between: now it is there.
-  if (!done && done.error().code() == ErrorCode::conflict) done = database_.transaction(os::crash::claim_key, claim_once);
+  if (!done && done.error().code() == ErrorCode::conflict)
+    done = database_.transaction(os::crash::claim_key, claim_once);
   if (!done) return done.error();
   return claim;
 }

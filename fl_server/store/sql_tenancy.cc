@@ -23,7 +23,8 @@ Result<std::string> SqlAdminStore::claim_for_tenant(Owned kind, const std::strin
   };
   Status done = database_.transaction(os::crash::claim_for_tenant, claim_once);
   // Another server was faster: now it is there.
-  if (!done && done.error().code() == ErrorCode::conflict) done = database_.transaction(os::crash::claim_for_tenant, claim_once);
+  if (!done && done.error().code() == ErrorCode::conflict)
+    done = database_.transaction(os::crash::claim_for_tenant, claim_once);
   if (!done) return done.error();
   return owner;
 }

@@ -1,5 +1,5 @@
-// `kill -9` at every named crash point (base/os/crash_points.def), of a server on SQLite and of one on PostgreSQL: it is reached,
-// the next process serves within five seconds, rounds go on, and the one-hot audit is exact.
+// `kill -9` at every named crash point (base/os/crash_points.def), of a server on SQLite and of one on PostgreSQL: it
+// is reached, the next process serves within five seconds, rounds go on, and the one-hot audit is exact.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,11 +18,14 @@ namespace {
 constexpr Millis kBackMax{5'000};
 constexpr size_t kByDay = 6;  // points of each back-end
 
-std::string verb_of(std::string_view name) { return std::string(name.substr(0, name.find('.'))); }
+std::string verb_of(std::string_view name) {
+  return std::string(name.substr(0, name.find('.')));
+}
 
 // A server that is alone has none of these.
 bool is_of_a_fleet(const std::string& verb) {
-  const std::vector<std::string> verbs = {"incarnation", "take_lease", "give_lease", "lead", "say", "leave", "write_board"};
+  const std::vector<std::string> verbs = {"incarnation", "take_lease", "give_lease", "lead",
+                                          "say",         "leave",      "write_board"};
   return std::ranges::count(verbs, verb) > 0;
 }
 
@@ -39,8 +42,8 @@ SceneJob job_at(std::string_view name) {
   return SceneJob::plain;
 }
 
-// Every point that `has` says this back-end has, by day so-manyth; each on a new scene that `make` makes. COTERIE_CRASH_ONLY in
-// the environment: only those whose name begins so.
+// Every point that `has` says this back-end has, by day so-manyth; each on a new scene that `make` makes.
+// COTERIE_CRASH_ONLY in the environment: only those whose name begins so.
 void sweep(const std::string& backend, const std::function<bool(const std::string&)>& has,
            const std::function<std::unique_ptr<CrashScene>()>& make) {
   const char* const only = std::getenv("COTERIE_CRASH_ONLY");
@@ -72,23 +75,27 @@ void sweep(const std::string& backend, const std::function<bool(const std::strin
   ASSERT_FALSE(ready.empty());
   std::ranges::sort(ready);
   std::ranges::sort(leads);
-  std::printf("%s: killed at %llu of %zu points, %llu failed; ready again in %lld ms (median), %lld ms (slowest); "
-              "leads in %lld ms (slowest); %llu rounds audited\n",
-              backend.c_str(), static_cast<unsigned long long>(count), points.size(), static_cast<unsigned long long>(bad),
-              static_cast<long long>(ready[ready.size() / 2].count()), static_cast<long long>(ready.back().count()),
-              static_cast<long long>(leads.back().count()), static_cast<unsigned long long>(rounds));
+  std::printf(
+      "%s: killed at %llu of %zu points, %llu failed; ready again in %lld ms (median), %lld ms (slowest); "
+      "leads in %lld ms (slowest); %llu rounds audited\n",
+      backend.c_str(), static_cast<unsigned long long>(count), points.size(), static_cast<unsigned long long>(bad),
+      static_cast<long long>(ready[ready.size() / 2].count()), static_cast<long long>(ready.back().count()),
+      static_cast<long long>(leads.back().count()), static_cast<unsigned long long>(rounds));
 }
 
 TEST(CrashPoints, EachOnSqlite) {
-  sweep("SQLite", [](const std::string& verb) { return !is_of_a_fleet(verb); }, [] { return std::make_unique<CrashScene>(); });
+  sweep(
+      "SQLite", [](const std::string& verb) { return !is_of_a_fleet(verb); },
+      [] { return std::make_unique<CrashScene>(); });
 }
 
 TEST(CrashPoints, EachOnPostgres) {
   if (!test::PostgresServer::is_installed()) GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
   const auto postgres = test::PostgresServer::shared();
   ASSERT_OK(postgres);
-  sweep("PostgreSQL", [](const std::string&) { return true; },
-        [&] { return std::make_unique<CrashScene>((*postgres)->conninfo(), (*postgres)->fresh_schema()); });
+  sweep(
+      "PostgreSQL", [](const std::string&) { return true; },
+      [&] { return std::make_unique<CrashScene>((*postgres)->conninfo(), (*postgres)->fresh_schema()); });
 }
 
 TEST(CrashPoints, ANameThatDoesNotExistIsRefused) {

@@ -7,11 +7,13 @@
 namespace coterie::chaos {
 namespace {
 
-constexpr Millis kDeathMax{30'000};  // of a server that is kept busy
+constexpr Millis kDeathMax{30'000};   // of a server that is kept busy
 constexpr uint64_t kRoundsAfter = 1;  // a job with noise has a budget
 constexpr int kKilled = 128 + SIGKILL;
 
-std::string name_of(const std::string& point) { return point.substr(0, point.find(':')); }
+std::string name_of(const std::string& point) {
+  return point.substr(0, point.find(':'));
+}
 
 }  // namespace
 
@@ -53,7 +55,9 @@ bool CrashScene::is_dead_at(const std::string& name, const Status& started) {
   const std::string said = server_ ? server_->log() : started.error().message();
   const bool was_there = said.find(words) != std::string::npos;
   EXPECT_TRUE(was_there) << name << " is not reached; the server said:\n" << said;
-  if (was_there && server_) EXPECT_EQ(server_->wait(), kKilled);
+  if (was_there && server_) {
+    EXPECT_EQ(server_->wait(), kKilled);
+  }
   return was_there;
 }
 
@@ -82,7 +86,8 @@ void CrashScene::operate() {
   const nlohmann::json token = ask("POST", "/admin/v1/enrollment-tokens", {{"uses", 1}});
   if (token.contains("token")) {
     testing::RawDevice device(server_->device_url(), server_->ca_pem());
-    if (device.enroll(token["token"].get<std::string>())) ask("POST", "/admin/v1/devices/" + device.id().hex() + ":revoke");
+    if (device.enroll(token["token"].get<std::string>()))
+      ask("POST", "/admin/v1/devices/" + device.id().hex() + ":revoke");
     ask("DELETE", "/admin/v1/enrollment-tokens/" + token["id"].get<std::string>());
   }
   const nlohmann::json admin_token = ask("POST", "/admin/v1/tokens", {{"label", "test"}, {"roles", {"viewer"}}});

@@ -1,5 +1,5 @@
-// CrashScene: a server that is killed at one of its crash points while devices and operators keep it busy, and started again:
-// it must come to that point, be back soon, go on with its rounds, and have counted whoever it told so once.
+// CrashScene: a server that is killed at one of its crash points while devices and operators keep it busy, and started
+// again: it must come to that point, be back soon, go on with its rounds, and have counted whoever it told so once.
 #pragma once
 
 #include <optional>

@@ -23,9 +23,10 @@ void Scene::keep_truth_at(const std::string& conninfo, const std::string& schema
 Status Scene::start(const std::vector<std::string>& environment) {
   std::string config = "\"threads\": 2";
   if (is_shared()) {
-    config += ", \"store\": {\"engine\": \"postgres\", \"conninfo_file\": \"" + conninfo_file_ +
-              "\", \"schema\": \"" + schema_ + "\"}, \"node\": \"a\", \"keys_dir\": \"" + (directory_ / "keys") + "\", \"blobs_dir\": \"" + (directory_ / "blobs") +
-              "\", \"lease\": {\"ttl_ms\": " + std::to_string(lease_ttl_.count()) + ", \"renew_ms\": 500}";
+    config += ", \"store\": {\"engine\": \"postgres\", \"conninfo_file\": \"" + conninfo_file_ + "\", \"schema\": \"" +
+              schema_ + "\"}, \"node\": \"a\", \"keys_dir\": \"" + (directory_ / "keys") + "\", \"blobs_dir\": \"" +
+              (directory_ / "blobs") + "\", \"lease\": {\"ttl_ms\": " + std::to_string(lease_ttl_.count()) +
+              ", \"renew_ms\": 500}";
   }
   const Instant begin = os::monotonic_now();
   server_.reset();
@@ -54,8 +55,15 @@ nlohmann::json Scene::spec() const {
     spec["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
     spec["privacy"] = {{"level", "none"}, {"noise_multiplier", 3}, {"target_delta", 1e-6}, {"epsilon_budget", 50}};
   } else if (settings_.job == SceneJob::masked) {
-    spec["rounds"].update({{"goal_count", settings_.devices}, {"goal_count_min", 4}, {"over_selection", 1.0}, {"collecting_ms_max", 4'000}});
-    spec["privacy"] = {{"level", "active"}, {"cohort_min", 4}, {"corrupt_share", 0.1}, {"dropout_share", 0.1}, {"phase_ms_max", 1'000}};
+    spec["rounds"].update({{"goal_count", settings_.devices},
+                           {"goal_count_min", 4},
+                           {"over_selection", 1.0},
+                           {"collecting_ms_max", 4'000}});
+    spec["privacy"] = {{"level", "active"},
+                       {"cohort_min", 4},
+                       {"corrupt_share", 0.1},
+                       {"dropout_share", 0.1},
+                       {"phase_ms_max", 1'000}};
   }
   return spec;
 }
@@ -73,8 +81,10 @@ void Scene::begin(const SceneSettings& settings) {
   }
   for (uint32_t i = 0; i < settings.devices; ++i) {
     threads_.emplace_back([this, i] {
-      if (settings_.job == SceneJob::masked) take_masked_parts(i);
-      else take_part(*devices_[i], i, kValues, audit_);
+      if (settings_.job == SceneJob::masked)
+        take_masked_parts(i);
+      else
+        take_part(*devices_[i], i, kValues, audit_);
     });
   }
 }
@@ -83,7 +93,8 @@ void Scene::take_masked_parts(uint32_t device) {
   std::vector<float> values(kValues);
   values[device] = 1.0f;
   while (audit_.wait_until_open()) {
-    const auto answer = devices_[device]->api().check_in(devices_[device]->id(), {Population("default"), "test", 1'000});
+    const auto answer =
+        devices_[device]->api().check_in(devices_[device]->id(), {Population("default"), "test", 1'000});
     const auto* assignment = std::get_if<Assignment>(&answer);
     if (assignment == nullptr) continue;
     (void)take_masked_part(*devices_[device], *assignment, {.values = values, .asks_apart = device % 3 == 0});

@@ -1,5 +1,5 @@
-// The leader of a fleet is killed, or stands still until another leads, again and again in mid-round: another takes over in time,
-// the one that wakes up late gives up and changes nothing, and the one-hot audit is exact.
+// The leader of a fleet is killed, or stands still until another leads, again and again in mid-round: another takes
+// over in time, the one that wakes up late gives up and changes nothing, and the one-hot audit is exact.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,8 @@ constexpr const char* kLease = chaos::kIsNight ? R"("lease": {"ttl_ms": 10000, "
 class Takeover : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!test::PostgresServer::is_installed()) GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
+    if (!test::PostgresServer::is_installed())
+      GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
     auto fleet = LocalFleet::start({.schedulers = 2, .servers = 2, .config = kLease});
     ASSERT_TRUE(test::is_ok(fleet));
     fleet_ = std::move(*fleet);
@@ -41,11 +42,16 @@ class Takeover : public ::testing::Test {
   }
 
   void begin() {
-    const auto job = fleet_->admin().create_job(
-        flat_model(kValues),
-        {{"rounds", {{"count", 100'000}, {"goal_count", kDevices - 2}, {"over_selection", 1.3}, {"pool_min", 2},
-                     {"selecting_ms_max", 200}, {"collecting_ms_max", 3'000}, {"goal_count_min", 2}, {"attempts_max", 1000}}},
-         {"privacy", {{"level", "none"}}}});
+    const auto job = fleet_->admin().create_job(flat_model(kValues), {{"rounds",
+                                                                       {{"count", 100'000},
+                                                                        {"goal_count", kDevices - 2},
+                                                                        {"over_selection", 1.3},
+                                                                        {"pool_min", 2},
+                                                                        {"selecting_ms_max", 200},
+                                                                        {"collecting_ms_max", 3'000},
+                                                                        {"goal_count_min", 2},
+                                                                        {"attempts_max", 1000}}},
+                                                                      {"privacy", {{"level", "none"}}}});
     ASSERT_TRUE(test::is_ok(job));
     job_ = *job;
     for (uint32_t i = 0; i < kDevices; ++i) {
@@ -85,8 +91,10 @@ class Takeover : public ::testing::Test {
     ServerProcess& other = fleet_->scheduler(1 - *leader);
     EXPECT_FALSE(other.wait_for_log("\"server_leads\"", Millis(0)));
     const Instant begin = os::monotonic_now();
-    if (signal == SIGKILL) fleet_->kill_scheduler(*leader);
-    else fleet_->scheduler(*leader).signal(signal);
+    if (signal == SIGKILL)
+      fleet_->kill_scheduler(*leader);
+    else
+      fleet_->scheduler(*leader).signal(signal);
     EXPECT_TRUE(other.wait_for_log("\"server_leads\"", kTakeoverMax)) << fleet_->logs();
     const Millis took = std::chrono::duration_cast<Millis>(os::monotonic_now() - begin);
     if (signal == SIGSTOP) {
@@ -112,9 +120,12 @@ class Takeover : public ::testing::Test {
     EXPECT_GT(rounds, kTimes);
     std::ranges::sort(took);
     const auto ms = [](Millis time) { return static_cast<long long>(time.count()); };
-    std::printf("seed %llu: %u leaders %s in mid-round: taken over in %lld ms (fastest), %lld (median), %lld (slowest); %llu rounds "
-                "audited\n", static_cast<unsigned long long>(kSeed), kTimes, what, ms(took.front()), ms(took[took.size() / 2]),
-                ms(took.back()), static_cast<unsigned long long>(rounds));
+    std::printf(
+        "seed %llu: %u leaders %s in mid-round: taken over in %lld ms (fastest), %lld (median), %lld (slowest); %llu "
+        "rounds "
+        "audited\n",
+        static_cast<unsigned long long>(kSeed), kTimes, what, ms(took.front()), ms(took[took.size() / 2]),
+        ms(took.back()), static_cast<unsigned long long>(rounds));
     EXPECT_LE(took.back(), kTakeoverMax);
   }
 
@@ -126,9 +137,13 @@ class Takeover : public ::testing::Test {
   Prng prng_{kSeed};
 };
 
-TEST_F(Takeover, OfKilledLeadersComesInTime) { run(SIGKILL, "killed"); }
+TEST_F(Takeover, OfKilledLeadersComesInTime) {
+  run(SIGKILL, "killed");
+}
 
-TEST_F(Takeover, OfStoppedLeadersComesInTimeAndTheyChangeNothingLater) { run(SIGSTOP, "stopped"); }
+TEST_F(Takeover, OfStoppedLeadersComesInTimeAndTheyChangeNothingLater) {
+  run(SIGSTOP, "stopped");
+}
 
 }  // namespace
 }  // namespace coterie::testing

@@ -20,18 +20,25 @@ Result<TransportResponse> send_collecting(Transport& way, const TransportRequest
 
 ReplayTally send_again(Transport& way, const CapturedRequest& captured) {
   Bytes answer;
-  const auto head = send_collecting(way, {.method = captured.method, .target = captured.target, .headers = captured.headers,
-                                          .content_type = captured.content_type, .body = captured.body}, answer);
-  ReplayTally tally{.sent = 1};
+  const auto head = send_collecting(way,
+                                    {.method = captured.method,
+                                     .target = captured.target,
+                                     .headers = captured.headers,
+                                     .content_type = captured.content_type,
+                                     .body = captured.body},
+                                    answer);
+  ReplayTally tally;
+  tally.sent = 1;
   if (!head) {
     tally.unanswered = 1;
     return tally;
   }
   tally.statuses[captured.kind() + " " + std::to_string(head->status)] = 1;
   if (!captured.is_update() || head->status != 200) return tally;
-  const bool is_same = captured.status == 200 && answer == captured.answer;
-  tally.receipts = is_same;
-  tally.other_receipts = !is_same;
+  const bool is_first = captured.status != 200;
+  tally.late_receipts = is_first;
+  tally.receipts = !is_first && answer == captured.answer;
+  tally.other_receipts = !is_first && answer != captured.answer;
   return tally;
 }
 
@@ -53,32 +60,48 @@ std::string CapturedRequest::header(std::string_view name) const {
 
 class Capture::Way final : public Transport {
  public:
-  Way(Capture& capture, const ServerProcess& server, size_t node)
-      : capture_(capture), client_(connect_to(server.device_url(), server.ca_pem())), node_(node) {}
+  Way(Capture& capture, const std::vector<const ServerProcess*>& servers, size_t node)
+      : capture_(capture), node_(node) {
+    for (const ServerProcess* server : servers) clients_.push_back(connect_to(server->device_url(), server->ca_pem()));
+  }
 
   Result<TransportResponse> send(const TransportRequest& request, const BodySink& sink) override {
-    CapturedRequest captured{.method = std::string(request.method), .target = request.target,
-                             .content_type = std::string(request.content_type), .headers = request.headers,
-                             .body = Bytes(request.body.begin(), request.body.end()), .node = node_, .answer = {}};
+    Result<TransportResponse> answer = Error(ErrorCode::unavailable, "no server answers");
+    for (size_t i = 0; i < clients_.size(); ++i) {
+      answer = send_to((node_ + i) % clients_.size(), request, sink);
+      if (answer && answer->status != 503) break;
+    }
+    return answer;
+  }
+
+ private:
+  Result<TransportResponse> send_to(size_t node, const TransportRequest& request, const BodySink& sink) {
+    CapturedRequest captured{.method = std::string(request.method),
+                             .target = request.target,
+                             .content_type = std::string(request.content_type),
+                             .headers = request.headers,
+                             .body = Bytes(request.body.begin(), request.body.end()),
+                             .node = node,
+                             .answer = {}};
     const auto both = [&](const TransportResponse& head, ByteView piece) -> Status {
       captured.answer.insert(captured.answer.end(), piece.begin(), piece.end());
       return sink(head, piece);
     };
-    Result<TransportResponse> answer = client_->send(request, both);
+    Result<TransportResponse> answer = clients_[node]->send(request, both);
     if (answer) captured.status = answer->status;
+    if (capture_.echo_) capture_.echo_(captured);
     const std::lock_guard lock(capture_.mutex_);
     capture_.requests_.push_back(std::move(captured));
     return answer;
   }
 
- private:
   Capture& capture_;
-  std::unique_ptr<HttpsClient> client_;
+  std::vector<std::unique_ptr<HttpsClient>> clients_;
   size_t node_;
 };
 
-std::unique_ptr<Transport> Capture::way_to(const ServerProcess& server, size_t node) {
-  return std::make_unique<Way>(*this, server, node);
+std::unique_ptr<Transport> Capture::way_to(const std::vector<const ServerProcess*>& servers, size_t node) {
+  return std::make_unique<Way>(*this, servers, node);
 }
 
 std::vector<CapturedRequest> Capture::requests() const {
@@ -91,6 +114,7 @@ ReplayTally& ReplayTally::operator+=(const ReplayTally& other) {
   unanswered += other.unanswered;
   receipts += other.receipts;
   other_receipts += other.other_receipts;
+  late_receipts += other.late_receipts;
   for (const auto& [status, count] : other.statuses) statuses[status] += count;
   return *this;
 }
@@ -117,8 +141,8 @@ CapturedRequest signed_anew(const CapturedRequest& captured, const DeviceId& dev
   return again;
 }
 
-ReplayTally replay(const ServerProcess& server, const std::vector<CapturedRequest>& requests, uint64_t count, size_t connections,
-                   const BeforeReplay& before) {
+ReplayTally replay(const ServerProcess& server, const std::vector<CapturedRequest>& requests, uint64_t count,
+                   size_t connections, const BeforeReplay& before) {
   std::vector<ReplayTally> tallies(connections);
   std::vector<std::thread> threads;
   for (size_t t = 0; t < connections; ++t) {

@@ -1,5 +1,5 @@
-// Capture: the requests of devices as they were sent, byte for byte, and what came back: to be sent again, as somebody would who
-// has listened, or as a network does that delivers twice.
+// Capture: the requests of devices as they were sent, byte for byte, and what came back: to be sent again, as somebody
+// would who has listened, or as a network does that delivers twice.
 #pragma once
 
 #include <functional>
@@ -31,21 +31,26 @@ struct CapturedRequest {
 
 class Capture {
  public:
-  // A way to `server`, called `node` here, on which everything is noted down. Good while the server's ports are.
-  std::unique_ptr<Transport> way_to(const ServerProcess& server, size_t node);
+  // A way to servers[node], and on to the next after a 503, on which everything is noted down. Good while their ports
+  // are.
+  std::unique_ptr<Transport> way_to(const std::vector<const ServerProcess*>& servers, size_t node);
   std::vector<CapturedRequest> requests() const;
+  // From now on called with each request when its answer has come, before whoever sent it goes on; by several threads.
+  void on_answer(std::function<void(const CapturedRequest&)> echo) { echo_ = std::move(echo); }
 
  private:
   class Way;
   mutable std::mutex mutex_;
   std::vector<CapturedRequest> requests_;
+  std::function<void(const CapturedRequest&)> echo_;
 };
 
 // What sending captured requests again came to.
 struct ReplayTally {
   uint64_t sent = 0, unanswered = 0;
-  uint64_t receipts = 0;          // updates that were answered with the receipt of the first time
-  uint64_t other_receipts = 0;    // ... with another: a bug
+  uint64_t receipts = 0;                     // updates that were answered with the receipt of the first time
+  uint64_t other_receipts = 0;               // ... with another: a bug
+  uint64_t late_receipts = 0;                // ... that was refused, or not answered, the first time
   std::map<std::string, uint64_t> statuses;  // "updates 401" and so on
 
   ReplayTally& operator+=(const ReplayTally& other);
@@ -59,7 +64,7 @@ CapturedRequest signed_anew(const CapturedRequest& captured, const DeviceId& dev
 using BeforeReplay = std::function<CapturedRequest(const CapturedRequest&)>;
 
 // Sends `count` of them, one after the other and again from the first, over `connections` connections at once.
-ReplayTally replay(const ServerProcess& server, const std::vector<CapturedRequest>& requests, uint64_t count, size_t connections,
-                   const BeforeReplay& before = {});
+ReplayTally replay(const ServerProcess& server, const std::vector<CapturedRequest>& requests, uint64_t count,
+                   size_t connections, const BeforeReplay& before = {});
 
 }  // namespace coterie::testing

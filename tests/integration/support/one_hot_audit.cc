@@ -16,7 +16,8 @@ constexpr Millis kDoorMax{60'000};
 constexpr const char* kLedger = "/admin/v1/ledger?limit=1000";
 
 // Who is in the sum of the round that made this version, read off the models around it.
-std::set<uint32_t> counted_in(Admin& admin, const std::string& job, uint64_t version, uint64_t updates, uint32_t devices) {
+std::set<uint32_t> counted_in(Admin& admin, const std::string& job, uint64_t version, uint64_t updates,
+                              uint32_t devices) {
   constexpr double kTolerance = 1e-3;
   const auto before = admin.download_weights(job, version - 1);
   const auto after = admin.download_weights(job, version);
@@ -127,7 +128,8 @@ uint64_t OneHotAudit::check_ledger(Admin& admin, const std::string& job) const {
   std::map<RoundKey, uint64_t> reserves, contributors;
   for (const auto& record : (*ledger)["records"]) {
     const RoundKey key{RoundId(record["round"].get<uint64_t>()), Attempt(record["attempt"].get<uint32_t>())};
-    if (record["kind"] == "reserve") EXPECT_EQ(++reserves[key], 1u) << "round " << key.round.value() << " is reserved twice";
+    if (record["kind"] == "reserve")
+      EXPECT_EQ(++reserves[key], 1u) << "round " << key.round.value() << " is reserved twice";
     if (record["kind"] != "commit") continue;
     EXPECT_FALSE(contributors.contains(key)) << "round " << key.round.value() << " is released twice";
     contributors[key] = record["contributors"].get<uint64_t>();

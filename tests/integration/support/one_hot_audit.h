@@ -18,7 +18,8 @@ namespace coterie::testing {
 class OneHotAudit {
  public:
   void acknowledged(const RoundKey& key, uint32_t device);
-  // Wakes wait_for_receipts() as a receipt does, for who holds none that must count: a masked update of an attempt that is lost.
+  // Wakes wait_for_receipts() as a receipt does, for who holds none that must count: a masked update of an attempt that
+  // is lost.
   void stepped();
   // At most a few seconds: after the last round there are none to wait for.
   void wait_for_receipts(uint64_t more);
@@ -33,11 +34,11 @@ class OneHotAudit {
 
   // All rounds of the job are done, whoever holds a receipt is in them, and nobody twice.
   void check(Admin& admin, const std::string& job, uint64_t rounds, uint32_t devices) const;
-  // The same of the rounds that are done so far; returns how many. Receipts of the round that goes on stand for nothing yet, and
-  // no attempt has failed with a receipt.
+  // The same of the rounds that are done so far; returns how many. Receipts of the round that goes on stand for nothing
+  // yet, and no attempt has failed with a receipt.
   uint64_t check_done(Admin& admin, const std::string& job, uint32_t devices) const;
-  // Of a job with noise, in whose models nobody can be seen: as many are counted as hold receipts, or more, and the privacy ledger
-  // has each of its rounds that are done once, with as many contributors. Returns how many are done.
+  // Of a job with noise, in whose models nobody can be seen: as many are counted as hold receipts, or more, and the
+  // privacy ledger has each of its rounds that are done once, with as many contributors. Returns how many are done.
   uint64_t check_ledger(Admin& admin, const std::string& job) const;
 
  private:
