@@ -1,11 +1,13 @@
 // coterie-bench-overload: what a server still does when more devices come than it can serve.
 //
-// The server gets a part of one core, so that this process can ask for ten times of what it does. Every device wants one model of
-// this size within the time of the measurement; a device that is refused comes back after the answer's Retry-After, as the
-// SDK's do. Capacity is what a few devices get that ask without a pause. Then so many devices come that they want 1, 2, 5, 10 times as
-// much: goodput is what is served a second, latency that of requests that were served.
+// The server gets a part of one core, so that this process can ask for ten times of what it does. Every device, with a key of its
+// own, wants to take part once: check in, download the model, upload an update. Whoever is refused comes back within the window that he was
+// told, as the SDK does, and goes on where he was. Capacity is what a few devices at a time get done, one after the other without a
+// pause. Then so many devices come, at any moment of the measurement, that they want 1, 2, 5, 10 times as much: goodput is
+// devices a second that are done, latency that of requests that were served. Connections are shared, as by a balancer.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
@@ -14,7 +16,7 @@
 
 #include "base/os/clock.h"
 #include "base/random.h"
-#include "secure/crypto/digest.h"
+#include "proto/codec/codec.h"
 #include "tests/bench/cpu_share.h"
 #include "tests/integration/support/admin.h"
 #include "tests/integration/support/raw_device.h"
@@ -32,40 +34,42 @@ using Seconds = std::chrono::duration<double>;
   std::_Exit(1);
 }
 
-// Devices that want something at a time of their own, earliest first.
+// Whoever wants something, and when; the earliest first.
 class Agenda {
  public:
   explicit Agenda(Instant end) : end_(end) {}
 
-  void add(Instant due) {
+  void add(Instant due, size_t device) {
     const std::lock_guard lock(mutex_);
-    due_.push(due);
+    due_.push({due, device});
     changed_.notify_one();
   }
-  // Waits until somebody is due; false when the time is over.
-  bool next() {
+  // Waits until somebody is due; nobody when the time is over.
+  std::optional<size_t> next() {
     std::unique_lock lock(mutex_);
     for (;;) {
       const Instant now = os::monotonic_now();
-      if (now >= end_) return false;
-      if (!due_.empty() && due_.top() <= now) {
+      if (now >= end_) return std::nullopt;
+      if (!due_.empty() && due_.top().first <= now) {
+        const size_t device = due_.top().second;
         due_.pop();
-        return true;
+        return device;
       }
-      const Instant until = due_.empty() ? end_ : std::min(end_, due_.top());
+      const Instant until = due_.empty() ? end_ : std::min(end_, due_.top().first);
       changed_.wait_for(lock, until - now);
     }
   }
 
  private:
+  using Entry = std::pair<Instant, size_t>;
   const Instant end_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::priority_queue<Instant, std::vector<Instant>, std::greater<>> due_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> due_;
 };
 
 struct Tally {
-  uint64_t served = 0, refused = 0, unexplained = 0;  // refusals without Retry-After
+  uint64_t done = 0, refused = 0, unexplained = 0;  // devices; refusals, and those without a window
   std::vector<double> latencies_ms;
   double p99_ms() {
     if (latencies_ms.empty()) return 0;
@@ -74,48 +78,82 @@ struct Tally {
   }
 };
 
+struct Device {
+  enum class Wants : uint8_t { assignment, model, receipt };
+  std::unique_ptr<Signer> signer;
+  DeviceId id;
+  Wants wants = Wants::assignment;
+  Assignment assignment;
+};
+
 class Load {
  public:
-  // A connection and a key each: a device is as good as another.
-  Load(ServerProcess& server, const std::string& token, const Digest& model, uint32_t connections) : model_(model) {
-    for (uint32_t i = 0; i < connections; ++i) {
-      devices_.push_back(std::make_unique<RawDevice>(server.device_url(), server.ca_pem()));
-      if (const Status enrolled = devices_.back()->enroll(token); !enrolled) die("enroll: " + enrolled.error().message());
+  Load(ServerProcess& server, std::string token, uint64_t values, uint32_t connections) : token_(std::move(token)), values_(values) {
+    for (uint32_t i = 0; i < connections; ++i) clients_.push_back(connect_to(server.device_url(), server.ca_pem()));
+  }
+
+  // `count` more devices, none of which has taken part. Before the server is limited: it is not what is measured.
+  void enroll(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      Device device{.signer = std::move(*make_signer(KeyAlgorithm::ed25519, generate_secret(KeyAlgorithm::ed25519))), .id = {}, .assignment = {}};
+      DeviceApi api(*clients_[i % clients_.size()], *device.signer);
+      const auto enrolled = api.enroll(token_, "bench");
+      if (const auto* failure = std::get_if<Failure>(&enrolled)) die("enroll: " + failure->error.message());
+      device.id = std::get<EnrollReply>(enrolled).device;
+      devices_.push_back(std::move(device));
     }
   }
 
-  // Devices that ask without a pause, on so many connections.
+  // Devices that take part one after the other without a pause, on so many connections.
   Tally saturate(uint32_t connections, Millis time) {
     const Instant end = os::monotonic_now() + time;
-    return run(connections, [&](uint32_t i, Tally& tally) {
-      Prng prng(i);
-      while (os::monotonic_now() < end) ask(*devices_[i], prng, tally);
+    return run(connections, [&](uint32_t i, Prng& prng, Tally& tally) {
+      while (os::monotonic_now() < end) {
+        Device& device = next_device();
+        for (bool goes_on = true; goes_on && os::monotonic_now() < end;) goes_on = ask(*clients_[i], device, prng, tally) != kDone;
+      }
     });
   }
-  // `devices`, which want it once each at some time within `time`.
-  Tally come(uint32_t devices, Millis time) {
+  // `count`, each of which begins at some moment of `time`.
+  Tally come(size_t count, Millis time) {
     const Instant begin = os::monotonic_now();
     Agenda agenda(begin + time);
-    Prng prng(devices);
-    for (uint32_t i = 0; i < devices; ++i) agenda.add(begin + Millis(static_cast<int64_t>(prng.below(static_cast<uint64_t>(time.count())))));
-    return run(static_cast<uint32_t>(devices_.size()), [&](uint32_t i, Tally& tally) {
-      Prng prng(i);
-      while (agenda.next()) {
-        if (const Millis again = ask(*devices_[i], prng, tally); again > Millis(0)) agenda.add(os::monotonic_now() + again);
+    Prng arrivals(count);
+    for (size_t i = 0; i < count; ++i) {
+      const size_t device = static_cast<size_t>(&next_device() - devices_.data());
+      agenda.add(begin + Millis(static_cast<int64_t>(arrivals.below(static_cast<uint64_t>(time.count())))), device);
+    }
+    return run(static_cast<uint32_t>(clients_.size()), [&](uint32_t i, Prng& prng, Tally& tally) {
+      while (const std::optional<size_t> device = agenda.next()) {
+        const Millis again = ask(*clients_[i], devices_[*device], prng, tally);
+        if (again != kDone) agenda.add(os::monotonic_now() + again, *device);
       }
     });
   }
 
  private:
+  static constexpr Millis kDone{-1};
+
+  Device& next_device() {
+    const size_t i = next_++;
+    if (i >= devices_.size()) die("too few devices were enrolled: the server does more than was assumed (--devices-per-second)");
+    return devices_[i];
+  }
+
   template <typename Work>
   Tally run(uint32_t connections, Work work) {
     std::vector<Tally> tallies(connections);
     std::vector<std::thread> threads;
-    for (uint32_t i = 0; i < connections; ++i) threads.emplace_back([&, i] { work(i, tallies[i]); });
+    for (uint32_t i = 0; i < connections; ++i) {
+      threads.emplace_back([&, i] {
+        Prng prng(i);
+        work(i, prng, tallies[i]);
+      });
+    }
     for (std::thread& thread : threads) thread.join();
     Tally all;
     for (const Tally& one : tallies) {
-      all.served += one.served;
+      all.done += one.done;
       all.refused += one.refused;
       all.unexplained += one.unexplained;
       all.latencies_ms.insert(all.latencies_ms.end(), one.latencies_ms.begin(), one.latencies_ms.end());
@@ -123,72 +161,127 @@ class Load {
     return all;
   }
 
-  // One request; when to come back, if it was refused.
-  Millis ask(RawDevice& device, Prng& prng, Tally& tally) {
+  // The device's next request; when to go on, or kDone.
+  Millis ask(HttpsClient& client, Device& device, Prng& prng, Tally& tally) {
+    DeviceApi api(client, *device.signer);
     const Instant begin = os::monotonic_now();
-    const auto outcome = device.api().fetch_model(device.id(), model_, 0, [](const TransportResponse&, ByteView) -> Status { return {}; });
-    const auto* failure = std::get_if<Failure>(&outcome);
-    if (failure == nullptr) {
-      ++tally.served;
+    std::optional<Failure> failure;
+    Millis again{0};
+    switch (device.wants) {
+      case Device::Wants::assignment: {
+        auto answer = api.check_in(device.id, {Population("default"), "bench", 0});
+        if (auto* given = std::get_if<Assignment>(&answer)) {
+          device.assignment = std::move(*given);
+          device.wants = Device::Wants::model;
+        } else if (const auto* window = std::get_if<RetryWindow>(&answer)) {
+          return moment_of(*window, prng);  // an answer: the round was not open yet
+        } else {
+          failure = std::get<Failure>(answer);
+        }
+        break;
+      }
+      case Device::Wants::model: {
+        const auto outcome = api.fetch_model(device.id, device.assignment.model, 0, [](const TransportResponse&, ByteView) -> Status { return {}; });
+        if (const auto* failed = std::get_if<Failure>(&outcome)) failure = *failed;
+        else device.wants = Device::Wants::receipt;
+        break;
+      }
+      case Device::Wants::receipt: {
+        const auto outcome = api.upload(device.id, device.assignment, update(device.assignment));
+        if (const auto* failed = std::get_if<Failure>(&outcome)) {
+          failure = *failed;
+        } else {
+          ++tally.done;
+          again = kDone;
+        }
+      }
+    }
+    if (!failure) {
       tally.latencies_ms.push_back(Seconds(os::monotonic_now() - begin).count() * 1e3);
-      return Millis(0);
+      return again;
     }
     const ErrorCode code = failure->error.code();
     if (code != ErrorCode::overloaded && code != ErrorCode::unavailable && code != ErrorCode::rate_limited) die(failure->error.message());
     ++tally.refused;
-    if (failure->window) {
-      const auto [min_ms, max_ms, reason] = *failure->window;
-      return Millis(1 + min_ms + static_cast<int64_t>(prng.below(max_ms - min_ms + 1)));
-    }
+    if (failure->window) return moment_of(*failure->window, prng);
     ++tally.unexplained;
     return Millis(1'000);
   }
+  static Millis moment_of(const RetryWindow& window, Prng& prng) {
+    return Millis(1 + window.min_ms + static_cast<int64_t>(prng.below(window.max_ms - window.min_ms + 1)));
+  }
 
-  const Digest model_;
-  std::vector<std::unique_ptr<RawDevice>> devices_;
+  // The same for every device of the round.
+  ByteView update(const Assignment& assignment) {
+    const std::lock_guard lock(update_mutex_);
+    if (update_.empty()) {
+      update_ = encode_head(UpdateHeader{.round = assignment.round, .model = assignment.model, .value_count = values_, .weight = 1, .examples = 1});
+      update_.resize(update_.size() + values_ * sizeof(float));
+    }
+    return update_;
+  }
+
+  const std::string token_;
+  const uint64_t values_;
+  std::vector<std::unique_ptr<HttpsClient>> clients_;
+  std::vector<Device> devices_;
+  std::atomic<size_t> next_{0};  // of devices_, who has done nothing yet
+  std::mutex update_mutex_;
+  Bytes update_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"coterie-bench-overload: goodput and latency when 1, 2, 5 and 10 times as many devices come as can be served"};
-  double megabytes = 1, share = 0.15, seconds = 15;
-  uint32_t connections = 400, saturating = 16;
-  app.add_option("--megabytes", megabytes, "size of the model that devices want (10^6 bytes)");
+  double megabytes = 1, share = 0.2, seconds = 10;
+  uint32_t connections = 400, saturating = 8, checkins = 200, devices_per_second = 150;
+  app.add_option("--megabytes", megabytes, "size of the model and of an update (10^6 bytes)");
   app.add_option("--share", share, "of a core, for the server");
   app.add_option("--seconds", seconds, "of each measurement");
   app.add_option("--connections", connections, "of the load");
   app.add_option("--saturating", saturating, "connections with which capacity is measured");
+  app.add_option("--checkins", checkins, "the server's selection.checkins_per_second_max: what an operator would set it to");
+  app.add_option("--devices-per-second", devices_per_second, "more than the server can serve: so many are enrolled for each measured second");
   CLI11_PARSE(app, argc, argv);
   const Millis time(static_cast<int64_t>(seconds * 1e3));
+  const auto values = static_cast<uint64_t>(megabytes * 1e6 / 64) * 16;
+  const auto devices = static_cast<uint32_t>(devices_per_second * seconds * (1 + 1 + 2 + 5 + 10));
 
   test::TemporaryDirectory directory;
-  const auto server = ServerProcess::start({.data_dir = directory / "data", .config = "\"threads\": 1, \"overload\": {\"device_requests_per_second\": 0}"});
+  const auto server = ServerProcess::start(
+      {.data_dir = directory / "data", .config = "\"threads\": 1, \"overload\": {\"queue_delay_ms\": 100}, \"selection\": {\"checkins_per_second_max\": " + std::to_string(checkins) + "}"});
   if (!server) die(server.error().message());
   Admin admin(**server);
-  const Bytes model = flat_model(static_cast<uint64_t>(megabytes * 1e6 / 64) * 16);
-  if (const auto job = admin.create_job(model, {{"privacy", {{"level", "none"}}}}); !job) die(job.error().message());
-  const auto token = admin.create_token(connections);
+  const auto token = admin.create_token(devices + 1);
   if (!token) die(token.error().message());
-  Load load(**server, *token, content_digest(model), connections);
+  Load load(**server, *token, values, connections);
+  load.enroll(devices);
+  // A round that is never full.
+  const auto job = admin.create_job(flat_model(values), {{"rounds", {{"goal_count", devices + 1}, {"pool_min", 1}}}, {"privacy", {{"level", "none"}}}});
+  if (!job) die(job.error().message());
+  // The round opens for somebody who waits; from then on whoever checks in is given a part at once.
+  RawDevice first((*server)->device_url(), (*server)->ca_pem());
+  if (const Status enrolled = first.enroll(*token); !enrolled) die("enroll: " + enrolled.error().message());
+  if (const auto given = first.wait_for_assignment(Millis(30'000)); !given) die("no round opens: " + given.error().message());
   const auto limited = bench::CpuShare::give((*server)->pid(), share);
   if (!limited) {
     std::printf("{\"bench\":\"overload\",\"missing\":\"%s\"}\n", limited.error().message().c_str());
     return 0;
   }
   Tally peak = load.saturate(saturating, time);
-  const double capacity = static_cast<double>(peak.served) / seconds;
-  std::printf("{\"bench\":\"overload\",\"times\":0,\"per_second\":%.0f,\"p99_ms\":%.1f,\"core_share\":%.2f,\"connections\":%u}\n", capacity, peak.p99_ms(), share,
+  const double capacity = static_cast<double>(peak.done) / seconds;
+  std::printf("{\"bench\":\"overload\",\"times\":0,\"per_second\":%.1f,\"p99_ms\":%.1f,\"core_share\":%.2f,\"connections\":%u}\n", capacity, peak.p99_ms(), share,
               saturating);
   double baseline_p99_ms = 0;
   for (const uint32_t times : {1, 2, 5, 10}) {
-    Tally outcome = load.come(static_cast<uint32_t>(capacity * seconds * times), time);
-    const double goodput = static_cast<double>(outcome.served) / seconds, p99_ms = outcome.p99_ms();
+    Tally tally = load.come(static_cast<size_t>(capacity * seconds * times), time);
+    const double goodput = static_cast<double>(tally.done) / seconds, p99_ms = tally.p99_ms();
     if (times == 1) baseline_p99_ms = p99_ms;
-    std::printf("{\"bench\":\"overload\",\"times\":%u,\"per_second\":%.0f,\"of_peak\":%.3f,\"p99_ms\":%.1f,\"of_baseline_p99\":%.2f,"
-                "\"refused\":%llu,\"without_retry_after\":%llu}\n",
-                times, goodput, goodput / capacity, p99_ms, p99_ms / baseline_p99_ms, static_cast<unsigned long long>(outcome.refused),
-                static_cast<unsigned long long>(outcome.unexplained));
+    std::printf("{\"bench\":\"overload\",\"times\":%u,\"per_second\":%.1f,\"of_peak\":%.3f,\"p99_ms\":%.1f,\"of_baseline_p99\":%.2f,"
+                "\"refused\":%llu,\"without_window\":%llu}\n",
+                times, goodput, goodput / capacity, p99_ms, p99_ms / baseline_p99_ms, static_cast<unsigned long long>(tally.refused),
+                static_cast<unsigned long long>(tally.unexplained));
     std::fflush(stdout);
   }
 }

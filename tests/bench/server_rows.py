@@ -4,6 +4,7 @@ from rows import BIN, rows_of, verdict
 REQUEST_GOALS = {"small": ("small TLS requests", 0.88), "handshake": ("full TLS handshakes", 0.95)}
 UPLOAD_GOAL = 0.85
 CONNECTION_KB_MAX = 80
+GOODPUT_MIN, P99_TIMES_MAX = 0.9, 2.0
 PHASES = {"enroll": "connecting and enrolling", "check_in": "check-ins, answered at once", "select": "check-ins, held until all are there",
           "download": "downloads", "upload": "uploads", "finalize": "new model"}
 
@@ -45,7 +46,22 @@ def crowd():
                      verdict(row["rss_kb_per_waiting_device"] <= CONNECTION_KB_MAX))
 
 
+def overload():
+    for row in rows_of([BIN / "coterie-bench-overload"]):
+        if "missing" in row:
+            yield row, ("overload", row["missing"], "", "", "not measured")
+        elif row["times"] == 0:
+            yield row, (f"devices a second, {row['core_share']:.0%} of a core", f"{row['per_second']:.0f}", f"p99 of a request {row['p99_ms']:.0f} ms",
+                        f"{row['connections']} at a time", "")
+        else:
+            goals = GOODPUT_MIN, P99_TIMES_MAX
+            yield row, (f"    {row['times']} times as many come", f"{row['per_second']:.0f}, {row['of_peak']:.2f} of the peak",
+                        f"p99 {row['p99_ms']:.0f} ms, {row['of_baseline_p99']:.1f} times", "goal {} and {} times".format(*goals),
+                        verdict(row["of_peak"] >= goals[0] and row["of_baseline_p99"] <= goals[1] and row["without_window"] == 0))
+
+
 def server():
     yield from requests()
     yield from accepts()
     yield from crowd()
+    yield from overload()
