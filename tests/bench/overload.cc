@@ -234,8 +234,8 @@ class Load {
 
 int main(int argc, char** argv) {
   CLI::App app{"coterie-bench-overload: goodput and latency when 1, 2, 5 and 10 times as many devices come as can be served"};
-  double megabytes = 1, share = 0.2, seconds = 10;
-  uint32_t connections = 400, saturating = 8, checkins = 200, devices_per_second = 150;
+  double megabytes = 1, share = 0.2, seconds = 15;
+  uint32_t connections = 400, saturating = 8, checkins = 200, devices_per_second = 130;
   app.add_option("--megabytes", megabytes, "size of the model and of an update (10^6 bytes)");
   app.add_option("--share", share, "of a core, for the server");
   app.add_option("--seconds", seconds, "of each measurement");
