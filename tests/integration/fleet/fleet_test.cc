@@ -108,11 +108,7 @@ class Fleet : public ::testing::Test {
     over = true;
     for (std::thread& thread : threads) thread.join();
     ASSERT_EQ(state, "completed") << fleet_->logs() << ::testing::PrintToString(errors);
-    const auto weights = fleet_->admin().download_weights(*job, 1);
-    ASSERT_TRUE(test::is_ok(weights));
-    for (uint32_t i = 0; i < device_count; ++i) {
-      EXPECT_NEAR((*weights)[i] * static_cast<double>(device_count), 1.0, 1e-4) << "device " << i;
-    }
+    OneHotAudit().check(fleet_->admin(), *job, 1, device_count);  // one that was too slow may be missing, nobody is there twice
   }
 
   std::unique_ptr<LocalFleet> fleet_;
