@@ -240,13 +240,14 @@ class Load {
 int main(int argc, char** argv) {
   CLI::App app{"coterie-bench-overload: goodput and latency when 1, 2, 5 and 10 times as many devices come as can be served"};
   double megabytes = 1, share = 0.2, seconds = 15;
-  uint32_t connections = 1'000, saturating = 8, checkins = 200, devices_per_second = 130;
+  uint32_t connections = 1'000, saturating = 8, checkins = 200, devices_per_second = 130, queue_delay_ms = 100;
   app.add_option("--megabytes", megabytes, "size of the model and of an update (10^6 bytes)");
   app.add_option("--share", share, "of a core, for the server");
   app.add_option("--seconds", seconds, "of each measurement");
   app.add_option("--connections", connections, "of the load");
   app.add_option("--saturating", saturating, "connections with which capacity is measured");
   app.add_option("--checkins", checkins, "the server's selection.checkins_per_second_max: what an operator would set it to");
+  app.add_option("--queue-delay", queue_delay_ms, "the server's overload.queue_delay_ms");
   app.add_option("--devices-per-second", devices_per_second, "more than the server can serve: so many are enrolled for each measured second");
   CLI11_PARSE(app, argc, argv);
   const Millis time(static_cast<int64_t>(seconds * 1e3));
@@ -255,7 +256,7 @@ int main(int argc, char** argv) {
 
   test::TemporaryDirectory directory;
   const auto server = ServerProcess::start(
-      {.data_dir = directory / "data", .config = "\"threads\": 1, \"overload\": {\"queue_delay_ms\": 100}, \"selection\": {\"checkins_per_second_max\": " + std::to_string(checkins) + "}"});
+      {.data_dir = directory / "data", .config = "\"threads\": 1, \"overload\": {\"queue_delay_ms\": " + std::to_string(queue_delay_ms) + "}, \"selection\": {\"checkins_per_second_max\": " + std::to_string(checkins) + "}"});
   if (!server) die(server.error().message());
   Admin admin(**server);
   const auto token = admin.create_token(devices + 1);
