@@ -97,13 +97,16 @@ Status LocalFleet::restart_server(size_t i) { return launch(servers_[i], "server
 Status LocalFleet::restart_scheduler(size_t i) { return launch(schedulers_[i], "scheduler"); }
 Result<size_t> LocalFleet::revive() {
   size_t count = 0;
+  Status all;
   for (auto* members : {&schedulers_, &servers_}) {
     for (Member& member : *members) {
       if (member.process && !member.process->ends_within(Millis(0))) continue;
-      COT_TRY(launch(member, members == &schedulers_ ? "scheduler" : "server"));
-      ++count;
+      const Status launched = launch(member, members == &schedulers_ ? "scheduler" : "server");
+      if (launched) ++count;
+      else all = launched;
     }
   }
+  if (!all) return all.error();
   return count;
 }
 

@@ -42,6 +42,7 @@ class LocalFleet {
   ServerProcess& scheduler(size_t i) { return *schedulers_[i].process; }
   ServerProcess& server(size_t i) { return *servers_[i].process; }
   bool server_runs(size_t i) const { return servers_[i].process != nullptr; }
+  bool scheduler_runs(size_t i) const { return schedulers_[i].process != nullptr; }
 
   // The one that leads; looks again, and starts again whoever has given up. Fails if nobody leads in time.
   Result<size_t> leader();
@@ -53,7 +54,8 @@ class LocalFleet {
   // SIGTERM, until it is gone; how long that took.
   Result<Millis> drain_server(size_t i);
   Status restart_scheduler(size_t i);
-  // Starts again whoever has ended by itself, as a supervisor would; returns how many.
+  // Starts again whoever has ended or does not run, as a supervisor would; returns how many. An error if one of them ends at once,
+  // as one does that cannot reach its database; the others are started.
   Result<size_t> revive();
   void kill_scheduler(size_t i);
 
