@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "base/os/clock.h"
-#include "proto/codec/codec.h"
+#include "tests/bench/ones_update.h"
 #include "tests/integration/support/admin.h"
 #include "tests/integration/support/raw_device.h"
 #include "tests/integration/support/server_process.h"
@@ -100,16 +100,6 @@ class Crowd {
   std::string text_;
 };
 
-Bytes update_of(const Assignment& assignment, uint64_t values) {
-  const UpdateHeader header{.round = assignment.round, .model = assignment.model, .value_count = values, .weight = 1, .examples = 1,
-                            .loss_sum = 0, .correct = 0, .train_ms = 0};
-  Bytes frame = encode_head(header);
-  const std::vector<float> ones(values, 1.0f);
-  const ByteView payload(reinterpret_cast<const uint8_t*>(ones.data()), values * sizeof(float));
-  frame.insert(frame.end(), payload.begin(), payload.end());
-  return frame;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -170,7 +160,7 @@ int main(int argc, char** argv) {
     if (const auto* failure = std::get_if<Failure>(&outcome)) die("download: " + failure->error.message());
     transfers.release();
   });
-  const Bytes update = update_of(crowd.first().assignment, values);
+  const Bytes update = bench::ones_update(crowd.first().assignment, values);
   crowd.run("upload", [&](Device& device) {
     transfers.acquire();
     const auto outcome = device.raw->api().upload(device.raw->id(), device.assignment, update);

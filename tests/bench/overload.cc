@@ -16,8 +16,8 @@
 
 #include "base/os/clock.h"
 #include "base/random.h"
-#include "proto/codec/codec.h"
 #include "tests/bench/cpu_share.h"
+#include "tests/bench/ones_update.h"
 #include "tests/integration/support/admin.h"
 #include "tests/integration/support/raw_device.h"
 #include "tests/integration/support/server_process.h"
@@ -219,10 +219,7 @@ class Load {
   // The same for every device of the round.
   ByteView update(const Assignment& assignment) {
     const std::lock_guard lock(update_mutex_);
-    if (update_.empty()) {
-      update_ = encode_head(UpdateHeader{.round = assignment.round, .model = assignment.model, .value_count = values_, .weight = 1, .examples = 1});
-      update_.resize(update_.size() + values_ * sizeof(float));
-    }
+    if (update_.empty()) update_ = bench::ones_update(assignment, values_);
     return update_;
   }
 

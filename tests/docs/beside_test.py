@@ -59,7 +59,7 @@ class Beside(unittest.TestCase):
         old.take_part("device", token, SAMPLES, rounds=ROUNDS)
         old.shell("systemctl stop fl_server")
         new.wait_for_log('"server_leads"')
-        new.shell(f"mv {old.root}/work/device {new.root}/work/")
+        (old.root / "work" / "device").rename(new.root / "work" / "device")
         new.take_part("device", token, SAMPLES, rounds=ROUNDS)
         new.wait_for_log(f'"model_version":{3 + 2 * ROUNDS}' + "}")
         rounds = [r for r in self.rounds_of(new, job) if r["number"] <= 3 + 2 * ROUNDS]
