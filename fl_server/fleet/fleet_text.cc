@@ -165,7 +165,11 @@ std::string to_text(const PostedBoard& board) {
     if (round.updates_due) entry["updates_due"] = *round.updates_due;
     rounds.push_back(std::move(entry));
   }
-  return json{{"owner_url", board.owner_url}, {"rounds", rounds}, {"nodes", board.nodes}, {"steered", by_population(board.steered)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json{{"owner_url", board.owner_url},
+              {"rounds", rounds},
+              {"nodes", board.nodes},
+              {"steered", by_population(board.steered)}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Result<PostedBoard> board_from_text(std::string_view text) {
