@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "base/os/clock.h"
-#include "device_sdk/transport/socket_bio.h"
+#include "secure/crypto/socket_bio.h"
 
 namespace coterie {
 namespace {

@@ -5,6 +5,8 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "secure/crypto/socket_bio.h"
+
 namespace coterie {
 namespace {
 
@@ -18,7 +20,9 @@ TlsStream::TlsStream(Socket socket, SSL_CTX* context) : socket_(std::move(socket
   boost::system::error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  if (ssl_) SSL_set_fd(ssl_.get(), socket_.native_handle());
+  BIO* const bio = make_socket_bio(socket_.native_handle());
+  if (ssl_ && bio != nullptr) SSL_set_bio(ssl_.get(), bio, bio);
+  else BIO_free(bio);
 }
 
 Awaitable<Status> TlsStream::wait_for(int ssl_result) {
@@ -38,6 +42,7 @@ Awaitable<Status> TlsStream::wait_for(int ssl_result) {
 }
 
 Awaitable<Status> TlsStream::handshake() {
+  if (!ssl_ || SSL_get_rbio(ssl_.get()) == nullptr) co_return connection_lost();  // no memory for it
   for (;;) {
     ERR_clear_error();
     const int result = SSL_accept(ssl_.get());

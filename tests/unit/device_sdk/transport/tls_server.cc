@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "device_sdk/transport/socket_bio.h"
+#include "secure/crypto/socket_bio.h"
 
 namespace coterie::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "device_sdk/transport/socket_bio.h"
+#include "secure/crypto/socket_bio.h"
 
 #include <sys/socket.h>
 
