@@ -8,15 +8,16 @@ namespace {
 // A standing queue comes near the target again and again. One that stays below half of it has drained.
 constexpr int kShortPart = 2;
 
-// How many targets work waits in a queue that stands.
+// How many targets work waits in a queue that stands. Whoever has a ticket is refused last of all: the ticket was given for
+// nothing, then. (With 2 for downloads, a sixth of the tickets at ten times the load.)
 int worth(Work work) {
   switch (work) {
     case Work::newcomer:
       return 1;
     case Work::download:
-      return 2;
+      return 6;
     case Work::update:
-      return 4;
+      return 7;
     case Work::session:
       return 8;
   }

@@ -64,9 +64,13 @@ Awaitable<Status> Connection::read_head(size_t& head_bytes) {
   const HttpLimits& limits = context_.settings.limits;
   extend_deadline(buffer_.empty() ? limits.idle_max : limits.head_max);
   idle_ = buffer_.empty();
+  stream_.begin_request();
   for (;;) {
     head_bytes = find_head_end(buffer_);
-    if (head_bytes > 0) co_return Status();
+    if (head_bytes > 0) {
+      co_await stream_.take_turn();
+      co_return Status();
+    }
     if (buffer_.size() > kHeadBytesMax) {
       co_return Error(ErrorCode::too_large, "request: the head is over 16 KiB");
     }
@@ -202,6 +206,13 @@ Awaitable<Status> Connection::write_blob(const BlobRange& range) {
     at += count;
   }
   co_return Status();
+}
+
+// Before its socket was looked at it waited for as long as the thread is late for everything.
+Awaitable<Millis> Connection::stand_in_line(Work line) {
+  co_await stream_.stand_in_line(line);
+  const Instant now = os::monotonic_now();
+  co_return context_.punctuality.late(now) + (now - stream_.came());
 }
 
 Awaitable<void> Connection::rest(Millis time) {

@@ -33,13 +33,14 @@ struct ConnectionContext {
   std::atomic<uint32_t>& busy;
   std::atomic<uint32_t>& handshakes;  // of the listener, under way
   size_t thread;
-  const Punctuality& punctuality;  // the thread's
+  Turns& turns;                    // the thread's, as the next
+  const Punctuality& punctuality;
 };
 
 class Connection final : public Exchange {
  public:
   Connection(Socket socket, SSL_CTX* tls, ConnectionContext context)
-      : context_(context), origin_(origin_of(socket, context.thread)), stream_(std::move(socket), tls) {}
+      : context_(context), origin_(origin_of(socket, context.thread)), stream_(std::move(socket), tls, context.turns) {}
 
   // Serves until either side has had enough. Never throws.
   Awaitable<void> run();
@@ -55,7 +56,7 @@ class Connection final : public Exchange {
 
   const RequestHead& head() const override { return head_; }
   const Origin& origin() const override { return origin_; }
-  Millis late() const override { return context_.punctuality.late(os::monotonic_now()); }
+  Awaitable<Millis> stand_in_line(Work line) override;
   const TraceContext& trace() const override { return trace_; }
   Awaitable<Result<Bytes>> read_body(uint64_t bytes_max) override;
   Awaitable<Status> read_body_into(std::span<uint8_t> into) override;

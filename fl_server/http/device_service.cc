@@ -91,7 +91,7 @@ HttpResponse DeviceService::refuse(const Error& error, int status) {
 }
 
 // Before anything is read, verified or looked up.
-std::optional<HttpResponse> DeviceService::turn_away(Exchange& exchange, std::string_view& route, Millis& rest) {
+std::optional<HttpResponse> DeviceService::turn_away(Exchange& exchange, Millis waited, std::string_view& route, Millis& rest) {
   const RequestHead& head = exchange.head();
   if (head.path == kHealth) return std::nullopt;
   if (!serving_) {
@@ -100,7 +100,7 @@ std::optional<HttpResponse> DeviceService::turn_away(Exchange& exchange, std::st
     response.close = true;
     return response;
   }
-  std::optional<TurnedAway> refused = parts_.guard.shed(work_of(head.path), exchange.origin().thread, exchange.late());
+  std::optional<TurnedAway> refused = parts_.guard.shed(work_of(head.path), exchange.origin().thread, waited);
   if (!refused) {
     const Result<DeviceId> claimed = DeviceId::from_hex(head.header("coterie-device"));
     refused = parts_.guard.hold_off(claimed ? std::optional(*claimed) : std::nullopt, exchange.origin().address);
@@ -112,8 +112,9 @@ std::optional<HttpResponse> DeviceService::turn_away(Exchange& exchange, std::st
 }
 
 Awaitable<HttpResponse> DeviceService::handle(Exchange& exchange, std::string_view& route) {
-  Millis rest{0};
-  std::optional<HttpResponse> refused = turn_away(exchange, route, rest);
+  Millis rest{0}, waited{0};
+  if (exchange.head().path != kHealth) waited = co_await exchange.stand_in_line(work_of(exchange.head().path));
+  std::optional<HttpResponse> refused = turn_away(exchange, waited, route, rest);
   if (refused) {
     if (rest > Millis(0)) co_await exchange.rest(rest);
     co_return std::move(*refused);

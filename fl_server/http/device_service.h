@@ -69,7 +69,7 @@ class DeviceService final : public HttpService {
   void set_serving(bool serving) { serving_ = serving; }
 
  private:
-  std::optional<HttpResponse> turn_away(Exchange& exchange, std::string_view& route, Millis& rest);
+  std::optional<HttpResponse> turn_away(Exchange& exchange, Millis waited, std::string_view& route, Millis& rest);
   Awaitable<HttpResponse> route_request(Exchange& exchange, std::string_view& route);
   Awaitable<HttpResponse> enroll(Exchange& exchange);
   Awaitable<HttpResponse> check_in(Exchange& exchange);

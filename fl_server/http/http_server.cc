@@ -29,6 +29,7 @@ using Timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_t
 struct HttpServer::Thread {
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
+  Turns turns{context};
   size_t index = 0;
   Punctuality punctuality;
   std::set<Connection*> connections;
@@ -122,7 +123,7 @@ Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket soc
   {
     const TlsContext tls = listener.present_tls();  // until the connection has made its own reference
     Connection connection(std::move(socket), tls.get(),
-                          {listener.settings, listener.service, metrics_, draining_, busy_, listener.handshakes, thread.index,
+                          {listener.settings, listener.service, metrics_, draining_, busy_, listener.handshakes, thread.index, thread.turns,
                            thread.punctuality});
     thread.connections.insert(&connection);
     co_await connection.run();
@@ -143,7 +144,7 @@ Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
     if (error) co_return;
     const Instant now = os::monotonic_now();
     thread.punctuality.arrived(now);
-    if (observe_delay_) observe_delay_(thread.index, thread.punctuality.latest());
+    if (observe_delay_) observe_delay_(thread.index, thread.punctuality.latest() + thread.turns.delay(now));
     if (looks % kLooksPerSweep != 0) continue;
     for (Connection* connection : thread.connections) {
       connection->let_others_shake_hands(now);

@@ -16,7 +16,8 @@ Error connection_lost() { return Error(ErrorCode::unavailable, "the connection i
 
 }  // namespace
 
-TlsStream::TlsStream(Socket socket, SSL_CTX* context) : socket_(std::move(socket)), ssl_(SSL_new(context)) {
+TlsStream::TlsStream(Socket socket, SSL_CTX* context, Turns& turns)
+    : socket_(std::move(socket)), ssl_(SSL_new(context)), turns_(turns) {
   boost::system::error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -30,11 +31,13 @@ Awaitable<Status> TlsStream::wait_for(int ssl_result) {
   if (reason == SSL_ERROR_WANT_READ) {
     const auto [error] = co_await socket_.async_wait(Socket::wait_read, kWait);
     if (error) co_return connection_lost();
+    co_await turns_.take(request_);
     co_return Status();
   }
   if (reason == SSL_ERROR_WANT_WRITE) {
     const auto [error] = co_await socket_.async_wait(Socket::wait_write, kWait);
     if (error) co_return connection_lost();
+    co_await turns_.take(request_);
     co_return Status();
   }
   ERR_clear_error();
@@ -57,11 +60,26 @@ Awaitable<Result<size_t>> TlsStream::read_some(std::span<uint8_t> into) {
     ERR_clear_error();
     size_t count = 0;
     const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &count);
-    if (result == 1) co_return count;
+    if (result == 1) {
+      has_begun_ = true;
+      if (request_.taken == 0) co_await turns_.take(request_);
+      co_return count;
+    }
     if (SSL_get_error(ssl_.get(), result) == SSL_ERROR_ZERO_RETURN) co_return size_t{0};
+    if (!has_begun_) request_ = {};  // it was nothing of the request, and may have been long ago
     Status waited = co_await wait_for(result);
     if (!waited) co_return waited.error();
   }
+}
+
+void TlsStream::begin_request() {
+  request_ = {};
+  has_begun_ = false;
+}
+
+Awaitable<void> TlsStream::take_turn() {
+  has_begun_ = true;
+  if (request_.taken == 0) co_await turns_.take(request_);
 }
 
 Awaitable<Status> TlsStream::read_exact(std::span<uint8_t> into) {

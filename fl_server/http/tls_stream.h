@@ -1,5 +1,6 @@
 // TlsStream: a TLS connection on a non-blocking socket. OpenSSL reads and writes the descriptor itself; Asio only tells
-// when to try again. (Asio's own ssl::stream keeps two 17 KB buffers and copies every byte twice more.)
+// when to try again, and Turns, who goes first. (Asio's own ssl::stream keeps two 17 KB buffers and copies every byte twice
+// more.)
 //
 // Belongs to one thread. Every operation returns a Status instead of throwing; after an error only abort() and the
 // destructor may be called.
@@ -15,19 +16,26 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "fl_server/http/turns.h"
 
 namespace coterie {
 
-namespace asio = boost::asio;
-template <typename T>
-using Awaitable = asio::awaitable<T, asio::io_context::executor_type>;
 using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
 
 class TlsStream {
  public:
-  TlsStream(Socket socket, SSL_CTX* context);
+  // `turns` is the thread's, and outlives the stream.
+  TlsStream(Socket socket, SSL_CTX* context, Turns& turns);
 
+  // The first request, as far as turns are concerned.
   Awaitable<Status> handshake();
+  // What is read from now on is another request: it has a turn once something of it has come.
+  void begin_request();
+  // The turn of a request whose beginning was read with the one before.
+  Awaitable<void> take_turn();
+  Awaitable<void> stand_in_line(Work line) { return turns_.stand_in_line(request_, line); }
+  // When the present request came.
+  Instant came() const { return request_.came; }
   // At least one byte, or 0 at the end of the stream.
   Awaitable<Result<size_t>> read_some(std::span<uint8_t> into);
   Awaitable<Status> read_exact(std::span<uint8_t> into);
@@ -50,6 +58,9 @@ class TlsStream {
 
   Socket socket_;
   std::unique_ptr<SSL, Free> ssl_;
+  Turns& turns_;
+  RequestTurns request_;
+  bool has_begun_ = true;  // something of the request was read
 };
 
 }  // namespace coterie

@@ -9,7 +9,7 @@ namespace coterie {
 namespace {
 
 constexpr Millis kTellMetricsEvery{1'000};
-constexpr Millis kRestMean{2'000};
+constexpr Millis kRestMean{4'000};
 constexpr Millis kSoonMin{1'000};      // the queue has drained by then
 constexpr uint32_t kSoonMaxMs = 30'000;  // of a round's minutes
 constexpr Millis kSpreadAfterBucket{1'000};  // behind the moment at which there is a token again

@@ -34,8 +34,8 @@ TEST(QueueDelay, OfAQueueThatStandsRefusesByWhatTheWorkIsWorth) {
   EXPECT_TRUE(queue.is_standing(0));
   EXPECT_EQ(queue.load(), 3);
   const std::map<Work, Millis> last = {{Work::newcomer, Millis(100)},
-                                       {Work::download, Millis(200)},
-                                       {Work::update, Millis(400)},
+                                       {Work::download, Millis(600)},
+                                       {Work::update, Millis(700)},
                                        {Work::session, Millis(800)}};
   for (const auto& [work, patience] : last) {
     EXPECT_TRUE(queue.admits(0, work, patience)) << static_cast<int>(work);
@@ -72,7 +72,7 @@ TEST(QueueDelay, QueuesDoNotAnswerForEachOther) {
 }
 
 // How the server of the simulation knows how long a request has waited: it does; or it goes by a timer that waits its
-// turn in the same queue, as a network thread does (HttpServer::sweep_loop), and so by what was a while ago.
+// turn in the same queue, and so by what was a while ago.
 enum class Knowledge { exact, by_timer, none };
 
 // ---- A server that takes a millisecond for a request and 5 microseconds to refuse one, on a virtual clock.
