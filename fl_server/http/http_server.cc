@@ -144,6 +144,7 @@ Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
     if (error) co_return;
     const Instant now = os::monotonic_now();
     thread.punctuality.arrived(now);
+    thread.turns.observe(thread.punctuality.latest(), now);
     if (observe_delay_) observe_delay_(thread.index, thread.punctuality.latest() + thread.turns.delay(now));
     if (looks % kLooksPerSweep != 0) continue;
     for (Connection* connection : thread.connections) {

@@ -31,13 +31,13 @@ Awaitable<Status> TlsStream::wait_for(int ssl_result) {
   if (reason == SSL_ERROR_WANT_READ) {
     const auto [error] = co_await socket_.async_wait(Socket::wait_read, kWait);
     if (error) co_return connection_lost();
-    co_await turns_.take(request_);
+    if (!turns_.take_at_once(request_)) co_await turns_.take(request_);
     co_return Status();
   }
   if (reason == SSL_ERROR_WANT_WRITE) {
     const auto [error] = co_await socket_.async_wait(Socket::wait_write, kWait);
     if (error) co_return connection_lost();
-    co_await turns_.take(request_);
+    if (!turns_.take_at_once(request_)) co_await turns_.take(request_);
     co_return Status();
   }
   ERR_clear_error();
@@ -62,7 +62,7 @@ Awaitable<Result<size_t>> TlsStream::read_some(std::span<uint8_t> into) {
     const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &count);
     if (result == 1) {
       has_begun_ = true;
-      if (request_.taken == 0) co_await turns_.take(request_);
+      if (request_.taken == 0 && !turns_.take_at_once(request_)) co_await turns_.take(request_);
       co_return count;
     }
     if (SSL_get_error(ssl_.get(), result) == SSL_ERROR_ZERO_RETURN) co_return size_t{0};
@@ -79,7 +79,7 @@ void TlsStream::begin_request() {
 
 Awaitable<void> TlsStream::take_turn() {
   has_begun_ = true;
-  if (request_.taken == 0) co_await turns_.take(request_);
+  if (request_.taken == 0 && !turns_.take_at_once(request_)) co_await turns_.take(request_);
 }
 
 Awaitable<Status> TlsStream::read_exact(std::span<uint8_t> into) {

@@ -10,48 +10,67 @@ namespace coterie {
 namespace {
 
 constexpr Millis kSlice{1};  // then the sockets are looked at again: somebody older may be ready
+constexpr Millis kLateFrom{2};
+constexpr Millis kInTimeAfter{100};  // without having been late
 
 }  // namespace
 
 template <typename Handler>
 struct Turns::WaiterOf final : Waiter {
-  explicit WaiterOf(Handler h) : handler(std::move(h)) {}
+  WaiterOf(RequestTurns& r, Handler h) : Waiter(r), handler(std::move(h)) {}
   void go_on() override { std::move(handler)(); }
   Handler handler;
 };
 
+void Turns::observe(Millis late, Instant now) {
+  if (late >= kLateFrom || order_.delay(now) >= kLateFrom) in_time_from_ = now + kInTimeAfter;
+  is_in_time_ = now >= in_time_from_;
+}
+
+bool Turns::take_at_once(RequestTurns& request) {
+  if (!is_in_time_ || !order_.empty()) return false;
+  if (request.taken++ == 0) request.came = os::monotonic_now();
+  return true;
+}
+
+// Not a coroutine of its own: one frame less for every wait.
 Awaitable<void> Turns::take(RequestTurns& request) {
-  if (request.taken == 0) request.came = os::monotonic_now();
-  const auto initiate = [](auto handler, Turns* turns, const RequestTurns* whose) {
-    turns->add(*whose, std::make_unique<WaiterOf<decltype(handler)>>(std::move(handler)));
+  const auto initiate = [](auto handler, Turns* turns, RequestTurns* whose) {
+    turns->add(std::make_unique<WaiterOf<decltype(handler)>>(*whose, std::move(handler)));
   };
-  const asio::use_awaitable_t<asio::io_context::executor_type> token;
-  co_await asio::async_initiate<decltype(token), void()>(initiate, token, this, &request);
-  ++request.taken;
+  using Token = asio::use_awaitable_t<asio::io_context::executor_type>;
+  const Token token;
+  return asio::async_initiate<const Token, void()>(initiate, token, this, &request);
 }
 
 Awaitable<void> Turns::stand_in_line(RequestTurns& request, Work line) {
-  if (order_.empty()) co_return;
+  if (order_.empty()) co_return;  // it has a turn
   request.line = line;
   co_await take(request);
   request.line.reset();
 }
 
 // Not at once: those whose sockets are ready, too, are heard first.
-void Turns::add(const RequestTurns& request, std::unique_ptr<Waiter> waiter) {
-  order_.add(request, os::monotonic_now(), std::move(waiter));
+void Turns::add(std::unique_ptr<Waiter> waiter) {
+  const Instant now = os::monotonic_now();
+  RequestTurns& request = waiter->request;
+  if (request.taken == 0) request.came = now;
+  order_.add(request, now, std::move(waiter));
   if (std::exchange(gives_, true)) return;
-  asio::post(executor_, [this] { give(); });
+  asio::post(executor_, [this] { give_all(); });
 }
 
-void Turns::give() {
+void Turns::give(std::unique_ptr<Waiter> waiter) {
+  ++waiter->request.taken;
+  waiter->go_on();
+}
+
+void Turns::give_all() {
   const Instant began = os::monotonic_now(), until = began + kSlice;
-  if (auto forgotten = order_.take_forgotten(began)) (*forgotten)->go_on();
-  while (!order_.empty() && os::monotonic_now() < until) {
-    order_.take()->go_on();
-  }
+  if (auto forgotten = order_.take_forgotten(began)) give(std::move(*forgotten));
+  while (!order_.empty() && os::monotonic_now() < until) give(order_.take());
   gives_ = !order_.empty();
-  if (gives_) asio::post(executor_, [this] { give(); });
+  if (gives_) asio::post(executor_, [this] { give_all(); });
 }
 
 }  // namespace coterie
