@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "base/os/clock.h"
-#include "secure/crypto/socket_bio.h"
+#include "secure/tls/socket_bio.h"
 
 namespace coterie {
 namespace {

@@ -5,6 +5,9 @@
 // the most valuable line first: whoever has a ticket goes before those who want one, and no more of them are let in than can be
 // served to the end. Whoever has waited for kWaitMax has his turn in any case, now and then: to be refused.
 //
+// A thread that is in time for everything needs no order: turns may be taken at once. (To ask for one costs a twentieth of the
+// smallest request.)
+//
 // A request that has had kPiecesFirst turns is a long transfer. It has no preference any more and takes turns with newcomers,
 // or nobody else would be served while some download 10 GB.
 #pragma once
@@ -35,8 +38,18 @@ class TurnOrder {
  public:
   // A turn is up to what a socket holds, some 100 KB: a body of some MB is over by then.
   static constexpr uint32_t kPiecesFirst = 64;
-  // Longer than any work is worth (QueueDelay).
+  // Longer than QueueDelay has patience, by default.
   static constexpr Millis kWaitMax{1'000};
+
+  static constexpr Millis kLateFrom{2};
+  static constexpr Millis kInTimeAfter{100};  // without having been late
+
+  // How late the thread is for everything. Several times in kInTimeAfter.
+  void observe(Millis late, Instant now) {
+    if (std::max(late, delay(now)) >= kLateFrom) in_time_from_ = now + kInTimeAfter;
+    is_in_time_ = now >= in_time_from_;
+  }
+  bool is_in_time() const { return is_in_time_; }
 
   void add(const RequestTurns& request, Instant now, Piece piece) {
     if (request.line) return lines_[line_of(*request.line)].push_back({now, std::move(piece)});
@@ -63,7 +76,7 @@ class TurnOrder {
     }
     return std::nullopt;
   }
-  // How long the first in the last line has waited, where those stand who came last in worth; 0 if nobody does.
+  // How long the first of the last line has waited, for whom there is least time; 0 if nobody does.
   Millis delay(Instant now) const { return lines_[kLast].empty() ? Millis(0) : now - lines_[kLast].front().since; }
 
  private:
@@ -90,6 +103,8 @@ class TurnOrder {
   std::array<Line, kLast + 1> lines_;
   std::vector<Begun> begun_;  // a heap
   uint64_t next_order_ = 0;
+  bool is_in_time_ = true;
+  Instant in_time_from_{};  // if nothing is late until then
 };
 
 }  // namespace coterie

@@ -5,7 +5,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "secure/crypto/socket_bio.h"
+#include "secure/tls/socket_bio.h"
 
 namespace coterie {
 namespace {
@@ -46,6 +46,9 @@ Awaitable<Status> TlsStream::wait_for(int ssl_result) {
 
 Awaitable<Status> TlsStream::handshake() {
   if (!ssl_ || SSL_get_rbio(ssl_.get()) == nullptr) co_return connection_lost();  // no memory for it
+  const auto [error] = co_await socket_.async_wait(Socket::wait_read, kWait);
+  if (error) co_return connection_lost();
+  if (!turns_.take_at_once(request_)) co_await turns_.take(request_, Work::newcomer);
   for (;;) {
     ERR_clear_error();
     const int result = SSL_accept(ssl_.get());
@@ -80,6 +83,10 @@ void TlsStream::begin_request() {
 Awaitable<void> TlsStream::take_turn() {
   has_begun_ = true;
   if (request_.taken == 0 && !turns_.take_at_once(request_)) co_await turns_.take(request_);
+}
+
+Awaitable<void> TlsStream::stand_in_line(Work line) {
+  if (!turns_.empty()) co_await turns_.take(request_, line);
 }
 
 Awaitable<Status> TlsStream::read_exact(std::span<uint8_t> into) {

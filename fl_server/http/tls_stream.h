@@ -27,13 +27,14 @@ class TlsStream {
   // `turns` is the thread's, and outlives the stream.
   TlsStream(Socket socket, SSL_CTX* context, Turns& turns);
 
-  // The first request, as far as turns are concerned.
+  // Stands in line with newcomers: whose it is, nobody knows yet.
   Awaitable<Status> handshake();
   // What is read from now on is another request: it has a turn once something of it has come.
   void begin_request();
-  // The turn of a request whose beginning was read with the one before.
+  // The turn of a request that was read with the one before.
   Awaitable<void> take_turn();
-  Awaitable<void> stand_in_line(Work line) { return turns_.stand_in_line(request_, line); }
+  // Another turn, before anything is done for the request; the one it has, if nobody else waits.
+  Awaitable<void> stand_in_line(Work line);
   // When the present request came.
   Instant came() const { return request_.came; }
   // At least one byte, or 0 at the end of the stream.

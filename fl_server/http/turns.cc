@@ -10,8 +10,6 @@ namespace coterie {
 namespace {
 
 constexpr Millis kSlice{1};  // then the sockets are looked at again: somebody older may be ready
-constexpr Millis kLateFrom{2};
-constexpr Millis kInTimeAfter{100};  // without having been late
 
 }  // namespace
 
@@ -22,32 +20,21 @@ struct Turns::WaiterOf final : Waiter {
   Handler handler;
 };
 
-void Turns::observe(Millis late, Instant now) {
-  if (late >= kLateFrom || order_.delay(now) >= kLateFrom) in_time_from_ = now + kInTimeAfter;
-  is_in_time_ = now >= in_time_from_;
-}
-
 bool Turns::take_at_once(RequestTurns& request) {
-  if (!is_in_time_ || !order_.empty()) return false;
+  if (!order_.is_in_time() || !order_.empty()) return false;
   if (request.taken++ == 0) request.came = os::monotonic_now();
   return true;
 }
 
 // Not a coroutine of its own: one frame less for every wait.
-Awaitable<void> Turns::take(RequestTurns& request) {
+Awaitable<void> Turns::take(RequestTurns& request, std::optional<Work> line) {
+  request.line = line;
   const auto initiate = [](auto handler, Turns* turns, RequestTurns* whose) {
     turns->add(std::make_unique<WaiterOf<decltype(handler)>>(*whose, std::move(handler)));
   };
   using Token = asio::use_awaitable_t<asio::io_context::executor_type>;
   const Token token;
   return asio::async_initiate<const Token, void()>(initiate, token, this, &request);
-}
-
-Awaitable<void> Turns::stand_in_line(RequestTurns& request, Work line) {
-  if (order_.empty()) co_return;  // it has a turn
-  request.line = line;
-  co_await take(request);
-  request.line.reset();
 }
 
 // Not at once: those whose sockets are ready, too, are heard first.
@@ -62,6 +49,7 @@ void Turns::add(std::unique_ptr<Waiter> waiter) {
 
 void Turns::give(std::unique_ptr<Waiter> waiter) {
   ++waiter->request.taken;
+  waiter->request.line.reset();
   waiter->go_on();
 }
 

@@ -1,6 +1,5 @@
 // Turns: a network thread's requests, one piece of work at a time in the order that TurnOrder decides. Whoever can go on, as their
-// socket is ready, asks for a turn instead. A thread that is in time for everything has no need of an order, and gives turns at
-// once: asking for one costs a twentieth of the smallest request.
+// socket is ready, asks for a turn instead.
 //
 // Belongs to the thread of its io_context.
 #pragma once
@@ -22,14 +21,15 @@ class Turns {
   // `context` outlives it.
   explicit Turns(asio::io_context& context) : executor_(context.get_executor()) {}
 
-  // How late the thread is for everything. Several times in 100 ms.
-  void observe(Millis late, Instant now);
+  // TurnOrder::observe
+  void observe(Millis late, Instant now) { order_.observe(late, now); }
   // Whether it is this request's turn already; otherwise take() is to be waited for.
   bool take_at_once(RequestTurns& request);
-  // Suspends until it is this request's turn, which lasts until it suspends again. `request` outlives the call.
-  Awaitable<void> take(RequestTurns& request);
-  // The same, in the line of such work; with nobody before it, at once.
-  Awaitable<void> stand_in_line(RequestTurns& request, Work line);
+  // Suspends until it is this request's turn, which lasts until it suspends again. `line`: what it stands for, if that is known
+  // and it is not begun. `request` outlives the call.
+  Awaitable<void> take(RequestTurns& request, std::optional<Work> line = {});
+  // Whether anybody waits.
+  bool empty() const { return order_.empty(); }
   // TurnOrder::delay
   Millis delay(Instant now) const { return order_.delay(now); }
 
@@ -50,8 +50,6 @@ class Turns {
   asio::io_context::executor_type executor_;
   TurnOrder<std::unique_ptr<Waiter>> order_;
   bool gives_ = false;  // give_all() is under way, or posted
-  bool is_in_time_ = true;
-  Instant in_time_from_{};  // if nothing is late until then
 };
 
 }  // namespace coterie

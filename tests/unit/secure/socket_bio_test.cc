@@ -1,5 +1,5 @@
 // Bytes through a pair of sockets, and what becomes of them when the other end is gone.
-#include "secure/crypto/socket_bio.h"
+#include "secure/tls/socket_bio.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "secure/crypto/socket_bio.h"
+#include "secure/tls/socket_bio.h"
 
 namespace coterie::test {
 namespace {

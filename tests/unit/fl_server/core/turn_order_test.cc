@@ -84,6 +84,22 @@ TEST_F(Order, TellsHowLongTheLastLineWaits) {
   EXPECT_EQ(order_.delay(at(50)), Millis(20));
 }
 
+TEST_F(Order, IsNotNeededWhileNothingIsLate) {
+  const Millis calm = TurnOrder<std::string>::kInTimeAfter, late = TurnOrder<std::string>::kLateFrom;
+  EXPECT_TRUE(order_.is_in_time());
+  order_.observe(late - Millis(1), at(10));
+  EXPECT_TRUE(order_.is_in_time());
+  order_.observe(late, at(20));
+  EXPECT_FALSE(order_.is_in_time());
+  order_.observe(Millis(0), at(19) + calm);
+  EXPECT_FALSE(order_.is_in_time()) << "not yet";
+  order_.observe(Millis(0), at(20) + calm);
+  EXPECT_TRUE(order_.is_in_time());
+  stands("newcomer", Work::newcomer, 500);
+  order_.observe(Millis(0), at(500) + late);
+  EXPECT_FALSE(order_.is_in_time()) << "somebody waits";
+}
+
 // A thread that is asked for twice of what it can do. Nothing that was begun waits for what came later, but for a look at it.
 TEST(TurnOrder, FinishesWhatItBeginsWhateverComes) {
   constexpr uint32_t kPieces = 8;

@@ -1,4 +1,4 @@
-#include "secure/crypto/socket_bio.h"
+#include "secure/tls/socket_bio.h"
 
 #include <sys/socket.h>
 
