@@ -31,7 +31,7 @@ using namespace coterie::testing;
 
 constexpr uint32_t kDevices = kIsNight ? 300 : 40;
 constexpr size_t kValues = kIsNight ? 304 : 48;
-constexpr uint32_t kSteps = kIsNight ? 60 : 10;
+constexpr uint32_t kSteps = kIsNight ? 30 : 10;
 constexpr uint32_t kSeeds = kIsNight ? 3 : 1;
 constexpr Millis kPatience{120'000};
 
@@ -212,6 +212,8 @@ class FleetStorm : public ::testing::Test {
         open.front()();
         open.pop_front();
       }
+      if ((step + 1) % 10 == 0) std::printf("seed %u, step %u: %llu receipts\n", seed, step + 1, static_cast<unsigned long long>(audit_.receipts()));
+      std::fflush(stdout);
     }
     for (const Mend& mend : open) mend();
     for (auto& [member, proxy] : proxies_) proxy->clear();

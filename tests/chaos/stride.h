@@ -1,4 +1,4 @@
-// How much of a sweep a test does: all of it at night, an evenly spread part of it in ./check.
+// How much of a sweep a test does: all of it at night (or what an hour allows), an evenly spread part of it in ./check.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,6 @@ inline constexpr bool kIsNight = true;
 inline constexpr bool kIsNight = false;
 #endif
 
-constexpr size_t stride(size_t by_day) { return kIsNight ? 1 : by_day; }
+constexpr size_t stride(size_t by_day, size_t by_night = 1) { return kIsNight ? by_night : by_day; }
 
 }  // namespace coterie::chaos
