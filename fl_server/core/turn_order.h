@@ -41,7 +41,7 @@ class TurnOrder {
   // Longer than QueueDelay has patience, by default.
   static constexpr Millis kWaitMax{1'000};
 
-  static constexpr Millis kLateFrom{2};
+  static constexpr Millis kLateFrom{10};  // a busy system makes a thread wait for less; newcomers are refused after 100
   static constexpr Millis kInTimeAfter{100};  // without having been late
 
   // How late the thread is for everything. Several times in kInTimeAfter.
@@ -58,12 +58,10 @@ class TurnOrder {
     begun_.push_back({request.came, next_order_++, std::move(piece)});
     std::push_heap(begun_.begin(), begun_.end(), &is_after);
   }
-  bool empty() const {
-    return begun_.empty() && std::all_of(lines_.begin(), lines_.end(), [](const Line& line) { return line.empty(); });
-  }
+  bool empty() const { return begun_.empty() && std::none_of(lines_.begin(), lines_.end(), &is_occupied); }
   // Whose turn it is. Not empty().
   Piece take() {
-    if (begun_.empty()) return take_first_of(*std::find_if(lines_.begin(), lines_.end(), [](const Line& line) { return !line.empty(); }));
+    if (begun_.empty()) return take_first_of(*std::find_if(lines_.begin(), lines_.end(), &is_occupied));
     std::pop_heap(begun_.begin(), begun_.end(), &is_after);
     Piece piece = std::move(begun_.back().piece);
     begun_.pop_back();
@@ -94,6 +92,7 @@ class TurnOrder {
   static size_t line_of(Work work) { return kLast - static_cast<size_t>(work); }
   static_assert(static_cast<size_t>(Work::session) == kLast - 1, "a line each, after kHeads");
   static bool is_after(const Begun& a, const Begun& b) { return std::pair(a.came, a.order) > std::pair(b.came, b.order); }
+  static bool is_occupied(const Line& line) { return !line.empty(); }
   static Piece take_first_of(Line& line) {
     Piece piece = std::move(line.front().piece);
     line.pop_front();
