@@ -23,9 +23,7 @@ int base64_value(char c) {
   return -1;
 }
 
-Error not_text_of(const char* form) {
-  return Error(ErrorCode::malformed, std::string("not ") + form + " text");
-}
+Error not_text_of(const char* form) { return Error(ErrorCode::malformed, std::string("not ") + form + " text"); }
 
 }  // namespace
 

@@ -18,20 +18,20 @@ enum class ErrorCode : uint8_t {
   unauthenticated,       // missing, bad or stale signature or token
   permission_denied,     // known, but not allowed: foreign ticket, revoked device
   not_found,
-  conflict,              // the object is not in a state that allows this
-  round_closed,          // the round (attempt) takes no more updates
-  ticket_expired,        // the ticket's time is over; check in again
-  too_large,             // over a named limit
-  length_required,       // a device sent a body without Content-Length
-  rate_limited,          // this caller asks too often
-  overloaded,            // the server sheds load; the retry window says when
-  unavailable,           // a dependency (store, network) does not answer now
-  storage_full,          // the disk has no room
+  conflict,         // the object is not in a state that allows this
+  round_closed,     // the round (attempt) takes no more updates
+  ticket_expired,   // the ticket's time is over; check in again
+  too_large,        // over a named limit
+  length_required,  // a device sent a body without Content-Length
+  rate_limited,     // this caller asks too often
+  overloaded,       // the server sheds load; the retry window says when
+  unavailable,      // a dependency (store, network) does not answer now
+  storage_full,     // the disk has no room
   timed_out,
-  data_loss,             // stored bytes fail their checksum
-  refused,               // the device's own policy says no: older model, bad signature
+  data_loss,  // stored bytes fail their checksum
+  refused,    // the device's own policy says no: older model, bad signature
   cancelled,
-  internal,              // a defect of ours
+  internal,  // a defect of ours
 };
 
 // Whether and how the same intent may be tried again.
@@ -46,7 +46,7 @@ struct ErrorTraits {
   ErrorCode code;
   std::string_view name;  // stable, snake_case: JSON "code", metric label, documentation anchor
   int http_status;
-  int c_status;           // value of the coterie_status enumerator in coterie.h
+  int c_status;  // value of the coterie_status enumerator in coterie.h
   RetryClass retry;
   std::string_view title;
 };

@@ -98,7 +98,8 @@ void log(LogLevel level, std::string_view event, std::initializer_list<LogField>
   sink(level, event, traced);
 }
 
-LogTrace::LogTrace(std::string trace_id) : trace_id_(std::move(trace_id)), outer_(std::exchange(t_trace_id, &trace_id_)) {}
+LogTrace::LogTrace(std::string trace_id)
+    : trace_id_(std::move(trace_id)), outer_(std::exchange(t_trace_id, &trace_id_)) {}
 LogTrace::~LogTrace() { t_trace_id = outer_; }
 
 std::string to_json_line(LogLevel level, std::string_view event, std::span<const LogField> fields) {

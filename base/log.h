@@ -44,8 +44,8 @@ using LogSink = void (*)(LogLevel level, std::string_view event, std::span<const
 void set_log_sink(LogSink sink);
 void log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields = {});
 
-// While one lives, log() on its thread adds the field "trace_id" behind the others. Scopes of one thread nest: the innermost
-// counts.
+// While one lives, log() on its thread adds the field "trace_id" behind the others. Scopes of one thread nest: the
+// innermost counts.
 class LogTrace {
  public:
   explicit LogTrace(std::string trace_id);

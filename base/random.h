@@ -1,7 +1,8 @@
 // Prng: small seeded generator for decisions that must replay (shuffling, jitter, selection, simulation). Never keys:
 // those come from secure/crypto/random.h.
 //
-// xoshiro256** 1.0 by Blackman and Vigna, seeded through SplitMix64 (https://prng.di.unimi.it, public domain reference).
+// xoshiro256** 1.0 by Blackman and Vigna, seeded through SplitMix64 (https://prng.di.unimi.it, public domain
+// reference).
 #pragma once
 
 #include <array>

@@ -27,7 +27,7 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
   template <typename U>
     requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
@@ -95,14 +95,14 @@ using Status = Result<void>;
 #define COT_CONCAT(a, b) COT_CONCAT_INNER(a, b)
 
 // Returns the error of a Result<...> expression to our caller; goes on otherwise.
-#define COT_TRY(expr)                                                                  \
-  do {                                                                                 \
-    if (auto cot_status = (expr); !cot_status) return std::move(cot_status).error();   \
+#define COT_TRY(expr)                                                                \
+  do {                                                                               \
+    if (auto cot_status = (expr); !cot_status) return std::move(cot_status).error(); \
   } while (false)
 
 // As COT_TRY, and defines `declaration` from the value.
 #define COT_ASSIGN(declaration, expr) COT_ASSIGN_IMPL(COT_CONCAT(cot_result_, __LINE__), declaration, expr)
-#define COT_ASSIGN_IMPL(temporary, declaration, expr) \
-  auto temporary = (expr);                            \
-  if (!temporary) return std::move(temporary).error();                 \
+#define COT_ASSIGN_IMPL(temporary, declaration, expr)  \
+  auto temporary = (expr);                             \
+  if (!temporary) return std::move(temporary).error(); \
   declaration = std::move(*temporary)

@@ -7,9 +7,7 @@ namespace coterie::kernels {
 namespace {
 
 // No panel is wider, so that no target pads n columns to more.
-size_t packed_floats_max(size_t k, size_t n) {
-  return k * (n + kPanelMax);
-}
+size_t packed_floats_max(size_t k, size_t n) { return k * (n + kPanelMax); }
 
 }  // namespace
 

@@ -24,18 +24,12 @@ enum class Conv2dAlgorithm : uint8_t {
 
 constexpr std::string_view name_of(Conv2dAlgorithm algorithm) {
   switch (algorithm) {
-    case Conv2dAlgorithm::dense:
-      return "dense";
-    case Conv2dAlgorithm::depthwise:
-      return "depthwise";
-    case Conv2dAlgorithm::direct:
-      return "direct";
-    case Conv2dAlgorithm::winograd_2x2:
-      return "winograd 2x2";
-    case Conv2dAlgorithm::winograd_4x4:
-      return "winograd 4x4";
-    case Conv2dAlgorithm::fft:
-      return "fft";
+    case Conv2dAlgorithm::dense: return "dense";
+    case Conv2dAlgorithm::depthwise: return "depthwise";
+    case Conv2dAlgorithm::direct: return "direct";
+    case Conv2dAlgorithm::winograd_2x2: return "winograd 2x2";
+    case Conv2dAlgorithm::winograd_4x4: return "winograd 4x4";
+    case Conv2dAlgorithm::fft: return "fft";
   }
   return "";
 }
@@ -50,9 +44,7 @@ struct WinogradTiles {
         columns((s.out_w() + outputs - 1) / outputs) {}
 
   constexpr size_t of_image() const { return rows * columns; }
-  constexpr size_t image_rows() const {
-    return rows * outputs + 2;
-  }  // with borders, and what the last tiles reach
+  constexpr size_t image_rows() const { return rows * outputs + 2; }  // with borders, and what the last tiles reach
   constexpr size_t image_columns() const { return columns * outputs + 2; }
   // Transformed at a time: as many as fill half a megabyte with their pixels and products, but enough rows
   // for a matrix product to be worth reading the weights.
@@ -98,9 +90,9 @@ constexpr double winograd_cost(const Conv2dShape& s, size_t outputs) {
 constexpr double direct_cost(const Conv2dShape& s) {
   return static_cast<double>(s.out_h() * s.out_w() * s.taps()) * static_cast<double>(s.filters);
 }
-// Of a depthwise convolution with stride and dilation 1, which leaves out the taps on padding; lanes that idle count. Each
-// product reads its pixel, and the rows under a tall kernel do not stay in L1: measured, 2.4 multiplies' time with 7 rows
-// and 5.3 with 31.
+// Of a depthwise convolution with stride and dilation 1, which leaves out the taps on padding; lanes that idle count.
+// Each product reads its pixel, and the rows under a tall kernel do not stay in L1: measured, 2.4 multiplies' time with
+// 7 rows and 5.3 with 31.
 constexpr double depthwise_cost(const Conv2dShape& s) {
   const auto met = [](size_t out, size_t in, size_t kernel, size_t pad) {
     size_t taps = 0;
@@ -134,8 +126,7 @@ constexpr bool fft_pays(const Conv2dShape& s) {
 // Of the forward pass. The error of F(2x2) is a few times that of a direct sum, that of F(4x4) about ten
 // times as large (tests/unit/train_kernels/winograd_test.cc has the bounds), so each must save much of what
 // is before it.
-constexpr Conv2dAlgorithm conv2d_algorithm(const Conv2dShape& s,
-                                           size_t weight_bytes_max = kWinogradWeightBytesMax) {
+constexpr Conv2dAlgorithm conv2d_algorithm(const Conv2dShape& s, size_t weight_bytes_max = kWinogradWeightBytesMax) {
   if (fft_pays(s)) return Conv2dAlgorithm::fft;
   if (s.is_depthwise()) return Conv2dAlgorithm::depthwise;
   if (s.is_pointwise()) return Conv2dAlgorithm::dense;
@@ -159,10 +150,10 @@ constexpr Conv2dAlgorithm conv2d_algorithm(const Conv2dShape& s,
 // dx is made by transforms: the algorithm of convolution_of_gradient(shape) where dx is made so, or could be.
 constexpr bool gradient_is_fft(const Conv2dShape& s) {
   if (!kHasFft) return false;
-  const bool may_be = s.is_depthwise() ? s.stride_h == 1 && s.stride_w == 1 && s.pad_top < s.extent_h() &&
-                                             s.pad_bottom < s.extent_h() && s.pad_left < s.extent_w() &&
-                                             s.pad_right < s.extent_w()
-                                       : gradient_is_convolution(s);
+  const bool may_be = s.is_depthwise()
+                          ? s.stride_h == 1 && s.stride_w == 1 && s.pad_top < s.extent_h() &&
+                                s.pad_bottom < s.extent_h() && s.pad_left < s.extent_w() && s.pad_right < s.extent_w()
+                          : gradient_is_convolution(s);
   return may_be && fft_pays(convolution_of_gradient(s));
 }
 

@@ -1,6 +1,6 @@
-// A convolution with a large kernel by Fourier transforms (overlap-save): y is cut into tiles, the `size` x `size` pixels
-// of x under a tile are transformed, multiplied by the transform of the kernel and transformed back. Source: Press et
-// al., "Numerical Recipes", 3rd edition, 13.1.
+// A convolution with a large kernel by Fourier transforms (overlap-save): y is cut into tiles, the `size` x `size`
+// pixels of x under a tile are transformed, multiplied by the transform of the kernel and transformed back. Source:
+// Press et al., "Numerical Recipes", 3rd edition, 13.1.
 #pragma once
 
 #include <cstddef>
@@ -48,8 +48,8 @@ constexpr double fft_line_cost(size_t size) {
   return 5 * static_cast<double>(size) * levels;
 }
 
-// Multiplies of one image, counted as conv2d_algorithm.h does, with lanes that idle: a transform takes whole vectors. Rows
-// that are zeros, or cut off, are not transformed.
+// Multiplies of one image, counted as conv2d_algorithm.h does, with lanes that idle: a transform takes whole vectors.
+// Rows that are zeros, or cut off, are not transformed.
 constexpr double fft_cost(const Conv2dShape& s, size_t size) {
   const auto whole = [](size_t n) { return static_cast<double>((n + kLanesMax - 1) / kLanesMax * kLanesMax); };
   const FftTiles tiles(s, size);

@@ -9,9 +9,7 @@ namespace coterie::kernels {
 namespace {
 
 // No panel is wider, so that no target pads n columns to more.
-size_t packed_floats_max(size_t k, size_t n) {
-  return k * (n + kPanelMax);
-}
+size_t packed_floats_max(size_t k, size_t n) { return k * (n + kPanelMax); }
 
 void take_recurrent_weights(const RnnShape& s, Scratch& scratch) {
   scratch.take<float>(packed_floats_max(s.hidden, s.columns()));

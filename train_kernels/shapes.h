@@ -12,8 +12,8 @@ struct DenseShape {
   size_t batch, in, out;
 };
 
-// A build for models that have no such convolutions can be without these ways to compute them (cmake/ops_from.py): if there
-// is one all the same, it is computed directly.
+// A build for models that have no such convolutions can be without these ways to compute them (cmake/ops_from.py): if
+// there is one all the same, it is computed directly.
 #ifdef COTERIE_NO_DEPTHWISE
 inline constexpr bool kHasDepthwise = false;
 #else
@@ -54,9 +54,7 @@ struct Conv2dShape {
   constexpr size_t out_h() const { return (padded_h() - extent_h()) / stride_h + 1; }
   constexpr size_t out_w() const { return (padded_w() - extent_w()) / stride_w + 1; }
   constexpr bool is_padded() const { return pad_top + pad_left + pad_bottom + pad_right != 0; }
-  constexpr size_t taps() const {
-    return kernel_h * kernel_w * (channels / groups);
-  }  // rows of w read as a matrix
+  constexpr size_t taps() const { return kernel_h * kernel_w * (channels / groups); }  // rows of w read as a matrix
   constexpr bool is_depthwise() const { return kHasDepthwise && groups == channels && groups == filters && groups > 1; }
   // Then it is a dense layer over pixels.
   constexpr bool is_pointwise() const {

@@ -103,8 +103,7 @@ inline std::array<ptrdiff_t, kRankMax> dense_strides(std::span<const size_t> dim
 // The loops of y = f(inputs...) under NumPy's broadcasting: operands 0 .. kInputs - 1 are the inputs, the
 // last is the dense result. Nothing if the shapes do not fit each other or a rank is above kRankMax.
 template <size_t kInputs>
-std::optional<StridedLoops<kInputs + 1>> broadcast_loops(
-    const std::array<std::span<const size_t>, kInputs>& inputs) {
+std::optional<StridedLoops<kInputs + 1>> broadcast_loops(const std::array<std::span<const size_t>, kInputs>& inputs) {
   StridedLoops<kInputs + 1> loops;
   loops.rank = 0;
   for (const auto& dims : inputs) loops.rank = dims.size() > loops.rank ? dims.size() : loops.rank;

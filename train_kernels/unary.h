@@ -41,8 +41,7 @@ enum class DerivativeReads : uint8_t { neither, x, y };
 
 constexpr DerivativeReads derivative_reads(const UnaryOp& op) {
   switch (op.kind) {
-    case Unary::neg:
-      return DerivativeReads::neither;
+    case Unary::neg: return DerivativeReads::neither;
     case Unary::leaky_relu:
     case Unary::elu:  // a negative alpha folds both sides of 0 onto one
       return op.alpha >= 0 ? DerivativeReads::y : DerivativeReads::x;
@@ -52,10 +51,8 @@ constexpr DerivativeReads derivative_reads(const UnaryOp& op) {
     case Unary::swish:
     case Unary::log:
     case Unary::abs:
-    case Unary::erf:
-      return DerivativeReads::x;
-    default:
-      return DerivativeReads::y;
+    case Unary::erf: return DerivativeReads::x;
+    default: return DerivativeReads::y;
   }
 }
 

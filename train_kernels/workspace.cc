@@ -90,13 +90,9 @@ size_t patches_workspace(const Conv2dShape& s) {
   return scratch.used();
 }
 
-size_t output_pixels(const Conv2dShape& s) {
-  return s.batch * s.out_h() * s.out_w();
-}
+size_t output_pixels(const Conv2dShape& s) { return s.batch * s.out_h() * s.out_w(); }
 
-bool is_direct(const Conv2dShape& s) {
-  return conv2d_algorithm(s) == Conv2dAlgorithm::direct;
-}
+bool is_direct(const Conv2dShape& s) { return conv2d_algorithm(s) == Conv2dAlgorithm::direct; }
 
 // Up to so many columns are one panel, read as they lie, wherever vectors have four lanes or more.
 constexpr size_t kOnePanel = 12;
@@ -133,9 +129,7 @@ bool prepares_dense_forward(const DenseShape& s) {
   return s.batch >= kPackedRowsMin && dense_forward_prepared_bytes(s) != 0;
 }
 
-bool prepares_dense_backward_input(const DenseShape& s) {
-  return s.batch > kPanelwiseRows;
-}
+bool prepares_dense_backward_input(const DenseShape& s) { return s.batch > kPanelwiseRows; }
 
 bool prepares_conv2d_forward(const Conv2dShape& s) {
   if (conv2d_forward_prepared_bytes(s) == 0) return false;
@@ -154,8 +148,7 @@ bool conv2d_forward_has_columns(const Conv2dShape& s) {
 }
 
 bool conv2d_backward_input_has_columns(const Conv2dShape& s) {
-  return s.is_pointwise() ||
-         (gradient_is_convolution(s) && s.groups == 1 && is_direct(convolution_of_gradient(s)));
+  return s.is_pointwise() || (gradient_is_convolution(s) && s.groups == 1 && is_direct(convolution_of_gradient(s)));
 }
 
 size_t dense_forward_workspace(const DenseShape& s) {
@@ -184,8 +177,7 @@ size_t conv2d_forward_workspace(const Conv2dShape& s) {
   if (fft_pays(s)) return fft_workspace(s);
   if (s.is_depthwise()) return depthwise_workspace(s.out_w());
   if (s.is_pointwise()) return dense_forward_workspace(s.as_dense());
-  if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0)
-    return winograd_workspace(s, outputs);
+  if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0) return winograd_workspace(s, outputs);
   const size_t packed =
       prepares_conv2d_forward(s) ? 0 : packed_if_read_often(output_pixels(s), s.taps(), s.filters / s.groups);
   return patches_workspace(s) + packed * s.groups * sizeof(float);

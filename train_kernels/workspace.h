@@ -32,15 +32,15 @@ bool prepares_dense_backward_input(const DenseShape& shape);
 bool prepares_conv2d_forward(const Conv2dShape& shape);
 bool prepares_conv2d_backward_input(const Conv2dShape& shape);
 
-// Whether the product never reads w itself, on any machine, so that it may be null. dX does not wherever its weights are
-// prepared.
+// Whether the product never reads w itself, on any machine, so that it may be null. dX does not wherever its weights
+// are prepared.
 bool prepared_replaces_forward(const Conv2dShape& shape);
 
 // Whether a part of the product may consist of columns: filters of y, or channels of dx.
 bool conv2d_forward_has_columns(const Conv2dShape& shape);
 bool conv2d_backward_input_has_columns(const Conv2dShape& shape);
-// Where such parts begin: at multiples of this, a multiple of every panel's width. Without prepared weights multiples of
-// kLanesMax cost no more.
+// Where such parts begin: at multiples of this, a multiple of every panel's width. Without prepared weights multiples
+// of kLanesMax cost no more.
 inline constexpr size_t kColumnGrain = 96;
 
 // B is packed into panels of one to three vectors of columns (simd/gemm_inl.h), whichever leaves no vector

@@ -22,9 +22,7 @@ std::atomic<uint32_t> g_hits_left{0};
 
 }  // namespace
 
-std::span<const std::string_view> crash_point_names() {
-  return kNames;
-}
+std::span<const std::string_view> crash_point_names() { return kNames; }
 
 Status arm_crash_point(std::string_view text) {
   if (text.empty()) return {};

@@ -135,7 +135,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& final_path, const FileP
   return file;
 }
 
-void AtomicFile::pass(CrashPoint FilePoints::* point) const {
+void AtomicFile::pass(CrashPoint FilePoints::*point) const {
   if (points_ != nullptr) crash_point(points_->*point);
 }
 
@@ -197,8 +197,8 @@ Result<Bytes> read_file(const std::string& path, uint64_t bytes_max) {
   COT_ASSIGN(const File file, File::open_read(path));
   COT_ASSIGN(const uint64_t size, file.size());
   if (size > bytes_max) {
-    return Error(ErrorCode::too_large, path + " has " + std::to_string(size) + " bytes, at most " +
-                                           std::to_string(bytes_max) + " are read");
+    return Error(ErrorCode::too_large,
+                 path + " has " + std::to_string(size) + " bytes, at most " + std::to_string(bytes_max) + " are read");
   }
   Bytes bytes(size);
   COT_TRY(file.read_exact_at(0, bytes));

@@ -1,9 +1,9 @@
 // The one door to the disk: every durable file in the tree is written through here.
 //
-// Durable write: temporary file in the same directory, write, fsync, rename over the name, fsync of the directory. After
-// a crash a reader sees the old bytes or the new bytes, never a mixture, and no temporary file counts for anything; one
-// that a killed process left is removed when the same name is written next (temporary_file.h).
-// Errors name the path and the system's reason; a full disk is ErrorCode::storage_full.
+// Durable write: temporary file in the same directory, write, fsync, rename over the name, fsync of the directory.
+// After a crash a reader sees the old bytes or the new bytes, never a mixture, and no temporary file counts for
+// anything; one that a killed process left is removed when the same name is written next (temporary_file.h). Errors
+// name the path and the system's reason; a full disk is ErrorCode::storage_full.
 #pragma once
 
 #include <cstdint>
@@ -83,7 +83,7 @@ class AtomicFile {
  private:
   AtomicFile(File file, FileIdentity identity, std::string final_path, const FilePoints* points)
       : file_(std::move(file)), identity_(identity), final_path_(std::move(final_path)), points_(points) {}
-  void pass(CrashPoint FilePoints::* point) const;
+  void pass(CrashPoint FilePoints::*point) const;
   void discard();
 
   File file_;
@@ -100,11 +100,11 @@ Status write_file_atomically(const std::string& path, ByteView bytes, const File
 Result<Bytes> read_file(const std::string& path, uint64_t bytes_max);
 
 bool exists(const std::string& path);
-Result<WallTime> modified(const std::string& path);  // File::modified
-bool is_at(const FileIdentity& identity, const std::string& path);  // of `path` itself, also if it is a link
-Status make_directories(const std::string& path);  // mode 0700 for what it creates
+Result<WallTime> modified(const std::string& path);                  // File::modified
+bool is_at(const FileIdentity& identity, const std::string& path);   // of `path` itself, also if it is a link
+Status make_directories(const std::string& path);                    // mode 0700 for what it creates
 Status rename_file(const std::string& from, const std::string& to);  // replaces; durable when it returns
-Status remove_file(const std::string& path);       // absent is success
+Status remove_file(const std::string& path);                         // absent is success
 Status sync_directory(const std::string& path);
 Result<std::vector<std::string>> list_directory(const std::string& path);  // names, sorted, without . and ..
 std::string parent_directory(const std::string& path);

@@ -13,8 +13,8 @@ Result<MappedFile> MappedFile::open(const std::string& path, uint64_t bytes_max)
   COT_ASSIGN(const File file, File::open_read(path));
   COT_ASSIGN(const uint64_t size, file.size());
   if (size > bytes_max) {
-    return Error(ErrorCode::too_large, path + " has " + std::to_string(size) + " bytes, at most " +
-                                           std::to_string(bytes_max) + " are read");
+    return Error(ErrorCode::too_large,
+                 path + " has " + std::to_string(size) + " bytes, at most " + std::to_string(bytes_max) + " are read");
   }
   if (size == 0) return MappedFile(ByteView());  // mmap refuses it
   void* begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);

@@ -10,10 +10,10 @@
 
 namespace coterie::os {
 
-// Read-only and move-only; a view of its bytes stays good when it is moved. What is mapped is the size the file had when
-// it was opened. A file that is replaced or removed afterwards (as write_file_atomically does) goes on being read as it
-// was; one that is shortened in place is not: whoever touches what is gone is killed by SIGBUS. So do not map files that
-// others write to in place.
+// Read-only and move-only; a view of its bytes stays good when it is moved. What is mapped is the size the file had
+// when it was opened. A file that is replaced or removed afterwards (as write_file_atomically does) goes on being read
+// as it was; one that is shortened in place is not: whoever touches what is gone is killed by SIGBUS. So do not map
+// files that others write to in place.
 class MappedFile {
  public:
   MappedFile() = default;

@@ -31,8 +31,7 @@ Slot look_into(const std::string& path) {
   if (fd < 0) return errno == ENOENT ? Slot::empty : Slot::taken;
   const File file(fd, path);
   struct stat info {};
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || ::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-    return Slot::taken;
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || ::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return Slot::taken;
   if (!is_at({info.st_dev, info.st_ino}, path)) return Slot::empty;
   return ::unlink(path.c_str()) == 0 ? Slot::removed : Slot::taken;
 }
@@ -68,8 +67,6 @@ Result<Temporary> create_temporary(const std::string& final_path) {
                                            " and on); remove those that nobody is writing");
 }
 
-void remove_abandoned(const std::string& final_path) {
-  remove_abandoned_from(0, final_path);
-}
+void remove_abandoned(const std::string& final_path) { remove_abandoned_from(0, final_path); }
 
 }  // namespace coterie::os

@@ -61,9 +61,11 @@ Status check_authority(const AgentSettings& settings, const Signer& signer) {
     return bad("authority_key: must be the 32 bytes of an Ed25519 public key");
   }
   if (settings.certificate.empty()) return {};
-  if (device_certificate_is_valid({signer.algorithm(), signer.public_key(), settings.certificate}, settings.authority_key)) return {};
-  return bad("certificate: is not by this authority for this device's key: have the key " + to_hex(signer.public_key()) +
-             " certified");
+  if (device_certificate_is_valid({signer.algorithm(), signer.public_key(), settings.certificate},
+                                  settings.authority_key))
+    return {};
+  return bad("certificate: is not by this authority for this device's key: have the key " +
+             to_hex(signer.public_key()) + " certified");
 }
 
 }  // namespace
@@ -173,16 +175,17 @@ void Agent::clean_up() {
 
 Result<ParticipantEvent> Agent::perform(const DoEnroll&) {
   if (settings_.enrollment_token.empty()) {
-    const Error missing(ErrorCode::invalid_argument,
-                        "this device is not enrolled yet: get an enrollment token from the operator and set enrollment_token");
+    const Error missing(
+        ErrorCode::invalid_argument,
+        "this device is not enrolled yet: get an enrollment token from the operator and set enrollment_token");
     return ParticipantEvent(EnrollAnswered{Failure{missing, {}}});
   }
   return ParticipantEvent(EnrollAnswered{api_.enroll(settings_.enrollment_token, settings_.sdk_version)});
 }
 
 Result<ParticipantEvent> Agent::perform(const DoCheckIn& action) {
-  const CheckinRequest request{action.population, settings_.sdk_version,
-                               static_cast<uint32_t>(action.hold.count()), action.refusal};
+  const CheckinRequest request{action.population, settings_.sdk_version, static_cast<uint32_t>(action.hold.count()),
+                               action.refusal};
   return ParticipantEvent(CheckInAnswered{api_.check_in(machine_.state().device, request)});
 }
 
@@ -267,21 +270,24 @@ Result<Bytes> Agent::make_update(const DoTrain& action, const Training& training
 
 Result<ParticipantEvent> Agent::perform(const DoUpload& action) {
   const Result<Bytes> update = os::read_file(path("update.cotf"), kModelBytesMax);
-  if (!update) return ParticipantEvent(UploadAnswered{Failure{Error(ErrorCode::ticket_expired, "the stored update is gone"), {}}});
+  if (!update)
+    return ParticipantEvent(UploadAnswered{Failure{Error(ErrorCode::ticket_expired, "the stored update is gone"), {}}});
   return ParticipantEvent(UploadAnswered{api_.upload(machine_.state().device, action.assignment, *update)});
 }
 
 Result<ParticipantEvent> Agent::perform(const DoAggregate& action) {
   if (!aggregation_) {
-    COT_ASSIGN(auto opened, AggregationSession::open({.device = machine_.state().device,
-                                                      .assignment = action.assignment,
-                                                      .plan = action.plan,
-                                                      .directory = settings_.state_dir,
-                                                      .update_path = path("update.cotf"),
-                                                      .signer = signer_.get(),
-                                                      .certificate = settings_.certificate,
-                                                      .certificate_is_good = certificate_check(settings_.authority_key)}));
-    if (auto* failure = std::get_if<Failure>(&opened)) return ParticipantEvent(AggregationAnswered{std::move(*failure)});
+    COT_ASSIGN(auto opened,
+               AggregationSession::open({.device = machine_.state().device,
+                                         .assignment = action.assignment,
+                                         .plan = action.plan,
+                                         .directory = settings_.state_dir,
+                                         .update_path = path("update.cotf"),
+                                         .signer = signer_.get(),
+                                         .certificate = settings_.certificate,
+                                         .certificate_is_good = certificate_check(settings_.authority_key)}));
+    if (auto* failure = std::get_if<Failure>(&opened))
+      return ParticipantEvent(AggregationAnswered{std::move(*failure)});
     aggregation_ = std::move(std::get<std::unique_ptr<AggregationSession>>(opened));
   }
   Result<AggregationSession::Answered> answered = aggregation_->exchange(api_);

@@ -30,27 +30,36 @@ struct AgentSettings {
   std::string enrollment_token;  // needed until the device is enrolled
   std::string sdk_version;
   KeyAlgorithm key_algorithm = KeyAlgorithm::ed25519;  // of a new identity
-  uint64_t seed = 0;             // of shuffling and jitter; 0: drawn once and kept
-  Millis train_slice{1'000};     // how long one step() may train
-  uint32_t checkpoint_steps = 50;  // training steps between two checkpoints; 0: none
+  uint64_t seed = 0;                                   // of shuffling and jitter; 0: drawn once and kept
+  Millis train_slice{1'000};                           // how long one step() may train
+  uint32_t checkpoint_steps = 50;                      // training steps between two checkpoints; 0: none
   ParticipantPolicy policy;
   // For secure aggregation: the Ed25519 key of an authority whose certificates other devices must have
-  // (secure/identity/device_certificate.h), and the certificate of this one, without which it refuses plans of level active
-  // and above. Without an authority nobody must have one, and whoever can enroll devices can be all the others.
+  // (secure/identity/device_certificate.h), and the certificate of this one, without which it refuses plans of level
+  // active and above. Without an authority nobody must have one, and whoever can enroll devices can be all the others.
   Bytes authority_key;
   Bytes certificate;
 };
 
 // What one step did, and what is due next.
 struct AgentProgress {
-  enum class Activity : uint8_t { waiting = 1, enrolled, checked_in, fetched_plan, fetched_model, trained, uploaded, stopped,
-                                  aggregated };  // one exchange of secure aggregation
+  enum class Activity : uint8_t {
+    waiting = 1,
+    enrolled,
+    checked_in,
+    fetched_plan,
+    fetched_model,
+    trained,
+    uploaded,
+    stopped,
+    aggregated
+  };  // one exchange of secure aggregation
   Activity activity = Activity::waiting;
-  Millis wait{0};                 // nothing to do before this long
+  Millis wait{0};  // nothing to do before this long
   uint64_t rounds_done = 0;
-  std::optional<Error> error;     // of this step; the session goes on unless activity is `stopped`
+  std::optional<Error> error;               // of this step; the session goes on unless activity is `stopped`
   std::optional<RefusedPlan> refused_plan;  // in this step, or as the agent was opened
-  TrainingSummary training;       // of the round under way
+  TrainingSummary training;                 // of the round under way
 };
 
 class Agent {

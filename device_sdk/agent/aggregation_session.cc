@@ -18,8 +18,8 @@ namespace {
 constexpr uint64_t kUpdateBytesMax = 1ull << 34;
 
 // In ServerMessage's order: in addresses; the numbers are the log's.
-constexpr std::array<std::string_view, 5> kMessageNames = {"roster_slot", "roster_view", "share_inbox", "confirm_request",
-                                                           "unmask_request"};
+constexpr std::array<std::string_view, 5> kMessageNames = {"roster_slot", "roster_view", "share_inbox",
+                                                           "confirm_request", "unmask_request"};
 constexpr size_t kSlot = 0, kView = 1, kInbox = 2, kConfirm = 3, kUnmask = 4;
 
 // A server that shows a device its place again, after it has chosen, waits for the choices of others.
@@ -31,7 +31,8 @@ Failure gone(std::string what) { return {Error(ErrorCode::ticket_expired, std::m
 
 secagg::CertificateCheck certificate_check(const Bytes& authority_key) {
   if (authority_key.empty()) return [](const DeviceIdentity& identity) { return identity.certificate.empty(); };
-  return [authority_key](const DeviceIdentity& identity) { return device_certificate_is_valid(identity, authority_key); };
+  return
+      [authority_key](const DeviceIdentity& identity) { return device_certificate_is_valid(identity, authority_key); };
 }
 
 AggregationSession::AggregationSession(AggregationSetup setup)
@@ -39,7 +40,8 @@ AggregationSession::AggregationSession(AggregationSetup setup)
 
 Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(AggregationSetup setup) {
   using Opened = Outcome<std::unique_ptr<AggregationSession>>;
-  static const Status masks_are_right = mask_self_test();  // once a process: an app that only trains need not wait for it
+  static const Status masks_are_right =
+      mask_self_test();  // once a process: an app that only trains need not wait for it
   COT_TRY(masks_are_right);
   std::unique_ptr<AggregationSession> session(new AggregationSession(std::move(setup)));
   const AggregationSetup& with = session->setup_;
@@ -47,8 +49,8 @@ Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(Ag
     COT_ASSIGN(const Bytes update, os::read_file(with.update_path, kUpdateBytesMax));
     session->update_ = content_digest(update);
   }
-  const Digest context = secagg::round_context(with.assignment.job, with.assignment.round, with.assignment.model,
-                                               with.assignment.plan);
+  const Digest context =
+      secagg::round_context(with.assignment.job, with.assignment.round, with.assignment.model, with.assignment.plan);
   Result<std::optional<SessionRecords>> records = session->log_.load(context, session->update_);
   if (!records && records.error().code() != ErrorCode::data_loss) return records.error();
   if (!records) return Opened(Failure{Error(ErrorCode::refused, records.error().message()), {}});
@@ -81,7 +83,8 @@ Status AggregationSession::begin(Secret<32> seed) {
 Status AggregationSession::replay(const SessionRecords& records) {
   for (const auto& [number, frame] : records.messages) {
     COT_ASSIGN(const ServerMessage decoded, decode(frame));
-    if (decoded.index() != number) return Error(ErrorCode::data_loss, "a message of the session is not what its log says");
+    if (decoded.index() != number)
+      return Error(ErrorCode::data_loss, "a message of the session is not what its log says");
     COT_TRY(act(decoded));
   }
   if (stage_ == Stage::upload && !update_) {  // it was removed after the receipt
@@ -155,7 +158,9 @@ Result<Failure> AggregationSession::failure_of(const Error& error) const {
 }
 
 Result<AggregationSession::Answered> AggregationSession::exchange(DeviceApi& api) {
-  COT_ASSIGN(Answered outcome, stage_ == Stage::tell ? tell_server(api) : stage_ == Stage::ask ? ask_server(api) : upload(api));
+  COT_ASSIGN(Answered outcome, stage_ == Stage::tell  ? tell_server(api)
+                               : stage_ == Stage::ask ? ask_server(api)
+                                                      : upload(api));
   // Nothing that this device could still give is needed.
   const auto* failure = std::get_if<Failure>(&outcome);
   if (failure != nullptr && has_receipt_ && failure->error.code() == ErrorCode::round_closed) {
@@ -190,8 +195,8 @@ Result<AggregationSession::Answered> AggregationSession::take(std::variant<Bytes
   const bool is_awaited =
       message && (message->index() == *awaited_ || (*awaited_ == kView && slot != nullptr && !slot_));
   if (!is_awaited) {  // perhaps something between the server and us: nothing was done with it
-    return Answered(Failure{Error(ErrorCode::unavailable, "the server's answer is no " +
-                                                             std::string(kMessageNames[*awaited_])), {}});
+    return Answered(Failure{
+        Error(ErrorCode::unavailable, "the server's answer is no " + std::string(kMessageNames[*awaited_])), {}});
   }
   COT_TRY(log_.append_message(static_cast<uint8_t>(message->index()), frame));
   if (const Status acted = act(*message); !acted) {
@@ -208,8 +213,8 @@ Result<AggregationSession::Answered> AggregationSession::upload(DeviceApi& api) 
   if (!stored || content_digest(*stored) != update_) return Answered(gone("the stored update is gone, or damaged"));
   const Result<Decoded<UpdateHeader>> update = decode_update(*stored);
   if (!update) return Answered(Failure{update.error(), {}});
-  const Result<Bytes> masked = encode_masked_update(*masking_, *client_, setup_.plan, payload_as<float>(update->payload),
-                                                    update->header.weight);
+  const Result<Bytes> masked =
+      encode_masked_update(*masking_, *client_, setup_.plan, payload_as<float>(update->payload), update->header.weight);
   if (!masked) return Answered(Failure{masked.error(), {}});
   stored->clear();
   stored->shrink_to_fit();

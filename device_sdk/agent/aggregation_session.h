@@ -1,13 +1,13 @@
-// AggregationSession: a device's part of one round with secure aggregation (secure/secagg/client.h) over the device API, one
-// request a call. The conversation: docs/PROTOCOL.md.
+// AggregationSession: a device's part of one round with secure aggregation (secure/secagg/client.h) over the device
+// API, one request a call. The conversation: docs/PROTOCOL.md.
 //
 //   advert -> [slot -> choice] -> view -> shares -> inbox -> masked update -> [confirm request -> confirmation] ->
 //   unmask request -> unmasking
 //
 // What it says and what it asks next travel in one request.
-// Each message of the server is durable before anything that follows from it leaves the device (session_log.h); a session that
-// is opened again takes them in once more and goes on with the last answer. The server may have had it: the same bytes are
-// fine.
+// Each message of the server is durable before anything that follows from it leaves the device (session_log.h); a
+// session that is opened again takes them in once more and goes on with the last answer. The server may have had it:
+// the same bytes are fine.
 #pragma once
 
 #include <memory>
@@ -25,11 +25,11 @@ namespace coterie {
 struct AggregationSetup {
   DeviceId device;
   Assignment assignment;
-  Plan plan;                        // with a level; the assignment's
-  std::string directory;            // the agent's state directory
-  std::string update_path;          // the trained update's frame; removed when the server has the masked one
-  const Signer* signer = nullptr;   // the device's enrolled key; outlives the session
-  Bytes certificate;                // of that key
+  Plan plan;                       // with a level; the assignment's
+  std::string directory;           // the agent's state directory
+  std::string update_path;         // the trained update's frame; removed when the server has the masked one
+  const Signer* signer = nullptr;  // the device's enrolled key; outlives the session
+  Bytes certificate;               // of that key
   secagg::CertificateCheck certificate_is_good;
 };
 
@@ -40,13 +40,13 @@ class AggregationSession {
  public:
   using Answered = decltype(AggregationAnswered::outcome);
 
-  // An error is the device's own (its disk, its key store): open again later. A Failure: this device has no part in the session,
-  // because its update is gone or what the disk has of the session is no good.
+  // An error is the device's own (its disk, its key store): open again later. A Failure: this device has no part in the
+  // session, because its update is gone or what the disk has of the session is no good.
   static Result<Outcome<std::unique_ptr<AggregationSession>>> open(AggregationSetup setup);
 
-  // The next request. An error is the device's own: the session must be opened again. A Failure that cannot be tried again ends
-  // the session, whether the server's or a message that breaks a rule: then the error's reason is a secagg::Fault.
-  // done: the unmasking has arrived; or the round was closed when the update had.
+  // The next request. An error is the device's own: the session must be opened again. A Failure that cannot be tried
+  // again ends the session, whether the server's or a message that breaks a rule: then the error's reason is a
+  // secagg::Fault. done: the unmasking has arrived; or the round was closed when the update had.
   Result<Answered> exchange(DeviceApi& api);
 
  private:
@@ -70,14 +70,14 @@ class AggregationSession {
   AggregationSetup setup_;
   SessionLog log_;
   RecordedSigner signer_;
-  std::optional<Digest> update_;           // the stored update's digest; none if it is gone
+  std::optional<Digest> update_;  // the stored update's digest; none if it is gone
   std::optional<secagg::Client> client_;
   std::optional<secagg::Masking> masking_;  // from the inbox to the receipt
 
   Stage stage_ = Stage::tell;
-  Bytes answer_;                           // tell: what
-  std::optional<size_t> awaited_;          // of ServerMessage; tell: then, ask: now; none: then it is done
-  std::optional<RosterSlot> slot_;         // holders are drawn for one roster alone
+  Bytes answer_;                    // tell: what
+  std::optional<size_t> awaited_;   // of ServerMessage; tell: then, ask: now; none: then it is done
+  std::optional<RosterSlot> slot_;  // holders are drawn for one roster alone
   bool has_receipt_ = false;
 };
 

@@ -55,7 +55,8 @@ std::string target_of(const Assignment& assignment, std::string_view kind) {
 template <typename T>
 Outcome<T> decoded(Result<T> message) {
   if (message) return std::move(*message);
-  return Failure{Error(ErrorCode::unavailable, "the server's answer is not understood: " + message.error().message()), {}};
+  return Failure{Error(ErrorCode::unavailable, "the server's answer is not understood: " + message.error().message()),
+                 {}};
 }
 
 }  // namespace
@@ -78,7 +79,8 @@ Outcome<DeviceApi::Answer> DeviceApi::call(const DeviceId* device, TransportRequ
   const auto collect = [&](const TransportResponse& part, ByteView piece) -> Status {
     if (options.sink != nullptr && (part.status == 200 || part.status == 206)) return (*options.sink)(part, piece);
     if (answer.body.size() + piece.size() > options.answer_bytes_max) {
-      return Error(ErrorCode::too_large, "the server's answer is over " + std::to_string(options.answer_bytes_max) + " bytes");
+      return Error(ErrorCode::too_large,
+                   "the server's answer is over " + std::to_string(options.answer_bytes_max) + " bytes");
     }
     answer.body.insert(answer.body.end(), piece.begin(), piece.end());
     return {};
@@ -100,8 +102,9 @@ Outcome<EnrollReply> DeviceApi::enroll(const std::string& token, const std::stri
   if (!proof) return Failure{proof.error(), {}};
   message.proof = std::move(*proof);
   const Bytes body = encode(message);
-  Outcome<Answer> answer = call(nullptr, {.method = "POST", .target = "/v1/enrollments", .headers = {},
-                                          .content_type = kFrameType, .body = body}, {});
+  Outcome<Answer> answer = call(
+      nullptr, {.method = "POST", .target = "/v1/enrollments", .headers = {}, .content_type = kFrameType, .body = body},
+      {});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   return decoded(decode_enroll_reply(std::get<Answer>(answer).body));
 }
@@ -109,9 +112,13 @@ Outcome<EnrollReply> DeviceApi::enroll(const std::string& token, const std::stri
 std::variant<Assignment, RetryWindow, Failure> DeviceApi::check_in(const DeviceId& device,
                                                                    const CheckinRequest& request) {
   const Bytes body = encode(request);
-  Outcome<Answer> answer = call(&device, {.method = "POST", .target = "/v1/checkins", .headers = {},
-                                          .content_type = kFrameType, .body = body,
-                                          .answer_max = Millis(request.wait_ms_max) + kHoldMargin},
+  Outcome<Answer> answer = call(&device,
+                                {.method = "POST",
+                                 .target = "/v1/checkins",
+                                 .headers = {},
+                                 .content_type = kFrameType,
+                                 .body = body,
+                                 .answer_max = Millis(request.wait_ms_max) + kHoldMargin},
                                 {.digest_body = true});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   const Bytes& reply = std::get<Answer>(answer).body;
@@ -122,8 +129,9 @@ std::variant<Assignment, RetryWindow, Failure> DeviceApi::check_in(const DeviceI
 }
 
 Outcome<Bytes> DeviceApi::fetch_plan(const DeviceId& device, const Digest& plan, uint32_t bytes_max) {
-  Outcome<Answer> answer = call(&device, {.method = "GET", .target = "/v1/plans/" + plan.hex(), .headers = {},
-                                          .content_type = {}, .body = {}}, {});
+  Outcome<Answer> answer =
+      call(&device,
+           {.method = "GET", .target = "/v1/plans/" + plan.hex(), .headers = {}, .content_type = {}, .body = {}}, {});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   Bytes& body = std::get<Answer>(answer).body;
   if (body.size() > bytes_max) return Failure{Error(ErrorCode::too_large, "the plan is larger than announced"), {}};
@@ -132,8 +140,8 @@ Outcome<Bytes> DeviceApi::fetch_plan(const DeviceId& device, const Digest& plan,
 
 Outcome<uint64_t> DeviceApi::fetch_model(const DeviceId& device, const Digest& model, uint64_t offset,
                                          const BodySink& sink) {
-  TransportRequest request{.method = "GET", .target = "/v1/models/" + model.hex(), .headers = {}, .content_type = {},
-                           .body = {}};
+  TransportRequest request{
+      .method = "GET", .target = "/v1/models/" + model.hex(), .headers = {}, .content_type = {}, .body = {}};
   if (offset > 0) request.headers.emplace_back("Range", "bytes=" + std::to_string(offset) + "-");
   Outcome<Answer> answer = call(&device, request, {.sink = &sink});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
@@ -141,24 +149,38 @@ Outcome<uint64_t> DeviceApi::fetch_model(const DeviceId& device, const Digest& m
 }
 
 Outcome<Receipt> DeviceApi::upload(const DeviceId& device, const Assignment& assignment, ByteView update) {
-  Outcome<Answer> answer = call(&device, {.method = "PUT", .target = target_of(assignment, "updates"), .headers = {},
-                                          .content_type = kFrameType, .body = update}, {});
+  Outcome<Answer> answer = call(&device,
+                                {.method = "PUT",
+                                 .target = target_of(assignment, "updates"),
+                                 .headers = {},
+                                 .content_type = kFrameType,
+                                 .body = update},
+                                {});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   return decoded(decode_receipt(std::get<Answer>(answer).body));
 }
 
-std::optional<Failure> DeviceApi::send_to_session(const DeviceId& device, const Assignment& assignment, ByteView message) {
-  Outcome<Answer> answer = call(&device, {.method = "POST", .target = target_of(assignment, "session"), .headers = {},
-                                          .content_type = kFrameType, .body = message}, {.digest_body = true});
+std::optional<Failure> DeviceApi::send_to_session(const DeviceId& device, const Assignment& assignment,
+                                                  ByteView message) {
+  Outcome<Answer> answer = call(&device,
+                                {.method = "POST",
+                                 .target = target_of(assignment, "session"),
+                                 .headers = {},
+                                 .content_type = kFrameType,
+                                 .body = message},
+                                {.digest_body = true});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   return std::nullopt;
 }
 
 std::variant<Bytes, RetryWindow, Failure> DeviceApi::ask_session(const DeviceId& device, const Assignment& assignment,
-                                                                 std::string_view what, std::optional<ByteView> message) {
+                                                                 std::string_view what,
+                                                                 std::optional<ByteView> message) {
   TransportRequest request{.method = "GET",
                            .target = target_of(assignment, "session") + "/" + std::string(what),
-                           .headers = {}, .content_type = {}, .body = {},
+                           .headers = {},
+                           .content_type = {},
+                           .body = {},
                            .answer_max = kSessionHold + kHoldMargin};
   if (message) {
     request.method = "POST";

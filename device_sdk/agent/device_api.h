@@ -28,8 +28,9 @@ class DeviceApi {
 
   // Secure aggregation: this device's message, the same as often as need be; what went wrong, if something did.
   std::optional<Failure> send_to_session(const DeviceId& device, const Assignment& assignment, ByteView message);
-  // The server's message of this name (docs/PROTOCOL.md), unverified, or when to ask again. The server may hold the request.
-  // With a message of this device's: sends it first, in the same request; the server has it unless this is a Failure.
+  // The server's message of this name (docs/PROTOCOL.md), unverified, or when to ask again. The server may hold the
+  // request. With a message of this device's: sends it first, in the same request; the server has it unless this is a
+  // Failure.
   std::variant<Bytes, RetryWindow, Failure> ask_session(const DeviceId& device, const Assignment& assignment,
                                                         std::string_view what, std::optional<ByteView> message = {});
 

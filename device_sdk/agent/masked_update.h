@@ -1,5 +1,5 @@
-// What leaves the device in a round with secure aggregation: the same update as without, as lanes, masked; at active_dp clipped,
-// rounded and with noise of the device's own (secure/dp/encode).
+// What leaves the device in a round with secure aggregation: the same update as without, as lanes, masked; at active_dp
+// clipped, rounded and with noise of the device's own (secure/dp/encode).
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace coterie {
 
-// The frame: lanes of `values` times `weight`, the weight, the check lanes; all masked. `plan` has a level, `masking` is what
-// client.mask() gave. Of one Masking only ever for the same values and weight: then the bytes are the same, too, as what is
-// random in them comes of the client's seed. invalid_argument if a value is beyond what the plan allows, or not finite; what
-// Client::key_stream says.
+// The frame: lanes of `values` times `weight`, the weight, the check lanes; all masked. `plan` has a level, `masking`
+// is what client.mask() gave. Of one Masking only ever for the same values and weight: then the bytes are the same,
+// too, as what is random in them comes of the client's seed. invalid_argument if a value is beyond what the plan
+// allows, or not finite; what Client::key_stream says.
 Result<Bytes> encode_masked_update(const secagg::Masking& masking, const secagg::Client& client, const Plan& plan,
                                    std::span<const float> values, uint32_t weight);
 

@@ -52,7 +52,8 @@ Result<Outcome<Digest>> download_model(DeviceApi& api, const DeviceId& device, c
     if (!disk) return disk.error();
     if (auto* failure = std::get_if<Failure>(&came)) return Outcome<Digest>(std::move(*failure));
     if (stored < bytes) {
-      return Outcome<Digest>(Failure{Error(ErrorCode::unavailable, "the model ended too early; the rest is asked for again"), {}});
+      return Outcome<Digest>(
+          Failure{Error(ErrorCode::unavailable, "the model ended too early; the rest is asked for again"), {}});
     }
   }
   COT_TRY(part.sync());

@@ -7,8 +7,8 @@
 
 namespace coterie {
 
-// Afterwards `path` holds the model if the outcome is its digest; otherwise what came is kept as `path`.part for the next
-// attempt, or removed if it was not the model. The Result's error is the disk's.
+// Afterwards `path` holds the model if the outcome is its digest; otherwise what came is kept as `path`.part for the
+// next attempt, or removed if it was not the model. The Result's error is the disk's.
 Result<Outcome<Digest>> download_model(DeviceApi& api, const DeviceId& device, const Digest& model, uint64_t bytes,
                                        const std::string& path);
 

@@ -15,7 +15,8 @@ constexpr size_t kDigestBytes = sizeof(Digest::bytes);
 constexpr size_t kSeedBytes = 32;
 constexpr size_t kHeadBytes = 1 + 4;  // of a record: kind, length
 // Each message of the server once, with room for the small records between them.
-constexpr uint64_t kLogBytesMax = limits::kRosterHeaderBytesMax + 4 * uint64_t{limits::kSharesHeaderBytesMax} + (64 << 10);
+constexpr uint64_t kLogBytesMax =
+    limits::kRosterHeaderBytesMax + 4 * uint64_t{limits::kSharesHeaderBytesMax} + (64 << 10);
 
 Error damaged(const std::string& path) {
   return Error(ErrorCode::data_loss, path + " is damaged: the session that it tells of cannot go on");

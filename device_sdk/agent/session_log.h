@@ -1,11 +1,13 @@
 // SessionLog: what a device must not forget of a session of secure aggregation, in one file of the state directory, so
-// that an app that is killed goes on with the same keys, masks and answers, and never answers another question than before.
+// that an app that is killed goes on with the same keys, masks and answers, and never answers another question than
+// before.
 //
 //   secagg.log    records, one behind the other: a byte that says what it is, the length of what it holds (4 bytes,
 //                 little-endian), that, and the content digest of all of it
-//     seed        what the session belongs to (digests of context and update), and the seed of all its secrets; comes first
-//     message     the number of one of the server's messages, and its frame: from before the answer to it leaves the device
-//     signature   digest of a text, and what the device's key has signed it with: an ECDSA signature made again would be
+//     seed        what the session belongs to (digests of context and update), and the seed of all its secrets; comes
+//     first message     the number of one of the server's messages, and its frame: from before the answer to it leaves
+//     the device signature   digest of a text, and what the device's key has signed it with: an ECDSA signature made
+//     again would be
 //                 another one
 //
 // One file that grows, as a sync of it costs a quarter of what a file and its name cost. A log that is not whole (the
@@ -28,16 +30,16 @@ namespace coterie {
 // What a log says of a session.
 struct SessionRecords {
   Secret<32> seed;
-  std::map<uint8_t, Bytes> messages;     // by number
-  std::map<Digest, Bytes> signatures;    // by the digest of what is signed
+  std::map<uint8_t, Bytes> messages;   // by number
+  std::map<Digest, Bytes> signatures;  // by the digest of what is signed
 };
 
 class SessionLog {
  public:
   explicit SessionLog(std::string directory) : directory_(std::move(directory)) {}
 
-  // The session that belongs to this context and, if it is given, to the update with this digest; the log goes on with it.
-  // Nothing if there is none; data_loss if its log is damaged.
+  // The session that belongs to this context and, if it is given, to the update with this digest; the log goes on with
+  // it. Nothing if there is none; data_loss if its log is damaged.
   Result<std::optional<SessionRecords>> load(const Digest& context, const std::optional<Digest>& update);
   // Removes what there is, and begins with a fresh seed.
   Result<SessionRecords> begin(const Digest& context, const Digest& update);

@@ -22,12 +22,15 @@ namespace {
 
 using namespace coterie;
 
-static_assert(COTERIE_AUTHORITY_KEY_BYTES == kAuthorityKeyBytes && COTERIE_CERTIFICATE_BYTES == kDeviceCertificateBytes);
+static_assert(COTERIE_AUTHORITY_KEY_BYTES == kAuthorityKeyBytes &&
+              COTERIE_CERTIFICATE_BYTES == kDeviceCertificateBytes);
 
 std::string text_or_empty(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
 Status check(const coterie_options& options) {
-  const auto missing = [](const char* what) { return Error(ErrorCode::invalid_argument, std::string(what) + " is missing"); };
+  const auto missing = [](const char* what) {
+    return Error(ErrorCode::invalid_argument, std::string(what) + " is missing");
+  };
   if (options.state_dir == nullptr || *options.state_dir == 0) return missing("options.state_dir");
   if (options.transport == nullptr && options.server_url == nullptr) return missing("options.server_url");
   return {};
@@ -75,7 +78,8 @@ struct coterie_client : Handle {
     COT_ASSIGN(dataset, HostDataset::make(given_dataset));
     if (options.transport != nullptr) {
       COT_ASSIGN(const coterie_transport host_transport, known_part(options.transport, "options.transport"));
-      if (host_transport.send == nullptr) return Error(ErrorCode::invalid_argument, "options.transport->send is missing");
+      if (host_transport.send == nullptr)
+        return Error(ErrorCode::invalid_argument, "options.transport->send is missing");
       transport = std::make_unique<HostTransport>(host_transport, cancelled);
     } else {
       COT_ASSIGN(transport, make_default_transport(options.server_url, text_or_empty(options.ca_file), cancelled));
@@ -99,7 +103,8 @@ struct coterie_client : Handle {
     out.rounds_done = progress->rounds_done;
     out.training_steps = progress->training.steps;
     out.training_examples = progress->training.examples;
-    if (out.training_examples > 0) out.training_loss = progress->training.loss_sum / static_cast<double>(out.training_examples);
+    if (out.training_examples > 0)
+      out.training_loss = progress->training.loss_sum / static_cast<double>(out.training_examples);
     if (progress->refused_plan) refused(*progress->refused_plan);
     return COTERIE_OK;
   }
@@ -142,14 +147,10 @@ const char* coterie_activity_name(coterie_activity activity) {
 
 const char* coterie_security_level_name(coterie_security_level level) {
   switch (level) {
-    case COTERIE_SECURITY_NONE:
-      return "none";
-    case COTERIE_SECURITY_MASKED:
-      return "masked";
-    case COTERIE_SECURITY_ACTIVE:
-      return "active";
-    case COTERIE_SECURITY_ACTIVE_DP:
-      return "active_dp";
+    case COTERIE_SECURITY_NONE: return "none";
+    case COTERIE_SECURITY_MASKED: return "masked";
+    case COTERIE_SECURITY_ACTIVE: return "active";
+    case COTERIE_SECURITY_ACTIVE_DP: return "active_dp";
   }
   return "unknown";
 }
@@ -214,7 +215,8 @@ void coterie_client_cancel(coterie_client* client) {
 }
 
 const char* coterie_client_last_error(const coterie_client* client) {
-  return client == nullptr ? "the client is NULL: coterie_client_open failed, or it was closed" : client->last_error.c_str();
+  return client == nullptr ? "the client is NULL: coterie_client_open failed, or it was closed"
+                           : client->last_error.c_str();
 }
 
 void coterie_set_log(void (*write)(const char* line)) {

@@ -63,11 +63,9 @@ struct coterie_examples final : Handle, ExampleSource {
 namespace {
 
 // The one pointer that is set, if it is of the right type.
-Result<const void*> check_values(const coterie_values& given, bool is_int, uint64_t elements,
-                                 const std::string& name) {
+Result<const void*> check_values(const coterie_values& given, bool is_int, uint64_t elements, const std::string& name) {
   const void* values = is_int ? static_cast<const void*>(given.ints) : given.floats;
-  if (values == nullptr || (is_int ? given.floats != nullptr : given.ints != nullptr) ||
-      given.count != elements) {
+  if (values == nullptr || (is_int ? given.floats != nullptr : given.ints != nullptr) || given.count != elements) {
     return Error(ErrorCode::invalid_argument, name + " takes " + std::to_string(elements) +
                                                   (is_int ? " ints" : " floats") + ", given " +
                                                   std::to_string(given.count) +
@@ -88,8 +86,8 @@ Status coterie_examples::add(std::span<const coterie_values> given, const coteri
   std::vector<const void*> pointers;
   for (size_t i = 0; i < inputs.size(); ++i) {
     inputs[i].elements = elements(model.input_shape(i));
-    COT_ASSIGN(const void* values, check_values(given[i], model.input_type(i) == DataType::int32,
-                                                inputs[i].elements, "input " + std::to_string(i)));
+    COT_ASSIGN(const void* values, check_values(given[i], model.input_type(i) == DataType::int32, inputs[i].elements,
+                                                "input " + std::to_string(i)));
     pointers.push_back(values);
   }
   if (count == 0) {  // the first example says what targets are
@@ -97,8 +95,7 @@ Status coterie_examples::add(std::span<const coterie_values> given, const coteri
     target_is_int = given_target.ints != nullptr;
     if (target.elements == 0) return Error(ErrorCode::invalid_argument, "the target has no values");
   }
-  COT_ASSIGN(const void* target_values,
-             check_values(given_target, target_is_int, target.elements, "the target"));
+  COT_ASSIGN(const void* target_values, check_values(given_target, target_is_int, target.elements, "the target"));
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i].append(pointers[i]);
   target.append(target_values);
   ++count;
@@ -107,8 +104,8 @@ Status coterie_examples::add(std::span<const coterie_values> given, const coteri
 
 extern "C" {
 
-coterie_status coterie_examples_open(const coterie_model* model, coterie_examples** examples,
-                                     char* error_text, size_t error_text_size) {
+coterie_status coterie_examples_open(const coterie_model* model, coterie_examples** examples, char* error_text,
+                                     size_t error_text_size) {
   const auto make = [&]() -> Result<std::unique_ptr<coterie_examples>> {
     if (model == nullptr) return null_argument("model");
     return std::make_unique<coterie_examples>(model->model);
@@ -116,9 +113,7 @@ coterie_status coterie_examples_open(const coterie_model* model, coterie_example
   return open_handle(examples, "examples", make, error_text, error_text_size);
 }
 
-void coterie_examples_close(coterie_examples** examples) {
-  close_handle(examples);
-}
+void coterie_examples_close(coterie_examples** examples) { close_handle(examples); }
 
 const char* coterie_examples_last_error(const coterie_examples* examples) {
   return examples == nullptr ? "the examples are NULL: they could not be opened, or were closed"
@@ -131,17 +126,15 @@ coterie_status coterie_examples_add(coterie_examples* examples, const float* fea
   return coterie_examples_add_values(examples, &input, 1, &target);
 }
 
-coterie_status coterie_examples_add_values(coterie_examples* examples, const coterie_values* inputs,
-                                           size_t input_count, const coterie_values* target) {
+coterie_status coterie_examples_add_values(coterie_examples* examples, const coterie_values* inputs, size_t input_count,
+                                           const coterie_values* target) {
   return with(examples, [&]() -> Status {
     if (inputs == nullptr || target == nullptr) return null_argument("inputs and target");
     return examples->add({inputs, input_count}, *target);
   });
 }
 
-uint64_t coterie_examples_count(const coterie_examples* examples) {
-  return examples == nullptr ? 0 : examples->count;
-}
+uint64_t coterie_examples_count(const coterie_examples* examples) { return examples == nullptr ? 0 : examples->count; }
 
 coterie_status coterie_examples_clear(coterie_examples* examples) {
   return with(examples, [&]() -> Status {

@@ -49,8 +49,7 @@ coterie_status with(H* handle, Body body) {
 
 // *handle becomes what `make` returns, a Result<std::unique_ptr<H>>; or NULL, and the text says why.
 template <typename H, typename Make>
-coterie_status open_handle(H** handle, const char* name, Make make, char* error_text,
-                           size_t error_text_size) {
+coterie_status open_handle(H** handle, const char* name, Make make, char* error_text, size_t error_text_size) {
   std::string message;
   if (handle != nullptr) *handle = nullptr;
   install_assert_handler();

@@ -63,8 +63,7 @@ Result<TransportResponse> HostTransport::send(const TransportRequest& request, c
   if (reply.thrown) std::rethrow_exception(reply.thrown);
   if (!reply.failed) return reply.failed.error();
   if (cancelled_) return Error(ErrorCode::cancelled, "cancelled by the app");
-  if (sent != 0 || reply.head.status == 0)
-    return Error(ErrorCode::unavailable, "the app's transport got no answer");
+  if (sent != 0 || reply.head.status == 0) return Error(ErrorCode::unavailable, "the app's transport got no answer");
   return std::move(reply.head);
 }
 

@@ -36,8 +36,7 @@ Status fill(coterie_tensor* tensor, const std::string& name, DataType type, cons
 
 Status check_index(size_t index, size_t count, const char* what) {
   if (index < count) return {};
-  return Error(ErrorCode::not_found,
-               std::string(what) + " " + std::to_string(index) + " of " + std::to_string(count));
+  return Error(ErrorCode::not_found, std::string(what) + " " + std::to_string(index) + " of " + std::to_string(count));
 }
 
 // The numbers of input i, as the type that it takes.
@@ -97,8 +96,7 @@ Status describe(const coterie_model& handle, coterie_model_info* info) {
   filled.name = model.graph().name.c_str();
   filled.input_count = model.graph().inputs.size();
   filled.parameter_count = handle.parameters.size();
-  for (const uint32_t tensor : handle.parameters)
-    filled.parameters += elements(model.graph().tensors[tensor].shape);
+  for (const uint32_t tensor : handle.parameters) filled.parameters += elements(model.graph().tensors[tensor].shape);
   filled.flat_count = model.value_count();
   filled.file_bytes = model.file().size();
   filled.flops = model.flops();
@@ -123,8 +121,7 @@ Result<size_t> find_parameter(const Model& model, const char* name, const float*
   const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const TensorInfo& tensor) {
     return has_payload(tensor.role) && tensor.name == name;
   });
-  if (found == tensors.end())
-    return Error(ErrorCode::not_found, std::string("the model has no parameter ") + name);
+  if (found == tensors.end()) return Error(ErrorCode::not_found, std::string("the model has no parameter ") + name);
   if (elements(found->shape) != count) {
     return Error(ErrorCode::invalid_argument, std::string("parameter ") + name + " has " +
                                                   std::to_string(elements(found->shape)) + " values, not " +
@@ -137,8 +134,7 @@ Result<size_t> find_parameter(const Model& model, const char* name, const float*
 
 extern "C" {
 
-coterie_status coterie_model_open(const char* path, coterie_model** model, char* error_text,
-                                  size_t error_text_size) {
+coterie_status coterie_model_open(const char* path, coterie_model** model, char* error_text, size_t error_text_size) {
   const auto make = [&]() -> Result<std::unique_ptr<coterie_model>> {
     if (path == nullptr) return null_argument("path");
     COT_ASSIGN(Bytes file, os::read_file(path, kModelBytesMax));
@@ -149,8 +145,8 @@ coterie_status coterie_model_open(const char* path, coterie_model** model, char*
   return open_handle(model, "model", make, error_text, error_text_size);
 }
 
-coterie_status coterie_model_open_bytes(const uint8_t* bytes, size_t count, coterie_model** model,
-                                        char* error_text, size_t error_text_size) {
+coterie_status coterie_model_open_bytes(const uint8_t* bytes, size_t count, coterie_model** model, char* error_text,
+                                        size_t error_text_size) {
   const auto make = [&]() -> Result<std::unique_ptr<coterie_model>> {
     if (bytes == nullptr) return null_argument("bytes");
     return load(Bytes(bytes, bytes + count));
@@ -158,13 +154,10 @@ coterie_status coterie_model_open_bytes(const uint8_t* bytes, size_t count, cote
   return open_handle(model, "model", make, error_text, error_text_size);
 }
 
-void coterie_model_close(coterie_model** model) {
-  close_handle(model);
-}
+void coterie_model_close(coterie_model** model) { close_handle(model); }
 
 const char* coterie_model_last_error(const coterie_model* model) {
-  return model == nullptr ? "the model is NULL: it could not be opened, or it was closed"
-                          : model->last_error.c_str();
+  return model == nullptr ? "the model is NULL: it could not be opened, or it was closed" : model->last_error.c_str();
 }
 
 coterie_status coterie_model_describe(coterie_model* model, coterie_model_info* info) {
@@ -183,8 +176,7 @@ coterie_status coterie_model_input(coterie_model* model, size_t index, coterie_t
 coterie_status coterie_model_output(coterie_model* model, coterie_tensor* tensor) {
   return with(model, [&] {
     const ModelGraph& graph = model->model.graph();
-    return fill(tensor, graph.tensors[graph.output].name, model->model.type(graph.output),
-                model->model.output_shape());
+    return fill(tensor, graph.tensors[graph.output].name, model->model.type(graph.output), model->model.output_shape());
   });
 }
 
@@ -196,8 +188,7 @@ coterie_status coterie_model_parameter(coterie_model* model, size_t index, coter
   });
 }
 
-coterie_status coterie_model_get_parameter(coterie_model* model, const char* name, float* values,
-                                           size_t count) {
+coterie_status coterie_model_get_parameter(coterie_model* model, const char* name, float* values, size_t count) {
   return with(model, [&]() -> Status {
     COT_ASSIGN(const size_t first, find_parameter(model->model, name, values, count));
     std::copy_n(model->model.parameters().begin() + static_cast<ptrdiff_t>(first), count, values);
@@ -205,8 +196,7 @@ coterie_status coterie_model_get_parameter(coterie_model* model, const char* nam
   });
 }
 
-coterie_status coterie_model_set_parameter(coterie_model* model, const char* name, const float* values,
-                                           size_t count) {
+coterie_status coterie_model_set_parameter(coterie_model* model, const char* name, const float* values, size_t count) {
   return with(model, [&]() -> Status {
     COT_ASSIGN(const size_t first, find_parameter(model->model, name, values, count));
     const std::span<const float> old = model->model.parameters();
@@ -218,8 +208,7 @@ coterie_status coterie_model_set_parameter(coterie_model* model, const char* nam
   });
 }
 
-coterie_status coterie_model_replace_head(coterie_model* model, const char* layer, uint32_t classes,
-                                          uint64_t seed) {
+coterie_status coterie_model_replace_head(coterie_model* model, const char* layer, uint32_t classes, uint64_t seed) {
   return with(model, [&]() -> Status {
     if (layer == nullptr) return null_argument("layer");
     COT_ASSIGN(Bytes file, replace_head(model->model, {layer, classes, seed}));
@@ -231,8 +220,7 @@ coterie_status coterie_model_replace_head(coterie_model* model, const char* laye
 
 coterie_status coterie_model_predict(coterie_model* model, const coterie_values* inputs, size_t input_count,
                                      size_t example_count, float* output, size_t output_count) {
-  return with(model,
-              [&] { return predict(*model, inputs, input_count, example_count, output, output_count); });
+  return with(model, [&] { return predict(*model, inputs, input_count, example_count, output, output_count); });
 }
 
 coterie_status coterie_model_evaluate(coterie_model* model, const coterie_dataset* dataset,

@@ -17,9 +17,8 @@ Result<PrivacyPolicy> policy_of(const coterie_policy* given) {
   if (given == nullptr) return policy;
   COT_ASSIGN(const coterie_policy known, known_part(given, "options.policy"));
   if (known.security_level_min > COTERIE_SECURITY_ACTIVE_DP) {
-    return Error(ErrorCode::invalid_argument,
-                 "policy: security_level_min must be from 0 (none) to 3 (active_dp), is " +
-                     std::to_string(known.security_level_min));
+    return Error(ErrorCode::invalid_argument, "policy: security_level_min must be from 0 (none) to 3 (active_dp), is " +
+                                                  std::to_string(known.security_level_min));
   }
   policy.security_level_min = static_cast<SecurityLevel>(known.security_level_min);
   if (known.cohort_min > 0) policy.cohort_min = known.cohort_min;

@@ -6,9 +6,7 @@ namespace coterie {
 namespace {
 
 // The app may call these, too.
-uint64_t size_of_source(void* context) {
-  return static_cast<ExampleSource*>(context)->size();
-}
+uint64_t size_of_source(void* context) { return static_cast<ExampleSource*>(context)->size(); }
 
 int read_from_source(void* context, uint64_t index, float* features, size_t feature_count, int32_t* label) {
   const Example::Place input(features, feature_count);

@@ -29,13 +29,13 @@ inline constexpr size_t kFirstReleaseBytes<coterie_options> = offsetof(coterie_o
 template <typename T>
 Status check_size(const T& given, const char* name) {
   if (given.struct_size >= kFirstReleaseBytes<T>) return {};
-  return Error(ErrorCode::invalid_argument,
-               std::string(name) + ".struct_size is " + std::to_string(given.struct_size) +
-                   "; set it to sizeof the struct, at least " + std::to_string(kFirstReleaseBytes<T>));
+  return Error(ErrorCode::invalid_argument, std::string(name) + ".struct_size is " + std::to_string(given.struct_size) +
+                                                "; set it to sizeof the struct, at least " +
+                                                std::to_string(kFirstReleaseBytes<T>));
 }
 
-// The caller's struct, as large as it knows it, on top of zeros: members it does not have mean 0. In whole words: half a
-// pointer is none.
+// The caller's struct, as large as it knows it, on top of zeros: members it does not have mean 0. In whole words: half
+// a pointer is none.
 template <typename T>
 Result<T> known_part(const T* given, const char* name) {
   COT_TRY(check_size(*given, name));

@@ -12,9 +12,7 @@
 namespace coterie {
 namespace {
 
-Error bad(const std::string& what) {
-  return Error(ErrorCode::invalid_argument, "options." + what);
-}
+Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "options." + what); }
 
 // Of an enum whose values count from 1 and whose to_string says "unknown" behind the last.
 template <typename Value>
@@ -71,8 +69,7 @@ Result<OptimizerSettings> optimizer_of(const coterie_train_options& given) {
   OptimizerSettings optimizer;
   COT_ASSIGN(optimizer.kind, named("optimizer", given.optimizer, &optimizer_from, optimizer.kind));
   if (!(given.learning_rate >= 0)) return bad("learning_rate must be a number of at least 0");
-  optimizer.learning_rate =
-      or_else(given.learning_rate, optimizer.kind == OptimizerKind::sgd ? 0.1f : 0.001f);
+  optimizer.learning_rate = or_else(given.learning_rate, optimizer.kind == OptimizerKind::sgd ? 0.1f : 0.001f);
   optimizer.momentum = given.momentum;
   optimizer.nesterov = given.nesterov != 0;
   optimizer.weight_decay = given.weight_decay;

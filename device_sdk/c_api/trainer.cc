@@ -49,8 +49,7 @@ struct coterie_trainer : Handle {
     filled.examples = summary.examples;
     filled.step_loss = step_loss;
     if (summary.examples > 0) filled.loss_mean = summary.loss_sum / static_cast<double>(summary.examples);
-    if (summary.rows > 0)
-      filled.accuracy = static_cast<double>(summary.correct) / static_cast<double>(summary.rows);
+    if (summary.rows > 0) filled.accuracy = static_cast<double>(summary.correct) / static_cast<double>(summary.rows);
     filled.learning_rate = trainer->learning_rate();
     return filled;
   }
@@ -76,8 +75,7 @@ Result<TrainOptions> fitted(const Model& model, const KnownOptions& options, uin
   return training;
 }
 
-Result<std::unique_ptr<coterie_trainer>> open_trainer(const coterie_model* model,
-                                                      const coterie_train_options* given,
+Result<std::unique_ptr<coterie_trainer>> open_trainer(const coterie_model* model, const coterie_train_options* given,
                                                       const coterie_dataset* dataset) {
   if (model == nullptr) return null_argument("model");
   COT_ASSIGN(const KnownOptions options, train_options_of(given));
@@ -121,15 +119,13 @@ Status check_path(const char* path) {
 extern "C" {
 
 coterie_status coterie_trainer_open(const coterie_model* model, const coterie_train_options* options,
-                                    const coterie_dataset* dataset, coterie_trainer** trainer,
-                                    char* error_text, size_t error_text_size) {
+                                    const coterie_dataset* dataset, coterie_trainer** trainer, char* error_text,
+                                    size_t error_text_size) {
   return open_handle(
       trainer, "trainer", [&] { return open_trainer(model, options, dataset); }, error_text, error_text_size);
 }
 
-void coterie_trainer_close(coterie_trainer** trainer) {
-  close_handle(trainer);
-}
+void coterie_trainer_close(coterie_trainer** trainer) { close_handle(trainer); }
 
 const char* coterie_trainer_last_error(const coterie_trainer* trainer) {
   return trainer == nullptr ? "the trainer is NULL: it could not be opened, or it was closed"
@@ -215,8 +211,7 @@ coterie_status coterie_trainer_model(coterie_trainer* trainer, coterie_model** m
   });
 }
 
-coterie_status coterie_trainer_get_parameter(coterie_trainer* trainer, const char* name, float* values,
-                                             size_t count) {
+coterie_status coterie_trainer_get_parameter(coterie_trainer* trainer, const char* name, float* values, size_t count) {
   return with(trainer, [&]() -> Status {
     COT_ASSIGN(const size_t first, find_parameter(trainer->model, name, values, count));
     std::copy_n(trainer->parameters().begin() + static_cast<ptrdiff_t>(first), count, values);
@@ -228,8 +223,7 @@ coterie_status coterie_trainer_delta(coterie_trainer* trainer, float* values, si
   return with(trainer, [&]() -> Status {
     if (values == nullptr) return null_argument("values");
     if (count != trainer->model.value_count()) {
-      return Error(ErrorCode::invalid_argument, "the delta has " +
-                                                    std::to_string(trainer->model.value_count()) +
+      return Error(ErrorCode::invalid_argument, "the delta has " + std::to_string(trainer->model.value_count()) +
                                                     " values, not " + std::to_string(count));
     }
     const std::span<const float> start = trainer->model.parameters(), now = trainer->parameters();

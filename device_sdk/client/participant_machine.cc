@@ -35,7 +35,8 @@ const Error* error_of(const ParticipantEvent& event) {
 ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantState state)
     : policy_(policy), state_(std::move(state)), prng_(Prng::from_state(state_.random)) {
   const bool is_aggregating = state_.phase == ParticipantPhase::aggregating;
-  if (state_.phase != ParticipantPhase::planned && state_.phase != ParticipantPhase::training && !is_aggregating) return;
+  if (state_.phase != ParticipantPhase::planned && state_.phase != ParticipantPhase::training && !is_aggregating)
+    return;
   const Status kept = read_plan(state_.plan);
   if (kept) return;
   if (is_aggregating) {  // to train again would be a second update in a session that may have masked the first
@@ -55,8 +56,7 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
   if (now < state_.wait_until) return DoWait{state_.wait_until};
   switch (state_.phase) {
     case ParticipantPhase::unenrolled: return DoEnroll{};
-    case ParticipantPhase::idle:
-      return DoCheckIn{state_.population, policy_.checkin_hold, state_.refusal};
+    case ParticipantPhase::idle: return DoCheckIn{state_.population, policy_.checkin_hold, state_.refusal};
     case ParticipantPhase::assigned: return DoFetchPlan{state_.assignment->plan, state_.assignment->plan_bytes};
     case ParticipantPhase::planned: return DoFetchModel{state_.assignment->model, state_.assignment->model_bytes};
     case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_};
@@ -87,7 +87,8 @@ void ParticipantMachine::handle(const EnrollAnswered& event) {
   if (state_.phase != ParticipantPhase::unenrolled) return;
   if (const auto* failure = std::get_if<Failure>(&event.outcome)) {
     const RetryClass retry = traits(failure->error.code()).retry;
-    const bool may_go_on = failure->window && retry == RetryClass::window;  // a server that is busy is no reason to stop
+    const bool may_go_on =
+        failure->window && retry == RetryClass::window;  // a server that is busy is no reason to stop
     if (retry == RetryClass::never || (!may_go_on && state_.failures >= policy_.enroll_failures_max)) {
       stopped_ = failure->error;
       last_error_ = failure->error;
@@ -169,8 +170,7 @@ Status ParticipantMachine::read_plan(ByteView bytes) {
   if (plan.job != state_.assignment->job) return Error(ErrorCode::refused, "plan: is of another job");
   Status good = judge(plan);
   // Not yet begun, or begun in an earlier life and counted only when the training has ended.
-  if (good && state_.phase != ParticipantPhase::aggregating)
-    good = check_new_part(plan, *state_.assignment, state_);
+  if (good && state_.phase != ParticipantPhase::aggregating) good = check_new_part(plan, *state_.assignment, state_);
   if (!good) {
     note_refusal(plan, good.error());
     return good;
@@ -207,8 +207,7 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
     ++state_.failures;
     return give_up(event.outcome.error(), policy_.backoff_first, backoff());
   }
-  if (now_ <= state_.assignment->not_after)
-    count_part(*plan_, *state_.assignment, state_);  // later nothing is sent
+  if (now_ <= state_.assignment->not_after) count_part(*plan_, *state_.assignment, state_);  // later nothing is sent
   if (plan_->privacy.level != SecurityLevel::none) return advance(ParticipantPhase::aggregating);
   forget_plan();
   advance(ParticipantPhase::trained);

@@ -15,9 +15,10 @@
 //
 // A device believes nothing it has not verified: the assignment's signature (the server it enrolled with), a
 // model version not older than any it has seen of the job, the plan's and the model's digests, the plan's
-// rules, a privacy ledger that was not rolled back (ledger_memory.h). It trains under no plan that promises less than its own policy asks (privacy_policy.h): that is
-// `refused` with a reason, which the app hears at once and the server with the next check-in. What a part
-// costs is in the state before the update can leave: the shell saves the state between any two steps.
+// rules, a privacy ledger that was not rolled back (ledger_memory.h). It trains under no plan that promises less than
+// its own policy asks (privacy_policy.h): that is `refused` with a reason, which the app hears at once and the server
+// with the next check-in. What a part costs is in the state before the update can leave: the shell saves the state
+// between any two steps.
 //
 // Failures: the same step again after exponential back-off with full jitter, or inside the window the server
 // gave; no step outlives the assignment's not_after. Failures add up until an update is accepted or the
@@ -44,8 +45,8 @@ namespace coterie {
 struct ParticipantPolicy {
   Millis backoff_first{500};
   Millis backoff_max{120'000};
-  Millis checkin_hold{25'000};     // how long a check-in may be held by the server
-  Millis refusal_pause{300'000};   // after an assignment we had to refuse, and after a server says "never"
+  Millis checkin_hold{25'000};    // how long a check-in may be held by the server
+  Millis refusal_pause{300'000};  // after an assignment we had to refuse, and after a server says "never"
   uint32_t enroll_failures_max = 8;
   PrivacyPolicy privacy;
 };
@@ -66,6 +67,7 @@ struct DoCheckIn {
   Millis hold;
   std::optional<Refusal> refusal;
 };
+// clang-format off
 struct DoFetchPlan { Digest plan; uint32_t bytes_max; };
 struct DoFetchModel { Digest model; uint64_t bytes; };
 struct DoTrain { Assignment assignment; Plan plan; };   // resume where a checkpoint of this assignment stands
@@ -73,6 +75,7 @@ struct DoUpload { Assignment assignment; };
 struct DoAggregate { Assignment assignment; Plan plan; };  // the session's next exchange
 struct DoWait { WallTime until; };
 struct DoStop { Error error; };                         // nothing a device can do helps: the app or the operator must
+// clang-format on
 using ParticipantAction =
     std::variant<DoEnroll, DoCheckIn, DoFetchPlan, DoFetchModel, DoTrain, DoUpload, DoAggregate, DoWait, DoStop>;
 
@@ -85,15 +88,19 @@ struct Failure {
 template <typename T>
 using Outcome = std::variant<T, Failure>;
 
+// clang-format off
 struct EnrollAnswered { Outcome<EnrollReply> outcome; };
 struct CheckInAnswered { std::variant<Assignment, RetryWindow, Failure> outcome; };
 struct PlanFetched { Outcome<Bytes> outcome; };          // the frame's bytes, unverified
 struct ModelFetched { Outcome<Digest> outcome; };        // the content digest of what was stored
 struct TrainingEnded { Status outcome; };                // the encoded update is stored
 struct UploadAnswered { Outcome<Receipt> outcome; };
+// clang-format on
 enum class AggregationStep : uint8_t { went_on, done };  // done: this device's part is
 // A window: not yet, ask again inside it.
-struct AggregationAnswered { std::variant<AggregationStep, RetryWindow, Failure> outcome; };
+struct AggregationAnswered {
+  std::variant<AggregationStep, RetryWindow, Failure> outcome;
+};
 using ParticipantEvent = std::variant<EnrollAnswered, CheckInAnswered, PlanFetched, ModelFetched, TrainingEnded,
                                       UploadAnswered, AggregationAnswered>;
 
@@ -138,7 +145,7 @@ class ParticipantMachine {
   ParticipantState state_;
   Prng prng_;
   WallTime now_{};
-  std::optional<Plan> plan_;      // state_.plan, verified
+  std::optional<Plan> plan_;  // state_.plan, verified
   std::optional<Error> stopped_;
   std::optional<Error> last_error_;
   std::optional<RefusedPlan> refused_plan_;

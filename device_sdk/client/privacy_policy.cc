@@ -17,17 +17,13 @@ std::string words(double value) {
   return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6).ptr};
 }
 
-Error bad(const char* what) {
-  return Error(ErrorCode::invalid_argument, std::string("policy: ") + what);
-}
+Error bad(const char* what) { return Error(ErrorCode::invalid_argument, std::string("policy: ") + what); }
 
 Error refused(const std::string& what, std::string_view reason) {
   return Error(ErrorCode::refused, "plan: " + what, reason);
 }
 
-bool passes(double sum, double limit) {
-  return limit > 0 && !(sum - limit <= limit * kRounding);
-}
+bool passes(double sum, double limit) { return limit > 0 && !(sum - limit <= limit * kRounding); }
 
 Status check_spending(const PrivacyPolicy& policy, const PrivacyRules& privacy, const DeviceSpent& spent,
                       bool is_counted) {
@@ -43,9 +39,8 @@ Status check_spending(const PrivacyPolicy& policy, const PrivacyRules& privacy, 
   }
   const double epsilon = spent.epsilon + (is_counted ? 0 : privacy.epsilon_round);
   if (passes(epsilon, policy.epsilon_total_max)) {
-    return refused("with epsilon " + words(privacy.epsilon_round) + " of this round, epsilon " +
-                       words(epsilon) + " would be spent in all, this device allows " +
-                       words(policy.epsilon_total_max),
+    return refused("with epsilon " + words(privacy.epsilon_round) + " of this round, epsilon " + words(epsilon) +
+                       " would be spent in all, this device allows " + words(policy.epsilon_total_max),
                    refusal_reason::kEpsilonTotal);
   }
   const double delta = spent.delta + (is_counted ? 0 : privacy.delta);
@@ -57,8 +52,7 @@ Status check_spending(const PrivacyPolicy& policy, const PrivacyRules& privacy, 
   return {};
 }
 
-Status check_separation(const PrivacyPolicy& policy, const Assignment& assignment,
-                        const ParticipantState& state) {
+Status check_separation(const PrivacyPolicy& policy, const Assignment& assignment, const ParticipantState& state) {
   const auto last = state.took_part.find(assignment.job);
   if (policy.separation_min <= 1 || last == state.took_part.end() || last->second >= assignment.model_version)
     return {};
@@ -69,9 +63,7 @@ Status check_separation(const PrivacyPolicy& policy, const Assignment& assignmen
                  refusal_reason::kSeparation);
 }
 
-bool in_range(double value) {
-  return std::isfinite(value) && value >= 0;
-}
+bool in_range(double value) { return std::isfinite(value) && value >= 0; }
 
 }  // namespace
 
@@ -80,12 +72,9 @@ Status validate(const PrivacyPolicy& policy) {
     return bad("security_level_min must be from 0 (none) to 3 (active_dp)");
   if (policy.cohort_min < kRosterSizeMin || policy.cohort_min > kRosterSizeMax)
     return bad("cohort_min must be from 2 to 10000");
-  if (!in_range(policy.epsilon_round_max))
-    return bad("epsilon_round_max must be finite and >= 0 (0: no limit)");
-  if (!in_range(policy.epsilon_total_max))
-    return bad("epsilon_total_max must be finite and >= 0 (0: no limit)");
-  if (!in_range(policy.delta_max) || policy.delta_max >= 1)
-    return bad("delta_max must be in [0, 1) (0: no limit)");
+  if (!in_range(policy.epsilon_round_max)) return bad("epsilon_round_max must be finite and >= 0 (0: no limit)");
+  if (!in_range(policy.epsilon_total_max)) return bad("epsilon_total_max must be finite and >= 0 (0: no limit)");
+  if (!in_range(policy.delta_max) || policy.delta_max >= 1) return bad("delta_max must be in [0, 1) (0: no limit)");
   return {};
 }
 
@@ -93,22 +82,20 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
                     const ParticipantState& state) {
   const PrivacyRules& privacy = plan.privacy;
   if (privacy.level < policy.security_level_min) {
-    return refused("promises security level " + std::string(to_string(privacy.level)) +
-                       ", this device asks for " + std::string(to_string(policy.security_level_min)) +
-                       " at least",
+    return refused("promises security level " + std::string(to_string(privacy.level)) + ", this device asks for " +
+                       std::string(to_string(policy.security_level_min)) + " at least",
                    refusal_reason::kSecurityLevel);
   }
   if (privacy.level != SecurityLevel::none && privacy.cohort_min < policy.cohort_min) {
-    return refused("a sum may be of " + std::to_string(privacy.cohort_min) +
-                       " devices, this device asks for " + std::to_string(policy.cohort_min) + " at least",
+    return refused("a sum may be of " + std::to_string(privacy.cohort_min) + " devices, this device asks for " +
+                       std::to_string(policy.cohort_min) + " at least",
                    refusal_reason::kCohortMin);
   }
   if (policy.is_uncertified && privacy.level >= SecurityLevel::active) {
-    return refused(
-        "at security level " + std::string(to_string(privacy.level)) +
-            " others end their session over a device without a certificate of their authority, and this "
-            "one has none",
-        refusal_reason::kCertificate);
+    return refused("at security level " + std::string(to_string(privacy.level)) +
+                       " others end their session over a device without a certificate of their authority, and this "
+                       "one has none",
+                   refusal_reason::kCertificate);
   }
   COT_TRY(check_spending(policy, privacy, state.spent, state.spent.last == assignment.round));
   return check_separation(policy, assignment, state);

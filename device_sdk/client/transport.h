@@ -1,5 +1,5 @@
-// Transport: how a device reaches its server. The SDK brings one over HTTPS (device_sdk/transport); an app may bring the
-// platform's own instead.
+// Transport: how a device reaches its server. The SDK brings one over HTTPS (device_sdk/transport); an app may bring
+// the platform's own instead.
 #pragma once
 
 #include <cstdint>

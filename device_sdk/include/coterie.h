@@ -7,8 +7,8 @@
  *
  * Rules that hold for every function:
  *   - C11; no C++ types, no exceptions, no globals an app could see; only symbols named coterie_*.
- *   - The library starts no threads unless training is asked to use some (coterie_train_options.threads), and those only
- *     compute. Everything else happens on the calling thread, callbacks included, with no lock held.
+ *   - The library starts no threads unless training is asked to use some (coterie_train_options.threads), and those
+ * only compute. Everything else happens on the calling thread, callbacks included, with no lock held.
  *   - A client is used by one thread at a time; different clients are independent. coterie_client_cancel() alone may be
  *     called from any thread.
  *   - The library never aborts the app. A defect inside it shows as COTERIE_INTERNAL; the client is then only good for
@@ -67,7 +67,8 @@ COTERIE_API const char* coterie_status_name(coterie_status status);
 
 /* ---- The app's data ---------------------------------------------------------------------------------------------- */
 
-/* Room for numbers, to be filled: one place, seen as either type; which, knows the model (coterie_train.h) or the loss. */
+/* Room for numbers, to be filled: one place, seen as either type; which, knows the model (coterie_train.h) or the loss.
+ */
 typedef struct coterie_place {
   float* floats;
   int32_t* ints;
@@ -79,7 +80,7 @@ typedef struct coterie_example {
   size_t struct_size;
   const coterie_place* inputs; /* one for each input of the model, in its order */
   size_t input_count;
-  coterie_place target;        /* classes as ints; or what a regression is to give, as floats */
+  coterie_place target; /* classes as ints; or what a regression is to give, as floats */
 } coterie_example;
 
 /* Labelled examples, read one at a time while training. */
@@ -97,15 +98,16 @@ typedef struct coterie_dataset {
 } coterie_dataset;
 
 /* Fills `dataset` (its struct_size is set) with the examples of a data set file, which is mapped: it may be larger than
- * the memory, and must not be shortened in place until it is closed (replaced or removed it may be). Until then it may be
- * used by several clients. On failure there is nothing to close. Errors: INVALID_ARGUMENT, NOT_FOUND,
+ * the memory, and must not be shortened in place until it is closed (replaced or removed it may be). Until then it may
+ * be used by several clients. On failure there is nothing to close. Errors: INVALID_ARGUMENT, NOT_FOUND,
  * PERMISSION_DENIED, MALFORMED (not a data set file), TOO_LARGE, UNSUPPORTED_VERSION. */
 COTERIE_API coterie_status coterie_dataset_open(const char* path, coterie_dataset* dataset, char* error_text,
                                                 size_t error_text_size);
 /* After the clients that use it. NULL is fine, closing twice is, and a data set of the app's own is left alone. */
 COTERIE_API void coterie_dataset_close(coterie_dataset* dataset);
 
-/* ---- The way to the server ---------------------------------------------------------------------------------------- */
+/* ---- The way to the server ----------------------------------------------------------------------------------------
+ */
 
 typedef struct coterie_http_header {
   const char* name;
@@ -140,7 +142,8 @@ typedef struct coterie_transport {
   int (*send)(void* context, const coterie_http_request* request, coterie_http_reply* reply);
 } coterie_transport;
 
-/* ---- What the app asks of rounds ---------------------------------------------------------------------------------- */
+/* ---- What the app asks of rounds ----------------------------------------------------------------------------------
+ */
 
 /* Who may learn what of an update; each promises what those before it do. docs/THREAT_MODEL.md of the project. */
 typedef enum coterie_security_level {
@@ -164,7 +167,7 @@ typedef struct coterie_policy {
   double epsilon_round_max;    /* of one participation */
   double epsilon_total_max;    /* of all, ever: the sum over participations */
   double delta_max;            /* of all, ever: the sum over participations */
-  uint64_t separation_min; /* rounds of a job from one participation to the next: 3 takes part in every third
+  uint64_t separation_min;     /* rounds of a job from one participation to the next: 3 takes part in every third
                               at most */
 } coterie_policy;
 
@@ -185,7 +188,8 @@ typedef struct coterie_refusal {
   double delta_spent;
 } coterie_refusal;
 
-/* ---- A client ----------------------------------------------------------------------------------------------------- */
+/* ---- A client -----------------------------------------------------------------------------------------------------
+ */
 
 typedef struct coterie_options {
   size_t struct_size;
@@ -243,15 +247,15 @@ COTERIE_API coterie_status coterie_client_identity(coterie_client* client, coter
 COTERIE_API void coterie_client_close(coterie_client** client);
 
 typedef enum coterie_activity {
-  COTERIE_ACTIVITY_WAITING = 1,       /* nothing to do for wait_ms */
-  COTERIE_ACTIVITY_ENROLLED = 2,      /* tried to enroll */
-  COTERIE_ACTIVITY_CHECKED_IN = 3,    /* asked whether this device is needed */
+  COTERIE_ACTIVITY_WAITING = 1,    /* nothing to do for wait_ms */
+  COTERIE_ACTIVITY_ENROLLED = 2,   /* tried to enroll */
+  COTERIE_ACTIVITY_CHECKED_IN = 3, /* asked whether this device is needed */
   COTERIE_ACTIVITY_FETCHED_PLAN = 4,
   COTERIE_ACTIVITY_FETCHED_MODEL = 5,
-  COTERIE_ACTIVITY_TRAINED = 6,       /* trained a slice, perhaps the last */
-  COTERIE_ACTIVITY_UPLOADED = 7,      /* tried to hand in the update */
-  COTERIE_ACTIVITY_STOPPED = 8,       /* cannot go on without the app or the operator: see step_status and the text */
-  COTERIE_ACTIVITY_AGGREGATED = 9     /* one exchange of secure aggregation, which hands the update in masked */
+  COTERIE_ACTIVITY_TRAINED = 6,   /* trained a slice, perhaps the last */
+  COTERIE_ACTIVITY_UPLOADED = 7,  /* tried to hand in the update */
+  COTERIE_ACTIVITY_STOPPED = 8,   /* cannot go on without the app or the operator: see step_status and the text */
+  COTERIE_ACTIVITY_AGGREGATED = 9 /* one exchange of secure aggregation, which hands the update in masked */
 } coterie_activity;
 
 /* The stable name of an activity ("fetched_plan"); "unknown" for an unknown one. Static. */
@@ -259,13 +263,13 @@ COTERIE_API const char* coterie_activity_name(coterie_activity activity);
 
 typedef struct coterie_progress {
   size_t struct_size;
-  coterie_activity activity;   /* what this step did */
-  coterie_status step_status;  /* how it went; not OK is normal (the server is away): the client will try again */
-  uint32_t wait_ms;            /* call again after this long; sooner does no harm and nothing */
-  uint64_t rounds_done;        /* updates accepted by the server, ever */
-  uint64_t training_steps;     /* of the round under way */
+  coterie_activity activity;  /* what this step did */
+  coterie_status step_status; /* how it went; not OK is normal (the server is away): the client will try again */
+  uint32_t wait_ms;           /* call again after this long; sooner does no harm and nothing */
+  uint64_t rounds_done;       /* updates accepted by the server, ever */
+  uint64_t training_steps;    /* of the round under way */
   uint64_t training_examples;
-  double training_loss;        /* mean over those examples; 0 before the first */
+  double training_loss; /* mean over those examples; 0 before the first */
 } coterie_progress;
 
 /* Does one small thing: a request, a slice of training, or nothing. OK unless the device itself fails (disk full:
@@ -274,7 +278,8 @@ typedef struct coterie_progress {
 COTERIE_API coterie_status coterie_client_step(coterie_client* client, coterie_progress* progress);
 
 /* Steps and waits until `rounds` more updates are accepted (0: no such end), the client is cancelled (CANCELLED) or
- * stopped (the reason), or the device fails. `on_progress` is called after every step and may return non-zero to end. */
+ * stopped (the reason), or the device fails. `on_progress` is called after every step and may return non-zero to end.
+ */
 COTERIE_API coterie_status coterie_client_run(coterie_client* client, uint64_t rounds,
                                               int (*on_progress)(void* context, const coterie_progress* progress),
                                               void* context);
@@ -285,7 +290,8 @@ COTERIE_API void coterie_client_cancel(coterie_client* client);
 /* One sentence about the last thing that went wrong; "" if nothing did. Of a NULL client: that it is NULL. */
 COTERIE_API const char* coterie_client_last_error(const coterie_client* client);
 
-/* ---- Logs ----------------------------------------------------------------------------------------------------------- */
+/* ---- Logs -----------------------------------------------------------------------------------------------------------
+ */
 
 /* Lines of JSON, one an event, never with private data. Process-wide; NULL switches it off. */
 COTERIE_API void coterie_set_log(void (*write)(const char* line));

@@ -1,7 +1,7 @@
 /* Coterie device SDK: training on the device, by the app itself and without a server.
  *
- * An app opens a model file, opens a trainer on it with its examples, steps, and takes the trained model out of it, which
- * it can ask, judge and save. The rules of coterie.h hold here too; "client" there is any handle here:
+ * An app opens a model file, opens a trainer on it with its examples, steps, and takes the trained model out of it,
+ * which it can ask, judge and save. The rules of coterie.h hold here too; "client" there is any handle here:
  *   - A handle is used by one thread at a time; different handles are independent. A trainer keeps what it needs of its
  *     model, which may be closed before it.
  *   - Every function on a handle returns INVALID_ARGUMENT if the handle is NULL, and leaves one sentence behind when it
@@ -17,7 +17,8 @@
 extern "C" {
 #endif
 
-/* ---- A model ------------------------------------------------------------------------------------------------------ */
+/* ---- A model ------------------------------------------------------------------------------------------------------
+ */
 
 typedef enum coterie_type { COTERIE_TYPE_FLOAT32 = 1, COTERIE_TYPE_INT32 = 2 } coterie_type;
 
@@ -39,7 +40,7 @@ typedef struct coterie_model_info {
   uint64_t parameters;    /* numbers in them */
   uint64_t flat_count;    /* the same with the padding between them: what coterie_trainer_delta fills */
   uint64_t file_bytes;
-  double flops;           /* floating-point operations of one example's forward pass */
+  double flops; /* floating-point operations of one example's forward pass */
 } coterie_model_info;
 
 /* Numbers that are given: one of the two pointers, of the type that is asked for; the other is NULL. */
@@ -78,7 +79,8 @@ COTERIE_API coterie_status coterie_model_parameter(coterie_model* model, size_t 
 /* One parameter, by its name; `count` must be its number of elements. Setting makes a new model file in memory, at the
  * cost of opening one; trainers that are open keep the values they have. NOT_FOUND, INVALID_ARGUMENT (another count),
  * MALFORMED (a value that is not finite). */
-COTERIE_API coterie_status coterie_model_get_parameter(coterie_model* model, const char* name, float* values, size_t count);
+COTERIE_API coterie_status coterie_model_get_parameter(coterie_model* model, const char* name, float* values,
+                                                       size_t count);
 COTERIE_API coterie_status coterie_model_set_parameter(coterie_model* model, const char* name, const float* values,
                                                        size_t count);
 
@@ -94,17 +96,18 @@ COTERIE_API coterie_status coterie_model_predict(coterie_model* model, const cot
                                                  size_t example_count, float* output, size_t output_count);
 
 /* How good it is on these examples. Of the options, loss, what belongs to it, batch_size, memory_bytes_max and threads
- * count; NULL is all defaults. Errors: INVALID_ARGUMENT (the data or the loss does not fit), UNAVAILABLE (the data set's `read`),
- * TOO_LARGE. */
+ * count; NULL is all defaults. Errors: INVALID_ARGUMENT (the data or the loss does not fit), UNAVAILABLE (the data
+ * set's `read`), TOO_LARGE. */
 COTERIE_API coterie_status coterie_model_evaluate(coterie_model* model, const coterie_dataset* dataset,
                                                   const coterie_train_options* options, coterie_evaluation* evaluation);
 
-/* The model as a file: written durably, the old one or the new one whatever happens; or its bytes, valid until the model
- * is closed or a parameter is set. */
+/* The model as a file: written durably, the old one or the new one whatever happens; or its bytes, valid until the
+ * model is closed or a parameter is set. */
 COTERIE_API coterie_status coterie_model_save(coterie_model* model, const char* path);
 COTERIE_API coterie_status coterie_model_bytes(coterie_model* model, const uint8_t** bytes, size_t* count);
 
-/* ---- Training ----------------------------------------------------------------------------------------------------- */
+/* ---- Training -----------------------------------------------------------------------------------------------------
+ */
 
 /* Everything may be left 0. Names are of the field: docs/SDK.md lists them. */
 struct coterie_train_options {
@@ -117,47 +120,49 @@ struct coterie_train_options {
   const float* class_weights; /* one a class; NULL: ones */
   size_t class_weight_count;
 
-  const char* optimizer;      /* NULL: "sgd" */
-  float learning_rate;        /* 0: 0.1 of sgd, 0.001 of all others */
-  float momentum;             /* sgd, rmsprop */
-  int nesterov;               /* sgd */
+  const char* optimizer; /* NULL: "sgd" */
+  float learning_rate;   /* 0: 0.1 of sgd, 0.001 of all others */
+  float momentum;        /* sgd, rmsprop */
+  int nesterov;          /* sgd */
   float weight_decay;
-  float beta1, beta2;         /* adam, adamw, lamb, lion; 0: 0.9 and 0.999 */
-  float epsilon;              /* 0: 1e-8 */
-  float smoothing;            /* rmsprop's alpha, adadelta's rho; 0: 0.99 */
-  const char* schedule;       /* of the learning rate: "cosine:warmup=100"; NULL: "constant" */
+  float beta1, beta2;   /* adam, adamw, lamb, lion; 0: 0.9 and 0.999 */
+  float epsilon;        /* 0: 1e-8 */
+  float smoothing;      /* rmsprop's alpha, adadelta's rho; 0: 0.99 */
+  const char* schedule; /* of the learning rate: "cosine:warmup=100"; NULL: "constant" */
 
-  uint32_t batch_size;        /* examples a step; 0: 32 */
-  uint32_t micro_batch_size;  /* computed at a time, to save memory; divides batch_size; 0: the whole batch */
-  uint32_t epochs;            /* 0: 1 */
-  uint32_t steps_max;         /* 0: no limit but the epochs */
-  float clip_norm;            /* of the whole gradient; 0: not clipped */
-  float clip_value;           /* of each of its numbers; 0: not clipped */
+  uint32_t batch_size;       /* examples a step; 0: 32 */
+  uint32_t micro_batch_size; /* computed at a time, to save memory; divides batch_size; 0: the whole batch */
+  uint32_t epochs;           /* 0: 1 */
+  uint32_t steps_max;        /* 0: no limit but the epochs */
+  float clip_norm;           /* of the whole gradient; 0: not clipped */
+  float clip_value;          /* of each of its numbers; 0: not clipped */
 
-  const char* const* freeze;  /* patterns of parameters that stay as they are: "features.*" */
+  const char* const* freeze; /* patterns of parameters that stay as they are: "features.*" */
   size_t freeze_count;
   const char* const* train_only; /* patterns; if there are any, all other parameters stay as they are */
   size_t train_only_count;
-  int freeze_statistics;      /* batch norm uses its running statistics and leaves them alone */
+  int freeze_statistics; /* batch norm uses its running statistics and leaves them alone */
 
-  uint64_t seed;              /* of shuffling and dropout; the same seed gives the same bits */
-  uint64_t memory_bytes_max;  /* of what coterie_trainer_memory calls arena; 0: 4 GiB */
+  uint64_t seed;             /* of shuffling and dropout; the same seed gives the same bits */
+  uint64_t memory_bytes_max; /* of what coterie_trainer_memory calls arena; 0: 4 GiB */
 
-  uint32_t train_last;        /* only the last so many layers with parameters change; 0: no such limit */
-  uint32_t threads;           /* at most 64, the calling one with them; the results are the same bits; 0: 1 */
+  uint32_t train_last;         /* only the last so many layers with parameters change; 0: no such limit */
+  uint32_t threads;            /* at most 64, the calling one with them; the results are the same bits; 0: 1 */
   const char* const* channels; /* of these parameters only some channels change: "conv*:0-15", "conv*:25%" */
   size_t channel_count;
-  const char* const* groups;  /* with numbers of their own: "features.*:lr=0.1,decay=0", lr as a factor */
+  const char* const* groups; /* with numbers of their own: "features.*:lr=0.1,decay=0", lr as a factor */
   size_t group_count;
-  const char* lora;           /* "rank=8:*.weight", "rank=4,alpha=16:*": low-rank companions of these weights are trained
+  const char* lora; /* "rank=8:*.weight", "rank=4,alpha=16:*": low-rank companions of these weights are trained
                                  instead of all parameters, and merged wherever parameters are asked for; NULL: none */
-  const uint8_t* checkpoint_key; /* checkpoints are encrypted with these 32 bytes, which are copied; NULL: they are not */
+  const uint8_t*
+      checkpoint_key;         /* checkpoints are encrypted with these 32 bytes, which are copied; NULL: they are not */
   size_t checkpoint_key_size; /* 32, or 0 without a key */
   const char* storage;        /* of activations between forward and backward: "float32", or "bf16", which takes half
                                  the memory and rounds; NULL: "float32" */
   const char* loss_scale;     /* "dynamic", or a power of two: the gradient is computed of the loss times it, and a step
                                  whose gradient overflows is skipped; NULL: no scaling */
-  uint64_t memory_budget_bytes; /* the training is fitted to need no more, arena and order: what does not fit is computed
+  uint64_t
+      memory_budget_bytes; /* the training is fitted to need no more, arena and order: what does not fit is computed
                                    again, or the batch in parts. TOO_LARGE says the least that would do. 0: none */
 };
 
@@ -174,16 +179,16 @@ typedef struct coterie_train_progress {
 
 typedef struct coterie_train_memory {
   size_t struct_size;
-  uint64_t arena_bytes;     /* everything that grows with the model and the batch, one block: of which */
+  uint64_t arena_bytes; /* everything that grows with the model and the batch, one block: of which */
   uint64_t parameter_bytes;
   uint64_t optimizer_bytes;
-  uint64_t gradient_bytes;  /* those that are added up over micro-batches, or clipped together */
-  uint64_t planned_bytes;   /* activations, gradients and scratch of a step, laid over one another */
-  uint64_t order_bytes;     /* beside the arena: the shuffled order of the examples */
-  uint64_t prepared_bytes;  /* of the arena: what is computed once and read in every step */
-  uint32_t micro_batch_size;   /* examples computed at a time */
-  uint32_t recomputed_steps;   /* of a step, those that backward runs again rather than hold their results */
-  double recomputed_share;     /* by estimate, of the time of a training step without them */
+  uint64_t gradient_bytes;   /* those that are added up over micro-batches, or clipped together */
+  uint64_t planned_bytes;    /* activations, gradients and scratch of a step, laid over one another */
+  uint64_t order_bytes;      /* beside the arena: the shuffled order of the examples */
+  uint64_t prepared_bytes;   /* of the arena: what is computed once and read in every step */
+  uint32_t micro_batch_size; /* examples computed at a time */
+  uint32_t recomputed_steps; /* of a step, those that backward runs again rather than hold their results */
+  double recomputed_share;   /* by estimate, of the time of a training step without them */
 } coterie_train_memory;
 
 /* How much memory a trainer with these options on so many examples would take, without taking it: what
@@ -209,7 +214,8 @@ COTERIE_API coterie_status coterie_trainer_step(coterie_trainer* trainer, coteri
 /* So many steps (0: no limit) or until training is finished, whichever comes first; `on_progress` (it may be NULL) is
  * called after each, may use the trainer but not close it, and ends the run by returning anything but 0. */
 COTERIE_API coterie_status coterie_trainer_run(coterie_trainer* trainer, uint64_t steps,
-                                               int (*on_progress)(void* context, const coterie_train_progress* progress),
+                                               int (*on_progress)(void* context,
+                                                                  const coterie_train_progress* progress),
                                                void* context);
 COTERIE_API coterie_status coterie_trainer_progress(coterie_trainer* trainer, coterie_train_progress* progress);
 COTERIE_API coterie_status coterie_trainer_memory(coterie_trainer* trainer, coterie_train_memory* memory);
@@ -230,7 +236,8 @@ COTERIE_API coterie_status coterie_trainer_get_parameter(coterie_trainer* traine
  * be the model's flat_count. */
 COTERIE_API coterie_status coterie_trainer_delta(coterie_trainer* trainer, float* values, size_t count);
 
-/* ---- Examples that the app pushes --------------------------------------------------------------------------------- */
+/* ---- Examples that the app pushes ---------------------------------------------------------------------------------
+ */
 
 /* Kept in memory, as an app meets them. */
 typedef struct coterie_examples coterie_examples;
@@ -243,8 +250,8 @@ COTERIE_API void coterie_examples_close(coterie_examples** examples);
 COTERIE_API const char* coterie_examples_last_error(const coterie_examples* examples);
 
 /* Copies one example behind the others: of a model with one float32 input, with one class; or of any model, inputs in
- * the model's order, with one or several classes or numbers. INVALID_ARGUMENT says which input is wrong. A trainer that is
- * open trains on the examples it was opened with. */
+ * the model's order, with one or several classes or numbers. INVALID_ARGUMENT says which input is wrong. A trainer that
+ * is open trains on the examples it was opened with. */
 COTERIE_API coterie_status coterie_examples_add(coterie_examples* examples, const float* features, size_t feature_count,
                                                 int32_t label);
 COTERIE_API coterie_status coterie_examples_add_values(coterie_examples* examples, const coterie_values* inputs,

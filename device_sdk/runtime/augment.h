@@ -13,19 +13,20 @@
 
 namespace coterie {
 
-// Done in this order. Crop and flip as He et al. 2016 (Deep Residual Learning for Image Recognition, 4.2) do for CIFAR-10.
+// Done in this order. Crop and flip as He et al. 2016 (Deep Residual Learning for Image Recognition, 4.2) do for
+// CIFAR-10.
 struct Augmentation {
   uint32_t resize_height = 0;  // bilinear_resize.h; 0: as it is
   uint32_t resize_width = 0;
-  uint32_t crop = 0;            // so many zeros around the image, then a random piece of the image's size
-  bool flip = false;            // left and right exchanged, every other time by chance
-  std::vector<float> mean;      // (x - mean) / deviation: a number a channel, one for all channels, or none
+  uint32_t crop = 0;             // so many zeros around the image, then a random piece of the image's size
+  bool flip = false;             // left and right exchanged, every other time by chance
+  std::vector<float> mean;       // (x - mean) / deviation: a number a channel, one for all channels, or none
   std::vector<float> deviation;  // as many
   friend bool operator==(const Augmentation&, const Augmentation&) = default;
 };
 
-// "resize=32x48,crop=4,flip,normalise=0.5/0.25": any of them in any order, each once; height x width, mean/deviation, the
-// numbers of several channels with colons between them ("0.49:0.48:0.45/0.2:0.2:0.2"). Errors: invalid_argument.
+// "resize=32x48,crop=4,flip,normalise=0.5/0.25": any of them in any order, each once; height x width, mean/deviation,
+// the numbers of several channels with colons between them ("0.49:0.48:0.45/0.2:0.2:0.2"). Errors: invalid_argument.
 Result<Augmentation> parse_augmentation(std::string_view text);
 
 // Another source's examples, with the first input (an image, height x width x channels) augmented. What chance decides

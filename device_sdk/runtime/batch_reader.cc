@@ -21,8 +21,8 @@ Status BatchReader::read(ExampleSource& source, uint64_t index, size_t slot) {
   if (loss_.target == TargetKind::values) return {};
   for (const int32_t label : example.labels()) {
     if (is_valid_label(loss_.kind, classes_, label)) continue;
-    return Error(ErrorCode::invalid_argument, "example " + std::to_string(index) + " has a label outside " +
-                                                  valid_labels(loss_.kind, classes_));
+    return Error(ErrorCode::invalid_argument,
+                 "example " + std::to_string(index) + " has a label outside " + valid_labels(loss_.kind, classes_));
   }
   return {};
 }

@@ -8,8 +8,8 @@
 namespace coterie {
 
 // Each dimension by itself: the output pixel i is the mean of the input pixels around its centre, (i + 1/2) s with
-// s = from / to, weighted by max(0, 1 - distance / max(1, s)), which leaves those beyond the border out. To enlarge, that
-// is bilinear interpolation with half-pixel centres (torch.nn.functional.interpolate with align_corners=False); to
+// s = from / to, weighted by max(0, 1 - distance / max(1, s)), which leaves those beyond the border out. To enlarge,
+// that is bilinear interpolation with half-pixel centres (torch.nn.functional.interpolate with align_corners=False); to
 // shrink, it is widened so that no pixel is passed over (antialias=True there; Pillow's Image.BILINEAR).
 class BilinearResize {
  public:

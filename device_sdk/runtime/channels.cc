@@ -19,7 +19,8 @@ Result<ChannelRange> range_in(const TensorInfo& tensor, const ChannelUpdate& upd
     return ChannelRange{0, std::min(channels, static_cast<uint32_t>(wanted))};
   }
   if (update.last >= channels) {
-    return bad(tensor.name + " has " + std::to_string(channels) + " channels, there is no " + std::to_string(update.last));
+    return bad(tensor.name + " has " + std::to_string(channels) + " channels, there is no " +
+               std::to_string(update.last));
   }
   return ChannelRange{update.first, update.last - update.first + 1};
 }

@@ -1,8 +1,8 @@
 // Sparse update by channels: of some parameters, only some channels are trained (Lin et al. 2022, arXiv:2206.15472).
 //
 // A parameter's channels are its last dimension: the outputs of dense and conv2d, what a normalisation scales, an
-// embedding's features. The others keep their values, to the bit, and their optimizer state. dense and conv2d compute no
-// more of the gradient than is needed; of every other op the needed part is taken out of the whole.
+// embedding's features. The others keep their values, to the bit, and their optimizer state. dense and conv2d compute
+// no more of the gradient than is needed; of every other op the needed part is taken out of the whole.
 #pragma once
 
 #include <cstdint>

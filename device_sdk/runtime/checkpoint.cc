@@ -86,8 +86,8 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
   const uint64_t steps_an_epoch = (examples + batch - 1) / batch;
   if (header.epoch > state.options.epochs || header.position >= examples || header.position % batch != 0 ||
       header.step != header.epoch * steps_an_epoch + header.position / batch ||
-      header.seen != header.epoch * examples + header.position ||
-      header.optimizer_step > header.step || (header.loss_scale == 0 && header.optimizer_step != header.step)) {
+      header.seen != header.epoch * examples + header.position || header.optimizer_step > header.step ||
+      (header.loss_scale == 0 && header.optimizer_step != header.step)) {
     return not_ours("is of another batch size or number of epochs");
   }
   if ((header.loss_scale > 0) != state.options.loss_scaling.is_on()) return not_ours("is of another loss scaling");
@@ -120,7 +120,8 @@ Status write_checkpoint(const TrainerState& state, const std::string& path) {
   const Bytes head = encode_head(header_of(state), payload_bytes(state));
   std::optional<Sealer> sealer;
   if (state.options.checkpoint_cipher) {
-    sealer.emplace(*state.options.checkpoint_cipher, state.model.digest(), head.size() + payload_bytes(state), write_out);
+    sealer.emplace(*state.options.checkpoint_cipher, state.model.digest(), head.size() + payload_bytes(state),
+                   write_out);
   }
   const auto write = [&](ByteView bytes) { return sealer ? sealer->write(bytes) : write_out(bytes); };
   COT_TRY(write(head));

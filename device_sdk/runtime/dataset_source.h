@@ -15,16 +15,16 @@ namespace coterie {
 class DatasetSource final : public ExampleSource {
  public:
   // Maps the file: it may be larger than the memory, but nobody may shorten it in place meanwhile (os::MappedFile says
-  // more). The labels are checked now, so they are read. Errors name the file: malformed and too_large as decode_dataset
-  // says, and what the system says.
+  // more). The labels are checked now, so they are read. Errors name the file: malformed and too_large as
+  // decode_dataset says, and what the system says.
   static Result<DatasetSource> open(const std::string& path);
   // Takes a whole data set file as bytes.
   static Result<DatasetSource> load(Bytes file);
 
   const DatasetHeader& header() const { return header_; }
   uint64_t size() const override { return header_.examples; }
-  // uint8 columns are converted to float32. invalid_argument if the model has another number of inputs, or an input or a
-  // target of another size.
+  // uint8 columns are converted to float32. invalid_argument if the model has another number of inputs, or an input or
+  // a target of another size.
   Status read(uint64_t index, const Example& to) override;
   // The same for a caller that has no Example, of a data set with one input and one label an example.
   Status read(uint64_t index, std::span<float> features, int32_t& label);

@@ -55,7 +55,8 @@ Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSour
   State& s = *state_;
   if (parameters.size() != s.model.value_count()) {
     return Error(ErrorCode::invalid_argument, "evaluation: " + std::to_string(parameters.size()) +
-                                                  " parameters, the model has " + std::to_string(s.model.value_count()));
+                                                  " parameters, the model has " +
+                                                  std::to_string(s.model.value_count()));
   }
   const uint64_t count = examples.size();
   if (count < 1) return Error(ErrorCode::invalid_argument, "evaluation: there are no examples");
@@ -89,8 +90,8 @@ Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSour
                     .accuracy = static_cast<double>(sums.correct) / static_cast<double>(rows)};
 }
 
-// Makes the program of the last, smaller batch, unless it is there from the run before. Its plan may need a larger arena
-// than the whole batch's: a heuristic made both.
+// Makes the program of the last, smaller batch, unless it is there from the run before. Its plan may need a larger
+// arena than the whole batch's: a heuristic made both.
 Status Evaluator::prepare_rest(uint32_t batch_size) {
   State& s = *state_;
   if (batch_size == 0 || (s.rest && s.rest->batch_size == batch_size)) return {};
@@ -99,7 +100,8 @@ Status Evaluator::prepare_rest(uint32_t batch_size) {
     ArenaLayout layout = s.arena.layout();
     layout.join(rest.layout);
     COT_ASSIGN(s.arena, Arena::create(layout, s.arena_bytes_max));
-    COT_ASSIGN(CompiledModel whole, compile_for(s.model, s.loss, s.whole.batch_size, s.arena_bytes_max, s.pool->threads()));
+    COT_ASSIGN(CompiledModel whole,
+               compile_for(s.model, s.loss, s.whole.batch_size, s.arena_bytes_max, s.pool->threads()));
     s.whole = BatchProgram(s.model, s.loss, s.whole.batch_size, std::move(whole), s.arena);
   }
   s.rest.emplace(s.model, s.loss, batch_size, std::move(rest), s.arena);

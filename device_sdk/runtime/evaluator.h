@@ -16,8 +16,9 @@ namespace coterie {
 
 struct Evaluation {
   uint64_t examples = 0;
-  double loss_mean = 0;  // over the rows of all examples' outputs; may be infinite or NaN: that is what such parameters are worth
-  double accuracy = 0;   // in [0, 1]; 0 for a regression
+  double loss_mean =
+      0;  // over the rows of all examples' outputs; may be infinite or NaN: that is what such parameters are worth
+  double accuracy = 0;  // in [0, 1]; 0 for a regression
 };
 
 // Sees each batch: the outputs of its examples, one behind the other, and their targets (of labels the bytes of int32).

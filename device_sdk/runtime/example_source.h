@@ -37,8 +37,8 @@ class ExampleSource {
  public:
   virtual ~ExampleSource() = default;
   virtual uint64_t size() const = 0;
-  // The epoch, counted from 0, that the reads to come are part of: a Trainer says it before each batch, also when it goes
-  // on from a checkpoint; an Evaluator never does.
+  // The epoch, counted from 0, that the reads to come are part of: a Trainer says it before each batch, also when it
+  // goes on from a checkpoint; an Evaluator never does.
   virtual void set_epoch(uint64_t) {}
   // Writes example `index` (below size()). An error stops the step that asked; the step may be tried again.
   virtual Status read(uint64_t index, const Example& to) = 0;

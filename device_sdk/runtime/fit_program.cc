@@ -26,8 +26,7 @@ class Fitting {
   // With at most so many bytes alive, or as few as it gets.
   Result<Fitted> with_alive(uint64_t bytes) const {
     const Recomputation found = recompute_within(schedule_, bytes);
-    Fitted fitted{program_,
-                  {static_cast<uint32_t>(found.order.size() - schedule_.steps.size()), found.cost / cost_}};
+    Fitted fitted{program_, {static_cast<uint32_t>(found.order.size() - schedule_.steps.size()), found.cost / cost_}};
     fitted.program.run_in_order(found.order);
     fitted.program.join_elementwise();
     COT_TRY(fitted.program.plan(bytes_max_));
@@ -42,8 +41,7 @@ class Fitting {
     auto limit = static_cast<double>(bytes);
     for (int i = 0; i < kTries; ++i, limit *= kTryStep) {
       COT_ASSIGN(Fitted fitted, with_alive(static_cast<uint64_t>(limit)));
-      if (static_cast<double>(fitted.program.planned_lower_bound()) > kHopeless * static_cast<double>(bytes))
-        break;
+      if (static_cast<double>(fitted.program.planned_lower_bound()) > kHopeless * static_cast<double>(bytes)) break;
       if (fitted.program.planned_bytes() > bytes) continue;
       if (!best || fitted.recomputed.share < best->recomputed.share) best = std::move(fitted);
     }
@@ -54,8 +52,7 @@ class Fitting {
   Result<Fitted> least(uint64_t planned_bytes) const {
     COT_ASSIGN(Fitted best, with_alive(planned_bytes));
     const double bytes_min = kLadderStep * static_cast<double>(least_bytes(schedule_));
-    for (double bytes = kLadderStep * static_cast<double>(planned_bytes); bytes > bytes_min;
-         bytes *= kLadderStep) {
+    for (double bytes = kLadderStep * static_cast<double>(planned_bytes); bytes > bytes_min; bytes *= kLadderStep) {
       COT_ASSIGN(Fitted fitted, with_alive(static_cast<uint64_t>(bytes)));
       if (fitted.program.planned_bytes() < best.program.planned_bytes()) best = std::move(fitted);
     }

@@ -203,8 +203,8 @@ BufferId GraphCompiler::new_channel_gradient(uint32_t tensor) {
   return buffer;
 }
 
-// Whatever its size: a maximum is found again in backward by comparing, which needs both sides rounded alike. What rules
-// save beside (statistics, masks) stays as it is.
+// Whatever its size: a maximum is found again in backward by comparing, which needs both sides rounded alike. What
+// rules save beside (statistics, masks) stays as it is.
 void GraphCompiler::narrow_what_is_held() {
   std::vector<BufferId> held;
   for (uint32_t i = 0; i < values_.size(); ++i) {

@@ -3,7 +3,8 @@
 //   prepare    those of the needed ops whose inputs are all settled (prepared.h): constants are folded here
 //   forward    the rules of the other needed ops, in the graph's order
 //   loss       with its gradient when training
-//   backward   the rules in reverse order, for ops below which some trainable parameter lies; gradients of a tensor with
+//   backward   the rules in reverse order, for ops below which some trainable parameter lies; gradients of a tensor
+//   with
 //              several readers are summed; nothing computes a gradient that no parameter needs
 //   update     of each parameter right behind the last op that reads it, so that its gradient's memory is free again;
 //              or of all at the end, from gradients that were added up
@@ -30,20 +31,20 @@ enum class Purpose : uint8_t { predict, evaluate, train };
 
 struct CompileSettings {
   Purpose purpose = Purpose::train;
-  LossSettings loss = {};                  // not of predict
+  LossSettings loss = {};  // not of predict
   uint32_t batch_size = 1;
   // Of train. With keeps_gradients the backward phase adds them to Region::gradients, and the update phase reads them
   // there; else each parameter is updated in the backward phase, as soon as its gradient is there.
   OptimizerSettings optimizer = {};
   bool keeps_gradients = false;
-  bool freeze_statistics = false;     // TrainOptions
+  bool freeze_statistics = false;  // TrainOptions
   std::vector<ParameterGroup> groups = {};
-  std::vector<bool> is_trainable = {};     // per tensor; empty: every parameter that is not frozen
+  std::vector<bool> is_trainable = {};      // per tensor; empty: every parameter that is not frozen
   std::vector<ChannelRange> channels = {};  // per tensor: those of a parameter that are trained; empty: all of all
   uint64_t arena_bytes_max = 0;
   Storage storage = Storage::float32;
   uint64_t planned_bytes_max = 0;  // steps run again to need no more (fit_program.h); 0: no limit
-  uint32_t threads = 1;  // into how many parts a step is cut at most; the results are the same bits
+  uint32_t threads = 1;            // into how many parts a step is cut at most; the results are the same bits
   double part_nanoseconds_min = limits::kPartNanosecondsMin;
 };
 
@@ -91,22 +92,22 @@ class GraphCompiler {
   void narrow_what_is_held();
   void emit_update_if_last(uint32_t parameter);
   void emit_update_of(uint32_t parameter, Phase phase, BufferId gradient);
-  void emit_channel_update(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer, float learning_rate_scale,
-                           const UpdateBuffers& whole);
+  void emit_channel_update(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer,
+                           float learning_rate_scale, const UpdateBuffers& whole);
 
   const Model& model_;
   const ModelGraph& graph_;
   const CompileSettings& settings_;
   GraphIndex index_;
   std::vector<OpFusion> fusions_;
-  std::vector<TensorType> types_;      // per tensor, at this batch
-  std::vector<double> op_flops_;       // per op, forward
+  std::vector<TensorType> types_;  // per tensor, at this batch
+  std::vector<double> op_flops_;   // per op, forward
   Program program_;
-  std::vector<BufferId> values_;       // per tensor
-  std::vector<BufferId> gradients_;    // per tensor; kNoBuffer until one arrives
-  std::vector<bool> needs_gradient_;   // per tensor
-  std::vector<bool> is_settled_;       // per tensor: this program never changes it (prepared.h)
-  std::vector<size_t> readers_left_;   // per tensor: ops whose backward is still to come
+  std::vector<BufferId> values_;              // per tensor
+  std::vector<BufferId> gradients_;           // per tensor; kNoBuffer until one arrives
+  std::vector<bool> needs_gradient_;          // per tensor
+  std::vector<bool> is_settled_;              // per tensor: this program never changes it (prepared.h)
+  std::vector<size_t> readers_left_;          // per tensor: ops whose backward is still to come
   std::vector<std::vector<BufferId>> saved_;  // per op
 
   struct Contribution {

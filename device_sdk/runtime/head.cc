@@ -18,8 +18,8 @@ constexpr uint32_t kClassesMax = 1'000'000;
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "head: " + what); }
 
 bool is_called(const ModelGraph& graph, const OpInfo& op, const std::string& layer) {
-  return op.name == layer || (op.inputs.size() > 1 && op.inputs[1] != kNoTensor &&
-                              graph.tensors[op.inputs[1]].name == layer + ".weight");
+  return op.name == layer ||
+         (op.inputs.size() > 1 && op.inputs[1] != kNoTensor && graph.tensors[op.inputs[1]].name == layer + ".weight");
 }
 
 Result<const OpInfo*> find_layer(const ModelGraph& graph, const std::string& layer) {
@@ -27,7 +27,8 @@ Result<const OpInfo*> find_layer(const ModelGraph& graph, const std::string& lay
   if (found == graph.ops.end()) return bad("the model has no layer " + layer);
   const bool is_whole = found->kind == OpKind::dense ||
                         (found->kind == OpKind::conv2d && std::get<Conv2dAttributes>(found->attributes).groups == 1);
-  if (!is_whole) return bad(layer + " is " + std::string(to_string(found->kind)) + ", not dense or conv2d without groups");
+  if (!is_whole)
+    return bad(layer + " is " + std::string(to_string(found->kind)) + ", not dense or conv2d without groups");
   return &*found;
 }
 

@@ -1,7 +1,8 @@
 // Another head on a trained body: the last dense layer or convolution gets as many outputs as there are new classes.
 //
-// Its weights are drawn afresh and its biases 0, as every new layer's (model_builder.h); everything else keeps its values
-// and its names. The layers behind it (a softmax, a flattening) fit themselves to the new number, and so does the loss.
+// Its weights are drawn afresh and its biases 0, as every new layer's (model_builder.h); everything else keeps its
+// values and its names. The layers behind it (a softmax, a flattening) fit themselves to the new number, and so does
+// the loss.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@
 namespace coterie {
 
 struct HeadSettings {
-  std::string layer;      // the op's name, or its weight's without ".weight"
-  uint32_t classes = 0;   // outputs
-  uint64_t seed = 0;      // of its weights
+  std::string layer;     // the op's name, or its weight's without ".weight"
+  uint32_t classes = 0;  // outputs
+  uint64_t seed = 0;     // of its weights
   friend bool operator==(const HeadSettings&, const HeadSettings&) = default;
 };
 

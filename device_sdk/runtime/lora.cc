@@ -108,8 +108,10 @@ class Rewrite {
     if (scale_ != kNoTensor) return scale_;
     const float factor = settings_.alpha / static_cast<float>(settings_.rank);
     const auto* bytes = reinterpret_cast<const uint8_t*>(&factor);
-    scale_ = add_tensor(
-        {.name = "lora_scale", .role = TensorRole::constant, .shape = {1}, .data = Bytes(bytes, bytes + sizeof factor)});
+    scale_ = add_tensor({.name = "lora_scale",
+                         .role = TensorRole::constant,
+                         .shape = {1},
+                         .data = Bytes(bytes, bytes + sizeof factor)});
     return scale_;
   }
 
@@ -154,7 +156,8 @@ Result<LoraSettings> parse_lora(std::string_view text) {
     numbers.remove_prefix(comma + std::string_view(",alpha=").size());
     if (!parse_number(numbers, settings.alpha)) return wrong;
   }
-  if (!is_in_range(settings)) return bad("the rank must be in [1, 4096] and alpha a number above 0, is " + std::string(text));
+  if (!is_in_range(settings))
+    return bad("the rank must be in [1, 4096] and alpha a number above 0, is " + std::string(text));
   return settings;
 }
 

@@ -2,8 +2,8 @@
 //
 //   y = x w + bias + (x A) B * alpha / rank      A[in, rank] He-normal, B[rank, out] zeros: at first y is as it was
 //
-// Gradients and optimizer state are needed for A and B alone. Afterwards w + A B * alpha / rank takes w's place, and the
-// model is again the one it was, with other values.
+// Gradients and optimizer state are needed for A and B alone. Afterwards w + A B * alpha / rank takes w's place, and
+// the model is again the one it was, with other values.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ struct LoraSettings {
 Result<LoraSettings> parse_lora(std::string_view text);
 
 // The file of the model with companions <weight>.lora_a and <weight>.lora_b for the weight of every dense and of every
-// 1x1 conv2d without groups whose name matches; every other parameter is frozen. The same arguments give the same bytes.
-// Errors: invalid_argument (the settings are out of range, or nothing matches), and Model::load's.
+// 1x1 conv2d without groups whose name matches; every other parameter is frozen. The same arguments give the same
+// bytes. Errors: invalid_argument (the settings are out of range, or nothing matches), and Model::load's.
 Result<Bytes> add_lora(const Model& model, const LoraSettings& settings, uint64_t seed);
 
-// The flat vector of `model` that computes what `adapted`, made of it by add_lora, does with `values` (its flat vector).
-// Weights are formed in double and rounded once.
+// The flat vector of `model` that computes what `adapted`, made of it by add_lora, does with `values` (its flat
+// vector). Weights are formed in double and rounded once.
 std::vector<float> merge_lora(const Model& model, const LoraSettings& settings, const Model& adapted,
                               std::span<const float> values);
 

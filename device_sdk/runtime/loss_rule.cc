@@ -32,14 +32,10 @@ std::optional<ElementLoss> element_loss_of(Loss loss) {
   }
 }
 
-bool is_class_loss(Loss loss) {
-  return loss == Loss::softmax_cross_entropy || loss == Loss::negative_log_likelihood;
-}
+bool is_class_loss(Loss loss) { return loss == Loss::softmax_cross_entropy || loss == Loss::negative_log_likelihood; }
 
 // How many vectors lie one behind the other in a row of an embedding loss; 1 for the others.
-size_t vectors_a_row(Loss loss) {
-  return loss == Loss::cosine_embedding ? 2 : loss == Loss::triplet_margin ? 3 : 1;
-}
+size_t vectors_a_row(Loss loss) { return loss == Loss::cosine_embedding ? 2 : loss == Loss::triplet_margin ? 3 : 1; }
 
 // With class weights the mean is a weighted one: PyTorch divides by the weights of the labels.
 void run_labels(const Step& step, const StepContext& context) {
@@ -65,7 +61,8 @@ void run_squared_error_of_labels(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   float* dy = step.buffers[2];
   context.kernels.mean_squared_error(s.rows, s.width, step.buffers[0], step.ints(1), dy, context.sums);
-  if (dy != nullptr && context.loss_scale != 1) context.kernels.scale_in_place(s.rows * s.width, context.loss_scale, dy);
+  if (dy != nullptr && context.loss_scale != 1)
+    context.kernels.scale_in_place(s.rows * s.width, context.loss_scale, dy);
 }
 
 void run_elements(const Step& step, const StepContext& context) {
@@ -165,9 +162,7 @@ void emit_loss(Program& program, const LossSettings& loss, const TensorType& out
                BufferId target, BufferId gradient) {
   const Shape& shape = output_type.shape;
   const Settings settings{loss, elements(shape, 0, shape.size() - 1), static_cast<size_t>(shape.back())};
-  const auto emit = [&](StepFunction run) {
-    program.emit(Phase::forward, run, settings, {output, target, gradient});
-  };
+  const auto emit = [&](StepFunction run) { program.emit(Phase::forward, run, settings, {output, target, gradient}); };
   const bool has_labels = loss.target == TargetKind::labels;
   if (vectors_a_row(loss.kind) > 1) emit(run_embeddings);
   else if (is_class_loss(loss.kind)) emit(has_labels ? run_labels : run_soft_labels);

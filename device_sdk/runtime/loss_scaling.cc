@@ -25,8 +25,8 @@ Status check_loss_scaling(const LossScaling& scaling) {
   int exponent = 0;
   const bool is_power = std::isfinite(scaling.start) && std::frexp(scaling.start, &exponent) == 0.5f;
   if (is_power && scaling.start >= 1 && scaling.start <= kLossScaleMax) return {};
-  return Error(ErrorCode::invalid_argument, "training: the loss scale must be a power of two from 1 to 2^24, is " +
-                                                std::to_string(scaling.start));
+  return Error(ErrorCode::invalid_argument,
+               "training: the loss scale must be a power of two from 1 to 2^24, is " + std::to_string(scaling.start));
 }
 
 void observe_gradient(const LossScaling& scaling, bool is_finite, LossScaleState& state) {

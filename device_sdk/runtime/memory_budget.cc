@@ -21,9 +21,7 @@ bool takes_batch_statistics(const Model& model, const TrainOptions& options) {
   });
 }
 
-uint64_t bytes_of(const TrainingMemory& memory) {
-  return memory.arena_bytes + memory.order_bytes;
-}
+uint64_t bytes_of(const TrainingMemory& memory) { return memory.arena_bytes + memory.order_bytes; }
 
 struct Tried {
   uint64_t least = 0;  // bytes

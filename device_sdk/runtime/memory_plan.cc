@@ -16,7 +16,8 @@ struct Placed {
   uint32_t first, last;
 };
 
-// By major, then minor, then index, which keeps an order among equals. One kind of key, so that the sort is one function.
+// By major, then minor, then index, which keeps an order among equals. One kind of key, so that the sort is one
+// function.
 struct SortKey {
   uint64_t major, minor;
   uint32_t index;
@@ -144,7 +145,8 @@ MemoryPlan plan_memory(std::span<const Lifetime> lifetimes) {
   const size_t rounds = std::min(kRoundsMax, kPairsMax / pairs);
   MemoryPlan best;
   for (const Fit fit : {Fit::best, Fit::first}) {
-    for (const Order order : {Order::largest, Order::longest, Order::earliest, Order::latest, Order::largest_and_longest}) {
+    for (const Order order :
+         {Order::largest, Order::longest, Order::earliest, Order::latest, Order::largest_and_longest}) {
       if (best.offsets.empty() || best.bytes > enough) {
         improve(lifetimes, ordered(lifetimes, order), fit, enough, rounds, best);
       }

@@ -2,8 +2,8 @@
 //
 // Two buffers whose lives share a step never overlap. The offsets come from a greedy fit (largest buffer first, and
 // other orders; the smallest gap that does, or the first), the usual heuristic for interval graphs (Pisarchyk and Lee,
-// "Efficient Memory Management for Deep Neural Net Inference", 2020, section 4). Each order is improved by placing first
-// what came to lie on top; the smallest result wins. Deterministic.
+// "Efficient Memory Management for Deep Neural Net Inference", 2020, section 4). Each order is improved by placing
+// first what came to lie on top; the smallest result wins. Deterministic.
 #pragma once
 
 #include <cstdint>

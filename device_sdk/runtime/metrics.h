@@ -31,7 +31,7 @@ class ClassMetrics {
   void add(std::span<const float> scores, uint32_t label);
 
   uint64_t rows() const { return rows_; }
-  double accuracy() const;        // 0 without rows, as the others
+  double accuracy() const;  // 0 without rows, as the others
   double top_k_accuracy() const;
   MacroScores macro() const;
   // The area under the ROC curve: how likely a row of class 1 has a higher scores[1] - scores[0] than one of class 0,

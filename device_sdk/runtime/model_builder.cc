@@ -66,8 +66,8 @@ TensorId ModelBuilder::constant(std::string name, DataType type, Shape shape, By
   const auto count = element_count(shape);
   if (!mistake_ && !count) mistake_ = count.error();
   if (!mistake_ && *count * kElementBytes != data.size()) {
-    mistake_ = Error(ErrorCode::invalid_argument, "constant " + name + " has " + std::to_string(data.size()) +
-                                                      " bytes for shape " + to_text(shape));
+    mistake_ = Error(ErrorCode::invalid_argument,
+                     "constant " + name + " has " + std::to_string(data.size()) + " bytes for shape " + to_text(shape));
   }
   graph_.tensors.push_back({.name = std::move(name),
                             .role = TensorRole::constant,

@@ -50,8 +50,8 @@ class OpBuild {
   void output_is_input();
   // The program never changes input i (prepared.h); one that is absent neither.
   bool is_settled(size_t i) const;
-  // Whether weights are worth keeping as the kernels read them, in emit_prepare: input i is settled, and memory is not so
-  // scarce that steps are run again.
+  // Whether weights are worth keeping as the kernels read them, in emit_prepare: input i is settled, and memory is not
+  // so scarce that steps are run again.
   bool keeps_prepared(size_t i) const;
   // Memory that backward() gets back with saved(), in the order of the calls.
   BufferId save(uint64_t bytes);
@@ -71,8 +71,8 @@ class OpBuild {
   void pass_gradient(size_t i) { pass_gradient(i, output_gradient()); }
 
   // --- sparse updates (channels.h); backward only
-  // The channels whose gradients are needed of inputs `weight` and `bias`, both [.., channels], for a rule that computes
-  // no others; is_all() too where the two differ or the weight needs none.
+  // The channels whose gradients are needed of inputs `weight` and `bias`, both [.., channels], for a rule that
+  // computes no others; is_all() too where the two differ or the weight needs none.
   ChannelRange trained_channels(size_t weight, size_t bias) const;
   // Of x[.., channels], these alone; x itself of all.
   BufferId take_channels(BufferId x, const Shape& shape, ChannelRange channels);
@@ -80,16 +80,18 @@ class OpBuild {
   BufferId channel_gradient(size_t i, ChannelRange channels);
 
   // --- fusion (fusion.h)
-  kernels::Activation activation() const;  // dense, conv2d, conv_transpose2d, batch_norm: the one behind is applied here
-  const OpInfo* folded_norm() const;    // likewise but batch_norm: the batch norm behind that is part of the weights; or null
-  BufferId value(uint32_t tensor) const;   // of the graph: an input of that norm
-  bool is_applied_by_producer() const;  // batch_norm, relu, relu6, forward: nothing is left to do
-  bool is_undone_by_producer() const;   // batch_norm, relu, relu6, backward: the op in front does that
-  bool is_undone_by_consumer() const;   // relu, backward: the gradient that comes in is already masked
-  bool undoes_relu() const;             // max pool, backward: mask for the ReLU in front
+  kernels::Activation activation()
+      const;  // dense, conv2d, conv_transpose2d, batch_norm: the one behind is applied here
+  const OpInfo* folded_norm()
+      const;  // likewise but batch_norm: the batch norm behind that is part of the weights; or null
+  BufferId value(uint32_t tensor) const;  // of the graph: an input of that norm
+  bool is_applied_by_producer() const;    // batch_norm, relu, relu6, forward: nothing is left to do
+  bool is_undone_by_producer() const;     // batch_norm, relu, relu6, backward: the op in front does that
+  bool is_undone_by_consumer() const;     // relu, backward: the gradient that comes in is already masked
+  bool undoes_relu() const;               // max pool, backward: mask for the ReLU in front
 
   // --- steps
-  BufferId scratch(uint64_t bytes);    // for the steps of this op; kNoBuffer for 0 bytes
+  BufferId scratch(uint64_t bytes);  // for the steps of this op; kNoBuffer for 0 bytes
   // For one step: each of the parts that it is cut into gets so much. kNoBuffer for 0 bytes.
   BufferId workspace(uint64_t bytes);
   // The step that writes `result` may write it over `operand`.
@@ -105,8 +107,8 @@ class OpBuild {
   void emit(StepFunction run, const Settings& settings, std::span<const BufferId> buffers, const Split& split = {}) {
     program().emit(phase_, run, settings, buffers, split);
   }
-  // Once, before all other phases: reads settled inputs and what was prepared before, nothing else, and writes memory of
-  // prepared() or scratch(). To be called in forward or in backward, in the order in which the steps run.
+  // Once, before all other phases: reads settled inputs and what was prepared before, nothing else, and writes memory
+  // of prepared() or scratch(). To be called in forward or in backward, in the order in which the steps run.
   template <typename Settings>
   void emit_prepare(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers,
                     const Split& split = {}) {
@@ -114,8 +116,8 @@ class OpBuild {
   }
   // For a result of emit_prepare, which every later step may read: memory that is never overlaid.
   BufferId prepared(uint64_t bytes) { return scratch(bytes); }
-  // `weight` - input i, or what was made of it (ops/folded_norm.h) - as the kernels read it: run() takes {weight, result}.
-  // Once if keeps_prepared(i), else in front of the step that is emitted next, which reads the result.
+  // `weight` - input i, or what was made of it (ops/folded_norm.h) - as the kernels read it: run() takes {weight,
+  // result}. Once if keeps_prepared(i), else in front of the step that is emitted next, which reads the result.
   template <typename Settings>
   BufferId prepare_weight(size_t i, BufferId weight, StepFunction run, const Settings& settings, uint64_t bytes,
                           const Split& split) {

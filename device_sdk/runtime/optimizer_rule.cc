@@ -36,7 +36,8 @@ void run_adam(const Step& step, const StepContext& context) {
   const float step_size = to_float(rate / context.optimizer.correction1);
   const float v_scale = to_float(1 / std::sqrt(context.optimizer.correction2));
   if (o.kind == OptimizerKind::adam) {
-    context.kernels.adam_step(step.part.size(), {o.beta1, o.beta2, o.epsilon, o.weight_decay, step_size, v_scale}, g, w, m, v);
+    context.kernels.adam_step(step.part.size(), {o.beta1, o.beta2, o.epsilon, o.weight_decay, step_size, v_scale}, g, w,
+                              m, v);
   } else {
     const float decay = to_float(rate * static_cast<double>(o.weight_decay));
     context.kernels.adamw_step(step.part.size(), {o.beta1, o.beta2, o.epsilon, decay, step_size, v_scale}, g, w, m, v);
@@ -46,24 +47,25 @@ void run_adam(const Step& step, const StepContext& context) {
 void run_adagrad(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto [g, w, sum] = step.slice<3>();
-  context.kernels.adagrad_step(step.part.size(), {s.learning_rate(context), s.optimizer.epsilon, s.optimizer.weight_decay}, g, w,
-                               sum);
+  context.kernels.adagrad_step(step.part.size(),
+                               {s.learning_rate(context), s.optimizer.epsilon, s.optimizer.weight_decay}, g, w, sum);
 }
 
 void run_rmsprop(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& o = s.optimizer;
   const auto [g, w, v, b] = step.slice<4>();
-  context.kernels.rmsprop_step(
-      step.part.size(), {s.learning_rate(context), o.smoothing, o.epsilon, o.weight_decay, o.momentum}, g, w, v, b, nullptr);
+  context.kernels.rmsprop_step(step.part.size(),
+                               {s.learning_rate(context), o.smoothing, o.epsilon, o.weight_decay, o.momentum}, g, w, v,
+                               b, nullptr);
 }
 
 void run_adadelta(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto [g, w, v, u] = step.slice<4>();
   const auto& o = s.optimizer;
-  context.kernels.adadelta_step(step.part.size(), {s.learning_rate(context), o.smoothing, o.epsilon, o.weight_decay}, g, w, v,
-                                u);
+  context.kernels.adadelta_step(step.part.size(), {s.learning_rate(context), o.smoothing, o.epsilon, o.weight_decay}, g,
+                                w, v, u);
 }
 
 void run_lion(const Step& step, const StepContext& context) {
@@ -84,7 +86,10 @@ void run_lamb(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& o = s.optimizer;
   const auto& [g, w, m, v, direction, scratch] = step.take<6>();
-  const kernels::LambStep lamb{o.beta1, o.beta2, o.epsilon, o.weight_decay,
+  const kernels::LambStep lamb{o.beta1,
+                               o.beta2,
+                               o.epsilon,
+                               o.weight_decay,
                                to_float(1 / context.optimizer.correction1),
                                to_float(1 / std::sqrt(context.optimizer.correction2))};
   context.kernels.lamb_direction(s.count, lamb, g, w, m, v, direction);
@@ -162,8 +167,10 @@ void emit_update(Program& program, Phase phase, const OptimizerSettings& setting
     case OptimizerKind::adam:
     case OptimizerKind::adamw: return program.emit(phase, run_adam, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
     case OptimizerKind::adagrad: return program.emit(phase, run_adagrad, s, {b.gradient, b.values, b.slot0}, split);
-    case OptimizerKind::rmsprop: return program.emit(phase, run_rmsprop, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
-    case OptimizerKind::adadelta: return program.emit(phase, run_adadelta, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+    case OptimizerKind::rmsprop:
+      return program.emit(phase, run_rmsprop, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+    case OptimizerKind::adadelta:
+      return program.emit(phase, run_adadelta, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
     case OptimizerKind::lion: return program.emit(phase, run_lion, s, {b.gradient, b.values, b.slot0}, split);
     case OptimizerKind::lamb: {
       const BufferId direction = program.add_planned(count * sizeof(float));

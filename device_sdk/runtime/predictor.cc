@@ -45,7 +45,8 @@ Result<Predictor> Predictor::create(const Model& model, uint32_t batch_size, uin
   compiled.program.bind(arena);
   const std::span<const float> parameters = model.parameters();
   std::memcpy(arena.region(Region::parameters).data(), parameters.data(), parameters.size_bytes());
-  return Predictor(std::make_unique<State>(State{model, batch_size, std::move(pool), std::move(arena), std::move(compiled)}));
+  return Predictor(
+      std::make_unique<State>(State{model, batch_size, std::move(pool), std::move(arena), std::move(compiled)}));
 }
 
 Predictor::Predictor(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -81,7 +82,8 @@ Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t c
     }
     code.program.run(Phase::forward, context);
     if (fault != nullptr) return bad(fault);
-    std::memcpy(output.data() + from * output_size, code.program.pointer(code.output), batch * output_size * sizeof(float));
+    std::memcpy(output.data() + from * output_size, code.program.pointer(code.output),
+                batch * output_size * sizeof(float));
   }
   return {};
 }

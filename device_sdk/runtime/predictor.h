@@ -18,16 +18,15 @@ class Predictor {
   // caller's with them), which changes no bit. Errors: invalid_argument (batch_size 0, an
   // output that is not float32), too_large.
   static Result<Predictor> create(const Model& model, uint32_t batch_size,
-                                  uint64_t arena_bytes_max = limits::kArenaBytesMax,
-                                  uint32_t threads = 1);
+                                  uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1);
   Predictor(Predictor&&) noexcept;
   Predictor& operator=(Predictor&&) noexcept;
   ~Predictor();
 
   uint32_t batch_size() const;
   // inputs[i] has `count` examples of the model's input i, one behind the other, each in its shape; those of an int32
-  // input are the same bytes seen as float. `output` gets as many of the output's shape. Errors: invalid_argument (names
-  // the input or the output whose size is wrong; an index outside a table).
+  // input are the same bytes seen as float. `output` gets as many of the output's shape. Errors: invalid_argument
+  // (names the input or the output whose size is wrong; an index outside a table).
   Status run(std::span<const std::span<const float>> inputs, uint64_t count, std::span<float> output);
 
  private:

@@ -116,11 +116,8 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
     std::memcpy(arena.region(Region::parameters).data(), start.data(), start.size_bytes());
     kernels::LossSums sums;
     const char* fault = nullptr;
-    StepContext context{.kernels = kernels::kernels(),
-                        .sums = &sums,
-                        .random_seed = step,
-                        .fault = &fault,
-                        .pool = pool.get()};
+    StepContext context{
+        .kernels = kernels::kernels(), .sums = &sums, .random_seed = step, .fault = &fault, .pool = pool.get()};
     const FlushDenormals flush;
     if (step == 0) program.run(Phase::prepare, context);
     for (uint32_t i = 0; i < options.batch_size; ++i) COT_TRY(code.reader.read(examples, i, i));

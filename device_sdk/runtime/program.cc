@@ -70,9 +70,8 @@ void Program::emit_shared(Phase phase, StepFunction function, std::shared_ptr<co
     workspace.part_bytes = (workspace.bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
     workspace.bytes = workspace.part_bytes * parts;
   }
-  drafts_[static_cast<size_t>(phase)].push_back(
-      {function, std::move(settings), operands_.size(), buffers.size(), origin_,
-       origin_ == kUpdateOrigin, split, parts});
+  drafts_[static_cast<size_t>(phase)].push_back({function, std::move(settings), operands_.size(), buffers.size(),
+                                                 origin_, origin_ == kUpdateOrigin, split, parts});
   operands_.insert(operands_.end(), buffers.begin(), buffers.end());
 }
 
@@ -163,9 +162,8 @@ std::vector<BufferId> Program::owners(std::vector<Lifetime>& lives) const {
   std::vector<BufferId> owner(buffers_.size());
   for (BufferId id = 0; id < owner.size(); ++id) owner[id] = id;
   std::vector<Share> shares = shares_;
-  std::stable_sort(shares.begin(), shares.end(), [&](const Share& a, const Share& b) {
-    return lives[a.result].first < lives[b.result].first;
-  });
+  std::stable_sort(shares.begin(), shares.end(),
+                   [&](const Share& a, const Share& b) { return lives[a.result].first < lives[b.result].first; });
   for (const Share& share : shares) {
     if (share.result == kNoBuffer || share.operand == kNoBuffer || owner[share.result] != share.result) continue;
     const BufferId into = owner[share.operand];
@@ -236,9 +234,7 @@ void Program::bind(const Arena& arena) {
     switch (buffer.place) {
       case Place::planned: resolved_.push_back(reinterpret_cast<float*>(arena.planned() + buffer.offset)); break;
       case Place::fixed: resolved_.push_back(arena.region(buffer.region).data() + buffer.offset / sizeof(float)); break;
-      case Place::constant:
-        resolved_.push_back(reinterpret_cast<float*>(const_cast<uint8_t*>(buffer.data)));
-        break;
+      case Place::constant: resolved_.push_back(reinterpret_cast<float*>(const_cast<uint8_t*>(buffer.data))); break;
     }
   }
   bind_steps();
@@ -285,7 +281,8 @@ void Program::bind_steps() {
 void Program::bind_step(const Draft& draft, kernels::Range units, uint32_t workspace) {
   float* const* buffers = pointers_.data() + pointers_.size();
   for (const BufferId id : operands_of(draft)) {
-    pointers_.push_back(id == kNoBuffer ? nullptr : resolved_[id] + workspace * buffers_[id].part_bytes / sizeof(float));
+    pointers_.push_back(id == kNoBuffer ? nullptr
+                                        : resolved_[id] + workspace * buffers_[id].part_bytes / sizeof(float));
   }
   steps_.push_back({draft.run, buffers, draft.settings.get(), units});
 }

@@ -4,16 +4,16 @@
 // known before a byte is allocated; bind() puts the program onto an arena; run() walks the list and neither allocates
 // nor decides anything. Several programs of one model (a whole batch, and the smaller last one) share an arena.
 //
-// What a program computes from settled values alone, those that it never changes, it computes once: in the prepare phase
-// (prepared.h says when that is). It lies in a region of its own, beside the planned memory.
+// What a program computes from settled values alone, those that it never changes, it computes once: in the prepare
+// phase (prepared.h says when that is). It lies in a region of its own, beside the planned memory.
 //
 // Each planned buffer is written by one step (the steps after it only read), with one exception: a step may write its
 // result over an operand that no later step reads. A rule that can do so says may_share(); plan() does it where it is
 // safe.
 //
 // A step may say that it can be cut (Split). A program for several threads then consists of parts, which a ThreadPool
-// runs at the same time. How a step is cut changes none of its bits, so that a model trained by any number of threads is
-// the same model.
+// runs at the same time. How a step is cut changes none of its bits, so that a model trained by any number of threads
+// is the same model.
 #pragma once
 
 #include <array>
@@ -50,13 +50,13 @@ struct StepContext {
   kernels::LossSums* sums = nullptr;  // the loss adds to it
   float loss_scale = 1;               // the gradient is that of loss_scale times the batch's mean loss
   OptimizerMoment optimizer{};
-  uint64_t random_seed = 0;           // of this step: dropout
-  const char** fault = nullptr;       // set to what is wrong with the batch: an index outside a table
-  ThreadPool* pool = nullptr;         // runs parts at the same time; without one no step is cut
+  uint64_t random_seed = 0;      // of this step: dropout
+  const char** fault = nullptr;  // set to what is wrong with the batch: an index outside a table
+  ThreadPool* pool = nullptr;    // runs parts at the same time; without one no step is cut
 };
 
-// How a step may be cut: of its `units` (images, rows, elements) any that begin at a multiple of `grain` may be computed
-// apart from the others. The step's function computes those in Step::part.
+// How a step may be cut: of its `units` (images, rows, elements) any that begin at a multiple of `grain` may be
+// computed apart from the others. The step's function computes those in Step::part.
 struct Split {
   size_t units = 1;
   size_t grain = 1;
@@ -66,7 +66,9 @@ struct Split {
 
 // Of a step that computes each element by itself: element i of what it writes from element i of what it reads, and from
 // what has no element of that number. An operand of `count` floats is touched in the part alone.
-constexpr Split by_elements(size_t count) { return {.units = count, .grain = 1024, .flops = 0, .is_elementwise = true}; }
+constexpr Split by_elements(size_t count) {
+  return {.units = count, .grain = 1024, .flops = 0, .is_elementwise = true};
+}
 
 struct Step;
 using StepFunction = void (*)(const Step&, const StepContext&);
@@ -97,8 +99,8 @@ struct Step {
   int32_t* ints(size_t i) const { return reinterpret_cast<int32_t*>(buffers[i]); }
 };
 
-// prepare: once, before the others. forward (with the loss), backward, update: run separately, so that a loss that is not
-// finite changes nothing.
+// prepare: once, before the others. forward (with the loss), backward, update: run separately, so that a loss that is
+// not finite changes nothing.
 enum class Phase : uint8_t { prepare, forward, backward, update };
 inline constexpr size_t kPhases = 4;
 
@@ -119,7 +121,8 @@ class Program {
   BufferId add_fixed(Region region, uint64_t offset_bytes);  // inside the region, element-aligned
   // `data` must outlive the program; steps only read it.
   BufferId add_constant(ByteView data);
-  // Alive from before the first step behind the prepare phase, because the caller fills it; to after the last, because the caller reads it.
+  // Alive from before the first step behind the prepare phase, because the caller fills it; to after the last, because
+  // the caller reads it.
   void fill_before(BufferId buffer) { buffers_[buffer].is_filled_before = true; }
   void read_after(BufferId buffer) { buffers_[buffer].is_read_after = true; }
   // What the steps emitted from now on belong to, for whoever measures them: an op's index, or one of those below.
@@ -145,15 +148,15 @@ class Program {
   // backward step that reads it. Forward is as it was (program_bfloat16.cc).
   void hold_as_bfloat16(std::span<const BufferId> buffers);
 
-  // When all are emitted, and before they are put in order: the planned buffers that the prepare phase writes and a later
-  // phase or the caller reads get places of their own, one behind the other, in Region::prepared. The others are scratch
-  // of the prepare phase and stay planned.
+  // When all are emitted, and before they are put in order: the planned buffers that the prepare phase writes and a
+  // later phase or the caller reads get places of their own, one behind the other, in Region::prepared. The others are
+  // scratch of the prepare phase and stay planned.
   void keep_prepared();
   uint64_t prepared_bytes() const { return prepared_bytes_; }
 
-  // Neighbours in the forward and in the backward phase that compute element by element run as one step, block by block;
-  // the values between them that nobody else reads need no memory but a block (program_chains.cc). Each bit is as it
-  // was. After keep_prepared() and run_in_order().
+  // Neighbours in the forward and in the backward phase that compute element by element run as one step, block by
+  // block; the values between them that nobody else reads need no memory but a block (program_chains.cc). Each bit is
+  // as it was. After keep_prepared() and run_in_order().
   void join_elementwise();
 
   // --- the order of the steps, when all are emitted (program_order.cc)
@@ -191,15 +194,15 @@ class Program {
     Region region = Region::parameters;  // fixed
     uint64_t offset = 0;                 // planned: in the planned part; fixed: in its region
     uint64_t bytes = 0;
-    const uint8_t* data = nullptr;       // constant
+    const uint8_t* data = nullptr;  // constant
     bool is_filled_before = false, is_read_after = false;
     bool is_workspace = false;
-    uint64_t part_bytes = 0;             // of a workspace: how far apart its parts lie
+    uint64_t part_bytes = 0;  // of a workspace: how far apart its parts lie
   };
   struct Draft {
     StepFunction run;
     std::shared_ptr<const void> settings;
-    size_t first_buffer, buffer_count;   // in operands_
+    size_t first_buffer, buffer_count;  // in operands_
     uint32_t origin;
     bool changes_state;
     Split split;
@@ -236,14 +239,14 @@ class Program {
   std::vector<Draft> drafts_[kPhases];  // own the settings
   std::vector<BufferId> operands_;
   std::vector<Share> shares_;
-  std::vector<Step> steps_;             // all steps and their parts
-  std::vector<Parts> parts_[kPhases];   // per step
+  std::vector<Step> steps_;            // all steps and their parts
+  std::vector<Parts> parts_[kPhases];  // per step
   mutable CutTrial phase_trials_[kPhases];
-  std::vector<float*> resolved_;        // per buffer
-  std::vector<float*> pointers_;        // per operand of each of these
+  std::vector<float*> resolved_;  // per buffer
+  std::vector<float*> pointers_;  // per operand of each of these
   uint32_t threads_ = 1;
   double part_nanoseconds_min_ = 0;
-  double cut_nanoseconds_ = 0;          // of the steps that are cut
+  double cut_nanoseconds_ = 0;  // of the steps that are cut
   uint32_t origin_ = 0;
   uint64_t planned_bytes_ = 0;
   uint64_t prepared_bytes_ = 0;

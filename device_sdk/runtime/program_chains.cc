@@ -1,6 +1,6 @@
 // Neighbouring steps that compute element by element become one, which goes through the tensors in blocks: what one of
-// them writes the next reads from the first-level cache, and what nobody else reads is never in memory as a whole. Their
-// own functions run on parts of what they ran on, which changes no bit.
+// them writes the next reads from the first-level cache, and what nobody else reads is never in memory as a whole.
+// Their own functions run on parts of what they ran on, which changes no bit.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace coterie {
 namespace {
 
-constexpr size_t kBlock = by_elements(0).grain;  // 4 KiB of an operand: five of them leave room in the cache
+constexpr size_t kBlock = by_elements(0).grain;    // 4 KiB of an operand: five of them leave room in the cache
 constexpr size_t kLinksMax = 8, kOperandsMax = 8;  // of a link
 
 // Where an operand of a link lies: in a block of the workspace, or in a buffer of the chain.
@@ -136,7 +136,8 @@ struct Program::Chaining {
         if (!any_names(links.subspan(i + 1), id)) id = kNoBuffer;
       }
       split.flops += links[i].split.flops;
-      if (links[i].parts > 1) program.cut_nanoseconds_ -= program.nanoseconds_of(links[i].split, program.operands_of(links[i]));
+      if (links[i].parts > 1)
+        program.cut_nanoseconds_ -= program.nanoseconds_of(links[i].split, program.operands_of(links[i]));
     }
     share(links, operands);
     chain.workspace = operands.size();
@@ -148,7 +149,8 @@ struct Program::Chaining {
   // A result may be written over what only links in front of its own read, and no longer over what links behind read.
   void share(std::span<const Draft> links, const std::vector<BufferId>& operands) {
     const auto first = [&](BufferId id) {
-      return std::find_if(links.begin(), links.end(), [&](const Draft& link) { return names(link, id); }) - links.begin();
+      return std::find_if(links.begin(), links.end(), [&](const Draft& link) { return names(link, id); }) -
+             links.begin();
     };
     const auto last = [&](BufferId id) {
       size_t i = links.size();

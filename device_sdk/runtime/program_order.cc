@@ -121,8 +121,7 @@ struct Program::Reordering {
     for (const auto& [result, operand] : shares) program.shares_.push_back({now[result], operand});
     Draft draft = drafts[index].second;
     const size_t first = operands.size();
-    for (const BufferId id : program.operands_of(draft))
-      operands.push_back(id == kNoBuffer ? kNoBuffer : now[id]);
+    for (const BufferId id : program.operands_of(draft)) operands.push_back(id == kNoBuffer ? kNoBuffer : now[id]);
     draft.first_buffer = first;
     program.drafts_[phase].push_back(std::move(draft));
     has_run[index] = true;

@@ -13,8 +13,7 @@ constexpr uint32_t kNone = ~0u;
 constexpr int kPatience = 32;             // rounds that take nothing off the peak
 constexpr int kTimesCutMax = 3;           // the same life in front of the same step: cuts may go in circles
 constexpr uint64_t kTooSmallShare = 200;  // a value so much smaller than what is to be freed is left alone
-constexpr uint64_t kSmallShare =
-    16;  // a value so much smaller than the one that is cut is held, not made again
+constexpr uint64_t kSmallShare = 16;      // a value so much smaller than the one that is cut is held, not made again
 
 // A value as it was made once, by its step or by a run of it again.
 struct Instance {
@@ -71,8 +70,7 @@ class Outlook {
       for (const uint32_t value : step.writes) begin(value, position);
     }
     for (Instance& instance : instances_) {
-      if (schedule_.values[instance.value].lives_to_end)
-        instance.last = static_cast<uint32_t>(order_.size() - 1);
+      if (schedule_.values[instance.value].lives_to_end) instance.last = static_cast<uint32_t>(order_.size() - 1);
     }
   }
 
@@ -107,8 +105,7 @@ class Outlook {
     }
     alive_.resize(order_.size());
     uint64_t sum = 0;
-    for (size_t position = 0; position < order_.size(); ++position)
-      alive_[position] = sum += change[position];
+    for (size_t position = 0; position < order_.size(); ++position) alive_[position] = sum += change[position];
   }
 
   const StepSchedule& schedule_;
@@ -170,21 +167,18 @@ class Recomputer {
       is_again_[i] = seen[order_[i]];
       seen[order_[i]] = true;
     }
-    for (size_t i = order_.size(); i-- > 0;)
-      next_original_[i] = is_again_[i] ? next_original_[i + 1] : order_[i];
+    for (size_t i = order_.size(); i-- > 0;) next_original_[i] = is_again_[i] ? next_original_[i + 1] : order_[i];
   }
 
   bool cut_best() {
     find_runs();
     const Outlook outlook(schedule_, order_, true);
     exceeding_.assign(order_.size() + 1, 0);
-    for (size_t i = 0; i < order_.size(); ++i)
-      exceeding_[i + 1] = exceeding_[i] + (outlook.alive()[i] > limit_);
+    for (size_t i = 0; i < order_.size(); ++i) exceeding_[i + 1] = exceeding_[i] + (outlook.alive()[i] > limit_);
     const uint64_t bytes_min = (outlook.peak() - limit_) / kTooSmallShare;
     std::optional<Cut> best;
     for (const Instance& instance : outlook.instances()) {
-      if (schedule_.values[instance.value].made_by == kNoStep || bytes_of(instance.value) < bytes_min)
-        continue;
+      if (schedule_.values[instance.value].made_by == kNoStep || bytes_of(instance.value) < bytes_min) continue;
       for (size_t i = 1; i < instance.uses.size(); ++i) {
         std::optional<Cut> cut = cut_between(outlook, instance, instance.uses[i - 1], instance.uses[i]);
         if (cut && (!best || cut->score > best->score)) best = std::move(cut);
@@ -220,8 +214,7 @@ class Recomputer {
     return static_cast<double>(sum);
   }
 
-  std::optional<Cut> cut_between(const Outlook& outlook, const Instance& instance, uint32_t from,
-                                 uint32_t to) const {
+  std::optional<Cut> cut_between(const Outlook& outlook, const Instance& instance, uint32_t from, uint32_t to) const {
     const uint64_t bytes = bytes_of(instance.value);
     double freed = excess_of(outlook, from, to, bytes);
     if (freed <= 0) return std::nullopt;
@@ -238,8 +231,8 @@ class Recomputer {
 
   // Adds the step behind those that make again what it reads and what is not there; takes from `freed` what
   // is held for it longer. False if it may not run there, or nothing is left.
-  bool add_step(const Outlook& outlook, uint32_t index, uint32_t at, uint64_t bytes,
-                std::vector<uint32_t>& steps, double& freed, double& cost) const {
+  bool add_step(const Outlook& outlook, uint32_t index, uint32_t at, uint64_t bytes, std::vector<uint32_t>& steps,
+                double& freed, double& cost) const {
     if (!may_run(index, at)) return false;
     for (const uint32_t value : schedule_.steps[index].reads) {
       const Instance& there = outlook.instances()[outlook.instance_at(value, at)];
@@ -261,9 +254,7 @@ class Recomputer {
     return true;
   }
 
-  bool may_run(uint32_t step, uint32_t at) const {
-    return schedule_.steps[step].again_until >= next_original_[at];
-  }
+  bool may_run(uint32_t step, uint32_t at) const { return schedule_.steps[step].again_until >= next_original_[at]; }
 
   // The next run of a step that is run now is left out if what is made now can be held until then.
   void carry_out(const Outlook& outlook, const Cut& cut) {
@@ -295,10 +286,8 @@ class Recomputer {
       std::vector<bool> left_out(order_.size());
       for (const auto& [cost, position] : runs) {
         left_out[position] = true;
-        if (Outlook(schedule_, without(left_out), false).peak() <= limit_)
-          changed = true;
-        else
-          left_out[position] = false;
+        if (Outlook(schedule_, without(left_out), false).peak() <= limit_) changed = true;
+        else left_out[position] = false;
       }
       order_ = without(left_out);
     }
@@ -317,7 +306,7 @@ class Recomputer {
   std::vector<uint32_t> order_;
   std::vector<bool> is_again_;
   std::vector<uint32_t> next_original_;
-  std::vector<uint32_t> exceeding_;  // positions in front of each that exceed the limit
+  std::vector<uint32_t> exceeding_;                         // positions in front of each that exceed the limit
   std::map<std::pair<uint32_t, uint32_t>, int> times_cut_;  // by value and the step in front of which
 };
 

@@ -8,8 +8,8 @@
 namespace coterie {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames = {"constant", "step", "exponential", "cosine", "one_cycle",
-                                                    "plateau"};
+constexpr std::array<std::string_view, 6> kNames = {"constant", "step",      "exponential",
+                                                    "cosine",   "one_cycle", "plateau"};
 constexpr double kCycleStart = 1.0 / 25, kCycleEnd = 1.0 / 250'000, kCycleRise = 0.3;  // PyTorch's defaults
 constexpr double kProgress = 1e-4;                                                     // likewise
 
@@ -60,8 +60,7 @@ Status check_schedule(const LearningRateSchedule& s) {
   return {};
 }
 
-double learning_rate_factor(const LearningRateSchedule& s, uint64_t step, uint64_t steps,
-                            const PlateauState& plateau) {
+double learning_rate_factor(const LearningRateSchedule& s, uint64_t step, uint64_t steps, const PlateauState& plateau) {
   if (step < s.warmup_steps) return static_cast<double>(step + 1) / static_cast<double>(s.warmup_steps);
   const auto t = static_cast<double>(step - s.warmup_steps);
   const double left = std::max(1.0, static_cast<double>(steps) - static_cast<double>(s.warmup_steps));

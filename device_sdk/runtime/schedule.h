@@ -1,8 +1,8 @@
 // The learning rate over the steps of training: a factor of the optimizer's learning rate, a pure function of the step
 // (and, for plateau, of the losses so far).
 //
-// Steps count from 0. During the first `warmup_steps` the factor rises linearly, (step + 1) / warmup_steps; the schedule
-// proper begins after them.
+// Steps count from 0. During the first `warmup_steps` the factor rises linearly, (step + 1) / warmup_steps; the
+// schedule proper begins after them.
 #pragma once
 
 #include <cstdint>

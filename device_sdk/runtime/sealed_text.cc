@@ -34,9 +34,7 @@ std::array<uint8_t, kCipherNonceBytes> nonce_of(ByteView head, uint64_t piece) {
   return nonce;
 }
 
-Error malformed(const std::string& what) {
-  return Error(ErrorCode::malformed, "the encrypted text " + what);
-}
+Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "the encrypted text " + what); }
 
 }  // namespace
 
@@ -85,9 +83,7 @@ uint64_t sealed_bytes(uint64_t text_bytes) {
   return kHeadBytes + text_bytes + pieces * kCipherTagBytes;
 }
 
-bool is_sealed(ByteView bytes) {
-  return bytes.size() > kMagic.size() && as_text(bytes.first(kMagic.size())) == kMagic;
-}
+bool is_sealed(ByteView bytes) { return bytes.size() > kMagic.size() && as_text(bytes.first(kMagic.size())) == kMagic; }
 
 Result<Bytes> open_sealed(Bytes sealed, const AuthenticatedCipher& cipher, const Digest& subject) {
   if (!is_sealed(sealed) || sealed.size() < kHeadBytes) return malformed("has no head");

@@ -34,9 +34,8 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::create(uint32_t threads) {
   try {
     for (uint32_t i = 1; i < threads; ++i) pool->workers_.emplace_back([p = pool.get()] { p->work(); });
   } catch (const std::system_error& error) {
-    return Error(ErrorCode::unavailable, "the system starts no more threads than " +
-                                             std::to_string(pool->threads()) + " of " + std::to_string(threads) + ": " +
-                                             error.what());
+    return Error(ErrorCode::unavailable, "the system starts no more threads than " + std::to_string(pool->threads()) +
+                                             " of " + std::to_string(threads) + ": " + error.what());
   }
   return pool;
 }
@@ -68,8 +67,8 @@ bool ThreadPool::run_next_part() {
   uint64_t ticket = ticket_.load(std::memory_order_acquire);
   do {
     if (next_of(ticket) >= parts_of(ticket)) return false;
-  } while (!ticket_.compare_exchange_weak(ticket, ticket + 0x10000, std::memory_order_acq_rel,
-                                          std::memory_order_acquire));
+  } while (
+      !ticket_.compare_exchange_weak(ticket, ticket + 0x10000, std::memory_order_acq_rel, std::memory_order_acquire));
   task_(job_, next_of(ticket));
   unfinished_.fetch_sub(1, std::memory_order_acq_rel);
   return true;

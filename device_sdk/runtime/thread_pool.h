@@ -36,8 +36,8 @@ class ThreadPool {
   void work();
   bool run_next_part();
 
-  // What is being run: its number << 32 | the next part << 16 | parts. A part is taken by counting it up. task_ and job_
-  // are read by whoever has taken a part, and written while none is left to take and none is unfinished.
+  // What is being run: its number << 32 | the next part << 16 | parts. A part is taken by counting it up. task_ and
+  // job_ are read by whoever has taken a part, and written while none is left to take and none is unfinished.
   std::atomic<uint64_t> ticket_{0};
   std::atomic<uint32_t> unfinished_{0};
   std::atomic<bool> is_ending_{false};

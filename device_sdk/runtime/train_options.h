@@ -24,8 +24,8 @@ enum class TargetKind : uint8_t { labels, values };
 struct LossSettings {
   Loss kind = Loss::softmax_cross_entropy;
   TargetKind target = TargetKind::labels;
-  float label_smoothing = 0;         // softmax_cross_entropy, in [0, 1)
-  float threshold = 1;               // huber's delta, smooth_l1's beta, the margin of the embedding losses
+  float label_smoothing = 0;              // softmax_cross_entropy, in [0, 1)
+  float threshold = 1;                    // huber's delta, smooth_l1's beta, the margin of the embedding losses
   std::vector<float> class_weights = {};  // softmax_cross_entropy and negative_log_likelihood; empty: ones
   friend bool operator==(const LossSettings&, const LossSettings&) = default;
 };
@@ -39,8 +39,8 @@ struct ParameterGroup {
 };
 
 // As what the activations that backward reads are held between forward and backward. As bfloat16 they take half the
-// memory, and each is off by at most 2^-8 of itself where the gradient is computed; where that makes two values equal, a
-// maximum may send its gradient to the other one. Forward, weights, optimizer state, and what an op keeps beside its
+// memory, and each is off by at most 2^-8 of itself where the gradient is computed; where that makes two values equal,
+// a maximum may send its gradient to the other one. Forward, weights, optimizer state, and what an op keeps beside its
 // output (statistics, masks) are exact.
 enum class Storage : uint8_t { float32, bfloat16 };
 
@@ -57,12 +57,12 @@ struct TrainOptions {
   float clip_norm = 0;     // of the whole gradient, in L2; 0: not clipped
   float clip_value = 0;    // of each element, after clip_norm; 0: not clipped
 
-  std::vector<std::string> freeze = {};      // patterns of parameters that stay as they are, beside those the model freezes
+  std::vector<std::string> freeze = {};  // patterns of parameters that stay as they are, beside those the model freezes
   std::vector<std::string> train_only = {};  // patterns; if any, every other parameter stays as it is
   uint32_t train_last = 0;  // if above 0: only the parameters of so many last layers that have any; without train_only
   std::vector<ChannelUpdate> channels = {};  // of parameters that are trained, the only channels that change
   std::vector<ParameterGroup> groups = {};
-  bool freeze_statistics = false;       // batch norm uses its running statistics and leaves them alone
+  bool freeze_statistics = false;  // batch norm uses its running statistics and leaves them alone
 
   uint32_t threads = 1;  // with the caller's own, at most limits::kThreadsMax; the results are the same bits
   double part_nanoseconds_min = limits::kPartNanosecondsMin;  // smaller parts of a step are not given to a thread
@@ -71,15 +71,16 @@ struct TrainOptions {
   LossScaling loss_scaling = {};
   uint64_t seed = 0;
   uint64_t arena_bytes_max = limits::kArenaBytesMax;  // Trainer::create fails if this is too little
-  std::shared_ptr<const AuthenticatedCipher> checkpoint_cipher = {};  // checkpoints are encrypted; empty: they are plain
+  std::shared_ptr<const AuthenticatedCipher> checkpoint_cipher =
+      {};  // checkpoints are encrypted; empty: they are plain
   // Of TrainingMemory::planned_bytes: what does not fit is computed again in backward rather than held, to
   // the same bits, and weights that are not trained are prepared for the kernels in each step rather than
   // once. Trainer::create fails if this is too little all the same. 0: no limit, nothing is computed again.
   uint64_t planned_bytes_max = 0;
 };
 
-// "features.*:lr=0.1", "*.bias:lr=2,decay=0": lr is learning_rate_scale, 1 unless given, and decay weight_decay, 0 unless
-// given. invalid_argument says what is wrong.
+// "features.*:lr=0.1", "*.bias:lr=2,decay=0": lr is learning_rate_scale, 1 unless given, and decay weight_decay, 0
+// unless given. invalid_argument says what is wrong.
 Result<ParameterGroup> parse_group(std::string_view text);
 
 // "float32" or "bf16". invalid_argument.

@@ -123,7 +123,8 @@ template <typename Visit>
 void for_each_statistic(TrainerState& s, const Visit& visit) {
   const std::span<float> values = s.region(Region::parameters);
   for (const TensorInfo& tensor : s.model.graph().tensors) {
-    if (tensor.role == TensorRole::state) visit(values.subspan(tensor.payload_offset / sizeof(float), elements(tensor.shape)));
+    if (tensor.role == TensorRole::state)
+      visit(values.subspan(tensor.payload_offset / sizeof(float), elements(tensor.shape)));
   }
 }
 
@@ -182,21 +183,21 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
   std::optional<BatchProgram> rest;
   if (compiled.rest) rest.emplace(model, options.loss, compiled.rest_size, std::move(*compiled.rest), arena);
   const size_t blocks = options.clip_norm > 0 ? (model.value_count() + kSquaresBlock - 1) / kSquaresBlock : 0;
-  auto state = std::make_unique<TrainerState>(
-      TrainerState{.model = model,
-                   .options = options,
-                   .examples = examples,
-                   .batch_size = compiled.batch_size,
-                   .micro_batch_size = compiled.micro_batch_size,
-                   .pool = std::move(pool),
-                   .arena = std::move(arena),
-                   .whole = std::move(whole),
-                   .rest = std::move(rest),
-                   .prepared = {},
-                   .rows_an_example = elements(model.output_shape()) / static_cast<uint64_t>(model.output_shape().back()),
-                   .norm_blocks = std::vector<double>(blocks),
-                   .random = Prng(options.seed),
-                   .order = std::vector<uint32_t>(count)});
+  auto state = std::make_unique<TrainerState>(TrainerState{
+      .model = model,
+      .options = options,
+      .examples = examples,
+      .batch_size = compiled.batch_size,
+      .micro_batch_size = compiled.micro_batch_size,
+      .pool = std::move(pool),
+      .arena = std::move(arena),
+      .whole = std::move(whole),
+      .rest = std::move(rest),
+      .prepared = {},
+      .rows_an_example = elements(model.output_shape()) / static_cast<uint64_t>(model.output_shape().back()),
+      .norm_blocks = std::vector<double>(blocks),
+      .random = Prng(options.seed),
+      .order = std::vector<uint32_t>(count)});
   state->loss_scale.scale = options.loss_scaling.start;
   size_t statistics = 0;  // keep_statistics() does not allocate
   for_each_statistic(*state, [&](std::span<float> values) { statistics += values.size(); });

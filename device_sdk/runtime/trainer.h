@@ -29,17 +29,17 @@ struct TrainingSummary {
 };
 
 struct TrainingMemory {
-  uint64_t arena_bytes = 0;              // everything that grows with the model and the batch, in one block
-  uint64_t parameter_bytes = 0;          // of which parameters
-  uint64_t optimizer_bytes = 0;          // of which optimizer state
-  uint64_t gradient_bytes = 0;           // of which gradients that are added up over micro-batches, or clipped together
-  uint64_t prepared_bytes = 0;           // of which what is computed once and read in every step (prepared.h)
-  uint64_t planned_bytes = 0;            // of which activations, gradients and scratch, overlaid
-  uint64_t planned_lower_bound = 0;      // the least that any plan of them needs
-  uint64_t order_bytes = 0;              // beside the arena: the shuffled order of the examples
-  uint32_t micro_batch_size = 0;         // examples computed at a time
-  uint32_t recomputed_steps = 0;         // computed again rather than held, to keep to planned_bytes_max
-  double recomputed_share = 0;           // the time that takes, as a share of the rest; an estimate
+  uint64_t arena_bytes = 0;          // everything that grows with the model and the batch, in one block
+  uint64_t parameter_bytes = 0;      // of which parameters
+  uint64_t optimizer_bytes = 0;      // of which optimizer state
+  uint64_t gradient_bytes = 0;       // of which gradients that are added up over micro-batches, or clipped together
+  uint64_t prepared_bytes = 0;       // of which what is computed once and read in every step (prepared.h)
+  uint64_t planned_bytes = 0;        // of which activations, gradients and scratch, overlaid
+  uint64_t planned_lower_bound = 0;  // the least that any plan of them needs
+  uint64_t order_bytes = 0;          // beside the arena: the shuffled order of the examples
+  uint32_t micro_batch_size = 0;     // examples computed at a time
+  uint32_t recomputed_steps = 0;     // computed again rather than held, to keep to planned_bytes_max
+  double recomputed_share = 0;       // the time that takes, as a share of the rest; an estimate
 };
 
 struct TrainerState;  // trainer_state.h
@@ -84,9 +84,10 @@ class Trainer {
 
   // Writes everything that step() depends on, durably and atomically: `path` holds the old checkpoint or the new one.
   Status save_checkpoint(const std::string& path) const;
-  // Continues where the checkpoint was taken, to the same bits; what a killed process left of an unfinished one is removed. On an error nothing has changed: data_loss (truncated,
-  // damaged), conflict (of another model, data set or options; or plain, and options have a cipher), permission_denied
-  // (encrypted, and they have none or one with another key), and those of reading a file.
+  // Continues where the checkpoint was taken, to the same bits; what a killed process left of an unfinished one is
+  // removed. On an error nothing has changed: data_loss (truncated, damaged), conflict (of another model, data set or
+  // options; or plain, and options have a cipher), permission_denied (encrypted, and they have none or one with another
+  // key), and those of reading a file.
   Status restore_checkpoint(const std::string& path);
 
   TrainingMemory memory() const;

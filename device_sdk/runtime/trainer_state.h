@@ -19,16 +19,16 @@ struct TrainerState {
   Model model;
   TrainOptions options;
   ExampleSource& examples;
-  uint32_t batch_size;        // examples a step: of the options, or the whole data set if that is smaller
-  uint32_t micro_batch_size;  // examples computed at a time
+  uint32_t batch_size;               // examples a step: of the options, or the whole data set if that is smaller
+  uint32_t micro_batch_size;         // examples computed at a time
   std::unique_ptr<ThreadPool> pool;  // null: one thread
-  Arena arena;                // its regions hold parameters and optimizer state
-  BatchProgram whole;         // for micro_batch_size
+  Arena arena;                       // its regions hold parameters and optimizer state
+  BatchProgram whole;                // for micro_batch_size
   std::optional<BatchProgram> rest;  // the last of an epoch, if it is smaller
-  Prepared prepared;          // of whole and rest
+  Prepared prepared;                 // of whole and rest
   uint64_t rows_an_example = 1;
-  std::vector<double> norm_blocks;   // scratch of clipping
-  std::vector<float> statistics;     // loss scaling: the state before the step, in case it is skipped
+  std::vector<double> norm_blocks;  // scratch of clipping
+  std::vector<float> statistics;    // loss scaling: the state before the step, in case it is skipped
 
   // Changed by every step.
   Prng random;

@@ -18,7 +18,8 @@ struct Origin {
 };
 
 Result<Origin> parse_url(std::string_view url) {
-  const Error bad(ErrorCode::invalid_argument, "the server's URL must look like https://host:port, is " + std::string(url));
+  const Error bad(ErrorCode::invalid_argument,
+                  "the server's URL must look like https://host:port, is " + std::string(url));
   constexpr std::string_view kScheme = "https://";
   if (!url.starts_with(kScheme)) return bad;
   url.remove_prefix(kScheme.size());
@@ -51,8 +52,7 @@ Result<Origin> parse_url(std::string_view url) {
 Result<std::unique_ptr<HttpsClient>> HttpsClient::make(const HttpsClientSettings& settings) {
   COT_ASSIGN(Origin origin, parse_url(settings.url));
   COT_ASSIGN(std::shared_ptr<TlsTrust> trust, TlsTrust::make(settings.ca_pem));
-  return std::unique_ptr<HttpsClient>(
-      new HttpsClient(settings, std::move(origin.host), origin.port, std::move(trust)));
+  return std::unique_ptr<HttpsClient>(new HttpsClient(settings, std::move(origin.host), origin.port, std::move(trust)));
 }
 
 Status HttpsClient::connect() {

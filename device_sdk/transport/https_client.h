@@ -17,7 +17,7 @@ struct HttpsClientSettings {
   std::string url;     // https://host[:port]
   std::string ca_pem;  // certificates to trust; empty: the system's
   Millis connect_max{10'000};
-  Millis silence_max{30'000};  // between two pieces of a body, either way
+  Millis silence_max{30'000};                    // between two pieces of a body, either way
   const std::atomic<bool>* cancelled = nullptr;  // set by any thread: what is under way fails with `cancelled`, soon
 };
 

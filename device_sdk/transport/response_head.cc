@@ -21,8 +21,8 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// RFC 9112 section 7.1: hexadecimal digits, then perhaps extensions, which mean nothing to us. Beast is not asked to read
-// chunks: an empty body that arrives byte by byte fails one of its assertions.
+// RFC 9112 section 7.1: hexadecimal digits, then perhaps extensions, which mean nothing to us. Beast is not asked to
+// read chunks: an empty body that arrives byte by byte fails one of its assertions.
 Result<uint64_t> parse_chunk_size(std::string_view line) {
   uint64_t size = 0;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), size, 16);
@@ -83,7 +83,8 @@ Result<uint64_t> read_chunked_body(Bytes bytes, const std::function<Status(Bytes
     at = 0;
     for (;;) {
       const size_t end = as_text(bytes).find("\r\n");
-      if (end > kChunkLineBytesMax && (end != std::string_view::npos || bytes.size() > kChunkLineBytesMax + 1)) return not_http();
+      if (end > kChunkLineBytesMax && (end != std::string_view::npos || bytes.size() > kChunkLineBytesMax + 1))
+        return not_http();
       if (end == std::string_view::npos) {
         COT_TRY(more(bytes));
         continue;

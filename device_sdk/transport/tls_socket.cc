@@ -100,7 +100,8 @@ Result<std::shared_ptr<TlsTrust>> TlsTrust::make(const std::string& ca_pem) {
   SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(ctx, &keep_session);
   if (ca_pem.empty()) {
-    if (SSL_CTX_set_default_verify_paths(ctx) != 1) return Error(ErrorCode::internal, "the system has no CA certificates");
+    if (SSL_CTX_set_default_verify_paths(ctx) != 1)
+      return Error(ErrorCode::internal, "the system has no CA certificates");
     return trust;
   }
   BIO* bio = BIO_new_mem_buf(ca_pem.data(), static_cast<int>(ca_pem.size()));
@@ -162,9 +163,9 @@ Status TlsSocket::handshake(const std::string& host, Millis patience) {
     const long verified = SSL_get_verify_result(ssl);
     if (verified != X509_V_OK) {
       ssl_.reset();
-      return Error(ErrorCode::unauthenticated, "the server's certificate is not trusted: " +
-                                                   std::string(X509_verify_cert_error_string(verified)) +
-                                                   "; check the CA file and the host name");
+      return Error(ErrorCode::unauthenticated,
+                   "the server's certificate is not trusted: " + std::string(X509_verify_cert_error_string(verified)) +
+                       "; check the CA file and the host name");
     }
     COT_TRY(wait_for(result, patience));
   }

@@ -16,17 +16,13 @@ int main(int argc, char** argv) {
   coterie_model *model = NULL, *trained = NULL;
   coterie_dataset data = {.struct_size = sizeof data};
   coterie_trainer* trainer = NULL;
-  const coterie_train_options options = {.struct_size = sizeof options,
-                                         .optimizer = "adam",
-                                         .learning_rate = 0.01f,
-                                         .epochs = 100,
-                                         .steps_max = 10};
+  const coterie_train_options options = {
+      .struct_size = sizeof options, .optimizer = "adam", .learning_rate = 0.01f, .epochs = 100, .steps_max = 10};
   coterie_evaluation evaluation = {.struct_size = sizeof evaluation};
 
   coterie_status status = coterie_model_open(argv[1], &model, error, sizeof error);
   if (status == COTERIE_OK) status = coterie_dataset_open(argv[2], &data, error, sizeof error);
-  if (status == COTERIE_OK)
-    status = coterie_trainer_open(model, &options, &data, &trainer, error, sizeof error);
+  if (status == COTERIE_OK) status = coterie_trainer_open(model, &options, &data, &trainer, error, sizeof error);
   if (status != COTERIE_OK) return failed("opening", status, error);
 
   coterie_train_progress progress = {.struct_size = sizeof progress};

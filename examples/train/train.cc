@@ -10,8 +10,7 @@ int main(int argc, char** argv) {
   try {
     const coterie::Model model(argv[1]);
     const coterie::Dataset data = coterie::Dataset::open(argv[2]);
-    const coterie::TrainOptions options{
-        .optimizer = "adam", .learning_rate = 0.01f, .epochs = 100, .steps_max = 10};
+    const coterie::TrainOptions options{.optimizer = "adam", .learning_rate = 0.01f, .epochs = 100, .steps_max = 10};
 
     coterie::Trainer trainer(model, options, data);
     while (!trainer.finished()) {
@@ -22,8 +21,7 @@ int main(int argc, char** argv) {
     const coterie::Model trained = trainer.model();
     const coterie_evaluation evaluation = trained.evaluate(data, options);
     trained.save(argv[3]);
-    std::printf("loss %.4f, accuracy %.3f, saved as %s\n", evaluation.loss_mean, evaluation.accuracy,
-                argv[3]);
+    std::printf("loss %.4f, accuracy %.3f, saved as %s\n", evaluation.loss_mean, evaluation.accuracy, argv[3]);
   } catch (const coterie::Error& error) {
     std::fprintf(stderr, "train_cc: %s\n", error.what());
     return 1;

@@ -34,9 +34,7 @@ size_t AdminAuthenticator::DigestHash::operator()(const Digest& digest) const {
   return hash;
 }
 
-Digest AdminAuthenticator::name_of(std::string_view token) const {
-  return mac(key_, kDomain, as_bytes(token));
-}
+Digest AdminAuthenticator::name_of(std::string_view token) const { return mac(key_, kDomain, as_bytes(token)); }
 
 std::optional<AdminCaller> AdminAuthenticator::recall(std::string_view token, Now now) {
   const Digest digest = token_digest(token);
@@ -64,8 +62,7 @@ Result<AdminCaller> AdminAuthenticator::verify(std::string_view token, Now now) 
   if (!record) return record.error().code() == ErrorCode::not_found ? stranger() : record.error();
   COT_TRY(admit_hash(now.instant));
   if (!slow_hash_matches(record->hash, token)) return stranger();
-  if (now.wall >=
-      record->expires) {  // counts as wrong: else its holder could have us compute hashes without end
+  if (now.wall >= record->expires) {  // counts as wrong: else its holder could have us compute hashes without end
     return Error(ErrorCode::unauthenticated, "this token has expired; ask a security_admin for a new one");
   }
   hash_was_right();
@@ -80,8 +77,7 @@ Status AdminAuthenticator::admit_hash(Instant now) {
     failed_hashes_ = 0;
   }
   if (failed_hashes_ >= kFailedHashesPerSecondMax) {
-    return Error(ErrorCode::rate_limited,
-                 "too many tokens were wrong within a second; try again in a second");
+    return Error(ErrorCode::rate_limited, "too many tokens were wrong within a second; try again in a second");
   }
   ++failed_hashes_;  // until it turns out to be right
   return {};

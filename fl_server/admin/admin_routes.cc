@@ -3,9 +3,8 @@
 //   operator         keeps it running: pauses, resumes and cancels jobs, rolls a bad model back, lets devices in and
 //                    shuts them out
 //   ml_engineer      makes jobs from models and data sets, takes the models that come of them and promotes them
-//   privacy_officer  sees what is spent and reads the ledger, and stops a job: may take privacy loss away, never add to it
-//   security_admin   gives and takes admin tokens; reads the audit log; shuts devices and enrollment tokens
-//   out
+//   privacy_officer  sees what is spent and reads the ledger, and stops a job: may take privacy loss away, never add to
+//   it security_admin   gives and takes admin tokens; reads the audit log; shuts devices and enrollment tokens out
 // docs/OPERATING.md has the reasons; tests/unit/fl_server/admin/authorization_matrix.txt every cell.
 #include "fl_server/admin/route.h"
 
@@ -54,31 +53,29 @@ constexpr AdminRoute kRoutes[] = {
     {"POST", "/admin/v1/jobs/{job}/models:rollback", "rollBackModel",
      "Back to the version that was promoted before the present one", kResume, "model.roll_back"},
     {"GET", "/admin/v1/ledger", "listLedger", "The privacy ledger of all jobs, in order", kPrivacy},
-    {"POST", "/admin/v1/models", "uploadModel", "Upload a model file to start jobs from", kEngineer,
-     "model.upload", kFile},
+    {"POST", "/admin/v1/models", "uploadModel", "Upload a model file to start jobs from", kEngineer, "model.upload",
+     kFile},
     {"POST", "/admin/v1/datasets", "uploadDataset", "Upload a data set to evaluate models on", kEngineer,
      "dataset.upload", kFile},
     {"GET", "/admin/v1/devices", "listDevices", "Enrolled devices, by id", kShutOut},
-    {"POST", "/admin/v1/devices/{device}:revoke", "revokeDevice",
-     "Refuse everything this device asks from now on", kShutOut, "device.revoke"},
+    {"POST", "/admin/v1/devices/{device}:revoke", "revokeDevice", "Refuse everything this device asks from now on",
+     kShutOut, "device.revoke"},
     {"GET", "/admin/v1/enrollment-tokens", "listTokens", "Tokens, without their secrets", kShutOut},
-    {"POST", "/admin/v1/enrollment-tokens", "createToken", "A new token; its secret is shown this once",
-     kOperator, "enrollment_token.create", kJson},
+    {"POST", "/admin/v1/enrollment-tokens", "createToken", "A new token; its secret is shown this once", kOperator,
+     "enrollment_token.create", kJson},
     {"DELETE", "/admin/v1/enrollment-tokens/{token}", "removeToken", "Withdraw a token", kShutOut,
      "enrollment_token.remove"},
     {"GET", "/admin/v1/tokens", "listAdminTokens", "Admin tokens, without their secrets", kSecurity},
-    {"POST", "/admin/v1/tokens", "createAdminToken", "A new admin token; its secret is shown this once",
-     kSecurity, "admin_token.create", kJson},
+    {"POST", "/admin/v1/tokens", "createAdminToken", "A new admin token; its secret is shown this once", kSecurity,
+     "admin_token.create", kJson},
     {"DELETE", "/admin/v1/tokens/{token}", "removeAdminToken", "End an admin token at once", kSecurity,
      "admin_token.remove"},
-    {"GET", "/admin/v1/audit", "listAudit", "What callers of this plane did, in order", kSecurity, "", kNoBody,
-     false, kWholeServer},
+    {"GET", "/admin/v1/audit", "listAudit", "What callers of this plane did, in order", kSecurity, "", kNoBody, false,
+     kWholeServer},
 };
 
 }  // namespace
 
-std::span<const AdminRoute> admin_routes() {
-  return kRoutes;
-}
+std::span<const AdminRoute> admin_routes() { return kRoutes; }
 
 }  // namespace coterie

@@ -8,9 +8,7 @@
 namespace coterie {
 namespace {
 
-Error tampered(const std::string& what) {
-  return Error(ErrorCode::data_loss, "audit log: " + what);
-}
+Error tampered(const std::string& what) { return Error(ErrorCode::data_loss, "audit log: " + what); }
 
 }  // namespace
 
@@ -53,15 +51,14 @@ std::string audit_text(std::string_view text) {
 Status AuditVerifier::append(const AuditRecord& record) {
   const std::string number = std::to_string(head_.seq + 1);
   if (record.entry.seq != head_.seq + 1) {
-    return tampered("record " + number + " is not there; in its place is " +
-                    std::to_string(record.entry.seq));
+    return tampered("record " + number + " is not there; in its place is " + std::to_string(record.entry.seq));
   }
   if (audit_digest(head_.digest, record.entry) != record.digest) {
     return tampered("record " + number + " is not what was written");
   }
   if (noted_ && noted_->seq == record.entry.seq && noted_->digest != record.digest) {
-    return tampered("record " + number + " has digest " + record.digest.hex() + ", but " +
-                    noted_->digest.hex() + " was noted: it, or one before it, was written anew");
+    return tampered("record " + number + " has digest " + record.digest.hex() + ", but " + noted_->digest.hex() +
+                    " was noted: it, or one before it, was written anew");
   }
   head_ = {record.entry.seq, record.digest};
   return {};
@@ -69,8 +66,7 @@ Status AuditVerifier::append(const AuditRecord& record) {
 
 Status AuditVerifier::finish() const {
   if (!noted_ || head_.seq >= noted_->seq) return {};
-  return tampered("it ends with record " + std::to_string(head_.seq) + ", but record " +
-                  std::to_string(noted_->seq) +
+  return tampered("it ends with record " + std::to_string(head_.seq) + ", but record " + std::to_string(noted_->seq) +
                   " was noted: the end was cut off, or an older copy was put back");
 }
 

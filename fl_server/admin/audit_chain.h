@@ -21,13 +21,12 @@ inline constexpr size_t kAuditTextCharsMax = 256;  // of each text of a record
 struct AuditEntry {
   uint64_t seq = 0;  // 1, 2, ...
   WallTime time;
-  std::string who;     // id of the token; "-" if it was none of ours
-  std::string roles;   // that it had: "viewer, operator"; empty if it was none of ours
-  std::string action;  // of the route: "job.create"
-  std::string target;  // what it was done to: a path, or a pattern if nobody known asked
-  uint32_t outcome =
-      0;  // HTTP status of the answer; 0: begun, the answer's record follows with the same request id
-  std::string request;  // id of the request, also in the answer's Coterie-Request-Id
+  std::string who;       // id of the token; "-" if it was none of ours
+  std::string roles;     // that it had: "viewer, operator"; empty if it was none of ours
+  std::string action;    // of the route: "job.create"
+  std::string target;    // what it was done to: a path, or a pattern if nobody known asked
+  uint32_t outcome = 0;  // HTTP status of the answer; 0: begun, the answer's record follows with the same request id
+  std::string request;   // id of the request, also in the answer's Coterie-Request-Id
   friend bool operator==(const AuditEntry&, const AuditEntry&) = default;
 };
 

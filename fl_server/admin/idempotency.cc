@@ -7,8 +7,8 @@
 
 namespace coterie {
 
-Result<IdempotencyKey> make_idempotency_key(std::string_view key, std::string_view caller,
-                                            std::string_view operation, ByteView body) {
+Result<IdempotencyKey> make_idempotency_key(std::string_view key, std::string_view caller, std::string_view operation,
+                                            ByteView body) {
   const bool printable = std::ranges::all_of(key, [](char c) { return c > ' ' && c <= '~'; });
   if (key.empty() || key.size() > kIdempotencyKeyCharsMax || !printable) {
     return Error(ErrorCode::invalid_argument, "Idempotency-Key must have 1 to " +

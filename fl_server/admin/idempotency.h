@@ -23,8 +23,8 @@ struct IdempotencyKey {
 };
 
 // invalid_argument unless the key has 1 to kIdempotencyKeyCharsMax printable ASCII characters.
-Result<IdempotencyKey> make_idempotency_key(std::string_view key, std::string_view caller,
-                                            std::string_view operation, ByteView body);
+Result<IdempotencyKey> make_idempotency_key(std::string_view key, std::string_view caller, std::string_view operation,
+                                            ByteView body);
 
 // What was answered. Only successes are kept.
 struct KeptAnswer {

@@ -73,7 +73,7 @@ class RoleSet {
 };
 
 // What the token in the data directory has: everything a person may do.
-inline constexpr RoleSet kEveryRoleOfPeople = {Role::viewer, Role::operator_, Role::ml_engineer,
-                                               Role::privacy_officer, Role::security_admin};
+inline constexpr RoleSet kEveryRoleOfPeople = {Role::viewer, Role::operator_, Role::ml_engineer, Role::privacy_officer,
+                                               Role::security_admin};
 
 }  // namespace coterie

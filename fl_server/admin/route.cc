@@ -48,8 +48,8 @@ RouteMatch find_admin_route(std::string_view method, std::string_view path) {
 
 Status check_roles(const AdminRoute& route, RoleSet caller) {
   if (route.allows(caller)) return {};
-  return Error(ErrorCode::permission_denied, std::string(route.operation) + " is for " + route.roles->text() +
-                                                 "; this token has " + caller.text());
+  return Error(ErrorCode::permission_denied,
+               std::string(route.operation) + " is for " + route.roles->text() + "; this token has " + caller.text());
 }
 
 Status check_bindings(std::span<const AdminRoute> routes, std::span<const std::string_view> handlers) {

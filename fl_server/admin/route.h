@@ -43,7 +43,7 @@ struct RouteMatch {
   const AdminRoute* route = nullptr;              // of this method and path; null: there is none
   std::string_view pattern;                       // of the path, whatever the method; empty: no such path
   std::map<std::string, std::string> parameters;  // of the pattern
-  std::string allowed;  // methods the path takes, "GET, POST", if this one is not among them
+  std::string allowed;                            // methods the path takes, "GET, POST", if this one is not among them
 };
 
 // HEAD counts as GET. A parameter is a segment's text without '/' and ':', and is not empty.

@@ -1,6 +1,6 @@
-// Tenants: organisations that share a server and do not see each other. A job belongs to one, and so does a population with its
-// devices and enrollment tokens; what nobody has claimed is the default tenant's. A caller belongs to one, or to all of them
-// (kEveryTenant): what is another's does not exist for him. Rows: AdminStore. Pure.
+// Tenants: organisations that share a server and do not see each other. A job belongs to one, and so does a population
+// with its devices and enrollment tokens; what nobody has claimed is the default tenant's. A caller belongs to one, or
+// to all of them (kEveryTenant): what is another's does not exist for him. Rows: AdminStore. Pure.
 #pragma once
 
 #include <algorithm>

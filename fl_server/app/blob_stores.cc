@@ -27,8 +27,7 @@ Result<std::shared_ptr<s3::S3Client>> make_client(const BlobsConfig& config) {
   COT_ASSIGN(std::string secret, read_line(config.secret_key_file));
   Result<s3::Credentials> credentials = s3::Credentials::make(id, secret);
   wipe(std::span(reinterpret_cast<uint8_t*>(secret.data()), secret.size()));
-  if (!credentials)
-    return credentials.error().with_context(config.access_key_id_file + ", " + config.secret_key_file);
+  if (!credentials) return credentials.error().with_context(config.access_key_id_file + ", " + config.secret_key_file);
   return std::make_shared<s3::S3Client>(*config.s3, std::move(*credentials), [] { return os::wall_now(); });
 }
 

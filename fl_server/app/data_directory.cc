@@ -58,7 +58,8 @@ Result<DataDirectory> DataDirectory::open(const std::string& path, const std::st
       return Error(ErrorCode::unavailable, "cannot lock the keys: " + keys_lock_path);
     }
   }
-  return DataDirectory(path, keys_path, (keys.empty() ? path : keys) + "/admin-token", std::move(lock), std::move(keys_lock));
+  return DataDirectory(path, keys_path, (keys.empty() ? path : keys) + "/admin-token", std::move(lock),
+                       std::move(keys_lock));
 }
 
 Result<std::string> DataDirectory::incarnation_before(const std::string& present) const {

@@ -1,8 +1,9 @@
-// FileRotation: takes files that an operator replaces into a running server: looks at their bytes every so often, and when it
-// is told to.
+// FileRotation: takes files that an operator replaces into a running server: looks at their bytes every so often, and
+// when it is told to.
 //
-// What is refused is logged once, and what was taken before stays in use until the files are other ones again: so it does not
-// matter in which order, or how slowly, files that belong together (a certificate and its key) are replaced. Thread-safe.
+// What is refused is logged once, and what was taken before stays in use until the files are other ones again: so it
+// does not matter in which order, or how slowly, files that belong together (a certificate and its key) are replaced.
+// Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -19,9 +20,9 @@
 namespace coterie {
 
 struct RotatedFiles {
-  std::string name;                 // for the log: "tls", "admin_token"
-  std::vector<std::string> paths;   // that belong together
-  std::function<Status()> take;     // reads them and puts them to use; may fail, and then changes nothing
+  std::string name;                // for the log: "tls", "admin_token"
+  std::vector<std::string> paths;  // that belong together
+  std::function<Status()> take;    // reads them and puts them to use; may fail, and then changes nothing
 };
 
 class FileRotation {

@@ -30,7 +30,8 @@ LogLevel g_level = LogLevel::info;
 
 void write_log(LogLevel level, std::string_view event, std::span<const LogField> fields) {
   if (level < g_level) return;
-  const std::string line = "{\"time\":\"" + rfc3339(os::wall_now()) + "\"," + to_json_line(level, event, fields).substr(1) + "\n";
+  const std::string line =
+      "{\"time\":\"" + rfc3339(os::wall_now()) + "\"," + to_json_line(level, event, fields).substr(1) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);  // one call: lines of threads do not mix
 }
 
@@ -87,8 +88,8 @@ int run(const ServerConfig& config) {
   if (!(*server)->ca_file().empty()) {
     std::fprintf(stderr, "  CA       %s (development; clients need this file)\n", (*server)->ca_file().c_str());
   }
-  std::fprintf(stderr, "  token    %s\nNext: coterie --data-dir %s token create\n", (*server)->admin_token_file().c_str(),
-               config.data_dir.c_str());
+  std::fprintf(stderr, "  token    %s\nNext: coterie --data-dir %s token create\n",
+               (*server)->admin_token_file().c_str(), config.data_dir.c_str());
   int received = 0;
   while (sigwait(&signals, &received) != 0 || received == SIGHUP) (*server)->rotate_files();
   (*server)->stop();
@@ -98,24 +99,29 @@ int run(const ServerConfig& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"fl_server: runs federated rounds over a population of devices.\n\n"
-               "Examples:\n"
-               "  fl_server --data-dir ./data                     everything in one process, ports 8443 and 8444\n"
-               "  fl_server --config /etc/coterie/server.json     settings from a file\n"
-               "  fl_server --config server.json --check          only say what is wrong with the file\n"
-               "  fl_server --config fleet.json --role scheduler  of a fleet, one that may lead (two of them)\n"
-               "  fl_server --config fleet.json --role server     of a fleet, one that talks to devices (many)\n"};
+  CLI::App app{
+      "fl_server: runs federated rounds over a population of devices.\n\n"
+      "Examples:\n"
+      "  fl_server --data-dir ./data                     everything in one process, ports 8443 and 8444\n"
+      "  fl_server --config /etc/coterie/server.json     settings from a file\n"
+      "  fl_server --config server.json --check          only say what is wrong with the file\n"
+      "  fl_server --config fleet.json --role scheduler  of a fleet, one that may lead (two of them)\n"
+      "  fl_server --config fleet.json --role server     of a fleet, one that talks to devices (many)\n"};
   std::string config_path, data_dir, role, device_address;
   int device_port = -1, admin_port = -1;
   bool check = false;
   app.add_option("--config", config_path, "JSON configuration file");
   app.add_option("--data-dir", data_dir, "where keys, database and models are kept (default coterie-data)");
-  app.add_option("--role", role, "all: everything in this process (default); of a fleet, which shares a database, server: "
-                                 "talks to devices, or scheduler: may lead")
+  app.add_option("--role", role,
+                 "all: everything in this process (default); of a fleet, which shares a database, server: "
+                 "talks to devices, or scheduler: may lead")
       ->check(CLI::IsMember({"all", "server", "scheduler"}));
   app.add_option("--device-address", device_address, "address devices connect to (default 0.0.0.0)");
-  app.add_option("--device-port", device_port, "port for devices, 0 to let the system choose (default 8443)")->check(CLI::Range(0, 65535));
-  app.add_option("--admin-port", admin_port, "port for operators on 127.0.0.1, 0 to let the system choose (default 8444)")->check(CLI::Range(0, 65535));
+  app.add_option("--device-port", device_port, "port for devices, 0 to let the system choose (default 8443)")
+      ->check(CLI::Range(0, 65535));
+  app.add_option("--admin-port", admin_port,
+                 "port for operators on 127.0.0.1, 0 to let the system choose (default 8444)")
+      ->check(CLI::Range(0, 65535));
   app.add_flag("--check", check, "check the configuration and exit");
   app.set_version_flag("--version", kVersion);
   try {
@@ -129,8 +135,11 @@ int main(int argc, char** argv) {
   if (!data_dir.empty()) config->data_dir = data_dir;
   if (!role.empty()) config->role = *server_role_from_name(role);
   if (config->role != ServerRole::all && !config->store.is_shared()) {
-    std::fprintf(stderr, "fl_server: --role %s is for a fleet, whose servers share a database: set store.engine to \"postgres\" "
-                         "in the configuration (docs/OPERATING.md, A fleet)\n", role.c_str());
+    std::fprintf(
+        stderr,
+        "fl_server: --role %s is for a fleet, whose servers share a database: set store.engine to \"postgres\" "
+        "in the configuration (docs/OPERATING.md, A fleet)\n",
+        role.c_str());
     return kExitUsage;
   }
   if (!device_address.empty()) config->device.address = device_address;

@@ -64,12 +64,14 @@ Result<Database> open_database(const ServerConfig& config, const DataDirectory& 
   return open_postgres(settings);
 }
 
-// Somebody of the identity provider, with the roles that its role_map gives him. Without a tenant_claim he belongs to all.
+// Somebody of the identity provider, with the roles that its role_map gives him. Without a tenant_claim he belongs to
+// all.
 Result<AdminCaller> caller_of(const OidcIdentity& identity, bool has_tenant) {
   AdminCaller caller{.id = "oidc:" + identity.subject, .roles = {}};
   if (has_tenant) {
     if (!is_tenant_name(identity.tenant)) {
-      return Error(ErrorCode::permission_denied, "the tenant in this token is not a tenant's name: 1 to 64 of a-z, 0-9, '-', '_' and '.'");
+      return Error(ErrorCode::permission_denied,
+                   "the tenant in this token is not a tenant's name: 1 to 64 of a-z, 0-9, '-', '_' and '.'");
     }
     caller.tenant = identity.tenant;
   }
@@ -106,11 +108,11 @@ struct Server::Parts {
   std::optional<DevicePlane> plane;
   std::optional<OverloadGuard> guard;
   std::optional<RoundScheduler> scheduler;
-  std::optional<FleetMember> member;          // of a fleet; so are the next three
+  std::optional<FleetMember> member;  // of a fleet; so are the next three
   std::unique_ptr<PeerClient> peer_client;
   std::optional<RemoteCohorts> remote_cohorts;
   std::optional<CohortRouter> cohorts;
-  std::optional<FleetLead> lead;              // once this one leads a fleet
+  std::optional<FleetLead> lead;  // once this one leads a fleet
   std::optional<DeviceService> device_service;
   std::optional<PeerService> peer_service;
   std::optional<AdminService> admin_service;
@@ -177,10 +179,12 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
                                       .desk = config.desk,
                                       .pace = config.pace,
                                       .pool_threads = threads},
-                  incarnation, DevicePlaneParts{p.plane_rounds ? *p.plane_rounds : *p.rounds, partials, *p.ticket_key, p.metrics});
-  p.guard.emplace(config.overload, config.pace, threads, p.metrics,
-                  [&p] { return Delays{.core = p.plane->core_delay(), .store = p.plane->store_delay()}; },
-                  [&p] { return p.plane->devices_steered(); }, random_u64());
+                  incarnation,
+                  DevicePlaneParts{p.plane_rounds ? *p.plane_rounds : *p.rounds, partials, *p.ticket_key, p.metrics});
+  p.guard.emplace(
+      config.overload, config.pace, threads, p.metrics,
+      [&p] { return Delays{.core = p.plane->core_delay(), .store = p.plane->store_delay()}; },
+      [&p] { return p.plane->devices_steered(); }, random_u64());
   if (config.serves_devices()) {
     p.http->observe_delays([&p](size_t thread, Millis late) { p.guard->observe(thread, late); });
   }
@@ -191,8 +195,10 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   if (p.fleet) COT_TRY(prepare_fleet(p, incarnation));
   p.data.keys_are_loaded();
   p.device_service.emplace(
-      DeviceServiceSettings{.clock_skew_max = config.clock_skew_max, .idle_body_bytes_max = config.ingest.bytes_in_flight_max},
-      DeviceServiceParts{*p.plane, p.cohorts ? static_cast<CohortOwner&>(*p.cohorts) : *p.scheduler, *p.devices, *p.directory, blobs, *p.ticket_key, *p.signer, *p.guard});
+      DeviceServiceSettings{.clock_skew_max = config.clock_skew_max,
+                            .idle_body_bytes_max = config.ingest.bytes_in_flight_max},
+      DeviceServiceParts{*p.plane, p.cohorts ? static_cast<CohortOwner&>(*p.cohorts) : *p.scheduler, *p.devices,
+                         *p.directory, blobs, *p.ticket_key, *p.signer, *p.guard});
   std::function<Result<AdminCaller>(std::string_view, WallTime)> verify_foreign;
   if (config.oidc) {
     p.oidc.emplace(*config.oidc);
@@ -201,20 +207,21 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
       return caller_of(identity, !p.config.oidc->tenant_claim.empty());
     };
   }
-  p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
-                          AdminServiceParts{*p.scheduler, *p.plane, *p.rounds, *p.devices, *p.directory, blobs, *p.admin, p.metrics,
-                                            [&p] { return nodes_of(p); },
-                                            &check_model, &evaluate_model, std::move(verify_foreign)},
-                          admin_token);
+  p.admin_service.emplace(
+      AdminServiceSettings{.version = kVersion},
+      AdminServiceParts{*p.scheduler, *p.plane, *p.rounds, *p.devices, *p.directory, blobs, *p.admin, p.metrics,
+                        [&p] { return nodes_of(p); }, &check_model, &evaluate_model, std::move(verify_foreign)},
+      admin_token);
 
   uint16_t device_port = 0;
   if (config.serves_devices()) {
-    COT_ASSIGN(device_port, p.http->listen({kDevicePlane, config.device.address, config.device.port, config.device.limits}, tls,
-                                           *p.device_service));
+    COT_ASSIGN(device_port,
+               p.http->listen({kDevicePlane, config.device.address, config.device.port, config.device.limits}, tls,
+                              *p.device_service));
   }
-  COT_ASSIGN(const uint16_t admin_port,
-             p.http->listen({"admin", config.admin.address, config.admin.port, config.admin.limits}, tls,
-                            *p.admin_service));
+  COT_ASSIGN(
+      const uint16_t admin_port,
+      p.http->listen({"admin", config.admin.address, config.admin.port, config.admin.limits}, tls, *p.admin_service));
   if (config.serves_devices()) p.endpoints.device_url = url_of(config.device.address, device_port);
   p.endpoints.admin_url = url_of(config.admin.address, admin_port);
   p.on_lost = std::move(on_lost);
@@ -243,13 +250,13 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   p.rotation->start(kRotationEvery);
   p.endpoints.pid = getpid();
   const std::string endpoints = to_json_text(p.endpoints);
-  if (const Status written = os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(endpoints), &os::crash::endpoints);
+  if (const Status written =
+          os::write_file_atomically(p.data.path("endpoints.json"), as_bytes(endpoints), &os::crash::endpoints);
       !written) {
     p.http->stop();  // before what its threads work with is gone
     return written.error();
   }
-  log(LogLevel::info, "server_started", {{"device_url", p.endpoints.device_url},
-                                         {"admin_url", p.endpoints.admin_url}});
+  log(LogLevel::info, "server_started", {{"device_url", p.endpoints.device_url}, {"admin_url", p.endpoints.admin_url}});
   if (p.leases) stand_for_the_lead(p);
   return std::unique_ptr<Server>(new Server(std::move(owned)));
 }
@@ -274,8 +281,8 @@ Status Server::prepare_fleet(Parts& p, const std::string& incarnation) {
   p.peer_service.emplace(*p.scheduler);
   std::string url;
   if (p.config.may_lead()) {
-    COT_ASSIGN(const uint16_t port,
-               p.http->listen({"peer", peer.listen.address, peer.listen.port, peer.listen.limits}, tls, *p.peer_service));
+    COT_ASSIGN(const uint16_t port, p.http->listen({"peer", peer.listen.address, peer.listen.port, peer.listen.limits},
+                                                   tls, *p.peer_service));
     url = peer.url.empty() ? url_of(peer.listen.address, port) : peer.url;
   }
   COT_ASSIGN(const std::string former, p.data.incarnation_before(incarnation));
@@ -307,7 +314,9 @@ void Server::join_fleet(Parts& p) {
 }
 
 NodeLoad Server::load_of(const Parts& p, uint64_t waiting) {
-  const auto share = [](uint64_t part, uint64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); };
+  const auto share = [](uint64_t part, uint64_t whole) {
+    return static_cast<double>(part) / static_cast<double>(whole);
+  };
   return {.bytes = share(p.plane->bytes_in_flight(), p.config.ingest.bytes_in_flight_max),
           .connections = share(p.http->connections(kDevicePlane), p.config.device.limits.connections_max),
           .waiters = share(waiting, p.config.desk.waiters_max),
@@ -319,8 +328,16 @@ Result<std::vector<NodeRow>> Server::nodes_of(const Parts& p) {
   if (!p.fleet) {
     uint64_t waiting = 0;
     for (const auto& [population, count] : p.scheduler->status().waiting) waiting += count;
-    NodeRow row{.report = {.node = p.config.node, .incarnation = {}, .url = {}, .serves = true, .draining = p.stopped,
-                           .load = load_of(p, waiting), .waiting = p.scheduler->status().waiting, .issued = {}, .lacking = {}, .accepted = {}},
+    NodeRow row{.report = {.node = p.config.node,
+                           .incarnation = {},
+                           .url = {},
+                           .serves = true,
+                           .draining = p.stopped,
+                           .load = load_of(p, waiting),
+                           .waiting = p.scheduler->status().waiting,
+                           .issued = {},
+                           .lacking = {},
+                           .accepted = {}},
                 .started = p.started};
     for (const SchedulerStatus::Job& job : p.scheduler->status().jobs) {
       if (!job.round) continue;
@@ -348,7 +365,8 @@ void Server::stand_for_the_lead(Parts& p) {
       p.rounds->set_fence(kLead, epoch);
       os::crash_point(os::CrashPoint::lead_fenced);
       p.lead.emplace(p.config.fleet, *p.fleet, p.member->url());
-      if (const Status leads = p.scheduler->start(*p.lead); !leads) return p.on_lost("cannot lead: " + leads.error().message());
+      if (const Status leads = p.scheduler->start(*p.lead); !leads)
+        return p.on_lost("cannot lead: " + leads.error().message());
       os::crash_point(os::CrashPoint::lead_begun);
       p.lead->start(kLead, epoch, *p.scheduler);
       p.cohorts->set_owning(true);

@@ -14,18 +14,19 @@ namespace coterie {
 class Server {
  public:
   // Prepares the data directory (keys, certificates, database, blobs), binds, starts. The error says what to do.
-  // Where the store is shared it is one of a fleet, and may lead it, now or later. `on_lost` is called, on a thread of its own,
-  // when it does not lead any more: nothing it decides will be stored, and the process is to end.
-  static Result<std::unique_ptr<Server>> start(const ServerConfig& config, std::function<void(const std::string& why)> on_lost);
+  // Where the store is shared it is one of a fleet, and may lead it, now or later. `on_lost` is called, on a thread of
+  // its own, when it does not lead any more: nothing it decides will be stored, and the process is to end.
+  static Result<std::unique_ptr<Server>> start(const ServerConfig& config,
+                                               std::function<void(const std::string& why)> on_lost);
   ~Server();
 
   const std::string& device_url() const;
   const std::string& admin_url() const;
-  const std::string& ca_file() const;           // empty if the operator brought a certificate
+  const std::string& ca_file() const;  // empty if the operator brought a certificate
   const std::string& admin_token_file() const;
 
-  // Takes what an operator has replaced: certificate and key, the admin token. Done every few seconds anyhow. How many were
-  // taken; what is wrong is logged, and what was there before stays in use.
+  // Takes what an operator has replaced: certificate and key, the admin token. Done every few seconds anyhow. How many
+  // were taken; what is wrong is logged, and what was there before stays in use.
   size_t rotate_files();
 
   // Readiness off, no new connections, devices sent away, uploads finished and flushed, threads joined.

@@ -6,8 +6,8 @@ namespace coterie {
 namespace {
 
 void forbid_keys_of_s3(JsonReader& reader) {
-  for (const char* key : {"endpoint", "region", "bucket", "prefix", "ca_file", "path_style",
-                          "access_key_id_file", "secret_key_file"}) {
+  for (const char* key :
+       {"endpoint", "region", "bucket", "prefix", "ca_file", "path_style", "access_key_id_file", "secret_key_file"}) {
     if (reader.has(key)) reader.problem(key, "is only for kind s3");
   }
 }

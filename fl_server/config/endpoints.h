@@ -8,7 +8,7 @@ namespace coterie {
 struct Endpoints {
   std::string device_url;
   std::string admin_url;
-  std::string ca_file;           // empty if the operator brought a certificate
+  std::string ca_file;  // empty if the operator brought a certificate
   std::string admin_token_file;
   int pid = 0;
 };

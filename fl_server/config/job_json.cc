@@ -183,8 +183,8 @@ nlohmann::json to_json(const JobSpec& spec) {
 JobSpec job_spec_from_json(const nlohmann::json& json, Problems& problems) {
   JobSpec spec = read_spec(json, problems);
   for (Problem& problem : validate(spec)) {
-    const bool reported = std::any_of(problems.begin(), problems.end(),
-                                      [&](const Problem& p) { return p.pointer == problem.pointer; });
+    const bool reported =
+        std::any_of(problems.begin(), problems.end(), [&](const Problem& p) { return p.pointer == problem.pointer; });
     if (!reported) problems.push_back(std::move(problem));
   }
   return spec;

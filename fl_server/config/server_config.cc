@@ -132,7 +132,8 @@ void read_lease(JsonReader reader, LeaseSettings& lease) {
 void read_fleet(JsonReader reader, FleetSettings& fleet) {
   reader.read("poll_ms", fleet.poll_every);
   reader.read("silence_ms_max", fleet.silence_max);
-  if (fleet.poll_every < Millis(10) || fleet.poll_every > Millis(10'000)) reader.problem("poll_ms", "must be in [10, 10000]");
+  if (fleet.poll_every < Millis(10) || fleet.poll_every > Millis(10'000))
+    reader.problem("poll_ms", "must be in [10, 10000]");
   if (fleet.silence_max < Millis(500) || fleet.silence_max < 4 * fleet.poll_every) {
     reader.problem("silence_ms_max", "must be at least 500, and at least four times poll_ms");
   }
@@ -148,10 +149,12 @@ void read_peer(JsonReader reader, PeerConfig& peer) {
   reader.read("ca_file", peer.ca_file);
   const bool any = !peer.certificate_file.empty() || !peer.key_file.empty() || !peer.ca_file.empty();
   const bool all = !peer.certificate_file.empty() && !peer.key_file.empty() && !peer.ca_file.empty();
-  if (any && !all) reader.problem("ca_file", "certificate_file, key_file and ca_file go together: both sides show certificates");
+  if (any && !all)
+    reader.problem("ca_file", "certificate_file, key_file and ca_file go together: both sides show certificates");
   if (!peer.url.empty() && !peer.url.starts_with("https://")) reader.problem("url", "must begin with https://");
   const bool is_wildcard = peer.listen.address == "0.0.0.0" || peer.listen.address == "::";
-  if (is_wildcard && peer.url.empty()) reader.problem("url", "is required with a wildcard address: where the others reach this server");
+  if (is_wildcard && peer.url.empty())
+    reader.problem("url", "is required with a wildcard address: where the others reach this server");
   reader.finish();
 }
 
@@ -165,17 +168,25 @@ void read_role(JsonReader& reader, ServerRole& role) {
 void check_sharing(const ServerConfig& config, JsonReader& reader) {
   if (!config.store.is_shared()) {
     if (config.role != ServerRole::all) {
-      reader.problem("role", "must be \"all\" with sqlite; of a fleet (store.engine postgres) it may be \"server\" or \"scheduler\"");
+      reader.problem(
+          "role",
+          "must be \"all\" with sqlite; of a fleet (store.engine postgres) it may be \"server\" or \"scheduler\"");
     }
     return;
   }
-  if (config.keys_dir.empty()) reader.problem("keys_dir", "is required with a store that servers share: they share their keys, too");
+  if (config.keys_dir.empty())
+    reader.problem("keys_dir", "is required with a store that servers share: they share their keys, too");
   if (config.blobs_dir.empty() && !config.blobs.s3) {
-    reader.problem("blobs_dir", "is required with a store that servers share: a directory that all of them see; or blobs in S3");
+    reader.problem("blobs_dir",
+                   "is required with a store that servers share: a directory that all of them see; or blobs in S3");
   }
-  if (config.node == ServerConfig().node) reader.problem("node", "is required with a store that servers share: a name that no other server has");
-  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.'; };
-  if (!std::ranges::all_of(config.node, is_plain)) reader.problem("node", "must be of letters, digits, -, _ and . with a shared store");
+  if (config.node == ServerConfig().node)
+    reader.problem("node", "is required with a store that servers share: a name that no other server has");
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  if (!std::ranges::all_of(config.node, is_plain))
+    reader.problem("node", "must be of letters, digits, -, _ and . with a shared store");
 }
 
 Bytes read_authority_key(JsonReader& reader) {
@@ -184,7 +195,8 @@ Bytes read_authority_key(JsonReader& reader) {
   if (text.empty()) return {};
   const Result<Bytes> key = from_hex(text);
   if (key && public_key_is_valid(KeyAlgorithm::ed25519, *key)) return *key;
-  reader.problem("authority_key", "must be an Ed25519 public key, 64 hexadecimal digits (`coterie authority new` prints it)");
+  reader.problem("authority_key",
+                 "must be an Ed25519 public key, 64 hexadecimal digits (`coterie authority new` prints it)");
   return {};
 }
 

@@ -25,13 +25,13 @@ struct ListenConfig {
 };
 
 struct TlsConfig {
-  std::string certificate_file;    // empty: a development CA and certificate are made in the data directory
+  std::string certificate_file;  // empty: a development CA and certificate are made in the data directory
   std::string key_file;
   std::vector<std::string> names;  // of the development certificate, beside localhost, 127.0.0.1 and ::1
 };
 
-// Where the truth is kept: a file of this server alone, or a PostgreSQL database that a fleet of servers shares. One of those
-// leads.
+// Where the truth is kept: a file of this server alone, or a PostgreSQL database that a fleet of servers shares. One of
+// those leads.
 struct StoreConfig {
   std::string engine = "sqlite";  // or "postgres"
   std::string conninfo_file;      // of PostgreSQL: a file with libpq's connection string, as it may hold a password
@@ -41,8 +41,8 @@ struct StoreConfig {
   bool is_shared() const { return engine == "postgres"; }
 };
 
-// The plane on which servers of a fleet talk to each other, with certificates on both sides, of an authority that certifies
-// nobody else.
+// The plane on which servers of a fleet talk to each other, with certificates on both sides, of an authority that
+// certifies nobody else.
 struct PeerConfig {
   ListenConfig listen{.address = "127.0.0.1", .port = 0, .limits = {}};
   std::string url;               // where the others reach this one; empty: the address and port it listens on
@@ -63,12 +63,12 @@ struct ServerConfig {
   std::optional<OidcSettings> oidc;  // whose tokens the admin plane takes beside its own; none: nobody's
   TlsConfig tls;
   StoreConfig store;
-  LeaseSettings lease;             // of the lead, where the store is shared
-  FleetSettings fleet;             // so is this
-  PeerConfig peer;                 // and this
-  std::string keys_dir;            // ticket, noise and signing keys and the admin token; empty: in the data directory
-  BlobsConfig blobs;               // models, plans, partial sums: in a directory or in S3
-  std::string blobs_dir;           // that directory; empty: in the data directory
+  LeaseSettings lease;    // of the lead, where the store is shared
+  FleetSettings fleet;    // so is this
+  PeerConfig peer;        // and this
+  std::string keys_dir;   // ticket, noise and signing keys and the admin token; empty: in the data directory
+  BlobsConfig blobs;      // models, plans, partial sums: in a directory or in S3
+  std::string blobs_dir;  // that directory; empty: in the data directory
   IngestLimits ingest;
   DeskLimits desk;
   PaceSettings pace;

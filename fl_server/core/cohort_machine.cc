@@ -27,7 +27,8 @@ Error closed(const std::string& why) { return Error(ErrorCode::round_closed, "se
 }  // namespace
 
 Result<CohortMachine> CohortMachine::make(const secagg::SessionParameters& parameters, const CohortSettings& settings,
-                                          uint64_t ring_seed, secagg::CertificateCheck certificate_is_good, Instant now) {
+                                          uint64_t ring_seed, secagg::CertificateCheck certificate_is_good,
+                                          Instant now) {
   COT_ASSIGN(secagg::Server server, secagg::Server::make(parameters, ring_seed, std::move(certificate_is_good)));
   return CohortMachine(std::move(server), settings, parameters.survivors_min, now);
 }
@@ -54,14 +55,16 @@ Status CohortMachine::check_sender(const DeviceId& device, const CohortMessage& 
   return Error(ErrorCode::permission_denied, "secure aggregation: a message in the name of another device");
 }
 
-Status CohortMachine::receive(const DeviceId& device, const Bytes& public_key, const CohortMessage& message, Instant now) {
+Status CohortMachine::receive(const DeviceId& device, const Bytes& public_key, const CohortMessage& message,
+                              Instant now) {
   advance(now);
   if (failure_) return closed(failure_->message());
   COT_TRY(check_sender(device, message));
   if (is_ready_) {  // what there is opens the sum, and others read it by now
     return std::holds_alternative<Unmasking>(message) ? Status() : Status(closed("the session is over"));
   }
-  if (const auto* advert = std::get_if<KeyAdvert>(&message); advert != nullptr && advert->identity.public_key != public_key) {
+  if (const auto* advert = std::get_if<KeyAdvert>(&message);
+      advert != nullptr && advert->identity.public_key != public_key) {
     return Error(ErrorCode::permission_denied, "secure aggregation: an advert with the key of another device");
   }
   COT_TRY(std::visit([this](const auto& m) { return server_.receive(m); }, message));
@@ -143,7 +146,8 @@ void CohortMachine::freeze(const std::vector<DeviceId>& accepted, Instant now) {
   advance(now);
   if (failure_ || is_frozen_) return;
   is_frozen_ = true;
-  // What is in the durable sum and what the session knows must be the same: or masks would be taken off that are not there.
+  // What is in the durable sum and what the session knows must be the same: or masks would be taken off that are not
+  // there.
   const bool all_known = std::ranges::all_of(accepted, [this](const DeviceId& device) {
     const auto place = place_of(device);
     return place.has_value() && server_.has_input(*place);

@@ -1,13 +1,14 @@
-// CohortMachine: the devices that add up their updates behind masks in one attempt of a round, from the server's side. Pure.
+// CohortMachine: the devices that add up their updates behind masks in one attempt of a round, from the server's side.
+// Pure.
 //
-// It is what secagg::Server leaves open: which message is whose, when a phase has waited long enough, and what a round must
-// know. Devices ask and are told "not yet" until a phase ends; it ends when everybody has answered whom it waits for, when
-// those who have not are not worth the wait (phase_patience.h; planned for is dropout_share of the whole roster, in all
-// phases together), or after phase_max.
+// It is what secagg::Server leaves open: which message is whose, when a phase has waited long enough, and what a round
+// must know. Devices ask and are told "not yet" until a phase ends; it ends when everybody has answered whom it waits
+// for, when those who have not are not worth the wait (phase_patience.h; planned for is dropout_share of the whole
+// roster, in all phases together), or after phase_max.
 //
 //   advertising   until adverts_goal devices, or its time. Fewer than the session's least: failed
-//   masking       until the masked updates have come, and are durably accepted; then until freeze(), which is the round's
-//   unmasking     until everybody asked has answered, or the time is up and there are shares enough
+//   masking       until the masked updates have come, and are durably accepted; then until freeze(), which is the
+//   round's unmasking     until everybody asked has answered, or the time is up and there are shares enough
 #pragma once
 
 #include <map>
@@ -25,16 +26,18 @@
 namespace coterie {
 
 struct CohortSettings {
-  uint32_t adverts_goal = 0;     // devices that close the roster
+  uint32_t adverts_goal = 0;       // devices that close the roster
   Millis advertising_max{60'000};  // training is before it, so devices come at different times
-  Millis phase_max{30'000};      // of each other phase: a message there and one back
-  double dropout_share = 0;      // that is planned for
-  Millis patience_min{25};       // of each phase: a scheduler's or a disk's moods
+  Millis phase_max{30'000};        // of each other phase: a message there and one back
+  double dropout_share = 0;        // that is planned for
+  Millis patience_min{25};         // of each phase: a scheduler's or a disk's moods
 };
 
 using CohortMessage = std::variant<KeyAdvert, HolderChoice, SealedShares, Confirmation, Unmasking>;
 enum class CohortQuestion : uint8_t { roster, share_inbox, confirm_request, unmask_request };
-struct NotYet { uint32_t cohort_size; };  // ask again: the more devices there are, the later
+struct NotYet {
+  uint32_t cohort_size;
+};  // ask again: the more devices there are, the later
 using CohortReply = std::variant<NotYet, RosterSlot, RosterView, ShareInbox, ConfirmRequest, UnmaskRequest>;
 
 class CohortMachine {
@@ -44,8 +47,8 @@ class CohortMachine {
   static Result<CohortMachine> make(const secagg::SessionParameters& parameters, const CohortSettings& settings,
                                     uint64_t ring_seed, secagg::CertificateCheck certificate_is_good, Instant now);
 
-  // `device` and its key are who signed the request. An error is for that device; the cohort goes on. round_closed once the
-  // cohort has failed, or goes on without this device.
+  // `device` and its key are who signed the request. An error is for that device; the cohort goes on. round_closed once
+  // the cohort has failed, or goes on without this device.
   Status receive(const DeviceId& device, const Bytes& public_key, const CohortMessage& message, Instant now);
   Result<CohortReply> ask(const DeviceId& device, CohortQuestion question, Instant now);
 

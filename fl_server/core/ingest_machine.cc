@@ -75,8 +75,13 @@ void IngestMachine::handle(const UploadOffered& event) {
     return refuse(event.upload, Error(ErrorCode::overloaded, "too many uploads wait; come back later"),
                   send_again_later());
   }
-  uploads_[event.upload] = {.key = event.key, .device = event.device, .bytes = event.bytes, .reserved = false,
-                            .stage = Stage::queued, .contribution = {}, .queued_until = now_ + limits_.queued_max};
+  uploads_[event.upload] = {.key = event.key,
+                            .device = event.device,
+                            .bytes = event.bytes,
+                            .reserved = false,
+                            .stage = Stage::queued,
+                            .contribution = {},
+                            .queued_until = now_ + limits_.queued_max};
   ++lane->arriving;
   queue_.push_back(event.upload);
   admit_queued();

@@ -43,9 +43,9 @@ struct IngestLimits {
   uint32_t uploads_queued_max = 10'000;       // offers that wait for bytes
   Millis queued_max{30'000};
   uint32_t batch_updates_max = 256;
-  Millis linger_min{250};                     // of the oldest update of a batch while others are still arriving
-  Millis linger_max{2'000};                   // linger grows with the cost of a flush (8x), up to this
-                                              // while nobody arrives: 4 times the cost of a flush, up to linger_min
+  Millis linger_min{250};    // of the oldest update of a batch while others are still arriving
+  Millis linger_max{2'000};  // linger grows with the cost of a flush (8x), up to this
+                             // while nobody arrives: 4 times the cost of a flush, up to linger_min
 };
 
 // One row of the store: this device is counted in this attempt.
@@ -55,14 +55,17 @@ struct AcceptRow {
 };
 
 // What the store said to a batch.
+// clang-format off
 struct BatchDone {};
 struct BatchConflict { std::vector<DeviceId> accepted_before; };  // by id; nothing was written
 struct BatchClosed {};                                            // the round takes no more updates; nothing was written
 struct BatchFailed { Error error; };                              // nothing was written, certainly
 struct BatchUnknown { Error error; };                             // perhaps written: ask again under the same id
+// clang-format on
 using BatchOutcome = std::variant<BatchDone, BatchConflict, BatchClosed, BatchFailed, BatchUnknown>;
 
 // ---- Events
+// clang-format off
 struct UploadOffered { UploadId upload; RoundKey key; DeviceId device; uint64_t bytes; };
 struct AcceptedLookedUp { UploadId upload; RoundKey key; DeviceId device; Result<bool> accepted; };
 struct UploadReceived { UploadId upload; RoundTotals contribution; };  // decoded and checked against the plan
@@ -76,11 +79,13 @@ struct RoundPublished { RoundView view; std::vector<DeviceId> accepted; };  // a
 struct UpdatesDue { RoundKey key; uint64_t total; };
 struct RoundWithdrawn { RoundKey key; };
 struct IngestTime {};
-using IngestEvent = std::variant<UploadOffered, AcceptedLookedUp, UploadReceived, UploadLost, UpdateAdded, BufferReleased,
-                                 BatchSpilled, BatchAnswered, RoundPublished, UpdatesDue, RoundWithdrawn,
-                                 IngestTime>;
+// clang-format on
+using IngestEvent =
+    std::variant<UploadOffered, AcceptedLookedUp, UploadReceived, UploadLost, UpdateAdded, BufferReleased, BatchSpilled,
+                 BatchAnswered, RoundPublished, UpdatesDue, RoundWithdrawn, IngestTime>;
 
 // ---- Effects
+// clang-format off
 struct LookUpAccepted { UploadId upload; RoundKey key; DeviceId device; };  // in the store
 struct AdmitUpload { UploadId upload; };                              // read the body
 struct RefuseUpload { UploadId upload; Error error; RetryWindow window; };
@@ -92,6 +97,7 @@ struct CommitBatch { BatchId batch; RoundKey key; RoundTotals totals; std::vecto
 struct DropBatch { BatchId batch; };                                  // forget sum and blob
 struct ReportAccepted { RoundKey key; uint64_t total; };
 struct NoteAccepted { RoundKey key; DeviceId device; };               // for the check-in desk
+// clang-format on
 using IngestEffect = std::variant<LookUpAccepted, AdmitUpload, RefuseUpload, AcceptUpload, AddUpdate, ReleaseBody,
                                   SpillBatch, CommitBatch, DropBatch, ReportAccepted, NoteAccepted>;
 using IngestEffects = std::vector<IngestEffect>;
@@ -136,7 +142,7 @@ class IngestMachine {
   struct Lane {  // one attempt of a round; outlives its round until its last upload and batch are answered
     RoundView view;
     bool closed = false;
-    std::optional<uint64_t> due;    // UpdatesDue
+    std::optional<uint64_t> due;  // UpdatesDue
     std::unordered_set<DeviceId> accepted;
     std::unordered_map<DeviceId, BatchId> in_batch;
     std::deque<UploadId> ready;

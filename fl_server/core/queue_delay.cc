@@ -8,18 +8,14 @@ namespace {
 // A standing queue comes near the target again and again. One that stays below half of it has drained.
 constexpr int kShortPart = 2;
 
-// How many targets work waits in a queue that stands. Whoever has a ticket is refused last of all: the ticket was given for
-// nothing, then. (With 2 for downloads, a sixth of the tickets at ten times the load.)
+// How many targets work waits in a queue that stands. Whoever has a ticket is refused last of all: the ticket was given
+// for nothing, then. (With 2 for downloads, a sixth of the tickets at ten times the load.)
 int worth(Work work) {
   switch (work) {
-    case Work::newcomer:
-      return 1;
-    case Work::download:
-      return 6;
-    case Work::update:
-      return 7;
-    case Work::session:
-      return 8;
+    case Work::newcomer: return 1;
+    case Work::download: return 6;
+    case Work::update: return 7;
+    case Work::session: return 8;
   }
   return 1;
 }
@@ -32,10 +28,8 @@ void QueueDelay::observe(size_t index, Millis waited, Instant now) {
   if (!queue.has_begun || now - queue.began >= settings_.interval) {
     if (queue.has_begun) {
       queue.least_before = queue.least;
-      if (queue.least > settings_.target)
-        queue.standing = true;
-      else if (queue.most <= settings_.target / kShortPart)
-        queue.standing = false;
+      if (queue.least > settings_.target) queue.standing = true;
+      else if (queue.most <= settings_.target / kShortPart) queue.standing = false;
     }
     queue.has_begun = true;
     queue.began = now;

@@ -18,8 +18,8 @@ uint32_t filled_before(const RoundCohortsSettings& settings, uint64_t index) {
 
 }  // namespace
 
-Result<RoundCohorts> RoundCohorts::make(const secagg::SessionParameters& parameters, const RoundCohortsSettings& settings,
-                                        std::span<const uint64_t> ring_seeds,
+Result<RoundCohorts> RoundCohorts::make(const secagg::SessionParameters& parameters,
+                                        const RoundCohortsSettings& settings, std::span<const uint64_t> ring_seeds,
                                         const secagg::CertificateCheck& certificate_is_good, Instant now) {
   COT_ASSERT(settings.cohort_count >= 1 && settings.adverts_enough <= settings.adverts_goal);
   COT_ASSERT(ring_seeds.size() == settings.cohort_count);
@@ -50,7 +50,8 @@ size_t RoundCohorts::next_to_fill() const {
   return open == cohorts_.end() ? cohorts_.size() - 1 : static_cast<size_t>(open - cohorts_.begin());
 }
 
-Status RoundCohorts::receive(const DeviceId& device, const Bytes& public_key, const CohortMessage& message, Instant now) {
+Status RoundCohorts::receive(const DeviceId& device, const Bytes& public_key, const CohortMessage& message,
+                             Instant now) {
   if (!std::holds_alternative<KeyAdvert>(message) || placed_.contains(device)) {
     COT_ASSIGN(CohortMachine * cohort, cohort_of(device));
     return cohort->receive(device, public_key, message, now);
@@ -138,8 +139,8 @@ std::optional<Error> RoundCohorts::failure() const {
 
 bool RoundCohorts::is_ready() const {
   return is_frozen_ && !failure_ && std::ranges::all_of(cohorts_, [](const Cohort& cohort) {
-    return cohort.is_left_out || cohort.machine.is_ready();
-  });
+           return cohort.is_left_out || cohort.machine.is_ready();
+         });
 }
 
 std::vector<const secagg::Server*> RoundCohorts::sessions() const {

@@ -1,10 +1,10 @@
-// RoundCohorts: the cohorts of one attempt of a round, each a session of secure aggregation of its own, whose sums are added
-// up. Pure.
+// RoundCohorts: the cohorts of one attempt of a round, each a session of secure aggregation of its own, whose sums are
+// added up. Pure.
 //
-// Devices are placed as their adverts come: the first cohort is filled, then the next. So a cohort goes on as soon as it is
-// full, and if devices are missing they are missing in one. A cohort that fails before the round is frozen has no update in
-// the sum, and the round goes on without it; one that fails later takes the round's sum with it, as what it added cannot be
-// taken off any more.
+// Devices are placed as their adverts come: the first cohort is filled, then the next. So a cohort goes on as soon as
+// it is full, and if devices are missing they are missing in one. A cohort that fails before the round is frozen has no
+// update in the sum, and the round goes on without it; one that fails later takes the round's sum with it, as what it
+// added cannot be taken off any more.
 #pragma once
 
 #include <map>
@@ -18,17 +18,17 @@ namespace coterie {
 
 struct RoundCohortsSettings {
   uint32_t cohort_count = 1;
-  uint32_t adverts_goal = 0;   // of all cohorts, shared out evenly: devices that close the rosters
-  uint32_t adverts_enough = 0; // with which to go on if others are late; at most adverts_goal
-  CohortSettings cohort = {};  // of each, but for its own adverts_goal
+  uint32_t adverts_goal = 0;    // of all cohorts, shared out evenly: devices that close the rosters
+  uint32_t adverts_enough = 0;  // with which to go on if others are late; at most adverts_goal
+  CohortSettings cohort = {};   // of each, but for its own adverts_goal
 };
 
 class RoundCohorts {
  public:
   // `ring_seeds`: one a cohort, as CohortMachine::make. invalid_argument if parameters are not valid.
   static Result<RoundCohorts> make(const secagg::SessionParameters& parameters, const RoundCohortsSettings& settings,
-                                   std::span<const uint64_t> ring_seeds, const secagg::CertificateCheck& certificate_is_good,
-                                   Instant now);
+                                   std::span<const uint64_t> ring_seeds,
+                                   const secagg::CertificateCheck& certificate_is_good, Instant now);
 
   // These are CohortMachine's, for the cohort that the device is in.
   Status receive(const DeviceId& device, const Bytes& public_key, const CohortMessage& message, Instant now);
@@ -71,12 +71,12 @@ class RoundCohorts {
   std::optional<uint32_t> total_of(std::optional<uint32_t> (CohortMachine::*what)() const) const;
   void shorten_wait(Instant now);
 
-  std::vector<Cohort> cohorts_;         // one at least
+  std::vector<Cohort> cohorts_;  // one at least
   RoundCohortsSettings settings_;
   Instant began_;
-  std::map<DeviceId, size_t> placed_;   // whose adverts were taken
+  std::map<DeviceId, size_t> placed_;  // whose adverts were taken
   bool is_frozen_ = false;
-  std::optional<Error> failure_;        // of all together
+  std::optional<Error> failure_;  // of all together
 };
 
 }  // namespace coterie

@@ -5,9 +5,7 @@
 namespace coterie {
 namespace {
 
-std::chrono::microseconds since_epoch(Instant now) {
-  return now.time_since_epoch();
-}
+std::chrono::microseconds since_epoch(Instant now) { return now.time_since_epoch(); }
 
 }  // namespace
 

@@ -1,15 +1,16 @@
 // TurnOrder: whose turn is next on a network thread that has more to do than it can at once. Pure.
 //
-// What was begun is gone on with, oldest request first: requests are done one after the other, not all at the same time and all
-// late. Then what has just come is looked at, which costs little; then it stands in a line with what is worth as much (Work), of
-// the most valuable line first: whoever has a ticket goes before those who want one, and no more of them are let in than can be
-// served to the end. Whoever has waited for kWaitMax has his turn in any case, now and then: to be refused.
+// What was begun is gone on with, oldest request first: requests are done one after the other, not all at the same time
+// and all late. Then what has just come is looked at, which costs little; then it stands in a line with what is worth
+// as much (Work), of the most valuable line first: whoever has a ticket goes before those who want one, and no more of
+// them are let in than can be served to the end. Whoever has waited for kWaitMax has his turn in any case, now and
+// then: to be refused.
 //
-// A thread that is in time for everything needs no order: turns may be taken at once. (To ask for one costs a twentieth of the
-// smallest request.)
+// A thread that is in time for everything needs no order: turns may be taken at once. (To ask for one costs a twentieth
+// of the smallest request.)
 //
-// A request that has had kPiecesFirst turns is a long transfer. It has no preference any more and takes turns with newcomers,
-// or nobody else would be served while some download 10 GB.
+// A request that has had kPiecesFirst turns is a long transfer. It has no preference any more and takes turns with
+// newcomers, or nobody else would be served while some download 10 GB.
 #pragma once
 
 #include <algorithm>
@@ -91,7 +92,9 @@ class TurnOrder {
   static constexpr size_t kHeads = 0, kLast = 4;
   static size_t line_of(Work work) { return kLast - static_cast<size_t>(work); }
   static_assert(static_cast<size_t>(Work::session) == kLast - 1, "a line each, after kHeads");
-  static bool is_after(const Begun& a, const Begun& b) { return std::pair(a.came, a.order) > std::pair(b.came, b.order); }
+  static bool is_after(const Begun& a, const Begun& b) {
+    return std::pair(a.came, a.order) > std::pair(b.came, b.order);
+  }
   static bool is_occupied(const Line& line) { return !line.empty(); }
   static Piece take_first_of(Line& line) {
     Piece piece = std::move(line.front().piece);

@@ -79,7 +79,8 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   const Plan plan = plan_of(job.spec, job.id, job.value_count);
   COT_ASSIGN(FrameStream model, FrameStream::open(blobs_, base.digest, FrameKind::model));
   const uint64_t value_count = job.value_count;
-  if (model.prelude().payload_bytes / sizeof(float) != value_count || model.prelude().payload_bytes % sizeof(float) != 0) {
+  if (model.prelude().payload_bytes / sizeof(float) != value_count ||
+      model.prelude().payload_bytes % sizeof(float) != 0) {
     return does_not_fit("the base model has another size than the job's plan");
   }
   COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, rounds_, partials_, masks));

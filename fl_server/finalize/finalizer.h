@@ -1,14 +1,14 @@
 // Finalizer: from a frozen round's partial sums to the next model, in memory that does not depend on the model or the
 // number of updates (FedAdam's moments excepted: they are held whole).
 //
-// Reads partial sums, base model and optimizer moments tile by tile, checks what it reads (digests, and that the partials
-// hold exactly as many updates as there are accept rows), writes the new model and moments as blobs. Commits nothing:
-// doing it twice, or on two nodes, gives the same bytes under the same names.
+// Reads partial sums, base model and optimizer moments tile by tile, checks what it reads (digests, and that the
+// partials hold exactly as many updates as there are accept rows), writes the new model and moments as blobs. Commits
+// nothing: doing it twice, or on two nodes, gives the same bytes under the same names.
 //
-// Of a job with central noise it reserves the release in the privacy ledger first, then adds the attempt's noise to the integer
-// sum, once, before anything is made of the sum; what is committed for it is up to the store's commit_round. The noisy
-// sum is divided by the plan's goal_count (scheduler/job/central_noise.h). Where devices add the noise the release is reserved
-// before their sum is opened (freeze_cohort), and what is committed names the session.
+// Of a job with central noise it reserves the release in the privacy ledger first, then adds the attempt's noise to the
+// integer sum, once, before anything is made of the sum; what is committed for it is up to the store's commit_round.
+// The noisy sum is divided by the plan's goal_count (scheduler/job/central_noise.h). Where devices add the noise the
+// release is reserved before their sum is opened (freeze_cohort), and what is committed names the session.
 #pragma once
 
 #include <functional>
@@ -35,8 +35,8 @@ class Finalizer {
 
   // data_loss if what is stored does not fit together: the round cannot be finalized from it. invalid_argument if the
   // next model would not be finite. permission_denied if the privacy budget does not admit the release.
-  // `masks`: of a round with secure aggregation, which has lanes behind the values: the sum of the weights, and the check
-  // lanes, without which the sum is data_loss.
+  // `masks`: of a round with secure aggregation, which has lanes behind the values: the sum of the weights, and the
+  // check lanes, without which the sum is data_loss.
   Result<FinalizedRound> finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base, WallTime now,
                                   const SumMasks* masks = nullptr) const;
 

@@ -24,7 +24,9 @@ std::span<uint8_t> as_writable(std::span<uint64_t> lanes) {
 class Later final : public ByteSource {
  public:
   Later(const ByteSource& source, uint64_t first_byte) : source_(source), first_byte_(first_byte) {}
-  void write(uint64_t byte_offset, std::span<uint8_t> out) const override { source_.write(first_byte_ + byte_offset, out); }
+  void write(uint64_t byte_offset, std::span<uint8_t> out) const override {
+    source_.write(first_byte_ + byte_offset, out);
+  }
 
  private:
   const ByteSource& source_;

@@ -1,8 +1,9 @@
-// RoundSum: a round's partial sums as one mean, tile by tile, in memory that depends on neither the model nor the number of
-// updates. What lies in between is done to each tile on its way: masks taken off, noise of the server added, rotation of the
-// devices undone.
+// RoundSum: a round's partial sums as one mean, tile by tile, in memory that depends on neither the model nor the
+// number of updates. What lies in between is done to each tile on its way: masks taken off, noise of the server added,
+// rotation of the devices undone.
 //
-// Sums lie in 64 bits whatever width updates have: of narrower ones the low bits are the sum, and the others mean nothing.
+// Sums lie in 64 bits whatever width updates have: of narrower ones the low bits are the sum, and the others mean
+// nothing.
 #pragma once
 
 #include <memory>
@@ -22,9 +23,9 @@ class RoundSum {
   // Means are asked for in pieces of so many values: whole blocks of a rotation.
   static constexpr uint64_t kTileValues = 32 * 1024;
 
-  // Opens the partials and checks them against their rows: that they hold as many updates as are accepted. With `masks` (which
-  // outlive this) the lanes behind the values are opened, too: the sum of the weights, and the check lanes. data_loss if
-  // anything does not fit.
+  // Opens the partials and checks them against their rows: that they hold as many updates as are accepted. With `masks`
+  // (which outlive this) the lanes behind the values are opened, too: the sum of the weights, and the check lanes.
+  // data_loss if anything does not fit.
   static Result<RoundSum> open(const RoundKey& key, const Plan& plan, RoundStore& rounds, BlobStore& partials,
                                const SumMasks* masks);
 
@@ -49,8 +50,8 @@ class RoundSum {
 
   Plan plan_;
   const SumMasks* masks_;
-  EncodingSpec encoding_;                              // if is_encoded()
-  std::unique_ptr<const ByteSource> rotation_signs_;   // if that says rotated
+  EncodingSpec encoding_;                             // if is_encoded()
+  std::unique_ptr<const ByteSource> rotation_signs_;  // if that says rotated
   std::vector<FrameStream> partials_;
   RoundTotals totals_;
   uint64_t lane_count_ = 0;   // of a partial

@@ -1,7 +1,7 @@
 // SumMasks: what must be taken off the sum of a round with secure aggregation.
 //
-// Only the shares of enough survivors of one frozen set make it (secure/secagg/opening.h), so whoever has one may see that
-// sum, and no other.
+// Only the shares of enough survivors of one frozen set make it (secure/secagg/opening.h), so whoever has one may see
+// that sum, and no other.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ struct SumMasks {
   MaskSum masks;                                // of all of them
 
   uint64_t updates() const;
-  // SHA-256 of "coterie/v1/summed-sessions" and the sessions' names and updates, in order (secure/crypto/domain_fields.h).
+  // SHA-256 of "coterie/v1/summed-sessions" and the sessions' names and updates, in order
+  // (secure/crypto/domain_fields.h).
   Digest name() const;
 };
 

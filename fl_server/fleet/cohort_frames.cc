@@ -14,7 +14,8 @@ Result<Variant> as(Result<T> decoded) {
 }
 
 Error not_of(FrameKind kind, const char* whose) {
-  return Error(ErrorCode::malformed, "session: a " + std::string(to_string(kind)) + " frame is no message of a " + whose);
+  return Error(ErrorCode::malformed,
+               "session: a " + std::string(to_string(kind)) + " frame is no message of a " + whose);
 }
 
 }  // namespace
@@ -36,8 +37,8 @@ Bytes encode(const CohortMessage& message) {
 }
 
 std::optional<CohortQuestion> cohort_question_from(std::string_view name) {
-  for (const CohortQuestion question : {CohortQuestion::roster, CohortQuestion::share_inbox, CohortQuestion::confirm_request,
-                                        CohortQuestion::unmask_request}) {
+  for (const CohortQuestion question : {CohortQuestion::roster, CohortQuestion::share_inbox,
+                                        CohortQuestion::confirm_request, CohortQuestion::unmask_request}) {
     if (name == to_string(question)) return question;
   }
   return std::nullopt;

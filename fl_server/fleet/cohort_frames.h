@@ -1,5 +1,5 @@
-// What devices and whoever keeps their sessions of secure aggregation say to each other, as frames: on the device plane, and
-// between servers.
+// What devices and whoever keeps their sessions of secure aggregation say to each other, as frames: on the device
+// plane, and between servers.
 #pragma once
 
 #include <optional>

@@ -149,7 +149,8 @@ void FleetLead::write() {
     written_ = std::move(text);
     return;
   }
-  log(LogLevel::warning, "fleet_board_not_written", {{"reason", revision.error().message()}});  // again at the next tick
+  log(LogLevel::warning, "fleet_board_not_written",
+      {{"reason", revision.error().message()}});  // again at the next tick
 }
 
 }  // namespace coterie

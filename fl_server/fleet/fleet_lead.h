@@ -1,5 +1,5 @@
-// FleetLead: the side of a fleet of the one that leads. One thread hears what the nodes say, tells the scheduler what it comes
-// to, deals tickets, and writes the board.
+// FleetLead: the side of a fleet of the one that leads. One thread hears what the nodes say, tells the scheduler what
+// it comes to, deals tickets, and writes the board.
 //
 // Threading: every public method may be called from any thread.
 #pragma once
@@ -24,7 +24,8 @@ class FleetLead final : public RoundBoard {
   FleetLead(FleetSettings settings, FleetStore& store, std::string owner_url);
   ~FleetLead() override { stop(); }
 
-  // `scheduler` outlives this. What the board says is left standing for a moment: rounds that go on are not interrupted.
+  // `scheduler` outlives this. What the board says is left standing for a moment: rounds that go on are not
+  // interrupted.
   void start(std::string lease, LeaseEpoch epoch, RoundScheduler& scheduler);
   void stop() { loop_.stop(); }
 
@@ -54,9 +55,9 @@ class FleetLead final : public RoundBoard {
   std::map<RoundKey, uint64_t> told_accepted_;
   uint32_t told_nodes_ = UINT32_MAX;
   Instant tick_at_{};
-  Instant write_from_{};     // not before: rounds that go on have to be heard of first
-  Instant look_at_{};        // at the rows, next
-  Instant forget_at_{};      // nodes that are gone, next
+  Instant write_from_{};  // not before: rounds that go on have to be heard of first
+  Instant look_at_{};     // at the rows, next
+  Instant forget_at_{};   // nodes that are gone, next
   bool is_deaf_ = false;
   WorkLoop loop_;
 };

@@ -103,11 +103,9 @@ Status FleetMember::say() {
   uint64_t waiting = 0;
   for (const auto& [population, count] : report_.waiting) waiting += count;
   report_.load = load_(waiting);
-  const Status said = store_.say({.node = identity_.node,
-                                  .incarnation = identity_.incarnation,
-                                  .started = started_,
-                                  .report = to_text(report_)},
-                                 identity_.former, settings_.silence_max);
+  const Status said = store_.say(
+      {.node = identity_.node, .incarnation = identity_.incarnation, .started = started_, .report = to_text(report_)},
+      identity_.former, settings_.silence_max);
   if (!said) return said;
   said_ = report_;
   said_at_ = os::monotonic_now();
@@ -123,10 +121,11 @@ void FleetMember::tick() {
   const Status read = read_board();
   if (plane_ != nullptr) plane_->count_lacking();  // said at the next tick
   NodeReport quiet = report_;
-  quiet.load = said_.load;  // changes all the time, and waits for its turn
+  quiet.load = said_.load;        // changes all the time, and waits for its turn
   quiet.steered = said_.steered;  // so does this
   if (read && (quiet != said_ || now >= said_at_ + settings_.say_every)) {
-    if (const Status said = say(); !said) log(LogLevel::warning, "fleet_not_told", {{"reason", said.error().message()}});
+    if (const Status said = say(); !said)
+      log(LogLevel::warning, "fleet_not_told", {{"reason", said.error().message()}});
   }
 }
 
@@ -173,7 +172,8 @@ Status FleetMember::apply(const PostedBoard& board) {
   for (const auto& [key, round] : posted) {
     const auto known = applied_.find(key);
     if (known != applied_.end() && is_same_round(known->second, round, identity_.incarnation)) {
-      if (round.updates_due && round.updates_due != known->second.updates_due) plane_->updates_due(key, *round.updates_due);
+      if (round.updates_due && round.updates_due != known->second.updates_due)
+        plane_->updates_due(key, *round.updates_due);
       known->second = round;
       continue;
     }

@@ -1,5 +1,5 @@
-// FleetMember: a node's side of a fleet. One thread reads the board, tells the device plane what changed, and says again and
-// again how the node is.
+// FleetMember: a node's side of a fleet. One thread reads the board, tells the device plane what changed, and says
+// again and again how the node is.
 //
 // Threading: every public method may be called from any thread.
 #pragma once
@@ -27,7 +27,8 @@ class FleetMember final : public NodeEvents {
               std::function<NodeLoad(uint64_t waiting)> load);
   ~FleetMember() override { stop(); }
 
-  // `plane` outlives this; none: this node talks to no devices. While another server has this node's name, it is not heard.
+  // `plane` outlives this; none: this node talks to no devices. While another server has this node's name, it is not
+  // heard.
   void start(WallTime started, DevicePlane* plane);
   // Reads the board now, and calls back when the plane has heard of what is on it.
   void refresh(std::function<void()> done);

@@ -60,7 +60,8 @@ class Reader {
   }
   // An object whose values are numbers.
   template <typename Value, typename Key>
-  void counts(const json& object, const char* key, std::map<Key, Value>& counts, std::function<Key(const std::string&)> key_of) {
+  void counts(const json& object, const char* key, std::map<Key, Value>& counts,
+              std::function<Key(const std::string&)> key_of) {
     const auto found = object.find(key);
     if (found == object.end()) return;
     if (!found->is_object()) return (void)wrong<int>(key);
@@ -153,14 +154,10 @@ Result<NodeReport> node_report_from_text(std::string_view text) {
 std::string to_text(const PostedBoard& board) {
   json rounds = json::array();
   for (const PostedRound& round : board.rounds) {
-    json entry = {{"job", round.job.value()},
-                  {"population", round.population.value()},
-                  {"round", name_of(round.key)},
-                  {"number", round.number},
-                  {"state", to_string(round.state)},
-                  {"weight", round.weight},
-                  {"goal_count", round.goal_count},
-                  {"assignment", to_base64url(round.assignment)},
+    json entry = {{"job", round.job.value()},        {"population", round.population.value()},
+                  {"round", name_of(round.key)},     {"number", round.number},
+                  {"state", to_string(round.state)}, {"weight", round.weight},
+                  {"goal_count", round.goal_count},  {"assignment", to_base64url(round.assignment)},
                   {"shares", round.shares}};
     if (round.updates_due) entry["updates_due"] = *round.updates_due;
     rounds.push_back(std::move(entry));

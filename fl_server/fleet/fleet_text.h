@@ -1,5 +1,6 @@
-// The texts that servers of a fleet leave each other in the FleetStore, as JSON: what a node says of itself, and the board of
-// the one that leads. Keys that are not known are passed over, so that servers of two versions understand each other.
+// The texts that servers of a fleet leave each other in the FleetStore, as JSON: what a node says of itself, and the
+// board of the one that leads. Keys that are not known are passed over, so that servers of two versions understand each
+// other.
 //
 // What does not parse is data_loss: nobody but a server writes there.
 #pragma once
@@ -26,7 +27,7 @@ struct PostedRound {
   uint32_t weight = 1;
   uint32_t goal_count = 0;
   std::optional<uint64_t> updates_due = {};
-  Bytes assignment;     // encoded, signed, with a ticket that is none
+  Bytes assignment;  // encoded, signed, with a ticket that is none
   TicketShares shares;
   friend bool operator==(const PostedRound&, const PostedRound&) = default;
 };
@@ -34,7 +35,7 @@ struct PostedRound {
 struct PostedBoard {
   std::string owner_url;  // of whoever keeps the sessions of secure aggregation; empty: nowhere
   std::vector<PostedRound> rounds;
-  uint32_t nodes = 0;                     // that talk to devices; 0: not known
+  uint32_t nodes = 0;                           // that talk to devices; 0: not known
   std::map<Population, uint64_t> steered = {};  // by all of them (FleetTally)
   friend bool operator==(const PostedBoard&, const PostedBoard&) = default;
 };

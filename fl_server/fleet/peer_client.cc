@@ -58,7 +58,8 @@ bool set(CURL* easy, CURLoption option, T value) {
 // All or none: an option that this libcurl does not know is a transfer that does not begin.
 bool set_options(CURL* easy, const PeerCredentials& own, Transfer& transfer) {
   curl_slist* list = curl_slist_append(nullptr, "Content-Type: application/vnd.coterie.frame");
-  for (const auto& [name, value] : transfer.request.headers) list = curl_slist_append(list, (name + ": " + value).c_str());
+  for (const auto& [name, value] : transfer.request.headers)
+    list = curl_slist_append(list, (name + ": " + value).c_str());
   list = curl_slist_append(list, "Expect:");
   transfer.headers.reset(list);
   const char* const body = reinterpret_cast<const char*>(transfer.request.body.data());
@@ -125,7 +126,8 @@ void PeerClient::send(PeerRequest request, std::function<void(Result<PeerAnswer>
     }
   }
   if (done) {
-    return done(parts_->stopping ? stopped() : Error(ErrorCode::overloaded, "too many requests to other servers are on their way"));
+    return done(parts_->stopping ? stopped()
+                                 : Error(ErrorCode::overloaded, "too many requests to other servers are on their way"));
   }
   curl_multi_wakeup(parts_->multi);
 }
@@ -162,7 +164,8 @@ void PeerClient::Parts::begin_waiting() {
   }
   for (std::unique_ptr<Transfer>& transfer : fresh) {
     CURL* const easy = curl_easy_init();
-    if (easy == nullptr || !set_options(easy, credentials, *transfer) || curl_multi_add_handle(multi, easy) != CURLM_OK) {
+    if (easy == nullptr || !set_options(easy, credentials, *transfer) ||
+        curl_multi_add_handle(multi, easy) != CURLM_OK) {
       if (easy != nullptr) curl_easy_cleanup(easy);
       finish(*transfer, Error(ErrorCode::internal, "libcurl could not be set up for " + transfer->request.url));
       continue;

@@ -1,8 +1,8 @@
-// PeerClient: requests from one server of a fleet to another, over TLS with certificates on both sides. One thread carries any
-// number of requests at a time (libcurl's multi interface), on connections that are kept.
+// PeerClient: requests from one server of a fleet to another, over TLS with certificates on both sides. One thread
+// carries any number of requests at a time (libcurl's multi interface), on connections that are kept.
 //
-// That a certificate is of the fleet's own authority is what is asked for, not a name: the authority certifies nobody else, and
-// nodes come and go with their addresses.
+// That a certificate is of the fleet's own authority is what is asked for, not a name: the authority certifies nobody
+// else, and nodes come and go with their addresses.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct PeerCredentials {
 struct PeerRequest {
   std::string url;  // https
   std::vector<std::pair<std::string, std::string>> headers;
-  Bytes body;       // POSTed
+  Bytes body;  // POSTed
   Millis timeout{10'000};
 };
 

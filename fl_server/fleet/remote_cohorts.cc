@@ -13,12 +13,15 @@ namespace {
 constexpr Millis kHoldMax{5'000};  // a server that is about to leave has this long to wait for answers
 constexpr Millis kMargin{5'000};   // beyond what an answer is held
 
-std::vector<std::pair<std::string, std::string>> headers_of(const DeviceId& device) { return {{"Coterie-Device", device.hex()}}; }
+std::vector<std::pair<std::string, std::string>> headers_of(const DeviceId& device) {
+  return {{"Coterie-Device", device.hex()}};
+}
 
 // What the owner said instead of an answer, as it said it.
 Error refusal(const PeerAnswer& answer) {
   const Result<ErrorReply> reply = decode_error_reply(answer.body);
-  if (!reply) return Error(ErrorCode::unavailable, "the owner of this session answered " + std::to_string(answer.status));
+  if (!reply)
+    return Error(ErrorCode::unavailable, "the owner of this session answered " + std::to_string(answer.status));
   return Error(error_code_from_name(reply->code), reply->detail);
 }
 
@@ -33,7 +36,8 @@ void RemoteCohorts::send(const RoundKey& key, const std::string& what, PeerReque
                          std::function<void(Result<PeerAnswer>)> done) {
   const std::string owner = owner_url_();
   if (owner.empty()) return done(Error(ErrorCode::unavailable, "nobody keeps the sessions of this round now"));
-  request.url = owner + "/peer/v1/cohorts/" + std::to_string(key.round.value()) + "." + std::to_string(key.attempt.value()) + "/" + what;
+  request.url = owner + "/peer/v1/cohorts/" + std::to_string(key.round.value()) + "." +
+                std::to_string(key.attempt.value()) + "/" + what;
   client_.send(std::move(request), std::move(done));
 }
 
@@ -41,7 +45,8 @@ void RemoteCohorts::cohort_receive(const RoundKey& key, const DeviceId& device, 
                                    std::function<void(Status)> answer) {
   PeerRequest request{.url = {}, .headers = headers_of(device), .body = encode(message)};
   request.headers.emplace_back("Coterie-Key", to_base64url(public_key));
-  send(key, "message", std::move(request), [answer = std::move(answer)](const Result<PeerAnswer>& got) { answer(as_status(got)); });
+  send(key, "message", std::move(request),
+       [answer = std::move(answer)](const Result<PeerAnswer>& got) { answer(as_status(got)); });
 }
 
 void RemoteCohorts::cohort_ask(const RoundKey& key, const DeviceId& device, CohortQuestion question, Millis hold,

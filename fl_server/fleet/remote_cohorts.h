@@ -1,5 +1,5 @@
-// RemoteCohorts: the sessions of secure aggregation that another server keeps, as this one's device plane sees them. The other
-// side: fl_server/http/peer_service.h.
+// RemoteCohorts: the sessions of secure aggregation that another server keeps, as this one's device plane sees them.
+// The other side: fl_server/http/peer_service.h.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,8 @@ class RemoteCohorts final : public CohortOwner {
                             std::function<void(Status)> answer) override;
 
  private:
-  void send(const RoundKey& key, const std::string& what, PeerRequest request, std::function<void(Result<PeerAnswer>)> done);
+  void send(const RoundKey& key, const std::string& what, PeerRequest request,
+            std::function<void(Result<PeerAnswer>)> done);
 
   PeerClient& client_;
   std::function<std::string()> owner_url_;

@@ -91,16 +91,20 @@ HttpResponse AdminService::create_token(const Call& call) {
   reader.read("tenant", wanted);
   reader.finish();
   const Result<std::string> tenant = tenant_for(call, wanted, problems, "/tenant");
-  if (population.empty() || population.size() > kPopulationCharsMax) problems.push_back({"/population", "must have 1 to 64 characters"});
+  if (population.empty() || population.size() > kPopulationCharsMax)
+    problems.push_back({"/population", "must have 1 to 64 characters"});
   if (token.label.size() > 128) problems.push_back({"/label", "must have at most 128 characters"});
   if (token.uses_left < 1 || token.uses_left > 1'000'000) problems.push_back({"/uses", "must be in [1, 1000000]"});
-  if (valid_seconds < 1 || valid_seconds > 31'536'000) problems.push_back({"/valid_seconds", "must be in [1, 31536000]"});
-  if (!problems.empty()) return problem_response(Error(ErrorCode::invalid_argument, "the token cannot be made so"), problems);
+  if (valid_seconds < 1 || valid_seconds > 31'536'000)
+    problems.push_back({"/valid_seconds", "must be in [1, 31536000]"});
+  if (!problems.empty())
+    return problem_response(Error(ErrorCode::invalid_argument, "the token cannot be made so"), problems);
   const std::string secret = generate_token();
   token.digest = token_digest(secret);
   token.population = Population(population);
   if (const Status claimed = claim_population(token.population, *tenant); !claimed) {
-    return problem_response(Error(ErrorCode::invalid_argument, "the token cannot be made so"), {{"/population", claimed.error().message()}});
+    return problem_response(Error(ErrorCode::invalid_argument, "the token cannot be made so"),
+                            {{"/population", claimed.error().message()}});
   }
   token.created = os::wall_now();
   token.expires = token.created + std::chrono::seconds(valid_seconds);
@@ -120,7 +124,8 @@ HttpResponse AdminService::remove_token(const Call& call) {
   for (const TokenRecord& token : *tokens) {
     if (!own->sees(token.population.value())) continue;
     if (token.digest.hex().substr(0, 16) != call.path.at("token")) continue;
-    if (const Status removed = parts_.devices.remove_token(token.digest); !removed) return problem_response(removed.error());
+    if (const Status removed = parts_.devices.remove_token(token.digest); !removed)
+      return problem_response(removed.error());
     HttpResponse response;
     response.status = 204;
     return response;

@@ -14,16 +14,15 @@ HttpResponse AdminService::call_once(const AdminRoute& route, const Call& call, 
   const Result<KeyClaim> claim = parts_.admin.claim_key(*key, os::wall_now());
   if (!claim) return problem_response(claim.error());
   switch (claim->state) {
-    case KeyClaim::State::claimed:
-      break;
+    case KeyClaim::State::claimed: break;
     case KeyClaim::State::other_body:
-      return problem_response(
-          Error(ErrorCode::conflict, "this Idempotency-Key was of a request with another body"), {}, 422);
+      return problem_response(Error(ErrorCode::conflict, "this Idempotency-Key was of a request with another body"), {},
+                              422);
     case KeyClaim::State::under_way:
-      return problem_response(Error(
-          ErrorCode::conflict,
-          "a request with this Idempotency-Key was begun and has not ended; ask again, or, if the server was "
-          "started anew since, look what became of it and take another key"));
+      return problem_response(
+          Error(ErrorCode::conflict,
+                "a request with this Idempotency-Key was begun and has not ended; ask again, or, if the server was "
+                "started anew since, look what became of it and take another key"));
     case KeyClaim::State::answered: {
       HttpResponse response;
       response.status = static_cast<int>(claim->answer.status);
@@ -40,8 +39,7 @@ HttpResponse AdminService::call_once(const AdminRoute& route, const Call& call, 
   }
   // What failed may be tried again. If this cannot be written, the key stays under way: never a second time
   // unseen.
-  const Status kept =
-      response.status < 300 ? parts_.admin.keep_answer(*key, answer) : parts_.admin.release_key(*key);
+  const Status kept = response.status < 300 ? parts_.admin.keep_answer(*key, answer) : parts_.admin.release_key(*key);
   if (!kept) log(LogLevel::error, "idempotency_key_failed", {{"error", kept.error().message()}});
   return response;
 }

@@ -38,7 +38,8 @@ std::optional<std::pair<uint64_t, Attempt>> parse_attempt(std::string_view text)
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     return !digits.empty() && error == std::errc() && end == digits.data() + digits.size();
   };
-  if (dot == text.size() || !whole(text.substr(0, dot), number) || !whole(text.substr(dot + 1), attempt)) return std::nullopt;
+  if (dot == text.size() || !whole(text.substr(0, dot), number) || !whole(text.substr(dot + 1), attempt))
+    return std::nullopt;
   if (number > INT64_MAX) return std::nullopt;
   return std::pair(number, Attempt(attempt));
 }
@@ -90,7 +91,8 @@ HttpResponse AdminService::list_jobs(const Call& call) {
   const Result<TenantView> own = view_of(call, Owned::job);
   if (!own) return problem_response(own.error());
   std::erase_if(*jobs, [&](const JobRecord& job) {
-    return !own->sees(job.id.value()) || (state && job.state != *state) || (population && job.spec.population.value() != *population);
+    return !own->sees(job.id.value()) || (state && job.state != *state) ||
+           (population && job.spec.population.value() != *population);
   });
   nlohmann::json list = nlohmann::json::array();
   std::optional<CreationCursor> next;
@@ -135,7 +137,8 @@ HttpResponse AdminService::create_job(const Call& call) {
   if (job.spec.evaluation && parts_.evaluate) {
     const Result<ModelEvaluation> evaluation = parts_.evaluate(*file, *dataset, job.spec.training.loss);
     if (!evaluation) {
-      return problem_response(invalid, {{"/evaluation", "the model cannot be judged on it: " + evaluation.error().message()}});
+      return problem_response(invalid,
+                              {{"/evaluation", "the model cannot be judged on it: " + evaluation.error().message()}});
     }
     initial.evaluation_loss = evaluation->loss;
     initial.evaluation_accuracy = evaluation->accuracy;
@@ -159,7 +162,8 @@ HttpResponse AdminService::create_job(const Call& call) {
     return problem_response(invalid, {{"/population", claimed.error().message()}});
   }
   // Before there is a job that others could see.
-  if (const auto owner = parts_.admin.claim_for_tenant(Owned::job, job.id.value(), *tenant); !owner) return problem_response(owner.error());
+  if (const auto owner = parts_.admin.claim_for_tenant(Owned::job, job.id.value(), *tenant); !owner)
+    return problem_response(owner.error());
   if (const Status created = parts_.rounds.create_job(job, initial); !created) return problem_response(created.error());
   log(LogLevel::info, "job_created", {{"job", job.id.value()}, {"name", job.spec.name}});
   parts_.scheduler.job_created(job.id);
@@ -190,8 +194,10 @@ HttpResponse AdminService::not_changed(const JobId& id, const Error& error, std:
   const Result<JobRecord> job = parts_.rounds.get_job(id);
   if (!job || job->revision == *expected) return problem_response(error);
   return problem_response(
-      Error(ErrorCode::conflict, "job " + id.value() + " has changed since it had the ETag of If-Match; nothing was done. Get it, "
-                                 "look, and ask again with its ETag"), {}, kPreconditionFailed);
+      Error(ErrorCode::conflict, "job " + id.value() +
+                                     " has changed since it had the ETag of If-Match; nothing was done. Get it, "
+                                     "look, and ask again with its ETag"),
+      {}, kPreconditionFailed);
 }
 
 HttpResponse AdminService::change_job(const Call& call, JobState to) {
@@ -217,7 +223,8 @@ HttpResponse AdminService::list_rounds(const Call& call) {
   QueryReader reader(call.query, problems);
   if (const std::string* const text = reader.find("before")) {
     query.before = parse_attempt(*text);
-    if (!query.before) reader.wrong("before", "must be a round's number and attempt, as 7.2: a next_before of an earlier page");
+    if (!query.before)
+      reader.wrong("before", "must be a round's number and attempt, as 7.2: a next_before of an earlier page");
   }
   query.state = reader.choice<RoundState>("state", kRoundStates);
   query.limit = reader.limit();

@@ -24,6 +24,6 @@ nlohmann::json to_json(const ModelRecord& model);
 nlohmann::json to_json(const DeviceRecord& device);
 nlohmann::json to_json(const TokenRecord& token);
 nlohmann::json to_json(const AdminTokenRecord& token);  // without its hash
-nlohmann::json to_json(const AuditRecord& record);  // all that its digest is of, so that a client can check it
+nlohmann::json to_json(const AuditRecord& record);      // all that its digest is of, so that a client can check it
 
 }  // namespace coterie

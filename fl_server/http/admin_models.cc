@@ -95,7 +95,8 @@ HttpResponse AdminService::get_model_content(const Call& call) {
   if (!version) return problem_response(version.error());
   const Result<ModelRecord> model = parts_.rounds.get_model(JobId(call.path.at("job")), *version);
   if (!model) return problem_response(model.error());
-  Result<HttpResponse> response = blob_response(call.head, parts_.blobs, model->digest, "application/vnd.coterie.frame");
+  Result<HttpResponse> response =
+      blob_response(call.head, parts_.blobs, model->digest, "application/vnd.coterie.frame");
   return response ? std::move(*response) : problem_response(response.error());
 }
 

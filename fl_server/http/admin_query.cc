@@ -50,9 +50,8 @@ std::optional<CreationCursor> CreationCursor::parse(std::string_view text) {
 std::optional<WallTime> parse_rfc3339(std::string_view text) {
   constexpr std::string_view kForm = "0000-00-00T00:00:00";
   const auto has_form = [](std::string_view given, std::string_view form) {
-    return given.size() == form.size() && std::ranges::equal(given, form, [](char c, char f) {
-             return f == '0' ? c >= '0' && c <= '9' : c == f;
-           });
+    return given.size() == form.size() &&
+           std::ranges::equal(given, form, [](char c, char f) { return f == '0' ? c >= '0' && c <= '9' : c == f; });
   };
   if (!text.ends_with('Z')) return std::nullopt;
   text.remove_suffix(1);

@@ -1,5 +1,5 @@
-// Query parameters of the admin plane, each read by its type; what is wrong, and what is not known, is a problem that names the
-// parameter.
+// Query parameters of the admin plane, each read by its type; what is wrong, and what is not known, is a problem that
+// names the parameter.
 #pragma once
 
 #include <map>
@@ -23,8 +23,8 @@ uint64_t query_number(const std::map<std::string, std::string>& query, const std
 // A model's version in a path; invalid_argument.
 Result<ModelVersion> model_version_from(const std::string& text);
 
-// Where a page begins, in a list that is ordered by creation: behind the record of this time and id, whether it still exists or not.
-// As text "1750000000000-j7k2q".
+// Where a page begins, in a list that is ordered by creation: behind the record of this time and id, whether it still
+// exists or not. As text "1750000000000-j7k2q".
 struct CreationCursor {
   WallTime created;
   std::string id;
@@ -34,7 +34,8 @@ struct CreationCursor {
   friend auto operator<=>(const CreationCursor&, const CreationCursor&) = default;
 };
 
-// "2026-11-21T06:30:00Z" or with milliseconds, as rfc3339() writes it; UTC alone. Nothing if it is not so, or no such time exists.
+// "2026-11-21T06:30:00Z" or with milliseconds, as rfc3339() writes it; UTC alone. Nothing if it is not so, or no such
+// time exists.
 std::optional<WallTime> parse_rfc3339(std::string_view text);
 
 inline constexpr uint64_t kPageDefault = 100;  // records of a page
@@ -43,7 +44,8 @@ inline constexpr uint64_t kPageMax = 1000;
 class QueryReader {
  public:
   // Both outlive the reader.
-  QueryReader(const std::map<std::string, std::string>& query, Problems& problems) : query_(query), problems_(problems) {}
+  QueryReader(const std::map<std::string, std::string>& query, Problems& problems)
+      : query_(query), problems_(problems) {}
 
   uint64_t number(const std::string& key, uint64_t fallback, uint64_t min, uint64_t max);
   uint64_t limit() { return number("limit", kPageDefault, 1, kPageMax); }
@@ -78,8 +80,8 @@ class QueryReader {
   std::vector<std::string> asked_;
 };
 
-// The first `limit` of `records` (ordered by what cursor_of gives) behind `after`. `next` gets the cursor of the page behind, if
-// there is more.
+// The first `limit` of `records` (ordered by what cursor_of gives) behind `after`. `next` gets the cursor of the page
+// behind, if there is more.
 template <typename Record, typename CursorOf>
 std::vector<const Record*> page_of(const std::vector<Record>& records, const std::optional<CreationCursor>& after,
                                    uint64_t limit, CursorOf cursor_of, std::optional<CreationCursor>& next) {

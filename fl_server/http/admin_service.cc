@@ -21,7 +21,9 @@ constexpr std::string_view kNobody = "-";
 constexpr size_t kRequestIdBytes = 8;
 
 // As DeviceQuery has it.
-std::string device_tenant(const AdminCaller& caller) { return caller.tenant == kEveryTenant ? std::string() : caller.tenant; }
+std::string device_tenant(const AdminCaller& caller) {
+  return caller.tenant == kEveryTenant ? std::string() : caller.tenant;
+}
 
 HttpResponse text_response(std::string_view text, int status = 200) {
   HttpResponse response;
@@ -101,7 +103,8 @@ Awaitable<Result<AdminCaller>> AdminService::authenticate(std::string authorizat
   std::optional<AdminCaller> known = authenticator_.recall(token, os::now());
   if (known) co_return *std::move(known);
   if (!admin_token_id(token)) {
-    if (parts_.verify_foreign && std::ranges::count(token, '.') == 2) co_return parts_.verify_foreign(token, os::wall_now());
+    if (parts_.verify_foreign && std::ranges::count(token, '.') == 2)
+      co_return parts_.verify_foreign(token, os::wall_now());
     co_return stranger;
   }
   const auto verify = [this, &token](std::function<void(Result<AdminCaller>)> done) {
@@ -121,7 +124,8 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
     std::string authorization(head.header("authorization"));
     Result<AdminCaller> found = co_await authenticate(std::move(authorization));
     if (!found) {
-      AuditEntry entry{.who = std::string(kNobody), .target = std::string(match.pattern)};  // never a stranger's own words
+      AuditEntry entry{.who = std::string(kNobody),
+                       .target = std::string(match.pattern)};  // never a stranger's own words
       HttpResponse refusal = problem_response(found.error());
       refusal = co_await refused(exchange, match.route, std::move(entry), std::move(refusal));
       co_return refusal;
@@ -147,7 +151,8 @@ Awaitable<HttpResponse> AdminService::handle(Exchange& exchange, std::string_vie
   }
   if (!leading_ && !match.route->is_open() && match.pattern != "/metrics" && match.pattern != "/admin/v1/server" &&
       match.pattern != "/admin/v1/nodes") {
-    co_return problem_response(Error(ErrorCode::unavailable, "this server stands by: ask the one that leads, or the balancer before both"));
+    co_return problem_response(
+        Error(ErrorCode::unavailable, "this server stands by: ask the one that leads, or the balancer before both"));
   }
   Call call{head, std::move(caller), std::move(match.parameters), {}, {}, request};
   HttpResponse response = co_await answer(exchange, *match.route, std::move(call));
@@ -163,7 +168,8 @@ Awaitable<HttpResponse> AdminService::refused(Exchange& exchange, const AdminRou
   const bool known = entry.who != kNobody;
   if (!audit_.admits_refusal(known, os::monotonic_now())) co_return refusal;
   const auto write = [this, &entry, known](std::function<void(Status)> done) {
-    pool_.post([this, &entry, known, done = std::move(done)] { done(audit_.write_refusal(entry, known, os::wall_now())); });
+    pool_.post(
+        [this, &entry, known, done = std::move(done)] { done(audit_.write_refusal(entry, known, os::wall_now())); });
   };
   const Status written = co_await await_callback<Status>(write);
   if (!written) {
@@ -236,7 +242,7 @@ HttpResponse AdminService::carry_out(const AdminRoute& route, const Call& call) 
   HttpResponse response = mine ? call_once(route, call, handler) : problem_response(mine.error());
   entry.outcome = static_cast<uint32_t>(response.status);
   for (const auto& [name, value] : response.headers) {
-    if (name == "Location") entry.target = value;                     // what was made
+    if (name == "Location") entry.target = value;                                               // what was made
     if (name == "ETag" && response.status == 201) entry.target = call.head.path + " " + value;  // what was stored
   }
   if (const Status ended = audit_.write(entry, os::wall_now()); !ended) {

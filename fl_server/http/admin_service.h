@@ -1,8 +1,8 @@
 // AdminService: the operators' plane. Its own listener, loopback by default; bearer token; JSON; every error is a
 // problem document (RFC 9457) that names all problems at once.
 //
-// Routes are one table (fl_server/admin/admin_routes.cc): method, pattern, operation, who may. Here each operation has its
-// handler: a plain function that may block; handlers run on a small pool, never on a network thread.
+// Routes are one table (fl_server/admin/admin_routes.cc): method, pattern, operation, who may. Here each operation has
+// its handler: a plain function that may block; handlers run on a small pool, never on a network thread.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ struct AdminServiceParts {
   BlobStore& blobs;
   AdminStore& admin;
   Metrics& metrics;
-  std::function<Result<std::vector<NodeRow>>()> nodes;  // of the fleet; may block
+  std::function<Result<std::vector<NodeRow>>()> nodes;    // of the fleet; may block
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
   EvaluateModel evaluate;                                 // may be empty
   // Whom a token stands for that is not of ours: an identity provider's. Must not block. May be empty: nobody.
@@ -72,7 +72,7 @@ class AdminService final : public HttpService {
   struct Call {
     const RequestHead& head;
     AdminCaller caller;
-    std::map<std::string, std::string> path;   // the pattern's parameters
+    std::map<std::string, std::string> path;  // the pattern's parameters
     std::map<std::string, std::string> query;
     Bytes body;
     std::string request;  // its id in the audit log; empty for what only reads
@@ -84,7 +84,8 @@ class AdminService final : public HttpService {
   };
   static std::span<const Binding> bindings();
 
-  // Whom the value of the Authorization header stands for. Named tokens that are not remembered are verified on the pool.
+  // Whom the value of the Authorization header stands for. Named tokens that are not remembered are verified on the
+  // pool.
   Awaitable<Result<AdminCaller>> authenticate(std::string authorization);
   Awaitable<HttpResponse> answer(Exchange& exchange, const AdminRoute& route, Call call);
   // On the pool: the handler, and before and after it the records of the audit log if the route has an action.
@@ -120,8 +121,8 @@ class AdminService final : public HttpService {
   HttpResponse cancel_job(const Call& call);
   HttpResponse change_job(const Call& call, JobState to);
   Result<nlohmann::json> show_job(const JobRecord& job);
-  // The revision that a change of this job must find, as its If-Match says: none without one, 0 (which no job has) if it names
-  // another state than the present one. The store compares again, and sets.
+  // The revision that a change of this job must find, as its If-Match says: none without one, 0 (which no job has) if
+  // it names another state than the present one. The store compares again, and sets.
   Result<std::optional<uint64_t>> expected_revision(const Call& call, const JobId& id);
   // The answer to a change that the store has refused: 412 if the job has another revision than was expected.
   HttpResponse not_changed(const JobId& id, const Error& error, std::optional<uint64_t> expected);

@@ -34,11 +34,13 @@ Status AdminService::check_tenant(const AdminRoute& route, const Call& call) {
   const std::string& tenant = call.caller.tenant;
   if (tenant == kEveryTenant || route.is_open()) return {};
   if (route.whole_server) {
-    return Error(ErrorCode::permission_denied, std::string(route.operation) + " tells of all tenants; this token is of " + tenant);
+    return Error(ErrorCode::permission_denied,
+                 std::string(route.operation) + " tells of all tenants; this token is of " + tenant);
   }
   if (const auto job = call.path.find("job"); job != call.path.end()) {
     COT_ASSIGN(const std::string owner, owner_of(Owned::job, job->second));
-    if (!tenant_sees(tenant, owner)) return Error(ErrorCode::not_found, "no such job: " + job->second);  // the stores' words
+    if (!tenant_sees(tenant, owner))
+      return Error(ErrorCode::not_found, "no such job: " + job->second);  // the stores' words
   }
   if (const auto device = call.path.find("device"); device != call.path.end()) {
     COT_ASSIGN(const DeviceId id, DeviceId::from_hex(device->second));
@@ -54,7 +56,8 @@ Result<std::string> AdminService::tenant_for(const Call& call, const std::string
   const std::string& own = call.caller.tenant;
   if (wanted.empty()) return own == kEveryTenant ? std::string(kDefaultTenant) : own;
   if (!is_tenant_name(wanted)) {
-    problems.push_back({pointer, "must have 1 to " + std::to_string(kTenantCharsMax) + " of a-z, 0-9, '-', '_' and '.'"});
+    problems.push_back(
+        {pointer, "must have 1 to " + std::to_string(kTenantCharsMax) + " of a-z, 0-9, '-', '_' and '.'"});
   } else if (!tenant_sees(own, wanted)) {
     problems.push_back({pointer, "must be " + own + ", whose this token is"});
   }
@@ -69,8 +72,9 @@ Status AdminService::claim_population(const Population& population, const std::s
     COT_ASSIGN(const uint64_t devices, parts_.devices.count_devices({.population = name}));
     COT_ASSIGN(const std::vector<TokenRecord> tokens, parts_.devices.list_tokens());
     COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.rounds.list_jobs());
-    const bool in_use = devices > 0 || std::ranges::count(tokens, population, &TokenRecord::population) > 0 ||
-                        std::ranges::count(jobs, population, [](const JobRecord& job) { return job.spec.population; }) > 0;
+    const bool in_use =
+        devices > 0 || std::ranges::count(tokens, population, &TokenRecord::population) > 0 ||
+        std::ranges::count(jobs, population, [](const JobRecord& job) { return job.spec.population; }) > 0;
     if (in_use) {
       COT_ASSIGN(owner, parts_.admin.claim_for_tenant(Owned::population, name, std::string(kDefaultTenant)));
     }
@@ -79,7 +83,8 @@ Status AdminService::claim_population(const Population& population, const std::s
     COT_ASSIGN(owner, parts_.admin.claim_for_tenant(Owned::population, name, tenant));
   }
   if (owner == tenant) return {};
-  return Error(ErrorCode::not_found, "tenant " + tenant + " has no population " + name + ", and cannot have one of this name");
+  return Error(ErrorCode::not_found,
+               "tenant " + tenant + " has no population " + name + ", and cannot have one of this name");
 }
 
 }  // namespace coterie

@@ -21,12 +21,10 @@ RoleSet roles_named(const std::vector<std::string>& names, Problems& problems) {
   for (size_t i = 0; i < names.size(); ++i) {
     const std::optional<Role> role = role_from_name(names[i]);
     const std::string pointer = "/roles/" + std::to_string(i);
-    if (!role)
-      problems.push_back({pointer, "must be one of " + kEveryRoleOfPeople.text()});
+    if (!role) problems.push_back({pointer, "must be one of " + kEveryRoleOfPeople.text()});
     else if (*role == Role::node)
       problems.push_back({pointer, "node is for servers among themselves: no token of this plane has it"});
-    else
-      roles.insert(*role);
+    else roles.insert(*role);
   }
   if (names.empty()) problems.push_back({"/roles", "must name at least one of " + kEveryRoleOfPeople.text()});
   return roles;
@@ -44,7 +42,8 @@ AdminTokenRecord record_from(const nlohmann::json& json, const AdminCaller& call
   reader.read("tenant", record.tenant);
   reader.finish();
   if (record.tenant != kEveryTenant && !is_tenant_name(record.tenant)) {
-    problems.push_back({"/tenant", "must be * for all, or have 1 to " + std::to_string(kTenantCharsMax) + " of a-z, 0-9, '-', '_' and '.'"});
+    problems.push_back({"/tenant", "must be * for all, or have 1 to " + std::to_string(kTenantCharsMax) +
+                                       " of a-z, 0-9, '-', '_' and '.'"});
   } else if (!tenant_sees(caller.tenant, record.tenant)) {
     problems.push_back({"/tenant", "must be " + caller.tenant + ", whose token asks"});
   }
@@ -90,9 +89,9 @@ HttpResponse AdminService::create_admin_token(const Call& call) {
   const Result<std::vector<AdminTokenRecord>> tokens = parts_.admin.list_admin_tokens();
   if (!tokens) return problem_response(tokens.error());
   if (tokens->size() >= kAdminTokensMax) {
-    return problem_response(Error(ErrorCode::conflict,
-                                  "there are " + std::to_string(tokens->size()) +
-                                      " admin tokens, the most there may be; remove some that are not used"));
+    return problem_response(
+        Error(ErrorCode::conflict, "there are " + std::to_string(tokens->size()) +
+                                       " admin tokens, the most there may be; remove some that are not used"));
   }
   const NewAdminToken made = generate_admin_token();
   record.id = made.id;
@@ -118,8 +117,7 @@ HttpResponse AdminService::remove_admin_token(const Call& call) {
   if (!token) return problem_response(token.error());
   if (!tenant_sees(call.caller.tenant, token->tenant))
     return problem_response(Error(ErrorCode::not_found, "no such admin token"));
-  if (const Status removed = parts_.admin.remove_admin_token(id); !removed)
-    return problem_response(removed.error());
+  if (const Status removed = parts_.admin.remove_admin_token(id); !removed) return problem_response(removed.error());
   authenticator_.forget(id);
   log(LogLevel::info, "admin_token_removed", {{"token", id}, {"by", call.caller.id}});
   HttpResponse response;

@@ -42,7 +42,8 @@ Result<HttpResponse> blob_response(const RequestHead& head, BlobStore& store, co
   HttpResponse response;
   response.content_type = std::move(content_type);
   const std::string etag = "\"" + digest.hex() + "\"";
-  response.headers = {{"ETag", etag}, {"Accept-Ranges", "bytes"}, {"Cache-Control", "private, max-age=31536000, immutable"}};
+  response.headers = {
+      {"ETag", etag}, {"Accept-Ranges", "bytes"}, {"Cache-Control", "private, max-age=31536000, immutable"}};
   response.head_only = head.method == "HEAD";
   const std::string_view unless = head.header("if-none-match");
   if (unless == "*" || unless.find(etag) != std::string_view::npos) {

@@ -21,7 +21,9 @@ constexpr int kOurFault = 500;
 constexpr size_t kNetworkBytes = 8;  // of an IPv6 address: its /64
 constexpr auto kWait = asio::as_tuple(asio::use_awaitable_t<asio::io_context::executor_type>());
 
-int status_of_head_error(const Error& error) { return error.code() == ErrorCode::too_large ? 431 : traits(error.code()).http_status; }
+int status_of_head_error(const Error& error) {
+  return error.code() == ErrorCode::too_large ? 431 : traits(error.code()).http_status;
+}
 
 }  // namespace
 
@@ -95,7 +97,8 @@ Awaitable<bool> Connection::serve_one() {
   ++context_.busy;
   HttpResponse response;
   std::string_view route = "unparsed";
-  Result<RequestHead> head = have_head ? parse_request_head(ByteView(buffer_).first(head_bytes)) : Result<RequestHead>(have_head.error());
+  Result<RequestHead> head =
+      have_head ? parse_request_head(ByteView(buffer_).first(head_bytes)) : Result<RequestHead>(have_head.error());
   trace_ = make_trace(head ? &*head : nullptr);
   if (head) {
     head_ = std::move(*head);
@@ -128,7 +131,8 @@ Awaitable<bool> Connection::serve_one() {
   co_return true;
 }
 
-// A body that nobody wanted to read, and that has come already, is no reason to close: a new handshake costs more than it.
+// A body that nobody wanted to read, and that has come already, is no reason to close: a new handshake costs more than
+// it.
 void Connection::pass_over_body() {
   if (body_left_ == 0 || body_left_ > buffer_.size() || head_.expects_continue) return;
   buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(body_left_));

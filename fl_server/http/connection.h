@@ -33,7 +33,7 @@ struct ConnectionContext {
   std::atomic<uint32_t>& busy;
   std::atomic<uint32_t>& handshakes;  // of the listener, under way
   size_t thread;
-  Turns& turns;                    // the thread's, as the next
+  Turns& turns;  // the thread's, as the next
   const Punctuality& punctuality;
 };
 
@@ -82,10 +82,10 @@ class Connection final : public Exchange {
   bool shakes_hands_ = false;  // and counts as such
   Instant deadline_{};
   bool idle_ = true;
-  Bytes buffer_;               // received, not yet consumed
+  Bytes buffer_;  // received, not yet consumed
   RequestHead head_;
-  TraceContext trace_;         // of the present request
-  uint64_t body_left_ = 0;     // of the present request
+  TraceContext trace_;      // of the present request
+  uint64_t body_left_ = 0;  // of the present request
 };
 
 }  // namespace coterie

@@ -91,7 +91,8 @@ HttpResponse DeviceService::refuse(const Error& error, int status) {
 }
 
 // Before anything is read, verified or looked up.
-std::optional<HttpResponse> DeviceService::turn_away(Exchange& exchange, Millis waited, std::string_view& route, Millis& rest) {
+std::optional<HttpResponse> DeviceService::turn_away(Exchange& exchange, Millis waited, std::string_view& route,
+                                                     Millis& rest) {
   const RequestHead& head = exchange.head();
   if (head.path == kHealth) return std::nullopt;
   if (!serving_) {
@@ -145,7 +146,8 @@ Awaitable<HttpResponse> DeviceService::route_request(Exchange& exchange, std::st
       co_return response;
     }
     if (head.method == "POST" && round->what == "session") {
-      route = round->question.empty() ? "/v1/rounds/{round}/session/{ticket}" : "/v1/rounds/{round}/session/{ticket}/{what}";
+      route = round->question.empty() ? "/v1/rounds/{round}/session/{ticket}"
+                                      : "/v1/rounds/{round}/session/{ticket}/{what}";
       HttpResponse response = co_await post_session(exchange, round->round, round->ticket, round->question);
       co_return response;
     }
@@ -183,7 +185,8 @@ Result<DeviceRecord> DeviceService::authenticate(const RequestHead& head, std::o
     COT_ASSIGN(request.digest, Digest::from_hex(digest));
   }
   if (body && !body->empty()) {
-    if (!request.digest) return Error(ErrorCode::unauthenticated, "the request has a body but no Coterie-Digest header");
+    if (!request.digest)
+      return Error(ErrorCode::unauthenticated, "the request has a body but no Coterie-Digest header");
     if (content_digest(*body) != *request.digest) {
       return Error(ErrorCode::unauthenticated, "the body does not have the digest that was signed");
     }
@@ -314,9 +317,8 @@ Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, std::strin
   if (const auto* admitted = std::get_if<UploadAdmitted>(&answer)) {
     RoundTotals contribution;
     const bool is_masked = admitted->session.has_value();
-    Awaitable<Result<UploadBody>> reading =
-        is_masked ? read_masked_update(exchange, *holder, *admitted, contribution)
-                  : read_update(exchange, holder->round, *admitted, contribution);
+    Awaitable<Result<UploadBody>> reading = is_masked ? read_masked_update(exchange, *holder, *admitted, contribution)
+                                                      : read_update(exchange, holder->round, *admitted, contribution);
     Result<UploadBody> body = co_await std::move(reading);
     if (!body) {
       parts_.plane.lost(upload);
@@ -338,8 +340,8 @@ Awaitable<Result<UploadBody>> DeviceService::read_update(Exchange& exchange, con
   const uint64_t size = *exchange.head().content_length;
   const uint64_t size_max = admitted.rules.value_count * sizeof(float) + kMessageBytesMax;
   if (size > size_max) {
-    co_return Error(ErrorCode::too_large, "the update has " + std::to_string(size) + " bytes, this plan's have at most " +
-                                              std::to_string(size_max));
+    co_return Error(ErrorCode::too_large, "the update has " + std::to_string(size) +
+                                              " bytes, this plan's have at most " + std::to_string(size_max));
   }
   BodyPool::Body memory = bodies_.acquire(size);
   Status read = co_await exchange.read_body_into(memory.bytes);

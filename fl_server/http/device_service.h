@@ -65,7 +65,8 @@ class DeviceService final : public HttpService {
   // Tickets that this key has sealed are taken, too; null: none but those of `ticket_key`. Thread-safe.
   void take_old_tickets(std::shared_ptr<const MacKey> key);
 
-  // Whether there is anybody here to answer. Not while another server leads: devices are told to try again, or elsewhere.
+  // Whether there is anybody here to answer. Not while another server leads: devices are told to try again, or
+  // elsewhere.
   void set_serving(bool serving) { serving_ = serving; }
 
  private:

@@ -27,12 +27,16 @@ AnyLanes lanes_of(ByteView payload, uint32_t lane_bits) {
 
 // After a question was held in vain, or while the server is about to stop: not all at once.
 RetryWindow ask_again(uint32_t cohort_size) {
-  return {.min_ms = std::max<uint32_t>(20, cohort_size / 10), .max_ms = std::max<uint32_t>(60, cohort_size / 3), .reason = "the others are not there yet"};
+  return {.min_ms = std::max<uint32_t>(20, cohort_size / 10),
+          .max_ms = std::max<uint32_t>(60, cohort_size / 3),
+          .reason = "the others are not there yet"};
 }
 
 HttpResponse no_such_message() {
-  return error_response(Error(ErrorCode::not_found, "session: there is no message of this name; there are roster_view, "
-                                                    "share_inbox, confirm_request and unmask_request"), {});
+  return error_response(Error(ErrorCode::not_found,
+                              "session: there is no message of this name; there are roster_view, "
+                              "share_inbox, confirm_request and unmask_request"),
+                        {});
 }
 
 }  // namespace
@@ -49,7 +53,7 @@ Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, std::str
   if (!message) co_return error_response(message.error(), {});
   const auto send = [&](std::function<void(Status)> answer) {
     parts_.cohorts.cohort_receive(holder->round, holder->device.id, holder->device.public_key, std::move(*message),
-                                      std::move(answer));
+                                  std::move(answer));
   };
   const Status received = co_await await_callback<Status>(send);
   if (!received) co_return error_response(received.error(), {});
@@ -68,7 +72,8 @@ Awaitable<HttpResponse> DeviceService::get_session(Exchange& exchange, std::stri
   co_return response;
 }
 
-Awaitable<HttpResponse> DeviceService::answer_question(Exchange& exchange, TicketHolder holder, CohortQuestion question) {
+Awaitable<HttpResponse> DeviceService::answer_question(Exchange& exchange, TicketHolder holder,
+                                                       CohortQuestion question) {
   exchange.extend_deadline(kQuestionHold + kAnswerMargin);
   const auto ask = [&](std::function<void(Result<CohortReply>)> answer) {
     parts_.cohorts.cohort_ask(holder.round, holder.device.id, question, kQuestionHold, std::move(answer));
@@ -81,13 +86,14 @@ Awaitable<HttpResponse> DeviceService::answer_question(Exchange& exchange, Ticke
 
 // Size, decode, digest, that no lane is beyond the ring, and the session's own look at the header.
 Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchange, const TicketHolder& holder,
-                                                                const UploadAdmitted& admitted, RoundTotals& contribution) {
+                                                                const UploadAdmitted& admitted,
+                                                                RoundTotals& contribution) {
   const uint64_t size = *exchange.head().content_length;
   const secagg::SessionParameters& session = *admitted.session;
   const uint64_t size_max = secagg::masked_lane_count(session) * (secagg::lane_bits(session) / 8) + kMaskedHeadBytesMax;
   if (size > size_max) {
-    co_return Error(ErrorCode::too_large, "the masked update has " + std::to_string(size) + " bytes, this round's have at most " +
-                                              std::to_string(size_max));
+    co_return Error(ErrorCode::too_large, "the masked update has " + std::to_string(size) +
+                                              " bytes, this round's have at most " + std::to_string(size_max));
   }
   BodyPool::Body memory = bodies_.acquire(size);
   Status read = co_await exchange.read_body_into(memory.bytes);
@@ -97,9 +103,11 @@ Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchan
   if (content_digest(update->payload) != update->header.lanes) {
     co_return Error(ErrorCode::malformed, "masked update: the lanes do not have the digest that its header says");
   }
-  if (update->header.lane_bits != secagg::lane_bits(session) || update->header.lane_count != secagg::masked_lane_count(session)) {
-    co_return Error(ErrorCode::malformed, "masked update: has " + std::to_string(update->header.lane_count) + " lanes of " +
-                                              std::to_string(update->header.lane_bits) + " bits; the round has " +
+  if (update->header.lane_bits != secagg::lane_bits(session) ||
+      update->header.lane_count != secagg::masked_lane_count(session)) {
+    co_return Error(ErrorCode::malformed, "masked update: has " + std::to_string(update->header.lane_count) +
+                                              " lanes of " + std::to_string(update->header.lane_bits) +
+                                              " bits; the round has " +
                                               std::to_string(secagg::masked_lane_count(session)) + " of " +
                                               std::to_string(secagg::lane_bits(session)));
   }
@@ -112,11 +120,8 @@ Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchan
   const Status welcome = co_await await_callback<Status>(check);
   if (!welcome) co_return welcome.error();
   contribution = {.updates = 1, .weight = 1};  // its weight is masked too: the sum's last lane tells that of all
-  co_return UploadBody{.storage = memory.storage,
-                       .values = {},
-                       .weight = 1,
-                       .masked = std::move(update->header),
-                       .lanes = lanes};
+  co_return UploadBody{
+      .storage = memory.storage, .values = {}, .weight = 1, .masked = std::move(update->header), .lanes = lanes};
 }
 
 }  // namespace coterie

@@ -11,7 +11,8 @@ namespace coterie {
 // The strong tag of an answer with this body: the first half of its SHA-256, in quotes.
 std::string entity_tag(ByteView body);
 
-// Whether the value of an If-Match header ("*", or a list of tags) has this tag. Compares strongly: "W/..." never matches.
+// Whether the value of an If-Match header ("*", or a list of tags) has this tag. Compares strongly: "W/..." never
+// matches.
 bool if_match(std::string_view header, std::string_view tag);
 // Likewise of If-None-Match, which compares weakly.
 bool if_none_match(std::string_view header, std::string_view tag);

@@ -1,6 +1,6 @@
-// EventSource: what an answer of type text/event-stream says, as it happens (server-sent events, HTML Living Standard 9.2). The
-// connection asks it every kEventsEvery and sends what it says; it ends with the source, with the client or when the server
-// drains. The answer has no length, so the connection is closed behind it.
+// EventSource: what an answer of type text/event-stream says, as it happens (server-sent events, HTML Living
+// Standard 9.2). The connection asks it every kEventsEvery and sends what it says; it ends with the source, with the
+// client or when the server drains. The answer has no length, so the connection is closed behind it.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ inline constexpr Millis kHeartbeatEvery{15'000};  // a comment, when nothing hap
 class EventSource {
  public:
   virtual ~EventSource() = default;
-  // What has happened since the last call: events (event_text), or "" if nothing has. Nothing at all: the stream is over. On the
-  // connection's thread: must not block.
+  // What has happened since the last call: events (event_text), or "" if nothing has. Nothing at all: the stream is
+  // over. On the connection's thread: must not block.
   virtual std::optional<std::string> next() = 0;
 };
 

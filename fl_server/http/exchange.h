@@ -28,7 +28,8 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual const Origin& origin() const = 0;
-  // Lets those go before whose work is worth more, or was begun. Returns how long the request has waited here since it came.
+  // Lets those go before whose work is worth more, or was begun. Returns how long the request has waited here since it
+  // came.
   virtual Awaitable<Millis> stand_in_line(Work line) = 0;
   virtual const RequestHead& head() const = 0;
   // What log lines that this request causes name it by: a LogTrace on each thread that works for it.

@@ -9,8 +9,8 @@ namespace coterie {
 
 HttpResponse frame_response(Bytes frame, int status = 200);
 
-// The window says when to ask again, where the error's kind allows that; none given (0, 0): the default's, where devices go by
-// one.
+// The window says when to ask again, where the error's kind allows that; none given (0, 0): the default's, where
+// devices go by one.
 HttpResponse error_response(const Error& error, const RetryWindow& window);
 
 }  // namespace coterie

@@ -12,9 +12,9 @@ struct HttpLimits {
   uint32_t handshakes_max = 512;  // under way at a time; connections beyond wait in the kernel's queue to be accepted
   Millis handshake_turn{500};     // who takes longer does not keep others waiting any more
   Millis handshake_max{10'000};
-  Millis head_max{10'000};     // from the first byte of a head to its end
-  Millis idle_max{60'000};     // between two requests
-  Millis body_grace{10'000};   // a body of n bytes must arrive within body_grace + n / body_bytes_per_second_min
+  Millis head_max{10'000};    // from the first byte of a head to its end
+  Millis idle_max{60'000};    // between two requests
+  Millis body_grace{10'000};  // a body of n bytes must arrive within body_grace + n / body_bytes_per_second_min
   uint64_t body_bytes_per_second_min = 16 * 1024;
   Millis answer_max{120'000};  // for the client to take our answer, and for a handler that extends nothing
 };

@@ -15,7 +15,7 @@
 namespace coterie {
 namespace {
 
-constexpr Millis kLookEvery{20};     // at how late the thread is
+constexpr Millis kLookEvery{20};  // at how late the thread is
 constexpr int kLooksPerSweep = 5;
 constexpr Millis kAcceptPause{50};
 constexpr Millis kHandshakePause{2};
@@ -123,8 +123,8 @@ Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket soc
   {
     const TlsContext tls = listener.present_tls();  // until the connection has made its own reference
     Connection connection(std::move(socket), tls.get(),
-                          {listener.settings, listener.service, metrics_, draining_, busy_, listener.handshakes, thread.index, thread.turns,
-                           thread.punctuality});
+                          {listener.settings, listener.service, metrics_, draining_, busy_, listener.handshakes,
+                           thread.index, thread.turns, thread.punctuality});
     thread.connections.insert(&connection);
     co_await connection.run();
     thread.connections.erase(&connection);
@@ -133,8 +133,8 @@ Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket soc
   --listener.connections;
 }
 
-// Closes whoever is past their deadline and, while draining, whoever waits for a next request. How late it is itself, is how long
-// everything else on this thread waits for its turn.
+// Closes whoever is past their deadline and, while draining, whoever waits for a next request. How late it is itself,
+// is how long everything else on this thread waits for its turn.
 Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
   Timer timer(thread.context);
   for (int looks = 1;; ++looks) {

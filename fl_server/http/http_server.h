@@ -1,5 +1,5 @@
-// HttpServer: listeners, threads and connections. Everything a client can do wrong with time or amounts ends here: named
-// limits, one deadline a connection, a sweep that closes whoever is past it.
+// HttpServer: listeners, threads and connections. Everything a client can do wrong with time or amounts ends here:
+// named limits, one deadline a connection, a sweep that closes whoever is past it.
 //
 // One io_context and one thread a core; a connection lives on one of them (assigned in turn) and shares nothing with
 // the others.

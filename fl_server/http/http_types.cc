@@ -14,7 +14,8 @@ Result<std::string> percent_decoded(std::string_view text) {
     std::string digits(text.substr(i + 1, 2));
     for (char& c : digits) c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
     const Result<Bytes> byte = from_hex(digits);
-    if (!byte || (*byte)[0] < 0x20 || (*byte)[0] == 0x7f) return Error(ErrorCode::malformed, "query: a percent escape is not a character");
+    if (!byte || (*byte)[0] < 0x20 || (*byte)[0] == 0x7f)
+      return Error(ErrorCode::malformed, "query: a percent escape is not a character");
     decoded += static_cast<char>((*byte)[0]);
     i += 2;
   }

@@ -48,9 +48,10 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers;
   Bytes body;
   std::optional<BlobRange> blob;  // instead of body
-  std::shared_ptr<EventSource> events = {};  // instead of body: a stream without a length, behind which the connection closes
-  bool close = false;             // close the connection afterwards
-  bool head_only = false;         // the answer to a HEAD request
+  std::shared_ptr<EventSource> events =
+      {};                  // instead of body: a stream without a length, behind which the connection closes
+  bool close = false;      // close the connection afterwards
+  bool head_only = false;  // the answer to a HEAD request
 };
 
 std::string_view reason_phrase(int status);

@@ -55,7 +55,8 @@ Awaitable<HttpResponse> PeerService::handle(Exchange& exchange, std::string_view
     co_return error_response(Error(ErrorCode::not_found, "no such route on the peer plane"), {});
   }
   route = "/peer/v1/cohorts/{round}/{what}";
-  if (!owning_) co_return error_response(Error(ErrorCode::unavailable, "this server keeps no sessions: it does not lead"), {});
+  if (!owning_)
+    co_return error_response(Error(ErrorCode::unavailable, "this server keeps no sessions: it does not lead"), {});
   const Result<DeviceId> device = DeviceId::from_hex(head.header("coterie-device"));
   if (!device) co_return error_response(Error(ErrorCode::malformed, "Coterie-Device: " + device.error().message()), {});
   target.device = *device;
@@ -77,7 +78,8 @@ Awaitable<HttpResponse> PeerService::take_message(Exchange& exchange, Target tar
   Result<Bytes> body = co_await exchange.read_body(kMessageBytesMax);
   if (!body) co_return error_response(body.error(), {});
   Result<Bytes> public_key = from_base64url(exchange.head().header("coterie-key"));
-  if (!public_key) co_return error_response(Error(ErrorCode::malformed, "Coterie-Key: " + public_key.error().message()), {});
+  if (!public_key)
+    co_return error_response(Error(ErrorCode::malformed, "Coterie-Key: " + public_key.error().message()), {});
   Result<CohortMessage> message = decode_cohort_message(*body);
   if (!message) co_return error_response(message.error(), {});
   const auto send = [&](std::function<void(Status)> answer) {
@@ -95,7 +97,8 @@ Awaitable<HttpResponse> PeerService::take_input(Exchange& exchange, Target targe
   if (prelude->kind != FrameKind::masked_input || body->size() < kPreludeBytes + prelude->header_bytes) {
     co_return error_response(Error(ErrorCode::malformed, "input: not the head of a masked update"), {});
   }
-  Result<MaskedInput> input = decode_masked_input_head(*prelude, ByteView(*body).subspan(kPreludeBytes, prelude->header_bytes));
+  Result<MaskedInput> input =
+      decode_masked_input_head(*prelude, ByteView(*body).subspan(kPreludeBytes, prelude->header_bytes));
   if (!input) co_return error_response(input.error(), {});
   const auto send = [&](std::function<void(Status)> answer) {
     cohorts_.cohort_input_arrived(target.key, target.device, std::move(*input), std::move(answer));

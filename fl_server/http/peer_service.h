@@ -1,12 +1,12 @@
-// PeerService: what other servers of the fleet may ask of the one that keeps the sessions of secure aggregation. Its own listener,
-// with certificates on both sides; no device and no operator gets here.
+// PeerService: what other servers of the fleet may ask of the one that keeps the sessions of secure aggregation. Its
+// own listener, with certificates on both sides; no device and no operator gets here.
 //
 //   POST /peer/v1/cohorts/{round}.{attempt}/message   a message of a device (fl_server/fleet/cohort_frames.h)
 //   POST /peer/v1/cohorts/{round}.{attempt}/{what}    what a device waits for: a frame, or 204 and Coterie-Cohort-Size
 //   POST /peer/v1/cohorts/{round}.{attempt}/input     the header of a masked update that has come
 //
-// Coterie-Device names the device, whose signature and ticket the asking server has checked; Coterie-Key is its public key, with
-// a message. Refusals have the form of the device plane's.
+// Coterie-Device names the device, whose signature and ticket the asking server has checked; Coterie-Key is its public
+// key, with a message. Refusals have the form of the device plane's.
 #pragma once
 
 #include <atomic>

@@ -23,8 +23,8 @@ bool is_normal_path(std::string_view path) {
          path.find("/.") == std::string_view::npos;
 }
 
-// Lines end with CRLF and in no other way, none goes on in the next, and there are no other control characters but tabs.
-// (Beast takes folded lines.)
+// Lines end with CRLF and in no other way, none goes on in the next, and there are no other control characters but
+// tabs. (Beast takes folded lines.)
 bool has_plain_lines(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -76,7 +76,8 @@ size_t find_head_end(ByteView bytes) {
 
 Result<RequestHead> parse_request_head(ByteView bytes) {
   if (bytes.size() > kHeadBytesMax) return Error(ErrorCode::too_large, "request: the head is over 16 KiB");
-  if (!has_plain_lines(as_text(bytes))) return bad("the head has control characters, or lines that do not end with CRLF");
+  if (!has_plain_lines(as_text(bytes)))
+    return bad("the head has control characters, or lines that do not end with CRLF");
   http::request_parser<http::empty_body> parser;
   parser.header_limit(kHeadBytesMax);
   parser.body_limit(boost::none);

@@ -1,8 +1,8 @@
 // Bytes to RequestHead: the one place where what a stranger sent becomes a request. Pure; fuzzed.
 //
-// Strict on purpose: HTTP/1.1 (with one Host) or 1.0, absolute paths without escapes, dots or doubled slashes, queries of
-// visible ASCII, a single Content-Length and no Transfer-Encoding (so there is no request smuggling to think about), no
-// control characters, no folded lines, named limits.
+// Strict on purpose: HTTP/1.1 (with one Host) or 1.0, absolute paths without escapes, dots or doubled slashes, queries
+// of visible ASCII, a single Content-Length and no Transfer-Encoding (so there is no request smuggling to think about),
+// no control characters, no folded lines, named limits.
 #pragma once
 
 #include "base/result.h"

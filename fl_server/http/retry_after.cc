@@ -7,9 +7,7 @@
 
 namespace coterie {
 
-RetryWindow default_retry_window() {
-  return {kRetryMinMs, kRetryMaxMs, ""};
-}
+RetryWindow default_retry_window() { return {kRetryMinMs, kRetryMaxMs, ""}; }
 
 bool may_pass(ErrorCode code) {
   const RetryClass retry = traits(code).retry;

@@ -41,7 +41,8 @@ Result<TlsContext> make_server_tls(const std::string& certificate_file, const st
   return context;
 }
 
-Result<TlsContext> make_peer_tls(const std::string& certificate_file, const std::string& key_file, const std::string& ca_file) {
+Result<TlsContext> make_peer_tls(const std::string& certificate_file, const std::string& key_file,
+                                 const std::string& ca_file) {
   COT_ASSIGN(TlsContext context, make_server_tls(certificate_file, key_file));
   if (SSL_CTX_load_verify_locations(context.get(), ca_file.c_str(), nullptr) != 1) {
     return tls_error("cannot use the authority " + ca_file);

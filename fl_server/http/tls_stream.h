@@ -1,6 +1,6 @@
 // TlsStream: a TLS connection on a non-blocking socket. OpenSSL reads and writes the descriptor itself; Asio only tells
-// when to try again, and Turns, who goes first. (Asio's own ssl::stream keeps two 17 KB buffers and copies every byte twice
-// more.)
+// when to try again, and Turns, who goes first. (Asio's own ssl::stream keeps two 17 KB buffers and copies every byte
+// twice more.)
 //
 // Belongs to one thread. Every operation returns a Status instead of throwing; after an error only abort() and the
 // destructor may be called.

@@ -52,7 +52,8 @@ std::optional<TraceContext> parse_traceparent(std::string_view text) {
 TraceContext make_trace(const RequestHead* head) {
   std::optional<TraceContext> context;
   if (head != nullptr) {
-    const auto count = std::ranges::count(head->headers, kHeader, [](const auto& field) { return std::string_view(field.first); });
+    const auto count =
+        std::ranges::count(head->headers, kHeader, [](const auto& field) { return std::string_view(field.first); });
     if (count == 1) context = parse_traceparent(head->header(kHeader));
   }
   if (!context) {

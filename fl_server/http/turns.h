@@ -1,5 +1,5 @@
-// Turns: a network thread's requests, one piece of work at a time in the order that TurnOrder decides. Whoever can go on, as their
-// socket is ready, asks for a turn instead.
+// Turns: a network thread's requests, one piece of work at a time in the order that TurnOrder decides. Whoever can go
+// on, as their socket is ready, asks for a turn instead.
 //
 // Belongs to the thread of its io_context.
 #pragma once
@@ -25,8 +25,8 @@ class Turns {
   void observe(Millis late, Instant now) { order_.observe(late, now); }
   // Whether it is this request's turn already; otherwise take() is to be waited for.
   bool take_at_once(RequestTurns& request);
-  // Suspends until it is this request's turn, which lasts until it suspends again. `line`: what it stands for, if that is known
-  // and it is not begun. `request` outlives the call.
+  // Suspends until it is this request's turn, which lasts until it suspends again. `line`: what it stands for, if that
+  // is known and it is not begun. `request` outlives the call.
   Awaitable<void> take(RequestTurns& request, std::optional<Work> line = {});
   // Whether anybody waits.
   bool empty() const { return order_.empty(); }

@@ -32,8 +32,7 @@ std::unique_ptr<JwksSource> make_https_jwks_source(const OidcSettings& settings)
   return std::make_unique<HttpsJwksSource>(settings);
 }
 
-BearerVerifier::BearerVerifier(OidcSettings settings)
-    : BearerVerifier(settings, make_https_jwks_source(settings)) {}
+BearerVerifier::BearerVerifier(OidcSettings settings) : BearerVerifier(settings, make_https_jwks_source(settings)) {}
 
 BearerVerifier::BearerVerifier(OidcSettings settings, std::unique_ptr<JwksSource> source)
     : settings_(std::move(settings)), source_(std::move(source)), cache_(os::monotonic_now()) {
@@ -100,13 +99,10 @@ void BearerVerifier::fetch(std::unique_lock<std::mutex>& lock) {
     max_age = max_age_of(answer.cache_control);
     return parse_jwk_set(answer.body);
   }();
-  if (!keys && !stopping_)
-    log(LogLevel::warning, "oidc_keys_not_fetched", {{"error", keys.error().message()}});
+  if (!keys && !stopping_) log(LogLevel::warning, "oidc_keys_not_fetched", {{"error", keys.error().message()}});
   if (keys) {
     log(keys->keys.empty() ? LogLevel::warning : LogLevel::info, "oidc_keys_fetched",
-        {{"keys", keys->keys.size()},
-         {"foreign", keys->skipped_foreign},
-         {"malformed", keys->skipped_malformed}});
+        {{"keys", keys->keys.size()}, {"foreign", keys->skipped_foreign}, {"malformed", keys->skipped_malformed}});
   }
   lock.lock();
   const Instant now = os::monotonic_now();

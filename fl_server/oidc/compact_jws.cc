@@ -61,8 +61,7 @@ Result<const VerificationKey*> choose_key(const CompactJws& jws, const JwkSet& s
     chosen = &key;
   }
   if (chosen != nullptr) return chosen;
-  if (kid_is_known)
-    return refuse(token_fault::kKeyMismatch, "the issuer's key is of another kind than its `alg`");
+  if (kid_is_known) return refuse(token_fault::kKeyMismatch, "the issuer's key is of another kind than its `alg`");
   return refuse(token_fault::kKeyUnknown, "its issuer has no key with this `kid`");
 }
 
@@ -85,9 +84,8 @@ Result<CompactJws> parse_compact_jws(std::string_view token) {
     return refuse(token_fault::kMalformed, "its parts must be canonical base64url without padding");
   }
   if (header->size() > kTokenHeaderBytesMax) {
-    return refuse(token_fault::kTooLarge, "its header has " + std::to_string(header->size()) +
-                                              " bytes, at most " + std::to_string(kTokenHeaderBytesMax) +
-                                              " are read");
+    return refuse(token_fault::kTooLarge, "its header has " + std::to_string(header->size()) + " bytes, at most " +
+                                              std::to_string(kTokenHeaderBytesMax) + " are read");
   }
   CompactJws jws{.algorithm = JwsAlgorithm::rs256,
                  .kid = {},

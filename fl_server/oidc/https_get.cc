@@ -68,16 +68,14 @@ bool set_options(const Easy& easy, const HttpsQuestion& question, Transfer& tran
   return trusted && set(easy, CURLOPT_ERRORBUFFER, why) && set(easy, CURLOPT_URL, question.url.c_str()) &&
          set(easy, CURLOPT_PROTOCOLS_STR, "https") && set(easy, CURLOPT_FOLLOWLOCATION, 0L) &&
          set(easy, CURLOPT_SSL_VERIFYPEER, 1L) && set(easy, CURLOPT_SSL_VERIFYHOST, 2L) &&
-         set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2)) &&
-         set(easy, CURLOPT_PROXY, "") && set(easy, CURLOPT_NOSIGNAL, 1L) &&
+         set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2)) && set(easy, CURLOPT_PROXY, "") &&
+         set(easy, CURLOPT_NOSIGNAL, 1L) &&
          set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(question.connect_max.count())) &&
          set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(question.total_max.count())) &&
-         set(easy, CURLOPT_WRITEFUNCTION, take_body) &&
-         set(easy, CURLOPT_WRITEDATA, static_cast<void*>(&transfer)) &&
+         set(easy, CURLOPT_WRITEFUNCTION, take_body) && set(easy, CURLOPT_WRITEDATA, static_cast<void*>(&transfer)) &&
          set(easy, CURLOPT_HEADERFUNCTION, take_header) &&
          set(easy, CURLOPT_HEADERDATA, static_cast<void*>(&transfer)) && set(easy, CURLOPT_NOPROGRESS, 0L) &&
-         set(easy, CURLOPT_XFERINFOFUNCTION, is_over) &&
-         set(easy, CURLOPT_XFERINFODATA, static_cast<void*>(&transfer));
+         set(easy, CURLOPT_XFERINFOFUNCTION, is_over) && set(easy, CURLOPT_XFERINFODATA, static_cast<void*>(&transfer));
 }
 
 Error failure(CURLcode code, const Transfer& transfer, const char* why) {
@@ -85,8 +83,7 @@ Error failure(CURLcode code, const Transfer& transfer, const char* why) {
     return Error(ErrorCode::too_large,
                  "the answer has more than " + std::to_string(transfer.body_bytes_max) + " bytes");
   }
-  if (code == CURLE_ABORTED_BY_CALLBACK)
-    return Error(ErrorCode::cancelled, "stopped while the answer was awaited");
+  if (code == CURLE_ABORTED_BY_CALLBACK) return Error(ErrorCode::cancelled, "stopped while the answer was awaited");
   const std::string words = why[0] != '\0' ? why : curl_easy_strerror(code);
   return Error(code == CURLE_OPERATION_TIMEDOUT ? ErrorCode::timed_out : ErrorCode::unavailable, words);
 }
@@ -106,8 +103,8 @@ Result<HttpsAnswer> https_get(const HttpsQuestion& question, const std::atomic<b
   long status = 0;
   curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
   if (status != 200) {
-    return Error(ErrorCode::unavailable, question.url + ": answered " + std::to_string(status) +
-                                             ", expected 200 (redirects are not followed)");
+    return Error(ErrorCode::unavailable,
+                 question.url + ": answered " + std::to_string(status) + ", expected 200 (redirects are not followed)");
   }
   return std::move(transfer.answer);
 }

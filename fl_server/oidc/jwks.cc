@@ -27,8 +27,7 @@ Fit fit_of_operations(const json& jwk) {
   const auto operations = jwk.find("key_ops");
   if (operations == jwk.end()) return Fit::ours;
   if (!operations->is_array()) return Fit::malformed;
-  return std::find(operations->begin(), operations->end(), "verify") == operations->end() ? Fit::foreign
-                                                                                          : Fit::ours;
+  return std::find(operations->begin(), operations->end(), "verify") == operations->end() ? Fit::foreign : Fit::ours;
 }
 
 Fit fit_of_use(const json& jwk, std::string_view algorithm) {
@@ -71,8 +70,8 @@ Fit read_ed25519(const json& jwk, VerificationKey& key) {
   return Fit::ours;
 }
 
-Fit read_on_curve(const json& jwk, const char* curve, const char* algorithm,
-                  Fit (*read)(const json&, VerificationKey&), VerificationKey& key) {
+Fit read_on_curve(const json& jwk, const char* curve, const char* algorithm, Fit (*read)(const json&, VerificationKey&),
+                  VerificationKey& key) {
   const std::string* named = string_under(jwk, "crv");
   if (named == nullptr) return Fit::malformed;
   if (*named != curve) return Fit::foreign;

@@ -73,11 +73,9 @@ std::optional<Millis> max_age_of(std::string_view cache_control) {
     const size_t comma = cache_control.find(',');
     const std::string_view directive = trimmed(cache_control.substr(0, comma));
     cache_control.remove_prefix(comma == std::string_view::npos ? cache_control.size() : comma + 1);
-    if (equal_but_for_case(directive, "no-store") || equal_but_for_case(directive, "no-cache"))
-      return Millis(0);
+    if (equal_but_for_case(directive, "no-store") || equal_but_for_case(directive, "no-cache")) return Millis(0);
     const size_t equals = directive.find('=');
-    if (equals == std::string_view::npos || !equal_but_for_case(directive.substr(0, equals), "max-age"))
-      continue;
+    if (equals == std::string_view::npos || !equal_but_for_case(directive.substr(0, equals), "max-age")) continue;
     const auto said = seconds_of(directive.substr(equals + 1));
     if (said && (!age || *said < *age)) age = said;
   }

@@ -56,11 +56,9 @@ Result<WallTime> check_times(const json& claims, const OidcSettings& settings, W
     COT_ASSIGN(const WallTime said, read_time(claims, "nbf"));
     not_before = std::max(not_before, said);
   }
-  if (now >= expires + settings.leeway)
-    return refuse(token_fault::kExpired, "it has expired; get another one");
+  if (now >= expires + settings.leeway) return refuse(token_fault::kExpired, "it has expired; get another one");
   if (now + settings.leeway < not_before) {
-    return refuse(token_fault::kNotYetValid,
-                  "it is not valid yet; do the clocks of issuer and server agree?");
+    return refuse(token_fault::kNotYetValid, "it is not valid yet; do the clocks of issuer and server agree?");
   }
   if (expires - issued > settings.lifetime_max) {
     return refuse(token_fault::kLifetime, "it is valid for longer than lifetime_ms_max allows (" +
@@ -73,19 +71,15 @@ Result<WallTime> check_times(const json& claims, const OidcSettings& settings, W
 Status check_audience(const json& claims, const std::string& wanted) {
   const auto found = claims.find("aud");
   const bool is_list = found != claims.end() && found->is_array();
-  if (found == claims.end() || !(found->is_string() || is_list) ||
-      (is_list && found->size() > kTokenAudiencesMax)) {
+  if (found == claims.end() || !(found->is_string() || is_list) || (is_list && found->size() > kTokenAudiencesMax)) {
     return claim_form("aud", "a string or a list of strings");
   }
-  if (is_list &&
-      !std::all_of(found->begin(), found->end(), [](const json& item) { return item.is_string(); })) {
+  if (is_list && !std::all_of(found->begin(), found->end(), [](const json& item) { return item.is_string(); })) {
     return claim_form("aud", "a string or a list of strings");
   }
-  const bool is_for_us =
-      is_list ? std::find(found->begin(), found->end(), wanted) != found->end() : *found == wanted;
+  const bool is_for_us = is_list ? std::find(found->begin(), found->end(), wanted) != found->end() : *found == wanted;
   if (!is_for_us)
-    return refuse(token_fault::kAudience,
-                  "it is for somebody else: `aud` does not have the audience set here");
+    return refuse(token_fault::kAudience, "it is for somebody else: `aud` does not have the audience set here");
   return {};
 }
 
@@ -139,14 +133,12 @@ Result<OidcIdentity> check_claims(ByteView payload, const OidcSettings& settings
   if (!claims) return refuse(token_fault::kMalformed, "its claims are not a JSON object with each key once");
   const std::string* issuer = string_under(*claims, "iss");
   if (issuer == nullptr) return claim_form("iss", "a string");
-  if (*issuer != settings.issuer)
-    return refuse(token_fault::kIssuer, "it is of another issuer than the one set here");
+  if (*issuer != settings.issuer) return refuse(token_fault::kIssuer, "it is of another issuer than the one set here");
   COT_TRY(check_audience(*claims, settings.audience));
   OidcIdentity identity;
   COT_ASSIGN(identity.expires, check_times(*claims, settings, now));
   const std::string* subject = string_under(*claims, "sub");
-  if (!is_name(subject, kSubjectBytesMax))
-    return claim_form("sub", "1 to 255 bytes without control characters");
+  if (!is_name(subject, kSubjectBytesMax)) return claim_form("sub", "1 to 255 bytes without control characters");
   if (!settings.tenant_claim.empty()) {
     const json* tenant = claim_at(*claims, settings.tenant_claim);
     const auto* text = tenant == nullptr ? nullptr : tenant->get_ptr<const std::string*>();

@@ -35,8 +35,7 @@ struct OidcIdentity {
 };
 
 // Precondition: validate(settings) is empty.
-Result<OidcIdentity> verify_jwt(std::string_view token, const JwkSet& keys, const OidcSettings& settings,
-                                WallTime now);
+Result<OidcIdentity> verify_jwt(std::string_view token, const JwkSet& keys, const OidcSettings& settings, WallTime now);
 
 // The second half: what a payload that is signed claims.
 Result<OidcIdentity> check_claims(ByteView payload, const OidcSettings& settings, WallTime now);

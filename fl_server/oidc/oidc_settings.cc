@@ -16,8 +16,7 @@ bool is_printable(std::string_view text) {
 // Host and no user: "https://name@host" is somebody's password, or somebody else's host.
 bool is_https_url(std::string_view url) {
   if (!url.starts_with(kScheme) || !is_printable(url)) return false;
-  const std::string_view authority =
-      url.substr(kScheme.size(), url.find('/', kScheme.size()) - kScheme.size());
+  const std::string_view authority = url.substr(kScheme.size(), url.find('/', kScheme.size()) - kScheme.size());
   return !authority.empty() && authority.find_first_of("@?#\\") == std::string_view::npos;
 }
 
@@ -28,8 +27,7 @@ bool is_claim_path(std::string_view path) {
 
 void check_role_map(const OidcSettings& settings, Problems& problems) {
   if (settings.role_map.empty()) {
-    problems.push_back(
-        {"/role_map", "must map at least one role of the issuer: without it no token may do anything"});
+    problems.push_back({"/role_map", "must map at least one role of the issuer: without it no token may do anything"});
   }
   if (settings.role_map.size() > kOidcRoleMapMax) {
     problems.push_back({"/role_map", "must have at most " + std::to_string(kOidcRoleMapMax) + " entries"});
@@ -41,8 +39,7 @@ void check_role_map(const OidcSettings& settings, Problems& problems) {
       problems.push_back({"/role_map", "has a role of the issuer whose name is empty or too long"});
     }
     if (!role_from_name(ours)) {
-      problems.push_back(
-          {"/role_map", "maps \"" + theirs + "\" to \"" + ours + "\", which must be one of: " + listed});
+      problems.push_back({"/role_map", "maps \"" + theirs + "\" to \"" + ours + "\", which must be one of: " + listed});
     }
   }
 }
@@ -60,8 +57,7 @@ Problems validate(const OidcSettings& settings) {
   if (!is_https_url(settings.issuer))
     problems.push_back({"/issuer", "must be an https:// URL, as in `iss` of its tokens"});
   if (!is_https_url(settings.jwks_url)) {
-    problems.push_back(
-        {"/jwks_url", "must be an https:// URL: `jwks_uri` of the issuer's openid-configuration"});
+    problems.push_back({"/jwks_url", "must be an https:// URL: `jwks_uri` of the issuer's openid-configuration"});
   }
   if (settings.audience.empty())
     problems.push_back({"/audience", "must not be empty: whom tokens for us name in `aud`"});
@@ -77,8 +73,7 @@ Problems validate(const OidcSettings& settings) {
       {"/roles_claim", &settings.roles_claim}, {"/tenant_claim", &settings.tenant_claim}};
   for (const auto& [pointer, text] : texts) {
     if (text->size() <= kOidcTextBytesMax && text->find('\0') == std::string::npos) continue;
-    problems.push_back(
-        {pointer, "must have at most " + std::to_string(kOidcTextBytesMax) + " bytes and no NUL"});
+    problems.push_back({pointer, "must have at most " + std::to_string(kOidcTextBytesMax) + " bytes and no NUL"});
   }
   check_role_map(settings, problems);
   check_time("/leeway_ms", settings.leeway, Millis(0), kOidcLeewayMax, problems);

@@ -24,10 +24,11 @@ struct OidcSettings {
   // A name, or names with dots between them for a claim inside claims ("realm_access.roles"). A name with
   // "://" in it is one name, whatever its dots.
   std::string roles_claim = "roles";
-  std::map<std::string, std::string> role_map;  // the issuer's role -> ours (fl_server/admin/role.h); others are nothing to us
-  std::string tenant_claim;                     // written as roles_claim; empty: tokens have no tenant
-  Millis leeway{60'000};                        // for clocks that differ
-  Millis lifetime_max{3'600'000};               // from `iat` to `exp`; longer ones are refused
+  std::map<std::string, std::string>
+      role_map;                    // the issuer's role -> ours (fl_server/admin/role.h); others are nothing to us
+  std::string tenant_claim;        // written as roles_claim; empty: tokens have no tenant
+  Millis leeway{60'000};           // for clocks that differ
+  Millis lifetime_max{3'600'000};  // from `iat` to `exp`; longer ones are refused
 };
 
 // Everything wrong with them, pointers relative to the block ("/issuer").

@@ -9,8 +9,7 @@ namespace coterie {
 
 std::optional<nlohmann::json> parse_strict_object(std::string_view text) {
   using Event = nlohmann::json::parse_event_t;
-  if (text.find('\0') != std::string_view::npos)
-    return std::nullopt;  // the parser would take it for the text's end
+  if (text.find('\0') != std::string_view::npos) return std::nullopt;  // the parser would take it for the text's end
   bool refused = false;
   std::vector<std::set<std::string>> keys;  // of the objects that are open
   const auto watch = [&](int depth, Event event, nlohmann::json& parsed) {

@@ -16,9 +16,7 @@ struct Verify {
   ByteView signature;
 
   bool operator()(const RsaPublicKey& key) const { return rs256_is_valid(key, message, signature); }
-  bool operator()(const P256PublicKey& key) const {
-    return p256_raw_signature_is_valid(key.point, message, signature);
-  }
+  bool operator()(const P256PublicKey& key) const { return p256_raw_signature_is_valid(key.point, message, signature); }
   bool operator()(const Ed25519PublicKey& key) const {
     return signature_is_valid(KeyAlgorithm::ed25519, key.bytes, message, signature);
   }
@@ -33,9 +31,7 @@ std::optional<JwsAlgorithm> jws_algorithm_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-JwsAlgorithm VerificationKey::algorithm() const {
-  return std::visit(AlgorithmOf{}, key);
-}
+JwsAlgorithm VerificationKey::algorithm() const { return std::visit(AlgorithmOf{}, key); }
 
 bool VerificationKey::verifies(ByteView message, ByteView signature) const {
   return std::visit(Verify{message, signature}, key);

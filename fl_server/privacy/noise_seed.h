@@ -2,9 +2,10 @@
 //
 //   seed = HKDF-SHA256(salt = the attempt's salt, key = the server's noise key, info = job, round, attempt)
 //
-// The salt is drawn with the reserve and lies in the store until the attempt ends; the noise key lies in a file. A server
-// that dies between drawing noise and committing the model makes the same noise again from both; when the salt is erased
-// nobody can any more, so that a key or a copy of the database that is stolen later takes no noise off a model.
+// The salt is drawn with the reserve and lies in the store until the attempt ends; the noise key lies in a file. A
+// server that dies between drawing noise and committing the model makes the same noise again from both; when the salt
+// is erased nobody can any more, so that a key or a copy of the database that is stolen later takes no noise off a
+// model.
 #pragma once
 
 #include "base/ids.h"

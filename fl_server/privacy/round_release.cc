@@ -4,8 +4,8 @@
 
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/plan_privacy.h"
-#include "secure/dp/distributed/device_noise.h"
 #include "secure/dp/account/number_words.h"
+#include "secure/dp/distributed/device_noise.h"
 #include "secure/dp/noise/wide_gaussian.h"
 
 namespace coterie {
@@ -46,23 +46,27 @@ std::vector<std::string> round_assumptions(const JobSpec& spec) {
   if (!spec.privacy.has_central_noise()) {
     const PrivacySettings& privacy = spec.privacy;
     return {"unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
-            "noise: of the devices; a sum has at least " + std::to_string(privacy.cohort_min) + " updates, of a cohort of at "
-            "most " + std::to_string(cohort_goal(spec)) + " devices, at most " + number_words(privacy.corrupt_share) +
+            "noise: of the devices; a sum has at least " + std::to_string(privacy.cohort_min) +
+                " updates, of a cohort of at "
+                "most " +
+                std::to_string(cohort_goal(spec)) + " devices, at most " + number_words(privacy.corrupt_share) +
                 " of which tell their noise or leave it out",
-            "sensitivity: each device clips, rounds and weighs its own update with 1; one that does not protects itself less, "
+            "sensitivity: each device clips, rounds and weighs its own update with 1; one that does not protects "
+            "itself less, "
             "and nobody else",
             "who is protected against: those who see the sums, the server among them",
             "not covered: which devices take part in a round, and how many",
             "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
   }
-  return {"unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
-          "sensitivity: the server refuses an update whose norm is over the plan's clip, and every update has weight 1",
-          "divisor: the noisy sum is divided by the plan's goal_count, " + std::to_string(spec.rounds.goal_count) +
-              ", whoever came",
-          "who is protected against: those who see the released models; at level none the server sees every update",
-          "not covered: how many devices a round counts, and their summed loss and accuracy, shown to operators without "
-          "noise",
-          "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
+  return {
+      "unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
+      "sensitivity: the server refuses an update whose norm is over the plan's clip, and every update has weight 1",
+      "divisor: the noisy sum is divided by the plan's goal_count, " + std::to_string(spec.rounds.goal_count) +
+          ", whoever came",
+      "who is protected against: those who see the released models; at level none the server sees every update",
+      "not covered: how many devices a round counts, and their summed loss and accuracy, shown to operators without "
+      "noise",
+      "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
 }
 
 }  // namespace coterie

@@ -13,7 +13,9 @@ namespace coterie {
 
 class BodyPool {
  public:
-  explicit BodyPool(uint64_t idle_bytes_max) : state_(std::make_shared<State>()) { state_->idle_bytes_max = idle_bytes_max; }
+  explicit BodyPool(uint64_t idle_bytes_max) : state_(std::make_shared<State>()) {
+    state_->idle_bytes_max = idle_bytes_max;
+  }
 
   struct Body {
     std::shared_ptr<void> storage;  // keeps `bytes` alive

@@ -1,7 +1,7 @@
 // ConcurrentSum: the open batch's sum, which several threads add whole updates to at once.
 //
-// The vector is cut into tiles, each under its own lock; as sums modulo 2^64 commute, threads may visit the tiles in any
-// order, and each begins at another. An update that turns out to hold a bad value is taken back exactly.
+// The vector is cut into tiles, each under its own lock; as sums modulo 2^64 commute, threads may visit the tiles in
+// any order, and each begins at another. An update that turns out to hold a bad value is taken back exactly.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ class ConcurrentSum {
   uint64_t lane_count() const { return lanes_.size(); }
   // Thread-safe against itself. All of the update or, with the error, nothing.
   Status add(std::span<const float> values, uint32_t weight, const FixedPointSpec& spec);
-  // An update that is lanes already: a masked one. Narrow lanes are added as they are: the low bits of the sum are their sum
-  // modulo 2^16 or 2^32, and what they carry above does not count.
+  // An update that is lanes already: a masked one. Narrow lanes are added as they are: the low bits of the sum are
+  // their sum modulo 2^16 or 2^32, and what they carry above does not count.
   void add_lanes(const AnyLanes& lanes);
 
   // For the one who spills: nobody adds meanwhile.

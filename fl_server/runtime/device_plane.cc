@@ -20,9 +20,7 @@ namespace {
 constexpr uint64_t kSpillBytes = 1 << 20;
 constexpr Millis kAskAgain{500};  // a store that did not answer
 
-double seconds_since(Instant begin) {
-  return std::chrono::duration<double>(os::monotonic_now() - begin).count();
-}
+double seconds_since(Instant begin) { return std::chrono::duration<double>(os::monotonic_now() - begin).count(); }
 
 // What its updates' masks are of; none: it has none.
 std::optional<secagg::SessionParameters> session_of(const RoundView& view) {
@@ -104,15 +102,19 @@ void DevicePlane::count_lacking() {
     if (!rounds_.empty()) {
       for (const auto& [key, devices] : desk_.lacking()) events_->tickets_lacking(key, devices);
     }
-    for (const auto& [population, count] : desk_.steered_here(os::monotonic_now())) events_->devices_steered(population, count);
+    for (const auto& [population, count] : desk_.steered_here(os::monotonic_now()))
+      events_->devices_steered(population, count);
   });
 }
 
 void DevicePlane::fleet_knows(std::map<Population, uint64_t> populations, uint32_t nodes) {
-  core_.post([this, populations = std::move(populations), nodes]() mutable { desk_.fleet_knows(std::move(populations), nodes); });
+  core_.post([this, populations = std::move(populations), nodes]() mutable {
+    desk_.fleet_knows(std::move(populations), nodes);
+  });
 }
 
-// Before devices are asked for updates of a round, this node must know who has sent one already, elsewhere or in an earlier life.
+// Before devices are asked for updates of a round, this node must know who has sent one already, elsewhere or in an
+// earlier life.
 void DevicePlane::learn(const ServedRound& round) {
   const RoundKey key = round.view.key;
   std::vector<RoundKey> replaced;
@@ -330,7 +332,8 @@ void DevicePlane::perform(IngestEffect& effect) {
       const auto upload = self.uploads_.find(e.upload);
       if (upload == self.uploads_.end()) return self.step_ingest(UploadLost{e.upload});
       const LiveRound& round = self.rounds_.at(upload->second.key);
-      std::exchange(upload->second.answer, {})(UploadAdmitted{round.served.view.update, round.served.view.model, round.session});
+      std::exchange(upload->second.answer,
+                    {})(UploadAdmitted{round.served.view.update, round.served.view.model, round.session});
     }
     void operator()(RefuseUpload& e) {
       self.parts_.metrics.update_refused(e.error.code());
@@ -350,9 +353,7 @@ void DevicePlane::perform(IngestEffect& effect) {
     void operator()(SpillBatch& e) { self.spill(e); }
     void operator()(CommitBatch& e) { self.commit(e); }
     void operator()(DropBatch& e) { self.drop(e.batch); }
-    void operator()(ReportAccepted& e) {
-      self.events_->updates_accepted(e.key, e.total);
-    }
+    void operator()(ReportAccepted& e) { self.events_->updates_accepted(e.key, e.total); }
     void operator()(NoteAccepted& e) {
       self.desk_.accepted(e.key, e.device);
       self.events_->update_accepted(e.key, e.device);
@@ -406,9 +407,9 @@ void DevicePlane::spill(const SpillBatch& effect) {
   pool_.post([this, id = effect.batch, partial = batch.partial, sum = batch.sum] {
     const auto write = [&]() -> Result<std::unique_ptr<BlobWriter>> {
       COT_ASSIGN(std::unique_ptr<BlobWriter> writer, parts_.partials.create());
-      COT_TRY(writer->append(encode_head(PartialSumHeader{partial.key, partial.id,
-                                                          static_cast<uint32_t>(partial.totals.updates),
-                                                          partial.totals.weight, sum->lane_count()})));
+      COT_TRY(writer->append(
+          encode_head(PartialSumHeader{partial.key, partial.id, static_cast<uint32_t>(partial.totals.updates),
+                                       partial.totals.weight, sum->lane_count()})));
       const ByteView lanes(reinterpret_cast<const uint8_t*>(sum->lanes().data()), sum->lanes().size_bytes());
       for (size_t at = 0; at < lanes.size(); at += kSpillBytes) {
         COT_TRY(writer->append(lanes.subspan(at, std::min<size_t>(kSpillBytes, lanes.size() - at))));

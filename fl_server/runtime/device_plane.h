@@ -1,6 +1,6 @@
-// DevicePlane: the shell around the pure machines of a node that talks to devices: the check-in desk and the ingest machine.
-// One thread (the core) steps them; effects go to the store's thread and the compute pool and come back as events. Which
-// rounds there are the scheduler says (RoundBoard). Nothing here decides anything.
+// DevicePlane: the shell around the pure machines of a node that talks to devices: the check-in desk and the ingest
+// machine. One thread (the core) steps them; effects go to the store's thread and the compute pool and come back as
+// events. Which rounds there are the scheduler says (RoundBoard). Nothing here decides anything.
 //
 // Threading: every public method may be called from any thread; callbacks run on the core's thread and must only hand
 // the answer on.
@@ -53,10 +53,13 @@ struct UploadBody {
 struct UploadAdmitted {
   UpdateRules rules;
   Digest model;
-  std::optional<secagg::SessionParameters> session = {};  // what a masked update is due for; none: the update itself is due
+  std::optional<secagg::SessionParameters> session =
+      {};  // what a masked update is due for; none: the update itself is due
 };
+// clang-format off
 struct UploadAccepted { Receipt receipt; };
 struct UploadRefused { Error error; RetryWindow window; };
+// clang-format on
 using UploadAnswer = std::variant<UploadAdmitted, UploadAccepted, UploadRefused>;
 
 class DevicePlane final : public RoundBoard {
@@ -65,8 +68,8 @@ class DevicePlane final : public RoundBoard {
   DevicePlane(DevicePlaneSettings settings, std::string incarnation, DevicePlaneParts parts);
   ~DevicePlane() override;
 
-  // `events` is told what happens here; outlives this. Where rounds are heard of late, `refresh` hears of them now, and calls
-  // back, on any thread, when serve() has been called for each; may be empty.
+  // `events` is told what happens here; outlives this. Where rounds are heard of late, `refresh` hears of them now, and
+  // calls back, on any thread, when serve() has been called for each; may be empty.
   using RefreshRounds = std::function<void(std::function<void()> done)>;
   void start(NodeEvents& events, RefreshRounds refresh = {});
   // Sends every waiting device away with a retry window, and so every later one.
@@ -163,7 +166,7 @@ class DevicePlane final : public RoundBoard {
   std::optional<Instant> ask_at_;          // the store again, which did not answer
   std::unordered_map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;
   std::unordered_map<UploadId, Upload> uploads_;
-  std::vector<UploadOffered> early_;       // of rounds that this node does not know yet
+  std::vector<UploadOffered> early_;  // of rounds that this node does not know yet
   std::map<BatchId, LiveBatch> batches_;
   std::shared_ptr<ConcurrentSum> spare_sum_;  // the last round's buffer: its pages are there already
 

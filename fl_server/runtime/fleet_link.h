@@ -1,8 +1,8 @@
-// What a scheduler and the nodes that talk to devices tell each other. In one process they call each other; in a fleet the
-// words go through the store (fl_server/fleet).
+// What a scheduler and the nodes that talk to devices tell each other. In one process they call each other; in a fleet
+// the words go through the store (fl_server/fleet).
 //
-// Everything here is a hint or a repetition of what the store knows: it may come late, twice or never, and no update is lost
-// or counted twice for it.
+// Everything here is a hint or a repetition of what the store knows: it may come late, twice or never, and no update is
+// lost or counted twice for it.
 //
 // Threading: implementations may be called from any thread, hand the call on and return; they never call back in it.
 #pragma once
@@ -37,7 +37,8 @@ class NodeEvents {
  public:
   virtual ~NodeEvents() = default;
   virtual void pool_changed(const Population& population, uint64_t waiting) = 0;
-  // Who waits here or is away, those twice (CheckinDesk::steered_here); said with tickets_lacking. Only a fleet wants to know.
+  // Who waits here or is away, those twice (CheckinDesk::steered_here); said with tickets_lacking. Only a fleet wants
+  // to know.
   virtual void devices_steered(const Population&, uint64_t) {}
   virtual void tickets_issued(const RoundKey& key, uint32_t total) = 0;
   // So many devices wait here for a ticket, as there is none left; said when asked for.
@@ -47,8 +48,8 @@ class NodeEvents {
   virtual void update_accepted(const RoundKey& key, const DeviceId& device) = 0;
 };
 
-// Whoever keeps the sessions of secure aggregation of a round. `key` is that of the device's ticket. Callbacks come on a thread
-// of the owner's and must only hand the answer on.
+// Whoever keeps the sessions of secure aggregation of a round. `key` is that of the device's ticket. Callbacks come on
+// a thread of the owner's and must only hand the answer on.
 class CohortOwner {
  public:
   virtual ~CohortOwner() = default;

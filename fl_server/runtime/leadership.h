@@ -1,5 +1,5 @@
-// Leadership: the shell around LeaseKeeper. One thread keeps the time, another asks the store: a store that hangs does not
-// hide that the lease is over.
+// Leadership: the shell around LeaseKeeper. One thread keeps the time, another asks the store: a store that hangs does
+// not hide that the lease is over.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ class Leadership {
   Leadership(LeaseSettings settings, LeaseStore& leases, std::string lease, std::string holder);
   ~Leadership() { stop(); }
 
-  // Each is called at most once, `held` first, on a thread of this class, and must not block: while one runs, no time is kept.
+  // Each is called at most once, `held` first, on a thread of this class, and must not block: while one runs, no time
+  // is kept.
   void start(std::function<void(LeaseEpoch)> held, std::function<void(const std::string& reason)> lost);
   // Gives the lease back, so that another need not wait for its end. Afterwards nothing is called.
   void stop();

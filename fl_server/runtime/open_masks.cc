@@ -40,8 +40,8 @@ Result<OpenedPart> open_part(const Part& part, CipherSuite suite) {
 
 }  // namespace
 
-Result<SumMasks> open_masks(std::span<const secagg::Server* const> sessions, const secagg::SessionParameters& parameters,
-                            WorkPool& pool) {
+Result<SumMasks> open_masks(std::span<const secagg::Server* const> sessions,
+                            const secagg::SessionParameters& parameters, WorkPool& pool) {
   const std::vector<Part> parts = parts_of(sessions);
   std::vector<std::optional<Result<OpenedPart>>> opened(parts.size());
   pool.run_parts(parts.size(), [&](size_t part) { opened[part] = open_part(parts[part], parameters.suite); });

@@ -10,10 +10,10 @@
 
 namespace coterie {
 
-// Expects of each that it can_open(), all of them of `parameters`; log lines name how many gave wrong shares, never who. Secrets
-// are put together, and keys agreed on, on whatever threads of the pool are idle; the sum of the masks is the same for any
-// number. Errors: as Opening::open.
-Result<SumMasks> open_masks(std::span<const secagg::Server* const> sessions, const secagg::SessionParameters& parameters,
-                            WorkPool& pool);
+// Expects of each that it can_open(), all of them of `parameters`; log lines name how many gave wrong shares, never
+// who. Secrets are put together, and keys agreed on, on whatever threads of the pool are idle; the sum of the masks is
+// the same for any number. Errors: as Opening::open.
+Result<SumMasks> open_masks(std::span<const secagg::Server* const> sessions,
+                            const secagg::SessionParameters& parameters, WorkPool& pool);
 
 }  // namespace coterie

@@ -10,8 +10,8 @@ namespace {
 
 constexpr Millis kTellMetricsEvery{1'000};
 constexpr Millis kRestMean{4'000};
-constexpr Millis kSoonMin{1'000};      // the queue has drained by then
-constexpr uint32_t kSoonMaxMs = 30'000;  // of a round's minutes
+constexpr Millis kSoonMin{1'000};            // the queue has drained by then
+constexpr uint32_t kSoonMaxMs = 30'000;      // of a round's minutes
 constexpr Millis kSpreadAfterBucket{1'000};  // behind the moment at which there is a token again
 
 CallerKey key_of(const DeviceId& device) {
@@ -26,9 +26,7 @@ RetryWindow after(Millis wait, std::string_view reason) {
   return {min_ms, min_ms + static_cast<uint32_t>(kSpreadAfterBucket.count()), std::string(reason)};
 }
 
-double seconds(Millis time) {
-  return std::chrono::duration<double>(time).count();
-}
+double seconds(Millis time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
 
@@ -78,12 +76,13 @@ std::optional<TurnedAway> OverloadGuard::shed(Work work, size_t thread, Millis l
   metrics_.request_refused("queue_delay");
   const Instant now = os::monotonic_now();
   const Error behind(ErrorCode::overloaded, "the server has more to do than it can; come back later");
-  RetryWindow window = paced_window(work == Work::newcomer ? steered_() : 0, away_.away(now), kSoonMin, pace_, behind.message());
+  RetryWindow window =
+      paced_window(work == Work::newcomer ? steered_() : 0, away_.away(now), kSoonMin, pace_, behind.message());
   // Who has a ticket is wanted before the round is over.
   if (work != Work::newcomer) window.max_ms = std::min(window.max_ms, kSoonMaxMs);
   away_.told(window, now);
-  // Refusing costs work, too. A connection is refused no oftener than this, and so all of them: without a limit a server can be
-  // kept from everything else by refusing.
+  // Refusing costs work, too. A connection is refused no oftener than this, and so all of them: without a limit a
+  // server can be kept from everything else by refusing.
   return TurnedAway{behind, window, Millis(prng_.below(static_cast<uint64_t>(2 * kRestMean.count())))};
 }
 

@@ -67,7 +67,7 @@ class OverloadGuard {
   QueueDelay queues_;
   TokenBuckets devices_;
   TokenBuckets strangers_;
-  AwayEstimate away_;   // of those refused here: the desk does not know them
+  AwayEstimate away_;  // of those refused here: the desk does not know them
   Prng prng_;
   Instant told_at_{};   // metrics, last
   Millis late_max_{0};  // since then

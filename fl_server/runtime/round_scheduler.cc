@@ -16,9 +16,7 @@ namespace {
 constexpr size_t kCleanUpBatch = 1000;
 constexpr Millis kServeAgain{500};  // a round, if the store did not answer
 
-double seconds_since(Instant begin) {
-  return std::chrono::duration<double>(os::monotonic_now() - begin).count();
-}
+double seconds_since(Instant begin) { return std::chrono::duration<double>(os::monotonic_now() - begin).count(); }
 
 }  // namespace
 
@@ -187,8 +185,7 @@ void RoundScheduler::publish(const RoundView& view) {
     RoundView ready = view;
     const Status has_plan = make_plan(ready);
     if (!has_plan)
-      log(LogLevel::warning, "plan_not_made",
-          {{"job", view.job.value()}, {"reason", has_plan.error().message()}});
+      log(LogLevel::warning, "plan_not_made", {{"job", view.job.value()}, {"reason", has_plan.error().message()}});
     core_.post([this, view, ready, is_planned = static_cast<bool>(has_plan), accepted] {
       const auto round = rounds_.find(view.key);
       if (round == rounds_.end() || round->second.view.state != RoundState::selecting) return;  // over meanwhile
@@ -201,7 +198,9 @@ void RoundScheduler::publish(const RoundView& view) {
 
 // What the job's machine would hear at the next change, now: out of this call, which it made.
 void RoundScheduler::tell_pool(const JobId& job, const Population& population) {
-  core_.post([this, job, waiting = waiting_[population], nodes = nodes_] { step_round(job, PoolChanged{waiting, nodes}); });
+  core_.post([this, job, waiting = waiting_[population], nodes = nodes_] {
+    step_round(job, PoolChanged{waiting, nodes});
+  });
 }
 
 // ---- From nodes
@@ -345,8 +344,11 @@ void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& 
     }
     void operator()(const MoveRound& move) {
       if (move.to == RoundState::failed) {
-        log(LogLevel::warning, "round_failed", {{"job", job.value()}, {"round", move.key.round.value()},
-                                                {"attempt", move.key.attempt.value()}, {"reason", move.reason}});
+        log(LogLevel::warning, "round_failed",
+            {{"job", job.value()},
+             {"round", move.key.round.value()},
+             {"attempt", move.key.attempt.value()},
+             {"reason", move.reason}});
       }
       self.ask_store<RoundMoved>(job, serial, [&s = store, move] { return s.move_round(move, os::wall_now()); });
     }
@@ -374,7 +376,7 @@ void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& 
 
 // On the pool. With cohorts, whose masks are opened first.
 void RoundScheduler::finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize,
-                           std::shared_ptr<LiveCohorts> cohorts) {
+                              std::shared_ptr<LiveCohorts> cohorts) {
   pool_.post([this, job, serial, finalize, cohorts = std::move(cohorts)] {
     const Instant begin = os::monotonic_now();
     os::crash_point(os::CrashPoint::finalize_begun);
@@ -404,9 +406,11 @@ void RoundScheduler::after_commit(const CommitRound& request, const JobProgress&
   if (model.evaluation_accuracy) {
     parts_.metrics.set_evaluation(progress.job.id, model.evaluation_loss.value_or(0), *model.evaluation_accuracy);
   }
-  log(LogLevel::info, "round_done", {{"job", progress.job.id.value()}, {"round", request.number},
-                                     {"updates", request.round.totals.updates},
-                                     {"model_version", model.version.value()}});
+  log(LogLevel::info, "round_done",
+      {{"job", progress.job.id.value()},
+       {"round", request.number},
+       {"updates", request.round.totals.updates},
+       {"model_version", model.version.value()}});
   core_.post([this] { clean_up_partials(); });
 }
 

@@ -1,6 +1,7 @@
-// RoundScheduler: the shell around the round machines of all jobs, and around the cohorts of rounds that aggregate securely. One
-// thread (the core) steps them; effects go to the store's thread and the compute pool and come back as events. Those who talk
-// to devices hear of rounds from it (RoundBoard) and tell it what comes of them (NodeEvents). Nothing here decides anything.
+// RoundScheduler: the shell around the round machines of all jobs, and around the cohorts of rounds that aggregate
+// securely. One thread (the core) steps them; effects go to the store's thread and the compute pool and come back as
+// events. Those who talk to devices hear of rounds from it (RoundBoard) and tell it what comes of them (NodeEvents).
+// Nothing here decides anything.
 //
 // Threading: every public method may be called from any thread; callbacks run on the core's thread and must only hand
 // the answer on.
@@ -30,11 +31,11 @@ namespace coterie {
 struct RoundSchedulerSettings {
   Millis ticket_leeway{10'000};  // a ticket outlives its round's deadline by this
   size_t pool_threads = 2;
-  // A partial sum that no row names is removed at start once it is so old: where other nodes write them while this one starts,
-  // longer than a batch takes to be committed.
+  // A partial sum that no row names is removed at start once it is so old: where other nodes write them while this one
+  // starts, longer than a batch takes to be committed.
   Millis orphan_age_min{0};
-  // Ed25519, of whoever certifies devices. Devices that trust it share with nobody in whose cohort there is a stranger: at
-  // active and above such a device is not let in. Empty: whoever is enrolled is.
+  // Ed25519, of whoever certifies devices. Devices that trust it share with nobody in whose cohort there is a stranger:
+  // at active and above such a device is not let in. Empty: whoever is enrolled is.
   Bytes authority_key;
 };
 
@@ -68,8 +69,8 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
 
   // Loads every job from the store and goes on where it stands. `board` outlives this.
   Status start(RoundBoard& board);
-  // Calls back once every job is loaded, and the board has heard of each round that collects: at once, but for the moments after
-  // a start.
+  // Calls back once every job is loaded, and the board has heard of each round that collects: at once, but for the
+  // moments after a start.
   void when_settled(std::function<void()> done);
   // Answers every question of a device that is held with "not yet", and so every later one.
   void answer_all_held();
@@ -117,7 +118,7 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
       uint64_t serial;
       FinalizeRound request;
     };
-    std::optional<Finalize> finalize;        // asked for, not begun
+    std::optional<Finalize> finalize;  // asked for, not begun
     std::optional<uint32_t> told_due = {};
     bool told_expected = false;
 
@@ -127,8 +128,8 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
       Instant until;
       std::function<void(Result<CohortReply>)> answer;
     };
-    std::vector<Question> held;              // in order of arrival, and so of `until`
-    uint32_t held_at = 0;                    // the progress at which none of them had an answer
+    std::vector<Question> held;  // in order of arrival, and so of `until`
+    uint32_t held_at = 0;        // the progress at which none of them had an answer
   };
 
   // All below run on the core thread.

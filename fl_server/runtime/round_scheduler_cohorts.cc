@@ -1,7 +1,7 @@
 // The scheduler's cohorts: sessions of secure aggregation for each attempt of a round that asks for them.
 //
-// Sessions live in this process: a server that is started anew while devices aggregate cannot take their masks off, so that
-// the attempt is lost and the round is tried again, with fresh keys.
+// Sessions live in this process: a server that is started anew while devices aggregate cannot take their masks off, so
+// that the attempt is lost and the round is tried again, with fresh keys.
 #include <algorithm>
 
 #include "base/log.h"
@@ -16,10 +16,13 @@
 namespace coterie {
 namespace {
 
-Error no_session() { return Error(ErrorCode::round_closed, "secure aggregation: this attempt takes no more part; check in again"); }
+Error no_session() {
+  return Error(ErrorCode::round_closed, "secure aggregation: this attempt takes no more part; check in again");
+}
 
 Error another_input() {
-  return Error(ErrorCode::invalid_argument, "masked update: another one of this device, with another header, came before");
+  return Error(ErrorCode::invalid_argument,
+               "masked update: another one of this device, with another header, came before");
 }
 
 // Of the time that a round collects: what sharing and masking leave, at least half.
@@ -28,10 +31,12 @@ Millis time_to_advertise(Instant::duration left, Millis phase_max) {
   return std::max(all / 2, all - 2 * phase_max);
 }
 
-// Not for safety, as devices ask their authority themselves: for the others of a cohort, whom a stranger would end it for.
+// Not for safety, as devices ask their authority themselves: for the others of a cohort, whom a stranger would end it
+// for.
 secagg::CertificateCheck identity_check(const Bytes& authority_key) {
   if (authority_key.empty()) return [](const DeviceIdentity&) { return true; };
-  return [authority_key](const DeviceIdentity& identity) { return device_certificate_is_valid(identity, authority_key); };
+  return
+      [authority_key](const DeviceIdentity& identity) { return device_certificate_is_valid(identity, authority_key); };
 }
 
 }  // namespace
@@ -46,7 +51,8 @@ void RoundScheduler::begin_cohorts(const RoundView& view, bool has_accepted) {
     return;
   }
   const Plan plan{.job = view.job, .training = {}, .update = view.update, .privacy = view.privacy};
-  const secagg::SessionParameters parameters = secagg::session_parameters(plan, view.job, view.key, view.model, view.plan);
+  const secagg::SessionParameters parameters =
+      secagg::session_parameters(plan, view.job, view.key, view.model, view.plan);
   const RoundCohortsSettings settings{
       .cohort_count = view.cohort_count,
       .adverts_goal = view.adverts_goal,
@@ -56,8 +62,8 @@ void RoundScheduler::begin_cohorts(const RoundView& view, bool has_accepted) {
                  .dropout_share = view.privacy.dropout_share}};
   std::vector<uint64_t> ring_seeds(view.cohort_count);
   std::ranges::generate(ring_seeds, random_u64);
-  Result<RoundCohorts> machine =
-      RoundCohorts::make(parameters, settings, ring_seeds, identity_check(settings_.authority_key), os::monotonic_now());
+  Result<RoundCohorts> machine = RoundCohorts::make(parameters, settings, ring_seeds,
+                                                    identity_check(settings_.authority_key), os::monotonic_now());
   if (!machine) {
     log(LogLevel::error, "cohorts_not_begun", {{"job", view.job.value()}, {"reason", machine.error().message()}});
     core_.post([this, job = view.job, key = view.key, reason = machine.error().message()] {
@@ -65,8 +71,9 @@ void RoundScheduler::begin_cohorts(const RoundView& view, bool has_accepted) {
     });
     return;
   }
-  cohorts_.emplace(view.key, std::make_shared<LiveCohorts>(
-                                 LiveCohorts{.machine = std::move(*machine), .parameters = parameters, .inputs = {}, .finalize = {}}));
+  cohorts_.emplace(view.key,
+                   std::make_shared<LiveCohorts>(LiveCohorts{
+                       .machine = std::move(*machine), .parameters = parameters, .inputs = {}, .finalize = {}}));
 }
 
 // The lanes of this device are durable, and count.
@@ -91,7 +98,8 @@ void RoundScheduler::after_cohorts(const RoundKey& key) {
   const JobId job = round->second.view.job;
   answer_held(*cohorts);
   if (const auto failure = cohorts->machine.failure()) {
-    if (round->second.view.state == RoundState::frozen) return;  // it is being claimed: finalize_cohorts() comes here again
+    if (round->second.view.state == RoundState::frozen)
+      return;  // it is being claimed: finalize_cohorts() comes here again
     parts_.metrics.session_failed(failure->reason());
     end_cohorts(key);
     return step_round(job, AttemptLost{key, "secure aggregation: " + failure->message()});
@@ -152,8 +160,8 @@ void RoundScheduler::count_dropped(const RoundCohorts& cohorts) const {
   }
 }
 
-// Who is accepted in a round that is frozen in the store. If devices added the noise, what the sum will have released is in the
-// ledger first: nobody is asked to open a sum that is not there. On the store's thread.
+// Who is accepted in a round that is frozen in the store. If devices added the noise, what the sum will have released
+// is in the ledger first: nobody is asked to open a sum that is not there. On the store's thread.
 Result<std::vector<DeviceId>> RoundScheduler::survivors_of(const RoundKey& key, SecurityLevel level) const {
   if (level == SecurityLevel::active_dp) {
     NoiseSalt unused;  // the server draws no noise
@@ -163,7 +171,8 @@ Result<std::vector<DeviceId>> RoundScheduler::survivors_of(const RoundKey& key, 
   return parts_.rounds.list_accepted(key);
 }
 
-// The round is frozen in the store: those who are accepted are the survivors, and devices can go on while the round is claimed.
+// The round is frozen in the store: those who are accepted are the survivors, and devices can go on while the round is
+// claimed.
 void RoundScheduler::freeze_cohorts(const RoundView& view) {
   if (!cohorts_.contains(view.key)) return;
   store_.post([this, key = view.key, level = view.privacy.level] {
@@ -196,8 +205,8 @@ void RoundScheduler::finalize_cohorts(const JobId& job, uint64_t serial, const F
 
 // ---- Device plane
 
-void RoundScheduler::cohort_receive(const RoundKey& key, const DeviceId& device, Bytes public_key, CohortMessage message,
-                                 std::function<void(Status)> answer) {
+void RoundScheduler::cohort_receive(const RoundKey& key, const DeviceId& device, Bytes public_key,
+                                    CohortMessage message, std::function<void(Status)> answer) {
   core_.post([this, key, device, public_key = std::move(public_key), message = std::move(message),
               answer = std::move(answer)] {
     const auto cohorts = cohorts_.find(key);
@@ -208,7 +217,7 @@ void RoundScheduler::cohort_receive(const RoundKey& key, const DeviceId& device,
 }
 
 void RoundScheduler::cohort_ask(const RoundKey& key, const DeviceId& device, CohortQuestion question, Millis hold,
-                             std::function<void(Result<CohortReply>)> answer) {
+                                std::function<void(Result<CohortReply>)> answer) {
   core_.post([this, key, device, question, hold, answer = std::move(answer)]() mutable {
     const auto found = cohorts_.find(key);
     if (found == cohorts_.end()) return answer(no_session());
@@ -223,7 +232,7 @@ void RoundScheduler::cohort_ask(const RoundKey& key, const DeviceId& device, Coh
 }
 
 void RoundScheduler::cohort_input_arrived(const RoundKey& key, const DeviceId& device, MaskedInput input,
-                                     std::function<void(Status)> answer) {
+                                          std::function<void(Status)> answer) {
   core_.post([this, key, device, input = std::move(input), answer = std::move(answer)] {
     const auto cohorts = cohorts_.find(key);
     if (cohorts == cohorts_.end()) return answer(no_session());

@@ -21,8 +21,8 @@ class WorkPool {
 
   void start(size_t threads);
   void post(Task task);
-  // work(part) for each part below `parts`, once: on this thread and those of the pool that have nothing else to do. Returns
-  // when all are done, which needs no other thread, so that a task may call it.
+  // work(part) for each part below `parts`, once: on this thread and those of the pool that have nothing else to do.
+  // Returns when all are done, which needs no other thread, so that a task may call it.
   void run_parts(size_t parts, const std::function<void(size_t part)>& work);
   // Runs what was posted, then joins.
   void stop();

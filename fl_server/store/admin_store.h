@@ -27,11 +27,10 @@ class AdminStore {
  public:
   virtual ~AdminStore() = default;
 
-  virtual Status create_admin_token(
-      const AdminTokenRecord& token) = 0;  // conflict if there is one of this id
+  virtual Status create_admin_token(const AdminTokenRecord& token) = 0;         // conflict if there is one of this id
   virtual Result<AdminTokenRecord> get_admin_token(const std::string& id) = 0;  // not_found
-  virtual Result<std::vector<AdminTokenRecord>> list_admin_tokens() = 0;  // oldest first, expired ones, too
-  virtual Status remove_admin_token(const std::string& id) = 0;           // not_found
+  virtual Result<std::vector<AdminTokenRecord>> list_admin_tokens() = 0;        // oldest first, expired ones, too
+  virtual Status remove_admin_token(const std::string& id) = 0;                 // not_found
 
   // ---- Tenants (fl_server/admin/tenant.h)
   // Whose this is from now on: `tenant`'s, if nobody had claimed it. One durable transaction.

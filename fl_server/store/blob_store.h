@@ -1,7 +1,7 @@
 // BlobStore: immutable bytes named by their content digest. Put, then reference; nothing is ever overwritten.
 //
-// Thread-safe, but for a writer, which is one thread's. A writer that is destroyed before finish() leaves nothing. finish()
-// returns after the bytes are durable. A reader of a blob that is removed may go on or fail.
+// Thread-safe, but for a writer, which is one thread's. A writer that is destroyed before finish() leaves nothing.
+// finish() returns after the bytes are durable. A reader of a blob that is removed may go on or fail.
 #pragma once
 
 #include <memory>
@@ -35,8 +35,8 @@ class BlobStore {
   virtual Result<std::unique_ptr<BlobWriter>> create() = 0;
   virtual Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) = 0;  // not_found
   virtual Status remove(const Digest& digest) = 0;                                   // absent is fine
-  // What was put at least so long ago, by the store's own clock; 0: everything, without asking that clock. Putting the same
-  // bytes again counts as putting them now. In no order.
+  // What was put at least so long ago, by the store's own clock; 0: everything, without asking that clock. Putting the
+  // same bytes again counts as putting them now. In no order.
   virtual Result<std::vector<Digest>> list(Millis age_min) = 0;
 
   Result<Digest> put(ByteView bytes) {

@@ -33,8 +33,8 @@ struct DeviceRecord {
   std::optional<WallTime> revoked;
 };
 
-// Which devices: those of this population, if it is not empty, that are revoked or not, if that is said; by id, `limit` of those
-// behind `after` (all zero: from the start).
+// Which devices: those of this population, if it is not empty, that are revoked or not, if that is said; by id, `limit`
+// of those behind `after` (all zero: from the start).
 struct DeviceQuery {
   DeviceId after = {};
   size_t limit = 100;

@@ -13,7 +13,8 @@ class FileReader : public BlobReader {
   FileReader(os::File file, uint64_t size) : file_(std::move(file)), size_(size) {}
   uint64_t size() const override { return size_; }
   Status read_at(uint64_t offset, std::span<uint8_t> into) const override {
-    if (offset > size_) return Error(ErrorCode::data_loss, file_.path() + " ends before byte " + std::to_string(offset));
+    if (offset > size_)
+      return Error(ErrorCode::data_loss, file_.path() + " ends before byte " + std::to_string(offset));
     return file_.read_exact_at(offset, into);
   }
 
@@ -37,7 +38,8 @@ class FileWriter : public BlobWriter {
     const std::string path = root_ + "/" + name.substr(0, 2) + "/" + name;
     if (const Result<os::File> same = os::File::open_read(path)) {
       COT_TRY(same->touch());
-      // The same bytes, perhaps renamed by another writer a moment ago: make that durable. Removed meanwhile: write them.
+      // The same bytes, perhaps renamed by another writer a moment ago: make that durable. Removed meanwhile: write
+      // them.
       COT_ASSIGN(const os::FileIdentity identity, same->identity());
       COT_TRY(os::sync_directory(os::parent_directory(path)));
       if (os::is_at(identity, path)) return digest;
@@ -56,8 +58,8 @@ class FileWriter : public BlobWriter {
 }  // namespace
 
 Result<std::unique_ptr<DirectoryBlobStore>> DirectoryBlobStore::open_directory(const std::string& root,
-                                                                              const std::string& node,
-                                                                              const os::FilePoints* points) {
+                                                                               const std::string& node,
+                                                                               const os::FilePoints* points) {
   const std::string incoming = root + "/incoming" + (node.empty() ? "" : "-" + node);
   COT_TRY(os::make_directories(incoming));
   COT_ASSIGN(const std::vector<std::string> unfinished, os::list_directory(incoming));

@@ -1,5 +1,5 @@
-// Blobs as files of one directory: <root>/<first two hex digits>/<hex digest>. When one was put is its modification time,
-// and the clock that of the file system: on a network one that of the machine which has the disk.
+// Blobs as files of one directory: <root>/<first two hex digits>/<hex digest>. When one was put is its modification
+// time, and the clock that of the file system: on a network one that of the machine which has the disk.
 #pragma once
 
 #include <memory>

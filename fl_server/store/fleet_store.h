@@ -1,5 +1,5 @@
-// FleetStore: how the servers of a fleet learn of each other: a row for each node, which says the row again and again, and a
-// board, on which the one that leads writes what the others are to do.
+// FleetStore: how the servers of a fleet learn of each other: a row for each node, which says the row again and again,
+// and a board, on which the one that leads writes what the others are to do.
 //
 // Soft state, all of it: texts that only fl_server/fleet understands. Losing it loses no update and no round.
 //
@@ -21,7 +21,7 @@ struct FleetNodeRow {
   std::string incarnation;  // one life of its process
   WallTime started;
   std::string report;
-  Millis age{0};            // since it was said, by the store's clock
+  Millis age{0};  // since it was said, by the store's clock
   friend bool operator==(const FleetNodeRow&, const FleetNodeRow&) = default;
 };
 
@@ -34,8 +34,9 @@ struct FleetBoard {
 class FleetStore {
  public:
   virtual ~FleetStore() = default;
-  // The row of `row.node`, from now on this one; its age is not looked at. conflict while another incarnation of that name was
-  // heard of within `silence_max`, as two servers must not have one name; unless it is `former`, which is known to be dead.
+  // The row of `row.node`, from now on this one; its age is not looked at. conflict while another incarnation of that
+  // name was heard of within `silence_max`, as two servers must not have one name; unless it is `former`, which is
+  // known to be dead.
   virtual Status say(const FleetNodeRow& row, const std::string& former, Millis silence_max) = 0;
   // The row goes, if it is this incarnation's.
   virtual Status leave(const std::string& node, const std::string& incarnation) = 0;

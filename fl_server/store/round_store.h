@@ -44,8 +44,8 @@ struct ModelRelease {
   friend bool operator==(const ModelRelease&, const ModelRelease&) = default;
 };
 
-// Which attempts of a job's rounds: `limit` of those before `before` (round number, attempt; none: from the newest) that are in
-// this state, if one is named.
+// Which attempts of a job's rounds: `limit` of those before `before` (round number, attempt; none: from the newest)
+// that are in this state, if one is named.
 struct RoundQuery {
   std::optional<std::pair<uint64_t, Attempt>> before = {};
   std::optional<RoundState> state = {};
@@ -94,10 +94,10 @@ class RoundStore {
   virtual Status forget_partials(const std::vector<std::string>& ids) = 0;
 
   // ---- Privacy ledger (rules: secure/dp/ledger/ledger.h)
-  // Of a round that is being finalized. One transaction: budget checked, reserve appended, `fresh` kept as the attempt's
-  // salt until the attempt ends. If it has its reserve: the salt that was kept then, so that its noise is drawn once.
-  // permission_denied if the budget does not admit the release; conflict if the round is in another state or its job has
-  // no noise; data_loss if the ledger does not verify.
+  // Of a round that is being finalized. One transaction: budget checked, reserve appended, `fresh` kept as the
+  // attempt's salt until the attempt ends. If it has its reserve: the salt that was kept then, so that its noise is
+  // drawn once. permission_denied if the budget does not admit the release; conflict if the round is in another state
+  // or its job has no noise; data_loss if the ledger does not verify.
   virtual Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) = 0;
   // conflict if the job has no noise.
   virtual Result<JobPrivacy> job_privacy(const JobId& id) = 0;

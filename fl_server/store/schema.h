@@ -1,5 +1,6 @@
-// The tables, and their version. A newer schema than ours is refused; an older one is migrated, step by step. A step only adds
-// (expand); what nobody reads any more goes in a later version (contract), so that servers of two versions can share a database.
+// The tables, and their version. A newer schema than ours is refused; an older one is migrated, step by step. A step
+// only adds (expand); what nobody reads any more goes in a later version (contract), so that servers of two versions
+// can share a database.
 //
 // 1  jobs, rounds, devices
 // 2  the privacy ledger and the salts of noise under way

@@ -1,4 +1,5 @@
-// The tables in PostgreSQL. Text is compared byte by byte, as SQLite does. Its versions begin with 4, the first that had it.
+// The tables in PostgreSQL. Text is compared byte by byte, as SQLite does. Its versions begin with 4, the first that
+// had it.
 #include "fl_server/store/schema.h"
 
 namespace coterie {
@@ -114,11 +115,13 @@ UPDATE schema_version SET version = 5;
 Status prepare_postgres_schema(Database& database) {
   return database.transaction(os::crash::make_schema, [&]() -> Status {
     // Held until the transaction ends, and by nobody else than a server that starts.
-    COT_TRY(database.execute("SELECT pg_advisory_xact_lock(hashtext('coterie schema ' || current_setting('search_path')))"));
+    COT_TRY(database.execute(
+        "SELECT pg_advisory_xact_lock(hashtext('coterie schema ' || current_setting('search_path')))"));
     int64_t version = 0;
     {
-      Statement exists = database.prepare("SELECT count(*) FROM pg_catalog.pg_tables "
-                                          "WHERE schemaname = current_schema() AND tablename = 'schema_version'");
+      Statement exists = database.prepare(
+          "SELECT count(*) FROM pg_catalog.pg_tables "
+          "WHERE schemaname = current_schema() AND tablename = 'schema_version'");
       COT_ASSIGN(const bool row, exists.step());
       if (row && exists.integer(0) > 0) {
         Statement statement = database.prepare("SELECT version FROM schema_version");

@@ -34,14 +34,15 @@ BatchOutcome SqlRoundStore::accept_batch(const PartialRecord& partial, const std
   if (done || std::holds_alternative<BatchClosed>(outcome) || std::holds_alternative<BatchConflict>(outcome)) {
     return outcome;
   }
-  // Nothing is written when the database found the disk full; anything else may have happened on either side of the commit.
+  // Nothing is written when the database found the disk full; anything else may have happened on either side of the
+  // commit.
   if (done.error().code() == ErrorCode::storage_full) return BatchFailed{done.error()};
   return BatchUnknown{done.error()};
 }
 
 // Fails, so that the transaction is rolled back, with `outcome` saying why.
 Status SqlRoundStore::write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows,
-                                     BatchOutcome& outcome) {
+                                  BatchOutcome& outcome) {
   COT_TRY(check_fence());
   {
     Statement known = database_.prepare("SELECT 1 FROM partial WHERE id = ?");

@@ -46,8 +46,7 @@ Result<AdminTokenRecord> SqlAdminStore::get_admin_token(const std::string& id) {
 
 Result<std::vector<AdminTokenRecord>> SqlAdminStore::list_admin_tokens() {
   const std::lock_guard lock(mutex_);
-  Statement rows =
-      database_.prepare("SELECT " COT_ADMIN_TOKEN_COLUMNS " FROM admin_token ORDER BY created, id");
+  Statement rows = database_.prepare("SELECT " COT_ADMIN_TOKEN_COLUMNS " FROM admin_token ORDER BY created, id");
   std::vector<AdminTokenRecord> tokens;
   for (;;) {
     COT_ASSIGN(const bool more, rows.step());

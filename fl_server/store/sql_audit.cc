@@ -36,10 +36,9 @@ Result<AuditHead> SqlAdminStore::append_audit(AuditEntry entry) {
     COT_ASSIGN(head, read_head());
     entry.seq = head.seq + 1;
     head = {entry.seq, audit_digest(head.digest, entry)};
-    Statement insert =
-        database_.prepare("INSERT INTO audit(" COT_AUDIT_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    insert << entry.seq << entry.time << entry.who << entry.roles << entry.action << entry.target
-           << entry.outcome << entry.request << head.digest;
+    Statement insert = database_.prepare("INSERT INTO audit(" COT_AUDIT_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    insert << entry.seq << entry.time << entry.who << entry.roles << entry.action << entry.target << entry.outcome
+           << entry.request << head.digest;
     return insert.run();
   });
   if (!done) return done.error();
@@ -57,7 +56,8 @@ Result<std::vector<AuditRecord>> SqlAdminStore::list_audit(const AuditQuery& que
                                      " FROM audit WHERE seq > ?1 AND (?2 = '' OR who = ?2) AND (?3 = '' OR "
                                      "action = ?3) AND time >= ?5 AND time < ?6 ORDER BY seq LIMIT ?4");
   rows << query.after << query.who << query.action << static_cast<uint64_t>(query.limit)
-       << (query.since ? int64_t{unix_ms(*query.since)} : INT64_MIN) << (query.until ? int64_t{unix_ms(*query.until)} : INT64_MAX);
+       << (query.since ? int64_t{unix_ms(*query.since)} : INT64_MIN)
+       << (query.until ? int64_t{unix_ms(*query.until)} : INT64_MAX);
   std::vector<AuditRecord> records;
   for (;;) {
     COT_ASSIGN(const bool more, rows.step());

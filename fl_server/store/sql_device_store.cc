@@ -7,7 +7,7 @@ namespace {
 
 #define COT_DEVICE_COLUMNS "id, population, algorithm, public_key, sdk_version, enrolled, revoked"
 
-#define COT_DEVICE_FILTER \
+#define COT_DEVICE_FILTER                                                                               \
   "(?1 = '' OR population = ?1) AND (?2 <> 0 OR revoked IS NULL) AND (?2 <> 1 OR revoked IS NOT NULL) " \
   "AND (?3 = '' OR ?3 = coalesce((SELECT tenant FROM tenancy WHERE kind = 2 AND name = population), 'default'))"
 
@@ -101,8 +101,7 @@ Status SqlDeviceStore::use_token(const Digest& token, DeviceRecord& device, Wall
   device.population = Population(use.text(0));
   COT_ASSIGN(const bool more, use.step());
   COT_ASSERT(!more);
-  Statement insert =
-      database_.prepare("INSERT INTO device(" COT_DEVICE_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, NULL)");
+  Statement insert = database_.prepare("INSERT INTO device(" COT_DEVICE_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, NULL)");
   insert << device.id << device.population.value() << static_cast<uint64_t>(device.algorithm)
          << ByteView(device.public_key) << device.sdk_version << device.enrolled;
   return insert.run();
@@ -125,10 +124,10 @@ Result<DeviceRecord> SqlDeviceStore::get_device(const DeviceId& id) {
 
 Result<std::vector<DeviceRecord>> SqlDeviceStore::list_devices(const DeviceQuery& query) {
   const std::lock_guard lock(mutex_);
-  Statement rows =
-      database_.prepare("SELECT " COT_DEVICE_COLUMNS " FROM device WHERE " COT_DEVICE_FILTER
-                        " AND id > ?4 ORDER BY id LIMIT ?5");
-  rows << query.population << revoked_number(query) << query.tenant << query.after << static_cast<uint64_t>(query.limit);
+  Statement rows = database_.prepare("SELECT " COT_DEVICE_COLUMNS " FROM device WHERE " COT_DEVICE_FILTER
+                                     " AND id > ?4 ORDER BY id LIMIT ?5");
+  rows << query.population << revoked_number(query) << query.tenant << query.after
+       << static_cast<uint64_t>(query.limit);
   std::vector<DeviceRecord> devices;
   for (;;) {
     COT_ASSIGN(const bool more, rows.step());

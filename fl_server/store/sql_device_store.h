@@ -1,11 +1,12 @@
-// DeviceStore on a database (store/sql/database.h). Its own connection: looking up a key never waits for a round's commit.
+// DeviceStore on a database (store/sql/database.h). Its own connection: looking up a key never waits for a round's
+// commit.
 #pragma once
 
 #include <memory>
 #include <mutex>
 
-#include "fl_server/store/sql/database.h"
 #include "fl_server/store/device_store.h"
+#include "fl_server/store/sql/database.h"
 
 namespace coterie {
 

@@ -6,9 +6,11 @@
 namespace coterie {
 namespace {
 
-#define COT_SAY(NOW)                                                                                          \
-  "INSERT INTO fleet_node(node, incarnation, started, seen, report) VALUES(?1, ?2, ?3, " NOW ", ?4) "         \
-  "ON CONFLICT(node) DO UPDATE SET incarnation = ?2, started = ?3, seen = " NOW ", report = ?4 "              \
+#define COT_SAY(NOW)                                                                         \
+  "INSERT INTO fleet_node(node, incarnation, started, seen, report) VALUES(?1, ?2, ?3, " NOW \
+  ", ?4) "                                                                                   \
+  "ON CONFLICT(node) DO UPDATE SET incarnation = ?2, started = ?3, seen = " NOW              \
+  ", report = ?4 "                                                                           \
   "WHERE fleet_node.incarnation = ?2 OR fleet_node.incarnation = ?6 OR fleet_node.seen <= " NOW " - ?5"
 #define COT_NODES(NOW) "SELECT node, incarnation, started, report, " NOW " - seen FROM fleet_node ORDER BY node"
 #define COT_FORGET_NODES(NOW) "DELETE FROM fleet_node WHERE seen <= " NOW " - ?"
@@ -24,10 +26,12 @@ Result<std::unique_ptr<SqlFleetStore>> SqlFleetStore::open(Result<Database> open
 Status SqlFleetStore::say(const FleetNodeRow& row, const std::string& former, Millis silence_max) {
   const std::lock_guard lock(mutex_);
   Statement say = database_.prepare(is_sqlite() ? COT_SAY(COT_SQLITE_NOW) : COT_SAY(COT_POSTGRES_NOW));
-  say << row.node << row.incarnation << row.started << row.report << static_cast<int64_t>(silence_max.count()) << former;
+  say << row.node << row.incarnation << row.started << row.report << static_cast<int64_t>(silence_max.count())
+      << former;
   COT_TRY(os::crash_around(os::crash::say, [&] { return say.run(); }));
   if (database_.changes() > 0) return {};
-  return Error(ErrorCode::conflict, "fleet: another server calls itself " + row.node + "; give each its own name (node)");
+  return Error(ErrorCode::conflict,
+               "fleet: another server calls itself " + row.node + "; give each its own name (node)");
 }
 
 Status SqlFleetStore::leave(const std::string& node, const std::string& incarnation) {
@@ -54,7 +58,8 @@ Result<std::vector<FleetNodeRow>> SqlFleetStore::nodes() {
 
 Status SqlFleetStore::forget_nodes(Millis age_min) {
   const std::lock_guard lock(mutex_);
-  Statement forget = database_.prepare(is_sqlite() ? COT_FORGET_NODES(COT_SQLITE_NOW) : COT_FORGET_NODES(COT_POSTGRES_NOW));
+  Statement forget =
+      database_.prepare(is_sqlite() ? COT_FORGET_NODES(COT_SQLITE_NOW) : COT_FORGET_NODES(COT_POSTGRES_NOW));
   forget << static_cast<int64_t>(age_min.count());
   return forget.run();
 }

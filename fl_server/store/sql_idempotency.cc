@@ -10,8 +10,7 @@ Result<KeyClaim> SqlAdminStore::claim_key(const IdempotencyKey& key, WallTime no
     Statement prune = database_.prepare("DELETE FROM idempotency WHERE expires <= ?");
     prune << now;
     COT_TRY(prune.run());
-    Statement row =
-        database_.prepare("SELECT body, status, location, answer FROM idempotency WHERE name = ?");
+    Statement row = database_.prepare("SELECT body, status, location, answer FROM idempotency WHERE name = ?");
     row << key.name;
     COT_ASSIGN(const bool found, row.step());
     if (found) {
@@ -47,8 +46,8 @@ Result<KeyClaim> SqlAdminStore::claim_key(const IdempotencyKey& key, WallTime no
 
 Status SqlAdminStore::keep_answer(const IdempotencyKey& key, const KeptAnswer& answer) {
   const std::lock_guard lock(mutex_);
-  Statement update = database_.prepare(
-      "UPDATE idempotency SET status = ?, location = ?, answer = ? WHERE name = ? AND status = 0");
+  Statement update =
+      database_.prepare("UPDATE idempotency SET status = ?, location = ?, answer = ? WHERE name = ? AND status = 0");
   update << answer.status << answer.location << ByteView(answer.body) << key.name;
   return os::crash_around(os::crash::keep_answer, [&] { return update.run(); });
 }

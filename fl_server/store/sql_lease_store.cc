@@ -6,12 +6,14 @@
 namespace coterie {
 namespace {
 
-// One statement, so that of two who ask one comes first. A holder's own lease, over or not, goes on under its epoch as long as
-// nobody else has taken it.
-#define COT_TAKE_LEASE(NOW)                                                                                        \
-  "INSERT INTO lease(name, holder, epoch, expires) VALUES(?1, ?2, 1, " NOW " + ?3) "                               \
-  "ON CONFLICT(name) DO UPDATE SET holder = ?2, "                                                                  \
-  "epoch = CASE WHEN lease.holder = ?2 THEN lease.epoch ELSE lease.epoch + 1 END, expires = " NOW " + ?3 "         \
+// One statement, so that of two who ask one comes first. A holder's own lease, over or not, goes on under its epoch as
+// long as nobody else has taken it.
+#define COT_TAKE_LEASE(NOW)                                                                       \
+  "INSERT INTO lease(name, holder, epoch, expires) VALUES(?1, ?2, 1, " NOW                        \
+  " + ?3) "                                                                                       \
+  "ON CONFLICT(name) DO UPDATE SET holder = ?2, "                                                 \
+  "epoch = CASE WHEN lease.holder = ?2 THEN lease.epoch ELSE lease.epoch + 1 END, expires = " NOW \
+  " + ?3 "                                                                                        \
   "WHERE lease.holder = ?2 OR lease.expires <= " NOW " RETURNING epoch"
 #define COT_SHOW_LEASE(NOW) "SELECT holder, epoch, expires - " NOW " FROM lease WHERE name = ?"
 #define COT_GIVE_LEASE(NOW) "UPDATE lease SET expires = " NOW " WHERE name = ? AND holder = ? AND expires > " NOW

@@ -5,21 +5,22 @@
 namespace coterie {
 namespace {
 
-#define COT_LEDGER_COLUMNS                                                                                         \
+#define COT_LEDGER_COLUMNS                                                                                           \
   "seq, previous, job, round, attempt, kind, mechanism, variance, l1_sensitivity, l2_sensitivity, total_variation, " \
   "delta, contributors, noise_commitment, time"
 
 LedgerRecord ledger_record_from(Statement& row) {
-  return {.seq = row.u64(0),
-          .previous = row.digest(1),
-          .job = JobId(row.text(2)),
-          .round = {RoundId(row.u64(3)), Attempt(row.u32(4))},
-          .kind = static_cast<LedgerKind>(row.integer(5)),
-          .release = {static_cast<LedgerMechanism>(row.integer(6)), row.real(7), row.real(8), row.real(9), row.real(10)},
-          .delta = row.real(11),
-          .contributors = row.u64(12),
-          .noise_commitment = row.digest(13),
-          .time = row.time(14)};
+  return {
+      .seq = row.u64(0),
+      .previous = row.digest(1),
+      .job = JobId(row.text(2)),
+      .round = {RoundId(row.u64(3)), Attempt(row.u32(4))},
+      .kind = static_cast<LedgerKind>(row.integer(5)),
+      .release = {static_cast<LedgerMechanism>(row.integer(6)), row.real(7), row.real(8), row.real(9), row.real(10)},
+      .delta = row.real(11),
+      .contributors = row.u64(12),
+      .noise_commitment = row.digest(13),
+      .time = row.time(14)};
 }
 
 }  // namespace
@@ -31,8 +32,7 @@ Status SqlRoundStore::lock_ledger() {
 }
 
 Result<std::vector<LedgerRecord>> SqlRoundStore::read_ledger(uint64_t after_seq, size_t limit) {
-  Statement rows =
-      database_.prepare("SELECT " COT_LEDGER_COLUMNS " FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?");
+  Statement rows = database_.prepare("SELECT " COT_LEDGER_COLUMNS " FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?");
   rows << after_seq << static_cast<uint64_t>(limit);
   std::vector<LedgerRecord> records;
   for (;;) {
@@ -49,8 +49,8 @@ Status SqlRoundStore::refresh_ledger() {
 }
 
 Status SqlRoundStore::append_to_ledger(const LedgerRecord& record) {
-  Statement insert =
-      database_.prepare("INSERT INTO ledger(" COT_LEDGER_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert = database_.prepare("INSERT INTO ledger(" COT_LEDGER_COLUMNS
+                                       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   const LedgerRelease& release = record.release;
   insert << record.seq << record.previous << record.job.value() << record.round.round.value()
          << record.round.attempt.value() << static_cast<uint64_t>(record.kind)
@@ -119,9 +119,8 @@ Status SqlRoundStore::commit_release(const JobRecord& job, const FinalizedRound&
   if (!round.noise_commitment) return {};
   COT_TRY(lock_ledger());
   COT_TRY(refresh_ledger());
-  COT_ASSIGN(const LedgerRecord record,
-             ledger_.commit(round.key, release_of(job.spec, job.value_count), round.totals.updates,
-                            *round.noise_commitment, now));
+  COT_ASSIGN(const LedgerRecord record, ledger_.commit(round.key, release_of(job.spec, job.value_count),
+                                                       round.totals.updates, *round.noise_commitment, now));
   COT_TRY(append_to_ledger(record));
   return erase_salt(round.key);
 }

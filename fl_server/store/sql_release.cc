@@ -4,7 +4,8 @@
 namespace coterie {
 
 Result<std::optional<ModelRelease>> SqlRoundStore::read_release(const JobId& id) {
-  Statement row = database_.prepare("SELECT seq, version, time FROM model_release WHERE job = ? ORDER BY seq DESC LIMIT 1");
+  Statement row =
+      database_.prepare("SELECT seq, version, time FROM model_release WHERE job = ? ORDER BY seq DESC LIMIT 1");
   row << id.value();
   COT_ASSIGN(const bool found, row.step());
   if (!found) return std::optional<ModelRelease>();
@@ -53,7 +54,8 @@ Result<ModelRelease> SqlRoundStore::roll_back_model(const JobId& id, std::option
     COT_TRY(check_revision(job, revision_expected));
     COT_ASSIGN(const std::optional<ModelRelease> newest, read_release(id));
     if (!newest || newest->seq == 1) {
-      return Error(ErrorCode::conflict, "job " + id.value() + " has no version that was promoted before the present one");
+      return Error(ErrorCode::conflict,
+                   "job " + id.value() + " has no version that was promoted before the present one");
     }
     Statement remove = database_.prepare("DELETE FROM model_release WHERE job = ? AND seq = ?");
     remove << id.value() << newest->seq;

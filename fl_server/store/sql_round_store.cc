@@ -47,8 +47,7 @@ RoundRecord round_from(Statement& row) {
           .ledger = {row.u64(18), row.is_null(19) ? Digest{} : row.digest(19)}};
 }
 
-#define COT_MODEL_COLUMNS \
-  "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created"
+#define COT_MODEL_COLUMNS "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created"
 
 ModelRecord model_from(Statement& row) {
   ModelRecord model;
@@ -102,8 +101,9 @@ Status SqlRoundStore::check_fence() {
   row << fence_->lease;
   COT_ASSIGN(const bool found, row.step());
   if (found && row.u64(0) == fence_->epoch.value()) return {};
-  return Error(ErrorCode::conflict, "this server does not lead any more: its epoch is " + std::to_string(fence_->epoch.value()) +
-                                        ", the lease has " + (found ? std::to_string(row.u64(0)) : "none"));
+  return Error(ErrorCode::conflict, "this server does not lead any more: its epoch is " +
+                                        std::to_string(fence_->epoch.value()) + ", the lease has " +
+                                        (found ? std::to_string(row.u64(0)) : "none"));
 }
 
 Status SqlRoundStore::lock_job(const JobId& id) {
@@ -158,8 +158,8 @@ Result<JobRecord> SqlRoundStore::get_job(const JobId& id) {
 
 Status SqlRoundStore::check_revision(const JobRecord& job, std::optional<uint64_t> expected) {
   if (!expected || *expected == job.revision) return {};
-  return Error(ErrorCode::conflict, "job " + job.id.value() + " has revision " + std::to_string(job.revision) + ", not " +
-                                        std::to_string(*expected) + ": somebody has changed it");
+  return Error(ErrorCode::conflict, "job " + job.id.value() + " has revision " + std::to_string(job.revision) +
+                                        ", not " + std::to_string(*expected) + ": somebody has changed it");
 }
 
 Result<JobRecord> SqlRoundStore::set_job_state(const JobId& id, JobState to, const std::string& reason,
@@ -232,8 +232,8 @@ Result<std::optional<RoundRecord>> SqlRoundStore::read_round(const RoundKey& key
 }
 
 Result<std::optional<RoundRecord>> SqlRoundStore::read_attempt(const JobId& job, uint64_t number, Attempt attempt) {
-  Statement row = database_.prepare("SELECT " COT_ROUND_COLUMNS
-                                    " FROM round WHERE job = ? AND number = ? AND attempt = ?");
+  Statement row =
+      database_.prepare("SELECT " COT_ROUND_COLUMNS " FROM round WHERE job = ? AND number = ? AND attempt = ?");
   row << job.value() << number << attempt.value();
   COT_ASSIGN(const bool found, row.step());
   if (!found) return std::optional<RoundRecord>();
@@ -241,8 +241,7 @@ Result<std::optional<RoundRecord>> SqlRoundStore::read_attempt(const JobId& job,
 }
 
 Result<RoundRecord> SqlRoundStore::insert_round(const JobId& job, uint64_t number, Attempt attempt,
-                                                   const ModelRecord& base, const LedgerHead& ledger,
-                                                   WallTime now) {
+                                                const ModelRecord& base, const LedgerHead& ledger, WallTime now) {
   // Not ON CONFLICT DO NOTHING: that would use up a number for every further attempt.
   Statement name = database_.prepare(
       "INSERT INTO round_name(job, number) SELECT ?1, ?2 "
@@ -253,9 +252,9 @@ Result<RoundRecord> SqlRoundStore::insert_round(const JobId& job, uint64_t numbe
                                        ") "
                                        "SELECT id, ?, job, number, ?, '', ?, ?, ?, 0, 0, 0, 0, 0.0, 0, 0, ?, "
                                        "0, ?, ? FROM round_name WHERE job = ? AND number = ?");
-  insert << attempt.value() << static_cast<uint64_t>(RoundState::selecting) << base.version.value()
-         << base.digest << base.bytes << now << ledger.records
-         << (ledger.records > 0 ? std::optional(ledger.head) : std::nullopt) << job.value() << number;
+  insert << attempt.value() << static_cast<uint64_t>(RoundState::selecting) << base.version.value() << base.digest
+         << base.bytes << now << ledger.records << (ledger.records > 0 ? std::optional(ledger.head) : std::nullopt)
+         << job.value() << number;
   COT_TRY(insert.run());
   COT_ASSIGN(std::optional<RoundRecord> round, read_attempt(job, number, attempt));
   COT_ASSERT(round.has_value());
@@ -276,8 +275,7 @@ Result<RoundRecord> SqlRoundStore::open_round(const JobId& job, const OpenRound&
                               progress.latest->state == RoundState::failed &&
                               progress.latest->key.attempt.value() + 1 == request.attempt.value();
     if (progress.job.state != JobState::running || progress.job.rounds_done + 1 != request.number ||
-        (!first && !next_attempt) || progress.head.version != request.base.version ||
-        !progress.privacy_stop.empty()) {
+        (!first && !next_attempt) || progress.head.version != request.base.version || !progress.privacy_stop.empty()) {
       return Error(ErrorCode::conflict, "job " + job.value() + " is not at round " + std::to_string(request.number));
     }
     COT_ASSIGN(const LedgerHead ledger, read_ledger_head(progress.job));
@@ -308,8 +306,7 @@ Result<bool> SqlRoundStore::move_round(const MoveRound& request, WallTime now) {
 }
 
 Status SqlRoundStore::insert_model(const ModelRecord& model) {
-  Statement insert =
-      database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert = database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   insert << model.job.value() << model.version.value() << model.digest << model.bytes << model.optimizer_state
          << model.evaluation_loss << model.evaluation_accuracy << model.created;
   return insert.run();

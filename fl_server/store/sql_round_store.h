@@ -1,15 +1,15 @@
 // RoundStore on a database: SQLite for a single server, PostgreSQL for many that share one (store/sql/database.h).
 //
-// Other processes may write at the same time. A transaction that decides on what it has read locks it first, always in this
-// order: the lease's row, the job's, the round's, the ledger. SQLite's writers are serial, and need no locks.
+// Other processes may write at the same time. A transaction that decides on what it has read locks it first, always in
+// this order: the lease's row, the job's, the round's, the ledger. SQLite's writers are serial, and need no locks.
 #pragma once
 
 #include <memory>
 #include <mutex>
 
+#include "fl_server/store/round_store.h"
 #include "fl_server/store/sql/database.h"
 #include "scheduler/lease/lease.h"
-#include "fl_server/store/round_store.h"
 
 namespace coterie {
 
@@ -70,8 +70,8 @@ class SqlRoundStore : public RoundStore {
   Result<JobProgress> read_progress(const JobId& id);
   Result<std::optional<RoundRecord>> read_round(const RoundKey& key);
   Result<std::optional<RoundRecord>> read_attempt(const JobId& job, uint64_t number, Attempt attempt);
-  Result<RoundRecord> insert_round(const JobId& job, uint64_t number, Attempt attempt,
-                                   const ModelRecord& base, const LedgerHead& ledger, WallTime now);
+  Result<RoundRecord> insert_round(const JobId& job, uint64_t number, Attempt attempt, const ModelRecord& base,
+                                   const LedgerHead& ledger, WallTime now);
   Status insert_model(const ModelRecord& model);
   Result<uint64_t> read_accepted_count(const RoundKey& key);
   Status write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows, BatchOutcome& outcome);

@@ -21,8 +21,8 @@ using prometheus::Family;
 using prometheus::Gauge;
 using prometheus::Histogram;
 
-const Histogram::BucketBoundaries kSeconds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
-                                           0.25,   0.5,   1,      2.5,   5,    10,    30,   60, 300};
+const Histogram::BucketBoundaries kSeconds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                           0.5,    1,     2.5,    5,     10,   30,    60,   300};
 
 double resident_bytes() {
   long pages_total = 0, pages_resident = 0;
@@ -36,7 +36,9 @@ double resident_bytes() {
 double cpu_seconds() {
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -51,52 +53,71 @@ struct Metrics::Families {
   prometheus::Registry registry;
 
   Family<Counter>& requests = family(registry, BuildCounter(), "coterie_http_requests_total", "Requests answered");
-  Family<Histogram>& request_seconds =
-      family(registry, BuildHistogram(), "coterie_http_request_duration_seconds", "Time from the first byte of a request to the last of its answer");
+  Family<Histogram>& request_seconds = family(registry, BuildHistogram(), "coterie_http_request_duration_seconds",
+                                              "Time from the first byte of a request to the last of its answer");
   Family<Gauge>& connections = family(registry, BuildGauge(), "coterie_http_connections", "Open connections");
-  Family<Counter>& checkins = family(registry, BuildCounter(), "coterie_checkins_total", "Check-ins answered, by outcome");
-  Counter& update_bytes = family(registry, BuildCounter(), "coterie_update_bytes_total", "Bytes of accepted updates").Add({});
+  Family<Counter>& checkins =
+      family(registry, BuildCounter(), "coterie_checkins_total", "Check-ins answered, by outcome");
+  Counter& update_bytes =
+      family(registry, BuildCounter(), "coterie_update_bytes_total", "Bytes of accepted updates").Add({});
   Family<Counter>& updates = family(registry, BuildCounter(), "coterie_updates_total", "Uploads answered, by outcome");
   Family<Counter>& plans_refused = family(registry, BuildCounter(), "coterie_plans_refused_total",
                                           "Plans that a device's policy refused, by reason");
-  Histogram& batch_seconds =
-      family(registry, BuildHistogram(), "coterie_batch_commit_duration_seconds", "Time to make a batch of updates durable").Add({}, kSeconds);
-  Family<Counter>& rounds = family(registry, BuildCounter(), "coterie_rounds_total", "Round attempts ended, by outcome");
-  Histogram& round_seconds = family(registry, BuildHistogram(), "coterie_round_duration_seconds", "Time from opening a round to its end").Add({}, kSeconds);
-  Histogram& finalize_seconds =
-      family(registry, BuildHistogram(), "coterie_finalize_duration_seconds", "Time to turn partial sums into the next model").Add({}, kSeconds);
+  Histogram& batch_seconds = family(registry, BuildHistogram(), "coterie_batch_commit_duration_seconds",
+                                    "Time to make a batch of updates durable")
+                                 .Add({}, kSeconds);
+  Family<Counter>& rounds =
+      family(registry, BuildCounter(), "coterie_rounds_total", "Round attempts ended, by outcome");
+  Histogram& round_seconds =
+      family(registry, BuildHistogram(), "coterie_round_duration_seconds", "Time from opening a round to its end")
+          .Add({}, kSeconds);
+  Histogram& finalize_seconds = family(registry, BuildHistogram(), "coterie_finalize_duration_seconds",
+                                       "Time to turn partial sums into the next model")
+                                    .Add({}, kSeconds);
   Family<Counter>& dropped = family(registry, BuildCounter(), "coterie_secagg_devices_dropped_total",
                                     "Devices that vanished from a session of secure aggregation, by phase");
   Family<Counter>& sessions_failed = family(registry, BuildCounter(), "coterie_secagg_sessions_failed_total",
                                             "Sessions of secure aggregation without a sum, by reason");
   Histogram& unmask_seconds =
-      family(registry, BuildHistogram(), "coterie_secagg_unmask_duration_seconds", "Time to open the masks of a sum").Add({}, kSeconds);
-  Gauge& devices_waiting = family(registry, BuildGauge(), "coterie_devices_waiting", "Devices whose check-in is held").Add({});
-  Gauge& bytes_in_flight = family(registry, BuildGauge(), "coterie_update_bytes_in_flight", "Bytes reserved for updates being received").Add({});
-  Family<Gauge>& node_load =
-      family(registry, BuildGauge(), "coterie_node_load_ratio", "What this server holds, of what it may hold; 1 and more: it sends devices away");
-  Family<Counter>& refused =
-      family(registry, BuildCounter(), "coterie_requests_refused_total", "Turned away before anything was done, by reason");
+      family(registry, BuildHistogram(), "coterie_secagg_unmask_duration_seconds", "Time to open the masks of a sum")
+          .Add({}, kSeconds);
+  Gauge& devices_waiting =
+      family(registry, BuildGauge(), "coterie_devices_waiting", "Devices whose check-in is held").Add({});
+  Gauge& bytes_in_flight =
+      family(registry, BuildGauge(), "coterie_update_bytes_in_flight", "Bytes reserved for updates being received")
+          .Add({});
+  Family<Gauge>& node_load = family(registry, BuildGauge(), "coterie_node_load_ratio",
+                                    "What this server holds, of what it may hold; 1 and more: it sends devices away");
+  Family<Counter>& refused = family(registry, BuildCounter(), "coterie_requests_refused_total",
+                                    "Turned away before anything was done, by reason");
   Family<Gauge>& queue_delay =
       family(registry, BuildGauge(), "coterie_queue_delay_seconds", "How long work waits for its turn, by queue");
   Gauge& fleet_nodes =
-      family(registry, BuildGauge(), "coterie_fleet_nodes", "Servers that talk to devices, as the one that leads hears").Add({});
-  Family<Gauge>& evaluation_loss = family(registry, BuildGauge(), "coterie_evaluation_loss", "Loss of the newest model on the job's evaluation set");
-  Family<Gauge>& evaluation_accuracy =
-      family(registry, BuildGauge(), "coterie_evaluation_accuracy_ratio", "Accuracy of the newest model on the job's evaluation set");
-  Gauge& resident = family(registry, BuildGauge(), "process_resident_memory_bytes", "Resident memory size in bytes").Add({});
-  Counter& cpu = family(registry, BuildCounter(), "process_cpu_seconds_total", "Total user and system CPU time spent in seconds").Add({});
+      family(registry, BuildGauge(), "coterie_fleet_nodes", "Servers that talk to devices, as the one that leads hears")
+          .Add({});
+  Family<Gauge>& evaluation_loss =
+      family(registry, BuildGauge(), "coterie_evaluation_loss", "Loss of the newest model on the job's evaluation set");
+  Family<Gauge>& evaluation_accuracy = family(registry, BuildGauge(), "coterie_evaluation_accuracy_ratio",
+                                              "Accuracy of the newest model on the job's evaluation set");
+  Gauge& resident =
+      family(registry, BuildGauge(), "process_resident_memory_bytes", "Resident memory size in bytes").Add({});
+  Counter& cpu =
+      family(registry, BuildCounter(), "process_cpu_seconds_total", "Total user and system CPU time spent in seconds")
+          .Add({});
 };
 
 Metrics::Metrics(std::string version) : families_(std::make_unique<Families>()) {
-  family(families_->registry, BuildGauge(), "coterie_build_info", "1, labelled by the version").Add({{"version", version}}).Set(1);
+  family(families_->registry, BuildGauge(), "coterie_build_info", "1, labelled by the version")
+      .Add({{"version", version}})
+      .Set(1);
 }
 
 Metrics::~Metrics() = default;
 
 void Metrics::request_answered(std::string_view plane, std::string_view route, int status, double seconds) {
   const std::string plane_text(plane), route_text(route);
-  families_->requests.Add({{"plane", plane_text}, {"route", route_text}, {"status", std::to_string(status)}}).Increment();
+  families_->requests.Add({{"plane", plane_text}, {"route", route_text}, {"status", std::to_string(status)}})
+      .Increment();
   families_->request_seconds.Add({{"plane", plane_text}, {"route", route_text}}, kSeconds).Observe(seconds);
 }
 

@@ -154,8 +154,7 @@ Result<Assignment> decode_assignment(ByteView bytes) {
 Bytes encode(const Receipt& message) {
   FlatBufferBuilder builder;
   const auto receipt = flat::vector(builder, message.receipt);
-  builder.Finish(
-      wire::CreateReceipt(builder, message.round.round.value(), message.round.attempt.value(), receipt));
+  builder.Finish(wire::CreateReceipt(builder, message.round.round.value(), message.round.attempt.value(), receipt));
   return flat::finish(builder, FrameKind::receipt);
 }
 

@@ -106,8 +106,8 @@ Result<Decoded<DatasetHeader>> decode_dataset(ByteView bytes) {
   if (!has_labels && header.classes != 0) return flat::out_of_range("classes", "must be 0 with a float32 target");
   COT_ASSIGN(const uint64_t expected, payload_bytes_of(header));
   if (frame.payload.size() != expected) {
-    return flat::out_of_range("payload", "has " + std::to_string(frame.payload.size()) + " bytes, expected " +
-                                             std::to_string(expected));
+    return flat::out_of_range(
+        "payload", "has " + std::to_string(frame.payload.size()) + " bytes, expected " + std::to_string(expected));
   }
   if (has_labels) {
     COT_ASSIGN(const uint64_t label_bytes, column_bytes(header.target, header.examples));

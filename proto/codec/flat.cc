@@ -60,8 +60,8 @@ wire::DeviceKeyHash device(const DeviceId& value) {
 
 Status payload_is(const Prelude& prelude, std::optional<uint64_t> expected) {
   if (!expected || prelude.payload_bytes != *expected) {
-    return out_of_range("payload", "has " + std::to_string(prelude.payload_bytes) +
-                                       " bytes, which is not what the header promises");
+    return out_of_range(
+        "payload", "has " + std::to_string(prelude.payload_bytes) + " bytes, which is not what the header promises");
   }
   return {};
 }

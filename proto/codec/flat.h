@@ -31,8 +31,7 @@ class Root {
       root.copy_.assign(header.begin(), header.end());
       header = root.copy_;
     }
-    flatbuffers::Verifier verifier(header.data(), header.size(), limits::kVerifierDepthMax,
-                                   limits::kVerifierTablesMax);
+    flatbuffers::Verifier verifier(header.data(), header.size(), limits::kVerifierDepthMax, limits::kVerifierTablesMax);
     if (header.size() < 8 || !verifier.VerifyBuffer<Table>(nullptr)) {
       return Error(ErrorCode::malformed, "header is not a valid FlatBuffer of its kind");
     }

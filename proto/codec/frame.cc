@@ -82,9 +82,7 @@ std::string_view to_string(FrameKind kind) {
   return "unknown";
 }
 
-uint64_t Prelude::payload_offset() const {
-  return round_up<uint64_t>(kPreludeBytes + header_bytes, kPayloadAlignment);
-}
+uint64_t Prelude::payload_offset() const { return round_up<uint64_t>(kPreludeBytes + header_bytes, kPayloadAlignment); }
 
 Result<Prelude> parse_prelude(ByteView bytes) {
   if (bytes.size() < kPreludeBytes) {
@@ -102,8 +100,8 @@ Result<Prelude> parse_prelude(ByteView bytes) {
   Prelude prelude{static_cast<FrameKind>(kind), load<uint32_t>(bytes, 8), load<uint64_t>(bytes, 16)};
   const size_t header_max = header_bytes_max(prelude.kind);
   if (prelude.header_bytes > header_max) {
-    return Error(ErrorCode::too_large, "frame: header of " + std::to_string(prelude.header_bytes) +
-                                           " bytes, at most " + std::to_string(header_max));
+    return Error(ErrorCode::too_large, "frame: header of " + std::to_string(prelude.header_bytes) + " bytes, at most " +
+                                           std::to_string(header_max));
   }
   if (prelude.payload_bytes > limits::kPayloadBytesMax) {
     return Error(ErrorCode::too_large, "frame: payload of " + std::to_string(prelude.payload_bytes) + " bytes");

@@ -282,7 +282,8 @@ Status parse_into(const model::Model& table, ModelGraph& graph) {
     return flat::out_of_range("model", "has an input or output that does not exist");
   }
   if (table.properties() == nullptr) return {};
-  if (table.properties()->size() > limits::kModelPropertiesMax) return flat::out_of_range("model", "has too many properties");
+  if (table.properties()->size() > limits::kModelPropertiesMax)
+    return flat::out_of_range("model", "has too many properties");
   for (const model::Property* property : *table.properties()) {
     COT_ASSIGN(std::string key, flat::text(property->key(), "property key", limits::kTextBytesMax, 1));
     COT_ASSIGN(graph.properties[key], flat::text(property->value(), "property " + key, limits::kDetailBytesMax));
@@ -325,8 +326,8 @@ Bytes encode_head(const ModelGraph& message, uint64_t payload_bytes) {
   const auto op_vector = builder.CreateVector(ops);
   const auto property_vector = builder.CreateVector(properties);
   const auto input_vector = builder.CreateVector(message.inputs);
-  builder.Finish(model::CreateModel(builder, name, tensor_vector, op_vector, input_vector, message.output,
-                                    property_vector));
+  builder.Finish(
+      model::CreateModel(builder, name, tensor_vector, op_vector, input_vector, message.output, property_vector));
   return flat::finish_head(builder, FrameKind::model, payload_bytes);
 }
 

@@ -24,15 +24,13 @@ Result<DeviceSpent> parse(const state::Spent* table) {
     return flat::out_of_range("spent.epsilon", "must be finite and >= 0");
   if (!std::isfinite(spent.delta) || spent.delta < 0)
     return flat::out_of_range("spent.delta", "must be finite and >= 0");
-  if (table->last_attempt() > 0)
-    spent.last = RoundKey{RoundId(table->last_round()), Attempt(table->last_attempt())};
+  if (table->last_attempt() > 0) spent.last = RoundKey{RoundId(table->last_round()), Attempt(table->last_attempt())};
   return spent;
 }
 
 // Of one job.
-flatbuffers::Offset<state::NewestModel> build(flatbuffers::FlatBufferBuilder& builder,
-                                              const ParticipantState& of, const JobId& job,
-                                              ModelVersion newest) {
+flatbuffers::Offset<state::NewestModel> build(flatbuffers::FlatBufferBuilder& builder, const ParticipantState& of,
+                                              const JobId& job, ModelVersion newest) {
   const auto took_part = of.took_part.find(job);
   const bool has_taken_part = took_part != of.took_part.end();
   const auto ledger = of.ledgers.find(job);
@@ -78,10 +76,9 @@ Bytes encode(const ParticipantState& message) {
   flatbuffers::Offset<wire::Refusal> refusal = 0;
   if (message.refusal) refusal = flat::build(builder, *message.refusal);
   const wire::DeviceKeyHash device = flat::device(message.device);
-  builder.Finish(state::CreateParticipantState(builder, static_cast<uint8_t>(message.phase), &device,
-                                               population, signing_key, assignment, message.failures,
-                                               unix_ms(message.wait_until), random, newest_models,
-                                               message.rounds_done, plan, spent, refusal));
+  builder.Finish(state::CreateParticipantState(builder, static_cast<uint8_t>(message.phase), &device, population,
+                                               signing_key, assignment, message.failures, unix_ms(message.wait_until),
+                                               random, newest_models, message.rounds_done, plan, spent, refusal));
   return flat::finish(builder, FrameKind::participant_state);
 }
 

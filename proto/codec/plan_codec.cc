@@ -63,8 +63,8 @@ Bytes encode(const Plan& message) {
       wire::CreateTraining(builder, static_cast<uint8_t>(message.training.loss), message.training.batch_size,
                            message.training.local_epochs, message.training.steps_max, optimizer);
   const FixedPointSpec& f = message.update.fixed_point;
-  const auto fixed_point = wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max,
-                                                  f.weight_max, f.contributors_max);
+  const auto fixed_point =
+      wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
   const auto update = wire::CreateUpdateRules(builder, static_cast<uint8_t>(message.update.encoding),
                                               message.update.value_count, message.update.clip_l2, fixed_point);
   const auto privacy = build(builder, message.privacy);

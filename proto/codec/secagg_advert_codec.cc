@@ -14,8 +14,8 @@ namespace flat {
 Offset<wire::KeyAdvert> build(FlatBufferBuilder& builder, const KeyAdvert& advert) {
   const auto public_key = vector(builder, ByteView(advert.identity.public_key));
   const auto certificate = vector(builder, ByteView(advert.identity.certificate));
-  const auto identity = wire::CreateDeviceIdentity(builder, static_cast<uint8_t>(advert.identity.key_algorithm),
-                                                   public_key, certificate);
+  const auto identity =
+      wire::CreateDeviceIdentity(builder, static_cast<uint8_t>(advert.identity.key_algorithm), public_key, certificate);
   const auto signature = vector(builder, ByteView(advert.signature));
   const wire::Digest32 mask_key = coterie::build(advert.mask_key);
   const wire::Digest32 seal_key = coterie::build(advert.seal_key);
@@ -29,7 +29,8 @@ Result<KeyAdvert> parse(const wire::KeyAdvert& table) {
   const wire::DeviceIdentity& identity = *table.identity();
   COT_ASSIGN(advert.identity.key_algorithm, key_algorithm(identity.key_algorithm()));
   COT_ASSIGN(advert.identity.public_key, bytes(identity.public_key(), "public_key", limits::kKeyBytesMax));
-  COT_ASSIGN(advert.identity.certificate, bytes(identity.certificate(), "certificate", limits::kCertificateBytesMax, 0));
+  COT_ASSIGN(advert.identity.certificate,
+             bytes(identity.certificate(), "certificate", limits::kCertificateBytesMax, 0));
   advert.mask_key = digest(*table.mask_key()).bytes;
   advert.seal_key = digest(*table.seal_key()).bytes;
   advert.seed_commitment = digest(*table.seed_commitment());

@@ -1,8 +1,8 @@
 // Messages of secure aggregation to frames and back; what codec.h says of the others holds here too.
 //
-// Decoded devices are below kRosterSizeMax, and below the roster's size where the message tells it; lists of devices ascend
-// strictly, so that a set has one form alone. What needs the session (is this device a neighbour, is that signature good) is
-// for secure/secagg.
+// Decoded devices are below kRosterSizeMax, and below the roster's size where the message tells it; lists of devices
+// ascend strictly, so that a set has one form alone. What needs the session (is this device a neighbour, is that
+// signature good) is for secure/secagg.
 #pragma once
 
 #include "base/bytes.h"
@@ -34,7 +34,8 @@ Result<Confirmation> decode_confirmation(ByteView frame);
 Result<UnmaskRequest> decode_unmask_request(ByteView frame);
 Result<Unmasking> decode_unmasking(ByteView frame);
 
-// The payload is lane_count * lane_bits / 8 bytes, and `lanes` their digest: that they fit is for the one who hashes them.
+// The payload is lane_count * lane_bits / 8 bytes, and `lanes` their digest: that they fit is for the one who hashes
+// them.
 Bytes encode_head(const MaskedInput& message);
 Result<Decoded<MaskedInput>> decode_masked_input(ByteView frame);
 Result<MaskedInput> decode_masked_input_head(const Prelude& prelude, ByteView header);

@@ -24,8 +24,8 @@ Result<std::vector<uint32_t>> devices(const Vector<uint32_t>* field, std::string
                                       uint32_t size) {
   const size_t count = field == nullptr ? 0 : field->size();
   if (count < count_min || count > limits::kNeighboursMax) {
-    return out_of_range(name, "must be " + std::to_string(count_min) + " to " +
-                                  std::to_string(limits::kNeighboursMax) + " devices, are " + std::to_string(count));
+    return out_of_range(name, "must be " + std::to_string(count_min) + " to " + std::to_string(limits::kNeighboursMax) +
+                                  " devices, are " + std::to_string(count));
   }
   std::vector<uint32_t> devices;
   if (count == 0) return devices;
@@ -60,8 +60,8 @@ Result<std::vector<Digest>> digests(const Vector<const wire::Digest32*>* field, 
   std::vector<Digest> values;
   if (field == nullptr) return values;
   if (field->size() > count_max) {
-    return out_of_range(name, "must have at most " + std::to_string(count_max) + " digests, has " +
-                                  std::to_string(field->size()));
+    return out_of_range(
+        name, "must have at most " + std::to_string(count_max) + " digests, has " + std::to_string(field->size()));
   }
   values.reserve(field->size());
   for (const wire::Digest32* value : *field) values.push_back(digest(*value));

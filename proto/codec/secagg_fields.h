@@ -36,7 +36,8 @@ Status has_elements(const Vector<uint8_t>* field, std::string_view name, size_t 
 
 Offset<Vector<uint32_t>> vector(FlatBufferBuilder& builder, std::span<const uint32_t> values);
 
-Result<std::vector<Digest>> digests(const Vector<const wire::Digest32*>* field, std::string_view name, size_t count_max);
+Result<std::vector<Digest>> digests(const Vector<const wire::Digest32*>* field, std::string_view name,
+                                    size_t count_max);
 Offset<Vector<const wire::Digest32*>> vector(FlatBufferBuilder& builder, std::span<const Digest> values);
 
 Offset<wire::KeyAdvert> build(FlatBufferBuilder& builder, const KeyAdvert& advert);

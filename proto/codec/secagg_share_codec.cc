@@ -95,8 +95,7 @@ Bytes encode(const Unmasking& message) {
   const auto kind_vector = flat::vector(builder, ByteView(kinds));
   const auto value_vector = flat::vector(builder, ByteView(values));
   const wire::Digest32 session = flat::digest(message.session);
-  builder.Finish(
-      wire::CreateUnmasking(builder, &session, message.device, device_vector, kind_vector, value_vector));
+  builder.Finish(wire::CreateUnmasking(builder, &session, message.device, device_vector, kind_vector, value_vector));
   return flat::finish(builder, FrameKind::unmasking);
 }
 

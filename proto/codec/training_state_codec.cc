@@ -17,13 +17,11 @@ Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
   FlatBufferBuilder builder;
   const auto random = builder.CreateVector(message.random.data(), message.random.size());
   const wire::Digest32 model = flat::digest(message.model);
-  builder.Finish(state::CreateCheckpoint(builder, &model, message.step, message.epoch, message.position, random,
-                                         message.optimizer_step, message.slots, message.value_bytes, message.examples,
-                                         message.loss_sum, message.correct, message.seen, message.epoch_loss_start,
-                                         message.plateau_best, message.plateau_epochs_seen,
-                                         message.plateau_epochs_without_progress, message.plateau_factor,
-                                         message.seed, message.loss_scale, message.good_steps,
-                                         message.epoch_correct_start));
+  builder.Finish(state::CreateCheckpoint(
+      builder, &model, message.step, message.epoch, message.position, random, message.optimizer_step, message.slots,
+      message.value_bytes, message.examples, message.loss_sum, message.correct, message.seen, message.epoch_loss_start,
+      message.plateau_best, message.plateau_epochs_seen, message.plateau_epochs_without_progress,
+      message.plateau_factor, message.seed, message.loss_scale, message.good_steps, message.epoch_correct_start));
   return flat::finish_head(builder, FrameKind::checkpoint, payload_bytes);
 }
 
@@ -109,8 +107,8 @@ Result<Decoded<PartialSumHeader>> decode_partial_sum(ByteView bytes) {
 
 Bytes encode_head(const OptimizerStateHeader& message) {
   FlatBufferBuilder builder;
-  builder.Finish(state::CreateOptimizerState(builder, static_cast<uint8_t>(message.kind), message.step,
-                                             message.value_count));
+  builder.Finish(
+      state::CreateOptimizerState(builder, static_cast<uint8_t>(message.kind), message.step, message.value_count));
   return flat::finish_head(builder, FrameKind::optimizer_state, message.value_count * 2 * sizeof(float));
 }
 

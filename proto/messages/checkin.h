@@ -15,10 +15,10 @@ namespace coterie {
 enum class KeyAlgorithm : uint8_t { ed25519 = 1, p256 = 2 };
 
 struct EnrollRequest {
-  std::string token;        // one-time, from the operator
+  std::string token;  // one-time, from the operator
   KeyAlgorithm key_algorithm = KeyAlgorithm::ed25519;
-  Bytes public_key;         // ed25519: 32 bytes; p256: 65 bytes, uncompressed point
-  Bytes proof;              // signature over enrollment_proof_text(token) by that key: whoever enrolls a key holds it
+  Bytes public_key;  // ed25519: 32 bytes; p256: 65 bytes, uncompressed point
+  Bytes proof;       // signature over enrollment_proof_text(token) by that key: whoever enrolls a key holds it
   std::string sdk_version;
   friend bool operator==(const EnrollRequest&, const EnrollRequest&) = default;
 };
@@ -26,14 +26,14 @@ struct EnrollRequest {
 struct EnrollReply {
   DeviceId device;
   Population population;
-  Bytes signing_key;        // the server's Ed25519 key for assignments; the device pins it
+  Bytes signing_key;  // the server's Ed25519 key for assignments; the device pins it
   friend bool operator==(const EnrollReply&, const EnrollReply&) = default;
 };
 
 struct CheckinRequest {
   Population population;
   std::string sdk_version;
-  uint32_t wait_ms_max = 0;  // how long the device is willing to hold this request open
+  uint32_t wait_ms_max = 0;             // how long the device is willing to hold this request open
   std::optional<Refusal> refusal = {};  // since the last check-in that was answered
   friend bool operator==(const CheckinRequest&, const CheckinRequest&) = default;
 };
@@ -56,14 +56,14 @@ struct Assignment {
   Digest model;
   uint32_t plan_bytes = 0;
   uint64_t model_bytes = 0;
-  WallTime not_after;       // server time; the ticket dies then
-  Bytes ticket;             // opaque to the device
-  Bytes signature;          // Ed25519
+  WallTime not_after;  // server time; the ticket dies then
+  Bytes ticket;        // opaque to the device
+  Bytes signature;     // Ed25519
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };
 
 struct ErrorReply {
-  std::string code;         // ErrorTraits::name
+  std::string code;  // ErrorTraits::name
   std::string detail;
   uint32_t retry_min_ms = 0;
   uint32_t retry_max_ms = 0;

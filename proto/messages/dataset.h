@@ -18,8 +18,8 @@ inline constexpr size_t element_bytes(ColumnType type) { return type == ColumnTy
 struct DatasetColumn {
   std::string name;
   ColumnType type = ColumnType::float32;
-  Shape shape;      // of one example: images height, width, channels; empty: one number
-  float scale = 1;  // uint8 only; elsewhere 1
+  Shape shape;       // of one example: images height, width, channels; empty: one number
+  float scale = 1;   // uint8 only; elsewhere 1
   float offset = 0;  // uint8 only; elsewhere 0
   friend bool operator==(const DatasetColumn&, const DatasetColumn&) = default;
 };

@@ -178,7 +178,7 @@ struct CastAttributes {
 using OpAttributes =
     std::variant<std::monostate, Conv2dAttributes, Pool2dAttributes, SizeAttributes, Resize2dAttributes,
                  MatmulAttributes, NormAttributes, UnaryAttributes, AxisAttributes, ReduceAttributes, ShapeAttributes,
-                 TransposeAttributes, SplitAttributes, SliceAttributes, PadAttributes, DropoutAttributes,
-                 RnnAttributes, AttentionAttributes, CastAttributes>;
+                 TransposeAttributes, SplitAttributes, SliceAttributes, PadAttributes, DropoutAttributes, RnnAttributes,
+                 AttentionAttributes, CastAttributes>;
 
 }  // namespace coterie

@@ -40,13 +40,13 @@ struct ParticipantState {
   std::array<uint64_t, 4> random{};             // jitter
   std::map<JobId, ModelVersion> newest_models;  // highest version ever accepted, per job: older ones are refused
   uint64_t rounds_done = 0;
-  Bytes plan;                                   // the assignment's, as it came; from `planned` to the end of training or of the session
-  DeviceSpent spent = {};                      // counted before an update can leave
+  Bytes plan;              // the assignment's, as it came; from `planned` to the end of training or of the session
+  DeviceSpent spent = {};  // counted before an update can leave
   // By job, of those in newest_models: the model version that the newest update which may have left was
   // trained from.
   std::map<JobId, ModelVersion> took_part = {};
   std::map<JobId, LedgerHead> ledgers = {};  // likewise: the longest that a plan had; with records
-  std::optional<Refusal> refusal = {};  // of a plan, until the server has heard of it
+  std::optional<Refusal> refusal = {};       // of a plan, until the server has heard of it
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
 };
 

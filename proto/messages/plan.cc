@@ -9,9 +9,17 @@ namespace {
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "plan: " + what); }
 
-constexpr std::array<std::string_view, 11> kLossNames = {
-    "softmax_cross_entropy", "mean_squared_error", "binary_cross_entropy", "binary_cross_entropy_of_probabilities",
-    "negative_log_likelihood", "kl_divergence", "l1", "huber", "smooth_l1", "cosine_embedding", "triplet_margin"};
+constexpr std::array<std::string_view, 11> kLossNames = {"softmax_cross_entropy",
+                                                         "mean_squared_error",
+                                                         "binary_cross_entropy",
+                                                         "binary_cross_entropy_of_probabilities",
+                                                         "negative_log_likelihood",
+                                                         "kl_divergence",
+                                                         "l1",
+                                                         "huber",
+                                                         "smooth_l1",
+                                                         "cosine_embedding",
+                                                         "triplet_margin"};
 constexpr std::array<std::string_view, 8> kOptimizerNames = {"sgd",     "adam",     "adamw", "adagrad",
                                                              "rmsprop", "adadelta", "lamb",  "lion"};
 

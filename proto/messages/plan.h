@@ -17,15 +17,15 @@ namespace coterie {
 enum class Loss : uint8_t {
   softmax_cross_entropy = 1,
   mean_squared_error,
-  binary_cross_entropy,                   // of logits
+  binary_cross_entropy,  // of logits
   binary_cross_entropy_of_probabilities,
-  negative_log_likelihood,                // of log-probabilities
-  kl_divergence,                          // of log-probabilities from probabilities
+  negative_log_likelihood,  // of log-probabilities
+  kl_divergence,            // of log-probabilities from probabilities
   l1,
   huber,
   smooth_l1,
-  cosine_embedding,                       // output rows are pairs, one behind the other; labels 1 and -1
-  triplet_margin,                         // output rows are anchor, positive, negative; labels are not looked at
+  cosine_embedding,  // output rows are pairs, one behind the other; labels 1 and -1
+  triplet_margin,    // output rows are anchor, positive, negative; labels are not looked at
 };
 enum class OptimizerKind : uint8_t { sgd = 1, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion };
 enum class UpdateEncoding : uint8_t { float32 = 1 };

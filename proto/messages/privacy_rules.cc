@@ -11,7 +11,7 @@ namespace {
 // As secure/ has them; a test compares.
 constexpr uint8_t kCipherSuiteMax = 2;
 constexpr uint32_t kFractionBitsMax = 30, kRingMin = 8, kRingMax = 64;
-constexpr double kNormMax = 0x1p30;                        // in steps of the grid
+constexpr double kNormMax = 0x1p30;  // in steps of the grid
 constexpr double kVarianceMin = 0.0025, kVarianceMax = 0x1p20;
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "plan: privacy: " + what); }
@@ -36,7 +36,8 @@ Status validate_noise(const PrivacyRules& rules) {
   if (!(rules.noise_variance_local >= kVarianceMin && rules.noise_variance_local <= kVarianceMax)) {
     return bad("noise_variance_local must be in [0.0025, 2^20]");
   }
-  if (!std::isfinite(rules.epsilon_round) || rules.epsilon_round <= 0) return bad("epsilon_round must be finite and > 0");
+  if (!std::isfinite(rules.epsilon_round) || rules.epsilon_round <= 0)
+    return bad("epsilon_round must be finite and > 0");
   if (!(rules.delta > 0 && rules.delta < 1)) return bad("delta must be in (0, 1)");
   return {};
 }
@@ -50,7 +51,8 @@ Status validate(const PrivacyRules& rules) {
     return bad("level none has no other rules");
   }
   if (rules.cohort_min < kRosterSizeMin || rules.cohort_min > kRosterSizeMax) {
-    return bad("cohort_min must be in [" + std::to_string(kRosterSizeMin) + ", " + std::to_string(kRosterSizeMax) + "]");
+    return bad("cohort_min must be in [" + std::to_string(kRosterSizeMin) + ", " + std::to_string(kRosterSizeMax) +
+               "]");
   }
   if (rules.cohort_max < rules.cohort_min || rules.cohort_max > kRosterSizeMax) {
     return bad("cohort_max must be in [cohort_min, " + std::to_string(kRosterSizeMax) + "]");
@@ -59,7 +61,8 @@ Status validate(const PrivacyRules& rules) {
   if (!(rules.dropout_share >= 0 && rules.dropout_share < 1)) return bad("dropout_share must be in [0, 1)");
   if (rules.cipher_suite < 1 || rules.cipher_suite > kCipherSuiteMax) return bad("cipher_suite must be 1 or 2");
   if (rules.level != SecurityLevel::active_dp) {
-    if (rules.encoding != EncodingRules{}) return bad("below active_dp lanes are the update's fixed point: no encoding");
+    if (rules.encoding != EncodingRules{})
+      return bad("below active_dp lanes are the update's fixed point: no encoding");
     return validate_noise(rules);
   }
   COT_TRY(validate(rules.encoding));

@@ -1,7 +1,7 @@
 // PrivacyRules: what a plan promises about who learns what of an update, for a device to judge before it trains.
 //
-// They are part of the plan, and so of its digest, which the server signs and which secure aggregation binds its sessions to:
-// devices that were promised different things share no sum.
+// They are part of the plan, and so of its digest, which the server signs and which secure aggregation binds its
+// sessions to: devices that were promised different things share no sum.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ struct PrivacyRules {
   // active_dp alone; below it the lanes are those of the plan's fixed point, as without masks.
   EncodingRules encoding;
   // active_dp alone; 0 at the levels below, which promise no differential privacy.
-  double noise_variance_local = 0;            // of the noise that one device adds, in squared steps of the grid
-  double epsilon_round = 0;                   // what one round may cost a device that takes part in it
+  double noise_variance_local = 0;  // of the noise that one device adds, in squared steps of the grid
+  double epsilon_round = 0;         // what one round may cost a device that takes part in it
   double delta = 0;
   friend bool operator==(const PrivacyRules&, const PrivacyRules&) = default;
 };
 
-// Ranges, the same on both ends. What they add up to (is there a graph for such shares, can the sum wrap, does the noise
-// give that epsilon) is for secure/ to say.
+// Ranges, the same on both ends. What they add up to (is there a graph for such shares, can the sum wrap, does the
+// noise give that epsilon) is for secure/ to say.
 Status validate(const PrivacyRules& rules);
 
 }  // namespace coterie

@@ -1,5 +1,5 @@
-// What a device and a server say in one session of secure aggregation, phase by phase. secure/secagg has both machines, and
-// docs/PROTOCOL.md the conversation.
+// What a device and a server say in one session of secure aggregation, phase by phase. secure/secagg has both machines,
+// and docs/PROTOCOL.md the conversation.
 //
 //   phase       device -> server     server -> device
 //   advertise   KeyAdvert            RosterSlot (drawn graphs) or RosterView
@@ -9,9 +9,10 @@
 //   confirm     Confirmation         UnmaskRequest                          active and above
 //   unmask      Unmasking
 //
-// Devices are numbered by their place in the session's roster, from 0. Lists of devices ascend, each at most once: decoders
-// refuse others. Requests are signed by the device's own key where they travel; what is signed in here is what other devices
-// verify. Source: Bonawitz et al., CCS 2017 (ePrint 2017/281), figure 4; Bell et al., CCS 2020 (ePrint 2020/704).
+// Devices are numbered by their place in the session's roster, from 0. Lists of devices ascend, each at most once:
+// decoders refuse others. Requests are signed by the device's own key where they travel; what is signed in here is what
+// other devices verify. Source: Bonawitz et al., CCS 2017 (ePrint 2017/281), figure 4; Bell et al., CCS 2020 (ePrint
+// 2020/704).
 #pragma once
 
 #include <array>
@@ -25,8 +26,8 @@
 
 namespace coterie {
 
-// What the server may learn of a device's update. A job asks for a level; a device has a least one of its own and refuses
-// anything lower. Numbers of the wire; a plan that says nothing means none.
+// What the server may learn of a device's update. A job asks for a level; a device has a least one of its own and
+// refuses anything lower. Numbers of the wire; a plan that says nothing means none.
 enum class SecurityLevel : uint8_t {
   none = 0,       // the update itself
   masked = 1,     // the sum, if the server follows the protocol
@@ -58,7 +59,8 @@ struct KeyAdvert {
   friend bool operator==(const KeyAdvert&, const KeyAdvert&) = default;
 };
 
-// A place in a roster that is closed, and the proof that this device's advert is in it. The device has not seen the others'.
+// A place in a roster that is closed, and the proof that this device's advert is in it. The device has not seen the
+// others'.
 struct RosterSlot {
   uint32_t device = 0;
   uint32_t size = 0;

@@ -14,26 +14,26 @@ namespace coterie {
 // Header of a training checkpoint. Payload: parameters, then `slots` optimizer slots, value_bytes each, then the
 // shuffled order of examples (uint32 each): enough to go on to the same bits as if nothing had happened.
 struct CheckpointHeader {
-  Digest model;                    // the model the session started from
+  Digest model;  // the model the session started from
   uint64_t step = 0;
   uint32_t epoch = 0;
-  uint64_t position = 0;           // next example in the shuffled order
+  uint64_t position = 0;  // next example in the shuffled order
   std::array<uint64_t, 4> random{};
   uint64_t optimizer_step = 0;
   uint32_t slots = 0;
   uint64_t value_bytes = 0;
   uint64_t examples = 0;
-  double loss_sum = 0;             // since the start of training
-  uint64_t correct = 0;            // rows: several an example where the output has several
+  double loss_sum = 0;   // since the start of training
+  uint64_t correct = 0;  // rows: several an example where the output has several
   uint64_t seen = 0;
-  double epoch_loss_start = 0;     // loss_sum when this epoch began
-  double plateau_best = 0;         // what the learning rate's schedule remembers
+  double epoch_loss_start = 0;  // loss_sum when this epoch began
+  double plateau_best = 0;      // what the learning rate's schedule remembers
   uint32_t plateau_epochs_seen = 0;
   uint32_t plateau_epochs_without_progress = 0;
   double plateau_factor = 1;
-  uint64_t seed = 0;               // of dropout
-  float loss_scale = 0;            // 0: none
-  uint32_t good_steps = 0;         // since it changed
+  uint64_t seed = 0;                 // of dropout
+  float loss_scale = 0;              // 0: none
+  uint32_t good_steps = 0;           // since it changed
   uint64_t epoch_correct_start = 0;  // correct when this epoch began
   friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
@@ -41,7 +41,7 @@ struct CheckpointHeader {
 // Header of one partial sum; the lanes are the payload.
 struct PartialSumHeader {
   RoundKey round;
-  std::string partial;             // node/incarnation/sequence
+  std::string partial;  // node/incarnation/sequence
   uint32_t updates = 0;
   uint64_t weight_sum = 0;
   uint64_t value_count = 0;

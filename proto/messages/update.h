@@ -12,13 +12,13 @@ namespace coterie {
 // The header of an update; the values (float32, little-endian, value_count of them) are the frame's payload.
 struct UpdateHeader {
   RoundKey round;
-  Digest model;             // the model that was trained from
+  Digest model;  // the model that was trained from
   UpdateEncoding encoding = UpdateEncoding::float32;
   uint64_t value_count = 0;
-  uint32_t weight = 0;      // in the sum: the number of examples, capped by the plan's weight_max
-  uint32_t examples = 0;    // seen in training, with repetition
-  double loss_sum = 0;      // over those examples, as training saw them
-  uint32_t correct = 0;     // of those examples; 0 for a regression
+  uint32_t weight = 0;    // in the sum: the number of examples, capped by the plan's weight_max
+  uint32_t examples = 0;  // seen in training, with repetition
+  double loss_sum = 0;    // over those examples, as training saw them
+  uint32_t correct = 0;   // of those examples; 0 for a regression
   uint32_t train_ms = 0;
   friend bool operator==(const UpdateHeader&, const UpdateHeader&) = default;
 };

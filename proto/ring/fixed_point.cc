@@ -19,8 +19,11 @@ bool fits(const FixedPointSpec& spec) {
 }  // namespace
 
 FixedPointSpec FixedPointSpec::finest(float value_abs_max, uint32_t weight_max, uint32_t contributors_max) {
-  FixedPointSpec spec{.lane_bits = 64, .fraction_bits = 0, .value_abs_max = value_abs_max,
-                      .weight_max = weight_max, .contributors_max = contributors_max};
+  FixedPointSpec spec{.lane_bits = 64,
+                      .fraction_bits = 0,
+                      .value_abs_max = value_abs_max,
+                      .weight_max = weight_max,
+                      .contributors_max = contributors_max};
   while (spec.fraction_bits < 50) {
     FixedPointSpec finer = spec;
     ++finer.fraction_bits;

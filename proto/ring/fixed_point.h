@@ -13,7 +13,7 @@
 namespace coterie {
 
 struct FixedPointSpec {
-  uint32_t lane_bits = 64;        // only 64 so far; the wire names it so that 32 can come
+  uint32_t lane_bits = 64;  // only 64 so far; the wire names it so that 32 can come
   uint32_t fraction_bits = 0;
   float value_abs_max = 0;        // |value| of every coordinate, finite, > 0
   uint32_t weight_max = 0;        // an update's weight is in [1, weight_max]
@@ -25,8 +25,8 @@ struct FixedPointSpec {
   friend bool operator==(const FixedPointSpec&, const FixedPointSpec&) = default;
 };
 
-// A float has 24 significant bits, a weight at most 25: their product is exact in a double, so that a CPU that fuses the
-// multiplication with the rounding addition gets the same lane as one that does not.
+// A float has 24 significant bits, a weight at most 25: their product is exact in a double, so that a CPU that fuses
+// the multiplication with the rounding addition gets the same lane as one that does not.
 inline constexpr uint32_t kWeightMax = 1u << 24;
 
 // One lane must stay below this, so that the conversion through a double is exact (see ring_vector.cc).

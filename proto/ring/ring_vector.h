@@ -32,8 +32,8 @@ void subtract_update(SimdLevel level, std::span<const float> values, uint32_t we
 // sum += other, lane by lane.
 void add_lanes(std::span<const uint64_t> other, std::span<uint64_t> sum);
 
-// mean[i] = signed(lanes[i]) / (2^fraction_bits * weight_sum), weight_sum > 0; within 0.5 + 2^-26 of a float's last place
-// (computed in double, rounded to float).
+// mean[i] = signed(lanes[i]) / (2^fraction_bits * weight_sum), weight_sum > 0; within 0.5 + 2^-26 of a float's last
+// place (computed in double, rounded to float).
 void decode_mean(std::span<const uint64_t> lanes, uint64_t weight_sum, const FixedPointSpec& spec,
                  std::span<float> mean);
 

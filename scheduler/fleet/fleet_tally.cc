@@ -141,8 +141,10 @@ void FleetTally::deal(Round& round, const Wants& wants) const {
   uint64_t nodes_before = 0;
   const auto up_to = [](uint64_t all, uint64_t part, uint64_t whole) { return whole == 0 ? 0 : all * part / whole; };
   for (const auto& [incarnation, wanted] : wants) {
-    const uint64_t now = up_to(for_now, wanted_before + wanted, wanted_in_all) - up_to(for_now, wanted_before, wanted_in_all);
-    const uint64_t later = up_to(for_later, nodes_before + 1, living_.size()) - up_to(for_later, nodes_before, living_.size());
+    const uint64_t now =
+        up_to(for_now, wanted_before + wanted, wanted_in_all) - up_to(for_now, wanted_before, wanted_in_all);
+    const uint64_t later =
+        up_to(for_later, nodes_before + 1, living_.size()) - up_to(for_later, nodes_before, living_.size());
     round.shares[incarnation] = issued_by(round, incarnation) + static_cast<uint32_t>(now + later);
     wanted_before += wanted;
     ++nodes_before;

@@ -1,14 +1,14 @@
-// FleetTally: what the nodes of a fleet say, added up for the scheduler, and how many of a round's tickets each may give.
-// Pure.
+// FleetTally: what the nodes of a fleet say, added up for the scheduler, and how many of a round's tickets each may
+// give. Pure.
 //
 // All of it is soft: a node that dies takes its numbers with it, except for tickets it gave, whose devices live on.
 //
-// Shares are cumulative: a node may give so many tickets of a round in all. What is left (the round's tickets minus those
-// given) goes to nodes in proportion to the devices that want them there; the rest is spread evenly, for those who come later.
-// Who wants one: when a round begins, all who wait; then those who wait at a node that has none left (others may wait who have
-// had theirs). Shares are dealt anew only when a node lacks tickets that lie at another, or has no share. A node learns late
-// that its share shrank: meanwhile it may have given more, so that a round can have a few more tickets than it asked for, never
-// fewer.
+// Shares are cumulative: a node may give so many tickets of a round in all. What is left (the round's tickets minus
+// those given) goes to nodes in proportion to the devices that want them there; the rest is spread evenly, for those
+// who come later. Who wants one: when a round begins, all who wait; then those who wait at a node that has none left
+// (others may wait who have had theirs). Shares are dealt anew only when a node lacks tickets that lie at another, or
+// has no share. A node learns late that its share shrank: meanwhile it may have given more, so that a round can have a
+// few more tickets than it asked for, never fewer.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ class FleetTally {
   uint32_t nodes() const { return static_cast<uint32_t>(living_.size()); }  // that talk to devices, and stay
   uint64_t waiting(const Population& population) const;
   std::map<Population, uint64_t> waiting() const;
-  // By how many a population is steered (CheckinDesk::fleet_knows), where it is large enough for that to matter. In steps of 1.4,
-  // so that it changes seldom: never too few, at most 1.5 times as many.
+  // By how many a population is steered (CheckinDesk::fleet_knows), where it is large enough for that to matter. In
+  // steps of 1.4, so that it changes seldom: never too few, at most 1.5 times as many.
   std::map<Population, uint64_t> steered() const;
   uint32_t issued(const RoundKey& key) const;
   uint64_t accepted(const RoundKey& key) const;

@@ -29,10 +29,11 @@ struct NodeReport {
   bool draining = false;    // it is about to leave
   NodeLoad load;
   std::map<Population, uint64_t> waiting;
-  std::map<Population, uint64_t> steered;  // who waits, or was told here to come back and is away, those twice (CheckinDesk)
-  std::map<RoundKey, uint32_t> issued;     // tickets, of rounds it serves
-  std::map<RoundKey, uint64_t> lacking;    // devices that wait there for a ticket, as it may give no more
-  std::map<RoundKey, uint64_t> accepted;   // rows it has made durable
+  std::map<Population, uint64_t>
+      steered;  // who waits, or was told here to come back and is away, those twice (CheckinDesk)
+  std::map<RoundKey, uint32_t> issued;    // tickets, of rounds it serves
+  std::map<RoundKey, uint64_t> lacking;   // devices that wait there for a ticket, as it may give no more
+  std::map<RoundKey, uint64_t> accepted;  // rows it has made durable
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
 

@@ -7,7 +7,7 @@
 namespace coterie {
 namespace {
 
-constexpr uint32_t kFractionBitsMax = 50;  // of FixedPointSpec
+constexpr uint32_t kFractionBitsMax = 50;   // of FixedPointSpec
 constexpr double kRoundedUp = 1 + 0x1p-40;  // more than all roundings of this arithmetic
 
 }  // namespace
@@ -35,10 +35,9 @@ Result<CentralNoise> central_noise_of(const JobSpec& spec, uint64_t value_count)
   }
   for (uint32_t bits = 1; bits <= kFractionBitsMax && at(bits).sigma <= kNoiseSigmaMax; ++bits) noise = at(bits);
   if (noise.sigma < kNoiseSigmaMin) {
-    return Error(ErrorCode::invalid_argument, "noise of " + std::to_string(noise.sigma) +
-                                                  " steps of the finest grid is below " +
-                                                  std::to_string(kNoiseSigmaMin) +
-                                                  ": raise update.clip_l2 or privacy.noise_multiplier");
+    return Error(ErrorCode::invalid_argument,
+                 "noise of " + std::to_string(noise.sigma) + " steps of the finest grid is below " +
+                     std::to_string(kNoiseSigmaMin) + ": raise update.clip_l2 or privacy.noise_multiplier");
   }
   return noise;
 }

@@ -1,7 +1,7 @@
 // CentralNoise: how much noise hides one device's update in a round's sum, on the grid the sum is made on.
 //
-// What one device can change. Each update counts with weight 1 and at most once an attempt (accept rows see to that); the
-// server refuses one whose L2 norm is over clip_l2 * (1 + kClipSlack), so that this is not the device's word. Its v
+// What one device can change. Each update counts with weight 1 and at most once an attempt (accept rows see to that);
+// the server refuses one whose L2 norm is over clip_l2 * (1 + kClipSlack), so that this is not the device's word. Its v
 // values become integers by rounding value * 2^fraction_bits, which moves each by 1/2 at most, so that the sum of a
 // round with the device differs from the one without it by an integer vector of norm at most
 //
@@ -46,8 +46,8 @@ struct CentralNoise {
 // The norm of an update that the server takes, at most; clip_l2 > 0.
 double norm_max_of(float clip_l2);
 
-// Precondition: validate(spec) is empty, spec.privacy.has_noise(). invalid_argument if no grid will do: clip, multiplier
-// or model are too large, or the clip too small.
+// Precondition: validate(spec) is empty, spec.privacy.has_noise(). invalid_argument if no grid will do: clip,
+// multiplier or model are too large, or the clip too small.
 Result<CentralNoise> central_noise_of(const JobSpec& spec, uint64_t value_count);
 
 }  // namespace coterie

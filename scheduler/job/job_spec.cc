@@ -58,8 +58,9 @@ void check_training(const TrainingSettings& training, Checker& check) {
   const OptimizerSettings& optimizer = training.optimizer;
   check.in_range<uint32_t>(training.batch_size, 1, 4096, "/training/batch_size");
   check.in_range<uint32_t>(training.local_epochs, 1, 1000, "/training/local_epochs");
-  check.require(std::isfinite(optimizer.learning_rate) && optimizer.learning_rate > 0 && optimizer.learning_rate <= 1e6f,
-                "/training/optimizer/learning_rate", "must be in (0, 1e6]");
+  check.require(
+      std::isfinite(optimizer.learning_rate) && optimizer.learning_rate > 0 && optimizer.learning_rate <= 1e6f,
+      "/training/optimizer/learning_rate", "must be in (0, 1e6]");
   check.in_range<double>(optimizer.momentum, 0, 1, "/training/optimizer/momentum");
   check.in_range<double>(optimizer.weight_decay, 0, 1e6, "/training/optimizer/weight_decay");
   // Adam's settings are part of every plan, and devices check the whole plan.
@@ -72,10 +73,11 @@ void check_training(const TrainingSettings& training, Checker& check) {
 
 void check_strategy(const StrategySettings& strategy, SecurityLevel level, Checker& check) {
   const bool sees_updates = level == SecurityLevel::none;
-  check.require(strategy.aggregation_rule == AggregationRule::mean, "/strategy/aggregation_rule",
-                std::string(to_string(strategy.aggregation_rule)) +
-                    (sees_updates ? " is not there yet: take mean"
-                                  : " needs single updates, and at this level the server sees nothing but their sum: take mean"));
+  check.require(
+      strategy.aggregation_rule == AggregationRule::mean, "/strategy/aggregation_rule",
+      std::string(to_string(strategy.aggregation_rule)) +
+          (sees_updates ? " is not there yet: take mean"
+                        : " needs single updates, and at this level the server sees nothing but their sum: take mean"));
   check.require(std::isfinite(strategy.server_learning_rate) && strategy.server_learning_rate > 0,
                 "/strategy/server_learning_rate", "must be finite and > 0");
   if (strategy.kind != ServerOptimizerKind::fedadam) return;
@@ -94,10 +96,10 @@ void check_privacy(const JobSpec& spec, Checker& check) {
     check.require(privacy.epsilon_budget == 0, "/privacy/epsilon_budget", why);
     return;
   }
-  check.require(privacy.level == SecurityLevel::none || privacy.level == SecurityLevel::active_dp,
-                "/privacy/noise_multiplier",
-                "must be 0 at this level: the server cannot see that updates are clipped; at level active_dp devices add noise, "
-                "at none the server does");
+  check.require(
+      privacy.level == SecurityLevel::none || privacy.level == SecurityLevel::active_dp, "/privacy/noise_multiplier",
+      "must be 0 at this level: the server cannot see that updates are clipped; at level active_dp devices add noise, "
+      "at none the server does");
   check.in_range(privacy.noise_multiplier, kNoiseMultiplierMin, kNoiseMultiplierMax, "/privacy/noise_multiplier");
   check.require(privacy.target_delta >= kTargetDeltaMin && privacy.target_delta <= kTargetDeltaMax,
                 "/privacy/target_delta", "must be in [1e-30, 0.1]: well below one in the number of devices");
@@ -121,18 +123,21 @@ void check_dropouts(uint32_t roster, double dropout_share, Checker& check) {
 void check_cohorts(const JobSpec& spec, Checker& check) {
   const PrivacySettings& privacy = spec.privacy;
   const uint32_t goal = cohort_goal(spec);
-  check.require(privacy.cohort_max == 0 || (privacy.cohort_max >= kRosterSizeMin && privacy.cohort_max <= kRosterSizeMax),
-                "/privacy/cohort_max", "must be 0, for one cohort of all, or in [2, " + std::to_string(kRosterSizeMax) + "]");
+  check.require(
+      privacy.cohort_max == 0 || (privacy.cohort_max >= kRosterSizeMin && privacy.cohort_max <= kRosterSizeMax),
+      "/privacy/cohort_max", "must be 0, for one cohort of all, or in [2, " + std::to_string(kRosterSizeMax) + "]");
   const uint32_t smallest = adverts_goal(spec) / cohort_count(spec);
   check.require(smallest >= privacy.cohort_min, "/privacy/cohort_min",
                 "must be at most " + std::to_string(smallest) + ": the devices of a round make " +
                     std::to_string(cohort_count(spec)) + " cohorts of that size");
-  check.require(goal <= kRosterSizeMax, "/rounds/goal_count",
-                "must leave a cohort of at most " + std::to_string(kRosterSizeMax) + " devices: set privacy.cohort_max");
+  check.require(
+      goal <= kRosterSizeMax, "/rounds/goal_count",
+      "must leave a cohort of at most " + std::to_string(kRosterSizeMax) + " devices: set privacy.cohort_max");
   if (privacy.level != SecurityLevel::active_dp) return;
   const Result<uint32_t> honest_min = honest_min_of(privacy.cohort_min, privacy.corrupt_share, goal);
   if (honest_min) return;
-  check.require(false, goal > kNoisyRosterMax ? "/privacy/cohort_max" : "/privacy/cohort_min", honest_min.error().message());
+  check.require(false, goal > kNoisyRosterMax ? "/privacy/cohort_max" : "/privacy/cohort_min",
+                honest_min.error().message());
 }
 
 void check_secure_aggregation(const JobSpec& spec, Checker& check) {
@@ -140,7 +145,8 @@ void check_secure_aggregation(const JobSpec& spec, Checker& check) {
   if (privacy.level == SecurityLevel::none) return;
   check.in_range<uint32_t>(privacy.cohort_min, kRosterSizeMin, kRosterSizeMax, "/privacy/cohort_min");
   const bool is_active = privacy.level >= SecurityLevel::active;
-  check.require(privacy.corrupt_share >= 0 && privacy.corrupt_share <= (is_active ? 1.0 / 3 : 0.9), "/privacy/corrupt_share",
+  check.require(privacy.corrupt_share >= 0 && privacy.corrupt_share <= (is_active ? 1.0 / 3 : 0.9),
+                "/privacy/corrupt_share",
                 is_active ? "must be in [0, 1/3] against an active server" : "must be in [0, 0.9]");
   check.in_range(privacy.dropout_share, 0.0, 0.9, "/privacy/dropout_share");
   const bool is_share = privacy.dropout_share >= 0 && privacy.dropout_share <= 0.9;

@@ -45,7 +45,9 @@ struct RoundSettings {
 // What a round makes of its updates.
 enum class AggregationRule : uint8_t {
   mean,
-  median, trimmed_mean, krum,  // look at single updates; named to be refused, saying why
+  median,
+  trimmed_mean,
+  krum,  // look at single updates; named to be refused, saying why
 };
 std::string_view to_string(AggregationRule rule);
 
@@ -70,20 +72,20 @@ struct UpdateSettings {
   friend bool operator==(const UpdateSettings&, const UpdateSettings&) = default;
 };
 
-// What the server may learn of one update, and what secure aggregation counts on (secure/secagg/session.h). And differential
-// privacy: at level none the server adds noise to each round's sum before anything is made of it (central_noise.h says how
-// much), at active_dp the devices do (plan_privacy.h); either way the job stops before its releases would pass the budget (the
-// privacy ledger says what is spent).
+// What the server may learn of one update, and what secure aggregation counts on (secure/secagg/session.h). And
+// differential privacy: at level none the server adds noise to each round's sum before anything is made of it
+// (central_noise.h says how much), at active_dp the devices do (plan_privacy.h); either way the job stops before its
+// releases would pass the budget (the privacy ledger says what is spent).
 struct PrivacySettings {
   SecurityLevel level = SecurityLevel::active;
-  double noise_multiplier = 0;   // standard deviation / L2 sensitivity of a round's sum; 0: no noise
-  double target_delta = 0;       // delta and epsilon of all the job's releases together; 0 without noise
+  double noise_multiplier = 0;  // standard deviation / L2 sensitivity of a round's sum; 0: no noise
+  double target_delta = 0;      // delta and epsilon of all the job's releases together; 0 without noise
   double epsilon_budget = 0;
-  uint32_t cohort_min = 2;       // updates that the sum of a cohort must have at least
-  uint32_t cohort_max = 0;       // devices of a cohort at most: a round of more has several; 0: one cohort of all
-  double corrupt_share = 0.1;    // of a cohort: devices that may tell the server all they know
-  double dropout_share = 0.1;    // that may vanish
-  Millis phase_max{30'000};      // how long a phase of a session waits for devices
+  uint32_t cohort_min = 2;     // updates that the sum of a cohort must have at least
+  uint32_t cohort_max = 0;     // devices of a cohort at most: a round of more has several; 0: one cohort of all
+  double corrupt_share = 0.1;  // of a cohort: devices that may tell the server all they know
+  double dropout_share = 0.1;  // that may vanish
+  Millis phase_max{30'000};    // how long a phase of a session waits for devices
   bool has_noise() const { return noise_multiplier > 0; }
   bool has_central_noise() const { return has_noise() && level == SecurityLevel::none; }
   friend bool operator==(const PrivacySettings&, const PrivacySettings&) = default;
@@ -92,9 +94,9 @@ struct PrivacySettings {
 struct JobSpec {
   std::string name;
   Population population{"default"};
-  uint32_t weight = 1;                // of this job's rounds, where several jobs want the same devices: their shares of them
-  Digest model;                       // the initial model, uploaded before
-  std::optional<Digest> evaluation;   // a data set to evaluate every new model on, uploaded before
+  uint32_t weight = 1;  // of this job's rounds, where several jobs want the same devices: their shares of them
+  Digest model;         // the initial model, uploaded before
+  std::optional<Digest> evaluation;  // a data set to evaluate every new model on, uploaded before
   TrainingSettings training;
   UpdateSettings update;
   RoundSettings rounds;
@@ -106,14 +108,15 @@ struct JobSpec {
 // All that is wrong with the spec by itself; empty means valid.
 Problems validate(const JobSpec& spec);
 
-// Devices that close the rosters of a round's cohorts: so many that with dropout_share of them lost the goal is still met, at most
-// as many as get tickets. They are shared out evenly: the largest cohort has cohort_goal of them, the smallest one less at
-// most.
+// Devices that close the rosters of a round's cohorts: so many that with dropout_share of them lost the goal is still
+// met, at most as many as get tickets. They are shared out evenly: the largest cohort has cohort_goal of them, the
+// smallest one less at most.
 uint32_t adverts_goal(const JobSpec& spec);
 uint32_t cohort_count(const JobSpec& spec);
 uint32_t cohort_goal(const JobSpec& spec);
 
-// What can be said only when the model is known: whether there is such noise for it. Precondition: validate(spec) is empty.
+// What can be said only when the model is known: whether there is such noise for it. Precondition: validate(spec) is
+// empty.
 Problems validate_with_model(const JobSpec& spec, uint64_t value_count);
 
 // The plan this job hands to its devices; `value_count` is the model's. Precondition: validate(spec) and

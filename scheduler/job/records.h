@@ -25,13 +25,13 @@ struct JobRecord {
   JobId id;
   JobSpec spec;
   JobState state = JobState::running;
-  std::string reason;        // of a failure
+  std::string reason;  // of a failure
   Digest plan;
   uint32_t plan_bytes = 0;
   uint64_t value_count = 0;  // float32s in the model's payload
   uint64_t rounds_done = 0;
   WallTime created;
-  uint64_t revision = 1;     // grows with every change
+  uint64_t revision = 1;  // grows with every change
 };
 
 // A new model: the outcome of a round, or the job's initial model (version 0, no round).
@@ -70,14 +70,14 @@ struct RoundTotals {
 struct RoundRecord {
   RoundKey key;
   JobId job;
-  uint64_t number = 0;             // 1, 2, ... within the job
+  uint64_t number = 0;  // 1, 2, ... within the job
   RoundState state = RoundState::selecting;
-  std::string reason;              // of a failure
-  ModelVersion base;               // the version the devices train from
+  std::string reason;  // of a failure
+  ModelVersion base;   // the version the devices train from
   Digest base_model;
   uint64_t base_model_bytes = 0;
-  uint32_t selected = 0;           // tickets issued, as far as known
-  RoundTotals totals;              // set when done
+  uint32_t selected = 0;  // tickets issued, as far as known
+  RoundTotals totals;     // set when done
   WallTime opened;
   WallTime closed{};
   LedgerHead ledger = {};  // as the attempt was opened, of a job that has one

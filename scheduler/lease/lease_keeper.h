@@ -2,7 +2,8 @@
 //
 //   waiting   asks every renew_every, or when the present holder's time is over
 //   holding   renews every renew_every; until `held_until`, a margin before the store's time is over
-//   lost      for good: whoever acted under the lease starts anew, with a new name (Kubernetes' leader election does as much)
+//   lost      for good: whoever acted under the lease starts anew, with a new name (Kubernetes' leader election does as
+//   much)
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,12 @@
 namespace coterie {
 
 // ---- Effects
+// clang-format off
 struct AskLease { uint64_t serial; };                        // answer with answered(serial, ...), in any order, or never
 struct LeaseHeld { LeaseEpoch epoch; };                      // from now on, until LeaseLost
 struct LeaseWaits { std::string holder; Millis left; };      // somebody else has it: told when the holder changes
 struct LeaseLost { LeaseEpoch epoch; std::string reason; };  // stop acting at once
+// clang-format on
 using LeaseEffect = std::variant<AskLease, LeaseHeld, LeaseWaits, LeaseLost>;
 using LeaseEffects = std::vector<LeaseEffect>;
 
@@ -47,7 +50,7 @@ class LeaseKeeper {
   uint64_t serial_ = 0;
   Instant asked_at_;
   bool is_asking_ = false;
-  Instant ask_at_;      // when nothing is asked
+  Instant ask_at_;  // when nothing is asked
   Instant held_until_;
   LeaseEpoch epoch_;
   std::string holder_;  // whom it waits for

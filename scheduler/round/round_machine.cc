@@ -208,10 +208,10 @@ void RoundMachine::handle(const AcceptedCounted& event) {
   consider_freeze(final_count_);
 }
 
-// Freeze at the goal, or, where masks must be opened by those who stay, when no more updates can come: each one more is one
-// more to open them. At the deadline, after a last look at the rows themselves, freeze with what there is if that is
-// enough. Too few: those who are accepted were promised to count, so the deadline is extended and more devices are let
-// in. Nobody at all: the attempt has failed.
+// Freeze at the goal, or, where masks must be opened by those who stay, when no more updates can come: each one more is
+// one more to open them. At the deadline, after a last look at the rows themselves, freeze with what there is if that
+// is enough. Too few: those who are accepted were promised to count, so the deadline is extended and more devices are
+// let in. Nobody at all: the attempt has failed.
 void RoundMachine::consider_freeze(bool counted) {
   if (phase_ != Phase::collecting) return;
   const RoundSettings& rounds = job_.spec.rounds;

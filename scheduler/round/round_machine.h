@@ -7,12 +7,12 @@
 //                                    |  ^  | deadline, nobody                  | damage, repeatedly
 //                  deadline, too few +--+  +-----------------------------------+------> failed -> attempt + 1
 //
-// A device that was told "accepted" counts: an attempt fails only if nobody was accepted, if what is stored is damaged, if the
-// operator cancels the job, or if the devices' masks cannot be taken off the sum (AttemptLost). With too few updates at the
-// deadline, the deadline moves and more devices are let in.
+// A device that was told "accepted" counts: an attempt fails only if nobody was accepted, if what is stored is damaged,
+// if the operator cancels the job, or if the devices' masks cannot be taken off the sum (AttemptLost). With too few
+// updates at the deadline, the deadline moves and more devices are let in.
 //
-// Safety rests on the store: every move is a compare-and-set on (round, attempt, state), a commit checks its round again.
-// A job whose privacy budget admits no further release ends before it asks devices for one.
+// Safety rests on the store: every move is a compare-and-set on (round, attempt, state), a commit checks its round
+// again. A job whose privacy budget admits no further release ends before it asks devices for one.
 //
 // The machine has at most one effect of its own in flight, so a lost answer is simply asked for again. A lost race (the
 // store says another state) makes it reload and go on from what is true. A restart is the same thing: load and go on.
@@ -47,8 +47,9 @@ struct FinalizedRound {
   std::optional<Digest> noise_commitment = {};  // to the seed of the noise in it, if there is any
 };
 
-// ---- Effects. Those that ask the store or the finalizer carry a serial; the answer echoes it, and an answer to an older
-// serial is ignored.
+// ---- Effects. Those that ask the store or the finalizer carry a serial; the answer echoes it, and an answer to an
+// older serial is ignored.
+// clang-format off
 struct LoadProgress {};
 // Idempotent on (job, number, attempt). `round` is set from the second attempt on.
 struct OpenRound { uint64_t number; std::optional<RoundId> round; Attempt attempt; ModelRecord base; };
@@ -58,15 +59,20 @@ struct FinalizeRound { JobRecord job; RoundRecord round; ModelRecord base; };
 // One transaction: model version, round done, job progress, and the next round's row if there is one.
 struct CommitRound { FinalizedRound round; uint64_t number; bool opens_next; bool completes_job; };
 struct FailJob { std::string reason; };
-using RoundRequest = std::variant<LoadProgress, OpenRound, CountAccepted, MoveRound, FinalizeRound, CommitRound, FailJob>;
+// clang-format on
+using RoundRequest =
+    std::variant<LoadProgress, OpenRound, CountAccepted, MoveRound, FinalizeRound, CommitRound, FailJob>;
 
+// clang-format off
 struct AskRound { uint64_t serial; RoundRequest request; };
 struct PublishRound { RoundView view; };
 struct WithdrawRound { RoundKey key; };  // nothing to do for devices any more
+// clang-format on
 using RoundEffect = std::variant<AskRound, PublishRound, WithdrawRound>;
 using RoundEffects = std::vector<RoundEffect>;
 
 // ---- Events
+// clang-format off
 struct ProgressLoaded { uint64_t serial; Result<JobProgress> progress; };
 struct RoundOpened { uint64_t serial; Result<RoundRecord> round; };
 struct AcceptedCounted { uint64_t serial; Result<uint64_t> total; };
@@ -82,6 +88,7 @@ struct UpdatesExpected { RoundKey key; uint64_t total; };
 struct AttemptLost { RoundKey key; std::string reason; };     // its sum will never be known
 struct JobStateChanged { JobState state; };                                   // an operator's command, already durable
 struct TimePassed {};
+// clang-format on
 using RoundEvent = std::variant<ProgressLoaded, RoundOpened, AcceptedCounted, RoundMoved, RoundFinalized,
                                 RoundCommitted, JobFailed, PoolChanged, TicketsIssued, UpdatesAccepted, UpdatesExpected,
                                 AttemptLost, JobStateChanged, TimePassed>;
@@ -105,18 +112,18 @@ class RoundMachine {
  private:
   enum class Phase : uint8_t {
     loading,
-    resting,     // paused between rounds
+    resting,  // paused between rounds
     opening,
     selecting,
-    starting,    // moving to collecting
+    starting,  // moving to collecting
     collecting,
-    freezing,    // moving to frozen
-    claiming,    // moving to finalizing
+    freezing,  // moving to frozen
+    claiming,  // moving to finalizing
     finalizing,
     committing,
-    failing,     // moving to failed
-    delaying,    // before the next attempt
-    giving_up,   // failing the job
+    failing,    // moving to failed
+    delaying,   // before the next attempt
+    giving_up,  // failing the job
     ended,
   };
 
@@ -181,7 +188,7 @@ class RoundMachine {
   std::optional<Instant> repeat_at_;
   std::optional<Instant> deadline_;  // when the present phase wants to be woken
   Instant collect_until_{};
-  bool final_count_ = false;         // the count asked for was asked after collect_until_
+  bool final_count_ = false;  // the count asked for was asked after collect_until_
 };
 
 }  // namespace coterie

@@ -25,9 +25,9 @@ struct RoundView {
   LedgerHead ledger = {};  // to go into this attempt's plan; no records: the job's plan is the attempt's
   UpdateRules update;
   PrivacyRules privacy;
-  uint32_t cohort_count = 1;       // with secure aggregation
-  uint32_t adverts_goal = 0;       // devices that close the rosters of all cohorts
-  Millis cohort_phase_max{0};      // how long each phase of a session waits for devices
+  uint32_t cohort_count = 1;   // with secure aggregation
+  uint32_t adverts_goal = 0;   // devices that close the rosters of all cohorts
+  Millis cohort_phase_max{0};  // how long each phase of a session waits for devices
 
   uint32_t weight = 1;        // of the job, where several want the same devices
   uint32_t ticket_count = 0;  // tickets to issue while collecting

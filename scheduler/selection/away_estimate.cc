@@ -6,9 +6,7 @@
 namespace coterie {
 namespace {
 
-int64_t slot_of(Instant at) {
-  return at.time_since_epoch() / AwayEstimate::kSlot;
-}
+int64_t slot_of(Instant at) { return at.time_since_epoch() / AwayEstimate::kSlot; }
 
 }  // namespace
 

@@ -12,7 +12,8 @@ DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const
     const WaiterId replaced = older->second;
     const uint64_t others = steered(population, room, now);
     remove(replaced);
-    effects_.push_back(Dismiss{replaced, retry_window(others, Millis(0), pace_, "replaced by a newer check-in of the same device")});
+    effects_.push_back(
+        Dismiss{replaced, retry_window(others, Millis(0), pace_, "replaced by a newer check-in of the same device")});
   }
   const bool full = waiters_.size() >= limits_.waiters_max;
   const Instant until = now + std::clamp(hold, Millis(0), limits_.hold_max);
@@ -50,7 +51,8 @@ void CheckinDesk::accepted(const RoundKey& key, const DeviceId& device) {
 
 DeskEffects CheckinDesk::publish(const RoundView& view, std::span<const DeviceId> accepted) {
   // A newer attempt or round of the job replaces the older one.
-  std::erase_if(rounds_, [&](const auto& entry) { return entry.second.view.job == view.job && entry.first != view.key; });
+  std::erase_if(rounds_,
+                [&](const auto& entry) { return entry.second.view.job == view.job && entry.first != view.key; });
   Round& round = rounds_[view.key];
   round.view = view;
   round.accepted.insert(accepted.begin(), accepted.end());
@@ -130,7 +132,8 @@ std::map<RoundKey, uint64_t> CheckinDesk::lacking() const {
 void CheckinDesk::begin_turn(const RoundView& view) {
   double least = INFINITY;
   std::erase_if(served_, [&](const auto& entry) {
-    return std::none_of(rounds_.begin(), rounds_.end(), [&](const auto& r) { return r.second.view.job == entry.first; });
+    return std::none_of(rounds_.begin(), rounds_.end(),
+                        [&](const auto& r) { return r.second.view.job == entry.first; });
   });
   for (const auto& [key, round] : rounds_) {
     const auto served = served_.find(round.view.job);

@@ -1,16 +1,17 @@
 // CheckinDesk: one node's waiting room. Devices check in and are held; when a round collects, some are drawn at random
 // and get tickets; nobody polls. Pure: who is chosen depends on the seed and the events alone.
 //
-// A device has at most one place in the room (its newest check-in; an older one is dismissed) and at most one ticket per
-// attempt: asking again while its update is not accepted gives the same right again and costs no second place.
+// A device has at most one place in the room (its newest check-in; an older one is dismissed) and at most one ticket
+// per attempt: asking again while its update is not accepted gives the same right again and costs no second place.
 //
 //   selecting   everybody waits
 //   collecting  up to ticket_count devices are drawn; whoever comes later gets a ticket while there are any left
-// Where several jobs collect from one population, whoever comes goes to the one that has had the fewest tickets for its weight
-// (start-time fair queueing; Goyal et al. 1996). A job that begins, begins with the least of the others: what it did not want
-// before is nobody's debt.
+// Where several jobs collect from one population, whoever comes goes to the one that has had the fewest tickets for its
+// weight (start-time fair queueing; Goyal et al. 1996). A job that begins, begins with the least of the others: what it
+// did not want before is nobody's debt.
 //
-//   otherwise   everybody waits, until their own hold time is over: then a retry window by pace steering, as wide as the
+//   otherwise   everybody waits, until their own hold time is over: then a retry window by pace steering, as wide as
+//   the
 //               population is large: of the whole fleet, if there is one (fleet_knows)
 #pragma once
 
@@ -40,10 +41,12 @@ struct DeskLimits {
 };
 
 // ---- Effects
+// clang-format off
 struct GiveTicket { WaiterId waiter; DeviceId device; RoundView view; };
 struct Dismiss { WaiterId waiter; RetryWindow window; };
 struct ReportPool { Population population; uint64_t waiting; };
 struct ReportTickets { RoundKey key; uint32_t total; };
+// clang-format on
 using DeskEffect = std::variant<GiveTicket, Dismiss, ReportPool, ReportTickets>;
 using DeskEffects = std::vector<DeskEffect>;
 
@@ -64,8 +67,8 @@ class CheckinDesk {
   DeskEffects time_passed(Instant now);
   // Sends all who wait away.
   DeskEffects dismiss_all(Instant now);
-  // Of a fleet of so many nodes among which devices come and go: how many wait or are away at all of them together, those who
-  // are away twice (paced_window). None of it known: nodes is 1, and a desk goes by what it sees itself.
+  // Of a fleet of so many nodes among which devices come and go: how many wait or are away at all of them together,
+  // those who are away twice (paced_window). None of it known: nodes is 1, and a desk goes by what it sees itself.
   void fleet_knows(std::map<Population, uint64_t> populations, uint32_t nodes);
   std::optional<Instant> next_deadline() const;
 
@@ -75,7 +78,8 @@ class CheckinDesk {
   uint64_t steered(Instant now);
 
   uint64_t waiting(const Population& population) const;
-  // Devices that wait here and would take a ticket of each round that collects, and has none left here. Looks at all who wait.
+  // Devices that wait here and would take a ticket of each round that collects, and has none left here. Looks at all
+  // who wait.
   std::map<RoundKey, uint64_t> lacking() const;
 
  private:
@@ -91,9 +95,9 @@ class CheckinDesk {
   };
   struct Round {
     RoundView view;
-    std::unordered_set<DeviceId> holders;   // have a ticket, are not accepted
+    std::unordered_set<DeviceId> holders;  // have a ticket, are not accepted
     std::unordered_set<DeviceId> accepted;
-    uint32_t issued = 0;                    // so many of the view's tickets
+    uint32_t issued = 0;  // so many of the view's tickets
     bool has_tickets() const { return view.state == RoundState::collecting && issued < view.ticket_count; }
   };
 

@@ -88,8 +88,8 @@ Result<PemPair> make_dev_ca(WallTime now, int days) {
 
 namespace {
 
-Result<PemPair> make_certificate(const PemPair& ca, const std::vector<std::string>& names, const char* uses, WallTime now,
-                                 int days) {
+Result<PemPair> make_certificate(const PemPair& ca, const std::vector<std::string>& names, const char* uses,
+                                 WallTime now, int days) {
   COT_ASSERT(!names.empty());
   const Certificate issuer = read_certificate(ca.certificate);
   const EvpKey issuer_key = read_key(ca.private_key);
@@ -122,7 +122,8 @@ Result<PemPair> make_server_certificate(const PemPair& ca, const std::vector<std
   return make_certificate(ca, names, "serverAuth", now, days);
 }
 
-Result<PemPair> make_peer_certificate(const PemPair& ca, const std::vector<std::string>& names, WallTime now, int days) {
+Result<PemPair> make_peer_certificate(const PemPair& ca, const std::vector<std::string>& names, WallTime now,
+                                      int days) {
   return make_certificate(ca, names, "serverAuth,clientAuth", now, days);
 }
 

@@ -74,7 +74,8 @@ class P256Signer : public Signer {
     EvpDigestContext context(EVP_MD_CTX_new());
     Bytes signature(80);
     size_t size = signature.size();
-    if (!context || EVP_DigestSignInit_ex(context.get(), nullptr, "SHA256", nullptr, nullptr, key_.get(), nullptr) != 1 ||
+    if (!context ||
+        EVP_DigestSignInit_ex(context.get(), nullptr, "SHA256", nullptr, nullptr, key_.get(), nullptr) != 1 ||
         EVP_DigestSign(context.get(), signature.data(), &size, message.data(), message.size()) != 1) {
       return Error(ErrorCode::internal, "libcrypto could not sign with the P-256 key");
     }
@@ -94,7 +95,8 @@ bool p256_is_valid(ByteView public_key, ByteView message, ByteView der_signature
   EvpDigestContext context(EVP_MD_CTX_new());
   return key && context &&
          EVP_DigestVerifyInit_ex(context.get(), nullptr, "SHA256", nullptr, nullptr, key.get(), nullptr) == 1 &&
-         EVP_DigestVerify(context.get(), der_signature.data(), der_signature.size(), message.data(), message.size()) == 1;
+         EVP_DigestVerify(context.get(), der_signature.data(), der_signature.size(), message.data(), message.size()) ==
+             1;
 }
 
 bool p256_raw_signature_is_valid(ByteView public_key, ByteView message, ByteView r_and_s) {

@@ -16,9 +16,7 @@ using Params = std::unique_ptr<OSSL_PARAM, OpensslDelete<OSSL_PARAM_free>>;
 
 constexpr size_t kExponentBytesMax = 4;
 
-bool is_minimal_and_odd(ByteView number) {
-  return !number.empty() && number.front() != 0 && (number.back() & 1) == 1;
-}
+bool is_minimal_and_odd(ByteView number) { return !number.empty() && number.front() != 0 && (number.back() & 1) == 1; }
 
 EvpKey key_from(const RsaPublicKey& key) {
   BigNumber modulus(BN_bin2bn(key.modulus.data(), static_cast<int>(key.modulus.size()), nullptr));
@@ -56,11 +54,9 @@ bool rs256_is_valid(const RsaPublicKey& key, ByteView message, ByteView signatur
   EvpDigestContext context(EVP_MD_CTX_new());
   EVP_PKEY_CTX* options = nullptr;  // the digest context's
   return public_key && context &&
-         EVP_DigestVerifyInit_ex(context.get(), &options, "SHA256", nullptr, nullptr, public_key.get(),
-                                 nullptr) == 1 &&
+         EVP_DigestVerifyInit_ex(context.get(), &options, "SHA256", nullptr, nullptr, public_key.get(), nullptr) == 1 &&
          EVP_PKEY_CTX_set_rsa_padding(options, RSA_PKCS1_PADDING) == 1 &&
-         EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
-                          message.size()) == 1;
+         EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(), message.size()) == 1;
 }
 
 }  // namespace coterie

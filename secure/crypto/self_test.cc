@@ -63,9 +63,8 @@ constexpr KnownAnswer kKnownAnswers[] = {
        if (!signer) return signer.error().message();
        const Result<Bytes> signature = (*signer)->sign(hex("72"));
        if (!signature) return signature.error().message();
-       const bool valid =
-           signature_is_valid(KeyAlgorithm::ed25519, (*signer)->public_key(), hex("72"), *signature) &&
-           !signature_is_valid(KeyAlgorithm::ed25519, (*signer)->public_key(), hex("73"), *signature);
+       const bool valid = signature_is_valid(KeyAlgorithm::ed25519, (*signer)->public_key(), hex("72"), *signature) &&
+                          !signature_is_valid(KeyAlgorithm::ed25519, (*signer)->public_key(), hex("73"), *signature);
        return valid ? to_hex(*signature) : "";
      },
      "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
@@ -137,9 +136,9 @@ std::span<const KnownAnswer> known_answers() { return kKnownAnswers; }
 Status check(std::span<const KnownAnswer> answers) {
   for (const KnownAnswer& answer : answers) {
     if (answer.compute() == answer.expected) continue;
-    return Error(ErrorCode::internal,
-                 std::string(answer.primitive) + " gives a wrong answer, so nothing was started: install libsodium and "
-                                                 "OpenSSL of this machine's architecture anew");
+    return Error(ErrorCode::internal, std::string(answer.primitive) +
+                                          " gives a wrong answer, so nothing was started: install libsodium and "
+                                          "OpenSSL of this machine's architecture anew");
   }
   return {};
 }

@@ -165,7 +165,7 @@ bool has_sha_instructions() {
 }  // namespace
 
 size_t sha256_lane_count() {
-  static const size_t count = [] () -> size_t {
+  static const size_t count = []() -> size_t {
     switch (cpu_simd_level()) {
       case SimdLevel::avx512: return 16;  // faster than one stream of SHA instructions, too
       case SimdLevel::avx2: return has_sha_instructions() ? 1 : 8;

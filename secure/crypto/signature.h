@@ -15,8 +15,8 @@ namespace coterie {
 // Whether `signature` over `message` is valid under `public_key`. A malformed key or signature is simply not valid.
 bool signature_is_valid(KeyAlgorithm algorithm, ByteView public_key, ByteView message, ByteView signature);
 
-// ECDSA over P-256 with SHA-256, its signature as 32 bytes r and 32 bytes s (JWS, RFC 7518 section 3.4; IEEE P1363): any other
-// length, DER among them, is not valid.
+// ECDSA over P-256 with SHA-256, its signature as 32 bytes r and 32 bytes s (JWS, RFC 7518 section 3.4; IEEE P1363):
+// any other length, DER among them, is not valid.
 bool p256_raw_signature_is_valid(ByteView public_key, ByteView message, ByteView r_and_s);
 
 // Whether the bytes are a public key of this algorithm (for P-256: a point on the curve).
@@ -31,7 +31,8 @@ class Signer {
   virtual Result<Bytes> sign(ByteView message) const = 0;
 };
 
-// Private keys in software. `secret` is the algorithm's stored form: Ed25519 the 32-byte seed; P-256 the 32-byte scalar.
+// Private keys in software. `secret` is the algorithm's stored form: Ed25519 the 32-byte seed; P-256 the 32-byte
+// scalar.
 Result<std::unique_ptr<Signer>> make_signer(KeyAlgorithm algorithm, ByteView secret);
 
 // The stored form of a fresh private key.

@@ -33,8 +33,8 @@ class XChaCha20Poly1305 : public AuthenticatedCipher {
   bool open(Nonce nonce, ByteView context, std::span<uint8_t> text,
             std::span<const uint8_t, kCipherTagBytes> tag) const override {
     return crypto_aead_xchacha20poly1305_ietf_decrypt_detached(text.data(), nullptr, text.data(), text.size(),
-                                                               tag.data(), context.data(), context.size(),
-                                                               nonce.data(), key_.reveal().data()) == 0;
+                                                               tag.data(), context.data(), context.size(), nonce.data(),
+                                                               key_.reveal().data()) == 0;
   }
 
  private:
@@ -51,9 +51,9 @@ void seal_xchacha20_poly1305(const CipherKey& key, AuthenticatedCipher::Nonce no
                              std::span<uint8_t> sealed) {
   ensure_sodium();
   COT_ASSERT(sealed.size() >= kCipherTagBytes && sealed.size() - kCipherTagBytes == text.size());
-  const int failed = crypto_aead_xchacha20poly1305_ietf_encrypt(sealed.data(), nullptr, text.data(), text.size(),
-                                                                context.data(), context.size(), nullptr, nonce.data(),
-                                                                key.reveal().data());
+  const int failed =
+      crypto_aead_xchacha20poly1305_ietf_encrypt(sealed.data(), nullptr, text.data(), text.size(), context.data(),
+                                                 context.size(), nullptr, nonce.data(), key.reveal().data());
   COT_ASSERT(failed == 0);  // it has no way to fail
 }
 

@@ -1,5 +1,5 @@
-// DeviceCertificate: an authority's word that a key is a device's, for other devices to believe. Whoever runs the authority can
-// invent devices; the server must not be it.
+// DeviceCertificate: an authority's word that a key is a device's, for other devices to believe. Whoever runs the
+// authority can invent devices; the server must not be it.
 //
 // An Ed25519 signature (64 bytes) of "coterie/v1/device-certificate", the key's algorithm and the key (secure/crypto/
 // domain_fields.h). There is no expiry: an authority that takes its word back is replaced.

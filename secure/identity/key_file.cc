@@ -96,9 +96,9 @@ Result<std::unique_ptr<Signer>> create_signer(const std::string& path, KeyAlgori
 
 Result<std::string> load_or_create_token(const std::string& path) {
   COT_ASSIGN(const Bytes bytes, load_or_create(path, [] {
-    const std::string token = generate_token() + "\n";
-    return Bytes(token.begin(), token.end());
-  }));
+               const std::string token = generate_token() + "\n";
+               return Bytes(token.begin(), token.end());
+             }));
   std::string token(as_text(bytes));
   while (!token.empty() && (token.back() == '\n' || token.back() == '\r' || token.back() == ' ')) token.pop_back();
   if (token.empty()) return damaged(path);

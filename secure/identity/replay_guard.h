@@ -1,9 +1,9 @@
 // ReplayGuard: a signed request counts once. Remembers the nonces of the time window in which a signature is valid.
 //
-// Defence in depth: every device route is idempotent for the device that signed (a replayed check-in yields a ticket only
-// that device can use, a replayed upload its receipt). So memory comes first: two generations of nonces, each of at most
-// `entries_max`; between entries_max and 2 * entries_max of the latest requests are remembered, older replays pass.
-// Not thread-safe.
+// Defence in depth: every device route is idempotent for the device that signed (a replayed check-in yields a ticket
+// only that device can use, a replayed upload its receipt). So memory comes first: two generations of nonces, each of
+// at most `entries_max`; between entries_max and 2 * entries_max of the latest requests are remembered, older replays
+// pass. Not thread-safe.
 #pragma once
 
 #include <unordered_set>

@@ -34,9 +34,9 @@ Status verify_request(const SignedRequest& request, const RequestClaims& claims,
   const auto theirs = static_cast<uint64_t>(unix_ms(claims.time)), ours = static_cast<uint64_t>(unix_ms(now));
   const uint64_t skew = claims.time > now ? theirs - ours : ours - theirs;
   if (skew > static_cast<uint64_t>(skew_max.count())) {
-    return Error(ErrorCode::unauthenticated, "the request's time differs from the server's by " +
-                                                 std::to_string(skew) + " ms, at most " +
-                                                 std::to_string(skew_max.count()) + " ms are allowed: set the clock");
+    return Error(ErrorCode::unauthenticated, "the request's time differs from the server's by " + std::to_string(skew) +
+                                                 " ms, at most " + std::to_string(skew_max.count()) +
+                                                 " ms are allowed: set the clock");
   }
   const std::string text = request_signature_text(request, claims.device, claims.time, claims.nonce);
   if (!signature_is_valid(algorithm, public_key, as_bytes(text), claims.signature)) {

@@ -11,8 +11,8 @@
 //   <time, milliseconds since 1970 UTC>
 //   <nonce, 32 hex digits>
 //
-// Headers: Coterie-Device, Coterie-Time, Coterie-Nonce, Coterie-Signature (base64url), Coterie-Digest (hex). The digest is
-// required for every body but an update's, which TLS protects and which would cost more to hash than to receive.
+// Headers: Coterie-Device, Coterie-Time, Coterie-Nonce, Coterie-Signature (base64url), Coterie-Digest (hex). The digest
+// is required for every body but an update's, which TLS protects and which would cost more to hash than to receive.
 #pragma once
 
 #include <array>

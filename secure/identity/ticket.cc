@@ -13,7 +13,8 @@ constexpr std::string_view kReceiptDomain = "coterie receipt 1";
 
 template <typename T>
 void put(Bytes& bytes, T value) {
-  for (size_t i = 0; i < sizeof value; ++i) bytes.push_back(static_cast<uint8_t>(static_cast<uint64_t>(value) >> (8 * i)));
+  for (size_t i = 0; i < sizeof value; ++i)
+    bytes.push_back(static_cast<uint8_t>(static_cast<uint64_t>(value) >> (8 * i)));
 }
 
 template <typename T>

@@ -41,7 +41,7 @@ COT_MASK_TARGET inline Vector combine_lanes(Vector lanes, Vector stream) {
 }  // namespace
 
 COT_MASK_TARGET void run_aes256_vaes512(std::span<const uint8_t, kAes256RoundKeysBytes> round_keys, LaneOp op,
-                                   uint32_t first_block, std::span<uint8_t> out) {
+                                        uint32_t first_block, std::span<uint8_t> out) {
   run_aes256(round_keys, op, first_block, out);
 }
 

@@ -15,7 +15,8 @@ void combine_lanes(ByteView stream, std::span<uint8_t> lanes) {
   uint8_t* const to = lanes.data();
   for (size_t i = 0; i < count; ++i) {
     Lane lane, mask;
-    // The builtin, because std::memcpy checks sizes in a hardened build, and a loop with checks does not become vectors.
+    // The builtin, because std::memcpy checks sizes in a hardened build, and a loop with checks does not become
+    // vectors.
     __builtin_memcpy(&lane, to + i * sizeof lane, sizeof lane);
     __builtin_memcpy(&mask, from + i * sizeof mask, sizeof mask);
     lane = static_cast<Lane>(kAdd ? lane + mask : lane - mask);

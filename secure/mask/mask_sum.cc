@@ -60,7 +60,8 @@ Status MaskSum::add(const Secret<32>& seed, MaskSign sign) {
 
 void MaskSum::take(MaskSum other) {
   COT_ASSERT(other.kernel_ == kernel_);
-  masks_.insert(masks_.end(), std::make_move_iterator(other.masks_.begin()), std::make_move_iterator(other.masks_.end()));
+  masks_.insert(masks_.end(), std::make_move_iterator(other.masks_.begin()),
+                std::make_move_iterator(other.masks_.end()));
 }
 
 void MaskSum::apply(uint64_t first_lane, std::span<uint16_t> lanes) const {

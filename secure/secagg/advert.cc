@@ -61,7 +61,8 @@ Status check_advert(const SessionParameters& parameters, const KeyAdvert& advert
   }
   if (!parameters.is_active()) return {};
   if (!certificate_is_good(advert.identity)) {
-    return fault(Fault::bad_certificate, "an advert's identity is not certified by an authority that this device trusts");
+    return fault(Fault::bad_certificate,
+                 "an advert's identity is not certified by an authority that this device trusts");
   }
   if (!signature_is_valid(advert.identity.key_algorithm, advert.identity.public_key,
                           signed_text(parameters.context, advert), advert.signature)) {

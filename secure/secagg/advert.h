@@ -23,16 +23,17 @@ struct DeviceCredentials {
   Bytes certificate;
 };
 
-// Binds a device to the seed of its own mask before anybody has a share of it. The seed has 256 random bits, so that its
-// hash hides it.
+// Binds a device to the seed of its own mask before anybody has a share of it. The seed has 256 random bits, so that
+// its hash hides it.
 Digest seed_commitment(const Digest& context, const Secret<32>& seed);
 
 Result<KeyAdvert> make_advert(const SessionParameters& parameters, const DeviceSecrets& secrets,
                               const DeviceCredentials& credentials);
 
-// low_order_point: a key that is no point of the curve's large group, or not in its one encoding; duplicate_key: one key for
-// both purposes; active: bad_certificate, bad_signature.
-Status check_advert(const SessionParameters& parameters, const KeyAdvert& advert, const CertificateCheck& certificate_is_good);
+// low_order_point: a key that is no point of the curve's large group, or not in its one encoding; duplicate_key: one
+// key for both purposes; active: bad_certificate, bad_signature.
+Status check_advert(const SessionParameters& parameters, const KeyAdvert& advert,
+                    const CertificateCheck& certificate_is_good);
 
 // duplicate_identity, duplicate_key: two adverts share an identity or a key of either purpose.
 Status check_distinct(std::span<const RosterEntry> entries);

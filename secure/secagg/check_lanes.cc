@@ -50,7 +50,8 @@ Status verify_check_lanes(const SessionParameters& parameters, std::span<const S
   std::vector<uint64_t> expected(lanes.size());
   for (const SummedSession& summed : sessions) {
     expected[0] += summed.updates;
-    for (size_t i = 1; i < lanes.size(); ++i) expected[i] += tag(summed.session, i - 1, lanes.size() - 1) * summed.updates;
+    for (size_t i = 1; i < lanes.size(); ++i)
+      expected[i] += tag(summed.session, i - 1, lanes.size() - 1) * summed.updates;
   }
   const auto mask = ring_mask<Lane>(parameters);
   bool good = true;

@@ -1,9 +1,9 @@
 // Check lanes: a few lanes behind every update, masked with it, that tell whether a sum was unmasked right.
 //
-// The first is 1, so that the sum counts its updates; the others are a tag of the session, 64 bits in all or a little more.
-// A sum whose masks did not cancel (a device that masked for another session, or not at all) has random lanes there: it passes
-// with probability 2^-64. A device that follows the protocol in all but its update's lanes is not caught: nothing about a
-// masked sum can show that.
+// The first is 1, so that the sum counts its updates; the others are a tag of the session, 64 bits in all or a little
+// more. A sum whose masks did not cancel (a device that masked for another session, or not at all) has random lanes
+// there: it passes with probability 2^-64. A device that follows the protocol in all but its update's lanes is not
+// caught: nothing about a masked sum can show that.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 namespace coterie::secagg {
 namespace {
 
-// Of the boxes that a device gets, so many may fail to open before it thinks that it is in another session than the dealers.
-// A third of the devices may be corrupt, and seal what they like.
+// Of the boxes that a device gets, so many may fail to open before it thinks that it is in another session than the
+// dealers. A third of the devices may be corrupt, and seal what they like.
 bool too_many_unopened(size_t unopened, size_t boxes) { return unopened * 3 > boxes; }
 
 bool ascends(std::span<const uint32_t> devices) { return std::ranges::is_sorted(devices, std::ranges::less_equal()); }
@@ -25,7 +25,8 @@ Result<Client> Client::make(const SessionParameters& parameters, Secret<32> seed
   COT_TRY(validate(parameters));
   COT_ASSIGN(DeviceSecrets secrets, DeviceSecrets::derive(std::move(seed), parameters.context));
   COT_ASSIGN(KeyAdvert advert, make_advert(parameters, secrets, credentials));
-  return Client(parameters, std::move(secrets), std::move(credentials), std::move(certificate_is_good), std::move(advert));
+  return Client(parameters, std::move(secrets), std::move(credentials), std::move(certificate_is_good),
+                std::move(advert));
 }
 
 // An error ends the session, whatever it is: what was asked for may have been asked to learn something.
@@ -73,7 +74,8 @@ Result<HolderChoice> Client::choose(const RosterSlot& slot) {
   return step<HolderChoice>([&]() -> Result<HolderChoice> {
     COT_TRY(require(Phase::advertised));
     COT_ASSIGN(shape_, shape_for(parameters_, slot.size));
-    if (shape_.kind != GraphKind::drawn) return fault(Fault::bad_phase, "devices of this session do not choose holders");
+    if (shape_.kind != GraphKind::drawn)
+      return fault(Fault::bad_phase, "devices of this session do not choose holders");
     if (slot.device >= slot.size) return fault(Fault::self_missing, "a place outside the roster");
     const ShownLeaf own{slot.device, roster_leaf(slot.device, advert_)};
     COT_ASSIGN(const Digest root, root_of(slot.size, std::span(&own, 1), slot.proof));
@@ -151,8 +153,8 @@ Status Client::open_all(const ShareInbox& inbox, std::vector<uint32_t>& unopened
   }
   // Where holding is mutual, everybody present owes a box.
   if (shape_.kind != GraphKind::drawn && inbox.boxes.size() != present_.size()) {
-    return fault(Fault::share_count, std::to_string(inbox.boxes.size()) + " boxes of " + std::to_string(present_.size()) +
-                                         " devices that are present");
+    return fault(Fault::share_count, std::to_string(inbox.boxes.size()) + " boxes of " +
+                                         std::to_string(present_.size()) + " devices that are present");
   }
   if (too_many_unopened(unopened.size(), inbox.boxes.size())) {
     return fault(Fault::unopenable, std::to_string(unopened.size()) + " of " + std::to_string(inbox.boxes.size()) +
@@ -172,9 +174,8 @@ Result<Masking> Client::mask(const ShareInbox& inbox) {
       }
     }
     present_ = inbox.present;
-    const auto alive = std::ranges::count_if(holders_, [&](uint32_t holder) {
-      return holder == device_ || std::ranges::binary_search(present_, holder);
-    });
+    const auto alive = std::ranges::count_if(
+        holders_, [&](uint32_t holder) { return holder == device_ || std::ranges::binary_search(present_, holder); });
     if (static_cast<uint32_t>(alive) < shape_.threshold) {
       return fault(Fault::below_threshold, std::to_string(alive) + " of this device's holders are present, " +
                                                std::to_string(shape_.threshold) + " open a secret");

@@ -1,17 +1,20 @@
-// Client: a device's side of one session of secure aggregation. Pure: bytes in, bytes out, no clock and no entropy but the seed
-// it is given; the same seed and messages give the same answers.
+// Client: a device's side of one session of secure aggregation. Pure: bytes in, bytes out, no clock and no entropy but
+// the seed it is given; the same seed and messages give the same answers.
 //
 //   make -> [choose, drawn graphs] -> share -> mask -> [confirm, active] -> unmask
 //
-// It keeps these promises whatever the server says, at the active levels (at masked those that do not need a signature):
-//   * the session's name is its own hash of what it was shown, so keys and masks are bound to context, roster and parameters;
+// It keeps these promises whatever the server says, at the active levels (at masked those that do not need a
+// signature):
+//   * the session's name is its own hash of what it was shown, so keys and masks are bound to context, roster and
+//   parameters;
 //   * it shares its secrets with holders that are in the one roster, `threshold` of whom must agree to open one;
-//   * it opens its shares once, for one survivor set, which `threshold` of its holders confirmed, which it is in itself and
+//   * it opens its shares once, for one survivor set, which `threshold` of its holders confirmed, which it is in itself
+//   and
 //     which has survivors_min devices; of any device it opens one kind of share, never both.
 // Sources: Bonawitz et al., CCS 2017, figure 4; Bell et al., CCS 2020, section 4 (holders drawn by the devices).
 //
-// A step that fails ends the session: the error's reason is a Fault (fault.h), the secrets are wiped, and every later step is
-// bad_phase. An app that may be killed saves the seed and each message before it acts on it, and replays them.
+// A step that fails ends the session: the error's reason is a Fault (fault.h), the secrets are wiped, and every later
+// step is bad_phase. An app that may be killed saves the seed and each message before it acts on it, and replays them.
 #pragma once
 
 #include <optional>

@@ -33,11 +33,13 @@ Status Client::check_view(const RosterView& view) const {
 
   const size_t neighbours = view.entries.size() - 1;
   const bool degree_fits = shape_.kind == GraphKind::complete ? neighbours == view.size - 1
-                           : shape_.kind == GraphKind::ring   ? neighbours == shape_.holders
-                                                              : neighbours >= shape_.holders && neighbours <= kNeighboursMax;
+                           : shape_.kind == GraphKind::ring
+                               ? neighbours == shape_.holders
+                               : neighbours >= shape_.holders && neighbours <= kNeighboursMax;
   if (!degree_fits) {
-    return fault(Fault::wrong_degree, std::to_string(neighbours) + " neighbours, where " + std::to_string(shape_.holders) +
-                                          " holders are due in a roster of " + std::to_string(view.size));
+    return fault(Fault::wrong_degree, std::to_string(neighbours) + " neighbours, where " +
+                                          std::to_string(shape_.holders) + " holders are due in a roster of " +
+                                          std::to_string(view.size));
   }
   COT_TRY(check_distinct(view.entries));
   for (const RosterEntry& entry : view.entries) {

@@ -29,7 +29,8 @@ DeviceSecrets::DeviceSecrets(Secret<32> seed, const Digest& context)
 
 Result<DeviceSecrets> DeviceSecrets::derive(Secret<32> seed, const Digest& context) {
   if (std::ranges::all_of(seed.reveal(), [](uint8_t byte) { return byte == 0; })) {
-    return Error(ErrorCode::invalid_argument, "the seed of a secure aggregation session is all zeros: it was never drawn");
+    return Error(ErrorCode::invalid_argument,
+                 "the seed of a secure aggregation session is all zeros: it was never drawn");
   }
   return DeviceSecrets(std::move(seed), context);
 }
@@ -44,8 +45,8 @@ Result<KeyStream> DeviceSecrets::key_stream(std::string_view purpose) const {
   return KeyStream::make(CipherSuite::chacha20, secret_for(purpose));
 }
 
-// Floyd's algorithm ("A sample of brilliance", CACM 1987). A device is one 64-bit word modulo the range: off uniform by less
-// than 2^-50.
+// Floyd's algorithm ("A sample of brilliance", CACM 1987). A device is one 64-bit word modulo the range: off uniform by
+// less than 2^-50.
 Result<std::vector<uint32_t>> DeviceSecrets::draw_holders(uint32_t count, uint32_t size, uint32_t self) const {
   COT_ASSERT(count < size && self < size);
   Bytes words(size_t{count} * 8);

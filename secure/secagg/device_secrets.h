@@ -1,7 +1,7 @@
 // DeviceSecrets: all that a device keeps to itself in one session, from 32 random bytes.
 //
-// Whoever saves those bytes and the messages that came can go on after an app was killed: the same session, the same keys,
-// the same shares. They must serve one session only, and be wiped when it is over.
+// Whoever saves those bytes and the messages that came can go on after an app was killed: the same session, the same
+// keys, the same shares. They must serve one session only, and be wiped when it is over.
 #pragma once
 
 #include <cstdint>

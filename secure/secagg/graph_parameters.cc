@@ -10,9 +10,9 @@
 namespace coterie::secagg {
 namespace {
 
-constexpr double kPrivacyBits = 40;      // shared by the two ways to lose privacy
+constexpr double kPrivacyBits = 40;  // shared by the two ways to lose privacy
 constexpr double kCompletionBits = 20;
-constexpr double kRounding = 1e-14;      // 0.1 of 50 is 5
+constexpr double kRounding = 1e-14;  // 0.1 of 50 is 5
 constexpr double kLostShareMax = 0.9;
 
 Error infeasible(const GraphNeeds& needs) {
@@ -50,8 +50,8 @@ struct Search {
         survivors(static_cast<uint32_t>(std::ceil((1 - wanted.dropout_share - kRounding) * n))),
         log_factorials(n) {}
 
-  // log of a bound on the probability that the survivors that are not corrupt fall apart: around the ring of a Harary graph,
-  // degree / 2 neighbours must be lost in two places.
+  // log of a bound on the probability that the survivors that are not corrupt fall apart: around the ring of a Harary
+  // graph, degree / 2 neighbours must be lost in two places.
   double log_probability_of_parts(uint32_t degree) const {
     const uint32_t lost = corrupt + dropouts;
     if (degree > lost) return -std::numeric_limits<double>::infinity();
@@ -82,7 +82,8 @@ Result<GraphParameters> sparse_graph(const GraphNeeds& needs) {
   COT_TRY(check(needs));
   const Search search(needs);
   for (uint32_t degree = 2; degree + 1 < needs.cohort_size; degree += 2) {
-    if (const uint32_t threshold = search.threshold_for(degree); threshold != 0) return GraphParameters{degree, threshold};
+    if (const uint32_t threshold = search.threshold_for(degree); threshold != 0)
+      return GraphParameters{degree, threshold};
   }
   return infeasible(needs);
 }

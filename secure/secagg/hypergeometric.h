@@ -16,8 +16,8 @@ class LogFactorials {
   std::vector<double> values_;
 };
 
-// marked, drawn <= total <= the table's. Probabilities are sums of at most `drawn` terms of relative error below 1e-9 for
-// totals up to a million.
+// marked, drawn <= total <= the table's. Probabilities are sums of at most `drawn` terms of relative error below 1e-9
+// for totals up to a million.
 class Hypergeometric {
  public:
   Hypergeometric(const LogFactorials& log_factorials, uint32_t total, uint32_t marked, uint32_t drawn)

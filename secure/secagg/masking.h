@@ -18,9 +18,10 @@ class Masking {
   Masking(const SessionParameters& parameters, MaskSum masks, MaskedInput head)
       : parameters_(parameters), masks_(std::move(masks)), head_(std::move(head)) {}
 
-  // masked_lane_count lanes of lane_bits: the encoded update, which is masked in place, and room for the check lanes behind
-  // it. Part `part` of `parts`, for one thread; const and thread-safe on parts of their own. After all parts, once, the lanes
-  // may travel; an update masked twice, or two updates masked by one Masking, are as good as sent in the clear.
+  // masked_lane_count lanes of lane_bits: the encoded update, which is masked in place, and room for the check lanes
+  // behind it. Part `part` of `parts`, for one thread; const and thread-safe on parts of their own. After all parts,
+  // once, the lanes may travel; an update masked twice, or two updates masked by one Masking, are as good as sent in
+  // the clear.
   template <typename Lane>
   void apply(std::span<Lane> lanes, size_t part = 0, size_t parts = 1) const;
 

@@ -45,14 +45,16 @@ class Opening::Solver {
     Result<Survivors::Corrected> corrected = survivors_->correct(shares);
     if (!corrected) {
       return fault(Fault::bad_shares, "more than " + std::to_string(survivors_->bad_shares_max()) + " of " +
-                                          std::to_string(shares.size()) + " shares of " + device + "'s secret are wrong");
+                                          std::to_string(shares.size()) + " shares of " + device +
+                                          "'s secret are wrong");
     }
     for (const HeldShare& share : entry.shares) {
       if (std::ranges::binary_search(corrected->bad, share.x)) blamed.push_back(share.holder);
     }
     if (!check(corrected->secret)) {
       return fault(Fault::commitment_mismatch, device + " shared another secret than it advertised, or more than " +
-                                                   std::to_string(survivors_->bad_shares_max()) + " of its holders lie alike");
+                                                   std::to_string(survivors_->bad_shares_max()) +
+                                                   " of its holders lie alike");
     }
     return std::move(corrected->secret);
   }
@@ -84,7 +86,9 @@ void Opening::add(uint32_t device, uint32_t holder, uint8_t x, const std::array<
 Status Opening::open_target(const Entry& entry, Solver& solver, OpenedMasks& opened) const {
   const Target& target = entry.target;
   if (target.kind == ShareKind::seed) {
-    const auto is_committed_to = [&](const Secret<32>& seed) { return seed_commitment(context_, seed) == target.seed_commitment; };
+    const auto is_committed_to = [&](const Secret<32>& seed) {
+      return seed_commitment(context_, seed) == target.seed_commitment;
+    };
     COT_ASSIGN(const Secret<32> seed, solver.solve(entry, is_committed_to, opened.blamed));
     opened.masks.push_back({own_mask_seed(session_, seed), MaskSign::minus});
     return {};

@@ -16,7 +16,8 @@ constexpr std::array<uint8_t, kCipherNonceBytes> kZeroNonce{};
 
 Result<Secret<32>> agree(const X25519KeyPair& own, const Key32& peer_key, uint32_t peer) {
   Result<Secret<32>> secret = own.agree(X25519PublicKey{peer_key});
-  if (!secret) return fault(Fault::low_order_point, "the key of device " + std::to_string(peer) + " agrees on no secret");
+  if (!secret)
+    return fault(Fault::low_order_point, "the key of device " + std::to_string(peer) + " agrees on no secret");
   return secret;
 }
 
@@ -28,8 +29,8 @@ Secret<32> box_key(const Digest& session, const Secret<32>& agreed, uint32_t dea
 
 }  // namespace
 
-Result<Secret<32>> pair_mask_seed(const Digest& session, const X25519KeyPair& mask_key, const Key32& peer_key, uint32_t self,
-                                  uint32_t peer) {
+Result<Secret<32>> pair_mask_seed(const Digest& session, const X25519KeyPair& mask_key, const Key32& peer_key,
+                                  uint32_t self, uint32_t peer) {
   COT_ASSIGN(const Secret<32> agreed, agree(mask_key, peer_key, peer));
   DomainFields info("coterie/v1/pair-mask");
   info.add(std::min(self, peer)).add(std::max(self, peer));
@@ -48,8 +49,8 @@ Result<Secret<32>> agree_on_seal(const X25519KeyPair& seal_key, const Key32& pee
   return agree(seal_key, peer_key, peer);
 }
 
-SealedBox seal_shares(const Digest& session, const Secret<32>& agreed, uint32_t dealer, uint32_t holder, ByteView seed_share,
-                      ByteView mask_key_share) {
+SealedBox seal_shares(const Digest& session, const Secret<32>& agreed, uint32_t dealer, uint32_t holder,
+                      ByteView seed_share, ByteView mask_key_share) {
   COT_ASSERT(seed_share.size() == 32 && mask_key_share.size() == 32);
   Secret<64> text;
   std::ranges::copy(seed_share, text.mutable_bytes().begin());

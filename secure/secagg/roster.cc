@@ -99,7 +99,8 @@ std::vector<Digest> RosterTree::proof(std::span<const uint32_t> shown) const {
 }
 
 Result<Digest> root_of(uint32_t size, std::span<const ShownLeaf> shown, std::span<const Digest> proof) {
-  if (shown.empty() || shown.back().device >= size) return fault(Fault::bad_proof, "a roster's proof shows no leaf of it");
+  if (shown.empty() || shown.back().device >= size)
+    return fault(Fault::bad_proof, "a roster's proof shows no leaf of it");
   COT_ASSIGN(const Digest root, rebuild(0, size, shown, proof));
   if (!proof.empty()) return fault(Fault::bad_proof, "the proof of a roster is too long");
   return root;

@@ -1,8 +1,8 @@
 // Roster: the adverts of a session in order, under one Merkle root, and proofs that some of them are in it.
 //
-// The root is the Merkle Tree Hash of RFC 9162 section 2.1.1 with SHA-256 over leaves that are DomainFields of place and
-// advert. A proof shows any number of leaves at once: the hashes of the maximal subtrees in which no leaf is shown, from left
-// to right. For one leaf that is as long as the RFC's audit path, for all leaves nothing.
+// The root is the Merkle Tree Hash of RFC 9162 section 2.1.1 with SHA-256 over leaves that are DomainFields of place
+// and advert. A proof shows any number of leaves at once: the hashes of the maximal subtrees in which no leaf is shown,
+// from left to right. For one leaf that is as long as the RFC's audit path, for all leaves nothing.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct ShownLeaf {
 };
 
 // The root under which `shown` (ascending, devices below `size`, at least one) and the proof's subtrees are. bad_proof
-// (fault.h) if the proof is of another length than it must be. Whoever compares the root with one he knows has shown that
-// the leaves are in it.
+// (fault.h) if the proof is of another length than it must be. Whoever compares the root with one he knows has shown
+// that the leaves are in it.
 Result<Digest> root_of(uint32_t size, std::span<const ShownLeaf> shown, std::span<const Digest> proof);
 
 }  // namespace coterie::secagg

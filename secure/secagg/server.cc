@@ -31,7 +31,8 @@ Status keep(std::optional<Message>& kept, const Message& message) {
 
 }  // namespace
 
-Result<Server> Server::make(const SessionParameters& parameters, uint64_t ring_seed, CertificateCheck certificate_is_good) {
+Result<Server> Server::make(const SessionParameters& parameters, uint64_t ring_seed,
+                            CertificateCheck certificate_is_good) {
   COT_TRY(validate(parameters));
   return Server(parameters, ring_seed, std::move(certificate_is_good));
 }
@@ -133,7 +134,8 @@ Status Server::receive(const HolderChoice& choice) {
 Status Server::close_choices() {
   COT_TRY(require(Phase::choosing));
   std::vector<std::vector<uint32_t>> chosen;
-  for (const Member& member : roster_) chosen.push_back(member.choice ? member.choice->holders : std::vector<uint32_t>());
+  for (const Member& member : roster_)
+    chosen.push_back(member.choice ? member.choice->holders : std::vector<uint32_t>());
   COT_ASSIGN(graph_, Graph::drawn(chosen));
   phase_ = Phase::sharing;
   return {};
@@ -173,8 +175,8 @@ uint32_t Server::alive_holders(uint32_t device, const std::vector<bool>& alive) 
   return count;
 }
 
-// A device of whose holders too few have shared would refuse to go on, and its secrets could not be opened. Leaving it out
-// may bring others into the same position.
+// A device of whose holders too few have shared would refuse to go on, and its secrets could not be opened. Leaving it
+// out may bring others into the same position.
 Status Server::close_shares() {
   COT_TRY(require(Phase::sharing));
   present_.assign(size(), false);
@@ -182,7 +184,8 @@ Status Server::close_shares() {
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t device = 0; device < size(); ++device) {
-      if (present_[device] && alive_holders(device, present_) < shape_.threshold) present_[device] = false, changed = true;
+      if (present_[device] && alive_holders(device, present_) < shape_.threshold)
+        present_[device] = false, changed = true;
     }
   }
   if (const auto count = std::ranges::count(present_, true); count < parameters_.survivors_min) {
@@ -216,8 +219,8 @@ Status Server::check(const MaskedInput& input) const {
   if (!present_[input.device]) return fault(Fault::not_a_neighbour, device_name(input.device) + " has not shared");
   if (input.lane_bits != lane_bits(parameters_) || input.lane_count != masked_lane_count(parameters_)) {
     return fault(Fault::lane_count, std::to_string(input.lane_count) + " lanes of " + std::to_string(input.lane_bits) +
-                                        " bits; the session has " + std::to_string(masked_lane_count(parameters_)) + " of " +
-                                        std::to_string(lane_bits(parameters_)));
+                                        " bits; the session has " + std::to_string(masked_lane_count(parameters_)) +
+                                        " of " + std::to_string(lane_bits(parameters_)));
   }
   return {};
 }

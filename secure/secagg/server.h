@@ -1,17 +1,18 @@
-// Server: the server's side of one session of secure aggregation. Pure: no clock, no entropy but the ring's seed; the same
-// messages give the same state, in whatever order those of one phase come, so that whoever keeps the messages can make the
-// state again.
+// Server: the server's side of one session of secure aggregation. Pure: no clock, no entropy but the ring's seed; the
+// same messages give the same state, in whatever order those of one phase come, so that whoever keeps the messages can
+// make the state again.
 //
 //   advertising -> [choosing, drawn graphs] -> sharing -> masking -> [confirming, active] -> unmasking
 //
 // receive() takes a device's message: malformed or foreign ones are refused with a Fault (fault.h) as reason and change
-// nothing; the same message again is fine; another one of the same device in the same phase is equivocation, and the first
-// counts. close_...() end a phase, when the caller thinks that enough devices have answered or the time is up; an error there
-// means that no sum can come of this session. Devices are dropped by not being heard: there is nothing to tell it.
+// nothing; the same message again is fine; another one of the same device in the same phase is equivocation, and the
+// first counts. close_...() end a phase, when the caller thinks that enough devices have answered or the time is up; an
+// error there means that no sum can come of this session. Devices are dropped by not being heard: there is nothing to
+// tell it.
 //
-// The masked updates themselves never come here: the caller adds them up (mod 2^ring_bits, in any order and any number of
-// parts), and takes away from the sum what open() gives (opening.h). One set of survivors is frozen in a session's life, and
-// each device is asked for one kind of share of another: there is no call for a second.
+// The masked updates themselves never come here: the caller adds them up (mod 2^ring_bits, in any order and any number
+// of parts), and takes away from the sum what open() gives (opening.h). One set of survivors is frozen in a session's
+// life, and each device is asked for one kind of share of another: there is no call for a second.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +37,15 @@ class Server {
  public:
   enum class Phase : uint8_t { advertising, choosing, sharing, masking, confirming, unmasking };
 
-  // `ring_seed` lays out a ring: random, and secret until the roster is closed. invalid_argument if parameters are not valid.
-  static Result<Server> make(const SessionParameters& parameters, uint64_t ring_seed, CertificateCheck certificate_is_good);
+  // `ring_seed` lays out a ring: random, and secret until the roster is closed. invalid_argument if parameters are not
+  // valid.
+  static Result<Server> make(const SessionParameters& parameters, uint64_t ring_seed,
+                             CertificateCheck certificate_is_good);
 
   Phase phase() const { return phase_; }
   uint32_t size() const { return static_cast<uint32_t>(roster_.size()); }  // of the roster: adverts so far, or all
   const GraphShape& shape() const { return shape_; }                       // from close_adverts() on
-  const Digest& session() const { return session_; }                      // from close_adverts() on
+  const Digest& session() const { return session_; }                       // from close_adverts() on
 
   Status receive(const KeyAdvert& advert);
   Status close_adverts();  // cohort_size
@@ -108,9 +111,9 @@ class Server {
   CertificateCheck certificate_is_good_;
 
   Phase phase_ = Phase::advertising;
-  std::vector<Member> roster_;                // from close_adverts() on in order of mask keys
+  std::vector<Member> roster_;  // from close_adverts() on in order of mask keys
   std::map<Bytes, uint32_t> by_public_key_;
-  std::set<Key32> keys_;                      // of both purposes, of all
+  std::set<Key32> keys_;  // of both purposes, of all
   GraphShape shape_;
   Digest session_;
   std::optional<RosterTree> tree_;

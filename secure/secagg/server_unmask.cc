@@ -16,7 +16,8 @@ Result<ConfirmRequest> Server::confirm_request(uint32_t device) const {
   return ConfirmRequest{.session = session_, .survivors = make_survivors(size(), survivors_)};
 }
 
-// Not every algorithm signs the same text twice with the same bytes: a second one is as good as the first if it is valid.
+// Not every algorithm signs the same text twice with the same bytes: a second one is as good as the first if it is
+// valid.
 Status Server::receive(const Confirmation& confirmation) {
   const bool is_known = confirmation.device < size() && roster_[confirmation.device].confirmation.has_value();
   COT_TRY(check_sender(is_known ? phase_ : Phase::confirming, confirmation.session, confirmation.device));
@@ -38,8 +39,8 @@ Status Server::close_confirmations() {
   return begin_unmasking();
 }
 
-// Asked are those who confirmed and to whom `threshold` of their holders' confirmations can be shown: others would refuse.
-// Below active nobody confirms, and the survivors themselves count.
+// Asked are those who confirmed and to whom `threshold` of their holders' confirmations can be shown: others would
+// refuse. Below active nobody confirms, and the survivors themselves count.
 Status Server::begin_unmasking() {
   std::vector<bool> confirmed = survived_;
   if (parameters_.is_active()) {
@@ -100,8 +101,8 @@ Status Server::check_kinds(const Unmasking& unmasking) const {
       return fault(Fault::malformed, "shares must be of devices in the roster, ascending, one of each");
     }
     if (!present_[share.device] || !std::ranges::binary_search(graph_->holders(share.device), unmasking.device)) {
-      return fault(Fault::not_a_neighbour, "a share of device " + std::to_string(share.device) +
-                                               "'s secret by one that holds none");
+      return fault(Fault::not_a_neighbour,
+                   "a share of device " + std::to_string(share.device) + "'s secret by one that holds none");
     }
     if (share.kind != (survived_[share.device] ? ShareKind::seed : ShareKind::mask_key)) {
       return fault(Fault::malformed, "a share of the wrong kind for device " + std::to_string(share.device));
@@ -148,9 +149,8 @@ uint32_t Server::expected() const {
     case Phase::advertising:
     case Phase::choosing: return size();
     case Phase::sharing:
-      return static_cast<uint32_t>(std::ranges::count_if(roster_, [&](const Member& member) {
-        return shape_.kind != GraphKind::drawn || member.choice.has_value();
-      }));
+      return static_cast<uint32_t>(std::ranges::count_if(
+          roster_, [&](const Member& member) { return shape_.kind != GraphKind::drawn || member.choice.has_value(); }));
     case Phase::masking: return static_cast<uint32_t>(std::ranges::count(present_, true));
     case Phase::confirming: return static_cast<uint32_t>(survivors_.size());
     case Phase::unmasking: return static_cast<uint32_t>(std::ranges::count(asked_, true));

@@ -33,7 +33,8 @@ Status validate(const SessionParameters& parameters) {
   if (parameters.suite != CipherSuite::aes256_ctr && parameters.suite != CipherSuite::chacha20) {
     return bad("unknown cipher suite " + std::to_string(static_cast<int>(parameters.suite)));
   }
-  if (parameters.ring_bits < kSessionRingBitsMin || parameters.ring_bits > 64) return bad("ring_bits must be in [8, 64]");
+  if (parameters.ring_bits < kSessionRingBitsMin || parameters.ring_bits > 64)
+    return bad("ring_bits must be in [8, 64]");
   // Check lanes are some ten more.
   if (parameters.lane_count < 1 || parameters.lane_count > kKeyStreamBytesMax / 8 - 64) {
     return bad("lane_count must be in [1, " + std::to_string(kKeyStreamBytesMax / 8 - 64) + "]");
@@ -49,7 +50,8 @@ Result<GraphShape> shape_for(const SessionParameters& parameters, uint32_t roste
   const uint32_t roster_max = std::min(parameters.roster_max, kCohortSizeMax);
   if (roster_size < parameters.survivors_min || roster_size > roster_max) {
     return fault(Fault::cohort_size, "a roster of " + std::to_string(roster_size) + " devices; the session takes " +
-                                         std::to_string(parameters.survivors_min) + " to " + std::to_string(roster_max));
+                                         std::to_string(parameters.survivors_min) + " to " +
+                                         std::to_string(roster_max));
   }
   if (!parameters.is_active() || roster_size > kCompleteCohortMax) {
     const auto adversary = parameters.is_active() ? Adversary::active_server : Adversary::curious_server;
@@ -60,15 +62,17 @@ Result<GraphShape> shape_for(const SessionParameters& parameters, uint32_t roste
     }
   }
   if (roster_size > kCompleteCohortMax) {
-    return fault(Fault::cohort_size, "no graph with at most " + std::to_string(kSharesMax) + " holders a device keeps " +
-                                         std::to_string(roster_size) + " devices private; use cohorts of at most " +
+    return fault(Fault::cohort_size, "no graph with at most " + std::to_string(kSharesMax) +
+                                         " holders a device keeps " + std::to_string(roster_size) +
+                                         " devices private; use cohorts of at most " +
                                          std::to_string(kCompleteCohortMax));
   }
   COT_ASSIGN(const GraphParameters complete, complete_graph(roster_size));
   return GraphShape{GraphKind::complete, roster_size, complete.threshold};
 }
 
-Digest session_of(const SessionParameters& parameters, const GraphShape& shape, uint32_t roster_size, const Digest& root) {
+Digest session_of(const SessionParameters& parameters, const GraphShape& shape, uint32_t roster_size,
+                  const Digest& root) {
   DomainFields fields("coterie/v1/session");
   fields.add(parameters.context.view())
       .add(static_cast<uint64_t>(parameters.level))

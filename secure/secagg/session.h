@@ -1,5 +1,5 @@
-// What the parties of one session agree on, and what follows from it: who is whose neighbour, how many shares open a secret,
-// and the session's name.
+// What the parties of one session agree on, and what follows from it: who is whose neighbour, how many shares open a
+// secret, and the session's name.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 namespace coterie::secagg {
 
 struct SessionParameters {
-  // Of everything else that both ends must mean alike: job, round, attempt, model, plan, head of the privacy ledger. Cohorts of
-  // one attempt share it: what tells their sessions apart is the roster.
-  // Devices that were told different models are in different sessions, and their masks do not cancel (Pasquini, Francati,
-  // Ateniese, "Eluding Secure Aggregation", CCS 2022).
+  // Of everything else that both ends must mean alike: job, round, attempt, model, plan, head of the privacy ledger.
+  // Cohorts of one attempt share it: what tells their sessions apart is the roster. Devices that were told different
+  // models are in different sessions, and their masks do not cancel (Pasquini, Francati, Ateniese, "Eluding Secure
+  // Aggregation", CCS 2022).
   Digest context;
   SecurityLevel level = SecurityLevel::active;  // not none
   uint32_t survivors_min = 2;                   // no sum of fewer is ever unmasked
   double corrupt_share = 1.0 / 3;               // of the roster: devices that may tell the server all they know
   double dropout_share = 0.1;                   // that may vanish
   CipherSuite suite = CipherSuite::aes256_ctr;
-  uint32_t ring_bits = 32;                      // sums are modulo 2^ring_bits, in lanes of 16, 32 or 64 bits
-  uint64_t lane_count = 0;                      // of an update, without check lanes
+  uint32_t ring_bits = 32;  // sums are modulo 2^ring_bits, in lanes of 16, 32 or 64 bits
+  uint64_t lane_count = 0;  // of an update, without check lanes
   // No larger roster is taken: what noise of the devices counts on. Not in the session's name, as the context binds it.
   uint32_t roster_max = kRosterSizeMax;
 
@@ -51,12 +51,14 @@ struct GraphShape {
   uint32_t threshold = 0;  // shares that open a secret
 };
 
-// masked: the sparsest ring there is, or a complete graph where there is none. active: complete up to kCompleteCohortMax,
-// drawn above. Server and devices compute it alike, so nobody can be told a lower threshold. cohort_size (fault.h): a roster
-// smaller than survivors_min, or one for which nothing is private enough.
+// masked: the sparsest ring there is, or a complete graph where there is none. active: complete up to
+// kCompleteCohortMax, drawn above. Server and devices compute it alike, so nobody can be told a lower threshold.
+// cohort_size (fault.h): a roster smaller than survivors_min, or one for which nothing is private enough.
 Result<GraphShape> shape_for(const SessionParameters& parameters, uint32_t roster_size);
 
-// SHA-256 of the parameters, the shape and the roster: a device computes it from what it was shown and believes no other.
-Digest session_of(const SessionParameters& parameters, const GraphShape& shape, uint32_t roster_size, const Digest& root);
+// SHA-256 of the parameters, the shape and the roster: a device computes it from what it was shown and believes no
+// other.
+Digest session_of(const SessionParameters& parameters, const GraphShape& shape, uint32_t roster_size,
+                  const Digest& root);
 
 }  // namespace coterie::secagg

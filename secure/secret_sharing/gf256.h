@@ -13,7 +13,7 @@
 namespace coterie::gf256 {
 
 struct Tables {
-  std::array<uint8_t, 510> power{};     // of the generator 3, twice around
+  std::array<uint8_t, 510> power{};      // of the generator 3, twice around
   std::array<uint8_t, 256> logarithm{};  // of 0: meaningless
 
   constexpr Tables() {

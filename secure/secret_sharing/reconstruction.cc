@@ -93,8 +93,10 @@ Result<Survivors::Corrected> Survivors::correct(std::span<const Share> shares, c
   std::ranges::sort(bad_xs);
   Corrected corrected{combined(weights_at_zero(good_xs), good_rows), std::move(bad_xs)};
   if (check && !check(corrected.secret)) {
-    return Error(ErrorCode::data_loss, "the shares agree on a secret that is not the one committed to: who dealt them "
-                                       "lied, or more than " + number(bad_shares_max()) + " are bad");
+    return Error(ErrorCode::data_loss,
+                 "the shares agree on a secret that is not the one committed to: who dealt them "
+                 "lied, or more than " +
+                     number(bad_shares_max()) + " are bad");
   }
   return corrected;
 }

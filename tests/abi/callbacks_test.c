@@ -32,8 +32,7 @@ static int scripted(void* context, const coterie_http_request* request, coterie_
   if (s->status != 0) coterie_http_reply_status(reply, s->status);
   coterie_http_reply_header(reply, "Content-Type", "text/html");
   if (s->null_everywhere) s->body_result = coterie_http_reply_body(reply, NULL, 5);
-  if (s->body != NULL && !s->body_first)
-    s->body_result = coterie_http_reply_body(reply, body, strlen(s->body));
+  if (s->body != NULL && !s->body_first) s->body_result = coterie_http_reply_body(reply, body, strlen(s->body));
   return s->result;
 }
 
@@ -67,8 +66,7 @@ static void expect_step(script s, coterie_activity activity, coterie_status step
 void test_transport_answers(void) {
   const coterie_activity enrolled = COTERIE_ACTIVITY_ENROLLED;
   expect_step((script){.result = 1}, enrolled, COTERIE_UNAVAILABLE, "got no answer");
-  expect_step((script){.result = -1, .status = 200, .body = "x"}, enrolled, COTERIE_UNAVAILABLE,
-              "got no answer");
+  expect_step((script){.result = -1, .status = 200, .body = "x"}, enrolled, COTERIE_UNAVAILABLE, "got no answer");
   expect_step((script){.result = 0}, enrolled, COTERIE_UNAVAILABLE, "got no answer");
   expect_step((script){.status = 500, .body = "<html>"}, enrolled, COTERIE_UNAVAILABLE, "answered 500");
   expect_step((script){.status = 429}, enrolled, COTERIE_RATE_LIMITED, "answered 429");
@@ -86,8 +84,7 @@ void test_transport_misuse(void) {
   const coterie_activity enrolled = COTERIE_ACTIVITY_ENROLLED;
   expect_step((script){.status = 200, .body = "x", .body_first = 1}, enrolled, COTERIE_INVALID_ARGUMENT,
               "a body before a status");
-  expect_step((script){.status = 200, .null_everywhere = 1}, enrolled, COTERIE_INVALID_ARGUMENT,
-              "a body that is NULL");
+  expect_step((script){.status = 200, .null_everywhere = 1}, enrolled, COTERIE_INVALID_ARGUMENT, "a body that is NULL");
 
   // More than any answer can be: the library says stop, and means it.
   static char huge[300 * 1024];

@@ -25,8 +25,7 @@ void test_pushed_examples(void) {
   CHECK_STATUS(coterie_examples_dataset(examples, &dataset), COTERIE_OK);
   CHECK(dataset.size(dataset.context) == 9);
   int32_t label = -1;
-  CHECK(dataset.read(dataset.context, 4, image, 16, &label) == 0 && label == 1 && image[4] == 1 &&
-        image[5] == 0);
+  CHECK(dataset.read(dataset.context, 4, image, 16, &label) == 0 && label == 1 && image[4] == 1 && image[5] == 0);
   CHECK(dataset.read(dataset.context, 9, image, 16, &label) != 0);
   CHECK(dataset.read(dataset.context, 0, image, 17, &label) != 0);
   coterie_dataset_close(&dataset);

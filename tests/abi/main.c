@@ -10,9 +10,7 @@ int check_failures = 0;
 static char directory[] = "/tmp/coterie-abi-XXXXXX";
 static char case_path[64];
 
-const char* case_directory(void) {
-  return case_path;
-}
+const char* case_directory(void) { return case_path; }
 
 void new_case_directory(void) {
   static int count = 0;

@@ -107,8 +107,7 @@ void test_model_misuse(void) {
   CHECK_CONTAINS(error, "/dev/null");
   CHECK_STATUS(coterie_model_open(sample("images.cotf"), &model, NULL, 0), COTERIE_MALFORMED);
   CHECK_STATUS(coterie_model_open_bytes(NULL, 5, &model, error, sizeof error), COTERIE_INVALID_ARGUMENT);
-  CHECK_STATUS(coterie_model_open_bytes((const uint8_t*)"", 0, &model, error, sizeof error),
-               COTERIE_MALFORMED);
+  CHECK_STATUS(coterie_model_open_bytes((const uint8_t*)"", 0, &model, error, sizeof error), COTERIE_MALFORMED);
 
   // Every shortened file is refused.
   coterie_model* whole = open_sample("mlp.cotf");

@@ -14,9 +14,7 @@ void test_names(void) {
   CHECK(strcmp(coterie_activity_name((coterie_activity)15), "unknown") == 0);
 }
 
-static void count_line(const char* line) {
-  CHECK(line != NULL && line[0] == '{');
-}
+static void count_line(const char* line) { CHECK(line != NULL && line[0] == '{'); }
 
 void test_log(void) {
   coterie_set_log(&count_line);

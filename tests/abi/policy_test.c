@@ -32,13 +32,11 @@ void test_policy(void) {
     expect_policy((coterie_policy){.struct_size = less}, wrong, "options.policy.struct_size");
   }
   expect_policy((coterie_policy){.struct_size = size, .security_level_min = 4}, wrong, "security_level_min");
-  expect_policy((coterie_policy){.struct_size = size, .security_level_min = UINT32_MAX}, wrong,
-                "security_level_min");
+  expect_policy((coterie_policy){.struct_size = size, .security_level_min = UINT32_MAX}, wrong, "security_level_min");
   expect_policy((coterie_policy){.struct_size = size, .cohort_min = 1}, wrong, "cohort_min");
   expect_policy((coterie_policy){.struct_size = size, .cohort_min = 10001}, wrong, "cohort_min");
   expect_policy((coterie_policy){.struct_size = size, .epsilon_round_max = -1}, wrong, "epsilon_round_max");
-  expect_policy((coterie_policy){.struct_size = size, .epsilon_total_max = (double)NAN}, wrong,
-                "epsilon_total_max");
+  expect_policy((coterie_policy){.struct_size = size, .epsilon_total_max = (double)NAN}, wrong, "epsilon_total_max");
   expect_policy((coterie_policy){.struct_size = size, .delta_max = 1}, wrong, "delta_max");
 }
 

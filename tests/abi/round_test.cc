@@ -28,9 +28,7 @@ struct Host {
       };
 };
 
-uint64_t size_of(void* context) {
-  return static_cast<Host*>(context)->size;
-}
+uint64_t size_of(void* context) { return static_cast<Host*>(context)->size; }
 
 int read_example(void* context, uint64_t index, float* features, size_t count, int32_t* label) {
   return static_cast<Host*>(context)->read(index, {features, count}, *label);
@@ -76,9 +74,8 @@ class AbiRound : public testing::Test {
     options.seed = 3;
     options.transport = &transport;
     char error[256];
-    ASSERT_EQ(
-        coterie_client_open(&options, dataset == nullptr ? &own : dataset, &client_, error, sizeof error),
-        COTERIE_OK)
+    ASSERT_EQ(coterie_client_open(&options, dataset == nullptr ? &own : dataset, &client_, error, sizeof error),
+              COTERIE_OK)
         << error;
   }
 
@@ -108,9 +105,9 @@ TEST_F(AbiRound, RunsUntilOneUpdateIsAccepted) {
     return 0;
   };
   EXPECT_EQ(coterie_client_run(client_, 1, note, &activities), COTERIE_OK);
-  EXPECT_EQ(activities, (std::vector<int>{COTERIE_ACTIVITY_ENROLLED, COTERIE_ACTIVITY_CHECKED_IN,
-                                          COTERIE_ACTIVITY_FETCHED_PLAN, COTERIE_ACTIVITY_FETCHED_MODEL,
-                                          COTERIE_ACTIVITY_TRAINED, COTERIE_ACTIVITY_UPLOADED}));
+  EXPECT_EQ(activities,
+            (std::vector<int>{COTERIE_ACTIVITY_ENROLLED, COTERIE_ACTIVITY_CHECKED_IN, COTERIE_ACTIVITY_FETCHED_PLAN,
+                              COTERIE_ACTIVITY_FETCHED_MODEL, COTERIE_ACTIVITY_TRAINED, COTERIE_ACTIVITY_UPLOADED}));
   ASSERT_EQ(host_.server.uploads().size(), 1u);
   EXPECT_EQ(host_.server.uploads()[0].header.examples, 20u);
   EXPECT_EQ(error(), "");

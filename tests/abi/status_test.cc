@@ -45,8 +45,7 @@ TEST(StatusTable, HasARowForEveryStatusOfTheHeaderAndNoOther) {
 }
 
 TEST(StatusTable, NamesEveryStatusAsTheHeaderSpellsIt) {
-  for (const auto& [name, value] : statuses())
-    EXPECT_EQ(coterie_status_name(static_cast<coterie_status>(value)), name);
+  for (const auto& [name, value] : statuses()) EXPECT_EQ(coterie_status_name(static_cast<coterie_status>(value)), name);
 }
 
 TEST(StatusTable, GivesNoValueTwice) {

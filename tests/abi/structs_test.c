@@ -5,8 +5,8 @@
 
 #include "tests/abi/check.h"
 
-static coterie_status open_and_close(const coterie_options* options, const coterie_dataset* dataset,
-                                     char* error, size_t error_size) {
+static coterie_status open_and_close(const coterie_options* options, const coterie_dataset* dataset, char* error,
+                                     size_t error_size) {
   coterie_client* client = NULL;
   const coterie_status status = coterie_client_open(options, dataset, &client, error, error_size);
   CHECK((status == COTERIE_OK) == (client != NULL));
@@ -84,8 +84,7 @@ void test_struct_sizes(void) {
   }
   // The policy came later: options may be without it, and half of it counts as none.
   memset(&options.policy, 0xab, sizeof options.policy);
-  for (size_t size = offsetof(coterie_options, policy); size < offsetof(coterie_options, on_refused);
-       ++size) {
+  for (size_t size = offsetof(coterie_options, policy); size < offsetof(coterie_options, on_refused); ++size) {
     options.struct_size = size;
     CHECK_STATUS(open_and_close(&options, &dataset, error, sizeof error), COTERIE_OK);
   }

@@ -74,8 +74,7 @@ void test_train_options(void) {
   CHECK_STATUS(open_with(NULL, &dataset), COTERIE_OK);
   CHECK_STATUS(open_with(NULL, NULL), COTERIE_INVALID_ARGUMENT);
   CHECK_CONTAINS(error, "dataset must not be NULL");
-  CHECK_STATUS(coterie_trainer_open(NULL, NULL, &dataset, &trainer, error, sizeof error),
-               COTERIE_INVALID_ARGUMENT);
+  CHECK_STATUS(coterie_trainer_open(NULL, NULL, &dataset, &trainer, error, sizeof error), COTERIE_INVALID_ARGUMENT);
   CHECK_CONTAINS(error, "model must not be NULL");
 
   const char* const nothing[] = {"nothing.*"};
@@ -94,8 +93,7 @@ void test_train_options(void) {
   expect_refusal((coterie_train_options){.clip_norm = -1}, "clip_norm");
   expect_refusal((coterie_train_options){.label_smoothing = 1}, "label_smoothing");
   expect_refusal((coterie_train_options){.class_weights = weights, .class_weight_count = 3}, "class weights");
-  expect_refusal((coterie_train_options){.class_weight_count = 3},
-                 "options.class_weights is NULL, with a count of 3");
+  expect_refusal((coterie_train_options){.class_weight_count = 3}, "options.class_weights is NULL, with a count of 3");
   expect_refusal((coterie_train_options){.freeze = nothing, .freeze_count = 1}, "nothing.*");
   expect_refusal((coterie_train_options){.freeze = all, .freeze_count = 1}, "every parameter is frozen");
   expect_refusal((coterie_train_options){.train_only = null_pattern, .train_only_count = 2},
@@ -176,9 +174,7 @@ typedef struct host {
   float feature;
 } host;
 
-static uint64_t host_size(void* context) {
-  return ((host*)context)->size;
-}
+static uint64_t host_size(void* context) { return ((host*)context)->size; }
 
 static int host_read(void* context, uint64_t index, float* features, size_t feature_count, int32_t* label) {
   const host* h = context;
@@ -190,8 +186,7 @@ static int host_read(void* context, uint64_t index, float* features, size_t feat
 
 void test_train_data(void) {
   host h = {.size = 0};
-  coterie_dataset dataset = {
-      .struct_size = sizeof dataset, .context = &h, .size = &host_size, .read = &host_read};
+  coterie_dataset dataset = {.struct_size = sizeof dataset, .context = &h, .size = &host_size, .read = &host_read};
   CHECK_STATUS(open_with(NULL, &dataset), COTERIE_INVALID_ARGUMENT);
   CHECK_CONTAINS(error, "no examples");
   h.size = UINT64_MAX;

@@ -43,8 +43,7 @@ void test_training(void) {
 
   // The same is known before there is a trainer.
   coterie_train_memory planned = {.struct_size = sizeof planned};
-  const coterie_train_options options = {
-      .struct_size = sizeof options, .optimizer = "adam", .batch_size = 12};
+  const coterie_train_options options = {.struct_size = sizeof options, .optimizer = "adam", .batch_size = 12};
   CHECK_STATUS(coterie_model_plan_training(model, &options, 60, &planned), COTERIE_OK);
   CHECK(memcmp(&planned, &memory, sizeof planned) == 0);
   const coterie_train_options larger = {.struct_size = sizeof larger, .optimizer = "adam", .batch_size = 60};
@@ -87,8 +86,7 @@ void test_training(void) {
   CHECK(memcmp(to, now, sizeof to) == 0 && memcmp(from, to, sizeof to) != 0);
   int found = 0;
   for (size_t i = 0; i + 3 <= info.flat_count; ++i) {
-    found |=
-        delta[i] == to[0] - from[0] && delta[i + 1] == to[1] - from[1] && delta[i + 2] == to[2] - from[2];
+    found |= delta[i] == to[0] - from[0] && delta[i + 1] == to[1] - from[1] && delta[i + 2] == to[2] - from[2];
   }
   CHECK(found);
   CHECK_STATUS(coterie_trainer_delta(trainer, delta, info.flat_count - 1), COTERIE_INVALID_ARGUMENT);
@@ -235,12 +233,8 @@ void test_fine_tuning(void) {
   const coterie_values input = {.floats = features, .count = 16};
   CHECK_STATUS(coterie_model_predict(model, &input, 1, 1, scores, 5), COTERIE_OK);
 
-  const coterie_train_options tuned = {.train_last = 2,
-                                       .threads = 1,
-                                       .channels = channels,
-                                       .channel_count = 1,
-                                       .groups = groups,
-                                       .group_count = 1};
+  const coterie_train_options tuned = {
+      .train_last = 2, .threads = 1, .channels = channels, .channel_count = 1, .groups = groups, .group_count = 1};
   coterie_trainer* trainer = open_tuned(model, &images, tuned);
   coterie_tensor bias = {.struct_size = sizeof bias};
   CHECK_STATUS(coterie_model_parameter(model, 1, &bias), COTERIE_OK);
@@ -267,8 +261,8 @@ void test_encrypted_checkpoints(void) {
   CHECK_STATUS(coterie_trainer_run(trainer, 3, NULL, NULL), COTERIE_OK);
   CHECK_STATUS(coterie_trainer_save_checkpoint(trainer, case_directory()), COTERIE_OK);
   CHECK_STATUS(coterie_trainer_restore_checkpoint(trainer, case_directory()), COTERIE_OK);
-  coterie_trainer* other = open_tuned(
-      model, &more_images, (coterie_train_options){.checkpoint_key = other_key, .checkpoint_key_size = 32});
+  coterie_trainer* other =
+      open_tuned(model, &more_images, (coterie_train_options){.checkpoint_key = other_key, .checkpoint_key_size = 32});
   CHECK_STATUS(coterie_trainer_restore_checkpoint(other, case_directory()), COTERIE_PERMISSION_DENIED);
   coterie_trainer* plain = open_tuned(model, &yet_more_images, (coterie_train_options){0});
   CHECK_STATUS(coterie_trainer_restore_checkpoint(plain, case_directory()), COTERIE_PERMISSION_DENIED);

@@ -1,8 +1,8 @@
-// coterie-bench-accepts: updates accepted durably a second, by the size of a batch, on SQLite and on PostgreSQL, beside what the
-// disk allows: appends that are synced one after the other.
+// coterie-bench-accepts: updates accepted durably a second, by the size of a batch, on SQLite and on PostgreSQL, beside
+// what the disk allows: appends that are synced one after the other.
 //
-// Only the store's part: one transaction a batch (RoundStore::accept_batch), on one connection, as a node makes them one
-// after the other. Databases lie on the disk of temporary files, with durability as in production.
+// Only the store's part: one transaction a batch (RoundStore::accept_batch), on one connection, as a node makes them
+// one after the other. Databases lie on the disk of temporary files, with durability as in production.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -32,7 +32,9 @@ double seconds_since(Instant begin) { return std::chrono::duration<double>(os::m
 double process_cpu_seconds() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -45,7 +47,8 @@ double synced_appends_per_second(const std::string& directory, double seconds) {
   const Instant begin = os::monotonic_now();
   uint64_t count = 0;
   for (; seconds_since(begin) < seconds; ++count) {
-    if (::write(fd, page.data(), page.size()) != static_cast<ssize_t>(page.size()) || ::fdatasync(fd) != 0) die("cannot sync " + path);
+    if (::write(fd, page.data(), page.size()) != static_cast<ssize_t>(page.size()) || ::fdatasync(fd) != 0)
+      die("cannot sync " + path);
   }
   ::close(fd);
   return static_cast<double>(count) / seconds_since(begin);
@@ -65,7 +68,8 @@ RoundKey open_collecting(RoundStore& store, const std::string& id) {
   if (const Status created = store.create_job(job, model); !created) die(created.error().message());
   const auto round = store.open_round(job.id, {1, std::nullopt, Attempt(1), model}, os::wall_now());
   if (!round) die(round.error().message());
-  const auto moved = store.move_round({round->key, RoundState::selecting, RoundState::collecting, "", 0}, os::wall_now());
+  const auto moved =
+      store.move_round({round->key, RoundState::selecting, RoundState::collecting, "", 0}, os::wall_now());
   if (!moved || !*moved) die("the round does not collect");
   return round->key;
 }
@@ -82,24 +86,28 @@ void measure(const char* engine, RoundStore& store, uint32_t batch, double secon
       const uint64_t mixed[2] = {++devices * 0x9E3779B97F4A7C15ull, devices};
       std::memcpy(row.device.bytes.data(), mixed, sizeof mixed);
     }
-    const PartialRecord partial{.id = "node-0/1/" + std::to_string(key.round.value()) + "/" + std::to_string(batches), .key = key,
-                                .totals = {.updates = batch, .weight = batch, .examples = batch, .loss_sum = 0, .correct = 0, .train_ms = 0},
-                                .blob = {}};
+    const PartialRecord partial{
+        .id = "node-0/1/" + std::to_string(key.round.value()) + "/" + std::to_string(batches),
+        .key = key,
+        .totals = {.updates = batch, .weight = batch, .examples = batch, .loss_sum = 0, .correct = 0, .train_ms = 0},
+        .blob = {}};
     if (!std::holds_alternative<BatchDone>(store.accept_batch(partial, rows))) die("a batch was not accepted");
   }
   const double wall = seconds_since(begin);
   const double batches_per_second = static_cast<double>(batches) / wall;
-  std::printf("{\"bench\":\"accepts\",\"engine\":\"%s\",\"batch\":%u,\"accepts_per_second\":%.0f,\"batches_per_second\":%.0f,"
-              "\"client_cpu_us_per_batch\":%.0f,\"synced_appends_per_second\":%.0f}\n",
-              engine, batch, batches_per_second * batch, batches_per_second,
-              (process_cpu_seconds() - cpu_before) * 1e6 / static_cast<double>(batches), appends_per_second);
+  std::printf(
+      "{\"bench\":\"accepts\",\"engine\":\"%s\",\"batch\":%u,\"accepts_per_second\":%.0f,\"batches_per_second\":%.0f,"
+      "\"client_cpu_us_per_batch\":%.0f,\"synced_appends_per_second\":%.0f}\n",
+      engine, batch, batches_per_second * batch, batches_per_second,
+      (process_cpu_seconds() - cpu_before) * 1e6 / static_cast<double>(batches), appends_per_second);
   std::fflush(stdout);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"coterie-bench-accepts: updates accepted durably a second, by the size of a batch, on SQLite and PostgreSQL"};
+  CLI::App app{
+      "coterie-bench-accepts: updates accepted durably a second, by the size of a batch, on SQLite and PostgreSQL"};
   double seconds = 3;
   std::vector<uint32_t> batches = {1, 8, 64, 256};
   app.add_option("--seconds", seconds, "of each measurement");
@@ -114,7 +122,9 @@ int main(int argc, char** argv) {
     for (const uint32_t batch : batches) measure("sqlite", **store, batch, seconds, appends);
   }
   if (!test::PostgresServer::is_installed()) {
-    std::printf("{\"bench\":\"accepts\",\"engine\":\"postgres\",\"missing\":\"not installed (apt-get install postgresql-15)\"}\n");
+    std::printf(
+        "{\"bench\":\"accepts\",\"engine\":\"postgres\",\"missing\":\"not installed (apt-get install "
+        "postgresql-15)\"}\n");
     return 0;
   }
   const auto postgres = test::PostgresServer::start_durable();

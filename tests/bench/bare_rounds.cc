@@ -1,7 +1,8 @@
-// coterie-bench-rounds: rounds in which every device adds one to every weight: what a round costs when training is free.
+// coterie-bench-rounds: rounds in which every device adds one to every weight: what a round costs when training is
+// free.
 //
-// A real fl_server process, TLS on; the devices are threads of this process, each with its own key and connection. Every
-// device downloads the model, checks its digest, adds, uploads. Prints one JSON object.
+// A real fl_server process, TLS on; the devices are threads of this process, each with its own key and connection.
+// Every device downloads the model, checks its digest, adds, uploads. Prints one JSON object.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
@@ -112,8 +113,9 @@ int main(int argc, char** argv) {
 
   std::vector<std::unique_ptr<BenchDevice>> fleet;
   for (uint32_t i = 0; i < devices; ++i) fleet.push_back(std::make_unique<BenchDevice>(**server, *token, values));
-  const auto job = admin.create_job(flat_model(values), {{"rounds", {{"count", rounds}, {"goal_count", devices}, {"pool_min", devices}}},
-                                                           {"privacy", {{"level", "none"}}}});
+  const auto job = admin.create_job(flat_model(values),
+                                    {{"rounds", {{"count", rounds}, {"goal_count", devices}, {"pool_min", devices}}},
+                                     {"privacy", {{"level", "none"}}}});
   if (!job) die(job.error().message());
   (*server)->reset_peak_rss();
   std::vector<std::thread> threads;
@@ -123,7 +125,8 @@ int main(int argc, char** argv) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  if (!(*server)->wait_for_log("\"model_version\":" + std::to_string(rounds), Millis(60'000))) die("the last round did not end");
+  if (!(*server)->wait_for_log("\"model_version\":" + std::to_string(rounds), Millis(60'000)))
+    die("the last round did not end");
 
   const auto weights = admin.download_weights(*job, rounds);
   if (!weights) die(weights.error().message());
@@ -138,8 +141,9 @@ int main(int argc, char** argv) {
   }
   std::sort(seconds.begin(), seconds.end());
   const double rss = static_cast<double>((*server)->peak_rss_bytes()) / 1e6;
-  std::printf("{\"bench\":\"bare_rounds\",\"devices\":%u,\"model_mb\":%.1f,\"rounds\":%u,\"round_s\":%.4f,\"round_s_min\":%.4f,"
-              "\"round_s_max\":%.4f,\"server_peak_rss_mb\":%.1f,\"server_cpu_s\":%.2f,\"load\":\"one process, %u threads\"}\n",
-              devices, megabytes, rounds, seconds[seconds.size() / 2], seconds.front(), seconds.back(), rss,
-              (*server)->cpu_seconds(), devices);
+  std::printf(
+      "{\"bench\":\"bare_rounds\",\"devices\":%u,\"model_mb\":%.1f,\"rounds\":%u,\"round_s\":%.4f,\"round_s_min\":%.4f,"
+      "\"round_s_max\":%.4f,\"server_peak_rss_mb\":%.1f,\"server_cpu_s\":%.2f,\"load\":\"one process, %u threads\"}\n",
+      devices, megabytes, rounds, seconds[seconds.size() / 2], seconds.front(), seconds.back(), rss,
+      (*server)->cpu_seconds(), devices);
 }

@@ -26,11 +26,13 @@ Result<CpuShare> CpuShare::give(int pid, double share) {
     const std::string directory = (is_v1 ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup") + name;
     if (::mkdir(directory.c_str(), 0755) != 0) continue;
     CpuShare made(directory);
-    const bool limited = is_v1 ? write_text(directory + "/cpu.cfs_period_us", period) && write_text(directory + "/cpu.cfs_quota_us", quota)
+    const bool limited = is_v1 ? write_text(directory + "/cpu.cfs_period_us", period) &&
+                                     write_text(directory + "/cpu.cfs_quota_us", quota)
                                : write_text(directory + "/cpu.max", quota + " " + period);
     if (limited && write_text(directory + "/cgroup.procs", std::to_string(pid))) return made;
   }
-  return Error(ErrorCode::permission_denied, "no control group with a CPU limit can be made here (root, and /sys/fs/cgroup writable)");
+  return Error(ErrorCode::permission_denied,
+               "no control group with a CPU limit can be made here (root, and /sys/fs/cgroup writable)");
 }
 
 CpuShare::~CpuShare() {

@@ -1,10 +1,11 @@
-// coterie-bench-crowd: one round of many devices on one node, by phases: real HTTPS; a key, a connection and a thread of this
-// process for every device.
+// coterie-bench-crowd: one round of many devices on one node, by phases: real HTTPS; a key, a connection and a thread
+// of this process for every device.
 //
-// enroll: connect (a full handshake) and enroll. check_in: one signed check-in that is answered at once, as no job wants
-// devices. select: check in and wait, until all are there and have their assignments. download, upload: the model to every
-// device, an update from each, so many transfers at a time as asked for. finalize: until the new model is there. A phase
-// begins when everybody has ended the one before, so each has its own share of the server's processor time.
+// enroll: connect (a full handshake) and enroll. check_in: one signed check-in that is answered at once, as no job
+// wants devices. select: check in and wait, until all are there and have their assignments. download, upload: the model
+// to every device, an update from each, so many transfers at a time as asked for. finalize: until the new model is
+// there. A phase begins when everybody has ended the one before, so each has its own share of the server's processor
+// time.
 //
 // Every update adds one to every weight: the new model must be exactly that.
 #include <pthread.h>
@@ -75,7 +76,8 @@ class Crowd {
     action();
     char row[160];
     std::snprintf(row, sizeof row, "%s\"%s\":{\"wall_s\":%.2f,\"server_cpu_s\":%.2f}", text_.empty() ? "" : ",", name,
-                  std::chrono::duration<double>(os::monotonic_now() - begin).count(), server_.cpu_seconds() - cpu_before);
+                  std::chrono::duration<double>(os::monotonic_now() - begin).count(),
+                  server_.cpu_seconds() - cpu_before);
     text_ += row;
     std::fprintf(stderr, "%s\n", row + (row[0] == ','));
   }
@@ -114,8 +116,9 @@ int main(int argc, char** argv) {
   const auto values = static_cast<uint64_t>(megabytes * 1e6 / 64) * 16;
 
   test::TemporaryDirectory directory;
-  const std::string config = "\"log_level\": \"info\", \"device\": {\"connections_max\": " + std::to_string(count + 100) +
-                             ", \"idle_ms_max\": 600000}";
+  const std::string config =
+      "\"log_level\": \"info\", \"device\": {\"connections_max\": " + std::to_string(count + 100) +
+      ", \"idle_ms_max\": 600000}";
   const auto started = ServerProcess::start({.data_dir = directory / "data", .config = config});
   if (!started) die(started.error().message());
   ServerProcess& server = **started;
@@ -140,8 +143,9 @@ int main(int argc, char** argv) {
     if (const auto* failure = std::get_if<Failure>(&answer)) die("check-in: " + failure->error.message());
   });
 
-  const auto job = admin.create_job(flat_model(values), {{"rounds", {{"count", 1}, {"goal_count", count}, {"pool_min", count}}},
-                                                           {"privacy", {{"level", "none"}}}});
+  const auto job = admin.create_job(
+      flat_model(values),
+      {{"rounds", {{"count", 1}, {"goal_count", count}, {"pool_min", count}}}, {"privacy", {{"level", "none"}}}});
   if (!job) die(job.error().message());
   server.reset_peak_rss();
   crowd.run("select", [&](Device& device) {
@@ -177,9 +181,11 @@ int main(int argc, char** argv) {
   for (const float weight : *weights) {
     if (weight != 1.0f) die("a weight is " + std::to_string(weight));
   }
-  std::printf("{\"bench\":\"crowd\",\"devices\":%u,\"model_mb\":%.1f,\"transfers_at_a_time\":%d,\"phases\":{%s},\"mb_down\":%.0f,\"mb_up\":%.0f,"
-              "\"rss_kb_per_connection\":%.1f,\"rss_kb_per_waiting_device\":%.1f,\"peak_rss_mb\":%.0f}\n",
-              count, megabytes, transfers_max, crowd.text().c_str(), static_cast<double>(bytes_down) / 1e6,
-              static_cast<double>(update.size()) * count / 1e6, (rss_connected - rss_before) / 1e3 / count,
-              (rss_selected - rss_before) / 1e3 / count, rss_peak / 1e6);
+  std::printf(
+      "{\"bench\":\"crowd\",\"devices\":%u,\"model_mb\":%.1f,\"transfers_at_a_time\":%d,\"phases\":{%s},\"mb_down\":%."
+      "0f,\"mb_up\":%.0f,"
+      "\"rss_kb_per_connection\":%.1f,\"rss_kb_per_waiting_device\":%.1f,\"peak_rss_mb\":%.0f}\n",
+      count, megabytes, transfers_max, crowd.text().c_str(), static_cast<double>(bytes_down) / 1e6,
+      static_cast<double>(update.size()) * count / 1e6, (rss_connected - rss_before) / 1e3 / count,
+      (rss_selected - rss_before) / 1e3 / count, rss_peak / 1e6);
 }

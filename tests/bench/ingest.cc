@@ -52,12 +52,14 @@ void measure(double megabytes) {
   });
   const double digest_rate = rate(bytes, [&](int i) {
     const auto& update = updates[static_cast<size_t>(i % kUpdates)];
-    const Digest digest = content_digest(ByteView(reinterpret_cast<const uint8_t*>(update.data()), count * sizeof(float)));
+    const Digest digest =
+        content_digest(ByteView(reinterpret_cast<const uint8_t*>(update.data()), count * sizeof(float)));
     asm volatile("" : : "r"(digest.bytes.data()) : "memory");
   });
-  std::printf("{\"bench\":\"ingest\",\"update_mb\":%.0f,\"add_gb_per_s\":%.2f,\"memcpy_gb_per_s\":%.2f,\"ratio\":%.3f,"
-              "\"digest_gb_per_s\":%.2f,\"ok\":%s}\n",
-              megabytes, add_rate / 1e9, memcpy_rate / 1e9, add_rate / memcpy_rate, digest_rate / 1e9, ok ? "true" : "false");
+  std::printf(
+      "{\"bench\":\"ingest\",\"update_mb\":%.0f,\"add_gb_per_s\":%.2f,\"memcpy_gb_per_s\":%.2f,\"ratio\":%.3f,"
+      "\"digest_gb_per_s\":%.2f,\"ok\":%s}\n",
+      megabytes, add_rate / 1e9, memcpy_rate / 1e9, add_rate / memcpy_rate, digest_rate / 1e9, ok ? "true" : "false");
 }
 
 }  // namespace

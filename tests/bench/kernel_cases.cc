@@ -64,8 +64,8 @@ struct Builder {
         prepared = o->prepared(kernels::dense_forward_prepared_bytes(s));
         table.dense_prepare_forward(s, {0, s.in}, o->get(kW, w), prepared);
       }
-      table.dense_forward(s, {0, s.out}, o->get(kX, x), o->get(kW, w), prepared, o->get(kBias, s.out),
-                          Activation::relu, o->get(kResult, y), at);
+      table.dense_forward(s, {0, s.out}, o->get(kX, x), o->get(kW, w), prepared, o->get(kBias, s.out), Activation::relu,
+                          o->get(kResult, y), at);
     });
     add("dense dX", shape, flops, [=](const KernelTable& table) {
       const auto at = o->scratch(kernels::dense_backward_input_workspace(s));

@@ -1,6 +1,7 @@
 // coterie-bench-masks: masks onto u32 lanes on one thread, by this CPU's kernels and by libcrypto, in one run.
 //
-//   {"bench":"masks", ...}         expand and add, by the best kernel: beside the same kernel storing the stream without
+//   {"bench":"masks", ...}         expand and add, by the best kernel: beside the same kernel storing the stream
+//   without
 //                                  any addition (raw), and beside libcrypto into a buffer, then added (libcrypto)
 //   {"bench":"mask_kernels", ...}  the rate of each kernel of each suite
 //   {"bench":"unmask", ...}        the streams a server takes off the sum of n = 1000 devices, of which a tenth dropped
@@ -44,7 +45,7 @@ MaskSum sum_of(const MaskKernel& kernel, size_t masks) {
 // u32 lanes as a careful caller has them: on a cache line.
 class Vector {
  public:
-  explicit Vector(size_t lanes) : memory_(new (std::align_val_t{64}) uint32_t[lanes]()), lanes_(memory_.get(), lanes) {}
+  explicit Vector(size_t lanes) : memory_(new(std::align_val_t{64}) uint32_t[lanes]()), lanes_(memory_.get(), lanes) {}
   std::span<uint32_t> lanes() { return lanes_; }
 
  private:
@@ -100,10 +101,11 @@ void measure_adding(size_t lanes, size_t masks) {
   const auto rate = rates(static_cast<double>(lanes * sizeof(uint32_t) * masks),
                           {[&] { ours.apply(0, vector.lanes()); }, [&] { raw.store(vector.lanes()); },
                            [&] { libcrypto.apply(0, vector.lanes()); }});
-  std::printf("{\"bench\":\"masks\",\"lanes\":%zu,\"masks\":%zu,\"kernel\":\"%s\",\"gb_per_s\":%.2f,\"raw_gb_per_s\":%.2f,"
-              "\"raw_share\":%.3f,\"libcrypto_gb_per_s\":%.2f,\"times_libcrypto\":%.2f}\n",
-              lanes, masks, std::string(ours.kernel_name()).c_str(), rate[0] / 1e9, rate[1] / 1e9, rate[0] / rate[1],
-              rate[2] / 1e9, rate[0] / rate[2]);
+  std::printf(
+      "{\"bench\":\"masks\",\"lanes\":%zu,\"masks\":%zu,\"kernel\":\"%s\",\"gb_per_s\":%.2f,\"raw_gb_per_s\":%.2f,"
+      "\"raw_share\":%.3f,\"libcrypto_gb_per_s\":%.2f,\"times_libcrypto\":%.2f}\n",
+      lanes, masks, std::string(ours.kernel_name()).c_str(), rate[0] / 1e9, rate[1] / 1e9, rate[0] / rate[1],
+      rate[2] / 1e9, rate[0] / rate[2]);
 }
 
 void measure_kernels() {
@@ -139,9 +141,10 @@ void measure_unmasking(const char* graph, size_t neighbours) {
   const double expanded = bench::thread_cpu_seconds();
   sum.apply(0, vector.lanes());
   const double end = bench::thread_cpu_seconds();
-  std::printf("{\"bench\":\"unmask\",\"graph\":\"%s\",\"devices\":%zu,\"dropped\":%zu,\"lanes\":%zu,\"masks\":%zu,"
-              "\"cpu_s\":%.3f,\"keys_s\":%.4f,\"raw_s\":%.3f}\n",
-              graph, kDevices, kDropped, kLanes, masks, end - begin, expanded - begin, bytes / raw_rate);
+  std::printf(
+      "{\"bench\":\"unmask\",\"graph\":\"%s\",\"devices\":%zu,\"dropped\":%zu,\"lanes\":%zu,\"masks\":%zu,"
+      "\"cpu_s\":%.3f,\"keys_s\":%.4f,\"raw_s\":%.3f}\n",
+      graph, kDevices, kDropped, kLanes, masks, end - begin, expanded - begin, bytes / raw_rate);
 }
 
 }  // namespace

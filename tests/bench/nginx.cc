@@ -62,11 +62,13 @@ Result<std::unique_ptr<Nginx>> Nginx::start(Bodies bodies) {
   const std::string config =
       "load_module " + std::string(kEchoModule) + ";\nuser root;\nworker_processes 1;\ndaemon off;\npid " + root +
       "/pid;\nerror_log " + root + "/error.log;\nevents { worker_connections 4096; }\nhttp {\n  access_log off;\n" +
-      "  client_body_buffer_size " + (bodies == Bodies::in_memory ? "32m" : "16k") + ";\n  client_max_body_size 64m;\n  client_body_temp_path " + root + ";\n  server {\n" +
+      "  client_body_buffer_size " + (bodies == Bodies::in_memory ? "32m" : "16k") +
+      ";\n  client_max_body_size 64m;\n  client_body_temp_path " + root + ";\n  server {\n" +
       "    listen 127.0.0.1:" + std::to_string(port) + " ssl;\n    ssl_certificate " + root + "/server.pem;\n" +
       "    ssl_certificate_key " + root + "/server-key.pem;\n    ssl_protocols TLSv1.3;\n" +
       "    ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;\n    keepalive_requests 1000000;\n" +
-      "    location / { echo_read_request_body; echo ok; }\n    location = /healthz { return 200 \"ok\\n\"; }\n  }\n}\n";
+      "    location / { echo_read_request_body; echo ok; }\n    location = /healthz { return 200 \"ok\\n\"; }\n  "
+      "}\n}\n";
   COT_TRY(os::write_file_atomically(root + "/nginx.conf", as_bytes(config)));
   nginx->master_ = ::fork();
   if (nginx->master_ == 0) {
@@ -80,8 +82,9 @@ Result<std::unique_ptr<Nginx>> Nginx::start(Bodies bodies) {
   const Instant until = os::monotonic_now() + Millis(10'000);
   while (os::monotonic_now() < until) {
     COT_ASSIGN(const auto client, HttpsClient::make(settings));
-    const auto answer = client->send({.method = "PUT", .target = "/", .headers = {}, .content_type = "text/plain", .body = as_bytes("x")},
-                                     [](const TransportResponse&, ByteView) -> Status { return {}; });
+    const auto answer = client->send(
+        {.method = "PUT", .target = "/", .headers = {}, .content_type = "text/plain", .body = as_bytes("x")},
+        [](const TransportResponse&, ByteView) -> Status { return {}; });
     if (!answer) {
       std::this_thread::yield();
       continue;
@@ -101,7 +104,8 @@ Nginx::~Nginx() {
 double Nginx::cpu_seconds() const {
   unsigned long user = 0, system = 0;
   if (std::FILE* file = std::fopen(("/proc/" + std::to_string(worker_) + "/stat").c_str(), "r")) {
-    if (std::fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2) user = 0;
+    if (std::fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
+      user = 0;
     std::fclose(file);
   }
   return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));

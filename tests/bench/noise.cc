@@ -79,10 +79,10 @@ void measure_encoding() {
     return ns_each(kCoordinates, [&] { static_cast<void>(encode_update(update, 1, plan.spec, inputs, lanes)); });
   };
   const double plain_ns = encode(plain), noised_ns = encode(noised);
-  const double decode_ns = ns_each(kCoordinates, [&] {
-    static_cast<void>(decode_sum(std::span<const uint32_t>(lanes), plan.spec, &signs, mean));
-  });
-  std::printf(R"({"bench":"encoding","ring_bits":%u,"encode_ns":%.2f,"encode_with_noise_ns":%.2f,"decode_ns":%.2f})" "\n",
+  const double decode_ns = ns_each(
+      kCoordinates, [&] { static_cast<void>(decode_sum(std::span<const uint32_t>(lanes), plan.spec, &signs, mean)); });
+  std::printf(R"({"bench":"encoding","ring_bits":%u,"encode_ns":%.2f,"encode_with_noise_ns":%.2f,"decode_ns":%.2f})"
+              "\n",
               plan.spec.ring_bits, plain_ns, noised_ns, decode_ns);
 }
 

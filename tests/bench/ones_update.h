@@ -10,8 +10,14 @@
 namespace coterie::bench {
 
 inline Bytes ones_update(const Assignment& assignment, uint64_t values) {
-  const UpdateHeader header{.round = assignment.round, .model = assignment.model, .value_count = values, .weight = 1, .examples = 1,
-                            .loss_sum = 0, .correct = 0, .train_ms = 0};
+  const UpdateHeader header{.round = assignment.round,
+                            .model = assignment.model,
+                            .value_count = values,
+                            .weight = 1,
+                            .examples = 1,
+                            .loss_sum = 0,
+                            .correct = 0,
+                            .train_ms = 0};
   Bytes frame = encode_head(header);
   const std::vector<float> ones(values, 1.0f);
   const ByteView payload(reinterpret_cast<const uint8_t*>(ones.data()), values * sizeof(float));

@@ -1,13 +1,14 @@
 // coterie-bench-overload: what a server still does when more devices come than it can serve.
 //
-// The server gets a part of one core, so that this process can ask for ten times of what it does. Every device, with a key of
-// its own, wants to take part once: check in, download the model, upload an update. Whoever is refused comes back within the
-// window that he was told, as the SDK does, and goes on where he was. A device has a connection until it is refused.
+// The server gets a part of one core, so that this process can ask for ten times of what it does. Every device, with a
+// key of its own, wants to take part once: check in, download the model, upload an update. Whoever is refused comes
+// back within the window that he was told, as the SDK does, and goes on where he was. A device has a connection until
+// it is refused.
 //
-// Capacity is what a few devices at a time get done, one after the other without a pause. Then so many devices come, at any
-// moment of the measurement, that they want 1, 2, 5, 10 times as much: goodput is devices a second that are done, latency that
-// of requests that were served. The peak is the mean of the capacity just before and just after, as a shared machine is not
-// always equally fast.
+// Capacity is what a few devices at a time get done, one after the other without a pause. Then so many devices come, at
+// any moment of the measurement, that they want 1, 2, 5, 10 times as much: goodput is devices a second that are done,
+// latency that of requests that were served. The peak is the mean of the capacity just before and just after, as a
+// shared machine is not always equally fast.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
@@ -72,7 +73,8 @@ class Agenda {
 };
 
 struct Tally {
-  uint64_t assigned = 0, downloaded = 0, done = 0, refused = 0, unexplained = 0;  // devices; refusals, and those without a window
+  uint64_t assigned = 0, downloaded = 0, done = 0, refused = 0,
+           unexplained = 0;                         // devices; refusals, and those without a window
   std::array<std::vector<double>, 3> latencies_ms;  // by Wants
   static double p99_ms(std::vector<double> latencies) {
     if (latencies.empty()) return 0;
@@ -96,14 +98,17 @@ struct Device {
 
 class Load {
  public:
-  Load(ServerProcess& server, std::string token, uint64_t values, uint32_t connections) : token_(std::move(token)), values_(values) {
+  Load(ServerProcess& server, std::string token, uint64_t values, uint32_t connections)
+      : token_(std::move(token)), values_(values) {
     for (uint32_t i = 0; i < connections; ++i) clients_.push_back(connect_to(server.device_url(), server.ca_pem()));
   }
 
   // `count` more devices, none of which has taken part. Before the server is limited: it is not what is measured.
   void enroll(size_t count) {
     for (size_t i = 0; i < count; ++i) {
-      Device device{.signer = std::move(*make_signer(KeyAlgorithm::ed25519, generate_secret(KeyAlgorithm::ed25519))), .id = {}, .assignment = {}};
+      Device device{.signer = std::move(*make_signer(KeyAlgorithm::ed25519, generate_secret(KeyAlgorithm::ed25519))),
+                    .id = {},
+                    .assignment = {}};
       DeviceApi api(*clients_[i % clients_.size()], *device.signer);
       const auto enrolled = api.enroll(token_, "bench");
       if (const auto* failure = std::get_if<Failure>(&enrolled)) die("enroll: " + failure->error.message());
@@ -118,7 +123,8 @@ class Load {
     return run(connections, [&](uint32_t i, Prng& prng, Tally& tally) {
       while (os::monotonic_now() < end) {
         Device& device = next_device();
-        for (bool goes_on = true; goes_on && os::monotonic_now() < end;) goes_on = ask(*clients_[i], device, prng, tally) != kDone;
+        for (bool goes_on = true; goes_on && os::monotonic_now() < end;)
+          goes_on = ask(*clients_[i], device, prng, tally) != kDone;
       }
     });
   }
@@ -134,7 +140,8 @@ class Load {
     return run(static_cast<uint32_t>(clients_.size()), [&](uint32_t i, Prng& prng, Tally& tally) {
       while (const std::optional<size_t> device = agenda.next()) {
         Millis again = kNow;
-        while (again == kNow && os::monotonic_now() < begin + time) again = ask(*clients_[i], devices_[*device], prng, tally);
+        while (again == kNow && os::monotonic_now() < begin + time)
+          again = ask(*clients_[i], devices_[*device], prng, tally);
         if (again != kDone) agenda.add(os::monotonic_now() + again, *device);
       }
     });
@@ -145,7 +152,8 @@ class Load {
 
   Device& next_device() {
     const size_t i = next_++;
-    if (i >= devices_.size()) die("too few devices were enrolled: the server does more than was assumed (--devices-per-second)");
+    if (i >= devices_.size())
+      die("too few devices were enrolled: the server does more than was assumed (--devices-per-second)");
     return devices_[i];
   }
 
@@ -196,7 +204,8 @@ class Load {
         break;
       }
       case Device::Wants::model: {
-        const auto outcome = api.fetch_model(device.id, device.assignment.model, 0, [](const TransportResponse&, ByteView) -> Status { return {}; });
+        const auto outcome = api.fetch_model(device.id, device.assignment.model, 0,
+                                             [](const TransportResponse&, ByteView) -> Status { return {}; });
         if (const auto* failed = std::get_if<Failure>(&outcome)) failure = *failed;
         else device.wants = Device::Wants::receipt;
         if (!failure) ++tally.downloaded;
@@ -217,7 +226,8 @@ class Load {
       return again;
     }
     const ErrorCode code = failure->error.code();
-    if (code != ErrorCode::overloaded && code != ErrorCode::unavailable && code != ErrorCode::rate_limited) die(failure->error.message());
+    if (code != ErrorCode::overloaded && code != ErrorCode::unavailable && code != ErrorCode::rate_limited)
+      die(failure->error.message());
     ++tally.refused;
     if (failure->window) return moment_of(*failure->window, prng);
     ++tally.unexplained;
@@ -246,7 +256,8 @@ class Load {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"coterie-bench-overload: goodput and latency when 1, 2, 5 and 10 times as many devices come as can be served"};
+  CLI::App app{
+      "coterie-bench-overload: goodput and latency when 1, 2, 5 and 10 times as many devices come as can be served"};
   double megabytes = 1, share = 0.2, seconds = 15;
   uint32_t connections = 1'000, saturating = 8, checkins = 200, devices_per_second = 130, queue_delay_ms = 100;
   app.add_option("--megabytes", megabytes, "size of the model and of an update (10^6 bytes)");
@@ -254,9 +265,11 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", seconds, "of each measurement");
   app.add_option("--connections", connections, "of the load");
   app.add_option("--saturating", saturating, "connections with which capacity is measured");
-  app.add_option("--checkins", checkins, "the server's selection.checkins_per_second_max: what an operator would set it to");
+  app.add_option("--checkins", checkins,
+                 "the server's selection.checkins_per_second_max: what an operator would set it to");
   app.add_option("--queue-delay", queue_delay_ms, "the server's overload.queue_delay_ms");
-  app.add_option("--devices-per-second", devices_per_second, "more than the server can serve: so many are enrolled for each measured second");
+  app.add_option("--devices-per-second", devices_per_second,
+                 "more than the server can serve: so many are enrolled for each measured second");
   CLI11_PARSE(app, argc, argv);
   const Millis time(static_cast<int64_t>(seconds * 1e3));
   const auto values = static_cast<uint64_t>(megabytes * 1e6 / 64) * 16;
@@ -264,7 +277,9 @@ int main(int argc, char** argv) {
 
   test::TemporaryDirectory directory;
   const auto server = ServerProcess::start(
-      {.data_dir = directory / "data", .config = "\"threads\": 1, \"overload\": {\"queue_delay_ms\": " + std::to_string(queue_delay_ms) + "}, \"selection\": {\"checkins_per_second_max\": " + std::to_string(checkins) + "}"});
+      {.data_dir = directory / "data",
+       .config = "\"threads\": 1, \"overload\": {\"queue_delay_ms\": " + std::to_string(queue_delay_ms) +
+                 "}, \"selection\": {\"checkins_per_second_max\": " + std::to_string(checkins) + "}"});
   if (!server) die(server.error().message());
   Admin admin(**server);
   const auto token = admin.create_token(devices + 1);
@@ -272,12 +287,15 @@ int main(int argc, char** argv) {
   Load load(**server, *token, values, connections);
   load.enroll(devices);
   // A round that is never full.
-  const auto job = admin.create_job(flat_model(values), {{"rounds", {{"goal_count", devices + 1}, {"pool_min", 1}, {"collecting_ms_max", 3'600'000}}}, {"privacy", {{"level", "none"}}}});
+  const auto job = admin.create_job(
+      flat_model(values), {{"rounds", {{"goal_count", devices + 1}, {"pool_min", 1}, {"collecting_ms_max", 3'600'000}}},
+                           {"privacy", {{"level", "none"}}}});
   if (!job) die(job.error().message());
   // The round opens for somebody who waits; from then on whoever checks in is given a part at once.
   RawDevice first((*server)->device_url(), (*server)->ca_pem());
   if (const Status enrolled = first.enroll(*token); !enrolled) die("enroll: " + enrolled.error().message());
-  if (const auto given = first.wait_for_assignment(Millis(30'000)); !given) die("no round opens: " + given.error().message());
+  if (const auto given = first.wait_for_assignment(Millis(30'000)); !given)
+    die("no round opens: " + given.error().message());
   const auto limited = bench::CpuShare::give((*server)->pid(), share);
   if (!limited) {
     std::printf("{\"bench\":\"overload\",\"missing\":\"%s\"}\n", limited.error().message().c_str());
@@ -290,8 +308,10 @@ int main(int argc, char** argv) {
     return static_cast<double>(peak.done) / seconds;
   };
   double capacity = measure_capacity();
-  std::printf("{\"bench\":\"overload\",\"times\":0,\"per_second\":%.1f,\"p99_ms\":%.1f,\"core_share\":%.2f,\"connections\":%u}\n", capacity,
-              p99_at_capacity_ms, share, saturating);
+  std::printf(
+      "{\"bench\":\"overload\",\"times\":0,\"per_second\":%.1f,\"p99_ms\":%.1f,\"core_share\":%.2f,\"connections\":%u}"
+      "\n",
+      capacity, p99_at_capacity_ms, share, saturating);
   double baseline_p99_ms = 0;
   for (const uint32_t times : {1, 2, 5, 10}) {
     const double cpu_before = (*server)->cpu_seconds();
@@ -301,13 +321,15 @@ int main(int argc, char** argv) {
     capacity = capacity_after;
     const double goodput = static_cast<double>(tally.done) / seconds, p99_ms = tally.p99_ms();
     if (times == 1) baseline_p99_ms = p99_ms;
-    std::printf("{\"bench\":\"overload\",\"times\":%u,\"per_second\":%.1f,\"of_peak\":%.3f,\"p99_ms\":%.1f,\"of_baseline_p99\":%.2f,"
-                "\"checkin_p99_ms\":%.1f,\"download_p99_ms\":%.1f,\"upload_p99_ms\":%.1f,"
-                "\"assigned\":%llu,\"downloaded\":%llu,\"refused\":%llu,\"without_window\":%llu,\"server_cpu_s\":%.2f}\n",
-                times, goodput, goodput / peak, p99_ms, p99_ms / baseline_p99_ms, Tally::p99_ms(tally.latencies_ms[0]),
-                Tally::p99_ms(tally.latencies_ms[1]), Tally::p99_ms(tally.latencies_ms[2]), static_cast<unsigned long long>(tally.assigned),
-                static_cast<unsigned long long>(tally.downloaded), static_cast<unsigned long long>(tally.refused),
-                static_cast<unsigned long long>(tally.unexplained), cpu_s);
+    std::printf(
+        "{\"bench\":\"overload\",\"times\":%u,\"per_second\":%.1f,\"of_peak\":%.3f,\"p99_ms\":%.1f,\"of_baseline_p99\":"
+        "%.2f,"
+        "\"checkin_p99_ms\":%.1f,\"download_p99_ms\":%.1f,\"upload_p99_ms\":%.1f,"
+        "\"assigned\":%llu,\"downloaded\":%llu,\"refused\":%llu,\"without_window\":%llu,\"server_cpu_s\":%.2f}\n",
+        times, goodput, goodput / peak, p99_ms, p99_ms / baseline_p99_ms, Tally::p99_ms(tally.latencies_ms[0]),
+        Tally::p99_ms(tally.latencies_ms[1]), Tally::p99_ms(tally.latencies_ms[2]),
+        static_cast<unsigned long long>(tally.assigned), static_cast<unsigned long long>(tally.downloaded),
+        static_cast<unsigned long long>(tally.refused), static_cast<unsigned long long>(tally.unexplained), cpu_s);
     std::fflush(stdout);
   }
 }

@@ -1,8 +1,8 @@
 // coterie-bench-requests: what a small request and a full TLS handshake cost the server, beside nginx in the same run.
 //
-// Both answer GET /healthz with "ok" from memory, over TLS 1.3 with the same cipher suite and the same kind of certificate
-// (ECDSA P-256), and log nothing. A handshake is a new connection without a session to resume, and nothing else. The two are
-// measured in turn, several times; the ratio is the median of the turns' ratios.
+// Both answer GET /healthz with "ok" from memory, over TLS 1.3 with the same cipher suite and the same kind of
+// certificate (ECDSA P-256), and log nothing. A handshake is a new connection without a session to resume, and nothing
+// else. The two are measured in turn, several times; the ratio is the median of the turns' ratios.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -28,27 +28,32 @@ using bench::Rate;
 template <typename Server>
 Rate small_requests(Server& server, uint32_t threads, uint32_t count) {
   const auto ask = [](HttpsClient& client) {
-    const TransportRequest request{.method = "GET", .target = "/healthz", .headers = {}, .content_type = {}, .body = {}};
+    const TransportRequest request{
+        .method = "GET", .target = "/healthz", .headers = {}, .content_type = {}, .body = {}};
     const auto answer = client.send(request, [](const TransportResponse&, ByteView) -> Status { return {}; });
-    if (!answer || answer->status != 200) die("GET /healthz: " + (answer ? "status " + std::to_string(answer->status) : answer.error().message()));
+    if (!answer || answer->status != 200)
+      die("GET /healthz: " + (answer ? "status " + std::to_string(answer->status) : answer.error().message()));
   };
   std::vector<std::unique_ptr<HttpsClient>> clients;
   for (uint32_t t = 0; t < threads; ++t) {
     clients.push_back(connect_to(server.url(), server.ca_pem()));
     ask(*clients.back());
   }
-  return measure(threads, count, [&] { return server.cpu_seconds(); }, [&](uint32_t t, uint32_t) { ask(*clients[t]); });
+  return measure(
+      threads, count, [&] { return server.cpu_seconds(); }, [&](uint32_t t, uint32_t) { ask(*clients[t]); });
 }
 
 template <typename Server>
 Rate handshakes(Server& server, uint32_t threads, uint32_t count) {
   const auto port = static_cast<uint16_t>(std::stoi(server.url().substr(server.url().rfind(':') + 1)));
-  return measure(threads, count, [&] { return server.cpu_seconds(); }, [&](uint32_t, uint32_t) {
-    const auto trust = TlsTrust::make(server.ca_pem());  // a new one remembers no session
-    if (!trust) die(trust.error().message());
-    const auto socket = TlsSocket::connect("127.0.0.1", port, *trust, Millis(30'000), nullptr);
-    if (!socket) die("handshake: " + socket.error().message());
-  });
+  return measure(
+      threads, count, [&] { return server.cpu_seconds(); },
+      [&](uint32_t, uint32_t) {
+        const auto trust = TlsTrust::make(server.ca_pem());  // a new one remembers no session
+        if (!trust) die(trust.error().message());
+        const auto socket = TlsSocket::connect("127.0.0.1", port, *trust, Millis(30'000), nullptr);
+        if (!socket) die("handshake: " + socket.error().message());
+      });
 }
 
 // fl_server by the names that Nginx has.
@@ -74,8 +79,8 @@ double median(std::vector<double> values) {
 }
 
 template <typename Measured>
-void compare(const char* what, Coterie& ours, const Result<std::unique_ptr<Nginx>>& nginx, uint32_t turns, uint32_t connections,
-             Measured measured) {
+void compare(const char* what, Coterie& ours, const Result<std::unique_ptr<Nginx>>& nginx, uint32_t turns,
+             uint32_t connections, Measured measured) {
   std::vector<double> rates, cpu_rates, nginx_cpu_rates, ratios;
   for (uint32_t turn = 0; turn < turns; ++turn) {
     const Rate rate = measured(ours);
@@ -85,8 +90,10 @@ void compare(const char* what, Coterie& ours, const Result<std::unique_ptr<Nginx
     nginx_cpu_rates.push_back(measured(**nginx).per_cpu_second);
     ratios.push_back(rate.per_cpu_second / nginx_cpu_rates.back());
   }
-  std::printf("{\"bench\":\"requests\",\"what\":\"%s\",\"connections\":%u,\"turns\":%u,\"per_second\":%.0f,\"per_cpu_second\":%.0f", what,
-              connections, turns, median(rates), median(cpu_rates));
+  std::printf(
+      "{\"bench\":\"requests\",\"what\":\"%s\",\"connections\":%u,\"turns\":%u,\"per_second\":%.0f,\"per_cpu_second\":%"
+      ".0f",
+      what, connections, turns, median(rates), median(cpu_rates));
   if (nginx) {
     std::printf(",\"nginx_per_cpu_second\":%.0f,\"nginx_ratio\":%.3f}\n", median(nginx_cpu_rates), median(ratios));
   } else {
@@ -106,6 +113,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   Coterie ours;
   const auto nginx = Nginx::start(Nginx::Bodies::in_memory);
-  compare("small", ours, nginx, turns, threads, [&](auto& server) { return small_requests(server, threads, requests); });
+  compare("small", ours, nginx, turns, threads,
+          [&](auto& server) { return small_requests(server, threads, requests); });
   compare("handshake", ours, nginx, turns, threads, [&](auto& server) { return handshakes(server, threads, shakes); });
 }

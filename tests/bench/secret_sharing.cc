@@ -58,15 +58,16 @@ void measure(size_t count, size_t threshold) {
     damaged[2 * i].value = ByteView(noise).subspan(i * kShareBytes, kShareBytes);
   }
   bool ok = survivors.correct(damaged).has_value();
-  std::printf("{\"bench\":\"secret_sharing\",\"count\":%zu,\"threshold\":%zu,\"kernels\":\"%s\",\"share_us\":%.2f,"
-              "\"share_portable_us\":%.1f,\"split_us\":%.2f,\"weights_us\":%.2f,\"reconstruct_us\":%.3f,"
-              "\"correct_us\":%.0f,\"ok\":%s}\n",
-              count, threshold, gf256::row_kernels().name, share_us(gf256::row_kernels(), count, threshold),
-              share_us(gf256::portable_row_kernels(), count, threshold),
-              microseconds([&] { ok &= split(secret, threshold, count).has_value(); }),
-              microseconds([&] { ok &= Survivors::make(threshold, xs).has_value(); }),
-              microseconds([&] { ok &= survivors.reconstruct(all).has_value(); }),
-              microseconds([&] { ok &= survivors.correct(damaged).has_value(); }), ok ? "true" : "false");
+  std::printf(
+      "{\"bench\":\"secret_sharing\",\"count\":%zu,\"threshold\":%zu,\"kernels\":\"%s\",\"share_us\":%.2f,"
+      "\"share_portable_us\":%.1f,\"split_us\":%.2f,\"weights_us\":%.2f,\"reconstruct_us\":%.3f,"
+      "\"correct_us\":%.0f,\"ok\":%s}\n",
+      count, threshold, gf256::row_kernels().name, share_us(gf256::row_kernels(), count, threshold),
+      share_us(gf256::portable_row_kernels(), count, threshold),
+      microseconds([&] { ok &= split(secret, threshold, count).has_value(); }),
+      microseconds([&] { ok &= Survivors::make(threshold, xs).has_value(); }),
+      microseconds([&] { ok &= survivors.reconstruct(all).has_value(); }),
+      microseconds([&] { ok &= survivors.correct(damaged).has_value(); }), ok ? "true" : "false");
 }
 
 }  // namespace

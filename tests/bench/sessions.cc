@@ -1,5 +1,5 @@
-// coterie-bench-sessions: a whole session of secure aggregation by the real machines, in this process: what one device and
-// the server spend on it, beside what their key agreements, signatures and key streams alone take in the same run.
+// coterie-bench-sessions: a whole session of secure aggregation by the real machines, in this process: what one device
+// and the server spend on it, beside what their key agreements, signatures and key streams alone take in the same run.
 //
 //   {"bench":"session", ...}   devices, graph, threshold, lanes of 32 bits, dropped behind sharing;
 //                              client_ms: shares made, boxes opened, masks agreed on and applied, of one device
@@ -158,10 +158,12 @@ void measure(const Cohort& cohort, const Primitives& primitives) {
   const double client_limit = (neighbours + 1) * vector_s + 2 * neighbours * primitives.agreement +
                               (parameters.is_active() ? neighbours * primitives.verification : 0);
   const double server_limit = static_cast<double>(opened.masks.size()) * vector_s + agreements * primitives.agreement;
-  std::printf("{\"bench\":\"session\",\"level\":\"%s\",\"devices\":%u,\"neighbours\":%.0f,\"threshold\":%u,\"lanes\":%llu,"
-              "\"dropped\":%u,\"client_ms\":%.2f,\"client_limit_ms\":%.2f,\"server_s\":%.3f,\"server_limit_s\":%.3f}\n",
-              std::string(to_string(cohort.level)).c_str(), cohort.devices, neighbours, server.shape().threshold,
-              static_cast<unsigned long long>(cohort.lanes), dropped, client_s * 1e3, client_limit * 1e3, server_s, server_limit);
+  std::printf(
+      "{\"bench\":\"session\",\"level\":\"%s\",\"devices\":%u,\"neighbours\":%.0f,\"threshold\":%u,\"lanes\":%llu,"
+      "\"dropped\":%u,\"client_ms\":%.2f,\"client_limit_ms\":%.2f,\"server_s\":%.3f,\"server_limit_s\":%.3f}\n",
+      std::string(to_string(cohort.level)).c_str(), cohort.devices, neighbours, server.shape().threshold,
+      static_cast<unsigned long long>(cohort.lanes), dropped, client_s * 1e3, client_limit * 1e3, server_s,
+      server_limit);
   std::fflush(stdout);
 }
 

@@ -7,7 +7,7 @@
 namespace coterie::bench {
 
 struct StepWork {
-  double flops = 0;            // forward and backward, a multiply-add counted as two
+  double flops = 0;  // forward and backward, a multiply-add counted as two
   uint64_t parameters = 0;
   uint64_t activation_bytes = 0;  // that backward needs
 };

@@ -1,8 +1,9 @@
-// coterie-bench-uploads: whole HTTPS uploads per CPU second of the server, beside nginx receiving the same bodies from the
-// same client in the same run (if nginx and its echo module are installed).
+// coterie-bench-uploads: whole HTTPS uploads per CPU second of the server, beside nginx receiving the same bodies from
+// the same client in the same run (if nginx and its echo module are installed).
 //
-// Ours: TLS, signature, ticket, admission, decoding, range check, exact sum, batch made durable, receipt. nginx: TLS, body
-// read into memory, 200; and once more with its own default, by which such a body goes to a temporary file (not synced).
+// Ours: TLS, signature, ticket, admission, decoding, range check, exact sum, batch made durable, receipt. nginx: TLS,
+// body read into memory, 200; and once more with its own default, by which such a body goes to a temporary file (not
+// synced).
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
@@ -52,7 +53,7 @@ Rate measure_coterie(uint32_t threads, uint32_t uploads, uint64_t values) {
   }
   // A round that is never full: nothing is measured but uploads.
   const auto job = admin.create_job(flat_model(values), {{"rounds", {{"goal_count", uploads + 1}, {"pool_min", 1}}},
-                                                           {"privacy", {{"level", "none"}}}});
+                                                         {"privacy", {{"level", "none"}}}});
   if (!job) die(job.error().message());
   for (Device& device : devices) {
     DeviceApi api(*clients[0], *device.signer);
@@ -65,29 +66,43 @@ Rate measure_coterie(uint32_t threads, uint32_t uploads, uint64_t values) {
       if (const auto* failure = std::get_if<Failure>(&answer)) die("check-in: " + failure->error.message());
     }
   }
-  const UpdateHeader header{.round = devices[0].assignment.round, .model = devices[0].assignment.model,
-                            .value_count = values, .weight = 1, .examples = 1, .loss_sum = 0, .correct = 0, .train_ms = 0};
+  const UpdateHeader header{.round = devices[0].assignment.round,
+                            .model = devices[0].assignment.model,
+                            .value_count = values,
+                            .weight = 1,
+                            .examples = 1,
+                            .loss_sum = 0,
+                            .correct = 0,
+                            .train_ms = 0};
   Bytes frame = encode_head(header);
   const size_t at = frame.size();
   frame.resize(at + values * sizeof(float));
   auto* floats = reinterpret_cast<float*>(frame.data() + at);
   for (size_t i = 0; i < values; ++i) floats[i] = 0.001f * static_cast<float>(i % 1000);
-  return measure(threads, uploads, [&] { return (*server)->cpu_seconds(); }, [&](uint32_t t, uint32_t i) {
-    DeviceApi api(*clients[t], *devices[i].signer);
-    const auto outcome = api.upload(devices[i].id, devices[i].assignment, frame);
-    if (const auto* failure = std::get_if<Failure>(&outcome)) die("upload: " + failure->error.message());
-  });
+  return measure(
+      threads, uploads, [&] { return (*server)->cpu_seconds(); },
+      [&](uint32_t t, uint32_t i) {
+        DeviceApi api(*clients[t], *devices[i].signer);
+        const auto outcome = api.upload(devices[i].id, devices[i].assignment, frame);
+        if (const auto* failure = std::get_if<Failure>(&outcome)) die("upload: " + failure->error.message());
+      });
 }
 
 Rate measure_nginx(Nginx& nginx, uint32_t threads, uint32_t uploads, uint64_t values) {
   std::vector<std::unique_ptr<HttpsClient>> clients;
   for (uint32_t t = 0; t < threads; ++t) clients.push_back(connect_to(nginx.url(), nginx.ca_pem()));
   const Bytes body(values * sizeof(float) + 256, 1);
-  return measure(threads, uploads, [&] { return nginx.cpu_seconds(); }, [&](uint32_t t, uint32_t) {
-    const auto answer = clients[t]->send({.method = "PUT", .target = "/upload", .headers = {}, .content_type = "application/octet-stream", .body = body},
-                                         [](const TransportResponse&, ByteView) -> Status { return {}; });
-    if (!answer || answer->status != 200) die("nginx did not take the body");
-  });
+  return measure(
+      threads, uploads, [&] { return nginx.cpu_seconds(); },
+      [&](uint32_t t, uint32_t) {
+        const auto answer = clients[t]->send({.method = "PUT",
+                                              .target = "/upload",
+                                              .headers = {},
+                                              .content_type = "application/octet-stream",
+                                              .body = body},
+                                             [](const TransportResponse&, ByteView) -> Status { return {}; });
+        if (!answer || answer->status != 200) die("nginx did not take the body");
+      });
 }
 
 }  // namespace
@@ -103,17 +118,20 @@ int main(int argc, char** argv) {
   const auto values = static_cast<uint64_t>(megabytes * 1e6 / 64) * 16;
 
   const Rate ours = measure_coterie(threads, uploads, values);
-  std::printf("{\"bench\":\"uploads\",\"update_mb\":%.0f,\"uploads\":%u,\"connections\":%u,\"per_second\":%.0f,\"per_cpu_second\":%.0f",
-              megabytes, uploads, threads, ours.per_second, ours.per_cpu_second);
-  for (const auto& [name, bodies] : {std::pair("nginx", Nginx::Bodies::in_memory), std::pair("nginx_file", Nginx::Bodies::in_file)}) {
+  std::printf(
+      "{\"bench\":\"uploads\",\"update_mb\":%.0f,\"uploads\":%u,\"connections\":%u,\"per_second\":%.0f,\"per_cpu_"
+      "second\":%.0f",
+      megabytes, uploads, threads, ours.per_second, ours.per_cpu_second);
+  for (const auto& [name, bodies] :
+       {std::pair("nginx", Nginx::Bodies::in_memory), std::pair("nginx_file", Nginx::Bodies::in_file)}) {
     const auto nginx = Nginx::start(bodies);
     if (!nginx) {
       std::printf(",\"nginx\":\"%s\"}\n", nginx.error().message().c_str());
       return 0;
     }
     const Rate theirs = measure_nginx(**nginx, threads, uploads, values);
-    std::printf(",\"%s_per_second\":%.0f,\"%s_per_cpu_second\":%.0f,\"%s_ratio\":%.3f", name, theirs.per_second,
-                name, theirs.per_cpu_second, name, ours.per_cpu_second / theirs.per_cpu_second);
+    std::printf(",\"%s_per_second\":%.0f,\"%s_per_cpu_second\":%.0f,\"%s_ratio\":%.3f", name, theirs.per_second, name,
+                theirs.per_cpu_second, name, ours.per_cpu_second / theirs.per_cpu_second);
   }
   std::printf("}\n");
 }

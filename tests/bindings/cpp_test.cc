@@ -14,12 +14,9 @@
 
 namespace {
 
-using coterie::Dataset, coterie::Error, coterie::Example, coterie::Model, coterie::Trainer,
-    coterie::TrainOptions;
+using coterie::Dataset, coterie::Error, coterie::Example, coterie::Model, coterie::Trainer, coterie::TrainOptions;
 
-std::string sample(const std::string& name) {
-  return std::string(COTERIE_SAMPLES_DIR) + "/" + name;
-}
+std::string sample(const std::string& name) { return std::string(COTERIE_SAMPLES_DIR) + "/" + name; }
 
 TrainOptions options() {
   return {.optimizer = "adam",
@@ -42,8 +39,7 @@ void expect_error(coterie_status status, const std::string& words, Call call) {
 }
 
 TEST(CppBinding, TrainsEvaluatesAndGoesOnFromACheckpoint) {
-  const std::string checkpoint =
-      std::filesystem::temp_directory_path() / ("coterie-cpp-" + std::to_string(::getpid()));
+  const std::string checkpoint = std::filesystem::temp_directory_path() / ("coterie-cpp-" + std::to_string(::getpid()));
   std::vector<uint8_t> whole;
   {
     Trainer trainer(Model(sample("mlp.cotf")), options(),
@@ -53,8 +49,7 @@ TEST(CppBinding, TrainsEvaluatesAndGoesOnFromACheckpoint) {
     trainer.save_checkpoint(checkpoint);
     EXPECT_LT(trainer.run().step_loss, first_loss / 2);
     EXPECT_TRUE(trainer.finished());
-    EXPECT_EQ(trainer.memory().arena_bytes,
-              Model(sample("mlp.cotf")).plan_training(options(), 60).arena_bytes);
+    EXPECT_EQ(trainer.memory().arena_bytes, Model(sample("mlp.cotf")).plan_training(options(), 60).arena_bytes);
     const Model trained = trainer.model();
     EXPECT_GT(trained.evaluate(Dataset::open(sample("images.cotf"))).accuracy, 0.95);
     whole.assign(trained.bytes().begin(), trained.bytes().end());
@@ -212,8 +207,7 @@ TEST(CppBinding, PassesEveryOption) {
 TEST(CppBinding, OpensAClientAndSaysWhatIsMissing) {
   const Dataset data = Dataset::open(sample("images.cotf"));
   expect_error(COTERIE_INVALID_ARGUMENT, "state_dir", [&] { coterie::Client(coterie_options{}, data); });
-  const std::string state =
-      std::filesystem::temp_directory_path() / ("coterie-client-" + std::to_string(::getpid()));
+  const std::string state = std::filesystem::temp_directory_path() / ("coterie-client-" + std::to_string(::getpid()));
   coterie_transport transport{};
   transport.struct_size = sizeof transport;
   transport.send = [](void*, const coterie_http_request*, coterie_http_reply*) { return 1; };
@@ -244,8 +238,7 @@ std::vector<uint8_t> bytes_of(const std::string& path) {
 
 TEST(CppBinding, TellsTheDevicesKey) {
   const Dataset data = Dataset::open(sample("images.cotf"));
-  const std::string state =
-      std::filesystem::temp_directory_path() / ("coterie-identity-" + std::to_string(::getpid()));
+  const std::string state = std::filesystem::temp_directory_path() / ("coterie-identity-" + std::to_string(::getpid()));
   coterie_transport transport{};
   transport.struct_size = sizeof transport;
   transport.send = [](void*, const coterie_http_request*, coterie_http_reply*) { return 1; };
@@ -302,8 +295,7 @@ TEST(CppBinding, TakesPartInActiveRoundsWithACertificateOnly) {
 // A device in the middle of a session whose app became stricter.
 TEST(CppBinding, TellsTheAppWhichPlanItsPolicyRefuses) {
   const Dataset data = Dataset::open(sample("images.cotf"));
-  const std::string state =
-      std::filesystem::temp_directory_path() / ("coterie-refusing-" + std::to_string(::getpid()));
+  const std::string state = std::filesystem::temp_directory_path() / ("coterie-refusing-" + std::to_string(::getpid()));
   coterie_transport transport{};
   transport.struct_size = sizeof transport;
   transport.send = [](void*, const coterie_http_request*, coterie_http_reply*) { return 1; };
@@ -343,8 +335,7 @@ TEST(CppBinding, TellsTheAppWhichPlanItsPolicyRefuses) {
     coterie::Client client(options, data);
     client.run(0, [](const coterie_progress&) { return false; });
   }
-  expect_error(COTERIE_INVALID_ARGUMENT, "cohort_min",
-               [&] { coterie::Client(options, data, {.cohort_min = 1}); });
+  expect_error(COTERIE_INVALID_ARGUMENT, "cohort_min", [&] { coterie::Client(options, data, {.cohort_min = 1}); });
   std::filesystem::remove_all(state);
 }
 

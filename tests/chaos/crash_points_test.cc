@@ -18,9 +18,7 @@ namespace {
 constexpr Millis kBackMax{5'000};
 constexpr size_t kByDay = 6;  // points of each back-end
 
-std::string verb_of(std::string_view name) {
-  return std::string(name.substr(0, name.find('.')));
-}
+std::string verb_of(std::string_view name) { return std::string(name.substr(0, name.find('.'))); }
 
 // A server that is alone has none of these.
 bool is_of_a_fleet(const std::string& verb) {

@@ -11,9 +11,7 @@ constexpr Millis kDeathMax{30'000};   // of a server that is kept busy
 constexpr uint64_t kRoundsAfter = 1;  // a job with noise has a budget
 constexpr int kKilled = 128 + SIGKILL;
 
-std::string name_of(const std::string& point) {
-  return point.substr(0, point.find(':'));
-}
+std::string name_of(const std::string& point) { return point.substr(0, point.find(':')); }
 
 }  // namespace
 

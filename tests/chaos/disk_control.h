@@ -13,7 +13,8 @@ class DiskControl {
  public:
   // Operations on files under `directory` (absolute) count.
   static Result<DiskControl> make(const std::string& control_file, const std::string& directory);
-  DiskControl(DiskControl&& other) noexcept : file_(std::move(other.file_)), shared_(std::exchange(other.shared_, nullptr)) {}
+  DiskControl(DiskControl&& other) noexcept
+      : file_(std::move(other.file_)), shared_(std::exchange(other.shared_, nullptr)) {}
   DiskControl& operator=(DiskControl&& other) noexcept {
     std::swap(file_, other.file_);
     std::swap(shared_, other.shared_);
@@ -28,8 +29,8 @@ class DiskControl {
   // What failed last: "fsync /path".
   std::string struck() const { return shared_->struck; }
 
-  // The operation after the next `skip` fails with `error` (0: a short write), if it is of these kinds, else the next one that is;
-  // that one alone, or it and all that follow until clear().
+  // The operation after the next `skip` fails with `error` (0: a short write), if it is of these kinds, else the next
+  // one that is; that one alone, or it and all that follow until clear().
   void arm(uint64_t skip, int error, uint32_t kinds = DISK_ANY, bool lasts = false);
   void clear();
 

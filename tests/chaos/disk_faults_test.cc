@@ -1,5 +1,5 @@
-// A real server on a disk that fails at each of its writes in turn: nothing is acknowledged that is not durable, and it goes on
-// by itself as soon as the disk does.
+// A real server on a disk that fails at each of its writes in turn: nothing is acknowledged that is not durable, and it
+// goes on by itself as soon as the disk does.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -65,7 +65,8 @@ TEST_F(DiskFaults, EachWriteOfARoundMayFail) {
     }
   }
   expect_the_same_process();
-  std::printf("%llu operations a round, %llu faults:", static_cast<unsigned long long>(sites), static_cast<unsigned long long>(faults));
+  std::printf("%llu operations a round, %llu faults:", static_cast<unsigned long long>(sites),
+              static_cast<unsigned long long>(faults));
   for (const auto& [name, count] : struck) std::printf(" %d %s", count, name.c_str());
   std::printf(", %llu rounds done\n", static_cast<unsigned long long>(end()));
 }
@@ -104,13 +105,15 @@ TEST_F(DiskFaults, EachWriteOfAFirstStartMayFail) {
     disk_->clear();
     SCOPED_TRACE(error_name(error) + " at " + disk_->struck());
     refused += !started;
-    if (!started) EXPECT_NE(started.error().message().find("fl_server: "), std::string::npos) << started.error().message();
+    if (!started)
+      EXPECT_NE(started.error().message().find("fl_server: "), std::string::npos) << started.error().message();
     reap();
     ASSERT_OK(start(disk_->environment()));
     reap();
   }
-  std::printf("%llu operations of a first start, %llu tried, %llu starts refused\n", static_cast<unsigned long long>(sites),
-              static_cast<unsigned long long>(starts), static_cast<unsigned long long>(refused));
+  std::printf("%llu operations of a first start, %llu tried, %llu starts refused\n",
+              static_cast<unsigned long long>(sites), static_cast<unsigned long long>(starts),
+              static_cast<unsigned long long>(refused));
   EXPECT_GE(refused, starts / 2);
 }
 

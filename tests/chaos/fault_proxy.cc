@@ -16,7 +16,7 @@ namespace coterie::chaos {
 namespace {
 
 constexpr size_t kReadMax = 64 * 1024;
-constexpr size_t kQueueMax = 1 << 20;  // of a direction: then its sender waits
+constexpr size_t kQueueMax = 1 << 20;      // of a direction: then its sender waits
 constexpr uint64_t kSlicesPerSecond = 50;  // of a throttled direction
 constexpr Millis kForever{60'000};
 
@@ -162,7 +162,8 @@ void FaultProxy::run() {
     std::vector<Watched> watched;
     for (Connection& connection : connections_) {
       for (Lane* lane : {&connection.to_server, &connection.to_client}) {
-        const bool reads = !lane->has_ended && !is_stalled() && connection.ending == Ending::none && lane->queued < kQueueMax;
+        const bool reads =
+            !lane->has_ended && !is_stalled() && connection.ending == Ending::none && lane->queued < kQueueMax;
         if (reads) {
           polled.push_back({connection.from(*lane).fd(), POLLIN, 0});
           watched.push_back({&connection, lane});
@@ -179,7 +180,8 @@ void FaultProxy::run() {
     uint64_t ignored;
     (void)!::read(wake_, &ignored, sizeof ignored);
     for (size_t i = 0; i < watched.size(); ++i) {
-      if (watched[i].connection != nullptr && polled[i + 2].revents != 0) read(*watched[i].connection, *watched[i].lane);
+      if (watched[i].connection != nullptr && polled[i + 2].revents != 0)
+        read(*watched[i].connection, *watched[i].lane);
     }
     take_in();
     const Instant now = os::monotonic_now();
@@ -280,22 +282,14 @@ void FaultProxy::strike(Connection& connection, Lane& lane, ByteView rest) {
   switch (fault.kind) {
     case FaultKind::delay:
     case FaultKind::bandwidth:
-    case FaultKind::stall:
-      lasting_ = fault;
-      return enqueue(lane, rest);
-    case FaultKind::half_open:
-      lane.is_swallowed = true;
-      return;
+    case FaultKind::stall: lasting_ = fault; return enqueue(lane, rest);
+    case FaultKind::half_open: lane.is_swallowed = true; return;
     case FaultKind::blackhole:
       lasting_ = fault;
       connection.to_server.is_swallowed = connection.to_client.is_swallowed = true;
       return;
-    case FaultKind::truncate:
-      connection.ending = Ending::truncate;
-      return;
-    case FaultKind::reset:
-      connection.ending = Ending::reset;
-      return;
+    case FaultKind::truncate: connection.ending = Ending::truncate; return;
+    case FaultKind::reset: connection.ending = Ending::reset; return;
   }
 }
 

@@ -1,10 +1,13 @@
-// FaultProxy: a TCP proxy of this process that does to connections what networks do: it delays, throttles, stalls, swallows,
-// truncates, resets and refuses. One thread (poll). Whoever is tested connects to endpoint() instead of the real server.
+// FaultProxy: a TCP proxy of this process that does to connections what networks do: it delays, throttles, stalls,
+// swallows, truncates, resets and refuses. One thread (poll). Whoever is tested connects to endpoint() instead of the
+// real server.
 //
-// One fault at a time is armed. It strikes in front of a certain byte of one direction, so that a test can cut a conversation
-// wherever it wants and cut it there again:
-//   * in front of the byte number `after_bytes` (from 0) that comes in its direction after arm(), on all connections together;
-//   * or, with a `pattern`, in front of its n-th occurrence in one connection after arm(): the pattern itself does not pass.
+// One fault at a time is armed. It strikes in front of a certain byte of one direction, so that a test can cut a
+// conversation wherever it wants and cut it there again:
+//   * in front of the byte number `after_bytes` (from 0) that comes in its direction after arm(), on all connections
+//   together;
+//   * or, with a `pattern`, in front of its n-th occurrence in one connection after arm(): the pattern itself does not
+//   pass.
 // Everything in front of it reaches the other end first. What does not strike leaves no trace.
 //
 // Thread-safe; the destructor closes everything.
@@ -45,9 +48,9 @@ struct Fault {
   Direction direction = Direction::to_client;
   uint64_t after_bytes = 0;
   std::string pattern = {};
-  uint32_t occurrence = 1;         // which one of the pattern, from 1
-  Millis delay = Millis(0);        // of FaultKind::delay
-  uint64_t bytes_per_second = 0;   // of FaultKind::bandwidth
+  uint32_t occurrence = 1;        // which one of the pattern, from 1
+  Millis delay = Millis(0);       // of FaultKind::delay
+  uint64_t bytes_per_second = 0;  // of FaultKind::bandwidth
 };
 
 class FaultProxy {
@@ -84,9 +87,9 @@ class FaultProxy {
     Direction direction;
     std::deque<Piece> queue = {};
     size_t queued = 0;
-    Bytes held = {};             // may be the beginning of the armed pattern
-    uint32_t seen = 0;           // occurrences of it
-    Instant free_at = {};        // of a throttled one
+    Bytes held = {};       // may be the beginning of the armed pattern
+    uint32_t seen = 0;     // occurrences of it
+    Instant free_at = {};  // of a throttled one
     bool is_swallowed = false;
     bool has_ended = false;      // nothing more is read
     bool end_is_passed = false;  // or nobody is there to pass it to

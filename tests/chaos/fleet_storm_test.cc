@@ -1,9 +1,10 @@
-// A storm over a whole fleet: two schedulers, four servers, a real PostgreSQL that each of them reaches through a proxy of its own,
-// and devices that go on whatever happens. Processes are killed, stopped and drained, the database crashes, stalls and loses
-// connections, members are cut off from it, from each other and from everybody; several of these at a time. Then everything is
-// mended: rounds must go on, whoever holds a receipt is in the sum, and nobody twice.
+// A storm over a whole fleet: two schedulers, four servers, a real PostgreSQL that each of them reaches through a proxy
+// of its own, and devices that go on whatever happens. Processes are killed, stopped and drained, the database crashes,
+// stalls and loses connections, members are cut off from it, from each other and from everybody; several of these at a
+// time. Then everything is mended: rounds must go on, whoever holds a receipt is in the sum, and nobody twice.
 //
-// Members are hosts of a network of their own, in network namespaces, where root may make them; elsewhere links do not fail.
+// Members are hosts of a network of their own, in network namespaces, where root may make them; elsewhere links do not
+// fail.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -64,7 +65,8 @@ void live(RawDevice& device, uint32_t index, OneHotAudit& audit) {
 class FleetStorm : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!test::PostgresServer::is_installed()) GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
+    if (!test::PostgresServer::is_installed())
+      GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
   }
   void TearDown() override {
     audit_.finish();
@@ -95,10 +97,17 @@ class FleetStorm : public ::testing::Test {
     auto fleet = LocalFleet::start(options);
     ASSERT_OK(fleet);
     fleet_ = std::move(*fleet);
-    const nlohmann::json spec = {
-        {"rounds", {{"count", 100'000}, {"goal_count", kDevices / 2}, {"over_selection", 1.3}, {"pool_min", kDevices / 4}, {"goal_count_min", 2},
-                    {"selecting_ms_max", 1'000}, {"collecting_ms_max", 6'000}, {"retry_delay_ms", 100}, {"attempts_max", 1'000}}},
-        {"privacy", {{"level", "none"}}}};
+    const nlohmann::json spec = {{"rounds",
+                                  {{"count", 100'000},
+                                   {"goal_count", kDevices / 2},
+                                   {"over_selection", 1.3},
+                                   {"pool_min", kDevices / 4},
+                                   {"goal_count_min", 2},
+                                   {"selecting_ms_max", 1'000},
+                                   {"collecting_ms_max", 6'000},
+                                   {"retry_delay_ms", 100},
+                                   {"attempts_max", 1'000}}},
+                                 {"privacy", {{"level", "none"}}}};
     const auto job = fleet_->admin().create_job(flat_model(kValues), spec);
     ASSERT_OK(job);
     job_ = *job;
@@ -109,7 +118,9 @@ class FleetStorm : public ::testing::Test {
     for (uint32_t i = 0; i < kDevices; ++i) threads_.emplace_back([this, i] { live(*devices_[i], i, audit_); });
   }
 
-  std::string random_member(Prng& prng) const { return std::next(proxies_.begin(), static_cast<ptrdiff_t>(prng.below(proxies_.size())))->first; }
+  std::string random_member(Prng& prng) const {
+    return std::next(proxies_.begin(), static_cast<ptrdiff_t>(prng.below(proxies_.size())))->first;
+  }
 
   // ---- What happens. Each says how it is mended, if it does not pass by itself.
   using Mend = std::function<void()>;
@@ -147,7 +158,8 @@ class FleetStorm : public ::testing::Test {
   }
   Mend cut_off_someone(Prng& prng) {
     FaultProxy& proxy = *proxies_.at(random_member(prng));
-    proxy.arm({.kind = prng.below(2) == 0 ? FaultKind::blackhole : FaultKind::stall, .direction = Direction::to_server});
+    proxy.arm(
+        {.kind = prng.below(2) == 0 ? FaultKind::blackhole : FaultKind::stall, .direction = Direction::to_server});
     return [&proxy] { proxy.clear(); };
   }
   Mend take_a_link_down(Prng& prng) {
@@ -175,7 +187,8 @@ class FleetStorm : public ::testing::Test {
   }
   Mend lose_connections(Prng& prng) {
     for (auto& [member, proxy] : proxies_) {
-      if (prng.below(2) == 0) proxy->arm({.kind = FaultKind::reset, .direction = Direction::to_client, .pattern = "COMMIT"});
+      if (prng.below(2) == 0)
+        proxy->arm({.kind = FaultKind::reset, .direction = Direction::to_client, .pattern = "COMMIT"});
       else proxy->reset_all();
     }
     return [] {};
@@ -195,12 +208,17 @@ class FleetStorm : public ::testing::Test {
   void storm(uint32_t seed) {
     Prng prng(seed);
     std::vector<std::pair<const char*, Mend (FleetStorm::*)(Prng&)>> events = {
-        {"kill", &FleetStorm::kill_someone},        {"drain", &FleetStorm::drain_server},
-        {"stop", &FleetStorm::stop_someone},        {"cut off", &FleetStorm::cut_off_someone},
-        {"reset", &FleetStorm::lose_connections},   {"database crash", &FleetStorm::crash_database},
+        {"kill", &FleetStorm::kill_someone},
+        {"drain", &FleetStorm::drain_server},
+        {"stop", &FleetStorm::stop_someone},
+        {"cut off", &FleetStorm::cut_off_someone},
+        {"reset", &FleetStorm::lose_connections},
+        {"database crash", &FleetStorm::crash_database},
         {"database stall", &FleetStorm::stall_database}};
     if (hosts_) {
-      events.insert(events.end(), {{"link down", &FleetStorm::take_a_link_down}, {"link flaps", &FleetStorm::let_a_link_flap}, {"parted", &FleetStorm::part}});
+      events.insert(events.end(), {{"link down", &FleetStorm::take_a_link_down},
+                                   {"link flaps", &FleetStorm::let_a_link_flap},
+                                   {"parted", &FleetStorm::part}});
     }
     std::deque<Mend> open;
     for (uint32_t step = 0; step < kSteps && !HasFatalFailure(); ++step) {
@@ -212,7 +230,9 @@ class FleetStorm : public ::testing::Test {
         open.front()();
         open.pop_front();
       }
-      if ((step + 1) % 10 == 0) std::printf("seed %u, step %u: %llu receipts\n", seed, step + 1, static_cast<unsigned long long>(audit_.receipts()));
+      if ((step + 1) % 10 == 0)
+        std::printf("seed %u, step %u: %llu receipts\n", seed, step + 1,
+                    static_cast<unsigned long long>(audit_.receipts()));
       std::fflush(stdout);
     }
     for (const Mend& mend : open) mend();
@@ -262,8 +282,8 @@ TEST_F(FleetStorm, LosesNobodyWhoWasToldAcceptedAndCountsNobodyTwice) {
   threads_.clear();
   const uint64_t rounds = audit_.check_done(fleet_->admin(), job_, kDevices);
   EXPECT_GE(rounds, 2u);
-  std::printf("%u seeds, %u devices: %llu rounds, %llu receipts;", kSeeds, kDevices, static_cast<unsigned long long>(rounds),
-              static_cast<unsigned long long>(audit_.receipts()));
+  std::printf("%u seeds, %u devices: %llu rounds, %llu receipts;", kSeeds, kDevices,
+              static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(audit_.receipts()));
   for (const auto& [name, count] : happened_) std::printf(" %s %u", name.c_str(), count);
   std::printf("\n");
   if (HasFailure()) std::fprintf(stderr, "%s\n", fleet_->logs().c_str());

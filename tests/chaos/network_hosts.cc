@@ -32,7 +32,8 @@ Status run(const std::string& command) {
     _exit(127);
   }
   int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) < 0 || status != 0) return Error(ErrorCode::unavailable, "test: failed: " + command);
+  if (child < 0 || ::waitpid(child, &status, 0) < 0 || status != 0)
+    return Error(ErrorCode::unavailable, "test: failed: " + command);
   return {};
 }
 
@@ -41,7 +42,8 @@ Status run(const std::string& command) {
 Result<std::unique_ptr<NetworkHosts>> NetworkHosts::make() {
   if (::geteuid() != 0) return Error(ErrorCode::permission_denied, "network namespaces need root");
   COT_TRY(run("ip -V"));
-  if (::unshare(CLONE_NEWNET) != 0) return Error(ErrorCode::permission_denied, "this process may not make network namespaces");
+  if (::unshare(CLONE_NEWNET) != 0)
+    return Error(ErrorCode::permission_denied, "this process may not make network namespaces");
   std::unique_ptr<NetworkHosts> hosts(new NetworkHosts());
   COT_TRY(run("ip link set lo up"));
   COT_TRY(run("ip link add " + std::string(kSwitch) + " type bridge"));

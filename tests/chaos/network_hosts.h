@@ -1,8 +1,8 @@
-// NetworkHosts: hosts of a network of this test's own, in network namespaces behind one switch: links go down, hosts lose each
-// other while others still reach them. Needs root and iproute2's ip and bridge.
+// NetworkHosts: hosts of a network of this test's own, in network namespaces behind one switch: links go down, hosts
+// lose each other while others still reach them. Needs root and iproute2's ip and bridge.
 //
-// The thread that makes it moves into a namespace of its own, as do threads and processes that it starts afterwards: nothing of the
-// machine's own network is seen or touched. It has the address 10.77.0.1; hosts have the next ones.
+// The thread that makes it moves into a namespace of its own, as do threads and processes that it starts afterwards:
+// nothing of the machine's own network is seen or touched. It has the address 10.77.0.1; hosts have the next ones.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// The round store on PostgreSQL behind a network that fails at any byte: whatever the client was told, the store is before
-// or after a transaction, never in between, and repeating it under the same name does it once.
+// The round store on PostgreSQL behind a network that fails at any byte: whatever the client was told, the store is
+// before or after a transaction, never in between, and repeating it under the same name does it once.
 #include <gmock/gmock.h>
 
 #include "base/os/clock.h"
@@ -49,7 +49,8 @@ class PostgresNetwork : public testing::Test {
     EXPECT_OK(store.count_accepted(key_));
   }
   RoundKey round_in(const std::string& job, RoundState state) {
-    const Result<RoundRecord> round = truth_->open_round(JobId(job), {1, std::nullopt, Attempt(1), model_record(job, 0)}, wall(1));
+    const Result<RoundRecord> round =
+        truth_->open_round(JobId(job), {1, std::nullopt, Attempt(1), model_record(job, 0)}, wall(1));
     EXPECT_OK(round);
     for (const auto& [from, to] : {std::pair(selecting, collecting), {collecting, frozen}, {frozen, finalizing}}) {
       if (from == state) break;
@@ -69,7 +70,8 @@ class PostgresNetwork : public testing::Test {
     return id;
   }
   bool is_counted(uint64_t i) {
-    const bool first = *truth_->is_accepted(key_, device(2 * i)), second = *truth_->is_accepted(key_, device(2 * i + 1));
+    const bool first = *truth_->is_accepted(key_, device(2 * i)),
+               second = *truth_->is_accepted(key_, device(2 * i + 1));
     EXPECT_EQ(first, second) << "half a batch";
     return first;
   }
@@ -106,7 +108,8 @@ std::string kind_name(const testing::TestParamInfo<FaultKind>& info) {
 
 class AnswerToCommit : public PostgresNetwork, public testing::WithParamInterface<FaultKind> {};
 INSTANTIATE_TEST_SUITE_P(, AnswerToCommit,
-                         testing::Values(FaultKind::reset, FaultKind::truncate, FaultKind::half_open, FaultKind::blackhole),
+                         testing::Values(FaultKind::reset, FaultKind::truncate, FaultKind::half_open,
+                                         FaultKind::blackhole),
                          kind_name);
 
 TEST_P(AnswerToCommit, IsLostAndTheBatchIsCounted) {
@@ -126,8 +129,8 @@ TEST_P(AnswerToCommit, IsLostAndTheBatchIsCounted) {
 
 // The server never hears it. A connection that vanished keeps its locks until the server gives it up.
 class RequestToCommit : public AnswerToCommit {};
-INSTANTIATE_TEST_SUITE_P(, RequestToCommit, testing::Values(FaultKind::reset, FaultKind::truncate, FaultKind::blackhole),
-                         kind_name);
+INSTANTIATE_TEST_SUITE_P(, RequestToCommit,
+                         testing::Values(FaultKind::reset, FaultKind::truncate, FaultKind::blackhole), kind_name);
 
 TEST_P(RequestToCommit, IsLostAndNothingIsCountedUntilItIsRepeated) {
   PostgresSettings hasty = through_proxy();
@@ -158,8 +161,8 @@ TEST_F(PostgresNetwork, ABatchIsCountedOnceWhereverItsConversationIsCut) {
       const BatchOutcome outcome = accept(*store, batch);
       is_cut = proxy_->has_struck();
       proxy_->clear();
-      SCOPED_TRACE("cut in front of byte " + std::to_string(at) + (direction == Direction::to_server ? " to" : " from") +
-                   " the server: " + text(outcome));
+      SCOPED_TRACE("cut in front of byte " + std::to_string(at) +
+                   (direction == Direction::to_server ? " to" : " from") + " the server: " + text(outcome));
       cuts += is_cut;
       if (is_in_doubt(outcome)) in_doubt_but_counted += is_counted(batch);
       else EXPECT_TRUE(is_counted(batch)) << "who was told done is counted";
@@ -189,7 +192,8 @@ TEST_F(PostgresNetwork, ARoundIsDoneOnceWhereverTheConversationOfItsCommitIsCut)
       Result<JobProgress> progress = store->commit_round(JobId(job), commit, wall(4));
       is_cut = proxy_->has_struck();
       proxy_->clear();
-      SCOPED_TRACE("cut in front of byte " + std::to_string(at) + (direction == Direction::to_server ? " to" : " from") +
+      SCOPED_TRACE("cut in front of byte " + std::to_string(at) +
+                   (direction == Direction::to_server ? " to" : " from") +
                    " the server: " + (progress ? "done" : progress.error().message()));
       cuts += is_cut;
       const JobProgress before = *truth_->load_progress(JobId(job));  // waits for a commit that is under way
@@ -265,7 +269,9 @@ TEST_F(PostgresNetwork, ManyBatchesOverAConnectionThatKeepsBreakingAreCountedOnc
   uint64_t breaks = 0;
   for (uint64_t i = 0; i < kBatches; ++i) {
     const Direction direction = i % 2 == 0 ? Direction::to_client : Direction::to_server;
-    proxy_->arm({.kind = i % 3 == 0 ? FaultKind::truncate : FaultKind::reset, .direction = direction, .after_bytes = 131 * (i % 7)});
+    proxy_->arm({.kind = i % 3 == 0 ? FaultKind::truncate : FaultKind::reset,
+                 .direction = direction,
+                 .after_bytes = 131 * (i % 7)});
     const BatchOutcome outcome = accept(*store, i);
     breaks += proxy_->has_struck();
     proxy_->clear();

@@ -30,8 +30,11 @@ Status Scene::start(const std::vector<std::string>& environment) {
   }
   const Instant begin = os::monotonic_now();
   server_.reset();
-  COT_ASSIGN(server_, ServerProcess::start({.data_dir = directory_ / "data", .config = config, .device_port = device_port_,
-                                            .admin_port = admin_port_, .environment = environment}));
+  COT_ASSIGN(server_, ServerProcess::start({.data_dir = directory_ / "data",
+                                            .config = config,
+                                            .device_port = device_port_,
+                                            .admin_port = admin_port_,
+                                            .environment = environment}));
   device_port_ = server_->device_port();
   admin_port_ = server_->admin_port();
   admin_ = std::make_unique<Admin>(*server_);
@@ -47,9 +50,16 @@ Status Scene::start(const std::vector<std::string>& environment) {
 }
 
 nlohmann::json Scene::spec() const {
-  nlohmann::json spec = {{"rounds", {{"count", 100'000}, {"goal_count", kGoal}, {"over_selection", 1.5}, {"pool_min", 2},
-                                     {"selecting_ms_max", 100}, {"collecting_ms_max", 1'500}, {"goal_count_min", 2},
-                                     {"retry_delay_ms", 50}, {"attempts_max", 1000}}},
+  nlohmann::json spec = {{"rounds",
+                          {{"count", 100'000},
+                           {"goal_count", kGoal},
+                           {"over_selection", 1.5},
+                           {"pool_min", 2},
+                           {"selecting_ms_max", 100},
+                           {"collecting_ms_max", 1'500},
+                           {"goal_count_min", 2},
+                           {"retry_delay_ms", 50},
+                           {"attempts_max", 1000}}},
                          {"privacy", {{"level", "none"}}}};
   if (settings_.job == SceneJob::noise) {
     spec["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
@@ -81,10 +91,8 @@ void Scene::begin(const SceneSettings& settings) {
   }
   for (uint32_t i = 0; i < settings.devices; ++i) {
     threads_.emplace_back([this, i] {
-      if (settings_.job == SceneJob::masked)
-        take_masked_parts(i);
-      else
-        take_part(*devices_[i], i, kValues, audit_);
+      if (settings_.job == SceneJob::masked) take_masked_parts(i);
+      else take_part(*devices_[i], i, kValues, audit_);
     });
   }
 }

@@ -1,5 +1,5 @@
-// Scene: a real server, an operator, and devices that take part in round after round whatever happens to the server. In the end
-// the one-hot audit: whoever holds a receipt is in the sum, and nobody twice.
+// Scene: a real server, an operator, and devices that take part in round after round whatever happens to the server. In
+// the end the one-hot audit: whoever holds a receipt is in the sum, and nobody twice.
 //
 // The job has far more rounds than a test waits for. While the server is gone the devices wait at the audit's door.
 #pragma once

@@ -1,5 +1,5 @@
-// A real server whose way to PostgreSQL fails in mid-round, again and again: it stays up, goes on by itself, and counts whoever
-// it has told so once.
+// A real server whose way to PostgreSQL fails in mid-round, again and again: it stays up, goes on by itself, and counts
+// whoever it has told so once.
 #include <gtest/gtest.h>
 
 #include "tests/chaos/fault_proxy.h"
@@ -15,7 +15,8 @@ constexpr const char* kCommit = "COMMIT";
 class ServerNetwork : public Scene {
  protected:
   void SetUp() override {
-    if (!test::PostgresServer::is_installed()) GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
+    if (!test::PostgresServer::is_installed())
+      GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
     auto postgres = test::PostgresServer::start();
     ASSERT_OK(postgres);
     postgres_ = std::move(*postgres);
@@ -57,7 +58,8 @@ TEST_F(ServerNetwork, ConnectionsThatAreResetInMidCommitCostNobody) {
 }
 
 TEST_F(ServerNetwork, AStallOfTwoSecondsHoldsTheRoundUp) {
-  proxy_->arm({.kind = FaultKind::delay, .direction = Direction::to_client, .pattern = kCommit, .delay = Millis(2'000)});
+  proxy_->arm(
+      {.kind = FaultKind::delay, .direction = Direction::to_client, .pattern = kCommit, .delay = Millis(2'000)});
   ASSERT_TRUE(proxy_->wait_until_struck(kPatience));
   proxy_->clear();  // what came before is passed on in two seconds, and everything else behind it
   EXPECT_TRUE(wait_for_rounds(2));

@@ -40,7 +40,8 @@ Result<Address> address_of(const Endpoint& at) {
   }
   auto& file = reinterpret_cast<sockaddr_un&>(address.storage);
   if (at.path.size() >= sizeof file.sun_path) {
-    return Error(ErrorCode::invalid_argument, "test: a socket's path has at most " + std::to_string(sizeof file.sun_path - 1) +
+    return Error(ErrorCode::invalid_argument, "test: a socket's path has at most " +
+                                                  std::to_string(sizeof file.sun_path - 1) +
                                                   " bytes, this one more: " + at.path);
   }
   file.sun_family = AF_UNIX;

@@ -10,9 +10,7 @@ using namespace coterie;
 
 struct Check {
   void operator()(const RsaPublicKey& key) const { COT_ASSERT(rsa_key_is_valid(key)); }
-  void operator()(const P256PublicKey& key) const {
-    COT_ASSERT(public_key_is_valid(KeyAlgorithm::p256, key.point));
-  }
+  void operator()(const P256PublicKey& key) const { COT_ASSERT(public_key_is_valid(KeyAlgorithm::p256, key.point)); }
   void operator()(const Ed25519PublicKey& key) const {
     COT_ASSERT(public_key_is_valid(KeyAlgorithm::ed25519, key.bytes));
   }

@@ -53,8 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = as_text(input);
   const size_t newline = text.find('\n');
   if (newline == std::string_view::npos) return 0;
-  const std::string signing_input = to_base64url(as_bytes(text.substr(0, newline))) + "." +
-                                    to_base64url(as_bytes(text.substr(newline + 1)));
+  const std::string signing_input =
+      to_base64url(as_bytes(text.substr(0, newline))) + "." + to_base64url(as_bytes(text.substr(newline + 1)));
   const std::string token = signing_input + "." + to_base64url(*signer->sign(as_bytes(signing_input)));
   const Result<OidcIdentity> identity = verify_jwt(token, keys, settings, kNow);
   check_identity(identity, settings);

@@ -10,8 +10,7 @@ namespace {
 using namespace coterie;
 
 bool is_clean(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; });
+  return std::none_of(text.begin(), text.end(), [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; });
 }
 
 void check(const RequestHead& head) {

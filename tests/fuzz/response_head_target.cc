@@ -60,8 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Body pieces = read_in_pieces(input, piece);
     COT_ASSERT(pieces.size.has_value() == whole.size.has_value());
     if (!whole.size) continue;
-    COT_ASSERT(*whole.size == whole.bytes.size() && pieces.bytes == whole.bytes &&
-               *pieces.size == *whole.size);
+    COT_ASSERT(*whole.size == whole.bytes.size() && pieces.bytes == whole.bytes && *pieces.size == *whole.size);
   }
   return 0;
 }

@@ -13,8 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const ListedObject& object : page->objects)
       COT_ASSERT(!object.key.empty() && object.key.size() <= kKeyBytesMax);
   }
-  if (const Result<std::string> id = parse_upload_id(text))
-    COT_ASSERT(!id->empty() && id->size() <= kTokenBytesMax);
+  if (const Result<std::string> id = parse_upload_id(text)) COT_ASSERT(!id->empty() && id->size() <= kTokenBytesMax);
   for (const int status : {200, 400, 403, 404, 503}) {
     const Failure failure = failure_of(status, text, "what");
     for (const char c : failure.error.message()) COT_ASSERT(c >= ' ' && c <= '~');

@@ -1,5 +1,5 @@
-// An encrypted checkpoint's shell, under a cipher that hides nothing and whose tag mutations can get right: what opens is
-// exactly what sealing it again gives, whatever its pieces. Then the input as a text: it survives sealing.
+// An encrypted checkpoint's shell, under a cipher that hides nothing and whose tag mutations can get right: what opens
+// is exactly what sealing it again gives, whatever its pieces. Then the input as a text: it survives sealing.
 #include <algorithm>
 #include <array>
 

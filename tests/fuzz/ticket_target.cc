@@ -11,8 +11,7 @@ using namespace coterie;
 
 void check_forgery(ByteView input, const MacKey& key) {
   uint64_t words[4] = {};
-  for (size_t i = 0; i < std::min(input.size(), sizeof words); ++i)
-    words[i / 8] |= uint64_t{input[i]} << (8 * (i % 8));
+  for (size_t i = 0; i < std::min(input.size(), sizeof words); ++i) words[i / 8] |= uint64_t{input[i]} << (8 * (i % 8));
   TicketClaims claims{{RoundId(words[0]), Attempt(static_cast<uint32_t>(words[1]))}, {}, {}};
   claims.device.bytes.fill(static_cast<uint8_t>(words[1] >> 32));
   claims.not_after = wall_time_from_unix_ms(static_cast<int64_t>(words[2]));

@@ -206,8 +206,8 @@ TEST_F(RingTest, ABadValueAnywhereIsNamedAndLeavesTheLanesUntouched) {
   for (const size_t size : {size_t{1}, kTile - 1, kTile, kTile + 1, 2 * kTile + 37}) {
     const Update good = any_update(spec, size);
     const Lanes before = any_lanes(size);
-    for (const size_t position : {size_t{0}, size_t{1}, kTile - 1, kTile, kTile + 1, 2 * kTile - 1, 2 * kTile,
-                                  2 * kTile + 36, size - 1}) {
+    for (const size_t position :
+         {size_t{0}, size_t{1}, kTile - 1, kTile, kTile + 1, 2 * kTile - 1, 2 * kTile, 2 * kTile + 36, size - 1}) {
       if (position >= size) continue;
       for (const float bad : bad_values) {
         Update update = good;
@@ -237,9 +237,7 @@ TEST_F(RingTest, OfSeveralBadValuesTheFirstIsNamed) {
   }
 }
 
-TEST_F(RingTest, AnUpdateWithoutValuesIsFine) {
-  EXPECT_OK(add_update({}, 1, FixedPointSpec::finest(1, 1, 1), {}));
-}
+TEST_F(RingTest, AnUpdateWithoutValuesIsFine) { EXPECT_OK(add_update({}, 1, FixedPointSpec::finest(1, 1, 1), {})); }
 
 // What validate() proves: the fullest sum of the largest updates, of either sign, is still the true sum.
 TEST_F(RingTest, TheFullestSumDoesNotWrap) {
@@ -264,14 +262,15 @@ TEST_F(RingTest, TheMeanIsWithinHalfAFloatsLastPlace) {
     FixedPointSpec spec;
     spec.fraction_bits = static_cast<uint32_t>(prng_.below(51));
     const uint64_t weight_sum = 1 + (prng_.next() >> (8 + prng_.below(56)));
-    const Lanes lanes = {prng_.next() >> prng_.below(64), static_cast<uint64_t>(-static_cast<int64_t>(prng_.next() >> 1)),
-                         uint64_t{1} << 63, ~(uint64_t{1} << 63), 0};
+    const Lanes lanes = {prng_.next() >> prng_.below(64),
+                         static_cast<uint64_t>(-static_cast<int64_t>(prng_.next() >> 1)), uint64_t{1} << 63,
+                         ~(uint64_t{1} << 63), 0};
     Values mean(lanes.size());
     decode_mean(lanes, weight_sum, spec, mean);
     for (size_t i = 0; i < lanes.size(); ++i) {
-      const long double exact = std::ldexp(static_cast<long double>(static_cast<int64_t>(lanes[i])) /
-                                               static_cast<long double>(weight_sum),
-                                           -static_cast<int>(spec.fraction_bits));
+      const long double exact =
+          std::ldexp(static_cast<long double>(static_cast<int64_t>(lanes[i])) / static_cast<long double>(weight_sum),
+                     -static_cast<int>(spec.fraction_bits));
       int exponent = 0;
       std::frexp(exact, &exponent);
       const long double last_place = std::ldexp(1.0L, std::max(exponent - 24, -149));
@@ -301,7 +300,8 @@ TEST_F(RingTest, TheMeanOfUpdatesIsTheirWeightedMean) {
     }
     Values mean(kSize);
     decode_mean(lanes, weight_sum, spec, mean);
-    const long double unit = std::ldexp(1.0L / static_cast<long double>(weight_sum), -static_cast<int>(spec.fraction_bits));
+    const long double unit =
+        std::ldexp(1.0L / static_cast<long double>(weight_sum), -static_cast<int>(spec.fraction_bits));
     for (size_t i = 0; i < kSize; ++i) {
       const long double exact = expected[i] / static_cast<long double>(weight_sum);
       const long double bound = 0.5001L * kUpdates * unit + std::fabs(exact) * 0x1p-23L + 0x1p-149L;

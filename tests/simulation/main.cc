@@ -14,15 +14,17 @@ using namespace coterie::simulation;
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"coterie-simulation: the real round, check-in, ingest, fleet, lease and participant machines under a virtual\n"
-               "clock, a bad network, crashes, partitions, stopped leaders, wrong clocks and store outages. Device i adds 1 to coordinate i, so every model shows who was counted.\n"
-               "With --sessions: sessions of secure aggregation instead, with hostile devices and hostile servers.\n\n"
-               "Examples:\n"
-               "  coterie-simulation --rounds 200000 --seed 1 --json\n"
-               "  coterie-simulation --seed 4711 --worlds 1            replay one seed\n"
-               "  coterie-simulation --mutant ack_before_commit        break a guarantee and watch it being noticed\n"
-               "  coterie-simulation --sessions 100000 --seed 7        one session a seed\n"
-               "  coterie-simulation --sessions 1 --seed 4711          replay one\n"};
+  CLI::App app{
+      "coterie-simulation: the real round, check-in, ingest, fleet, lease and participant machines under a virtual\n"
+      "clock, a bad network, crashes, partitions, stopped leaders, wrong clocks and store outages. Device i adds 1 to "
+      "coordinate i, so every model shows who was counted.\n"
+      "With --sessions: sessions of secure aggregation instead, with hostile devices and hostile servers.\n\n"
+      "Examples:\n"
+      "  coterie-simulation --rounds 200000 --seed 1 --json\n"
+      "  coterie-simulation --seed 4711 --worlds 1            replay one seed\n"
+      "  coterie-simulation --mutant ack_before_commit        break a guarantee and watch it being noticed\n"
+      "  coterie-simulation --sessions 100000 --seed 7        one session a seed\n"
+      "  coterie-simulation --sessions 1 --seed 4711          replay one\n"};
   uint64_t rounds = 2'000, seed = 1, worlds = 0, sessions = 0;
   std::string mutant_name = "none";
   bool json = false, quiet = false;
@@ -30,10 +32,11 @@ int main(int argc, char** argv) {
   app.add_option("--worlds", worlds, "stop after this many worlds (seeds); 0: by rounds");
   app.add_option("--sessions", sessions, "so many sessions of secure aggregation, and no rounds");
   app.add_option("--seed", seed, "of the first world; the next ones count up (default 1)");
-  app.add_option("--mutant", mutant_name,
-                 "none, ack_before_commit, no_idempotence, no_conflict_check, no_state_check, buffer_not_cleared,\n"
-                 "hopeful_lookup, early_partials, doubt_is_consent, conflict_for_all, orphans_at_once; with --sessions\n"
-                 "others: an unknown one lists them");
+  app.add_option(
+      "--mutant", mutant_name,
+      "none, ack_before_commit, no_idempotence, no_conflict_check, no_state_check, buffer_not_cleared,\n"
+      "hopeful_lookup, early_partials, doubt_is_consent, conflict_for_all, orphans_at_once; with --sessions\n"
+      "others: an unknown one lists them");
   app.add_flag("--json", json, "one JSON object as the last line of standard output");
   app.add_flag("--quiet", quiet, "no progress on standard error");
   CLI11_PARSE(app, argc, argv);
@@ -70,17 +73,21 @@ int main(int argc, char** argv) {
   const auto n = [](uint64_t value) { return static_cast<unsigned long long>(value); };
   if (!total.clean()) std::fprintf(stderr, "first problem: %s\n", total.first_problem.c_str());
   if (json) {
-    std::printf("{\"rounds\":%llu,\"worlds\":%llu,\"seed\":%llu,\"crashes\":%llu,\"leaders\":%llu,\"lost\":%llu,\"doubled\":%llu,\"phantom\":%llu,"
-                "\"stuck\":%llu,\"retries\":%llu,\"conflicts\":%llu,\"events\":%llu,\"trace\":\"%016llx\","
-                "\"rounds_per_second\":%.1f}\n",
-                n(total.rounds), n(done), n(seed), n(total.crashes), n(total.leaders), n(total.lost), n(total.doubled), n(total.phantom),
-                n(total.stuck), n(total.retries), n(total.conflicts), n(total.events), n(total.trace),
-                static_cast<double>(total.rounds) / elapsed);
+    std::printf(
+        "{\"rounds\":%llu,\"worlds\":%llu,\"seed\":%llu,\"crashes\":%llu,\"leaders\":%llu,\"lost\":%llu,\"doubled\":%"
+        "llu,\"phantom\":%llu,"
+        "\"stuck\":%llu,\"retries\":%llu,\"conflicts\":%llu,\"events\":%llu,\"trace\":\"%016llx\","
+        "\"rounds_per_second\":%.1f}\n",
+        n(total.rounds), n(done), n(seed), n(total.crashes), n(total.leaders), n(total.lost), n(total.doubled),
+        n(total.phantom), n(total.stuck), n(total.retries), n(total.conflicts), n(total.events), n(total.trace),
+        static_cast<double>(total.rounds) / elapsed);
   } else {
-    std::printf("%llu rounds in %llu worlds, %llu crashes, %llu leaders: %llu lost, %llu counted twice, %llu phantom, %llu stuck "
-                "(%.0f rounds/s, trace %016llx)\n",
-                n(total.rounds), n(done), n(total.crashes), n(total.leaders), n(total.lost), n(total.doubled), n(total.phantom),
-                n(total.stuck), static_cast<double>(total.rounds) / elapsed, n(total.trace));
+    std::printf(
+        "%llu rounds in %llu worlds, %llu crashes, %llu leaders: %llu lost, %llu counted twice, %llu phantom, %llu "
+        "stuck "
+        "(%.0f rounds/s, trace %016llx)\n",
+        n(total.rounds), n(done), n(total.crashes), n(total.leaders), n(total.lost), n(total.doubled), n(total.phantom),
+        n(total.stuck), static_cast<double>(total.rounds) / elapsed, n(total.trace));
   }
   return total.clean() ? 0 : 1;
 }

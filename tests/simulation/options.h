@@ -13,21 +13,28 @@ namespace coterie::simulation {
 // One guarantee broken on purpose. The checker must notice.
 enum class Mutant : uint8_t {
   none,
-  ack_before_commit,  // the node answers as soon as an update is in its sum
-  no_idempotence,     // the store writes a repeated batch again
-  no_conflict_check,  // the store lets a device be accepted twice
-  no_state_check,     // the store takes batches after the freeze
-  buffer_not_cleared, // the node goes on adding to a sum that is already on its way to the store
-  hopeful_lookup,     // the node takes a store that does not say who is accepted for a yes
-  early_partials,     // the scheduler sums the partials it saw before the freeze
-  doubt_is_consent,   // the node takes a batch whose commit is in doubt for done
-  conflict_for_all,   // the node answers all of a batch that met a conflict as if they were in it
-  orphans_at_once,    // a new leader removes partial sums without a row though their batch may be on its way
+  ack_before_commit,   // the node answers as soon as an update is in its sum
+  no_idempotence,      // the store writes a repeated batch again
+  no_conflict_check,   // the store lets a device be accepted twice
+  no_state_check,      // the store takes batches after the freeze
+  buffer_not_cleared,  // the node goes on adding to a sum that is already on its way to the store
+  hopeful_lookup,      // the node takes a store that does not say who is accepted for a yes
+  early_partials,      // the scheduler sums the partials it saw before the freeze
+  doubt_is_consent,    // the node takes a batch whose commit is in doubt for done
+  conflict_for_all,    // the node answers all of a batch that met a conflict as if they were in it
+  orphans_at_once,     // a new leader removes partial sums without a row though their batch may be on its way
 };
-inline constexpr Mutant kMutants[] = {
-    Mutant::none,          Mutant::ack_before_commit, Mutant::no_idempotence,   Mutant::no_conflict_check,
-    Mutant::no_state_check, Mutant::buffer_not_cleared, Mutant::hopeful_lookup, Mutant::early_partials,
-    Mutant::doubt_is_consent, Mutant::conflict_for_all, Mutant::orphans_at_once};
+inline constexpr Mutant kMutants[] = {Mutant::none,
+                                      Mutant::ack_before_commit,
+                                      Mutant::no_idempotence,
+                                      Mutant::no_conflict_check,
+                                      Mutant::no_state_check,
+                                      Mutant::buffer_not_cleared,
+                                      Mutant::hopeful_lookup,
+                                      Mutant::early_partials,
+                                      Mutant::doubt_is_consent,
+                                      Mutant::conflict_for_all,
+                                      Mutant::orphans_at_once};
 std::string_view to_string(Mutant mutant);
 
 struct WorldOptions {
@@ -44,26 +51,26 @@ struct WorldOptions {
   // Of every message, while faults are on.
   double loss = 0;
   double duplication = 0;
-  Millis delay_max{20};            // one way; drawn anew for each message, so messages overtake each other
+  Millis delay_max{20};  // one way; drawn anew for each message, so messages overtake each other
 
   // Mean time between events, while faults are on; 0: never.
   Millis node_crash_every{0};
   Millis scheduler_crash_every{0};
   Millis scheduler_stop_every{0};  // stands still, and goes on as if nothing had been
   Millis scheduler_stop_max{30'000};
-  Millis partition_every{0};       // one process does not reach the store
+  Millis partition_every{0};  // one process does not reach the store
   Millis partition_max{8'000};
-  Millis clock_jump_every{0};      // of one node's wall clock, there and back
+  Millis clock_jump_every{0};  // of one node's wall clock, there and back
   Millis device_crash_every{0};
   Millis store_outage_every{0};
   Millis store_outage_max{2'000};
-  double store_answer_loss = 0;    // the store did it, but the answer is lost
-  double spill_failure = 0;        // a node's disk refuses a partial sum
+  double store_answer_loss = 0;  // the store did it, but the answer is lost
+  double spill_failure = 0;      // a node's disk refuses a partial sum
 
   Millis store_delay_max{5};
   Millis spill_delay_max{20};
   Millis train_max{2'000};
-  Millis faults_until{120'000};    // after that, everything must come to a good end
+  Millis faults_until{120'000};  // after that, everything must come to a good end
   Millis stuck_after{1'800'000};
 };
 

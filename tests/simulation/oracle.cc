@@ -26,7 +26,7 @@ Verdict& Verdict::operator+=(const Verdict& other) {
   return *this;
 }
 
-void Oracle::problem(uint64_t Verdict::* kind, const std::string& what) {
+void Oracle::problem(uint64_t Verdict::*kind, const std::string& what) {
   ++(verdict_.*kind);
   if (verdict_.first_problem.empty()) verdict_.first_problem = what;
 }
@@ -37,7 +37,8 @@ void Oracle::acknowledged(const RoundKey& key, uint32_t device) {
   Round& round = rounds_[key];
   if (!round.acknowledged.insert(device).second) return;
   trace(key.round.value() * 1'000'003 + device);
-  if (round.done && !round.counted.contains(device)) problem(&Verdict::lost, "acknowledged too late: " + name(key, device));
+  if (round.done && !round.counted.contains(device))
+    problem(&Verdict::lost, "acknowledged too late: " + name(key, device));
 }
 
 void Oracle::committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted) {

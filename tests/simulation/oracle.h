@@ -20,15 +20,15 @@ namespace coterie::simulation {
 struct Verdict {
   uint64_t rounds = 0;
   uint64_t crashes = 0;
-  uint64_t leaders = 0;     // times that somebody began to lead
-  uint64_t retries = 0;     // attempts that failed and were made again
+  uint64_t leaders = 0;  // times that somebody began to lead
+  uint64_t retries = 0;  // attempts that failed and were made again
   uint64_t conflicts = 0;
   uint64_t lost = 0;
   uint64_t doubled = 0;
   uint64_t phantom = 0;
   uint64_t stuck = 0;
   uint64_t events = 0;
-  uint64_t trace = 0;       // hash of what happened: equal seeds, equal traces
+  uint64_t trace = 0;  // hash of what happened: equal seeds, equal traces
   std::string first_problem;
 
   bool clean() const { return lost + doubled + phantom + stuck == 0; }
@@ -43,7 +43,7 @@ class Oracle {
   void committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted);
 
   Verdict& verdict() { return verdict_; }
-  void problem(uint64_t Verdict::* kind, const std::string& what);
+  void problem(uint64_t Verdict::*kind, const std::string& what);
   void trace(uint64_t value);
 
  private:

@@ -36,10 +36,10 @@ class SimDevice {
   World& world_;
   uint32_t index_;
   DeviceId id_;
-  Bytes saved_;                   // the state as it lies on the device's disk
+  Bytes saved_;  // the state as it lies on the device's disk
   std::optional<ParticipantMachine> machine_;
   uint64_t life_ = 0;
-  uint64_t request_ = 0;          // the one under way
+  uint64_t request_ = 0;  // the one under way
   ParticipantAction action_;
 };
 

@@ -28,8 +28,16 @@ void SimNode::boot() {
   ++incarnation_;
   desk_.emplace(DeskLimits{}, PaceSettings{}, world_.prng().next());
   ingest_.emplace(small_limits());
-  report_ = {.node = "node" + std::to_string(index_), .incarnation = life(), .url = {}, .serves = true, .draining = false,
-             .load = {}, .waiting = {}, .issued = {}, .lacking = {}, .accepted = {}};
+  report_ = {.node = "node" + std::to_string(index_),
+             .incarnation = life(),
+             .url = {},
+             .serves = true,
+             .draining = false,
+             .load = {},
+             .waiting = {},
+             .issued = {},
+             .lacking = {},
+             .accepted = {}};
   tick();
 }
 
@@ -64,9 +72,9 @@ void SimNode::arm() {
   if (!next || (armed_ && *armed_ <= *next && *armed_ > world_.queue().now())) return;
   armed_ = *next;
   world_.queue().at(*next, alive_guard([this] {
-                      run(desk_->time_passed(world_.queue().now()));
-                      step(IngestTime{});
-                    }));
+    run(desk_->time_passed(world_.queue().now()));
+    step(IngestTime{});
+  }));
 }
 
 // ---- The fleet's tables
@@ -80,28 +88,30 @@ void SimNode::tick() {
 
 void SimNode::look_at_board(std::function<void()> then) {
   using Answer = Result<std::shared_ptr<const FleetTables::Board>>;
-  world_.ask_store<Answer>(reached_from_, [&w = world_]() -> Answer { return w.fleet().board; },
-                           [](Error error) { return Answer(std::move(error)); },
-                           [this, incarnation = incarnation_, then = std::move(then)](const Answer& board) {
-                             if (!alive_ || incarnation_ != incarnation) return;
-                             if (board && (*board)->revision > revision_) {
-                               revision_ = (*board)->revision;
-                               apply(**board);
-                             }
-                             then();
-                           });
+  world_.ask_store<Answer>(
+      reached_from_, [&w = world_]() -> Answer { return w.fleet().board; },
+      [](Error error) { return Answer(std::move(error)); },
+      [this, incarnation = incarnation_, then = std::move(then)](const Answer& board) {
+        if (!alive_ || incarnation_ != incarnation) return;
+        if (board && (*board)->revision > revision_) {
+          revision_ = (*board)->revision;
+          apply(**board);
+        }
+        then();
+      });
 }
 
 void SimNode::say() {
   if (report_ == said_ && world_.queue().now() < said_at_ + kSayEvery) return;
   said_ = report_;
   said_at_ = world_.queue().now();
-  world_.ask_store<Status>(reached_from_,
-                           [&w = world_, report = std::make_shared<const NodeReport>(report_)]() -> Status {
-                             w.fleet().nodes[report->node] = {report, w.queue().now()};
-                             return {};
-                           },
-                           [](Error error) { return Status(std::move(error)); }, [](const Status&) {});
+  world_.ask_store<Status>(
+      reached_from_,
+      [&w = world_, report = std::make_shared<const NodeReport>(report_)]() -> Status {
+        w.fleet().nodes[report->node] = {report, w.queue().now()};
+        return {};
+      },
+      [](Error error) { return Status(std::move(error)); }, [](const Status&) {});
 }
 
 void SimNode::apply(const FleetTables::Board& board) {
@@ -168,16 +178,18 @@ void SimNode::publish(const RoundView& view) {
 // Before devices are asked for updates; again until the store answers.
 void SimNode::ask_who_is_accepted() {
   using Answer = Result<std::vector<DeviceId>>;
-  world_.ask_store<Answer>(reached_from_, [&s = world_.store(), key = view_->key] { return s.list_accepted(key); },
-                           [](Error error) { return Answer(std::move(error)); },
-                           [this, key = view_->key, incarnation = incarnation_](Answer accepted) {
-                             if (!alive_ || incarnation_ != incarnation || !view_ || view_->key != key || is_served_) return;
-                             if (!accepted) return world_.queue().after(kTickMin, alive_guard([this, key] {
-                               if (view_ && view_->key == key && !is_served_) ask_who_is_accepted();
-                             }));
-                             is_served_ = true;
-                             serve(*view_, *accepted);
-                           });
+  world_.ask_store<Answer>(
+      reached_from_, [&s = world_.store(), key = view_->key] { return s.list_accepted(key); },
+      [](Error error) { return Answer(std::move(error)); },
+      [this, key = view_->key, incarnation = incarnation_](Answer accepted) {
+        if (!alive_ || incarnation_ != incarnation || !view_ || view_->key != key || is_served_) return;
+        if (!accepted)
+          return world_.queue().after(kTickMin, alive_guard([this, key] {
+                                        if (view_ && view_->key == key && !is_served_) ask_who_is_accepted();
+                                      }));
+        is_served_ = true;
+        serve(*view_, *accepted);
+      });
 }
 
 void SimNode::serve(const RoundView& view, const std::vector<DeviceId>& accepted) {
@@ -232,13 +244,14 @@ void SimNode::step(const IngestEvent& event) {
 void SimNode::perform(IngestEffect& effect) {
   World& world = world_;
   if (auto* lookup = std::get_if<LookUpAccepted>(&effect)) {
-    world.ask_store<Result<bool>>(reached_from_, [&world, e = *lookup] { return world.store().is_accepted(e.key, e.device); },
-                                  [](Error error) { return Result<bool>(std::move(error)); },
-                                  [this, e = *lookup, incarnation = incarnation_](Result<bool> accepted) {
-                                    if (!alive_ || incarnation_ != incarnation) return;
-                                    if (!accepted && world_.options().mutant == Mutant::hopeful_lookup) accepted = true;
-                                    step(AcceptedLookedUp{e.upload, e.key, e.device, std::move(accepted)});
-                                  });
+    world.ask_store<Result<bool>>(
+        reached_from_, [&world, e = *lookup] { return world.store().is_accepted(e.key, e.device); },
+        [](Error error) { return Result<bool>(std::move(error)); },
+        [this, e = *lookup, incarnation = incarnation_](Result<bool> accepted) {
+          if (!alive_ || incarnation_ != incarnation) return;
+          if (!accepted && world_.options().mutant == Mutant::hopeful_lookup) accepted = true;
+          step(AcceptedLookedUp{e.upload, e.key, e.device, std::move(accepted)});
+        });
   } else if (auto* admitted = std::get_if<AdmitUpload>(&effect)) {
     // The body takes its time, and sometimes its connection breaks.
     const bool breaks = world.faults_are_on() && world.prng().chance(world.options().loss / 2);
@@ -253,7 +266,8 @@ void SimNode::perform(IngestEffect& effect) {
     const Digest receipt = receipt_for(accepted->key, accepted->device, world.ticket_key());
     world.oracle().acknowledged(accepted->key, world.index_of(accepted->device));
     answer(accepted->upload, {.receipt = Receipt{accepted->key, Bytes(receipt.bytes.begin(), receipt.bytes.end())},
-                              .error = {}, .window = {}});
+                              .error = {},
+                              .window = {}});
   } else if (auto* added = std::get_if<AddUpdate>(&effect)) {
     add(*added);
   } else if (auto* spilled = std::get_if<SpillBatch>(&effect)) {
@@ -285,18 +299,18 @@ void SimNode::add(const AddUpdate& effect) {
   batches_[effect.batch].partial.key = view_->key;
   const uint32_t device = found->second.device;
   world_.queue().after(world_.some_delay(Millis(5)), alive_guard([this, effect, device, key = view_->key] {
-    std::vector<float> one_hot(world_.options().devices, 0.0f);
-    one_hot[device] = 1.0f;
-    std::vector<uint64_t>& sum = sums_[key];
-    sum.resize(one_hot.size());
-    const Status added = add_update(one_hot, 1, world_.fixed_point(), sum);
-    COT_ASSERT(added.has_value());
-    if (world_.options().mutant == Mutant::ack_before_commit) {
-      world_.oracle().acknowledged(key, device);
-      answer(effect.upload, {.receipt = Receipt{key, {1}}, .error = {}, .window = {}});
-    }
-    step(UpdateAdded{effect.upload, added});
-  }));
+                         std::vector<float> one_hot(world_.options().devices, 0.0f);
+                         one_hot[device] = 1.0f;
+                         std::vector<uint64_t>& sum = sums_[key];
+                         sum.resize(one_hot.size());
+                         const Status added = add_update(one_hot, 1, world_.fixed_point(), sum);
+                         COT_ASSERT(added.has_value());
+                         if (world_.options().mutant == Mutant::ack_before_commit) {
+                           world_.oracle().acknowledged(key, device);
+                           answer(effect.upload, {.receipt = Receipt{key, {1}}, .error = {}, .window = {}});
+                         }
+                         step(UpdateAdded{effect.upload, added});
+                       }));
 }
 
 void SimNode::spill(const SpillBatch& effect) {
@@ -311,18 +325,19 @@ void SimNode::spill(const SpillBatch& effect) {
   world_.queue().after(written, alive_guard([this, id = effect.batch] { step(BufferReleased{id}); }));
   world_.queue().after(written + world_.some_delay(world_.options().spill_delay_max),
                        alive_guard([this, id = effect.batch] {
-    if (world_.faults_are_on() && world_.prng().chance(world_.options().spill_failure)) {
-      return step(BatchSpilled{id, Error(ErrorCode::storage_full, "the disk is full")});
-    }
-    world_.blobs()[batches_.at(id).partial.id] = batches_.at(id).lanes;
-    step(BatchSpilled{id, {}});
-  }));
+                         if (world_.faults_are_on() && world_.prng().chance(world_.options().spill_failure)) {
+                           return step(BatchSpilled{id, Error(ErrorCode::storage_full, "the disk is full")});
+                         }
+                         world_.blobs()[batches_.at(id).partial.id] = batches_.at(id).lanes;
+                         step(BatchSpilled{id, {}});
+                       }));
 }
 
 void SimNode::commit(const CommitBatch& effect) {
   const PartialRecord partial = batches_.at(effect.batch).partial;
   world_.ask_store<BatchOutcome>(
-      reached_from_, [&w = world_, partial, rows = effect.rows]() -> BatchOutcome {
+      reached_from_,
+      [&w = world_, partial, rows = effect.rows]() -> BatchOutcome {
         BatchOutcome outcome = w.store().accept_batch(partial, rows);
         if (std::holds_alternative<BatchConflict>(outcome)) ++w.oracle().verdict().conflicts;
         // A store that forgot the id has filed the blob under another name.

@@ -58,7 +58,9 @@ class SimNode {
   void publish(const RoundView& view);
   void ask_who_is_accepted();
   void withdraw(const RoundKey& key);
-  WallTime wall() const { return world_.queue().wall() + (world_.queue().now() < clock_off_until_ ? clock_off_ : Millis(0)); }
+  WallTime wall() const {
+    return world_.queue().wall() + (world_.queue().now() < clock_off_until_ ? clock_off_ : Millis(0));
+  }
   std::string life() const { return "node" + std::to_string(index_) + "/" + std::to_string(incarnation_); }
   void step(const IngestEvent& event);
   void run(DeskEffects effects);
@@ -79,18 +81,18 @@ class SimNode {
   uint64_t incarnation_ = 0;
   std::optional<CheckinDesk> desk_;
   std::optional<IngestMachine> ingest_;
-  std::optional<RoundView> view_;                      // the newest
-  bool is_served_ = false;                             // and the machines know of it
-  uint64_t revision_ = 0;                              // of the board
+  std::optional<RoundView> view_;  // the newest
+  bool is_served_ = false;         // and the machines know of it
+  uint64_t revision_ = 0;          // of the board
   NodeReport report_, said_;
   Instant said_at_{};
-  Instant reached_from_{};                             // the store
+  Instant reached_from_{};  // the store
   Millis clock_off_{0};
   Instant clock_off_until_{};
   std::optional<Assignment> assignment_;
   std::map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;
   std::map<UploadId, Upload> uploads_;
-  std::map<RoundKey, std::vector<uint64_t>> sums_;     // the sum buffer of each round
+  std::map<RoundKey, std::vector<uint64_t>> sums_;  // the sum buffer of each round
   std::map<BatchId, Batch> batches_;
   std::optional<Instant> armed_;
   uint64_t next_id_ = 1;

@@ -70,7 +70,8 @@ std::function<void()> SimScheduler::guard(std::function<void()> event) {
 
 void SimScheduler::arm() {
   std::optional<Instant> next = keeper_ ? keeper_->next_deadline() : std::nullopt;
-  if (const auto other = machine_ ? machine_->next_deadline() : std::nullopt) next = next ? std::min(*next, *other) : *other;
+  if (const auto other = machine_ ? machine_->next_deadline() : std::nullopt)
+    next = next ? std::min(*next, *other) : *other;
   if (!next || (armed_ && *armed_ <= *next)) return;
   armed_ = *next;
   world_.queue().at(*next, guard([this, armed = *next] {
@@ -103,7 +104,8 @@ void SimScheduler::ask_for_lease(uint64_t serial) {
         FleetTables::Lease& lease = w.fleet().lease;
         const Instant now = w.queue().now();
         if (lease.holder != holder && lease.expires > now) {
-          return LeaseAnswer{false, LeaseEpoch(lease.epoch), lease.holder, std::chrono::duration_cast<Millis>(lease.expires - now)};
+          return LeaseAnswer{false, LeaseEpoch(lease.epoch), lease.holder,
+                             std::chrono::duration_cast<Millis>(lease.expires - now)};
         }
         if (lease.holder != holder) ++lease.epoch;
         lease.holder = holder;
@@ -145,7 +147,8 @@ void SimScheduler::remove_orphans() {
 template <typename Value>
 std::function<Result<Value>()> SimScheduler::fenced(std::function<Result<Value>()> work) {
   return [&w = world_, epoch = *epoch_, work = std::move(work)]() -> Result<Value> {
-    if (w.fleet().lease.epoch != epoch.value()) return Error(ErrorCode::conflict, "this scheduler does not lead any more");
+    if (w.fleet().lease.epoch != epoch.value())
+      return Error(ErrorCode::conflict, "this scheduler does not lead any more");
     return work();
   };
 }
@@ -180,7 +183,8 @@ void SimScheduler::hear(const std::vector<NodeRow>& rows) {
   if (machine_ && view_) {
     const RoundKey key = view_->key;
     step(TicketsIssued{key, tally_->issued(key)});
-    if (machine_ && view_ && view_->key == key && std::exchange(told_accepted_[key], tally_->accepted(key)) != tally_->accepted(key)) {
+    if (machine_ && view_ && view_->key == key &&
+        std::exchange(told_accepted_[key], tally_->accepted(key)) != tally_->accepted(key)) {
       step(UpdatesAccepted{key, tally_->accepted(key)});
     }
   }
@@ -192,22 +196,24 @@ void SimScheduler::write_board() {
   FleetTables::Board board;
   board.round = view_;
   if (view_) board.shares = tally_->shares(view_->key);
-  const std::string text = view_ ? std::to_string(view_->key.round.value()) + "." + std::to_string(view_->key.attempt.value()) + " " +
-                                       std::to_string(static_cast<int>(view_->state)) + " " +
-                                       std::to_string(view_->deadline.time_since_epoch().count()) + text_of(board.shares)
-                                 : "none";
+  const std::string text =
+      view_ ? std::to_string(view_->key.round.value()) + "." + std::to_string(view_->key.attempt.value()) + " " +
+                  std::to_string(static_cast<int>(view_->state)) + " " +
+                  std::to_string(view_->deadline.time_since_epoch().count()) + text_of(board.shares)
+            : "none";
   if (text == written_) return;
   using Answer = Result<bool>;
-  world_.ask_store<Answer>(reached_from_, fenced<bool>([&w = world_, board]() -> Answer {
-                             FleetTables::Board next = board;
-                             next.revision = w.fleet().board->revision + 1;
-                             w.fleet().board = std::make_shared<const FleetTables::Board>(std::move(next));
-                             return true;
-                           }),
-                           [](Error error) { return Answer(std::move(error)); },
-                           [this, text, incarnation = incarnation_](const Answer& written) {
-                             if (incarnation == incarnation_ && written) written_ = text;
-                           });
+  world_.ask_store<Answer>(
+      reached_from_, fenced<bool>([&w = world_, board]() -> Answer {
+        FleetTables::Board next = board;
+        next.revision = w.fleet().board->revision + 1;
+        w.fleet().board = std::make_shared<const FleetTables::Board>(std::move(next));
+        return true;
+      }),
+      [](Error error) { return Answer(std::move(error)); },
+      [this, text, incarnation = incarnation_](const Answer& written) {
+        if (incarnation == incarnation_ && written) written_ = text;
+      });
 }
 
 // ---- Rounds
@@ -241,11 +247,12 @@ void SimScheduler::run(RoundEffects effects) {
 
 template <typename Answer, typename Value>
 void SimScheduler::ask_store(uint64_t serial, std::function<Result<Value>()> work) {
-  world_.ask_store<Result<Value>>(reached_from_, fenced<Value>(std::move(work)), [](Error error) { return Result<Value>(std::move(error)); },
-                                  [this, serial, incarnation = incarnation_](Result<Value> value) {
-                                    if (incarnation != incarnation_) return;
-                                    guard([this, serial, value = std::move(value)] { step(Answer{serial, value}); })();
-                                  });
+  world_.ask_store<Result<Value>>(
+      reached_from_, fenced<Value>(std::move(work)), [](Error error) { return Result<Value>(std::move(error)); },
+      [this, serial, incarnation = incarnation_](Result<Value> value) {
+        if (incarnation != incarnation_) return;
+        guard([this, serial, value = std::move(value)] { step(Answer{serial, value}); })();
+      });
 }
 
 void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
@@ -259,7 +266,8 @@ void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
   } else if (const auto* count = std::get_if<CountAccepted>(&request)) {
     ask_store<AcceptedCounted, uint64_t>(serial, [&store, e = *count] { return store.count_accepted(e.key); });
   } else if (const auto* move = std::get_if<MoveRound>(&request)) {
-    if (world.options().mutant == Mutant::early_partials && move->to == RoundState::frozen) early_ = *store.list_partials(move->key);
+    if (world.options().mutant == Mutant::early_partials && move->to == RoundState::frozen)
+      early_ = *store.list_partials(move->key);
     ask_store<RoundMoved, bool>(serial, [&store, &world, e = *move] {
       const Result<bool> won = store.move_round(e, world.queue().wall());
       if (e.to == RoundState::failed && won && *won) ++world.oracle().verdict().retries;
@@ -284,7 +292,8 @@ void SimScheduler::finalize(uint64_t serial, const FinalizeRound& request) {
   const uint64_t devices = world_.options().devices;
   const auto work = [&w = world_, key, devices, request, early = early_]() -> Result<FinalizedRound> {
     COT_ASSIGN(std::vector<PartialRecord> partials, w.store().list_partials(key));
-    if (early) std::erase_if(partials, [&](const PartialRecord& p) { return std::ranges::find(*early, p) == early->end(); });
+    if (early)
+      std::erase_if(partials, [&](const PartialRecord& p) { return std::ranges::find(*early, p) == early->end(); });
     COT_ASSIGN(const uint64_t accepted, w.store().count_accepted(key));
     FinalizedRound finalized{.key = key, .model = request.base, .totals = {}};
     std::vector<uint64_t> sum(devices);

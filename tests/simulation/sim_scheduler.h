@@ -1,5 +1,5 @@
-// SimScheduler: one of the processes that may lead: the shell around the real lease keeper, round machine and tally of nodes, on
-// virtual time. It dies, stands still and is cut off; one that has lost the lead starts anew.
+// SimScheduler: one of the processes that may lead: the shell around the real lease keeper, round machine and tally of
+// nodes, on virtual time. It dies, stands still and is cut off; one that has lost the lead starts anew.
 #pragma once
 
 #include <map>
@@ -54,7 +54,7 @@ class SimScheduler {
   std::optional<LeaseEpoch> epoch_;  // it leads, or thinks so
   std::optional<RoundMachine> machine_;
   std::optional<FleetTally> tally_;
-  std::optional<RoundView> view_;    // what the board is to say
+  std::optional<RoundView> view_;  // what the board is to say
   std::optional<Instant> write_from_;
   std::optional<Instant> armed_;
   std::string written_;

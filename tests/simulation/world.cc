@@ -98,7 +98,8 @@ Verdict World::run() {
   repeat(options_.node_crash_every, [this] { nodes_[prng_.below(nodes_.size())]->crash(); });
   const auto some_scheduler = [this]() -> SimScheduler& { return *schedulers_[prng_.below(schedulers_.size())]; };
   repeat(options_.scheduler_crash_every, [=] { some_scheduler().crash(); });
-  repeat(options_.scheduler_stop_every, [=, this] { some_scheduler().stand_still(some_delay(options_.scheduler_stop_max)); });
+  repeat(options_.scheduler_stop_every,
+         [=, this] { some_scheduler().stand_still(some_delay(options_.scheduler_stop_max)); });
   repeat(options_.partition_every, [=, this] {
     const Instant until = queue_.now() + some_delay(options_.partition_max);
     if (prng_.chance(0.3)) some_scheduler().cut_off(until);

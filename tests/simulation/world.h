@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/random.h"
+#include "scheduler/fleet/fleet_tally.h"
+#include "scheduler/lease/lease.h"
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
 #include "tests/simulation/event_queue.h"
-#include "scheduler/fleet/fleet_tally.h"
-#include "scheduler/lease/lease.h"
 #include "tests/simulation/options.h"
 #include "tests/simulation/oracle.h"
 #include "tests/support/memory_round_store.h"
@@ -68,10 +68,12 @@ class World {
   void send(std::function<void()> arrive);
   Millis some_delay(Millis max) { return Millis(prng_.below(static_cast<uint64_t>(max.count()) + 1)); }
 
-  // Asks the store, for somebody who does not reach it before `reached_from`: `work` runs there, `answer` gets what it returned, or `failure` of an error if the store was down or
-  // its answer was lost. The caller checks that it still lives.
+  // Asks the store, for somebody who does not reach it before `reached_from`: `work` runs there, `answer` gets what it
+  // returned, or `failure` of an error if the store was down or its answer was lost. The caller checks that it still
+  // lives.
   template <typename T>
-  void ask_store(Instant reached_from, std::function<T()> work, std::function<T(Error)> failure, std::function<void(T)> answer);
+  void ask_store(Instant reached_from, std::function<T()> work, std::function<T(Error)> failure,
+                 std::function<void(T)> answer);
 
   // Durable blobs: partial sums by partial id.
   std::map<std::string, std::vector<uint64_t>>& blobs() { return blobs_; }

@@ -1,5 +1,5 @@
-// Golden files: what the code must produce, kept under tests/golden and reviewed as code. With COTERIE_UPDATE_GOLDEN=1 in
-// the environment the file is rewritten instead of compared.
+// Golden files: what the code must produce, kept under tests/golden and reviewed as code. With COTERIE_UPDATE_GOLDEN=1
+// in the environment the file is rewritten instead of compared.
 #pragma once
 
 #include <string>

@@ -13,9 +13,7 @@ namespace coterie::test {
 
 class MemoryBlobStore : public BlobStore {
  public:
-  Result<std::unique_ptr<BlobWriter>> create() override {
-    return std::unique_ptr<BlobWriter>(new Writer(*this));
-  }
+  Result<std::unique_ptr<BlobWriter>> create() override { return std::unique_ptr<BlobWriter>(new Writer(*this)); }
   Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) override {
     const std::lock_guard lock(mutex_);
     const auto found = blobs_.find(digest);

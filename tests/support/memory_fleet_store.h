@@ -16,8 +16,7 @@ class MemoryFleetStore final : public FleetStore {
     const std::lock_guard lock(mutex_);
     const auto [found, is_fresh] = rows_.try_emplace(row.node, Row{row, now_});
     const std::string& present = found->second.said.incarnation;
-    if (!is_fresh && present != row.incarnation && present != former &&
-        found->second.seen > now_ - silence_max) {
+    if (!is_fresh && present != row.incarnation && present != former && found->second.seen > now_ - silence_max) {
       return Error(ErrorCode::conflict, "fleet: another server calls itself " + row.node);
     }
     found->second = {row, now_};

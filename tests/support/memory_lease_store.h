@@ -15,7 +15,8 @@ class MemoryLeaseStore final : public LeaseStore {
     if (is_away_) return Error(ErrorCode::unavailable, "leases: the store is away");
     const auto [found, is_fresh] = rows_.try_emplace(name);
     Row& row = found->second;
-    if (!is_fresh && row.holder != holder && row.expires > now_) return LeaseAnswer{false, LeaseEpoch(row.epoch), row.holder, row.expires - now_};
+    if (!is_fresh && row.holder != holder && row.expires > now_)
+      return LeaseAnswer{false, LeaseEpoch(row.epoch), row.holder, row.expires - now_};
     if (is_fresh || row.holder != holder) ++row.epoch;
     row.holder = holder;
     row.expires = now_ + ttl;
@@ -25,7 +26,8 @@ class MemoryLeaseStore final : public LeaseStore {
     const std::lock_guard lock(mutex_);
     if (is_away_) return Error(ErrorCode::unavailable, "leases: the store is away");
     const auto found = rows_.find(name);
-    if (found != rows_.end() && found->second.holder == holder) found->second.expires = std::min(found->second.expires, now_);
+    if (found != rows_.end() && found->second.holder == holder)
+      found->second.expires = std::min(found->second.expires, now_);
     return {};
   }
   // 0: it was never held.

@@ -27,8 +27,9 @@ Result<std::vector<JobRecord>> MemoryRoundStore::list_jobs() {
   const std::lock_guard lock(mutex_);
   std::vector<JobRecord> jobs;
   for (const auto& [id, job] : jobs_) jobs.push_back(job.record);
-  std::sort(jobs.begin(), jobs.end(),
-            [](const JobRecord& a, const JobRecord& b) { return std::pair(a.created, a.id) < std::pair(b.created, b.id); });
+  std::sort(jobs.begin(), jobs.end(), [](const JobRecord& a, const JobRecord& b) {
+    return std::pair(a.created, a.id) < std::pair(b.created, b.id);
+  });
   return jobs;
 }
 
@@ -130,7 +131,8 @@ Result<JobProgress> MemoryRoundStore::commit_round(const JobId& id, const Commit
   if (found == rounds_.end()) return in_conflict("no such round");
   RoundRecord& round = found->second;
   if (round.state == RoundState::done) return progress_of(id);
-  if (round.state != RoundState::frozen && round.state != RoundState::finalizing) return in_conflict("not being finalized");
+  if (round.state != RoundState::frozen && round.state != RoundState::finalizing)
+    return in_conflict("not being finalized");
   Job& job = jobs_.at(id);
   if (job.record.spec.privacy.has_noise() != request.round.noise_commitment.has_value()) return in_conflict("noise");
   if (request.round.noise_commitment) {
@@ -183,7 +185,8 @@ BatchOutcome MemoryRoundStore::accept_batch(const PartialRecord& partial, const 
   BatchConflict conflict;
   std::set<DeviceId> batch;
   for (const AcceptRow& row : rows) {
-    if (accepted.contains(row.device) || !batch.insert(row.device).second) conflict.accepted_before.push_back(row.device);
+    if (accepted.contains(row.device) || !batch.insert(row.device).second)
+      conflict.accepted_before.push_back(row.device);
   }
   const bool repeated = written.id != partial.id;
   std::ranges::sort(conflict.accepted_before);

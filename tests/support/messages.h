@@ -1,7 +1,8 @@
 // Every message of the wire and of our files under one shape: samples of it, its frame, its decoder.
 //
 // minimal: everything that may be empty or zero is. typical: what a real one looks like. extreme: every field at its
-// limit, but for the longest lists, which would make megabytes (tests/unit/proto/secagg_limits_test.cc). All of them decode.
+// limit, but for the longest lists, which would make megabytes (tests/unit/proto/secagg_limits_test.cc). All of them
+// decode.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +23,12 @@ struct Samples {
 template <typename Message>
 struct MessageTraits;  // kKind, kDecode, samples()
 
-#define COTERIE_MESSAGE(type, frame_kind, decoder)         \
-  template <>                                              \
-  struct MessageTraits<type> {                             \
-    static constexpr FrameKind kKind = frame_kind;         \
-    static constexpr auto kDecode = &decoder;              \
-    static Samples<type> samples();                        \
+#define COTERIE_MESSAGE(type, frame_kind, decoder) \
+  template <>                                      \
+  struct MessageTraits<type> {                     \
+    static constexpr FrameKind kKind = frame_kind; \
+    static constexpr auto kDecode = &decoder;      \
+    static Samples<type> samples();                \
   }
 COTERIE_MESSAGE(EnrollRequest, FrameKind::enroll_request, decode_enroll_request);
 COTERIE_MESSAGE(EnrollReply, FrameKind::enroll_reply, decode_enroll_reply);
@@ -64,8 +65,7 @@ void for_each_message(F&& f) {
   call.template operator()<EnrollRequest, EnrollReply, CheckinRequest, RetryWindow, Assignment, Plan, UpdateHeader,
                            Receipt, ErrorReply, KeyAdvert, RosterSlot, HolderChoice, RosterView, SealedShares,
                            ShareInbox, MaskedInput, ConfirmRequest, Confirmation, UnmaskRequest, Unmasking, ModelGraph,
-                           CheckpointHeader, PartialSumHeader, OptimizerStateHeader, DatasetHeader,
-                           ParticipantState>();
+                           CheckpointHeader, PartialSumHeader, OptimizerStateHeader, DatasetHeader, ParticipantState>();
 }
 
 template <typename Message>
@@ -110,8 +110,8 @@ Result<Decoded<Message>> decode(ByteView frame) {
   }
 }
 
-// The property that must hold for any bytes at all: what decodes encodes again, to bytes that decode to the same message
-// and payload. Says whether `frame` decoded; a broken property is a failed assertion.
+// The property that must hold for any bytes at all: what decodes encodes again, to bytes that decode to the same
+// message and payload. Says whether `frame` decoded; a broken property is a failed assertion.
 template <typename Message>
 bool decodes_and_reencodes(ByteView frame) {
   const Result<Decoded<Message>> first = decode<Message>(frame);

@@ -41,7 +41,8 @@ const passwd* other_user() {
   ::prctl(PR_SET_PDEATHSIG, SIGQUIT);  // a test that dies leaves no server behind
   ::dup2(output, STDOUT_FILENO);
   ::dup2(output, STDERR_FILENO);
-  if (user != nullptr && (::setgroups(0, nullptr) != 0 || ::setgid(user->pw_gid) != 0 || ::setuid(user->pw_uid) != 0)) _exit(126);
+  if (user != nullptr && (::setgroups(0, nullptr) != 0 || ::setgid(user->pw_gid) != 0 || ::setuid(user->pw_uid) != 0))
+    _exit(126);
   ::prctl(PR_SET_PDEATHSIG, SIGQUIT);  // forgotten with the old user
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -61,14 +62,17 @@ Result<std::unique_ptr<PostgresServer>> PostgresServer::start_durable() { return
 Result<std::unique_ptr<PostgresServer>> PostgresServer::start(Durable durable) {
   std::unique_ptr<PostgresServer> server(new PostgresServer(durable));
   const std::string directory = server->directory_.path();
-  if (const passwd* user = other_user(); user != nullptr && ::chown(directory.c_str(), user->pw_uid, user->pw_gid) != 0) {
+  if (const passwd* user = other_user();
+      user != nullptr && ::chown(directory.c_str(), user->pw_uid, user->pw_gid) != 0) {
     return Error(ErrorCode::internal, "test: cannot give " + directory + " away");
   }
   const int log = ::open((directory + "/initdb.log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   const int child = ::fork();
   if (child == 0) {
-    become(other_user(), {program_directory() + "/initdb", "-D", directory + "/data", "-A", "trust", "-U", "coterie", "--no-sync",
-                          "--locale=C", "-E", "UTF8"}, log);
+    become(other_user(),
+           {program_directory() + "/initdb", "-D", directory + "/data", "-A", "trust", "-U", "coterie", "--no-sync",
+            "--locale=C", "-E", "UTF8"},
+           log);
   }
   ::close(log);
   int status = 0;
@@ -92,7 +96,8 @@ Status PostgresServer::launch() {
   log_ended_ = false;
   pid_ = ::fork();
   if (pid_ == 0) {
-    std::vector<std::string> words = {program_directory() + "/postgres", "-D", directory_ / "data", "-k", directory_.path()};
+    std::vector<std::string> words = {program_directory() + "/postgres", "-D", directory_ / "data", "-k",
+                                      directory_.path()};
     const auto set = [&](std::initializer_list<const char*> settings) {
       for (const char* setting : settings) words.insert(words.end(), {"-c", setting});
     };
@@ -132,7 +137,8 @@ std::string PostgresServer::log() {
 PostgresServer::~PostgresServer() { crash(); }
 
 std::string PostgresServer::conninfo_at(uint16_t port) {
-  return "host=127.0.0.1 port=" + std::to_string(port) + " sslmode=disable gssencmode=disable user=coterie dbname=postgres";
+  return "host=127.0.0.1 port=" + std::to_string(port) +
+         " sslmode=disable gssencmode=disable user=coterie dbname=postgres";
 }
 
 std::string PostgresServer::fresh_schema() { return "test_" + std::to_string(++schemas_); }

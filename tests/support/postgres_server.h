@@ -1,8 +1,8 @@
-// PostgresServer: a real PostgreSQL server of this test's own: on a socket in a directory of its own, no TCP, as the user
-// "postgres" or "nobody" when the test is root (PostgreSQL refuses to be). It goes with the test.
+// PostgresServer: a real PostgreSQL server of this test's own: on a socket in a directory of its own, no TCP, as the
+// user "postgres" or "nobody" when the test is root (PostgreSQL refuses to be). It goes with the test.
 //
-// Unless it is to be durable, fsync is off and the disk is memory, so that tests are fast: a server that is killed loses nothing
-// by it, a machine that loses power would.
+// Unless it is to be durable, fsync is off and the disk is memory, so that tests are fast: a server that is killed
+// loses nothing by it, a machine that loses power would.
 #pragma once
 
 #include <condition_variable>
@@ -29,7 +29,8 @@ class PostgresServer {
   ~PostgresServer();
 
   const std::string& conninfo() const { return conninfo_; }
-  // The file of its socket, for whoever stands in between; and what to connect with to a port of 127.0.0.1 that leads there.
+  // The file of its socket, for whoever stands in between; and what to connect with to a port of 127.0.0.1 that leads
+  // there.
   std::string socket_path() const { return directory_ / ".s.PGSQL.5432"; }
   static std::string conninfo_at(uint16_t port);
   // A schema's name that nobody else has.
@@ -45,7 +46,8 @@ class PostgresServer {
  private:
   enum class Durable : uint8_t { no, yes };
   explicit PostgresServer(Durable durable)
-      : durable_(durable), directory_(durable == Durable::yes ? std::filesystem::temp_directory_path() : memory_disk()) {}
+      : durable_(durable),
+        directory_(durable == Durable::yes ? std::filesystem::temp_directory_path() : memory_disk()) {}
   static Result<std::unique_ptr<PostgresServer>> start(Durable durable);
   Status launch();
   void read_log(int fd);

@@ -23,9 +23,7 @@ S3Double::S3Double() {
   const std::string buckets_host = std::string(kBucket) + ".localhost";
   const PemPair ca = *make_dev_ca(os::wall_now(), 2);
   const PemPair leaf = *make_server_certificate(ca, {"localhost", buckets_host}, os::wall_now(), 1);
-  const auto write = [&](const std::string& name, const std::string& text) {
-    std::ofstream(folder_ / name) << text;
-  };
+  const auto write = [&](const std::string& name, const std::string& text) { std::ofstream(folder_ / name) << text; };
   write("ca.pem", ca.certificate);
   write("other-ca.pem", make_dev_ca(os::wall_now(), 2)->certificate);
   write("certificate.pem", leaf.certificate);
@@ -82,9 +80,7 @@ S3Settings S3Double::settings() const {
   return settings;
 }
 
-s3::Credentials S3Double::credentials() const {
-  return std::move(*s3::Credentials::make(kAccessKeyId, kSecretKey));
-}
+s3::Credentials S3Double::credentials() const { return std::move(*s3::Credentials::make(kAccessKeyId, kSecretKey)); }
 
 std::string S3Double::tell(const std::string& route, const std::string& json) {
   s3::HttpsPool pool(ca_file(), Millis(20'000));

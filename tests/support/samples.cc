@@ -80,9 +80,9 @@ ModelGraph extreme_model() {
 ModelGraph typical_model() {
   ModelGraph graph;
   graph.name = "two-layers";
-  graph.tensors = {input("x", {4}),        parameter("dense1/w", {4, 3}, 0), parameter("dense1/b", {3}, 64),
-                   activation("dense1"),   activation("relu1"),              parameter("dense2/w", {3, 2}, 128),
-                   parameter("dense2/b", {2}, 192), activation("logits")};
+  graph.tensors = {
+      input("x", {4}),     parameter("dense1/w", {4, 3}, 0),   parameter("dense1/b", {3}, 64),  activation("dense1"),
+      activation("relu1"), parameter("dense2/w", {3, 2}, 128), parameter("dense2/b", {2}, 192), activation("logits")};
   graph.ops = {{OpKind::dense, "dense1", {0, 1, 2}, {3}, {}},
                {OpKind::relu, "relu1", {3}, {4}, {}},
                {OpKind::dense, "dense2", {4, 5, 6}, {7}, {}}};
@@ -110,11 +110,10 @@ Samples<EnrollReply> MessageTraits<EnrollReply>::samples() {
 }
 
 Samples<CheckinRequest> MessageTraits<CheckinRequest>::samples() {
-  return {
-      .minimal = {Population("p"), "", 0},
-      .typical = {Population("phones"), "coterie-cpp/0.1.0", 30'000},
-      .extreme = {Population(odd_text(limits::kTextBytesMax)), odd_text(limits::kTextBytesMax),
-                  limits::kWaitMsMax, Refusal{round_key(kMax64, kMax32), odd_text(limits::kTextBytesMax)}}};
+  return {.minimal = {Population("p"), "", 0},
+          .typical = {Population("phones"), "coterie-cpp/0.1.0", 30'000},
+          .extreme = {Population(odd_text(limits::kTextBytesMax)), odd_text(limits::kTextBytesMax), limits::kWaitMsMax,
+                      Refusal{round_key(kMax64, kMax32), odd_text(limits::kTextBytesMax)}}};
 }
 
 Samples<RetryWindow> MessageTraits<RetryWindow>::samples() {
@@ -125,13 +124,13 @@ Samples<RetryWindow> MessageTraits<RetryWindow>::samples() {
 
 Samples<Assignment> MessageTraits<Assignment>::samples() {
   using namespace limits;
-  return {.minimal = {JobId("j"), {}, {}, {}, {}, 0, 0, {}, {0}, {0}},
-          .typical = {JobId("j7k2q"), round_key(41, 1), ModelVersion(40), counting_digest(1), counting_digest(101), 312,
-                      1'234'624, wall_time_from_unix_ms(1'700'000'600'000), counting(96), counting(64)},
-          .extreme = {JobId(odd_text(64)), round_key(kMax64, kMax32), ModelVersion(kMax64), counting_digest(0xf0),
-                      counting_digest(0xe0), static_cast<uint32_t>(kWireHeaderBytesMax + 64), kPayloadBytesMax,
-                      wall_time_from_unix_ms(kUnixMsMax), Bytes(kTicketBytesMax, 0xff),
-                      Bytes(kSignatureBytesMax, 0xff)}};
+  return {
+      .minimal = {JobId("j"), {}, {}, {}, {}, 0, 0, {}, {0}, {0}},
+      .typical = {JobId("j7k2q"), round_key(41, 1), ModelVersion(40), counting_digest(1), counting_digest(101), 312,
+                  1'234'624, wall_time_from_unix_ms(1'700'000'600'000), counting(96), counting(64)},
+      .extreme = {JobId(odd_text(64)), round_key(kMax64, kMax32), ModelVersion(kMax64), counting_digest(0xf0),
+                  counting_digest(0xe0), static_cast<uint32_t>(kWireHeaderBytesMax + 64), kPayloadBytesMax,
+                  wall_time_from_unix_ms(kUnixMsMax), Bytes(kTicketBytesMax, 0xff), Bytes(kSignatureBytesMax, 0xff)}};
 }
 
 Samples<Plan> MessageTraits<Plan>::samples() {
@@ -148,8 +147,8 @@ Samples<Plan> MessageTraits<Plan>::samples() {
   typical.update = {UpdateEncoding::float32, 308'656, 1.5f, FixedPointSpec::finest(8, 1000, 100'000)};
   Plan extreme;
   extreme.job = JobId(odd_text(64));
-  extreme.training = {Loss::mean_squared_error, 4096, 1000, kMax32,
-                      {OptimizerKind::adam, 1e6f, 1, 1e6f, almost_one, almost_one, 1}};
+  extreme.training = {
+      Loss::mean_squared_error, 4096, 1000, kMax32, {OptimizerKind::adam, 1e6f, 1, 1e6f, almost_one, almost_one, 1}};
   extreme.update = {UpdateEncoding::float32, 1ull << 32, 1e9f, FixedPointSpec::finest(0.5f, kWeightMax, kMax32 >> 4)};
   return {minimal, typical, extreme};
 }
@@ -157,11 +156,11 @@ Samples<Plan> MessageTraits<Plan>::samples() {
 Samples<UpdateHeader> MessageTraits<UpdateHeader>::samples() {
   UpdateHeader minimal;
   minimal.weight = 1;
-  return {.minimal = minimal,
-          .typical = {round_key(41, 1), counting_digest(101), UpdateEncoding::float32, 100, 600, 1200, 812.25, 1100,
-                      5300},
-          .extreme = {round_key(kMax64, kMax32), counting_digest(0xf0), UpdateEncoding::float32, 3, kMax32, kMax32,
-                      -DBL_MAX, kMax32, kMax32}};
+  return {
+      .minimal = minimal,
+      .typical = {round_key(41, 1), counting_digest(101), UpdateEncoding::float32, 100, 600, 1200, 812.25, 1100, 5300},
+      .extreme = {round_key(kMax64, kMax32), counting_digest(0xf0), UpdateEncoding::float32, 3, kMax32, kMax32,
+                  -DBL_MAX, kMax32, kMax32}};
 }
 
 Samples<Receipt> MessageTraits<Receipt>::samples() {
@@ -186,10 +185,27 @@ Samples<ModelGraph> MessageTraits<ModelGraph>::samples() {
 }
 
 Samples<CheckpointHeader> MessageTraits<CheckpointHeader>::samples() {
-  return {.minimal = {},
-          .typical = {counting_digest(101), 17, 1, 3, {1, 2, 3, 4}, 17, 1, 64, 5, 12.5, 40, 68, 10.25, 0.5, 3, 1, 0.1, 77},
-          .extreme = {counting_digest(0xf0), kMax64, kMax32, 2, {kMax64, kMax64, kMax64, kMax64}, kMax64, 2, 4, 2,
-                      DBL_MAX, kMax64, kMax64, -DBL_MAX, DBL_MAX, kMax32, kMax32, DBL_MIN, kMax64}};
+  return {
+      .minimal = {},
+      .typical = {counting_digest(101), 17, 1, 3, {1, 2, 3, 4}, 17, 1, 64, 5, 12.5, 40, 68, 10.25, 0.5, 3, 1, 0.1, 77},
+      .extreme = {counting_digest(0xf0),
+                  kMax64,
+                  kMax32,
+                  2,
+                  {kMax64, kMax64, kMax64, kMax64},
+                  kMax64,
+                  2,
+                  4,
+                  2,
+                  DBL_MAX,
+                  kMax64,
+                  kMax64,
+                  -DBL_MAX,
+                  DBL_MAX,
+                  kMax32,
+                  kMax32,
+                  DBL_MIN,
+                  kMax64}};
 }
 
 Samples<PartialSumHeader> MessageTraits<PartialSumHeader>::samples() {
@@ -219,8 +235,8 @@ Samples<DatasetHeader> MessageTraits<DatasetHeader>::samples() {
                       {{"image", ColumnType::uint8, {4, 4, 1}, 0.0625f, -0.5f}, {"writer", ColumnType::int32, {2}}},
                       {"digit", ColumnType::int32, {}},
                       10},
-          .extreme = {odd_text(limits::kTextBytesMax), 2,
-                      std::vector<DatasetColumn>(limits::kModelInputsMax, extreme), labels, kMax32}};
+          .extreme = {odd_text(limits::kTextBytesMax), 2, std::vector<DatasetColumn>(limits::kModelInputsMax, extreme),
+                      labels, kMax32}};
 }
 
 Samples<ParticipantState> MessageTraits<ParticipantState>::samples() {
@@ -239,12 +255,19 @@ Samples<ParticipantState> MessageTraits<ParticipantState>::samples() {
   extreme.spent = {DBL_MAX, DBL_TRUE_MIN, round_key(kMax64, kMax32)};
   extreme.took_part = {{JobId(odd_text(64)), ModelVersion(kMax64)}, {JobId("z"), ModelVersion(0)}};
   extreme.refusal = Refusal{round_key(kMax64, kMax32), odd_text(limits::kTextBytesMax)};
-  extreme.ledgers = {{JobId(odd_text(64)), {kMax64, counting_digest(0xf0)}},
-                     {JobId("z"), {1, counting_digest(1)}}};
+  extreme.ledgers = {{JobId(odd_text(64)), {kMax64, counting_digest(0xf0)}}, {JobId("z"), {1, counting_digest(1)}}};
   return {.minimal = {},
-          .typical = {ParticipantPhase::assigned, counting_device(1), Population("phones"), counting(32),
-                      assignments.typical, 2, wall_time_from_unix_ms(1'700'000'000'000), {1, 2, 3, 4},
-                      {{JobId("j7k2q"), ModelVersion(40)}, {JobId("k"), ModelVersion(2)}}, 12, {}},
+          .typical = {ParticipantPhase::assigned,
+                      counting_device(1),
+                      Population("phones"),
+                      counting(32),
+                      assignments.typical,
+                      2,
+                      wall_time_from_unix_ms(1'700'000'000'000),
+                      {1, 2, 3, 4},
+                      {{JobId("j7k2q"), ModelVersion(40)}, {JobId("k"), ModelVersion(2)}},
+                      12,
+                      {}},
           .extreme = extreme};
 }
 

@@ -38,14 +38,16 @@ SecaggWorld::SecaggWorld(const SessionParameters& parameters, uint32_t devices, 
 }
 
 Status SecaggWorld::make_clients() {
-  COT_ASSIGN(server_, Server::make(parameters_, prng_.next(), [this](const auto& id) { return certificate_is_good(id); }));
+  COT_ASSIGN(server_,
+             Server::make(parameters_, prng_.next(), [this](const auto& id) { return certificate_is_good(id); }));
   for (uint32_t who = 0; who < size(); ++who) {
     SessionParameters parameters = parameters_;
     if (context_of) parameters.context = context_of(who);
     Secret<32> seed;
     for (uint8_t& byte : seed.mutable_bytes()) byte = static_cast<uint8_t>(prng_.next());
-    COT_ASSIGN(devices_[who].client, Client::make(parameters, std::move(seed), {.signer = devices_[who].signer.get(), .certificate = {}},
-                                                  [this](const auto& id) { return certificate_is_good(id); }));
+    COT_ASSIGN(devices_[who].client,
+               Client::make(parameters, std::move(seed), {.signer = devices_[who].signer.get(), .certificate = {}},
+                            [this](const auto& id) { return certificate_is_good(id); }));
   }
   return {};
 }
@@ -118,13 +120,12 @@ Status SecaggWorld::phase(Phase phase) {
         return deliver(who, on_shares, std::move(shares));
       });
       return server.close_shares();
-    case Phase::masking:
-      each(phase, [&](uint32_t who) { return send_input(who); });
-      return server.close_inputs();
+    case Phase::masking: each(phase, [&](uint32_t who) { return send_input(who); }); return server.close_inputs();
     case Phase::confirming:
       each(phase, [&](uint32_t who) -> Status {
         COT_ASSIGN(ConfirmRequest request, server.confirm_request(place(who)));
-        COT_ASSIGN(Confirmation confirmation, client(who).confirm(tampered(who, on_confirm_request, std::move(request))));
+        COT_ASSIGN(Confirmation confirmation,
+                   client(who).confirm(tampered(who, on_confirm_request, std::move(request))));
         return deliver(who, on_confirmation, std::move(confirmation));
       });
       return server.close_confirmations();
@@ -134,8 +135,7 @@ Status SecaggWorld::phase(Phase phase) {
         COT_ASSIGN(Unmasking unmasking, client(who).unmask(tampered(who, on_unmask_request, std::move(request))));
         return deliver(who, on_unmasking, std::move(unmasking));
       });
-      return server.can_open() ? Status()
-                               : secagg::fault(Fault::below_threshold, "too few answered with their shares");
+      return server.can_open() ? Status() : secagg::fault(Fault::below_threshold, "too few answered with their shares");
   }
   return {};
 }

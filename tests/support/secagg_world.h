@@ -1,5 +1,5 @@
-// SecaggWorld: a whole session of secure aggregation in one process: every device's machine, the server's, and what travels
-// between them, in a random order, with hooks for those who stop or lie.
+// SecaggWorld: a whole session of secure aggregation in one process: every device's machine, the server's, and what
+// travels between them, in a random order, with hooks for those who stop or lie.
 //
 // Devices are known by `who`, the order in which they were made; their place in the roster is place(who).
 #pragma once
@@ -30,8 +30,8 @@ class SecaggWorld {
   // seed: of everything that is random.
   SecaggWorld(const secagg::SessionParameters& parameters, uint32_t devices, uint64_t seed = 1);
 
-  // Each of these may be set before run(). Messages of devices are tampered with on their way to the server, the server's on
-  // theirs to the device.
+  // Each of these may be set before run(). Messages of devices are tampered with on their way to the server, the
+  // server's on theirs to the device.
   std::function<bool(uint32_t who, Phase)> takes_part;  // whether it answers in this phase; once not, never again
   std::function<Digest(uint32_t who)> context_of;       // of a device that was told something else
   Tamper<KeyAdvert> on_advert;

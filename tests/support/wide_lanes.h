@@ -10,7 +10,9 @@
 
 namespace coterie::test {
 
-inline uint64_t ring_mask(uint32_t ring_bits) { return ring_bits == 64 ? ~uint64_t{0} : (uint64_t{1} << ring_bits) - 1; }
+inline uint64_t ring_mask(uint32_t ring_bits) {
+  return ring_bits == 64 ? ~uint64_t{0} : (uint64_t{1} << ring_bits) - 1;
+}
 
 // f(std::span<Lane>) on lanes of lane_bits (16, 32 or 64), there and back.
 template <typename F>

@@ -78,11 +78,9 @@ Bytes refusing_state(SecurityLevel level) {
 Status write_certified(const std::string& directory) {
   const std::string state = directory + "/state";
   COT_TRY(os::make_directories(state));
-  COT_ASSIGN(const auto authority,
-             load_or_create_signer(directory + "/authority.key", KeyAlgorithm::ed25519));
+  COT_ASSIGN(const auto authority, load_or_create_signer(directory + "/authority.key", KeyAlgorithm::ed25519));
   COT_ASSIGN(const auto device, load_or_create_signer(state + "/identity.key", KeyAlgorithm::ed25519));
-  COT_ASSIGN(const Bytes certificate,
-             make_device_certificate(device->algorithm(), device->public_key(), *authority));
+  COT_ASSIGN(const Bytes certificate, make_device_certificate(device->algorithm(), device->public_key(), *authority));
   COT_TRY(os::write_file_atomically(directory + "/authority", authority->public_key()));
   COT_TRY(os::write_file_atomically(directory + "/certificate", certificate));
   return os::write_file_atomically(state + "/session.state", refusing_state(SecurityLevel::active));
@@ -95,8 +93,7 @@ Status write_all(const std::string& directory) {
   COT_TRY(os::write_file_atomically(directory + "/mlp.cotf", mlp));
   COT_TRY(os::write_file_atomically(directory + "/two.cotf", two));
   COT_TRY(os::make_directories(directory + "/refusing"));
-  COT_TRY(os::write_file_atomically(directory + "/refusing/session.state",
-                                    refusing_state(SecurityLevel::masked)));
+  COT_TRY(os::write_file_atomically(directory + "/refusing/session.state", refusing_state(SecurityLevel::masked)));
   COT_TRY(write_certified(directory + "/certified"));
   return os::write_file_atomically(directory + "/images.cotf", images());
 }

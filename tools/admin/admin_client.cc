@@ -89,7 +89,8 @@ Result<Bytes> AdminClient::call(std::string_view method, const std::string& path
                                  .answer_max = kAnswerMax};
   Bytes answer;
   const auto collect = [&answer](const TransportResponse&, ByteView piece) -> Status {
-    if (answer.size() + piece.size() > kAnswerBytesMax) return Error(ErrorCode::too_large, "the server's answer is too long");
+    if (answer.size() + piece.size() > kAnswerBytesMax)
+      return Error(ErrorCode::too_large, "the server's answer is too long");
     answer.insert(answer.end(), piece.begin(), piece.end());
     return {};
   };

@@ -26,8 +26,8 @@ class AdminClient {
 
   // `target` is the path below /admin/v1/, with its query.
   Result<nlohmann::json> get(const std::string& target);
-  // A list in pages: the answer to `target` (without `after`), with the members of its array `key` from all pages. malformed
-  // if a page says next_after and has nothing.
+  // A list in pages: the answer to `target` (without `after`), with the members of its array `key` from all pages.
+  // malformed if a page says next_after and has nothing.
   Result<nlohmann::json> get_pages(const std::string& target, const std::string& key);
   Result<nlohmann::json> post(const std::string& target, const nlohmann::json& body);
   Result<nlohmann::json> post(const std::string& target);

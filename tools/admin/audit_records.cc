@@ -8,8 +8,7 @@ namespace {
 constexpr uint64_t kPage = 1000;
 
 Error foreign() {
-  return Error(ErrorCode::malformed,
-               "the server's audit log is not what was expected; is it of another version?");
+  return Error(ErrorCode::malformed, "the server's audit log is not what was expected; is it of another version?");
 }
 
 }  // namespace
@@ -20,9 +19,8 @@ Result<AuditRecord> audit_record_from(const nlohmann::json& json) {
   if (!json.is_object()) return foreign();
   const auto number = [&](const char* key) {
     const auto found = json.find(key);
-    return found != json.end() && found->is_number_integer() && *found >= 0
-               ? std::optional(found->get<uint64_t>())
-               : std::nullopt;
+    return found != json.end() && found->is_number_integer() && *found >= 0 ? std::optional(found->get<uint64_t>())
+                                                                            : std::nullopt;
   };
   const auto seq = number("seq"), time = number("unix_ms"), outcome = number("outcome");
   if (!seq || !time || *time > INT64_MAX || !outcome || *outcome > UINT32_MAX) return foreign();
@@ -30,9 +28,9 @@ Result<AuditRecord> audit_record_from(const nlohmann::json& json) {
   entry.time = wall_time_from_unix_ms(static_cast<int64_t>(*time));
   entry.outcome = static_cast<uint32_t>(*outcome);
   std::string digest;
-  for (const auto& [key, text] : {std::pair("who", &entry.who), std::pair("roles", &entry.roles),
-                                  std::pair("action", &entry.action), std::pair("target", &entry.target),
-                                  std::pair("request", &entry.request), std::pair("digest", &digest)}) {
+  for (const auto& [key, text] :
+       {std::pair("who", &entry.who), std::pair("roles", &entry.roles), std::pair("action", &entry.action),
+        std::pair("target", &entry.target), std::pair("request", &entry.request), std::pair("digest", &digest)}) {
     const auto found = json.find(key);
     if (found == json.end() || !found->is_string()) return foreign();
     *text = found->get<std::string>();
@@ -45,8 +43,7 @@ Result<AuditHead> verify_audit(const std::function<Result<nlohmann::json>(const 
                                const std::optional<AuditHead>& noted) {
   AuditVerifier verifier(noted);
   for (;;) {
-    const std::string page =
-        "audit?limit=" + std::to_string(kPage) + "&after=" + std::to_string(verifier.head().seq);
+    const std::string page = "audit?limit=" + std::to_string(kPage) + "&after=" + std::to_string(verifier.head().seq);
     COT_ASSIGN(const nlohmann::json answer, get(page));
     const auto records = answer.find("records");
     if (records == answer.end() || !records->is_array()) return foreign();

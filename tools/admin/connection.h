@@ -9,8 +9,8 @@ namespace coterie {
 
 // As the user said it, by flags or environment; empty: not said.
 struct ConnectionOptions {
-  std::string data_dir;    // of a server on this machine: its endpoints.json says the rest
-  std::string admin_url;   // or each thing by itself
+  std::string data_dir;   // of a server on this machine: its endpoints.json says the rest
+  std::string admin_url;  // or each thing by itself
   std::string ca_file;
   std::string token_file;
 };

@@ -12,9 +12,9 @@
 namespace coterie {
 
 struct JobNews {
-  std::string state;                // of the job
-  std::vector<RoundReport> ended;   // attempts that have ended since the last poll, oldest first
-  std::optional<RoundReport> live;  // the one under way
+  std::string state;                              // of the job
+  std::vector<RoundReport> ended;                 // attempts that have ended since the last poll, oldest first
+  std::optional<RoundReport> live;                // the one under way
   std::optional<double> epsilon_budget, epsilon;  // as RoundsPage has them
 
   bool is_over() const { return state != "running" && state != "paused"; }

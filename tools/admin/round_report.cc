@@ -49,7 +49,8 @@ Result<RoundsPage> parse_rounds(const nlohmann::json& json) {
     }
     return page;
   } catch (const nlohmann::json::exception& error) {
-    return Error(ErrorCode::malformed, std::string("the server's list of rounds is not what was expected: ") + error.what());
+    return Error(ErrorCode::malformed,
+                 std::string("the server's list of rounds is not what was expected: ") + error.what());
   }
 }
 

@@ -22,9 +22,9 @@ struct RoundReport {
   uint64_t goal_count = 0;
   uint64_t selected = 0;
   uint64_t accepted = 0;
-  double seconds = 0;         // from opened to closed; 0 while it runs
-  uint64_t examples = 0;      // from here on: of a round that is done
-  double train_seconds = 0;   // sum over its devices
+  double seconds = 0;        // from opened to closed; 0 while it runs
+  uint64_t examples = 0;     // from here on: of a round that is done
+  double train_seconds = 0;  // sum over its devices
   std::optional<double> train_loss, train_accuracy;
   std::optional<double> evaluation_loss, evaluation_accuracy;
   uint64_t model_version = 0;
@@ -34,11 +34,11 @@ struct RoundReport {
 };
 
 struct RoundsPage {
-  std::string job_state;  // running, paused, completed, cancelled, failed
-  std::vector<RoundReport> rounds;  // newest first
+  std::string job_state;                   // running, paused, completed, cancelled, failed
+  std::vector<RoundReport> rounds;         // newest first
   std::optional<std::string> next_before;  // there are older ones: of the query for them
-  std::optional<double> epsilon_budget;  // of a job with noise
-  std::optional<double> epsilon;         // spent by now; none: no noise, or nothing is protected
+  std::optional<double> epsilon_budget;    // of a job with noise
+  std::optional<double> epsilon;           // spent by now; none: no noise, or nothing is protected
 };
 
 // An answer of /jobs/{job}/rounds. Errors: malformed.

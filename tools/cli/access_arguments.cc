@@ -34,13 +34,13 @@ void add_admin_token(CLI::App& app, Invocation& invocation) {
   create->callback(
       [&, options] { invocation.run = [&admin, options] { return create_admin_token(admin, *options); }; });
 
-  CLI::App* list = add_server_command(*token, "list", "all named tokens, expired ones, too",
-                                      "  coterie admin-token list\n");
+  CLI::App* list =
+      add_server_command(*token, "list", "all named tokens, expired ones, too", "  coterie admin-token list\n");
   add_output_option(*list, admin);
   list->callback([&] { invocation.run = [&admin] { return list_admin_tokens(admin); }; });
 
-  CLI::App* remove = add_server_command(*token, "remove", "end a token at once",
-                                        "  coterie admin-token remove 5fd3c0ab91e27746\n");
+  CLI::App* remove =
+      add_server_command(*token, "remove", "end a token at once", "  coterie admin-token remove 5fd3c0ab91e27746\n");
   const auto id = std::make_shared<std::string>();
   remove->add_option("TOKEN", *id, "id of the token (`coterie admin-token list`)")->required();
   remove->callback([&, id] { invocation.run = [&admin, id] { return remove_admin_token(admin, *id); }; });
@@ -48,13 +48,12 @@ void add_admin_token(CLI::App& app, Invocation& invocation) {
 
 void add_audit(CLI::App& app, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* audit =
-      add_group(app, "audit", "what was done on the admin plane, by whom, and whether the log is whole",
-                "  coterie audit list --action device.revoke\n  coterie audit verify\n");
+  CLI::App* audit = add_group(app, "audit", "what was done on the admin plane, by whom, and whether the log is whole",
+                              "  coterie audit list --action device.revoke\n  coterie audit verify\n");
 
-  CLI::App* list = add_server_command(
-      *audit, "list", "records in order",
-      "  coterie audit list --after 200\n  coterie audit list --who 5fd3c0ab91e27746 -o json\n");
+  CLI::App* list =
+      add_server_command(*audit, "list", "records in order",
+                         "  coterie audit list --after 200\n  coterie audit list --who 5fd3c0ab91e27746 -o json\n");
   const auto options = std::make_shared<AuditListOptions>();
   list->add_option("--after", options->after, "only records behind this number")->capture_default_str();
   list->add_option("--limit", options->limit, "at most so many")
@@ -62,11 +61,11 @@ void add_audit(CLI::App& app, Invocation& invocation) {
       ->check(between<uint32_t>(1, 1000));
   list->add_option("--who", options->who, "only of this token's id");
   list->add_option("--action", options->action, "only of this action (job.create)");
-  list->add_option("--since", options->since, "only from this time on, in UTC (2026-11-21T06:30:00Z)")->type_name("TIME");
+  list->add_option("--since", options->since, "only from this time on, in UTC (2026-11-21T06:30:00Z)")
+      ->type_name("TIME");
   list->add_option("--until", options->until, "only from before this time")->type_name("TIME");
   add_output_option(*list, admin);
-  list->callback(
-      [&, options] { invocation.run = [&admin, options] { return list_audit(admin, *options); }; });
+  list->callback([&, options] { invocation.run = [&admin, options] { return list_audit(admin, *options); }; });
 
   CLI::App* verify = add_server_command(*audit, "verify", "check every record, here; prints the head to note",
                                         "  coterie audit verify\n"

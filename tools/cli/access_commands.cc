@@ -23,9 +23,8 @@ std::string roles_of(const nlohmann::json& token) {
 
 ExitCode create_admin_token(const AdminCommand& command, const NewAdminTokenOptions& options) {
   return with_admin(command, "admin-token create", [&](AdminClient& admin) -> Status {
-    nlohmann::json request = {{"label", options.label},
-                              {"roles", options.roles},
-                              {"valid_seconds", options.valid_days * kSecondsPerDay}};
+    nlohmann::json request = {
+        {"label", options.label}, {"roles", options.roles}, {"valid_seconds", options.valid_days * kSecondsPerDay}};
     if (!options.tenant.empty()) request["tenant"] = options.tenant;
     COT_ASSIGN(const nlohmann::json answer, admin.post("tokens", request));
     if (command.wants_json()) {
@@ -51,13 +50,11 @@ ExitCode list_admin_tokens(const AdminCommand& command) {
     }
     Table table({{"TOKEN"}, {"LABEL"}, {"ROLES"}, {"CREATED BY"}, {"CREATED"}, {"EXPIRES"}});
     for (const nlohmann::json& token : answer.value("tokens", nlohmann::json::array())) {
-      table.add({cell_of(token, "/id"), cell_of(token, "/label"), roles_of(token),
-                 cell_of(token, "/created_by"), short_time(cell_of(token, "/created")),
-                 short_time(cell_of(token, "/expires"))});
+      table.add({cell_of(token, "/id"), cell_of(token, "/label"), roles_of(token), cell_of(token, "/created_by"),
+                 short_time(cell_of(token, "/created")), short_time(cell_of(token, "/expires"))});
     }
-    print_text(table.empty()
-                   ? "no named tokens; make one with `" + next_command(command, "admin-token create") + "`\n"
-                   : table.text());
+    print_text(table.empty() ? "no named tokens; make one with `" + next_command(command, "admin-token create") + "`\n"
+                             : table.text());
     return {};
   });
 }

@@ -30,8 +30,8 @@ void add_job_changes(CLI::App& job, Invocation& invocation) {
     const char* what;
   };
   for (const Verb verb :
-       {Verb{"pause", "begin no new round until the job is resumed"},
-        Verb{"resume", "go on with a paused job"}, Verb{"cancel", "end a job for good; its models stay"}}) {
+       {Verb{"pause", "begin no new round until the job is resumed"}, Verb{"resume", "go on with a paused job"},
+        Verb{"cancel", "end a job for good; its models stay"}}) {
     AdminCommand& admin = invocation.admin;
     const std::string name = verb.name;
     CLI::App* change = add_server_command(job, name, verb.what, "  coterie job " + name + " jk2x9q4c\n");
@@ -51,8 +51,7 @@ void add_job(CLI::App& app, Invocation& invocation) {
                             "  coterie job create job.json --model model.cotf --evaluation held-out.cotf\n"
                             "  coterie --data-dir ./data job watch jk2x9q4c\n");
 
-  CLI::App* create =
-      add_server_command(*job, "create", "create a job from a JSON file; it starts at once", kCreateJob);
+  CLI::App* create = add_server_command(*job, "create", "create a job from a JSON file; it starts at once", kCreateJob);
   const auto files = std::make_shared<JobFiles>();
   create->add_option("FILE", files->job, "the job as JSON, as POST /admin/v1/jobs takes it")->required();
   create->add_option("--model", files->model, "model file to upload and start from")->type_name("FILE");
@@ -61,9 +60,9 @@ void add_job(CLI::App& app, Invocation& invocation) {
   add_output_option(*create, admin);
   create->callback([&, files] { invocation.run = [&admin, files] { return create_job(admin, *files); }; });
 
-  CLI::App* list = add_server_command(
-      *job, "list", "all jobs",
-      "  coterie job list --state running\n  coterie job list -o json | jq -r '.jobs[].id'\n");
+  CLI::App* list =
+      add_server_command(*job, "list", "all jobs",
+                         "  coterie job list --state running\n  coterie job list -o json | jq -r '.jobs[].id'\n");
   const auto listed = std::make_shared<JobListOptions>();
   list->add_option("--state", listed->state, "only jobs in this state")
       ->check(one_of({"running", "paused", "completed", "cancelled", "failed"}));
@@ -77,13 +76,11 @@ void add_job(CLI::App& app, Invocation& invocation) {
   add_output_option(*show, admin);
   show->callback([&, shown] { invocation.run = [&admin, shown] { return show_job(admin, *shown); }; });
 
-  CLI::App* rounds = add_server_command(*job, "rounds", "a job's rounds, newest first",
-                                        "  coterie job rounds jk2x9q4c --limit 5\n");
+  CLI::App* rounds =
+      add_server_command(*job, "rounds", "a job's rounds, newest first", "  coterie job rounds jk2x9q4c --limit 5\n");
   const auto of = add_job_argument(rounds);
   const auto limit = std::make_shared<uint32_t>(20);
-  rounds->add_option("--limit", *limit, "at most so many")
-      ->capture_default_str()
-      ->check(between<uint32_t>(1, 1000));
+  rounds->add_option("--limit", *limit, "at most so many")->capture_default_str()->check(between<uint32_t>(1, 1000));
   add_output_option(*rounds, admin);
   rounds->callback(
       [&, of, limit] { invocation.run = [&admin, of, limit] { return list_rounds(admin, *of, *limit); }; });
@@ -92,8 +89,7 @@ void add_job(CLI::App& app, Invocation& invocation) {
       add_server_command(*job, "watch", "follow the rounds until the job is over; Ctrl-C leaves it alone",
                          "  coterie job watch jk2x9q4c && coterie model download jk2x9q4c -o model.cotf\n");
   const auto watched = add_job_argument(watch);
-  watch->callback(
-      [&, watched] { invocation.run = [&admin, watched] { return watch_job(admin, *watched); }; });
+  watch->callback([&, watched] { invocation.run = [&admin, watched] { return watch_job(admin, *watched); }; });
 
   add_job_changes(*job, invocation);
 }
@@ -117,11 +113,9 @@ void add_token(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->check(between<uint32_t>(1, 8760));
   add_output_option(*create, admin);
-  create->callback(
-      [&, options] { invocation.run = [&admin, options] { return create_token(admin, *options); }; });
+  create->callback([&, options] { invocation.run = [&admin, options] { return create_token(admin, *options); }; });
 
-  CLI::App* list =
-      add_server_command(*token, "list", "all tokens that are not removed", "  coterie token list\n");
+  CLI::App* list = add_server_command(*token, "list", "all tokens that are not removed", "  coterie token list\n");
   add_output_option(*list, admin);
   list->callback([&] { invocation.run = [&admin] { return list_tokens(admin); }; });
 
@@ -134,11 +128,9 @@ void add_token(CLI::App& app, Invocation& invocation) {
 
 void add_server(CLI::App& app, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* server =
-      add_group(app, "server", "how the server is", "  coterie --data-dir ./data server status\n");
-  CLI::App* status =
-      add_server_command(*server, "status", "version, devices, rounds under way",
-                         "  coterie --data-dir ./data server status\n  coterie server status -o json\n");
+  CLI::App* server = add_group(app, "server", "how the server is", "  coterie --data-dir ./data server status\n");
+  CLI::App* status = add_server_command(*server, "status", "version, devices, rounds under way",
+                                        "  coterie --data-dir ./data server status\n  coterie server status -o json\n");
   add_output_option(*status, admin);
   status->callback([&] { invocation.run = [&admin] { return show_server(admin); }; });
 }

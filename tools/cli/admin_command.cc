@@ -30,8 +30,7 @@ ExitCode with_admin(const AdminCommand& command, std::string_view name,
   try {
     done = work(**client);
   } catch (const nlohmann::json::exception&) {
-    done = Error(ErrorCode::malformed,
-                 "the server's answer is not what was expected; is it of another version?");
+    done = Error(ErrorCode::malformed, "the server's answer is not what was expected; is it of another version?");
   }
   if (done) return ExitCode::ok;
   print_error(name, done.error());

@@ -11,8 +11,7 @@ namespace coterie {
 
 ExitCode list_audit(const AdminCommand& command, const AuditListOptions& options) {
   return with_admin(command, "audit list", [&](AdminClient& admin) -> Status {
-    std::string target =
-        "audit?limit=" + std::to_string(options.limit) + "&after=" + std::to_string(options.after);
+    std::string target = "audit?limit=" + std::to_string(options.limit) + "&after=" + std::to_string(options.after);
     if (!options.who.empty()) target += "&who=" + path_segment(options.who);
     if (!options.action.empty()) target += "&action=" + path_segment(options.action);
     if (!options.since.empty()) target += "&since=" + path_segment(options.since);
@@ -22,13 +21,7 @@ ExitCode list_audit(const AdminCommand& command, const AuditListOptions& options
       print_json(answer);
       return {};
     }
-    Table table({{"NUMBER", Table::Align::right},
-                 {"TIME"},
-                 {"WHO"},
-                 {"ACTION"},
-                 {"TARGET"},
-                 {"OUTCOME"},
-                 {"REQUEST"}});
+    Table table({{"NUMBER", Table::Align::right}, {"TIME"}, {"WHO"}, {"ACTION"}, {"TARGET"}, {"OUTCOME"}, {"REQUEST"}});
     for (const nlohmann::json& record : answer.value("records", nlohmann::json::array())) {
       const std::string outcome = cell_of(record, "/outcome");
       table.add({cell_of(record, "/seq"), short_time(cell_of(record, "/time")), cell_of(record, "/who"),
@@ -63,8 +56,8 @@ ExitCode verify_audit_log(const AdminCommand& command, const std::string& head) 
     std::fprintf(stderr,
                  "%s, one behind the other as they were written%s.\nNote the line above elsewhere, and check "
                  "against it next time: coterie audit verify --head %s\n",
-                 counted(reached.seq, "record").c_str(),
-                 noted ? ", and the head that was noted is among them" : "", reached.text().c_str());
+                 counted(reached.seq, "record").c_str(), noted ? ", and the head that was noted is among them" : "",
+                 reached.text().c_str());
     return {};
   });
 }

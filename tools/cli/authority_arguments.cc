@@ -13,9 +13,10 @@ void add_authority(CLI::App& app, Invocation& invocation) {
                                   "  coterie authority certify --key authority.key --device-key HEX\n\n"
                                   "For whoever makes or registers the devices, and does not run the server: see "
                                   "docs/THREAT_MODEL.md.\n");
-  CLI::App* make = add_command(*authority, "new", "make an authority's key; prints the public one, which devices are given",
-                               "  coterie authority new --file authority.key\n\n"
-                               "Who has the file can invent devices: keep it off the server.\n");
+  CLI::App* make =
+      add_command(*authority, "new", "make an authority's key; prints the public one, which devices are given",
+                  "  coterie authority new --file authority.key\n\n"
+                  "Who has the file can invent devices: keep it off the server.\n");
   const auto file = std::make_shared<std::string>();
   make->add_option("--file", *file, "where to write the private key (mode 0600)")->required()->type_name("FILE");
   make->callback([&, file] { invocation.run = [file] { return new_authority(*file); }; });
@@ -27,12 +28,13 @@ void add_authority(CLI::App& app, Invocation& invocation) {
   const auto command = std::make_shared<CertifyCommand>();
   certify->add_option("--key", command->key_file, "the authority's private key")->required()->type_name("FILE");
   certify->add_option("--device-key", command->device_key, "the device's public key")->required()->type_name("HEX");
-  certify->add_option_function<std::string>(
-             "--algorithm",
-             [command](const std::string& name) {
-               command->algorithm = name == "p256" ? KeyAlgorithm::p256 : KeyAlgorithm::ed25519;
-             },
-             "of the device's key: ed25519 or p256")
+  certify
+      ->add_option_function<std::string>(
+          "--algorithm",
+          [command](const std::string& name) {
+            command->algorithm = name == "p256" ? KeyAlgorithm::p256 : KeyAlgorithm::ed25519;
+          },
+          "of the device's key: ed25519 or p256")
       ->check(one_of({"ed25519", "p256"}))
       ->default_str("ed25519")
       ->type_name("NAME");

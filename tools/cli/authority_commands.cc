@@ -40,7 +40,8 @@ ExitCode certify_device(const CertifyCommand& command) {
 }
 
 ExitCode print_device_identity(const std::string& state_dir, KeyAlgorithm algorithm_of_new) {
-  if (const Status made = os::make_directories(state_dir); !made) return fail_on_output("device identity", made.error());
+  if (const Status made = os::make_directories(state_dir); !made)
+    return fail_on_output("device identity", made.error());
   const auto signer = load_or_create_signer(state_dir + "/identity.key", algorithm_of_new);
   if (!signer) return fail_on_input("device identity", signer.error());
   const std::string_view algorithm = (*signer)->algorithm() == KeyAlgorithm::p256 ? "p256" : "ed25519";

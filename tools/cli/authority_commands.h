@@ -8,12 +8,13 @@
 
 namespace coterie {
 
-// Makes an Ed25519 key in `file`, mode 0600, and prints the public key. A file that is there is an error: it may be a key.
+// Makes an Ed25519 key in `file`, mode 0600, and prints the public key. A file that is there is an error: it may be a
+// key.
 ExitCode new_authority(const std::string& file);
 
 struct CertifyCommand {
-  std::string key_file;    // the authority's
-  std::string device_key;  // hexadecimal
+  std::string key_file;                            // the authority's
+  std::string device_key;                          // hexadecimal
   KeyAlgorithm algorithm = KeyAlgorithm::ed25519;  // of the device's key
 };
 // Prints the certificate, in hexadecimal.

@@ -24,8 +24,7 @@ Result<uint64_t> parse_byte_count(std::string_view text) {
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
-  const double bytes =
-      error == std::errc() ? number * factor_of({stopped, static_cast<size_t>(end - stopped)}) : 0;
+  const double bytes = error == std::errc() ? number * factor_of({stopped, static_cast<size_t>(end - stopped)}) : 0;
   if (bytes >= 1 && bytes < kBytesMax) return static_cast<uint64_t>(bytes);
   return Error(ErrorCode::invalid_argument,
                "must be an amount of memory such as 64M, 512K or 1.5G, is " + std::string(text));

@@ -21,8 +21,7 @@ constexpr const char* kFooter =
     "130 interrupted.";
 
 void add_connection_options(CLI::App& app, ConnectionOptions& connection) {
-  const auto add = [&app](const char* name, std::string& value, const char* type, const char* what,
-                          const char* env) {
+  const auto add = [&app](const char* name, std::string& value, const char* type, const char* what, const char* env) {
     app.add_option(name, value, what)->type_name(type)->envname(env);
   };
   add("--data-dir", connection.data_dir, "DIR",
@@ -67,9 +66,7 @@ Parsed wrong(const CLI::App& app, const std::string& what) {
   return {.runs = false, .is_error = true, .text = full_name(app) + ": " + what + "\n"};
 }
 
-std::string see_help(const CLI::App& app) {
-  return " See `" + full_name(app) + " --help`.";
-}
+std::string see_help(const CLI::App& app) { return " See `" + full_name(app) + " --help`."; }
 
 // Follows the words that name commands: finds the command, and mistyped names before CLI11 does, which would
 // only say that something is missing.
@@ -87,8 +84,7 @@ Walk walk(const CLI::App& root, const std::vector<std::string>& arguments) {
       const std::string name = word.substr(0, word.find('='));
       const CLI::Option* option = find_option(*at, name);
       if (option == nullptr && name.starts_with("--")) {
-        return {at,
-                "there is no option `" + name + "`" + did_you_mean(name, option_names(*at)) + see_help(*at)};
+        return {at, "there is no option `" + name + "`" + did_you_mean(name, option_names(*at)) + see_help(*at)};
       }
       if (option != nullptr && option->get_items_expected_max() > 0 && name.size() == word.size()) ++i;
       continue;
@@ -96,8 +92,7 @@ Walk walk(const CLI::App& root, const std::vector<std::string>& arguments) {
     const std::vector<std::string> names = names_below(*at);
     if (names.empty()) continue;
     if (std::ranges::find(names, word) == names.end()) {
-      return {at, "there is no `" + word + "`" + did_you_mean(word, names) +
-                      " It is one of: " + listed(names) + "."};
+      return {at, "there is no `" + word + "`" + did_you_mean(word, names) + " It is one of: " + listed(names) + "."};
     }
     at = at->get_subcommand(word);
   }
@@ -115,8 +110,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments, Invocation&
   app.set_version_flag("--version", "coterie " COTERIE_VERSION, "print the version and exit");
   app.set_help_flag("-h,--help", "print this and exit");
   app.require_subcommand(1);
-  app.option_defaults()->multi_option_policy(
-      CLI::MultiOptionPolicy::TakeLast);  // so that aliases can be overruled
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // so that aliases can be overruled
   add_connection_options(app, invocation.admin.connection);
   add_demo(app, invocation);
   add_job(app, invocation);

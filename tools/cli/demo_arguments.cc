@@ -79,7 +79,8 @@ void add_security(CLI::App& demo, DemoOptions& options) {
   demo.add_option_function<std::string>(
           "--security", [&options](const std::string& name) { options.security = *security_level_from(name); },
           "what the server may learn of an update: none (all of it), masked (the sum of a round, if it follows the "
-          "protocol), active (the sum or nothing, whatever it does), active_dp (that sum with noise that the devices add; "
+          "protocol), active (the sum or nothing, whatever it does), active_dp (that sum with noise that the devices "
+          "add; "
           "needs --clip and --target-epsilon or --noise-multiplier)")
       ->check(CLI::IsMember({"none", "masked", "active", "active_dp"}))
       ->type_name("LEVEL")
@@ -119,8 +120,7 @@ void add_noise(CLI::App& demo, DemoOptions& options) {
 void add_output(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--out", options.out, "folder for the results, new or empty (default runs/demo-DATE-TIME)")
       ->type_name("DIR");
-  demo.add_flag("--json", options.json,
-                "end standard output with one JSON object; the rest goes to standard error");
+  demo.add_flag("--json", options.json, "end standard output with one JSON object; the rest goes to standard error");
   demo.add_flag("--quiet", options.quiet, "no progress");
   demo.add_flag("--keep", options.keep, "keep the server's data, the devices' state and all logs");
 }
@@ -128,17 +128,16 @@ void add_output(CLI::App& demo, DemoOptions& options) {
 }  // namespace
 
 void add_demo(CLI::App& app, Invocation& invocation) {
-  CLI::App* demo = add_command(
-      app, "demo", "train a model, now: a real server and real devices on this machine", kExamples);
+  CLI::App* demo =
+      add_command(app, "demo", "train a model, now: a real server and real devices on this machine", kExamples);
   add_data(*demo, invocation.demo);
   add_model_choice(*demo, invocation.demo);
   add_training(*demo, invocation.demo);
   add_security(*demo, invocation.demo);
   add_noise(*demo, invocation.demo);
   add_output(*demo, invocation.demo);
-  demo->callback([&invocation] {
-    invocation.run = [&invocation] { return run_demo(invocation.demo, invocation.program); };
-  });
+  demo->callback(
+      [&invocation] { invocation.run = [&invocation] { return run_demo(invocation.demo, invocation.program); }; });
 }
 
 }  // namespace coterie

@@ -22,8 +22,7 @@ std::shared_ptr<std::string> add_file_argument(CLI::App* command, const char* he
 
 void add_server_models(CLI::App& model, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* list =
-      add_server_command(model, "list", "a job's models, one a round", "  coterie model list jk2x9q4c\n");
+  CLI::App* list = add_server_command(model, "list", "a job's models, one a round", "  coterie model list jk2x9q4c\n");
   const auto job = std::make_shared<std::string>();
   list->add_option("JOB", *job, "id of the job (`coterie job list`)")->required();
   add_output_option(*list, admin);
@@ -58,9 +57,8 @@ void add_server_models(CLI::App& model, Invocation& invocation) {
   rollback->callback(
       [&, released] { invocation.run = [&admin, released] { return release_model(admin, *released, {}); }; });
 
-  CLI::App* upload =
-      add_server_command(model, "upload", "store a model file on the server; prints its digest",
-                         "  coterie model upload model.cotf\n");
+  CLI::App* upload = add_server_command(model, "upload", "store a model file on the server; prints its digest",
+                                        "  coterie model upload model.cotf\n");
   const auto file = add_file_argument(upload, "model file");
   add_output_option(*upload, admin);
   upload->callback([&, file] { invocation.run = [&admin, file] { return upload_model(admin, *file); }; });
@@ -68,10 +66,9 @@ void add_server_models(CLI::App& model, Invocation& invocation) {
 
 void add_local_models(CLI::App& model, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* make =
-      add_command(model, "new", "make a fresh model file",
-                  "  coterie model new cnn -o model.cotf\n"
-                  "  coterie model new lenet5 --input 28x28x1 --classes 10 --seed 7 -o model.cotf\n");
+  CLI::App* make = add_command(model, "new", "make a fresh model file",
+                               "  coterie model new cnn -o model.cotf\n"
+                               "  coterie model new lenet5 --input 28x28x1 --classes 10 --seed 7 -o model.cotf\n");
   const auto options = std::make_shared<NewModel>();
   make->add_option("KIND", options->kind, "mlp, cnn or lenet5")->required();
   make->add_option("-o,--file", options->file, "where to write it")->required()->type_name("FILE");
@@ -99,8 +96,8 @@ void add_local_models(CLI::App& model, Invocation& invocation) {
   head->add_option("-o,--file", headed->to, "where to write it")->required()->type_name("FILE");
   head->callback([&, headed] { invocation.run = [headed] { return new_head(*headed); }; });
 
-  CLI::App* inspect = add_command(model, "inspect", "layers, shapes and sizes of a model file",
-                                  "  coterie model inspect model.cotf\n");
+  CLI::App* inspect =
+      add_command(model, "inspect", "layers, shapes and sizes of a model file", "  coterie model inspect model.cotf\n");
   const auto inspected = add_file_argument(inspect, "model file");
   add_output_option(*inspect, admin);
   inspect->callback([&, inspected] {
@@ -115,7 +112,8 @@ void add_hex(CLI::App& app, const std::string& name, Bytes& into, size_t bytes, 
     if (parsed && parsed->size() == bytes) return parsed;
     return Error(ErrorCode::invalid_argument, "must be " + std::to_string(2 * bytes) + " hexadecimal digits");
   };
-  app.add_option_function<std::string>(name, [&into, parse](const std::string& text) { into = *parse(text); }, what)
+  app.add_option_function<std::string>(
+         name, [&into, parse](const std::string& text) { into = *parse(text); }, what)
       ->check(checked_by(parse))
       ->type_name("HEX");
 }
@@ -128,8 +126,7 @@ void add_policy(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
          "refuse plans of a lower level: none, masked, active or active_dp (default: none)")
       ->check(one_of({"none", "masked", "active", "active_dp"}))
       ->type_name("LEVEL");
-  run.add_option("--cohort-min", options->cohort_min,
-                 "refuse plans whose sums may be of fewer devices (default: 2)")
+  run.add_option("--cohort-min", options->cohort_min, "refuse plans whose sums may be of fewer devices (default: 2)")
       ->check(between<uint32_t>(2, 10'000));
   run.add_option("--epsilon-round-max", options->epsilon_round_max,
                  "refuse plans of which a round costs more (default: no limit)")
@@ -154,16 +151,13 @@ void add_run(CLI::App& device, Invocation& invocation) {
                   "never leave it. Ended and started again on its state directory, it goes on where it was.");
   const auto options = std::make_shared<DeviceOptions>();
   run->add_option("--server", options->server_url, "what devices connect to")->required()->type_name("URL");
-  run->add_option("--ca", options->ca_file, "certificates to trust (default: the system's)")
-      ->type_name("FILE");
+  run->add_option("--ca", options->ca_file, "certificates to trust (default: the system's)")->type_name("FILE");
   run->add_option("--token", options->token, "enrollment token; needed the first time")
       ->envname("COTERIE_ENROLLMENT_TOKEN");
   run->add_option("--state-dir", options->state_dir, "its identity and what it is in the middle of")
       ->required()
       ->type_name("DIR");
-  run->add_option("--data", options->data_file, "data set file with its examples")
-      ->required()
-      ->type_name("FILE");
+  run->add_option("--data", options->data_file, "data set file with its examples")->required()->type_name("FILE");
   run->add_option("--rounds", options->rounds, "end after so many rounds (default: go on)")
       ->check(between<uint64_t>(0, UINT64_MAX));
   run->add_option("--seed", options->seed, "of shuffling and jitter (default: random)")
@@ -179,8 +173,9 @@ void add_run(CLI::App& device, Invocation& invocation) {
 }
 
 void add_identity(CLI::App& device, Invocation& invocation) {
-  CLI::App* identity = add_command(device, "identity", "the public key of a device on this machine, for an authority to certify",
-                                   "  coterie device identity --state-dir ./device-1\n");
+  CLI::App* identity =
+      add_command(device, "identity", "the public key of a device on this machine, for an authority to certify",
+                  "  coterie device identity --state-dir ./device-1\n");
   const auto state_dir = std::make_shared<std::string>();
   const auto use_p256 = std::make_shared<bool>(false);
   identity->add_option("--state-dir", *state_dir, "of the device; made if there is none")->required()->type_name("DIR");
@@ -207,10 +202,9 @@ void add_model(CLI::App& app, Invocation& invocation) {
 
 void add_device(CLI::App& app, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* device =
-      add_group(app, "device", "be a device, see and revoke devices",
-                "  coterie device list\n"
-                "  coterie device run --server URL --ca FILE --token T --state-dir DIR --data FILE\n");
+  CLI::App* device = add_group(app, "device", "be a device, see and revoke devices",
+                               "  coterie device list\n"
+                               "  coterie device run --server URL --ca FILE --token T --state-dir DIR --data FILE\n");
   add_run(*device, invocation);
   add_identity(*device, invocation);
 
@@ -224,8 +218,7 @@ void add_device(CLI::App& app, Invocation& invocation) {
   list->add_option("--population", options->population, "only of this population");
   list->add_flag("--revoked", options->revoked, "only those that are revoked");
   add_output_option(*list, admin);
-  list->callback(
-      [&, options] { invocation.run = [&admin, options] { return list_devices(admin, *options); }; });
+  list->callback([&, options] { invocation.run = [&admin, options] { return list_devices(admin, *options); }; });
 
   CLI::App* revoke = add_server_command(*device, "revoke", "refuse a device from now on",
                                         "  coterie device revoke 0eb753d8934b7594b4223cf2813ed1dd\n");

@@ -13,8 +13,7 @@ namespace {
 std::string device_command(const ConnectionOptions& connection, const std::string& token) {
   std::string server = " --server https://SERVER:8443";
   if (connection.admin_url.empty()) {
-    const auto endpoints =
-        read_endpoints(connection.data_dir.empty() ? kDefaultDataDir : connection.data_dir);
+    const auto endpoints = read_endpoints(connection.data_dir.empty() ? kDefaultDataDir : connection.data_dir);
     if (endpoints) server = " --server " + endpoints->device_url + " --ca " + shell_word(endpoints->ca_file);
   }
   return "coterie device run" + server + " --state-dir DIR --data FILE --token " + token;
@@ -39,9 +38,8 @@ ExitCode list_devices(const AdminCommand& command, const DeviceListOptions& opti
                  cell_of(device, "/sdk_version"), short_time(cell_of(device, "/enrolled")),
                  short_time(cell_of(device, "/revoked"))});
     }
-    print_text(table.empty()
-                   ? "no devices; let them in with `" + next_command(command, "token create") + "`\n"
-                   : table.text());
+    print_text(table.empty() ? "no devices; let them in with `" + next_command(command, "token create") + "`\n"
+                             : table.text());
     if (answer.contains("next_after")) {
       print_text("... of " + cell_of(answer, "/total") + " in all; go on with --after " +
                  printable(cell_of(answer, "/next_after")) + "\n");
@@ -57,8 +55,7 @@ ExitCode revoke_device(const AdminCommand& command, const std::string& device) {
     if (command.wants_json()) {
       print_json(*answer);
     } else {
-      print_text("device " + printable(cell_of(*answer, "/id")) +
-                 " is revoked; its updates are refused from now on\n");
+      print_text("device " + printable(cell_of(*answer, "/id")) + " is revoked; its updates are refused from now on\n");
     }
     return {};
   });
@@ -124,8 +121,8 @@ ExitCode show_server(const AdminCommand& command) {
     print_text("Coterie " + printable(cell_of(answer, "/version")) + ", up " +
                format_seconds(answer.value("uptime_seconds", 0.0)) +
                (answer.value("ready", false) ? "" : ", not ready") + "\n" +
-               counted(answer.value("devices", uint64_t{0}), "device") + " enrolled, " +
-               std::to_string(waiting) + " waiting\n");
+               counted(answer.value("devices", uint64_t{0}), "device") + " enrolled, " + std::to_string(waiting) +
+               " waiting\n");
     Table table({{"JOB"},
                  {"ROUND", Table::Align::right},
                  {"ATTEMPT", Table::Align::right},
@@ -133,8 +130,8 @@ ExitCode show_server(const AdminCommand& command) {
                  {"SELECTED", Table::Align::right},
                  {"ACCEPTED", Table::Align::right}});
     for (const nlohmann::json& job : answer.value("jobs", nlohmann::json::array())) {
-      table.add({cell_of(job, "/job"), cell_of(job, "/round"), cell_of(job, "/attempt"),
-                 cell_of(job, "/state"), cell_of(job, "/selected"), cell_of(job, "/accepted")});
+      table.add({cell_of(job, "/job"), cell_of(job, "/round"), cell_of(job, "/attempt"), cell_of(job, "/state"),
+                 cell_of(job, "/selected"), cell_of(job, "/accepted")});
     }
     if (!table.empty()) print_text("\n" + table.text());
     return {};

@@ -7,10 +7,10 @@ namespace coterie {
 
 enum class ExitCode : int {
   ok = 0,
-  failure = 1,       // what was asked for did not come about
-  usage = 2,         // wrong arguments, or an input file that is missing or broken
-  config = 3,        // the connection settings: endpoints, CA or token file
-  network = 4,       // the server cannot be reached, or does not let us in
+  failure = 1,  // what was asked for did not come about
+  usage = 2,    // wrong arguments, or an input file that is missing or broken
+  config = 3,   // the connection settings: endpoints, CA or token file
+  network = 4,  // the server cannot be reached, or does not let us in
   timeout = 5,
   interrupted = 130  // Ctrl-C or SIGTERM
 };

@@ -12,9 +12,7 @@ constexpr const char* kWhichServer =
 
 }  // namespace
 
-std::string HelpFormatter::make_description(const CLI::App* app) const {
-  return app->get_description() + "\n\n";
-}
+std::string HelpFormatter::make_description(const CLI::App* app) const { return app->get_description() + "\n\n"; }
 
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
   if (option->get_positional() || option->get_type_size() == 0) return {};
@@ -33,15 +31,13 @@ std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
   return text;
 }
 
-CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& what,
-                      const std::string& examples) {
+CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples) {
   CLI::App* command = parent.add_subcommand(name, what);
   command->footer("Examples:\n" + examples);
   return command;
 }
 
-CLI::App* add_group(CLI::App& parent, const std::string& name, const std::string& what,
-                    const std::string& examples) {
+CLI::App* add_group(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples) {
   return add_command(parent, name, what, examples)->require_subcommand(1)->fallthrough();
 }
 

@@ -20,11 +20,9 @@ class HelpFormatter : public CLI::Formatter {
 };
 
 // `examples`: lines of shell, indented by two blanks, each with its newline.
-CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& what,
-                      const std::string& examples);
+CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples);
 // A command of commands.
-CLI::App* add_group(CLI::App& parent, const std::string& name, const std::string& what,
-                    const std::string& examples);
+CLI::App* add_group(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples);
 // One that talks to a server: it takes the options that say which, too.
 CLI::App* add_server_command(CLI::App& group, const std::string& name, const std::string& what,
                              const std::string& examples);
@@ -42,8 +40,8 @@ CLI::Validator between(T low, T high) {
         const auto [stopped, error] = std::from_chars(text.data(), end, value);
         if (error == std::errc() && stopped == end && value >= low && value <= high) return std::string();
         const std::string kind = std::is_integral_v<T> ? "a whole number" : "a number";
-        return "must be " + kind + " from " + CLI::detail::to_string(low) + " to " +
-               CLI::detail::to_string(high) + ", is " + text;
+        return "must be " + kind + " from " + CLI::detail::to_string(low) + " to " + CLI::detail::to_string(high) +
+               ", is " + text;
       },
       "");
 }

@@ -22,7 +22,8 @@ class Interrupt {
   // The signal that asked last, 0 if none did.
   static int signal_number();
 
-  // Waits that long, or until a signal comes that had not come when the wait began. `cancelled` if one has been asked for.
+  // Waits that long, or until a signal comes that had not come when the wait began. `cancelled` if one has been asked
+  // for.
   static Status wait(Millis time);
   // As wait, but goes on waiting after the first request, until the next one: for cleaning up.
   static void wait_for_next(Millis time);

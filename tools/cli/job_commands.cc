@@ -33,20 +33,14 @@ Result<nlohmann::json> read_job(const std::string& path) {
     if (job.is_object()) return job;
     return Error(ErrorCode::invalid_argument, path + ": a job is a JSON object");
   } catch (const nlohmann::json::exception& error) {
-    const std::string what =
-        error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     const size_t bracket = what.find("] ");
-    return Error(ErrorCode::invalid_argument,
-                 path + ": " + (bracket == what.npos ? what : what.substr(bracket + 2)));
+    return Error(ErrorCode::invalid_argument, path + ": " + (bracket == what.npos ? what : what.substr(bracket + 2)));
   }
 }
 
-std::string optional_percent(const std::optional<double>& ratio) {
-  return ratio ? format_percent(*ratio) : "-";
-}
-std::string optional_loss(const std::optional<double>& loss) {
-  return loss ? format_fixed(*loss, 3) : "-";
-}
+std::string optional_percent(const std::optional<double>& ratio) { return ratio ? format_percent(*ratio) : "-"; }
+std::string optional_loss(const std::optional<double>& loss) { return loss ? format_fixed(*loss, 3) : "-"; }
 
 void print_rounds(const RoundsPage& page) {
   using enum Table::Align;
@@ -61,9 +55,8 @@ void print_rounds(const RoundsPage& page) {
                {"REASON"}});
   for (const RoundReport& round : page.rounds) {
     table.add({std::to_string(round.number), std::to_string(round.attempt), round.state,
-               std::to_string(round.accepted) + "/" + std::to_string(round.goal_count),
-               optional_loss(round.train_loss), optional_loss(round.evaluation_loss),
-               optional_percent(round.evaluation_accuracy),
+               std::to_string(round.accepted) + "/" + std::to_string(round.goal_count), optional_loss(round.train_loss),
+               optional_loss(round.evaluation_loss), optional_percent(round.evaluation_accuracy),
                round.has_ended() ? format_seconds(round.seconds) : "-", round.reason});
   }
   print_text(table.text());
@@ -72,22 +65,19 @@ void print_rounds(const RoundsPage& page) {
 // A job in one line each: what it is, how far it is, how it trains.
 void print_job(const nlohmann::json& job) {
   const auto line = [&](const char* title, const std::string& text) {
-    print_text(std::string(title) + std::string(12 - std::string_view(title).size(), ' ') + printable(text) +
-               "\n");
+    print_text(std::string(title) + std::string(12 - std::string_view(title).size(), ' ') + printable(text) + "\n");
   };
   const auto at = [&](const char* pointer) { return cell_of(job, pointer); };
   line("job", at("/id"));
   line("name", at("/spec/name"));
   line("state", at("/state") + (job.contains("reason") ? ": " + at("/reason") : ""));
-  line("rounds", at("/rounds_done") + " of " + at("/spec/rounds/count") + ", " +
-                     at("/spec/rounds/goal_count") + " updates each");
+  line("rounds",
+       at("/rounds_done") + " of " + at("/spec/rounds/count") + ", " + at("/spec/rounds/goal_count") + " updates each");
   line("population", at("/spec/population"));
   line("training", at("/spec/training/optimizer/kind") + ", learning rate " +
-                       at("/spec/training/optimizer/learning_rate") + ", " +
-                       at("/spec/training/local_epochs") + " epochs of batches of " +
-                       at("/spec/training/batch_size"));
-  line("strategy",
-       at("/spec/strategy/kind") + ", server learning rate " + at("/spec/strategy/server_learning_rate"));
+                       at("/spec/training/optimizer/learning_rate") + ", " + at("/spec/training/local_epochs") +
+                       " epochs of batches of " + at("/spec/training/batch_size"));
+  line("strategy", at("/spec/strategy/kind") + ", server learning rate " + at("/spec/strategy/server_learning_rate"));
   if (job.contains("privacy")) {
     line("privacy", "epsilon " + at("/privacy/epsilon") + " of " + at("/privacy/epsilon_budget") + " at delta " +
                         at("/privacy/delta") + "; `coterie privacy show` says under which assumptions");
@@ -109,10 +99,8 @@ ExitCode create_job(const AdminCommand& command, const JobFiles& files) {
     const Result<nlohmann::json> created = admin.post("jobs", job);
     if (!created) return created.error().with_context(files.job);
     const std::string id = printable(cell_of(*created, "/id"));
-    if (command.wants_json())
-      print_json(*created);
-    else
-      print_text("job " + id + " runs; follow it with `" + next_command(command, "job watch " + id) + "`\n");
+    if (command.wants_json()) print_json(*created);
+    else print_text("job " + id + " runs; follow it with `" + next_command(command, "job watch " + id) + "`\n");
     return {};
   });
 }
@@ -133,9 +121,9 @@ ExitCode list_jobs(const AdminCommand& command, const JobListOptions& options) {
                  cell_of(job, "/rounds_done") + "/" + cell_of(job, "/spec/rounds/count"),
                  short_time(cell_of(job, "/created"))});
     }
-    print_text(table.empty() ? "no jobs; create one with `" +
-                                   next_command(command, "job create FILE.json --model FILE") + "`\n"
-                             : table.text());
+    print_text(table.empty()
+                   ? "no jobs; create one with `" + next_command(command, "job create FILE.json --model FILE") + "`\n"
+                   : table.text());
     return {};
   });
 }
@@ -143,10 +131,8 @@ ExitCode list_jobs(const AdminCommand& command, const JobListOptions& options) {
 ExitCode show_job(const AdminCommand& command, const std::string& job) {
   return with_admin(command, "job show", [&](AdminClient& admin) -> Status {
     COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job)));
-    if (command.wants_json())
-      print_json(answer);
-    else
-      print_job(answer);
+    if (command.wants_json()) print_json(answer);
+    else print_job(answer);
     return {};
   });
 }
@@ -156,10 +142,8 @@ ExitCode list_rounds(const AdminCommand& command, const std::string& job, uint32
     const std::string target = "jobs/" + path_segment(job) + "/rounds?limit=" + std::to_string(limit);
     COT_ASSIGN(const nlohmann::json answer, admin.get(target));
     COT_ASSIGN(const RoundsPage page, parse_rounds(answer));
-    if (command.wants_json())
-      print_json(answer);
-    else
-      print_rounds(page);
+    if (command.wants_json()) print_json(answer);
+    else print_rounds(page);
     return {};
   });
 }
@@ -167,11 +151,8 @@ ExitCode list_rounds(const AdminCommand& command, const std::string& job, uint32
 ExitCode change_job(const AdminCommand& command, const std::string& job, const std::string& verb) {
   return with_admin(command, "job " + verb, [&](AdminClient& admin) -> Status {
     COT_ASSIGN(const nlohmann::json answer, admin.post("jobs/" + path_segment(job) + ":" + verb));
-    if (command.wants_json())
-      print_json(answer);
-    else
-      print_text("job " + printable(cell_of(answer, "/id")) + " is " + printable(cell_of(answer, "/state")) +
-                 "\n");
+    if (command.wants_json()) print_json(answer);
+    else print_text("job " + printable(cell_of(answer, "/id")) + " is " + printable(cell_of(answer, "/state")) + "\n");
     return {};
   });
 }
@@ -180,9 +161,8 @@ ExitCode watch_job(const AdminCommand& command, const std::string& job) {
   return with_admin(command, "job watch", [&](AdminClient& admin) -> Status {
     COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job)));
     const nlohmann::json::json_pointer count("/spec/rounds/count");
-    const uint64_t rounds = answer.contains(count) && answer.at(count).is_number_unsigned()
-                                ? answer.at(count).get<uint64_t>()
-                                : 1;
+    const uint64_t rounds =
+        answer.contains(count) && answer.at(count).is_number_unsigned() ? answer.at(count).get<uint64_t>() : 1;
     ProgressLine progress(stdout, false);
     RoundWatch watch(admin, job, rounds, progress);
     for (;;) {

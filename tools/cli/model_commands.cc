@@ -30,7 +30,13 @@ ExitCode list_models(const AdminCommand& command, const std::string& job) {
       return {};
     }
     using enum Table::Align;
-    Table table({{"VERSION", right}, {"LOSS", right}, {"ACCURACY", right}, {"BYTES", right}, {"CREATED"}, {"DIGEST"}, {"RELEASED"}});
+    Table table({{"VERSION", right},
+                 {"LOSS", right},
+                 {"ACCURACY", right},
+                 {"BYTES", right},
+                 {"CREATED"},
+                 {"DIGEST"},
+                 {"RELEASED"}});
     for (const nlohmann::json& model : answer.value("models", nlohmann::json::array())) {
       table.add({cell_of(model, "/version"), measure(model, "evaluation_loss", false),
                  measure(model, "evaluation_accuracy", true), cell_of(model, "/bytes"),
@@ -48,7 +54,9 @@ ExitCode release_model(const AdminCommand& command, const std::string& job, std:
     COT_ASSIGN(const nlohmann::json answer,
                admin.post(models + (version ? "/" + std::to_string(*version) + ":promote" : ":rollback")));
     if (command.wants_json()) print_json(answer);
-    else print_text("version " + printable(cell_of(answer, "/released/version")) + " of job " + printable(cell_of(answer, "/id")) + " is released\n");
+    else
+      print_text("version " + printable(cell_of(answer, "/released/version")) + " of job " +
+                 printable(cell_of(answer, "/id")) + " is released\n");
     return {};
   });
 }
@@ -72,7 +80,9 @@ ExitCode download_model(const AdminCommand& command, const std::string& job, std
     }
     COT_TRY(os::write_file_atomically(file, model));
     if (command.wants_json()) print_json(record);
-    else print_text("version " + std::to_string(*version) + ": " + format_bytes(model.size()) + " written to " + file + "\n");
+    else
+      print_text("version " + std::to_string(*version) + ": " + format_bytes(model.size()) + " written to " + file +
+                 "\n");
     return {};
   });
 }
@@ -90,7 +100,9 @@ ExitCode upload_model(const AdminCommand& command, const std::string& file) {
 
 ExitCode new_model(const NewModel& options) {
   const std::optional<ModelKind> kind = model_kind_from(options.kind);
-  if (!kind) return fail_on_input("model new", Error(ErrorCode::invalid_argument, "the kind must be mlp, cnn or lenet5, is " + options.kind));
+  if (!kind)
+    return fail_on_input("model new",
+                         Error(ErrorCode::invalid_argument, "the kind must be mlp, cnn or lenet5, is " + options.kind));
   const Result<Shape> input = parse_shape(options.input);
   if (!input) return fail_on_input("model new", input.error());
   const Result<Bytes> model = make_model(*kind, *input, options.classes, options.seed);
@@ -122,10 +134,16 @@ ExitCode inspect_model(const std::string& file, bool as_json) {
   if (as_json) {
     nlohmann::json layers = nlohmann::json::array();
     for (const ModelLayer& layer : report.layers) {
-      layers.push_back({{"name", layer.name}, {"op", layer.op}, {"output", layer.output}, {"parameters", layer.parameters}});
+      layers.push_back(
+          {{"name", layer.name}, {"op", layer.op}, {"output", layer.output}, {"parameters", layer.parameters}});
     }
-    print_json({{"name", report.name}, {"digest", report.digest}, {"input", report.input}, {"output", report.output},
-                {"file_bytes", report.file_bytes}, {"parameters", report.parameters}, {"flops", report.flops},
+    print_json({{"name", report.name},
+                {"digest", report.digest},
+                {"input", report.input},
+                {"output", report.output},
+                {"file_bytes", report.file_bytes},
+                {"parameters", report.parameters},
+                {"flops", report.flops},
                 {"layers", layers}});
     return ExitCode::ok;
   }
@@ -134,9 +152,8 @@ ExitCode inspect_model(const std::string& file, bool as_json) {
     table.add({layer.name, layer.op, layer.output, layer.parameters == 0 ? "" : format_count(layer.parameters)});
   }
   print_text(printable(report.name) + ": input " + report.input + ", output " + report.output + ", " +
-             format_count(report.parameters) + " parameters, " +
-             format_fixed(report.flops / 1e6, 2) + " million operations an example\ndigest " + report.digest + "\n\n" +
-             table.text());
+             format_count(report.parameters) + " parameters, " + format_fixed(report.flops / 1e6, 2) +
+             " million operations an example\ndigest " + report.digest + "\n\n" + table.text());
   return ExitCode::ok;
 }
 

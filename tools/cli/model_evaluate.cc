@@ -29,9 +29,8 @@ ExitCode evaluate_model(const EvaluateOptions& options) {
   }
   const Evaluation& evaluation = measured->evaluation;
   if (options.as_json) {
-    nlohmann::json answer = {{"examples", evaluation.examples},
-                             {"loss", evaluation.loss_mean},
-                             {"accuracy", evaluation.accuracy}};
+    nlohmann::json answer = {
+        {"examples", evaluation.examples}, {"loss", evaluation.loss_mean}, {"accuracy", evaluation.accuracy}};
     for (const Measure& one : measured->measures) answer[one.name] = one.value;
     print_json(answer);
     return ExitCode::ok;

@@ -11,7 +11,7 @@
 namespace coterie {
 
 struct EvaluateOptions {
-  std::string model, data;  // files; of the data also a name that load_data knows
+  std::string model, data;   // files; of the data also a name that load_data knows
   std::optional<Loss> loss;  // by the data unless given
   std::string measures;      // tools/model/measure.h
   uint32_t threads = 1;

@@ -45,9 +45,8 @@ std::vector<uint32_t> top_of(std::span<const float> scores, uint32_t count) {
   std::vector<uint32_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0u);
   const auto end = order.begin() + std::min<ptrdiff_t>(count, static_cast<ptrdiff_t>(order.size()));
-  std::partial_sort(order.begin(), end, order.end(), [&](uint32_t a, uint32_t b) {
-    return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
-  });
+  std::partial_sort(order.begin(), end, order.end(),
+                    [&](uint32_t a, uint32_t b) { return scores[a] > scores[b] || (scores[a] == scores[b] && a < b); });
   order.erase(end, order.end());
   return order;
 }
@@ -55,8 +54,7 @@ std::vector<uint32_t> top_of(std::span<const float> scores, uint32_t count) {
 // Rows of a classifier: their best classes with scores; of a regression: its numbers.
 class Printer {
  public:
-  Printer(const PredictOptions& options, bool is_classified)
-      : options_(options), is_classified_(is_classified) {}
+  Printer(const PredictOptions& options, bool is_classified) : options_(options), is_classified_(is_classified) {}
 
   void add(uint64_t example, uint64_t row, std::span<const float> scores, std::span<const float> target) {
     nlohmann::json entry = {{"example", example}};
@@ -106,10 +104,10 @@ Status predict(const Model& model, DatasetSource& data, const PredictOptions& op
   const auto width = static_cast<uint64_t>(model.output_shape().back());
   const uint64_t count = options.limit == 0 ? data.size() : std::min(options.limit, data.size());
   // A target for each row, if there are as many; else each row is shown with all of them.
-  const uint64_t rows = output_elements / width, target_width = target_elements % rows == 0 ? target_elements / rows : 0;
+  const uint64_t rows = output_elements / width,
+                 target_width = target_elements % rows == 0 ? target_elements / rows : 0;
   const auto batch_size = static_cast<uint32_t>(std::min<uint64_t>(kBatch, count));
-  COT_ASSIGN(Predictor predictor,
-             Predictor::create(model, batch_size, limits::kArenaBytesMax, options.threads));
+  COT_ASSIGN(Predictor predictor, Predictor::create(model, batch_size, limits::kArenaBytesMax, options.threads));
   InterruptibleSource examples(data);
   Batch batch;
   for (uint64_t from = 0; from < count; from += kBatch) {

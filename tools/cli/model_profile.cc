@@ -14,7 +14,9 @@ namespace {
 
 constexpr const char* kCommand = "model profile";
 
-double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 double total(const OpTime& op) { return op.forward_seconds + op.backward_seconds; }
 
@@ -47,8 +49,8 @@ std::string rate(double flops, double seconds) {
 
 std::string table_of(const std::vector<OpTime>& ops, bool has_names, double all) {
   using enum Table::Align;
-  std::vector<Table::Column> columns = {{"KIND"}, {"FORWARD us", right}, {"BACKWARD us", right}, {"SHARE", right},
-                                        {"FORWARD GFLOP/s", right}};
+  std::vector<Table::Column> columns = {
+      {"KIND"}, {"FORWARD us", right}, {"BACKWARD us", right}, {"SHARE", right}, {"FORWARD GFLOP/s", right}};
   if (has_names) {
     columns.insert(columns.begin(), {"OP"});
     columns.push_back({"ALGORITHM"});
@@ -98,20 +100,21 @@ ExitCode profile_model(const ProfileOptions& options) {
     print_json({{"batch", options.training.batch_size},
                 {"step_seconds", profile->step_seconds},
                 {"forward_flops", profile->forward_flops},
-                {"memory", {{"bytes", memory.arena_bytes},
-                            {"parameters", memory.parameter_bytes},
-                            {"optimizer", memory.optimizer_bytes},
-                            {"prepared", memory.prepared_bytes},
-                            {"planned", memory.planned_bytes},
-                            {"planned_lower_bound", memory.planned_lower_bound}}},
+                {"memory",
+                 {{"bytes", memory.arena_bytes},
+                  {"parameters", memory.parameter_bytes},
+                  {"optimizer", memory.optimizer_bytes},
+                  {"prepared", memory.prepared_bytes},
+                  {"planned", memory.planned_bytes},
+                  {"planned_lower_bound", memory.planned_lower_bound}}},
                 {"ops", json_of(profile->ops)}});
     return ExitCode::ok;
   }
   const double all = sum_of(profile->ops);
   print_text(printable(model->graph().name) + ", batch " + std::to_string(options.training.batch_size) + ": " +
-             format_fixed(profile->step_seconds * 1e3, 3) + " ms a step (median of " +
-             std::to_string(options.steps) + "), " + memory_text(memory) + "\n" +
-             table_of(by_kind(profile->ops), false, all) + "\n" + table_of(profile->ops, true, all));
+             format_fixed(profile->step_seconds * 1e3, 3) + " ms a step (median of " + std::to_string(options.steps) +
+             "), " + memory_text(memory) + "\n" + table_of(by_kind(profile->ops), false, all) + "\n" +
+             table_of(profile->ops, true, all));
   return ExitCode::ok;
 }
 

@@ -20,8 +20,8 @@ constexpr const char* kCommand = "model train";
 
 Status check_checkpoint(const TrainCommand& command) {
   if (command.checkpoint.empty() || command.resumes || !os::exists(command.checkpoint)) return {};
-  return Error(ErrorCode::conflict, command.checkpoint +
-                                        " is there already: --resume goes on from it; remove it to begin anew");
+  return Error(ErrorCode::conflict,
+               command.checkpoint + " is there already: --resume goes on from it; remove it to begin anew");
 }
 
 // Not only when all the training is done.
@@ -37,8 +37,7 @@ Result<TrainOptions> options_for(const TrainCommand& command, const Model& model
   const LossSettings loss = loss_for(data.header(), command.loss);
   options.loss.kind = loss.kind;
   options.loss.target = loss.target;
-  options.optimizer.learning_rate =
-      command.learning_rate.value_or(default_learning_rate(options.optimizer.kind));
+  options.optimizer.learning_rate = command.learning_rate.value_or(default_learning_rate(options.optimizer.kind));
   if (!command.checkpoint_key.empty()) {
     COT_ASSIGN(CipherKey key, load_cipher_key(command.checkpoint_key));
     options.checkpoint_cipher = make_xchacha20_poly1305(std::move(key));
@@ -114,9 +113,10 @@ class Training {
     progress_.clear();
     COT_TRY(save());
     const std::string after = "interrupted after step " + std::to_string(trainer_.summary().steps) + "; ";
-    return Error(ErrorCode::cancelled, after + (command_.checkpoint.empty()
-                                                    ? "nothing is kept (--checkpoint FILE would have kept it)"
-                                                    : "the same command with --resume goes on from " + command_.checkpoint));
+    return Error(
+        ErrorCode::cancelled,
+        after + (command_.checkpoint.empty() ? "nothing is kept (--checkpoint FILE would have kept it)"
+                                             : "the same command with --resume goes on from " + command_.checkpoint));
   }
 
   const TrainCommand& command_;
@@ -135,8 +135,8 @@ Result<std::optional<Evaluation>> evaluate_held_out(const TrainCommand& command,
   return std::optional(measured.evaluation);
 }
 
-void report(const TrainCommand& command, const TrainOptions& options, const Trainer& trainer, const TrainingMoment& last,
-            const std::optional<Evaluation>& held_out) {
+void report(const TrainCommand& command, const TrainOptions& options, const Trainer& trainer,
+            const TrainingMoment& last, const std::optional<Evaluation>& held_out) {
   const TrainingSummary summary = trainer.summary();
   const bool is_classified = options.loss.target == TargetKind::labels;
   if (command.as_json) {
@@ -158,8 +158,8 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
     return;
   }
   std::string text = "trained for " + counted(summary.steps, "step") + ", " +
-                     format_bytes(trainer.memory().arena_bytes) + " of memory" +
-                     chosen(options, trainer.memory()) + "; written to " + command.to + "\n";
+                     format_bytes(trainer.memory().arena_bytes) + " of memory" + chosen(options, trainer.memory()) +
+                     "; written to " + command.to + "\n";
   if (held_out) {
     text += "held out: " + (is_classified ? "accuracy " + format_percent(held_out->accuracy) + ", " : std::string()) +
             "loss " + format_fixed(held_out->loss_mean, 4) + " on " + format_count(held_out->examples) + " examples\n";
@@ -213,11 +213,9 @@ ExitCode train_model(const TrainCommand& command) {
     print_error(kCommand, ran.error());
     return exit_code_of(ran.error().code());
   }
-  Bytes file = command.lora
-                   ? model->file_with(merge_lora(*model, *command.lora, *trained, trainer->parameters()))
-                   : model->file_with(trainer->parameters());
-  const Result<std::optional<Evaluation>> held_out =
-      evaluate_held_out(command, std::move(file), *data, options->loss);
+  Bytes file = command.lora ? model->file_with(merge_lora(*model, *command.lora, *trained, trainer->parameters()))
+                            : model->file_with(trainer->parameters());
+  const Result<std::optional<Evaluation>> held_out = evaluate_held_out(command, std::move(file), *data, options->loss);
   if (!held_out) return fail_on_output(kCommand, held_out.error());
   report(command, *options, *trainer, training.moment(), *held_out);
   return ExitCode::ok;

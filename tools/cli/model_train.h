@@ -13,18 +13,18 @@
 namespace coterie {
 
 struct TrainCommand {
-  std::string model, data;  // files; of the data also a name that load_data knows
-  std::string to;           // where the trained model goes; see trained_name
-  TrainOptions training;    // its loss but for the settings of label smoothing and threshold is found by the data
-  std::optional<Loss> loss;             // by the data unless given
-  std::optional<float> learning_rate;   // by the optimizer unless given
-  std::optional<HeadSettings> head;     // replaced before anything else
-  std::optional<LoraSettings> lora;     // trains companions of weights; what is written is merged
-  std::string checkpoint;               // file; empty: none
-  std::string checkpoint_key;           // file of 32 bytes; empty: the checkpoint is plain
-  bool resumes = false;                 // from the checkpoint, if it is there
-  uint32_t checkpoint_steps = 0;        // beside every end of an epoch; 0: never
-  uint64_t memory_budget = 0;           // bytes; 0: no limit but the runtime's
+  std::string model, data;   // files; of the data also a name that load_data knows
+  std::string to;            // where the trained model goes; see trained_name
+  TrainOptions training;     // its loss but for the settings of label smoothing and threshold is found by the data
+  std::optional<Loss> loss;  // by the data unless given
+  std::optional<float> learning_rate;  // by the optimizer unless given
+  std::optional<HeadSettings> head;    // replaced before anything else
+  std::optional<LoraSettings> lora;    // trains companions of weights; what is written is merged
+  std::string checkpoint;              // file; empty: none
+  std::string checkpoint_key;          // file of 32 bytes; empty: the checkpoint is plain
+  bool resumes = false;                // from the checkpoint, if it is there
+  uint32_t checkpoint_steps = 0;       // beside every end of an epoch; 0: never
+  uint64_t memory_budget = 0;          // bytes; 0: no limit but the runtime's
   bool as_json = false;
   bool is_quiet = false;
 };

@@ -27,16 +27,12 @@ void add_convert(CLI::App& model, Invocation& invocation) {
   const auto options = std::make_shared<ConvertOptions>();
   const auto dimensions = std::make_shared<std::vector<std::string>>();
   convert->add_option("FILE", options->from, "ONNX model")->required()->type_name("");
-  convert->add_option("-o,--file", options->to, "where to write the model file")
-      ->required()
-      ->type_name("FILE");
-  convert
-      ->add_option("--dim", *dimensions, "size of a dimension that the model leaves open; may be given again")
+  convert->add_option("-o,--file", options->to, "where to write the model file")->required()->type_name("FILE");
+  convert->add_option("--dim", *dimensions, "size of a dimension that the model leaves open; may be given again")
       ->type_name("NAME=SIZE")
       ->check(dimension_binding())
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  convert
-      ->add_option("--onnx-output", options->output, "which output the model computes (default: the first)")
+  convert->add_option("--onnx-output", options->output, "which output the model computes (default: the first)")
       ->type_name("NAME");
   convert->add_flag("--verify", options->verifies,
                     "compute stored test data (test_data_set_0 beside the file) and random inputs, and "
@@ -59,8 +55,7 @@ void add_export(CLI::App& model, Invocation& invocation) {
   command->add_option("FILE", options->from, "model file")->required()->type_name("");
   command->add_option("-o,--file", options->to, "where to write it")->required()->type_name("FILE");
   command->add_option("--format", *format, "onnx")->capture_default_str()->check(one_of({"onnx"}));
-  command->callback(
-      [&invocation, options, format] { invocation.run = [options] { return export_model(*options); }; });
+  command->callback([&invocation, options, format] { invocation.run = [options] { return export_model(*options); }; });
 }
 
 }  // namespace

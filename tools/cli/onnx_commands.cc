@@ -19,8 +19,7 @@ namespace coterie {
 namespace {
 
 constexpr uint32_t kBatches[] = {1, 8, 32};
-constexpr double kDifferenceMax =
-    1e-4;  // of the largest value: float32 sums in another order, layer upon layer
+constexpr double kDifferenceMax = 1e-4;  // of the largest value: float32 sums in another order, layer upon layer
 constexpr uint32_t kVerifyExamples = 2;
 
 struct Footprint {
@@ -40,8 +39,7 @@ std::optional<uint64_t> arena_bytes(const Model& model, Purpose purpose, uint32_
 std::vector<Footprint> footprints(const Model& model) {
   std::vector<Footprint> figures;
   for (const uint32_t batch : kBatches) {
-    figures.push_back(
-        {batch, arena_bytes(model, Purpose::predict, batch), arena_bytes(model, Purpose::train, batch)});
+    figures.push_back({batch, arena_bytes(model, Purpose::predict, batch), arena_bytes(model, Purpose::train, batch)});
   }
   return figures;
 }
@@ -57,21 +55,17 @@ void print_tables(const ModelReport& report, const std::vector<Footprint>& memor
                   const std::vector<VerifyResult>& verified) {
   Table layers({{"LAYER"}, {"OP"}, {"OUTPUT"}, {"PARAMETERS", Table::Align::right}});
   for (const ModelLayer& layer : report.layers) {
-    layers.add(
-        {layer.name, layer.op, layer.output, layer.parameters == 0 ? "" : format_count(layer.parameters)});
+    layers.add({layer.name, layer.op, layer.output, layer.parameters == 0 ? "" : format_count(layer.parameters)});
   }
   const auto bytes = [](const std::optional<uint64_t>& size) {
     return size ? format_bytes(*size) : std::string("too large");
   };
-  Table figures({{"BATCH", Table::Align::right},
-                 {"INFERENCE", Table::Align::right},
-                 {"TRAINING (SGD)", Table::Align::right}});
-  for (const Footprint& f : memory)
-    figures.add({std::to_string(f.batch), bytes(f.inference), bytes(f.training)});
+  Table figures(
+      {{"BATCH", Table::Align::right}, {"INFERENCE", Table::Align::right}, {"TRAINING (SGD)", Table::Align::right}});
+  for (const Footprint& f : memory) figures.add({std::to_string(f.batch), bytes(f.inference), bytes(f.training)});
   std::string text = layers.text() + "\n" + printable(report.name) + ": input " + report.input + ", output " +
                      report.output + ", " + format_count(report.parameters) + " parameters, " +
-                     format_fixed(report.flops / 1e6, 2) + " million operations an example\n\n" +
-                     figures.text();
+                     format_fixed(report.flops / 1e6, 2) + " million operations an example\n\n" + figures.text();
   for (const VerifyResult& v : verified) {
     text += "\n" + v.what + ": " + counted(v.examples, "example") + ", largest difference " +
             format_fixed(v.difference * 1e6, 2) + " millionths of the largest value\n";
@@ -109,8 +103,7 @@ ExitCode fail(const char* command, const Error& error, ExitCode code) {
 ExitCode convert_model(const ConvertOptions& options) {
   const Result<Bytes> file = os::read_file(options.from, onnx::kFileBytesMax);
   if (!file) return fail("model convert", file.error(), ExitCode::usage);
-  Result<OnnxImport> import =
-      import_onnx(*file, {.dimensions = options.dimensions, .output = options.output});
+  Result<OnnxImport> import = import_onnx(*file, {.dimensions = options.dimensions, .output = options.output});
   if (!import) return fail("model convert", import.error().with_context(options.from), ExitCode::usage);
   const Result<Model> model = Model::load(import->model);
   if (!model) return fail("model convert", model.error().with_context(options.from), ExitCode::usage);
@@ -123,18 +116,16 @@ ExitCode convert_model(const ConvertOptions& options) {
   if (const Status written = os::write_file_atomically(options.to, import->model); !written) {
     return fail("model convert", written.error(), ExitCode::failure);
   }
-  if (options.as_json)
-    print_as_json(inspect(*model), footprints(*model), verified, import->notes);
-  else
-    print_tables(inspect(*model), footprints(*model), verified);
+  if (options.as_json) print_as_json(inspect(*model), footprints(*model), verified, import->notes);
+  else print_tables(inspect(*model), footprints(*model), verified);
   for (const std::string& note : import->notes) {
     if (!options.as_json) print_text("note: " + printable(note) + "\n");
   }
   for (const VerifyResult& v : verified) {
     if (!(v.difference <= kDifferenceMax)) {
       return fail("model convert",
-                  Error(ErrorCode::internal, v.what + ": the model differs from what it should compute by " +
-                                                 std::to_string(v.difference)),
+                  Error(ErrorCode::internal,
+                        v.what + ": the model differs from what it should compute by " + std::to_string(v.difference)),
                   ExitCode::failure);
     }
   }

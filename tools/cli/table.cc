@@ -47,8 +47,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,";
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,";
   if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -62,9 +61,7 @@ std::string format_fixed(double value, int decimals) {
   return text;
 }
 
-std::string format_percent(double ratio) {
-  return std::isfinite(ratio) ? format_fixed(ratio * 100, 1) + " %" : "-";
-}
+std::string format_percent(double ratio) { return std::isfinite(ratio) ? format_fixed(ratio * 100, 1) + " %" : "-"; }
 
 std::string format_seconds(double seconds) {
   if (!std::isfinite(seconds)) return "-";
@@ -72,10 +69,8 @@ std::string format_seconds(double seconds) {
   if (seconds < 100) return format_fixed(seconds, 1) + " s";
   const auto whole = static_cast<long>(std::lround(seconds));
   char text[40];
-  if (whole < 3600)
-    std::snprintf(text, sizeof text, "%ld min %02ld s", whole / 60, whole % 60);
-  else
-    std::snprintf(text, sizeof text, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+  if (whole < 3600) std::snprintf(text, sizeof text, "%ld min %02ld s", whole / 60, whole % 60);
+  else std::snprintf(text, sizeof text, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
   return text;
 }
 

@@ -45,7 +45,8 @@ Terminal Terminal::of(std::FILE* stream) {
   terminal.has_colour = terminal.is_live && environment("NO_COLOR").empty();
   terminal.has_unicode = terminal.is_live && is_utf8_locale();
   winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.columns = std::max<int>(size.ws_col, kColumnsMin);
+  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    terminal.columns = std::max<int>(size.ws_col, kColumnsMin);
   return terminal;
 }
 

@@ -8,7 +8,7 @@
 namespace coterie {
 
 struct Terminal {
-  bool is_live = false;   // a line may be written over: a terminal that understands carriage returns
+  bool is_live = false;  // a line may be written over: a terminal that understands carriage returns
   bool has_colour = false;
   bool has_unicode = false;
   int columns = 80;

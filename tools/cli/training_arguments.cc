@@ -31,9 +31,7 @@ void add_model_file(CLI::App* command, std::string& file) {
 }
 
 void add_data(CLI::App* command, std::string& data) {
-  command->add_option("--data", data, std::string("a data set file, ") + kDataNames)
-      ->required()
-      ->type_name("DATA");
+  command->add_option("--data", data, std::string("a data set file, ") + kDataNames)->required()->type_name("DATA");
 }
 
 void add_loss(CLI::App* command, std::optional<Loss>& loss) {
@@ -76,8 +74,7 @@ void add_optimizer_numbers(CLI::App* train, TrainCommand& command) {
       ->check(between<double>(0, 1e6));
   train
       ->add_option_function<std::string>(
-          "--lr-schedule",
-          [&training](const std::string& text) { training.schedule = parse_schedule(text).value(); },
+          "--lr-schedule", [&training](const std::string& text) { training.schedule = parse_schedule(text).value(); },
           "constant, step, exponential, cosine, one_cycle or plateau; settings behind a colon: cosine:warmup=100")
       ->type_name("SCHEDULE")
       ->check(checked_by(&parse_schedule));
@@ -104,8 +101,7 @@ void add_length(CLI::App* train, TrainCommand& command) {
       ->check(between<uint32_t>(1, kBatchMax));
   train
       ->add_option_function<std::string>(
-          "--storage",
-          [&training](const std::string& name) { training.storage = parse_storage(name).value(); },
+          "--storage", [&training](const std::string& name) { training.storage = parse_storage(name).value(); },
           "of activations between forward and backward: bf16 takes half the memory, and rounds")
       ->default_str("float32")
       ->type_name("TYPE")
@@ -185,7 +181,8 @@ void add_train(CLI::App& model, Invocation& invocation) {
   add_length(train, command);
   add_patterns(train, "--freeze", command.training.freeze,
                "parameters that stay as they are, * and ? as in a shell; may be given again");
-  add_patterns(train, "--train-only", command.training.train_only, "the only parameters that change; may be given again");
+  add_patterns(train, "--train-only", command.training.train_only,
+               "the only parameters that change; may be given again");
   train
       ->add_option_function<std::string>(
           "--lora", [&command](const std::string& text) { command.lora = parse_lora(text).value(); },
@@ -209,7 +206,8 @@ void add_train(CLI::App& model, Invocation& invocation) {
       ->type_name("STEPS")
       ->needs(checkpoint)
       ->check(between<uint32_t>(1, UINT32_MAX));
-  train->add_option("--checkpoint-key", command.checkpoint_key, "a file of 32 secret bytes: the checkpoint is encrypted")
+  train
+      ->add_option("--checkpoint-key", command.checkpoint_key, "a file of 32 secret bytes: the checkpoint is encrypted")
       ->type_name("FILE")
       ->needs(checkpoint);
   train->add_flag("--resume", command.resumes, "go on from the checkpoint, if it is there")->needs(checkpoint);
@@ -229,7 +227,9 @@ void add_evaluate(CLI::App& model, Invocation& invocation) {
   add_model_file(judge, options->model);
   add_data(judge, options->data);
   add_loss(judge, options->loss);
-  judge->add_option("--metrics", options->measures, std::string("further measures, with commas between: ") + kMeasureNames)
+  judge
+      ->add_option("--metrics", options->measures,
+                   std::string("further measures, with commas between: ") + kMeasureNames)
       ->type_name("LIST")
       ->check(checked_by(&parse_measures));
   add_threads(judge, options->threads);
@@ -258,9 +258,10 @@ void add_predict(CLI::App& model, Invocation& invocation) {
 }
 
 void add_profile(CLI::App& model, Invocation& invocation) {
-  CLI::App* profile = add_command(model, "profile", "time of each op in training, and the memory plan",
-                                  "  coterie model profile net.cotf --batch 32\n"
-                                  "  coterie model profile net.cotf --batch 8 --freeze 'features.*' --optimizer adam\n");
+  CLI::App* profile =
+      add_command(model, "profile", "time of each op in training, and the memory plan",
+                  "  coterie model profile net.cotf --batch 32\n"
+                  "  coterie model profile net.cotf --batch 8 --freeze 'features.*' --optimizer adam\n");
   const auto options = std::make_shared<ProfileOptions>();
   const auto loss = std::make_shared<std::optional<Loss>>();
   add_model_file(profile, options->model);

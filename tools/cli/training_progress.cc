@@ -9,7 +9,7 @@ namespace coterie {
 namespace {
 
 constexpr int kBarColumns = 20;
-constexpr Millis kLiveInterval(100);     // nobody reads faster
+constexpr Millis kLiveInterval(100);      // nobody reads faster
 constexpr Millis kPlainInterval(10'000);  // a log of a long epoch shows that it lives
 
 std::string padded(const std::string& text, size_t columns) {

@@ -14,10 +14,10 @@ namespace coterie {
 struct TrainingMoment {
   uint64_t epoch = 1, epochs = 1;  // counted from 1
   uint64_t steps = 0, steps_in_all = 1;
-  double loss = NAN;                // mean over the epoch so far, with what came before a resume
-  double accuracy = NAN;            // likewise; NaN where there is none
+  double loss = NAN;      // mean over the epoch so far, with what came before a resume
+  double accuracy = NAN;  // likewise; NaN where there is none
   double examples_per_second = 0;
-  double seconds_left = 0;          // of the whole training; 0 where it cannot be told
+  double seconds_left = 0;  // of the whole training; 0 where it cannot be told
 };
 
 // "epoch 2/3  ━━━━━╸────  loss 0.412  accuracy  91.3 %  12,345 samples/s  about 12 s left"; the bar, of the whole
@@ -27,7 +27,8 @@ std::string training_line(const TrainingMoment& moment, const Terminal& terminal
 // Watches a trainer from step to step.
 class TrainingProgress {
  public:
-  // From the trainer's present state on, in its `epoch`, counted from 1. The summary's `correct` counts if is_classified.
+  // From the trainer's present state on, in its `epoch`, counted from 1. The summary's `correct` counts if
+  // is_classified.
   TrainingProgress(const Trainer& trainer, uint64_t epoch, uint64_t epochs, bool is_classified, bool is_quiet,
                    Instant now);
 

@@ -27,13 +27,14 @@ Result<LabelledImages> parse_cifar10(ByteView file) {
   for (size_t i = 0; i < count; ++i) {
     const ByteView record = file.subspan(i * kRecordBytes, kRecordBytes);
     if (record[0] >= kClasses) {
-      return Error(ErrorCode::malformed, "gives image " + std::to_string(i) + " the label " + std::to_string(record[0]) +
-                                             ", expected 0 to 9");
+      return Error(ErrorCode::malformed, "gives image " + std::to_string(i) + " the label " +
+                                             std::to_string(record[0]) + ", expected 0 to 9");
     }
     images.labels.push_back(record[0]);
     const ByteView planes = record.subspan(1);
     for (size_t pixel = 0; pixel < kPlane; ++pixel) {
-      for (size_t channel = 0; channel < kChannels; ++channel) images.pixels.push_back(planes[channel * kPlane + pixel]);
+      for (size_t channel = 0; channel < kChannels; ++channel)
+        images.pixels.push_back(planes[channel * kPlane + pixel]);
     }
   }
   return images;

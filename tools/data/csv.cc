@@ -23,9 +23,9 @@ std::optional<double> number_in(std::string_view text) {
 
 struct Column {
   std::string name;
-  std::vector<double> numbers;       // one a row, or
-  std::vector<int32_t> codes;        // one a row, an index into
-  std::vector<std::string> values;   // of a category; empty otherwise
+  std::vector<double> numbers;      // one a row, or
+  std::vector<int32_t> codes;       // one a row, an index into
+  std::vector<std::string> values;  // of a category; empty otherwise
 
   bool is_category() const { return !values.empty(); }
 };
@@ -52,8 +52,8 @@ Result<Column> numbers_of(const Rows& rows, size_t index, const std::string& nam
     const std::string& field = rows.field(row, index);
     const std::optional<double> number = number_in(field);
     if (!number) {
-      return rows.error(row, name, field.empty() ? "is empty, expected a number"
-                                                 : "expected a number, is \"" + field + "\"");
+      return rows.error(row, name,
+                        field.empty() ? "is empty, expected a number" : "expected a number, is \"" + field + "\"");
     }
     column.numbers.push_back(*number);
   }

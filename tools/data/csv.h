@@ -21,8 +21,8 @@ struct CsvOptions {
 //   one_hot     one input "features", float32 [n]: the columns in the file's order
 //   otherwise   an input "numbers", float32 [n], and an input "categories", int32 [m], of each the number of its value;
 //               one of them alone if there is nothing for the other
-// Errors name line and column: malformed (what parse_csv says; no rows; an empty field among numbers; a column with more
-// than 1000 different texts), invalid_argument (no such target, nothing but the target).
+// Errors name line and column: malformed (what parse_csv says; no rows; an empty field among numbers; a column with
+// more than 1000 different texts), invalid_argument (no such target, nothing but the target).
 Result<ExampleTable> csv_table(std::string_view text, const std::string& name, const CsvOptions& options);
 
 }  // namespace coterie

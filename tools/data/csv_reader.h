@@ -16,8 +16,8 @@ struct CsvRow {
 
 // Lines end with LF or CRLF, the last one perhaps with nothing; blank lines and a byte order mark are skipped. Blanks
 // around a field are not part of it. A field in double quotes may have commas, line ends, and quotes written twice.
-// Errors, with the line: malformed (quotes that do not close, or have something behind them; a row with another number of
-// fields than the first).
+// Errors, with the line: malformed (quotes that do not close, or have something behind them; a row with another number
+// of fields than the first).
 Result<std::vector<CsvRow>> parse_csv(std::string_view text);
 
 }  // namespace coterie

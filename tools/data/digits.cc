@@ -53,10 +53,12 @@ Result<LabelledImages> parse_digits(std::string_view csv) {
     if (text.ends_with('\r')) text.remove_suffix(1);
     COT_TRY(parse_line(text, line, numbers));
     for (size_t i = 0; i < kPixels; ++i) {
-      if (numbers[i] > kWhite) return at_line(line, "has a pixel of " + std::to_string(numbers[i]) + ", at most 16 is white");
+      if (numbers[i] > kWhite)
+        return at_line(line, "has a pixel of " + std::to_string(numbers[i]) + ", at most 16 is white");
       digits.pixels.push_back(static_cast<uint8_t>(numbers[i]));
     }
-    if (numbers[kPixels] >= kClasses) return at_line(line, "has label " + std::to_string(numbers[kPixels]) + ", expected a digit");
+    if (numbers[kPixels] >= kClasses)
+      return at_line(line, "has label " + std::to_string(numbers[kPixels]) + ", expected a digit");
     digits.labels.push_back(static_cast<int32_t>(numbers[kPixels]));
   }
   if (digits.labels.empty()) return Error(ErrorCode::malformed, "holds no digits");

@@ -56,8 +56,8 @@ Result<Bytes> gunzip(ByteView packed, uint64_t bytes_max) {
     } else if (code == Z_BUF_ERROR || (code == Z_OK && stream.avail_in == 0 && stream.avail_out > 0)) {
       return Error(ErrorCode::malformed, "is a gzip file that ends too early");
     } else if (code != Z_OK) {
-      return Error(ErrorCode::malformed, std::string("is a damaged gzip file: ") +
-                                             (stream.msg == nullptr ? "unknown reason" : stream.msg));
+      return Error(ErrorCode::malformed,
+                   std::string("is a damaged gzip file: ") + (stream.msg == nullptr ? "unknown reason" : stream.msg));
     }
   }
 }

@@ -22,7 +22,8 @@ Status check_head(ByteView file, size_t head_bytes, uint32_t magic, const char* 
   const std::string kind = std::string("is not an IDX file of ") + what + ": ";
   if (file.size() < head_bytes) return malformed(kind + "it has only " + std::to_string(file.size()) + " bytes");
   if (big_endian(file, 0) != magic) {
-    return malformed(kind + "it begins with " + to_hex(file.first(4)) + ", expected 0000" + (magic == kImagesMagic ? "0803" : "0801"));
+    return malformed(kind + "it begins with " + to_hex(file.first(4)) + ", expected 0000" +
+                     (magic == kImagesMagic ? "0803" : "0801"));
   }
   return {};
 }
@@ -38,7 +39,8 @@ Result<IdxImages> parse_idx_images(ByteView file) {
   COT_TRY(check_head(file, kImagesHeadBytes, kImagesMagic, "images"));
   IdxImages images{big_endian(file, 4), big_endian(file, 8), big_endian(file, 12), file.subspan(kImagesHeadBytes)};
   if (images.rows < 1 || images.rows > kSideMax || images.columns < 1 || images.columns > kSideMax) {
-    return malformed("says its images have " + std::to_string(images.rows) + " x " + std::to_string(images.columns) + " pixels");
+    return malformed("says its images have " + std::to_string(images.rows) + " x " + std::to_string(images.columns) +
+                     " pixels");
   }
   const uint64_t pixels = static_cast<uint64_t>(images.count) * images.rows * images.columns;  // below 2^56
   COT_TRY(check_size(file, kImagesHeadBytes + pixels,
@@ -56,7 +58,8 @@ Result<ByteView> parse_idx_labels(ByteView file) {
 
 Result<LabelledImages> join_idx(const IdxImages& images, ByteView labels, uint32_t classes) {
   if (images.count != labels.size()) {
-    return malformed("has " + std::to_string(labels.size()) + " labels for " + std::to_string(images.count) + " images");
+    return malformed("has " + std::to_string(labels.size()) + " labels for " + std::to_string(images.count) +
+                     " images");
   }
   if (labels.empty()) return malformed("holds no labels");
   LabelledImages joined;
@@ -65,8 +68,8 @@ Result<LabelledImages> join_idx(const IdxImages& images, ByteView labels, uint32
   joined.pixels.assign(images.pixels.begin(), images.pixels.end());
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] >= classes) {
-      return malformed("gives image " + std::to_string(i) + " the label " + std::to_string(labels[i]) + ", expected 0 to " +
-                       std::to_string(classes - 1));
+      return malformed("gives image " + std::to_string(i) + " the label " + std::to_string(labels[i]) +
+                       ", expected 0 to " + std::to_string(classes - 1));
     }
   }
   joined.labels.assign(labels.begin(), labels.end());

@@ -23,8 +23,8 @@ Result<Picture> decode_image(ByteView file) {
 
 Result<Picture> blank_picture(uint64_t height, uint64_t width) {
   if (height * width > kPicturePixelsMax) {
-    return Error(ErrorCode::too_large, "has " + std::to_string(height) + " x " + std::to_string(width) +
-                                           " pixels, at most 2^26 are read");
+    return Error(ErrorCode::too_large,
+                 "has " + std::to_string(height) + " x " + std::to_string(width) + " pixels, at most 2^26 are read");
   }
   return Picture{static_cast<uint32_t>(height), static_cast<uint32_t>(width), Bytes(height * width * 3)};
 }

@@ -16,9 +16,9 @@ struct Picture {
 
 inline constexpr uint64_t kPicturePixelsMax = 1 << 26;  // 192 MiB
 
-// Which of the two it is is told from its first bytes. Grey becomes colour; what is transparent in a PNG, white; 16 bits
-// become 8; a note about the orientation (EXIF) is not heeded. Errors: malformed (neither, damaged, or cut off; with the
-// library's words), too_large (more than kPicturePixelsMax, found out before they are allocated).
+// Which of the two it is is told from its first bytes. Grey becomes colour; what is transparent in a PNG, white; 16
+// bits become 8; a note about the orientation (EXIF) is not heeded. Errors: malformed (neither, damaged, or cut off;
+// with the library's words), too_large (more than kPicturePixelsMax, found out before they are allocated).
 Result<Picture> decode_image(ByteView file);
 
 Result<Picture> decode_jpeg(ByteView file);

@@ -27,8 +27,8 @@ Errors& errors_of(j_common_ptr info) { return *reinterpret_cast<Errors*>(info->e
   std::longjmp(errors.back, 1);
 }
 
-// A warning is a picture that goes on as grey: one that is cut off fails, what is merely odd (bytes between two markers)
-// passes.
+// A warning is a picture that goes on as grey: one that is cut off fails, what is merely odd (bytes between two
+// markers) passes.
 void warn(j_common_ptr info, int level) {
   const int code = info->err->msg_code;
   if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER)) fail(info);

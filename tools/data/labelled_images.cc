@@ -11,7 +11,8 @@ void append(LabelledImages& images, const LabelledImages& more) {
 }
 
 ExampleTable to_table(LabelledImages images) {
-  ExampleTable table{labelled_dataset(std::move(images.name), images.size(), std::move(images.shape), images.classes), {}};
+  ExampleTable table{labelled_dataset(std::move(images.name), images.size(), std::move(images.shape), images.classes),
+                     {}};
   table.header.inputs[0].type = ColumnType::uint8;
   table.header.inputs[0].scale = 1.0f / static_cast<float>(images.white);
   table.columns.push_back(std::move(images.pixels));

@@ -119,8 +119,8 @@ Result<TrainingData> load_images(DataName& name) {
 Result<bool> is_second(DataName& name, const char* option, const char* first, const char* second) {
   const std::string value = name.take(option).value_or(first);
   if (value == first || value == second) return value == second;
-  return Error(ErrorCode::invalid_argument, name.kind() + ": " + option + " must be " + first + " or " + second +
-                                                ", is \"" + value + "\"");
+  return Error(ErrorCode::invalid_argument,
+               name.kind() + ": " + option + " must be " + first + " or " + second + ", is \"" + value + "\"");
 }
 
 Result<TrainingData> of_table(Result<ExampleTable> table, const std::string& path) {

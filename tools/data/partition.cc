@@ -53,8 +53,8 @@ std::vector<Indices> deal(Indices examples, uint32_t devices, Prng& prng) {
   return shards;
 }
 
-std::vector<Indices> share_out(double alpha, const Indices& examples, std::span<const int32_t> labels,
-                               uint32_t devices, Prng& prng) {
+std::vector<Indices> share_out(double alpha, const Indices& examples, std::span<const int32_t> labels, uint32_t devices,
+                               Prng& prng) {
   std::vector<Indices> shards(devices);
   for (auto& [label, members] : by_class(labels, examples)) {
     Indices shuffled = members;

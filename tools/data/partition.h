@@ -25,8 +25,8 @@ HeldOut hold_out(std::span<const int32_t> labels, double fraction, uint64_t seed
 //   iid            shuffled and dealt: every device sees the same world
 //   dirichlet      of each class, the devices' shares are drawn from Dirichlet(alpha): devices differ in what they know
 //                  and in how much. The smaller alpha, the more (0.1: nearly one class a device; 100: nearly iid).
-//                  After Hsu, Qi and Brown 2019 (who draw for each device which classes it knows), in the per-class form
-//                  of Yurochkin et al. 2019.
+//                  After Hsu, Qi and Brown 2019 (who draw for each device which classes it knows), in the per-class
+//                  form of Yurochkin et al. 2019.
 struct DataSplit {
   bool is_iid = true;
   double alpha = 0;

@@ -20,8 +20,8 @@ Result<char32_t> next_character(std::string_view text, size_t& at) {
     character = (character << 6) | (byte & 0x3f);
   }
   constexpr char32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
-  is_valid = is_valid && character >= kSmallest[more] && character <= 0x10ffff &&
-             (character < 0xd800 || character > 0xdfff);
+  is_valid =
+      is_valid && character >= kSmallest[more] && character <= 0x10ffff && (character < 0xd800 || character > 0xdfff);
   if (!is_valid) return Error(ErrorCode::malformed, "is not UTF-8 at byte " + std::to_string(begin));
   return character;
 }
@@ -59,11 +59,12 @@ Result<ExampleTable> text_table(std::string_view text, const std::string& name, 
     targets.resize(examples);
   }
   const Shape piece{static_cast<int64_t>(length)};
-  table.header = {.name = name,
-                  .examples = examples,
-                  .inputs = {{.name = "characters", .type = ColumnType::int32, .shape = piece}},
-                  .target = {.name = "next", .type = ColumnType::int32, .shape = options.is_last_only ? Shape{} : piece},
-                  .classes = static_cast<uint32_t>(vocabulary.size())};
+  table.header = {
+      .name = name,
+      .examples = examples,
+      .inputs = {{.name = "characters", .type = ColumnType::int32, .shape = piece}},
+      .target = {.name = "next", .type = ColumnType::int32, .shape = options.is_last_only ? Shape{} : piece},
+      .classes = static_cast<uint32_t>(vocabulary.size())};
   table.columns = {column_of(std::vector<int32_t>(begin, end)), column_of(targets)};
   return table;
 }

@@ -1,6 +1,6 @@
-// Absences: which devices of a demo vanish, and when: each with a probability in each round, at a random moment of it, as
-// one whose app the phone puts to sleep. It is away until the round is over, or for absence_max if the round cannot go on
-// without it. Pure.
+// Absences: which devices of a demo vanish, and when: each with a probability in each round, at a random moment of it,
+// as one whose app the phone puts to sleep. It is away until the round is over, or for absence_max if the round cannot
+// go on without it. Pure.
 #pragma once
 
 #include <cstdint>

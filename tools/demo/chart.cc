@@ -56,8 +56,7 @@ std::vector<std::vector<Svg::Point>> curve_of(const ChartData& data, const Panel
   for (const ChartRound& round : data.rounds) {
     const std::optional<double> v = value(round);
     if (v && std::isfinite(*v)) {
-      pieces.back().emplace_back(panel.x.at(static_cast<double>(round.number)),
-                                 panel.y.at(std::min(*v, panel.y.high)));
+      pieces.back().emplace_back(panel.x.at(static_cast<double>(round.number)), panel.y.at(std::min(*v, panel.y.high)));
     } else if (!pieces.back().empty()) {
       pieces.emplace_back();
     }
@@ -73,8 +72,7 @@ std::optional<double> last_of(const ChartData& data, const Value& value) {
   return std::nullopt;
 }
 
-void draw_axes(Svg& svg, const Panel& panel, const std::string& heading, const std::string& y_suffix,
-               double y_factor) {
+void draw_axes(Svg& svg, const Panel& panel, const std::string& heading, const std::string& y_suffix, double y_factor) {
   const double right = panel.left + kPanelWidth, bottom = kPanelTop + kPanelHeight;
   svg.text("heading", {panel.left - 40, kPanelTop - 20}, heading);
   const std::vector<double> y_ticks = round_ticks(panel.y.low * y_factor, panel.y.high * y_factor, 5);
@@ -94,8 +92,7 @@ void draw_axes(Svg& svg, const Panel& panel, const std::string& heading, const s
 }
 
 Panel panel_at(const ChartData& data, double left, double high) {
-  const double last =
-      data.rounds.empty() ? 1 : std::max<double>(1, static_cast<double>(data.rounds.back().number));
+  const double last = data.rounds.empty() ? 1 : std::max<double>(1, static_cast<double>(data.rounds.back().number));
   const double first = data.rounds.empty() ? 0 : static_cast<double>(data.rounds.front().number);
   return {left,
           {.low = std::min(first, last - 1), .high = last, .from = left, .to = left + kPanelWidth},
@@ -131,8 +128,7 @@ void draw_loss(Svg& svg, const ChartData& data) {
   }
   const Panel panel = panel_at(data, kSecondLeft + 40, round_up_to_tick(highest, 5));
   draw_axes(svg, panel, "Loss (cross entropy)", "", 1);
-  const auto training_curve = curve_of(data, panel, training),
-             held_out_curve = curve_of(data, panel, held_out);
+  const auto training_curve = curve_of(data, panel, training), held_out_curve = curve_of(data, panel, held_out);
   draw_curve(svg, training_curve, "dashed", "dot2");
   draw_curve(svg, held_out_curve, "curve", "dot");
   if (held_out_curve.empty() || training_curve.empty()) return;
@@ -165,12 +161,10 @@ double draw_split(Svg& svg, const ChartData& data) {
   if (columns.count == 0) return kStripTop - 40;
   const size_t labels = data.label_counts[0].size();
   uint32_t most = 1;
-  for (const auto& counts : data.label_counts)
-    most = std::max(most, *std::max_element(counts.begin(), counts.end()));
+  for (const auto& counts : data.label_counts) most = std::max(most, *std::max_element(counts.begin(), counts.end()));
   std::string heading = "Who has what: examples of each label on each device";
   if (columns.count < data.label_counts.size()) {
-    heading += " (the first " + std::to_string(columns.count) + " of " +
-               std::to_string(data.label_counts.size()) + ")";
+    heading += " (the first " + std::to_string(columns.count) + " of " + std::to_string(data.label_counts.size()) + ")";
   }
   svg.text("heading", {kStripLeft, kStripTop - 14}, heading);
   svg.text("soft", {kStripLeft - 26, kStripTop + static_cast<double>(labels) * kCellHeight / 2 + 4}, "label",
@@ -184,8 +178,8 @@ double draw_split(Svg& svg, const ChartData& data) {
       svg.rectangle("empty", corner, columns.width, kCellHeight - 2, 2);
       if (count == 0) continue;
       const double strength = std::sqrt(static_cast<double>(count) / most);
-      const std::string title = "device " + std::to_string(device + 1) + ", label " + std::to_string(label) +
-                                ": " + std::to_string(count);
+      const std::string title =
+          "device " + std::to_string(device + 1) + ", label " + std::to_string(label) + ": " + std::to_string(count);
       svg.rectangle("main", corner, columns.width, kCellHeight - 2, 2, 0.12 + 0.88 * strength, title);
       if (!columns.has_room) continue;
       svg.text(strength > 0.55 ? "count on" : "count", {columns.middle(device), y + kCellHeight - 6},
@@ -208,18 +202,15 @@ double draw_participation(Svg& svg, const ChartData& data, double top) {
     for (size_t device = 0; device < columns.count; ++device) {
       const uint32_t rounds = data.rounds_trained[device];
       const double height = std::max(1.0, kBarsHeight * rounds / std::max(1u, most));
-      const std::string title =
-          "device " + std::to_string(device + 1) + ": " + std::to_string(rounds) + " rounds";
+      const std::string title = "device " + std::to_string(device + 1) + ": " + std::to_string(rounds) + " rounds";
       svg.rectangle("bar", {columns.left(device), base - height}, columns.width, height, 1, 1, title);
       if (!columns.has_room) continue;
-      svg.text("count soft", {columns.middle(device), base - height - 4}, std::to_string(rounds),
-               Anchor::middle);
+      svg.text("count soft", {columns.middle(device), base - height - 4}, std::to_string(rounds), Anchor::middle);
     }
   }
   for (size_t device = 0; device < columns.count; ++device) {
     const bool marked = columns.has_room || device == 0 || (device + 1) % 10 == 0;
-    if (marked)
-      svg.text("soft", {columns.middle(device), base + 17}, std::to_string(device + 1), Anchor::middle);
+    if (marked) svg.text("soft", {columns.middle(device), base + 17}, std::to_string(device + 1), Anchor::middle);
   }
   svg.text("soft", {(kStripLeft + columns.left(columns.count)) / 2, base + 37}, "device", Anchor::middle);
   return base + 37;

@@ -36,8 +36,7 @@ double round_up_to_tick(double high, int count) {
 
 std::string tick_text(double value, double step) {
   int decimals = 0;
-  for (double scaled = step; decimals < 9 && std::abs(scaled - std::round(scaled)) > 1e-6; scaled *= 10)
-    ++decimals;
+  for (double scaled = step; decimals < 9 && std::abs(scaled - std::round(scaled)) > 1e-6; scaled *= 10) ++decimals;
   char text[400];
   std::snprintf(text, sizeof text, "%.*f", decimals, value);
   return text;

@@ -7,8 +7,8 @@
 namespace coterie {
 
 struct Scale {
-  double low = 0, high = 1;        // values
-  double from = 0, to = 1;         // places; `from` may be greater than `to`
+  double low = 0, high = 1;  // values
+  double from = 0, to = 1;   // places; `from` may be greater than `to`
 
   double at(double value) const { return from + (value - low) / (high - low) * (to - from); }
 };

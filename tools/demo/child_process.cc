@@ -63,7 +63,8 @@ Result<Child> Child::start(const ChildSpec& spec) {
   COT_ASSIGN(const os::File log, os::File::open_append(spec.log_file));
   COT_ASSIGN(const os::File null, os::File::open_read("/dev/null"));
   int report[2];
-  if (::pipe2(report, O_CLOEXEC) != 0) return Error(ErrorCode::unavailable, std::string("pipe: ") + std::strerror(errno));
+  if (::pipe2(report, O_CLOEXEC) != 0)
+    return Error(ErrorCode::unavailable, std::string("pipe: ") + std::strerror(errno));
   const os::File report_end(report[0], "pipe");
   os::File report_begin(report[1], "pipe");
   const std::vector<char*> command = pointers_to(spec.command);
@@ -147,7 +148,8 @@ void stop_children(const std::vector<Child*>& children, Millis grace) {
   const Instant until = os::monotonic_now() + grace;
   const int asked = Interrupt::count();
   const auto all_ended = [&] { return std::ranges::all_of(children, [](Child* child) { return child->has_ended(); }); };
-  while (!all_ended() && os::monotonic_now() < until && Interrupt::count() == asked) Interrupt::wait_for_next(kLookEvery);
+  while (!all_ended() && os::monotonic_now() < until && Interrupt::count() == asked)
+    Interrupt::wait_for_next(kLookEvery);
   for (Child* child : children) {
     if (!child->has_ended()) child->signal(SIGKILL);
     child->reap();
@@ -159,7 +161,8 @@ std::string words_of_log_line(const std::string& line) {
   for (const char* key : {"error", "event"}) {
     if (!json.is_object()) break;
     const auto found = json.find(key);
-    if (found != json.end() && found->is_string() && !found->get<std::string>().empty()) return found->get<std::string>();
+    if (found != json.end() && found->is_string() && !found->get<std::string>().empty())
+      return found->get<std::string>();
   }
   return line;
 }

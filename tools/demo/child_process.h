@@ -1,8 +1,8 @@
 // Child: a process of ours, which never outlives us.
 //
-// It is in a process group of its own, so that a Ctrl-C on the terminal reaches us alone and we end it in good order; if
-// we die, however we die, the kernel kills it (PR_SET_PDEATHSIG). Its output goes to a log file. Not thread-safe; one
-// thread (the one that started it) owns it.
+// It is in a process group of its own, so that a Ctrl-C on the terminal reaches us alone and we end it in good order;
+// if we die, however we die, the kernel kills it (PR_SET_PDEATHSIG). Its output goes to a log file. Not thread-safe;
+// one thread (the one that started it) owns it.
 #pragma once
 
 #include <string>
@@ -37,7 +37,8 @@ class Child {
   // Precondition of the rest but signal() and reap(): has_ended().
   bool was_killed_by(int number) const { return signal_ == number; }
   bool succeeded() const { return signal_ == 0 && exit_code_ == 0; }
-  // "ended with exit code 3", "was killed by signal 9"; and its last line of log, if there is one, and where the log is.
+  // "ended with exit code 3", "was killed by signal 9"; and its last line of log, if there is one, and where the log
+  // is.
   std::string obituary() const;
 
   void signal(int number);
@@ -49,7 +50,7 @@ class Child {
 
   std::string name_;
   std::string log_file_;
-  int pid_ = -1;     // -1: never started or reaped
+  int pid_ = -1;  // -1: never started or reaped
   int exit_code_ = 0;
   int signal_ = 0;
 };

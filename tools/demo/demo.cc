@@ -135,10 +135,9 @@ Status Demo::start_devices() {
     if (enrolled >= options_.devices) break;
     progress_.show(std::to_string(enrolled) + "/" + std::to_string(options_.devices) + " devices enrolled");
     if (os::monotonic_now() > until) {
-      return Error(ErrorCode::timed_out,
-                   "waited " + format_seconds(std::chrono::duration<double>(kEnrollMax).count()) +
-                       " for devices to enroll; " + std::to_string(enrolled) + " of " +
-                       std::to_string(options_.devices) + " have");
+      return Error(ErrorCode::timed_out, "waited " + format_seconds(std::chrono::duration<double>(kEnrollMax).count()) +
+                                             " for devices to enroll; " + std::to_string(enrolled) + " of " +
+                                             std::to_string(options_.devices) + " have");
     }
     COT_TRY(look_after_devices());
     COT_TRY(Interrupt::wait(kLookEvery));
@@ -149,7 +148,8 @@ Status Demo::start_devices() {
 void Demo::drop_out(const std::optional<RoundReport>& live) {
   if (options_.dropout == 0) return;
   const Instant now = os::monotonic_now();
-  const std::pair<uint64_t, uint32_t> round = live ? std::pair(live->number, live->attempt) : std::pair(uint64_t{0}, 0u);
+  const std::pair<uint64_t, uint32_t> round =
+      live ? std::pair(live->number, live->attempt) : std::pair(uint64_t{0}, 0u);
   if (round != round_) fleet_->absences().end_round(now);
   if (live && live->state == "collecting" && round != round_) {
     if (round_.first > 0) round_length_ = std::min(kRoundMax, std::chrono::duration_cast<Millis>(now - round_began_));
@@ -212,18 +212,21 @@ std::string opening_line(const DemoOptions& options, const DemoData& data) {
          counted(data.training_examples(), "example") + " on " + counted(options.devices, "device") + " (" +
          to_string(options.split) + "), " + format_count(data.held_out_examples) + " held out; " +
          counted(options.goal_count(), "device") + " a round" +
-         (options.security == SecurityLevel::none ? "" : ", secure aggregation: " + std::string(to_string(options.security)));
+         (options.security == SecurityLevel::none
+              ? ""
+              : ", secure aggregation: " + std::string(to_string(options.security)));
 }
 
 Status check_privacy(const DemoOptions& options) {
   const bool is_of_devices = options.security == SecurityLevel::active_dp;
   if (is_of_devices && !options.has_noise()) {
-    return Error(ErrorCode::invalid_argument, "--security active_dp needs noise: give --target-epsilon or --noise-multiplier");
+    return Error(ErrorCode::invalid_argument,
+                 "--security active_dp needs noise: give --target-epsilon or --noise-multiplier");
   }
   if (options.has_noise() && !is_of_devices && options.security != SecurityLevel::none) {
-    return Error(ErrorCode::invalid_argument, "noise of the server's does not go with --security " +
-                                                  std::string(to_string(options.security)) +
-                                                  ": it cannot see that updates are clipped; active_dp has the devices add it");
+    return Error(ErrorCode::invalid_argument,
+                 "noise of the server's does not go with --security " + std::string(to_string(options.security)) +
+                     ": it cannot see that updates are clipped; active_dp has the devices add it");
   }
   if (options.has_noise() && !options.clip) {
     return Error(ErrorCode::invalid_argument, "noise needs --clip: it is what the noise has to hide");
@@ -256,8 +259,8 @@ ExitCode run_demo(const DemoOptions& options, const std::string& program) {
     const Result<DemoNoise> noise = noise_of(options, data->value_count);
     if (!noise) return give_up(noise.error(), ExitCode::usage);
   }
-  Result<RunFolder> folder = options.out.empty() ? RunFolder::create_default(options.keep)
-                                                 : RunFolder::create(options.out, options.keep);
+  Result<RunFolder> folder =
+      options.out.empty() ? RunFolder::create_default(options.keep) : RunFolder::create(options.out, options.keep);
   if (!folder) return give_up(folder.error(), ExitCode::usage);
 
   DemoResult result;
@@ -289,8 +292,7 @@ ExitCode run_demo(const DemoOptions& options, const std::string& program) {
     return ExitCode::interrupted;
   }
   folder->failed();
-  return give_up(done.error(),
-                 done.error().code() == ErrorCode::timed_out ? ExitCode::timeout : ExitCode::failure);
+  return give_up(done.error(), done.error().code() == ErrorCode::timed_out ? ExitCode::timeout : ExitCode::failure);
 }
 
 }  // namespace coterie

@@ -1,5 +1,5 @@
-#include "proto/codec/codec.h"
 #include "tools/demo/demo_data.h"
+#include "proto/codec/codec.h"
 
 #include <numeric>
 

@@ -1,4 +1,5 @@
-// DemoData: everything that is decided before the first process starts: the examples, who gets which, the initial model.
+// DemoData: everything that is decided before the first process starts: the examples, who gets which, the initial
+// model.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,12 @@
 namespace coterie {
 
 struct DemoData {
-  ExampleTable examples;            // shards index into it
-  std::vector<Indices> shards;      // one a device
-  Bytes held_out;                   // a data set file: the data set's own test part, or a fifth of it
+  ExampleTable examples;        // shards index into it
+  std::vector<Indices> shards;  // one a device
+  Bytes held_out;               // a data set file: the data set's own test part, or a fifth of it
   uint64_t held_out_examples = 0;
-  Bytes model;                      // untrained
-  uint64_t value_count = 0;         // of it
+  Bytes model;               // untrained
+  uint64_t value_count = 0;  // of it
 
   uint64_t training_examples() const;
   std::vector<std::vector<uint32_t>> label_counts() const;  // for each device

@@ -46,12 +46,11 @@ Result<std::unique_ptr<DemoServer>> DemoServer::start(const RunFolder& folder) {
   if (!os::exists(program)) {
     return Error(ErrorCode::not_found, "there is no fl_server beside this program (" + program + "); build it, too");
   }
-  COT_ASSIGN(Child child,
-             Child::start({.name = "the server",
-                           .command = {program, "--data-dir", folder.server_dir(), "--device-address", "127.0.0.1",
-                                       "--device-port", "0", "--admin-port", "0"},
-                           .environment = {},
-                           .log_file = folder.log_file("server")}));
+  COT_ASSIGN(Child child, Child::start({.name = "the server",
+                                        .command = {program, "--data-dir", folder.server_dir(), "--device-address",
+                                                    "127.0.0.1", "--device-port", "0", "--admin-port", "0"},
+                                        .environment = {},
+                                        .log_file = folder.log_file("server")}));
   std::unique_ptr<DemoServer> server(new DemoServer(std::move(child)));
   COT_TRY(server->wait_until_ready(folder));
   return server;
@@ -113,7 +112,8 @@ Result<uint64_t> DemoServer::count_devices() {
 }
 
 Result<Bytes> DemoServer::download_model(const std::string& job, uint64_t version) {
-  Result<Bytes> model = admin_->download("jobs/" + path_segment(job) + "/models/" + std::to_string(version) + "/content");
+  Result<Bytes> model =
+      admin_->download("jobs/" + path_segment(job) + "/models/" + std::to_string(version) + "/content");
   if (!model) return explain(model.error(), "downloading the model");
   return model;
 }

@@ -1,7 +1,7 @@
 // Fleet: the devices of a demo, one process each, with a folder each: its data, its state, its log.
 //
-// A device that is killed (kill -9, or asked to end by somebody else) is started again on its state directory, as a phone
-// starts an app again that it had killed; it goes on where it was. A device that fails by itself ends the demo.
+// A device that is killed (kill -9, or asked to end by somebody else) is started again on its state directory, as a
+// phone starts an app again that it had killed; it goes on where it was. A device that fails by itself ends the demo.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,22 @@
 namespace coterie {
 
 struct FleetSettings {
-  std::string program;     // coterie itself
+  std::string program;  // coterie itself
   std::string server_url;
   std::string ca_file;
-  std::string token;       // good for every device
+  std::string token;  // good for every device
   uint64_t seed = 1;
   uint32_t devices = 1;
-  double dropout = 0;      // probability that a device vanishes in a round
+  double dropout = 0;  // probability that a device vanishes in a round
 };
 
 class Fleet {
  public:
   // `folder` outlives the fleet.
   Fleet(FleetSettings settings, const RunFolder& folder)
-      : settings_(std::move(settings)), folder_(folder), absences_(settings_.devices, settings_.dropout, settings_.seed) {}
+      : settings_(std::move(settings)),
+        folder_(folder),
+        absences_(settings_.devices, settings_.dropout, settings_.seed) {}
 
   // Device i (from 1) finds its examples in device_dir(i)/data.cotf.
   Status start();

@@ -11,14 +11,16 @@
 namespace coterie {
 namespace {
 
-// A round chooses when all devices are there. One that has died and is being started again shall not hold it up for long.
+// A round chooses when all devices are there. One that has died and is being started again shall not hold it up for
+// long.
 constexpr uint32_t kSelectingMs = 5'000;
 // Long: on a slow machine a round is as long as training takes. A device that dies is started again at once.
 constexpr uint32_t kCollectingMs = 300'000;
 // Of a phase of secure aggregation, at most: so many may vanish that the round cannot go on before they are back.
 constexpr uint32_t kPhaseMs = 30'000;
 
-// At active_dp noise is sized for the least sum that may be opened: a sum of far fewer than the goal would need far more.
+// At active_dp noise is sized for the least sum that may be opened: a sum of far fewer than the goal would need far
+// more.
 constexpr double kNoisySumShare = 0.9;
 
 bool is_noise_of_devices(const DemoOptions& options) { return options.security == SecurityLevel::active_dp; }
@@ -106,8 +108,7 @@ Result<std::string> job_request(const DemoOptions& options, uint64_t value_count
        {{"loss", "softmax_cross_entropy"},
         {"batch_size", options.batch_size},
         {"local_epochs", options.local_epochs},
-        {"optimizer",
-         {{"kind", "sgd"}, {"learning_rate", options.learning_rate}, {"momentum", options.momentum}}}}},
+        {"optimizer", {{"kind", "sgd"}, {"learning_rate", options.learning_rate}, {"momentum", options.momentum}}}}},
       {"rounds",
        {{"count", options.rounds},
         {"goal_count", goal},
@@ -116,8 +117,7 @@ Result<std::string> job_request(const DemoOptions& options, uint64_t value_count
         {"selecting_ms_max", kSelectingMs},
         {"collecting_ms_max", kCollectingMs}}},
       {"privacy", {{"level", to_string(options.security)}}},
-      {"strategy",
-       {{"kind", to_string(options.strategy)}, {"server_learning_rate", options.server_rate()}}},
+      {"strategy", {{"kind", to_string(options.strategy)}, {"server_learning_rate", options.server_rate()}}},
   };
   if (options.dropout > 0) {  // who is away shall not be waited for
     json["rounds"]["over_selection"] = over_selection(options);

@@ -15,32 +15,33 @@ namespace coterie {
 struct DemoOptions {
   uint32_t devices = 20;
   uint32_t rounds = 40;
-  std::string data = "digits";    // tools/data/load.h
+  std::string data = "digits";  // tools/data/load.h
   ModelKind model = ModelKind::cnn;
   DataSplit split{.is_iid = false, .alpha = 0.3};
-  double fraction = 0.5;          // of the devices that train in a round
-  double learning_rate = 0.1;     // the devices' (SGD)
+  double fraction = 0.5;       // of the devices that train in a round
+  double learning_rate = 0.1;  // the devices' (SGD)
   double momentum = 0;
   uint32_t local_epochs = 2;
   uint32_t batch_size = 16;
   ServerOptimizerKind strategy = ServerOptimizerKind::fedavg;
   std::optional<double> server_learning_rate;  // by strategy unless given
-  std::optional<double> clip;              // L2, of each device's update
-  std::optional<double> noise_multiplier;  // standard deviation of the noise / clip; likewise
-  std::optional<double> target_epsilon;    // of all rounds: finds the multiplier, or is the budget of the one that is given
-  double delta = 1e-5;                     // that goes with it
+  std::optional<double> clip;                  // L2, of each device's update
+  std::optional<double> noise_multiplier;      // standard deviation of the noise / clip; likewise
+  std::optional<double>
+      target_epsilon;   // of all rounds: finds the multiplier, or is the budget of the one that is given
+  double delta = 1e-5;  // that goes with it
   SecurityLevel security = SecurityLevel::none;
-  uint32_t cohort_max = 0;        // devices of a cohort at most; 0: all of a round are in one
-  double dropout = 0;             // probability that a device vanishes, in each round, from a random moment to its end
+  uint32_t cohort_max = 0;  // devices of a cohort at most; 0: all of a round are in one
+  double dropout = 0;       // probability that a device vanishes, in each round, from a random moment to its end
   uint64_t seed = 1;
-  std::string out;                // empty: runs/demo-<date>-<time>
-  bool json = false;              // the last line of standard output is one JSON object, all else goes to standard error
-  bool quiet = false;             // no progress
-  bool keep = false;              // the server's data, the devices' state and the logs stay in the run folder
+  std::string out;     // empty: runs/demo-<date>-<time>
+  bool json = false;   // the last line of standard output is one JSON object, all else goes to standard error
+  bool quiet = false;  // no progress
+  bool keep = false;   // the server's data, the devices' state and the logs stay in the run folder
 
-  uint32_t goal_count() const;    // updates that close a round: fraction of the devices, at least one
+  uint32_t goal_count() const;  // updates that close a round: fraction of the devices, at least one
   double server_rate() const;
-  double dropout_share() const;   // that the job plans for
+  double dropout_share() const;  // that the job plans for
   bool has_noise() const { return noise_multiplier || target_epsilon; }
 };
 

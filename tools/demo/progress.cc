@@ -42,7 +42,8 @@ std::string bar(double ratio, int columns, const Terminal& terminal) {
 std::string round_line(const RoundReport& round, uint64_t rounds, const Terminal& terminal) {
   std::string line = "round " + numbered(round.number, rounds);
   if (round.state == "failed") {
-    return line + "  " + terminal.red("attempt " + std::to_string(round.attempt) + " failed: " + printable(round.reason));
+    return line + "  " +
+           terminal.red("attempt " + std::to_string(round.attempt) + " failed: " + printable(round.reason));
   }
   line += "  " + numbered(round.accepted, round.selected) + " devices";
   const double loss = round.evaluation_loss.value_or(NAN), accuracy = round.evaluation_accuracy.value_or(NAN);
@@ -64,7 +65,8 @@ std::string epsilon_words(std::optional<double> epsilon, std::optional<double> b
 
 std::string live_line(const RoundReport& round, uint64_t rounds, double seconds_left, const Terminal& terminal) {
   const double done = static_cast<double>(round.number - std::min<uint64_t>(1, round.number));
-  const double part = round.goal_count > 0 ? static_cast<double>(round.accepted) / static_cast<double>(round.goal_count) : 0;
+  const double part =
+      round.goal_count > 0 ? static_cast<double>(round.accepted) / static_cast<double>(round.goal_count) : 0;
   std::string line = "round " + numbered(round.number, rounds) + "  ";
   line += bar((done + std::min(part, 1.0)) / static_cast<double>(rounds), kBarColumns, terminal);
   line += "  " + numbered(round.accepted, round.goal_count) + " updates";

@@ -17,9 +17,7 @@ std::string cell(std::optional<double> value) {
   return std::string(text, std::to_chars(text, text + sizeof text, *value).ptr);
 }
 
-double rounded(double seconds) {
-  return std::round(seconds * 1000) / 1000;
-}
+double rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
 
 uint64_t sum_of(const std::vector<RoundReport>& rounds, uint64_t RoundReport::*member) {
   uint64_t sum = 0;
@@ -29,8 +27,7 @@ uint64_t sum_of(const std::vector<RoundReport>& rounds, uint64_t RoundReport::*m
 
 double best_accuracy(const DemoResult& result) {
   double best = result.after.accuracy;
-  for (const RoundReport& round : done_rounds(result))
-    best = std::max(best, round.evaluation_accuracy.value_or(0));
+  for (const RoundReport& round : done_rounds(result)) best = std::max(best, round.evaluation_accuracy.value_or(0));
   return best;
 }
 
@@ -41,10 +38,10 @@ std::string beside(const std::string& program, const std::string& name) {
 
 std::string settings_of(const DemoResult& result) {
   const DemoOptions& options = result.options;
-  return std::to_string(options.goal_count()) + " of " + counted(options.devices, "device") +
-         " a round, split " + to_string(options.split) + ", " + std::string(to_string(options.strategy)) +
-         (options.security == SecurityLevel::none ? "" : ", " + std::string(to_string(options.security))) +
-         ", seed " + std::to_string(options.seed);
+  return std::to_string(options.goal_count()) + " of " + counted(options.devices, "device") + " a round, split " +
+         to_string(options.split) + ", " + std::string(to_string(options.strategy)) +
+         (options.security == SecurityLevel::none ? "" : ", " + std::string(to_string(options.security))) + ", seed " +
+         std::to_string(options.seed);
 }
 
 nlohmann::json phases_json(const DemoPhases& phases) {
@@ -60,9 +57,7 @@ nlohmann::json phases_json(const DemoPhases& phases) {
 
 }  // namespace
 
-double DemoPhases::network() const {
-  return std::max(0.0, rounds - training - finalizing);
-}
+double DemoPhases::network() const { return std::max(0.0, rounds - training - finalizing); }
 
 std::optional<DemoPrivacy> privacy_in(const nlohmann::json& job) {
   const auto number = [&](const char* pointer) {
@@ -170,23 +165,22 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   std::string text = "\nHeld-out accuracy " + terminal.bold(format_percent(result.after.accuracy)) + " (" +
                      format_percent(result.before.accuracy) + " before training) on " +
                      counted(result.held_out_examples, "example") + " no device has seen\n";
-  text += "  " + counted(rounds.size(), "round") + ", " +
-          counted(sum_of(rounds, &RoundReport::accepted), "update") + ", " + format_seconds(phases.total()) +
-          "\n";
+  text += "  " + counted(rounds.size(), "round") + ", " + counted(sum_of(rounds, &RoundReport::accepted), "update") +
+          ", " + format_seconds(phases.total()) + "\n";
   if (const std::optional<DemoPrivacy>& privacy = result.privacy) {
     char line[160];
-    std::snprintf(line, sizeof line,
-                  "  epsilon %.3f at delta %g (%s), noise multiplier %.3f, clip %g: what the models tell of one device\n",
-                  privacy->epsilon, privacy->delta, privacy->accountant.c_str(), privacy->noise_multiplier,
-                  privacy->clip);
+    std::snprintf(
+        line, sizeof line,
+        "  epsilon %.3f at delta %g (%s), noise multiplier %.3f, clip %g: what the models tell of one device\n",
+        privacy->epsilon, privacy->delta, privacy->accountant.c_str(), privacy->noise_multiplier, privacy->clip);
     text += line;
   }
-  text += terminal.dim("  server start " + format_seconds(phases.server_start) + ", device start " +
-                       format_seconds(phases.devices_start) + ", rounds " + format_seconds(phases.rounds) +
-                       " (training " + format_seconds(phases.training) + ", server " +
-                       format_seconds(phases.finalizing) + ", network and waiting " +
-                       format_seconds(phases.network()) + ")") +
-          "\n";
+  text +=
+      terminal.dim("  server start " + format_seconds(phases.server_start) + ", device start " +
+                   format_seconds(phases.devices_start) + ", rounds " + format_seconds(phases.rounds) + " (training " +
+                   format_seconds(phases.training) + ", server " + format_seconds(phases.finalizing) +
+                   ", network and waiting " + format_seconds(phases.network()) + ")") +
+      "\n";
   text += "\nIn " + dir + "\n  model.cotf     the trained model, " + format_bytes(result.model_bytes) +
           "\n  chart.svg      accuracy, loss, and who had what\n  metrics.csv    every round in numbers\n"
           "  held-out.cotf  the examples it was judged on\n  summary.json   all settings and results\n";
@@ -194,8 +188,7 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   const auto next = [&](const std::string& command, const std::string& what) {
     text += "  " + terminal.bold(command) + "\n" + terminal.dim("      " + what) + "\n";
   };
-  next(program + " model evaluate " + shell_word(dir + "/model.cotf") + " --data " +
-           shell_word(dir + "/held-out.cotf"),
+  next(program + " model evaluate " + shell_word(dir + "/model.cotf") + " --data " + shell_word(dir + "/held-out.cotf"),
        "judge the model again, without a server");
   next(program + " demo --split dirichlet:0.1 --strategy fedadam",
        "devices that differ more, and a server that takes adaptive steps");
@@ -208,15 +201,14 @@ ChartData chart_of(const DemoResult& result) {
   ChartData chart;
   chart.title = std::string(to_string(result.options.model)) + " on " + result.data_name + ", trained by " +
                 counted(result.options.devices, "device");
-  chart.subtitle = settings_of(result) + "; " + counted(result.training_examples, "example") +
-                   ", none of which left its device";
+  chart.subtitle =
+      settings_of(result) + "; " + counted(result.training_examples, "example") + ", none of which left its device";
   chart.rounds.push_back({.number = 0,
                           .accuracy = result.before.accuracy,
                           .held_out_loss = result.before.loss_mean,
                           .training_loss = std::nullopt});
   for (const RoundReport& round : done_rounds(result)) {
-    chart.rounds.push_back(
-        {round.number, round.evaluation_accuracy, round.evaluation_loss, round.train_loss});
+    chart.rounds.push_back({round.number, round.evaluation_accuracy, round.evaluation_loss, round.train_loss});
   }
   chart.label_counts = result.label_counts;
   chart.rounds_trained = result.rounds_trained;

@@ -18,8 +18,8 @@ class RoundWatch {
   RoundWatch(AdminClient& admin, std::string job, uint64_t rounds, ProgressLine& progress)
       : admin_(admin), job_(std::move(job)), follower_(admin, job_), rounds_(rounds), progress_(progress) {}
 
-  // Asks once and prints the news. True when the job is over. Errors: the admin plane's; timed_out if nothing has changed
-  // for ten minutes, saying what is waited for (not while the job is paused).
+  // Asks once and prints the news. True when the job is over. Errors: the admin plane's; timed_out if nothing has
+  // changed for ten minutes, saying what is waited for (not while the job is paused).
   Result<bool> look(Instant now);
 
   // The round under way, as of the last look.

@@ -24,8 +24,7 @@ void remove_tree(const std::string& path) {
 // The topmost directory on the way to `path` that does not exist yet.
 std::string first_missing(const std::string& path) {
   std::string missing;
-  for (std::string at = path; at != "." && at != "/" && !os::exists(at); at = os::parent_directory(at))
-    missing = at;
+  for (std::string at = path; at != "." && at != "/" && !os::exists(at); at = os::parent_directory(at)) missing = at;
   return missing;
 }
 
@@ -57,8 +56,7 @@ Result<RunFolder> RunFolder::create(const std::string& path, bool keeps_everythi
   COT_ASSIGN(const std::vector<std::string> names, os::list_directory(clean));
   // Of two demos that begin at once, the one that makes this directory has the folder.
   if (!names.empty() || (::mkdir((clean + "/server").c_str(), 0700) != 0 && errno == EEXIST)) {
-    return Error(ErrorCode::conflict,
-                 clean + " exists and is not empty; give the run another folder with --out");
+    return Error(ErrorCode::conflict, clean + " exists and is not empty; give the run another folder with --out");
   }
   RunFolder folder(clean, created, keeps_everything);
   for (const char* name : {"server", "devices", "logs"}) COT_TRY(os::make_directories(folder.path(name)));
@@ -99,9 +97,7 @@ void RunFolder::remove_work() const {
   remove_tree(path("devices"));
 }
 
-std::string RunFolder::device_dir(uint32_t device) const {
-  return path("devices/" + device_label(device));
-}
+std::string RunFolder::device_dir(uint32_t device) const { return path("devices/" + device_label(device)); }
 
 Status RunFolder::write(const std::string& name, ByteView bytes) const {
   return os::write_file_atomically(path(name), bytes);

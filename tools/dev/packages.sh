@@ -17,7 +17,7 @@ coterie_packages=(
 
 # Only for tests: databases, networks, and programs that judge what deploy/ and docs/openapi.json hold. Tests that lack them are
 # left out.
-coterie_check_packages=(prometheus postgresql-15 python3-yaml iproute2 sqlite3 jq openssl)
+coterie_check_packages=(clang-format-16 prometheus postgresql-15 python3-yaml iproute2 sqlite3 jq openssl)
 # Node.js runs the OpenAPI linter. One that is there stays: builds of it from elsewhere bring npm along and conflict with
 # Debian's package of it.
 command -v npm > /dev/null || coterie_check_packages+=(nodejs npm)

@@ -36,10 +36,13 @@ int on_progress(void*, const coterie_progress* progress) {
   const std::string_view event = coterie_activity_name(progress->activity);
   if (progress->step_status != COTERIE_OK) {
     say(LogLevel::warning, event,
-        {{"status", coterie_status_name(progress->step_status)}, {"error", coterie_client_last_error(g_client.load())}});
+        {{"status", coterie_status_name(progress->step_status)},
+         {"error", coterie_client_last_error(g_client.load())}});
   } else if (progress->activity == COTERIE_ACTIVITY_TRAINED) {
     say(LogLevel::info, event,
-        {{"steps", progress->training_steps}, {"examples", progress->training_examples}, {"loss", progress->training_loss}});
+        {{"steps", progress->training_steps},
+         {"examples", progress->training_examples},
+         {"loss", progress->training_loss}});
   } else {
     say(LogLevel::info, event, {{"rounds_done", progress->rounds_done}});
   }

@@ -13,15 +13,15 @@ namespace coterie {
 
 struct DeviceOptions {
   std::string server_url;
-  std::string ca_file;    // empty: the system's certificates
-  std::string token;      // of enrollment; needed the first time
+  std::string ca_file;  // empty: the system's certificates
+  std::string token;    // of enrollment; needed the first time
   std::string state_dir;
   std::string data_file;  // a frame of kind `dataset`
   uint64_t rounds = 0;    // to take part in; 0: until told to end
   uint64_t seed = 0;      // of shuffling and jitter; 0: random
   bool use_p256 = false;
-  Bytes authority_key;    // 32 bytes; empty: no authority
-  Bytes certificate;      // 64 bytes; empty: none
+  Bytes authority_key;  // 32 bytes; empty: no authority
+  Bytes certificate;    // 64 bytes; empty: none
   SecurityLevel security_level_min = SecurityLevel::none;
   // Members of coterie_policy; 0: no limit.
   uint32_t cohort_min = 0;

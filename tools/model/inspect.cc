@@ -15,9 +15,7 @@ uint64_t elements_of(const Shape& shape) {
 
 }  // namespace
 
-std::string shape_text(const Shape& shape) {
-  return shape.empty() ? "scalar" : to_text(shape);
-}
+std::string shape_text(const Shape& shape) { return shape.empty() ? "scalar" : to_text(shape); }
 
 Result<Shape> parse_shape(const std::string& text) {
   Shape shape;
@@ -26,8 +24,10 @@ Result<Shape> parse_shape(const std::string& text) {
   for (;;) {
     int64_t dimension = 0;
     const auto [next, error] = std::from_chars(at, end, dimension);
-    const bool is_wrong = error != std::errc() || dimension < 1 || shape.size() == kRankMax || (next != end && *next != 'x');
-    if (is_wrong) return Error(ErrorCode::invalid_argument, "a shape looks like 8x8x1 (height, width, channels), is " + text);
+    const bool is_wrong =
+        error != std::errc() || dimension < 1 || shape.size() == kRankMax || (next != end && *next != 'x');
+    if (is_wrong)
+      return Error(ErrorCode::invalid_argument, "a shape looks like 8x8x1 (height, width, channels), is " + text);
     shape.push_back(dimension);
     if (next == end) return shape;
     at = next + 1;

@@ -12,8 +12,8 @@ namespace coterie {
 struct ModelLayer {
   std::string name;
   std::string op;
-  std::string output;         // "8x8x16"
-  uint64_t parameters = 0;    // values of the parameters it is the first to use
+  std::string output;       // "8x8x16"
+  uint64_t parameters = 0;  // values of the parameters it is the first to use
 };
 
 struct ModelReport {
@@ -21,8 +21,8 @@ struct ModelReport {
   std::string digest;
   std::string input, output;  // shapes
   uint64_t file_bytes = 0;
-  uint64_t parameters = 0;    // values, without the padding between them
-  double flops = 0;           // of one example's forward pass
+  uint64_t parameters = 0;  // values, without the padding between them
+  double flops = 0;         // of one example's forward pass
   std::vector<ModelLayer> layers;
 };
 

@@ -87,7 +87,8 @@ class Collector {
       return name == "mae" ? values_.mean_absolute_error() : values_.root_mean_squared_error();
     }
     if (name == "perplexity") {
-      if (!is_cross_entropy(loss_)) return bad("perplexity needs a cross entropy, the loss is " + std::string(to_string(loss_.kind)));
+      if (!is_cross_entropy(loss_))
+        return bad("perplexity needs a cross entropy, the loss is " + std::string(to_string(loss_.kind)));
       return perplexity(evaluation.loss_mean);
     }
     if (rows_ != Rows::classes && rows_ != Rows::binary) return bad(std::string(name) + " needs classes");

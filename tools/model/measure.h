@@ -30,8 +30,8 @@ inline constexpr const char* kMeasureNames =
 // "top-5,f1,auc" as names; empty text gives none. invalid_argument names what is no measure.
 Result<std::vector<std::string>> parse_measures(std::string_view text);
 
-// Evaluates the model with its own parameters, by so many threads, which changes no bit. Errors: Evaluator's; invalid_argument for a measure that does not fit the
-// loss or the model (with "all" there is none of these).
+// Evaluates the model with its own parameters, by so many threads, which changes no bit. Errors: Evaluator's;
+// invalid_argument for a measure that does not fit the loss or the model (with "all" there is none of these).
 Result<Measured> measure(const Model& model, ExampleSource& examples, const LossSettings& loss,
                          const std::vector<std::string>& names, uint32_t threads = 1);
 

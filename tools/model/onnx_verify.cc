@@ -19,9 +19,9 @@ using Words = std::vector<float>;  // or int32, by their bytes
 // The output for one batch, by these kernels.
 Result<Words> computed(const Model& model, const std::vector<Words>& inputs, uint32_t batch,
                        const kernels::KernelTable& kernels) {
-  COT_ASSIGN(CompiledModel compiled, compile(model, {.purpose = Purpose::predict,
-                                                     .batch_size = batch,
-                                                     .arena_bytes_max = limits::kArenaBytesMax}));
+  COT_ASSIGN(
+      CompiledModel compiled,
+      compile(model, {.purpose = Purpose::predict, .batch_size = batch, .arena_bytes_max = limits::kArenaBytesMax}));
   COT_ASSIGN(const Arena arena, Arena::create(compiled.layout, limits::kArenaBytesMax));
   compiled.program.bind(arena);
   const std::span<const float> parameters = model.parameters();
@@ -29,8 +29,7 @@ Result<Words> computed(const Model& model, const std::vector<Words>& inputs, uin
   const char* fault = nullptr;
   const StepContext context{.kernels = kernels, .fault = &fault};
   compiled.program.run(Phase::prepare, context);
-  for (size_t i = 0; i < inputs.size(); ++i)
-    std::ranges::copy(inputs[i], compiled.program.pointer(compiled.inputs[i]));
+  for (size_t i = 0; i < inputs.size(); ++i) std::ranges::copy(inputs[i], compiled.program.pointer(compiled.inputs[i]));
   compiled.program.run(Phase::forward, context);
   if (fault != nullptr) return Error(ErrorCode::invalid_argument, fault);
   const float* output = compiled.program.pointer(compiled.output);
@@ -62,8 +61,7 @@ Result<Words> laid_out(const onnx::HostTensor& tensor, bool is_image, const Shap
     return Error(ErrorCode::malformed, "has the wrong rank");
   const onnx::Order order = is_image ? onnx::image_order(4) : onnx::identity_order(tensor.shape.size());
   Shape whole = onnx::permuted(tensor.shape, order);
-  if (Shape(whole.begin() + 1, whole.end()) != example || whole[0] < 1 ||
-      (batch != 0 && whole[0] != int64_t{batch})) {
+  if (Shape(whole.begin() + 1, whole.end()) != example || whole[0] < 1 || (batch != 0 && whole[0] != int64_t{batch})) {
     return Error(ErrorCode::malformed, "does not have the shape that the model has");
   }
   batch = static_cast<uint32_t>(whole[0]);
@@ -106,8 +104,7 @@ Result<VerifyResult> verify_kernels(const Model& model, uint32_t examples) {
   }
   COT_ASSIGN(const Words fast, computed(model, inputs, examples, kernels::kernels()));
   COT_ASSIGN(const Words obvious, computed(model, inputs, examples, kernels::reference_kernels<float>()));
-  return VerifyResult{
-      .what = "random inputs", .examples = examples, .difference = difference_of(fast, obvious)};
+  return VerifyResult{.what = "random inputs", .examples = examples, .difference = difference_of(fast, obvious)};
 }
 
 Result<std::vector<VerifyResult>> verify_stored(const Model& model, const std::string& onnx_file) {

@@ -8,7 +8,7 @@ namespace coterie::onnx {
 namespace {
 
 constexpr int64_t kElementsMax = int64_t{1} << 40;  // keeps products of sizes far from overflow
-constexpr float kMaskBelow = -1e4f;  // BERT's masks are -10000, others -inf or the lowest float
+constexpr float kMaskBelow = -1e4f;                 // BERT's masks are -10000, others -inf or the lowest float
 
 bool is_made_up(const std::string& initializer) {
   return initializer.empty() || initializer.starts_with("onnx::") || initializer.starts_with("/") ||
@@ -24,8 +24,8 @@ Error unsupported(const Node& node, const std::string& why) {
 Result<uint32_t> axis_in(const Node& node, int64_t axis, size_t rank) {
   const auto limit = static_cast<int64_t>(rank);
   if (axis < -limit || axis >= limit) {
-    return Error(ErrorCode::malformed, node.what() + ": axis " + std::to_string(axis) +
-                                           " of a value of rank " + std::to_string(rank));
+    return Error(ErrorCode::malformed,
+                 node.what() + ": axis " + std::to_string(axis) + " of a value of rank " + std::to_string(rank));
   }
   return static_cast<uint32_t>(axis < 0 ? axis + limit : axis);
 }
@@ -60,10 +60,8 @@ std::string scope_of(const Node& node) {
     const size_t end = std::min(node.name.find('/', at), node.name.size());
     std::string part = node.name.substr(at, end - at);
     at = end + 1;
-    if (!parts.empty() && part.starts_with(parts.back() + "."))
-      parts.back() = std::move(part);
-    else
-      parts.push_back(std::move(part));
+    if (!parts.empty() && part.starts_with(parts.back() + ".")) parts.back() = std::move(part);
+    else parts.push_back(std::move(part));
   }
   if (parts.size() > 1) parts.pop_back();  // the op itself
   std::string scope;
@@ -79,8 +77,7 @@ size_t Context::readers(const std::string& name) const {
 void Context::count_readers(const std::string& graph_output) {
   ++readers_[graph_output];
   for (const Node& node : graph_.nodes) {
-    const bool is_copy =
-        node.op == "Identity" && !node.inputs.empty() && graph_.constants.contains(node.inputs[0]);
+    const bool is_copy = node.op == "Identity" && !node.inputs.empty() && graph_.constants.contains(node.inputs[0]);
     for (const std::string& input : node.inputs) readers_[input] += is_copy ? 0 : 1;
   }
 }
@@ -106,11 +103,9 @@ Result<std::vector<int64_t>> Context::whole_numbers(const Node& node, size_t i) 
   if (tensor->element == Element::real)
     return unsupported(node, "its operand " + std::to_string(i) + " must be of integers");
   std::vector<int64_t> numbers;
-  if (tensor->is_uniform)
-    return unsupported(node, "its operand " + std::to_string(i) + " must be a list of integers");
+  if (tensor->is_uniform) return unsupported(node, "its operand " + std::to_string(i) + " must be a list of integers");
   for (const Integer& integer : tensor->integers) {
-    if (integer.per_batch)
-      return unsupported(node, "its operand " + std::to_string(i) + " depends on the batch size");
+    if (integer.per_batch) return unsupported(node, "its operand " + std::to_string(i) + " depends on the batch size");
     numbers.push_back(integer.value);
   }
   return numbers;
@@ -118,8 +113,7 @@ Result<std::vector<int64_t>> Context::whole_numbers(const Node& node, size_t i) 
 
 Result<float> Context::number(const Node& node, size_t i) {
   COT_ASSIGN(const HostTensor* tensor, host(node, i));
-  if (tensor->stored() != 1)
-    return unsupported(node, "its operand " + std::to_string(i) + " must be one number");
+  if (tensor->stored() != 1) return unsupported(node, "its operand " + std::to_string(i) + " must be one number");
   if (tensor->element == Element::real) return tensor->reals[0];
   return static_cast<float>(tensor->integers[0].value);
 }
@@ -152,8 +146,8 @@ TensorIndex Context::in_shape(Value& value, const Order& order, const Shape& sha
       one = writer.constant(name, ones, std::span<const int32_t>(number));
     }
     value.tensor = ones == shape ? one
-                                 : writer.op(OpKind::expand, name + ".expand", {one}, ShapeAttributes{shape},
-                                             shape, data_type(tensor.element));
+                                 : writer.op(OpKind::expand, name + ".expand", {one}, ShapeAttributes{shape}, shape,
+                                             data_type(tensor.element));
   } else if (tensor.element == Element::real) {
     const std::vector<float> values = permuted_elements(tensor.reals, tensor.shape, order);
     value.tensor = is_trained ? writer.parameter(name, shape.empty() ? Shape{1} : shape, values)
@@ -163,12 +157,10 @@ TensorIndex Context::in_shape(Value& value, const Order& order, const Shape& sha
     for (const uint64_t source : permuted_indices(tensor.shape, order)) {
       const Integer& integer = tensor.integers[source];
       if (integer.per_batch)
+        fail(Error(ErrorCode::invalid_argument, value.name + " holds the batch size, and the model computes with it"));
+      if (integer.value < std::numeric_limits<int32_t>::min() || integer.value > std::numeric_limits<int32_t>::max()) {
         fail(Error(ErrorCode::invalid_argument,
-                   value.name + " holds the batch size, and the model computes with it"));
-      if (integer.value < std::numeric_limits<int32_t>::min() ||
-          integer.value > std::numeric_limits<int32_t>::max()) {
-        fail(Error(ErrorCode::invalid_argument, value.name + " holds " + std::to_string(integer.value) +
-                                                    ", which does not fit into 32 bits"));
+                   value.name + " holds " + std::to_string(integer.value) + ", which does not fit into 32 bits"));
       }
       values.push_back(static_cast<int32_t>(integer.value));
     }
@@ -205,25 +197,22 @@ Result<TensorIndex> Context::weight(const Node& node, size_t i, const std::strin
   if (value.element != Element::real) return unsupported(node, "its " + part + " must be of floats");
   Shape shape = permuted(value.shape, order);
   shape.insert(shape.begin(), ones, 1);
-  if (value.host == nullptr || placed_.contains(value.host))
-    return writer.reshape(in_order(value, order), shape);
-  if (value.host->is_uniform)
-    return unsupported(node, "its " + part + " has a shape that depends on the batch");
-  value.tensor = parameter(node, value, part, std::move(shape),
-                           permuted_elements(value.host->reals, value.shape, order));
+  if (value.host == nullptr || placed_.contains(value.host)) return writer.reshape(in_order(value, order), shape);
+  if (value.host->is_uniform) return unsupported(node, "its " + part + " has a shape that depends on the batch");
+  value.tensor =
+      parameter(node, value, part, std::move(shape), permuted_elements(value.host->reals, value.shape, order));
   value.order = order;
   placed_[value.host] = {value.tensor, order};
   return value.tensor;
 }
 
-Result<TensorIndex> Context::vector_parameter(const Node& node, size_t i, const std::string& part,
-                                              int64_t count, TensorRole role) {
+Result<TensorIndex> Context::vector_parameter(const Node& node, size_t i, const std::string& part, int64_t count,
+                                              TensorRole role) {
   Value& value = in(node, i);
   COT_ASSIGN(const HostTensor* tensor, host(node, i));
-  if (tensor->element != Element::real || tensor->is_uniform ||
-      tensor->reals.size() != static_cast<size_t>(count)) {
-    return unsupported(node, "its operand " + std::to_string(i) + " (" + part + ") must have " +
-                                 std::to_string(count) + " floats");
+  if (tensor->element != Element::real || tensor->is_uniform || tensor->reals.size() != static_cast<size_t>(count)) {
+    return unsupported(
+        node, "its operand " + std::to_string(i) + " (" + part + ") must have " + std::to_string(count) + " floats");
   }
   if (const auto found = placed_.find(value.host); found != placed_.end()) {
     return writer.reshape(found->second.tensor, {count});
@@ -237,8 +226,7 @@ Result<TensorIndex> Context::vector_parameter(const Node& node, size_t i, const 
 void Context::check_size(TensorIndex tensor) {
   int64_t count = 1;
   for (const int64_t dimension : writer.shape(tensor)) {
-    if (__builtin_mul_overflow(count, dimension < 0 ? -dimension : dimension, &count) ||
-        count > kElementsMax) {
+    if (__builtin_mul_overflow(count, dimension < 0 ? -dimension : dimension, &count) || count > kElementsMax) {
       fail(Error(ErrorCode::too_large, "a tensor of more than 2^40 elements an example"));
       return;
     }

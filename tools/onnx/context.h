@@ -22,9 +22,9 @@ struct Value {
   Shape shape;  // as in ONNX; -k is k times the batch
   Element element = Element::real;
   const HostTensor* host = nullptr;  // known at import
-  std::string initializer;         // host: the initializer it is, maybe in another shape or order; else empty
-  TensorIndex tensor = kNoTensor;  // once an op needs it, if it is known at import
-  Order order;                     // dimension i of the tensor is dimension order[i] of the value
+  std::string initializer;           // host: the initializer it is, maybe in another shape or order; else empty
+  TensorIndex tensor = kNoTensor;    // once an op needs it, if it is known at import
+  Order order;                       // dimension i of the tensor is dimension order[i] of the value
   size_t rank() const { return shape.size(); }
   bool is_activation() const { return host == nullptr; }
 };
@@ -71,8 +71,7 @@ class Context {
                         std::span<const float> values, TensorRole role = TensorRole::parameter);
   // The operand, its dimensions in this order behind `ones` of size 1: a parameter, unless another node
   // computes it.
-  Result<TensorIndex> weight(const Node& node, size_t i, const std::string& part, const Order& order,
-                             size_t ones = 0);
+  Result<TensorIndex> weight(const Node& node, size_t i, const std::string& part, const Order& order, size_t ones = 0);
   // The operand, of rank 1 after dimensions of size 1, as a parameter of `count` elements.
   Result<TensorIndex> vector_parameter(const Node& node, size_t i, const std::string& part, int64_t count,
                                        TensorRole role = TensorRole::parameter);
@@ -85,8 +84,7 @@ class Context {
   Value& define(const Node& node, size_t i, TensorIndex tensor);  // in ONNX's order
   void define_host(const std::string& name, HostTensor tensor, const std::string& initializer);
   void define_constant(const std::string& name, const Constant& constant);  // which outlives the context
-  void define_input(const std::string& name, const Shape& shape, Element element, TensorIndex tensor,
-                    Order order);
+  void define_input(const std::string& name, const Shape& shape, Element element, TensorIndex tensor, Order order);
   void alias(const Node& node, const Value& value);  // output 0 is that value
 
  private:

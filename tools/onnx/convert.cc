@@ -6,9 +6,8 @@
 namespace coterie::onnx {
 
 Converter converter_of(const std::string& op) {
-  for (const auto family :
-       {convolution_converter, pool_converter, norm_converter, unary_converter, binary_converter,
-        matmul_converter, reduce_converter, shape_converter, data_converter, recurrent_converter}) {
+  for (const auto family : {convolution_converter, pool_converter, norm_converter, unary_converter, binary_converter,
+                            matmul_converter, reduce_converter, shape_converter, data_converter, recurrent_converter}) {
     if (const Converter converter = family(op)) return converter;
   }
   return nullptr;
@@ -36,8 +35,7 @@ std::string nearest_form(const std::string& op) {
       {"ThresholdedRelu", "Relu or Where"},
       {"DepthToSpace", "Reshape, Transpose, Reshape"},
       {"SpaceToDepth", "Reshape, Transpose, Reshape"},
-      {"GroupNormalization",
-       "Reshape, InstanceNormalization, Reshape, Mul, Add, which become one group norm"},
+      {"GroupNormalization", "Reshape, InstanceNormalization, Reshape, Mul, Add, which become one group norm"},
       {"MeanVarianceNormalization", "InstanceNormalization"},
       {"ReduceLogSumExp", "Exp, ReduceSum, Log"},
       {"ReduceLogSum", "ReduceSum, Log"},

@@ -106,8 +106,7 @@ Status convert_arithmetic(Context& context, const Node& node) {
     for (TensorIndex& operand : aligned.tensors) operand = to_float(context, node, operand);
   }
   const DataType type = arithmetic.is_comparison ? DataType::int32 : context.writer.type(aligned.tensors[0]);
-  context.define(node, 0,
-                 context.writer.op(arithmetic.kind, name_of(node), aligned.tensors, {}, aligned.shape, type),
+  context.define(node, 0, context.writer.op(arithmetic.kind, name_of(node), aligned.tensors, {}, aligned.shape, type),
                  aligned.order);
   return {};
 }
@@ -115,8 +114,8 @@ Status convert_arithmetic(Context& context, const Node& node) {
 TensorIndex is_zero(Context& context, const Node& node, TensorIndex x) {
   const std::array<float, 1> zero{0};
   const TensorIndex constant = context.writer.constant(name_of(node) + ".zero", {1}, std::span<const float>(zero));
-  return context.writer.op(OpKind::equal, name_of(node), {to_float(context, node, x), constant}, {}, context.writer.shape(x),
-                           DataType::int32);
+  return context.writer.op(OpKind::equal, name_of(node), {to_float(context, node, x), constant}, {},
+                           context.writer.shape(x), DataType::int32);
 }
 
 // a <= b is not a > b; a >= b is not a < b.
@@ -124,8 +123,8 @@ Status convert_negated_comparison(Context& context, const Node& node) {
   COT_ASSIGN(Aligned aligned, align(context, node, 2));
   for (TensorIndex& operand : aligned.tensors) operand = to_float(context, node, operand);
   const OpKind kind = node.op == "LessOrEqual" ? OpKind::greater : OpKind::less;
-  const TensorIndex opposite = context.writer.op(kind, name_of(node) + ".opposite", aligned.tensors, {},
-                                                 aligned.shape, DataType::int32);
+  const TensorIndex opposite =
+      context.writer.op(kind, name_of(node) + ".opposite", aligned.tensors, {}, aligned.shape, DataType::int32);
   context.define(node, 0, is_zero(context, node, opposite), aligned.order);
   return {};
 }
@@ -148,8 +147,7 @@ Status convert_variadic(Context& context, const Node& node) {
   }
   if (node.op == "Mean") {
     const std::array<float, 1> share{1.0f / static_cast<float>(aligned.tensors.size())};
-    const TensorIndex constant =
-        context.writer.constant(name_of(node) + ".share", {1}, std::span<const float>(share));
+    const TensorIndex constant = context.writer.constant(name_of(node) + ".share", {1}, std::span<const float>(share));
     result = context.writer.op(OpKind::mul, name_of(node), {result, constant}, {}, aligned.shape);
   }
   if (context.writer.shape(result) != aligned.shape) result = context.writer.reshape(result, aligned.shape);
@@ -160,8 +158,7 @@ Status convert_variadic(Context& context, const Node& node) {
 Status convert_where(Context& context, const Node& node) {
   COT_ASSIGN(const Aligned aligned, align(context, node, 3));
   const DataType type = context.writer.type(aligned.tensors[1]);
-  context.define(node, 0,
-                 context.writer.op(OpKind::where, name_of(node), aligned.tensors, {}, aligned.shape, type),
+  context.define(node, 0, context.writer.op(OpKind::where, name_of(node), aligned.tensors, {}, aligned.shape, type),
                  aligned.order);
   return {};
 }

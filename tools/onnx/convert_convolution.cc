@@ -24,8 +24,7 @@ Result<Geometry> geometry_of(const Node& node, const Shape& x, const Shape& weig
 Result<Conv2dAttributes> attributes_of(const Node& node, const Geometry& g) {
   Conv2dAttributes a;
   a.stride_h = g.h.stride, a.stride_w = g.w.stride;
-  a.pad_top = g.h.pad_before, a.pad_left = g.w.pad_before, a.pad_bottom = g.h.pad_after,
-  a.pad_right = g.w.pad_after;
+  a.pad_top = g.h.pad_before, a.pad_left = g.w.pad_before, a.pad_bottom = g.h.pad_after, a.pad_right = g.w.pad_after;
   a.dilation_h = g.h.dilation, a.dilation_w = g.w.dilation;
   const int64_t groups = node.integer("group", 1);
   if (groups < 1 || groups > limits::kModelDimensionMax)
@@ -53,8 +52,7 @@ TensorIndex lowered(Context& context, TensorIndex tensor, size_t rank) {
 Status check_operands(Context& context, const Node& node) {
   const Value &x = context.in(node, 0), &weight = context.in(node, 1);
   if (x.rank() != 3 && x.rank() != 4)
-    return unsupported(
-        node, "only of images (rank 4) and sequences (rank 3), not of rank " + std::to_string(x.rank()));
+    return unsupported(node, "only of images (rank 4) and sequences (rank 3), not of rank " + std::to_string(x.rank()));
   if (weight.rank() != x.rank())
     return Error(ErrorCode::malformed, node.what() + ": its weight must have the rank of its input");
   for (size_t i = 1; i < x.rank(); ++i) {
@@ -63,9 +61,7 @@ Status check_operands(Context& context, const Node& node) {
   return {};
 }
 
-Order weight_order(size_t rank) {
-  return rank == 4 ? Order{2, 3, 1, 0} : Order{2, 1, 0};
-}
+Order weight_order(size_t rank) { return rank == 4 ? Order{2, 3, 1, 0} : Order{2, 1, 0}; }
 
 Status convert_conv(Context& context, const Node& node) {
   COT_TRY(check_operands(context, node));
@@ -81,8 +77,7 @@ Status convert_conv(Context& context, const Node& node) {
   COT_ASSIGN(const int64_t height, convolved_size(node, x.rank() == 4 ? x.shape[2] : 1, geometry.h));
   COT_ASSIGN(const int64_t width, convolved_size(node, x.shape.back(), geometry.w));
   std::vector<uint32_t> inputs{lifted(context, x)};
-  COT_ASSIGN(const TensorIndex weight,
-             context.weight(node, 1, "weight", weight_order(x.rank()), 4 - x.rank()));
+  COT_ASSIGN(const TensorIndex weight, context.weight(node, 1, "weight", weight_order(x.rank()), 4 - x.rank()));
   inputs.push_back(weight);
   if (node.has_input(2)) {
     COT_ASSIGN(const TensorIndex bias, context.vector_parameter(node, 2, "bias", weight_shape[0]));
@@ -118,8 +113,7 @@ Status convert_conv_transpose(Context& context, const Node& node) {
     attributes.output_pad_w = static_cast<uint32_t>(extra.back());
   }
   const auto size = [](int64_t in, const Window& w, uint32_t more) {
-    return int64_t{w.stride} * (in - 1) + more + int64_t{w.dilation} * (w.kernel - 1) + 1 - w.pad_before -
-           w.pad_after;
+    return int64_t{w.stride} * (in - 1) + more + int64_t{w.dilation} * (w.kernel - 1) + 1 - w.pad_before - w.pad_after;
   };
   const int64_t height = size(x.rank() == 4 ? x.shape[2] : 1, geometry.h, attributes.output_pad_h);
   const int64_t width = size(x.shape.back(), geometry.w, attributes.output_pad_w);
@@ -128,15 +122,14 @@ Status convert_conv_transpose(Context& context, const Node& node) {
   }
   const int64_t filters = weight_shape[1] * attributes.groups;
   std::vector<uint32_t> inputs{lifted(context, x)};
-  COT_ASSIGN(const TensorIndex weight,
-             context.weight(node, 1, "weight", weight_order(x.rank()), 4 - x.rank()));
+  COT_ASSIGN(const TensorIndex weight, context.weight(node, 1, "weight", weight_order(x.rank()), 4 - x.rank()));
   inputs.push_back(weight);
   if (node.has_input(2)) {
     COT_ASSIGN(const TensorIndex bias, context.vector_parameter(node, 2, "bias", filters));
     inputs.push_back(bias);
   }
-  const TensorIndex y = context.writer.op(OpKind::conv_transpose2d, name_of(node), std::move(inputs),
-                                          attributes, {x.shape[0], height, width, filters});
+  const TensorIndex y = context.writer.op(OpKind::conv_transpose2d, name_of(node), std::move(inputs), attributes,
+                                          {x.shape[0], height, width, filters});
   context.define(node, 0, lowered(context, y, x.rank()), image_order(x.rank()));
   return {};
 }

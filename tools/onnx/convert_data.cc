@@ -12,8 +12,7 @@ namespace {
 
 // A part of a concatenation whose other parts have the batch where it has 1 (a class token): one copy an
 // example.
-TensorIndex with_batch(Context& context, const Node& node, TensorIndex part, const Shape& leader,
-                       size_t axis) {
+TensorIndex with_batch(Context& context, const Node& node, TensorIndex part, const Shape& leader, size_t axis) {
   Shape shape = context.writer.shape(part);
   bool is_wider = false;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -21,8 +20,8 @@ TensorIndex with_batch(Context& context, const Node& node, TensorIndex part, con
     shape[i] = leader[i];
     is_wider = true;
   }
-  return is_wider ? context.writer.op(OpKind::expand, name_of(node) + ".expand", {part},
-                                      ShapeAttributes{shape}, shape, context.writer.type(part))
+  return is_wider ? context.writer.op(OpKind::expand, name_of(node) + ".expand", {part}, ShapeAttributes{shape}, shape,
+                                      context.writer.type(part))
                   : part;
 }
 
@@ -49,21 +48,19 @@ Status convert_concat(Context& context, const Node& node) {
   shape[at] = 0;
   std::vector<uint32_t> parts;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const TensorIndex part =
-        with_batch(context, node, context.in_order(context.in(node, i), order), lying, at);
+    const TensorIndex part = with_batch(context, node, context.in_order(context.in(node, i), order), lying, at);
     const Shape& own = context.writer.shape(part);
     for (size_t d = 0; d < own.size(); ++d) {
       if (d != at && own[d] != lying[d])
-        return Error(ErrorCode::malformed, node.what() + ": operand " + std::to_string(i) +
-                                               " differs in another dimension than the axis");
+        return Error(ErrorCode::malformed,
+                     node.what() + ": operand " + std::to_string(i) + " differs in another dimension than the axis");
     }
     if (own[at] < 0) return unsupported(node, "joins along the batch");
     shape[at] += own[at];
     parts.push_back(part);
   }
   const DataType type = context.writer.type(parts[0]);
-  context.define(node, 0,
-                 context.writer.op(OpKind::concat, name_of(node), parts, AxisAttributes{at}, shape, type),
+  context.define(node, 0, context.writer.op(OpKind::concat, name_of(node), parts, AxisAttributes{at}, shape, type),
                  order);
   return {};
 }
@@ -88,8 +85,7 @@ Status convert_split(Context& context, const Node& node) {
     total += size;
   }
   if (total != x.shape[axis] || static_cast<int64_t>(sizes.size()) != count) {
-    return Error(ErrorCode::malformed,
-                 node.what() + ": its parts do not add up to " + std::to_string(x.shape[axis]));
+    return Error(ErrorCode::malformed, node.what() + ": its parts do not add up to " + std::to_string(x.shape[axis]));
   }
   const Order order = context.lying_order(x);
   const TensorIndex tensor = context.in_order(x, order);
@@ -135,8 +131,7 @@ Status convert_slice(Context& context, const Node& node) {
   if (node.has_input(4)) {
     COT_ASSIGN(steps, context.whole_numbers(node, 4));
   }
-  if (ends->integers.size() != starts.size() || axes.size() != starts.size() ||
-      steps.size() != starts.size()) {
+  if (ends->integers.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
     return Error(ErrorCode::malformed, node.what() + ": its lists differ in length");
   }
   const Order order = context.lying_order(x);
@@ -145,9 +140,9 @@ Status convert_slice(Context& context, const Node& node) {
     COT_ASSIGN(const uint32_t axis, axis_in(node, axes[i], x.rank()));
     const Integer end = ends->integers[i];
     if (x.shape[axis] < 0) {
-      const bool is_all = starts[i] == 0 && steps[i] == 1 &&
-                          (end == Integer{-x.shape[axis], true} ||
-                           (!end.per_batch && end.value >= limits::kModelDimensionMax - 1));
+      const bool is_all =
+          starts[i] == 0 && steps[i] == 1 &&
+          (end == Integer{-x.shape[axis], true} || (!end.per_batch && end.value >= limits::kModelDimensionMax - 1));
       if (!is_all) return unsupported(node, "cuts a part out of the batch");
       continue;
     }
@@ -198,13 +193,10 @@ Status convert_pad(Context& context, const Node& node) {
     a.after[at] = after;
     shape[at] += before + after;
   }
-  if (is_idle)
-    context.alias(node, x);
+  if (is_idle) context.alias(node, x);
   else
     context.define(
-        node, 0,
-        context.writer.op(OpKind::pad, name_of(node), {tensor}, a, shape, context.writer.type(tensor)),
-        order);
+        node, 0, context.writer.op(OpKind::pad, name_of(node), {tensor}, a, shape, context.writer.type(tensor)), order);
   return {};
 }
 
@@ -235,8 +227,7 @@ std::optional<SliceRange> as_range(const std::vector<int64_t>& rows) {
 Status convert_gather(Context& context, const Node& node) {
   Value &x = context.in(node, 0), &indices = context.in(node, 1);
   COT_ASSIGN(const uint32_t axis, axis_in(node, node.integer("axis", 0), x.rank()));
-  if (indices.element == Element::real)
-    return Error(ErrorCode::malformed, node.what() + ": indices of floats");
+  if (indices.element == Element::real) return Error(ErrorCode::malformed, node.what() + ": indices of floats");
   if (axis == 0 && x.rank() == 2 && context.is_trained_operand(x)) return convert_embedding(context, node);
   if (x.shape[axis] < 0) return unsupported(node, "looks up examples of the batch");
   const Order order = context.lying_order(x);
@@ -271,15 +262,15 @@ Status convert_gather(Context& context, const Node& node) {
     const TensorIndex numbers =
         context.writer.constant(name_of(node) + ".indices", indices.shape, std::span<const int32_t>(narrow));
     context.define(node, 0,
-                   context.writer.op(OpKind::gather, name_of(node), {tensor, numbers}, AxisAttributes{at},
-                                     shape, context.writer.type(tensor)),
+                   context.writer.op(OpKind::gather, name_of(node), {tensor, numbers}, AxisAttributes{at}, shape,
+                                     context.writer.type(tensor)),
                    to_order);
     return {};
   }
   const TensorIndex numbers = context.plain(indices);
   context.define(node, 0,
-                 context.writer.op(OpKind::gather, name_of(node), {tensor, numbers}, AxisAttributes{at},
-                                   shape, context.writer.type(tensor)),
+                 context.writer.op(OpKind::gather, name_of(node), {tensor, numbers}, AxisAttributes{at}, shape,
+                                   context.writer.type(tensor)),
                  to_order);
   return {};
 }

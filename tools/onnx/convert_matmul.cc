@@ -37,13 +37,11 @@ Status convert_dense(Context& context, const Node& node, bool is_transposed) {
   const Shape weight_shape = context.in(node, 1).shape;
   const int64_t in = weight_shape[is_transposed ? 1 : 0], out = weight_shape[is_transposed ? 0 : 1];
   if (x.rank() < 1 || x.shape.back() != in) {
-    return Error(ErrorCode::malformed,
-                 node.what() + ": the last dimension of its input must be " + std::to_string(in));
+    return Error(ErrorCode::malformed, node.what() + ": the last dimension of its input must be " + std::to_string(in));
   }
   const Order order = with_last(context.lying_order(x), static_cast<uint32_t>(x.rank() - 1));
   std::vector<uint32_t> inputs{context.in_order(x, order)};
-  COT_ASSIGN(const TensorIndex weight,
-             context.weight(node, 1, "weight", is_transposed ? Order{1, 0} : Order{0, 1}));
+  COT_ASSIGN(const TensorIndex weight, context.weight(node, 1, "weight", is_transposed ? Order{1, 0} : Order{0, 1}));
   inputs.push_back(weight);
   const bool has_bias = node.has_input(2);
   const HostTensor* bias_host = has_bias ? context.in(node, 2).host : nullptr;
@@ -58,8 +56,7 @@ Status convert_dense(Context& context, const Node& node, bool is_transposed) {
   shape.back() = out;
   TensorIndex y = context.writer.op(OpKind::dense, name_of(node), std::move(inputs), {}, shape);
   if (has_bias && !is_vector) {
-    if (order != identity_order(order.size()))
-      return unsupported(node, "its bias must have one element an output");
+    if (order != identity_order(order.size())) return unsupported(node, "its bias must have one element an output");
     COT_ASSIGN(y, bias_added(context, node, 2, y));
   }
   context.define(node, 0, y, order);
@@ -67,21 +64,19 @@ Status convert_dense(Context& context, const Node& node, bool is_transposed) {
 }
 
 bool is_weight(const Value& value) {
-  return value.host != nullptr && value.rank() == 2 && value.element == Element::real &&
-         !value.host->is_uniform;
+  return value.host != nullptr && value.rank() == 2 && value.element == Element::real && !value.host->is_uniform;
 }
 
 Result<TensorIndex> product(Context& context, const Node& node, MatmulAttributes a) {
   Value &left = context.in(node, 0), &right = context.in(node, 1);
-  if (left.rank() < 2 || right.rank() < 2)
-    return unsupported(node, "vectors: give its operands two dimensions");
+  if (left.rank() < 2 || right.rank() < 2) return unsupported(node, "vectors: give its operands two dimensions");
   const Factor l = factor(context, left), r = factor(context, right);
   const auto dimension = [](const Value& v, bool last) { return v.shape[v.rank() - (last ? 1 : 2)]; };
   const int64_t m = dimension(left, a.transpose_a), k = dimension(left, !a.transpose_a);
   const int64_t inner = dimension(right, a.transpose_b), n = dimension(right, !a.transpose_b);
   if (k != inner || k < 0)
-    return Error(ErrorCode::malformed, node.what() + ": the dimensions that are summed differ: " +
-                                           std::to_string(k) + " and " + std::to_string(inner));
+    return Error(ErrorCode::malformed, node.what() + ": the dimensions that are summed differ: " + std::to_string(k) +
+                                           " and " + std::to_string(inner));
   COT_ASSIGN(Shape shape, broadcast(node, Shape(left.shape.begin(), left.shape.end() - 2),
                                     Shape(right.shape.begin(), right.shape.end() - 2)));
   shape.push_back(m);
@@ -110,18 +105,16 @@ Status convert_gemm(Context& context, const Node& node) {
   if (is_weight(context.in(node, 1)) && alpha == 1 && !transpose_a && (!has_bias || beta == 1)) {
     return convert_dense(context, node, transpose_b);
   }
-  COT_ASSIGN(
-      TensorIndex y,
-      product(context, node, {.transpose_a = transpose_a, .transpose_b = transpose_b, .scale = alpha}));
+  COT_ASSIGN(TensorIndex y,
+             product(context, node, {.transpose_a = transpose_a, .transpose_b = transpose_b, .scale = alpha}));
   if (has_bias && beta != 1) {
     const std::array<float, 1> factor_value{beta};
     const TensorIndex constant =
         context.writer.constant(name_of(node) + ".beta", {1}, std::span<const float>(factor_value));
     const TensorIndex bias = context.plain(context.in(node, 2));
-    const TensorIndex scaled = context.writer.op(OpKind::mul, name_of(node) + ".bias", {bias, constant}, {},
-                                                 context.writer.shape(bias));
-    y = context.writer.op(OpKind::add, name_of(node) + ".add", {y, scaled}, {},
-                          Shape(context.writer.shape(y)));
+    const TensorIndex scaled =
+        context.writer.op(OpKind::mul, name_of(node) + ".bias", {bias, constant}, {}, context.writer.shape(bias));
+    y = context.writer.op(OpKind::add, name_of(node) + ".add", {y, scaled}, {}, Shape(context.writer.shape(y)));
   } else if (has_bias) {
     COT_ASSIGN(y, bias_added(context, node, 2, y));
   }

@@ -28,8 +28,7 @@ Status convert_batch_norm(Context& context, const Node& node) {
   a.epsilon = node.real("epsilon", 1e-5f);
   a.momentum = 1 - node.real("momentum", 0.9f);  // ONNX weighs the old value
   const Shape shape = context.writer.shape(inputs[0]);
-  context.define(node, 0, context.writer.op(OpKind::batch_norm, name_of(node), std::move(inputs), a, shape),
-                 order);
+  context.define(node, 0, context.writer.op(OpKind::batch_norm, name_of(node), std::move(inputs), a, shape), order);
   return {};
 }
 
@@ -46,8 +45,7 @@ Status convert_group_norm(Context& context, const Node& node) {
   inputs.push_back(scale);
   inputs.push_back(bias);
   const Shape shape = context.writer.shape(inputs[0]);
-  context.define(node, 0, context.writer.op(OpKind::group_norm, name_of(node), std::move(inputs), a, shape),
-                 order);
+  context.define(node, 0, context.writer.op(OpKind::group_norm, name_of(node), std::move(inputs), a, shape), order);
   return {};
 }
 

@@ -8,8 +8,7 @@
 namespace coterie::onnx {
 namespace {
 
-Result<int64_t> pooled_size(const Node& node, int64_t size, const Window& window, bool is_ceil,
-                            uint32_t& cut) {
+Result<int64_t> pooled_size(const Node& node, int64_t size, const Window& window, bool is_ceil, uint32_t& cut) {
   COT_ASSIGN(int64_t count, convolved_size(node, size, window));
   const int64_t whole = size + window.pad_before + window.pad_after;
   const int64_t covered = (count - 1) * window.stride + window.kernel;
@@ -24,10 +23,8 @@ Status convert_pool(Context& context, const Node& node) {
   const std::vector<int64_t> kernel = node.integers("kernel_shape");
   if (x.rank() != 3 && x.rank() != 4) return unsupported(node, "only of images and sequences");
   const size_t spatial = x.rank() - 2;
-  if (kernel.size() != spatial)
-    return Error(ErrorCode::malformed, node.what() + ": kernel_shape has the wrong length");
-  if (node.has_output(1) && context.readers(node.outputs[1]) != 0)
-    return unsupported(node, "its output of indices");
+  if (kernel.size() != spatial) return Error(ErrorCode::malformed, node.what() + ": kernel_shape has the wrong length");
+  if (node.has_output(1) && context.readers(node.outputs[1]) != 0) return unsupported(node, "its output of indices");
   Window windows[2];
   int64_t sizes[2] = {1, 1};
   uint32_t cuts[2] = {0, 0};
@@ -35,8 +32,7 @@ Status convert_pool(Context& context, const Node& node) {
     const size_t to = i + 2 - spatial;
     COT_ASSIGN(windows[to], window_of(node, i, spatial, x.shape[i + 2], kernel[i]));
     if (windows[to].dilation != 1) return unsupported(node, "dilations");
-    COT_ASSIGN(sizes[to],
-               pooled_size(node, x.shape[i + 2], windows[to], node.integer("ceil_mode", 0) != 0, cuts[to]));
+    COT_ASSIGN(sizes[to], pooled_size(node, x.shape[i + 2], windows[to], node.integer("ceil_mode", 0) != 0, cuts[to]));
   }
   Pool2dAttributes a;
   a.kernel_h = windows[0].kernel, a.kernel_w = windows[1].kernel;
@@ -47,8 +43,8 @@ Status convert_pool(Context& context, const Node& node) {
   a.count_padding = node.op == "AveragePool" && node.integer("count_include_pad", 0) != 0;
   TensorIndex tensor = context.image(x);
   if (spatial == 1) tensor = context.writer.reshape(tensor, {x.shape[0], 1, x.shape[2], x.shape[1]});
-  TensorIndex y = context.writer.op(node.op == "MaxPool" ? OpKind::max_pool2d : OpKind::average_pool2d,
-                                    name_of(node), {tensor}, a, {x.shape[0], sizes[0], sizes[1], x.shape[1]});
+  TensorIndex y = context.writer.op(node.op == "MaxPool" ? OpKind::max_pool2d : OpKind::average_pool2d, name_of(node),
+                                    {tensor}, a, {x.shape[0], sizes[0], sizes[1], x.shape[1]});
   if (spatial == 1) y = context.writer.reshape(y, {x.shape[0], sizes[1], x.shape[1]});
   context.define(node, 0, y, image_order(x.rank()));
   return {};
@@ -63,8 +59,7 @@ Status convert_global_pool(Context& context, const Node& node) {
   kept.back() = x.shape[1];
   TensorIndex y;
   if (node.op == "GlobalAveragePool" && x.rank() == 4) {
-    y = context.writer.op(OpKind::global_average_pool2d, name_of(node), {tensor}, {},
-                          {x.shape[0], x.shape[1]});
+    y = context.writer.op(OpKind::global_average_pool2d, name_of(node), {tensor}, {}, {x.shape[0], x.shape[1]});
     y = context.writer.reshape(y, kept);
   } else {
     ReduceAttributes reduce;
@@ -77,8 +72,7 @@ Status convert_global_pool(Context& context, const Node& node) {
 }
 
 template <typename T, size_t n>
-Result<T> choice(const Node& node, const char* key, const char* absent,
-                 const std::pair<const char*, T> (&known)[n]) {
+Result<T> choice(const Node& node, const char* key, const char* absent, const std::pair<const char*, T> (&known)[n]) {
   const std::string text = node.text(key, absent);
   std::string names;
   for (const auto& [name, value] : known) {
@@ -105,8 +99,7 @@ Status read_resize_modes(const Node& node, Resize2dAttributes& a) {
   COT_ASSIGN(a.coordinates, choice(node, "coordinate_transformation_mode", "half_pixel", kCoordinates));
   COT_ASSIGN(a.rounding, choice(node, "nearest_mode", "round_prefer_floor", kRoundings));
   if (node.integer("antialias", 0) != 0) return unsupported(node, "antialias");
-  if (!node.integers("axes").empty())
-    return unsupported(node, "axes: give sizes or scales for all dimensions");
+  if (!node.integers("axes").empty()) return unsupported(node, "axes: give sizes or scales for all dimensions");
   return {};
 }
 

@@ -49,8 +49,7 @@ Result<TensorIndex> state_of(Context& context, const Layer& layer, size_t i, int
     return kNoTensor;
   }
   const Shape whole{layer.directions, layer.batch, layer.hidden};
-  if (value.shape != whole)
-    return unsupported(layer.node, "its initial state must be [directions, batch, hidden]");
+  if (value.shape != whole) return unsupported(layer.node, "its initial state must be [directions, batch, hidden]");
   TensorIndex tensor = context.plain(value);
   const Shape one{1, layer.batch, layer.hidden};
   if (layer.directions > 1) {
@@ -60,8 +59,7 @@ Result<TensorIndex> state_of(Context& context, const Layer& layer, size_t i, int
   return context.writer.reshape(tensor, {layer.batch, layer.hidden});
 }
 
-Result<std::vector<TensorIndex>> add_direction(Context& context, const Layer& layer, int64_t direction,
-                                               TensorIndex x) {
+Result<std::vector<TensorIndex>> add_direction(Context& context, const Layer& layer, int64_t direction, TensorIndex x) {
   const Node& node = layer.node;
   const auto hidden = static_cast<size_t>(layer.hidden), inputs = static_cast<size_t>(layer.inputs);
   const auto gates = static_cast<int64_t>(layer.cell.gates.size());
@@ -77,10 +75,8 @@ Result<std::vector<TensorIndex>> add_direction(Context& context, const Layer& la
     return context.writer.parameter(scope_of(node) + "." + name + suffix, std::move(shape), values);
   };
   std::vector<uint32_t> operands{x};
-  operands.push_back(
-      add("weight_ih", {layer.inputs, width}, gates_last(part(w), layer.cell, hidden, inputs)));
-  operands.push_back(
-      add("weight_hh", {layer.hidden, width}, gates_last(part(r), layer.cell, hidden, hidden)));
+  operands.push_back(add("weight_ih", {layer.inputs, width}, gates_last(part(w), layer.cell, hidden, inputs)));
+  operands.push_back(add("weight_hh", {layer.hidden, width}, gates_last(part(r), layer.cell, hidden, hidden)));
   if (node.has_input(3)) {
     COT_ASSIGN(const auto b, floats_of(context, node, 3, {layer.directions, 2 * width}));
     const std::vector<float> bias = bias_of(part(b), layer.cell, hidden);
@@ -117,16 +113,13 @@ Status check_form(Context& context, const Node& node, Layer& layer) {
   const auto named = node.attributes.find("activations");
   if (named != node.attributes.end()) {
     const auto* activations = std::get_if<std::vector<std::string>>(&named->second);
-    const std::vector<std::string> usual = node.op == "LSTM"
-                                               ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+    const std::vector<std::string> usual = node.op == "LSTM"  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
                                            : node.op == "GRU" ? std::vector<std::string>{"Sigmoid", "Tanh"}
                                                               : std::vector<std::string>{"Tanh"};
     for (size_t i = 0; activations != nullptr && i < activations->size(); ++i) {
       const std::string& name = (*activations)[i];
-      if (node.op == "RNN" && name == (*activations)[0] && name == "Relu")
-        layer.attributes.is_relu = true;
-      else if (name != usual[i % usual.size()])
-        return unsupported(node, "activation " + name);
+      if (node.op == "RNN" && name == (*activations)[0] && name == "Relu") layer.attributes.is_relu = true;
+      else if (name != usual[i % usual.size()]) return unsupported(node, "activation " + name);
     }
   }
   layer.attributes.reset_after = node.op != "GRU" || node.integer("linear_before_reset", 0) != 0;
@@ -152,8 +145,7 @@ Status convert_recurrent(Context& context, const Node& node) {
     return Error(ErrorCode::malformed, node.what() + ": needs X [steps, batch, inputs], W and R");
   const Value& r = context.in(node, 2);
   if (r.rank() != 3) return Error(ErrorCode::malformed, node.what() + ": R must have three dimensions");
-  if (x.shape[0] < 0 || x.shape[2] < 0)
-    return unsupported(node, "the batch must be the second dimension of its input");
+  if (x.shape[0] < 0 || x.shape[2] < 0) return unsupported(node, "the batch must be the second dimension of its input");
   Layer layer{node,
               recurrent_cell(node.op),
               x.shape[0],

@@ -11,9 +11,8 @@ namespace {
 
 std::optional<OpKind> kind_of(const std::string& op) {
   static const std::map<std::string, OpKind> table = {
-      {"ReduceSum", OpKind::reduce_sum},       {"ReduceMean", OpKind::reduce_mean},
-      {"ReduceMax", OpKind::reduce_max},       {"ReduceMin", OpKind::reduce_min},
-      {"ReduceL2", OpKind::reduce_l2},         {"ReduceL1", OpKind::reduce_sum},
+      {"ReduceSum", OpKind::reduce_sum},       {"ReduceMean", OpKind::reduce_mean}, {"ReduceMax", OpKind::reduce_max},
+      {"ReduceMin", OpKind::reduce_min},       {"ReduceL2", OpKind::reduce_l2},     {"ReduceL1", OpKind::reduce_sum},
       {"ReduceSumSquare", OpKind::reduce_sum},
   };
   const auto found = table.find(op);
@@ -34,8 +33,7 @@ Result<std::vector<bool>> reduced_axes(Context& context, const Node& node, const
   }
   for (size_t i = 0; i < x.rank(); ++i) {
     if (is_reduced[i] && x.shape[i] < 0)
-      return unsupported(node,
-                         "reduces over the batch: what it computes for one example depends on the others");
+      return unsupported(node, "reduces over the batch: what it computes for one example depends on the others");
   }
   return is_reduced;
 }
@@ -51,8 +49,7 @@ Status convert_reduce(Context& context, const Node& node) {
     return {};
   }
   const Shape lying = context.writer.shape(tensor);
-  if (node.op == "ReduceL1")
-    tensor = context.writer.op(OpKind::abs, name_of(node) + ".abs", {tensor}, {}, lying);
+  if (node.op == "ReduceL1") tensor = context.writer.op(OpKind::abs, name_of(node) + ".abs", {tensor}, {}, lying);
   if (node.op == "ReduceSumSquare")
     tensor = context.writer.op(OpKind::mul, name_of(node) + ".square", {tensor, tensor}, {}, lying);
   ReduceAttributes a;
@@ -64,14 +61,13 @@ Status convert_reduce(Context& context, const Node& node) {
     if (goes) a.axes.push_back(static_cast<int64_t>(i));
     if (goes && !keeps) continue;
     shape.push_back(goes ? 1 : lying[i]);
-    const auto gone = static_cast<uint32_t>(
-        keeps ? 0 : std::count(is_reduced.begin(), is_reduced.begin() + order[i], true));
+    const auto gone =
+        static_cast<uint32_t>(keeps ? 0 : std::count(is_reduced.begin(), is_reduced.begin() + order[i], true));
     left.push_back(order[i] - gone);
   }
   if (shape.empty()) return unsupported(node, "nothing is left of its operand");
   TensorIndex y;
-  if (node.op == "ReduceMean" && x.rank() == 4 && order == image_order(4) &&
-      a.axes == std::vector<int64_t>{1, 2}) {
+  if (node.op == "ReduceMean" && x.rank() == 4 && order == image_order(4) && a.axes == std::vector<int64_t>{1, 2}) {
     y = context.writer.op(OpKind::global_average_pool2d, name_of(node), {tensor}, {}, {lying[0], lying[3]});
     y = context.writer.reshape(y, shape);
   } else {
@@ -83,8 +79,6 @@ Status convert_reduce(Context& context, const Node& node) {
 
 }  // namespace
 
-Converter reduce_converter(const std::string& op) {
-  return kind_of(op) ? convert_reduce : nullptr;
-}
+Converter reduce_converter(const std::string& op) { return kind_of(op) ? convert_reduce : nullptr; }
 
 }  // namespace coterie::onnx

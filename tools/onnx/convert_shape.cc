@@ -35,8 +35,7 @@ Status convert_flatten(Context& context, const Node& node) {
   const Value& x = context.in(node, 0);
   int64_t axis = node.integer("axis", 1);
   const auto rank = static_cast<int64_t>(x.rank());
-  if (axis < -rank || axis > rank)
-    return Error(ErrorCode::malformed, node.what() + ": its axis is out of range");
+  if (axis < -rank || axis > rank) return Error(ErrorCode::malformed, node.what() + ": its axis is out of range");
   if (axis < 0) axis += rank;
   Shape to{1, 1};
   for (int64_t i = 0; i < rank; ++i) {
@@ -99,8 +98,7 @@ Status convert_transpose(Context& context, const Node& node) {
   if (permutation.empty()) {
     for (size_t i = x.rank(); i-- > 0;) permutation.push_back(static_cast<int64_t>(i));
   }
-  if (permutation.size() != x.rank())
-    return Error(ErrorCode::malformed, node.what() + ": perm has the wrong length");
+  if (permutation.size() != x.rank()) return Error(ErrorCode::malformed, node.what() + ": perm has the wrong length");
   Order order(x.rank(), static_cast<uint32_t>(x.rank()));
   const Order lying = context.lying_order(x);
   const TensorIndex tensor = context.in_order(x, lying);

@@ -43,8 +43,8 @@ Status emit(Context& context, const Node& node, OpKind kind, OpAttributes attrib
   const Order order = context.lying_order(x);
   const TensorIndex tensor = context.in_order(x, order);
   context.define(node, 0,
-                 context.writer.op(kind, name_of(node), {tensor}, std::move(attributes),
-                                   context.writer.shape(tensor), context.writer.type(tensor)),
+                 context.writer.op(kind, name_of(node), {tensor}, std::move(attributes), context.writer.shape(tensor),
+                                   context.writer.type(tensor)),
                  order);
   return {};
 }
@@ -68,8 +68,7 @@ Status convert_selu(Context& context, const Node& node) {
 }
 
 Status convert_gelu(Context& context, const Node& node) {
-  return emit(context, node, node.text("approximate", "none") == "tanh" ? OpKind::gelu_tanh : OpKind::gelu,
-              {});
+  return emit(context, node, node.text("approximate", "none") == "tanh" ? OpKind::gelu_tanh : OpKind::gelu, {});
 }
 
 Status convert_clip(Context& context, const Node& node) {
@@ -80,11 +79,9 @@ Status convert_clip(Context& context, const Node& node) {
   if (node.has_input(2)) {
     COT_ASSIGN(a.beta, context.number(node, 2));
   }
-  if (!(a.alpha <= a.beta))
-    return Error(ErrorCode::malformed, node.what() + ": its minimum is above its maximum");
+  if (!(a.alpha <= a.beta)) return Error(ErrorCode::malformed, node.what() + ": its minimum is above its maximum");
   if (a.alpha == 0 && a.beta == 6) return emit(context, node, OpKind::relu6, {});
-  if (a.alpha == 0 && !(a.beta < std::numeric_limits<float>::max()))
-    return emit(context, node, OpKind::relu, {});
+  if (a.alpha == 0 && !(a.beta < std::numeric_limits<float>::max())) return emit(context, node, OpKind::relu, {});
   return emit(context, node, OpKind::clip, a);
 }
 
@@ -103,14 +100,12 @@ Status convert_prelu(Context& context, const Node& node) {
       return unsupported(node, "its slope must be one number, or one a channel");
     }
   }
-  const Order order =
-      is_by_channel ? with_last(context.lying_order(x), channel_axis) : context.lying_order(x);
+  const Order order = is_by_channel ? with_last(context.lying_order(x), channel_axis) : context.lying_order(x);
   const TensorIndex operand = context.in_order(x, order);
   COT_ASSIGN(const TensorIndex slopes, context.vector_parameter(node, 1, "weight", count));
-  context.define(
-      node, 0,
-      context.writer.op(OpKind::prelu, name_of(node), {operand, slopes}, {}, context.writer.shape(operand)),
-      order);
+  context.define(node, 0,
+                 context.writer.op(OpKind::prelu, name_of(node), {operand, slopes}, {}, context.writer.shape(operand)),
+                 order);
   return {};
 }
 
@@ -121,8 +116,7 @@ Status convert_identity(Context& context, const Node& node) {
 
 // In inference, which is what PyTorch exports unless told otherwise, it does nothing.
 Status convert_dropout(Context& context, const Node& node) {
-  if (node.has_output(1) && context.readers(node.outputs[1]) != 0)
-    return unsupported(node, "its output of the mask");
+  if (node.has_output(1) && context.readers(node.outputs[1]) != 0) return unsupported(node, "its output of the mask");
   bool is_training = false;
   if (node.has_input(2)) {
     COT_ASSIGN(const float flag, context.number(node, 2));
@@ -133,8 +127,7 @@ Status convert_dropout(Context& context, const Node& node) {
   if (node.has_input(1)) {
     COT_ASSIGN(a.rate, context.number(node, 1));
   }
-  if (!(a.rate >= 0 && a.rate < 1))
-    return Error(ErrorCode::malformed, node.what() + ": its ratio must be in [0, 1)");
+  if (!(a.rate >= 0 && a.rate < 1)) return Error(ErrorCode::malformed, node.what() + ": its ratio must be in [0, 1)");
   return emit(context, node, OpKind::dropout, a);
 }
 
@@ -149,23 +142,21 @@ Status convert_cast(Context& context, const Node& node) {
   const Order order = context.lying_order(x);
   const TensorIndex tensor = context.in_order(x, order);
   const DataType type = to_real ? DataType::float32 : DataType::int32;
-  context.define(
-      node, 0,
-      context.writer.op(OpKind::cast, name_of(node), {tensor}, CastAttributes{static_cast<uint8_t>(type)},
-                        context.writer.shape(tensor), type),
-      order);
+  context.define(node, 0,
+                 context.writer.op(OpKind::cast, name_of(node), {tensor}, CastAttributes{static_cast<uint8_t>(type)},
+                                   context.writer.shape(tensor), type),
+                 order);
   return {};
 }
 
 Status convert_softmax(Context& context, const Node& node) {
   Value& x = context.in(node, 0);
-  COT_ASSIGN(const uint32_t axis,
-             axis_in(node, node.integer("axis", context.graph().opset < 13 ? 1 : -1), x.rank()));
+  COT_ASSIGN(const uint32_t axis, axis_in(node, node.integer("axis", context.graph().opset < 13 ? 1 : -1), x.rank()));
   if (context.graph().opset < 13) {  // over all dimensions from the axis on
     for (size_t i = axis + 1; i < x.rank(); ++i) {
       if (x.shape[i] != 1)
-        return unsupported(
-            node, "over more than one dimension, as opset 11 and 12 have it; export with opset 13 or later");
+        return unsupported(node,
+                           "over more than one dimension, as opset 11 and 12 have it; export with opset 13 or later");
     }
   }
   if (x.shape[axis] < 0) return unsupported(node, "normalises over the batch");
@@ -173,8 +164,7 @@ Status convert_softmax(Context& context, const Node& node) {
   const TensorIndex tensor = context.in_order(x, order);
   const OpKind kind = node.op == "Softmax" ? OpKind::softmax : OpKind::log_softmax;
   const AxisAttributes a{static_cast<uint32_t>(x.rank() - 1)};
-  context.define(node, 0, context.writer.op(kind, name_of(node), {tensor}, a, context.writer.shape(tensor)),
-                 order);
+  context.define(node, 0, context.writer.op(kind, name_of(node), {tensor}, a, context.writer.shape(tensor)), order);
   return {};
 }
 

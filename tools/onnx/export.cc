@@ -19,10 +19,8 @@ Exporter exporter_of(OpKind kind) {
 std::vector<std::string> split_words(const std::string& text) {
   std::vector<std::string> words{""};
   for (const char c : text) {
-    if (c == ',')
-      words.emplace_back();
-    else
-      words.back() += c;
+    if (c == ',') words.emplace_back();
+    else words.back() += c;
   }
   return words;
 }
@@ -33,8 +31,7 @@ Dimension dimension_of(int64_t size) {
 }
 
 GraphValue described(const std::string& name, const Shape& shape, DataType type) {
-  GraphValue value{
-      .name = name, .element = type == DataType::float32 ? Element::real : Element::integer, .shape = {}};
+  GraphValue value{.name = name, .element = type == DataType::float32 ? Element::real : Element::integer, .shape = {}};
   for (const int64_t size : shape) value.shape.push_back(dimension_of(size));
   return value;
 }
@@ -48,8 +45,7 @@ void define_inputs(ExportContext& context) {
     const bool is_image = i < words.size() && words[i] == "nhwc" && context.rank(input) == 4;
     const Order order = is_image ? kImageInOnnx : identity_order(context.rank(input));
     const std::string name = context.unique(graph.tensors[input].name);
-    context.graph.inputs.push_back(
-        described(name, permuted(context.shape(input), order), context.model().type(input)));
+    context.graph.inputs.push_back(described(name, permuted(context.shape(input), order), context.model().type(input)));
     context.define(input, name, order);
   }
 }
@@ -57,8 +53,7 @@ void define_inputs(ExportContext& context) {
 void define_output(ExportContext& context) {
   const ModelGraph& graph = context.model().graph();
   const auto layout = graph.properties.find("output_layout");
-  const bool is_image =
-      layout != graph.properties.end() && layout->second == "nhwc" && context.rank(graph.output) == 4;
+  const bool is_image = layout != graph.properties.end() && layout->second == "nhwc" && context.rank(graph.output) == 4;
   const Order order = is_image ? kImageInOnnx : identity_order(context.rank(graph.output));
   context.current = nullptr;
   const std::string value = context.in_order(graph.output, order);
@@ -80,8 +75,7 @@ Result<Bytes> export_onnx(const Model& model) {
     context.current = &op;
     const Exporter exporter = exporter_of(op.kind);
     if (exporter == nullptr)
-      return Error(ErrorCode::internal,
-                   "op " + op.name + ": no exporter for " + std::string(to_string(op.kind)));
+      return Error(ErrorCode::internal, "op " + op.name + ": no exporter for " + std::string(to_string(op.kind)));
     COT_TRY(exporter(context, op));
   }
   define_output(context);

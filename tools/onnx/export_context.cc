@@ -29,11 +29,8 @@ std::string ExportContext::node(const std::string& op, std::vector<std::string> 
                                 std::map<std::string, Attribute> attributes, std::string output) {
   const std::string name = unique((current == nullptr ? "" : current->name + "/") + op);
   if (output.empty()) output = unique(name + "_output");
-  graph.nodes.push_back({.op = op,
-                         .name = name,
-                         .inputs = std::move(inputs),
-                         .outputs = {output},
-                         .attributes = std::move(attributes)});
+  graph.nodes.push_back(
+      {.op = op, .name = name, .inputs = std::move(inputs), .outputs = {output}, .attributes = std::move(attributes)});
   return output;
 }
 
@@ -70,8 +67,7 @@ void ExportContext::write_stored(uint32_t tensor, const Order& order, Shape shap
   const TensorInfo& info = model_.graph().tensors[tensor];
   Placed placed{.value = {}, .order = order};
   if (info.role != TensorRole::constant) {
-    placed.value =
-        initializer(tensor, std::move(shape), permuted_elements(values(tensor), info.shape, order));
+    placed.value = initializer(tensor, std::move(shape), permuted_elements(values(tensor), info.shape, order));
   } else if (info.type == DataType::float32) {
     std::vector<float> held(info.data.size() / sizeof(float));
     std::memcpy(held.data(), info.data.data(), info.data.size());
@@ -145,8 +141,7 @@ Order ExportContext::leading_order(const OpInfo& op) const {
 std::string ExportContext::shape_value(const Shape& shape) {
   const auto batch = std::ranges::find_if(shape, [](int64_t d) { return d < 0; });
   if (batch == shape.end()) return integers(shape);
-  const std::string dimensions =
-      node("Shape", {graph.inputs[0].name}, {{"start", int64_t{0}}, {"end", int64_t{1}}});
+  const std::string dimensions = node("Shape", {graph.inputs[0].name}, {{"start", int64_t{0}}, {"end", int64_t{1}}});
   const std::string examples = *batch == -1 ? dimensions : node("Mul", {dimensions, integers({-*batch})});
   std::vector<std::string> parts;
   for (const int64_t d : shape) parts.push_back(d < 0 ? examples : integers({d}));

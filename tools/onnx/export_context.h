@@ -52,9 +52,7 @@ class ExportContext {
   std::string shape_value(const Shape& shape);  // a list of integers that may depend on the batch
 
   void define(uint32_t tensor, std::string value, Order order);
-  void define(uint32_t tensor, std::string value) {
-    define(tensor, std::move(value), identity_order(rank(tensor)));
-  }
+  void define(uint32_t tensor, std::string value) { define(tensor, std::move(value), identity_order(rank(tensor))); }
   std::string unique(const std::string& base);
   const OpInfo* current = nullptr;  // whose nodes are being written
 

@@ -12,42 +12,24 @@ constexpr int64_t kInt64 = 7, kBool = 9, kFloat = 1;  // TensorProto.DataType
 
 const char* plain_name(OpKind kind) {
   switch (kind) {
-    case OpKind::relu:
-      return "Relu";
-    case OpKind::sigmoid:
-      return "Sigmoid";
-    case OpKind::tanh:
-      return "Tanh";
-    case OpKind::softplus:
-      return "Softplus";
-    case OpKind::sqrt:
-      return "Sqrt";
-    case OpKind::exp:
-      return "Exp";
-    case OpKind::log:
-      return "Log";
-    case OpKind::abs:
-      return "Abs";
-    case OpKind::neg:
-      return "Neg";
-    case OpKind::reciprocal:
-      return "Reciprocal";
-    case OpKind::erf:
-      return "Erf";
-    case OpKind::hard_swish:
-      return "HardSwish";
-    case OpKind::selu:
-      return "Selu";
-    case OpKind::identity:
-      return "Identity";
-    case OpKind::leaky_relu:
-      return "LeakyRelu";
-    case OpKind::elu:
-      return "Elu";
-    case OpKind::hard_sigmoid:
-      return "HardSigmoid";
-    default:
-      return nullptr;
+    case OpKind::relu: return "Relu";
+    case OpKind::sigmoid: return "Sigmoid";
+    case OpKind::tanh: return "Tanh";
+    case OpKind::softplus: return "Softplus";
+    case OpKind::sqrt: return "Sqrt";
+    case OpKind::exp: return "Exp";
+    case OpKind::log: return "Log";
+    case OpKind::abs: return "Abs";
+    case OpKind::neg: return "Neg";
+    case OpKind::reciprocal: return "Reciprocal";
+    case OpKind::erf: return "Erf";
+    case OpKind::hard_swish: return "HardSwish";
+    case OpKind::selu: return "Selu";
+    case OpKind::identity: return "Identity";
+    case OpKind::leaky_relu: return "LeakyRelu";
+    case OpKind::elu: return "Elu";
+    case OpKind::hard_sigmoid: return "HardSigmoid";
+    default: return nullptr;
   }
 }
 
@@ -58,8 +40,7 @@ Status export_plain(ExportContext& context, const OpInfo& op) {
     if (op.kind == OpKind::hard_sigmoid) attributes["beta"] = a->beta;
   }
   const Order order = context.lying_order(op.inputs[0]);
-  context.define(op.outputs[0],
-                 context.node(plain_name(op.kind), {context.in_order(op.inputs[0], order)}, attributes),
+  context.define(op.outputs[0], context.node(plain_name(op.kind), {context.in_order(op.inputs[0], order)}, attributes),
                  order);
   return {};
 }
@@ -74,14 +55,12 @@ std::string written_out(ExportContext& context, const OpInfo& op, const std::str
     return binary("Mul", binary("Mul", x, binary("Add", factor, context.real(1))), context.real(0.5f));
   };
   switch (op.kind) {
-    case OpKind::relu6:
-      return context.node("Clip", {x, context.real(0), context.real(6)});
+    case OpKind::relu6: return context.node("Clip", {x, context.real(0), context.real(6)});
     case OpKind::clip: {
       const auto& a = std::get<UnaryAttributes>(op.attributes);
       return context.node("Clip", {x, context.real(a.alpha), context.real(a.beta)});
     }
-    case OpKind::swish:
-      return binary("Mul", x, unary("Sigmoid", x));
+    case OpKind::swish: return binary("Mul", x, unary("Sigmoid", x));
     case OpKind::gelu:
       return half_of_product(unary("Erf", binary("Div", x, context.real(std::numbers::sqrt2_v<float>))));
     default: {  // gelu_tanh
@@ -100,32 +79,19 @@ Status export_written_out(ExportContext& context, const OpInfo& op) {
 
 const char* broadcasting_name(OpKind kind) {
   switch (kind) {
-    case OpKind::add:
-      return "Add";
-    case OpKind::sub:
-      return "Sub";
-    case OpKind::mul:
-      return "Mul";
-    case OpKind::div:
-      return "Div";
-    case OpKind::pow:
-      return "Pow";
-    case OpKind::minimum:
-      return "Min";
-    case OpKind::maximum:
-      return "Max";
-    case OpKind::equal:
-      return "Equal";
-    case OpKind::less:
-      return "Less";
-    case OpKind::greater:
-      return "Greater";
-    case OpKind::where:
-      return "Where";
-    case OpKind::prelu:
-      return "PRelu";
-    default:
-      return nullptr;
+    case OpKind::add: return "Add";
+    case OpKind::sub: return "Sub";
+    case OpKind::mul: return "Mul";
+    case OpKind::div: return "Div";
+    case OpKind::pow: return "Pow";
+    case OpKind::minimum: return "Min";
+    case OpKind::maximum: return "Max";
+    case OpKind::equal: return "Equal";
+    case OpKind::less: return "Less";
+    case OpKind::greater: return "Greater";
+    case OpKind::where: return "Where";
+    case OpKind::prelu: return "PRelu";
+    default: return nullptr;
   }
 }
 
@@ -135,8 +101,7 @@ Status export_broadcasting(ExportContext& context, const OpInfo& op) {
   for (const uint32_t input : op.inputs) inputs.push_back(context.broadcastable(input, order));
   if (op.kind == OpKind::where) inputs[0] = context.node("Cast", {inputs[0]}, {{"to", kBool}});
   std::string y = context.node(broadcasting_name(op.kind), inputs);
-  const bool is_comparison =
-      op.kind == OpKind::equal || op.kind == OpKind::less || op.kind == OpKind::greater;
+  const bool is_comparison = op.kind == OpKind::equal || op.kind == OpKind::less || op.kind == OpKind::greater;
   if (is_comparison) y = context.node("Cast", {y}, {{"to", kInt64}});
   context.define(op.outputs[0], y, order);
   return {};
@@ -146,19 +111,16 @@ Status export_softmax(ExportContext& context, const OpInfo& op) {
   const Order order = context.lying_order(op.inputs[0]);
   const auto axis = static_cast<int64_t>(position_of(order, std::get<AxisAttributes>(op.attributes).axis));
   const char* name = op.kind == OpKind::softmax ? "Softmax" : "LogSoftmax";
-  context.define(op.outputs[0], context.node(name, {context.in_order(op.inputs[0], order)}, {{"axis", axis}}),
-                 order);
+  context.define(op.outputs[0], context.node(name, {context.in_order(op.inputs[0], order)}, {{"axis", axis}}), order);
   return {};
 }
 
 Status export_cast(ExportContext& context, const OpInfo& op) {
-  const bool is_real =
-      std::get<CastAttributes>(op.attributes).type == static_cast<uint8_t>(DataType::float32);
+  const bool is_real = std::get<CastAttributes>(op.attributes).type == static_cast<uint8_t>(DataType::float32);
   const Order order = context.lying_order(op.inputs[0]);
-  context.define(
-      op.outputs[0],
-      context.node("Cast", {context.in_order(op.inputs[0], order)}, {{"to", is_real ? kFloat : kInt64}}),
-      order);
+  context.define(op.outputs[0],
+                 context.node("Cast", {context.in_order(op.inputs[0], order)}, {{"to", is_real ? kFloat : kInt64}}),
+                 order);
   return {};
 }
 
@@ -166,8 +128,7 @@ Status export_cast(ExportContext& context, const OpInfo& op) {
 Status export_dropout(ExportContext& context, const OpInfo& op) {
   const Order order = context.lying_order(op.inputs[0]);
   const std::string rate = context.real(std::get<DropoutAttributes>(op.attributes).rate);
-  context.define(op.outputs[0], context.node("Dropout", {context.in_order(op.inputs[0], order), rate}),
-                 order);
+  context.define(op.outputs[0], context.node("Dropout", {context.in_order(op.inputs[0], order), rate}), order);
   return {};
 }
 
@@ -181,17 +142,12 @@ Exporter elementwise_exporter(OpKind kind) {
     case OpKind::clip:
     case OpKind::swish:
     case OpKind::gelu:
-    case OpKind::gelu_tanh:
-      return export_written_out;
+    case OpKind::gelu_tanh: return export_written_out;
     case OpKind::softmax:
-    case OpKind::log_softmax:
-      return export_softmax;
-    case OpKind::cast:
-      return export_cast;
-    case OpKind::dropout:
-      return export_dropout;
-    default:
-      return nullptr;
+    case OpKind::log_softmax: return export_softmax;
+    case OpKind::cast: return export_cast;
+    case OpKind::dropout: return export_dropout;
+    default: return nullptr;
   }
 }
 

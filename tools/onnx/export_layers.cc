@@ -8,16 +8,12 @@ namespace {
 
 using Attributes = std::map<std::string, Attribute>;
 
-std::vector<int64_t> pair(uint32_t h, uint32_t w) {
-  return {h, w};
-}
+std::vector<int64_t> pair(uint32_t h, uint32_t w) { return {h, w}; }
 std::vector<int64_t> pads(uint32_t top, uint32_t left, uint32_t bottom, uint32_t right) {
   return {top, left, bottom, right};
 }
 
-bool has(const OpInfo& op, size_t i) {
-  return i < op.inputs.size() && op.inputs[i] != kNoTensor;
-}
+bool has(const OpInfo& op, size_t i) { return i < op.inputs.size() && op.inputs[i] != kNoTensor; }
 
 Status export_dense(ExportContext& context, const OpInfo& op) {
   const uint32_t x = op.inputs[0];
@@ -63,16 +59,15 @@ Status export_pool(ExportContext& context, const OpInfo& op) {
                         {"ceil_mode", int64_t{is_cut}}};
   const bool is_average = op.kind == OpKind::average_pool2d;
   if (is_average) attributes["count_include_pad"] = int64_t{a.count_padding};
-  context.define(op.outputs[0],
-                 context.node(is_average ? "AveragePool" : "MaxPool",
-                              {context.in_order(op.inputs[0], kImageInOnnx)}, attributes),
-                 kImageInOnnx);
+  context.define(
+      op.outputs[0],
+      context.node(is_average ? "AveragePool" : "MaxPool", {context.in_order(op.inputs[0], kImageInOnnx)}, attributes),
+      kImageInOnnx);
   return {};
 }
 
 Status export_global_pool(ExportContext& context, const OpInfo& op) {
-  const std::string pooled =
-      context.node("GlobalAveragePool", {context.in_order(op.inputs[0], kImageInOnnx)});
+  const std::string pooled = context.node("GlobalAveragePool", {context.in_order(op.inputs[0], kImageInOnnx)});
   context.define(op.outputs[0], context.node("Flatten", {pooled}, {{"axis", int64_t{1}}}));
   return {};
 }
@@ -82,9 +77,8 @@ Status export_adaptive_pool(ExportContext& context, const OpInfo& op) {
   const Shape& x = context.shape(op.inputs[0]);
   if (x[1] % a.height != 0 || x[2] % a.width != 0) {
     return Error(ErrorCode::invalid_argument, "op " + op.name + ": ONNX has no adaptive pooling of " +
-                                                  std::to_string(x[1]) + " x " + std::to_string(x[2]) +
-                                                  " into " + std::to_string(a.height) + " x " +
-                                                  std::to_string(a.width));
+                                                  std::to_string(x[1]) + " x " + std::to_string(x[2]) + " into " +
+                                                  std::to_string(a.height) + " x " + std::to_string(a.width));
   }
   const std::vector<int64_t> window{x[1] / a.height, x[2] / a.width};
   const char* name = op.kind == OpKind::adaptive_average_pool2d ? "AveragePool" : "MaxPool";
@@ -111,10 +105,9 @@ Status export_batch_norm(ExportContext& context, const OpInfo& op) {
   const Order order = channels_second(context, op.inputs[0]);
   std::vector<std::string> inputs{context.in_order(op.inputs[0], order)};
   for (size_t i = 1; i < 5; ++i) inputs.push_back(context.plain(op.inputs[i]));
-  context.define(
-      op.outputs[0],
-      context.node("BatchNormalization", inputs, {{"epsilon", a.epsilon}, {"momentum", 1 - a.momentum}}),
-      order);
+  context.define(op.outputs[0],
+                 context.node("BatchNormalization", inputs, {{"epsilon", a.epsilon}, {"momentum", 1 - a.momentum}}),
+                 order);
   return {};
 }
 
@@ -124,11 +117,10 @@ Status export_group_norm(ExportContext& context, const OpInfo& op) {
   const std::string x = context.in_order(op.inputs[0], order);
   const int64_t channels = context.shape(op.inputs[0]).back();
   if (int64_t{a.groups} == channels) {
-    context.define(
-        op.outputs[0],
-        context.node("InstanceNormalization", {x, context.plain(op.inputs[1]), context.plain(op.inputs[2])},
-                     {{"epsilon", a.epsilon}}),
-        order);
+    context.define(op.outputs[0],
+                   context.node("InstanceNormalization", {x, context.plain(op.inputs[1]), context.plain(op.inputs[2])},
+                                {{"epsilon", a.epsilon}}),
+                   order);
     return {};
   }
   const std::string split = context.node("Reshape", {x, context.integers({0, a.groups, -1})});
@@ -138,8 +130,7 @@ Status export_group_norm(ExportContext& context, const OpInfo& op) {
                                           {{"epsilon", a.epsilon}});
   const std::string merged = context.node("Reshape", {normed, context.node("Shape", {x})});
   const std::string scaled = context.node("Mul", {merged, context.broadcastable(op.inputs[1], order)});
-  context.define(op.outputs[0], context.node("Add", {scaled, context.broadcastable(op.inputs[2], order)}),
-                 order);
+  context.define(op.outputs[0], context.node("Add", {scaled, context.broadcastable(op.inputs[2], order)}), order);
   return {};
 }
 
@@ -160,18 +151,16 @@ Status export_layer_norm(ExportContext& context, const OpInfo& op) {
     const std::string square = context.node("Pow", {x, context.real(2)});
     const std::string mean = context.node("ReduceMean", {square}, {{"axes", axes}});
     const std::string root = context.node("Sqrt", {context.node("Add", {mean, context.real(a.epsilon)})});
-    context.define(op.outputs[0],
-                   context.node("Mul", {context.node("Div", {x, root}), context.plain(op.inputs[1])}), order);
+    context.define(op.outputs[0], context.node("Mul", {context.node("Div", {x, root}), context.plain(op.inputs[1])}),
+                   order);
     return {};
   }
   std::vector<std::string> inputs{x};
-  if (has(op, 1))
-    inputs.push_back(context.plain(op.inputs[1]));
-  else
-    inputs.push_back(context.reals(std::vector<float>(*element_count(normalised), 1), normalised));
+  if (has(op, 1)) inputs.push_back(context.plain(op.inputs[1]));
+  else inputs.push_back(context.reals(std::vector<float>(*element_count(normalised), 1), normalised));
   if (has(op, 2)) inputs.push_back(context.plain(op.inputs[2]));
-  context.define(op.outputs[0],
-                 context.node("LayerNormalization", inputs, {{"axis", axis}, {"epsilon", a.epsilon}}), order);
+  context.define(op.outputs[0], context.node("LayerNormalization", inputs, {{"axis", axis}, {"epsilon", a.epsilon}}),
+                 order);
   return {};
 }
 
@@ -189,8 +178,7 @@ Status export_matmul(ExportContext& context, const OpInfo& op) {
 }
 
 Status export_embedding(ExportContext& context, const OpInfo& op) {
-  context.define(op.outputs[0],
-                 context.node("Gather", {context.plain(op.inputs[0]), context.plain(op.inputs[1])}));
+  context.define(op.outputs[0], context.node("Gather", {context.plain(op.inputs[0]), context.plain(op.inputs[1])}));
   return {};
 }
 
@@ -198,32 +186,21 @@ Status export_embedding(ExportContext& context, const OpInfo& op) {
 
 Exporter layer_exporter(OpKind kind) {
   switch (kind) {
-    case OpKind::dense:
-      return export_dense;
+    case OpKind::dense: return export_dense;
     case OpKind::conv2d:
-    case OpKind::conv_transpose2d:
-      return export_conv;
+    case OpKind::conv_transpose2d: return export_conv;
     case OpKind::max_pool2d:
-    case OpKind::average_pool2d:
-      return export_pool;
-    case OpKind::global_average_pool2d:
-      return export_global_pool;
+    case OpKind::average_pool2d: return export_pool;
+    case OpKind::global_average_pool2d: return export_global_pool;
     case OpKind::adaptive_average_pool2d:
-    case OpKind::adaptive_max_pool2d:
-      return export_adaptive_pool;
-    case OpKind::batch_norm:
-      return export_batch_norm;
-    case OpKind::group_norm:
-      return export_group_norm;
+    case OpKind::adaptive_max_pool2d: return export_adaptive_pool;
+    case OpKind::batch_norm: return export_batch_norm;
+    case OpKind::group_norm: return export_group_norm;
     case OpKind::layer_norm:
-    case OpKind::rms_norm:
-      return export_layer_norm;
-    case OpKind::matmul:
-      return export_matmul;
-    case OpKind::embedding:
-      return export_embedding;
-    default:
-      return nullptr;
+    case OpKind::rms_norm: return export_layer_norm;
+    case OpKind::matmul: return export_matmul;
+    case OpKind::embedding: return export_embedding;
+    default: return nullptr;
   }
 }
 

@@ -13,9 +13,8 @@ Status export_recurrent(ExportContext& context, const OpInfo& op) {
   const int64_t width = static_cast<int64_t>(cell.gates.size() * hidden);
   const int64_t inputs = context.shape(op.inputs[0])[2];
   const auto weight = [&](size_t i, int64_t columns) {
-    return context.initializer(
-        op.inputs[i], {1, width, columns},
-        gates_first(context.values(op.inputs[i]), cell, hidden, static_cast<size_t>(columns)));
+    return context.initializer(op.inputs[i], {1, width, columns},
+                               gates_first(context.values(op.inputs[i]), cell, hidden, static_cast<size_t>(columns)));
   };
   std::vector<std::string> operands{
       context.plain(op.inputs[0]), weight(1, inputs), weight(2, a.hidden), "", "", "", ""};
@@ -32,12 +31,11 @@ Status export_recurrent(ExportContext& context, const OpInfo& op) {
   }
   for (size_t state = 0; state < cell.states; ++state) {
     if (has(4 + state))
-      operands[5 + state] =
-          context.node("Unsqueeze", {context.plain(op.inputs[4 + state]), context.integers({0})});
+      operands[5 + state] = context.node("Unsqueeze", {context.plain(op.inputs[4 + state]), context.integers({0})});
   }
   while (operands.back().empty()) operands.pop_back();
-  std::map<std::string, Attribute> attributes{
-      {"hidden_size", int64_t{a.hidden}}, {"direction", std::string(a.is_reverse ? "reverse" : "forward")}};
+  std::map<std::string, Attribute> attributes{{"hidden_size", int64_t{a.hidden}},
+                                              {"direction", std::string(a.is_reverse ? "reverse" : "forward")}};
   if (op.kind == OpKind::gru) attributes["linear_before_reset"] = int64_t{a.reset_after};
   if (a.is_relu) attributes["activations"] = std::vector<std::string>{"Relu"};
   context.node(cell.name, operands, attributes);

@@ -16,8 +16,7 @@ Status export_reshape(ExportContext& context, const OpInfo& op) {
   const Shape& to = context.shape(op.outputs[0]);
   COT_ASSIGN(std::vector<ReshapeGroup> groups, reshape_groups(at, context.shape(x), to));
   const ReshapeOrders orders = keep_lying(groups, context.lying_order(x), context.shape(x));
-  context.define(op.outputs[0], context.reshape(context.in_order(x, orders.from), permuted(to, orders.to)),
-                 orders.to);
+  context.define(op.outputs[0], context.reshape(context.in_order(x, orders.from), permuted(to, orders.to)), orders.to);
   return {};
 }
 
@@ -26,8 +25,7 @@ Status export_transpose(ExportContext& context, const OpInfo& op) {
   const Order lying = context.lying_order(op.inputs[0]);
   Order order;
   for (const uint32_t axis : lying) {
-    order.push_back(
-        static_cast<uint32_t>(std::ranges::find(a.order, static_cast<int64_t>(axis)) - a.order.begin()));
+    order.push_back(static_cast<uint32_t>(std::ranges::find(a.order, static_cast<int64_t>(axis)) - a.order.begin()));
   }
   context.define(op.outputs[0], context.in_order(op.inputs[0], lying), order);
   return {};
@@ -57,21 +55,11 @@ Status export_reduce(ExportContext& context, const OpInfo& op) {
   const auto keeps = int64_t{a.keep_dimensions};
   std::string y;
   switch (op.kind) {
-    case OpKind::reduce_sum:
-      y = context.node("ReduceSum", {x, context.integers(axes)}, {{"keepdims", keeps}});
-      break;
-    case OpKind::reduce_mean:
-      y = context.node("ReduceMean", {x}, {{"axes", axes}, {"keepdims", keeps}});
-      break;
-    case OpKind::reduce_max:
-      y = context.node("ReduceMax", {x}, {{"axes", axes}, {"keepdims", keeps}});
-      break;
-    case OpKind::reduce_min:
-      y = context.node("ReduceMin", {x}, {{"axes", axes}, {"keepdims", keeps}});
-      break;
-    default:
-      y = context.node("ReduceL2", {x}, {{"axes", axes}, {"keepdims", keeps}});
-      break;
+    case OpKind::reduce_sum: y = context.node("ReduceSum", {x, context.integers(axes)}, {{"keepdims", keeps}}); break;
+    case OpKind::reduce_mean: y = context.node("ReduceMean", {x}, {{"axes", axes}, {"keepdims", keeps}}); break;
+    case OpKind::reduce_max: y = context.node("ReduceMax", {x}, {{"axes", axes}, {"keepdims", keeps}}); break;
+    case OpKind::reduce_min: y = context.node("ReduceMin", {x}, {{"axes", axes}, {"keepdims", keeps}}); break;
+    default: y = context.node("ReduceL2", {x}, {{"axes", axes}, {"keepdims", keeps}}); break;
   }
   context.define(op.outputs[0], y, left);
   return {};
@@ -90,8 +78,7 @@ Status export_split(ExportContext& context, const OpInfo& op) {
   const auto& a = std::get<SplitAttributes>(op.attributes);
   const Order order = context.lying_order(op.inputs[0]);
   const std::string x = context.in_order(op.inputs[0], order);
-  context.node("Split", {x, context.integers(a.sizes)},
-               {{"axis", static_cast<int64_t>(position_of(order, a.axis))}});
+  context.node("Split", {x, context.integers(a.sizes)}, {{"axis", static_cast<int64_t>(position_of(order, a.axis))}});
   Node& node = context.graph.nodes.back();
   node.outputs.clear();
   for (size_t i = 0; i < a.sizes.size(); ++i) node.outputs.push_back(context.unique(op.name + ".part"));
@@ -111,11 +98,10 @@ Status export_slice(ExportContext& context, const OpInfo& op) {
     const int64_t end = a.starts[i] + a.counts[i] * a.steps[i];
     ends.push_back(end < 0 ? std::numeric_limits<int64_t>::min() + 1 : end);
   }
-  context.define(
-      op.outputs[0],
-      context.node("Slice", {context.in_order(op.inputs[0], order), context.integers(a.starts),
-                             context.integers(ends), context.integers(axes), context.integers(a.steps)}),
-      order);
+  context.define(op.outputs[0],
+                 context.node("Slice", {context.in_order(op.inputs[0], order), context.integers(a.starts),
+                                        context.integers(ends), context.integers(axes), context.integers(a.steps)}),
+                 order);
   return {};
 }
 
@@ -125,32 +111,29 @@ Status export_pad(ExportContext& context, const OpInfo& op) {
   std::vector<int64_t> pads;
   for (const uint32_t axis : order) pads.push_back(a.before[axis]);
   for (const uint32_t axis : order) pads.push_back(a.after[axis]);
-  context.define(op.outputs[0],
-                 context.node("Pad", {context.in_order(op.inputs[0], order), context.integers(pads),
-                                      context.real(a.value)}),
-                 order);
+  context.define(
+      op.outputs[0],
+      context.node("Pad", {context.in_order(op.inputs[0], order), context.integers(pads), context.real(a.value)}),
+      order);
   return {};
 }
 
 Status export_gather(ExportContext& context, const OpInfo& op) {
   const auto axis = static_cast<int64_t>(std::get<AxisAttributes>(op.attributes).axis);
-  context.define(
-      op.outputs[0],
-      context.node("Gather", {context.plain(op.inputs[0]), context.plain(op.inputs[1])}, {{"axis", axis}}));
+  context.define(op.outputs[0],
+                 context.node("Gather", {context.plain(op.inputs[0]), context.plain(op.inputs[1])}, {{"axis", axis}}));
   return {};
 }
 
 Status export_flatten(ExportContext& context, const OpInfo& op) {
-  context.define(op.outputs[0],
-                 context.node("Flatten", {context.plain(op.inputs[0])}, {{"axis", int64_t{1}}}));
+  context.define(op.outputs[0], context.node("Flatten", {context.plain(op.inputs[0])}, {{"axis", int64_t{1}}}));
   return {};
 }
 
 // With this scale ONNX's floor(in * scale) is exactly `out`.
 float scale_to(int64_t in, uint32_t out, float scale) {
   if (scale == 0) scale = static_cast<float>(out) / static_cast<float>(in);
-  while (std::floor(static_cast<float>(in) * scale) < static_cast<float>(out))
-    scale = std::nextafter(scale, 1e9f);
+  while (std::floor(static_cast<float>(in) * scale) < static_cast<float>(out)) scale = std::nextafter(scale, 1e9f);
   return scale;
 }
 
@@ -166,8 +149,7 @@ Status export_resize(ExportContext& context, const OpInfo& op) {
       {"coordinate_transformation_mode", std::string(kCoordinates[static_cast<size_t>(a.coordinates)])},
       {"nearest_mode", std::string(kRoundings[static_cast<size_t>(a.rounding)])}};
   const Order order{0, 3, 1, 2};
-  context.define(op.outputs[0],
-                 context.node("Resize", {context.in_order(op.inputs[0], order), "", scales}, attributes),
+  context.define(op.outputs[0], context.node("Resize", {context.in_order(op.inputs[0], order), "", scales}, attributes),
                  order);
   return {};
 }
@@ -205,36 +187,23 @@ Status export_attention(ExportContext& context, const OpInfo& op) {
 
 Exporter shape_exporter(OpKind kind) {
   switch (kind) {
-    case OpKind::reshape:
-      return export_reshape;
-    case OpKind::flatten:
-      return export_flatten;
-    case OpKind::transpose:
-      return export_transpose;
-    case OpKind::expand:
-      return export_expand;
+    case OpKind::reshape: return export_reshape;
+    case OpKind::flatten: return export_flatten;
+    case OpKind::transpose: return export_transpose;
+    case OpKind::expand: return export_expand;
     case OpKind::reduce_sum:
     case OpKind::reduce_mean:
     case OpKind::reduce_max:
     case OpKind::reduce_min:
-    case OpKind::reduce_l2:
-      return export_reduce;
-    case OpKind::concat:
-      return export_concat;
-    case OpKind::split:
-      return export_split;
-    case OpKind::slice:
-      return export_slice;
-    case OpKind::pad:
-      return export_pad;
-    case OpKind::gather:
-      return export_gather;
-    case OpKind::resize2d:
-      return export_resize;
-    case OpKind::attention:
-      return export_attention;
-    default:
-      return nullptr;
+    case OpKind::reduce_l2: return export_reduce;
+    case OpKind::concat: return export_concat;
+    case OpKind::split: return export_split;
+    case OpKind::slice: return export_slice;
+    case OpKind::pad: return export_pad;
+    case OpKind::gather: return export_gather;
+    case OpKind::resize2d: return export_resize;
+    case OpKind::attention: return export_attention;
+    default: return nullptr;
   }
 }
 

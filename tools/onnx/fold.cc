@@ -18,12 +18,10 @@ Result<uint64_t> count_elements(const Node& node, const Shape& shape) {
 }
 
 Result<std::vector<int64_t>> plain_integers(const Node& node, const HostTensor& tensor) {
-  if (tensor.element == Element::real || tensor.is_uniform)
-    return unsupported(node, "expects a list of integers");
+  if (tensor.element == Element::real || tensor.is_uniform) return unsupported(node, "expects a list of integers");
   std::vector<int64_t> numbers;
   for (const Integer& integer : tensor.integers) {
-    if (integer.per_batch)
-      return unsupported(node, "takes a number that depends on the batch where it must not");
+    if (integer.per_batch) return unsupported(node, "takes a number that depends on the batch where it must not");
     numbers.push_back(integer.value);
   }
   return numbers;
@@ -62,8 +60,7 @@ Result<Shape> broadcast(const Node& node, const Shape& a, const Shape& b) {
       return Error(
           ErrorCode::malformed,
           node.what() + ": dimensions " + text(to) + " and " + text(from) + " do not broadcast" +
-              (has_batch ? "; if the model was exported for one batch size, export it with dynamic_axes"
-                         : ""));
+              (has_batch ? "; if the model was exported for one batch size, export it with dynamic_axes" : ""));
     }
     to = from;
   }
@@ -102,8 +99,7 @@ HostTensor shape_as_tensor(const Node& node, const Shape& shape) {
   return host_integers(std::move(dimensions));
 }
 
-Result<std::vector<Integer>> reshape_target(const Node& node, const Shape& from,
-                                            const std::vector<Integer>& target) {
+Result<std::vector<Integer>> reshape_target(const Node& node, const Shape& from, const std::vector<Integer>& target) {
   int64_t total = 1, rest = 1;
   int total_batches = 0, rest_batches = 0;
   for (const int64_t dimension : from) {
@@ -116,8 +112,7 @@ Result<std::vector<Integer>> reshape_target(const Node& node, const Shape& from,
   for (size_t i = 0; i < result.size(); ++i) {
     Integer& integer = result[i];
     if (integer.value == 0 && node.integer("allowzero", 0) == 0) {
-      if (i >= from.size())
-        return Error(ErrorCode::malformed, node.what() + ": copies a dimension that is not there");
+      if (i >= from.size()) return Error(ErrorCode::malformed, node.what() + ": copies a dimension that is not there");
       integer = from[i] < 0 ? Integer{-from[i], true} : Integer{from[i], false};
     }
     if (integer.value == -1 && !integer.per_batch) {

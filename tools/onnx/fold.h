@@ -14,8 +14,7 @@ inline constexpr uint64_t kFoldElementsMax = 1u << 26;  // of a result: a table 
 // The outputs of the node for these operands (null: absent), as the ONNX operator of that name has it. Empty:
 // the op is not one of those that are computed here. Errors: malformed (shapes that do not fit), too_large,
 // invalid_argument (a result that depends on the batch in a way that is no multiple of it).
-Result<std::optional<HostTensor>> fold(const Node& node, const std::vector<const HostTensor*>& operands,
-                                       int64_t opset);
+Result<std::optional<HostTensor>> fold(const Node& node, const std::vector<const HostTensor*>& operands, int64_t opset);
 
 // Shape of a value: its dimensions from start to end.
 HostTensor shape_as_tensor(const Node& node, const Shape& shape);
@@ -37,8 +36,7 @@ Result<std::vector<int64_t>> plain_integers(const Node& node, const HostTensor& 
 Result<std::vector<int64_t>> axes_of(const Node& node, const Operands& operands, size_t i);
 // What Reshape makes of a shape of known numbers: 0 copies, one -1 is what is left. Integers may be per
 // batch.
-Result<std::vector<Integer>> reshape_target(const Node& node, const Shape& from,
-                                            const std::vector<Integer>& target);
+Result<std::vector<Integer>> reshape_target(const Node& node, const Shape& from, const std::vector<Integer>& target);
 
 // Positions start, start + step, ... of a dimension, as ONNX Slice counts: negative from the end, beyond it
 // cut off.

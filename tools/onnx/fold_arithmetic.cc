@@ -93,8 +93,8 @@ const Binary* binary_of(const std::string& op) {
       {"Equal", {equals, [](float a, float b) { return static_cast<float>(a == b); }, true}},
       {"Less", {is_less, [](float a, float b) { return static_cast<float>(a < b); }, true}},
       {"Greater",
-       {[](Integer a, Integer b) { return is_less(b, a); },
-        [](float a, float b) { return static_cast<float>(a > b); }, true}},
+       {[](Integer a, Integer b) { return is_less(b, a); }, [](float a, float b) { return static_cast<float>(a > b); },
+        true}},
       {"And",
        {[](Integer a, Integer b) {
           return Whole({a.value != 0 && b.value != 0, false});
@@ -138,10 +138,8 @@ Result<HostTensor> fold_binary(const Node& node, const Operands& operands, int64
   for (size_t i = 0; i < from_a.size(); ++i) {
     if (a.element == Element::real) {
       const float value = binary.real(a.reals[from_a[i]], b.reals[from_b[i]]);
-      if (binary.is_comparison)
-        result.integers.push_back({value != 0, false});
-      else
-        result.reals.push_back(value);
+      if (binary.is_comparison) result.integers.push_back({value != 0, false});
+      else result.reals.push_back(value);
       continue;
     }
     const Whole value = binary.whole(a.integers[from_a[i]], b.integers[from_b[i]]);
@@ -160,8 +158,7 @@ const Unary* unary_of(const std::string& op) {
   static const std::map<std::string, Unary> table = {
       {"Neg", {[](Integer a) { return subtract({}, a); }, [](float a) { return -a; }}},
       {"Abs",
-       {[](Integer a) { return a.value < 0 ? subtract({}, a) : Whole(a); },
-        [](float a) { return std::fabs(a); }}},
+       {[](Integer a) { return a.value < 0 ? subtract({}, a) : Whole(a); }, [](float a) { return std::fabs(a); }}},
       {"Floor", {nullptr, [](float a) { return std::floor(a); }}},
       {"Ceil", {nullptr, [](float a) { return std::ceil(a); }}},
       {"Round", {nullptr, [](float a) { return std::nearbyint(a); }}},
@@ -234,8 +231,7 @@ Result<HostTensor> fold_range(const Node& node, const Operands& operands, int64_
   const auto has_room = [](double count) { return count <= static_cast<double>(kFoldElementsMax); };
   if (result.element == Element::real) {
     const float start = operands[0]->reals[0], end = operands[1]->reals[0], step = operands[2]->reals[0];
-    const double count =
-        std::ceil((static_cast<double>(end) - static_cast<double>(start)) / static_cast<double>(step));
+    const double count = std::ceil((static_cast<double>(end) - static_cast<double>(start)) / static_cast<double>(step));
     if (!has_room(count)) return unsupported(node, "makes more than 2^26 numbers");
     for (double i = 0; i < count; ++i) result.reals.push_back(start + static_cast<float>(i) * step);
     result.shape = {static_cast<int64_t>(result.reals.size())};
@@ -247,11 +243,9 @@ Result<HostTensor> fold_range(const Node& node, const Operands& operands, int64_
   const int64_t start = operands[0]->integers[0].value, end = operands[1]->integers[0].value,
                 step = operands[2]->integers[0].value;
   if (step == 0) return unsupported(node, "counts in steps of 0");
-  const double count =
-      std::ceil((static_cast<double>(end) - static_cast<double>(start)) / static_cast<double>(step));
+  const double count = std::ceil((static_cast<double>(end) - static_cast<double>(start)) / static_cast<double>(step));
   if (!has_room(count)) return unsupported(node, "makes more than 2^26 numbers");
-  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i)
-    result.integers.push_back({start + i * step, false});
+  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) result.integers.push_back({start + i * step, false});
   result.shape = {static_cast<int64_t>(result.integers.size())};
   return result;
 }
@@ -275,17 +269,14 @@ Result<HostTensor> fold_where(const Node& node, const Operands& operands, int64_
   }
   COT_TRY(count_elements(node, shape));
   const std::vector<uint64_t> from_condition = broadcast_indices(condition.shape, shape);
-  const std::vector<uint64_t> from_a = broadcast_indices(a.shape, shape),
-                              from_b = broadcast_indices(b.shape, shape);
+  const std::vector<uint64_t> from_a = broadcast_indices(a.shape, shape), from_b = broadcast_indices(b.shape, shape);
   HostTensor result;
   result.element = a.element;
   result.shape = shape;
   for (size_t i = 0; i < from_a.size(); ++i) {
     const bool first = condition.integers[from_condition[i]].value != 0;
-    if (a.element == Element::real)
-      result.reals.push_back(first ? a.reals[from_a[i]] : b.reals[from_b[i]]);
-    else
-      result.integers.push_back(first ? a.integers[from_a[i]] : b.integers[from_b[i]]);
+    if (a.element == Element::real) result.reals.push_back(first ? a.reals[from_a[i]] : b.reals[from_b[i]]);
+    else result.integers.push_back(first ? a.integers[from_a[i]] : b.integers[from_b[i]]);
   }
   return result;
 }

@@ -24,19 +24,15 @@ HostTensor with_shape(const HostTensor& tensor, Shape shape) {
 
 Shape shape_from(const std::vector<Integer>& dimensions) {
   Shape shape;
-  for (const Integer& dimension : dimensions)
-    shape.push_back(dimension.per_batch ? -dimension.value : dimension.value);
+  for (const Integer& dimension : dimensions) shape.push_back(dimension.per_batch ? -dimension.value : dimension.value);
   return shape;
 }
 
-Result<HostTensor> fold_identity(const Node&, const Operands& operands, int64_t) {
-  return *operands[0];
-}
+Result<HostTensor> fold_identity(const Node&, const Operands& operands, int64_t) { return *operands[0]; }
 
 Result<HostTensor> fold_reshape(const Node& node, const Operands& operands, int64_t) {
   COT_ASSIGN(const HostTensor* target, operand(node, operands, 1));
-  COT_ASSIGN(const std::vector<Integer> dimensions,
-             reshape_target(node, operands[0]->shape, target->integers));
+  COT_ASSIGN(const std::vector<Integer> dimensions, reshape_target(node, operands[0]->shape, target->integers));
   Shape shape = shape_from(dimensions);
   uint64_t before = 1, after = 1;
   for (const int64_t d : operands[0]->shape) before *= static_cast<uint64_t>(d < 0 ? -d : d);
@@ -63,8 +59,7 @@ Result<HostTensor> fold_squeeze(const Node& node, const Operands& operands, int6
   for (size_t i = 0; i < from.size(); ++i) goes[i] = axes.empty() && from[i] == 1;
   for (const int64_t axis : axes) {
     COT_ASSIGN(const uint32_t at, axis_in(node, axis, from.size()));
-    if (from[at] != 1)
-      return Error(ErrorCode::malformed, node.what() + ": squeezes a dimension that is not 1");
+    if (from[at] != 1) return Error(ErrorCode::malformed, node.what() + ": squeezes a dimension that is not 1");
     goes[at] = true;
   }
   Shape shape;
@@ -156,13 +151,11 @@ Result<HostTensor> fold_concat(const Node& node, const Operands& operands, int64
   for (uint64_t row = 0; row < outer; ++row) {
     for (const HostTensor* part : operands) {
       const uint64_t length = part->stored() / outer;
-      const auto from = static_cast<std::ptrdiff_t>(row * length),
-                 to = static_cast<std::ptrdiff_t>((row + 1) * length);
+      const auto from = static_cast<std::ptrdiff_t>(row * length), to = static_cast<std::ptrdiff_t>((row + 1) * length);
       if (result.element == Element::real) {
         result.reals.insert(result.reals.end(), part->reals.begin() + from, part->reals.begin() + to);
       } else {
-        result.integers.insert(result.integers.end(), part->integers.begin() + from,
-                               part->integers.begin() + to);
+        result.integers.insert(result.integers.end(), part->integers.begin() + from, part->integers.begin() + to);
       }
     }
   }
@@ -239,8 +232,7 @@ Result<HostTensor> fold_constant_of_shape(const Node& node, const Operands& oper
       return Error(ErrorCode::malformed, node.what() + ": its value must be one number");
     result = *value;
   }
-  if (operands[0]->element == Element::real)
-    return Error(ErrorCode::malformed, node.what() + ": a shape of floats");
+  if (operands[0]->element == Element::real) return Error(ErrorCode::malformed, node.what() + ": a shape of floats");
   const Shape shape = shape_from(operands[0]->integers);
   if (std::ranges::any_of(operands[0]->integers, [](const Integer& i) { return i.value < 0; })) {
     return Error(ErrorCode::malformed, node.what() + ": a negative dimension");
@@ -269,10 +261,8 @@ Result<HostTensor> fold_trilu(const Node& node, const Operands& operands, int64_
   for (uint64_t i = 0; i < count; ++i) {
     const int64_t column = static_cast<int64_t>(i) % columns, row = static_cast<int64_t>(i) / columns % rows;
     if (is_upper ? column - row >= diagonal : column - row <= diagonal) continue;
-    if (result.element == Element::real)
-      result.reals[i] = 0;
-    else
-      result.integers[i] = {};
+    if (result.element == Element::real) result.reals[i] = 0;
+    else result.integers[i] = {};
   }
   return result;
 }

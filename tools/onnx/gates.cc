@@ -27,8 +27,7 @@ RecurrentCell recurrent_cell(const std::string& op) {
   return recurrent_cell(op == "LSTM" ? OpKind::lstm : op == "GRU" ? OpKind::gru : OpKind::rnn);
 }
 
-std::vector<float> gates_last(std::span<const float> values, const RecurrentCell& cell, size_t hidden,
-                              size_t columns) {
+std::vector<float> gates_last(std::span<const float> values, const RecurrentCell& cell, size_t hidden, size_t columns) {
   std::vector<float> result(values.size());
   for_each_weight(cell, hidden, columns, [&](size_t onnx, size_t model) { result[model] = values[onnx]; });
   return result;

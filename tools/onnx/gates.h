@@ -20,9 +20,7 @@ RecurrentCell recurrent_cell(const std::string& op);
 RecurrentCell recurrent_cell(OpKind kind);
 
 // [gates hidden, columns] as [columns, gates hidden], and back.
-std::vector<float> gates_last(std::span<const float> values, const RecurrentCell& cell, size_t hidden,
-                              size_t columns);
-std::vector<float> gates_first(std::span<const float> values, const RecurrentCell& cell, size_t hidden,
-                               size_t columns);
+std::vector<float> gates_last(std::span<const float> values, const RecurrentCell& cell, size_t hidden, size_t columns);
+std::vector<float> gates_first(std::span<const float> values, const RecurrentCell& cell, size_t hidden, size_t columns);
 
 }  // namespace coterie::onnx

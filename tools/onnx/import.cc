@@ -26,13 +26,11 @@ Status bind_dimensions(Graph& graph, const OnnxImportOptions& options) {
       Dimension& dimension = input.shape[i];
       const auto bound = options.dimensions.find(dimension.symbol);
       if (dimension.value != 0) continue;
-      if (bound == options.dimensions.end())
-        open.insert(dimension.symbol);
+      if (bound == options.dimensions.end()) open.insert(dimension.symbol);
       else if (bound->second < 1 || bound->second > limits::kModelDimensionMax) {
-        return Error(ErrorCode::invalid_argument, "dimension " + bound->first + " must be at least 1, is " +
-                                                      std::to_string(bound->second));
-      } else
-        dimension.value = bound->second;
+        return Error(ErrorCode::invalid_argument,
+                     "dimension " + bound->first + " must be at least 1, is " + std::to_string(bound->second));
+      } else dimension.value = bound->second;
     }
   }
   if (open.empty()) return {};
@@ -46,8 +44,7 @@ void keep_needed(Graph& graph, const std::string& output) {
   std::set<std::string> needed{output};
   std::vector<Node> kept;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    if (std::ranges::none_of(node->outputs, [&](const std::string& name) { return needed.contains(name); }))
-      continue;
+    if (std::ranges::none_of(node->outputs, [&](const std::string& name) { return needed.contains(name); })) continue;
     needed.insert(node->inputs.begin(), node->inputs.end());
     kept.push_back(std::move(*node));
   }
@@ -93,12 +90,11 @@ Status define_inputs(Context& context, const Graph& graph) {
   std::string layouts;
   bool has_images = false;
   for (const GraphValue& input : graph.inputs) {
-    if (input.shape[0].value != 0 && context.exported_batch != 0 &&
-        input.shape[0].value != context.exported_batch) {
-      return Error(ErrorCode::invalid_argument,
-                   "input " + input.name + " is for a batch of " + std::to_string(input.shape[0].value) +
-                       ", another one for " + std::to_string(context.exported_batch) +
-                       ": the first dimension of every input must be the batch");
+    if (input.shape[0].value != 0 && context.exported_batch != 0 && input.shape[0].value != context.exported_batch) {
+      return Error(ErrorCode::invalid_argument, "input " + input.name + " is for a batch of " +
+                                                    std::to_string(input.shape[0].value) + ", another one for " +
+                                                    std::to_string(context.exported_batch) +
+                                                    ": the first dimension of every input must be the batch");
     }
     if (input.shape[0].value != 0) context.exported_batch = input.shape[0].value;
     Shape shape{-1};
@@ -119,8 +115,7 @@ Status define_inputs(Context& context, const Graph& graph) {
 // Whether the node only moves the elements of an initializer that nothing else reads: it becomes another
 // initializer.
 std::string carried_initializer(Context& context, const Node& node) {
-  static const std::set<std::string> ops = {"Identity",  "Reshape",   "Squeeze",
-                                            "Unsqueeze", "Transpose", "Flatten"};
+  static const std::set<std::string> ops = {"Identity", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten"};
   if (!ops.contains(node.op) || !node.has_input(0)) return {};
   const Value& value = context.in(node, 0);
   return context.readers(value.name) == 1 ? value.initializer : std::string();
@@ -146,8 +141,7 @@ Result<bool> fold_node(Context& context, const Node& node) {
   // PyTorch stores parameters that happen to be equal (all zeros, all ones) once and writes the others as
   // Identity under their own names. They are trained apart; parameters that a model really shares have no
   // Identity.
-  if (node.op == "Identity" && context.in(node, 0).host != nullptr &&
-      !context.in(node, 0).initializer.empty()) {
+  if (node.op == "Identity" && context.in(node, 0).host != nullptr && !context.in(node, 0).initializer.empty()) {
     context.define_host(node.outputs[0], HostTensor(*context.in(node, 0).host), node.outputs[0]);
     return true;
   }
@@ -159,8 +153,7 @@ Result<bool> fold_node(Context& context, const Node& node) {
       continue;
     }
     const Value& value = context.in(node, i);
-    if (value.host == nullptr || (carried.empty() && context.is_trained_operand(value)) ||
-        value.tensor != kNoTensor)
+    if (value.host == nullptr || (carried.empty() && context.is_trained_operand(value)) || value.tensor != kNoTensor)
       return false;
     operands.push_back(value.host);
   }
@@ -223,15 +216,12 @@ Result<OnnxImport> import_onnx(ByteView file, const OnnxImportOptions& options) 
   std::string left_out;
   bool is_output = false;
   for (const GraphValue& other : graph.outputs) {
-    if (other.name == output)
-      is_output = true;
-    else
-      left_out += (left_out.empty() ? "" : ", ") + other.name;
+    if (other.name == output) is_output = true;
+    else left_out += (left_out.empty() ? "" : ", ") + other.name;
   }
   if (!is_output)
     return Error(ErrorCode::invalid_argument, "the model has no output " + output + "; it has " + left_out);
-  if (!left_out.empty())
-    result.notes.push_back("the model has one output, " + output + "; left out: " + left_out);
+  if (!left_out.empty()) result.notes.push_back("the model has one output, " + output + "; left out: " + left_out);
   COT_TRY(bind_dimensions(graph, options));
   graph.outputs = {{.name = output, .element = Element::real, .shape = {}}};
   keep_needed(graph, output);

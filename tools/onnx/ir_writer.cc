@@ -23,8 +23,8 @@ std::string permitted(const std::string& name) {
   constexpr size_t kLongest = limits::kTextBytesMax - 16;  // leaves room for a suffix that makes it unique
   std::string text;
   for (const char c : name) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                          c == '.' || c == '_' || c == '-' || c == '/';
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+                          c == '_' || c == '-' || c == '/';
     text += is_plain ? c : '_';
   }
   if (text.size() > kLongest) text = text.substr(text.size() - kLongest);
@@ -66,8 +66,7 @@ std::vector<uint64_t> permuted_indices(const Shape& shape, const Order& order) {
     std::vector<uint64_t> next;
     next.reserve(sources.size() * static_cast<size_t>(shape[axis]));
     for (const uint64_t source : sources) {
-      for (int64_t k = 0; k < shape[axis]; ++k)
-        next.push_back(source + static_cast<uint64_t>(k) * strides[axis]);
+      for (int64_t k = 0; k < shape[axis]; ++k) next.push_back(source + static_cast<uint64_t>(k) * strides[axis]);
     }
     sources = std::move(next);
   }
@@ -92,8 +91,7 @@ std::string IrWriter::unique(const std::string& name) {
 
 TensorIndex IrWriter::add(TensorInfo info, Shape shape) {
   types_.push_back(info.type);
-  if (info.role == TensorRole::activation)
-    info.type = DataType::float32;  // inferred by whoever loads the model
+  if (info.role == TensorRole::activation) info.type = DataType::float32;  // inferred by whoever loads the model
   graph_.tensors.push_back(std::move(info));
   shapes_.push_back(std::move(shape));
   values_.emplace_back();
@@ -104,22 +102,19 @@ TensorIndex IrWriter::input(const std::string& name, Shape shape, DataType type)
   Shape whole{-1};
   whole.insert(whole.end(), shape.begin(), shape.end());
   const TensorIndex index = add(
-      {.name = unique(name), .role = TensorRole::input, .shape = std::move(shape), .type = type, .data = {}},
-      whole);
+      {.name = unique(name), .role = TensorRole::input, .shape = std::move(shape), .type = type, .data = {}}, whole);
   graph_.inputs.push_back(index);
   return index;
 }
 
-TensorIndex IrWriter::parameter(const std::string& name, Shape shape, std::span<const float> values,
-                                TensorRole role) {
+TensorIndex IrWriter::parameter(const std::string& name, Shape shape, std::span<const float> values, TensorRole role) {
   const TensorIndex index = add({.name = unique(name), .role = role, .shape = shape, .data = {}}, shape);
   values_[index].assign(values.begin(), values.end());
   return index;
 }
 
 TensorIndex IrWriter::constant(const std::string& name, Shape shape, std::span<const float> values) {
-  return add({.name = unique(name), .role = TensorRole::constant, .shape = shape, .data = bytes_of(values)},
-             shape);
+  return add({.name = unique(name), .role = TensorRole::constant, .shape = shape, .data = bytes_of(values)}, shape);
 }
 
 TensorIndex IrWriter::constant(const std::string& name, Shape shape, std::span<const int32_t> values) {
@@ -148,8 +143,8 @@ std::vector<TensorIndex> IrWriter::ops(OpKind kind, const std::string& name, std
   return outputs;
 }
 
-TensorIndex IrWriter::op(OpKind kind, const std::string& name, std::vector<uint32_t> inputs,
-                         OpAttributes attributes, Shape shape, DataType type) {
+TensorIndex IrWriter::op(OpKind kind, const std::string& name, std::vector<uint32_t> inputs, OpAttributes attributes,
+                         Shape shape, DataType type) {
   const TensorIndex output = ops(kind, name, std::move(inputs), std::move(attributes), {std::move(shape)})[0];
   types_[output] = type;
   return output;
@@ -194,10 +189,8 @@ void IrWriter::drop_unused() {
     }
     used[op->outputs[0]] = true;
     for (uint32_t& output : op->outputs) {
-      if (!used[output] && op->kind != OpKind::split)
-        output = kNoTensor;
-      else
-        used[output] = true;
+      if (!used[output] && op->kind != OpKind::split) output = kNoTensor;
+      else used[output] = true;
     }
     kept.push_back(std::move(*op));
   }

@@ -15,9 +15,7 @@ T attribute_or(const Node& node, const std::string& key, T absent) {
 
 }  // namespace
 
-DataType data_type(Element element) {
-  return element == Element::real ? DataType::float32 : DataType::int32;
-}
+DataType data_type(Element element) { return element == Element::real ? DataType::float32 : DataType::int32; }
 
 HostTensor host_integers(std::vector<Integer> values) {
   HostTensor tensor;
@@ -27,12 +25,8 @@ HostTensor host_integers(std::vector<Integer> values) {
   return tensor;
 }
 
-int64_t Node::integer(const std::string& key, int64_t absent) const {
-  return attribute_or(*this, key, absent);
-}
-float Node::real(const std::string& key, float absent) const {
-  return attribute_or(*this, key, absent);
-}
+int64_t Node::integer(const std::string& key, int64_t absent) const { return attribute_or(*this, key, absent); }
+float Node::real(const std::string& key, float absent) const { return attribute_or(*this, key, absent); }
 std::string Node::text(const std::string& key, const std::string& absent) const {
   return attribute_or(*this, key, absent);
 }
@@ -51,8 +45,7 @@ Status sort_nodes(Graph& graph) {
     for (const std::string& output : graph.nodes[i].outputs) {
       if (output.empty()) continue;
       if (!producer.emplace(output, i).second || graph.constants.contains(output)) {
-        return Error(ErrorCode::malformed,
-                     graph.nodes[i].what() + " writes " + output + ", which is already written");
+        return Error(ErrorCode::malformed, graph.nodes[i].what() + " writes " + output + ", which is already written");
       }
     }
   }
@@ -71,8 +64,7 @@ Status sort_nodes(Graph& graph) {
       if (input.empty() || graph.constants.contains(input) || given.contains(input)) continue;
       const auto found = producer.find(input);
       if (found == producer.end()) {
-        return Error(ErrorCode::malformed,
-                     graph.nodes[i].what() + " reads " + input + ", which nothing writes");
+        return Error(ErrorCode::malformed, graph.nodes[i].what() + " reads " + input + ", which nothing writes");
       }
       readers[found->second].push_back(i);
       ++missing[i];
@@ -91,14 +83,12 @@ Status sort_nodes(Graph& graph) {
   }
   if (sorted.size() != graph.nodes.size()) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (missing[i] != 0)
-        return Error(ErrorCode::malformed, graph.nodes[i].what() + " depends on its own output");
+      if (missing[i] != 0) return Error(ErrorCode::malformed, graph.nodes[i].what() + " depends on its own output");
     }
   }
   graph.nodes = std::move(sorted);
   for (const GraphValue& output : graph.outputs) {
-    if (!producer.contains(output.name) && !graph.constants.contains(output.name) &&
-        !given.contains(output.name)) {
+    if (!producer.contains(output.name) && !graph.constants.contains(output.name) && !given.contains(output.name)) {
       return Error(ErrorCode::malformed, "the output " + output.name + " is written by no node");
     }
   }

@@ -42,9 +42,8 @@ struct HostTensor {
 };
 HostTensor host_integers(std::vector<Integer> values);  // of rank 1
 
-using Attribute =
-    std::variant<std::monostate, float, int64_t, std::string, std::vector<float>, std::vector<int64_t>,
-                 std::vector<std::string>, HostTensor>;  // monostate: of a kind no supported op has
+using Attribute = std::variant<std::monostate, float, int64_t, std::string, std::vector<float>, std::vector<int64_t>,
+                               std::vector<std::string>, HostTensor>;  // monostate: of a kind no supported op has
 
 struct Node {
   std::string op;  // "domain.op" unless the domain is ONNX's own

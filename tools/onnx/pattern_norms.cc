@@ -44,8 +44,7 @@ std::vector<std::pair<std::string, std::string>> quotients(Matcher& match, const
   for (size_t i = 0; i < 2; ++i) {
     const Node* reciprocal = match.writer(node.inputs[i], "Reciprocal");
     const Node* quotient = match.writer(node.inputs[i], "Div");
-    if (reciprocal != nullptr)
-      found.emplace_back(node.inputs[1 - i], reciprocal->inputs[0]);
+    if (reciprocal != nullptr) found.emplace_back(node.inputs[1 - i], reciprocal->inputs[0]);
     else if (quotient != nullptr && quotient->inputs.size() == 2 && match.is_scalar(quotient->inputs[0], 1)) {
       found.emplace_back(node.inputs[1 - i], quotient->inputs[1]);
     }
@@ -98,9 +97,8 @@ bool fuse_norm(Matcher& match, Node& node) {
     const auto rank = static_cast<size_t>(-square->axis);
     Node* scale = next_with_table(match, node, "Mul", rank);
     const Node* centred = match.writer(numerator, "Sub");
-    const Node* mean = centred == nullptr || centred->inputs.size() != 2
-                           ? nullptr
-                           : match.writer(centred->inputs[1], "ReduceMean");
+    const Node* mean =
+        centred == nullptr || centred->inputs.size() != 2 ? nullptr : match.writer(centred->inputs[1], "ReduceMean");
     if (mean != nullptr && mean->inputs[0] == centred->inputs[0] && match.last_axes(*mean) == square->axis) {
       const std::string x = centred->inputs[0];
       if (scale == nullptr) {
@@ -109,16 +107,14 @@ bool fuse_norm(Matcher& match, Node& node) {
       }
       const std::string weight = match.other(*scale, node.outputs[0]);
       Node* shift = next_with_table(match, *scale, "Add", rank);
-      if (shift == nullptr)
-        become(*scale, "LayerNormalization", {x, weight}, square->axis, square->epsilon);
+      if (shift == nullptr) become(*scale, "LayerNormalization", {x, weight}, square->axis, square->epsilon);
       else
-        become(*shift, "LayerNormalization", {x, weight, match.other(*shift, scale->outputs[0])},
-               square->axis, square->epsilon);
+        become(*shift, "LayerNormalization", {x, weight, match.other(*shift, scale->outputs[0])}, square->axis,
+               square->epsilon);
       return true;
     }
     if (scale == nullptr) continue;
-    become(*scale, kRmsNorm, {numerator, match.other(*scale, node.outputs[0])}, square->axis,
-           square->epsilon);
+    become(*scale, kRmsNorm, {numerator, match.other(*scale, node.outputs[0])}, square->axis, square->epsilon);
     return true;
   }
   return false;
@@ -135,8 +131,7 @@ bool fuse_group_norm(Matcher& match, Node& node) {
   if (scale == nullptr) return false;
   Node* shift = match.only_reader(scale->outputs[0], "Add");
   if (shift == nullptr) return false;
-  const std::string weight = match.other(*scale, merge->outputs[0]),
-                    bias = match.other(*shift, scale->outputs[0]);
+  const std::string weight = match.other(*scale, merge->outputs[0]), bias = match.other(*shift, scale->outputs[0]);
   const HostTensor *weights = match.table(weight), *biases = match.table(bias);
   const auto by_channel = [](const HostTensor* t) {
     return t != nullptr && !t->shape.empty() && t->shape[0] == static_cast<int64_t>(t->reals.size());

@@ -25,8 +25,7 @@ void collect(Matcher& match, const std::string& value, int depth, Factors& facto
   const Node* quotient = match.writer(value, "Div");
   if (depth > 0 && product != nullptr && product->inputs.size() == 2) {
     for (const std::string& input : product->inputs) collect(match, input, depth - 1, factors);
-  } else if (depth > 0 && quotient != nullptr && quotient->inputs.size() == 2 &&
-             match.scalar(quotient->inputs[1])) {
+  } else if (depth > 0 && quotient != nullptr && quotient->inputs.size() == 2 && match.scalar(quotient->inputs[1])) {
     collect(match, quotient->inputs[0], depth - 1, factors);
     factors.number /= *match.scalar(quotient->inputs[1]);
   } else {
@@ -34,9 +33,7 @@ void collect(Matcher& match, const std::string& value, int depth, Factors& facto
   }
 }
 
-bool is_close(float a, double b) {
-  return std::abs(static_cast<double>(a) - b) <= 1e-3 * std::abs(b);
-}
+bool is_close(float a, double b) { return std::abs(static_cast<double>(a) - b) <= 1e-3 * std::abs(b); }
 
 Factors factors_of(Matcher& match, const std::string& value) {
   Factors factors;
@@ -57,8 +54,7 @@ bool is_erf_factor(Matcher& match, const std::string& value, const std::string& 
 // x^3, written as Pow or as a product
 bool is_cube(Matcher& match, const std::string& value, const std::string& x) {
   const Node* power = match.writer(value, "Pow");
-  return power != nullptr && power->inputs.size() == 2 && power->inputs[0] == x &&
-         match.is_scalar(power->inputs[1], 3);
+  return power != nullptr && power->inputs.size() == 2 && power->inputs[0] == x && match.is_scalar(power->inputs[1], 3);
 }
 
 // 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))

@@ -26,9 +26,7 @@ float half_to_float(uint16_t half) {
   }
   return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
 }
-float bfloat_to_float(uint16_t bits) {
-  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-}
+float bfloat_to_float(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
 template <typename T, typename Convert>
 bool from_raw(const std::string& raw, uint64_t count, Convert&& convert) {
@@ -64,12 +62,8 @@ Result<uint64_t> count_of(const TensorProto& proto, Shape& shape) {
 
 bool read_reals(const TensorProto& proto, uint64_t count, HostTensor& tensor) {
   const auto add = [&](auto value) { tensor.reals.push_back(static_cast<float>(value)); };
-  const auto add_half = [&](auto value) {
-    tensor.reals.push_back(half_to_float(static_cast<uint16_t>(value)));
-  };
-  const auto add_bfloat = [&](auto value) {
-    tensor.reals.push_back(bfloat_to_float(static_cast<uint16_t>(value)));
-  };
+  const auto add_half = [&](auto value) { tensor.reals.push_back(half_to_float(static_cast<uint16_t>(value))); };
+  const auto add_bfloat = [&](auto value) { tensor.reals.push_back(bfloat_to_float(static_cast<uint16_t>(value))); };
   const bool is_raw = proto.has_raw_data();
   const std::string& raw = proto.raw_data();
   switch (proto.data_type()) {
@@ -82,11 +76,9 @@ bool read_reals(const TensorProto& proto, uint64_t count, HostTensor& tensor) {
     case TensorProto::DOUBLE:
       return is_raw ? from_raw<double>(raw, count, add) : from_field(proto.double_data(), count, add);
     case TensorProto::FLOAT16:
-      return is_raw ? from_raw<uint16_t>(raw, count, add_half)
-                    : from_field(proto.int32_data(), count, add_half);
+      return is_raw ? from_raw<uint16_t>(raw, count, add_half) : from_field(proto.int32_data(), count, add_half);
     default:
-      return is_raw ? from_raw<uint16_t>(raw, count, add_bfloat)
-                    : from_field(proto.int32_data(), count, add_bfloat);
+      return is_raw ? from_raw<uint16_t>(raw, count, add_bfloat) : from_field(proto.int32_data(), count, add_bfloat);
   }
 }
 
@@ -110,9 +102,7 @@ bool read_integers(const TensorProto& proto, uint64_t count, HostTensor& tensor)
       return is_raw ? from_raw<uint16_t>(raw, count, add) : from_field(proto.int32_data(), count, add);
     case TensorProto::UINT32:
       return is_raw ? from_raw<uint32_t>(raw, count, add) : from_field(proto.uint64_data(), count, add);
-    default:
-      return is_raw ? from_raw<uint8_t>(raw, count, add_bool)
-                    : from_field(proto.int32_data(), count, add_bool);
+    default: return is_raw ? from_raw<uint8_t>(raw, count, add_bool) : from_field(proto.int32_data(), count, add_bool);
   }
 }
 
@@ -121,20 +111,16 @@ std::optional<Element> element_of(int type) {
     case TensorProto::FLOAT:
     case TensorProto::DOUBLE:
     case TensorProto::FLOAT16:
-    case TensorProto::BFLOAT16:
-      return Element::real;
+    case TensorProto::BFLOAT16: return Element::real;
     case TensorProto::INT64:
     case TensorProto::INT32:
     case TensorProto::INT16:
     case TensorProto::INT8:
     case TensorProto::UINT8:
     case TensorProto::UINT16:
-    case TensorProto::UINT32:
-      return Element::integer;
-    case TensorProto::BOOL:
-      return Element::boolean;
-    default:
-      return std::nullopt;
+    case TensorProto::UINT32: return Element::integer;
+    case TensorProto::BOOL: return Element::boolean;
+    default: return std::nullopt;
   }
 }
 
@@ -153,27 +139,20 @@ Result<HostTensor> read_tensor(const TensorProto& proto) {
   HostTensor tensor;
   tensor.element = *element;
   COT_ASSIGN(const uint64_t count, count_of(proto, tensor.shape));
-  const bool read =
-      *element == Element::real ? read_reals(proto, count, tensor) : read_integers(proto, count, tensor);
+  const bool read = *element == Element::real ? read_reals(proto, count, tensor) : read_integers(proto, count, tensor);
   if (!read)
-    return Error(ErrorCode::malformed,
-                 "does not hold the " + std::to_string(count) + " elements of its shape");
+    return Error(ErrorCode::malformed, "does not hold the " + std::to_string(count) + " elements of its shape");
   return tensor;
 }
 
 Result<Attribute> read_attribute(const ::onnx::AttributeProto& proto) {
   using ::onnx::AttributeProto;
   switch (proto.type()) {
-    case AttributeProto::FLOAT:
-      return Attribute(proto.f());
-    case AttributeProto::INT:
-      return Attribute(static_cast<int64_t>(proto.i()));
-    case AttributeProto::STRING:
-      return Attribute(proto.s());
-    case AttributeProto::FLOATS:
-      return Attribute(std::vector<float>(proto.floats().begin(), proto.floats().end()));
-    case AttributeProto::INTS:
-      return Attribute(std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
+    case AttributeProto::FLOAT: return Attribute(proto.f());
+    case AttributeProto::INT: return Attribute(static_cast<int64_t>(proto.i()));
+    case AttributeProto::STRING: return Attribute(proto.s());
+    case AttributeProto::FLOATS: return Attribute(std::vector<float>(proto.floats().begin(), proto.floats().end()));
+    case AttributeProto::INTS: return Attribute(std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
     case AttributeProto::STRINGS:
       return Attribute(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
     case AttributeProto::TENSOR: {
@@ -181,8 +160,7 @@ Result<Attribute> read_attribute(const ::onnx::AttributeProto& proto) {
       if (!tensor) return tensor.error().with_context("attribute " + proto.name());
       return Attribute(std::move(*tensor));
     }
-    default:
-      return Attribute();
+    default: return Attribute();
   }
 }
 
@@ -231,8 +209,7 @@ Result<HostTensor> constant_of(const Node& node) {
 
 Result<GraphValue> read_value(const ::onnx::ValueInfoProto& proto) {
   GraphValue value{.name = proto.name(), .element = Element::real, .shape = {}};
-  if (!proto.type().has_tensor_type())
-    return Error(ErrorCode::invalid_argument, proto.name() + " is not a tensor");
+  if (!proto.type().has_tensor_type()) return Error(ErrorCode::invalid_argument, proto.name() + " is not a tensor");
   const auto& type = proto.type().tensor_type();
   const std::optional<Element> element = element_of(type.elem_type());
   if (!element) {
@@ -248,8 +225,7 @@ Result<GraphValue> read_value(const ::onnx::ValueInfoProto& proto) {
     if (dimension.value < 0) dimension.value = 0;
     if (dimension.value > limits::kModelDimensionMax)
       return Error(ErrorCode::too_large, proto.name() + " has a dimension above 2^31");
-    if (dimension.value == 0 && dimension.symbol.empty())
-      dimension.symbol = proto.name() + "." + std::to_string(i);
+    if (dimension.value == 0 && dimension.symbol.empty()) dimension.symbol = proto.name() + "." + std::to_string(i);
     value.shape.push_back(std::move(dimension));
   }
   return value;
@@ -267,13 +243,11 @@ Result<int64_t> opset_of(const ::onnx::ModelProto& proto) {
 
 template <typename Message>
 Status parse(ByteView file, Message& message, const char* what) {
-  if (file.size() > kFileBytesMax)
-    return Error(ErrorCode::too_large, std::string(what) + " is larger than 2 GiB");
+  if (file.size() > kFileBytesMax) return Error(ErrorCode::too_large, std::string(what) + " is larger than 2 GiB");
   google::protobuf::io::CodedInputStream stream(file.data(), static_cast<int>(file.size()));
   stream.SetRecursionLimit(kNestingMax);
   if (!message.ParsePartialFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
-    return Error(ErrorCode::malformed,
-                 std::string("not ") + what + ": the bytes are cut short or of another format");
+    return Error(ErrorCode::malformed, std::string("not ") + what + ": the bytes are cut short or of another format");
   }
   return {};
 }
@@ -302,8 +276,7 @@ Result<Graph> read_onnx(ByteView file) {
   }
   const ::onnx::GraphProto& proto = model.graph();
   if (static_cast<size_t>(proto.node_size()) > kNodesMax) {
-    return Error(ErrorCode::too_large,
-                 "the model has " + std::to_string(proto.node_size()) + " nodes, at most 16384");
+    return Error(ErrorCode::too_large, "the model has " + std::to_string(proto.node_size()) + " nodes, at most 16384");
   }
   Graph graph;
   graph.name = proto.name();
@@ -325,8 +298,7 @@ Result<Graph> read_onnx(ByteView file) {
     COT_ASSIGN(HostTensor tensor, constant_of(node));
     if (node.outputs.size() != 1) return Error(ErrorCode::malformed, node.what() + " must have one output");
     if (!graph.constants.emplace(node.outputs[0], Constant{std::move(tensor), true}).second) {
-      return Error(ErrorCode::malformed,
-                   node.what() + " writes " + node.outputs[0] + ", which is already written");
+      return Error(ErrorCode::malformed, node.what() + " writes " + node.outputs[0] + ", which is already written");
     }
   }
   COT_TRY(sort_nodes(graph));

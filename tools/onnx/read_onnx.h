@@ -8,7 +8,7 @@ namespace coterie::onnx {
 
 // Limits of what is read; a model over one of them is `too_large`.
 inline constexpr uint64_t kFileBytesMax = (1ull << 31) - 1;  // protobuf's own
-inline constexpr int kNestingMax = 32;  // messages inside messages; ONNX without bodies has 7
+inline constexpr int kNestingMax = 32;                       // messages inside messages; ONNX without bodies has 7
 inline constexpr size_t kNodesMax = 16'384;
 
 // Errors: malformed (not protobuf; tensors whose data and shape disagree; nodes that form a cycle),

@@ -8,8 +8,7 @@
 namespace coterie::onnx {
 namespace {
 
-constexpr int64_t kElementsMax = int64_t{1}
-                                 << 48;  // of an activation of one example: products stay far from overflow
+constexpr int64_t kElementsMax = int64_t{1} << 48;  // of an activation of one example: products stay far from overflow
 
 // A number of elements: value times the batch to that power.
 struct Count {
@@ -18,15 +17,13 @@ struct Count {
 
   bool times(int64_t dimension) {
     batches += dimension < 0;
-    return !__builtin_mul_overflow(value, dimension < 0 ? -dimension : dimension, &value) &&
-           value <= kElementsMax;
+    return !__builtin_mul_overflow(value, dimension < 0 ? -dimension : dimension, &value) && value <= kElementsMax;
   }
   friend bool operator==(const Count&, const Count&) = default;
 };
 
 Error changes_size(const Node& node) {
-  return Error(ErrorCode::malformed,
-               node.what() + ": the number of elements changes, or does so for some batch size");
+  return Error(ErrorCode::malformed, node.what() + ": the number of elements changes, or does so for some batch size");
 }
 
 // Which dimension of `to` (numbers for the exported batch) holds the batch of `from`.
@@ -40,8 +37,7 @@ std::optional<size_t> batch_dimension(const Shape& from, const std::vector<int64
   int best_rank = 3;
   int64_t begin = 1;
   for (size_t i = 0; i < to.size(); ++i) {
-    const bool is_inside =
-        begin >= before && begin < before * std::max<int64_t>(size, 2) && to[i] % batch == 0;
+    const bool is_inside = begin >= before && begin < before * std::max<int64_t>(size, 2) && to[i] % batch == 0;
     const int rank = to[i] == batch ? 0 : begin == before && to[i] == size ? 1 : 2;
     if (is_inside && rank < best_rank) {
       best = i;
@@ -77,8 +73,7 @@ Result<std::vector<ReshapeGroup>> reshape_groups(const Node& node, const Shape& 
   return groups;
 }
 
-ReshapeOrders keep_lying(std::vector<ReshapeGroup> groups, const std::vector<uint32_t>& lying,
-                         const Shape& from) {
+ReshapeOrders keep_lying(std::vector<ReshapeGroup> groups, const std::vector<uint32_t>& lying, const Shape& from) {
   const auto place = [&](const ReshapeGroup& group) {
     for (size_t i = 0; i < lying.size(); ++i) {
       if (lying[i] >= group.from_begin && lying[i] < group.from_end && from[lying[i]] != 1) return i;
@@ -113,8 +108,7 @@ Result<Shape> reshaped(const Node& node, const Shape& from, const std::vector<In
     COT_TRY(reshape_groups(node, numbers, to));
     const std::optional<size_t> at = batch_dimension(from, to, exported_batch);
     if (!at)
-      return unsupported(node,
-                         "which dimension is the batch cannot be told: export the model with dynamic_axes");
+      return unsupported(node, "which dimension is the batch cannot be told: export the model with dynamic_axes");
     to[*at] /= -exported_batch;
   }
   COT_TRY(reshape_groups(node, from, to));

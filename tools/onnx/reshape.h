@@ -18,14 +18,12 @@ Result<std::vector<ReshapeGroup>> reshape_groups(const Node& node, const Shape& 
 struct ReshapeOrders {
   std::vector<uint32_t> from, to;
 };
-ReshapeOrders keep_lying(std::vector<ReshapeGroup> groups, const std::vector<uint32_t>& lying,
-                         const Shape& from);
+ReshapeOrders keep_lying(std::vector<ReshapeGroup> groups, const std::vector<uint32_t>& lying, const Shape& from);
 
 // The shape of Reshape's output. Where the numbers in `target` do not say which dimension is the batch, they
 // are those of a model that was exported for `exported_batch` examples: the batch is then the dimension that
 // begins at the same element as it did in `from` (of several, one of size
 // exported_batch, then the one of the same size).
-Result<Shape> reshaped(const Node& node, const Shape& from, const std::vector<Integer>& target,
-                       int64_t exported_batch);
+Result<Shape> reshaped(const Node& node, const Shape& from, const std::vector<Integer>& target, int64_t exported_batch);
 
 }  // namespace coterie::onnx

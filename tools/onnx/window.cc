@@ -5,16 +5,14 @@
 namespace coterie::onnx {
 namespace {
 
-constexpr int64_t kWindowMax =
-    1 << 24;  // of every number a window is described with: products stay far from overflow
+constexpr int64_t kWindowMax = 1 << 24;  // of every number a window is described with: products stay far from overflow
 
 Result<uint32_t> entry(const Node& node, const std::string& key, size_t i, size_t length, int64_t absent,
                        int64_t least) {
   const std::vector<int64_t> list = node.integers(key);
   if (list.empty()) return static_cast<uint32_t>(absent);
   if (list.size() != length)
-    return Error(ErrorCode::malformed,
-                 node.what() + ": " + key + " must have " + std::to_string(length) + " numbers");
+    return Error(ErrorCode::malformed, node.what() + ": " + key + " must have " + std::to_string(length) + " numbers");
   if (list[i] < least || list[i] > kWindowMax) {
     return Error(ErrorCode::malformed, node.what() + ": " + key + " has " + std::to_string(list[i]) +
                                            ", must be at least " + std::to_string(least));
@@ -44,18 +42,15 @@ Result<Window> window_of(const Node& node, size_t i, size_t spatial, int64_t siz
   }
   const int64_t out = (size - 1) / window.stride + 1;
   const int64_t reach = int64_t{window.dilation} * (kernel - 1) + 1;
-  const int64_t padding =
-      std::clamp<int64_t>((out - 1) * window.stride + reach - size, 0, limits::kModelDimensionMax);
-  const auto smaller = static_cast<uint32_t>(padding / 2),
-             larger = static_cast<uint32_t>(padding - padding / 2);
+  const int64_t padding = std::clamp<int64_t>((out - 1) * window.stride + reach - size, 0, limits::kModelDimensionMax);
+  const auto smaller = static_cast<uint32_t>(padding / 2), larger = static_cast<uint32_t>(padding - padding / 2);
   window.pad_before = automatic == "SAME_UPPER" ? smaller : larger;
   window.pad_after = automatic == "SAME_UPPER" ? larger : smaller;
   return window;
 }
 
 Result<int64_t> convolved_size(const Node& node, int64_t size, const Window& window) {
-  const int64_t room =
-      size + window.pad_before + window.pad_after - int64_t{window.dilation} * (window.kernel - 1) - 1;
+  const int64_t room = size + window.pad_before + window.pad_after - int64_t{window.dilation} * (window.kernel - 1) - 1;
   if (room < 0) {
     return Error(ErrorCode::malformed, node.what() + ": its kernel of " + std::to_string(window.kernel) +
                                            " does not fit into an input of " + std::to_string(size));

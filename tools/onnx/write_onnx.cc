@@ -11,12 +11,9 @@ using ::onnx::TensorProto;
 
 int type_of(Element element) {
   switch (element) {
-    case Element::real:
-      return TensorProto::FLOAT;
-    case Element::integer:
-      return TensorProto::INT64;
-    case Element::boolean:
-      return TensorProto::BOOL;
+    case Element::real: return TensorProto::FLOAT;
+    case Element::integer: return TensorProto::INT64;
+    case Element::boolean: return TensorProto::BOOL;
   }
   return TensorProto::UNDEFINED;
 }
@@ -63,10 +60,8 @@ void write_value(const GraphValue& value, ::onnx::ValueInfoProto& proto) {
   type.mutable_shape();
   for (const Dimension& dimension : value.shape) {
     auto& dim = *type.mutable_shape()->add_dim();
-    if (dimension.value > 0)
-      dim.set_dim_value(dimension.value);
-    else
-      dim.set_dim_param(dimension.symbol);
+    if (dimension.value > 0) dim.set_dim_value(dimension.value);
+    else dim.set_dim_param(dimension.symbol);
   }
 }
 

@@ -77,8 +77,7 @@ void attention_backward(const AttentionShape& s, Range pairs, const AttentionBac
       }
       for (size_t j = 0; j < s.keys; ++j) {
         const T *k = p.k + at.k(j), *v = p.v + at.v(j);
-        const T score = at.score(i, j, q, k, p.mask, p.key_mask),
-                share = std::exp(score - p.log_sums[at.log_sum(i)]);
+        const T score = at.score(i, j, q, k, p.mask, p.key_mask), share = std::exp(score - p.log_sums[at.log_sum(i)]);
         T across = 0;
         for (size_t c = 0; c < s.width; ++c) across += dy[c] * v[c];
         const T slope = share * (across - along) * T(s.scale);

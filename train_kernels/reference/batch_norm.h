@@ -75,8 +75,8 @@ void batch_norm_backward_parameters(const BatchNormShape& s, const T* x, const B
 
 template <typename T>
 void batch_norm_backward_input(const BatchNormShape& s, size_t batch_rows, const T* x,
-                               const BatchNormChannels<T>& channels, Activation activation,
-                               const T* dscale, const T* dbias, const T* dy, T* dx) {
+                               const BatchNormChannels<T>& channels, Activation activation, const T* dscale,
+                               const T* dbias, const T* dy, T* dx) {
   for (size_t r = 0; r < s.rows; ++r) {
     for (size_t c = 0; c < s.channels; ++c) {
       const size_t at = r * s.stride + c;

@@ -11,20 +11,13 @@ namespace coterie::kernels::reference {
 template <typename T>
 T binary_value(Binary kind, T a, T b) {
   switch (kind) {
-    case Binary::add:
-      return a + b;
-    case Binary::sub:
-      return a - b;
-    case Binary::mul:
-      return a * b;
-    case Binary::div:
-      return a / b;
-    case Binary::pow:
-      return std::pow(a, b);
-    case Binary::minimum:
-      return std::min(a, b);
-    case Binary::maximum:
-      return std::max(a, b);
+    case Binary::add: return a + b;
+    case Binary::sub: return a - b;
+    case Binary::mul: return a * b;
+    case Binary::div: return a / b;
+    case Binary::pow: return std::pow(a, b);
+    case Binary::minimum: return std::min(a, b);
+    case Binary::maximum: return std::max(a, b);
   }
   return a;
 }
@@ -34,21 +27,15 @@ template <typename T>
 T binary_slope(Binary kind, size_t operand, T a, T b) {
   const bool by_a = operand == 0;
   switch (kind) {
-    case Binary::add:
-      return T(1);
-    case Binary::sub:
-      return by_a ? T(1) : T(-1);
-    case Binary::mul:
-      return by_a ? b : a;
-    case Binary::div:
-      return by_a ? 1 / b : -a / b / b;
+    case Binary::add: return T(1);
+    case Binary::sub: return by_a ? T(1) : T(-1);
+    case Binary::mul: return by_a ? b : a;
+    case Binary::div: return by_a ? 1 / b : -a / b / b;
     case Binary::pow:
       if (by_a) return b == 0 ? T(0) : b * std::pow(a, b - 1);
       return a == 0 && b >= 0 ? T(0) : std::pow(a, b) * std::log(a);
-    case Binary::minimum:
-      return a == b ? T(0.5) : T((a < b) == by_a);
-    case Binary::maximum:
-      return a == b ? T(0.5) : T((a > b) == by_a);
+    case Binary::minimum: return a == b ? T(0.5) : T((a < b) == by_a);
+    case Binary::maximum: return a == b ? T(0.5) : T((a > b) == by_a);
   }
   return T(1);
 }
@@ -64,13 +51,13 @@ void for_each_element(const StridedLoops<kOperands>& loops, const Visit& visit) 
 
 template <typename T>
 void binary_forward(Binary kind, const BinaryLoops& loops, const T* a, const T* b, T* y) {
-  for_each_element(
-      loops, [&](const auto& at) { y[at.offset(2)] = binary_value(kind, a[at.offset(0)], b[at.offset(1)]); });
+  for_each_element(loops,
+                   [&](const auto& at) { y[at.offset(2)] = binary_value(kind, a[at.offset(0)], b[at.offset(1)]); });
 }
 
 template <typename T>
-void binary_backward(Binary kind, size_t operand, const BinaryLoops& loops, const T* a, const T* b,
-                     const T* dy, T* gradient) {
+void binary_backward(Binary kind, size_t operand, const BinaryLoops& loops, const T* a, const T* b, const T* dy,
+                     T* gradient) {
   const bool reads = kind != Binary::add && kind != Binary::sub;
   const bool reads_a = reads && !(kind == Binary::mul && operand == 0);
   const bool reads_b = reads && !(kind == Binary::mul && operand == 1);

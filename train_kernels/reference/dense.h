@@ -40,7 +40,8 @@ void dense_forward(const DenseShape& s, Range columns, const T* x, const T* w, c
 }
 
 template <typename T>
-void dense_backward_input(const DenseShape& s, Range columns, const T* dy, const T* w, const T* prepared, T* dx, void*) {
+void dense_backward_input(const DenseShape& s, Range columns, const T* dy, const T* w, const T* prepared, T* dx,
+                          void*) {
   if (prepared != nullptr) w = prepared;
   for (size_t b = 0; b < s.batch; ++b) {
     for (size_t i = columns.begin; i < columns.end; ++i) {

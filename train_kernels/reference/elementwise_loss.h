@@ -16,10 +16,8 @@ template <typename T>
 LossAndSlope<T> element_loss_at(const ElementLossShape& s, T y, T t) {
   const T d = y - t, size = std::abs(d), sign = T(d > 0) - T(d < 0), limit = T(s.threshold);
   switch (s.kind) {
-    case ElementLoss::squared:
-      return {d * d, 2 * d};
-    case ElementLoss::absolute:
-      return {size, sign};
+    case ElementLoss::squared: return {d * d, 2 * d};
+    case ElementLoss::absolute: return {size, sign};
     case ElementLoss::huber:
       if (size > limit) return {limit * (size - limit / 2), limit * sign};
       return {d * d / 2, d};
@@ -32,15 +30,13 @@ LossAndSlope<T> element_loss_at(const ElementLossShape& s, T y, T t) {
     }
     case ElementLoss::binary_cross_entropy_with_logits:
       return {std::fmax(y, T(0)) - y * t + std::log1p(std::exp(-std::abs(y))), 1 / (1 + std::exp(-y)) - t};
-    case ElementLoss::kl_divergence:
-      break;
+    case ElementLoss::kl_divergence: break;
   }
   return {t > 0 ? t * (std::log(t) - y) : T(0), -t};
 }
 
 template <typename T, typename Target>
-void element_loss(const ElementLossShape& s, const T* y, const Target* targets, T scale, T* dy,
-                  LossSums* sums) {
+void element_loss(const ElementLossShape& s, const T* y, const Target* targets, T scale, T* dy, LossSums* sums) {
   const T share = s.kind == ElementLoss::kl_divergence ? T(1) : 1 / T(s.width);
   double sum = 0;
   for (size_t i = 0; i < s.rows * s.width; ++i) {
@@ -51,8 +47,7 @@ void element_loss(const ElementLossShape& s, const T* y, const Target* targets, 
   sums->loss += sum * static_cast<double>(share);
   const bool logits = s.kind == ElementLoss::binary_cross_entropy_with_logits;
   if (s.width != 1 || (!logits && s.kind != ElementLoss::binary_cross_entropy)) return;
-  for (size_t i = 0; i < s.rows; ++i)
-    sums->correct += (y[i] > (logits ? T(0) : T(0.5))) == (T(targets[i]) > T(0.5));
+  for (size_t i = 0; i < s.rows; ++i) sums->correct += (y[i] > (logits ? T(0) : T(0.5))) == (T(targets[i]) > T(0.5));
 }
 
 template <typename T>

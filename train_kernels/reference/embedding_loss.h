@@ -8,8 +8,8 @@
 namespace coterie::kernels::reference {
 
 template <typename T>
-void cosine_embedding(size_t rows, size_t width, const T* a, const T* b, const int32_t* labels, T margin,
-                      T scale, T* da, T* db, LossSums* sums) {
+void cosine_embedding(size_t rows, size_t width, const T* a, const T* b, const int32_t* labels, T margin, T scale,
+                      T* da, T* db, LossSums* sums) {
   for (size_t row = 0; row < rows; ++row) {
     const size_t at = row * width;
     T product = 0, square_a = T(1e-12), square_b = T(1e-12);
@@ -37,17 +37,15 @@ T distance(size_t n, const T* a, const T* b) {
 }
 
 template <typename T>
-void triplet_margin(size_t rows, size_t width, const T* anchor, const T* positive, const T* negative,
-                    T margin, T scale, T* d_anchor, T* d_positive, T* d_negative, LossSums* sums) {
+void triplet_margin(size_t rows, size_t width, const T* anchor, const T* positive, const T* negative, T margin, T scale,
+                    T* d_anchor, T* d_positive, T* d_negative, LossSums* sums) {
   for (size_t row = 0; row < rows; ++row) {
     const size_t at = row * width;
-    const T near = distance(width, anchor + at, positive + at),
-            far = distance(width, anchor + at, negative + at);
+    const T near = distance(width, anchor + at, positive + at), far = distance(width, anchor + at, negative + at);
     const T loss = near - far + margin;
     const bool active = loss > 0;
     if (active) sums->loss += static_cast<double>(loss);
-    const T to_positive = active && near > 0 ? scale / near : 0,
-            to_negative = active && far > 0 ? scale / far : 0;
+    const T to_positive = active && near > 0 ? scale / near : 0, to_negative = active && far > 0 ? scale / far : 0;
     for (size_t i = at; i < at + width; ++i) {
       const T pull = to_positive * (anchor[i] - positive[i] + T(1e-6));
       const T push = to_negative * (anchor[i] - negative[i] + T(1e-6));

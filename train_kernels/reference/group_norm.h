@@ -18,8 +18,8 @@ void for_each_in_group(const GroupNormShape& s, size_t b, size_t g, const Visit&
 }
 
 template <typename T>
-void group_norm_forward(const GroupNormShape& s, const T* x, const T* scale, const T* bias, T epsilon, T* y,
-                        T* mean, T* inverse_stddev) {
+void group_norm_forward(const GroupNormShape& s, const T* x, const T* scale, const T* bias, T epsilon, T* y, T* mean,
+                        T* inverse_stddev) {
   const T count = T(s.positions * s.group_channels());
   for (size_t b = 0; b < s.batch; ++b) {
     for (size_t g = 0; g < s.groups; ++g) {
@@ -28,8 +28,7 @@ void group_norm_forward(const GroupNormShape& s, const T* x, const T* scale, con
       const T center = sum / count;
       for_each_in_group(s, b, g, [&](size_t i, size_t) { squares += (x[i] - center) * (x[i] - center); });
       const T inverse = 1 / std::sqrt(squares / count + epsilon);
-      for_each_in_group(s, b, g,
-                        [&](size_t i, size_t c) { y[i] = scale[c] * (x[i] - center) * inverse + bias[c]; });
+      for_each_in_group(s, b, g, [&](size_t i, size_t c) { y[i] = scale[c] * (x[i] - center) * inverse + bias[c]; });
       mean[b * s.groups + g] = center;
       inverse_stddev[b * s.groups + g] = inverse;
     }
@@ -56,9 +55,8 @@ void group_norm_backward_input(const GroupNormShape& s, const T* x, const T* sca
 }
 
 template <typename T>
-void group_norm_backward_parameters(const GroupNormShape& s, size_t begin, size_t end, const T* x,
-                                    const T* mean, const T* inverse_stddev, const T* dy, T* dscale,
-                                    T* dbias) {
+void group_norm_backward_parameters(const GroupNormShape& s, size_t begin, size_t end, const T* x, const T* mean,
+                                    const T* inverse_stddev, const T* dy, T* dscale, T* dbias) {
   for (size_t c = begin; c < end; ++c) dscale[c] = dbias[c] = 0;
   for (size_t b = 0; b < s.batch; ++b) {
     for (size_t g = 0; g < s.groups; ++g) {

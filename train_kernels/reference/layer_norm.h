@@ -8,8 +8,8 @@
 namespace coterie::kernels::reference {
 
 template <typename T>
-void layer_norm_forward(size_t rows, size_t features, const T* x, const T* scale, const T* bias, T epsilon,
-                        T* y, T* mean, T* inverse_stddev) {
+void layer_norm_forward(size_t rows, size_t features, const T* x, const T* scale, const T* bias, T epsilon, T* y,
+                        T* mean, T* inverse_stddev) {
   for (size_t r = 0; r < rows; ++r, x += features, y += features) {
     T sum = 0, squares = 0;
     if (mean != nullptr) {

@@ -16,8 +16,7 @@ void where_forward(const WhereLoops& loops, const int32_t* condition, const T* a
 }
 
 template <typename T>
-void where_backward(const WhereLoops& loops, size_t operand, const int32_t* condition, const T* dy,
-                    T* gradient) {
+void where_backward(const WhereLoops& loops, size_t operand, const int32_t* condition, const T* dy, T* gradient) {
   for_each_element(loops, [&](const auto& at) { gradient[at.offset(operand)] = 0; });
   for_each_element(loops, [&](const auto& at) {
     if ((condition[at.offset(0)] != 0) == (operand == 1)) gradient[at.offset(operand)] += dy[at.offset(3)];
@@ -30,21 +29,11 @@ void compare(Comparison kind, const BinaryLoops& loops, const T* a, const T* b, 
     const T left = a[at.offset(0)], right = b[at.offset(1)];
     bool holds = false;
     switch (kind) {
-      case Comparison::equal:
-        holds = left == right;
-        break;
-      case Comparison::less:
-        holds = left < right;
-        break;
-      case Comparison::less_or_equal:
-        holds = left <= right;
-        break;
-      case Comparison::greater:
-        holds = left > right;
-        break;
-      case Comparison::greater_or_equal:
-        holds = left >= right;
-        break;
+      case Comparison::equal: holds = left == right; break;
+      case Comparison::less: holds = left < right; break;
+      case Comparison::less_or_equal: holds = left <= right; break;
+      case Comparison::greater: holds = left > right; break;
+      case Comparison::greater_or_equal: holds = left >= right; break;
     }
     y[at.offset(2)] = holds ? 1 : 0;
   });
@@ -68,12 +57,9 @@ template <typename T>
 void to_int32(size_t n, const T* x, int32_t* y) {
   for (size_t i = 0; i < n; ++i) {
     y[i] = 0;
-    if (x[i] >= T(0x1p31))
-      y[i] = std::numeric_limits<int32_t>::max();
-    else if (x[i] <= T(-0x1p31))
-      y[i] = std::numeric_limits<int32_t>::min();
-    else if (x[i] == x[i])
-      y[i] = static_cast<int32_t>(x[i]);
+    if (x[i] >= T(0x1p31)) y[i] = std::numeric_limits<int32_t>::max();
+    else if (x[i] <= T(-0x1p31)) y[i] = std::numeric_limits<int32_t>::min();
+    else if (x[i] == x[i]) y[i] = static_cast<int32_t>(x[i]);
   }
 }
 

@@ -37,8 +37,7 @@ void softmax_cross_entropy(size_t batch, size_t classes, const T* logits, const 
 }
 
 template <typename T>
-void mean_squared_error(size_t batch, size_t outputs, const T* y, const int32_t* labels, T* d_outputs,
-                        LossSums* sums) {
+void mean_squared_error(size_t batch, size_t outputs, const T* y, const int32_t* labels, T* d_outputs, LossSums* sums) {
   for (size_t b = 0; b < batch; ++b) {
     T sum = 0;
     for (size_t i = 0; i < outputs; ++i) {
@@ -48,8 +47,7 @@ void mean_squared_error(size_t batch, size_t outputs, const T* y, const int32_t*
       if (d_outputs != nullptr) d_outputs[b * outputs + i] = 2 * difference / T(batch * outputs);
     }
     sums->loss += static_cast<double>(sum / T(outputs));
-    if (outputs > 1)
-      sums->correct += index_of_max(outputs, y + b * outputs) == static_cast<size_t>(labels[b]);
+    if (outputs > 1) sums->correct += index_of_max(outputs, y + b * outputs) == static_cast<size_t>(labels[b]);
   }
 }
 
@@ -71,8 +69,7 @@ double label_weight(size_t rows, const int32_t* labels, const T* class_weights) 
 // With q[c] the weight of -log p[c]: loss = sum q[c] (log sum exp(z) - z[c]), gradient = p[c] sum(q) - q[c].
 // weight_of(c) is q[c].
 template <typename T, typename WeightOf>
-void cross_entropy_of_row(size_t classes, const T* z, const WeightOf& weight_of, T scale, T* dz,
-                          LossSums* sums) {
+void cross_entropy_of_row(size_t classes, const T* z, const WeightOf& weight_of, T scale, T* dz, LossSums* sums) {
   const T top = z[index_of_max(classes, z)];
   T sum = 0, weight = 0, loss = 0;
   for (size_t c = 0; c < classes; ++c) {
@@ -120,8 +117,7 @@ void cross_entropy_of_targets(const ClassLoss<T>& s, const T* logits, const T* t
 }
 
 template <typename T>
-void negative_log_likelihood(const ClassLoss<T>& s, const T* x, const int32_t* labels, T scale, T* dx,
-                             LossSums* sums) {
+void negative_log_likelihood(const ClassLoss<T>& s, const T* x, const int32_t* labels, T scale, T* dx, LossSums* sums) {
   for (size_t row = 0; row < s.rows; ++row) {
     for (size_t c = 0; dx != nullptr && c < s.classes; ++c) dx[row * s.classes + c] = 0;
     if (labels[row] < 0) continue;

@@ -32,9 +32,7 @@ inline WindowSpan adaptive_span(size_t i, size_t in, size_t out) {
   const size_t begin = i * in / out, end = ((i + 1) * in + out - 1) / out;
   return {begin, end, end - begin};
 }
-inline WindowSpan row_span(const AdaptivePool2dShape& s, size_t i) {
-  return adaptive_span(i, s.height, s.out_rows);
-}
+inline WindowSpan row_span(const AdaptivePool2dShape& s, size_t i) { return adaptive_span(i, s.height, s.out_rows); }
 inline WindowSpan column_span(const AdaptivePool2dShape& s, size_t j) {
   return adaptive_span(j, s.width, s.out_columns);
 }

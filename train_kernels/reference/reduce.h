@@ -26,17 +26,13 @@ inline ReductionLoops kept_loops(const ReductionLoops& loops) {
 template <typename T>
 void reduce_forward(Reduction kind, const ReductionLoops& loops, const T* x, T* y) {
   const bool extreme = kind == Reduction::max || kind == Reduction::min;
-  for_each_element(kept_loops(loops),
-                   [&](const auto& at) { y[at.offset(1)] = extreme ? x[at.offset(0)] : T(0); });
+  for_each_element(kept_loops(loops), [&](const auto& at) { y[at.offset(1)] = extreme ? x[at.offset(0)] : T(0); });
   for_each_element(loops, [&](const auto& at) {
     T& result = y[at.offset(1)];
     const T value = x[at.offset(0)];
-    if (kind == Reduction::max)
-      result = std::max(result, value);
-    else if (kind == Reduction::min)
-      result = std::min(result, value);
-    else
-      result += kind == Reduction::l2 ? value * value : value;
+    if (kind == Reduction::max) result = std::max(result, value);
+    else if (kind == Reduction::min) result = std::min(result, value);
+    else result += kind == Reduction::l2 ? value * value : value;
   });
   for_each_element(kept_loops(loops), [&](const auto& at) {
     if (kind == Reduction::mean) y[at.offset(1)] /= T(reduced_count(loops));
@@ -62,14 +58,12 @@ void extreme_backward(const ReductionLoops& loops, const T* x, const T* y, const
 }
 
 template <typename T>
-void reduce_backward(Reduction kind, const ReductionLoops& loops, const T* x, const T* y, const T* dy,
-                     T* dx) {
+void reduce_backward(Reduction kind, const ReductionLoops& loops, const T* x, const T* y, const T* dy, T* dx) {
   if (kind == Reduction::max || kind == Reduction::min) return extreme_backward(loops, x, y, dy, dx);
   for_each_element(loops, [&](const auto& at) {
     T gradient = dy[at.offset(1)];
     if (kind == Reduction::mean) gradient /= T(reduced_count(loops));
-    if (kind == Reduction::l2)
-      gradient = y[at.offset(1)] == 0 ? T(0) : gradient * x[at.offset(0)] / y[at.offset(1)];
+    if (kind == Reduction::l2) gradient = y[at.offset(1)] == 0 ? T(0) : gradient * x[at.offset(0)] / y[at.offset(1)];
     dx[at.offset(0)] = gradient;
   });
 }

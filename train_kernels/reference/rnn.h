@@ -38,8 +38,7 @@ T value_or_zero(const T* values, size_t i) {
 
 // One step of one example; `h` and `c` (null at the start without an initial state) are the previous step's.
 template <typename T>
-void rnn_cell_forward(const RnnShape& s, const RnnForward<T>& p, const T* x, const T* h, const T* c, T* y,
-                      T* saved) {
+void rnn_cell_forward(const RnnShape& s, const RnnForward<T>& p, const T* x, const T* h, const T* c, T* y, T* saved) {
   const size_t n = s.hidden, columns = s.columns();
   std::vector<T> a(columns), b(columns), reset(n), again(n);
   row_times(s.inputs, columns, 0, columns, x, p.w, a.data());
@@ -59,8 +58,7 @@ void rnn_cell_forward(const RnnShape& s, const RnnForward<T>& p, const T* x, con
     } else if (s.cell == RnnCell::relu) {
       y[j] = saved[j] = sum(0, j) < 0 ? 0 : sum(0, j);
     } else if (s.cell == RnnCell::lstm) {
-      const T i = sigmoid_of(sum(0, j)), f = sigmoid_of(sum(1, j)), g = std::tanh(sum(2, j)),
-              o = sigmoid_of(sum(3, j));
+      const T i = sigmoid_of(sum(0, j)), f = sigmoid_of(sum(1, j)), g = std::tanh(sum(2, j)), o = sigmoid_of(sum(3, j));
       const T now = f * value_or_zero(c, j) + i * g;
       const T row[] = {i, f, g, o, now};
       for (size_t k = 0; k < 5; ++k) saved[k * n + j] = row[k];
@@ -80,8 +78,8 @@ void rnn_cell_forward(const RnnShape& s, const RnnForward<T>& p, const T* x, con
 // `dh`, `dc`: in, the gradients of this step's h and c; out, of the previous step's. `saved`: activations in,
 // gradients of the gates out.
 template <typename T>
-void rnn_cell_backward(const RnnShape& s, const RnnBackward<T>& p, const T* h, const T* c, const T* y,
-                       T* saved, T* dh, T* dc) {
+void rnn_cell_backward(const RnnShape& s, const RnnBackward<T>& p, const T* h, const T* c, const T* y, T* saved, T* dh,
+                       T* dc) {
   const size_t n = s.hidden, columns = s.columns();
   std::vector<T> before(dh, dh + n), through(n);
   for (size_t j = 0; j < n; ++j) {
@@ -189,8 +187,7 @@ void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradi
                      : p.h0 != nullptr ? p.h0 + b * n
                                        : nullptr;
         if (candidate && s.cell == RnnCell::gru) h = saved + 3 * n;  // reset gate times h
-        for (size_t i = 0; i < s.inputs; ++i)
-          p.dw[i * all + column] += p.x[row * s.inputs + i] * saved[column];
+        for (size_t i = 0; i < s.inputs; ++i) p.dw[i * all + column] += p.x[row * s.inputs + i] * saved[column];
         for (size_t i = 0; i < n; ++i) p.dr[i * all + column] += value_or_zero(h, i) * saved[recurrent];
         if (p.dbias_w != nullptr) p.dbias_w[column] += saved[column];
         if (p.dbias_r != nullptr) p.dbias_r[column] += saved[recurrent];

@@ -17,13 +17,14 @@ void unary_forward(const UnaryOp& op, size_t n, const float* x, float* y) {
   case Unary::kind:                                      \
     if (!is_in_build("Unary::" #kind)) __builtin_trap(); \
     return map(n, y, Value<Unary::kind>(op), x);
+  // clang-format off
   switch (op.kind) {
-    COT_CASE(relu)
-    COT_CASE(relu6) COT_CASE(leaky_relu) COT_CASE(elu) COT_CASE(gelu_erf) COT_CASE(gelu_tanh)
-        COT_CASE(sigmoid) COT_CASE(hard_sigmoid) COT_CASE(hard_swish) COT_CASE(swish) COT_CASE(tanh)
-            COT_CASE(softplus) COT_CASE(softsign) COT_CASE(clip) COT_CASE(sqrt) COT_CASE(exp) COT_CASE(log)
-                COT_CASE(abs) COT_CASE(neg) COT_CASE(reciprocal) COT_CASE(erf)
+    COT_CASE(relu) COT_CASE(relu6) COT_CASE(leaky_relu) COT_CASE(elu) COT_CASE(gelu_erf) COT_CASE(gelu_tanh)
+    COT_CASE(sigmoid) COT_CASE(hard_sigmoid) COT_CASE(hard_swish) COT_CASE(swish) COT_CASE(tanh) COT_CASE(softplus)
+    COT_CASE(softsign) COT_CASE(clip) COT_CASE(sqrt) COT_CASE(exp) COT_CASE(log) COT_CASE(abs)
+    COT_CASE(neg) COT_CASE(reciprocal) COT_CASE(erf)
   }
+  // clang-format on
 #undef COT_CASE
 }
 
@@ -32,14 +33,15 @@ void unary_backward(const UnaryOp& op, size_t n, const float* saved, const float
   case Unary::kind:                                      \
     if (!is_in_build("Unary::" #kind)) __builtin_trap(); \
     return map(n, dx, Slope<Unary::kind>(op), saved, dy);
+  // clang-format off
   switch (op.kind) {
-    COT_CASE(relu)
-    COT_CASE(relu6) COT_CASE(leaky_relu) COT_CASE(elu) COT_CASE(gelu_erf) COT_CASE(gelu_tanh)
-        COT_CASE(sigmoid) COT_CASE(hard_sigmoid) COT_CASE(hard_swish) COT_CASE(swish) COT_CASE(tanh)
-            COT_CASE(softplus) COT_CASE(softsign) COT_CASE(clip) COT_CASE(sqrt) COT_CASE(exp) COT_CASE(log)
-                COT_CASE(abs) COT_CASE(reciprocal) COT_CASE(erf) case Unary::neg
-        : return map(n, dx, Value<Unary::neg>(op), dy);
+    COT_CASE(relu) COT_CASE(relu6) COT_CASE(leaky_relu) COT_CASE(elu) COT_CASE(gelu_erf) COT_CASE(gelu_tanh)
+    COT_CASE(sigmoid) COT_CASE(hard_sigmoid) COT_CASE(hard_swish) COT_CASE(swish) COT_CASE(tanh) COT_CASE(softplus)
+    COT_CASE(softsign) COT_CASE(clip) COT_CASE(sqrt) COT_CASE(exp) COT_CASE(log) COT_CASE(abs)
+    COT_CASE(reciprocal) COT_CASE(erf)
+    case Unary::neg: return map(n, dx, Value<Unary::neg>(op), dy);
   }
+  // clang-format on
 #undef COT_CASE
 }
 
@@ -63,8 +65,7 @@ void prelu_forward(const PreluShape& s, const float* x, const float* slope, floa
   }
 }
 
-void prelu_backward_input(const PreluShape& s, const float* x, const float* slope, const float* dy,
-                          float* dx) {
+void prelu_backward_input(const PreluShape& s, const float* x, const float* slope, const float* dy, float* dx) {
   for (size_t r = 0; r < s.rows; ++r, x += s.stride, dy += s.stride, dx += s.stride) {
     for_each_vector(s.channels, Prelu{x, slope, dy, dx, s.one_slope});
   }

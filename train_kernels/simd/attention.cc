@@ -23,9 +23,7 @@ namespace {
 HWY_INLINE MatrixA left(const float* base, size_t stride, size_t width) {
   return {base, {nullptr, static_cast<ptrdiff_t>(stride)}, nullptr, 1, width, 1};
 }
-HWY_INLINE MatrixC result(float* base, size_t stride) {
-  return {base, {nullptr, static_cast<ptrdiff_t>(stride)}};
-}
+HWY_INLINE MatrixC result(float* base, size_t stride) { return {base, {nullptr, static_cast<ptrdiff_t>(stride)}}; }
 // The transpose of `rows` such rows as A.
 HWY_INLINE MatrixA left_transposed(const float* base, size_t stride, size_t rows) {
   return {base, {nullptr, 1}, nullptr, 1, rows, static_cast<ptrdiff_t>(stride)};
@@ -117,14 +115,12 @@ struct ScaleRow {
 
 // The operands of forward and backward that make the scores.
 template <class Operands>
-HWY_INLINE Row row_of(const AttentionShape& s, const Operands& p, const Pair& at, size_t query,
-                      float* scores) {
+HWY_INLINE Row row_of(const AttentionShape& s, const Operands& p, const Pair& at, size_t query, float* scores) {
   return {scores, p.mask == nullptr ? nullptr : p.mask + at.mask + query * s.keys,
           p.key_mask == nullptr ? nullptr : p.key_mask + at.b * s.keys, s.visible(query)};
 }
 
-void attention_forward(const AttentionShape& s, Range pairs, const AttentionForward<float>& p,
-                       void* workspace) {
+void attention_forward(const AttentionShape& s, Range pairs, const AttentionForward<float>& p, void* workspace) {
   Scratch scratch(workspace);
   float* packed_k = scratch.take<float>(packed_b_floats(s.width, s.keys));
   float* packed_v = scratch.take<float>(packed_b_floats(s.keys, s.width));
@@ -137,8 +133,7 @@ void attention_forward(const AttentionShape& s, Range pairs, const AttentionForw
     for (size_t from = 0; from < s.queries; from += kQueriesAtATime) {
       const size_t rows = HWY_MIN(kQueriesAtATime, s.queries - from), keys = s.visible(from + rows - 1);
       float sums[kQueriesAtATime];
-      gemm(rows, keys, left(p.q + at.q + from * s.q_stride, s.q_stride, s.width), k, result(scores, stride),
-           {});
+      gemm(rows, keys, left(p.q + at.q + from * s.q_stride, s.q_stride, s.width), k, result(scores, stride), {});
       for (size_t i = 0; i < rows; ++i) {
         const Row row = row_of(s, p, at, from + i, scores + i * stride);
         // A finite shift keeps exp(-inf - shift) at 0 where the query sees nothing: then the sum is 0.
@@ -183,8 +178,7 @@ HWY_INLINE void clear_rows(size_t rows, size_t width, size_t stride, float* to) 
   for (size_t row = 0; row < rows; ++row) std::memset(to + row * stride, 0, width * sizeof(float));
 }
 
-void attention_backward(const AttentionShape& s, Range pairs, const AttentionBackward<float>& p,
-                        void* workspace) {
+void attention_backward(const AttentionShape& s, Range pairs, const AttentionBackward<float>& p, void* workspace) {
   Scratch scratch(workspace);
   float* turned_k = scratch.take<float>(packed_b_floats(s.width, s.keys));
   float* turned_v = scratch.take<float>(packed_b_floats(s.width, s.keys));
@@ -212,11 +206,10 @@ void attention_backward(const AttentionShape& s, Range pairs, const AttentionBac
         row.exponentials(p.log_sums[at.log_sums + from + i], keys);
         Vector along = hn::Zero(Tag());
         for_each_vector(s.width, DotTerm{y + i * s.y_stride, dy + i * s.y_stride, &along});
-        for_each_vector(
-            keys, ScoreSlopes{row.scores, slopes + i * stride, hn::SumOfLanes(Tag(), along), splat(s.scale)});
+        for_each_vector(keys,
+                        ScoreSlopes{row.scores, slopes + i * stride, hn::SumOfLanes(Tag(), along), splat(s.scale)});
       }
-      gemm(rows, s.width, left(slopes, stride, keys), k, result(p.dq + at.q + from * s.q_stride, s.q_stride),
-           {});
+      gemm(rows, s.width, left(slopes, stride, keys), k, result(p.dq + at.q + from * s.q_stride, s.q_stride), {});
       gemm(keys, s.width, left_transposed(slopes, stride, rows), plain_b(s.width, q, s.q_stride),
            result(p.dk + at.k, s.k_stride), {.accumulate = true});
       gemm(keys, s.width, left_transposed(shares, stride, rows), plain_b(s.width, dy, s.y_stride),

@@ -33,15 +33,13 @@ struct KeepStatistics {
     lanes.store(inverse_of(variance, epsilon), inverse_stddev + column);
     if (running == nullptr) return;
     follow(lanes, means, running->mean + column);
-    if (rows > 1)
-      follow(lanes, hn::Div(squares, splat(static_cast<float>(rows - 1))), running->variance + column);
+    if (rows > 1) follow(lanes, hn::Div(squares, splat(static_cast<float>(rows - 1))), running->variance + column);
   }
 };
 
-void batch_norm_statistics(const BatchNormShape& s, const float* x, float epsilon, float* mean,
-                           float* inverse_stddev, const BatchNormRunning<float>* running) {
-  column_moments(x, s.rows, s.channels, s.stride,
-                 KeepStatistics{s.rows, epsilon, mean, inverse_stddev, running});
+void batch_norm_statistics(const BatchNormShape& s, const float* x, float epsilon, float* mean, float* inverse_stddev,
+                           const BatchNormRunning<float>* running) {
+  column_moments(x, s.rows, s.channels, s.stride, KeepStatistics{s.rows, epsilon, mean, inverse_stddev, running});
 }
 
 struct InverseStddev {
@@ -53,8 +51,8 @@ void batch_norm_inverse_stddev(size_t channels, const float* variance, float eps
   map(channels, inverse_stddev, InverseStddev{epsilon}, variance);
 }
 
-void batch_norm_forward(const BatchNormShape& s, const float* x, const Channels& channels,
-                        Activation activation, float* y) {
+void batch_norm_forward(const BatchNormShape& s, const float* x, const Channels& channels, Activation activation,
+                        float* y) {
   const Vector limit = activation_limit(activation);
   if (activation == Activation::none) {
     map_columns(s.rows, s.channels, Normalise<false>{channels, limit, s.stride, x, y});
@@ -76,17 +74,15 @@ void batch_norm_backward_parameters(const BatchNormShape& s, const float* x, con
 
 template <bool kActivation>
 void backward_input(const BatchNormShape& s, size_t batch_rows, const float* x, const Channels& channels,
-                    Activation activation, const float* dscale, const float* dbias, const float* dy,
-                    float* dx) {
-  const InputGradient<kActivation> gradient{
-      channels, activation_limit(activation),   s.stride, x, dscale, dbias,
-      true,     static_cast<float>(batch_rows), dy,       dx};
+                    Activation activation, const float* dscale, const float* dbias, const float* dy, float* dx) {
+  const InputGradient<kActivation> gradient{channels, activation_limit(activation),   s.stride, x, dscale, dbias,
+                                            true,     static_cast<float>(batch_rows), dy,       dx};
   map_columns(s.rows, s.channels, gradient);
 }
 
-void batch_norm_backward_input(const BatchNormShape& s, size_t batch_rows, const float* x,
-                               const Channels& channels, Activation activation, const float* dscale,
-                               const float* dbias, const float* dy, float* dx) {
+void batch_norm_backward_input(const BatchNormShape& s, size_t batch_rows, const float* x, const Channels& channels,
+                               Activation activation, const float* dscale, const float* dbias, const float* dy,
+                               float* dx) {
   const auto body = activation == Activation::none ? backward_input<false> : backward_input<true>;
   body(s, batch_rows, x, channels, activation, dscale, dbias, dy, dx);
 }

@@ -161,8 +161,8 @@ struct GradientSource {
   HWY_INLINE RowInput input(const float* p, size_t operand, const std::array<ptrdiff_t, 3>& at) const {
     return {p == nullptr ? nullptr : p + at[operand], loops.stride[operand][loops.rank - 1] == 0};
   }
-  HWY_INLINE const float* operator()(std::array<ptrdiff_t, 3> at, size_t rows, size_t row_dim, size_t n,
-                                     float* buffer, ptrdiff_t* step) const {
+  HWY_INLINE const float* operator()(std::array<ptrdiff_t, 3> at, size_t rows, size_t row_dim, size_t n, float* buffer,
+                                     ptrdiff_t* step) const {
     *step = static_cast<ptrdiff_t>(n);
     for (size_t r = 0; r < rows; ++r) {
       for_each_vector(n, GradientRow<Op>{input(a, 0, at), input(b, 1, at), dy + at[2], buffer + r * n});
@@ -197,9 +197,8 @@ void backward(size_t operand, const BinaryLoops& loops, const float* a, const fl
 void binary_backward(Binary kind, size_t operand, const BinaryLoops& loops, const float* a, const float* b,
                      const float* dy, float* gradient) {
   using Body = void (*)(size_t, const BinaryLoops&, const float*, const float*, const float*, float*);
-#define COT_BODIES(kind, A, B)                            \
-  {is_in_build("Binary::" #kind) ? backward<A> : nullptr, \
-   is_in_build("Binary::" #kind) ? backward<B> : nullptr}
+#define COT_BODIES(kind, A, B) \
+  { is_in_build("Binary::" #kind) ? backward<A> : nullptr, is_in_build("Binary::" #kind) ? backward<B> : nullptr }
   static constexpr Body kBodies[7][2] = {
       COT_BODIES(add, GradientSame, GradientSame),
       COT_BODIES(sub, GradientSame, GradientNegated),

@@ -23,7 +23,7 @@ struct Bounds {
   HWY_INLINE Vector operator()(Vector x) const {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
     return hn::Min(highest, hn::Max(lowest, x));  // of a NaN and a number these take the second operand
-#else  // ARM's, as Highway has them, take the number
+#else                                             // ARM's, as Highway has them, take the number
     return at_most(highest, at_least(lowest, x));
 #endif
   }

@@ -121,8 +121,7 @@ HWY_INLINE void strip_moments(const float* x, size_t rows, size_t stride, size_t
 
 // finish(lanes, column, means, sums of squared differences from them) for every vector of columns.
 template <class Finish>
-HWY_INLINE void column_moments(const float* x, size_t rows, size_t columns, size_t stride,
-                               const Finish& finish) {
+HWY_INLINE void column_moments(const float* x, size_t rows, size_t columns, size_t stride, const Finish& finish) {
   constexpr size_t kWide = kColumnVectors;
   size_t column = 0;
   for (; column + kWide * kLanes <= columns; column += kWide * kLanes) {

@@ -9,11 +9,11 @@
 //            kernel row are neighbours in the image, so a whole kernel row is added to dimage at once
 //   dX with stride 1  is a forward convolution of dy with w turned half round: the sums stay in registers
 //
-// Weights come prepared - packed, turned or transformed by a call of their own - except where so few rows read them that
-// they are better packed a panel at a time, or read where they lie.
+// Weights come prepared - packed, turned or transformed by a call of their own - except where so few rows read them
+// that they are better packed a panel at a time, or read where they lie.
 //
-// Where conv2d_algorithm.h says so, forward and dX of 3 x 3 with stride 1 and enough channels are Winograd's (winograd.cc),
-// and those of large kernels are done by Fourier transforms (fft_conv2d.cc).
+// Where conv2d_algorithm.h says so, forward and dX of 3 x 3 with stride 1 and enough channels are Winograd's
+// (winograd.cc), and those of large kernels are done by Fourier transforms (fft_conv2d.cc).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train_kernels/simd/conv2d.cc"
 #include "hwy/foreach_target.h"
@@ -57,14 +57,16 @@ class Patches {
   void product(size_t group, Range columns, const MatrixB& b, const float* bias, Activation activation,
                float* y) const {
     const size_t first = rows_.begin * s_.out_w(), column = group * (s_.filters / s_.groups) + columns.begin;
-    const MatrixA a{base_ + group * layout_.depth, {pixel_offsets_ + first, 0}, run_offsets_, layout_.run_count,
-                    layout_.run_length,            1};
+    const MatrixA a{base_ + group * layout_.depth,
+                    {pixel_offsets_ + first, 0},
+                    run_offsets_,
+                    layout_.run_count,
+                    layout_.run_length,
+                    1};
     const MatrixC c{y + (first_ * layout_.pixels + first) * s_.filters + column,
                     {nullptr, static_cast<ptrdiff_t>(s_.filters)}};
     gemm(rows_.size() * s_.out_w() * count_, columns.size(), a, b, c,
-         {.accumulate = false,
-          .activation = activation,
-          .bias = bias == nullptr ? nullptr : bias + column});
+         {.accumulate = false, .activation = activation, .bias = bias == nullptr ? nullptr : bias + column});
   }
 
  private:
@@ -103,9 +105,7 @@ void forward_over_patches(const Conv2dShape& s, size_t images, Range rows, Range
 }
 
 // Some columns of the only group, or all of each.
-Range columns_of_group(Range columns, size_t of_group) {
-  return {columns.begin, HWY_MIN(columns.end, of_group)};
-}
+Range columns_of_group(Range columns, size_t of_group) { return {columns.begin, HWY_MIN(columns.end, of_group)}; }
 
 // A 1 x 1 convolution of some rows of one image, or of all rows.
 DenseShape dense_of(const Conv2dShape& s, Range rows) {
@@ -246,7 +246,8 @@ void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels
   if (gradient_is_fft(s)) {
     Scratch scratch(workspace);
     if (!s.is_depthwise()) w = turned_weights(s, w, scratch);
-    return fft_forward(convolution_of_gradient(s), rows, dy, w, s.is_depthwise(), nullptr, Activation::none, dx, scratch);
+    return fft_forward(convolution_of_gradient(s), rows, dy, w, s.is_depthwise(), nullptr, Activation::none, dx,
+                       scratch);
   }
   if (s.is_depthwise()) return depthwise_backward_input(s, rows, dy, w, dx, workspace);
   if (s.is_pointwise()) {
@@ -282,8 +283,7 @@ void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w
     for (size_t g = 0; g < s.groups; ++g) {
       const MatrixA a{dy + n * pixels * s.filters + g * filters, {dy_offsets, 0}, nullptr, 1, filters, 1};
       for (size_t run = 0; run < layout.run_count; ++run) {
-        const MatrixB b =
-            plain_b(layout.run_length, prepared + g * filters * taps + run * layout.run_length, taps);
+        const MatrixB b = plain_b(layout.run_length, prepared + g * filters * taps + run * layout.run_length, taps);
         const MatrixC c{to + g * layout.depth + run_offsets[run], {pixel_offsets, 0}};
         gemm(pixels, layout.run_length, a, b, c, {.accumulate = true});
       }

@@ -118,8 +118,8 @@ HWY_INLINE double label_weight(size_t rows, const int32_t* labels, const float* 
   return sum;
 }
 
-HWY_INLINE void cross_entropy(const ClassLoss<float>& s, const float* logits, const int32_t* labels,
-                              float scale, float* d_logits, LossSums* sums) {
+HWY_INLINE void cross_entropy(const ClassLoss<float>& s, const float* logits, const int32_t* labels, float scale,
+                              float* d_logits, LossSums* sums) {
   const float spread = s.label_smoothing / static_cast<float>(s.classes);
   const SpreadWeights weights{s.class_weights, nullptr, splat(spread), splat(0)};
   for (size_t row = 0; row < s.rows; ++row) {
@@ -143,14 +143,13 @@ HWY_INLINE void cross_entropy_of_targets(const ClassLoss<float>& s, const float*
     const float* t = targets + row * s.classes;
     float* dz = d_logits == nullptr ? nullptr : d_logits + row * s.classes;
     const SpreadWeights weights{s.class_weights, t, splat(spread), splat(1 - s.label_smoothing)};
-    const Largest best =
-        cross_entropy_row(s.classes, logits + row * s.classes, weights, false, 0, 0, scale, dz, sums);
+    const Largest best = cross_entropy_row(s.classes, logits + row * s.classes, weights, false, 0, 0, scale, dz, sums);
     sums->correct += best.index == largest_of(s.classes, t).index ? 1 : 0;
   }
 }
 
-HWY_INLINE void negative_log_likelihood(const ClassLoss<float>& s, const float* x, const int32_t* labels,
-                                        float scale, float* dx, LossSums* sums) {
+HWY_INLINE void negative_log_likelihood(const ClassLoss<float>& s, const float* x, const int32_t* labels, float scale,
+                                        float* dx, LossSums* sums) {
   if (dx != nullptr) std::memset(dx, 0, s.rows * s.classes * sizeof(float));
   for (size_t row = 0; row < s.rows; ++row) {
     if (labels[row] < 0) continue;

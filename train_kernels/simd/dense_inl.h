@@ -18,16 +18,15 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 HWY_INLINE MatrixA rows_of(const float* base, size_t columns, float* buffer = nullptr) {
   return {base, {nullptr, static_cast<ptrdiff_t>(columns)}, nullptr, 1, columns, 1, buffer};
 }
-HWY_INLINE MatrixC rows_of(float* base, size_t columns) {
-  return {base, {nullptr, static_cast<ptrdiff_t>(columns)}};
-}
+HWY_INLINE MatrixC rows_of(float* base, size_t columns) { return {base, {nullptr, static_cast<ptrdiff_t>(columns)}}; }
 
 // One panel is read as it lies.
 COT_INLINE_UNLESS_SMALL void dense_prepare_forward(const DenseShape& s, Range rows, const float* w, float* prepared) {
   if (s.out > panel_of(s.out)) pack_b_rows(s.in, s.out, rows, w + rows.begin * s.out, s.out, prepared);
 }
 
-COT_INLINE_UNLESS_SMALL void dense_prepare_backward_input(const DenseShape& s, Range columns, const float* w, float* prepared) {
+COT_INLINE_UNLESS_SMALL void dense_prepare_backward_input(const DenseShape& s, Range columns, const float* w,
+                                                          float* prepared) {
   pack_b_transposed_rows(s.out, s.in, columns, w + columns.begin, s.out, prepared);
 }
 
@@ -37,8 +36,9 @@ HWY_INLINE MatrixB from_column(MatrixB b, size_t begin) {
   return b;
 }
 
-COT_INLINE_UNLESS_SMALL void dense_forward(const DenseShape& s, Range columns, const float* x, const float* w, const float* prepared,
-                              const float* bias, Activation activation, float* y, void* workspace) {
+COT_INLINE_UNLESS_SMALL void dense_forward(const DenseShape& s, Range columns, const float* x, const float* w,
+                                           const float* prepared, const float* bias, Activation activation, float* y,
+                                           void* workspace) {
   Scratch scratch(workspace);
   const size_t begin = columns.begin, n = columns.size();
   const bool is_prepared = prepared != nullptr && s.out > panel_of(s.out);
@@ -48,17 +48,15 @@ COT_INLINE_UNLESS_SMALL void dense_forward(const DenseShape& s, Range columns, c
                         : plain_b(n, w + begin, s.out);
   float* buffer = scratch.take<float>(packed_a_floats(s.batch, s.in));
   gemm(s.batch, n, rows_of(x, s.in, buffer), b, rows_of(y + begin, s.out),
-       {.accumulate = false,
-        .activation = activation,
-        .bias = bias == nullptr ? nullptr : bias + begin});
+       {.accumulate = false, .activation = activation, .bias = bias == nullptr ? nullptr : bias + begin});
 }
 
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
 // dx[kRows, in] = dy[kRows, out] w^T for the whole vectors of dx: w is read once, turned in registers, and
 // summed in gemm's order.
 template <size_t kRows>
-COT_INLINE_UNLESS_SMALL void few_rows_backward_input(const DenseShape& s, Range columns, const float* dy, const float* w,
-                                        float* dx) {
+COT_INLINE_UNLESS_SMALL void few_rows_backward_input(const DenseShape& s, Range columns, const float* dy,
+                                                     const float* w, float* dx) {
   const hn::FixedTag<float, kLanes> d;
   const size_t piece = piece_length(s.out);
   for (size_t i = columns.begin; i + kLanes <= columns.end; i += kLanes) {
@@ -85,8 +83,7 @@ COT_INLINE_UNLESS_SMALL void few_rows_backward_input(const DenseShape& s, Range 
           sums[r] = hn::MulAdd(hn::Set(d, dy[r * s.out + o]), hn::Load(d, column), sums[r]);
         }
       }
-      COT_UNROLL for (size_t r = 0; r < kRows; ++r) totals[r] =
-          from == 0 ? sums[r] : hn::Add(totals[r], sums[r]);
+      COT_UNROLL for (size_t r = 0; r < kRows; ++r) totals[r] = from == 0 ? sums[r] : hn::Add(totals[r], sums[r]);
     }
     COT_UNROLL for (size_t r = 0; r < kRows; ++r) hn::StoreU(totals[r], d, dx + r * s.in + i);
   }
@@ -94,7 +91,7 @@ COT_INLINE_UNLESS_SMALL void few_rows_backward_input(const DenseShape& s, Range 
 #endif
 
 COT_INLINE_UNLESS_SMALL void dense_backward_input(const DenseShape& s, Range columns, const float* dy, const float* w,
-                                     const float* prepared, float* dx, void* workspace) {
+                                                  const float* prepared, float* dx, void* workspace) {
   Scratch scratch(workspace);
   if (prepared != nullptr) {
     float* buffer = s.batch >= kPackedRowsMin ? scratch.take<float>(packed_a_floats(s.batch, s.out)) : nullptr;
@@ -107,10 +104,8 @@ COT_INLINE_UNLESS_SMALL void dense_backward_input(const DenseShape& s, Range col
   size_t begin = columns.begin;
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
   if (s.batch <= 2) {  // a panel would be written for one reading
-    if (s.batch == 1)
-      few_rows_backward_input<1>(s, columns, dy, w, dx);
-    else
-      few_rows_backward_input<2>(s, columns, dy, w, dx);
+    if (s.batch == 1) few_rows_backward_input<1>(s, columns, dy, w, dx);
+    else few_rows_backward_input<2>(s, columns, dy, w, dx);
     begin += columns.size() / kLanes * kLanes;
   }
 #endif
@@ -122,8 +117,8 @@ COT_INLINE_UNLESS_SMALL void dense_backward_input(const DenseShape& s, Range col
 }
 
 // Where the batch is cut does not depend on the rows: a split changes no bit.
-COT_INLINE_UNLESS_SMALL void dense_backward_weights_part(const DenseShape& s, Range rows, const float* x, const float* dy, float* dw,
-                                            float* dbias, void* workspace) {
+COT_INLINE_UNLESS_SMALL void dense_backward_weights_part(const DenseShape& s, Range rows, const float* x,
+                                                         const float* dy, float* dw, float* dbias, void* workspace) {
   if (dbias != nullptr) column_sums(s.batch, s.out, dy, dbias);
   Scratch scratch(workspace);
   const size_t chunk = HWY_MIN(s.batch, kTurnedRows);
@@ -135,8 +130,8 @@ COT_INLINE_UNLESS_SMALL void dense_backward_weights_part(const DenseShape& s, Ra
     const MatrixA a{x + from * s.in + rows.begin, {nullptr, 1}, nullptr, 1, examples,
                     static_cast<ptrdiff_t>(s.in), buffer};
     const float* gradient = dy + from * s.out;
-    const MatrixB b = packed == nullptr ? plain_b(s.out, gradient, s.out)
-                                        : pack_b(examples, s.out, gradient, s.out, packed);
+    const MatrixB b =
+        packed == nullptr ? plain_b(s.out, gradient, s.out) : pack_b(examples, s.out, gradient, s.out, packed);
     gemm(rows.size(), s.out, a, b, rows_of(dw + rows.begin * s.out, s.out), {.accumulate = from > 0});
   }
 }

@@ -57,8 +57,7 @@ HWY_INLINE void sums_of(const Access& access, const Line& line, const ColumnTaps
   COT_UNROLL for (size_t t = 0; t < kCount; ++t) sums[t] = start;
   // The results of the next call: dX with a stride computes little for what it writes.
   if (kCount == kOutputsAtOnce && step != line.channels) {
-    COT_UNROLL for (size_t t = 0; t < kCount; ++t)
-        __builtin_prefetch(to + (t + kOutputsAtOnce) * step + c, 1);
+    COT_UNROLL for (size_t t = 0; t < kCount; ++t) __builtin_prefetch(to + (t + kOutputsAtOnce) * step + c, 1);
   }
   const auto channels = static_cast<ptrdiff_t>(line.channels);
   const float* from_row = line.from + taps.x * channels + c;
@@ -120,8 +119,7 @@ void run_line(const Line& line, const ColumnTaps* taps, size_t count, size_t per
         size_t alike = 1;
         while (at + alike * period < end && taps[at + alike * period].meets_as(taps[at])) ++alike;
         const size_t together = at_once(alike);
-        const size_t moved =
-            together > 1 ? static_cast<size_t>(taps[at + period].x - taps[at].x) * line.channels : 0;
+        const size_t moved = together > 1 ? static_cast<size_t>(taps[at + period].x - taps[at].x) * line.channels : 0;
         kResults[together - 1](line, taps[at], moved, period * line.channels, line.to + at * line.channels);
         at += together * period;
       }

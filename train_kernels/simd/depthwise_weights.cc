@@ -1,5 +1,5 @@
-// Depthwise convolution, dW: a row of outputs at a time, up to kTapsAtOnce accumulators run along some columns, then are
-// added to dw.
+// Depthwise convolution, dW: a row of outputs at a time, up to kTapsAtOnce accumulators run along some columns, then
+// are added to dw.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train_kernels/simd/depthwise_weights.cc"
 #include "hwy/foreach_target.h"
@@ -69,8 +69,8 @@ void add_gradients(const RowPiece& piece) {
 using AddGradients = void (*)(const RowPiece&);
 #if defined(__OPTIMIZE_SIZE__)  // a third of the code: a kernel's rows, and what is left of one
 constexpr size_t at_once(size_t taps) { return taps >= 9 ? 9 : taps >= 3 ? 3 : 1; }
-constexpr AddGradients kAddGradients[kTapsAtOnce] = {add_gradients<1>, nullptr, add_gradients<3>, nullptr, nullptr,
-                                                     nullptr,          nullptr, nullptr,          add_gradients<9>};
+constexpr AddGradients kAddGradients[kTapsAtOnce] = {
+    add_gradients<1>, nullptr, add_gradients<3>, nullptr, nullptr, nullptr, nullptr, nullptr, add_gradients<9>};
 #else
 constexpr size_t at_once(size_t taps) { return HWY_MIN(taps, kTapsAtOnce); }
 constexpr AddGradients kAddGradients[kTapsAtOnce] = {add_gradients<1>, add_gradients<2>, add_gradients<3>,
@@ -126,8 +126,7 @@ void depthwise_backward_weights(const Conv2dShape& s, Range wanted, const float*
           const size_t r = t / static_cast<size_t>(along.count), k = t % static_cast<size_t>(along.count);
           const size_t tap = (static_cast<size_t>(down.w) + r) * s.kernel_w + static_cast<size_t>(along.w) + k;
           if (tap >= wanted.begin && tap < wanted.end) {
-            piece.offsets[some] =
-                static_cast<ptrdiff_t>(r * s.dilation_h * x_row + k * s.dilation_w * s.channels);
+            piece.offsets[some] = static_cast<ptrdiff_t>(r * s.dilation_h * x_row + k * s.dilation_w * s.channels);
             piece.dw[some++] = dw + tap * s.channels;
           }
           if (some == kTapsAtOnce || (some > 0 && t + 1 == count)) {

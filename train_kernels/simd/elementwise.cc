@@ -15,9 +15,7 @@ struct Relu {
   HWY_INLINE Vector operator()(Vector x) const { return at_least(hn::Zero(Tag()), x); }
 };
 struct ReluGradient {
-  HWY_INLINE Vector operator()(Vector y, Vector dy) const {
-    return hn::IfThenElseZero(hn::Gt(y, hn::Zero(Tag())), dy);
-  }
+  HWY_INLINE Vector operator()(Vector y, Vector dy) const { return hn::IfThenElseZero(hn::Gt(y, hn::Zero(Tag())), dy); }
 };
 struct Sum {
   HWY_INLINE Vector operator()(Vector a, Vector b) const { return hn::Add(a, b); }
@@ -27,7 +25,6 @@ void relu_forward(size_t n, const float* x, float* y) { map(n, y, Relu(), x); }
 void relu_backward(size_t n, const float* y, const float* dy, float* dx) { map(n, dx, ReluGradient(), y, dy); }
 void add(size_t n, const float* a, const float* b, float* y) { map(n, y, Sum(), a, b); }
 void accumulate(size_t n, const float* x, float* y) { map(n, y, Sum(), x, y); }
-
 
 using HalfTag = hn::Rebind<uint16_t, Tag>;
 using BitsTag = hn::RebindToUnsigned<Tag>;

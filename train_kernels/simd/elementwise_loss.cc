@@ -104,8 +104,7 @@ struct LossTerm {
 };
 
 template <class Loss, typename Target>
-double sum_of_losses(const ElementLossShape& s, const float* y, const Target* targets, float scale,
-                     float* dy) {
+double sum_of_losses(const ElementLossShape& s, const float* y, const Target* targets, float scale, float* dy) {
   double sum[1] = {};
   run_sums(s.rows * s.width, LossTerm<Loss, Target>{y, targets, dy, splat(scale), splat(s.threshold)}, sum);
   return sum[0];
@@ -114,20 +113,14 @@ double sum_of_losses(const ElementLossShape& s, const float* y, const Target* ta
 template <typename Target>
 double sum_of_kind(const ElementLossShape& s, const float* y, const Target* targets, float scale, float* dy) {
   switch (s.kind) {
-    case ElementLoss::squared:
-      return sum_of_losses<Squared>(s, y, targets, scale, dy);
-    case ElementLoss::absolute:
-      return sum_of_losses<Absolute>(s, y, targets, scale, dy);
-    case ElementLoss::huber:
-      return sum_of_losses<Huber>(s, y, targets, scale, dy);
-    case ElementLoss::smooth_l1:
-      return sum_of_losses<SmoothL1>(s, y, targets, scale, dy);
-    case ElementLoss::binary_cross_entropy:
-      return sum_of_losses<BinaryCrossEntropy>(s, y, targets, scale, dy);
+    case ElementLoss::squared: return sum_of_losses<Squared>(s, y, targets, scale, dy);
+    case ElementLoss::absolute: return sum_of_losses<Absolute>(s, y, targets, scale, dy);
+    case ElementLoss::huber: return sum_of_losses<Huber>(s, y, targets, scale, dy);
+    case ElementLoss::smooth_l1: return sum_of_losses<SmoothL1>(s, y, targets, scale, dy);
+    case ElementLoss::binary_cross_entropy: return sum_of_losses<BinaryCrossEntropy>(s, y, targets, scale, dy);
     case ElementLoss::binary_cross_entropy_with_logits:
       return sum_of_losses<BinaryCrossEntropyWithLogits>(s, y, targets, scale, dy);
-    case ElementLoss::kl_divergence:
-      break;
+    case ElementLoss::kl_divergence: break;
   }
   return sum_of_losses<KlDivergence>(s, y, targets, scale, dy);
 }

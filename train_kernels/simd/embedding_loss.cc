@@ -39,12 +39,10 @@ struct Combination {
   }
 };
 
-HWY_INLINE Vector splat_of(double value) {
-  return splat(static_cast<float>(value));
-}
+HWY_INLINE Vector splat_of(double value) { return splat(static_cast<float>(value)); }
 
-void cosine_embedding(size_t rows, size_t width, const float* a, const float* b, const int32_t* labels,
-                      float margin, float scale, float* da, float* db, LossSums* sums) {
+void cosine_embedding(size_t rows, size_t width, const float* a, const float* b, const int32_t* labels, float margin,
+                      float scale, float* da, float* db, LossSums* sums) {
   for (size_t row = 0; row < rows; ++row, a += width, b += width) {
     double products[3] = {};
     run_sums(width, Products{a, b}, products);
@@ -55,12 +53,10 @@ void cosine_embedding(size_t rows, size_t width, const float* a, const float* b,
     const double slope = !active ? 0 : static_cast<double>(alike ? -scale : scale);
     const Vector across = splat_of(slope / lengths);
     if (da != nullptr) {
-      for_each_vector(width,
-                      Combination{a, b, da + row * width, splat_of(-slope * cosine / square_a), across});
+      for_each_vector(width, Combination{a, b, da + row * width, splat_of(-slope * cosine / square_a), across});
     }
     if (db != nullptr) {
-      for_each_vector(width,
-                      Combination{b, a, db + row * width, splat_of(-slope * cosine / square_b), across});
+      for_each_vector(width, Combination{b, a, db + row * width, splat_of(-slope * cosine / square_b), across});
     }
   }
 }
@@ -97,13 +93,10 @@ struct TripletGradient {
   }
 };
 
-HWY_INLINE float* row_or_null(float* base, size_t offset) {
-  return base == nullptr ? nullptr : base + offset;
-}
+HWY_INLINE float* row_or_null(float* base, size_t offset) { return base == nullptr ? nullptr : base + offset; }
 
-void triplet_margin(size_t rows, size_t width, const float* anchor, const float* positive,
-                    const float* negative, float margin, float scale, float* d_anchor, float* d_positive,
-                    float* d_negative, LossSums* sums) {
+void triplet_margin(size_t rows, size_t width, const float* anchor, const float* positive, const float* negative,
+                    float margin, float scale, float* d_anchor, float* d_positive, float* d_negative, LossSums* sums) {
   for (size_t row = 0; row < rows; ++row) {
     const size_t at = row * width;
     const float *a = anchor + at, *p = positive + at, *n = negative + at;
@@ -114,10 +107,10 @@ void triplet_margin(size_t rows, size_t width, const float* anchor, const float*
     const bool active = loss > 0;
     if (active) sums->loss += loss;
     const double factor = static_cast<double>(scale);
-    for_each_vector(
-        width, TripletGradient{a, p, n, row_or_null(d_anchor, at), row_or_null(d_positive, at),
-                               row_or_null(d_negative, at), splat_of(active && near > 0 ? factor / near : 0),
-                               splat_of(active && far > 0 ? factor / far : 0)});
+    for_each_vector(width,
+                    TripletGradient{a, p, n, row_or_null(d_anchor, at), row_or_null(d_positive, at),
+                                    row_or_null(d_negative, at), splat_of(active && near > 0 ? factor / near : 0),
+                                    splat_of(active && far > 0 ? factor / far : 0)});
   }
 }
 

@@ -71,7 +71,7 @@ struct FftCall {
   }
   void finish(const TransformedTile& tile, const Place& at, size_t o, Lanes lanes) const {
     const size_t row = s.out_w() * s.filters;
-    const Finished to{y + at.image * s.out_h() * row + o, row, s.filters, rows, s.out_w(),
+    const Finished to{y + at.image * s.out_h() * row + o,   row,       s.filters, rows, s.out_w(),
                       bias == nullptr ? nullptr : bias + o, activation};
     tile.finish(to, at.row, at.column, tiles.outputs_h, tiles.outputs_w, lanes);
   }
@@ -211,8 +211,8 @@ void dense(const FftCall& call, const TransformedTile& tile, Scratch& scratch) {
       gemm(2 * some, s.filters, a, b, {products + p * product_step, {nullptr, static_cast<ptrdiff_t>(s.filters)}}, {});
     }
     for (size_t t = 0; t < some; ++t) {
-      for_each_lanes(s.filters, OutputVector{call, tile, call.place(first + t), product_step,
-                                              products + t * 2 * s.filters});
+      for_each_lanes(s.filters,
+                     OutputVector{call, tile, call.place(first + t), product_step, products + t * 2 * s.filters});
     }
   }
 }

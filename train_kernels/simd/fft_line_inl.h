@@ -30,9 +30,7 @@ struct ComplexLine {
 
   // The transform of what is exchanged is the inverse transform, exchanged.
   ComplexLine exchanged() const { return {im, re, step}; }
-  HWY_INLINE Complex load(size_t i) const {
-    return {hn::LoadU(Tag(), re + i * step), hn::LoadU(Tag(), im + i * step)};
-  }
+  HWY_INLINE Complex load(size_t i) const { return {hn::LoadU(Tag(), re + i * step), hn::LoadU(Tag(), im + i * step)}; }
   HWY_INLINE void store(const Complex& value, size_t i) const {
     hn::StoreU(value.re, Tag(), re + i * step);
     hn::StoreU(value.im, Tag(), im + i * step);
@@ -42,7 +40,8 @@ HWY_INLINE ComplexLine line_at(float* p) { return {p, p + kLanes, 2 * kLanes}; }
 
 // A turn back by `at` / kFftTable of a circle.
 struct Twiddle {
-  explicit Twiddle(size_t at) : cosine(kFftCosines.at[at]), sine(kFftCosines.at[(at + kFftTable * 3 / 4) % kFftTable]) {}
+  explicit Twiddle(size_t at)
+      : cosine(kFftCosines.at[at]), sine(kFftCosines.at[(at + kFftTable * 3 / 4) % kFftTable]) {}
   HWY_INLINE Complex operator()(const Complex& a) const {
     const Vector c = hn::Set(Tag(), cosine), s = hn::Set(Tag(), sine);
     return {hn::MulAdd(a.im, s, hn::Mul(a.re, c)), hn::NegMulAdd(a.re, s, hn::Mul(a.im, c))};

@@ -18,7 +18,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-// The first `count` lanes, all of them or some. Not Whole and Part of map_inl.h: transforms are large code to have twice.
+// The first `count` lanes, all of them or some. Not Whole and Part of map_inl.h: transforms are large code to have
+// twice.
 struct Lanes {
   size_t count;
 

@@ -24,7 +24,8 @@ HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
-// Rows of B that are fetched ahead of the multiplies: about two hundred cycles. B's panels come from L3 where A is long.
+// Rows of B that are fetched ahead of the multiplies: about two hundred cycles. B's panels come from L3 where A is
+// long.
 constexpr size_t kRowsAhead = 16;
 
 // Up to kNv vectors of neighbouring floats, the last of them cut to `last` lanes if kPartial.
@@ -51,9 +52,9 @@ struct Ahead {
 // kMr rows, from a_row of A and c_row of C, and kNv vectors of columns from `column`; of the last vector only
 // `last` lanes if kPartial.
 template <size_t kMr, size_t kNv, bool kPartial, bool kNeighbours = false>
-COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float* b, size_t b_stride,
-                                    const MatrixC& c, size_t c_row, size_t column, size_t last,
-                                    const Finish& finish, const Ahead& ahead) {
+COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float* b, size_t b_stride, const MatrixC& c,
+                                    size_t c_row, size_t column, size_t last, const Finish& finish,
+                                    const Ahead& ahead) {
   const Tag d;
   const Strip<kNv, kPartial> strip(last);
   const float* rows[kMr];
@@ -120,8 +121,8 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float*
 using Tile = void (*)(const MatrixA&, size_t, const float*, size_t, const MatrixC&, size_t, size_t, size_t,
                       const Finish&, const Ahead&);
 
-// AVX-512's masked moves of a whole vector take no longer than others, and the tiles without them are half of the code: a
-// build for size has none. (AVX2's masked stores are slow on many CPUs.)
+// AVX-512's masked moves of a whole vector take no longer than others, and the tiles without them are half of the code:
+// a build for size has none. (AVX2's masked stores are slow on many CPUs.)
 #if defined(__OPTIMIZE_SIZE__) && HWY_TARGET == HWY_AVX3
 constexpr bool kAlwaysPart = true;
 #else
@@ -204,13 +205,8 @@ void piece_product(size_t m, size_t n, const MatrixA& a, const float* b, const M
     for (size_t p = 0; p < panels; ++p) {
       const size_t column = p * matrix.panel, count = HWY_MIN(matrix.panel, n - column);
       const size_t vectors = (count + kLanes - 1) / kLanes;
-      const Panel panel{b + p * matrix.panel_stride,
-                        matrix.row_stride,
-                        c,
-                        column,
-                        vectors,
-                        count - (vectors - 1) * kLanes,
-                        finish};
+      const Panel panel{
+          b + p * matrix.panel_stride, matrix.row_stride, c, column, vectors, count - (vectors - 1) * kLanes, finish};
       const size_t whole = vectors == 1 ? packed : end - (end - begin) % kTileRows;
       const size_t count_of_tiles = (whole - begin) / kTileRows;
       Ahead ahead{b, 0};

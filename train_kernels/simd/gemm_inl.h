@@ -32,19 +32,16 @@ inline constexpr size_t kTileRows = kRegisters == 32 ? 8 : 4;
 inline constexpr size_t kTileVectors = HWY_TARGET == HWY_SCALAR ? 4 : HWY_TARGET == HWY_EMU128 ? 1 : 3;
 static_assert(kTileVectors * kLanes <= kPanelMax);
 
-constexpr size_t panel_of(size_t n) {
-  return panel_columns(n, kLanes, kTileVectors);
-}
-constexpr size_t packed_b_floats(size_t k, size_t n) {
-  return packed_floats(k, n, panel_of(n));
-}
+constexpr size_t panel_of(size_t n) { return panel_columns(n, kLanes, kTileVectors); }
+constexpr size_t packed_b_floats(size_t k, size_t n) { return packed_floats(k, n, panel_of(n)); }
 
 #if defined(__clang__)
 #define COT_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define COT_UNROLL _Pragma("GCC unroll 16")
 #endif
-#if defined(__OPTIMIZE_SIZE__)  // a transposition is 2 KiB, and inlined six times; a dense product 2, and in each convolution
+#if defined( \
+    __OPTIMIZE_SIZE__)  // a transposition is 2 KiB, and inlined six times; a dense product 2, and in each convolution
 #define COT_INLINE_UNLESS_SMALL inline HWY_NOINLINE
 #else
 #define COT_INLINE_UNLESS_SMALL HWY_INLINE
@@ -86,7 +83,8 @@ struct MatrixC {
   Rows rows;
 };
 
-// What happens to the product: scaled; added to C or stored; then bias (unless null) is added and the activation applied.
+// What happens to the product: scaled; added to C or stored; then bias (unless null) is added and the activation
+// applied.
 struct Finish {
   bool accumulate = false;
   Activation activation = Activation::none;
@@ -103,9 +101,7 @@ HWY_INLINE MatrixB plain_b(size_t n, const float* b, size_t row_stride) {
 }
 
 // Packing pays when there is more than one panel and each is read for many rows.
-HWY_INLINE bool worth_packing(size_t m, size_t n) {
-  return n > panel_of(n) && m >= kPackedRowsMin;
-}
+HWY_INLINE bool worth_packing(size_t m, size_t n) { return n > panel_of(n) && m >= kPackedRowsMin; }
 
 // A few vectors: memcpy's call would cost as much.
 HWY_INLINE void copy(const float* from, size_t count, float* to) {
@@ -146,15 +142,13 @@ HWY_INLINE hn::Vec<hn::FixedTag<float, 4>> load_blocks(hn::FixedTag<float, 4> d,
   return hn::LoadU(d, p);
 }
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> load_blocks(hn::FixedTag<float, 8> d, const float* p,
-                                                       size_t step) {
+HWY_INLINE hn::Vec<hn::FixedTag<float, 8>> load_blocks(hn::FixedTag<float, 8> d, const float* p, size_t step) {
   const hn::FixedTag<float, 4> half;
   return hn::Combine(d, hn::LoadU(half, p + step), hn::LoadU(half, p));
 }
 #endif
 #if HWY_TARGET == HWY_AVX3
-HWY_INLINE hn::Vec<hn::FixedTag<float, 16>> load_blocks(hn::FixedTag<float, 16> d, const float* p,
-                                                        size_t step) {
+HWY_INLINE hn::Vec<hn::FixedTag<float, 16>> load_blocks(hn::FixedTag<float, 16> d, const float* p, size_t step) {
   const hn::FixedTag<float, 8> half;
   return hn::Combine(d, load_blocks(half, p + 2 * step, step), load_blocks(half, p, step));
 }
@@ -192,7 +186,7 @@ HWY_INLINE void transpose_rows(D d, size_t columns, const float* from, size_t fr
 
 // to[c, r] = from[r, c].
 COT_INLINE_UNLESS_SMALL void transpose(size_t rows, size_t columns, const float* from, size_t from_stride, float* to,
-                          size_t to_stride) {
+                                       size_t to_stride) {
   size_t r = 0;
 #if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
   const hn::FixedTag<float, kLanes> whole;
@@ -217,8 +211,8 @@ COT_INLINE_UNLESS_SMALL void transpose(size_t rows, size_t columns, const float*
 }
 
 // Rows of B = (from[n, ..])^T into panels; the first is the column at `from`.
-COT_INLINE_UNLESS_SMALL void pack_b_transposed_rows(size_t k, size_t n, Range rows, const float* from, size_t row_stride,
-                                       float* to) {
+COT_INLINE_UNLESS_SMALL void pack_b_transposed_rows(size_t k, size_t n, Range rows, const float* from,
+                                                    size_t row_stride, float* to) {
   const size_t panel = panel_of(n);
   for (size_t column = 0; column < n; column += panel) {
     transpose(HWY_MIN(panel, n - column), rows.size(), from + column * row_stride, row_stride,

@@ -94,9 +94,8 @@ struct GroupStatistics {
       float means[kStrip], squares[kStrip];
       column_moments(all.x + c, all.s.positions, count, all.s.channels, KeepMoments{means, squares});
       for (size_t i = 0; i < count; ++i) {
-        groups[(c + i) / all.s.group_channels() - first].merge(static_cast<double>(means[i]),
-                                                               static_cast<double>(squares[i]),
-                                                               static_cast<double>(all.s.positions));
+        groups[(c + i) / all.s.group_channels() - first].merge(
+            static_cast<double>(means[i]), static_cast<double>(squares[i]), static_cast<double>(all.s.positions));
       }
     }
   };
@@ -114,8 +113,8 @@ struct NormaliseStrip {
   }
 };
 
-void group_norm_forward(const GroupNormShape& s, const float* x, const float* scale, const float* bias,
-                        float epsilon, float* y, float* mean, float* inverse_stddev) {
+void group_norm_forward(const GroupNormShape& s, const float* x, const float* scale, const float* bias, float epsilon,
+                        float* y, float* mean, float* inverse_stddev) {
   for (size_t b = 0; b < s.batch; ++b) {
     for_each_groups(s, GroupStatistics{s, x, epsilon, mean, inverse_stddev});
     for_each_strip(0, s.channels, NormaliseStrip{s, x, scale, bias, mean, inverse_stddev, y});
@@ -127,9 +126,8 @@ void group_norm_forward(const GroupNormShape& s, const float* x, const float* sc
 }
 
 // products[i] and sums[i]: the sums of dy x' and of dy in column c + i of an example.
-HWY_INLINE void strip_parameter_gradients(const GroupNormShape& s, const StripConstants& constants,
-                                          size_t count, const float* x, const float* dy, float* products,
-                                          float* sums) {
+HWY_INLINE void strip_parameter_gradients(const GroupNormShape& s, const StripConstants& constants, size_t count,
+                                          const float* x, const float* dy, float* products, float* sums) {
   const Channels channels = constants.channels(nullptr, nullptr);
   float* const both[] = {products, sums};
   column_sums(s.positions, count, ParameterGradients<false>{channels, splat(0), s.channels, x, dy}, both);
@@ -175,8 +173,8 @@ struct GroupBackward {
       const Channels channels = constants.channels(all.scale + c, all.scale + c);  // the bias is not used
       const float values = static_cast<float>(all.s.positions * all.s.group_channels());
       map_columns(all.s.positions, count,
-                  InputGradient<false>{channels, splat(0), all.s.channels, all.x + c, product, sum, false,
-                                       values, all.dy + c, all.dx + c});
+                  InputGradient<false>{channels, splat(0), all.s.channels, all.x + c, product, sum, false, values,
+                                       all.dy + c, all.dx + c});
     }
   };
 };
@@ -185,8 +183,8 @@ void group_norm_backward_input(const GroupNormShape& s, const float* x, const fl
                                const float* inverse_stddev, const float* dy, float* dx) {
   for (size_t b = 0; b < s.batch; ++b) {
     const size_t at = b * s.positions * s.channels;
-    for_each_groups(s, GroupBackward{s, x + at, scale, mean + b * s.groups, inverse_stddev + b * s.groups,
-                                     dy + at, dx + at});
+    for_each_groups(
+        s, GroupBackward{s, x + at, scale, mean + b * s.groups, inverse_stddev + b * s.groups, dy + at, dx + at});
   }
 }
 
@@ -215,8 +213,8 @@ struct ParameterStrip {
 };
 
 void group_norm_backward_parameters(const GroupNormShape& s, size_t begin, size_t end, const float* x,
-                                    const float* mean, const float* inverse_stddev, const float* dy,
-                                    float* dscale, float* dbias) {
+                                    const float* mean, const float* inverse_stddev, const float* dy, float* dscale,
+                                    float* dbias) {
   for_each_strip(begin, end, ParameterStrip{s, x, mean, inverse_stddev, dy, dscale, dbias});
 }
 

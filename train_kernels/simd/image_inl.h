@@ -17,8 +17,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-// Offsets are in floats from the start of the first padded image; they fit int32 because an image has at most 2^28 floats
-// and images_at_once takes several only of small ones.
+// Offsets are in floats from the start of the first padded image; they fit int32 because an image has at most 2^28
+// floats and images_at_once takes several only of small ones.
 struct Layout {
   explicit Layout(const Conv2dShape& shape) : s(shape) {
     depth = s.channels / s.groups;
@@ -142,9 +142,7 @@ class PaddedImage {
       if (!is_border) std::memset(to + left + inside, 0, (row - left - inside) * sizeof(float));
     }
   }
-  float* interior(size_t row) {
-    return buffer_ + ((s_.pad_top + row) * s_.padded_w() + s_.pad_left) * s_.channels;
-  }
+  float* interior(size_t row) { return buffer_ + ((s_.pad_top + row) * s_.padded_w() + s_.pad_left) * s_.channels; }
 
   const Conv2dShape& s_;
   Range rows_;

@@ -88,8 +88,8 @@ struct RowGradient {
   }
 };
 
-void layer_norm_backward_input(size_t rows, size_t features, const float* x, const float* scale,
-                               const float* mean, const float* inverse_stddev, const float* dy, float* dx) {
+void layer_norm_backward_input(size_t rows, size_t features, const float* x, const float* scale, const float* mean,
+                               const float* inverse_stddev, const float* dy, float* dx) {
   const double count = static_cast<double>(features);
   for (size_t r = 0; r < rows; ++r, x += features, dy += features, dx += features) {
     const Vector center = splat(mean != nullptr ? mean[r] : 0);
@@ -98,9 +98,8 @@ void layer_norm_backward_input(size_t rows, size_t features, const float* x, con
     const double inverse = static_cast<double>(inverse_stddev[r]);
     const double shift = mean != nullptr ? inverse * sums[0] / count : 0;
     const double rate = inverse * inverse * inverse * sums[1] / count;
-    for_each_vector(features,
-                    RowGradient{x, scale, dy, center, splat(inverse_stddev[r]),
-                                splat(static_cast<float>(shift)), splat(static_cast<float>(rate)), dx});
+    for_each_vector(features, RowGradient{x, scale, dy, center, splat(inverse_stddev[r]),
+                                          splat(static_cast<float>(shift)), splat(static_cast<float>(rate)), dx});
   }
 }
 
@@ -118,17 +117,15 @@ struct ParameterTerm {
   template <class Lanes>
   HWY_INLINE void add(const Column&, const Lanes& lanes, size_t row, size_t column, Vector* sums) const {
     const Vector center = splat(mean != nullptr ? mean[row] : 0);
-    const Vector value =
-        hn::Mul(hn::Sub(lanes.load(x + row * stride + column), center), splat(inverse_stddev[row]));
+    const Vector value = hn::Mul(hn::Sub(lanes.load(x + row * stride + column), center), splat(inverse_stddev[row]));
     const Vector gradient = lanes.load(dy + row * stride + column);
     sums[0] = hn::MulAdd(gradient, value, sums[0]);
     if constexpr (kSums == 2) sums[1] = hn::Add(sums[1], gradient);
   }
 };
 
-void layer_norm_backward_parameters(size_t rows, size_t features, size_t stride, const float* x,
-                                    const float* mean, const float* inverse_stddev, const float* dy,
-                                    float* dscale, float* dbias) {
+void layer_norm_backward_parameters(size_t rows, size_t features, size_t stride, const float* x, const float* mean,
+                                    const float* inverse_stddev, const float* dy, float* dscale, float* dbias) {
   if (dbias != nullptr) {
     float* const sums[] = {dscale, dbias};
     column_sums(rows, features, ParameterTerm<2>{x, mean, inverse_stddev, dy, stride}, sums);

@@ -22,15 +22,13 @@ struct WhereRow {
     const size_t last = loops.rank - 1;
     for (size_t i = 0; i < loops.size[last]; ++i) {
       const ptrdiff_t step = static_cast<ptrdiff_t>(i);
-      const float from_a = a[at[1] + step * loops.stride[1][last]],
-                  from_b = b[at[2] + step * loops.stride[2][last]];
+      const float from_a = a[at[1] + step * loops.stride[1][last]], from_b = b[at[2] + step * loops.stride[2][last]];
       y[at[3] + step] = condition[at[0] + step * loops.stride[0][last]] != 0 ? from_a : from_b;
     }
   }
 };
 
-void where_forward(const WhereLoops& loops, const int32_t* condition, const float* a, const float* b,
-                   float* y) {
+void where_forward(const WhereLoops& loops, const int32_t* condition, const float* a, const float* b, float* y) {
   for_each_row(loops, WhereRow{loops, condition, a, b, y});
 }
 
@@ -39,8 +37,8 @@ struct WhereSource {
   const int32_t* condition;
   const float* dy;
   bool if_true;
-  HWY_INLINE const float* operator()(const std::array<ptrdiff_t, 4>& at, size_t rows, size_t row_dim,
-                                     size_t n, float* buffer, ptrdiff_t* step) const {
+  HWY_INLINE const float* operator()(const std::array<ptrdiff_t, 4>& at, size_t rows, size_t row_dim, size_t n,
+                                     float* buffer, ptrdiff_t* step) const {
     *step = static_cast<ptrdiff_t>(n);
     const ptrdiff_t condition_step = loops.stride[0][loops.rank - 1];
     for (size_t r = 0; r < rows; ++r) {
@@ -109,27 +107,19 @@ struct Exclusive {
 
 void compare(Comparison kind, const BinaryLoops& loops, const float* a, const float* b, int32_t* y) {
   switch (kind) {
-    case Comparison::equal:
-      return truth<Equal>(loops, a, b, y);
-    case Comparison::less:
-      return truth<Less>(loops, a, b, y);
-    case Comparison::less_or_equal:
-      return truth<LessOrEqual>(loops, a, b, y);
-    case Comparison::greater:
-      return truth<Greater>(loops, a, b, y);
-    case Comparison::greater_or_equal:
-      return truth<GreaterOrEqual>(loops, a, b, y);
+    case Comparison::equal: return truth<Equal>(loops, a, b, y);
+    case Comparison::less: return truth<Less>(loops, a, b, y);
+    case Comparison::less_or_equal: return truth<LessOrEqual>(loops, a, b, y);
+    case Comparison::greater: return truth<Greater>(loops, a, b, y);
+    case Comparison::greater_or_equal: return truth<GreaterOrEqual>(loops, a, b, y);
   }
 }
 
 void logical(Logical kind, const BinaryLoops& loops, const int32_t* a, const int32_t* b, int32_t* y) {
   switch (kind) {
-    case Logical::conjunction:
-      return truth<Conjunction>(loops, a, b, y);
-    case Logical::disjunction:
-      return truth<Disjunction>(loops, a, b, y);
-    case Logical::exclusive:
-      return truth<Exclusive>(loops, a, b, y);
+    case Logical::conjunction: return truth<Conjunction>(loops, a, b, y);
+    case Logical::disjunction: return truth<Disjunction>(loops, a, b, y);
+    case Logical::exclusive: return truth<Exclusive>(loops, a, b, y);
   }
 }
 

@@ -36,8 +36,8 @@ HWY_INLINE float exponentials(const float* z, size_t n, float top, float* to) {
   return hn::GetLane(hn::SumOfLanes(d, sums));
 }
 
-void softmax_cross_entropy(size_t batch, size_t classes, const float* logits, const int32_t* labels,
-                           float* d_outputs, LossSums* sums) {
+void softmax_cross_entropy(size_t batch, size_t classes, const float* logits, const int32_t* labels, float* d_outputs,
+                           LossSums* sums) {
   for (size_t b = 0; b < batch; ++b) {
     const float* z = logits + b * classes;
     float* dz = d_outputs == nullptr ? nullptr : d_outputs + b * classes;

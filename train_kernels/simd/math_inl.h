@@ -21,14 +21,10 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 using IntTag = hn::RebindToSigned<Tag>;
 using IntVector = hn::Vec<IntTag>;
 
-HWY_INLINE Vector splat(float value) {
-  return hn::Set(Tag(), value);
-}
+HWY_INLINE Vector splat(float value) { return hn::Set(Tag(), value); }
 
 // c0 + c1 x + c2 x^2 ...
-HWY_INLINE Vector polynomial(Vector, float last) {
-  return splat(last);
-}
+HWY_INLINE Vector polynomial(Vector, float last) { return splat(last); }
 template <typename... Rest>
 HWY_INLINE Vector polynomial(Vector x, float first, Rest... rest) {
   return hn::MulAdd(polynomial(x, rest...), x, splat(first));
@@ -50,11 +46,9 @@ struct ReducedExp {
     n = hn::Sub(hn::BitCast(IntTag(), shifted), hn::BitCast(IntTag(), magic));
     const Vector whole = hn::Sub(shifted, magic);
     // log 2 in two parts, the first so short that its multiples are exact (Cody and Waite, 1980).
-    const Vector r =
-        hn::NegMulAdd(whole, splat(-2.12194440e-4f), hn::NegMulAdd(whole, splat(0.693359375f), x));
+    const Vector r = hn::NegMulAdd(whole, splat(-2.12194440e-4f), hn::NegMulAdd(whole, splat(0.693359375f), x));
     // (e^r - 1 - r) / r^2, relative error of e^r 3.1e-9
-    const Vector p =
-        polynomial(r, 0.5f, 1.666652113e-01f, 4.166838899e-02f, 8.368716575e-03f, 1.381459879e-03f);
+    const Vector p = polynomial(r, 0.5f, 1.666652113e-01f, 4.166838899e-02f, 8.368716575e-03f, 1.381459879e-03f);
     rest = hn::MulAdd(hn::Mul(r, r), p, r);
   }
 };
@@ -84,13 +78,12 @@ HWY_INLINE Vector log(Vector x) {
   // x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)).
   const IntVector root = hn::Set(di, 0x3f3504f3);
   const IntVector bits = hn::Sub(hn::BitCast(di, normal), root);
-  const Vector exponent =
-      hn::Sub(hn::ConvertTo(d, hn::ShiftRight<23>(bits)), hn::IfThenElseZero(subnormal, splat(25)));
+  const Vector exponent = hn::Sub(hn::ConvertTo(d, hn::ShiftRight<23>(bits)), hn::IfThenElseZero(subnormal, splat(25)));
   const Vector f = hn::Sub(hn::BitCast(d, hn::Add(hn::And(bits, hn::Set(di, 0x7fffff)), root)), splat(1));
   // (log(1 + f) - f + f^2 / 2) / f^3, absolute error of log(1 + f) 7.3e-10 f^2
   const Vector p =
-      polynomial(f, 3.333331048e-01f, -2.499998659e-01f, 2.000222653e-01f, -1.666925251e-01f,
-                 1.421866417e-01f, -1.238433495e-01f, 1.187292486e-01f, -1.178986505e-01f, 6.915541738e-02f);
+      polynomial(f, 3.333331048e-01f, -2.499998659e-01f, 2.000222653e-01f, -1.666925251e-01f, 1.421866417e-01f,
+                 -1.238433495e-01f, 1.187292486e-01f, -1.178986505e-01f, 6.915541738e-02f);
   const Vector square = hn::Mul(f, f);
   const Vector low = hn::MulAdd(exponent, splat(-2.12194440e-4f), hn::Mul(hn::Mul(square, f), p));
   const Vector sum = hn::Add(f, hn::NegMulAdd(splat(0.5f), square, low));
@@ -114,9 +107,7 @@ HWY_INLINE Vector tanh(Vector x) {
   return hn::CopySign(hn::Div(t, hn::Add(t, splat(2))), x);
 }
 
-HWY_INLINE Vector logistic(Vector x) {
-  return hn::Div(splat(1), hn::Add(splat(1), exp(hn::Neg(x))));
-}
+HWY_INLINE Vector logistic(Vector x) { return hn::Div(splat(1), hn::Add(splat(1), exp(hn::Neg(x)))); }
 
 HWY_INLINE Vector erf(Vector x) {
   const Vector t = hn::Abs(x);
@@ -125,8 +116,8 @@ HWY_INLINE Vector erf(Vector x) {
                                  -2.685444430e-02f, 5.189535674e-03f, -8.020842215e-04f, 7.889123663e-05f);
   // Above: log(1 - erf(t)) / t + 1, absolute error of erf 2.4e-9. From 4 on it rounds to 1.
   const Vector bounded = at_most(splat(4), t);
-  const Vector far = polynomial(bounded, -1.284755766e-01f, -6.358463764e-01f, -1.050966606e-01f,
-                                2.278608270e-02f, -3.183116205e-03f, 2.101819409e-04f);
+  const Vector far = polynomial(bounded, -1.284755766e-01f, -6.358463764e-01f, -1.050966606e-01f, 2.278608270e-02f,
+                                -3.183116205e-03f, 2.101819409e-04f);
   const Vector rest = exp(hn::MulSub(far, bounded, bounded));
   const Vector beyond = hn::CopySign(hn::Sub(splat(1), rest), x);
   return hn::IfThenElse(hn::Lt(t, splat(1)), hn::MulAdd(near, x, x), beyond);

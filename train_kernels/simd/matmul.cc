@@ -50,9 +50,7 @@ void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, 
 
 }  // namespace
 
-void fill_matmul_target(MatmulKernels<float>& table) {
-  COT_SET(matmul, matmul);
-}
+void fill_matmul_target(MatmulKernels<float>& table) { COT_SET(matmul, matmul); }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -27,8 +27,7 @@ struct Affine {
 
   template <class Lanes>
   static HWY_INLINE Affine load(const Channels& channels, const Lanes& lanes, size_t column) {
-    const Vector factor =
-        hn::Mul(lanes.load(channels.scale + column), lanes.load(channels.inverse_stddev + column));
+    const Vector factor = hn::Mul(lanes.load(channels.scale + column), lanes.load(channels.inverse_stddev + column));
     return {lanes.load(channels.mean + column), factor, lanes.load(channels.bias + column)};
   }
   HWY_INLINE Vector operator()(Vector x) const { return hn::MulAdd(factor, hn::Sub(x, mean), bias); }
@@ -113,8 +112,7 @@ struct InputGradient {
     const Affine affine = Affine::load(channels, lanes, column);
     const Vector inverse = lanes.load(channels.inverse_stddev + column);
     const Vector by = hn::Div(per_scale ? affine.factor : inverse, splat(count));
-    return {affine, hn::Mul(hn::Mul(by, inverse), lanes.load(product + column)),
-            hn::Mul(by, lanes.load(sum + column))};
+    return {affine, hn::Mul(hn::Mul(by, inverse), lanes.load(product + column)), hn::Mul(by, lanes.load(sum + column))};
   }
   template <class Lanes>
   HWY_INLINE void operator()(const Column& c, const Lanes& lanes, size_t row, size_t column) const {

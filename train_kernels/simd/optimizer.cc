@@ -152,8 +152,7 @@ struct Adadelta {
 };
 
 void adadelta_step(size_t n, const AdadeltaStep& s, const float* g, float* w, float* v, float* u) {
-  const Adadelta rule{splat(s.learning_rate), splat(s.rho), splat(1 - s.rho), splat(s.epsilon),
-                      splat(s.weight_decay)};
+  const Adadelta rule{splat(s.learning_rate), splat(s.rho), splat(1 - s.rho), splat(s.epsilon), splat(s.weight_decay)};
   update(n, rule, g, w, v, u);
 }
 
@@ -192,10 +191,9 @@ struct LambDirection {
   }
 };
 
-void lamb_direction(size_t n, const LambStep& s, const float* g, const float* w, float* m, float* v,
-                    float* u) {
-  for_each_vector(n, LambDirection{Moments(s.beta1, s.beta2), splat(s.epsilon), splat(s.weight_decay),
-                                   splat(s.m_scale), splat(s.v_scale), g, w, m, v, u});
+void lamb_direction(size_t n, const LambStep& s, const float* g, const float* w, float* m, float* v, float* u) {
+  for_each_vector(n, LambDirection{Moments(s.beta1, s.beta2), splat(s.epsilon), splat(s.weight_decay), splat(s.m_scale),
+                                   splat(s.v_scale), g, w, m, v, u});
 }
 
 struct Squares {
@@ -233,20 +231,12 @@ struct Clip {
 
 struct AddProximal {
   Vector mu;
-  HWY_INLINE Vector operator()(Vector w, Vector w0, Vector g) const {
-    return hn::MulAdd(mu, hn::Sub(w, w0), g);
-  }
+  HWY_INLINE Vector operator()(Vector w, Vector w0, Vector g) const { return hn::MulAdd(mu, hn::Sub(w, w0), g); }
 };
 
-void add_scaled(size_t n, float factor, const float* x, float* y) {
-  map(n, y, AddScaled{splat(factor)}, x, y);
-}
-void scale_in_place(size_t n, float factor, float* x) {
-  map(n, x, Scale{splat(factor)}, x);
-}
-void clip_in_place(size_t n, float limit, float* x) {
-  map(n, x, Clip{splat(limit)}, x);
-}
+void add_scaled(size_t n, float factor, const float* x, float* y) { map(n, y, AddScaled{splat(factor)}, x, y); }
+void scale_in_place(size_t n, float factor, float* x) { map(n, x, Scale{splat(factor)}, x); }
+void clip_in_place(size_t n, float limit, float* x) { map(n, x, Clip{splat(limit)}, x); }
 void add_proximal(size_t n, float mu, const float* w, const float* w0, float* g) {
   map(n, g, AddProximal{splat(mu)}, w, w0, g);
 }

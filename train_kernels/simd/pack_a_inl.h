@@ -1,4 +1,5 @@
-// A packed copy of a block of A for gemm.cc: tiles of rows, so that a step of k reads neighbours. Compiled once per target.
+// A packed copy of a block of A for gemm.cc: tiles of rows, so that a step of k reads neighbours. Compiled once per
+// target.
 #if defined(COTERIE_TRAIN_KERNELS_SIMD_PACK_A_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef COTERIE_TRAIN_KERNELS_SIMD_PACK_A_INL_H_
 #undef COTERIE_TRAIN_KERNELS_SIMD_PACK_A_INL_H_

@@ -39,12 +39,8 @@ HWY_INLINE Span adaptive_span(size_t i, size_t in, size_t out) {
   const size_t first = i * in / out, count = ((i + 1) * in + out - 1) / out - first;
   return {first, count, count};
 }
-HWY_INLINE Span row_span(const AdaptivePool2dShape& s, size_t i) {
-  return adaptive_span(i, s.height, s.out_rows);
-}
-HWY_INLINE Span column_span(const AdaptivePool2dShape& s, size_t j) {
-  return adaptive_span(j, s.width, s.out_columns);
-}
+HWY_INLINE Span row_span(const AdaptivePool2dShape& s, size_t i) { return adaptive_span(i, s.height, s.out_rows); }
+HWY_INLINE Span column_span(const AdaptivePool2dShape& s, size_t j) { return adaptive_span(j, s.width, s.out_columns); }
 
 // Runs op.run<rows, columns>(access, window, x offset, y offset) for every vector of channels of every
 // window, in y's order. rows and columns are 2 for the window that nearly every network uses, so that its
@@ -89,16 +85,12 @@ bool windows_tile_the_image(const Pool2dShape& s) {
   return s.stride_h == s.kernel_h && s.stride_w == s.kernel_w && s.out_h() * s.stride_h == s.height &&
          s.out_w() * s.stride_w == s.width;
 }
-bool windows_overlap(const Pool2dShape& s) {
-  return s.stride_h < s.kernel_h || s.stride_w < s.kernel_w;
-}
+bool windows_overlap(const Pool2dShape& s) { return s.stride_h < s.kernel_h || s.stride_w < s.kernel_w; }
 
 bool windows_tile_the_image(const AdaptivePool2dShape& s) {
   return s.height % s.out_rows == 0 && s.width % s.out_columns == 0;
 }
-bool windows_overlap(const AdaptivePool2dShape& s) {
-  return !windows_tile_the_image(s);
-}
+bool windows_overlap(const AdaptivePool2dShape& s) { return !windows_tile_the_image(s); }
 
 template <class Shape>
 void clear_unless_tiled(const Shape& s, float* dx) {

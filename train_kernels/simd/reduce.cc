@@ -17,8 +17,8 @@ namespace {
 struct InPlace {
   const ReductionLoops& loops;
   const float* x;
-  HWY_INLINE const float* operator()(const std::array<ptrdiff_t, 2>& at, size_t, size_t row_dim, size_t,
-                                     float*, ptrdiff_t* step) const {
+  HWY_INLINE const float* operator()(const std::array<ptrdiff_t, 2>& at, size_t, size_t row_dim, size_t, float*,
+                                     ptrdiff_t* step) const {
     *step = loops.stride[0][row_dim];
     return x + at[0];
   }
@@ -31,8 +31,8 @@ struct SquareValue {
 struct Squares {
   const ReductionLoops& loops;
   const float* x;
-  HWY_INLINE const float* operator()(const std::array<ptrdiff_t, 2>& at, size_t rows, size_t row_dim,
-                                     size_t n, float* buffer, ptrdiff_t* step) const {
+  HWY_INLINE const float* operator()(const std::array<ptrdiff_t, 2>& at, size_t rows, size_t row_dim, size_t n,
+                                     float* buffer, ptrdiff_t* step) const {
     *step = static_cast<ptrdiff_t>(n);
     for (size_t r = 0; r < rows; ++r) {
       map(n, buffer + r * n, SquareValue(), x + at[0] + static_cast<ptrdiff_t>(r) * loops.stride[0][row_dim]);
@@ -88,18 +88,14 @@ void extreme(const ReductionLoops& loops, const float* x, float* y) {
 
 void reduce_forward(Reduction kind, const ReductionLoops& loops, const float* x, float* y) {
   switch (kind) {
-    case Reduction::sum:
-      return strided_sum(loops, 1, InPlace{loops, x}, FinishSum(), y);
+    case Reduction::sum: return strided_sum(loops, 1, InPlace{loops, x}, FinishSum(), y);
     case Reduction::mean: {
       const double count = static_cast<double>(reference::reduced_count(loops));
       return strided_sum(loops, 1, InPlace{loops, x}, FinishSum{count}, y);
     }
-    case Reduction::l2:
-      return strided_sum(loops, 1, Squares{loops, x}, FinishSum{1, true}, y);
-    case Reduction::max:
-      return extreme<true>(loops, x, y);
-    case Reduction::min:
-      return extreme<false>(loops, x, y);
+    case Reduction::l2: return strided_sum(loops, 1, Squares{loops, x}, FinishSum{1, true}, y);
+    case Reduction::max: return extreme<true>(loops, x, y);
+    case Reduction::min: return extreme<false>(loops, x, y);
   }
 }
 
@@ -134,10 +130,9 @@ struct SpreadRow {
   }
 };
 
-void reduce_backward(Reduction kind, const ReductionLoops& loops, const float* x, const float* y,
-                     const float* dy, float* dx) {
-  if (kind == Reduction::max || kind == Reduction::min)
-    return reference::extreme_backward(loops, x, y, dy, dx);
+void reduce_backward(Reduction kind, const ReductionLoops& loops, const float* x, const float* y, const float* dy,
+                     float* dx) {
+  if (kind == Reduction::max || kind == Reduction::min) return reference::extreme_backward(loops, x, y, dy, dx);
   const bool is_l2 = kind == Reduction::l2;
   const float count = kind == Reduction::mean ? static_cast<float>(reference::reduced_count(loops)) : 1;
   for_each_row(loops, SpreadRow{loops, is_l2 ? x : nullptr, is_l2 ? y : nullptr, dy, splat(1 / count), dx});

@@ -21,9 +21,7 @@ namespace {
 HWY_INLINE MatrixA strided(const float* base, size_t stride, size_t width) {
   return {base, {nullptr, static_cast<ptrdiff_t>(stride)}, nullptr, 1, width, 1};
 }
-HWY_INLINE MatrixC strided(float* base, size_t stride) {
-  return {base, {nullptr, static_cast<ptrdiff_t>(stride)}};
-}
+HWY_INLINE MatrixC strided(float* base, size_t stride) { return {base, {nullptr, static_cast<ptrdiff_t>(stride)}}; }
 
 // A row of a state for each example of the range; null: zeros.
 struct State {
@@ -51,22 +49,21 @@ struct Steps {
 };
 
 // C (+)= A B panel by panel, last panel first if `backwards`.
-HWY_INLINE void product(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c,
-                        const Finish& finish, bool backwards) {
+HWY_INLINE void product(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c, const Finish& finish,
+                        bool backwards) {
   const size_t panels = (n + b.panel - 1) / b.panel;
   for (size_t i = 0; i < panels; ++i) {
     const size_t p = backwards ? panels - 1 - i : i, column = p * b.panel;
     Finish part = finish;
     if (part.bias != nullptr) part.bias += column;
-    gemm(m, HWY_MIN(b.panel, n - column), a,
-         {b.base + p * b.panel_stride, b.row_stride, b.panel_stride, b.panel}, {c.base + column, c.rows},
-         part);
+    gemm(m, HWY_MIN(b.panel, n - column), a, {b.base + p * b.panel_stride, b.row_stride, b.panel_stride, b.panel},
+         {c.base + column, c.rows}, part);
   }
 }
 
 // The same for every step of the range; in one go if the range is the whole batch.
-HWY_INLINE void product_of_steps(const Steps& at, size_t n, const MatrixA& a, const MatrixB& b,
-                                 const MatrixC& c, const Finish& finish) {
+HWY_INLINE void product_of_steps(const Steps& at, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c,
+                                 const Finish& finish) {
   if (at.examples.size() == at.s.batch) return gemm(at.s.steps * at.s.batch, n, a, b, c, finish);
   for (size_t t = 0; t < at.s.steps; ++t) {
     MatrixA from = a;
@@ -78,10 +75,8 @@ HWY_INLINE void product_of_steps(const Steps& at, size_t n, const MatrixA& a, co
 }
 
 HWY_INLINE void copy_or_zero(size_t n, const float* from, float* to) {
-  if (from == nullptr)
-    std::memset(to, 0, n * sizeof(float));
-  else
-    std::memcpy(to, from, n * sizeof(float));
+  if (from == nullptr) std::memset(to, 0, n * sizeof(float));
+  else std::memcpy(to, from, n * sizeof(float));
 }
 
 // What x w gets added: both biases, but not bias_r of the candidate where the reset gate scales it.
@@ -94,22 +89,19 @@ HWY_INLINE const float* input_bias(const RnnShape& s, const RnnForward<float>& p
 }
 
 void rnn_forward(const RnnShape& s, Range examples, const RnnForward<float>& p, void* workspace) {
-  const size_t n = s.hidden, columns = s.columns(), joint = s.is_gru() ? 2 * n : columns,
-               stride = s.saved_stride();
+  const size_t n = s.hidden, columns = s.columns(), joint = s.is_gru() ? 2 * n : columns, stride = s.saved_stride();
   const size_t count = examples.size();
   const Steps at{s, examples};
   Scratch scratch(workspace);
   const float* bias = input_bias(s, p, scratch.take<float>(columns));
   const MatrixB r = pack_b(n, joint, p.r, columns, scratch.take<float>(packed_b_floats(n, joint)));
   MatrixB r_candidate{};
-  if (s.is_gru())
-    r_candidate = pack_b(n, n, p.r + joint, columns, scratch.take<float>(packed_b_floats(n, n)));
+  if (s.is_gru()) r_candidate = pack_b(n, n, p.r + joint, columns, scratch.take<float>(packed_b_floats(n, n)));
   const MatrixB w =
       worth_packing(s.steps * s.batch, columns)
           ? pack_b(s.inputs, columns, p.w, columns, scratch.take<float>(packed_b_floats(s.inputs, columns)))
           : plain_b(columns, p.w, columns);
-  product_of_steps(at, columns, strided(p.x, s.inputs, s.inputs), w, strided(p.saved, stride),
-                   {.bias = bias});
+  product_of_steps(at, columns, strided(p.x, s.inputs, s.inputs), w, strided(p.saved, stride), {.bias = bias});
 
   for (size_t t = 0; t < s.steps; ++t) {
     const bool backwards = t % 2 != 0;
@@ -117,15 +109,14 @@ void rnn_forward(const RnnShape& s, Range examples, const RnnForward<float>& p, 
     float* saved = p.saved + at.row(t) * stride;
     float* y = p.y + at.row(t) * s.y_stride;
     if (h.base != nullptr) {
-      product(count, joint, strided(h.base, h.stride, n), r, strided(saved, stride), {.accumulate = true},
-              backwards);
+      product(count, joint, strided(h.base, h.stride, n), r, strided(saved, stride), {.accumulate = true}, backwards);
     }
     if (s.cell == RnnCell::gru_linear_before_reset) {
       const float* b = p.bias_r == nullptr ? nullptr : p.bias_r + 2 * n;
       for (size_t e = 0; h.base == nullptr && e < count; ++e) copy_or_zero(n, b, saved + e * stride + 3 * n);
       if (h.base != nullptr) {
-        product(count, n, strided(h.base, h.stride, n), r_candidate, strided(saved + 3 * n, stride),
-                {.bias = b}, backwards);
+        product(count, n, strided(h.base, h.stride, n), r_candidate, strided(saved + 3 * n, stride), {.bias = b},
+                backwards);
       }
     } else if (s.cell == RnnCell::gru) {
       for (size_t e = 0; e < count; ++e) gru_row_reset(n, h.row(e), saved + e * stride);
@@ -137,12 +128,9 @@ void rnn_forward(const RnnShape& s, Range examples, const RnnForward<float>& p, 
     for (size_t e = 0; e < count; ++e) {
       float* row = saved + e * stride;
       float* out = y + e * s.y_stride;
-      if (s.cell == RnnCell::lstm)
-        lstm_row_forward(n, c.row(e), row, out);
-      else if (s.is_gru())
-        gru_row_forward(n, s.cell == RnnCell::gru_linear_before_reset, h.row(e), row, out);
-      else
-        simple_row_forward(n, s.cell == RnnCell::relu, row, out);
+      if (s.cell == RnnCell::lstm) lstm_row_forward(n, c.row(e), row, out);
+      else if (s.is_gru()) gru_row_forward(n, s.cell == RnnCell::gru_linear_before_reset, h.row(e), row, out);
+      else simple_row_forward(n, s.cell == RnnCell::relu, row, out);
     }
   }
   const State h = at.h_before(s.steps, p.y, p.h0), c = at.c_before(s.steps, p.saved, p.c0);
@@ -154,8 +142,7 @@ void rnn_forward(const RnnShape& s, Range examples, const RnnForward<float>& p, 
 }
 
 void rnn_backward(const RnnShape& s, Range examples, const RnnBackward<float>& p, void* workspace) {
-  const size_t n = s.hidden, columns = s.columns(), joint = s.is_gru() ? 2 * n : columns,
-               stride = s.saved_stride();
+  const size_t n = s.hidden, columns = s.columns(), joint = s.is_gru() ? 2 * n : columns, stride = s.saved_stride();
   const size_t count = examples.size(), first = examples.begin * n;
   const bool lstm = s.cell == RnnCell::lstm, relu = s.cell == RnnCell::relu, gru = s.cell == RnnCell::gru;
   const Steps at{s, examples};
@@ -179,34 +166,29 @@ void rnn_backward(const RnnShape& s, Range examples, const RnnBackward<float>& p
     float* saved = p.saved + at.row(t) * stride;
     for (size_t e = 0; e < count; ++e) {
       float* row = saved + e * stride;
-      if (lstm)
-        lstm_row_backward(n, c.row(e), dy + e * s.y_stride, dh + e * n, row, dc + e * n);
-      else if (s.is_gru())
-        gru_row_backward(n, !gru, h.row(e), dy + e * s.y_stride, row, dh + e * n);
-      else
-        simple_row_backward(n, relu, y + e * s.y_stride, dy + e * s.y_stride, dh + e * n, row);
+      if (lstm) lstm_row_backward(n, c.row(e), dy + e * s.y_stride, dh + e * n, row, dc + e * n);
+      else if (s.is_gru()) gru_row_backward(n, !gru, h.row(e), dy + e * s.y_stride, row, dh + e * n);
+      else simple_row_backward(n, relu, y + e * s.y_stride, dy + e * s.y_stride, dh + e * n, row);
     }
     const float* gradients = saved;
     if (gru) {
-      product(count, n, strided(gradients + 2 * n, stride, n), r_candidate, strided(through, n), {},
-              backwards);
+      product(count, n, strided(gradients + 2 * n, stride, n), r_candidate, strided(through, n), {}, backwards);
       for (size_t e = 0; e < count; ++e) {
         gru_row_backward_reset(n, h.row(e), through + e * n, saved + e * stride, dh + e * n);
       }
     }
     if (t == 0 && p.dh0 == nullptr) break;
-    product(count, n, strided(gradients, stride, joint), r, strided(dh, n), {.accumulate = s.is_gru()},
-            backwards);
+    product(count, n, strided(gradients, stride, joint), r, strided(dh, n), {.accumulate = s.is_gru()}, backwards);
     if (s.cell == RnnCell::gru_linear_before_reset) {
-      product(count, n, strided(gradients + 3 * n, stride, n), r_candidate, strided(dh, n),
-              {.accumulate = true}, backwards);
+      product(count, n, strided(gradients + 3 * n, stride, n), r_candidate, strided(dh, n), {.accumulate = true},
+              backwards);
     }
   }
   if (p.dh0 != nullptr) std::memcpy(p.dh0 + first, dh, count * n * sizeof(float));
   if (p.dc0 != nullptr && lstm) std::memcpy(p.dc0 + first, dc, count * n * sizeof(float));
   if (p.dx == nullptr) return;
-  const MatrixB w = pack_b_transposed(columns, s.inputs, p.w, columns,
-                                      scratch.take<float>(packed_b_floats(columns, s.inputs)));
+  const MatrixB w =
+      pack_b_transposed(columns, s.inputs, p.w, columns, scratch.take<float>(packed_b_floats(columns, s.inputs)));
   product_of_steps(at, s.inputs, strided(static_cast<const float*>(p.saved), stride, columns), w,
                    strided(p.dx, s.inputs), {});
 }
@@ -225,8 +207,7 @@ void transposed_product(const Pairs& pairs, size_t width, size_t out, float* to,
                         void* workspace) {
   if (pairs.rows < kPackedRowsMin) {
     const MatrixA a{pairs.a, {nullptr, 1}, nullptr, 1, pairs.rows, static_cast<ptrdiff_t>(pairs.a_stride)};
-    return gemm(width, out, a, plain_b(out, pairs.d, pairs.d_stride), strided(to, to_stride),
-                {.accumulate = add});
+    return gemm(width, out, a, plain_b(out, pairs.d, pairs.d_stride), strided(to, to_stride), {.accumulate = add});
   }
   Scratch scratch(workspace);
   const size_t chunk = HWY_MIN(pairs.rows, kTurnedRows);
@@ -258,8 +239,7 @@ void strided_column_sums(size_t rows, size_t stride, Range columns, const float*
   }
 }
 
-void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradients<float>& p,
-                          void* workspace) {
+void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradients<float>& p, void* workspace) {
   const size_t n = s.hidden, all = s.columns(), stride = s.saved_stride(), rows = s.steps * s.batch;
   transposed_product({rows, p.x, s.inputs, p.saved + columns.begin, stride}, s.inputs, columns.size(),
                      p.dw + columns.begin, all, false, workspace);
@@ -278,8 +258,7 @@ void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradi
     if (p.dbias_r != nullptr) strided_column_sums(rows, stride, part, d, p.dbias_r);
     d += part.begin;
     if (i == 1 && !linear_candidate) {
-      transposed_product({rows, p.saved + 3 * n, stride, d, stride}, n, part.size(), dr, all, false,
-                         workspace);
+      transposed_product({rows, p.saved + 3 * n, stride, d, stride}, n, part.size(), dr, all, false, workspace);
       continue;
     }
     // Row k of y belongs to the gradients one step later: behind it, or in reverse before it.
@@ -287,14 +266,13 @@ void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradi
     const float* y = s.reverse ? p.y + later * s.y_stride : p.y;
     const float* d_later = s.reverse ? d : d + later * stride;
     if (s.steps > 1) {
-      transposed_product({rows - later, y, s.y_stride, d_later, stride}, n, part.size(), dr, all, false,
-                         workspace);
+      transposed_product({rows - later, y, s.y_stride, d_later, stride}, n, part.size(), dr, all, false, workspace);
     } else {
       for (size_t row = 0; row < n; ++row) std::memset(dr + row * all, 0, part.size() * sizeof(float));
     }
     if (p.h0 == nullptr) continue;
-    transposed_product({s.batch, p.h0, n, d + s.position(0) * s.batch * stride, stride}, n, part.size(), dr,
-                       all, true, workspace);
+    transposed_product({s.batch, p.h0, n, d + s.position(0) * s.batch * stride, stride}, n, part.size(), dr, all, true,
+                       workspace);
   }
 }
 

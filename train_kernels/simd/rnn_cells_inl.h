@@ -17,17 +17,13 @@ class RowPart {
  public:
   RowPart(size_t n, size_t at) : lanes_(HWY_MIN(kLanes, n - at)) {}
 
-  HWY_INLINE Vector load(const float* p) const {
-    return lanes_ == kLanes ? hn::LoadU(Tag(), p) : load_n(p, lanes_);
-  }
+  HWY_INLINE Vector load(const float* p) const { return lanes_ == kLanes ? hn::LoadU(Tag(), p) : load_n(p, lanes_); }
   HWY_INLINE Vector load_or_zero(const float* base, size_t at) const {
     return base == nullptr ? hn::Zero(Tag()) : load(base + at);
   }
   HWY_INLINE void store(Vector v, float* p) const {
-    if (lanes_ == kLanes)
-      hn::StoreU(v, Tag(), p);
-    else
-      store_n(v, p, lanes_);
+    if (lanes_ == kLanes) hn::StoreU(v, Tag(), p);
+    else store_n(v, p, lanes_);
   }
 
  private:
@@ -35,12 +31,8 @@ class RowPart {
 };
 
 // s (1 - s), the derivative of a sigmoid whose value is s; 1 - t^2, that of a tanh.
-HWY_INLINE Vector sigmoid_slope(Vector s) {
-  return hn::NegMulAdd(s, s, s);
-}
-HWY_INLINE Vector tanh_slope(Vector t) {
-  return hn::NegMulAdd(t, t, hn::Set(Tag(), 1.0f));
-}
+HWY_INLINE Vector sigmoid_slope(Vector s) { return hn::NegMulAdd(s, s, s); }
+HWY_INLINE Vector tanh_slope(Vector t) { return hn::NegMulAdd(t, t, hn::Set(Tag(), 1.0f)); }
 
 // saved: a + b in, activations and c out.
 HWY_INLINE void lstm_row_forward(size_t n, const float* c, float* saved, float* y) {
@@ -61,15 +53,12 @@ HWY_INLINE void lstm_row_forward(size_t n, const float* c, float* saved, float* 
 
 // saved: activations in, gradients of a + b out. dh: of the later step; dc: of this c in, of the previous
 // out.
-HWY_INLINE void lstm_row_backward(size_t n, const float* c, const float* dy, const float* dh, float* saved,
-                                  float* dc) {
+HWY_INLINE void lstm_row_backward(size_t n, const float* c, const float* dy, const float* dh, float* saved, float* dc) {
   for (size_t j = 0; j < n; j += kLanes) {
     const RowPart part(n, j);
     float* at = saved + j;
-    const Vector i = part.load(at), f = part.load(at + n), g = part.load(at + 2 * n),
-                 o = part.load(at + 3 * n);
-    const Vector squashed = tanh(part.load(at + 4 * n)),
-                 total = hn::Add(part.load(dy + j), part.load(dh + j));
+    const Vector i = part.load(at), f = part.load(at + n), g = part.load(at + 2 * n), o = part.load(at + 3 * n);
+    const Vector squashed = tanh(part.load(at + 4 * n)), total = hn::Add(part.load(dy + j), part.load(dh + j));
     const Vector d = hn::MulAdd(hn::Mul(total, o), tanh_slope(squashed), part.load(dc + j));
     part.store(hn::Mul(hn::Mul(d, g), sigmoid_slope(i)), at);
     part.store(hn::Mul(hn::Mul(d, part.load_or_zero(c, j)), sigmoid_slope(f)), at + n);
@@ -87,13 +76,11 @@ HWY_INLINE void simple_row_forward(size_t n, bool relu, const float* sum, float*
   }
 }
 
-HWY_INLINE void simple_row_backward(size_t n, bool relu, const float* y, const float* dy, const float* dh,
-                                    float* d) {
+HWY_INLINE void simple_row_backward(size_t n, bool relu, const float* y, const float* dy, const float* dh, float* d) {
   for (size_t j = 0; j < n; j += kLanes) {
     const RowPart part(n, j);
     const Vector total = hn::Add(part.load(dy + j), part.load(dh + j)), h = part.load(y + j);
-    part.store(relu ? hn::IfThenElseZero(hn::Gt(h, hn::Zero(Tag())), total) : hn::Mul(total, tanh_slope(h)),
-               d + j);
+    part.store(relu ? hn::IfThenElseZero(hn::Gt(h, hn::Zero(Tag())), total) : hn::Mul(total, tanh_slope(h)), d + j);
   }
 }
 
@@ -127,8 +114,8 @@ HWY_INLINE void gru_row_forward(size_t n, bool linear_before_reset, const float*
 }
 
 // dh: of the later step in, the part of the previous step's that passes by the gates out.
-HWY_INLINE void gru_row_backward(size_t n, bool linear_before_reset, const float* h, const float* dy,
-                                 float* saved, float* dh) {
+HWY_INLINE void gru_row_backward(size_t n, bool linear_before_reset, const float* h, const float* dy, float* saved,
+                                 float* dh) {
   const Vector one = hn::Set(Tag(), 1.0f);
   for (size_t j = 0; j < n; j += kLanes) {
     const RowPart part(n, j);
@@ -147,8 +134,7 @@ HWY_INLINE void gru_row_backward(size_t n, bool linear_before_reset, const float
 }
 
 // Without linear_before_reset: `through` is the gradient of (reset gate) h.
-HWY_INLINE void gru_row_backward_reset(size_t n, const float* h, const float* through, float* saved,
-                                       float* dh) {
+HWY_INLINE void gru_row_backward_reset(size_t n, const float* h, const float* through, float* saved, float* dh) {
   for (size_t j = 0; j < n; j += kLanes) {
     const RowPart part(n, j);
     const Vector gate = part.load(saved + j), d = part.load(through + j);

@@ -90,10 +90,8 @@ struct LinesForward {
 template <bool kLogarithm>
 void forward(const SoftmaxShape& s, const float* x, float* y) {
   for (size_t o = 0; o < s.outer; ++o, x += s.axis * s.inner, y += s.axis * s.inner) {
-    if (s.inner == 1)
-      line_forward<kLogarithm>(s.axis, x, y);
-    else
-      for_each_vector(s.inner, LinesForward<kLogarithm>{s.axis, s.inner, x, y});
+    if (s.inner == 1) line_forward<kLogarithm>(s.axis, x, y);
+    else for_each_vector(s.inner, LinesForward<kLogarithm>{s.axis, s.inner, x, y});
   }
 }
 

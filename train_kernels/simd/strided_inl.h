@@ -53,8 +53,7 @@ struct AddToColumns {
   template <class Lanes>
   HWY_INLINE void operator()(size_t i, const Lanes& lanes) const {
     Vector sum = lanes.load(to + i);
-    for (size_t r = 0; r < rows; ++r)
-      sum = hn::Add(sum, lanes.load(from + static_cast<ptrdiff_t>(r) * step + i));
+    for (size_t r = 0; r < rows; ++r) sum = hn::Add(sum, lanes.load(from + static_cast<ptrdiff_t>(r) * step + i));
     lanes.store(sum, to + i);
   }
 };
@@ -71,9 +70,7 @@ struct RunTerm {
 struct FinishSum {
   double divisor = 1;
   bool root = false;
-  HWY_INLINE float operator()(double sum) const {
-    return static_cast<float>(root ? std::sqrt(sum) : sum / divisor);
-  }
+  HWY_INLINE float operator()(double sum) const { return static_cast<float>(root ? std::sqrt(sum) : sum / divisor); }
 };
 
 // The terms of a sum: call(source, at, rows, row dimension, n, buffer, &step) returns n values of each of
@@ -88,8 +85,8 @@ struct TermSource {
                        ptrdiff_t* step);
 };
 template <size_t kOperands, class Source>
-const float* call_source(const void* source, const std::array<ptrdiff_t, kOperands>& at, size_t rows,
-                         size_t row_dim, size_t n, float* buffer, ptrdiff_t* step) {
+const float* call_source(const void* source, const std::array<ptrdiff_t, kOperands>& at, size_t rows, size_t row_dim,
+                         size_t n, float* buffer, ptrdiff_t* step) {
   return (*static_cast<const Source*>(source))(at, rows, row_dim, n, buffer, step);
 }
 
@@ -99,13 +96,7 @@ class StridedSum {
  public:
   StridedSum(const StridedLoops<kOperands>& loops, size_t operand, const TermSource<kOperands>& source,
              const FinishSum& finish, float* out)
-      : loops_(loops),
-        kept_(loops),
-        reduced_(loops),
-        operand_(operand),
-        source_(source),
-        finish_(finish),
-        out_(out) {
+      : loops_(loops), kept_(loops), reduced_(loops), operand_(operand), source_(source), finish_(finish), out_(out) {
     last_ = loops.rank - 1;
     row_dim_ = last_;
     for (size_t d = 0; d < last_; ++d) {
@@ -202,8 +193,8 @@ class StridedSum {
 };
 
 template <size_t kOperands, class Source>
-void strided_sum(const StridedLoops<kOperands>& loops, size_t operand, const Source& source,
-                 const FinishSum& finish, float* out) {
+void strided_sum(const StridedLoops<kOperands>& loops, size_t operand, const Source& source, const FinishSum& finish,
+                 float* out) {
   const TermSource<kOperands> terms{&source, call_source<kOperands, Source>};
   StridedSum<kOperands>(loops, operand, terms, finish, out).run();
 }

@@ -67,7 +67,8 @@ COT_KERNEL_FAMILIES(COT_DECLARE_FILL)
 }  // namespace simd
 }  // namespace coterie::kernels
 
-// COT_SET(member, function), in a fill_<family>_target: what this build leaves out stays null, and nothing is linked for it.
+// COT_SET(member, function), in a fill_<family>_target: what this build leaves out stays null, and nothing is linked
+// for it.
 #define COT_SET(member, function) table.member = is_in_build(#member) ? function : nullptr
 
 // COT_DEFINE_FILL(family, struct), inside `#if HWY_ONCE`: defines fill_<family>, which calls the target's

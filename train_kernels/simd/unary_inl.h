@@ -13,18 +13,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-HWY_INLINE Vector zero() {
-  return hn::Zero(Tag());
-}
-HWY_INLINE Vector one() {
-  return splat(1);
-}
-HWY_INLINE Vector between(Vector low, Vector high, Vector x) {
-  return at_most(high, at_least(low, x));
-}
-HWY_INLINE auto is_inside(Vector low, Vector high, Vector x) {
-  return hn::And(hn::Gt(x, low), hn::Lt(x, high));
-}
+HWY_INLINE Vector zero() { return hn::Zero(Tag()); }
+HWY_INLINE Vector one() { return splat(1); }
+HWY_INLINE Vector between(Vector low, Vector high, Vector x) { return at_most(high, at_least(low, x)); }
+HWY_INLINE auto is_inside(Vector low, Vector high, Vector x) { return hn::And(hn::Gt(x, low), hn::Lt(x, high)); }
 
 template <Unary kKind>
 struct Value;
@@ -66,8 +58,7 @@ COT_UNARY(Value, hard_swish, (Vector x),
 COT_UNARY(Value, swish, (Vector x), hn::Div(x, hn::Add(one(), exp(hn::Neg(x)))))
 COT_UNARY(Value, tanh, (Vector x), tanh(x))
 COT_UNARY(Slope, tanh, (Vector y, Vector dy), hn::Mul(dy, hn::NegMulAdd(y, y, one())))
-COT_UNARY(Value, softplus, (Vector x),
-          hn::Add(at_least(zero(), x), log1p_of_fraction(exp(hn::Neg(hn::Abs(x))))))
+COT_UNARY(Value, softplus, (Vector x), hn::Add(at_least(zero(), x), log1p_of_fraction(exp(hn::Neg(hn::Abs(x))))))
 COT_UNARY(Slope, softplus, (Vector y, Vector dy), hn::Mul(dy, hn::Neg(expm1_of_negative(hn::Neg(y)))))
 COT_UNARY(Value, softsign, (Vector x), hn::Div(x, hn::Add(one(), hn::Abs(x))))
 COT_UNARY_OF(Value, clip, (Vector x), between(alpha, beta, x))
@@ -84,8 +75,7 @@ COT_UNARY(Value, reciprocal, (Vector x), hn::Div(one(), x))
 COT_UNARY(Slope, reciprocal, (Vector y, Vector dy), hn::Neg(hn::Mul(dy, hn::Mul(y, y))))
 COT_UNARY(Value, erf, (Vector x), erf(x))
 // 2 / sqrt(pi) e^(-x^2)
-COT_UNARY(Slope, erf, (Vector x, Vector dy),
-          hn::Mul(dy, hn::Mul(splat(1.12837917f), exp(hn::Neg(hn::Mul(x, x))))))
+COT_UNARY(Slope, erf, (Vector x, Vector dy), hn::Mul(dy, hn::Mul(splat(1.12837917f), exp(hn::Neg(hn::Mul(x, x))))))
 
 template <>
 struct Slope<Unary::elu> {
@@ -136,8 +126,7 @@ struct Slope<Unary::gelu_tanh> {
   explicit Slope(const UnaryOp&) {}
   HWY_INLINE Vector operator()(Vector x, Vector dy) const {
     const Vector t = tanh(gelu_argument(x)), half = splat(0.5f);
-    const Vector steep =
-        hn::Mul(hn::NegMulAdd(t, t, one()), hn::Mul(hn::Mul(half, x), gelu_argument_slope(x)));
+    const Vector steep = hn::Mul(hn::NegMulAdd(t, t, one()), hn::Mul(hn::Mul(half, x), gelu_argument_slope(x)));
     return hn::Mul(dy, hn::Add(hn::MulAdd(half, t, half), steep));
   }
 };

@@ -71,9 +71,7 @@ HWY_INLINE void store_n(Vector v, float* p, size_t n) { Part(n).store(v, p); }
 // max(x, lowest) that keeps NaN.
 HWY_INLINE Vector at_least(Vector lowest, Vector x) { return hn::IfThenElse(hn::Lt(x, lowest), lowest, x); }
 // min(x, highest) that keeps NaN.
-HWY_INLINE Vector at_most(Vector highest, Vector x) {
-  return hn::IfThenElse(hn::Gt(x, highest), highest, x);
-}
+HWY_INLINE Vector at_most(Vector highest, Vector x) { return hn::IfThenElse(hn::Gt(x, highest), highest, x); }
 
 HWY_INLINE Vector activated(Activation activation, Vector x) {
   if (activation == Activation::none) return x;

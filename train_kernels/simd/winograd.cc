@@ -33,7 +33,7 @@ struct Transformed {
 // (G w G^T) of one input channel and a vector of filters, into the packed weights of every position.
 template <size_t kOutputs>
 struct TransformWeights {
-  const float* w;  // of the channel
+  const float* w;                                 // of the channel
   size_t tap_step, to_step, depth, first, panel;  // `first`: the filter that w begins with
   float* to;
 
@@ -50,8 +50,7 @@ struct TransformWeights {
     COT_UNROLL for (size_t j = 0; j < F::kSize; ++j) {
       COT_UNROLL for (size_t i = 0; i < 3; ++i) g[i] = rows[i][j];
       F::weights(g, column);
-      COT_UNROLL for (size_t i = 0; i < F::kSize; ++i)
-          hn::StoreU(column[i], Tag(), at + (i * F::kSize + j) * to_step);
+      COT_UNROLL for (size_t i = 0; i < F::kSize; ++i) hn::StoreU(column[i], Tag(), at + (i * F::kSize + j) * to_step);
     }
   }
 };
@@ -74,8 +73,7 @@ struct TransformInput {
     COT_UNROLL for (size_t j = 0; j < F::kSize; ++j) {
       COT_UNROLL for (size_t i = 0; i < F::kSize; ++i) d[i] = rows[i][j];
       F::input(d, v);
-      COT_UNROLL for (size_t i = 0; i < F::kSize; ++i)
-          lanes.store(v[i], to + (i * F::kSize + j) * to_step + c);
+      COT_UNROLL for (size_t i = 0; i < F::kSize; ++i) lanes.store(v[i], to + (i * F::kSize + j) * to_step + c);
     }
   }
 };
@@ -95,8 +93,7 @@ struct TransformOutput {
     using F = Filter<kOutputs>;
     Vector half[kOutputs][F::kSize], m[F::kSize], out[kOutputs];
     COT_UNROLL for (size_t j = 0; j < F::kSize; ++j) {
-      COT_UNROLL for (size_t i = 0; i < F::kSize; ++i) m[i] =
-          lanes.load(products + (i * F::kSize + j) * from_step + o);
+      COT_UNROLL for (size_t i = 0; i < F::kSize; ++i) m[i] = lanes.load(products + (i * F::kSize + j) * from_step + o);
       F::output(m, out);
       COT_UNROLL for (size_t i = 0; i < kOutputs; ++i) half[i][j] = out[i];
     }
@@ -137,8 +134,7 @@ struct Winograd {
 
   // Of `count` filters from `first` on, whose taps at `w` lie tap_step apart; `to`: where those of filter 0 go.
   HWY_NOINLINE void transform_filters(const float* w, size_t tap_step, size_t first, size_t count, float* to) const {
-    for_each_vector(count,
-                    TransformWeights<kOutputs>{w, tap_step, weights_step(), s.channels, first, panel, to});
+    for_each_vector(count, TransformWeights<kOutputs>{w, tap_step, weights_step(), s.channels, first, panel, to});
   }
 
   void transform_weights(Range channels, const float* w, float* to) const {
@@ -187,16 +183,15 @@ struct Winograd {
     }
   }
 
-  void transform_output(const Transformed& products, Range some, const float* bias,
-                        Activation activation, float* y) const {
+  void transform_output(const Transformed& products, Range some, const float* bias, Activation activation,
+                        float* y) const {
     for (size_t t = some.begin; t < some.end; ++t) {
       const Place at = place(t);
       float* to = y + ((at.image * s.out_h() + at.row) * s.out_w() + at.column) * s.filters;
-      for_each_vector(s.filters,
-                      TransformOutput<kOutputs>{products.base + (t - some.begin) * s.filters, products.step,
-                                                bias, activation, HWY_MIN(kOutputs, s.out_h() - at.row),
-                                                HWY_MIN(kOutputs, s.out_w() - at.column),
-                                                s.out_w() * s.filters, s.filters, to});
+      for_each_vector(s.filters, TransformOutput<kOutputs>{products.base + (t - some.begin) * s.filters, products.step,
+                                                           bias, activation, HWY_MIN(kOutputs, s.out_h() - at.row),
+                                                           HWY_MIN(kOutputs, s.out_w() - at.column),
+                                                           s.out_w() * s.filters, s.filters, to});
     }
   }
 
@@ -215,12 +210,8 @@ struct Winograd {
         const Range block{t, HWY_MIN(end, t + at_once)};
         transform_input(base, block, input);
         for (size_t p = 0; p < kPositions; ++p) {
-          const MatrixA a{input.base + p * input.step,
-                          {nullptr, static_cast<ptrdiff_t>(s.channels)},
-                          nullptr,
-                          1,
-                          s.channels,
-                          1};
+          const MatrixA a{
+              input.base + p * input.step, {nullptr, static_cast<ptrdiff_t>(s.channels)}, nullptr, 1, s.channels, 1};
           const MatrixB b = packed_b(s.channels, s.filters, weights + p * weights_step());
           gemm(block.size(), s.filters, a, b,
                {products.base + p * products.step, {nullptr, static_cast<ptrdiff_t>(s.filters)}}, {});

@@ -12,12 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-HWY_INLINE Vector times(float factor, Vector v) {
-  return hn::Mul(hn::Set(Tag(), factor), v);
-}
-HWY_INLINE Vector plus(float factor, Vector v, Vector sum) {
-  return hn::MulAdd(hn::Set(Tag(), factor), v, sum);
-}
+HWY_INLINE Vector times(float factor, Vector v) { return hn::Mul(hn::Set(Tag(), factor), v); }
+HWY_INLINE Vector plus(float factor, Vector v, Vector sum) { return hn::MulAdd(hn::Set(Tag(), factor), v, sum); }
 
 // F(kOutputs, 3) along one axis.
 template <size_t kOutputs>

@@ -17,8 +17,7 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 
 // The transformed weights of these channels, of every position in its turn; of weights that are still to be turned
 // half round (conv2d_backward_input) if `turn`.
-void winograd_prepare(const Conv2dShape& s, Range channels, size_t outputs, bool turn, const float* w,
-                      float* prepared);
+void winograd_prepare(const Conv2dShape& s, Range channels, size_t outputs, bool turn, const float* w, float* prepared);
 // conv2d_forward by F(outputs x outputs, 3 x 3), outputs 2 or 4; of one image, or all rows.
 void winograd_forward(const Conv2dShape& s, Range rows, size_t outputs, const float* x, const float* prepared,
                       const float* bias, Activation activation, float* y, Scratch& scratch);

@@ -37,8 +37,8 @@ struct AttentionForward {
   const T* mask;            // added to the scores (minus infinity hides); null: zeros. It has no gradient.
   const int32_t* key_mask;  // [batch, keys], 0 hides the key from all queries; null: ones
   T* y;                     // 0 in the rows of queries that see no key
-  T* log_sums;  // [batch, heads, queries], for backward: log of the sum of exp(scores), infinity where
-                // nothing is seen
+  T* log_sums;              // [batch, heads, queries], for backward: log of the sum of exp(scores), infinity where
+                            // nothing is seen
 };
 
 template <typename T>
@@ -53,8 +53,7 @@ template <typename T>
 struct AttentionKernels {
   // `pairs` of the batch * heads pairs, pair b * heads + h: each writes its own part of the results.
   void (*attention_forward)(const AttentionShape&, Range pairs, const AttentionForward<T>&, void* workspace);
-  void (*attention_backward)(const AttentionShape&, Range pairs, const AttentionBackward<T>&,
-                             void* workspace);
+  void (*attention_backward)(const AttentionShape&, Range pairs, const AttentionBackward<T>&, void* workspace);
 };
 
 // Bytes of workspace, for any range.
@@ -64,8 +63,6 @@ size_t attention_backward_workspace(const AttentionShape& shape);
 // The queries whose scores are in memory at a time, and the floats of a row of them: a power of two would put
 // the rows of a column into the same few lines of the cache.
 inline constexpr size_t kQueriesAtATime = 64;
-constexpr size_t score_stride(size_t keys) {
-  return (keys + 15) / 16 * 16 + 16;
-}
+constexpr size_t score_stride(size_t keys) { return (keys + 15) / 16 * 16 + 16; }
 
 }  // namespace coterie::kernels

@@ -40,23 +40,21 @@ struct BatchNormKernels {
   // 1 / sqrt(variance + epsilon), for normalising with the running statistics.
   void (*batch_norm_inverse_stddev)(size_t channels, const T* variance, T epsilon, T* inverse_stddev);
   // y may be x.
-  void (*batch_norm_forward)(const BatchNormShape&, const T* x, const BatchNormChannels<T>&, Activation,
-                             T* y);
+  void (*batch_norm_forward)(const BatchNormShape&, const T* x, const BatchNormChannels<T>&, Activation, T* y);
 
   // With an activation, dy is the gradient of its result; what it let through is recomputed from x, so y need
   // not be kept. dscale = the sum over rows of dy x', dbias = that of dy.
-  void (*batch_norm_backward_parameters)(const BatchNormShape&, const T* x, const BatchNormChannels<T>&,
-                                         Activation, const T* dy, T* dscale, T* dbias);
+  void (*batch_norm_backward_parameters)(const BatchNormShape&, const T* x, const BatchNormChannels<T>&, Activation,
+                                         const T* dy, T* dscale, T* dbias);
   // dx when mean and inverse_stddev are those of x over batch_rows rows (at least shape.rows), of which
   // dscale and dbias are the sums: dx = scale inverse_stddev (dy - dbias / batch_rows - x' dscale /
   // batch_rows). dx may be dy.
-  void (*batch_norm_backward_input)(const BatchNormShape&, size_t batch_rows, const T* x,
-                                    const BatchNormChannels<T>&, Activation, const T* dscale,
-                                    const T* dbias, const T* dy, T* dx);
+  void (*batch_norm_backward_input)(const BatchNormShape&, size_t batch_rows, const T* x, const BatchNormChannels<T>&,
+                                    Activation, const T* dscale, const T* dbias, const T* dy, T* dx);
   // dx when they are constants: dx = scale inverse_stddev dy. x is read with an activation only. dx may be
   // dy.
-  void (*batch_norm_backward_frozen)(const BatchNormShape&, const T* x, const BatchNormChannels<T>&,
-                                     Activation, const T* dy, T* dx);
+  void (*batch_norm_backward_frozen)(const BatchNormShape&, const T* x, const BatchNormChannels<T>&, Activation,
+                                     const T* dy, T* dx);
 };
 
 }  // namespace coterie::kernels

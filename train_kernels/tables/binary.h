@@ -24,8 +24,7 @@ struct BinaryKernels {
   // The gradient by operand 0 (a) or 1 (b), in that operand's shape: dy times the derivative, summed over the
   // dimensions in which the operand was broadcast. add and sub read neither a nor b, mul only the other one:
   // these may be null.
-  void (*binary_backward)(Binary, size_t operand, const BinaryLoops&, const T* a, const T* b, const T* dy,
-                          T* gradient);
+  void (*binary_backward)(Binary, size_t operand, const BinaryLoops&, const T* a, const T* b, const T* dy, T* gradient);
 };
 
 }  // namespace coterie::kernels

@@ -22,14 +22,13 @@ struct Conv2dKernels {
   // is false (workspace.h), which gives the same bits.
   void (*conv2d_forward)(const Conv2dShape&, const T* x, const T* w, const T* prepared, const T* bias, Activation, T* y,
                          void* workspace);
-  void (*conv2d_backward_input)(const Conv2dShape&, const T* dy, const T* w, const T* prepared, T* dx,
-                                void* workspace);
+  void (*conv2d_backward_input)(const Conv2dShape&, const T* dy, const T* w, const T* prepared, T* dx, void* workspace);
   void (*conv2d_backward_weights)(const Conv2dShape&, const T* x, const T* dy, T* dw, T* dbias, void* workspace);
   // The same for a part of y, or dx, with the bits of one call for all; pointers are to the whole.
   //   rows [begin, end) of one image's: shape.batch is 1. They begin at multiples of kConv2dRowGrain, and cost least at
   //   those of conv2d_row_grain (conv2d_algorithm.h); dx has such parts where gradient_has_rows(shape) (workspace.h).
-  //   filters, or channels of dx, of the rows: where conv2d_forward_has_columns, conv2d_backward_input_has_columns; they
-  //   begin as the columns of dense_forward do.
+  //   filters, or channels of dx, of the rows: where conv2d_forward_has_columns, conv2d_backward_input_has_columns;
+  //   they begin as the columns of dense_forward do.
   void (*conv2d_forward_part)(const Conv2dShape&, Range rows, Range filters, const T* x, const T* w, const T* prepared,
                               const T* bias, Activation, T* y, void* workspace);
   void (*conv2d_backward_input_part)(const Conv2dShape&, Range rows, Range channels, const T* dy, const T* w,

@@ -16,9 +16,9 @@ struct DenseKernels {
   // all. Where parts begin is free; multiples of 16 cost least.
   void (*dense_prepare_forward)(const DenseShape&, Range rows, const T* w, T* prepared);
   void (*dense_prepare_backward_input)(const DenseShape&, Range columns, const T* w, T* prepared);
-  // y = x w + bias, then the activation, of these columns of y; pointers are to the whole. bias may be null; prepared is
-  // what dense_prepare_forward made for any batch, or null. Parts begin at multiples of kColumnGrain (workspace.h), or
-  // anywhere if prepared is null, with the same bits.
+  // y = x w + bias, then the activation, of these columns of y; pointers are to the whole. bias may be null; prepared
+  // is what dense_prepare_forward made for any batch, or null. Parts begin at multiples of kColumnGrain (workspace.h),
+  // or anywhere if prepared is null, with the same bits.
   void (*dense_forward)(const DenseShape&, Range columns, const T* x, const T* w, const T* prepared, const T* bias,
                         Activation, T* y, void* workspace);
   // dx = dy w^T, of these columns of dx; as above.

@@ -14,7 +14,8 @@ struct ElementwiseKernels {
   void (*relu_backward)(size_t n, const T* y, const T* dy, T* dx);  // dx = dy where y > 0, else 0; dx may be dy
   void (*add)(size_t n, const T* a, const T* b, T* y);              // y may be a or b
   void (*accumulate)(size_t n, const T* x, T* y);                   // adds x to y
-  // To bfloat16, the upper half of a float32, rounded to the nearest, ties to even; back without error. A NaN stays one.
+  // To bfloat16, the upper half of a float32, rounded to the nearest, ties to even; back without error. A NaN stays
+  // one.
   void (*narrow)(size_t n, const T* x, uint16_t* y);
   void (*widen)(size_t n, const uint16_t* x, T* y);
 };

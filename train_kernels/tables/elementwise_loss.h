@@ -10,14 +10,14 @@ namespace coterie::kernels {
 
 // l(y, t), with d = y - t. Source: PyTorch, torch.nn.<name in parentheses>.
 enum class ElementLoss : uint8_t {
-  squared,    // d^2                                                                            (MSELoss)
-  absolute,   // |d|, its derivative 0 at 0                                                      (L1Loss)
-  huber,      // d^2 / 2 where |d| <= threshold, else threshold (|d| - threshold / 2)         (HuberLoss)
-  smooth_l1,  // d^2 / (2 threshold) where |d| < threshold, else |d| - threshold / 2       (SmoothL1Loss)
-  binary_cross_entropy,              // -t max(log y, -100) - (1 - t) max(log(1 - y), -100), derivative
-                                     // d / max(y (1 - y), 1e-12) (BCELoss)
+  squared,               // d^2                                                                            (MSELoss)
+  absolute,              // |d|, its derivative 0 at 0                                                      (L1Loss)
+  huber,                 // d^2 / 2 where |d| <= threshold, else threshold (|d| - threshold / 2)         (HuberLoss)
+  smooth_l1,             // d^2 / (2 threshold) where |d| < threshold, else |d| - threshold / 2       (SmoothL1Loss)
+  binary_cross_entropy,  // -t max(log y, -100) - (1 - t) max(log(1 - y), -100), derivative
+                         // d / max(y (1 - y), 1e-12) (BCELoss)
   binary_cross_entropy_with_logits,  // max(y, 0) - y t + log(1 + e^-|y|) (BCEWithLogitsLoss)
-  kl_divergence,  // t (log t - y), 0 where t = 0: y is the logarithm of a probability (KLDivLoss)
+  kl_divergence,                     // t (log t - y), 0 where t = 0: y is the logarithm of a probability (KLDivLoss)
 };
 
 // A row's loss is the mean over its `width` elements; of kl_divergence the sum (PyTorch's "batchmean"). The

@@ -20,8 +20,7 @@ struct LogicKernels {
   // y = a where the condition is not 0, else b.
   void (*where_forward)(const WhereLoops&, const int32_t* condition, const T* a, const T* b, T* y);
   // By operand 1 (a) or 2 (b), as binary_backward.
-  void (*where_backward)(const WhereLoops&, size_t operand, const int32_t* condition, const T* dy,
-                         T* gradient);
+  void (*where_backward)(const WhereLoops&, size_t operand, const int32_t* condition, const T* dy, T* gradient);
 
   // 1 or 0. False if one of them is NaN.
   void (*compare)(Comparison, const BinaryLoops&, const T* a, const T* b, int32_t* y);

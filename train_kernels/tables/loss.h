@@ -22,8 +22,8 @@ struct LossKernels {
   // the sum over examples added. Labels are in [0, classes); for mean squared error with one output the label
   // is the target itself, otherwise the target is one-hot, and an example's loss is the mean over its
   // outputs.
-  void (*softmax_cross_entropy)(size_t batch, size_t classes, const T* logits, const int32_t* labels,
-                                T* d_outputs, LossSums* sums);
+  void (*softmax_cross_entropy)(size_t batch, size_t classes, const T* logits, const int32_t* labels, T* d_outputs,
+                                LossSums* sums);
   void (*mean_squared_error)(size_t batch, size_t outputs, const T* y, const int32_t* labels, T* d_outputs,
                              LossSums* sums);
 
@@ -43,12 +43,12 @@ struct LossKernels {
   // Source: PyTorch, torch.nn.CrossEntropyLoss.
   void (*cross_entropy)(const ClassLoss<T>&, const T* logits, const int32_t* labels, T scale, T* d_logits,
                         LossSums* sums);
-  void (*cross_entropy_of_targets)(const ClassLoss<T>&, const T* logits, const T* targets, T scale,
-                                   T* d_logits, LossSums* sums);
+  void (*cross_entropy_of_targets)(const ClassLoss<T>&, const T* logits, const T* targets, T scale, T* d_logits,
+                                   LossSums* sums);
   // -w[label] x[label], x being logarithms of probabilities; smoothing is not used. Source: PyTorch,
   // torch.nn.NLLLoss.
-  void (*negative_log_likelihood)(const ClassLoss<T>&, const T* log_probabilities, const int32_t* labels,
-                                  T scale, T* d_log_probabilities, LossSums* sums);
+  void (*negative_log_likelihood)(const ClassLoss<T>&, const T* log_probabilities, const int32_t* labels, T scale,
+                                  T* d_log_probabilities, LossSums* sums);
 };
 
 }  // namespace coterie::kernels

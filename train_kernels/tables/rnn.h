@@ -27,12 +27,10 @@ enum class RnnCell : uint8_t { tanh, relu, lstm, gru, gru_linear_before_reset };
 struct RnnShape {
   RnnCell cell;
   size_t steps, batch, inputs, hidden;
-  size_t y_stride;  // floats between rows of y and of dy: hidden, or 2 * hidden if two directions interleave
+  size_t y_stride;       // floats between rows of y and of dy: hidden, or 2 * hidden if two directions interleave
   bool reverse = false;  // from the last step to the first: "t - 1" above is then the step after t
 
-  size_t gates() const {
-    return cell == RnnCell::lstm ? 4 : cell == RnnCell::tanh || cell == RnnCell::relu ? 1 : 3;
-  }
+  size_t gates() const { return cell == RnnCell::lstm ? 4 : cell == RnnCell::tanh || cell == RnnCell::relu ? 1 : 3; }
   size_t columns() const { return gates() * hidden; }  // of w and r
   // A row of `saved`: [gates] (tanh, relu), [i, f, g, o, c] (lstm), [s, z, n, b_n or s h] (gru). Backward
   // puts the gradients of a + b in the gates' place, and in the GRU's last part that of b_n.

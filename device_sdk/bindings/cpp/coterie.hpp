@@ -105,8 +105,7 @@ class Dataset {
   static Dataset open(const std::string& path) {
     Dataset file;
     std::array<char, 1024> text{};
-    const coterie_status status =
-        coterie_dataset_open(path.c_str(), &file.state_->c, text.data(), text.size());
+    const coterie_status status = coterie_dataset_open(path.c_str(), &file.state_->c, text.data(), text.size());
     if (status != COTERIE_OK) throw Error(status, text.data());
     return file;
   }
@@ -202,21 +201,17 @@ class Client {
 
   // The members of coterie_options are borrowed for the call, those of its transport for the client's life.
   // Its own policy and callback do not count: they are the other arguments.
-  Client(coterie_options options, const Dataset& dataset, const Policy& policy = {},
-         OnRefused on_refused = {})
+  Client(coterie_options options, const Dataset& dataset, const Policy& policy = {}, OnRefused on_refused = {})
       : caller_(dataset), refusals_(std::make_unique<Refusals>()) {
     options.struct_size = sizeof options;
     const coterie_policy c_policy = policy.c();
     options.policy = &c_policy;
     refusals_->call = std::move(on_refused);
     options.refused_context = refusals_.get();
-    options.on_refused = [](void* to, const coterie_refusal* refusal) {
-      static_cast<Refusals*>(to)->hear(*refusal);
-    };
+    options.on_refused = [](void* to, const coterie_refusal* refusal) { static_cast<Refusals*>(to)->hear(*refusal); };
     std::array<char, 1024> text{};
     coterie_client* opened = nullptr;
-    const coterie_status status =
-        coterie_client_open(&options, dataset.c(), &opened, text.data(), text.size());
+    const coterie_status status = coterie_client_open(&options, dataset.c(), &opened, text.data(), text.size());
     handle_.reset(opened);
     caller_.check(status, [&] { return text.data(); });
   }

@@ -17,9 +17,7 @@ inline namespace app {
 
 namespace detail {
 
-inline const char* or_null(const std::string& text) {
-  return text.empty() ? nullptr : text.c_str();
-}
+inline const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 inline std::vector<const char*> pointers(const std::vector<std::string>& texts) {
   std::vector<const char*> all;
@@ -46,8 +44,7 @@ struct TrainOptions {
   // Calls `use` with the C struct, which refers to this object and is good inside only.
   template <typename Use>
   decltype(auto) as_c(Use use) const {
-    const std::vector<const char*> freeze_pointers = detail::pointers(freeze),
-                                   only = detail::pointers(train_only),
+    const std::vector<const char*> freeze_pointers = detail::pointers(freeze), only = detail::pointers(train_only),
                                    channel_pointers = detail::pointers(channels),
                                    group_pointers = detail::pointers(groups);
     auto c = detail::sized<coterie_train_options>();
@@ -59,8 +56,7 @@ struct TrainOptions {
     c.label_smoothing = label_smoothing, c.loss_threshold = loss_threshold;
     c.clip_norm = clip_norm, c.clip_value = clip_value;
     c.nesterov = nesterov, c.targets_are_values = targets_are_values, c.freeze_statistics = freeze_statistics;
-    c.batch_size = batch_size, c.micro_batch_size = micro_batch_size, c.epochs = epochs,
-    c.steps_max = steps_max;
+    c.batch_size = batch_size, c.micro_batch_size = micro_batch_size, c.epochs = epochs, c.steps_max = steps_max;
     c.seed = seed, c.memory_bytes_max = memory_bytes_max, c.memory_budget_bytes = memory_budget_bytes;
     c.class_weights = class_weights.data(), c.class_weight_count = class_weights.size();
     c.freeze = freeze_pointers.data(), c.freeze_count = freeze_pointers.size();
@@ -89,9 +85,7 @@ class Model {
   coterie_model_info info() const { return asked<coterie_model_info>(coterie_model_describe); }
   coterie_tensor input(size_t index = 0) const { return asked<coterie_tensor>(coterie_model_input, index); }
   coterie_tensor output() const { return asked<coterie_tensor>(coterie_model_output); }
-  coterie_tensor parameter(size_t index) const {
-    return asked<coterie_tensor>(coterie_model_parameter, index);
-  }
+  coterie_tensor parameter(size_t index) const { return asked<coterie_tensor>(coterie_model_parameter, index); }
 
   void get(const std::string& parameter, std::span<float> values) const {
     check(coterie_model_get_parameter(c(), parameter.c_str(), values.data(), values.size()));
@@ -215,12 +209,8 @@ class Trainer {
   coterie_train_memory memory() const { return asked<coterie_train_memory>(coterie_trainer_memory); }
   bool finished() const { return progress().finished != 0; }
 
-  void save_checkpoint(const std::string& path) const {
-    check(coterie_trainer_save_checkpoint(c(), path.c_str()));
-  }
-  void restore_checkpoint(const std::string& path) {
-    check(coterie_trainer_restore_checkpoint(c(), path.c_str()));
-  }
+  void save_checkpoint(const std::string& path) const { check(coterie_trainer_save_checkpoint(c(), path.c_str())); }
+  void restore_checkpoint(const std::string& path) { check(coterie_trainer_restore_checkpoint(c(), path.c_str())); }
 
   // As it is trained so far.
   Model model() const {
@@ -231,9 +221,7 @@ class Trainer {
   void get(const std::string& parameter, std::span<float> values) const {
     check(coterie_trainer_get_parameter(c(), parameter.c_str(), values.data(), values.size()));
   }
-  void delta(std::span<float> values) const {
-    check(coterie_trainer_delta(c(), values.data(), values.size()));
-  }
+  void delta(std::span<float> values) const { check(coterie_trainer_delta(c(), values.data(), values.size())); }
   coterie_trainer* c() const { return handle_.get(); }
 
  private:

@@ -34,8 +34,7 @@ Status check_mask(const Operand& mask, const Shape& scores) {
   for (size_t i = 0; i < mask.shape.size(); ++i) {
     const size_t axis = 4 - mask.shape.size() + i;
     if (mask.shape[i] != 1 && mask.shape[i] != scores[axis]) {
-      return does_not_fit("mask " + to_text(mask.shape) + " does not broadcast to the scores' " +
-                          to_text(scores));
+      return does_not_fit("mask " + to_text(mask.shape) + " does not broadcast to the scores' " + to_text(scores));
     }
   }
   const MaskSizes sizes = mask_sizes(mask.shape);
@@ -52,12 +51,11 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const auto& a = std::get<AttentionAttributes>(op.attributes);
   const Shape &q = inputs[kQ].shape, &k = inputs[kK].shape, &v = inputs[kV].shape;
   if (k != v || k[0] != q[0] || k[2] != q[2]) {
-    return does_not_fit("a query of " + to_text(q) + " does not fit keys of " + to_text(k) +
-                        " and values of " + to_text(v));
+    return does_not_fit("a query of " + to_text(q) + " does not fit keys of " + to_text(k) + " and values of " +
+                        to_text(v));
   }
   if (a.heads == 0 || q[2] % a.heads != 0) {
-    return does_not_fit(std::to_string(a.heads) + " heads do not divide " + std::to_string(q[2]) +
-                        " features");
+    return does_not_fit(std::to_string(a.heads) + " heads do not divide " + std::to_string(q[2]) + " features");
   }
   if (!std::isfinite(a.scale)) return does_not_fit("scale is not finite");
   if (inputs.size() > kMask && inputs[kMask].is_present) {
@@ -112,10 +110,8 @@ void run_write_out_mask(const Step& step, const StepContext&) {
   for (size_t matrix = 0; matrix < s.mask[0] * s.mask[1]; ++matrix) {
     for (size_t i = 0; i < queries; ++i, to += keys) {
       const float* from = mask + (matrix * s.mask[2] + (s.mask[2] == 1 ? 0 : i)) * row;
-      if (row == 1)
-        std::fill_n(to, keys, *from);
-      else
-        std::copy_n(from, keys, to);
+      if (row == 1) std::fill_n(to, keys, *from);
+      else std::copy_n(from, keys, to);
     }
   }
 }

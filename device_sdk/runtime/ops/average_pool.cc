@@ -39,7 +39,8 @@ void backward_average(OpBuild& build) {
 
 }  // namespace
 
-const OpRule kAveragePool2d{OpKind::average_pool2d, infer_pool_window, pool_window_flops, forward_average, backward_average};
+const OpRule kAveragePool2d{OpKind::average_pool2d, infer_pool_window, pool_window_flops, forward_average,
+                            backward_average};
 const OpRule kGlobalAveragePool2d{OpKind::global_average_pool2d, infer_global, flops_global, forward_average,
                                   backward_average};
 

@@ -140,9 +140,8 @@ void run_block_gradients(const Step& step, const StepContext& context) {
   const auto& [x, mean, inverse_stddev, scale, bias, dy, blocks] = step.take<7>();
   for (size_t i = step.part.begin; i < step.part.end; ++i) {
     float* const dscale = blocks + i * 2 * s.shape.channels;
-    context.kernels.batch_norm_backward_parameters(s.block(i), x + s.block_at(i),
-                                                   {mean, inverse_stddev, scale, bias}, s.activation,
-                                                   dy + s.block_at(i), dscale, dscale + s.shape.channels);
+    context.kernels.batch_norm_backward_parameters(s.block(i), x + s.block_at(i), {mean, inverse_stddev, scale, bias},
+                                                   s.activation, dy + s.block_at(i), dscale, dscale + s.shape.channels);
   }
 }
 
@@ -162,9 +161,8 @@ void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, mean, inverse_stddev, scale, bias, dscale, dbias, dy, dx] = step.take<9>();
   const size_t at = step.part.begin * s.shape.stride;
-  context.kernels.batch_norm_backward_input(s.of(step.part), s.shape.rows, x + at,
-                                            {mean, inverse_stddev, scale, bias}, s.activation, dscale, dbias, dy + at,
-                                            dx + at);
+  context.kernels.batch_norm_backward_input(s.of(step.part), s.shape.rows, x + at, {mean, inverse_stddev, scale, bias},
+                                            s.activation, dscale, dbias, dy + at, dx + at);
 }
 
 void run_backward_frozen(const Step& step, const StepContext& context) {
@@ -199,8 +197,7 @@ void forward(OpBuild& build) {
   if (build.is_applied_by_producer()) return build.output_is_input();
   const Settings s = settings_of(build);
   const auto [mean, inverse_stddev] = emit_statistics(build, s);
-  build.emit(run_forward, s,
-             {build.input(0), mean, inverse_stddev, build.input(1), build.input(2), build.output()},
+  build.emit(run_forward, s, {build.input(0), mean, inverse_stddev, build.input(1), build.input(2), build.output()},
              build.split(s.shape.rows));
   build.may_share(build.output(), build.input(0));
 }

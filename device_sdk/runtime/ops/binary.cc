@@ -10,8 +10,8 @@ namespace {
 using kernels::Binary;
 
 constexpr Function<Binary> kFunctions[] = {
-    {OpKind::add, Binary::add},         {OpKind::sub, Binary::sub},         {OpKind::mul, Binary::mul},
-    {OpKind::div, Binary::div},         {OpKind::pow, Binary::pow},         {OpKind::minimum, Binary::minimum},
+    {OpKind::add, Binary::add},         {OpKind::sub, Binary::sub}, {OpKind::mul, Binary::mul},
+    {OpKind::div, Binary::div},         {OpKind::pow, Binary::pow}, {OpKind::minimum, Binary::minimum},
     {OpKind::maximum, Binary::maximum},
 };
 

@@ -140,8 +140,9 @@ void forward(OpBuild& build) {
   const auto [weight, bias] = layer_weights(build);
   BufferId prepared = kNoBuffer;
   if (kernels::prepares_conv2d_forward(shape)) {
-    prepared = build.prepare_weight(1, weight, run_prepare_forward, shape, kernels::conv2d_forward_prepared_bytes(shape),
-                                    by_weights(shape.channels / shape.groups));
+    prepared =
+        build.prepare_weight(1, weight, run_prepare_forward, shape, kernels::conv2d_forward_prepared_bytes(shape),
+                             by_weights(shape.channels / shape.groups));
   }
   s.cut = cut_of(shape, prepared != kNoBuffer, kernels::conv2d_forward_has_columns(shape), shape.filters, true);
   build.emit(run_forward, s,

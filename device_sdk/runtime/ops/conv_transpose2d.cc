@@ -41,10 +41,10 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   }
   const int64_t filters = w[2] * groups;  // both below 2^29
   COT_TRY(check_convolution_bias(inputs, filters));
-  COT_ASSIGN(const int64_t height, positions_before("height", x[1], w[0], a.stride_h, a.pad_top, a.pad_bottom,
-                                                    a.dilation_h, a.output_pad_h));
-  COT_ASSIGN(const int64_t width, positions_before("width", x[2], w[1], a.stride_w, a.pad_left, a.pad_right,
-                                                   a.dilation_w, a.output_pad_w));
+  COT_ASSIGN(const int64_t height,
+             positions_before("height", x[1], w[0], a.stride_h, a.pad_top, a.pad_bottom, a.dilation_h, a.output_pad_h));
+  COT_ASSIGN(const int64_t width,
+             positions_before("width", x[2], w[1], a.stride_w, a.pad_left, a.pad_right, a.dilation_w, a.output_pad_w));
   Shape y{x[0], height, width, filters};
   COT_TRY(check_padded_size(y, a, "output"));
   return one_output(std::move(y));
@@ -80,8 +80,7 @@ Part part_of(const Step& step) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& [x, w, bias, y, scratch] = step.take<5>();
   const auto [shape, x_at, y_at] = part_of(step);
-  context.kernels.conv_transpose2d_forward(shape, x + x_at, w, bias, step.as<Settings>().activation, y + y_at,
-                                           scratch);
+  context.kernels.conv_transpose2d_forward(shape, x + x_at, w, bias, step.as<Settings>().activation, y + y_at, scratch);
 }
 
 void run_backward_input(const Step& step, const StepContext& context) {

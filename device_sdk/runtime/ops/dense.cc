@@ -46,8 +46,7 @@ struct Settings {
 
 Settings settings_of(const OpBuild& build) {
   const Shape &x = build.input_shape(0), &w = build.input_shape(1);
-  return {{elements(x, 0, x.size() - 1), static_cast<size_t>(w[0]), static_cast<size_t>(w[1])},
-          build.activation()};
+  return {{elements(x, 0, x.size() - 1), static_cast<size_t>(w[0]), static_cast<size_t>(w[1])}, build.activation()};
 }
 
 void run_prepare_forward(const Step& step, const StepContext& context) {
@@ -96,8 +95,8 @@ void forward(OpBuild& build) {
   const auto [weight, bias] = layer_weights(build);
   BufferId prepared = kNoBuffer;
   if (kernels::prepares_dense_forward(s.shape)) {
-    prepared = build.prepare_weight(1, weight, run_prepare_forward, s.shape, kernels::dense_forward_prepared_bytes(s.shape),
-                                    by_weights(s.shape.in));
+    prepared = build.prepare_weight(1, weight, run_prepare_forward, s.shape,
+                                    kernels::dense_forward_prepared_bytes(s.shape), by_weights(s.shape.in));
   }
   s.by_columns = prepared == kNoBuffer && s.shape.out >= kColumnsMin;
   build.emit(run_forward, s,

@@ -24,8 +24,7 @@ struct Settings {
 
 Settings settings_of(const OpBuild& build) {
   const float rate = build.attributes<DropoutAttributes>().rate;
-  return {build.index(), static_cast<uint32_t>(static_cast<double>(rate) * 0x1p32),
-          1 / (1 - rate)};
+  return {build.index(), static_cast<uint32_t>(static_cast<double>(rate) * 0x1p32), 1 / (1 - rate)};
 }
 
 // Forward and backward alike: the mask is a function of the step's seed, the op and the element's place.
@@ -35,8 +34,7 @@ void run(const Step& step, const StepContext& context) {
   const kernels::PhiloxKey key = {static_cast<uint32_t>(context.random_seed),
                                   static_cast<uint32_t>(context.random_seed >> 32)};
   for (size_t i = step.part.begin; i < step.part.end; i += 4) {
-    const auto random =
-        philox4x32({static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32), s.stream, 0}, key);
+    const auto random = philox4x32({static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32), s.stream, 0}, key);
     const size_t n = std::min<size_t>(4, step.part.end - i);
     for (size_t j = 0; j < n; ++j) to[i + j] = random[j] < s.threshold ? 0 : from[i + j] * s.scale;
   }

@@ -4,9 +4,9 @@
 //
 //   factor = scale / sqrt(variance + epsilon)    w' = w factor    bias' = (bias - mean) factor + the norm's bias
 //
-// Both are made in the prepare phase, the factor in double. Rounded are the factor, w' and bias', each once, so that with
-// u = 2^-24 the layer with w' and bias' is as far from the layer and the norm in exact arithmetic as its own sums are,
-// and by 2 u of |w'| and u of |bias'| further (gamma_2 and gamma_1 of Higham, "Accuracy and Stability of Numerical
+// Both are made in the prepare phase, the factor in double. Rounded are the factor, w' and bias', each once, so that
+// with u = 2^-24 the layer with w' and bias' is as far from the layer and the norm in exact arithmetic as its own sums
+// are, and by 2 u of |w'| and u of |bias'| further (gamma_2 and gamma_1 of Higham, "Accuracy and Stability of Numerical
 // Algorithms", 3.1).
 #pragma once
 

@@ -84,8 +84,7 @@ void forward(OpBuild& build) {
 }
 
 void backward(OpBuild& build) {
-  build.emit(run_backward, settings_of(build),
-             {build.output_gradient(), build.input(1), build.input_gradient(0)});
+  build.emit(run_backward, settings_of(build), {build.output_gradient(), build.input(1), build.input_gradient(0)});
 }
 
 }  // namespace

@@ -80,8 +80,7 @@ void forward(OpBuild& build) {
   const Settings s = settings_of(build);
   const uint64_t bytes = s.shape.batch * s.shape.groups * sizeof(float);
   const BufferId mean = build.save(bytes), inverse_stddev = build.save(bytes);
-  build.emit(run_forward, s,
-             {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev},
+  build.emit(run_forward, s, {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev},
              build.split(s.shape.batch));
   build.may_share(build.output(), build.input(0));
 }

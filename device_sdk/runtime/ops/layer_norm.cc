@@ -76,8 +76,7 @@ void forward(OpBuild& build) {
   const uint64_t bytes = s.rows * sizeof(float);
   const BufferId inverse_stddev = build.save(bytes);
   const BufferId mean = build.op().kind == OpKind::layer_norm ? build.save(bytes) : kNoBuffer;
-  build.emit(run_forward, s,
-             {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev},
+  build.emit(run_forward, s, {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev},
              build.split(s.rows));
   build.may_share(build.output(), build.input(0));
 }

@@ -19,6 +19,6 @@ void run_backward(const Step& step, const StepContext& context) {
 }  // namespace
 
 const OpRule kLogSoftmax{OpKind::log_softmax, infer_softmax, softmax_flops, softmax_forward<run_forward>,
-                      softmax_backward<run_backward>};
+                         softmax_backward<run_backward>};
 
 }  // namespace coterie::ops

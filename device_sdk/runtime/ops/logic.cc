@@ -37,8 +37,7 @@ void run_where_backward(const Step& step, const StepContext& context) {
 }
 
 void forward_where(OpBuild& build) {
-  build.emit(run_where, where_settings_of(build, 1),
-             {build.input(0), build.input(1), build.input(2), build.output()});
+  build.emit(run_where, where_settings_of(build, 1), {build.input(0), build.input(1), build.input(2), build.output()});
 }
 
 void backward_where(OpBuild& build) {
@@ -100,8 +99,8 @@ void forward_cast(OpBuild& build) {
   const DataType from = build.input_type(0).type;
   const auto to = static_cast<DataType>(build.attributes<CastAttributes>().type);
   if (from == to) return build.output_is_input();
-  build.emit(from == DataType::float32 ? run_to_int32 : run_from_int32,
-             CastSettings{elements(build.input_shape(0))}, {build.input(0), build.output()});
+  build.emit(from == DataType::float32 ? run_to_int32 : run_from_int32, CastSettings{elements(build.input_shape(0))},
+             {build.input(0), build.output()});
 }
 
 // Only from float32 to itself does a gradient arrive.

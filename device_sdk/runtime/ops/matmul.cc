@@ -1,4 +1,5 @@
-// matmul: a[.., m, k], b[.., k, n] -> y[.., m, n] = scale a b; either may be stored turned; leading dimensions broadcast.
+// matmul: a[.., m, k], b[.., k, n] -> y[.., m, n] = scale a b; either may be stored turned; leading dimensions
+// broadcast.
 #include <utility>
 
 #include "device_sdk/runtime/op_build.h"

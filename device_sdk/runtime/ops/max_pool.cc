@@ -25,7 +25,8 @@ void forward_max(OpBuild& build) {
 
 void backward_max(OpBuild& build) {
   build.emit(run_max_backward, pool_settings(build),
-             {build.input(0), build.output(), build.output_gradient(), build.input_gradient(0)}, split_of_images(build));
+             {build.input(0), build.output(), build.output_gradient(), build.input_gradient(0)},
+             split_of_images(build));
 }
 
 }  // namespace

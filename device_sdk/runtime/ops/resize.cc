@@ -72,8 +72,8 @@ std::vector<Source> sources(const Resize2dAttributes& a, int64_t in, uint32_t ou
       axis.push_back({at, at, 0});
     } else {
       const double inside = std::clamp(x, 0.0, last), low = std::floor(inside);
-      axis.push_back({static_cast<size_t>(low), static_cast<size_t>(std::min(low + 1, last)),
-                      static_cast<float>(inside - low)});
+      axis.push_back(
+          {static_cast<size_t>(low), static_cast<size_t>(std::min(low + 1, last)), static_cast<float>(inside - low)});
     }
   }
   return axis;
@@ -82,8 +82,12 @@ std::vector<Source> sources(const Resize2dAttributes& a, int64_t in, uint32_t ou
 Settings settings_of(const OpBuild& build) {
   const auto& a = build.attributes<Resize2dAttributes>();
   const Shape& x = build.input_shape(0);
-  return {static_cast<size_t>(x[0]), static_cast<size_t>(x[1]), static_cast<size_t>(x[2]), static_cast<size_t>(x[3]),
-          sources(a, x[1], a.height, a.scale_h), sources(a, x[2], a.width, a.scale_w)};
+  return {static_cast<size_t>(x[0]),
+          static_cast<size_t>(x[1]),
+          static_cast<size_t>(x[2]),
+          static_cast<size_t>(x[3]),
+          sources(a, x[1], a.height, a.scale_h),
+          sources(a, x[2], a.width, a.scale_w)};
 }
 
 // Calls visit(x offset, y offset, weight) for the up to four input pixels of each output pixel.

@@ -20,9 +20,7 @@ enum Output : size_t { kY, kHn, kCn };
 
 constexpr size_t kColumnGrain = 48;  // a panel of the widest vectors
 
-int64_t gates_of(OpKind kind) {
-  return kind == OpKind::lstm ? 4 : kind == OpKind::gru ? 3 : 1;
-}
+int64_t gates_of(OpKind kind) { return kind == OpKind::lstm ? 4 : kind == OpKind::gru ? 3 : 1; }
 
 Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand> inputs) {
   constexpr InputRule kOptional{.is_optional = true};
@@ -33,13 +31,12 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const Shape& x = inputs[kX].shape;
   const int64_t hidden = std::get<RnnAttributes>(op.attributes).hidden, columns = gates_of(op.kind) * hidden;
   const Shape state{x[1], hidden};
-  const Shape expected[] = {x,    {x[2], columns}, {hidden, columns}, {is_gru ? 2 * columns : columns}, state,
-                            state};
+  const Shape expected[] = {x, {x[2], columns}, {hidden, columns}, {is_gru ? 2 * columns : columns}, state, state};
   for (size_t i = kWeight; i < inputs.size(); ++i) {
     if (!inputs[i].is_present || inputs[i].shape == expected[i]) continue;
     return does_not_fit("input " + std::to_string(i) + " is " + to_text(inputs[i].shape) + ", must be " +
-                        to_text(expected[i]) + " for an input of " + to_text(x) + " and " +
-                        std::to_string(hidden) + " hidden");
+                        to_text(expected[i]) + " for an input of " + to_text(x) + " and " + std::to_string(hidden) +
+                        " hidden");
   }
   std::vector<TensorType> outputs(is_lstm ? 3 : 2, {DataType::float32, state});
   outputs[kY].shape = {x[0], x[1], hidden};
@@ -49,8 +46,7 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
 // Of the products with w and r.
 double flops(const OpInfo& op, std::span<const Operand> inputs, std::span<const TensorType> outputs) {
   const auto depth = static_cast<double>(inputs[kX].shape[2] + outputs[kY].shape[2]);
-  return 2.0 * depth * static_cast<double>(gates_of(op.kind)) *
-         static_cast<double>(elements(outputs[kY].shape));
+  return 2.0 * depth * static_cast<double>(gates_of(op.kind)) * static_cast<double>(elements(outputs[kY].shape));
 }
 
 RnnShape settings_of(const OpBuild& build) {
@@ -69,9 +65,7 @@ RnnShape settings_of(const OpBuild& build) {
           .reverse = a.is_reverse};
 }
 
-uint64_t y_bytes(const RnnShape& s) {
-  return s.steps * s.batch * s.y_stride * sizeof(float);
-}
+uint64_t y_bytes(const RnnShape& s) { return s.steps * s.batch * s.y_stride * sizeof(float); }
 
 // The GRU's bias of r lies behind that of w. The other cells have one, which is as good: only the sum matters
 // to them.
@@ -82,27 +76,24 @@ float* recurrent_bias(const RnnShape& s, float* bias) {
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<RnnShape>();
   const auto& [x, w, r, bias, h0, c0, y, h_n, c_n, saved, scratch] = step.take<11>();
-  context.kernels.rnn_forward(s, step.part,
-                              {x, w, r, bias, recurrent_bias(s, bias), h0, c0, y, h_n, c_n, saved}, scratch);
+  context.kernels.rnn_forward(s, step.part, {x, w, r, bias, recurrent_bias(s, bias), h0, c0, y, h_n, c_n, saved},
+                              scratch);
 }
 
-void run_clear(const Step& step, const StepContext&) {
-  std::memset(step.buffers[0], 0, y_bytes(step.as<RnnShape>()));
-}
+void run_clear(const Step& step, const StepContext&) { std::memset(step.buffers[0], 0, y_bytes(step.as<RnnShape>())); }
 
 void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<RnnShape>();
   const auto& [w, r, h0, c0, y, dy, dh_n, dc_n, saved, dx, dh0, dc0, zeros, scratch] = step.take<14>();
   context.kernels.rnn_backward(s, step.part,
-                               {w, r, h0, c0, y, dy != nullptr ? dy : zeros, dh_n, dc_n, saved, dx, dh0, dc0},
-                               scratch);
+                               {w, r, h0, c0, y, dy != nullptr ? dy : zeros, dh_n, dc_n, saved, dx, dh0, dc0}, scratch);
 }
 
 void run_backward_weights(const Step& step, const StepContext& context) {
   const auto& s = step.as<RnnShape>();
   const auto& [x, y, h0, saved, dw, dr, dbias, scratch] = step.take<8>();
-  context.kernels.rnn_backward_weights(s, step.part,
-                                       {x, y, h0, saved, dw, dr, dbias, recurrent_bias(s, dbias)}, scratch);
+  context.kernels.rnn_backward_weights(s, step.part, {x, y, h0, saved, dw, dr, dbias, recurrent_bias(s, dbias)},
+                                       scratch);
 }
 
 // Backward reads y even if the model does not.
@@ -111,8 +102,8 @@ void forward(OpBuild& build) {
   const BufferId saved = build.save(s.saved_floats() * sizeof(float));
   const BufferId y = build.has_output(kY) ? build.output(kY) : build.save(y_bytes(s));
   build.emit(run_forward, s,
-             {build.input(kX), build.input(kWeight), build.input(kRecurrent), build.input(kBias),
-              build.input(kH0), build.input(kC0), y, build.output(kHn), build.output(kCn), saved,
+             {build.input(kX), build.input(kWeight), build.input(kRecurrent), build.input(kBias), build.input(kH0),
+              build.input(kC0), y, build.output(kHn), build.output(kCn), saved,
               build.workspace(kernels::rnn_forward_workspace(s))},
              build.split(s.batch));
 }
@@ -126,14 +117,12 @@ void backward(OpBuild& build) {
     zeros = build.scratch(y_bytes(s));
     build.emit(run_clear, s, {zeros});
   }
-  build.emit(
-      run_backward, s,
-      {build.input(kWeight), build.input(kRecurrent), h0, build.input(kC0), y, dy, build.output_gradient(kHn),
-       build.output_gradient(kCn), saved, build.input_gradient(kX), build.input_gradient(kH0),
-       build.input_gradient(kC0), zeros, build.workspace(kernels::rnn_backward_workspace(s))},
-      build.split(s.batch));
-  if (!build.needs_gradient(kWeight) && !build.needs_gradient(kRecurrent) && !build.needs_gradient(kBias))
-    return;
+  build.emit(run_backward, s,
+             {build.input(kWeight), build.input(kRecurrent), h0, build.input(kC0), y, dy, build.output_gradient(kHn),
+              build.output_gradient(kCn), saved, build.input_gradient(kX), build.input_gradient(kH0),
+              build.input_gradient(kC0), zeros, build.workspace(kernels::rnn_backward_workspace(s))},
+             build.split(s.batch));
+  if (!build.needs_gradient(kWeight) && !build.needs_gradient(kRecurrent) && !build.needs_gradient(kBias)) return;
   build.emit(run_backward_weights, s,
              {x, y, h0, saved, build.gradient_or_scratch(kWeight), build.gradient_or_scratch(kRecurrent),
               build.input_gradient(kBias), build.workspace(kernels::rnn_backward_weights_workspace(s))},

@@ -1,5 +1,5 @@
-// slice: counts[i] positions along axes[i], from starts[i], steps[i] apart; pad: x with a border of one value, or without
-// one where the padding is negative. slice is of any type.
+// slice: counts[i] positions along axes[i], from starts[i], steps[i] apart; pad: x with a border of one value, or
+// without one where the padding is negative. slice is of any type.
 #include <algorithm>
 
 #include "device_sdk/runtime/limits.h"

@@ -1,5 +1,5 @@
-// What softmax and log_softmax share: x -> y of any shape, along one axis. Each has a file of its own, so that a build with one
-// of them has the kernels of one.
+// What softmax and log_softmax share: x -> y of any shape, along one axis. Each has a file of its own, so that a build
+// with one of them has the kernels of one.
 #pragma once
 
 #include "device_sdk/runtime/op_build.h"

@@ -1,8 +1,8 @@
 // The functions of one variable: x -> y of any shape. What each computes: train_kernels/unary.h.
+#include "train_kernels/unary.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/function_table.h"
 #include "device_sdk/runtime/ops/registry.h"
-#include "train_kernels/unary.h"
 
 namespace coterie::ops {
 namespace {

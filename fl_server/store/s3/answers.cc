@@ -8,9 +8,7 @@
 namespace coterie::s3 {
 namespace {
 
-Error odd(const std::string& what) {
-  return Error(ErrorCode::malformed, "the store's answer: " + what);
-}
+Error odd(const std::string& what) { return Error(ErrorCode::malformed, "the store's answer: " + what); }
 
 Result<ListedObject> parse_object(const XmlElement& contents) {
   ListedObject object{.key = std::string(contents.child_text("Key")), .size = 0, .modified = {}};
@@ -19,8 +17,7 @@ Result<ListedObject> parse_object(const XmlElement& contents) {
   const std::optional<WallTime> modified = parse_iso_time(contents.child_text("LastModified"));
   if (object.key.empty() || object.key.size() > kKeyBytesMax)
     return odd("an object has no key, or one that is too long");
-  if (size.empty() || error != std::errc() || end != size.data() + size.size())
-    return odd("an object has no size");
+  if (size.empty() || error != std::errc() || end != size.data() + size.size()) return odd("an object has no size");
   if (!modified) return odd("an object has no LastModified that can be read");
   object.modified = *modified;
   return object;
@@ -46,18 +43,15 @@ struct Meaning {
 
 // Amazon S3 API reference, "Error responses"; by status where a store has a code of its own.
 Meaning meaning_of(int status, std::string_view code) {
-  if (is_one_of(code, {"BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch",
-                       "IncompleteBody"})) {
+  if (is_one_of(code, {"BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", "IncompleteBody"})) {
     return {ErrorCode::data_loss, true};  // what came there is not what was sent
   }
   if (code == "InvalidPart") return {ErrorCode::data_loss, false};  // nor is it the next time
   if (code == "AuthorizationHeaderMalformed") return {ErrorCode::permission_denied, false};
-  if (is_one_of(code,
-                {"SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "OperationAborted"})) {
+  if (is_one_of(code, {"SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "OperationAborted"})) {
     return {ErrorCode::unavailable, true};
   }
-  if (is_one_of(code, {"QuotaExceeded", "XMinioStorageFull"}) || status == 507)
-    return {ErrorCode::storage_full, false};
+  if (is_one_of(code, {"QuotaExceeded", "XMinioStorageFull"}) || status == 507) return {ErrorCode::storage_full, false};
   if (code == "EntityTooLarge") return {ErrorCode::too_large, false};
   if (code == "NoSuchBucket") return {ErrorCode::unavailable, false};
   if (status == 404) return {ErrorCode::not_found, false};
@@ -71,8 +65,7 @@ Meaning meaning_of(int status, std::string_view code) {
 
 std::string advice_for(int status, std::string_view code) {
   if (code == "NoSuchBucket") return "; create the bucket, or correct its name in the configuration";
-  if (status >= 300 && status < 400)
-    return "; redirects are not followed: correct the endpoint and the region";
+  if (status >= 300 && status < 400) return "; redirects are not followed: correct the endpoint and the region";
   if (code == "AuthorizationHeaderMalformed") return "; correct the region";
   if (code == "SignatureDoesNotMatch") return "; correct the secret key and the region";
   return "";
@@ -92,8 +85,7 @@ Result<ListPage> parse_list(std::string_view xml) {
     page.objects.push_back(std::move(object));
   }
   const std::string_view is_truncated = root.child_text("IsTruncated");
-  if (is_truncated != "true" && is_truncated != "false")
-    return odd("a list does not say whether it is truncated");
+  if (is_truncated != "true" && is_truncated != "false") return odd("a list does not say whether it is truncated");
   if (is_truncated == "true") page.next = root.child_text("NextContinuationToken");
   if (page.next.size() > kTokenBytesMax || (is_truncated == "true" && page.next.empty())) {
     return odd("a truncated list has no token to go on with, or one that is too long");

@@ -45,7 +45,7 @@ Failure failure_of(int status, std::string_view body, const std::string& what);
 bool is_error_body(std::string_view body);
 
 std::optional<WallTime> parse_http_date(
-    std::string_view text);  // Fri, 24 May 2013 00:00:00 GMT: RFC 9110's IMF-fixdate
+    std::string_view text);                                     // Fri, 24 May 2013 00:00:00 GMT: RFC 9110's IMF-fixdate
 std::optional<WallTime> parse_iso_time(std::string_view text);  // 2013-05-24T00:00:00.000Z
 
 }  // namespace coterie::s3

@@ -21,8 +21,7 @@ class Credentials {
       const auto is_graphic = [](char c) { return c > ' ' && c < '\x7f'; };
       return text.empty() || text.size() > bytes_max || !std::ranges::all_of(text, is_graphic);
     };
-    if (is_bad(access_key_id, kAccessKeyIdBytesMax) ||
-        access_key_id.find_first_of("/,") != std::string_view::npos) {
+    if (is_bad(access_key_id, kAccessKeyIdBytesMax) || access_key_id.find_first_of("/,") != std::string_view::npos) {
       return Error(ErrorCode::invalid_argument,
                    "the access key id must have 1 to 128 visible ASCII characters but / and ,");
     }

@@ -56,8 +56,7 @@ size_t take_header(char* data, size_t, size_t size, void* context) {
   for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   line.remove_prefix(colon + 1);
   while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-  while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' '))
-    line.remove_suffix(1);
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
   transfer.reply.headers.emplace_back(std::move(name), line);
   return size;
 }
@@ -102,14 +101,13 @@ bool set_method(CURL* easy, const HttpsRequest& request) {
 }
 
 bool set_trust(CURL* easy, const std::string& ca_file) {
-  return ca_file.empty() || (set(easy, CURLOPT_CAINFO, ca_file.c_str()) &&
-                             set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr)));
+  return ca_file.empty() ||
+         (set(easy, CURLOPT_CAINFO, ca_file.c_str()) && set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr)));
 }
 
 bool add_headers(const HttpsRequest& request, HeaderList& list) {
   std::vector<std::string> lines = request.headers;
-  for (const char* unwanted : {"Expect:", "Accept:", "Content-Type:"})
-    lines.emplace_back(unwanted);  // libcurl's own
+  for (const char* unwanted : {"Expect:", "Accept:", "Content-Type:"}) lines.emplace_back(unwanted);  // libcurl's own
   for (const std::string& line : lines) {
     curl_slist* longer = curl_slist_append(list.get(), line.c_str());
     if (longer == nullptr) return false;
@@ -120,8 +118,7 @@ bool add_headers(const HttpsRequest& request, HeaderList& list) {
 }
 
 // All or none: an option that this libcurl does not know is a transfer that does not begin.
-bool set_options(CURL* easy, const std::string& ca_file, Millis connect_max, Transfer& transfer,
-                 HeaderList& headers) {
+bool set_options(CURL* easy, const std::string& ca_file, Millis connect_max, Transfer& transfer, HeaderList& headers) {
   const HttpsRequest& request = transfer.request;
   void* const context = &transfer;
   return set_trust(easy, ca_file) && add_headers(request, headers) && set_method(easy, request) &&
@@ -130,9 +127,8 @@ bool set_options(CURL* easy, const std::string& ca_file, Millis connect_max, Tra
          set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1)) &&
          set(easy, CURLOPT_PATH_AS_IS, 1L) && set(easy, CURLOPT_FOLLOWLOCATION, 0L) &&
          set(easy, CURLOPT_SSL_VERIFYPEER, 1L) && set(easy, CURLOPT_SSL_VERIFYHOST, 2L) &&
-         set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2)) &&
-         set(easy, CURLOPT_PROXY, "") && set(easy, CURLOPT_NOSIGNAL, 1L) &&
-         set(easy, CURLOPT_TCP_KEEPALIVE, 1L) &&
+         set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2)) && set(easy, CURLOPT_PROXY, "") &&
+         set(easy, CURLOPT_NOSIGNAL, 1L) && set(easy, CURLOPT_TCP_KEEPALIVE, 1L) &&
          set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connect_max.count())) &&
          set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.transfer_max.count())) &&
          set(easy, CURLOPT_READFUNCTION, give_body) && set(easy, CURLOPT_READDATA, context) &&
@@ -145,12 +141,10 @@ bool set_options(CURL* easy, const std::string& ca_file, Millis connect_max, Tra
 
 Error failure(CURLcode code, const Transfer& transfer) {
   if (transfer.too_large) {
-    return Error(ErrorCode::too_large, "the answer has more than " +
-                                           std::to_string(transfer.request.answer_bytes_max) +
+    return Error(ErrorCode::too_large, "the answer has more than " + std::to_string(transfer.request.answer_bytes_max) +
                                            " bytes, or a head of more than " + std::to_string(kHeadBytesMax));
   }
-  if (code == CURLE_ABORTED_BY_CALLBACK)
-    return Error(ErrorCode::cancelled, "stopped while the store was asked");
+  if (code == CURLE_ABORTED_BY_CALLBACK) return Error(ErrorCode::cancelled, "stopped while the store was asked");
   const std::string words = transfer.why[0] != '\0' ? transfer.why : curl_easy_strerror(code);
   return Error(code == CURLE_OPERATION_TIMEDOUT ? ErrorCode::timed_out : ErrorCode::unavailable, words);
 }
@@ -190,8 +184,7 @@ Result<HttpsReply> HttpsPool::send(const HttpsRequest& request) {
   Transfer transfer{.request = request, .pool = *this, .reply = {}};
   HeaderList headers;
   if (handle->easy == nullptr || !set_options(handle->easy, ca_file_, connect_max_, transfer, headers)) {
-    return Error(ErrorCode::internal,
-                 "libcurl could not be set up for " + request.method + " " + request.url);
+    return Error(ErrorCode::internal, "libcurl could not be set up for " + request.method + " " + request.url);
   }
   const CURLcode code = curl_easy_perform(handle->easy);
   long status = 0;

@@ -35,8 +35,7 @@ class RangedReader : public BlobReader {
 
  private:
   Status load(uint64_t offset) const {
-    COT_ASSIGN(block_,
-               client_->get(key_, offset, std::min(kReadAheadBytes, info_.size - offset), info_.etag));
+    COT_ASSIGN(block_, client_->get(key_, offset, std::min(kReadAheadBytes, info_.size - offset), info_.etag));
     block_begins_ = offset;
     return {};
   }
@@ -51,11 +50,9 @@ class RangedReader : public BlobReader {
 
 }  // namespace
 
-Result<std::shared_ptr<const BlobReader>> open_blob_reader(std::shared_ptr<S3Client> client,
-                                                           const std::string& key) {
+Result<std::shared_ptr<const BlobReader>> open_blob_reader(std::shared_ptr<S3Client> client, const std::string& key) {
   COT_ASSIGN(ObjectInfo info, client->head(key));
-  return std::shared_ptr<const BlobReader>(
-      std::make_shared<RangedReader>(std::move(client), key, std::move(info)));
+  return std::shared_ptr<const BlobReader>(std::make_shared<RangedReader>(std::move(client), key, std::move(info)));
 }
 
 }  // namespace coterie::s3

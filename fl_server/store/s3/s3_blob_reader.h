@@ -11,7 +11,6 @@ namespace coterie::s3 {
 
 // Asks for its size. Small reads are served from a block of kReadAheadBytes that is kept; a removed object
 // fails to be read.
-Result<std::shared_ptr<const BlobReader>> open_blob_reader(std::shared_ptr<S3Client> client,
-                                                           const std::string& key);
+Result<std::shared_ptr<const BlobReader>> open_blob_reader(std::shared_ptr<S3Client> client, const std::string& key);
 
 }  // namespace coterie::s3

@@ -7,8 +7,7 @@
 namespace coterie {
 
 Result<std::unique_ptr<S3BlobStore>> S3BlobStore::open_bucket(std::shared_ptr<s3::S3Client> client,
-                                                              const std::string& prefix,
-                                                              const std::string& spool) {
+                                                              const std::string& prefix, const std::string& spool) {
   COT_TRY(os::make_directories(spool));
   COT_ASSIGN(const std::vector<std::string> unfinished, os::list_directory(spool));
   for (const std::string& name : unfinished) COT_TRY(os::remove_file(spool + "/" + name));
@@ -18,17 +17,13 @@ Result<std::unique_ptr<S3BlobStore>> S3BlobStore::open_bucket(std::shared_ptr<s3
   return std::unique_ptr<S3BlobStore>(new S3BlobStore(std::move(client), whole, spool));
 }
 
-Result<std::unique_ptr<BlobWriter>> S3BlobStore::create() {
-  return s3::create_blob_writer(client_, prefix_, spool_);
-}
+Result<std::unique_ptr<BlobWriter>> S3BlobStore::create() { return s3::create_blob_writer(client_, prefix_, spool_); }
 
 Result<std::shared_ptr<const BlobReader>> S3BlobStore::open(const Digest& digest) {
   return s3::open_blob_reader(client_, key_of(digest));
 }
 
-Status S3BlobStore::remove(const Digest& digest) {
-  return client_->remove(key_of(digest));
-}
+Status S3BlobStore::remove(const Digest& digest) { return client_->remove(key_of(digest)); }
 
 Result<std::vector<Digest>> S3BlobStore::list(Millis age_min) {
   std::vector<Digest> digests;
@@ -39,8 +34,7 @@ Result<std::vector<Digest>> S3BlobStore::list(Millis age_min) {
       if (!object.key.starts_with(prefix_)) continue;
       const Result<Digest> digest = Digest::from_hex(std::string_view(object.key).substr(prefix_.size()));
       // Date has whole seconds: a blob may look up to one younger than it is.
-      if (digest && (age_min <= Millis(0) || dated.now - object.modified >= age_min))
-        digests.push_back(*digest);
+      if (digest && (age_min <= Millis(0) || dated.now - object.modified >= age_min)) digests.push_back(*digest);
     }
     if (dated.page.next.empty()) return digests;
     token = std::move(dated.page.next);

@@ -27,8 +27,7 @@ class S3BlobStore : public BlobStore {
   // bucket; each store has a prefix (empty, or ending with /) after the settings' own, and each store object
   // a `spool` of its own.
   static Result<std::unique_ptr<S3BlobStore>> open_bucket(std::shared_ptr<s3::S3Client> client,
-                                                          const std::string& prefix,
-                                                          const std::string& spool);
+                                                          const std::string& prefix, const std::string& spool);
 
   Result<std::unique_ptr<BlobWriter>> create() override;
   Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) override;

@@ -67,8 +67,7 @@ class SpoolingWriter : public BlobWriter {
     if (!completed && completed.error().code() != ErrorCode::not_found) return completed;
     const Result<ObjectInfo> info = client_->head(key);
     if (!info && info.error().code() == ErrorCode::not_found) {
-      return Error(ErrorCode::unavailable,
-                   "S3: an upload in parts of " + key + " was lost before it was complete");
+      return Error(ErrorCode::unavailable, "S3: an upload in parts of " + key + " was lost before it was complete");
     }
     COT_TRY(info);
     if (info->size == size_) return {};
@@ -86,11 +85,10 @@ class SpoolingWriter : public BlobWriter {
 
 }  // namespace
 
-Result<std::unique_ptr<BlobWriter>> create_blob_writer(std::shared_ptr<S3Client> client,
-                                                       const std::string& prefix, const std::string& spool) {
+Result<std::unique_ptr<BlobWriter>> create_blob_writer(std::shared_ptr<S3Client> client, const std::string& prefix,
+                                                       const std::string& spool) {
   COT_ASSIGN(os::AtomicFile file, os::AtomicFile::create(spool + "/blob"));
-  return std::unique_ptr<BlobWriter>(
-      std::make_unique<SpoolingWriter>(std::move(client), prefix, std::move(file)));
+  return std::unique_ptr<BlobWriter>(std::make_unique<SpoolingWriter>(std::move(client), prefix, std::move(file)));
 }
 
 }  // namespace coterie::s3

@@ -11,7 +11,7 @@ namespace coterie::s3 {
 
 // Spools to a file in the directory `spool`; the file is gone with the writer, and after the death of the
 // process counts for nothing.
-Result<std::unique_ptr<BlobWriter>> create_blob_writer(std::shared_ptr<S3Client> client,
-                                                       const std::string& prefix, const std::string& spool);
+Result<std::unique_ptr<BlobWriter>> create_blob_writer(std::shared_ptr<S3Client> client, const std::string& prefix,
+                                                       const std::string& spool);
 
 }  // namespace coterie::s3

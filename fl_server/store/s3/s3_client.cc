@@ -22,9 +22,7 @@ std::string checksum_of(ByteView body) {
   return text + "=";
 }
 
-Error lost(const std::string& what) {
-  return Error(ErrorCode::data_loss, what);
-}
+Error lost(const std::string& what) { return Error(ErrorCode::data_loss, what); }
 
 // Some stores echo the checksum of what they keep.
 Status check_echo(const HttpsReply& reply, const std::string& checksum) {
@@ -35,18 +33,15 @@ Status check_echo(const HttpsReply& reply, const std::string& checksum) {
 
 Result<std::string> etag_of(const HttpsReply& reply) {
   const std::string_view etag = reply.header("etag");
-  if (etag.size() > kETagBytesMax)
-    return Error(ErrorCode::malformed, "the answer's ETag has more than 256 characters");
+  if (etag.size() > kETagBytesMax) return Error(ErrorCode::malformed, "the answer's ETag has more than 256 characters");
   return std::string(etag);
 }
 
 // 206 with exactly these bytes, or 200 where they are all there are.
 Status check_range(const HttpsReply& reply, uint64_t offset, uint64_t count, const std::string& etag) {
-  const std::string wanted =
-      "bytes " + std::to_string(offset) + "-" + std::to_string(offset + count - 1) + "/";
+  const std::string wanted = "bytes " + std::to_string(offset) + "-" + std::to_string(offset + count - 1) + "/";
   const bool is_part = reply.status == 206 && reply.header("content-range").starts_with(wanted);
-  if (!is_part && (reply.status != 200 || offset != 0))
-    return lost("the answer is not the range that was asked for");
+  if (!is_part && (reply.status != 200 || offset != 0)) return lost("the answer is not the range that was asked for");
   if (reply.body.size() != count) {
     return lost("the answer has " + std::to_string(reply.body.size()) + " bytes, " + std::to_string(count) +
                 " were expected");
@@ -61,11 +56,8 @@ Status check_range(const HttpsReply& reply, uint64_t offset, uint64_t count, con
 
 Status S3Client::put(const std::string& key, ByteView body) {
   const std::string checksum = checksum_of(body);
-  const BucketRequest request{.method = "PUT",
-                              .key = key,
-                              .query = {},
-                              .headers = {{"x-amz-checksum-sha256", checksum}},
-                              .body = body};
+  const BucketRequest request{
+      .method = "PUT", .key = key, .query = {}, .headers = {{"x-amz-checksum-sha256", checksum}}, .body = body};
   COT_TRY(sender_.send(request, [&](const HttpsReply& reply) { return check_echo(reply, checksum); }));
   return {};
 }
@@ -79,13 +71,10 @@ Result<ObjectInfo> S3Client::head(const std::string& key) {
   return ObjectInfo{*size, std::move(etag)};
 }
 
-Result<Bytes> S3Client::get(const std::string& key, uint64_t offset, uint64_t count,
-                            const std::string& etag) {
+Result<Bytes> S3Client::get(const std::string& key, uint64_t offset, uint64_t count, const std::string& etag) {
   COT_ASSERT(count > 0 && count <= kGetBytesMax && offset <= UINT64_MAX - count);
-  BucketRequest request{
-      .method = "GET", .key = key, .query = {}, .headers = {}, .body = {}, .answer_bytes_max = count};
-  request.headers.emplace_back("range",
-                               "bytes=" + std::to_string(offset) + "-" + std::to_string(offset + count - 1));
+  BucketRequest request{.method = "GET", .key = key, .query = {}, .headers = {}, .body = {}, .answer_bytes_max = count};
+  request.headers.emplace_back("range", "bytes=" + std::to_string(offset) + "-" + std::to_string(offset + count - 1));
   if (!etag.empty()) request.headers.emplace_back("if-match", etag);
   Result<HttpsReply> reply =
       sender_.send(request, [&](const HttpsReply& r) { return check_range(r, offset, count, etag); });
@@ -103,18 +92,14 @@ Status S3Client::remove(const std::string& key) {
 }
 
 Result<DatedPage> S3Client::list(const std::string& prefix, const std::string& token) {
-  BucketRequest request{.method = "GET",
-                        .key = {},
-                        .query = {{"list-type", "2"}, {"prefix", prefix}},
-                        .headers = {},
-                        .body = {}};
+  BucketRequest request{
+      .method = "GET", .key = {}, .query = {{"list-type", "2"}, {"prefix", prefix}}, .headers = {}, .body = {}};
   request.answer_bytes_max = kXmlBytesMax;
   if (!token.empty()) request.query.emplace_back("continuation-token", token);
   COT_ASSIGN(const HttpsReply reply, sender_.send(request));
   COT_ASSIGN(ListPage page, parse_list(as_text(reply.body)));
   const std::optional<WallTime> now = parse_http_date(reply.header("date"));
-  if (!now)
-    return Error(ErrorCode::malformed, "S3 list of " + prefix + ": the answer has no Date that can be read");
+  if (!now) return Error(ErrorCode::malformed, "S3 list of " + prefix + ": the answer has no Date that can be read");
   return DatedPage{std::move(page), *now};
 }
 
@@ -128,8 +113,7 @@ Result<std::string> S3Client::begin_upload(const std::string& key) {
   return parse_upload_id(as_text(reply.body));
 }
 
-Result<Part> S3Client::put_part(const std::string& key, const std::string& upload, uint32_t number,
-                                ByteView body) {
+Result<Part> S3Client::put_part(const std::string& key, const std::string& upload, uint32_t number, ByteView body) {
   COT_ASSERT(number >= 1 && number <= kPartsMax);
   Part part{.etag = {}, .checksum = checksum_of(body)};
   const BucketRequest request{.method = "PUT",
@@ -140,18 +124,15 @@ Result<Part> S3Client::put_part(const std::string& key, const std::string& uploa
   COT_ASSIGN(const HttpsReply reply,
              sender_.send(request, [&](const HttpsReply& r) { return check_echo(r, part.checksum); }));
   COT_ASSIGN(part.etag, etag_of(reply));
-  if (part.etag.empty())
-    return Error(ErrorCode::malformed, "S3 PUT " + key + ": a part's answer has no ETag");
+  if (part.etag.empty()) return Error(ErrorCode::malformed, "S3 PUT " + key + ": a part's answer has no ETag");
   return part;
 }
 
-Status S3Client::complete_upload(const std::string& key, const std::string& upload,
-                                 const std::vector<Part>& parts) {
+Status S3Client::complete_upload(const std::string& key, const std::string& upload, const std::vector<Part>& parts) {
   std::string body = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
   for (size_t i = 0; i < parts.size(); ++i) {
-    body += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>" +
-            xml_escaped(parts[i].etag) + "</ETag><ChecksumSHA256>" + parts[i].checksum +
-            "</ChecksumSHA256></Part>";
+    body += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>" + xml_escaped(parts[i].etag) +
+            "</ETag><ChecksumSHA256>" + parts[i].checksum + "</ChecksumSHA256></Part>";
   }
   body += "</CompleteMultipartUpload>";
   const BucketRequest request{

@@ -8,9 +8,7 @@ namespace {
 
 constexpr std::string_view kScheme = "https://";
 
-bool is_lower_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
+bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 // A name or an IPv4 address, and perhaps a port: in lower case, as the Host header that is signed has it.
 bool is_endpoint(std::string_view url) {
@@ -34,8 +32,7 @@ bool is_endpoint(std::string_view url) {
 bool is_bucket(std::string_view name) {
   const auto is_bucket_char = [](char c) { return is_lower_or_digit(c) || c == '.' || c == '-'; };
   return name.size() >= 3 && name.size() <= 63 && std::ranges::all_of(name, is_bucket_char) &&
-         is_lower_or_digit(name.front()) && is_lower_or_digit(name.back()) &&
-         name.find("..") == std::string_view::npos;
+         is_lower_or_digit(name.front()) && is_lower_or_digit(name.back()) && name.find("..") == std::string_view::npos;
 }
 
 // Of characters that mean nothing in a URL, in XML or to a file system.
@@ -44,11 +41,9 @@ bool is_prefix(std::string_view prefix) {
   const auto is_plain = [](char c) {
     return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' || c == '/';
   };
-  return prefix.size() <= kS3PrefixBytesMax && std::ranges::all_of(prefix, is_plain) &&
-         prefix.front() != '/' && prefix.back() == '/' &&
-         ("/" + std::string(prefix)).find("/../") == std::string::npos &&
-         ("/" + std::string(prefix)).find("/./") == std::string::npos &&
-         prefix.find("//") == std::string_view::npos;
+  return prefix.size() <= kS3PrefixBytesMax && std::ranges::all_of(prefix, is_plain) && prefix.front() != '/' &&
+         prefix.back() == '/' && ("/" + std::string(prefix)).find("/../") == std::string::npos &&
+         ("/" + std::string(prefix)).find("/./") == std::string::npos && prefix.find("//") == std::string_view::npos;
 }
 
 bool is_region(std::string_view region) {
@@ -61,11 +56,9 @@ bool is_region(std::string_view region) {
 Problems validate(const S3Settings& settings) {
   Problems problems;
   if (!is_endpoint(settings.endpoint)) {
-    problems.push_back(
-        {"/endpoint", "must be https://HOST or https://HOST:PORT, in lower case and without a path"});
+    problems.push_back({"/endpoint", "must be https://HOST or https://HOST:PORT, in lower case and without a path"});
   }
-  if (!is_region(settings.region))
-    problems.push_back({"/region", "must have 1 to 64 of a to z, 0 to 9 and -"});
+  if (!is_region(settings.region)) problems.push_back({"/region", "must have 1 to 64 of a to z, 0 to 9 and -"});
   if (!is_bucket(settings.bucket)) {
     problems.push_back({"/bucket", "must be a bucket's name: 3 to 63 of a to z, 0 to 9, - and ."});
   } else if (!settings.path_style && settings.bucket.find('.') != std::string::npos) {
@@ -75,8 +68,7 @@ Problems validate(const S3Settings& settings) {
     problems.push_back(
         {"/prefix", "must be empty, or letters, digits, -, _, . and /, not begin with / and end with one"});
   }
-  if (settings.ca_file.size() > kS3TextBytesMax)
-    problems.push_back({"/ca_file", "must have at most 1024 characters"});
+  if (settings.ca_file.size() > kS3TextBytesMax) problems.push_back({"/ca_file", "must have at most 1024 characters"});
   return problems;
 }
 

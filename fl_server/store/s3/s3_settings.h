@@ -29,8 +29,7 @@ struct S3Settings {
   uint32_t tries_max = 6;
   Millis backoff_base{100};  // backoff.h
   Millis backoff_max{5'000};
-  uint64_t part_bytes =
-      8 << 20;  // larger blobs are put in parts of so many; that is the memory that putting takes
+  uint64_t part_bytes = 8 << 20;  // larger blobs are put in parts of so many; that is the memory that putting takes
 };
 
 // Everything wrong with them, pointers relative to the block ("/endpoint").

@@ -18,9 +18,7 @@ std::string host_of(const S3Settings& settings) {
   return settings.path_style ? host : settings.bucket + "." + host;
 }
 
-Scope scope_of(WallTime now, const S3Settings& settings) {
-  return {.time = now, .region = settings.region};
-}
+Scope scope_of(WallTime now, const S3Settings& settings) { return {.time = now, .region = settings.region}; }
 
 }  // namespace
 
@@ -42,9 +40,7 @@ std::string SignedSender::path_of(const std::string& key) const {
   return settings_.path_style ? "/" + settings_.bucket + (key.empty() ? "" : "/" + key) : "/" + key;
 }
 
-WallTime SignedSender::store_now() const {
-  return wall_now_() + Millis(ahead_ms_.load());
-}
+WallTime SignedSender::store_now() const { return wall_now_() + Millis(ahead_ms_.load()); }
 
 void SignedSender::cancel() {
   pool_.cancel();

@@ -21,7 +21,7 @@
 namespace coterie::s3 {
 
 inline constexpr size_t kErrorBodyBytesMax = 64 << 10;  // room for an error where a short answer was expected
-inline constexpr Millis kClockSkewMax{60'000};  // S3 takes 15 minutes; beyond this we follow its clock
+inline constexpr Millis kClockSkewMax{60'000};          // S3 takes 15 minutes; beyond this we follow its clock
 
 struct BucketRequest {
   std::string method;
@@ -54,8 +54,7 @@ class SignedSender {
   struct Attempt;
   std::string path_of(const std::string& key) const;
   WallTime store_now() const;
-  Attempt try_once(const BucketRequest& request, const Judge& is_good, const std::string& what,
-                   Millis transfer_max);
+  Attempt try_once(const BucketRequest& request, const Judge& is_good, const std::string& what, Millis transfer_max);
   bool follow_clock(const HttpsReply& reply);
   Status wait(Millis pause);
 

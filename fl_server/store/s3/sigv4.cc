@@ -22,9 +22,7 @@ void append_padded(std::string& text, unsigned value, size_t digits) {
   text.append(digits - std::min(digits, number.size()), '0').append(number);
 }
 
-std::string date_of(WallTime time) {
-  return amz_time(time).substr(0, 8);
-}
+std::string date_of(WallTime time) { return amz_time(time).substr(0, 8); }
 
 std::string scope_text(const Scope& scope) {
   return date_of(scope.time) + "/" + scope.region + "/" + scope.service + "/aws4_request";
@@ -70,17 +68,14 @@ std::string uri_encode(std::string_view text, std::string_view kept) {
   return encoded;
 }
 
-std::string encoded_path(std::string_view path) {
-  return uri_encode(path, "/");
-}
+std::string encoded_path(std::string_view path) { return uri_encode(path, "/"); }
 
 std::string encoded_query(const Fields& query) {
   Fields encoded;
   for (const auto& [name, value] : query) encoded.emplace_back(uri_encode(name), uri_encode(value));
   std::ranges::sort(encoded);
   std::string text;
-  for (const auto& [name, value] : encoded)
-    text.append(text.empty() ? "" : "&").append(name).append("=").append(value);
+  for (const auto& [name, value] : encoded) text.append(text.empty() ? "" : "&").append(name).append("=").append(value);
   return text;
 }
 
@@ -103,14 +98,12 @@ std::string amz_time(WallTime time) {
 
 std::string signed_header_names(const SignedRequest& request) {
   std::string names;
-  for (const auto& [name, value] : sorted_headers(request))
-    names.append(names.empty() ? "" : ";").append(name);
+  for (const auto& [name, value] : sorted_headers(request)) names.append(names.empty() ? "" : ";").append(name);
   return names;
 }
 
 std::string canonical_request(const SignedRequest& request) {
-  std::string text =
-      request.method + "\n" + encoded_path(request.path) + "\n" + encoded_query(request.query) + "\n";
+  std::string text = request.method + "\n" + encoded_path(request.path) + "\n" + encoded_query(request.query) + "\n";
   for (const auto& [name, value] : sorted_headers(request))
     text.append(name).append(":").append(trimmed(value)).append("\n");
   return text + "\n" + signed_header_names(request) + "\n" + request.payload_hash;
@@ -122,18 +115,15 @@ std::string string_to_sign(const SignedRequest& request, const Scope& scope) {
 }
 
 std::string signature(const SignedRequest& request, const Scope& scope, const Credentials& credentials) {
-  return hmac_sha256(signing_key(credentials, scope).reveal(), as_bytes(string_to_sign(request, scope)))
-      .hex();
+  return hmac_sha256(signing_key(credentials, scope).reveal(), as_bytes(string_to_sign(request, scope))).hex();
 }
 
 std::string authorization(const SignedRequest& request, const Scope& scope, const Credentials& credentials) {
   return std::string(kAlgorithm) + " Credential=" + credentials.access_key_id() + "/" + scope_text(scope) +
-         ",SignedHeaders=" + signed_header_names(request) +
-         ",Signature=" + signature(request, scope, credentials);
+         ",SignedHeaders=" + signed_header_names(request) + ",Signature=" + signature(request, scope, credentials);
 }
 
-Fields presigned_query(SignedRequest request, const Scope& scope, const Credentials& credentials,
-                       int64_t seconds) {
+Fields presigned_query(SignedRequest request, const Scope& scope, const Credentials& credentials, int64_t seconds) {
   COT_ASSERT(seconds >= 1 && seconds <= kPresignedSecondsMax);
   request.payload_hash = kUnsignedPayload;
   request.query.emplace_back("X-Amz-Algorithm", kAlgorithm);

@@ -55,7 +55,6 @@ inline constexpr int64_t kPresignedSecondsMax = 604'800;  // seven days, says S3
 
 // The request's query with everything that makes it good for `seconds` from the scope's time for whoever has
 // it. seconds in [1, kPresignedSecondsMax]. The payload is not signed.
-Fields presigned_query(SignedRequest request, const Scope& scope, const Credentials& credentials,
-                       int64_t seconds);
+Fields presigned_query(SignedRequest request, const Scope& scope, const Credentials& credentials, int64_t seconds);
 
 }  // namespace coterie::s3

@@ -31,15 +31,13 @@ bool has_form(std::string_view text, std::string_view form) {
 }
 
 std::optional<WallTime> wall_time(int year, int month, int day, int hour, int minute, int second, int milli) {
-  if (year < 1970 || month < 1 || day < 1 || hour < 0 || minute < 0 || second < 0 || milli < 0)
-    return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
+  if (year < 1970 || month < 1 || day < 1 || hour < 0 || minute < 0 || second < 0 || milli < 0) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
   if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
   const auto days = std::chrono::sys_days(date).time_since_epoch();
-  return WallTime(std::chrono::duration_cast<Millis>(days) + std::chrono::hours(hour) +
-                  std::chrono::minutes(minute) + std::chrono::seconds(second) + Millis(milli));
+  return WallTime(std::chrono::duration_cast<Millis>(days) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+                  std::chrono::seconds(second) + Millis(milli));
 }
 
 }  // namespace
@@ -57,8 +55,8 @@ std::optional<WallTime> parse_http_date(std::string_view text) {
 std::optional<WallTime> parse_iso_time(std::string_view text) {
   const bool has_millis = has_form(text, "####-##-##T##:##:##.###Z");
   if (!has_millis && !has_form(text, "####-##-##T##:##:##Z")) return std::nullopt;
-  return wall_time(number(text, 0, 4), number(text, 5, 2), number(text, 8, 2), number(text, 11, 2),
-                   number(text, 14, 2), number(text, 17, 2), has_millis ? number(text, 20, 3) : 0);
+  return wall_time(number(text, 0, 4), number(text, 5, 2), number(text, 8, 2), number(text, 11, 2), number(text, 14, 2),
+                   number(text, 17, 2), has_millis ? number(text, 20, 3) : 0);
 }
 
 }  // namespace coterie::s3

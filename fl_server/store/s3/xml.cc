@@ -5,9 +5,7 @@
 namespace coterie::s3 {
 namespace {
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 bool is_name_char(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
@@ -81,12 +79,10 @@ class Parser {
       if (at_ == before) return wrong("a blank was expected before an attribute");
       COT_TRY(name());
       if (!take('=')) return wrong("= was expected after an attribute's name");
-      if (is_at_end() || (text_[at_] != '"' && text_[at_] != '\''))
-        return wrong("a quoted value was expected");
+      if (is_at_end() || (text_[at_] != '"' && text_[at_] != '\'')) return wrong("a quoted value was expected");
       const size_t end = text_.find(text_[at_], at_ + 1);
       if (end == std::string_view::npos) return wrong("a quoted value has no end");
-      if (text_.substr(at_, end - at_).find('<') != std::string_view::npos)
-        return wrong("< in a quoted value");
+      if (text_.substr(at_, end - at_).find('<') != std::string_view::npos) return wrong("< in a quoted value");
       at_ = end + 1;
     }
   }
@@ -95,26 +91,19 @@ class Parser {
     const size_t end = text_.find(';', at_);
     if (end == std::string_view::npos || end - at_ > 10) return wrong("an entity has no end");
     const std::string_view entity = text_.substr(at_ + 1, end - at_ - 1);
-    if (entity == "amp")
-      into += '&';
-    else if (entity == "lt")
-      into += '<';
-    else if (entity == "gt")
-      into += '>';
-    else if (entity == "quot")
-      into += '"';
-    else if (entity == "apos")
-      into += '\'';
+    if (entity == "amp") into += '&';
+    else if (entity == "lt") into += '<';
+    else if (entity == "gt") into += '>';
+    else if (entity == "quot") into += '"';
+    else if (entity == "apos") into += '\'';
     else if (entity.starts_with("#")) {
       const bool is_hex = entity.starts_with("#x");
       const std::string_view digits = entity.substr(is_hex ? 2 : 1);
       uint32_t point = 0;
-      const auto [rest, error] =
-          std::from_chars(digits.data(), digits.data() + digits.size(), point, is_hex ? 16 : 10);
-      const bool is_char = point == '\t' || point == '\n' || point == '\r' ||
-                           (point >= 0x20 && point < 0xd800) || (point >= 0xe000 && point <= 0x10ffff);
-      if (error != std::errc() || rest != digits.data() + digits.size() || !is_char)
-        return wrong("no such character");
+      const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), point, is_hex ? 16 : 10);
+      const bool is_char = point == '\t' || point == '\n' || point == '\r' || (point >= 0x20 && point < 0xd800) ||
+                           (point >= 0xe000 && point <= 0x10ffff);
+      if (error != std::errc() || rest != digits.data() + digits.size() || !is_char) return wrong("no such character");
       append_utf8(into, point);
     } else {
       return wrong("no such entity");
@@ -125,11 +114,9 @@ class Parser {
 
   Result<XmlElement> element(size_t depth) {
     if (depth > kXmlDepthMax)
-      return Error(ErrorCode::too_large,
-                   "XML: elements are more than " + std::to_string(kXmlDepthMax) + " deep");
+      return Error(ErrorCode::too_large, "XML: elements are more than " + std::to_string(kXmlDepthMax) + " deep");
     if (++elements_ > kXmlElementsMax) {
-      return Error(ErrorCode::too_large,
-                   "XML: there are more than " + std::to_string(kXmlElementsMax) + " elements");
+      return Error(ErrorCode::too_large, "XML: there are more than " + std::to_string(kXmlElementsMax) + " elements");
     }
     if (!take('<')) return wrong("an element was expected");
     XmlElement element;
@@ -197,16 +184,11 @@ Result<XmlElement> parse_xml(std::string_view text) {
 std::string xml_escaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
-    if (c == '&')
-      escaped += "&amp;";
-    else if (c == '<')
-      escaped += "&lt;";
-    else if (c == '>')
-      escaped += "&gt;";
-    else if (c == '"')
-      escaped += "&quot;";
-    else
-      escaped += c;
+    if (c == '&') escaped += "&amp;";
+    else if (c == '<') escaped += "&lt;";
+    else if (c == '>') escaped += "&gt;";
+    else if (c == '"') escaped += "&quot;";
+    else escaped += c;
   }
   return escaped;
 }

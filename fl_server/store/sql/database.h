@@ -2,9 +2,9 @@
 // errors. The SQL is written once, in what SQLite and PostgreSQL have in common; what only PostgreSQL needs stands in a
 // comment that its driver opens, /*! FOR UPDATE */ (docs/adr/0021).
 //
-// Errors: storage_full, conflict (a unique key) and invalid_argument leave nothing behind; data_loss is a damaged file or a
-// missing table; after unavailable and timed_out a write may or may not have happened.
-// Not thread-safe; its owner locks.
+// Errors: storage_full, conflict (a unique key) and invalid_argument leave nothing behind; data_loss is a damaged file
+// or a missing table; after unavailable and timed_out a write may or may not have happened. Not thread-safe; its owner
+// locks.
 #pragma once
 
 #include <functional>
@@ -41,19 +41,20 @@ class Database {
   explicit Database(std::unique_ptr<SqlDriver> driver) : driver_(std::move(driver)) {}
 
   SqlEngine engine() const { return driver_->engine(); }
-  // The prepared statement for `sql` (a literal: its address is the cache key), reset and unbound. In a damaged file it may
-  // not be possible to prepare it: then its first step says so.
+  // The prepared statement for `sql` (a literal: its address is the cache key), reset and unbound. In a damaged file it
+  // may not be possible to prepare it: then its first step says so.
   Statement prepare(const char* sql);
   // Statements without parameters and rows.
   Status execute(const char* sql) { return driver_->execute(sql); }
   // Rows that the last statement changed.
   int changes() const { return driver_->changes(); }
-  // Runs the statement, which has no rows, `count` times, bound by bind(statement, i): on PostgreSQL without waiting for
-  // each. Returns the rows that each of them changed.
-  Result<std::vector<int>> execute_many(const char* sql, size_t count, const std::function<void(Statement&, size_t)>& bind);
+  // Runs the statement, which has no rows, `count` times, bound by bind(statement, i): on PostgreSQL without waiting
+  // for each. Returns the rows that each of them changed.
+  Result<std::vector<int>> execute_many(const char* sql, size_t count,
+                                        const std::function<void(Statement&, size_t)>& bind);
 
-  // Runs `body` (returning Status) between BEGIN and COMMIT; rolls back if it fails. A body that lost a race is run again,
-  // kRacesMax times in all: it must not count on what it did before.
+  // Runs `body` (returning Status) between BEGIN and COMMIT; rolls back if it fails. A body that lost a race is run
+  // again, kRacesMax times in all: it must not count on what it did before.
   template <typename Body>
   Status transaction(Body body) {
     return transaction(nullptr, std::move(body));
@@ -67,7 +68,7 @@ class Database {
  private:
   template <typename Body>
   Status transaction(const os::TransactionPoints* points, Body body) {
-    const auto pass = [points](os::CrashPoint os::TransactionPoints::* point) {
+    const auto pass = [points](os::CrashPoint os::TransactionPoints::*point) {
       if (points != nullptr) os::crash_point(points->*point);
     };
     for (int race = 1;; ++race) {

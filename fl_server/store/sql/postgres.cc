@@ -47,8 +47,12 @@ class PostgresStatement final : public SqlStatement {
 
   void bind_text(int parameter, std::string_view text) override { bind(parameter, kInferred, std::string(text)); }
   void bind_blob(int parameter, ByteView blob) override { bind(parameter, kBytea, std::string(as_text(blob))); }
-  void bind_integer(int parameter, int64_t value) override { bind(parameter, kInt8, big_endian(static_cast<uint64_t>(value))); }
-  void bind_real(int parameter, double value) override { bind(parameter, kFloat8, big_endian(std::bit_cast<uint64_t>(value))); }
+  void bind_integer(int parameter, int64_t value) override {
+    bind(parameter, kInt8, big_endian(static_cast<uint64_t>(value)));
+  }
+  void bind_real(int parameter, double value) override {
+    bind(parameter, kFloat8, big_endian(std::bit_cast<uint64_t>(value)));
+  }
   void bind_null(int parameter) override { bind(parameter, kInferred, std::nullopt); }
   Result<bool> step() override;
   bool is_null(int column) const override { return PQgetisnull(rows_.get(), row_, column) != 0; }
@@ -198,7 +202,8 @@ class PostgresDriver final : public SqlDriver {
       if (none) return Error(ErrorCode::internal, "database: an answer too many");
     }
     COT_ASSIGN(const PostgresResult sync, connection_.next());
-    if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC || PQexitPipelineMode(connection_.handle()) != 1) connection_.drop();
+    if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC || PQexitPipelineMode(connection_.handle()) != 1)
+      connection_.drop();
     if (error) return *error;
     return {};
   }

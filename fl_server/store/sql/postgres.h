@@ -1,7 +1,7 @@
 // PostgreSQL behind Database: READ COMMITTED, unique keys and row locks, nothing else is relied on. Servers from 13 on.
 //
-// A connection that is lost is made anew by the next call outside a transaction; what was under way then is `unavailable`: done
-// or not. No call takes longer than statement_max and a reconnection.
+// A connection that is lost is made anew by the next call outside a transaction; what was under way then is
+// `unavailable`: done or not. No call takes longer than statement_max and a reconnection.
 #pragma once
 
 #include <string>
@@ -12,11 +12,12 @@
 namespace coterie {
 
 struct PostgresSettings {
-  std::string conninfo;             // of libpq: "host=... dbname=... user=... password=..." or a URI; a secret
-  std::string schema = "coterie";   // where the tables are, made if it is not there: fleets of their own may share a database
+  std::string conninfo;  // of libpq: "host=... dbname=... user=... password=..." or a URI; a secret
+  std::string schema =
+      "coterie";  // where the tables are, made if it is not there: fleets of their own may share a database
   Millis connect_max{5'000};
-  Millis statement_max{30'000};     // until an answer: then the connection is given up
-  Millis lock_max{10'000};          // waiting for a row that another server has locked
+  Millis statement_max{30'000};  // until an answer: then the connection is given up
+  Millis lock_max{10'000};       // waiting for a row that another server has locked
 };
 
 // Connects. Errors never show the connection string.

@@ -14,13 +14,17 @@ namespace coterie {
 namespace {
 
 constexpr int kServerVersionMin = 130'000;
-// Of a server that stands still in the middle of a transaction: others wait for its locks so long. Less than what is left of a
-// lease when its holder stops (ttl - renew_every, 7 s): then whoever takes the lead over need not wait for it.
+// Of a server that stands still in the middle of a transaction: others wait for its locks so long. Less than what is
+// left of a lease when its holder stops (ttl - renew_every, 7 s): then whoever takes the lead over need not wait for
+// it.
 constexpr Millis kIdleInTransactionMax{5'000};
 
 // PostgreSQL, appendix A: by class, and by code where that says more.
 ErrorCode code_of(std::string_view sqlstate) {
-  struct Row { std::string_view state; ErrorCode code; };
+  struct Row {
+    std::string_view state;
+    ErrorCode code;
+  };
   static constexpr std::array<Row, 10> kStates = {{
       {"23505", ErrorCode::conflict},           // unique_violation
       {"53100", ErrorCode::storage_full},       // disk_full
@@ -74,35 +78,41 @@ Status PostgresConnection::connect() {
   }
   PQconninfoFree(options);
   if (!is_plain_name(settings_.schema)) {
-    return Error(ErrorCode::invalid_argument, "database: the schema's name must be of lower-case letters, digits and _, 1 to 63 of them, "
-                                              "is \"" + settings_.schema + "\"");
+    return Error(ErrorCode::invalid_argument,
+                 "database: the schema's name must be of lower-case letters, digits and _, 1 to 63 of them, "
+                 "is \"" +
+                     settings_.schema + "\"");
   }
 
   const std::string connect_seconds = std::to_string(std::max<int64_t>(2, settings_.connect_max.count() / 1000));
   const std::string answer_ms = std::to_string(settings_.statement_max.count());
   // Ours first: what the string says goes before.
-  const std::array<const char*, 8> keys = {"application_name", "client_encoding", "connect_timeout", "tcp_user_timeout",
-                                           "keepalives_idle", "keepalives_interval", "dbname", nullptr};
-  const std::array<const char*, 8> values = {"coterie", "UTF8", connect_seconds.c_str(), answer_ms.c_str(),
-                                             "10", "5", settings_.conninfo.c_str(), nullptr};
+  const std::array<const char*, 8> keys = {
+      "application_name", "client_encoding",     "connect_timeout", "tcp_user_timeout",
+      "keepalives_idle",  "keepalives_interval", "dbname",          nullptr};
+  const std::array<const char*, 8> values = {"coterie", "UTF8", connect_seconds.c_str(),    answer_ms.c_str(),
+                                             "10",      "5",    settings_.conninfo.c_str(), nullptr};
   connection_.reset(PQconnectdbParams(keys.data(), values.data(), 1));
   if (PQstatus(connection_.get()) != CONNECTION_OK) {
     return Error(ErrorCode::unavailable, "database: cannot connect: " + one_line(PQerrorMessage(connection_.get())));
   }
   ++generation_;
-  PQsetNoticeProcessor(connection_.get(), [](void*, const char*) {}, nullptr);
+  PQsetNoticeProcessor(
+      connection_.get(), [](void*, const char*) {}, nullptr);
   if (PQserverVersion(connection_.get()) < kServerVersionMin) {
-    return Error(ErrorCode::unsupported_version, "database: PostgreSQL " + std::to_string(PQserverVersion(connection_.get()) / 10'000) +
+    return Error(ErrorCode::unsupported_version, "database: PostgreSQL " +
+                                                     std::to_string(PQserverVersion(connection_.get()) / 10'000) +
                                                      " is too old; 13 or newer is needed");
   }
-  COT_TRY(execute("SET statement_timeout = " + answer_ms + "; SET lock_timeout = " + std::to_string(settings_.lock_max.count()) +
-                  "; SET idle_in_transaction_session_timeout = " + std::to_string(kIdleInTransactionMax.count()) +
-                  "; SET default_transaction_isolation = 'read committed'; SET search_path = " + settings_.schema +
-                  // Nothing is acknowledged that a crash could undo.
-                  "; SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"));
+  COT_TRY(execute(
+      "SET statement_timeout = " + answer_ms + "; SET lock_timeout = " + std::to_string(settings_.lock_max.count()) +
+      "; SET idle_in_transaction_session_timeout = " + std::to_string(kIdleInTransactionMax.count()) +
+      "; SET default_transaction_isolation = 'read committed'; SET search_path = " + settings_.schema +
+      // Nothing is acknowledged that a crash could undo.
+      "; SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"));
   // Only if it is not there: whoever may not make one may use one.
-  return execute("DO $$ BEGIN IF to_regnamespace('" + settings_.schema + "') IS NULL THEN CREATE SCHEMA IF NOT EXISTS " +
-                 settings_.schema + "; END IF; END $$");
+  return execute("DO $$ BEGIN IF to_regnamespace('" + settings_.schema +
+                 "') IS NULL THEN CREATE SCHEMA IF NOT EXISTS " + settings_.schema + "; END IF; END $$");
 }
 
 Error PostgresConnection::lost(const std::string& why) {
@@ -118,7 +128,8 @@ Status PostgresConnection::sent(int sent) {
 
 Result<PostgresResult> PostgresConnection::next() {
   if (!connection_) return Error(ErrorCode::unavailable, "database: the connection was lost");
-  const Instant until = os::monotonic_now() + settings_.statement_max + Millis(1'000);  // the server's own limit goes first
+  const Instant until =
+      os::monotonic_now() + settings_.statement_max + Millis(1'000);  // the server's own limit goes first
   while (PQisBusy(connection_.get()) != 0) {
     const Millis left = until - os::monotonic_now();
     pollfd waiting{.fd = PQsocket(connection_.get()), .events = POLLIN, .revents = 0};
@@ -126,7 +137,8 @@ Result<PostgresResult> PostgresConnection::next() {
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) {
       drop();
-      return Error(ErrorCode::timed_out, "database: no answer in " + std::to_string(settings_.statement_max.count()) + " ms");
+      return Error(ErrorCode::timed_out,
+                   "database: no answer in " + std::to_string(settings_.statement_max.count()) + " ms");
     }
     if (PQconsumeInput(connection_.get()) != 1) return lost(one_line(PQerrorMessage(connection_.get())));
   }
@@ -163,8 +175,9 @@ Error PostgresConnection::error_of(const PGresult* result) {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   sqlstate_ = state == nullptr ? "" : state;
   const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  return Error(code_of(sqlstate_), "database: " + one_line(message == nullptr ? PQresultErrorMessage(result) : message) +
-                                       (sqlstate_.empty() ? "" : " (" + sqlstate_ + ")"));
+  return Error(code_of(sqlstate_),
+               "database: " + one_line(message == nullptr ? PQresultErrorMessage(result) : message) +
+                   (sqlstate_.empty() ? "" : " (" + sqlstate_ + ")"));
 }
 
 // serialization_failure, deadlock_detected

@@ -16,7 +16,8 @@
 
 namespace coterie {
 
-// An engine's statement. Parameters count from 1, columns from 0; what a column refers to is good until the next step().
+// An engine's statement. Parameters count from 1, columns from 0; what a column refers to is good until the next
+// step().
 class SqlStatement {
  public:
   virtual ~SqlStatement() = default;
@@ -40,7 +41,9 @@ class Statement {
   // One that could not be prepared: every step fails so.
   explicit Statement(Error failure) : statement_(nullptr), failure_(std::move(failure)) {}
   Statement(Statement&& other) noexcept
-      : statement_(std::exchange(other.statement_, nullptr)), failure_(std::move(other.failure_)), bound_(other.bound_) {}
+      : statement_(std::exchange(other.statement_, nullptr)),
+        failure_(std::move(other.failure_)),
+        bound_(other.bound_) {}
   Statement& operator=(Statement&&) = delete;
   ~Statement() {
     if (statement_ != nullptr) statement_->reset();

@@ -12,21 +12,11 @@ using namespace account_limits;
 
 constexpr double kTolerance = 1e-5;
 
-void set_multiplier(GaussianNoise& n, double z) {
-  n.noise_multiplier = z;
-}
-void set_multiplier(LaplaceNoise& n, double z) {
-  n.noise_multiplier = z;
-}
-void set_multiplier(DiscreteGaussianNoise& n, double z) {
-  n.sigma = z * n.l2_sensitivity;
-}
-void set_multiplier(DiscreteLaplaceNoise& n, double z) {
-  n.scale = z * n.l1_sensitivity;
-}
-void set_multiplier(SkellamNoise& n, double z) {
-  n.variance = z * z * n.l2_sensitivity * n.l2_sensitivity;
-}
+void set_multiplier(GaussianNoise& n, double z) { n.noise_multiplier = z; }
+void set_multiplier(LaplaceNoise& n, double z) { n.noise_multiplier = z; }
+void set_multiplier(DiscreteGaussianNoise& n, double z) { n.sigma = z * n.l2_sensitivity; }
+void set_multiplier(DiscreteLaplaceNoise& n, double z) { n.scale = z * n.l1_sensitivity; }
+void set_multiplier(SkellamNoise& n, double z) { n.variance = z * z * n.l2_sensitivity * n.l2_sensitivity; }
 void set_multiplier(DistributedGaussianNoise& n, double z) {
   n.local_sigma = z * n.l2_sensitivity / std::sqrt(static_cast<double>(n.parties));
 }

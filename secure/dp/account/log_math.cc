@@ -43,9 +43,7 @@ double mills_ratio(double x) {
   return std::sqrt(std::numbers::pi / 2) * std::exp(0.5 * x * x) * std::erfc(x / std::numbers::sqrt2);
 }
 
-double normal_cdf(double x) {
-  return 0.5 * std::erfc(-x / std::numbers::sqrt2);
-}
+double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
 double log_normal_cdf(double x) {
   if (x < -kSeriesFrom) return -0.5 * x * x - kLogSqrtTwoPi + std::log(mills_series(-x));

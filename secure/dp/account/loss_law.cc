@@ -95,9 +95,7 @@ class DiscreteLaw final : public LossLaw {
   double top_, lattice_;
 };
 
-Error no_law(const std::string& message) {
-  return Error(ErrorCode::invalid_argument, message);
-}
+Error no_law(const std::string& message) { return Error(ErrorCode::invalid_argument, message); }
 
 Error too_many_atoms() {
   return Error(ErrorCode::too_large, "the loss distribution of this discrete noise would have more than " +

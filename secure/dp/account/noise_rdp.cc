@@ -10,17 +10,11 @@
 namespace coterie {
 namespace {
 
-double square(double x) {
-  return x * x;
-}
+double square(double x) { return x * x; }
 
-double rdp(const GaussianNoise& n, double order) {
-  return order / (2 * square(n.noise_multiplier));
-}
+double rdp(const GaussianNoise& n, double order) { return order / (2 * square(n.noise_multiplier)); }
 
-double rdp(const DiscreteGaussianNoise& n, double order) {
-  return order / 2 * square(n.l2_sensitivity / n.sigma);
-}
+double rdp(const DiscreteGaussianNoise& n, double order) { return order / 2 * square(n.l2_sensitivity / n.sigma); }
 
 // log(order/(2 order - 1) e^((order-1)/b) + (order-1)/(2 order - 1) e^(-order/b)) / (order - 1), written so that
 // nothing overflows.

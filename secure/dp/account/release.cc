@@ -10,9 +10,7 @@ namespace {
 
 using namespace account_limits;
 
-Error wrong(std::string message) {
-  return Error(ErrorCode::invalid_argument, std::move(message));
-}
+Error wrong(std::string message) { return Error(ErrorCode::invalid_argument, std::move(message)); }
 
 Status in_range(const char* what, double value, double low, double high) {
   if (value >= low && value <= high) return {};
@@ -40,12 +38,8 @@ Status check_sensitivities(double l1, double l2) {
                number_words(l1));
 }
 
-Status check_noise(const GaussianNoise& n) {
-  return check_multiplier(n.noise_multiplier);
-}
-Status check_noise(const LaplaceNoise& n) {
-  return check_multiplier(n.noise_multiplier);
-}
+Status check_noise(const GaussianNoise& n) { return check_multiplier(n.noise_multiplier); }
+Status check_noise(const LaplaceNoise& n) { return check_multiplier(n.noise_multiplier); }
 
 Status check_noise(const DiscreteGaussianNoise& n) {
   COT_TRY(n.is_scalar ? check_whole("the sensitivity of a single number", n.l2_sensitivity)
@@ -106,8 +100,6 @@ Status check_composition(const Composition& composition) {
   return {};
 }
 
-Status check_delta(double delta) {
-  return in_range("delta", delta, kDeltaMin, kDeltaMax);
-}
+Status check_delta(double delta) { return in_range("delta", delta, kDeltaMin, kDeltaMax); }
 
 }  // namespace coterie

@@ -38,9 +38,7 @@ double log_normal_density(double x, double sigma) {
 }
 
 // log(1 + e^x)
-double log_one_plus(double log_x) {
-  return log_add(0, log_x);
-}
+double log_one_plus(double log_x) { return log_add(0, log_x); }
 
 // log((1 + u)^a - 1 - a u) for u > -1, a > 1: never negative inside.
 double log_excess(double u, double a) {
@@ -132,9 +130,7 @@ class WithoutReplacement {
   std::map<size_t, double> moments_;
 };
 
-double unsampled(double order, double sigma) {
-  return order / (2 * sigma * sigma);
-}
+double unsampled(double order, double sigma) { return order / (2 * sigma * sigma); }
 
 }  // namespace
 

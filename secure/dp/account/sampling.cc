@@ -8,9 +8,7 @@ namespace {
 
 using namespace account_limits;
 
-Error wrong(std::string message) {
-  return Error(ErrorCode::invalid_argument, std::move(message));
-}
+Error wrong(std::string message) { return Error(ErrorCode::invalid_argument, std::move(message)); }
 
 }  // namespace
 

@@ -13,9 +13,7 @@ namespace {
 
 using namespace account_limits;
 
-double square(uint64_t x) {
-  return static_cast<double>(x) * static_cast<double>(x);
-}
+double square(uint64_t x) { return static_cast<double>(x) * static_cast<double>(x); }
 
 Status check_count(const char* what, uint64_t count) {
   if (count >= 1 && count <= kTreeStepsMax) return {};

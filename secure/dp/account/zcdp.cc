@@ -28,8 +28,6 @@ RdpEpsilon zcdp_epsilon(double rho, double delta) {
   return curve.epsilon(delta);
 }
 
-double bun_steinke_epsilon(double rho, double delta) {
-  return rho + 2 * std::sqrt(rho * std::log(1 / delta));
-}
+double bun_steinke_epsilon(double rho, double delta) { return rho + 2 * std::sqrt(rho * std::log(1 / delta)); }
 
 }  // namespace coterie

@@ -30,27 +30,28 @@ Result<double> epsilon_of(const PrivacyRules& rules, uint64_t value_count) {
 
 Result<uint32_t> honest_min_of(uint32_t cohort_min, double corrupt_share, uint32_t cohort_max) {
   if (cohort_max > kNoisyRosterMax) {
-    return Error(ErrorCode::invalid_argument,
-                 "with noise of the devices a cohort has at most " + std::to_string(kNoisyRosterMax) + " devices, not " +
-                     std::to_string(cohort_max) + ": of a larger one a part could be opened, with its own noise alone");
+    return Error(ErrorCode::invalid_argument, "with noise of the devices a cohort has at most " +
+                                                  std::to_string(kNoisyRosterMax) + " devices, not " +
+                                                  std::to_string(cohort_max) +
+                                                  ": of a larger one a part could be opened, with its own noise alone");
   }
   const double corrupt = std::floor(corrupt_share * cohort_max + 1e-9);
   if (corrupt < cohort_min) return cohort_min - static_cast<uint32_t>(corrupt);
-  return Error(ErrorCode::invalid_argument,
-               "all " + std::to_string(cohort_min) + " updates of a sum might be of corrupt devices, of which a roster of " +
-                   std::to_string(cohort_max) + " may have " + number_words(corrupt) +
-                   ": raise cohort_min, or lower corrupt_share");
+  return Error(ErrorCode::invalid_argument, "all " + std::to_string(cohort_min) +
+                                                " updates of a sum might be of corrupt devices, of which a roster of " +
+                                                std::to_string(cohort_max) + " may have " + number_words(corrupt) +
+                                                ": raise cohort_min, or lower corrupt_share");
 }
 
 Status add_device_noise(PrivacyRules& rules, const DeviceNoiseGoal& goal) {
   COT_ASSIGN(const uint32_t honest_min, honest_min_of(rules.cohort_min, rules.corrupt_share, rules.cohort_max));
   COT_ASSIGN(const EncodingPlan plan, choose_scale_and_bits({.dimension = goal.value_count,
-                                                            .contributors_max = goal.cohort_count * rules.cohort_max,
-                                                            .honest_min = honest_min,
-                                                            .clip_norm = goal.clip_norm,
-                                                            .rotated = true,
-                                                            .noise_multiplier = goal.noise_multiplier,
-                                                            .noise_kind = NoiseKind::skellam}));
+                                                             .contributors_max = goal.cohort_count * rules.cohort_max,
+                                                             .honest_min = honest_min,
+                                                             .clip_norm = goal.clip_norm,
+                                                             .rotated = true,
+                                                             .noise_multiplier = goal.noise_multiplier,
+                                                             .noise_kind = NoiseKind::skellam}));
   rules.encoding = {.fraction_bits = plan.spec.fraction_bits,
                     .ring_bits = plan.spec.ring_bits,
                     .clip_norm = plan.spec.clip_norm,
@@ -61,7 +62,8 @@ Status add_device_noise(PrivacyRules& rules, const DeviceNoiseGoal& goal) {
   rules.delta = goal.delta;
   COT_ASSIGN(const double epsilon, epsilon_of(rules, goal.value_count));
   if (!std::isfinite(epsilon)) {
-    return Error(ErrorCode::invalid_argument, "no epsilon can be shown for a round at delta " + number_words(goal.delta) +
+    return Error(ErrorCode::invalid_argument, "no epsilon can be shown for a round at delta " +
+                                                  number_words(goal.delta) +
                                                   ": raise noise_multiplier or target_delta");
   }
   rules.epsilon_round = epsilon * kEpsilonSlack;
@@ -92,8 +94,10 @@ Result<LedgerRelease> release_of(const PrivacyRules& rules, uint64_t value_count
 
 Status check_promise(const PrivacyRules& rules, uint64_t value_count) {
   if (rules.encoding.weight_max != 1) {
-    return Error(ErrorCode::refused, "plan: with noise every update must have weight 1, the plan says up to " +
-                                         std::to_string(rules.encoding.weight_max), "epsilon_round");
+    return Error(ErrorCode::refused,
+                 "plan: with noise every update must have weight 1, the plan says up to " +
+                     std::to_string(rules.encoding.weight_max),
+                 "epsilon_round");
   }
   const Result<double> epsilon = epsilon_of(rules, value_count);
   if (!epsilon) return Error(ErrorCode::refused, "plan: privacy: " + epsilon.error().message(), "epsilon_round");

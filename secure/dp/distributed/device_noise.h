@@ -1,16 +1,16 @@
-// The noise that the devices of a cohort add to their own updates (level active_dp), and what a sum of them costs: both ends
-// compute it from the plan's rules, so that a device need not believe what the server says of it.
+// The noise that the devices of a cohort add to their own updates (level active_dp), and what a sum of them costs: both
+// ends compute it from the plan's rules, so that a device need not believe what the server says of it.
 //
 // A cohort's sum is opened only if it has cohort_min updates, of a roster of at most cohort_max devices. At most
-// corrupt_share of those work with the server and may leave their noise out or tell it. So in each coordinate of every sum
-// there are at least
+// corrupt_share of those work with the server and may leave their noise out or tell it. So in each coordinate of every
+// sum there are at least
 //
 //   honest_min = cohort_min - floor(corrupt_share * cohort_max)
 //
-// draws that nobody knows, each Skellam of variance noise_variance_local. Skellam noise is closed under sums: together they
-// are Skellam of honest_min times that; what others add makes it no weaker (Agarwal, Kairouz, Liu, NeurIPS 2021). What it has
-// to hide is a vector of integers whose norm the encoding bounds (encoding_spec.h); whole numbers, so that the L1 norm is at
-// most the square of the L2 norm, and sqrt(dimension) times it.
+// draws that nobody knows, each Skellam of variance noise_variance_local. Skellam noise is closed under sums: together
+// they are Skellam of honest_min times that; what others add makes it no weaker (Agarwal, Kairouz, Liu, NeurIPS 2021).
+// What it has to hide is a vector of integers whose norm the encoding bounds (encoding_spec.h); whole numbers, so that
+// the L1 norm is at most the square of the L2 norm, and sqrt(dimension) times it.
 #pragma once
 
 #include <cstdint>
@@ -24,23 +24,24 @@
 
 namespace coterie {
 
-// Up to so many devices all are neighbours (secure/secagg/session.h), so that a sum is opened whole or not at all. Above, a server
-// that picks who vanishes can cut off a part of a cohort and open the sum of that, with the noise of that part alone.
+// Up to so many devices all are neighbours (secure/secagg/session.h), so that a sum is opened whole or not at all.
+// Above, a server that picks who vanishes can cut off a part of a cohort and open the sum of that, with the noise of
+// that part alone.
 inline constexpr uint32_t kNoisyRosterMax = 255;
 
 // invalid_argument if it would be none, or the roster larger than that.
 Result<uint32_t> honest_min_of(uint32_t cohort_min, double corrupt_share, uint32_t cohort_max);
 
 struct DeviceNoiseGoal {
-  uint64_t value_count = 0;     // of an update
-  uint32_t cohort_count = 1;    // that are added up, each of rules.cohort_max devices at most
+  uint64_t value_count = 0;   // of an update
+  uint32_t cohort_count = 1;  // that are added up, each of rules.cohort_max devices at most
   double clip_norm = 0;
   double noise_multiplier = 0;  // standard deviation of the honest devices' noise in a sum / sensitivity
   double delta = 0;             // of one round
 };
 
-// `rules` of level active_dp, with all but encoding and noise filled in, gets these: the coarsest grid that does, and the
-// epsilon of one round. invalid_argument, which says what to change, if there is none.
+// `rules` of level active_dp, with all but encoding and noise filled in, gets these: the coarsest grid that does, and
+// the epsilon of one round. invalid_argument, which says what to change, if there is none.
 Status add_device_noise(PrivacyRules& rules, const DeviceNoiseGoal& goal);
 
 // ---- Preconditions of all that follows: validate(rules), level active_dp.
@@ -50,8 +51,8 @@ EncodingSpec encoding_of(const PrivacyRules& rules);
 // What a round releases at the most. invalid_argument as honest_min_of.
 Result<LedgerRelease> release_of(const PrivacyRules& rules, uint64_t value_count);
 
-// refused, with the reason "epsilon_round", if a round costs more than rules.epsilon_round at rules.delta, or if updates
-// would have weights, which noise does not hide.
+// refused, with the reason "epsilon_round", if a round costs more than rules.epsilon_round at rules.delta, or if
+// updates would have weights, which noise does not hide.
 Status check_promise(const PrivacyRules& rules, uint64_t value_count);
 
 // Takes milliseconds.

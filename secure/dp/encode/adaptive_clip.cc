@@ -22,8 +22,9 @@ Result<AdaptiveClip> AdaptiveClip::make(const AdaptiveClipOptions& options) {
 
 Status AdaptiveClip::step(double unclipped_noisy, uint64_t contributors) {
   if (!std::isfinite(unclipped_noisy) || contributors == 0) {
-    return Error(ErrorCode::invalid_argument,
-                 "adaptive clip: a round needs contributors and a finite number of unclipped updates; the clip norm stays");
+    return Error(
+        ErrorCode::invalid_argument,
+        "adaptive clip: a round needs contributors and a finite number of unclipped updates; the clip norm stays");
   }
   const double share = std::clamp(unclipped_noisy / static_cast<double>(contributors), 0.0, 1.0);
   clip_norm_ = std::clamp(clip_norm_ * std::exp(-options_.learning_rate * (share - options_.quantile)), kClipNormMin,

@@ -27,13 +27,14 @@ class AdaptiveClip {
 
   double clip_norm() const { return clip_norm_; }
 
-  // C <- C exp(-eta (b - gamma)), b = unclipped_noisy / contributors: what a round of `contributors` updates, at least 1,
-  // counted of bits "not clipped", noise included. It may be negative or more than there are; b is cut to [0, 1], which
-  // is post-processing. A sum that is not finite is an error, and changes nothing.
+  // C <- C exp(-eta (b - gamma)), b = unclipped_noisy / contributors: what a round of `contributors` updates, at least
+  // 1, counted of bits "not clipped", noise included. It may be negative or more than there are; b is cut to [0, 1],
+  // which is post-processing. A sum that is not finite is an error, and changes nothing.
   Status step(double unclipped_noisy, uint64_t contributors);
 
  private:
-  explicit AdaptiveClip(const AdaptiveClipOptions& options) : options_(options), clip_norm_(options.clip_norm_initial) {}
+  explicit AdaptiveClip(const AdaptiveClipOptions& options)
+      : options_(options), clip_norm_(options.clip_norm_initial) {}
 
   AdaptiveClipOptions options_;
   double clip_norm_;

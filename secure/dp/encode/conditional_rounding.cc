@@ -56,8 +56,8 @@ uint64_t first_within(const std::array<uint64_t, kRoundingTries>& sums, uint64_t
 uint64_t rounded_norm_squared_max(double scaled_norm, size_t dimension) {
   const auto d = static_cast<double>(dimension);
   const double always = (scaled_norm + std::sqrt(d)) * (scaled_norm + std::sqrt(d));
-  const double mostly = scaled_norm * scaled_norm + d / 4 +
-                        std::sqrt(-2 * std::log(kRoundingBeta)) * (scaled_norm + std::sqrt(d) / 2);
+  const double mostly =
+      scaled_norm * scaled_norm + d / 4 + std::sqrt(-2 * std::log(kRoundingBeta)) * (scaled_norm + std::sqrt(d) / 2);
   return static_cast<uint64_t>(std::min(always, mostly));
 }
 

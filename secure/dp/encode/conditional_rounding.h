@@ -11,8 +11,8 @@
 
 namespace coterie {
 
-// The number of tries is fixed, so that no time tells how many an update needed. If none is short enough (a chance of at
-// most beta^8 = 2 %), every coordinate is cut towards 0: shorter than the bound for certain, at the price of a bias.
+// The number of tries is fixed, so that no time tells how many an update needed. If none is short enough (a chance of
+// at most beta^8 = 2 %), every coordinate is cut towards 0: shorter than the bound for certain, at the price of a bias.
 inline constexpr int kRoundingTries = 8;
 
 // beta = e^-1/2, as published: one try is short enough with probability 1 - beta at least.

@@ -29,8 +29,8 @@ Status check(const EncodingGoal& goal) {
 }
 
 // The least t with P(|X| > t) <= exp(-nats) * 2 for noise of this variance. Skellam: P(X >= t) <=
-// exp(sqrt(t^2 + v^2) - v - t asinh(t / v)), the Chernoff bound of two Poissons; discrete Gaussians are sub-Gaussian with
-// their parameter, and so are sums (Canonne, Kamath, Steinke 2020, corollary 17).
+// exp(sqrt(t^2 + v^2) - v - t asinh(t / v)), the Chernoff bound of two Poissons; discrete Gaussians are sub-Gaussian
+// with their parameter, and so are sums (Canonne, Kamath, Steinke 2020, corollary 17).
 double noise_bound(NoiseKind kind, double variance, double nats) {
   if (kind == NoiseKind::discrete_gaussian) return std::sqrt(2 * variance * nats);
   const auto exponent = [&](double t) {
@@ -54,8 +54,7 @@ double bound_of_sum(const EncodingGoal& goal, const EncodingPlan& plan, size_t c
     const auto block = static_cast<double>(smallest_rotation_block(goal.dimension));
     updates = std::min(updates, n * (scaled_norm_max(plan.spec) * std::sqrt(2 * nats / block) + 1));
   }
-  const double noise =
-      plan.local_variance > 0 ? noise_bound(goal.noise_kind, n * plan.local_variance, nats) : 0;
+  const double noise = plan.local_variance > 0 ? noise_bound(goal.noise_kind, n * plan.local_variance, nats) : 0;
   const double weights = n * goal.weight_max;
   return std::max(weights, (updates + noise) * (1 + 1e-5));  // and what float32 rounds in the rotation
 }

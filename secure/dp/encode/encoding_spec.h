@@ -2,10 +2,10 @@
 //
 //   lanes = round(clip(update) * weight * 2^fraction_bits) + noise   mod 2^ring_bits   (two's complement)
 //
-// The grid is that of proto/ring (fixed_point.h): whole multiples of 2^-fraction_bits, and ring_vector.h decodes it. What
-// differs is which promise bounds a sum. There every coordinate is bounded and rounded to nearest, as a plain update is
-// added at the server; here the Euclidean norm is, and rounding is random and keeps the norm bounded, as privacy wants,
-// on the device. A spec of this kind is made by encoding_plan.h.
+// The grid is that of proto/ring (fixed_point.h): whole multiples of 2^-fraction_bits, and ring_vector.h decodes it.
+// What differs is which promise bounds a sum. There every coordinate is bounded and rounded to nearest, as a plain
+// update is added at the server; here the Euclidean norm is, and rounding is random and keeps the norm bounded, as
+// privacy wants, on the device. A spec of this kind is made by encoding_plan.h.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@ uint32_t lane_bits(const EncodingSpec& spec);
 size_t encoded_coordinates(const EncodingSpec& spec, size_t dimension);
 size_t encoded_lanes(const EncodingSpec& spec, size_t dimension);
 
-// In steps of the grid: the norm of a clipped update, and the square of what rounding can make of it. The square root of
-// the latter is the sensitivity of a sum when one update comes or goes.
+// In steps of the grid: the norm of a clipped update, and the square of what rounding can make of it. The square root
+// of the latter is the sensitivity of a sum when one update comes or goes.
 double scaled_norm_max(const EncodingSpec& spec);
 uint64_t sensitivity_squared(const EncodingSpec& spec, size_t dimension);
 

@@ -1,9 +1,10 @@
-// A random rotation that spreads an update over its coordinates: no one coordinate of a sum is then large, so that fewer
-// bits a lane are enough, and rounding adds little (Kairouz, Liu, Steinke, ICML 2021, section 4).
+// A random rotation that spreads an update over its coordinates: no one coordinate of a sum is then large, so that
+// fewer bits a lane are enough, and rounding adds little (Kairouz, Liu, Steinke, ICML 2021, section 4).
 //
 // Blocks of 2^14 coordinates, the last one of the power of two that holds the rest (filled up with zeros; beside other
-// blocks at least 2^10, so that it spreads, too): each is multiplied by random signs, then by the Walsh-Hadamard matrix, divided by the square root of its size. All members of
-// a cohort rotate by the same signs, so the sum is the rotated sum.
+// blocks at least 2^10, so that it spreads, too): each is multiplied by random signs, then by the Walsh-Hadamard
+// matrix, divided by the square root of its size. All members of a cohort rotate by the same signs, so the sum is the
+// rotated sum.
 //
 // Deterministic: float32 additions and multiplications in one order, the same bits on every machine. Orthogonal up to
 // their rounding: norms and inverse are within 14 parts in 2^23.

@@ -12,9 +12,8 @@ namespace coterie {
 
 // mean = sum / (2^fraction_bits * weight), rotated back; mean.size() is the updates' dimension, lanes as encode_update
 // makes them, summed modulo 2^ring_bits or any multiple of it that Lane has. Returns the sum of the weights. The same
-// bytes on every machine. An error if that is not in [1, contributors_max * weight_max]: a sum that was not unmasked, or
-// of another spec.
-// Precondition: validate(spec); rotation_signs if spec.rotated.
+// bytes on every machine. An error if that is not in [1, contributors_max * weight_max]: a sum that was not unmasked,
+// or of another spec. Precondition: validate(spec); rotation_signs if spec.rotated.
 Result<uint64_t> decode_sum(std::span<const uint16_t> lanes, const EncodingSpec& spec, const ByteSource* rotation_signs,
                             std::span<float> mean);
 Result<uint64_t> decode_sum(std::span<const uint32_t> lanes, const EncodingSpec& spec, const ByteSource* rotation_signs,

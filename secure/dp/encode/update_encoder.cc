@@ -45,8 +45,8 @@ Result<EncodedUpdate> encode(std::span<const float> update, uint32_t weight, con
   if (spec.rotated) rotate(*inputs.rotation_signs, values);
   COT_ASSIGN(const double norm_now, l2_norm(values));
   const double limit = spec.clip_norm * kNormMargin;
-  const double factor = std::ldexp(weight * (norm_now > limit ? limit / norm_now : 1),
-                                   static_cast<int>(spec.fraction_bits));
+  const double factor =
+      std::ldexp(weight * (norm_now > limit ? limit / norm_now : 1), static_cast<int>(spec.fraction_bits));
   std::vector<int32_t> rounded(values.size());
   round_conditionally(inputs.rounding, values, factor, sensitivity_squared(spec, update.size()), rounded);
 

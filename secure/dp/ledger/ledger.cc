@@ -183,10 +183,10 @@ Status Ledger::admits(const JobId& job, const LedgerRelease& release, const Priv
   ++after[release];
   COT_ASSIGN(const PrivacyAccount account, account_of(after, budget.delta));
   if (account.epsilon <= budget.epsilon) return {};  // false for NaN, too
-  return Error(ErrorCode::permission_denied,
-               "the privacy budget is used up: one more release would bring epsilon to " +
-                   number_words(account.epsilon) + " at delta " + number_words(budget.delta) + ", the budget is " +
-                   number_words(budget.epsilon));
+  return Error(ErrorCode::permission_denied, "the privacy budget is used up: one more release would bring epsilon to " +
+                                                 number_words(account.epsilon) + " at delta " +
+                                                 number_words(budget.delta) + ", the budget is " +
+                                                 number_words(budget.epsilon));
 }
 
 }  // namespace coterie

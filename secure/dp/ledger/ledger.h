@@ -24,9 +24,9 @@ struct PrivacyBudget {
 };
 
 struct PrivacySpent {
-  uint64_t releases = 0;         // that count
-  uint64_t open_reserves = 0;    // of which reserved only: nobody knows that they were released, but they count
-  PrivacyAccount account;        // epsilon and how it was found; 0 by "none" if there are no releases
+  uint64_t releases = 0;       // that count
+  uint64_t open_reserves = 0;  // of which reserved only: nobody knows that they were released, but they count
+  PrivacyAccount account;      // epsilon and how it was found; 0 by "none" if there are no releases
 };
 
 // The guarantee of these releases together at `delta`, with what the samplers' error takes of delta. Infinite epsilon
@@ -60,7 +60,8 @@ class Ledger {
   // conflict without a reserve, after another commit or a void, or if `release` protects less than was reserved.
   Result<LedgerRecord> commit(const RoundKey& round, const LedgerRelease& release, uint64_t contributors,
                               const Digest& noise_commitment, WallTime now) const;
-  // Only for who knows that nothing of this attempt was released or will be. conflict without a reserve, after a commit.
+  // Only for who knows that nothing of this attempt was released or will be. conflict without a reserve, after a
+  // commit.
   Result<LedgerRecord> void_reserve(const RoundKey& round, WallTime now) const;
 
   Result<PrivacySpent> spent(const JobId& job, double delta) const;

@@ -25,8 +25,8 @@ enum class LedgerMechanism : uint8_t { skellam = 1, discrete_gaussian };
 // Noise on a vector of integers. Sampling is always Sampling::none(): devices come when they like.
 struct LedgerRelease {
   LedgerMechanism mechanism = LedgerMechanism::discrete_gaussian;
-  double variance = 0;         // the mechanism's parameter, in squared steps of the grid
-  double l1_sensitivity = 0;   // in steps of the grid
+  double variance = 0;        // the mechanism's parameter, in squared steps of the grid
+  double l1_sensitivity = 0;  // in steps of the grid
   double l2_sensitivity = 0;
   double total_variation = 0;  // at most so far is all that was drawn from the distribution: sampler, tables
   friend auto operator<=>(const LedgerRelease&, const LedgerRelease&) = default;
@@ -36,15 +36,15 @@ struct LedgerRelease {
 Noise noise_of(const LedgerRelease& release);
 
 struct LedgerRecord {
-  uint64_t seq = 0;          // 1, 2, ...
-  Digest previous;           // digest_of the record before; zeros in the first
+  uint64_t seq = 0;  // 1, 2, ...
+  Digest previous;   // digest_of the record before; zeros in the first
   JobId job;
   RoundKey round;
   LedgerKind kind = LedgerKind::reserve;
-  LedgerRelease release;     // a voided record repeats its reserve's
-  double delta = 0;          // of the job's budget
+  LedgerRelease release;      // a voided record repeats its reserve's
+  double delta = 0;           // of the job's budget
   uint64_t contributors = 0;  // whose updates the sum holds; 0 in a reserve: not known yet
-  Digest noise_commitment;   // of the noise seed, in a commit (noise_seed.h); zeros in the others
+  Digest noise_commitment;    // of the noise seed, in a commit (noise_seed.h); zeros in the others
   WallTime time;
   friend bool operator==(const LedgerRecord&, const LedgerRecord&) = default;
 };

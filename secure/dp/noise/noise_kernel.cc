@@ -21,7 +21,9 @@ uint64_t load(const uint8_t* bytes) {
 
 // The word whose highest bit is the sign, and for words of 128 bits the other one.
 template <bool kWide>
-uint64_t high_word(const uint8_t* words, size_t i) { return load(words + (kWide ? 16 * i + 8 : 8 * i)); }
+uint64_t high_word(const uint8_t* words, size_t i) {
+  return load(words + (kWide ? 16 * i + 8 : 8 * i));
+}
 inline uint64_t low_word(const uint8_t* words, size_t i) { return load(words + 16 * i); }
 
 // magnitude, or minus it where the highest bit of `word` is set; without a branch.
@@ -99,7 +101,8 @@ COT_TARGET_AVX2 void draw_group_avx2(const NoiseTable& table, const uint8_t* wor
 }
 
 // Eight lanes walk down the tree. A node's threshold is looked up within registers (VPERMI2Q), out of all chunks of 16
-// nodes of its level: as many loads for every draw, in the same order, as the scan makes, at a fraction of the compares.
+// nodes of its level: as many loads for every draw, in the same order, as the scan makes, at a fraction of the
+// compares.
 template <bool kWide>
 COT_TARGET_AVX512 void draw_group_avx512(const NoiseTable& table, const uint8_t* words, int32_t* out) {
   constexpr int kAtOnce = kNoiseGroup / 8;
@@ -149,8 +152,8 @@ COT_TARGET_AVX512 void draw_group_avx512(const NoiseTable& table, const uint8_t*
       const __m512i high = _mm512_and_si512(word[j], below_top);
       __mmask8 above = _mm512_cmplt_epi64_mask(high, high_here[j]);
       if constexpr (kWide) {
-        above = _kor_mask8(above, _mm512_mask_cmplt_epu64_mask(_mm512_cmpeq_epi64_mask(high, high_here[j]), low[j],
-                                                               low_here[j]));
+        above = _kor_mask8(
+            above, _mm512_mask_cmplt_epu64_mask(_mm512_cmpeq_epi64_mask(high, high_here[j]), low[j], low_here[j]));
       }
       const __m512i left = _mm512_add_epi64(node[j], node[j]);
       node[j] = _mm512_mask_add_epi64(left, above, left, _mm512_set1_epi64(1));

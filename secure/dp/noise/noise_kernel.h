@@ -14,8 +14,8 @@ namespace coterie {
 
 inline constexpr size_t kNoiseGroup = 32;  // draws come in whole groups
 
-// out[i] from word i of `words` (little-endian, 8 or 16 bytes each) for i < count, a multiple of kNoiseGroup. The CPU has
-// `level`.
+// out[i] from word i of `words` (little-endian, 8 or 16 bytes each) for i < count, a multiple of kNoiseGroup. The CPU
+// has `level`.
 void draw_noise(SimdLevel level, const NoiseTable& table, const uint8_t* words, size_t count, int32_t* out);
 
 }  // namespace coterie

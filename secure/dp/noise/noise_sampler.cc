@@ -57,10 +57,9 @@ Result<NoiseSampler> NoiseSampler::make(NoiseKind kind, double variance, uint64_
 
 Result<NoiseSampler> NoiseSampler::make(NoiseKind kind, double variance, NoiseWord word) {
   if (!(variance >= kNoiseVarianceMin && variance <= kNoiseVarianceMax)) {  // false for NaN, too
-    return Error(ErrorCode::invalid_argument,
-                 "noise: the variance must be in [" + std::to_string(kNoiseVarianceMin) + ", " +
-                     std::to_string(kNoiseVarianceMax) + "], is " + std::to_string(variance) +
-                     "; choose another scale of the encoding");
+    return Error(ErrorCode::invalid_argument, "noise: the variance must be in [" + std::to_string(kNoiseVarianceMin) +
+                                                  ", " + std::to_string(kNoiseVarianceMax) + "], is " +
+                                                  std::to_string(variance) + "; choose another scale of the encoding");
   }
   return NoiseSampler(make_noise_table(kind, variance, word));
 }

@@ -21,10 +21,10 @@ inline constexpr uint64_t kDrawsOf64BitsMax = uint64_t{1} << 20;
 class NoiseSampler {
  public:
   // For noise of `variance` (its parameter, see NoiseKind), drawn at most `draws` times in all that one delta covers:
-  // coordinates x clients x rounds. Refuses a variance outside [kNoiseVarianceMin, kNoiseVarianceMax]: below, nearly all
-  // noise is zero; above, the grid is finer than the noise can make use of, and the table would leave the caches. There
-  // is no construction from smaller tables: of a discrete Gaussian its error would have to be charged as well, and of a
-  // Skellam it would take more time than the direct scan, as the length of a table grows with sigma alone.
+  // coordinates x clients x rounds. Refuses a variance outside [kNoiseVarianceMin, kNoiseVarianceMax]: below, nearly
+  // all noise is zero; above, the grid is finer than the noise can make use of, and the table would leave the caches.
+  // There is no construction from smaller tables: of a discrete Gaussian its error would have to be charged as well,
+  // and of a Skellam it would take more time than the direct scan, as the length of a table grows with sigma alone.
   static Result<NoiseSampler> make(NoiseKind kind, double variance, uint64_t draws);
 
   // As above, of words that the caller chooses: for measuring and for tests.
@@ -44,8 +44,8 @@ class NoiseSampler {
   void draw(SimdLevel level, const ByteSource& source, uint64_t first, std::span<int32_t> noise) const;
 
   // What must be added to the delta of an (epsilon, delta) guarantee that was computed for the exact distribution, when
-  // it covers `draws` draws of this table: (1 + e^epsilon) * draws * total variation of one, rounded up. With t the total
-  // variation of all draws, P(M' in S) <= P(M in S) + t <= e^epsilon P(M_neighbour in S) + delta + t
+  // it covers `draws` draws of this table: (1 + e^epsilon) * draws * total variation of one, rounded up. With t the
+  // total variation of all draws, P(M' in S) <= P(M in S) + t <= e^epsilon P(M_neighbour in S) + delta + t
   // <= e^epsilon (P(M'_neighbour in S) + t) + delta + t.
   double delta_error(uint64_t draws, double epsilon) const;
 

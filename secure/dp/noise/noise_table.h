@@ -5,9 +5,9 @@
 //
 //   threshold[k] = round(P(|X| > k) * 2^(word_bits - 1)),  k = 0, 1, ... until it is 0.
 //
-// The sign of zero does not count, so this is exact but for the rounding, and `total_variation` says what that costs. The
-// table ends where a tail is below half a unit: at 9.2 sigma for words of 64 bits, at 13.2 for words of 128 (Skellam of a
-// small variance later).
+// The sign of zero does not count, so this is exact but for the rounding, and `total_variation` says what that costs.
+// The table ends where a tail is below half a unit: at 9.2 sigma for words of 64 bits, at 13.2 for words of 128
+// (Skellam of a small variance later).
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,14 @@ enum class NoiseWord : uint8_t { bits64, bits128 };
 struct NoiseTable {
   NoiseWord word = NoiseWord::bits64;
 
-  // threshold[k] falls with k. Words of 64 bits: high[k], below 2^63. Words of 128: high[k] * 2^64 + low[k], below 2^127.
+  // threshold[k] falls with k. Words of 64 bits: high[k], below 2^63. Words of 128: high[k] * 2^64 + low[k], below
+  // 2^127.
   std::vector<uint64_t> high;
   std::vector<uint64_t> low;  // empty for words of 64 bits
 
-  // The same as a complete search tree for vector lanes: node 1 is the root, node i has children 2i (fewer thresholds are
-  // above u) and 2i + 1; 2^levels entries, at least 16, the first of which is unused. Beyond the table thresholds are 0.
+  // The same as a complete search tree for vector lanes: node 1 is the root, node i has children 2i (fewer thresholds
+  // are above u) and 2i + 1; 2^levels entries, at least 16, the first of which is unused. Beyond the table thresholds
+  // are 0.
   int levels = 0;
   std::vector<uint64_t> tree_high;
   std::vector<uint64_t> tree_low;
@@ -37,8 +39,8 @@ struct NoiseTable {
   double total_variation = 0;
 };
 
-// Precondition: kNoiseVarianceMin <= variance <= kNoiseVarianceMax. Takes milliseconds for sigma up to 100, some tens of
-// them for 1024.
+// Precondition: kNoiseVarianceMin <= variance <= kNoiseVarianceMax. Takes milliseconds for sigma up to 100, some tens
+// of them for 1024.
 NoiseTable make_noise_table(NoiseKind kind, double variance, NoiseWord word);
 
 }  // namespace coterie

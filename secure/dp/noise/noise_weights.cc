@@ -51,10 +51,11 @@ std::vector<WideUint> skellam_weights(double variance) {
   constexpr int kStartBits = 256;
   const Dyadic v = dyadic(variance);
   const uint64_t last = last_index([&](double k) {
-    // I_k(v) / I_0(v) is at most about exp(sqrt(k^2 + v^2) - v - k asinh(k / v)): the large-order form of I_k
-    // (DLMF 10.41.3) beside that of I_0; the assertion below has the last word.
-    return k * std::asinh(k / variance) - k * (k / (std::hypot(k, variance) + variance));
-  }) + 2;
+                          // I_k(v) / I_0(v) is at most about exp(sqrt(k^2 + v^2) - v - k asinh(k / v)): the large-order
+                          // form of I_k (DLMF 10.41.3) beside that of I_0; the assertion below has the last word.
+                          return k * std::asinh(k / variance) - k * (k / (std::hypot(k, variance) + variance));
+                        }) +
+                        2;
   std::vector<WideUint> y(last + 1);
   y[last] = WideUint::power_of_two(kStartBits);
   for (uint64_t k = last; k > 0; --k) {

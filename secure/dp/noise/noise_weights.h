@@ -12,13 +12,14 @@ enum class NoiseKind : uint8_t {
   // The difference of two Poisson variables of mean variance / 2 each: closed under sums, so that what any set of
   // survivors adds has a known distribution. P(k) = e^-v I_|k|(v), I the modified Bessel function.
   skellam,
-  // P(k) proportional to exp(-k^2 / (2 variance)) (Canonne, Kamath, Steinke 2020). Its actual variance is a little below
+  // P(k) proportional to exp(-k^2 / (2 variance)) (Canonne, Kamath, Steinke 2020). Its actual variance is a little
+  // below
   // the parameter; sums are close to one again only for variances from about 16.
   discrete_gaussian,
 };
 
-// Both distributions are symmetric: weights[k] is proportional to P(k) = P(-k), k >= 0. With Z = weights[0] + 2 * the sum
-// of the others, each tail 2 * (weights[k + 1] + ...) / Z differs from P(|X| > k) by at most 2^-kNoiseWeightBits.
+// Both distributions are symmetric: weights[k] is proportional to P(k) = P(-k), k >= 0. With Z = weights[0] + 2 * the
+// sum of the others, each tail 2 * (weights[k + 1] + ...) / Z differs from P(|X| > k) by at most 2^-kNoiseWeightBits.
 inline constexpr int kNoiseWeightBits = 160;
 
 // Variances in [kNoiseVarianceMin, kNoiseVarianceMax] only; the caller has checked.

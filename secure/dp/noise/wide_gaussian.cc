@@ -23,8 +23,7 @@ Result<WideGaussian> WideGaussian::make(double sigma) {
     return Error(ErrorCode::invalid_argument, "noise: sigma must be in [512, 65536] steps of the grid, is " +
                                                   std::to_string(sigma) + "; choose another grid");
   }
-  COT_ASSIGN(NoiseSampler inner,
-             NoiseSampler::make(NoiseKind::discrete_gaussian, kInnerVariance, NoiseWord::bits128));
+  COT_ASSIGN(NoiseSampler inner, NoiseSampler::make(NoiseKind::discrete_gaussian, kInnerVariance, NoiseWord::bits128));
   COT_ASSIGN(NoiseSampler outer,
              NoiseSampler::make(NoiseKind::discrete_gaussian, outer_variance(sigma), NoiseWord::bits128));
   return WideGaussian(sigma, std::move(inner), std::move(outer));

@@ -28,8 +28,8 @@ class WideGaussian {
 
   double sigma() const { return sigma_; }
 
-  // Adds coordinate first + i to lanes[i], modulo 2^64; however a vector is cut, it gets the same noise. The two sources
-  // are independent streams, each of a fresh secret seed. Thread-safe.
+  // Adds coordinate first + i to lanes[i], modulo 2^64; however a vector is cut, it gets the same noise. The two
+  // sources are independent streams, each of a fresh secret seed. Thread-safe.
   void add_to(const ByteSource& inner, const ByteSource& outer, uint64_t first, std::span<uint64_t> lanes) const;
 
   // As it is of the tables that were made; at most kTotalVariationMax.

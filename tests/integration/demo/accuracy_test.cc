@@ -30,8 +30,8 @@ TEST_F(DemoAccuracy, ReachesNinetyFivePercentWithinFortyRounds) {
 
 // Real devices that aggregate behind masks, some of which are put to sleep.
 TEST_F(DemoAccuracy, LearnsBehindMasksThoughDevicesVanish) {
-  DemoProcess demo(directory_.path(), {"demo", "--json", "--quiet", "--devices", "12", "--rounds", "8", "--security", "active",
-                                       "--dropout", "0.15", "--out", run()});
+  DemoProcess demo(directory_.path(), {"demo", "--json", "--quiet", "--devices", "12", "--rounds", "8", "--security",
+                                       "active", "--dropout", "0.15", "--out", run()});
   ASSERT_EQ(demo.wait(), 0) << demo.errors();
   const nlohmann::json summary = nlohmann::json::parse(demo.output());
   EXPECT_EQ(summary["security"], "active");

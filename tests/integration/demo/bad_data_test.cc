@@ -30,8 +30,7 @@ class DemoBadData : public DemoTest {
 };
 
 TEST_F(DemoBadData, NamesAFileThatIsMissing) {
-  expect_refused({"--data", "mnist:" + directory_.path()},
-                 directory_.path() + " has no MNIST file: expected");
+  expect_refused({"--data", "mnist:" + directory_.path()}, directory_.path() + " has no MNIST file: expected");
   expect_refused({"--data", "cifar10:" + directory_ / "nowhere"}, "expected data_batch_1.bin");
   put("t10k-images-idx3-ubyte", test::idx_images(3));
   expect_refused({"--data", "mnist:" + directory_.path()}, "lacks t10k-labels-idx1-ubyte");
@@ -54,15 +53,13 @@ TEST_F(DemoBadData, SaysWhatDoesNotFitTheData) {
   expect_refused({"--data", "dgits"}, "the data must be digits, mnist:DIR");
   put("t10k-images-idx3-ubyte", test::idx_images(60));
   put("t10k-labels-idx1-ubyte", test::idx_labels(Bytes(60, 1)));
-  expect_refused({"--data", "mnist:" + directory_.path(), "--model", "lenet5"},
-                 "model lenet5 does not fit mnist");
+  expect_refused({"--data", "mnist:" + directory_.path(), "--model", "lenet5"}, "model lenet5 does not fit mnist");
 }
 
 TEST_F(DemoBadData, RefusesAFolderThatIsNotEmptyAndLeavesItAlone) {
   put("full", {});
   ASSERT_TRUE(test::is_ok(os::make_directories(directory_ / "mine/thing")));
-  expect_refused({"--out", directory_ / "mine"},
-                 "exists and is not empty; give the run another folder with --out");
+  expect_refused({"--out", directory_ / "mine"}, "exists and is not empty; give the run another folder with --out");
   EXPECT_THAT(names_in(directory_ / "mine"), ::testing::ElementsAre("thing"));
 }
 

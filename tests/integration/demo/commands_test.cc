@@ -59,9 +59,8 @@ TEST_F(Commands, TakeAJobFromItsFileToItsModel) {
     devices.push_back(std::make_unique<DemoProcess>(
         directory_.path(),
         std::vector<std::string>{"device", "run", "--server", server_->device_url(), "--ca",
-                                 directory_ / "data/tls/ca.pem", "--token", token, "--state-dir",
-                                 directory_ / device, "--data", run() + "/devices/" + device + "/data.cotf",
-                                 "--rounds", "3"}));
+                                 directory_ / "data/tls/ca.pem", "--token", token, "--state-dir", directory_ / device,
+                                 "--data", run() + "/devices/" + device + "/data.cotf", "--rounds", "3"}));
   }
   coterie({"model", "new", "mlp", "-o", "mlp.cotf"});
   put("job.json", R"({"name": "pilot", "rounds": {"count": 3, "goal_count": 2, "pool_min": 2}})");
@@ -78,13 +77,11 @@ TEST_F(Commands, TakeAJobFromItsFileToItsModel) {
   EXPECT_EQ(coterie_json({"model", "list", job})["models"].size(), 4u);
   EXPECT_THAT(coterie({"model", "download", job, "-o", "new.cotf"}), StartsWith("version 3: "));
   EXPECT_THAT(coterie({"model", "download", job, "0", "-o", "old.cotf"}), StartsWith("version 0: "));
-  EXPECT_EQ(*os::read_file(directory_ / "old.cotf", 1 << 20),
-            *os::read_file(directory_ / "mlp.cotf", 1 << 20));
-  const double before =
-      coterie_json({"model", "evaluate", "old.cotf", "--data", run() + "/held-out.cotf"})["accuracy"];
-  EXPECT_GT(coterie_json({"model", "evaluate", "new.cotf", "--data", run() + "/held-out.cotf"})["accuracy"]
-                .get<double>(),
-            before);
+  EXPECT_EQ(*os::read_file(directory_ / "old.cotf", 1 << 20), *os::read_file(directory_ / "mlp.cotf", 1 << 20));
+  const double before = coterie_json({"model", "evaluate", "old.cotf", "--data", run() + "/held-out.cotf"})["accuracy"];
+  EXPECT_GT(
+      coterie_json({"model", "evaluate", "new.cotf", "--data", run() + "/held-out.cotf"})["accuracy"].get<double>(),
+      before);
   EXPECT_EQ(coterie_json({"device", "list"})["devices"].size(), 2u);
 }
 
@@ -125,8 +122,7 @@ TEST_F(Commands, UploadAndInspectAModel) {
 
 TEST_F(Commands, FindTheServerByUrlAndTokenFileAsWellAsByItsDirectory) {
   EXPECT_THAT(coterie({"server", "status"}), HasSubstr("0 devices enrolled, 0 waiting\n"));
-  const std::vector<std::string> by_url = {"--admin-url", server_->admin_url(), "--ca",
-                                           directory_ / "data/tls/ca.pem"};
+  const std::vector<std::string> by_url = {"--admin-url", server_->admin_url(), "--ca", directory_ / "data/tls/ca.pem"};
   auto words = by_url;
   words.insert(words.end(), {"--token-file", directory_ / "data/admin-token", "server", "status"});
   DemoProcess allowed(directory_.path(), words);
@@ -142,9 +138,9 @@ TEST_F(Commands, FindTheServerByUrlAndTokenFileAsWellAsByItsDirectory) {
 TEST_F(Commands, CountTheDevicesThatWait) {
   const std::string token = coterie_json({"token", "create"})["token"].get<std::string>();
   coterie({"demo", "--quiet", "--rounds", "1", "--devices", "1", "--model", "mlp", "--out", run()});
-  DemoProcess device(directory_.path(), {"device", "run", "--server", server_->device_url(), "--ca",
-                                         directory_ / "data/tls/ca.pem", "--token", token, "--state-dir",
-                                         directory_ / "device", "--data", run() + "/held-out.cotf"});
+  DemoProcess device(directory_.path(),
+                     {"device", "run", "--server", server_->device_url(), "--ca", directory_ / "data/tls/ca.pem",
+                      "--token", token, "--state-dir", directory_ / "device", "--data", run() + "/held-out.cotf"});
   const auto waits = [&] {
     return coterie({"server", "status"}).find("1 device enrolled, 1 waiting\n") != std::string::npos;
   };

@@ -25,10 +25,8 @@ class DemoProcess {
   void signal(int number) const;
   int wait();  // for its end; the exit status as the shell tells it
 
-  const std::string& errors() const {
-    return errors_;
-  }                            // what was read of standard error: all of it after wait()
-  std::string output() const;  // standard output so far
+  const std::string& errors() const { return errors_; }  // what was read of standard error: all of it after wait()
+  std::string output() const;                            // standard output so far
 
  private:
   bool read_more();

@@ -21,8 +21,7 @@ class DemoInterrupted : public DemoTest {
 
   void expect_nothing_left(DemoProcess& demo) {
     EXPECT_EQ(demo.wait(), 130) << demo.errors();
-    EXPECT_THAT(demo.errors(),
-                ::testing::EndsWith("interrupted; all processes ended, nothing is left behind\n"));
+    EXPECT_THAT(demo.errors(), ::testing::EndsWith("interrupted; all processes ended, nothing is left behind\n"));
     EXPECT_EQ(demo.output(), "");
     EXPECT_THAT(processes_with(directory_.path()), IsEmpty());
     EXPECT_THAT(names_in(directory_.path()), IsEmpty());
@@ -87,10 +86,8 @@ TEST_F(DemoInterrupted, AtTheEndIsEitherDoneOrGone) {
   demo.signal(SIGINT);
   const int status = demo.wait();
   EXPECT_THAT(processes_with(directory_.path()), IsEmpty());
-  if (status == 0)
-    EXPECT_THAT(names_in(run()), SizeIs(5));
-  else
-    EXPECT_THAT(names_in(directory_.path()), IsEmpty()) << status;
+  if (status == 0) EXPECT_THAT(names_in(run()), SizeIs(5));
+  else EXPECT_THAT(names_in(directory_.path()), IsEmpty()) << status;
 }
 
 TEST_F(DemoInterrupted, LeavesTheFolderThatWasThereBefore) {

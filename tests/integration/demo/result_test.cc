@@ -47,9 +47,7 @@ json last_line(const std::string& output) {
   return json::parse(output.substr(begin == std::string::npos ? 0 : begin + 1), nullptr, false);
 }
 
-std::string text_of(const json& object, const char* key) {
-  return object.at(key).get<std::string>();
-}
+std::string text_of(const json& object, const char* key) { return object.at(key).get<std::string>(); }
 
 size_t count_of(const std::string& text, const std::string& part) {
   size_t count = 0;
@@ -61,8 +59,8 @@ TEST_F(DemoResults, AgreeInJsonCsvAndModel) {
   DemoProcess demo(directory_.path(), small());
   ASSERT_EQ(demo.wait(), 0) << demo.errors();
   const json summary = last_line(demo.output());
-  for (const char* key : {"rounds", "devices", "updates_accepted", "updates_selected", "accuracy", "loss",
-                          "seconds", "model_path", "run_dir"}) {
+  for (const char* key : {"rounds", "devices", "updates_accepted", "updates_selected", "accuracy", "loss", "seconds",
+                          "model_path", "run_dir"}) {
     ASSERT_TRUE(summary.contains(key)) << key;
   }
   EXPECT_EQ(summary["rounds"], 3);
@@ -94,8 +92,7 @@ TEST_F(DemoResults, AgreeInJsonCsvAndModel) {
 TEST_F(DemoResults, AreFiveFilesAndNoProcess) {
   DemoProcess demo(directory_.path(), small());
   ASSERT_EQ(demo.wait(), 0) << demo.errors();
-  EXPECT_THAT(names_in(run()),
-              ElementsAre("chart.svg", "held-out.cotf", "metrics.csv", "model.cotf", "summary.json"));
+  EXPECT_THAT(names_in(run()), ElementsAre("chart.svg", "held-out.cotf", "metrics.csv", "model.cotf", "summary.json"));
   EXPECT_THAT(processes_with(directory_.path()), IsEmpty());
 }
 
@@ -136,8 +133,7 @@ TEST_F(DemoResults, CountTheSameForTheSameSeed) {
     ASSERT_EQ(demo.wait(), 0) << demo.errors();
     summaries.push_back(last_line(demo.output()));
   }
-  for (const char* key :
-       {"rounds", "updates_accepted", "updates_selected", "accuracy_before", "training_examples"}) {
+  for (const char* key : {"rounds", "updates_accepted", "updates_selected", "accuracy_before", "training_examples"}) {
     EXPECT_EQ(summaries[0][key], summaries[1][key]) << key;
   }
   EXPECT_EQ(file(directory_ / "one/held-out.cotf"), file(directory_ / "two/held-out.cotf"));
@@ -164,10 +160,8 @@ TEST_F(DemoResults, ComeFromMnistAndCifar10FilesToo) {
     cifar10.push_back(i % 10);
     cifar10.insert(cifar10.end(), 3072, static_cast<uint8_t>(i * 4));
   }
-  ASSERT_TRUE(
-      test::is_ok(os::write_file_atomically(directory_ / "t10k-images-idx3-ubyte", test::idx_images(60))));
-  ASSERT_TRUE(test::is_ok(
-      os::write_file_atomically(directory_ / "t10k-labels-idx1-ubyte", test::idx_labels(labels))));
+  ASSERT_TRUE(test::is_ok(os::write_file_atomically(directory_ / "t10k-images-idx3-ubyte", test::idx_images(60))));
+  ASSERT_TRUE(test::is_ok(os::write_file_atomically(directory_ / "t10k-labels-idx1-ubyte", test::idx_labels(labels))));
   ASSERT_TRUE(test::is_ok(os::write_file_atomically(directory_ / "data_batch_1.bin", cifar10)));
   for (const char* name : {"mnist", "cifar10"}) {
     DemoProcess demo(directory_.path(),

@@ -92,8 +92,7 @@ TEST_F(CDevice, NamesTheFileThatIsNoDataSet) {
 
 TEST(CDeviceUsage, IsPrintedWhenArgumentsAreMissingOrAskedFor) {
   EXPECT_EQ(run("--help").exit_code, 0);
-  for (const char* arguments :
-       {"", "https://localhost:1 ca state", "https://localhost:1 ca state data rounds"}) {
+  for (const char* arguments : {"", "https://localhost:1 ca state", "https://localhost:1 ca state data rounds"}) {
     const Ended ended = run(arguments);
     EXPECT_EQ(ended.exit_code, 2) << arguments;
     EXPECT_TRUE(ended.output.starts_with("Usage: c_device SERVER")) << ended.output;

@@ -1,5 +1,6 @@
-// A fleet that shares its load: two schedulers of which one leads, servers behind a balancer, PostgreSQL. Every request of a device
-// goes to another server. Nobody who was told "accepted" is lost or counted twice, whoever is killed, comes or goes.
+// A fleet that shares its load: two schedulers of which one leads, servers behind a balancer, PostgreSQL. Every request
+// of a device goes to another server. Nobody who was told "accepted" is lost or counted twice, whoever is killed, comes
+// or goes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -25,19 +26,26 @@ constexpr Millis kDrainMax{10'000};
 class Fleet : public ::testing::Test {
  protected:
   void start(size_t servers, const std::string& config = {}) {
-    if (!test::PostgresServer::is_installed()) GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
+    if (!test::PostgresServer::is_installed())
+      GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
     auto fleet = LocalFleet::start({.schedulers = 2, .servers = servers, .config = config});
     ASSERT_TRUE(test::is_ok(fleet));
     fleet_ = std::move(*fleet);
   }
 
-  // A job of `rounds` with devices that take part until it is over; `disturb` is called in mid-round, again and again while it
-  // says so. Then the audit.
+  // A job of `rounds` with devices that take part until it is over; `disturb` is called in mid-round, again and again
+  // while it says so. Then the audit.
   void run(uint32_t device_count, uint32_t rounds, const std::function<bool()>& disturb) {
     const uint32_t goal = device_count * 3 / 4;
-    nlohmann::json spec = {{"rounds", {{"count", rounds}, {"goal_count", goal}, {"over_selection", 1.3}, {"pool_min", device_count / 2},
-                                       {"selecting_ms_max", 500}, {"collecting_ms_max", 4'000}, {"goal_count_min", 2},
-                                       {"attempts_max", 100}}},
+    nlohmann::json spec = {{"rounds",
+                            {{"count", rounds},
+                             {"goal_count", goal},
+                             {"over_selection", 1.3},
+                             {"pool_min", device_count / 2},
+                             {"selecting_ms_max", 500},
+                             {"collecting_ms_max", 4'000},
+                             {"goal_count_min", 2},
+                             {"attempts_max", 100}}},
                            {"privacy", {{"level", "none"}}}};
     const auto job = fleet_->admin().create_job(flat_model(kValues), spec);
     ASSERT_TRUE(test::is_ok(job));
@@ -48,7 +56,8 @@ class Fleet : public ::testing::Test {
       ASSERT_TRUE(devices.back() != nullptr) << fleet_->logs();
     }
     std::vector<std::thread> threads;
-    for (uint32_t i = 0; i < device_count; ++i) threads.emplace_back([&, i] { take_part(*devices[i], i, kValues, audit); });
+    for (uint32_t i = 0; i < device_count; ++i)
+      threads.emplace_back([&, i] { take_part(*devices[i], i, kValues, audit); });
     const Instant until = os::monotonic_now() + kJobMax;
     for (bool goes_on = true; !HasFatalFailure();) {
       const auto shown = fleet_->admin().ask("GET", "/admin/v1/jobs/" + *job);
@@ -71,10 +80,20 @@ class Fleet : public ::testing::Test {
 
   // Rounds with secure aggregation: all devices, one after the other round; `disturb` while they are at it.
   void run_masked(uint32_t device_count, const std::function<void()>& disturb = {}) {
-    nlohmann::json spec = {{"rounds", {{"count", 1}, {"goal_count", device_count}, {"goal_count_min", 4}, {"pool_min", device_count},
-                                       {"collecting_ms_max", 20'000}, {"retry_delay_ms", 100}, {"attempts_max", 10}}},
-                           {"privacy", {{"level", "active"}, {"cohort_min", 4}, {"corrupt_share", 0.1}, {"dropout_share", 0.1},
-                                        {"phase_ms_max", 5'000}}}};
+    nlohmann::json spec = {{"rounds",
+                            {{"count", 1},
+                             {"goal_count", device_count},
+                             {"goal_count_min", 4},
+                             {"pool_min", device_count},
+                             {"collecting_ms_max", 20'000},
+                             {"retry_delay_ms", 100},
+                             {"attempts_max", 10}}},
+                           {"privacy",
+                            {{"level", "active"},
+                             {"cohort_min", 4},
+                             {"corrupt_share", 0.1},
+                             {"dropout_share", 0.1},
+                             {"phase_ms_max", 5'000}}}};
     const auto job = fleet_->admin().create_job(flat_model(kValues), spec);
     ASSERT_TRUE(test::is_ok(job));
     std::vector<std::unique_ptr<RawDevice>> devices;
@@ -108,7 +127,8 @@ class Fleet : public ::testing::Test {
     over = true;
     for (std::thread& thread : threads) thread.join();
     ASSERT_EQ(state, "completed") << fleet_->logs() << ::testing::PrintToString(errors);
-    OneHotAudit().check(fleet_->admin(), *job, 1, device_count);  // one that was too slow may be missing, nobody is there twice
+    OneHotAudit().check(fleet_->admin(), *job, 1,
+                        device_count);  // one that was too slow may be missing, nobody is there twice
   }
 
   std::unique_ptr<LocalFleet> fleet_;
@@ -203,7 +223,8 @@ TEST_F(Fleet, ASchedulerThatStandsBySaysWhenToAskAgain) {
   ServerProcess& standby = fleet_->scheduler(1 - *leader);
   for (const std::string target : {"/readyz", "/admin/v1/jobs"}) {
     RawHttp connection(standby.admin_url(), standby.ca_pem());
-    ASSERT_TRUE(test::is_ok(connection.send("GET " + target + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + standby.admin_token() + "\r\n\r\n")));
+    ASSERT_TRUE(test::is_ok(connection.send("GET " + target + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " +
+                                            standby.admin_token() + "\r\n\r\n")));
     const auto answer = connection.read_answer(kPatience);
     ASSERT_TRUE(test::is_ok(answer));
     EXPECT_EQ(status_of(*answer), 503) << target;

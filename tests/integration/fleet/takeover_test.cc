@@ -91,10 +91,8 @@ class Takeover : public ::testing::Test {
     ServerProcess& other = fleet_->scheduler(1 - *leader);
     EXPECT_FALSE(other.wait_for_log("\"server_leads\"", Millis(0)));
     const Instant begin = os::monotonic_now();
-    if (signal == SIGKILL)
-      fleet_->kill_scheduler(*leader);
-    else
-      fleet_->scheduler(*leader).signal(signal);
+    if (signal == SIGKILL) fleet_->kill_scheduler(*leader);
+    else fleet_->scheduler(*leader).signal(signal);
     EXPECT_TRUE(other.wait_for_log("\"server_leads\"", kTakeoverMax)) << fleet_->logs();
     const Millis took = std::chrono::duration_cast<Millis>(os::monotonic_now() - begin);
     if (signal == SIGSTOP) {
@@ -137,13 +135,9 @@ class Takeover : public ::testing::Test {
   Prng prng_{kSeed};
 };
 
-TEST_F(Takeover, OfKilledLeadersComesInTime) {
-  run(SIGKILL, "killed");
-}
+TEST_F(Takeover, OfKilledLeadersComesInTime) { run(SIGKILL, "killed"); }
 
-TEST_F(Takeover, OfStoppedLeadersComesInTimeAndTheyChangeNothingLater) {
-  run(SIGSTOP, "stopped");
-}
+TEST_F(Takeover, OfStoppedLeadersComesInTimeAndTheyChangeNothingLater) { run(SIGSTOP, "stopped"); }
 
 }  // namespace
 }  // namespace coterie::testing

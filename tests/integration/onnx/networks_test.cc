@@ -47,9 +47,9 @@ TEST(OnnxNetworks, ComputeAndTrainAsInPyTorchAndComeBack) {
     const std::string back = stem + ".back.onnx_";
     ASSERT_OK(os::write_file_atomically(back, *exported));
     if (has_checker)
-      EXPECT_EQ(run(std::string(kPython) + " -c \"import onnx; onnx.checker.check_model('" + back +
-                    "', full_check=True)\""),
-                0);
+      EXPECT_EQ(
+          run(std::string(kPython) + " -c \"import onnx; onnx.checker.check_model('" + back + "', full_check=True)\""),
+          0);
     const Model again = imported_file(back).value();
     EXPECT_LT(distance(predicted(again, inputs_for(again, golden), 3), expected_output(again, golden)), 1e-4);
   }

@@ -69,8 +69,8 @@ class Authorities : public ServerTest {
     const std::string line = print(identity);
     const size_t space = line.find(' ');
     if (space == std::string::npos) return "";
-    return print({"authority", "certify", "--key", directory_ / authority, "--device-key",
-                  line.substr(space + 1), "--algorithm", line.substr(0, space)});
+    return print({"authority", "certify", "--key", directory_ / authority, "--device-key", line.substr(space + 1),
+                  "--algorithm", line.substr(0, space)});
   }
   // Starts the server, which knows this authority, and a job of one round.
   void begin(const std::string& authority_key) {
@@ -86,22 +86,11 @@ class Authorities : public ServerTest {
     job_ = *job;
   }
   // Without a certificate if that is empty.
-  Device run_device(const std::string& name, const std::string& authority_key,
-                    const std::string& certificate) {
-    std::vector<std::string> words = {"device",
-                                      "run",
-                                      "--server",
-                                      server_->device_url(),
-                                      "--ca",
-                                      directory_ / "ca.pem",
-                                      "--token",
-                                      token_,
-                                      "--state-dir",
-                                      directory_ / name,
-                                      "--data",
-                                      directory_ / "examples.cotf",
-                                      "--authority-key",
-                                      authority_key};
+  Device run_device(const std::string& name, const std::string& authority_key, const std::string& certificate) {
+    std::vector<std::string> words = {
+        "device",          "run",        "--server",    server_->device_url(), "--ca",   directory_ / "ca.pem",
+        "--token",         token_,       "--state-dir", directory_ / name,     "--data", directory_ / "examples.cotf",
+        "--authority-key", authority_key};
     if (!certificate.empty()) words.insert(words.end(), {"--certificate", certificate});
     return std::make_unique<DemoProcess>(directory_.path(), words);
   }
@@ -133,8 +122,7 @@ TEST_F(Authorities, KeepStrangersOutOfARoundThatFinishesWithoutThem) {
       // The roster closes with the last of them: not before the strangers were turned away. One by its own
       // policy; the other's is content, so it is the server that must do it.
       EXPECT_TRUE(uncertified->wait_for("\"reason\":\"certificate\"")) << uncertified->errors();
-      EXPECT_TRUE(
-          others_device->wait_for("the server says: an advert's identity is not certified by an authority"))
+      EXPECT_TRUE(others_device->wait_for("the server says: an advert's identity is not certified by an authority"))
           << others_device->errors();
     }
     certified.push_back(run_device("device-" + std::to_string(i), authority, certificates[i]));

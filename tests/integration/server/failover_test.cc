@@ -1,5 +1,5 @@
-// Two servers of a fleet, on one PostgreSQL database: both talk to devices, one leads. The leader is killed or stopped in
-// mid-round, the other goes on, and the one that comes back too late changes nothing.
+// Two servers of a fleet, on one PostgreSQL database: both talk to devices, one leads. The leader is killed or stopped
+// in mid-round, the other goes on, and the one that comes back too late changes nothing.
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -39,11 +39,13 @@ class EitherServer final : public Transport {
 class Failover : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!test::PostgresServer::is_installed()) GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
+    if (!test::PostgresServer::is_installed())
+      GTEST_SKIP() << "PostgreSQL is not installed: apt-get install postgresql";
     auto postgres = test::PostgresServer::start();
     ASSERT_TRUE(test::is_ok(postgres));
     postgres_ = std::move(*postgres);
-    ASSERT_TRUE(test::is_ok(os::write_file_atomically(directory_ / "conninfo", as_bytes(postgres_->conninfo() + "\n"))));
+    ASSERT_TRUE(
+        test::is_ok(os::write_file_atomically(directory_ / "conninfo", as_bytes(postgres_->conninfo() + "\n"))));
     servers_.resize(2);
     ports_.resize(2);
     start(0);
@@ -54,12 +56,14 @@ class Failover : public ::testing::Test {
 
   void start(size_t i) {
     const std::string name = i == 0 ? "a" : "b";
-    const std::string config = "\"node\": \"" + name + "\", \"store\": {\"engine\": \"postgres\", \"conninfo_file\": \"" +
-                               (directory_ / "conninfo") + "\"}, \"keys_dir\": \"" + (directory_ / "keys") +
-                               "\", \"blobs_dir\": \"" + (directory_ / "blobs") +
-                               "\", \"lease\": {\"ttl_ms\": 1000, \"renew_ms\": 200}";
-    auto started = ServerProcess::start(
-        {.data_dir = directory_ / name, .config = config, .device_port = ports_[i].first, .admin_port = ports_[i].second});
+    const std::string config =
+        "\"node\": \"" + name + "\", \"store\": {\"engine\": \"postgres\", \"conninfo_file\": \"" +
+        (directory_ / "conninfo") + "\"}, \"keys_dir\": \"" + (directory_ / "keys") + "\", \"blobs_dir\": \"" +
+        (directory_ / "blobs") + "\", \"lease\": {\"ttl_ms\": 1000, \"renew_ms\": 200}";
+    auto started = ServerProcess::start({.data_dir = directory_ / name,
+                                         .config = config,
+                                         .device_port = ports_[i].first,
+                                         .admin_port = ports_[i].second});
     ASSERT_TRUE(test::is_ok(started));
     servers_[i] = std::move(*started);
     ports_[i] = {servers_[i]->device_port(), servers_[i]->admin_port()};
@@ -91,9 +95,15 @@ class Failover : public ::testing::Test {
 
   // A job of `rounds`, devices that take part, and `disturb` again and again until the job is over; then the audit.
   void run(uint32_t rounds, const std::function<bool()>& disturb, OneHotAudit& audit) {
-    nlohmann::json spec = {{"rounds", {{"count", rounds}, {"goal_count", kDevices - 2}, {"over_selection", 1.3}, {"pool_min", 2},
-                                       {"selecting_ms_max", 200}, {"collecting_ms_max", 3'000}, {"goal_count_min", 2},
-                                       {"attempts_max", 100}}},
+    nlohmann::json spec = {{"rounds",
+                            {{"count", rounds},
+                             {"goal_count", kDevices - 2},
+                             {"over_selection", 1.3},
+                             {"pool_min", 2},
+                             {"selecting_ms_max", 200},
+                             {"collecting_ms_max", 3'000},
+                             {"goal_count_min", 2},
+                             {"attempts_max", 100}}},
                            {"privacy", {{"level", "none"}}}};
     const auto job = admin_->create_job(flat_model(kValues), spec);
     ASSERT_TRUE(test::is_ok(job));

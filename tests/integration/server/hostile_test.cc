@@ -40,8 +40,14 @@ class Hostile : public ServerTest {
   }
 
   UpdateHeader header() const {
-    return {.round = mine_.round, .model = mine_.model, .value_count = kValues, .weight = 1, .examples = 1,
-            .loss_sum = 0, .correct = 0, .train_ms = 0};
+    return {.round = mine_.round,
+            .model = mine_.model,
+            .value_count = kValues,
+            .weight = 1,
+            .examples = 1,
+            .loss_sum = 0,
+            .correct = 0,
+            .train_ms = 0};
   }
   static Bytes frame_of(const UpdateHeader& header, const std::vector<float>& values) {
     Bytes frame = encode_head(header);
@@ -56,9 +62,10 @@ class Hostile : public ServerTest {
     Nonce nonce;
     fill_random(nonce);
     const auto claims = sign_request({"PUT", target, bytes, {}}, device.id(), os::wall_now(), nonce, device.signer());
-    return "PUT " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(bytes) + "\r\nCoterie-Device: " +
-           device.id().hex() + "\r\nCoterie-Time: " + std::to_string(unix_ms(claims->time)) + "\r\nCoterie-Nonce: " +
-           to_hex(nonce) + "\r\nCoterie-Signature: " + to_base64url(claims->signature) + "\r\n\r\n";
+    return "PUT " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(bytes) +
+           "\r\nCoterie-Device: " + device.id().hex() + "\r\nCoterie-Time: " + std::to_string(unix_ms(claims->time)) +
+           "\r\nCoterie-Nonce: " + to_hex(nonce) + "\r\nCoterie-Signature: " + to_base64url(claims->signature) +
+           "\r\n\r\n";
   }
   Error refusal_of(const Bytes& frame) { return failure_of(device_->api().upload(device_->id(), mine_, frame)); }
 
@@ -91,7 +98,8 @@ TEST_F(Hostile, UpdatesWithBadValuesShapesOrOriginsAreMalformed) {
 TEST_F(Hostile, FramesTruncatedAtEveryByteGarbageAndOtherVersionsAreRefused) {
   const Bytes whole = frame_of(header(), one_hot(kValues, 0));
   for (size_t size = 0; size < whole.size(); size += size < 200 ? 1 : 37) {
-    EXPECT_EQ(refusal_of(Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size))).code(), ErrorCode::malformed)
+    EXPECT_EQ(refusal_of(Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size))).code(),
+              ErrorCode::malformed)
         << size;
   }
   Bytes version = whole;
@@ -117,7 +125,8 @@ TEST_F(Hostile, TicketsOfOthersForgedOrOfAnotherRoundDoNotLetAnybodyIn) {
 TEST_F(Hostile, StrangersBadSignaturesAndRevokedDevicesAreTurnedAway) {
   RawDevice stranger(server_->device_url(), server_->ca_pem());
   EXPECT_TRUE(test::fails_with(stranger.enroll("cot_not-a-token"), ErrorCode::unauthenticated, "token"));
-  const auto unknown = stranger.api().check_in(device_id_of(stranger.signer().public_key()), {Population("default"), "", 0});
+  const auto unknown =
+      stranger.api().check_in(device_id_of(stranger.signer().public_key()), {Population("default"), "", 0});
   ASSERT_TRUE(std::holds_alternative<Failure>(unknown));
   EXPECT_EQ(std::get<Failure>(unknown).error.code(), ErrorCode::unauthenticated);
   // Somebody else's name under one's own signature.
@@ -136,7 +145,8 @@ TEST_F(Hostile, AReplayedOrStaleRequestIsNotBelieved) {
   const Bytes body = encode(CheckinRequest{Population("default"), "test", 0});
   const Digest digest = content_digest(body);
   const auto request_at = [&](WallTime time, const Nonce& nonce) {
-    const auto claims = sign_request({"POST", "/v1/checkins", body.size(), digest}, device_->id(), time, nonce, device_->signer());
+    const auto claims =
+        sign_request({"POST", "/v1/checkins", body.size(), digest}, device_->id(), time, nonce, device_->signer());
     return "POST /v1/checkins HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +
            "\r\nCoterie-Device: " + device_->id().hex() + "\r\nCoterie-Time: " + std::to_string(unix_ms(time)) +
            "\r\nCoterie-Nonce: " + to_hex(nonce) + "\r\nCoterie-Digest: " + digest.hex() +
@@ -166,7 +176,8 @@ TEST_F(Hostile, HttpThatIsWrongIsAnsweredWithTheRightStatus) {
       {"no such route", "GET /v1/nothing HTTP/1.1\r\nHost: x\r\n\r\n", 404},
       {"an admin route", "GET /admin/v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n", 404},
       {"dot segments", "GET /v1/../admin HTTP/1.1\r\nHost: x\r\n\r\n", 400},
-      {"chunked", "PUT /v1/rounds/1/updates/AA HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411},
+      {"chunked", "PUT /v1/rounds/1/updates/AA HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+       411},
       {"no length", "PUT /v1/rounds/1/updates/AA HTTP/1.1\r\nHost: x\r\n\r\n", 411},
       {"two lengths", "POST /v1/checkins HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400},
       {"unsigned", "GET /v1/models/" + std::string(64, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", 401},
@@ -221,7 +232,9 @@ TEST_F(Hostile, ABodyWhoseRoundEndsWhileItIsOnItsWayIsToldSo) {
     ASSERT_TRUE(test::is_ok(connection->send(head_of(*late, *assignment, frame.size()))));
     ASSERT_TRUE(test::is_ok(connection->send(ByteView(frame).first(9))));
   }
-  const auto bytes_in_flight = [&] { return (*admin_->ask("GET", "/admin/v1/server"))["update_bytes_in_flight"].get<size_t>(); };
+  const auto bytes_in_flight = [&] {
+    return (*admin_->ask("GET", "/admin/v1/server"))["update_bytes_in_flight"].get<size_t>();
+  };
   while (bytes_in_flight() < 2 * frame.size()) std::this_thread::yield();
   ASSERT_TRUE(test::is_ok(admin_->ask("POST", "/admin/v1/jobs/" + *job + ":cancel")));
   ASSERT_TRUE(server_->wait_for_log("\"round_failed\"", kPatience));

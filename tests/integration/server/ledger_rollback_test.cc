@@ -134,8 +134,7 @@ TEST_F(LedgerRollback, IsRefusedByADeviceThatHasSeenTheLedger) {
   ASSERT_TRUE(refused.refused_plan);
   EXPECT_EQ(refused.refused_plan->error.reason(), "ledger_rollback");
   EXPECT_EQ(refused.refused_plan->job, JobId(job_));
-  EXPECT_NE(refused.error->message().find("as many with head"), std::string::npos)
-      << refused.error->message();
+  EXPECT_NE(refused.error->message().find("as many with head"), std::string::npos) << refused.error->message();
   EXPECT_EQ(agent_->state().ledgers.at(JobId(job_)), seen);
   ASSERT_TRUE(agent_->step());  // checks in, and tells
   EXPECT_TRUE(server_->wait_for_log("\"reason\":\"ledger_rollback\"", kPatience));

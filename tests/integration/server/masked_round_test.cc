@@ -1,5 +1,5 @@
-// Rounds with secure aggregation against a real server process: the model is that of a round without, devices vanish in every
-// phase, and nothing of a single update is ever in what the server stores or says.
+// Rounds with secure aggregation against a real server process: the model is that of a round without, devices vanish in
+// every phase, and nothing of a single update is ever in what the server stores or says.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,22 +23,31 @@ constexpr size_t kValues = 64;
 constexpr double kNoiseMultiplier = 0.2;
 constexpr double kClip = 42;  // no update here is longer
 
-// All devices get tickets; `goal` of them close the round. As many may vanish as it can do without: whoever else is slow, on
-// a busy machine, is waited for.
+// All devices get tickets; `goal` of them close the round. As many may vanish as it can do without: whoever else is
+// slow, on a busy machine, is waited for.
 nlohmann::json masked_spec(const std::string& level, uint32_t goal) {
   const double dropout_share = static_cast<double>(kDevices - goal) / kDevices;
-  return {{"rounds", {{"count", 1}, {"goal_count", goal}, {"goal_count_min", 4},
-                      {"over_selection", static_cast<double>(kDevices) / goal},
-                      {"pool_min", kDevices}, {"collecting_ms_max", 20'000}}},
-          {"privacy", {{"level", level}, {"cohort_min", 4}, {"corrupt_share", 0.1}, {"dropout_share", dropout_share},
-                       {"phase_ms_max", 3'000}}}};
+  return {{"rounds",
+           {{"count", 1},
+            {"goal_count", goal},
+            {"goal_count_min", 4},
+            {"over_selection", static_cast<double>(kDevices) / goal},
+            {"pool_min", kDevices},
+            {"collecting_ms_max", 20'000}}},
+          {"privacy",
+           {{"level", level},
+            {"cohort_min", 4},
+            {"corrupt_share", 0.1},
+            {"dropout_share", dropout_share},
+            {"phase_ms_max", 3'000}}}};
 }
 
 // The same with noise of the devices, little enough for the mean to be seen behind it.
 nlohmann::json noisy_spec() {
   nlohmann::json spec = masked_spec("active_dp", kDevices);
   spec["rounds"]["goal_count_min"] = 8;
-  spec["privacy"].update({{"cohort_min", 8}, {"noise_multiplier", kNoiseMultiplier}, {"target_delta", 1e-5}, {"epsilon_budget", 300}});
+  spec["privacy"].update(
+      {{"cohort_min", 8}, {"noise_multiplier", kNoiseMultiplier}, {"target_delta", 1e-5}, {"epsilon_budget", 300}});
   spec["update"] = {{"clip_l2", kClip}, {"weight_max", 1}};
   return spec;
 }
@@ -56,8 +65,9 @@ class MaskedRounds : public ServerTest {
 
   static Status take_part(RawDevice& device, const Assignment& assignment, uint32_t number, Stop stop, Traces& traces) {
     const std::vector<float> values = update_of(number);
-    return take_masked_part(device, assignment,
-                            {.values = values, .weight = 1 + number, .stop = stop, .asks_apart = number % 2 == 0, .traces = &traces});
+    return take_masked_part(
+        device, assignment,
+        {.values = values, .weight = 1 + number, .stop = stop, .asks_apart = number % 2 == 0, .traces = &traces});
   }
 
   // All devices, side by side; stops[i] is what device i does last. Returns the job.
@@ -213,7 +223,8 @@ void MaskedRounds::expect_mean_and_noise(const nlohmann::json& spec, uint32_t co
     for (uint32_t device = 0; device < kDevices; ++device) mean += update_of(device)[i] / kDevices;
     squares += ((*weights)[i] - mean) * ((*weights)[i] - mean);
   }
-  // Noise of all but one device of a cohort would do; all have added theirs. Rounding moves the sensitivity by a twentieth at most.
+  // Noise of all but one device of a cohort would do; all have added theirs. Rounding moves the sensitivity by a
+  // twentieth at most.
   const double size = static_cast<double>(kDevices) / cohorts;
   const double sigma = kNoiseMultiplier * kClip * std::sqrt(cohorts * size / (size - 1)) / kDevices;
   const double ratio = squares / (kValues * sigma * sigma);

@@ -1,5 +1,5 @@
-// A job with noise on a real server: clips are enforced, every round is in the ledger, SIGKILL loses none of it, and the job
-// ends before it would pass its budget.
+// A job with noise on a real server: clips are enforced, every round is in the ledger, SIGKILL loses none of it, and
+// the job ends before it would pass its budget.
 #include <cmath>
 #include <thread>
 

@@ -73,7 +73,8 @@ TEST_F(Rounds, ADuplicateUploadGetsTheSameReceiptEvenAfterTheRoundIsDone) {
 
 TEST_F(Rounds, PlainAndFedAdamJobsRunSideBySideOnOnePopulation) {
   nlohmann::json adam = spec_for(1, 1);
-  adam["strategy"] = {{"kind", "fedadam"}, {"server_learning_rate", 0.1}, {"tau", 0.001}, {"beta1", 0.9}, {"beta2", 0.99}};
+  adam["strategy"] = {
+      {"kind", "fedadam"}, {"server_learning_rate", 0.1}, {"tau", 0.001}, {"beta1", 0.9}, {"beta2", 0.99}};
   const auto first = admin_->create_job(flat_model(16), spec_for(1, 1));
   const auto second = admin_->create_job(flat_model(32), adam);
   ASSERT_TRUE(test::is_ok(first));

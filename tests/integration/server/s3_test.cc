@@ -98,11 +98,9 @@ TEST_F(S3Server, TriesTheModelAgainUntilTheStoreTakesIt) {
   const auto device = enrolled_device();
   const auto assignment = device->wait_for_assignment(kPatience);
   ASSERT_TRUE(test::is_ok(assignment));
-  store_.faults(
-      R"([{"method": "PUT", "match": "/blobs/", "times": 12, "kind": "slow_down"}])");  // twice as often as
-                                                                                        // one put tries
-  ASSERT_TRUE(
-      std::holds_alternative<Receipt>(device->upload_until_decided(*assignment, one_hot(kValues, 4))));
+  store_.faults(R"([{"method": "PUT", "match": "/blobs/", "times": 12, "kind": "slow_down"}])");  // twice as often as
+                                                                                                  // one put tries
+  ASSERT_TRUE(std::holds_alternative<Receipt>(device->upload_until_decided(*assignment, one_hot(kValues, 4))));
   ASSERT_TRUE(wait_for_model(1)) << server_->log();
   EXPECT_TRUE(server_->wait_for_log("\"finalize_failed\"", Millis(0))) << "it has been noticed";
   const auto weights = admin_->download_weights(*job, 1);
@@ -122,8 +120,7 @@ TEST_F(S3Server, CountsEveryReceiptOnceThoughAnswersAreLost) {
   std::vector<std::unique_ptr<RawDevice>> devices;
   for (uint32_t i = 0; i < kDevices; ++i) devices.push_back(enrolled_device());
   std::vector<std::thread> threads;
-  for (uint32_t i = 0; i < kDevices; ++i)
-    threads.emplace_back([&, i] { take_part(*devices[i], i, kValues, audit); });
+  for (uint32_t i = 0; i < kDevices; ++i) threads.emplace_back([&, i] { take_part(*devices[i], i, kValues, audit); });
   EXPECT_TRUE(wait_for_job(*job, "completed")) << server_->log();
   audit.finish();
   for (std::thread& thread : threads) thread.join();
@@ -147,8 +144,7 @@ TEST_F(S3Server, StopsInTimeThoughTheStoreStandsStill) {
 }
 
 TEST_F(S3Server, DoesNotStartOnABucketThatIsNotThere) {
-  const auto started =
-      ServerProcess::start({.data_dir = directory_ / "data", .config = config("other-bucket")});
+  const auto started = ServerProcess::start({.data_dir = directory_ / "data", .config = config("other-bucket")});
   ASSERT_FALSE(started);
   EXPECT_NE(started.error().message().find("NoSuchBucket"), std::string::npos) << started.error().message();
   EXPECT_NE(started.error().message().find("create the bucket"), std::string::npos);

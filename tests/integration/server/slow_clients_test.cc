@@ -23,7 +23,8 @@ TEST_F(SlowClients, AreClosedWhetherTheyDawdleInTheHeadTheBodyOrBetweenRequests)
   const auto half_head = connect();
   ASSERT_TRUE(test::is_ok(half_head->send("POST /v1/checkins HTTP/1.1\r\nHost: x\r\nX-Slow: ")));
   const auto half_body = connect();
-  ASSERT_TRUE(test::is_ok(half_body->send("POST /v1/checkins HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhello")));
+  ASSERT_TRUE(
+      test::is_ok(half_body->send("POST /v1/checkins HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhello")));
   EXPECT_TRUE(silent->is_closed_within(kPatience));
   EXPECT_TRUE(half_head->is_closed_within(kPatience));
   EXPECT_TRUE(half_body->is_closed_within(kPatience));

@@ -2,10 +2,10 @@
 #include <csignal>
 #include <thread>
 
+#include "base/os/clock.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/request_signature.h"
-#include "base/os/clock.h"
 #include "tests/integration/support/fixture.h"
 #include "tests/integration/support/raw_http.h"
 
@@ -16,14 +16,16 @@ using Stop = ServerTest;
 
 // The head of a signed PUT of an update, to be followed by its body.
 std::string upload_head(const RawDevice& device, const Assignment& assignment, size_t body_bytes) {
-  const std::string target = "/v1/rounds/" + std::to_string(assignment.round.round.value()) + "/updates/" +
-                             to_base64url(assignment.ticket);
+  const std::string target =
+      "/v1/rounds/" + std::to_string(assignment.round.round.value()) + "/updates/" + to_base64url(assignment.ticket);
   Nonce nonce;
   fill_random(nonce);
-  const auto claims = sign_request({"PUT", target, body_bytes, {}}, device.id(), os::wall_now(), nonce, device.signer());
+  const auto claims =
+      sign_request({"PUT", target, body_bytes, {}}, device.id(), os::wall_now(), nonce, device.signer());
   return "PUT " + target + " HTTP/1.1\r\nHost: test\r\nContent-Length: " + std::to_string(body_bytes) +
          "\r\nCoterie-Device: " + device.id().hex() + "\r\nCoterie-Time: " + std::to_string(unix_ms(claims->time)) +
-         "\r\nCoterie-Nonce: " + to_hex(nonce) + "\r\nCoterie-Signature: " + to_base64url(claims->signature) + "\r\n\r\n";
+         "\r\nCoterie-Nonce: " + to_hex(nonce) + "\r\nCoterie-Signature: " + to_base64url(claims->signature) +
+         "\r\n\r\n";
 }
 
 TEST_F(Stop, LetsAnUploadThatHasBegunFinishAndCountsIt) {
@@ -34,9 +36,14 @@ TEST_F(Stop, LetsAnUploadThatHasBegunFinishAndCountsIt) {
   const auto assignment = device->wait_for_assignment(kPatience);
   ASSERT_TRUE(test::is_ok(assignment));
   const std::vector<float> values = one_hot(16'384, 7);
-  Bytes body = encode_head(UpdateHeader{.round = assignment->round, .model = assignment->model,
-                                        .value_count = values.size(), .weight = 1, .examples = 1, .loss_sum = 0,
-                                        .correct = 0, .train_ms = 0});
+  Bytes body = encode_head(UpdateHeader{.round = assignment->round,
+                                        .model = assignment->model,
+                                        .value_count = values.size(),
+                                        .weight = 1,
+                                        .examples = 1,
+                                        .loss_sum = 0,
+                                        .correct = 0,
+                                        .train_ms = 0});
   const auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
   body.insert(body.end(), bytes, bytes + values.size() * sizeof(float));
 

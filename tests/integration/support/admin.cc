@@ -13,8 +13,8 @@ Admin::Admin(const ServerProcess& server) : token_(server.admin_token()) {
 
 Result<AdminAnswer> Admin::call(const std::string& method, const std::string& target, ByteView body,
                                 const std::string& token, const std::string& idempotency_key) {
-  TransportRequest request{.method = method, .target = target, .headers = {}, .content_type = "application/json",
-                           .body = body};
+  TransportRequest request{
+      .method = method, .target = target, .headers = {}, .content_type = "application/json", .body = body};
   request.headers.emplace_back("Authorization", "Bearer " + (token.empty() ? token_ : token));
   if (!idempotency_key.empty()) request.headers.emplace_back("Idempotency-Key", idempotency_key);
   AdminAnswer answer;

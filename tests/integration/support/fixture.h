@@ -20,7 +20,8 @@ inline constexpr Millis kPatience{60'000};
 
 // Level none: the sums of these tests are seen through.
 inline nlohmann::json spec_for(uint32_t devices, uint32_t rounds) {
-  return {{"rounds", {{"count", rounds}, {"goal_count", devices}, {"pool_min", devices}}}, {"privacy", {{"level", "none"}}}};
+  return {{"rounds", {{"count", rounds}, {"goal_count", devices}, {"pool_min", devices}}},
+          {"privacy", {{"level", "none"}}}};
 }
 
 inline std::vector<float> one_hot(size_t size, size_t index) {

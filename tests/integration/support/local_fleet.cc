@@ -61,12 +61,14 @@ Result<std::unique_ptr<LocalFleet>> LocalFleet::start(const LocalFleetOptions& o
 Status LocalFleet::launch(Member& member, const std::string& role) {
   member.process.reset();
   const std::string conninfo_file = directory_ / ("conninfo-" + member.name);
-  const std::string conninfo = options_.conninfo_of ? options_.conninfo_of(member.name, *postgres_) : postgres_->conninfo();
+  const std::string conninfo =
+      options_.conninfo_of ? options_.conninfo_of(member.name, *postgres_) : postgres_->conninfo();
   COT_TRY(os::write_file_atomically(conninfo_file, as_bytes(conninfo + "\n")));
-  std::string config = R"("role": ")" + role + R"(", "node": ")" + member.name +
-                       R"(", "store": {"engine": "postgres", "conninfo_file": ")" + conninfo_file +
-                       R"("}, "keys_dir": ")" + (directory_ / "keys") + R"(", "blobs_dir": ")" + (directory_ / "blobs") +
-                       R"(", "lease": {"ttl_ms": 1000, "renew_ms": 200}, "fleet": {"poll_ms": 20, "silence_ms_max": 1000}, "threads": 1)";
+  std::string config =
+      R"("role": ")" + role + R"(", "node": ")" + member.name +
+      R"(", "store": {"engine": "postgres", "conninfo_file": ")" + conninfo_file + R"("}, "keys_dir": ")" +
+      (directory_ / "keys") + R"(", "blobs_dir": ")" + (directory_ / "blobs") +
+      R"(", "lease": {"ttl_ms": 1000, "renew_ms": 200}, "fleet": {"poll_ms": 20, "silence_ms_max": 1000}, "threads": 1)";
   const MemberHost host = options_.host_of ? options_.host_of(member.name) : MemberHost{};
   config += R"(, "peer": {"address": ")" + host.address + "\"}";
   if (!options_.config.empty()) config += ", " + options_.config;
@@ -118,7 +120,8 @@ Result<Millis> LocalFleet::drain_server(size_t i) {
   servers_[i].process->signal(SIGTERM);
   const int status = servers_[i].process->wait();
   const Millis took = std::chrono::duration_cast<Millis>(os::monotonic_now() - begin);
-  if (status != 0) return Error(ErrorCode::internal, "a server that was told to stop ended with " + std::to_string(status));
+  if (status != 0)
+    return Error(ErrorCode::internal, "a server that was told to stop ended with " + std::to_string(status));
   const std::lock_guard lock(urls_mutex_);
   ++epoch_;
   const std::string url = servers_[i].process->device_url();

@@ -1,5 +1,5 @@
-// LocalFleet: a fleet on this machine: schedulers, servers, a real PostgreSQL, all of them processes, and what stands in front
-// of them: a balancer that sends every request of a device to the next server.
+// LocalFleet: a fleet on this machine: schedulers, servers, a real PostgreSQL, all of them processes, and what stands
+// in front of them: a balancer that sends every request of a device to the next server.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,8 @@ struct LocalFleetOptions {
   size_t schedulers = 2;
   size_t servers = 4;
   std::string config;  // members of every configuration, as ServerOptions::config
-  // The libpq string with which this member reaches PostgreSQL, for whoever stands in between; none: all go there directly.
+  // The libpq string with which this member reaches PostgreSQL, for whoever stands in between; none: all go there
+  // directly.
   std::function<std::string(const std::string& member, const test::PostgresServer&)> conninfo_of = {};
   std::function<MemberHost(const std::string& member)> host_of = {};
 };
@@ -54,8 +55,8 @@ class LocalFleet {
   // SIGTERM, until it is gone; how long that took.
   Result<Millis> drain_server(size_t i);
   Status restart_scheduler(size_t i);
-  // Starts again whoever has ended or does not run, as a supervisor would; returns how many. An error if one of them ends at once,
-  // as one does that cannot reach its database; the others are started.
+  // Starts again whoever has ended or does not run, as a supervisor would; returns how many. An error if one of them
+  // ends at once, as one does that cannot reach its database; the others are started.
   Result<size_t> revive();
   void kill_scheduler(size_t i);
 

@@ -51,7 +51,8 @@ Status take_masked_part(RawDevice& device, const Assignment& assignment, const M
       secagg::session_parameters(plan, assignment.job, assignment.round, assignment.model, assignment.plan);
   Secret<32> seed;
   fill_random(seed.mutable_bytes());
-  COT_ASSIGN(const secagg::DeviceSecrets secrets, secagg::DeviceSecrets::derive(Secret<32>(seed.reveal()), parameters.context));
+  COT_ASSIGN(const secagg::DeviceSecrets secrets,
+             secagg::DeviceSecrets::derive(Secret<32>(seed.reveal()), parameters.context));
   Traces unused;
   Traces& traces = part.traces != nullptr ? *part.traces : unused;
   for (const Secret<32>* secret : {&secrets.own_seed(), &secrets.mask_key().secret(), &secrets.seal_key().secret()}) {

@@ -1,5 +1,5 @@
-// MaskedDevice: a device's part of a round with secure aggregation, without a trainer: real messages over real TLS, as far as
-// the test wants.
+// MaskedDevice: a device's part of a round with secure aggregation, without a trainer: real messages over real TLS, as
+// far as the test wants.
 #pragma once
 
 #include <span>

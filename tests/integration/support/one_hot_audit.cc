@@ -107,8 +107,8 @@ uint64_t OneHotAudit::check_done(Admin& admin, const std::string& job, uint32_t 
   for (const auto& [key, told] : receipts_) {
     if (under_way.contains(key)) continue;
     for (const uint32_t device : told) {
-      EXPECT_TRUE(counted[key].contains(device)) << "device " << device << " holds a receipt of round " << key.round.value()
-                                                 << " attempt " << key.attempt.value();
+      EXPECT_TRUE(counted[key].contains(device)) << "device " << device << " holds a receipt of round "
+                                                 << key.round.value() << " attempt " << key.attempt.value();
     }
   }
   return static_cast<uint64_t>(std::ranges::count_if(counted, [](const auto& round) { return !round.second.empty(); }));

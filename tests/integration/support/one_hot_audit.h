@@ -1,5 +1,5 @@
-// OneHotAudit: devices whose updates are one-hot, so that a model tells who was counted, and how often. They note their receipts;
-// in the end whoever holds one must be in the sum, and nobody twice. (Janus tests its aggregator so.)
+// OneHotAudit: devices whose updates are one-hot, so that a model tells who was counted, and how often. They note their
+// receipts; in the end whoever holds one must be in the sum, and nobody twice. (Janus tests its aggregator so.)
 #pragma once
 
 #include <condition_variable>

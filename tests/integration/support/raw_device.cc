@@ -46,7 +46,8 @@ Result<Assignment> RawDevice::wait_for_assignment(Millis hold, int failures_max)
     auto answer = api_.check_in(id_, {population_, "raw-device", static_cast<uint32_t>(hold.count())});
     if (auto* assignment = std::get_if<Assignment>(&answer)) return std::move(*assignment);
     if (auto* failure = std::get_if<Failure>(&answer)) {
-      const bool is_window = traits(failure->error.code()).retry == RetryClass::window;  // a machine that is busy with tests
+      const bool is_window =
+          traits(failure->error.code()).retry == RetryClass::window;  // a machine that is busy with tests
       if (!is_window && failures_max-- <= 0) return failure->error;
       std::this_thread::yield();
     }

@@ -1,5 +1,5 @@
-// RawDevice: a device without a trainer: enrolls, checks in and uploads whatever the test wants, with real keys over real
-// TLS.
+// RawDevice: a device without a trainer: enrolls, checks in and uploads whatever the test wants, with real keys over
+// real TLS.
 #pragma once
 
 #include <memory>

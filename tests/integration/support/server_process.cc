@@ -19,8 +19,7 @@ constexpr Millis kStartMax{60'000};
 
 Status write_config(const ServerOptions& options, const std::string& path) {
   COT_TRY(os::make_directories(options.data_dir));
-  std::string text = "{\"data_dir\": " + nlohmann::json(options.data_dir).dump() +
-                     ", \"device\": {}, \"admin\": {}";
+  std::string text = "{\"data_dir\": " + nlohmann::json(options.data_dir).dump() + ", \"device\": {}, \"admin\": {}";
   if (!options.config.empty()) text += ", " + options.config;
   nlohmann::json config = nlohmann::json::parse(text + "}", nullptr, false);
   if (config.is_discarded()) return Error(ErrorCode::invalid_argument, "test: bad config " + text);
@@ -46,8 +45,10 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions&
   std::unique_ptr<ServerProcess> server(new ServerProcess());
   const std::string program = std::string(COTERIE_BIN_DIR) + "/fl_server";
   const int parent = getpid();
-  const int home = options.network_namespace.empty() ? -1 : ::open(options.network_namespace.c_str(), O_RDONLY | O_CLOEXEC);
-  if (home < 0 && !options.network_namespace.empty()) return Error(ErrorCode::not_found, "test: no network namespace " + options.network_namespace);
+  const int home =
+      options.network_namespace.empty() ? -1 : ::open(options.network_namespace.c_str(), O_RDONLY | O_CLOEXEC);
+  if (home < 0 && !options.network_namespace.empty())
+    return Error(ErrorCode::not_found, "test: no network namespace " + options.network_namespace);
   server->pid_ = ::fork();
   if (server->pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that dies leaves no server behind
@@ -168,7 +169,8 @@ void ServerProcess::reset_peak_rss() const {
 double ServerProcess::cpu_seconds() const {
   unsigned long user = 0, system = 0;
   if (std::FILE* file = std::fopen(("/proc/" + std::to_string(pid_) + "/stat").c_str(), "r")) {
-    if (std::fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2) user = 0;
+    if (std::fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
+      user = 0;
     std::fclose(file);
   }
   return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));

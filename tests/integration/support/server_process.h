@@ -41,9 +41,9 @@ class ServerProcess {
   uint16_t admin_port() const;
   int pid() const { return pid_; }
 
-  void kill();             // SIGKILL, and reaps
+  void kill();  // SIGKILL, and reaps
   void signal(int number);
-  int wait();              // for its end; the exit status as the shell tells it
+  int wait();  // for its end; the exit status as the shell tells it
   // Whether it ends within `patience`, whoever ends it; wait() then reaps it.
   bool ends_within(Millis patience);
   // Waits until a log line contains `text`, at most `patience`.

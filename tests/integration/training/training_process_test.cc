@@ -46,8 +46,9 @@ class TrainingProcess : public ::testing::Test {
 
   // Trains into `to`, with `more` behind it.
   Words train(const std::string& to, const Words& more = {}) const {
-    Words words = {"model", "train", "net.cotf", "--data", "digits", "--batch", "32", "--epochs", "8", "--optimizer", "adam",
-                   "--lr-schedule", "cosine:warmup=20", "--seed", "3", "-o", to};
+    Words words = {"model", "train",       "net.cotf", "--data",        "digits",           "--batch", "32", "--epochs",
+                   "8",     "--optimizer", "adam",     "--lr-schedule", "cosine:warmup=20", "--seed",  "3",  "-o",
+                   to};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -77,23 +78,23 @@ class TrainingProcess : public ::testing::Test {
 TEST_F(TrainingProcess, LearnsAndSaysSo) {
   DemoProcess process(directory_.path(), train("trained.cotf", {"--json"}));
   ASSERT_EQ(process.wait(), 0) << process.errors();
-  EXPECT_THAT(process.errors(), AllOf(HasSubstr("epoch 1/8  step  57  loss"), HasSubstr("epoch 8/8  step 456"),
-                                      HasSubstr("samples/s")));
+  EXPECT_THAT(process.errors(),
+              AllOf(HasSubstr("epoch 1/8  step  57  loss"), HasSubstr("epoch 8/8  step 456"), HasSubstr("samples/s")));
   const nlohmann::json answer = nlohmann::json::parse(process.output());
   EXPECT_EQ(answer["steps"], 456);
   EXPECT_GT(answer["accuracy"], 0.9);
   const nlohmann::json judged =
       json_of({"model", "evaluate", "trained.cotf", "--data", "digits", "--metrics", "all", "-o", "json"});
   EXPECT_GT(judged["accuracy"], 0.9);
-  EXPECT_EQ(judged, json_of({"model", "evaluate", "trained.cotf", "--data", "digits", "--metrics", "all", "--threads", "2",
-                             "-o", "json"}));
+  EXPECT_EQ(judged, json_of({"model", "evaluate", "trained.cotf", "--data", "digits", "--metrics", "all", "--threads",
+                             "2", "-o", "json"}));
   EXPECT_GT(judged["f1"], 0.9);
   EXPECT_GT(judged["top-5"], judged["accuracy"]);
   EXPECT_NEAR(judged["perplexity"], std::exp(judged["loss"].get<double>()), 1e-9);
   const nlohmann::json told =
       json_of({"model", "predict", "trained.cotf", "--data", "digits", "--limit", "100", "--top", "2", "--json"});
-  EXPECT_EQ(told, json_of({"model", "predict", "trained.cotf", "--data", "digits", "--limit", "100", "--top", "2", "--threads",
-                           "2", "--json"}));
+  EXPECT_EQ(told, json_of({"model", "predict", "trained.cotf", "--data", "digits", "--limit", "100", "--top", "2",
+                           "--threads", "2", "--json"}));
   size_t correct = 0;
   for (const nlohmann::json& one : told["predictions"]) correct += one["predicted"][0]["class"] == one["expected"][0];
   EXPECT_EQ(told["predictions"].size(), 100u);
@@ -115,8 +116,8 @@ TEST_F(TrainingProcess, InterruptedAndResumedEndsWithTheSameBytes) {
 
 TEST_F(TrainingProcess, KilledAndResumedEndsWithTheSameBytes) {
   run(train("undisturbed.cotf", {"--micro-batch", "8", "--clip-norm", "1"}));
-  const Words resumed =
-      train("resumed.cotf", {"--micro-batch", "8", "--clip-norm", "1", "--checkpoint", "ck", "--checkpoint-every", "5", "--resume"});
+  const Words resumed = train("resumed.cotf", {"--micro-batch", "8", "--clip-norm", "1", "--checkpoint", "ck",
+                                               "--checkpoint-every", "5", "--resume"});
   DemoProcess process(directory_.path(), resumed);
   ASSERT_TRUE(process.wait_for("epoch 1/8")) << process.errors();
   process.signal(SIGKILL);
@@ -134,7 +135,8 @@ TEST_F(TrainingProcess, KilledWhileItWritesACheckpointLeavesNoStrayFileOnceItIsR
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
-  const uint64_t half_a_checkpoint = bytes_of("net.cotf").size();  // parameters alone, without the optimizer's two slots
+  const uint64_t half_a_checkpoint =
+      bytes_of("net.cotf").size();  // parameters alone, without the optimizer's two slots
   const auto kill_while_writing = [&] {
     const LargestFile less(half_a_checkpoint);
     DemoProcess process(directory_.path(), one_epoch({"--checkpoint-every", "10"}));
@@ -263,7 +265,8 @@ TEST_F(TrainingProcess, MergesItsLowRankCompanionsIntoAModelOfTheSameSize) {
 }
 
 TEST_F(TrainingProcess, TrainsANewHeadOnABodyThatStays) {
-  DemoProcess make(directory_.path(), {"model", "new-head", "net.cotf", "--replace-head", "dense2:10:7", "-o", "headed.cotf"});
+  DemoProcess make(directory_.path(),
+                   {"model", "new-head", "net.cotf", "--replace-head", "dense2:10:7", "-o", "headed.cotf"});
   ASSERT_EQ(make.wait(), 0) << make.errors();
   EXPECT_THAT(make.output(), HasSubstr("dense2: 10 outputs; "));
   EXPECT_NE(bytes_of("headed.cotf"), bytes_of("net.cotf"));

@@ -8,8 +8,8 @@
 
 namespace coterie::simulation {
 
-// The shares of those whose boxes are in the inbox, of the kind that the request's survivors call for; nothing is checked.
-// `seed` is the one that the client was made with.
+// The shares of those whose boxes are in the inbox, of the kind that the request's survivors call for; nothing is
+// checked. `seed` is the one that the client was made with.
 Result<Unmasking> unmask_unchecked(const secagg::SessionParameters& parameters, const Bytes& seed,
                                    const RosterView& view, const ShareInbox& inbox, const UnmaskRequest& request);
 

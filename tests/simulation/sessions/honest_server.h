@@ -36,7 +36,7 @@ class HonestServer final : public ServerPort {
 
   SessionWorld& world_;
   std::optional<CohortMachine> cohort_;
-  std::vector<uint64_t> sum_;               // durable, as are those who are in it
+  std::vector<uint64_t> sum_;  // durable, as are those who are in it
   std::map<uint32_t, MaskedInput> accepted_;
   bool is_frozen_ = false, is_over_ = false;
   std::optional<Instant> armed_;

@@ -125,7 +125,8 @@ void HostileServer::change(ServerMessage& message) {
   if (auto* request = std::get_if<UnmaskRequest>(&message)) {
     if (prng.chance(0.5)) return flip(request->survivors.bits);
     if (prng.chance(0.5)) return drop(request->confirmations);
-    if (!request->confirmations.empty()) flip(request->confirmations[prng.below(request->confirmations.size())].signature);
+    if (!request->confirmations.empty())
+      flip(request->confirmations[prng.below(request->confirmations.size())].signature);
   }
 }
 

@@ -1,6 +1,6 @@
-// HostileServer: tells devices whatever gets it at a single update: two cohorts, two models, two survivor sets, requests
-// that nobody asked for, messages of others and of other sessions, devices that do not exist. It never releases a sum: what
-// it could know is the oracle's to say.
+// HostileServer: tells devices whatever gets it at a single update: two cohorts, two models, two survivor sets,
+// requests that nobody asked for, messages of others and of other sessions, devices that do not exist. It never
+// releases a sum: what it could know is the oracle's to say.
 #pragma once
 
 #include <map>

@@ -14,7 +14,7 @@ unsigned long long n(uint64_t value) { return value; }
 // In the order of reports. What must not be comes behind what was.
 struct Field {
   const char* name;
-  uint64_t SessionVerdict::* value;
+  uint64_t SessionVerdict::*value;
 };
 constexpr Field kFields[] = {
     {"sums", &SessionVerdict::sums},

@@ -1,5 +1,6 @@
-// SessionDevice: a device's shell around the real client machine, on virtual time. It may be killed between any two steps,
-// and between saving a message and acting on it; what it saved, it goes on with. A hostile one changes what is said.
+// SessionDevice: a device's shell around the real client machine, on virtual time. It may be killed between any two
+// steps, and between saving a message and acting on it; what it saved, it goes on with. A hostile one changes what is
+// said.
 #pragma once
 
 #include <optional>
@@ -55,15 +56,15 @@ class SessionDevice {
   Mischief mischief_;
   secagg::SessionParameters parameters_;
   std::vector<uint64_t> update_;
-  Saved saved_;                                // on the device's disk
-  std::optional<ServerMessage> unsaved_;       // of a device that acts before it saves
+  Saved saved_;                           // on the device's disk
+  std::optional<ServerMessage> unsaved_;  // of a device that acts before it saves
   std::optional<secagg::Client> client_;
-  std::optional<DeviceMessage> answer_;        // to be told; else something is to be asked
-  std::optional<CohortQuestion> next_;         // nothing: then it is done
+  std::optional<DeviceMessage> answer_;  // to be told; else something is to be asked
+  std::optional<CohortQuestion> next_;   // nothing: then it is done
   std::optional<RosterSlot> slot_;
   std::optional<RosterView> view_;
   std::optional<ShareInbox> inbox_;
-  std::vector<DeviceMessage> told_;            // by a hostile one
+  std::vector<DeviceMessage> told_;  // by a hostile one
   uint64_t life_ = 0, request_ = 0, requests_ = 0;
   bool is_started_ = false, is_over_ = false;
 };

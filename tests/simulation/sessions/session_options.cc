@@ -11,10 +11,11 @@ namespace {
 using secagg::SessionParameters;
 
 constexpr std::array kMutants = {
-    SessionMutant::none,          SessionMutant::sums_twice,        SessionMutant::no_check_lanes,
-    SessionMutant::forgets_input, SessionMutant::no_deadlines,      SessionMutant::no_confirmations,
-    SessionMutant::answers_twice, SessionMutant::acts_before_saving, SessionMutant::trusts_anybody,
-    SessionMutant::too_many_corrupt,
+    SessionMutant::none,           SessionMutant::sums_twice,
+    SessionMutant::no_check_lanes, SessionMutant::forgets_input,
+    SessionMutant::no_deadlines,   SessionMutant::no_confirmations,
+    SessionMutant::answers_twice,  SessionMutant::acts_before_saving,
+    SessionMutant::trusts_anybody, SessionMutant::too_many_corrupt,
 };
 
 struct Draw {
@@ -59,8 +60,10 @@ void draw_faults(Draw& draw, SessionOptions& options) {
   options.crash_in_step = draw.often_off(0.3, 0.2);
   options.state_loss = draw.often_off(0.3, 0.5);
   options.server_crash = draw.prng.chance(0.02);
-  options.updates_goal = static_cast<uint32_t>(draw.prng.chance(0.3) ? draw.between(1, options.devices) : options.devices);
-  options.adverts_goal = static_cast<uint32_t>(draw.prng.chance(0.3) ? draw.between(1, options.devices) : options.devices);
+  options.updates_goal =
+      static_cast<uint32_t>(draw.prng.chance(0.3) ? draw.between(1, options.devices) : options.devices);
+  options.adverts_goal =
+      static_cast<uint32_t>(draw.prng.chance(0.3) ? draw.between(1, options.devices) : options.devices);
 }
 
 Attack draw_attack(Draw& draw) {
@@ -156,7 +159,8 @@ SessionOptions session_options_from_seed(uint64_t seed, SessionMutant mutant) {
   }
   options.advertising_max = options.start_max + draw.millis(3'000, 20'000);
   options.phase_max = draw.millis(is_quiet ? 10'000 : 2'000, 30'000);
-  options.collecting_max = options.advertising_max + static_cast<int>(draw.between(is_quiet ? 4 : 2, 5)) * options.phase_max;
+  options.collecting_max =
+      options.advertising_max + static_cast<int>(draw.between(is_quiet ? 4 : 2, 5)) * options.phase_max;
 
   options.hostile_server = !is_quiet && !is_crowd && options.parameters.is_active() && draw.prng.chance(0.6);
   if (options.hostile_server) {

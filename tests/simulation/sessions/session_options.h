@@ -1,5 +1,5 @@
-// What one simulated session of secure aggregation is like: who takes part, how badly the network treats them, and who lies.
-// Drawn from the seed, so that every seed is another kind of bad day (swarm testing).
+// What one simulated session of secure aggregation is like: who takes part, how badly the network treats them, and who
+// lies. Drawn from the seed, so that every seed is another kind of bad day (swarm testing).
 #pragma once
 
 #include <cstdint>
@@ -43,27 +43,27 @@ struct SessionOptions {
   SessionMutant mutant = SessionMutant::none;
 
   secagg::SessionParameters parameters;
-  uint32_t devices = 6;           // accomplices of the server included
-  uint32_t hostile_devices = 0;   // that lie to an honest server, each in its own way
+  uint32_t devices = 6;          // accomplices of the server included
+  uint32_t hostile_devices = 0;  // that lie to an honest server, each in its own way
   bool hostile_server = false;
-  uint32_t accomplices = 0;       // of a hostile server: it knows all that they know
+  uint32_t accomplices = 0;  // of a hostile server: it knows all that they know
   Attack attack;
 
   // Of every message.
   double loss = 0;
   double duplication = 0;
-  Millis delay_max{20};           // one way; drawn anew for each message, so messages overtake each other
+  Millis delay_max{20};  // one way; drawn anew for each message, so messages overtake each other
 
-  double leaves = 0;              // of devices: stops for good, at a moment drawn for each
-  Millis device_crash_every{0};   // mean time between kills of a device; 0: never
-  double crash_in_step = 0;       // of every step of a device: killed between saving a message and acting on it
-  double state_loss = 0;          // of kills: what was saved is gone, too
-  bool server_crash = false;      // once
+  double leaves = 0;             // of devices: stops for good, at a moment drawn for each
+  Millis device_crash_every{0};  // mean time between kills of a device; 0: never
+  double crash_in_step = 0;      // of every step of a device: killed between saving a message and acting on it
+  double state_loss = 0;         // of kills: what was saved is gone, too
+  bool server_crash = false;     // once
 
   uint32_t adverts_goal = 6;
-  uint32_t updates_goal = 6;      // the round is frozen with so many, whoever else may come
-  Millis start_max{2'000};        // devices are done training within it
-  Millis store_delay{5};          // from a masked update to its receipt
+  uint32_t updates_goal = 6;  // the round is frozen with so many, whoever else may come
+  Millis start_max{2'000};    // devices are done training within it
+  Millis store_delay{5};      // from a masked update to its receipt
   Millis advertising_max{20'000};
   Millis phase_max{5'000};
   Millis collecting_max{60'000};  // of the round: then it is frozen with whatever has come

@@ -19,11 +19,11 @@ std::vector<uint32_t> members_of(const SurvivorSet& set) {
 }  // namespace
 
 SessionVerdict& SessionVerdict::operator+=(const SessionVerdict& other) {
-  for (const auto field : {&SessionVerdict::sessions, &SessionVerdict::sums, &SessionVerdict::hostile, &SessionVerdict::lies,
-                           &SessionVerdict::openings, &SessionVerdict::faults, &SessionVerdict::crashes,
-                           &SessionVerdict::wrong, &SessionVerdict::both_kinds, &SessionVerdict::opened_twice,
-                           &SessionVerdict::two_sets, &SessionVerdict::small, &SessionVerdict::false_roster,
-                           &SessionVerdict::failed, &SessionVerdict::stuck, &SessionVerdict::events}) {
+  for (const auto field :
+       {&SessionVerdict::sessions, &SessionVerdict::sums, &SessionVerdict::hostile, &SessionVerdict::lies,
+        &SessionVerdict::openings, &SessionVerdict::faults, &SessionVerdict::crashes, &SessionVerdict::wrong,
+        &SessionVerdict::both_kinds, &SessionVerdict::opened_twice, &SessionVerdict::two_sets, &SessionVerdict::small,
+        &SessionVerdict::false_roster, &SessionVerdict::failed, &SessionVerdict::stuck, &SessionVerdict::events}) {
     this->*field += other.*field;
   }
   trace = trace * 1099511628211u ^ other.trace;
@@ -31,7 +31,7 @@ SessionVerdict& SessionVerdict::operator+=(const SessionVerdict& other) {
   return *this;
 }
 
-void SessionOracle::problem(uint64_t SessionVerdict::* kind, const std::string& what) {
+void SessionOracle::problem(uint64_t SessionVerdict::*kind, const std::string& what) {
   ++(verdict_.*kind);
   if (verdict_.first_problem.empty()) verdict_.first_problem = what;
 }
@@ -79,8 +79,8 @@ void SessionOracle::opened(uint32_t who, const UnmaskRequest& request, const Unm
     auto& [seeds, keys] = session.out[share.device];
     (share.kind == ShareKind::seed ? seeds : keys).insert(unmasking.device);
     if (seeds.contains(unmasking.device) && keys.contains(unmasking.device)) {
-      problem(&SessionVerdict::both_kinds, device_name(who) + " gave both kinds of shares of place " +
-                                               std::to_string(share.device));
+      problem(&SessionVerdict::both_kinds,
+              device_name(who) + " gave both kinds of shares of place " + std::to_string(share.device));
     }
   }
 }
@@ -121,10 +121,10 @@ void SessionOracle::finish() {
     for (const auto& [owner, shares] : session.out) {
       if (session.corrupt.contains(owner)) continue;
       if (shares[0].size() + corrupt < threshold || shares[1].size() + corrupt < threshold) continue;
-      problem(&SessionVerdict::opened_twice,
-              "both secrets of place " + std::to_string(owner) + " can be opened, by " + std::to_string(shares[0].size()) +
-                  " and " + std::to_string(shares[1].size()) + " shares of honest devices and " + std::to_string(corrupt) +
-                  " accomplices");
+      problem(&SessionVerdict::opened_twice, "both secrets of place " + std::to_string(owner) + " can be opened, by " +
+                                                 std::to_string(shares[0].size()) + " and " +
+                                                 std::to_string(shares[1].size()) + " shares of honest devices and " +
+                                                 std::to_string(corrupt) + " accomplices");
     }
   }
 }

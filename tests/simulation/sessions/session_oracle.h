@@ -1,13 +1,12 @@
 // SessionOracle: sees what every honest device does and every sum that is released, and says what must not be.
 //
-//   wrong         a sum is not the plain sum of exactly its survivors' updates; or honest parties alone ended with lost data
-//   both_kinds    one honest device handed out shares of both secrets of another, in one session
-//   opened_twice  holders of both secrets of an honest device, the server's accomplices among them, reach the threshold
-//   two_sets      honest devices confirmed or opened two survivor sets of one session (complete graphs), or one device did
-//   small         a device opened a set of fewer survivors than the session's least, or without itself
-//   false_roster  an honest device masked among identities that nobody enrolled, or with keys that are not their owner's
-//   failed        nothing went wrong, and yet there is no sum of everybody
-//   stuck         a session or a device came to no end
+//   wrong         a sum is not the plain sum of exactly its survivors' updates; or honest parties alone ended with lost
+//   data both_kinds    one honest device handed out shares of both secrets of another, in one session opened_twice
+//   holders of both secrets of an honest device, the server's accomplices among them, reach the threshold two_sets
+//   honest devices confirmed or opened two survivor sets of one session (complete graphs), or one device did small a
+//   device opened a set of fewer survivors than the session's least, or without itself false_roster  an honest device
+//   masked among identities that nobody enrolled, or with keys that are not their owner's failed        nothing went
+//   wrong, and yet there is no sum of everybody stuck         a session or a device came to no end
 //
 // It knows no threshold but that of a complete graph, 2 n / 3 + 1, which it says itself.
 #pragma once
@@ -27,11 +26,11 @@ namespace coterie::simulation {
 
 struct SessionVerdict {
   uint64_t sessions = 0;
-  uint64_t sums = 0;        // sessions that ended with one
-  uint64_t hostile = 0;     // sessions with a hostile server
-  uint64_t lies = 0;        // messages of a hostile server that were not as they should be
-  uint64_t openings = 0;    // devices that opened their shares
-  uint64_t faults = 0;      // honest devices that ended a session because of what they were told
+  uint64_t sums = 0;      // sessions that ended with one
+  uint64_t hostile = 0;   // sessions with a hostile server
+  uint64_t lies = 0;      // messages of a hostile server that were not as they should be
+  uint64_t openings = 0;  // devices that opened their shares
+  uint64_t faults = 0;    // honest devices that ended a session because of what they were told
   uint64_t crashes = 0;
   uint64_t wrong = 0;
   uint64_t both_kinds = 0;
@@ -42,7 +41,7 @@ struct SessionVerdict {
   uint64_t failed = 0;
   uint64_t stuck = 0;
   uint64_t events = 0;
-  uint64_t trace = 0;       // hash of what happened: equal seeds, equal traces
+  uint64_t trace = 0;  // hash of what happened: equal seeds, equal traces
   std::string first_problem;
 
   uint64_t problems() const {
@@ -74,7 +73,7 @@ class SessionOracle {
   void finish();
 
   SessionVerdict& verdict() { return verdict_; }
-  void problem(uint64_t SessionVerdict::* kind, const std::string& what);
+  void problem(uint64_t SessionVerdict::*kind, const std::string& what);
   void trace(uint64_t value);
   void trace(std::string_view text);
 
@@ -82,11 +81,12 @@ class SessionOracle {
   using Members = std::vector<uint32_t>;
   struct Session {
     uint32_t size = 0;
-    bool is_complete = false;                                   // and its whole roster was seen
-    std::set<uint32_t> corrupt;                                 // places
-    std::set<Members> sets;                                     // that honest devices opened
-    std::map<uint32_t, std::set<Members>> confirmed;            // by who
-    std::map<uint32_t, std::array<std::set<uint32_t>, 2>> out;  // by owner: who handed out shares of its seed, of its key
+    bool is_complete = false;                         // and its whole roster was seen
+    std::set<uint32_t> corrupt;                       // places
+    std::set<Members> sets;                           // that honest devices opened
+    std::map<uint32_t, std::set<Members>> confirmed;  // by who
+    std::map<uint32_t, std::array<std::set<uint32_t>, 2>>
+        out;  // by owner: who handed out shares of its seed, of its key
   };
 
   void two_sets(const std::string& what) { problem(&SessionVerdict::two_sets, what); }

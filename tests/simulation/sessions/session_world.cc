@@ -41,7 +41,8 @@ Digest SessionWorld::random_digest() {
 secagg::CertificateCheck SessionWorld::certificate_check() const {
   if (options_.mutant == SessionMutant::trusts_anybody) return [](const DeviceIdentity&) { return true; };
   return [this](const DeviceIdentity& identity) {
-    return std::ranges::any_of(signers_, [&](const auto& signer) { return signer->public_key() == identity.public_key; });
+    return std::ranges::any_of(signers_,
+                               [&](const auto& signer) { return signer->public_key() == identity.public_key; });
   };
 }
 
@@ -76,7 +77,8 @@ SessionVerdict SessionWorld::run() {
   const Instant end(options_.ends_within());
   while (!is_over()) {
     if (queue_.now() <= end && queue_.step()) continue;
-    oracle_.problem(&SessionVerdict::stuck, server_->is_over() ? "a device came to no end" : "the session came to no end");
+    oracle_.problem(&SessionVerdict::stuck,
+                    server_->is_over() ? "a device came to no end" : "the session came to no end");
     break;
   }
   oracle_.finish();

@@ -1,5 +1,5 @@
-// SessionWorld: one session of secure aggregation on virtual time: the real client machines in shells that may be killed, a
-// bad network, and either the real cohort machine or a server that lies.
+// SessionWorld: one session of secure aggregation on virtual time: the real client machines in shells that may be
+// killed, a bad network, and either the real cohort machine or a server that lies.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,9 @@ class SessionWorld {
   const Signer& signer(uint32_t who) const { return *signers_[who]; }
   // Null for an accomplice: the server plays its part.
   SessionDevice* device(uint32_t who) { return devices_[who].get(); }
-  uint32_t device_count() const { return options_.devices - options_.accomplices; }  // with shells of their own: below it
+  uint32_t device_count() const {
+    return options_.devices - options_.accomplices;
+  }  // with shells of their own: below it
   // As an app that pins the authority who enrolled these devices.
   secagg::CertificateCheck certificate_check() const;
 

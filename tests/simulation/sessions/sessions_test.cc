@@ -34,7 +34,7 @@ TEST(SessionSimulation, TheSameSeedGivesTheSameTrace) {
 
 struct Broken {
   SessionMutant mutant;
-  uint64_t SessionVerdict::* caught_as;
+  uint64_t SessionVerdict::*caught_as;
 };
 
 class BrokenSession : public testing::TestWithParam<Broken> {};

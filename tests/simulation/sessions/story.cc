@@ -43,11 +43,11 @@ Result<Story> Story::make(SessionWorld& world, const secagg::SessionParameters& 
 Status Story::add_accomplices() {
   // A third of this roster, however few honest devices came: more is beyond what a session promises anything for.
   const bool all = world_->options().mutant == SessionMutant::too_many_corrupt;
-  const uint32_t most = all ? world_->options().accomplices : std::min(world_->options().accomplices, server_.size() / 2);
+  const uint32_t most =
+      all ? world_->options().accomplices : std::min(world_->options().accomplices, server_.size() / 2);
   for (uint32_t who = world_->device_count(); who < world_->device_count() + most; ++who) {
     const secagg::DeviceCredentials credentials{.signer = &world_->signer(who), .certificate = {}};
-    COT_ASSIGN(secagg::Client client,
-               secagg::Client::make(parameters_, random_secret(*world_), credentials, anybody));
+    COT_ASSIGN(secagg::Client client, secagg::Client::make(parameters_, random_secret(*world_), credentials, anybody));
     COT_TRY(server_.receive(client.advert()));
     accomplices_.emplace(who, std::move(client));
   }
@@ -62,7 +62,9 @@ Status Story::add_sybil() {
   return server_.receive(client.advert());
 }
 
-std::optional<uint32_t> Story::place_of(uint32_t who) const { return server_.device_of(world_->signer(who).public_key()); }
+std::optional<uint32_t> Story::place_of(uint32_t who) const {
+  return server_.device_of(world_->signer(who).public_key());
+}
 
 Status Story::share_as_accomplices() {
   for (auto& [who, client] : accomplices_) {

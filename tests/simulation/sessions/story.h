@@ -15,7 +15,8 @@ namespace coterie::simulation {
 
 class Story {
  public:
-  // `adverts` are of honest devices, shown to those who are told the story; `followers` those among them who will answer.
+  // `adverts` are of honest devices, shown to those who are told the story; `followers` those among them who will
+  // answer.
   static Result<Story> make(SessionWorld& world, const secagg::SessionParameters& parameters,
                             const std::vector<KeyAdvert>& adverts, std::set<uint32_t> followers);
 
@@ -54,9 +55,9 @@ class Story {
   std::set<uint32_t> followers_;
   Step step_ = Step::sharing;
   Instant deadline_;
-  std::set<uint32_t> answered_;                     // in this step, by who
+  std::set<uint32_t> answered_;  // in this step, by who
   std::vector<Places> sets_;
-  std::map<uint32_t, size_t> told_;                 // the set that a device was told last
+  std::map<uint32_t, size_t> told_;                       // the set that a device was told last
   std::vector<std::map<uint32_t, Bytes>> confirmations_;  // of each set, by place
 };
 

@@ -42,7 +42,8 @@ TEST(Base64Url, MatchesTheVectorsOfRfc4648) {
 }
 
 TEST(Base64Url, RejectsPaddingForeignLettersAndImpossibleLengths) {
-  for (const std::string_view text : {"Zg==", "Zm8=", "Zm9v=", "A", "AAAAA", "Z", "Zm9+", "Zm9/", "Zm 9v", "Zm9v\n", "Zm.v"}) {
+  for (const std::string_view text :
+       {"Zg==", "Zm8=", "Zm9v=", "A", "AAAAA", "Z", "Zm9+", "Zm9/", "Zm 9v", "Zm9v\n", "Zm.v"}) {
     SCOPED_TRACE(std::string(text));
     EXPECT_ERROR(from_base64url(text), ErrorCode::malformed, "base64url");
   }

@@ -123,10 +123,10 @@ TEST(Log, NamesTheInnermostTraceOfItsThread) {
   log(LogLevel::info, "behind");
   set_log_sink(nullptr);
   g_lines = nullptr;
-  EXPECT_EQ(lines, (std::vector<std::string>{R"({"level":"info","event":"in","k":1,"trace_id":"bb"})",
-                                             R"({"level":"info","event":"elsewhere"})",
-                                             R"({"level":"info","event":"out","trace_id":"aa"})",
-                                             R"({"level":"info","event":"behind"})"}));
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{
+                R"({"level":"info","event":"in","k":1,"trace_id":"bb"})", R"({"level":"info","event":"elsewhere"})",
+                R"({"level":"info","event":"out","trace_id":"aa"})", R"({"level":"info","event":"behind"})"}));
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ double chi_square(const std::vector<uint64_t>& counts) {
   const double total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), uint64_t{0}));
   const double expected = total / static_cast<double>(counts.size());
   double sum = 0;
-  for (uint64_t count : counts) sum += (static_cast<double>(count) - expected) * (static_cast<double>(count) - expected);
+  for (uint64_t count : counts)
+    sum += (static_cast<double>(count) - expected) * (static_cast<double>(count) - expected);
   return sum / expected;
 }
 
@@ -58,12 +59,10 @@ TEST(Prng, IsXoshiro256StarStar) {
 //                     z = (z ^ z >> 27) * 0x94d049bb133111eb & M; return x, z ^ z >> 31
 //   four words of it are the state; then rotl(s[1] * 5, 7) * 9 and the linear step, all modulo 2^64.
 TEST(Prng, IsSeededThroughSplitMix64) {
-  EXPECT_EQ(take(Prng(0), 6),
-            (std::vector<uint64_t>{0x99ec5f36cb75f2b4, 0xbf6e1f784956452a, 0x1a5f849d4933e6e0, 0x6aa594f1262d2d2c,
-                                   0xbba5ad4a1f842e59, 0xffef8375d9ebcaca}));
-  EXPECT_EQ(take(Prng(42), 6),
-            (std::vector<uint64_t>{0x15780b2e0c2ec716, 0x6104d9866d113a7e, 0xae17533239e499a1, 0xecb8ad4703b360a1,
-                                   0xfde6dc7fe2ec5e64, 0xc50da53101795238}));
+  EXPECT_EQ(take(Prng(0), 6), (std::vector<uint64_t>{0x99ec5f36cb75f2b4, 0xbf6e1f784956452a, 0x1a5f849d4933e6e0,
+                                                     0x6aa594f1262d2d2c, 0xbba5ad4a1f842e59, 0xffef8375d9ebcaca}));
+  EXPECT_EQ(take(Prng(42), 6), (std::vector<uint64_t>{0x15780b2e0c2ec716, 0x6104d9866d113a7e, 0xae17533239e499a1,
+                                                      0xecb8ad4703b360a1, 0xfde6dc7fe2ec5e64, 0xc50da53101795238}));
 }
 
 TEST(Prng, GoesOnFromASavedStateToTheSameValues) {

@@ -90,8 +90,7 @@ TEST_F(TemporaryFileTest, OfAnotherThreadIsLeftAlone) {
 }
 
 TEST_F(TemporaryFileTest, IsRemovedWhenAbandonedAlsoBehindGaps) {
-  for (const char* name : {"a.unfinished.0", "a.unfinished.1", "a.unfinished.5", "a.unfinished.9"})
-    abandon(name);
+  for (const char* name : {"a.unfinished.0", "a.unfinished.1", "a.unfinished.5", "a.unfinished.9"}) abandon(name);
   EXPECT_OK(write_file_atomically(path(), {}));
   EXPECT_THAT(names(), ElementsAre("a"));
   abandon("a.unfinished.3");
@@ -100,8 +99,7 @@ TEST_F(TemporaryFileTest, IsRemovedWhenAbandonedAlsoBehindGaps) {
 }
 
 TEST_F(TemporaryFileTest, OfAnotherNameIsLeftAlone) {
-  const std::vector<std::string> others = {"a.unfinished.", "a.unfinished.00", "a.unfinished.x",
-                                           "b.unfinished.0"};
+  const std::vector<std::string> others = {"a.unfinished.", "a.unfinished.00", "a.unfinished.x", "b.unfinished.0"};
   for (const std::string& name : others) abandon(name);
   EXPECT_OK(write_file_atomically(path(), {}));
   EXPECT_OK(remove_file(path()));
@@ -139,8 +137,7 @@ TEST_F(TemporaryFileTest, SaysThatThereAreTooMany) {
   for (int slot = 0; slot < 1024; ++slot) {
     ASSERT_OK(make_directories(directory_ / ("a.unfinished." + std::to_string(slot))));
   }
-  EXPECT_ERROR(write_file_atomically(path(), {}), ErrorCode::unavailable,
-               "1024 unfinished files lie beside it");
+  EXPECT_ERROR(write_file_atomically(path(), {}), ErrorCode::unavailable, "1024 unfinished files lie beside it");
 }
 
 TEST_F(TemporaryFileTest, IsOneOfManyWhenManyWriteTheSameNameAtOnce) {

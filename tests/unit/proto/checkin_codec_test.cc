@@ -38,9 +38,7 @@ TEST(CheckinRequestCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("wait_ms_max must be at most 600000", [](M& m) { m.wait_ms_max = 600'001; });
   expect_rejected<M>("wait_ms_max", [](M& m) { m.wait_ms_max = 0xffffffff; });
   expect_rejected<M>("refusal.reason must have 1 to 256", [](M& m) { m.refusal = Refusal{}; });
-  expect_rejected<M>("refusal.reason must have 1 to 256", [](M& m) {
-    m.refusal = Refusal{{}, std::string(257, 'r')};
-  });
+  expect_rejected<M>("refusal.reason must have 1 to 256", [](M& m) { m.refusal = Refusal{{}, std::string(257, 'r')}; });
   expect_accepted<M>([](M& m) { m.refusal = Refusal{{RoundId(3), Attempt(1)}, "separation"}; });
 }
 

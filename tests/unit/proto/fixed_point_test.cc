@@ -73,8 +73,8 @@ TEST(FixedPointSpec, FinestIsValidAndCannotBeFiner) {
     EXPECT_EQ(spec.weight_max, weight_max);
     EXPECT_EQ(spec.contributors_max, contributors);
     // |lane| is at most bound * weight * 2^fraction, rounded to the nearest integer: below 2^51, so exact here.
-    const double lane = std::nearbyint(std::ldexp(static_cast<double>(bound) * weight_max,
-                                                  static_cast<int>(spec.fraction_bits)));
+    const double lane =
+        std::nearbyint(std::ldexp(static_cast<double>(bound) * weight_max, static_cast<int>(spec.fraction_bits)));
     __extension__ using int128 = __int128;
     EXPECT_LE(static_cast<int128>(static_cast<int64_t>(lane)) * contributors,
               static_cast<int128>(std::numeric_limits<int64_t>::max()));

@@ -156,7 +156,7 @@ TEST(ForgedHeader, OfADatasetWhoseSizeOverflowsIsRejectedByName) {
       {limits::kDatasetExamplesMax, {int64_t{1} << 30}, "data set is too large"},  // * 4 * 2^32 is 2^64
       {limits::kDatasetExamplesMax, {1 << 10}, "data set is too large"},
       {uint64_t{1} << 32, {4}, "data set is too large"},  // each column is within the limit, together they are not
-      {uint64_t{1} << 32, {3}, "payload"},  // 64 GiB exactly: within the limit, but not here
+      {uint64_t{1} << 32, {3}, "payload"},                // 64 GiB exactly: within the limit, but not here
   };
   for (const Case& c : cases) {
     FlatBufferBuilder builder;
@@ -203,8 +203,8 @@ Offset<model::Tensor> activation_tensor(FlatBufferBuilder& builder) {
 TEST(ForgedHeader, WithAnAttributeOfALaterReleaseIsRefused) {
   FlatBufferBuilder builder;
   const auto tensors = std::vector{input_tensor(builder), activation_tensor(builder)};
-  const auto attributes = builder.CreateVector(
-      std::vector{model::CreateAttribute(builder, builder.CreateString("leakage"), 0, 0.5)});
+  const auto attributes =
+      builder.CreateVector(std::vector{model::CreateAttribute(builder, builder.CreateString("leakage"), 0, 0.5)});
   const Bytes frame = model_frame(builder, tensors, std::vector{relu_op(builder, attributes)});
   EXPECT_ERROR(decode_model(frame), ErrorCode::malformed, "op r attribute leakage is unknown to it");
 }

@@ -14,14 +14,15 @@
 namespace coterie {
 namespace {
 
-constexpr FrameKind kAllKinds[] = {
-    FrameKind::enroll_request, FrameKind::enroll_reply,    FrameKind::checkin_request, FrameKind::retry_window,
-    FrameKind::assignment,     FrameKind::plan,            FrameKind::update,          FrameKind::receipt,
-    FrameKind::error_reply,    FrameKind::key_advert,      FrameKind::roster_slot,     FrameKind::holder_choice,
-    FrameKind::roster_view,    FrameKind::sealed_shares,   FrameKind::share_inbox,     FrameKind::masked_input,
-    FrameKind::confirm_request, FrameKind::confirmation,   FrameKind::unmask_request,  FrameKind::unmasking,
-    FrameKind::model,          FrameKind::checkpoint,      FrameKind::partial_sum,     FrameKind::optimizer_state,
-    FrameKind::dataset,        FrameKind::participant_state};
+constexpr FrameKind kAllKinds[] = {FrameKind::enroll_request, FrameKind::enroll_reply,     FrameKind::checkin_request,
+                                   FrameKind::retry_window,   FrameKind::assignment,       FrameKind::plan,
+                                   FrameKind::update,         FrameKind::receipt,          FrameKind::error_reply,
+                                   FrameKind::key_advert,     FrameKind::roster_slot,      FrameKind::holder_choice,
+                                   FrameKind::roster_view,    FrameKind::sealed_shares,    FrameKind::share_inbox,
+                                   FrameKind::masked_input,   FrameKind::confirm_request,  FrameKind::confirmation,
+                                   FrameKind::unmask_request, FrameKind::unmasking,        FrameKind::model,
+                                   FrameKind::checkpoint,     FrameKind::partial_sum,      FrameKind::optimizer_state,
+                                   FrameKind::dataset,        FrameKind::participant_state};
 
 size_t header_limit(FrameKind kind) {
   if (kind == FrameKind::roster_view) return 2 * 1024 * 1024;
@@ -66,7 +67,7 @@ TEST(Frame, KindsHaveUniqueStableNumbersAndNames) {
   }();
   EXPECT_EQ(names.size(), std::size(kAllKinds));
   EXPECT_FALSE(names.contains("unknown"));
-  const int numbers[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,   10,  11,  12,  13,
+  const int numbers[] = {1,  2,  3,  4,  5,  6,  7,  8,   9,   10,  11,  12,  13,
                          14, 15, 16, 17, 18, 19, 20, 100, 101, 102, 103, 104, 105};
   for (size_t i = 0; i < std::size(kAllKinds); ++i) EXPECT_EQ(static_cast<int>(kAllKinds[i]), numbers[i]);
 }

@@ -43,11 +43,11 @@ struct KindAsName {
   }
 };
 
-using Messages = testing::Types<EnrollRequest, EnrollReply, CheckinRequest, RetryWindow, Assignment, Plan, UpdateHeader,
-                                Receipt, ErrorReply, KeyAdvert, RosterSlot, HolderChoice, RosterView, SealedShares,
-                                ShareInbox, MaskedInput, ConfirmRequest, Confirmation, UnmaskRequest, Unmasking,
-                                ModelGraph, CheckpointHeader, PartialSumHeader, OptimizerStateHeader, DatasetHeader,
-                                ParticipantState>;
+using Messages =
+    testing::Types<EnrollRequest, EnrollReply, CheckinRequest, RetryWindow, Assignment, Plan, UpdateHeader, Receipt,
+                   ErrorReply, KeyAdvert, RosterSlot, HolderChoice, RosterView, SealedShares, ShareInbox, MaskedInput,
+                   ConfirmRequest, Confirmation, UnmaskRequest, Unmasking, ModelGraph, CheckpointHeader,
+                   PartialSumHeader, OptimizerStateHeader, DatasetHeader, ParticipantState>;
 TYPED_TEST_SUITE(EveryMessage, Messages, KindAsName);
 
 TYPED_TEST(EveryMessage, DecodesToWhatWasEncoded) {
@@ -192,8 +192,14 @@ TYPED_TEST(EveryMessage, SurvivesRandomDamage) {
       const uint64_t at = in_header ? kPreludeBytes + prng.below(prelude->header_bytes)
                                     : prelude->payload_offset() + prng.below(prelude->payload_bytes);
       // Small steps and extremes find more than uniform bytes do.
-      const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff, static_cast<uint8_t>(frame[at] + 1),
-                                static_cast<uint8_t>(frame[at] - 1), static_cast<uint8_t>(prng.next())};
+      const uint8_t values[] = {0,
+                                1,
+                                0x7f,
+                                0x80,
+                                0xff,
+                                static_cast<uint8_t>(frame[at] + 1),
+                                static_cast<uint8_t>(frame[at] - 1),
+                                static_cast<uint8_t>(prng.next())};
       frame[at] = values[prng.below(std::size(values))];
     }
     if (test::decodes_and_reencodes<TypeParam>(frame)) ++decoded;

@@ -79,7 +79,8 @@ TEST(ModelCodec, NamesTheOpThatIsWrong) {
   expect_rejected<M>("op relu1 must have 1 to 256 inputs", [](M& m) { m.ops[1].outputs.assign(257, 4); });
   expect_rejected<M>("op relu1 refers to a tensor that does not exist", [](M& m) { m.ops[1].inputs = {8}; });
   expect_rejected<M>("op relu1 refers to a tensor that does not exist", [](M& m) { m.ops[1].outputs = {0xfffffffe}; });
-  for (const Shape& shape : {Shape(257, 1), Shape{limits::kModelDimensionMax + 1}, Shape{-limits::kModelDimensionMax - 1}}) {
+  for (const Shape& shape :
+       {Shape(257, 1), Shape{limits::kModelDimensionMax + 1}, Shape{-limits::kModelDimensionMax - 1}}) {
     expect_rejected<M>("op relu1 attribute shape has", [&](M& m) {
       m.ops[1].kind = OpKind::reshape;
       m.ops[1].attributes = ShapeAttributes{shape};
@@ -93,7 +94,7 @@ TEST(ModelCodec, ComputesInAnOrderInWhichEveryInputIsReady) {
   expect_rejected<M>("op relu1 reads a tensor that no earlier op has written",
                      [](M& m) { std::swap(m.ops[0], m.ops[1]); });
   expect_rejected<M>("op dense1 reads a tensor that no earlier op has written",
-                     [](M& m) { m.ops[0].inputs[0] = 4; });  // dense1 -> relu1 -> dense1
+                     [](M& m) { m.ops[0].inputs[0] = 4; });                            // dense1 -> relu1 -> dense1
   expect_rejected<M>("op relu1 reads a tensor", [](M& m) { m.ops[1].inputs = {4}; });  // its own output
 }
 
@@ -102,8 +103,9 @@ TEST(ModelCodec, WritesEachActivationOnceAndNothingElse) {
   expect_rejected<M>("op relu1 writes a tensor that is already written", [](M& m) { m.ops[1].outputs = {4, 4}; });
   expect_rejected<M>("op relu1 writes a tensor that is already written", [](M& m) { m.ops[1].outputs = {1, 4}; });
   expect_rejected<M>("op relu1 writes a tensor that is already written", [](M& m) { m.ops[1].outputs = {0, 4}; });
-  expect_rejected<M>("tensor orphan is not written by any op",
-                     [](M& m) { m.tensors.push_back({"orphan", TensorRole::activation, {}, 0}); });
+  expect_rejected<M>("tensor orphan is not written by any op", [](M& m) {
+    m.tensors.push_back({"orphan", TensorRole::activation, {}, 0});
+  });
 }
 
 TEST(ModelCodec, HasInputsAndAnOutputThatIsComputed) {
@@ -158,7 +160,10 @@ TEST(ModelCodec, TheLargestModelThatDecodesEncodesAgain) {
   while (graph.tensors.size() < limits::kModelTensorsMax && graph.ops.size() < limits::kModelOpsMax) {
     const auto next = static_cast<uint32_t>(graph.tensors.size());
     graph.tensors.push_back({name, TensorRole::activation, {}, 0});
-    graph.ops.push_back({OpKind::reshape, name, std::vector<uint32_t>(8, next - 1), {next},
+    graph.ops.push_back({OpKind::reshape,
+                         name,
+                         std::vector<uint32_t>(8, next - 1),
+                         {next},
                          ShapeAttributes{Shape(limits::kModelRankMax, 1)}});
   }
   graph.inputs = {0};

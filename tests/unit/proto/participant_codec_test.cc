@@ -63,8 +63,7 @@ TEST(ParticipantStateCodec, KnowsWhatCannotHaveBeenSpent) {
     expect_rejected<M>("spent.delta", [wrong](M& m) { m.spent.delta = wrong; });
   }
   expect_accepted<M>([](M& m) { m.spent = {1.5, 0, {}}; });
-  expect_rejected<M>("took_part_version must be at most",
-                     [](M& m) { m.took_part[JobId("k")] = ModelVersion(3); });
+  expect_rejected<M>("took_part_version must be at most", [](M& m) { m.took_part[JobId("k")] = ModelVersion(3); });
   expect_accepted<M>([](M& m) { m.took_part[JobId("k")] = ModelVersion(2); });
   expect_rejected<M>("ledger must have records", [](M& m) { m.ledgers[JobId("k")] = {3, {}}; });
   expect_rejected<M>("ledger must have records", [](M& m) { m.ledgers[JobId("k")].head.bytes[0] = 1; });

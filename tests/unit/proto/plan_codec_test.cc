@@ -56,7 +56,10 @@ TEST(Plan, LimitsEveryOptimizerSettingByName) {
   const float below_one = std::nextafter(1.0f, 0.0f);
   const float tiny = std::numeric_limits<float>::denorm_min();
   const std::vector<Rule> rules = {
-      {"learning_rate", [](OptimizerSettings& o, float v) { o.learning_rate = v; }, {0, -tiny, 1.000001e6f}, {tiny, 1e6f}},
+      {"learning_rate",
+       [](OptimizerSettings& o, float v) { o.learning_rate = v; },
+       {0, -tiny, 1.000001e6f},
+       {tiny, 1e6f}},
       {"momentum", [](OptimizerSettings& o, float v) { o.momentum = v; }, {-tiny, above_one}, {0, 1}},
       {"weight_decay", [](OptimizerSettings& o, float v) { o.weight_decay = v; }, {-tiny, 1.000001e6f}, {0, 1e6f}},
       {"beta1", [](OptimizerSettings& o, float v) { o.beta1 = v; }, {-tiny, 1}, {0, below_one}},

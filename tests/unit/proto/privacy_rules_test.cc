@@ -121,7 +121,8 @@ TEST(PrivacyRules, LimitTheEncoding) {
 
 TEST(PrivacyRules, HaveNoEncodingOfTheirOwnBelowActiveDp) {
   for (const SecurityLevel level : {SecurityLevel::masked, SecurityLevel::active}) {
-    expect_bad("no encoding", [](PrivacyRules& r) { r.encoding.ring_bits = 32; }, level);
+    expect_bad(
+        "no encoding", [](PrivacyRules& r) { r.encoding.ring_bits = 32; }, level);
   }
 }
 
@@ -141,9 +142,12 @@ TEST(PrivacyRules, PromiseNoiseAtItsLevelAlone) {
   expect_good([](R& r) { r.delta = kBelowOne; });
   for (const SecurityLevel level : {SecurityLevel::masked, SecurityLevel::active}) {
     for (const double value : {1.0, kTiny, kNaN, kInf}) {
-      expect_bad("must be 0 below active_dp", [&](R& r) { r.noise_variance_local = value; }, level);
-      expect_bad("must be 0 below active_dp", [&](R& r) { r.epsilon_round = value; }, level);
-      expect_bad("must be 0 below active_dp", [&](R& r) { r.delta = value; }, level);
+      expect_bad(
+          "must be 0 below active_dp", [&](R& r) { r.noise_variance_local = value; }, level);
+      expect_bad(
+          "must be 0 below active_dp", [&](R& r) { r.epsilon_round = value; }, level);
+      expect_bad(
+          "must be 0 below active_dp", [&](R& r) { r.delta = value; }, level);
     }
   }
 }
@@ -151,12 +155,15 @@ TEST(PrivacyRules, PromiseNoiseAtItsLevelAlone) {
 // A level that is lost on the way must not leave rules behind that look as if they held.
 TEST(PrivacyRules, OfLevelNoneSayNothingElse) {
   using R = PrivacyRules;
-  const std::vector<void (*)(R&)> changes = {
-      [](R& r) { r.cohort_min = 3; },          [](R& r) { r.corrupt_share = 0.1; },
-      [](R& r) { r.dropout_share = kNaN; },    [](R& r) { r.cipher_suite = 1; },
-      [](R& r) { r.encoding.ring_bits = 32; }, [](R& r) { r.encoding.rotated = true; },
-      [](R& r) { r.noise_variance_local = 1; }, [](R& r) { r.epsilon_round = 1; },
-      [](R& r) { r.delta = 0.5; }};
+  const std::vector<void (*)(R&)> changes = {[](R& r) { r.cohort_min = 3; },
+                                             [](R& r) { r.corrupt_share = 0.1; },
+                                             [](R& r) { r.dropout_share = kNaN; },
+                                             [](R& r) { r.cipher_suite = 1; },
+                                             [](R& r) { r.encoding.ring_bits = 32; },
+                                             [](R& r) { r.encoding.rotated = true; },
+                                             [](R& r) { r.noise_variance_local = 1; },
+                                             [](R& r) { r.epsilon_round = 1; },
+                                             [](R& r) { r.delta = 0.5; }};
   for (const auto change : changes) {
     R rules;
     change(rules);
@@ -200,8 +207,7 @@ TEST(PlanLedger, HasAHeadIfAndOnlyIfItHasRecords) {
   EXPECT_ERROR(decode_plan(encode(plan)), ErrorCode::malformed, "ledger must have a head");
   plan.ledger.head.bytes[31] = 1;
   EXPECT_OK(decode_plan(encode(plan)));
-  EXPECT_GT(encode(plan).size(), without.size())
-      << "without a ledger the bytes are those of builds that knew none";
+  EXPECT_GT(encode(plan).size(), without.size()) << "without a ledger the bytes are those of builds that knew none";
   plan.ledger.records = 0;
   EXPECT_ERROR(decode_plan(encode(plan)), ErrorCode::malformed, "ledger must have a head");
 }

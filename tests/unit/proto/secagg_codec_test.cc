@@ -155,7 +155,8 @@ TEST(UnmaskRequestCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("survivors must have no bit from 11 on", [](M& m) { m.survivors.bits[1] |= 0x08; });
   expect_rejected<M>("confirmation must be below 11, is 11", [](M& m) { m.confirmations[1].device = 11; });
   expect_rejected<M>("confirmations must ascend strictly", [](M& m) { m.confirmations[1].device = 0; });
-  expect_rejected<M>("confirmations must ascend strictly", [](M& m) { std::swap(m.confirmations[0], m.confirmations[1]); });
+  expect_rejected<M>("confirmations must ascend strictly",
+                     [](M& m) { std::swap(m.confirmations[0], m.confirmations[1]); });
   expect_rejected<M>("signature must have 1 to 128", [](M& m) { m.confirmations[0].signature.clear(); });
   expect_rejected<M>("signature must have 1 to 128", [](M& m) { m.confirmations[0].signature.resize(129); });
   expect_accepted<M>([](M& m) { m.confirmations.clear(); });

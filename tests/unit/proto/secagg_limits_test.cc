@@ -1,5 +1,5 @@
-// The longest lists there can be decode, encode again and stay within their kind's limit; one entry more is refused. And
-// flat lists whose parts do not fit together, which our encoder never writes.
+// The longest lists there can be decode, encode again and stay within their kind's limit; one entry more is refused.
+// And flat lists whose parts do not fit together, which our encoder never writes.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -39,7 +39,8 @@ TEST(SecaggLimits, HoldTheLargestRosterView) {
   for (const uint32_t device : devices(limits::kNeighboursMax + 1)) view.entries.push_back({device, largest_advert()});
   expect_largest(view, limits::kRosterHeaderBytesMax);
   view.proof.emplace_back();
-  EXPECT_ERROR(decode_roster_view(encode(view)), ErrorCode::malformed, "proof must have at most 4096 digests, has 4097");
+  EXPECT_ERROR(decode_roster_view(encode(view)), ErrorCode::malformed,
+               "proof must have at most 4096 digests, has 4097");
   view.proof.clear();
   view.entries.insert(view.entries.begin() + 1, {1, largest_advert()});
   EXPECT_ERROR(decode_roster_view(encode(view)), ErrorCode::malformed, "entries must be at most 1025, are 1026");
@@ -62,7 +63,8 @@ TEST(SecaggLimits, HoldTheMostShares) {
   unmasking.shares.insert(unmasking.shares.begin() + 1, {1, ShareKind::seed, {}});
   EXPECT_ERROR(decode_sealed_shares(encode(sealed)), ErrorCode::malformed, "peers must be 0 to 1024 devices, are 1025");
   EXPECT_ERROR(decode_share_inbox(encode(inbox)), ErrorCode::malformed, "present must be 0 to 1024 devices, are 1025");
-  EXPECT_ERROR(decode_unmasking(encode(unmasking)), ErrorCode::malformed, "devices must be 0 to 1024 devices, are 1025");
+  EXPECT_ERROR(decode_unmasking(encode(unmasking)), ErrorCode::malformed,
+               "devices must be 0 to 1024 devices, are 1025");
 }
 
 TEST(SecaggLimits, HoldTheMostConfirmations) {
@@ -79,9 +81,14 @@ TEST(SecaggLimits, HoldTheMostHolders) {
   HolderChoice choice{.root = {}, .device = 3, .holders = devices(limits::kNeighboursMax)};
   EXPECT_TRUE(test::decodes_and_reencodes<HolderChoice>(encode(choice)));
   choice.holders.insert(choice.holders.begin() + 1, 1);
-  EXPECT_ERROR(decode_holder_choice(encode(choice)), ErrorCode::malformed, "holders must be 1 to 1024 devices, are 1025");
+  EXPECT_ERROR(decode_holder_choice(encode(choice)), ErrorCode::malformed,
+               "holders must be 1 to 1024 devices, are 1025");
 
-  MaskedInput input{.session = {}, .device = 3, .lane_bits = 16, .lane_count = 1, .lanes = {},
+  MaskedInput input{.session = {},
+                    .device = 3,
+                    .lane_bits = 16,
+                    .lane_count = 1,
+                    .lanes = {},
                     .unopened = devices(limits::kNeighboursMax)};
   EXPECT_TRUE(test::decodes_and_reencodes<MaskedInput>(test::frame_of(input)));
   input.unopened.insert(input.unopened.begin() + 1, 1);
@@ -89,9 +96,7 @@ TEST(SecaggLimits, HoldTheMostHolders) {
                "unopened must be 0 to 1024 devices, are 1025");
 }
 
-TEST(SecaggLimits, AnAdvertFitsAnOrdinaryHeader) {
-  EXPECT_LT(encode(largest_advert()).size(), 2048u);
-}
+TEST(SecaggLimits, AnAdvertFitsAnOrdinaryHeader) { EXPECT_LT(encode(largest_advert()).size(), 2048u); }
 
 // A share costs its bytes and its peer's number, not a table.
 TEST(SecaggLimits, AShareCostsFourBytesBesideItself) {
@@ -148,8 +153,12 @@ TEST(ForgedSecagg, OpenedSharesThatAreNotOneForEachDeviceAreRejected) {
     size_t kinds, values;
     std::string words;
   };
-  for (const Case& c : {Case{1, 64, "kinds must have 1 bytes for each of 2, has 1"}, {3, 64, "kinds"}, {0, 64, "kinds"},
-                        {2, 63, "values must have 32 bytes for each of 2, has 63"}, {2, 96, "values"}, {2, 0, "values"}}) {
+  for (const Case& c : {Case{1, 64, "kinds must have 1 bytes for each of 2, has 1"},
+                        {3, 64, "kinds"},
+                        {0, 64, "kinds"},
+                        {2, 63, "values must have 32 bytes for each of 2, has 63"},
+                        {2, 96, "values"},
+                        {2, 0, "values"}}) {
     FlatBufferBuilder builder;
     const auto devices = builder.CreateVector(std::vector<uint32_t>{4, 5});
     const auto kinds = builder.CreateVector(Bytes(c.kinds, 1));

@@ -57,7 +57,11 @@ class RandomMessages {
   KeyAdvert advert() {
     return {{prng_.chance(0.5) ? KeyAlgorithm::ed25519 : KeyAlgorithm::p256, bytes(1, limits::kKeyBytesMax),
              bytes(0, limits::kCertificateBytesMax)},
-            array<32>(), array<32>(), digest(), array<32>(), bytes(0, limits::kSignatureBytesMax)};
+            array<32>(),
+            array<32>(),
+            digest(),
+            array<32>(),
+            bytes(0, limits::kSignatureBytesMax)};
   }
   std::vector<RosterEntry> entries(uint32_t self) {
     std::vector<uint32_t> devices = others(self);

@@ -26,7 +26,8 @@ TEST(CheckpointCodec, NamesTheFieldItRejects) {
   expect_accepted<M>([](M& m) { m.position = m.examples; });
   const double infinity = std::numeric_limits<double>::infinity();
   expect_rejected<M>("epoch_loss_start must be finite", [=](M& m) { m.epoch_loss_start = infinity; });
-  expect_rejected<M>("epoch_correct_start must be at most correct", [](M& m) { m.epoch_correct_start = m.correct + 1; });
+  expect_rejected<M>("epoch_correct_start must be at most correct",
+                     [](M& m) { m.epoch_correct_start = m.correct + 1; });
   expect_accepted<M>([](M& m) { m.epoch_correct_start = m.correct; });
   expect_rejected<M>("plateau_best must be finite", [=](M& m) { m.plateau_best = -infinity; });
   for (const double factor : {0.0, -1.0, 1.5, infinity}) {

@@ -34,7 +34,8 @@ TEST(UpdateCodec, TakesExactlyThePromisedValues) {
   }
   header.value_count = (1ull << 62) + 10;
   const Bytes overflowing = encode_head(header);
-  Bytes frame = build_frame(FrameKind::update, Bytes(overflowing.begin() + kPreludeBytes, overflowing.end()), Bytes(40));
+  Bytes frame =
+      build_frame(FrameKind::update, Bytes(overflowing.begin() + kPreludeBytes, overflowing.end()), Bytes(40));
   EXPECT_ERROR(decode_update(frame), ErrorCode::malformed, "value_count says 4611686018427387914");
 }
 

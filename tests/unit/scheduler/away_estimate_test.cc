@@ -12,12 +12,8 @@
 namespace coterie {
 namespace {
 
-Instant at(int64_t ms) {
-  return Instant(Millis(50'000'000 + ms));
-}
-RetryWindow window(uint32_t min_ms, uint32_t max_ms) {
-  return {min_ms, max_ms, ""};
-}
+Instant at(int64_t ms) { return Instant(Millis(50'000'000 + ms)); }
+RetryWindow window(uint32_t min_ms, uint32_t max_ms) { return {min_ms, max_ms, ""}; }
 
 TEST(AwayEstimate, CountsWhoWasToldUntilTheirWindowBeginsAndThenFewerAndFewer) {
   AwayEstimate estimate;

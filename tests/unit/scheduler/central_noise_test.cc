@@ -36,9 +36,9 @@ TEST(PrivacySettings, AreCheckedAsAWhole) {
   spec.privacy.level = SecurityLevel::masked;
   spec.privacy.target_delta = 0;
   spec.privacy.epsilon_budget = 0;
-  EXPECT_THAT(pointers_of(spec), ElementsAre("/privacy/noise_multiplier", "/privacy/noise_multiplier",
-                                             "/privacy/target_delta", "/privacy/epsilon_budget", "/update/clip_l2",
-                                             "/update/weight_max"));
+  EXPECT_THAT(pointers_of(spec),
+              ElementsAre("/privacy/noise_multiplier", "/privacy/noise_multiplier", "/privacy/target_delta",
+                          "/privacy/epsilon_budget", "/update/clip_l2", "/update/weight_max"));
 }
 
 TEST(PrivacySettings, PromiseNothingWithoutNoise) {
@@ -75,7 +75,8 @@ TEST(CentralNoise, HidesEveryUpdateTheServerTakes) {
         value = seed % 4 == 0 ? prng.normal() : std::floor(prng.uniform(-3, 3)) + 0.5 + 1e-9;
         squares += value * value;
       }
-      const double scale = seed % 4 == 0 ? norm_max_of(clip) / std::sqrt(squares) : std::ldexp(1, -int(noise.fraction_bits));
+      const double scale =
+          seed % 4 == 0 ? norm_max_of(clip) / std::sqrt(squares) : std::ldexp(1, -int(noise.fraction_bits));
       double lane_squares = 0, value_squares = 0;
       for (const double value : values) {
         value_squares += value * scale * value * scale;

@@ -186,7 +186,8 @@ TEST(CheckinDesk, HoldsNobodyLongerThanItsLimitAndNotWhoDoesNotWait) {
   EXPECT_THAT(desk.check_in(2, 2, kPhones, Millis(0)), ElementsAre("dismiss 2: no round needs this device now"));
   EXPECT_THAT(desk.check_in(3, 3, kPhones, Millis(-5)), ElementsAre("dismiss 3: no round needs this device now"));
   desk.publish(view(RoundState::collecting, 2));
-  EXPECT_THAT(desk.check_in(4, 4, kPhones, Millis(0)), ElementsAre("ticket 4", "tickets 1.1 2")) << "but it gets a ticket";
+  EXPECT_THAT(desk.check_in(4, 4, kPhones, Millis(0)), ElementsAre("ticket 4", "tickets 1.1 2"))
+      << "but it gets a ticket";
 }
 
 TEST(CheckinDesk, RefusesToHoldMoreThanItCan) {
@@ -197,7 +198,8 @@ TEST(CheckinDesk, RefusesToHoldMoreThanItCan) {
   EXPECT_THAT(desk.check_in(4, 2), ElementsAre("dismiss 2: replaced by a newer check-in of the same device"))
       << "a device that waits already takes its own place";
   desk.publish(view(RoundState::collecting, 3));
-  EXPECT_THAT(desk.check_in(5, 5), ElementsAre("ticket 5", "tickets 1.1 3")) << "a full room does not keep tickets back";
+  EXPECT_THAT(desk.check_in(5, 5), ElementsAre("ticket 5", "tickets 1.1 3"))
+      << "a full room does not keep tickets back";
 }
 
 TEST(CheckinDesk, LetsMoreDevicesInWhenARoundIsExtended) {
@@ -276,9 +278,9 @@ TEST(CheckinDesk, ChoosesTheSameDevicesForTheSameSeed) {
   EXPECT_NE(chosen(1), chosen(2));
 }
 
-// Five of twelve, fifteen hundred times: every device as often as any other. Counts of a draw without replacement from n,
-// k at a time, vary by (n - k) / (n - 1) of what independent draws would; the statistic is scaled back by that. Chi-square
-// with 11 degrees of freedom exceeds 50 once in a million seeds.
+// Five of twelve, fifteen hundred times: every device as often as any other. Counts of a draw without replacement from
+// n, k at a time, vary by (n - k) / (n - 1) of what independent draws would; the statistic is scaled back by that.
+// Chi-square with 11 degrees of freedom exceeds 50 once in a million seeds.
 TEST(CheckinDesk, ChoosesUniformly) {
   constexpr uint64_t kDevices = 12, kTickets = 5, kDraws = 1'500;
   std::vector<double> counts(kDevices);
@@ -309,7 +311,8 @@ uint32_t told(CheckinDesk& desk, uint64_t number, Instant now) {
   return 0;
 }
 
-constexpr PaceSettings kSlow{.checkins_per_second_max = 10, .window_min = Millis(1'000), .window_max = Millis(3'600'000)};
+constexpr PaceSettings kSlow{
+    .checkins_per_second_max = 10, .window_min = Millis(1'000), .window_max = Millis(3'600'000)};
 
 TEST(CheckinDesk, TellsWindowsAsWideAsThePopulationIsLargeWhetherItWaitsOrIsAway) {
   CheckinDesk desk({}, kSlow, 1);

@@ -17,16 +17,26 @@ const Population kPhones("phones");
 const RoundKey kRound{RoundId(7), Attempt(1)};
 constexpr Millis kSilenceMax{10'000};
 
-NodeRow node(const std::string& name, uint64_t waiting, uint32_t issued = 0, uint64_t lacking = 0, Millis age = Millis(0)) {
+NodeRow node(const std::string& name, uint64_t waiting, uint32_t issued = 0, uint64_t lacking = 0,
+             Millis age = Millis(0)) {
   NodeRow row;
-  row.report = {.node = name, .incarnation = name, .url = {}, .serves = true, .draining = false, .load = {},
-                .waiting = {{kPhones, waiting}}, .issued = {{kRound, issued}}, .lacking = {{kRound, lacking}}, .accepted = {}};
+  row.report = {.node = name,
+                .incarnation = name,
+                .url = {},
+                .serves = true,
+                .draining = false,
+                .load = {},
+                .waiting = {{kPhones, waiting}},
+                .issued = {{kRound, issued}},
+                .lacking = {{kRound, lacking}},
+                .accepted = {}};
   row.age = age;
   return row;
 }
 
 uint32_t sum(const TicketShares& shares) {
-  return std::accumulate(shares.begin(), shares.end(), 0u, [](uint32_t all, const auto& share) { return all + share.second; });
+  return std::accumulate(shares.begin(), shares.end(), 0u,
+                         [](uint32_t all, const auto& share) { return all + share.second; });
 }
 
 TEST(FleetTally, AddsUpWhoWaitsAtNodesThatLiveAndServeAndStay) {

@@ -63,8 +63,11 @@ TEST(JobSpec, PrivacyNamesTheFieldThatIsWrong) {
   JobSpec active = masked_spec();
   active.privacy.level = SecurityLevel::active;
   EXPECT_THAT(validate(active), IsEmpty());
-  const auto wrong = [](const JobSpec& from, const std::function<void(JobSpec&)>& change) { return pointers_after(from, change); };
-  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.level = SecurityLevel::active_dp; }), ElementsAre("/privacy/noise_multiplier"));
+  const auto wrong = [](const JobSpec& from, const std::function<void(JobSpec&)>& change) {
+    return pointers_after(from, change);
+  };
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.level = SecurityLevel::active_dp; }),
+              ElementsAre("/privacy/noise_multiplier"));
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.corrupt_share = .34; }), ElementsAre("/privacy/corrupt_share"));
   EXPECT_THAT(wrong(masked_spec(), [](JobSpec& s) { s.privacy.corrupt_share = .34; }), IsEmpty());
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.dropout_share = 1; }), ElementsAre("/privacy/dropout_share"));
@@ -72,7 +75,8 @@ TEST(JobSpec, PrivacyNamesTheFieldThatIsWrong) {
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.dropout_share = .3; }), IsEmpty());
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.dropout_share = .4; }), ElementsAre("/privacy/dropout_share"));
   EXPECT_THAT(wrong(masked_spec(), [](JobSpec& s) { s.privacy.dropout_share = .4; }), IsEmpty());
-  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.phase_max = Millis(99); }), ElementsAre("/privacy/phase_ms_max"));
+  EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.phase_max = Millis(99); }),
+              ElementsAre("/privacy/phase_ms_max"));
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.cohort_min = 1; }), ElementsAre("/privacy/cohort_min"));
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.privacy.cohort_min = 3; }), ElementsAre("/rounds/goal_count_min"));
   EXPECT_THAT(wrong(active, [](JobSpec& s) { s.rounds.goal_count = 10'001; }), ElementsAre("/rounds/goal_count"));
@@ -106,12 +110,25 @@ TEST(JobSpec, NoiseOfTheDevicesNamesTheFieldThatIsWrong) {
   EXPECT_THAT(wrong([](JobSpec& s) { s.update.clip_l2 = 0; }), ElementsAre("/update/clip_l2"));
   EXPECT_THAT(wrong([](JobSpec& s) { s.update.weight_max = 2; }), ElementsAre("/update/weight_max"));
   EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.corrupt_share = .34; }), ElementsAre("/privacy/corrupt_share"));
-  EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.cohort_min = 3; s.privacy.corrupt_share = .3; }), ElementsAre("/privacy/cohort_min"));
-  EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.level = SecurityLevel::active; }), ElementsAre("/privacy/noise_multiplier"));
-  EXPECT_THAT(wrong([](JobSpec& s) { s.rounds.goal_count = 256; s.privacy.cohort_min = s.rounds.goal_count_min = 200; }),
+  EXPECT_THAT(wrong([](JobSpec& s) {
+                s.privacy.cohort_min = 3;
+                s.privacy.corrupt_share = .3;
+              }),
+              ElementsAre("/privacy/cohort_min"));
+  EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.level = SecurityLevel::active; }),
+              ElementsAre("/privacy/noise_multiplier"));
+  EXPECT_THAT(wrong([](JobSpec& s) {
+                s.rounds.goal_count = 256;
+                s.privacy.cohort_min = s.rounds.goal_count_min = 200;
+              }),
               ElementsAre("/privacy/cohort_max"));
-  EXPECT_THAT(wrong([](JobSpec& s) { s.rounds.goal_count = 256; s.rounds.goal_count_min = 200; s.privacy.cohort_min = 100;
-                                     s.privacy.cohort_max = 255; }), IsEmpty());
+  EXPECT_THAT(wrong([](JobSpec& s) {
+                s.rounds.goal_count = 256;
+                s.rounds.goal_count_min = 200;
+                s.privacy.cohort_min = 100;
+                s.privacy.cohort_max = 255;
+              }),
+              IsEmpty());
 }
 
 TEST(JobSpec, NoiseOfTheDevicesIsInThePlan) {
@@ -171,7 +188,10 @@ TEST(JobSpec, DevicesAreSharedOutEvenlyAmongCohorts) {
   EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.cohort_max = 1; }), testing::Contains("/privacy/cohort_max"));
   EXPECT_THAT(wrong([](JobSpec& s) { s.privacy.cohort_max = 10'001; }), ElementsAre("/privacy/cohort_max"));
   const auto of_49 = [](uint32_t cohort_min) {
-    return [=](JobSpec& s) { s.privacy.cohort_max = 49; s.rounds.goal_count_min = s.privacy.cohort_min = cohort_min; };
+    return [=](JobSpec& s) {
+      s.privacy.cohort_max = 49;
+      s.rounds.goal_count_min = s.privacy.cohort_min = cohort_min;
+    };
   };
   EXPECT_THAT(wrong(of_49(33)), IsEmpty());
   EXPECT_THAT(wrong(of_49(34)), ElementsAre("/privacy/cohort_min")) << "two cohorts could never open theirs";
@@ -280,16 +300,32 @@ TEST(JobSpec, ReportsEverythingThatIsWrongAtOnce) {
   spec.rounds = {0, 0, 0, 0.5, 20'000'000, Millis(0), Millis(0), Millis(-1), 0};
   spec.strategy = {.kind = ServerOptimizerKind::fedadam, .server_learning_rate = 0, .beta1 = 1, .beta2 = 1, .tau = 0};
   spec.update = {-1, 0, 0};
-  EXPECT_THAT(pointers_of(spec),
-              IsSupersetOf({"/name", "/population", "/training/batch_size", "/training/local_epochs",
-                            "/training/optimizer/learning_rate", "/training/optimizer/momentum",
-                            "/training/optimizer/weight_decay", "/training/optimizer/beta1", "/training/optimizer/beta2",
-                            "/training/optimizer/epsilon", "/rounds/count", "/rounds/goal_count",
-                            "/rounds/goal_count_min", "/rounds/over_selection", "/rounds/pool_min",
-                            "/rounds/selecting_ms_max", "/rounds/collecting_ms_max", "/rounds/retry_delay_ms",
-                            "/rounds/attempts_max", "/strategy/server_learning_rate", "/strategy/beta1",
-                            "/strategy/beta2", "/strategy/tau", "/update/clip_l2", "/update/value_abs_max",
-                            "/update/weight_max"}));
+  EXPECT_THAT(pointers_of(spec), IsSupersetOf({"/name",
+                                               "/population",
+                                               "/training/batch_size",
+                                               "/training/local_epochs",
+                                               "/training/optimizer/learning_rate",
+                                               "/training/optimizer/momentum",
+                                               "/training/optimizer/weight_decay",
+                                               "/training/optimizer/beta1",
+                                               "/training/optimizer/beta2",
+                                               "/training/optimizer/epsilon",
+                                               "/rounds/count",
+                                               "/rounds/goal_count",
+                                               "/rounds/goal_count_min",
+                                               "/rounds/over_selection",
+                                               "/rounds/pool_min",
+                                               "/rounds/selecting_ms_max",
+                                               "/rounds/collecting_ms_max",
+                                               "/rounds/retry_delay_ms",
+                                               "/rounds/attempts_max",
+                                               "/strategy/server_learning_rate",
+                                               "/strategy/beta1",
+                                               "/strategy/beta2",
+                                               "/strategy/tau",
+                                               "/update/clip_l2",
+                                               "/update/value_abs_max",
+                                               "/update/weight_max"}));
 }
 
 TEST(JobSpec, SaysWhatIsAllowedAndWhatItSaw) {
@@ -342,8 +378,8 @@ float some_float(Prng& prng) {
   return static_cast<float>(prng.uniform(-0.1, 1.2));
 }
 
-// Whatever an operator writes: what the server takes must be a plan that a device takes. Half of the fields are drawn at
-// random, so that many specs are almost valid.
+// Whatever an operator writes: what the server takes must be a plan that a device takes. Half of the fields are drawn
+// at random, so that many specs are almost valid.
 TEST(PlanOf, IsValidWheneverTheSpecIs) {
   size_t valid = 0;
   for (uint64_t seed = 1; seed <= 5'000; ++seed) {

@@ -119,8 +119,8 @@ TEST_F(Keeper, DoesNotUseAGrantThatComesTooLate) {
   EXPECT_EQ(keeper_.next_deadline(), at(9'500));
 }
 
-// Three keepers whose clocks run up to 5 % apart, whose questions and answers are late, repeated by the network, or lost, and
-// that fall asleep. The row is the store's.
+// Three keepers whose clocks run up to 5 % apart, whose questions and answers are late, repeated by the network, or
+// lost, and that fall asleep. The row is the store's.
 class Storm {
  public:
   explicit Storm(uint64_t seed) : prng_(seed) {
@@ -170,7 +170,8 @@ class Storm {
         }
       } else if (std::get_if<LeaseHeld>(&effect) != nullptr) {
         peer.was_told = true;
-      } else if (std::get_if<LeaseLost>(&effect) != nullptr) {  // starts anew, with a new name; what is on its way goes on
+      } else if (std::get_if<LeaseLost>(&effect) !=
+                 nullptr) {  // starts anew, with a new name; what is on its way goes on
         EXPECT_TRUE(peer.was_told);
         ++peer.incarnation;
         peer.was_told = false;

@@ -84,8 +84,8 @@ class Player {
   }
 
   static std::optional<JobState> job_state_named(const std::string& name) {
-    for (const JobState state : {JobState::running, JobState::paused, JobState::completed, JobState::cancelled,
-                                 JobState::failed}) {
+    for (const JobState state :
+         {JobState::running, JobState::paused, JobState::completed, JobState::cancelled, JobState::failed}) {
       if (to_string(state) == name) return state;
     }
     return std::nullopt;

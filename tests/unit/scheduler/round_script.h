@@ -6,16 +6,17 @@
 //     > ask 4 move 7.1 ...          what the machine did, written by the runner
 //     > wake 2500                   its next deadline, when that changed
 //
-// Events: start, restart (a new machine, started), loaded, opened, counted, won, lost, finalized, committed, job_failed,
-// failed <code> (whatever was asked last), pool, tickets, accepted, job_state, tick; their options are in round_script.cc.
+// Events: start, restart (a new machine, started), loaded, opened, counted, won, lost, finalized, committed,
+// job_failed, failed <code> (whatever was asked last), pool, tickets, accepted, job_state, tick; their options are in
+// round_script.cc.
 #pragma once
 
 #include <string>
 
 namespace coterie::test {
 
-// The script with the effects of a fresh machine filled in; lines that begin with "  >" are dropped first. A line that is
-// not understood comes back as "  > ERROR ...".
+// The script with the effects of a fresh machine filled in; lines that begin with "  >" are dropped first. A line that
+// is not understood comes back as "  > ERROR ...".
 std::string play_round_script(const std::string& script);
 
 }  // namespace coterie::test

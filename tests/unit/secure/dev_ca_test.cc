@@ -62,7 +62,8 @@ class DevCa : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     ca_ = new PemPair(*make_dev_ca(kNow, 100));
-    server_ = new PemPair(*make_server_certificate(*ca_, {"localhost", "fl.example.org", "127.0.0.1", "::1"}, kNow, 50));
+    server_ =
+        new PemPair(*make_server_certificate(*ca_, {"localhost", "fl.example.org", "127.0.0.1", "::1"}, kNow, 50));
   }
   static void TearDownTestSuite() {
     delete ca_;
@@ -74,13 +75,13 @@ class DevCa : public testing::Test {
 
 TEST_F(DevCa, MakesAServerCertificateThatVerifiesAgainstIt) {
   EXPECT_EQ(verdict(*ca_, server_->certificate, kNow), "ok");
-  EXPECT_EQ(verdict(*ca_, ca_->certificate, kNow), "unsuitable certificate purpose")
-      << "the CA itself is no server";
+  EXPECT_EQ(verdict(*ca_, ca_->certificate, kNow), "unsuitable certificate purpose") << "the CA itself is no server";
 }
 
 TEST_F(DevCa, NamesEveryHostAndAddressItWasAskedFor) {
   const Owned<X509> leaf = certificate_of(server_->certificate);
-  for (const char* host : {"localhost", "fl.example.org"}) EXPECT_EQ(X509_check_host(leaf.get(), host, 0, 0, nullptr), 1);
+  for (const char* host : {"localhost", "fl.example.org"})
+    EXPECT_EQ(X509_check_host(leaf.get(), host, 0, 0, nullptr), 1);
   for (const char* address : {"127.0.0.1", "::1"}) EXPECT_EQ(X509_check_ip_asc(leaf.get(), address, 0), 1) << address;
   for (const char* host : {"example.org", "127.0.0.1", "a.fl.example.org"}) {
     EXPECT_EQ(X509_check_host(leaf.get(), host, 0, 0, nullptr), 0) << host;

@@ -13,9 +13,7 @@ struct Vector {
   std::string_view tag;
 };
 
-Bytes text(std::string_view words) {
-  return Bytes(words.begin(), words.end());
-}
+Bytes text(std::string_view words) { return Bytes(words.begin(), words.end()); }
 
 // RFC 4231, test cases 1 to 4, 6 and 7 (5 is about cut tags).
 TEST(Hmac, GivesTheAnswersOfRfc4231) {

@@ -94,8 +94,7 @@ TEST_F(KeyFile, CreatesASignerWhereThereIsNoFile) {
   ASSERT_EQ(::symlink((directory_ / "elsewhere").c_str(), (directory_ / "link").c_str()), 0);
   EXPECT_ERROR(create_signer(directory_ / "link", KeyAlgorithm::ed25519), ErrorCode::conflict, "link");
   EXPECT_FALSE(os::exists(directory_ / "elsewhere"));
-  EXPECT_ERROR(create_signer(directory_ / "absent/key", KeyAlgorithm::ed25519), ErrorCode::not_found,
-               "absent");
+  EXPECT_ERROR(create_signer(directory_ / "absent/key", KeyAlgorithm::ed25519), ErrorCode::not_found, "absent");
 }
 
 TEST_F(KeyFile, KeepsATokenAsOneLineOfText) {
@@ -119,9 +118,23 @@ TEST_F(KeyFile, CallsADamagedFileDataLossAndLeavesItAlone) {
   const std::pair<const char*, Bytes> damaged[] = {{"empty", {}},
                                                    {"algorithm alone", {1}},
                                                    {"unknown algorithm", Bytes(33, 9)},
-                                                   {"ed25519 cut", [] { Bytes b(32, 5); b[0] = 1; return b; }()},
-                                                   {"p256 zero", [] { Bytes b(33); b[0] = 2; return b; }()},
-                                                   {"p256 long", [] { Bytes b(34, 5); b[0] = 2; return b; }()}};
+                                                   {"ed25519 cut",
+                                                    [] {
+                                                      Bytes b(32, 5);
+                                                      b[0] = 1;
+                                                      return b;
+                                                    }()},
+                                                   {"p256 zero",
+                                                    [] {
+                                                      Bytes b(33);
+                                                      b[0] = 2;
+                                                      return b;
+                                                    }()},
+                                                   {"p256 long", [] {
+                                                      Bytes b(34, 5);
+                                                      b[0] = 2;
+                                                      return b;
+                                                    }()}};
   for (const auto& [what, bytes] : damaged) {
     write("signer", bytes);
     EXPECT_ERROR(load_or_create_signer(directory_ / "signer", KeyAlgorithm::ed25519), ErrorCode::data_loss, "signer")

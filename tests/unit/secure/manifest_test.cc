@@ -58,7 +58,10 @@ TEST_F(Manifest, IsRefusedIfAnyFieldIsChanged) {
       {"job", [](Assignment& a) { a.job = JobId("j7k2r"); }},
       {"round", [](Assignment& a) { a.round.round = RoundId(42); }},
       {"attempt", [](Assignment& a) { a.round.attempt = Attempt(3); }},
-      {"round and attempt swapped", [](Assignment& a) { a.round = {RoundId(2), Attempt(41)}; }},
+      {"round and attempt swapped",
+       [](Assignment& a) {
+         a.round = {RoundId(2), Attempt(41)};
+       }},
       {"model_version", [](Assignment& a) { a.model_version = ModelVersion(39); }},
       {"plan", [](Assignment& a) { a.plan.bytes[0] ^= 1; }},
       {"plan_bytes", [](Assignment& a) { ++a.plan_bytes; }},

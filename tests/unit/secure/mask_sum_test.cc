@@ -94,7 +94,7 @@ TYPED_TEST(MaskSumOf, IsItsFormulaAroundTheBordersOfTiles) {
   constexpr uint64_t kTile = kMaskTileBytes / sizeof(TypeParam);
   const uint64_t far = (uint64_t{1} << 32) / sizeof(TypeParam), end = kKeyStreamBytesMax / sizeof(TypeParam);
   const std::pair<uint64_t, size_t> ranges[] = {
-      {0, kTile},           {1, kTile},     {kTile - 1, 2},   {kTile - 1, kTile + 2}, {kTile, 1},       {kTile + 1, 9},
+      {0, kTile},         {1, kTile},     {kTile - 1, 2},   {kTile - 1, kTile + 2}, {kTile, 1},       {kTile + 1, 9},
       {7, 2 * kTile + 5}, {far - 3, 700}, {far + 1, kTile}, {end - 1, 1},           {end - 777, 777}, {end, 0}};
   for (const auto& [first, count] : ranges) {
     auto got = random_lanes<TypeParam>(count, first), expected = got;

@@ -62,7 +62,9 @@ class RequestSignatureBy : public testing::TestWithParam<KeyAlgorithm> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Algorithm, RequestSignatureBy, testing::Values(KeyAlgorithm::ed25519, KeyAlgorithm::p256),
-                         [](const auto& parameter) { return parameter.param == KeyAlgorithm::p256 ? "P256" : "Ed25519"; });
+                         [](const auto& parameter) {
+                           return parameter.param == KeyAlgorithm::p256 ? "P256" : "Ed25519";
+                         });
 
 TEST_P(RequestSignatureBy, IsValidForTheRequestThatWasSigned) {
   EXPECT_EQ(claims_.device, device());
@@ -86,7 +88,10 @@ TEST_P(RequestSignatureBy, IsRefusedForAnyOtherRequest) {
       {"length", changed([](SignedRequest& r) { r.content_length = 313; })},
       {"digest", changed([&](SignedRequest& r) { r.digest = other_digest; })},
       {"no digest", changed([](SignedRequest& r) { r.digest.reset(); })},
-      {"a line moved", changed([](SignedRequest& r) { r.method = "POST\n/v1/checkins?x=1"; r.target = "312"; })},
+      {"a line moved", changed([](SignedRequest& r) {
+         r.method = "POST\n/v1/checkins?x=1";
+         r.target = "312";
+       })},
   };
   for (const auto& [what, other] : others) {
     EXPECT_ERROR(verify(other, claims_), ErrorCode::unauthenticated, "does not match its device key") << what;
@@ -108,7 +113,8 @@ TEST_P(RequestSignatureBy, IsRefusedForOtherClaims) {
   EXPECT_ERROR(verify(request(), claims), ErrorCode::unauthenticated, "does not match") << "no signature";
   const auto other = make_signer(GetParam(), Bytes(32, 0x34));
   EXPECT_ERROR(verify_request(request(), claims_, GetParam(), (*other)->public_key(), kNow, kSkew),
-               ErrorCode::unauthenticated, "does not match") << "another device's key";
+               ErrorCode::unauthenticated, "does not match")
+      << "another device's key";
 }
 
 TEST_P(RequestSignatureBy, ToleratesAClockThatIsWrongByTheSkewEitherWayAndNoMore) {

@@ -16,9 +16,7 @@ RistrettoElement element_of(std::string_view hex) {
   return element;
 }
 
-RistrettoElement from_hash(const Bytes& hash) {
-  return ristretto_from_hash(std::span<const uint8_t, 64>(hash));
-}
+RistrettoElement from_hash(const Bytes& hash) { return ristretto_from_hash(std::span<const uint8_t, 64>(hash)); }
 
 RistrettoScalar scalar_of(uint8_t number) {
   RistrettoScalar scalar;

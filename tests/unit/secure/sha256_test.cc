@@ -21,7 +21,7 @@ namespace {
 class Exact {
  public:
   Exact(size_t size, size_t offset, uint64_t seed)
-      : memory_(new (std::align_val_t{64}) uint8_t[offset + size]), bytes_(memory_.get() + offset, size) {
+      : memory_(new(std::align_val_t{64}) uint8_t[offset + size]), bytes_(memory_.get() + offset, size) {
     Prng prng(seed);
     for (uint8_t& byte : bytes_) byte = static_cast<uint8_t>(prng.next());
   }
@@ -62,7 +62,8 @@ TEST(Sha256Portable, EqualsSha256ForEveryLength) {
     EXPECT_EQ(sha256_portable({}, message.view()), sha256(message.view())) << size << " bytes";
     for (const size_t cut : {size_t{1}, size_t{63}, size_t{64}, size_t{65}, size / 2}) {
       if (cut > size) continue;
-      EXPECT_EQ(sha256_portable(message.view().first(cut), message.view().subspan(cut)), sha256(message.view())) << size;
+      EXPECT_EQ(sha256_portable(message.view().first(cut), message.view().subspan(cut)), sha256(message.view()))
+          << size;
     }
   }
 }
@@ -88,7 +89,7 @@ TEST(Sha256Lanes, EqualLibcryptoForEverySizeAndAlignment) {
   if (lane_counts_of_this_cpu().empty()) GTEST_SKIP() << "no wide vectors here";
   for (const size_t lanes : lane_counts_of_this_cpu()) {
     for (const size_t message_bytes : {64u, 128u, 192u, 448u, 512u, 1024u, 4096u}) {
-      for (size_t offset = 0; offset < 64; offset += message_bytes > 512 ? 13 : 1) {
+      for (size_t offset = 0; offset<64; offset += message_bytes> 512 ? 13 : 1) {
         const Exact messages(lanes * message_bytes, offset, message_bytes + offset);
         std::vector<Digest> fast(lanes), plain(lanes);
         sha256_lanes(lanes, 0x01, messages.view().data(), message_bytes, fast.data());

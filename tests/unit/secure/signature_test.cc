@@ -27,25 +27,29 @@ struct Vector {
 };
 
 // RFC 8032 section 7.1: TEST 1, 2, 3 and SHA(abc).
-constexpr Vector kRfc8032[] = {
-    {"9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
-     "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "",
-     "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe2465"
-     "5141438e7a100b"},
-    {"4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
-     "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c", "72",
-     "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb0"
-     "0d291612bb0c00"},
-    {"c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
-     "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025", "af82",
-     "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc0"
-     "27beceea1ec40a"},
-    {"833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42",
-     "ec172b93ad5e563bf4932c70e1245034c35467ef2efd4d64ebf819683467e2bf",
-     "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a"
-     "9ac94fa54ca49f",
-     "dc2a4459e7369633a52b1bf277839a00201009a3efbf3ecb69bea2186c26b58909351fc9ac90b3ecfdfbc7c66431e0303dca179c138ac17ad9"
-     "bef1177331a704"}};
+constexpr Vector kRfc8032[] = {{"9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+                                "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "",
+                                "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39"
+                                "701cf9b46bd25bf5f0595bbe2465"
+                                "5141438e7a100b"},
+                               {"4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+                                "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c", "72",
+                                "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f36"
+                                "13d0f11d8c387b2eaeb4302aeeb0"
+                                "0d291612bb0c00"},
+                               {"c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+                                "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025", "af82",
+                                "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f7"
+                                "60984dc6594a7c15e9716ed28dc0"
+                                "27beceea1ec40a"},
+                               {"833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42",
+                                "ec172b93ad5e563bf4932c70e1245034c35467ef2efd4d64ebf819683467e2bf",
+                                "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c"
+                                "23a3feebbd454d4423643ce80e2a"
+                                "9ac94fa54ca49f",
+                                "dc2a4459e7369633a52b1bf277839a00201009a3efbf3ecb69bea2186c26b58909351fc9ac90b3ecfdfbc7"
+                                "c66431e0303dca179c138ac17ad9"
+                                "bef1177331a704"}};
 
 TEST(Ed25519, SignsAndVerifiesTheVectorsOfRfc8032) {
   for (const Vector& vector : kRfc8032) {
@@ -53,8 +57,8 @@ TEST(Ed25519, SignsAndVerifiesTheVectorsOfRfc8032) {
     EXPECT_EQ(signer->algorithm(), KeyAlgorithm::ed25519);
     EXPECT_EQ(to_hex(signer->public_key()), vector.public_key);
     EXPECT_EQ(to_hex(*signer->sign(hex(vector.message))), vector.signature);
-    EXPECT_TRUE(signature_is_valid(KeyAlgorithm::ed25519, hex(vector.public_key), hex(vector.message),
-                                   hex(vector.signature)));
+    EXPECT_TRUE(
+        signature_is_valid(KeyAlgorithm::ed25519, hex(vector.public_key), hex(vector.message), hex(vector.signature)));
     EXPECT_TRUE(public_key_is_valid(KeyAlgorithm::ed25519, hex(vector.public_key)));
   }
 }
@@ -114,13 +118,13 @@ TEST(Ed25519, RefusesSignaturesOfAnotherForm) {
 
 TEST(Ed25519, RefusesKeysOfSmallOrderAndOtherEncodings) {
   const char* const bad[] = {
-      "0100000000000000000000000000000000000000000000000000000000000000",   // the neutral element
-      "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",   // of order 2
-      "0000000000000000000000000000000000000000000000000000000000000000",   // of order 4
-      "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",   // of order 8
-      "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",   // not canonical: p itself
+      "0100000000000000000000000000000000000000000000000000000000000000",  // the neutral element
+      "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",  // of order 2
+      "0000000000000000000000000000000000000000000000000000000000000000",  // of order 4
+      "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",  // of order 8
+      "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",  // not canonical: p itself
       "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
-      "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f70751",     // 31 bytes
+      "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f70751",  // 31 bytes
       "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a00", ""};
   for (const char* key : bad) EXPECT_FALSE(public_key_is_valid(KeyAlgorithm::ed25519, hex(key))) << key;
   // Under the neutral element, R = [S]B verifies any message unless the key is refused: S = 0, R = neutral.
@@ -133,7 +137,8 @@ TEST(Ed25519, RefusesKeysOfSmallOrderAndOtherEncodings) {
 
 constexpr const char* kScalar = "c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721";
 constexpr const char* kPoint =
-    "0460fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb67903fe1008b8bc99a41ae9e95628bc64f2f1b20c2d7e9f5177"
+    "0460fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb67903fe1008b8bc99a41ae9e95628bc64f2f1b20c2d7e9f51"
+    "77"
     "a3c294d4462299";
 constexpr const char* kR = "efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716";
 constexpr const char* kS = "f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8";
@@ -251,16 +256,26 @@ TEST(P256, RefusesWhatIsNotAPointOfTheCurve) {
                                                {"off the curve", with(64, good[64] ^ 1)},
                                                {"x is not y's", with(1, good[1] ^ 1)},
                                                {"infinity", {0}},
-                                               {"zero", [] { Bytes b(65); b[0] = 4; return b; }()},
+                                               {"zero",
+                                                [] {
+                                                  Bytes b(65);
+                                                  b[0] = 4;
+                                                  return b;
+                                                }()},
                                                {"compressed", compressed},
                                                {"hybrid", with(0, 0x06)},
                                                {"x = p", beyond_field},
                                                {"64 bytes", Bytes(good.begin(), good.end() - 1)},
-                                               {"66 bytes", [&] { Bytes b = good; b.push_back(0); return b; }()}};
+                                               {"66 bytes", [&] {
+                                                  Bytes b = good;
+                                                  b.push_back(0);
+                                                  return b;
+                                                }()}};
   for (const auto& [what, key] : bad) {
     EXPECT_FALSE(public_key_is_valid(KeyAlgorithm::p256, key)) << what;
-    EXPECT_FALSE(signature_is_valid(KeyAlgorithm::p256, key, as_bytes("sample"),
-                                    sequence(integer(hex(kR)), integer(hex(kS))))) << what;
+    EXPECT_FALSE(
+        signature_is_valid(KeyAlgorithm::p256, key, as_bytes("sample"), sequence(integer(hex(kR)), integer(hex(kS)))))
+        << what;
   }
 }
 
@@ -284,7 +299,9 @@ TEST(P256, TakesScalarsInOneToOrderOnly) {
 
 class EitherAlgorithm : public testing::TestWithParam<KeyAlgorithm> {};
 INSTANTIATE_TEST_SUITE_P(Signature, EitherAlgorithm, testing::Values(KeyAlgorithm::ed25519, KeyAlgorithm::p256),
-                         [](const auto& parameter) { return parameter.param == KeyAlgorithm::p256 ? "P256" : "Ed25519"; });
+                         [](const auto& parameter) {
+                           return parameter.param == KeyAlgorithm::p256 ? "P256" : "Ed25519";
+                         });
 
 TEST_P(EitherAlgorithm, IsNeverValidAfterABitFlip) {
   const auto signer = signer_of(GetParam(), Bytes(32, 0x21));
@@ -296,7 +313,10 @@ TEST_P(EitherAlgorithm, IsNeverValidAfterABitFlip) {
   for (Bytes* part : {&signature, &message, &key}) {
     for (size_t bit = 0; bit < part->size() * 8; ++bit) {
       (*part)[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
-      EXPECT_FALSE(valid()) << "bit " << bit << " of the " << (part == &signature ? "signature" : part == &key ? "key" : "message");
+      EXPECT_FALSE(valid()) << "bit " << bit << " of the "
+                            << (part == &signature ? "signature"
+                                : part == &key     ? "key"
+                                                   : "message");
       (*part)[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
     }
   }

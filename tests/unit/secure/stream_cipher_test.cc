@@ -96,7 +96,8 @@ TEST(KeyStream, IsTheSameFromEveryOffset) {
       const size_t offset = i < 130 ? static_cast<size_t>(i) : prng.below(whole.size());
       const size_t size = prng.below(whole.size() - offset + 1);
       const Bytes part = written(stream, offset, size);
-      ASSERT_TRUE(std::ranges::equal(part, ByteView(whole).subspan(offset, size))) << offset << ", " << size << " bytes";
+      ASSERT_TRUE(std::ranges::equal(part, ByteView(whole).subspan(offset, size)))
+          << offset << ", " << size << " bytes";
     }
   }
 }

@@ -76,7 +76,8 @@ TEST(X25519, MakesFreshPairsThatAgree) {
   EXPECT_NE(a.public_key(), b.public_key());
   EXPECT_TRUE(x25519_public_key_is_valid(a.public_key()));
   EXPECT_EQ(to_hex(a.agree(b.public_key())->reveal()), to_hex(b.agree(a.public_key())->reveal()));
-  EXPECT_EQ(X25519KeyPair(Secret<32>(a.secret().reveal())).public_key(), a.public_key()) << "the secret is the whole pair";
+  EXPECT_EQ(X25519KeyPair(Secret<32>(a.secret().reveal())).public_key(), a.public_key())
+      << "the secret is the whole pair";
 }
 
 }  // namespace

@@ -90,9 +90,11 @@ TEST(XChaCha20Poly1305, SealsAMessageAsTextAndTag) {
 TEST(XChaCha20Poly1305, OpensNoOtherMessage) {
   Bytes message(kText.size() + kCipherTagBytes);
   seal_xchacha20_poly1305(key_from(kKey), nonce_of(kNonce), kContext, as_bytes(kText), message);
-  const auto refuses = [](ByteView sealed, size_t size, const Bytes& nonce, const Bytes& context, std::string_view words) {
+  const auto refuses = [](ByteView sealed, size_t size, const Bytes& nonce, const Bytes& context,
+                          std::string_view words) {
     Bytes text(size, 0xa5);
-    EXPECT_ERROR(open_xchacha20_poly1305(key_from(kKey), nonce_of(nonce), context, sealed, text), ErrorCode::malformed, words);
+    EXPECT_ERROR(open_xchacha20_poly1305(key_from(kKey), nonce_of(nonce), context, sealed, text), ErrorCode::malformed,
+                 words);
     EXPECT_EQ(text, Bytes(size)) << "what did not verify must not be seen";
   };
   for (size_t bit = 0; bit < 8 * message.size(); bit += 5) {

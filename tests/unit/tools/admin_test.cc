@@ -63,8 +63,7 @@ class FindAdmin : public testing::Test {
 
 TEST_F(FindAdmin, ReadsWhatARunningServerWroteDown) {
   put_endpoints();
-  const auto endpoint =
-      find_admin({.data_dir = directory_.path(), .admin_url = {}, .ca_file = {}, .token_file = {}});
+  const auto endpoint = find_admin({.data_dir = directory_.path(), .admin_url = {}, .ca_file = {}, .token_file = {}});
   ASSERT_OK(endpoint);
   EXPECT_EQ(endpoint->url, "https://a");
   EXPECT_EQ(endpoint->ca_pem, "CA\n");
@@ -72,8 +71,8 @@ TEST_F(FindAdmin, ReadsWhatARunningServerWroteDown) {
 }
 
 TEST_F(FindAdmin, NeedsNoDirectoryWhereEverythingIsSaid) {
-  const auto endpoint = find_admin(
-      {.data_dir = {}, .admin_url = "https://b", .ca_file = {}, .token_file = directory_ / "token"});
+  const auto endpoint =
+      find_admin({.data_dir = {}, .admin_url = "https://b", .ca_file = {}, .token_file = directory_ / "token"});
   ASSERT_OK(endpoint);
   EXPECT_EQ(endpoint->url, "https://b");
   EXPECT_EQ(endpoint->ca_pem, "");
@@ -85,8 +84,7 @@ TEST_F(FindAdmin, SaysWhichSettingIsWrongAndWhatToDo) {
   EXPECT_ERROR(find_admin({.data_dir = {}, .admin_url = "https://b", .ca_file = {}, .token_file = {}}),
                ErrorCode::invalid_argument, "--admin-url needs --token-file");
   EXPECT_ERROR(
-      find_admin(
-          {.data_dir = {}, .admin_url = "https://b", .ca_file = {}, .token_file = directory_ / "empty"}),
+      find_admin({.data_dir = {}, .admin_url = "https://b", .ca_file = {}, .token_file = directory_ / "empty"}),
       ErrorCode::invalid_argument, "is empty");
   EXPECT_ERROR(find_admin({.data_dir = {},
                            .admin_url = "https://b",
@@ -139,22 +137,19 @@ std::vector<std::string> told(const std::vector<RoundReport>& news) {
 
 TEST(RoundLedger, TellsEachEndedAttemptOnceOldestFirst) {
   RoundLedger ledger;
-  EXPECT_THAT(
-      told(ledger.take_ended({report(2, 1, "collecting"), report(1, 2, "done"), report(1, 1, "failed")})),
-      ElementsAre("1.1", "1.2"));
+  EXPECT_THAT(told(ledger.take_ended({report(2, 1, "collecting"), report(1, 2, "done"), report(1, 1, "failed")})),
+              ElementsAre("1.1", "1.2"));
   EXPECT_THAT(told(ledger.take_ended({report(2, 1, "failed"), report(1, 2, "done"), report(1, 1, "failed")})),
               ElementsAre("2.1"));
-  EXPECT_THAT(
-      told(ledger.take_ended({report(2, 2, "selecting"), report(2, 1, "failed"), report(1, 2, "done")})),
-      IsEmpty());
+  EXPECT_THAT(told(ledger.take_ended({report(2, 2, "selecting"), report(2, 1, "failed"), report(1, 2, "done")})),
+              IsEmpty());
   EXPECT_THAT(told(ledger.take_ended({report(3, 1, "done"), report(2, 2, "done"), report(2, 1, "failed")})),
               ElementsAre("2.2", "3.1"));
 }
 
 TEST(RoundLedger, AsksForOlderPagesUntilItMeetsWhatItTold) {
   RoundLedger ledger;
-  RoundsPage page{
-      .job_state = "running", .rounds = {report(9, 1, "done"), report(8, 1, "done")}, .next_before = "8.1"};
+  RoundsPage page{.job_state = "running", .rounds = {report(9, 1, "done"), report(8, 1, "done")}, .next_before = "8.1"};
   EXPECT_FALSE(ledger.reaches_back(page));
   ledger.take_ended({report(7, 1, "done")});
   EXPECT_TRUE(ledger.reaches_back(page));

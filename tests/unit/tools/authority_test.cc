@@ -32,7 +32,7 @@ class AuthorityCommands : public testing::Test {
 TEST_F(AuthorityCommands, CertifyADevicesKey) {
   const test::CommandOutcome made = run_command({"authority", "new", "--file", key_});
   ASSERT_EQ(made.code, ExitCode::ok) << made.err;
-  struct stat file{};
+  struct stat file {};
   ASSERT_EQ(::stat(key_.c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 0777, 0600u);
   for (const std::string algorithm : {"ed25519", "p256"}) {
@@ -40,12 +40,11 @@ TEST_F(AuthorityCommands, CertifyADevicesKey) {
     if (algorithm == "p256") identity.push_back("--p256");
     const test::CommandOutcome shown = run_command(identity);
     ASSERT_EQ(shown.code, ExitCode::ok) << shown.err;
-    EXPECT_EQ(run_command({"device", "identity", "--state-dir", directory_ / algorithm}).out, shown.out)
-        << "made once";
+    EXPECT_EQ(run_command({"device", "identity", "--state-dir", directory_ / algorithm}).out, shown.out) << "made once";
     ASSERT_TRUE(shown.out.starts_with(algorithm + " ")) << shown.out;
     const Bytes key = bytes_of(shown.out.substr(algorithm.size() + 1));
-    const test::CommandOutcome certified = run_command(
-        {"authority", "certify", "--key", key_, "--device-key", to_hex(key), "--algorithm", algorithm});
+    const test::CommandOutcome certified =
+        run_command({"authority", "certify", "--key", key_, "--device-key", to_hex(key), "--algorithm", algorithm});
     ASSERT_EQ(certified.code, ExitCode::ok) << certified.err;
     const KeyAlgorithm kind = algorithm == "p256" ? KeyAlgorithm::p256 : KeyAlgorithm::ed25519;
     EXPECT_TRUE(device_certificate_is_valid({kind, key, bytes_of(certified.out)}, bytes_of(made.out)));
@@ -70,7 +69,8 @@ TEST_F(AuthorityCommands, NeverOverwriteAKeyOrMakeOneUnasked) {
 
 TEST_F(AuthorityCommands, RefuseWhatIsNoKey) {
   ASSERT_EQ(run_command({"authority", "new", "--file", key_}).code, ExitCode::ok);
-  for (const std::string device_key : {"", "zz", "00", "0000000000000000000000000000000000000000000000000000000000000000"}) {
+  for (const std::string device_key :
+       {"", "zz", "00", "0000000000000000000000000000000000000000000000000000000000000000"}) {
     const test::CommandOutcome refused =
         run_command({"authority", "certify", "--key", key_, "--device-key", device_key});
     EXPECT_NE(refused.code, ExitCode::ok) << device_key;

@@ -39,8 +39,7 @@ TEST(ChartScale, RoundsTheTopUpToAMark) {
   EXPECT_DOUBLE_EQ(round_up_to_tick(2.4, 5), 2.5);
   EXPECT_DOUBLE_EQ(round_up_to_tick(2.5, 5), 2.5);
   EXPECT_DOUBLE_EQ(round_up_to_tick(100, 5), 100);
-  for (const double nothing : {0.0, -1.0, kInfinity, std::nan("")})
-    EXPECT_DOUBLE_EQ(round_up_to_tick(nothing, 5), 1);
+  for (const double nothing : {0.0, -1.0, kInfinity, std::nan("")}) EXPECT_DOUBLE_EQ(round_up_to_tick(nothing, 5), 1);
 }
 
 TEST(ChartScale, WritesAsManyDecimalsAsTheStepNeeds) {

@@ -25,11 +25,10 @@ ChartData sample(size_t rounds, size_t devices) {
   data.title = "cnn on digits";
   data.subtitle = "all of it";
   for (size_t i = 0; i <= rounds; ++i) {
-    data.rounds.push_back(
-        {.number = i,
-         .accuracy = 0.1 + 0.8 * static_cast<double>(i) / static_cast<double>(rounds),
-         .held_out_loss = 2.0 / static_cast<double>(i + 1),
-         .training_loss = i == 0 ? std::optional<double>() : 1.5 / static_cast<double>(i + 1)});
+    data.rounds.push_back({.number = i,
+                           .accuracy = 0.1 + 0.8 * static_cast<double>(i) / static_cast<double>(rounds),
+                           .held_out_loss = 2.0 / static_cast<double>(i + 1),
+                           .training_loss = i == 0 ? std::optional<double>() : 1.5 / static_cast<double>(i + 1)});
   }
   for (size_t device = 0; device < devices; ++device) {
     data.label_counts.push_back({static_cast<uint32_t>(device), 3, 0});
@@ -76,9 +75,8 @@ size_t count_class(const Xml& xml, const std::string& name) {
 
 TEST(Chart, SaysWhatItShows) {
   const Xml xml = drawn(sample(40, 20));
-  for (const char* text :
-       {"cnn on digits", "all of it", "Accuracy on held-out examples", "Loss (cross entropy)", "90.0 %",
-        "held-out", "training", "round", "label", "device", "0 %", "100 %", "40", "20"}) {
+  for (const char* text : {"cnn on digits", "all of it", "Accuracy on held-out examples", "Loss (cross entropy)",
+                           "90.0 %", "held-out", "training", "round", "label", "device", "0 %", "100 %", "40", "20"}) {
     EXPECT_THAT(words(xml), Contains(text)) << text;
   }
 }

@@ -49,13 +49,11 @@ TEST_F(ChildTest, WritesWhatItSaysToItsLogAndSeesItsEnvironment) {
 }
 
 TEST_F(ChildTest, LeavesAnObituaryWithItsLastWords) {
-  auto child =
-      shell("echo '{\"event\":\"start\"}'; echo '{\"event\":\"end\",\"error\":\"no memory\"}'; exit 3");
+  auto child = shell("echo '{\"event\":\"start\"}'; echo '{\"event\":\"end\",\"error\":\"no memory\"}'; exit 3");
   ASSERT_OK(child);
   child->reap();
   EXPECT_FALSE(child->succeeded());
-  EXPECT_EQ(child->obituary(),
-            "the child ended with exit code 3: no memory (log: " + directory_ / "log" + ")");
+  EXPECT_EQ(child->obituary(), "the child ended with exit code 3: no memory (log: " + directory_ / "log" + ")");
   auto killed = shell("kill -9 $$");
   ASSERT_OK(killed);
   killed->reap();
@@ -65,8 +63,7 @@ TEST_F(ChildTest, LeavesAnObituaryWithItsLastWords) {
 
 TEST_F(ChildTest, IsAnErrorAtOnceWhereTheProgramDoesNotExist) {
   EXPECT_ERROR(
-      Child::start(
-          {.name = "x", .command = {"/no/such/program"}, .environment = {}, .log_file = directory_ / "log"}),
+      Child::start({.name = "x", .command = {"/no/such/program"}, .environment = {}, .log_file = directory_ / "log"}),
       ErrorCode::not_found, "cannot run /no/such/program: No such file");
 }
 
@@ -106,9 +103,7 @@ TEST(LogWords, AreTheErrorOfALineOfJsonOrElseTheEventOrElseTheLine) {
 
 TEST(LogWords, TellInHowManyRoundsADeviceTrained) {
   EXPECT_EQ(rounds_in_log(""), 0u);
-  EXPECT_EQ(
-      rounds_in_log("{\"rounds_done\":2}\n{\"rounds_done\":11}\n{\"rounds_done\":0}\n{\"rounds_done\":"),
-      11u);
+  EXPECT_EQ(rounds_in_log("{\"rounds_done\":2}\n{\"rounds_done\":11}\n{\"rounds_done\":0}\n{\"rounds_done\":"), 11u);
 }
 
 TEST(MetricValue, IsFoundByItsWholeName) {

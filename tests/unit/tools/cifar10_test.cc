@@ -44,8 +44,7 @@ TEST(Cifar10, TurnsPlanesOfColourIntoPixels) {
 TEST(Cifar10, RefusesAFileCutShortAtEveryByte) {
   const Bytes file = record(3);
   for (size_t size = 0; size < file.size(); ++size) {
-    EXPECT_ERROR(parse_cifar10(ByteView(file).first(size)), ErrorCode::malformed, "not a multiple of 3073")
-        << size;
+    EXPECT_ERROR(parse_cifar10(ByteView(file).first(size)), ErrorCode::malformed, "not a multiple of 3073") << size;
   }
 }
 

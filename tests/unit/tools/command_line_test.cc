@@ -74,8 +74,7 @@ TEST(CommandLine, TeachesByExampleInTheHelpOfEveryCommand) {
 TEST(CommandLine, ListsTheGroupsAndTheExitCodes) {
   Invocation invocation;
   const Parsed parsed = parse_command_line({"--help"}, invocation);
-  for (const char* text :
-       {"demo", "job", "model", "device", "token", "server", "130 interrupted", "--data-dir DIR"}) {
+  for (const char* text : {"demo", "job", "model", "device", "token", "server", "130 interrupted", "--data-dir DIR"}) {
     EXPECT_THAT(parsed.text, HasSubstr(text));
   }
   EXPECT_TRUE(parse_command_line({}, invocation).is_error);
@@ -97,8 +96,7 @@ TEST(CommandLine, SuggestsTheOptionThatWasMeantWhereverItStands) {
   EXPECT_THAT(error_of({"demo", "--rond=3"}), HasSubstr("`--rond`. Did you mean `--rounds`?"));
   EXPECT_THAT(error_of({"--dta-dir", "x", "job", "list"}), HasSubstr("Did you mean `--data-dir`?"));
   EXPECT_THAT(error_of({"job", "list", "--data-dri", "x"}), HasSubstr("Did you mean `--data-dir`?"));
-  EXPECT_THAT(error_of({"demo", "--whatever"}),
-              EndsWith("no option `--whatever`. See `coterie demo --help`.\n"));
+  EXPECT_THAT(error_of({"demo", "--whatever"}), EndsWith("no option `--whatever`. See `coterie demo --help`.\n"));
 }
 
 TEST(CommandLine, SaysWhatItExpectedAndWhatItSaw) {
@@ -117,10 +115,9 @@ TEST(CommandLine, SaysWhatItExpectedAndWhatItSaw) {
 
 TEST(CommandLine, FillsTheOptionsOfADemo) {
   Invocation invocation;
-  const Words words = {"demo",    "--devices", "7",      "--rounds",       "9",    "--data",
-                       "mnist:x", "--model",   "lenet5", "--split",        "iid",  "--fraction",
-                       "0.25",    "--lr",      "0.05",   "--local-epochs", "3",    "--strategy",
-                       "fedadam", "--seed",    "11",     "--out",          "here", "--json"};
+  const Words words = {"demo",   "--devices",  "7",       "--rounds",   "9",    "--data", "mnist:x", "--model",
+                       "lenet5", "--split",    "iid",     "--fraction", "0.25", "--lr",   "0.05",    "--local-epochs",
+                       "3",      "--strategy", "fedadam", "--seed",     "11",   "--out",  "here",    "--json"};
   ASSERT_TRUE(parse_command_line(words, invocation).runs);
   const DemoOptions& demo = invocation.demo;
   EXPECT_EQ(demo.devices, 7u);
@@ -141,7 +138,8 @@ TEST(CommandLine, FillsTheOptionsOfADemo) {
 
 TEST(CommandLine, FillsASecureDemo) {
   Invocation invocation;
-  ASSERT_TRUE(parse_command_line({"demo", "--security", "active", "--dropout", "0.1", "--cohort-max", "5"}, invocation).runs);
+  ASSERT_TRUE(
+      parse_command_line({"demo", "--security", "active", "--dropout", "0.1", "--cohort-max", "5"}, invocation).runs);
   EXPECT_EQ(invocation.demo.security, SecurityLevel::active);
   EXPECT_EQ(invocation.demo.dropout, 0.1);
   EXPECT_EQ(invocation.demo.cohort_max, 5u);
@@ -152,9 +150,8 @@ TEST(CommandLine, FillsASecureDemo) {
 
 TEST(CommandLine, LetsTheLastOfARepeatedOptionCount) {
   Invocation invocation;
-  ASSERT_TRUE(parse_command_line({"demo", "--rounds", "3", "--model", "mlp", "--rounds=4", "--model", "cnn"},
-                                 invocation)
-                  .runs);
+  ASSERT_TRUE(
+      parse_command_line({"demo", "--rounds", "3", "--model", "mlp", "--rounds=4", "--model", "cnn"}, invocation).runs);
   EXPECT_EQ(invocation.demo.rounds, 4u);
   EXPECT_EQ(invocation.demo.model, ModelKind::cnn);
 }
@@ -167,8 +164,8 @@ TEST(CommandLine, LeavesTheDefaultsOfADemoAsTheyAre) {
 }
 
 TEST(CommandLine, TakesTheConnectionBeforeOrBehindTheCommand) {
-  for (const Words& words : {Words{"--data-dir", "d", "--ca", "c", "job", "list"},
-                             Words{"job", "list", "--data-dir=d", "--ca=c"}}) {
+  for (const Words& words :
+       {Words{"--data-dir", "d", "--ca", "c", "job", "list"}, Words{"job", "list", "--data-dir=d", "--ca=c"}}) {
     Invocation invocation;
     ASSERT_TRUE(parse_command_line(words, invocation).runs);
     EXPECT_EQ(invocation.admin.connection.data_dir, "d");

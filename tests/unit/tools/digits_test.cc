@@ -71,12 +71,10 @@ TEST(Digits, SayInWhichLineSomethingIsWrong) {
   EXPECT_ERROR(parse_digits(""), ErrorCode::malformed, "holds no digits");
   EXPECT_ERROR(parse_digits(good + line_of("17", "9")), ErrorCode::malformed, "line 2 has a pixel of 17");
   EXPECT_ERROR(parse_digits(line_of("1", "10")), ErrorCode::malformed, "line 1 has label 10");
-  EXPECT_ERROR(parse_digits(good + "\n"), ErrorCode::malformed,
-               "line 2 holds something that is not a small number");
+  EXPECT_ERROR(parse_digits(good + "\n"), ErrorCode::malformed, "line 2 holds something that is not a small number");
   EXPECT_ERROR(parse_digits(line_of("100", "1")), ErrorCode::malformed, "line 1 holds something");
   EXPECT_ERROR(parse_digits(line_of("-1", "1")), ErrorCode::malformed, "line 1 holds something");
-  EXPECT_ERROR(parse_digits(line_of("1;", "1")), ErrorCode::malformed,
-               "does not separate its numbers with commas");
+  EXPECT_ERROR(parse_digits(line_of("1;", "1")), ErrorCode::malformed, "does not separate its numbers with commas");
   EXPECT_ERROR(parse_digits("1," + good), ErrorCode::malformed, "line 1 has 66 numbers, expected 65");
   EXPECT_ERROR(parse_digits(good + "1,2\n"), ErrorCode::malformed, "line 2 has 2 numbers, expected 65");
 }

@@ -43,8 +43,7 @@ TEST(Idx, RefusesBytesBehindTheEnd) {
   Bytes images = idx_images(1), labels = idx_labels({1});
   images.push_back(0);
   labels.push_back(0);
-  EXPECT_ERROR(parse_idx_images(images), ErrorCode::malformed,
-               "has 23 bytes, but 1 images of 2 x 3 pixels need 22");
+  EXPECT_ERROR(parse_idx_images(images), ErrorCode::malformed, "has 23 bytes, but 1 images of 2 x 3 pixels need 22");
   EXPECT_ERROR(parse_idx_labels(labels), ErrorCode::malformed, "has 10 bytes, but 1 labels need 9");
 }
 
@@ -57,18 +56,15 @@ TEST(Idx, SaysWhichMagicNumberItSawAndWhichItExpected) {
 
 TEST(Idx, RefusesSizesThatNoImageHas) {
   for (const uint32_t side : {0u, 4097u, 0xffffffffu}) {
-    EXPECT_ERROR(parse_idx_images(idx_file({0x0803, 1, side, 3}, Bytes(6))), ErrorCode::malformed, "pixels")
-        << side;
-    EXPECT_ERROR(parse_idx_images(idx_file({0x0803, 1, 2, side}, Bytes(6))), ErrorCode::malformed, "pixels")
-        << side;
+    EXPECT_ERROR(parse_idx_images(idx_file({0x0803, 1, side, 3}, Bytes(6))), ErrorCode::malformed, "pixels") << side;
+    EXPECT_ERROR(parse_idx_images(idx_file({0x0803, 1, 2, side}, Bytes(6))), ErrorCode::malformed, "pixels") << side;
   }
 }
 
 TEST(Idx, RefusesCountsWhoseProductIsHuge) {
   EXPECT_ERROR(parse_idx_images(idx_file({0x0803, 0xffffffff, 4096, 4096}, Bytes(6))), ErrorCode::malformed,
                "need 72057594021150736");
-  EXPECT_ERROR(parse_idx_labels(idx_file({0x0801, 0xffffffff}, Bytes(6))), ErrorCode::malformed,
-               "4294967295 labels");
+  EXPECT_ERROR(parse_idx_labels(idx_file({0x0801, 0xffffffff}, Bytes(6))), ErrorCode::malformed, "4294967295 labels");
 }
 
 TEST(Idx, RefusesLabelsThatDoNotFitTheImages) {

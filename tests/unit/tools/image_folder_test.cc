@@ -35,7 +35,8 @@ TEST(ImageFile, IsReadAsColoursWhateverItHas) {
       << "what is transparent is white";
   EXPECT_THAT(ends_of(decode_image(test::jpeg_file({.height = 16, .width = 64, .left = {9}, .right = {200}}))),
               ElementsAre(9, 9, 9, 200, 200, 200));
-  const auto jpeg = decode_image(test::jpeg_file({.height = 16, .width = 64, .left = {255, 0, 0}, .right = {0, 0, 255}}));
+  const auto jpeg =
+      decode_image(test::jpeg_file({.height = 16, .width = 64, .left = {255, 0, 0}, .right = {0, 0, 255}}));
   const Bytes ends = ends_of(jpeg);
   for (size_t i = 0; i < ends.size(); ++i) EXPECT_NEAR(ends[i], (Bytes{255, 0, 0, 0, 0, 255}[i]), 3);
 }
@@ -45,8 +46,8 @@ TEST(ImageFile, IsAnErrorWhereverItIsCutOff) {
     Bytes file;
     size_t end_mark;  // bytes behind the pixels
   };
-  for (const auto& [file, end_mark] : {Case{test::png_file({.left = {1}, .right = {2}}), 12},
-                                       Case{test::jpeg_file({.left = {1}, .right = {2}}), 2}}) {
+  for (const auto& [file, end_mark] :
+       {Case{test::png_file({.left = {1}, .right = {2}}), 12}, Case{test::jpeg_file({.left = {1}, .right = {2}}), 2}}) {
     for (size_t size = 0; size + end_mark < file.size(); ++size) {
       const Bytes cut(file.begin(), file.begin() + static_cast<ptrdiff_t>(size));
       ASSERT_ERROR(decode_image(cut), ErrorCode::malformed, "is ") << size << " of " << file.size();
@@ -56,7 +57,8 @@ TEST(ImageFile, IsAnErrorWhereverItIsCutOff) {
 }
 
 TEST(ImageFile, DoesNoHarmWithAnyByteChanged) {
-  for (const Bytes& file : {test::png_file({.left = {1}, .right = {2}}), test::jpeg_file({.left = {1}, .right = {2}})}) {
+  for (const Bytes& file :
+       {test::png_file({.left = {1}, .right = {2}}), test::jpeg_file({.left = {1}, .right = {2}})}) {
     for (size_t i = 0; i < file.size(); ++i) {
       for (const uint8_t bits : {uint8_t{0xff}, uint8_t{0x01}, uint8_t{0x80}}) {
         Bytes changed = file;

@@ -66,8 +66,7 @@ TEST_F(LoadData, ReadsGzippedFilesAndTheNamesWithADot) {
 TEST_F(LoadData, NamesTheHalfOfMnistThatIsMissing) {
   put("train-images-idx3-ubyte", idx_images(1));
   EXPECT_ERROR(mnist(), ErrorCode::not_found, directory_.path() + " lacks train-labels-idx1-ubyte");
-  EXPECT_ERROR(load_data("mnist:" + directory_ / "nowhere"), ErrorCode::not_found,
-               "has no MNIST file: expected");
+  EXPECT_ERROR(load_data("mnist:" + directory_ / "nowhere"), ErrorCode::not_found, "has no MNIST file: expected");
 }
 
 TEST_F(LoadData, NamesTheFileThatIsBrokenInOneLine) {
@@ -106,8 +105,7 @@ TEST_F(LoadData, PutsTheBatchesOfCifar10Together) {
 TEST_F(LoadData, SaysWhichCifar10FileItExpectsAndWhichIsBroken) {
   EXPECT_ERROR(cifar10(), ErrorCode::not_found, "expected data_batch_1.bin");
   put("data_batch_2.bin", Bytes(3072));
-  EXPECT_ERROR(cifar10(), ErrorCode::malformed,
-               directory_ / "data_batch_2.bin: is not a CIFAR-10 binary batch");
+  EXPECT_ERROR(cifar10(), ErrorCode::malformed, directory_ / "data_batch_2.bin: is not a CIFAR-10 binary batch");
 }
 
 TEST_F(LoadData, ReadsTablesTextsAndFoldersWithTheirOptions) {
@@ -148,8 +146,7 @@ TEST_F(LoadData, NamesTheOptionItCannotTake) {
 TEST_F(LoadData, KnowsItsNamesAndSaysSo) {
   EXPECT_OK(load_data("digits"));
   for (const char* name : {"", "digit", "digits:x", "mnist", "mnist:", "cifar10:", "cifar100:x"}) {
-    EXPECT_ERROR(load_data(name), ErrorCode::invalid_argument, "must be digits, mnist:DIR")
-        << name;
+    EXPECT_ERROR(load_data(name), ErrorCode::invalid_argument, "must be digits, mnist:DIR") << name;
   }
 }
 

@@ -52,8 +52,7 @@ TEST(Measure, ComparesNumbersWithNumbers) {
 
 TEST(Measure, TakesASingleScoreForTheSecondOfTwoClasses) {
   Pairs pairs({{-3, 0}, {-1, 0}, {-2, 1}, {4, 1}}, true);
-  const Result<Measured> measured =
-      measure(echo(), pairs, {.kind = Loss::binary_cross_entropy}, {"auc", "recall"});
+  const Result<Measured> measured = measure(echo(), pairs, {.kind = Loss::binary_cross_entropy}, {"auc", "recall"});
   ASSERT_OK(measured);
   EXPECT_DOUBLE_EQ(measured->measures[0].value, 0.75);
   EXPECT_DOUBLE_EQ(measured->measures[1].value, (1 + 0.5) / 2);
@@ -61,8 +60,7 @@ TEST(Measure, TakesASingleScoreForTheSecondOfTwoClasses) {
 
 TEST(Measure, LeavesOutWhatDoesNotFitIfAllAreWanted) {
   Pairs pairs({{1, 2}}, false);
-  const Result<Measured> measured =
-      measure(echo(), pairs, {.kind = Loss::l1, .target = TargetKind::values}, {"all"});
+  const Result<Measured> measured = measure(echo(), pairs, {.kind = Loss::l1, .target = TargetKind::values}, {"all"});
   ASSERT_OK(measured);
   ASSERT_EQ(measured->measures.size(), 2u);
   EXPECT_EQ(measured->measures[0].name, "mae");

@@ -29,16 +29,14 @@ Indices examples() {
 }
 
 std::vector<DataSplit> splits() {
-  return {{},           {false, 1e-6}, {false, 0.01}, {false, 0.1},
-          {false, 0.3}, {false, 1},    {false, 30},   {false, 1e6}};
+  return {{}, {false, 1e-6}, {false, 0.01}, {false, 0.1}, {false, 0.3}, {false, 1}, {false, 30}, {false, 1e6}};
 }
 
 TEST(Partition, GivesEveryExampleToExactlyOneDeviceAndEveryDeviceEnough) {
   for (const DataSplit& split : splits()) {
     for (const uint32_t devices : {1u, 2u, 7u, 50u, 150u}) {
       for (const uint64_t seed : {0u, 1u, 2u, 99u}) {
-        SCOPED_TRACE(to_string(split) + " " + std::to_string(devices) + " devices, seed " +
-                     std::to_string(seed));
+        SCOPED_TRACE(to_string(split) + " " + std::to_string(devices) + " devices, seed " + std::to_string(seed));
         const auto shards = partition(split, examples(), labels(), devices, seed);
         ASSERT_OK(shards);
         ASSERT_EQ(shards->size(), devices);
@@ -87,15 +85,13 @@ std::map<int32_t, double> largest_shares(const std::vector<Indices>& shards) {
 TEST(Partition, GivesAClassToNearlyOneDeviceWhereAlphaIsTiny) {
   const auto shards = partition({false, 1e-6}, examples(), labels(), 4, 3);
   ASSERT_OK(shards);
-  for (const auto& [label, share] : largest_shares(*shards))
-    EXPECT_GE(share, label == 0 ? 0.3 : 0.8) << label;
+  for (const auto& [label, share] : largest_shares(*shards)) EXPECT_GE(share, label == 0 ? 0.3 : 0.8) << label;
 }
 
 TEST(Partition, GivesEveryDeviceTheSameOfEachClassWhereAlphaIsHuge) {
   const auto shards = partition({false, 1e6}, examples(), labels(), 4, 3);
   ASSERT_OK(shards);
-  for (const auto& [label, share] : largest_shares(*shards))
-    EXPECT_LE(share, label == 0 ? 0.4 : 0.3) << label;
+  for (const auto& [label, share] : largest_shares(*shards)) EXPECT_LE(share, label == 0 ? 0.4 : 0.3) << label;
 }
 
 TEST(Partition, RefusesMoreDevicesThanThereAreExamplesFor) {
@@ -133,9 +129,8 @@ TEST(DataSplit, IsReadAsItIsWritten) {
 }
 
 TEST(DataSplit, IsRefusedWithTheFormItShouldHave) {
-  for (const char* text :
-       {"", "IID", "iid:1", "dirichlet", "dirichlet:", "dirichlet:0", "dirichlet:-1", "dirichlet:nan",
-        "dirichlet:inf", "dirichlet:1000001", "dirichlet:0.3x", "dirichlet: 1"}) {
+  for (const char* text : {"", "IID", "iid:1", "dirichlet", "dirichlet:", "dirichlet:0", "dirichlet:-1",
+                           "dirichlet:nan", "dirichlet:inf", "dirichlet:1000001", "dirichlet:0.3x", "dirichlet: 1"}) {
     EXPECT_ERROR(parse_split(text), ErrorCode::invalid_argument, "must be iid or dirichlet:ALPHA") << text;
   }
 }

@@ -56,18 +56,16 @@ DemoResult sample() {
   return result;
 }
 
-nlohmann::json summary_of(const DemoResult& result) {
-  return nlohmann::json::parse(summary_json(result, -1));
-}
+nlohmann::json summary_of(const DemoResult& result) { return nlohmann::json::parse(summary_json(result, -1)); }
 
 TEST(DemoResult, IsOneObjectOnOneLineWithTheKeysThatScriptsDependOn) {
   EXPECT_EQ(summary_json(sample(), -1).find('\n'), std::string::npos);
   std::set<std::string> keys;
   const nlohmann::json summary = summary_of(sample());
   for (const auto& [key, value] : summary.items()) keys.insert(key);
-  EXPECT_THAT(keys, IsSupersetOf({"rounds", "devices", "updates_accepted", "updates_selected", "accuracy",
-                                  "loss", "seconds", "model_path", "run_dir", "seed", "schema", "phases",
-                                  "metrics_path", "chart_path"}));
+  EXPECT_THAT(keys,
+              IsSupersetOf({"rounds", "devices", "updates_accepted", "updates_selected", "accuracy", "loss", "seconds",
+                            "model_path", "run_dir", "seed", "schema", "phases", "metrics_path", "chart_path"}));
 }
 
 TEST(DemoResult, CountsRoundsThatAreDoneAndEveryAttemptsSelection) {

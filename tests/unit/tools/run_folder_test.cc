@@ -25,30 +25,26 @@ class RunFolderTest : public testing::Test {
     Result<RunFolder> folder = RunFolder::create(directory_ / name, keeps_everything);
     EXPECT_OK(folder);
     EXPECT_OK(os::make_directories(folder->device_dir(1)));
-    for (const char* file : {"server/db", "devices/01/data.cotf", "logs/server.log", "model.cotf",
-                             "held-out.cotf", "metrics.csv", "chart.svg", "summary.json"}) {
+    for (const char* file : {"server/db", "devices/01/data.cotf", "logs/server.log", "model.cotf", "held-out.cotf",
+                             "metrics.csv", "chart.svg", "summary.json"}) {
       EXPECT_OK(folder->write(file, Bytes{1}));
     }
     return std::move(*folder);
   }
-  std::vector<std::string> names(const std::string& path = ".") const {
-    return *os::list_directory(directory_ / path);
-  }
+  std::vector<std::string> names(const std::string& path = ".") const { return *os::list_directory(directory_ / path); }
 
   test::TemporaryDirectory directory_;
 };
 
 TEST_F(RunFolderTest, KeepsTheResultsAloneWhenTheRunIsFinished) {
   used("run").finished();
-  EXPECT_THAT(names("run"),
-              ElementsAre("chart.svg", "held-out.cotf", "metrics.csv", "model.cotf", "summary.json"));
+  EXPECT_THAT(names("run"), ElementsAre("chart.svg", "held-out.cotf", "metrics.csv", "model.cotf", "summary.json"));
 }
 
 TEST_F(RunFolderTest, KeepsTheLogsWhenTheRunFailed) {
   used("run").failed();
-  EXPECT_THAT(names("run"),
-              testing::AllOf(testing::Contains("logs"), testing::Not(testing::Contains("server")),
-                             testing::Not(testing::Contains("devices"))));
+  EXPECT_THAT(names("run"), testing::AllOf(testing::Contains("logs"), testing::Not(testing::Contains("server")),
+                                           testing::Not(testing::Contains("devices"))));
 }
 
 TEST_F(RunFolderTest, KeepsEverythingWhereItIsToldTo) {
@@ -87,8 +83,7 @@ TEST_F(RunFolderTest, TakesAnEmptyFolderAndNoOther) {
 TEST_F(RunFolderTest, BelongsToOneRunAtATime) {
   const auto first = RunFolder::create(directory_ / "run", false);
   ASSERT_OK(first);
-  EXPECT_ERROR(RunFolder::create(directory_ / "run", false), ErrorCode::conflict,
-               "give the run another folder");
+  EXPECT_ERROR(RunFolder::create(directory_ / "run", false), ErrorCode::conflict, "give the run another folder");
   EXPECT_THAT(names("run"), ElementsAre("devices", "logs", "server"));
 }
 

@@ -12,12 +12,9 @@ class Reader {
 
   Xml read() {
     while (xml_.error.empty() && !rest_.empty()) {
-      if (!open_.empty() || rest_.front() == '<')
-        read_piece();
-      else if (rest_ == "\n")
-        rest_ = {};
-      else
-        fail("text outside of the root");
+      if (!open_.empty() || rest_.front() == '<') read_piece();
+      else if (rest_ == "\n") rest_ = {};
+      else fail("text outside of the root");
     }
     if (xml_.error.empty() && !open_.empty()) fail("an element is not closed");
     if (xml_.error.empty() && xml_.elements.empty()) fail("there is no element");
@@ -48,8 +45,7 @@ class Reader {
 
   std::string name() {
     size_t size = 0;
-    while (size < rest_.size() &&
-           (std::isalnum(static_cast<unsigned char>(rest_[size])) != 0 || rest_[size] == '-'))
+    while (size < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[size])) != 0 || rest_[size] == '-'))
       ++size;
     const std::string name(rest_.substr(0, size));
     rest_.remove_prefix(size);
@@ -111,8 +107,6 @@ class Reader {
 
 }  // namespace
 
-Xml read_xml(std::string_view document) {
-  return Reader(document).read();
-}
+Xml read_xml(std::string_view document) { return Reader(document).read(); }
 
 }  // namespace coterie::test

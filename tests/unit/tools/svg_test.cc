@@ -13,9 +13,8 @@ using testing::ElementsAre;
 
 TEST(StrictXml, RefusesWhatIsNotWellFormed) {
   EXPECT_EQ(read_xml("<a b=\"1\"><c/>x &amp; y</a>\n").error, "");
-  for (const char* text :
-       {"", "x", "<a>", "<a></b>", "<a/><b/>", "<a b=1/>", "<a b=\"1\" b=\"2\"/>", "<a>&</a>",
-        "<a>&nbsp;</a>", "<a b=\"<\"/>", "<a b=\"&\"/>", "<a><b></a></b>", "<a>\x01</a>", "<a/>x"}) {
+  for (const char* text : {"", "x", "<a>", "<a></b>", "<a/><b/>", "<a b=1/>", "<a b=\"1\" b=\"2\"/>", "<a>&</a>",
+                           "<a>&nbsp;</a>", "<a b=\"<\"/>", "<a b=\"&\"/>", "<a><b></a></b>", "<a>\x01</a>", "<a/>x"}) {
     EXPECT_NE(read_xml(text).error, "") << text;
   }
 }

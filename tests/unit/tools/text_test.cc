@@ -46,8 +46,9 @@ TEST(Text, CountsCharactersNotBytes) {
 }
 
 TEST(Text, SaysWhereItIsNotUtf8) {
-  const char* const wrong[] = {"a\x80", "a\xc3", "a\xc0\x80", "a\xe0\x80\x80", "a\xed\xa0\x80", "a\xf4\x90\x80\x80",
-                               "a\xf0\x9f\x98", "a\xff", "a\xc3z"};
+  const char* const wrong[] = {"a\x80",         "a\xc3",         "a\xc0\x80",
+                               "a\xe0\x80\x80", "a\xed\xa0\x80", "a\xf4\x90\x80\x80",
+                               "a\xf0\x9f\x98", "a\xff",         "a\xc3z"};
   for (const char* text : wrong) {
     EXPECT_ERROR(text_table(text, "t", {.length = 1}), ErrorCode::malformed, "is not UTF-8 at byte 1") << text;
   }

@@ -27,14 +27,59 @@ std::string error_of(const Words& words) {
 
 TEST(TrainCommandLine, FillsTheOptions) {
   Invocation invocation;
-  const Parsed parsed = parse_command_line(
-      train_with({"--freeze", "features.*", "--freeze", "*.bias", "--optimizer", "adamw", "--lr", "0.01", "--lr-schedule",
-                  "cosine:warmup=100", "--weight-decay", "0.05", "--batch", "16", "--micro-batch", "4", "--epochs", "3",
-                  "--steps", "77", "--loss", "negative_log_likelihood", "--checkpoint", "ck", "--checkpoint-key", "secret", "--checkpoint-every", "9",
-                  "--resume", "--lora", "rank=4,alpha=8:*.weight", "--clip-norm", "1", "--seed", "6", "--replace-head", "dense2:5:9", "--train-last", "2", "--channels", "conv*:0-15",
-                  "--channels", "*:50%", "--group", "*.bias:lr=2,decay=0.5", "--memory-budget", "64M",
-                  "--storage", "bf16", "--loss-scale", "dynamic", "--json"}),
-      invocation);
+  const Parsed parsed = parse_command_line(train_with({"--freeze",
+                                                       "features.*",
+                                                       "--freeze",
+                                                       "*.bias",
+                                                       "--optimizer",
+                                                       "adamw",
+                                                       "--lr",
+                                                       "0.01",
+                                                       "--lr-schedule",
+                                                       "cosine:warmup=100",
+                                                       "--weight-decay",
+                                                       "0.05",
+                                                       "--batch",
+                                                       "16",
+                                                       "--micro-batch",
+                                                       "4",
+                                                       "--epochs",
+                                                       "3",
+                                                       "--steps",
+                                                       "77",
+                                                       "--loss",
+                                                       "negative_log_likelihood",
+                                                       "--checkpoint",
+                                                       "ck",
+                                                       "--checkpoint-key",
+                                                       "secret",
+                                                       "--checkpoint-every",
+                                                       "9",
+                                                       "--resume",
+                                                       "--lora",
+                                                       "rank=4,alpha=8:*.weight",
+                                                       "--clip-norm",
+                                                       "1",
+                                                       "--seed",
+                                                       "6",
+                                                       "--replace-head",
+                                                       "dense2:5:9",
+                                                       "--train-last",
+                                                       "2",
+                                                       "--channels",
+                                                       "conv*:0-15",
+                                                       "--channels",
+                                                       "*:50%",
+                                                       "--group",
+                                                       "*.bias:lr=2,decay=0.5",
+                                                       "--memory-budget",
+                                                       "64M",
+                                                       "--storage",
+                                                       "bf16",
+                                                       "--loss-scale",
+                                                       "dynamic",
+                                                       "--json"}),
+                                           invocation);
   ASSERT_TRUE(parsed.runs) << parsed.text;
   const TrainCommand& command = invocation.train;
   EXPECT_EQ(command.model, "net.cotf");
@@ -71,7 +116,9 @@ TEST(TrainCommandLine, FillsTheOptions) {
 
 TEST(TrainCommandLine, TakesOneValueAnOption) {
   Invocation invocation;
-  ASSERT_TRUE(parse_command_line({"model", "train", "--freeze", "a.*", "net.cotf", "--data", "digits", "-o", "x"}, invocation).runs);
+  ASSERT_TRUE(
+      parse_command_line({"model", "train", "--freeze", "a.*", "net.cotf", "--data", "digits", "-o", "x"}, invocation)
+          .runs);
   EXPECT_THAT(invocation.train.training.freeze, ElementsAre("a.*"));
   EXPECT_EQ(invocation.train.model, "net.cotf");
 }
@@ -101,12 +148,14 @@ TEST(TrainCommandLine, SaysWhatItExpectedAndWhatItSaw) {
   EXPECT_THAT(error_of(train_with({"--lora", "8:*"})), HasSubstr("must be rank=N:PATTERN"));
   EXPECT_THAT(error_of(train_with({"--resume"})), HasSubstr("--checkpoint"));
   EXPECT_THAT(error_of(train_with({"--checkpoint-key", "k"})), HasSubstr("--checkpoint"));
-  EXPECT_THAT(error_of(train_with({"--channels", "conv*"})), HasSubstr("must be PATTERN:FIRST-LAST or PATTERN:PERCENT%"));
+  EXPECT_THAT(error_of(train_with({"--channels", "conv*"})),
+              HasSubstr("must be PATTERN:FIRST-LAST or PATTERN:PERCENT%"));
   EXPECT_THAT(error_of(train_with({"--group", "conv*:0.1"})), HasSubstr("must be PATTERN:lr=X,decay=Y"));
   EXPECT_THAT(error_of(train_with({"--replace-head", "dense2"})), HasSubstr("must be LAYER:CLASSES"));
   EXPECT_THAT(error_of(train_with({"--batch", "0"})), HasSubstr("--batch: must be a whole number from 1"));
   EXPECT_THAT(error_of({"model", "train", "net.cotf"}), HasSubstr("--data is required"));
-  EXPECT_THAT(error_of({"model", "evaluate", "net.cotf", "--data", "digits", "--metrics", "f1,f2"}), HasSubstr("there is no f2"));
+  EXPECT_THAT(error_of({"model", "evaluate", "net.cotf", "--data", "digits", "--metrics", "f1,f2"}),
+              HasSubstr("there is no f2"));
 }
 
 TEST(DefaultLearningRate, DependsOnTheOptimizer) {
@@ -118,7 +167,8 @@ TEST(DefaultLearningRate, DependsOnTheOptimizer) {
 TEST(Measures, HaveNames) {
   EXPECT_THAT(*parse_measures("top-5,f1"), ElementsAre("top-5", "f1"));
   EXPECT_THAT(*parse_measures(""), ElementsAre());
-  for (const char* text : {"top-0", "top-", "top-1x", "F1", "f1,,auc", "top-1,top-5"}) EXPECT_FALSE(parse_measures(text)) << text;
+  for (const char* text : {"top-0", "top-", "top-1x", "F1", "f1,,auc", "top-1,top-5"})
+    EXPECT_FALSE(parse_measures(text)) << text;
 }
 
 }  // namespace

@@ -10,8 +10,7 @@
 namespace coterie {
 namespace {
 
-const std::vector<std::string> kVerbs = {"create", "list",  "show",   "rounds",
-                                         "watch",  "pause", "resume", "cancel"};
+const std::vector<std::string> kVerbs = {"create", "list", "show", "rounds", "watch", "pause", "resume", "cancel"};
 
 TEST(Suggest, CountsInsertionsDeletionsReplacementsAndSwaps) {
   EXPECT_EQ(edit_distance("", ""), 0u);

@@ -97,8 +97,7 @@ TEST(Unary, BackwardEqualsTheReferenceFromWhatItSays) {
       Doubles magnitude(n);
       for (size_t i = 0; i < n; ++i) {
         // 1 - y and the like lose what y has lost: their error is relative to 1.
-        const bool loses_one =
-            reads == DerivativeReads::y || c.op.kind == Unary::erf;  // e^(-x^2): that of x^2
+        const bool loses_one = reads == DerivativeReads::y || c.op.kind == Unary::erf;  // e^(-x^2): that of x^2
         const double loses = c.absolute_in_x ? 1 + x.magnitude[i] : loses_one ? 1 : 0;
         magnitude[i] = std::fabs(dx[i]) + loses * dy.magnitude[i];
       }
@@ -176,10 +175,8 @@ TEST(Unary, InfinitiesAndZeroAreThoseOfTheFunction) {
       const std::vector<float> x(19, s.x);
       table.unary_forward({s.kind, 1, 1}, 19, x.data(), y);
       for (const float value : {y[0], y[18]}) {
-        if (std::isnan(s.y))
-          EXPECT_TRUE(std::isnan(value)) << s.x;
-        else
-          EXPECT_EQ(value, s.y) << s.x;
+        if (std::isnan(s.y)) EXPECT_TRUE(std::isnan(value)) << s.x;
+        else EXPECT_EQ(value, s.y) << s.x;
       }
     }
   });
@@ -192,8 +189,7 @@ TEST(Unary, NaNPassesThroughEveryFunctionAndLeavesItsNeighboursAlone) {
       std::fill_n(x, 19, 0.5f);
       x[2] = x[17] = kNaN;
       table.unary_forward(c.op, 19, x, y);
-      for (size_t i = 0; i < 19; ++i)
-        EXPECT_EQ(std::isnan(y[i]), i == 2 || i == 17) << static_cast<int>(c.op.kind);
+      for (size_t i = 0; i < 19; ++i) EXPECT_EQ(std::isnan(y[i]), i == 2 || i == 17) << static_cast<int>(c.op.kind);
     }
   });
 }
@@ -233,8 +229,7 @@ TEST(Prelu, GradientIsTheDerivative) {
   Prng prng(44);
   for (const bool one_slope : {false, true}) {
     const PreluShape s{5, 4, 4, one_slope};
-    Doubles x = random(20, prng), slope = random(one_slope ? 1 : 4, prng), y(20), dx(20),
-            dslope(slope.size());
+    Doubles x = random(20, prng), slope = random(one_slope ? 1 : 4, prng), y(20), dx(20), dslope(slope.size());
     const Doubles dy = random(20, prng);
     exact().prelu_backward_input(s, x.data(), slope.data(), dy.data(), dx.data());
     exact().prelu_backward_slope(s, x.data(), dy.data(), dslope.data());

@@ -45,19 +45,18 @@ struct AttentionRun {
     for (int32_t& seen : key_mask) seen = prng.below(4) != 0;
   }
   void forward(const KernelTableOf<T>& table, Range pairs) {
-    table.attention_forward(s, pairs,
-                            {inputs.data(), inputs.data() + offsets[1], inputs.data() + offsets[2],
-                             mask.empty() ? nullptr : mask.data(),
-                             key_mask.empty() ? nullptr : key_mask.data(), y.data(), log_sums.data()},
-                            workspace.data());
+    table.attention_forward(
+        s, pairs,
+        {inputs.data(), inputs.data() + offsets[1], inputs.data() + offsets[2], mask.empty() ? nullptr : mask.data(),
+         key_mask.empty() ? nullptr : key_mask.data(), y.data(), log_sums.data()},
+        workspace.data());
   }
   void backward(const KernelTableOf<T>& table, Range pairs) {
     table.attention_backward(
         s, pairs,
-        {inputs.data(), inputs.data() + offsets[1], inputs.data() + offsets[2],
-         mask.empty() ? nullptr : mask.data(), key_mask.empty() ? nullptr : key_mask.data(), y.data(),
-         dy.data(), log_sums.data(), gradients.data(), gradients.data() + offsets[1],
-         gradients.data() + offsets[2]},
+        {inputs.data(), inputs.data() + offsets[1], inputs.data() + offsets[2], mask.empty() ? nullptr : mask.data(),
+         key_mask.empty() ? nullptr : key_mask.data(), y.data(), dy.data(), log_sums.data(), gradients.data(),
+         gradients.data() + offsets[1], gradients.data() + offsets[2]},
         workspace.data());
   }
   void run(const KernelTableOf<T>& table) {
@@ -79,8 +78,7 @@ struct AttentionRun {
   }
 };
 
-void expect_close(const char* what, const std::vector<float>& got, const std::vector<double>& exact,
-                  double bound) {
+void expect_close(const char* what, const std::vector<float>& got, const std::vector<double>& exact, double bound) {
   ASSERT_EQ(got.size(), exact.size());
   for (size_t i = 0; i < got.size(); ++i) {
     if (std::isinf(exact[i]) && got[i] == static_cast<float>(exact[i])) continue;
@@ -183,14 +181,13 @@ TEST(Attention, KeepsInsideItsBuffers) {
     GuardedBuffer<float> y(180), log_sums(36), dq(180), dk(140), dv(140);
     GuardedBuffer<uint8_t> forward(attention_forward_workspace(s)), backward(attention_backward_workspace(s));
     table.attention_forward(s, {0, 4},
-                            {q.values.data(), k.values.data(), v.values.data(), mask.values.data(),
-                             key_mask.data(), y.data(), log_sums.data()},
+                            {q.values.data(), k.values.data(), v.values.data(), mask.values.data(), key_mask.data(),
+                             y.data(), log_sums.data()},
                             forward.data());
-    table.attention_backward(
-        s, {0, 4},
-        {q.values.data(), k.values.data(), v.values.data(), mask.values.data(), key_mask.data(), y.data(),
-         dy.values.data(), log_sums.data(), dq.data(), dk.data(), dv.data()},
-        backward.data());
+    table.attention_backward(s, {0, 4},
+                             {q.values.data(), k.values.data(), v.values.data(), mask.values.data(), key_mask.data(),
+                              y.data(), dy.values.data(), log_sums.data(), dq.data(), dk.data(), dv.data()},
+                             backward.data());
     for (const GuardedBuffer<float>* buffer : {&y, &log_sums, &dq, &dk, &dv}) {
       EXPECT_TRUE(buffer->is_intact());
       for (const float value : buffer->span()) ASSERT_FALSE(std::isnan(value));

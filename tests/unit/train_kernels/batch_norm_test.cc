@@ -16,14 +16,10 @@ constexpr Activation kActivations[] = {Activation::none, Activation::relu, Activ
 const BatchNormShape kShapes[] = {{1, 3, 3},    {2, 16, 16},     {7, 5, 9},     {64, 33, 33},
                                   {65, 64, 70}, {129, 130, 130}, {300, 24, 24}, {16400, 3, 3}};
 
-size_t extent(const BatchNormShape& s) {
-  return (s.rows - 1) * s.stride + s.channels;
-}
+size_t extent(const BatchNormShape& s) { return (s.rows - 1) * s.stride + s.channels; }
 
 // A blocked sum of n terms: at most 128 additions in each of its levels, and a few operations for each term.
-double blocked(size_t n) {
-  return gamma(static_cast<double>(std::min<size_t>(n, 128)) + 128.0 * (n > 128) + 8);
-}
+double blocked(size_t n) { return gamma(static_cast<double>(std::min<size_t>(n, 128)) + 128.0 * (n > 128) + 8); }
 
 struct Statistics {
   Doubles mean, inverse, running_mean, running_variance;
@@ -44,8 +40,7 @@ TEST(BatchNorm, StatisticsEqualTheReferenceAlsoWhereTheMeanIsLarge) {
       const Operand x(extent(s), prng, center - 1, center + 1);
       const Statistics want = exact_statistics(s, x.exact);
       for_each_table([&](const KernelTable& table) {
-        GuardedBuffer<float> mean(s.channels), inverse(s.channels), running_mean(s.channels),
-            variance(s.channels);
+        GuardedBuffer<float> mean(s.channels), inverse(s.channels), running_mean(s.channels), variance(s.channels);
         running_mean.fill(0.5f);
         variance.fill(2);
         const BatchNormRunning<float> running{running_mean.data(), variance.data(), 0.1f};
@@ -121,8 +116,7 @@ TEST(BatchNorm, ForwardEqualsTheReferenceWithEveryActivation) {
         GuardedBuffer<float> got(extent(s)), in_place(extent(s));
         got.fill(0);
         table.batch_norm_forward(s, p.x.values.data(), p.channels(), activation, got.data());
-        EXPECT_TRUE(
-            is_close(got, y, Doubles(y.size(), 3 * 3 * 2 + 1), 3 * kUlp));  // |scale inverse (x - mean)|
+        EXPECT_TRUE(is_close(got, y, Doubles(y.size(), 3 * 3 * 2 + 1), 3 * kUlp));  // |scale inverse (x - mean)|
         std::copy(p.x.values.span().begin(), p.x.values.span().end(), in_place.data());
         table.batch_norm_forward(s, in_place.data(), p.channels(), activation, in_place.data());
         if (s.stride == s.channels) {
@@ -143,27 +137,22 @@ TEST(BatchNorm, BackwardEqualsTheReferenceWithEveryActivation) {
       const auto channels = p.exact_channels();
       exact().batch_norm_backward_parameters(s, p.x.exact.data(), channels, activation, p.dy.exact.data(),
                                              dscale.data(), dbias.data());
-      exact().batch_norm_backward_input(s, batch_rows, p.x.exact.data(), channels, activation,
-                                        p.dscale.exact.data(), p.dbias.exact.data(), p.dy.exact.data(),
-                                        dx.data());
-      exact().batch_norm_backward_frozen(s, p.x.exact.data(), channels, activation, p.dy.exact.data(),
-                                         frozen.data());
+      exact().batch_norm_backward_input(s, batch_rows, p.x.exact.data(), channels, activation, p.dscale.exact.data(),
+                                        p.dbias.exact.data(), p.dy.exact.data(), dx.data());
+      exact().batch_norm_backward_frozen(s, p.x.exact.data(), channels, activation, p.dy.exact.data(), frozen.data());
       for_each_table([&](const KernelTable& table) {
-        GuardedBuffer<float> got_dscale(s.channels), got_dbias(s.channels), got_dx(extent(s)),
-            got_frozen(extent(s));
+        GuardedBuffer<float> got_dscale(s.channels), got_dbias(s.channels), got_dx(extent(s)), got_frozen(extent(s));
         got_dx.fill(0);
         got_frozen.fill(0);
-        table.batch_norm_backward_parameters(s, p.x.values.data(), p.channels(), activation,
-                                             p.dy.values.data(), got_dscale.data(), got_dbias.data());
+        table.batch_norm_backward_parameters(s, p.x.values.data(), p.channels(), activation, p.dy.values.data(),
+                                             got_dscale.data(), got_dbias.data());
         table.batch_norm_backward_input(s, batch_rows, p.x.values.data(), p.channels(), activation,
                                         p.dscale.values.data(), p.dbias.values.data(), p.dy.values.data(),
                                         got_dx.data());
         const float* x = activation == Activation::none ? nullptr : p.x.values.data();
-        table.batch_norm_backward_frozen(s, x, p.channels(), activation, p.dy.values.data(),
-                                         got_frozen.data());
+        table.batch_norm_backward_frozen(s, x, p.channels(), activation, p.dy.values.data(), got_frozen.data());
         const double rows = static_cast<double>(s.rows);
-        EXPECT_TRUE(
-            is_close(got_dscale, dscale, Doubles(s.channels, rows * 9), blocked(s.rows)));  // |dy x'| < 9
+        EXPECT_TRUE(is_close(got_dscale, dscale, Doubles(s.channels, rows * 9), blocked(s.rows)));  // |dy x'| < 9
         EXPECT_TRUE(is_close(got_dbias, dbias, Doubles(s.channels, rows), blocked(s.rows)));
         // scale inverse (|dy| + |dbias| / n + |x' dscale| / n)
         EXPECT_TRUE(is_close(got_dx, dx, Doubles(dx.size(), 6 * (1 + 3 / 4.0 + 27 / 4.0)), 4 * kUlp));
@@ -180,13 +169,12 @@ TEST(BatchNorm, PartsOfTheChannelsAndOfTheRowsGiveTheSameBits) {
   for_each_table([&](const KernelTable& table) {
     std::vector<float> mean(50), inverse(50), some_mean(21), some_inverse(21), y(200 * 50), some_y(77 * 50);
     table.batch_norm_statistics(s, p.x.values.data(), kEpsilon, mean.data(), inverse.data(), nullptr);
-    table.batch_norm_statistics(some_channels, p.x.values.data() + 13, kEpsilon, some_mean.data(),
-                                some_inverse.data(), nullptr);
+    table.batch_norm_statistics(some_channels, p.x.values.data() + 13, kEpsilon, some_mean.data(), some_inverse.data(),
+                                nullptr);
     EXPECT_TRUE(std::equal(some_mean.begin(), some_mean.end(), mean.begin() + 13));
     EXPECT_TRUE(std::equal(some_inverse.begin(), some_inverse.end(), inverse.begin() + 13));
     table.batch_norm_forward(s, p.x.values.data(), p.channels(), Activation::relu, y.data());
-    table.batch_norm_forward(some_rows, p.x.values.data() + 100 * 50, p.channels(), Activation::relu,
-                             some_y.data());
+    table.batch_norm_forward(some_rows, p.x.values.data() + 100 * 50, p.channels(), Activation::relu, some_y.data());
     EXPECT_TRUE(std::equal(some_y.begin(), some_y.end(), y.begin() + 100 * 50));
   });
 }
@@ -194,8 +182,7 @@ TEST(BatchNorm, PartsOfTheChannelsAndOfTheRowsGiveTheSameBits) {
 TEST(BatchNorm, GradientIsTheDerivativeThroughTheStatistics) {
   Prng prng(54);
   const BatchNormShape s{6, 3, 3};
-  Doubles x = random(18, prng), scale = random(3, prng, 0.5, 1), bias = random(3, prng), y(18), dx(18),
-          frozen(18);
+  Doubles x = random(18, prng), scale = random(3, prng, 0.5, 1), bias = random(3, prng), y(18), dx(18), frozen(18);
   Doubles dscale(3), dbias(3), mean(3), inverse(3);
   const Doubles dy = random(18, prng);
   const BatchNormChannels<double> channels{mean.data(), inverse.data(), scale.data(), bias.data()};
@@ -209,10 +196,9 @@ TEST(BatchNorm, GradientIsTheDerivativeThroughTheStatistics) {
       return frozen_scalar();
     };
     scalar();
-    exact().batch_norm_backward_parameters(s, x.data(), channels, activation, dy.data(), dscale.data(),
-                                           dbias.data());
-    exact().batch_norm_backward_input(s, 6, x.data(), channels, activation, dscale.data(), dbias.data(),
-                                      dy.data(), dx.data());
+    exact().batch_norm_backward_parameters(s, x.data(), channels, activation, dy.data(), dscale.data(), dbias.data());
+    exact().batch_norm_backward_input(s, 6, x.data(), channels, activation, dscale.data(), dbias.data(), dy.data(),
+                                      dx.data());
     exact().batch_norm_backward_frozen(s, x.data(), channels, activation, dy.data(), frozen.data());
     expect_gradient("frozen x", x, frozen, frozen_scalar);
     expect_gradient("x", x, dx, scalar);

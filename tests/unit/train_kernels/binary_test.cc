@@ -69,10 +69,8 @@ TEST(Binary, EqualsTheReferenceForEveryBroadcast) {
         SCOPED_TRACE(static_cast<int>(kind));
         GuardedBuffer<float> got_y(y.size()), got_da(da.size()), got_db(db.size());
         table.binary_forward(kind, loops, a.values.data(), b.values.data(), got_y.data());
-        table.binary_backward(kind, 0, loops, a.values.data(), b.values.data(), dy.values.data(),
-                              got_da.data());
-        table.binary_backward(kind, 1, loops, a.values.data(), b.values.data(), dy.values.data(),
-                              got_db.data());
+        table.binary_backward(kind, 0, loops, a.values.data(), b.values.data(), dy.values.data(), got_da.data());
+        table.binary_backward(kind, 1, loops, a.values.data(), b.values.data(), dy.values.data(), got_db.data());
         EXPECT_TRUE(is_close(got_y, y, Doubles(y.size(), 4), kUlp));
         // Every derivative is below 8 here; blocks of at most 2 * 128 additions to one sum are added in
         // double.
@@ -119,8 +117,7 @@ TEST(Binary, GradientIsTheDerivative) {
   for (const Shapes& s : {Shapes{{3, 1, 4}, {2, 1}}, Shapes{{5}, {5}}}) {
     const BinaryLoops loops = loops_of(s);
     for (const Binary kind : kKinds) {
-      Doubles a = random(product(s.a), prng, 0.5, 2), b = random(product(s.b), prng, 0.5, 2),
-              y(loops.count());
+      Doubles a = random(product(s.a), prng, 0.5, 2), b = random(product(s.b), prng, 0.5, 2), y(loops.count());
       Doubles da(a.size()), db(b.size());
       const Doubles dy = random(loops.count(), prng);
       exact().binary_backward(kind, 0, loops, a.data(), b.data(), dy.data(), da.data());

@@ -18,8 +18,7 @@ struct Case {
         labels(rows),
         fast{rows, classes, smoothing, weighted ? weights.values.data() : nullptr},
         exact{rows, classes, smoothing, weighted ? weights.exact.data() : nullptr} {
-    for (int32_t& label : labels.span())
-      label = prng.below(4) == 0 ? -100 : static_cast<int32_t>(prng.below(classes));
+    for (int32_t& label : labels.span()) label = prng.below(4) == 0 ? -100 : static_cast<int32_t>(prng.below(classes));
   }
   Operand logits, targets, weights;
   GuardedBuffer<int32_t> labels;
@@ -29,8 +28,8 @@ struct Case {
 
 // An error of 2^-22 or so in each logarithm and exponential, times weights of at most 2 * classes for
 // targets.
-void expect_same(const Case& c, const GuardedBuffer<float>& got, const Doubles& gradient,
-                 const LossSums& sums, const LossSums& expected, double weight) {
+void expect_same(const Case& c, const GuardedBuffer<float>& got, const Doubles& gradient, const LossSums& sums,
+                 const LossSums& expected, double weight) {
   EXPECT_TRUE(is_close(got, gradient, Doubles(got.size(), weight * 0.5), 3e-6));
   EXPECT_NEAR(sums.loss, expected.loss, 4e-6 * weight * static_cast<double>(c.fast.rows) * 16);
   EXPECT_EQ(sums.correct, expected.correct);
@@ -45,20 +44,18 @@ TEST(ClassLoss, EqualsTheReference) {
         Doubles labelled(9 * classes), soft(9 * classes), likelihood(9 * classes);
         LossSums exact[3];
         const auto& reference = reference_kernels<double>();
-        reference.cross_entropy(c.exact, c.logits.exact.data(), c.labels.data(), 0.5, labelled.data(),
-                                &exact[0]);
-        reference.cross_entropy_of_targets(c.exact, c.logits.exact.data(), c.targets.exact.data(), 0.5,
-                                           soft.data(), &exact[1]);
-        reference.negative_log_likelihood(c.exact, c.logits.exact.data(), c.labels.data(), 0.5,
-                                          likelihood.data(), &exact[2]);
+        reference.cross_entropy(c.exact, c.logits.exact.data(), c.labels.data(), 0.5, labelled.data(), &exact[0]);
+        reference.cross_entropy_of_targets(c.exact, c.logits.exact.data(), c.targets.exact.data(), 0.5, soft.data(),
+                                           &exact[1]);
+        reference.negative_log_likelihood(c.exact, c.logits.exact.data(), c.labels.data(), 0.5, likelihood.data(),
+                                          &exact[2]);
         for_each_table([&](const KernelTable& table) {
           GuardedBuffer<float> a(9 * classes), b(9 * classes), d(9 * classes);
           LossSums sums[3], forward_only;
           table.cross_entropy(c.fast, c.logits.values.data(), c.labels.data(), 0.5f, a.data(), &sums[0]);
-          table.cross_entropy_of_targets(c.fast, c.logits.values.data(), c.targets.values.data(), 0.5f,
-                                         b.data(), &sums[1]);
-          table.negative_log_likelihood(c.fast, c.logits.values.data(), c.labels.data(), 0.5f, d.data(),
-                                        &sums[2]);
+          table.cross_entropy_of_targets(c.fast, c.logits.values.data(), c.targets.values.data(), 0.5f, b.data(),
+                                         &sums[1]);
+          table.negative_log_likelihood(c.fast, c.logits.values.data(), c.labels.data(), 0.5f, d.data(), &sums[2]);
           table.cross_entropy(c.fast, c.logits.values.data(), c.labels.data(), 0.5f, nullptr, &forward_only);
           expect_same(c, a, labelled, sums[0], exact[0], 2);
           expect_same(c, b, soft, sums[1], exact[1], 2 * static_cast<double>(classes));
@@ -120,14 +117,12 @@ TEST(Gradient, OfClassLossesIsTheDerivative) {
         return scale * sums.loss;
       });
     };
-    check("labels",
-          [&](double* dz, LossSums* sums) { exact().cross_entropy(s, z.data(), labels, scale, dz, sums); });
+    check("labels", [&](double* dz, LossSums* sums) { exact().cross_entropy(s, z.data(), labels, scale, dz, sums); });
     check("targets", [&](double* dz, LossSums* sums) {
       exact().cross_entropy_of_targets(s, z.data(), targets.data(), scale, dz, sums);
     });
-    check("likelihood", [&](double* dz, LossSums* sums) {
-      exact().negative_log_likelihood(s, z.data(), labels, scale, dz, sums);
-    });
+    check("likelihood",
+          [&](double* dz, LossSums* sums) { exact().negative_log_likelihood(s, z.data(), labels, scale, dz, sums); });
   }
 }
 

@@ -24,8 +24,7 @@ TEST(Conv2dAlgorithm, DoesNotDependOnTheBatch) {
   for (const size_t size : {4, 7, 14, 32}) {
     for (const size_t channels : {16, 48, 512}) {
       const Conv2dAlgorithm one = conv2d_algorithm(three(1, size, channels, 64));
-      for (const size_t batch : {2, 8, 100})
-        EXPECT_EQ(conv2d_algorithm(three(batch, size, channels, 64)), one);
+      for (const size_t batch : {2, 8, 100}) EXPECT_EQ(conv2d_algorithm(three(batch, size, channels, 64)), one);
     }
   }
 }

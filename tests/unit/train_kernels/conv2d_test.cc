@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "tests/unit/train_kernels/convolution_bound.h"
 #include "tests/unit/train_kernels/kernel_tester.h"
 #include "tests/unit/train_kernels/prepared_weights.h"
-#include "tests/unit/train_kernels/convolution_bound.h"
 #include "train_kernels/workspace.h"
 
 namespace coterie::kernels::test {
@@ -34,14 +34,14 @@ std::vector<Conv2dShape> shapes() {
       conv(1, 8, 8, 100, 3, 104, 2, 1, 2),
   };
   // Depthwise: rows longer than a tile, strides, kernels of more taps than accumulators, wide borders.
-  for (const Conv2dShape& s : {conv(2, 5, 21, 33, 3, 33, 1, 1, 33), conv(1, 12, 23, 16, 3, 16, 2, 1, 16),
-                               conv(2, 7, 7, 20, 5, 20, 1, 2, 20), conv(1, 9, 10, 5, 7, 5, 3, 3, 5),
-                               conv(1, 6, 7, 17, 1, 17, 2, 0, 17), conv(1, 3, 3, 9, 3, 9, 1, 3, 9)}) {
+  for (const Conv2dShape& s :
+       {conv(2, 5, 21, 33, 3, 33, 1, 1, 33), conv(1, 12, 23, 16, 3, 16, 2, 1, 16), conv(2, 7, 7, 20, 5, 20, 1, 2, 20),
+        conv(1, 9, 10, 5, 7, 5, 3, 3, 5), conv(1, 6, 7, 17, 1, 17, 2, 0, 17), conv(1, 3, 3, 9, 3, 9, 1, 3, 9)}) {
     all.push_back(s);
   }
   // Several images at once, the last time fewer; dX as a convolution, in groups and with uneven borders.
-  for (const Conv2dShape& s : {conv(9, 7, 7, 16, 3, 24, 1, 1), conv(4, 12, 12, 32, 3, 32, 1, 1, 2),
-                               conv(7, 14, 14, 3, 3, 20, 2, 1)}) {
+  for (const Conv2dShape& s :
+       {conv(9, 7, 7, 16, 3, 24, 1, 1), conv(4, 12, 12, 32, 3, 32, 1, 1, 2), conv(7, 14, 14, 3, 3, 20, 2, 1)}) {
     all.push_back(s);
   }
   // Winograd: tiles of 2 and 4 outputs, whole and overhanging, more tiles than are taken at a time, vectors
@@ -52,9 +52,10 @@ std::vector<Conv2dShape> shapes() {
   }
   all.push_back({2, 10, 11, 20, 3, 3, 19, 1, 1, 2, 0, 1, 2});
   all.push_back({2, 9, 9, 17, 3, 4, 18, 1, 1, 2, 0, 1, 3});
-  // Fourier transforms: one tile and several, of 2^a and 3 * 2^a, vectors whole and in part, uneven borders and kernels.
-  for (const Conv2dShape& s : {conv(1, 21, 22, 16, 11, 16, 1, 5), conv(2, 26, 24, 33, 19, 33, 1, 9, 33),
-                               conv(1, 70, 24, 4, 19, 4, 1, 9, 4)}) {
+  // Fourier transforms: one tile and several, of 2^a and 3 * 2^a, vectors whole and in part, uneven borders and
+  // kernels.
+  for (const Conv2dShape& s :
+       {conv(1, 21, 22, 16, 11, 16, 1, 5), conv(2, 26, 24, 33, 19, 33, 1, 9, 33), conv(1, 70, 24, 4, 19, 4, 1, 9, 4)}) {
     all.push_back(s);
   }
   all.push_back({1, 24, 25, 15, 11, 10, 14, 1, 1, 3, 2, 7, 8});
@@ -69,8 +70,9 @@ std::vector<Conv2dShape> shapes() {
   uneven.pad_left = 3;
   uneven.pad_right = 1;
   all.push_back(uneven);
-  for (Conv2dShape dilated : {conv(2, 9, 8, 1, 3, 4, 1, 2), conv(1, 11, 10, 16, 3, 20, 2, 1),
-                              conv(2, 8, 9, 6, 3, 6, 1, 1, 6), conv(1, 9, 20, 7, 3, 7, 2, 2, 7), conv(1, 7, 7, 5, 1, 9)}) {
+  for (Conv2dShape dilated :
+       {conv(2, 9, 8, 1, 3, 4, 1, 2), conv(1, 11, 10, 16, 3, 20, 2, 1), conv(2, 8, 9, 6, 3, 6, 1, 1, 6),
+        conv(1, 9, 20, 7, 3, 7, 2, 2, 7), conv(1, 7, 7, 5, 1, 9)}) {
     dilated.dilation_h = 2;
     dilated.dilation_w = 3;
     all.push_back(dilated);
@@ -85,9 +87,7 @@ std::string describe(const Conv2dShape& s) {
          std::to_string(s.dilation_h);
 }
 
-size_t outputs(const Conv2dShape& s) {
-  return s.batch * s.out_h() * s.out_w() * s.filters;
-}
+size_t outputs(const Conv2dShape& s) { return s.batch * s.out_h() * s.out_w() * s.filters; }
 
 struct Case {
   Case(const Conv2dShape& s, Prng& prng)
@@ -98,9 +98,7 @@ struct Case {
   Operand x, w, bias, dy;
 };
 
-GuardedBuffer<uint8_t> scratch(size_t bytes) {
-  return GuardedBuffer<uint8_t>((bytes + 63) / 64 * 64);
-}
+GuardedBuffer<uint8_t> scratch(size_t bytes) { return GuardedBuffer<uint8_t>((bytes + 63) / 64 * 64); }
 
 TEST(Conv2d, TheseShapesMeetEveryAlgorithm) {
   std::vector<size_t> forward(6), gradient(2);

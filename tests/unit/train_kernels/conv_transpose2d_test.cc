@@ -17,15 +17,9 @@ const Conv2dShape kShapes[] = {
     {1, 9, 8, 4, 3, 2, 5, 1, 1, 1, 1, 1, 1, 1, 2, 3},
 };
 
-size_t x_count(const Conv2dShape& s) {
-  return s.batch * s.out_h() * s.out_w() * s.filters;
-}
-size_t y_count(const Conv2dShape& s) {
-  return s.batch * s.height * s.width * s.channels;
-}
-GuardedBuffer<uint8_t> scratch(size_t bytes) {
-  return GuardedBuffer<uint8_t>((bytes + 63) / 64 * 64);
-}
+size_t x_count(const Conv2dShape& s) { return s.batch * s.out_h() * s.out_w() * s.filters; }
+size_t y_count(const Conv2dShape& s) { return s.batch * s.height * s.width * s.channels; }
+GuardedBuffer<uint8_t> scratch(size_t bytes) { return GuardedBuffer<uint8_t>((bytes + 63) / 64 * 64); }
 
 TEST(ConvTranspose, EqualsTheReference) {
   Prng prng(33);

@@ -10,9 +10,9 @@ namespace {
 // Around every edge of the tiles (4, 8 and 48 wide), of a vector, of the rules for packing and turning, and of a cut
 // through K.
 const DenseShape kShapes[] = {
-    {1, 1, 1},   {1, 7, 3},    {2, 5, 17},   {3, 16, 16},  {4, 33, 48},  {5, 31, 49},   {7, 48, 47},    {8, 64, 96},
-    {9, 65, 97}, {12, 400, 5}, {15, 6, 121}, {16, 120, 84}, {31, 84, 10}, {32, 27, 130}, {64, 50, 100}, {67, 513, 53},
-    {3, 1100, 33}, {70, 21, 200}, {600, 9, 193},
+    {1, 1, 1},     {1, 7, 3},     {2, 5, 17},    {3, 16, 16},   {4, 33, 48},   {5, 31, 49},  {7, 48, 47},
+    {8, 64, 96},   {9, 65, 97},   {12, 400, 5},  {15, 6, 121},  {16, 120, 84}, {31, 84, 10}, {32, 27, 130},
+    {64, 50, 100}, {67, 513, 53}, {3, 1100, 33}, {70, 21, 200}, {600, 9, 193},
 };
 
 std::string describe(const DenseShape& s) {
@@ -40,8 +40,7 @@ TEST(Dense, ForwardEqualsTheReferenceWithAndWithoutBiasAndRelu) {
         exact.dense_forward(s, {0, s.out}, c.x.exact.data(), c.w.exact.data(), nullptr,
                             with_bias ? c.bias.exact.data() : nullptr, activation, y.data(), nullptr);
         exact.dense_forward(s, {0, s.out}, c.x.magnitude.data(), c.w.magnitude.data(), nullptr,
-                            with_bias ? c.bias.magnitude.data() : nullptr, Activation::none, magnitude.data(),
-                            nullptr);
+                            with_bias ? c.bias.magnitude.data() : nullptr, Activation::none, magnitude.data(), nullptr);
         for_each_table([&](const KernelTable& table) {
           for (const Prepare how : {Prepare::where_it_pays, Prepare::always}) {
             const PreparedWeights w = PreparedWeights::forward(table, s, c.w.values.data(), how);

@@ -120,7 +120,11 @@ TEST(Bfloat16, IsTheUpperHalfRoundedToTheNearestEven) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto value_of = [](uint32_t bits) { return std::bit_cast<float>(bits); };
   const std::pair<float, uint16_t> cases[] = {
-      {0.0f, 0},           {-0.0f, 0x8000},     {1.0f, 0x3f80},     {kInfinity, 0x7f80}, {-kInfinity, 0xff80},
+      {0.0f, 0},
+      {-0.0f, 0x8000},
+      {1.0f, 0x3f80},
+      {kInfinity, 0x7f80},
+      {-kInfinity, 0xff80},
       {value_of(0x3f808000), 0x3f80},  // half way: to the even one
       {value_of(0x3f818000), 0x3f82},
       {value_of(0x3f808001), 0x3f81},

@@ -1,13 +1,15 @@
 // What a convolution by Fourier transforms may be off by. The error of a transform of n values is one of their norm, at
 // most gamma_7 log2(n) (Higham, "Accuracy and Stability of Numerical Algorithms", 24.1, with this radix and rounded
-// turns); the sum over positions of |x_p| |w_p| is at most n |x|_2 |w|_2 (Cauchy and Schwarz, Parseval). So for each output
+// turns); the sum over positions of |x_p| |w_p| is at most n |x|_2 |w|_2 (Cauchy and Schwarz, Parseval). So for each
+// output
 //
 //   |error| <= gamma_n * sum over channels of |tile of x|_2 |w|_2      n = 21 log2(size^2) + 2 channels + 12
 //
 // with the 2 transforms there, the one back, the sums of products over channels, and the scale. The sum replaces the
-// reference's sum of magnitudes: a small output beside large pixels is not more accurate than they are. On random operands
-// roundings do not conspire, and sqrt(n) stands for n (Higham and Mary, "A New Approach to Probabilistic Rounding Error
-// Analysis", 2019): about 16, where 0.2 to 0.6 is seen. A turn that is wrong in its fourth digit does not pass.
+// reference's sum of magnitudes: a small output beside large pixels is not more accurate than they are. On random
+// operands roundings do not conspire, and sqrt(n) stands for n (Higham and Mary, "A New Approach to Probabilistic
+// Rounding Error Analysis", 2019): about 16, where 0.2 to 0.6 is seen. A turn that is wrong in its fourth digit does
+// not pass.
 #pragma once
 
 #include <cmath>

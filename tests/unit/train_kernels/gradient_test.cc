@@ -13,8 +13,7 @@ TEST(Gradient, OfDenseIsTheDerivative) {
   exact().dense_backward_input(s, {0, s.in}, dy.data(), w.data(), nullptr, dx.data(), nullptr);
   exact().dense_backward_weights(s, x.data(), dy.data(), dw.data(), dbias.data(), nullptr);
   const auto scalar = [&] {
-    exact().dense_forward(s, {0, s.out}, x.data(), w.data(), nullptr, bias.data(), Activation::none, y.data(),
-                          nullptr);
+    exact().dense_forward(s, {0, s.out}, x.data(), w.data(), nullptr, bias.data(), Activation::none, y.data(), nullptr);
     return dot(dy, y);
   };
   expect_gradient("x", x, dx, scalar);

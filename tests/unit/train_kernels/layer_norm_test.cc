@@ -25,19 +25,19 @@ TEST(LayerNorm, EqualsTheReferenceAndSoDoesRmsNorm) {
       for (const bool affine : {true, false}) {
         Doubles y(n), means(rows), inverses(rows), dx(n);
         exact().layer_norm_forward(rows, features, x.exact.data(), affine ? scale.exact.data() : nullptr,
-                                   affine ? bias.exact.data() : nullptr, 1e-3, y.data(),
-                                   rms ? nullptr : means.data(), inverses.data());
-        exact().layer_norm_backward_input(
-            rows, features, x.exact.data(), affine ? scale.exact.data() : nullptr,
-            rms ? nullptr : mean.exact.data(), inverse.exact.data(), dy.exact.data(), dx.data());
+                                   affine ? bias.exact.data() : nullptr, 1e-3, y.data(), rms ? nullptr : means.data(),
+                                   inverses.data());
+        exact().layer_norm_backward_input(rows, features, x.exact.data(), affine ? scale.exact.data() : nullptr,
+                                          rms ? nullptr : mean.exact.data(), inverse.exact.data(), dy.exact.data(),
+                                          dx.data());
         for_each_table([&](const KernelTable& table) {
           GuardedBuffer<float> got_y(n), got_mean(rows), got_inverse(rows), got_dx(n);
           table.layer_norm_forward(rows, features, x.values.data(), affine ? scale.values.data() : nullptr,
                                    affine ? bias.values.data() : nullptr, 1e-3f, got_y.data(),
                                    rms ? nullptr : got_mean.data(), got_inverse.data());
-          table.layer_norm_backward_input(
-              rows, features, x.values.data(), affine ? scale.values.data() : nullptr,
-              rms ? nullptr : mean.values.data(), inverse.values.data(), dy.values.data(), got_dx.data());
+          table.layer_norm_backward_input(rows, features, x.values.data(), affine ? scale.values.data() : nullptr,
+                                          rms ? nullptr : mean.values.data(), inverse.values.data(), dy.values.data(),
+                                          got_dx.data());
           // A run's sum: up to 128 additions for each lane and those of the lanes; blocks are added in
           // double.
           const double sum = gamma(std::min<double>(static_cast<double>(features), 136) + 4);
@@ -63,8 +63,8 @@ TEST(LayerNorm, ParameterGradientsEqualTheReferenceForAnyPartOfTheFeatures) {
     for (const bool rms : {false, true}) {
       Doubles dscale(features), dbias(features);
       exact().layer_norm_backward_parameters(rows, features, features, x.exact.data(),
-                                             rms ? nullptr : mean.exact.data(), inverse.exact.data(),
-                                             dy.exact.data(), dscale.data(), dbias.data());
+                                             rms ? nullptr : mean.exact.data(), inverse.exact.data(), dy.exact.data(),
+                                             dscale.data(), dbias.data());
       for_each_table([&](const KernelTable& table) {
         GuardedBuffer<float> got_dscale(features), got_dbias(features), alone(features);
         const float* center = rms ? nullptr : mean.values.data();
@@ -74,8 +74,8 @@ TEST(LayerNorm, ParameterGradientsEqualTheReferenceForAnyPartOfTheFeatures) {
                                                inverse.values.data(), dy.values.data() + begin,
                                                got_dscale.data() + begin, got_dbias.data() + begin);
         }
-        table.layer_norm_backward_parameters(rows, features, features, x.values.data(), center,
-                                             inverse.values.data(), dy.values.data(), alone.data(), nullptr);
+        table.layer_norm_backward_parameters(rows, features, features, x.values.data(), center, inverse.values.data(),
+                                             dy.values.data(), alone.data(), nullptr);
         EXPECT_TRUE(std::ranges::equal(alone.span(), got_dscale.span()));
         const double terms = static_cast<double>(rows), sum = gamma(std::min(terms, 256.0) + 4);
         EXPECT_TRUE(is_close(got_dscale, dscale, Doubles(features, 6 * terms), sum));
@@ -99,10 +99,10 @@ TEST(LayerNorm, GradientIsTheDerivative) {
       return dot(dy, y);
     };
     scalar();
-    exact().layer_norm_backward_input(rows, features, x.data(), scale.data(), means, inverse.data(),
-                                      dy.data(), dx.data());
-    exact().layer_norm_backward_parameters(rows, features, features, x.data(), means, inverse.data(),
-                                           dy.data(), dscale.data(), dbias.data());
+    exact().layer_norm_backward_input(rows, features, x.data(), scale.data(), means, inverse.data(), dy.data(),
+                                      dx.data());
+    exact().layer_norm_backward_parameters(rows, features, features, x.data(), means, inverse.data(), dy.data(),
+                                           dscale.data(), dbias.data());
     expect_gradient("x", x, dx, scalar);
     expect_gradient("scale", scale, dscale, scalar);
     expect_gradient("bias", bias, dbias, scalar);

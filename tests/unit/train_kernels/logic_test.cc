@@ -42,8 +42,7 @@ TEST(Compare, IsFalseForNaNAndBroadcasts) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float a[] = {1, 2, 3, nan}, b = 2;
   const Dims four = {4}, one = {1};
-  const BinaryLoops loops =
-      broadcast_loops<2>({std::span<const size_t>(four), std::span<const size_t>(one)}).value();
+  const BinaryLoops loops = broadcast_loops<2>({std::span<const size_t>(four), std::span<const size_t>(one)}).value();
   const std::vector<std::pair<Comparison, std::vector<int32_t>>> wanted = {
       {Comparison::equal, {0, 1, 0, 0}},
       {Comparison::less, {1, 0, 0, 0}},
@@ -63,8 +62,7 @@ TEST(Compare, IsFalseForNaNAndBroadcasts) {
 TEST(Logical, TakesAnyNumberButZeroAsTrue) {
   const int32_t a[] = {0, 0, 5, -1}, b[] = {0, 7, 0, 2};
   const Dims four = {4};
-  const BinaryLoops loops =
-      broadcast_loops<2>({std::span<const size_t>(four), std::span<const size_t>(four)}).value();
+  const BinaryLoops loops = broadcast_loops<2>({std::span<const size_t>(four), std::span<const size_t>(four)}).value();
   for_each_table([&](const KernelTable& table) {
     std::vector<int32_t> y(4);
     table.logical(Logical::conjunction, loops, a, b, y.data());
@@ -79,8 +77,7 @@ TEST(Logical, TakesAnyNumberButZeroAsTrue) {
 }
 
 TEST(Convert, TruncatesTowardZeroAndSaturates) {
-  const float infinity = std::numeric_limits<float>::infinity(),
-              nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const float x[] = {1.9f, -1.9f, 3e9f, -3e9f, infinity, -infinity, nan, 0x1p31f, 2147483520.0f};
   constexpr int32_t kMax = std::numeric_limits<int32_t>::max(), kMin = std::numeric_limits<int32_t>::min();
   for_each_table([&](const KernelTable& table) {

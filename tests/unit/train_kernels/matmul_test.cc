@@ -45,15 +45,9 @@ std::string describe(const MatmulShape& s) {
          std::to_string(s.a_stride) + "," + std::to_string(s.b_stride) + "," + std::to_string(s.c_stride);
 }
 
-size_t a_count(const MatmulShape& s) {
-  return (s.batch - 1) * s.a_stride + s.m * s.k;
-}
-size_t b_count(const MatmulShape& s) {
-  return (s.batch - 1) * s.b_stride + s.k * s.n;
-}
-size_t c_count(const MatmulShape& s) {
-  return (s.batch - 1) * s.c_stride + s.m * s.n;
-}
+size_t a_count(const MatmulShape& s) { return (s.batch - 1) * s.a_stride + s.m * s.k; }
+size_t b_count(const MatmulShape& s) { return (s.batch - 1) * s.b_stride + s.k * s.n; }
+size_t c_count(const MatmulShape& s) { return (s.batch - 1) * s.c_stride + s.m * s.n; }
 
 TEST(Matmul, EqualsTheReference) {
   Prng prng(31);

@@ -19,16 +19,13 @@ State<float> state(size_t n, Prng& prng) {
   State<float> made;
   for (auto* values : {&made.g, &made.w, &made.m, &made.v, &made.u}) {
     const bool squares = values == &made.v || values == &made.u;
-    for (size_t i = 0; i < n; ++i)
-      values->push_back(static_cast<float>(prng.uniform(squares ? 0.5 : -0.5, 1)));
+    for (size_t i = 0; i < n; ++i) values->push_back(static_cast<float>(prng.uniform(squares ? 0.5 : -0.5, 1)));
   }
   return made;
 }
 
 State<double> widened(const State<float>& from) {
-  const auto copy = [](const std::vector<float>& values) {
-    return std::vector<double>(values.begin(), values.end());
-  };
+  const auto copy = [](const std::vector<float>& values) { return std::vector<double>(values.begin(), values.end()); };
   return {copy(from.g), copy(from.w), copy(from.m), copy(from.v), copy(from.u)};
 }
 
@@ -64,12 +61,10 @@ TEST(Optimizer, EveryStepEqualsTheReference) {
     table.sgd_step(n, {0.1f, 0, 0.01f}, s.g.data(), s.w.data(), nullptr);
   });
   expect_same("adam", [](const auto& table, size_t n, auto& s) {
-    table.adam_step(n, {0.9f, 0.99f, 1e-6f, 0.1f, 0.1f, 1.5f}, s.g.data(), s.w.data(), s.m.data(),
-                    s.v.data());
+    table.adam_step(n, {0.9f, 0.99f, 1e-6f, 0.1f, 0.1f, 1.5f}, s.g.data(), s.w.data(), s.m.data(), s.v.data());
   });
   expect_same("adamw", [](const auto& table, size_t n, auto& s) {
-    table.adamw_step(n, {0.9f, 0.99f, 1e-6f, 0.1f, 0.1f, 1.5f}, s.g.data(), s.w.data(), s.m.data(),
-                     s.v.data());
+    table.adamw_step(n, {0.9f, 0.99f, 1e-6f, 0.1f, 0.1f, 1.5f}, s.g.data(), s.w.data(), s.m.data(), s.v.data());
   });
   expect_same("adagrad", [](const auto& table, size_t n, auto& s) {
     table.adagrad_step(n, {0.1f, 1e-6f, 0.1f}, s.g.data(), s.w.data(), s.v.data());
@@ -82,8 +77,8 @@ TEST(Optimizer, EveryStepEqualsTheReference) {
   });
   for (const bool apart : {false, true}) {
     expect_same("lamb", [&](const auto& table, size_t n, auto& s) {
-      table.lamb_direction(n, {0.9f, 0.99f, 1e-6f, 0.1f, 3, 1.5f}, s.g.data(), s.w.data(), s.m.data(),
-                           s.v.data(), apart ? s.u.data() : s.g.data());
+      table.lamb_direction(n, {0.9f, 0.99f, 1e-6f, 0.1f, 3, 1.5f}, s.g.data(), s.w.data(), s.m.data(), s.v.data(),
+                           apart ? s.u.data() : s.g.data());
     });
   }
 }
@@ -103,13 +98,10 @@ TEST(Optimizer, RmspropEqualsTheReferenceWithAndWithoutItsOptions) {
 }
 
 TEST(Optimizer, HelpersEqualTheReference) {
-  expect_same("add_scaled", [](const auto& table, size_t n, auto& s) {
-    table.add_scaled(n, -0.5f, s.g.data(), s.w.data());
-  });
-  expect_same("scale",
-              [](const auto& table, size_t n, auto& s) { table.scale_in_place(n, 0.75f, s.g.data()); });
-  expect_same("clip",
-              [](const auto& table, size_t n, auto& s) { table.clip_in_place(n, 0.25f, s.g.data()); });
+  expect_same("add_scaled",
+              [](const auto& table, size_t n, auto& s) { table.add_scaled(n, -0.5f, s.g.data(), s.w.data()); });
+  expect_same("scale", [](const auto& table, size_t n, auto& s) { table.scale_in_place(n, 0.75f, s.g.data()); });
+  expect_same("clip", [](const auto& table, size_t n, auto& s) { table.clip_in_place(n, 0.25f, s.g.data()); });
   expect_same("proximal", [](const auto& table, size_t n, auto& s) {
     table.add_proximal(n, 0.1f, s.w.data(), s.m.data(), s.g.data());
   });

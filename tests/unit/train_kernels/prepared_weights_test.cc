@@ -11,7 +11,8 @@ namespace coterie::kernels::test {
 namespace {
 
 // Few rows and many, one panel and several, one piece of a sum and several.
-const DenseShape kDense[] = {{1, 40, 200}, {2, 530, 97}, {49, 120, 193}, {130, 33, 250}, {400, 200, 24}, {500, 16, 300}};
+const DenseShape kDense[] = {{1, 40, 200},   {2, 530, 97},   {49, 120, 193},
+                             {130, 33, 250}, {400, 200, 24}, {500, 16, 300}};
 
 std::vector<Conv2dShape> convolutions() {
   std::vector<Conv2dShape> all = {

@@ -9,8 +9,7 @@ namespace coterie::kernels::test {
 namespace {
 
 constexpr double kUlp = 0x1p-23;
-constexpr Reduction kKinds[] = {Reduction::sum, Reduction::mean, Reduction::max, Reduction::min,
-                                Reduction::l2};
+constexpr Reduction kKinds[] = {Reduction::sum, Reduction::mean, Reduction::max, Reduction::min, Reduction::l2};
 
 struct Case {
   std::vector<size_t> dims;
@@ -28,9 +27,7 @@ const Case kCases[] = {
     {{3000}, {true}},
 };
 
-ReductionLoops loops_of(const Case& c) {
-  return reduction_loops(c.dims, std::span(c.reduced).first(c.dims.size()));
-}
+ReductionLoops loops_of(const Case& c) { return reduction_loops(c.dims, std::span(c.reduced).first(c.dims.size())); }
 size_t results(const Case& c) {
   size_t count = 1;
   for (size_t d = 0; d < c.dims.size(); ++d) count *= c.reduced[d] ? 1 : c.dims[d];
@@ -54,8 +51,8 @@ TEST(Reduce, EqualsTheReferenceOverAnyDimensions) {
         SCOPED_TRACE(static_cast<int>(kind));
         GuardedBuffer<float> got_y(m), got_dx(n);
         table.reduce_forward(kind, loops, x.values.data(), got_y.data());
-        table.reduce_backward(kind, loops, reads ? x.values.data() : nullptr,
-                              reads ? kept.values.data() : nullptr, dy.values.data(), got_dx.data());
+        table.reduce_backward(kind, loops, reads ? x.values.data() : nullptr, reads ? kept.values.data() : nullptr,
+                              dy.values.data(), got_dx.data());
         const double terms = static_cast<double>(n / m);
         const double size = kind == Reduction::sum ? terms : kind == Reduction::l2 ? std::sqrt(terms) : 1;
         EXPECT_TRUE(is_close(got_y, y, Doubles(m, size), gamma(std::min(terms, 160.0) + 2)));

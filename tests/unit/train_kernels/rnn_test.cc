@@ -26,8 +26,7 @@ void expect_close(const RnnRun<float>& got, const RnnRun<double>& exact) {
     double scale = 1;
     for (const double value : *expected[i]) scale = std::max(scale, std::fabs(value));
     for (size_t j = 0; j < values[i]->size(); ++j) {
-      ASSERT_NEAR((*values[i])[j], (*expected[i])[j], tolerance(got.s) * scale)
-          << kResults[i] << "[" << j << "]";
+      ASSERT_NEAR((*values[i])[j], (*expected[i])[j], tolerance(got.s) * scale) << kResults[i] << "[" << j << "]";
     }
   }
 }
@@ -41,9 +40,8 @@ TEST(Rnn, EveryCellEqualsTheReference) {
     };
     for (const RnnShape& s : shapes) {
       for (const bool with_extras : {false, true}) {
-        SCOPED_TRACE(testing::Message()
-                     << "cell " << static_cast<int>(cell) << " steps " << s.steps << " batch " << s.batch
-                     << " hidden " << s.hidden << " extras " << with_extras);
+        SCOPED_TRACE(testing::Message() << "cell " << static_cast<int>(cell) << " steps " << s.steps << " batch "
+                                        << s.batch << " hidden " << s.hidden << " extras " << with_extras);
         Prng prng(61), same(61);
         const RnnRun<float> operands(s, prng, with_extras, with_extras);
         RnnRun<double> exact(s, same, with_extras, with_extras);
@@ -89,14 +87,13 @@ TEST(Rnn, TwoDirectionsShareOneOutput) {
     std::vector<float> shared(left.y.size(), -7);
     std::vector<float> saved(left.saved.size());
     table.rnn_forward(forward, {0, 2},
-                      {left.x.data(), left.w.data(), left.r.data(), left.bias_w.data(), left.bias_r.data(),
-                       nullptr, nullptr, shared.data(), nullptr, nullptr, saved.data()},
+                      {left.x.data(), left.w.data(), left.r.data(), left.bias_w.data(), left.bias_r.data(), nullptr,
+                       nullptr, shared.data(), nullptr, nullptr, saved.data()},
                       left.workspace.data());
-    table.rnn_forward(
-        backward, {0, 2},
-        {right.x.data(), right.w.data(), right.r.data(), right.bias_w.data(), right.bias_r.data(), nullptr,
-         nullptr, shared.data() + 5, nullptr, nullptr, saved.data()},
-        right.workspace.data());
+    table.rnn_forward(backward, {0, 2},
+                      {right.x.data(), right.w.data(), right.r.data(), right.bias_w.data(), right.bias_r.data(),
+                       nullptr, nullptr, shared.data() + 5, nullptr, nullptr, saved.data()},
+                      right.workspace.data());
     for (size_t row = 0; row < 8; ++row) {
       for (size_t j = 0; j < 5; ++j) {
         EXPECT_EQ(shared[row * 10 + j], left.y[row * 10 + j]);
@@ -114,18 +111,17 @@ TEST(Rnn, KeepsInsideItsBuffers) {
     const Operand x(rows * s.inputs, prng), w(s.inputs * s.columns(), prng), r(s.hidden * s.columns(), prng);
     const Operand dy(rows * s.hidden, prng);
     for_each_table([&](const KernelTable& table) {
-      GuardedBuffer<float> y(rows * s.hidden), saved(s.saved_floats()), dx(rows * s.inputs),
-          dw(w.values.size());
+      GuardedBuffer<float> y(rows * s.hidden), saved(s.saved_floats()), dx(rows * s.inputs), dw(w.values.size());
       GuardedBuffer<float> dr(r.values.size()), bias(s.columns());
       GuardedBuffer<uint8_t> forward(rnn_forward_workspace(s)), backward(rnn_backward_workspace(s));
       GuardedBuffer<uint8_t> weights(rnn_backward_weights_workspace(s));
       table.rnn_forward(s, {0, s.batch},
-                        {x.values.data(), w.values.data(), r.values.data(), nullptr, nullptr, nullptr,
-                         nullptr, y.data(), nullptr, nullptr, saved.data()},
+                        {x.values.data(), w.values.data(), r.values.data(), nullptr, nullptr, nullptr, nullptr,
+                         y.data(), nullptr, nullptr, saved.data()},
                         forward.data());
       table.rnn_backward(s, {0, s.batch},
-                         {w.values.data(), r.values.data(), nullptr, nullptr, y.data(), dy.values.data(),
-                          nullptr, nullptr, saved.data(), dx.data(), nullptr, nullptr},
+                         {w.values.data(), r.values.data(), nullptr, nullptr, y.data(), dy.values.data(), nullptr,
+                          nullptr, saved.data(), dx.data(), nullptr, nullptr},
                          backward.data());
       table.rnn_backward_weights(
           s, {0, s.columns()},

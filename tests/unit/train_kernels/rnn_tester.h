@@ -48,14 +48,14 @@ struct RnnRun {
 
   void forward(const KernelTableOf<T>& table, Range examples) {
     table.rnn_forward(s, examples,
-                      {x.data(), w.data(), r.data(), or_null(bias_w), or_null(bias_r), or_null(h0),
-                       or_null(c0), y.data(), h_n.data(), c_n.data(), saved.data()},
+                      {x.data(), w.data(), r.data(), or_null(bias_w), or_null(bias_r), or_null(h0), or_null(c0),
+                       y.data(), h_n.data(), c_n.data(), saved.data()},
                       workspace.data());
   }
   void backward(const KernelTableOf<T>& table, Range examples) {
     table.rnn_backward(s, examples,
-                       {w.data(), r.data(), or_null(h0), or_null(c0), y.data(), dy.data(), or_null(dh_n),
-                        or_null(dc_n), saved.data(), dx.data(), dh0.data(), dc0.data()},
+                       {w.data(), r.data(), or_null(h0), or_null(c0), y.data(), dy.data(), or_null(dh_n), or_null(dc_n),
+                        saved.data(), dx.data(), dh0.data(), dc0.data()},
                        workspace.data());
   }
   void backward_weights(const KernelTableOf<T>& table, Range columns) {
@@ -77,9 +77,7 @@ struct RnnRun {
     }
   }
 
-  std::vector<const Values*> results() const {
-    return {&y, &h_n, &c_n, &dx, &dh0, &dc0, &dw, &dr, &dbias_w, &dbias_r};
-  }
+  std::vector<const Values*> results() const { return {&y, &h_n, &c_n, &dx, &dh0, &dc0, &dw, &dr, &dbias_w, &dbias_r}; }
 
   RnnShape s;
   Values x, w, r, bias_w, bias_r, h0, c0, dy, dh_n, dc_n;

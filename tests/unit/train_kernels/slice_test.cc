@@ -16,8 +16,7 @@ namespace {
 using Rows = std::function<void(const KernelTable&, Range rows, float* to)>;
 
 // The call for `rows` rows of `width` floats, and calls for the rows between the cuts.
-void expect_slices_of(size_t rows, size_t width, const Rows& compute,
-                      const std::vector<size_t>& cuts = {1, 3}) {
+void expect_slices_of(size_t rows, size_t width, const Rows& compute, const std::vector<size_t>& cuts = {1, 3}) {
   for_each_table([&](const KernelTable& table) {
     Floats whole(rows * width), parts(rows * width);
     compute(table, {0, rows}, whole.data());
@@ -29,8 +28,7 @@ void expect_slices_of(size_t rows, size_t width, const Rows& compute,
     }
     for (size_t i = 0; i < whole.size(); ++i) {
       ASSERT_EQ(std::bit_cast<uint32_t>(whole[i]), std::bit_cast<uint32_t>(parts[i]))
-          << "row " << i / width << " of " << rows << ", column " << i % width << ": " << whole[i] << ", "
-          << parts[i];
+          << "row " << i / width << " of " << rows << ", column " << i % width << ": " << whole[i] << ", " << parts[i];
     }
   });
 }
@@ -95,16 +93,15 @@ TEST(Slices, OfMatrixProducts) {
         expect_slices_of(kBatch, kM * kN, [&](const KernelTable& table, Range batch, float* c) {
           const MatmulShape s{batch.size(), kM,          kK,          kN,    kM * kK, b_stride,
                               kM * kN,      transpose_a, transpose_b, false, 0.3f};
-          table.matmul(s, &a[batch.begin * kM * kK], &b[batch.begin * b_stride], c,
-                       pad.of(matmul_workspace(s)));
+          table.matmul(s, &a[batch.begin * kM * kK], &b[batch.begin * b_stride], c, pad.of(matmul_workspace(s)));
         });
       }
     }
   }
 }
 
-Conv2dShape conv(size_t size, size_t channels, size_t kernel, size_t filters, size_t stride = 1,
-                 size_t pad = 0, size_t groups = 1) {
+Conv2dShape conv(size_t size, size_t channels, size_t kernel, size_t filters, size_t stride = 1, size_t pad = 0,
+                 size_t groups = 1) {
   return {5, size, size, channels, kernel, kernel, filters, stride, stride, pad, pad, pad, pad, groups};
 }
 
@@ -126,9 +123,9 @@ TEST(Slices, OfConvolutions) {
   Prng prng(3);
   Scratchpad pad;
   for (const Conv2dShape& s : convolutions()) {
-    SCOPED_TRACE(std::to_string(s.height) + "x" + std::to_string(s.channels) + " k" +
-                 std::to_string(s.kernel_h) + " o" + std::to_string(s.filters) + " s" +
-                 std::to_string(s.stride_h) + " g" + std::to_string(s.groups));
+    SCOPED_TRACE(std::to_string(s.height) + "x" + std::to_string(s.channels) + " k" + std::to_string(s.kernel_h) +
+                 " o" + std::to_string(s.filters) + " s" + std::to_string(s.stride_h) + " g" +
+                 std::to_string(s.groups));
     const size_t image = s.height * s.width * s.channels, result = s.out_h() * s.out_w() * s.filters;
     const Floats x = draw(s.batch * image, prng), w = draw(s.taps() * s.filters, prng);
     const Floats bias = draw(std::max(s.filters, s.channels), prng), dy = draw(s.batch * result, prng);
@@ -149,8 +146,8 @@ TEST(Slices, OfConvolutions) {
     expect_slices_of(s.batch, image, [&](const KernelTable& table, Range images, float* y) {
       Conv2dShape some = s;
       some.batch = images.size();
-      table.conv_transpose2d_forward(some, &dy[images.begin * result], w.data(), bias.data(),
-                                     Activation::relu6, y, pad.of(conv_transpose2d_forward_workspace(some)));
+      table.conv_transpose2d_forward(some, &dy[images.begin * result], w.data(), bias.data(), Activation::relu6, y,
+                                     pad.of(conv_transpose2d_forward_workspace(some)));
     });
     expect_slices_of(s.batch, result, [&](const KernelTable& table, Range images, float* dx) {
       Conv2dShape some = s;
@@ -167,8 +164,8 @@ TEST(Slices, OfTheRowsOfAnImage) {
   Scratchpad pad;
   for (Conv2dShape s : convolutions()) {
     s.batch = 1;
-    SCOPED_TRACE(std::to_string(s.height) + "x" + std::to_string(s.channels) + " k" +
-                 std::to_string(s.kernel_h) + " o" + std::to_string(s.filters));
+    SCOPED_TRACE(std::to_string(s.height) + "x" + std::to_string(s.channels) + " k" + std::to_string(s.kernel_h) +
+                 " o" + std::to_string(s.filters));
     const size_t row = s.width * s.channels, result_row = s.out_w() * s.filters;
     const Floats x = draw(s.height * row, prng), w = draw(s.taps() * s.filters, prng);
     const Floats bias = draw(s.filters, prng), dy = draw(s.out_h() * result_row, prng);
@@ -222,8 +219,8 @@ TEST(Slices, OfPools) {
     expect_slices_of(5, image, [&](const KernelTable& table, Range images, float* dx) {
       Floats y(5 * pooled);
       table.max_pool2d_forward(some(s, images), &x[images.begin * image], y.data());
-      table.max_pool2d_backward(some(s, images), &x[images.begin * image], y.data(),
-                                &dy[images.begin * pooled], true, dx);
+      table.max_pool2d_backward(some(s, images), &x[images.begin * image], y.data(), &dy[images.begin * pooled], true,
+                                dx);
     });
     expect_slices_of(5, adapted, [&](const KernelTable& table, Range images, float* y) {
       table.adaptive_average_pool2d_forward(some(a, images), &x[images.begin * image], y);
@@ -243,8 +240,8 @@ TEST(Slices, OfNormalisations) {
     for (const bool rms : {false, true}) {
       Floats mean(5), inverse(5);
       expect_slices_of(5, width, [&](const KernelTable& table, Range rows, float* y) {
-        table.layer_norm_forward(rows.size(), width, &x[rows.begin * width], scale.data(), bias.data(), 1e-5f,
-                                 y, rms ? nullptr : &mean[rows.begin], &inverse[rows.begin]);
+        table.layer_norm_forward(rows.size(), width, &x[rows.begin * width], scale.data(), bias.data(), 1e-5f, y,
+                                 rms ? nullptr : &mean[rows.begin], &inverse[rows.begin]);
       });
       expect_slices_of(5, width, [&](const KernelTable& table, Range rows, float* dx) {
         table.layer_norm_backward_input(rows.size(), width, &x[rows.begin * width], scale.data(),
@@ -260,14 +257,13 @@ TEST(Slices, OfNormalisations) {
     const Floats scale = draw(kChannels, prng), bias = draw(kChannels, prng);
     Floats mean(5 * groups), inverse(5 * groups);
     expect_slices_of(5, kImage, [&](const KernelTable& table, Range images, float* y) {
-      table.group_norm_forward({images.size(), kPositions, kChannels, groups}, &x[images.begin * kImage],
-                               scale.data(), bias.data(), 1e-5f, y, &mean[images.begin * groups],
-                               &inverse[images.begin * groups]);
+      table.group_norm_forward({images.size(), kPositions, kChannels, groups}, &x[images.begin * kImage], scale.data(),
+                               bias.data(), 1e-5f, y, &mean[images.begin * groups], &inverse[images.begin * groups]);
     });
     expect_slices_of(5, kImage, [&](const KernelTable& table, Range images, float* dx) {
-      table.group_norm_backward_input({images.size(), kPositions, kChannels, groups},
-                                      &x[images.begin * kImage], scale.data(), &mean[images.begin * groups],
-                                      &inverse[images.begin * groups], &dy[images.begin * kImage], dx);
+      table.group_norm_backward_input({images.size(), kPositions, kChannels, groups}, &x[images.begin * kImage],
+                                      scale.data(), &mean[images.begin * groups], &inverse[images.begin * groups],
+                                      &dy[images.begin * kImage], dx);
     });
   }
 }
@@ -305,8 +301,7 @@ TEST(Slices, OfAttention) {
       const AttentionShape s = of(batch.size());
       const size_t at = batch.begin * kExample;
       Floats log_sums(s.log_sums_floats());
-      table.attention_forward(s, {0, s.batch * kHeads},
-                              {&q[at], &k[at], &v[at], nullptr, nullptr, y, log_sums.data()},
+      table.attention_forward(s, {0, s.batch * kHeads}, {&q[at], &k[at], &v[at], nullptr, nullptr, y, log_sums.data()},
                               pad.of(attention_forward_workspace(s)));
     });
     // dq, dk and dv of an example side by side.
@@ -318,8 +313,8 @@ TEST(Slices, OfAttention) {
                               {&q[at], &k[at], &v[at], nullptr, nullptr, y.data(), log_sums.data()},
                               pad.of(attention_forward_workspace(s)));
       table.attention_backward(s, {0, s.batch * kHeads},
-                               {&q[at], &k[at], &v[at], nullptr, nullptr, y.data(), &dy[at], log_sums.data(),
-                                dq.data(), dk.data(), dv.data()},
+                               {&q[at], &k[at], &v[at], nullptr, nullptr, y.data(), &dy[at], log_sums.data(), dq.data(),
+                                dk.data(), dv.data()},
                                pad.of(attention_backward_workspace(s)));
       for (size_t b = 0; b < batch.size(); ++b) {
         for (const Floats* part : {&dq, &dk, &dv}) {
@@ -336,11 +331,9 @@ TEST(Slices, OfElementwiseFunctions) {
   for (const Unary kind : {Unary::gelu_erf, Unary::gelu_tanh, Unary::sigmoid, Unary::swish, Unary::tanh,
                            Unary::softplus, Unary::exp, Unary::elu}) {
     const UnaryOp op{kind, 1, 0};
-    expect_slices_of(100, 1,
-                     [&](const KernelTable& table, Range r, float* y) {
-                       table.unary_forward(op, r.size(), &x[r.begin], y);
-                     },
-                     {3, 20, 97});
+    expect_slices_of(
+        100, 1, [&](const KernelTable& table, Range r, float* y) { table.unary_forward(op, r.size(), &x[r.begin], y); },
+        {3, 20, 97});
     expect_slices_of(100, 1,
                      [&](const KernelTable& table, Range r, float* dx) {
                        table.unary_backward(op, r.size(), &x[r.begin], &dy[r.begin], dx);

@@ -10,15 +10,13 @@ namespace coterie::kernels::test {
 namespace {
 
 constexpr double kUlp = 0x1p-23;
-const SoftmaxShape kShapes[] = {{1, 1, 1},    {3, 2, 1}, {2, 10, 1}, {4, 33, 1},
-                                {1, 5000, 1}, {2, 5, 3}, {3, 7, 40}};
+const SoftmaxShape kShapes[] = {{1, 1, 1}, {3, 2, 1}, {2, 10, 1}, {4, 33, 1}, {1, 5000, 1}, {2, 5, 3}, {3, 7, 40}};
 
 TEST(Softmax, EqualsTheReferenceAlsoAsLogarithmAndInPlace) {
   Prng prng(80);
   for (const SoftmaxShape& s : kShapes) {
     const size_t n = s.outer * s.axis * s.inner;
-    const Operand x(n, prng, -300, -280), probabilities(n, prng, 0, 1), logarithms(n, prng, -3, 0),
-        dy(n, prng);
+    const Operand x(n, prng, -300, -280), probabilities(n, prng, 0, 1), logarithms(n, prng, -3, 0), dy(n, prng);
     Doubles y(n), log_y(n), dx(n), log_dx(n);
     exact().softmax_forward(s, x.exact.data(), y.data());
     exact().log_softmax_forward(s, x.exact.data(), log_y.data());

@@ -17,9 +17,7 @@ using Floats = std::vector<float>;
 
 constexpr double kTolerance = 4e-6;  // of the largest answer
 
-std::vector<TorchCase> cases_of(const std::string& kind) {
-  return torch_cases(kind, "kernel_vectors.txt");
-}
+std::vector<TorchCase> cases_of(const std::string& kind) { return torch_cases(kind, "kernel_vectors.txt"); }
 
 // Runs body(table) for the reference in float and every fast table.
 template <typename Body>
@@ -60,12 +58,9 @@ TEST(TorchKernels, ClassLossesAgree) {
         const float scale = static_cast<float>(1 / total);
         Floats dz(z.size());
         LossSums sums;
-        if (soft)
-          table.cross_entropy_of_targets(s, z.data(), targets.data(), scale, dz.data(), &sums);
-        else if (c.kind == "cross_entropy")
-          table.cross_entropy(s, z.data(), labels.data(), scale, dz.data(), &sums);
-        else
-          table.negative_log_likelihood(s, z.data(), labels.data(), scale, dz.data(), &sums);
+        if (soft) table.cross_entropy_of_targets(s, z.data(), targets.data(), scale, dz.data(), &sums);
+        else if (c.kind == "cross_entropy") table.cross_entropy(s, z.data(), labels.data(), scale, dz.data(), &sums);
+        else table.negative_log_likelihood(s, z.data(), labels.data(), scale, dz.data(), &sums);
         expect_near({static_cast<float>(sums.loss / total)}, c.answer("loss"), kTolerance, kind);
         expect_near(dz, c.answer("d0"), kTolerance, kind);
       });
@@ -87,8 +82,7 @@ TEST(TorchKernels, ElementLossesAgree) {
       Floats dy(n);
       LossSums sums;
       table.element_loss(s, y.data(), t.data(), 1 / static_cast<float>(rows), dy.data(), &sums);
-      expect_near({static_cast<float>(sums.loss / static_cast<double>(rows))}, c.answer("loss"), kTolerance,
-                  "loss");
+      expect_near({static_cast<float>(sums.loss / static_cast<double>(rows))}, c.answer("loss"), kTolerance, "loss");
       expect_near(dy, c.answer("d0"), kTolerance, "dy");
     });
   }
@@ -109,12 +103,12 @@ TEST(TorchKernels, EmbeddingLossesAgree) {
         Floats dx(n), dy(n), dz(n);
         LossSums sums;
         if (triplet) {
-          table.triplet_margin(rows, shape[1], x.data(), y.data(), z.data(), 0.5f, scale, dx.data(),
-                               dy.data(), dz.data(), &sums);
+          table.triplet_margin(rows, shape[1], x.data(), y.data(), z.data(), 0.5f, scale, dx.data(), dy.data(),
+                               dz.data(), &sums);
           expect_near(dz, c.answer("d2"), kTolerance, "negative");
         } else {
-          table.cosine_embedding(rows, shape[1], x.data(), y.data(), labels.data(), -0.25f, scale, dx.data(),
-                                 dy.data(), &sums);
+          table.cosine_embedding(rows, shape[1], x.data(), y.data(), labels.data(), -0.25f, scale, dx.data(), dy.data(),
+                                 &sums);
         }
         expect_near({static_cast<float>(sums.loss) * scale}, c.answer("loss"), kTolerance, kind);
         expect_near(dx, c.answer("d0"), kTolerance, kind);
@@ -125,8 +119,7 @@ TEST(TorchKernels, EmbeddingLossesAgree) {
 }
 
 // One step, t from 1, with the settings of make_kernel_vectors.py.
-void take_step(const KernelTable& k, const std::string& rule, size_t t, const Floats& g, Floats& w,
-               Floats (&m)[3]) {
+void take_step(const KernelTable& k, const std::string& rule, size_t t, const Floats& g, Floats& w, Floats (&m)[3]) {
   const size_t n = w.size();
   if (rule == "nesterov") {
     k.sgd_step(n, {0.05f, 0.9f, 0.01f, true}, g.data(), w.data(), m[0].data());
@@ -141,8 +134,7 @@ void take_step(const KernelTable& k, const std::string& rule, size_t t, const Fl
   } else if (rule == "rmsprop") {
     k.rmsprop_step(n, {0.02f, 0.75f, 1e-6f, 0.01f, 0}, g.data(), w.data(), m[0].data(), nullptr, nullptr);
   } else if (rule == "rmsprop_momentum") {
-    k.rmsprop_step(n, {0.02f, 0.75f, 1e-2f, 0, 0.5f}, g.data(), w.data(), m[0].data(), m[1].data(),
-                   m[2].data());
+    k.rmsprop_step(n, {0.02f, 0.75f, 1e-2f, 0, 0.5f}, g.data(), w.data(), m[0].data(), m[1].data(), m[2].data());
   } else {
     ASSERT_EQ(rule, "adadelta");
     k.adadelta_step(n, {0.5f, 0.75f, 1e-3f, 0.01f}, g.data(), w.data(), m[0].data(), m[1].data());
@@ -207,24 +199,21 @@ TEST(TorchKernels, AttentionAgrees) {
   for (const TorchCase& c : cases_of("attention")) {
     const auto d = c.list("shape");
     const size_t row = d[1] * d[4];
-    AttentionShape s{d[0], d[1], d[2], d[3], d[4],
-                     row,  row,  row,  row,  1 / std::sqrt(static_cast<float>(d[4]))};
+    AttentionShape s{d[0], d[1], d[2], d[3], d[4], row, row, row, row, 1 / std::sqrt(static_cast<float>(d[4]))};
     s.causal = c.number("causal") != 0;
     Draw draw(c.seed());
     const auto twice = [](float x) { return 2 * x; };
-    const Floats q = mapped(draw.floats(d[0] * d[2] * row), twice),
-                 k = mapped(draw.floats(d[0] * d[3] * row), twice);
+    const Floats q = mapped(draw.floats(d[0] * d[2] * row), twice), k = mapped(draw.floats(d[0] * d[3] * row), twice);
     const Floats v = mapped(draw.floats(d[0] * d[3] * row), twice), dy = draw.floats(q.size());
     std::vector<uint8_t> workspace(std::max(attention_forward_workspace(s), attention_backward_workspace(s)));
     for_each_table([&](const KernelTable& table) {
       Floats y(q.size()), log_sums(s.log_sums_floats()), dq(q.size()), dk(k.size()), dv(v.size());
       const Range all{0, d[0] * d[1]};
-      table.attention_forward(s, all,
-                              {q.data(), k.data(), v.data(), nullptr, nullptr, y.data(), log_sums.data()},
+      table.attention_forward(s, all, {q.data(), k.data(), v.data(), nullptr, nullptr, y.data(), log_sums.data()},
                               workspace.data());
       table.attention_backward(s, all,
-                               {q.data(), k.data(), v.data(), nullptr, nullptr, y.data(), dy.data(),
-                                log_sums.data(), dq.data(), dk.data(), dv.data()},
+                               {q.data(), k.data(), v.data(), nullptr, nullptr, y.data(), dy.data(), log_sums.data(),
+                                dq.data(), dk.data(), dv.data()},
                                workspace.data());
       expect_near(y, c.answer("y"), kTolerance, "y");
       expect_near(dq, c.answer("dq"), kTolerance, "dq");

@@ -35,10 +35,9 @@ TEST(ElementLoss, EqualsTheReference) {
       for (int32_t& label : labels.span()) label = static_cast<int32_t>(prng.below(2));
       Doubles gradient(n), of_labels(n);
       LossSums exact[2];
-      reference_kernels<double>().element_loss(s, y.exact.data(), t.exact.data(), 0.5, gradient.data(),
-                                               &exact[0]);
-      reference_kernels<double>().element_loss_of_labels(s, y.exact.data(), labels.data(), 0.5,
-                                                         of_labels.data(), &exact[1]);
+      reference_kernels<double>().element_loss(s, y.exact.data(), t.exact.data(), 0.5, gradient.data(), &exact[0]);
+      reference_kernels<double>().element_loss_of_labels(s, y.exact.data(), labels.data(), 0.5, of_labels.data(),
+                                                         &exact[1]);
       for_each_table([&](const KernelTable& table) {
         GuardedBuffer<float> got(n), got_labels(n);
         LossSums sums[2];
@@ -92,17 +91,17 @@ TEST(EmbeddingLoss, EqualsTheReference) {
     const auto& reference = reference_kernels<double>();
     reference.cosine_embedding(6, width, a.exact.data(), b.exact.data(), labels.data(), -0.25, 0.5, da.data(),
                                db.data(), &exact[0]);
-    reference.triplet_margin(6, width, a.exact.data(), b.exact.data(), c.exact.data(), 0.5, 0.5,
-                             anchor.data(), positive.data(), negative.data(), &exact[1]);
+    reference.triplet_margin(6, width, a.exact.data(), b.exact.data(), c.exact.data(), 0.5, 0.5, anchor.data(),
+                             positive.data(), negative.data(), &exact[1]);
     for_each_table([&](const KernelTable& table) {
       GuardedBuffer<float> got_a(n), got_b(n), x(n), y(n), z(n);
       LossSums sums[2], without;
-      table.cosine_embedding(6, width, a.values.data(), b.values.data(), labels.data(), -0.25f, 0.5f,
-                             got_a.data(), got_b.data(), &sums[0]);
-      table.triplet_margin(6, width, a.values.data(), b.values.data(), c.values.data(), 0.5f, 0.5f, x.data(),
-                           y.data(), z.data(), &sums[1]);
-      table.triplet_margin(6, width, a.values.data(), b.values.data(), c.values.data(), 0.5f, 0.5f, nullptr,
-                           nullptr, nullptr, &without);
+      table.cosine_embedding(6, width, a.values.data(), b.values.data(), labels.data(), -0.25f, 0.5f, got_a.data(),
+                             got_b.data(), &sums[0]);
+      table.triplet_margin(6, width, a.values.data(), b.values.data(), c.values.data(), 0.5f, 0.5f, x.data(), y.data(),
+                           z.data(), &sums[1]);
+      table.triplet_margin(6, width, a.values.data(), b.values.data(), c.values.data(), 0.5f, 0.5f, nullptr, nullptr,
+                           nullptr, &without);
       // One coordinate alone can be tiny: the cosine's gradient is then a difference of large equals.
       const double scale = width == 1 ? 1e3 : 10 * limit;
       EXPECT_TRUE(is_close(got_a, da, Doubles(n, scale), 1e-5));

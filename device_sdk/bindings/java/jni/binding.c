@@ -47,17 +47,14 @@ jbyteArray binding_bytes(JNIEnv* env, const void* bytes, size_t count) {
   return array;
 }
 
-jbyteArray binding_utf8(JNIEnv* env, const char* text) {
-  return binding_bytes(env, text, strlen(text));
-}
+jbyteArray binding_utf8(JNIEnv* env, const char* text) { return binding_bytes(env, text, strlen(text)); }
 
 void binding_throw(JNIEnv* env, coterie_status status, const char* text) {
   if ((*env)->ExceptionCheck(env)) return;
   const jbyteArray name = binding_utf8(env, coterie_status_name(status));
   const jbyteArray message = name == NULL ? NULL : binding_utf8(env, text);
   if (message == NULL) return;
-  const jobject exception =
-      binding_new(env, "org/coterie/CoterieException", "(I[B[B)V", (jint)status, name, message);
+  const jobject exception = binding_new(env, "org/coterie/CoterieException", "(I[B[B)V", (jint)status, name, message);
   if (exception != NULL) (*env)->Throw(env, exception);
 }
 

@@ -12,13 +12,9 @@ typedef struct binding_client {
   jobject refusal;   /* Refusal, a local reference, inside step */
 } binding_client;
 
-static binding_client* client_of(jlong handle) {
-  return (binding_client*)(intptr_t)handle;
-}
+static binding_client* client_of(jlong handle) { return (binding_client*)(intptr_t)handle; }
 
-static jbyteArray utf8_or_null(JNIEnv* env, const char* text) {
-  return text == NULL ? NULL : binding_utf8(env, text);
-}
+static jbyteArray utf8_or_null(JNIEnv* env, const char* text) { return text == NULL ? NULL : binding_utf8(env, text); }
 
 /* Names and values by turns. */
 static jobjectArray headers_of(JNIEnv* env, const coterie_http_request* request) {
@@ -26,8 +22,7 @@ static jobjectArray headers_of(JNIEnv* env, const coterie_http_request* request)
       (*env)->NewObjectArray(env, (jsize)request->header_count * 2, (*env)->FindClass(env, "[B"), NULL);
   for (size_t i = 0; headers != NULL && i < request->header_count; ++i) {
     (*env)->SetObjectArrayElement(env, headers, (jsize)i * 2, binding_utf8(env, request->headers[i].name));
-    (*env)->SetObjectArrayElement(env, headers, (jsize)i * 2 + 1,
-                                  binding_utf8(env, request->headers[i].value));
+    (*env)->SetObjectArrayElement(env, headers, (jsize)i * 2 + 1, binding_utf8(env, request->headers[i].value));
   }
   return headers;
 }
@@ -61,9 +56,9 @@ static int send_by_java(JNIEnv* env, jobject transport, const coterie_http_reque
                         coterie_http_reply* reply) {
   const jclass native = (*env)->FindClass(env, "org/coterie/Native");
   const jmethodID send =
-      native == NULL ? NULL
-                     : (*env)->GetStaticMethodID(env, native, "send",
-                                                 "(Lorg/coterie/Transport;[B[B[[B[B[BI)[Ljava/lang/Object;");
+      native == NULL
+          ? NULL
+          : (*env)->GetStaticMethodID(env, native, "send", "(Lorg/coterie/Transport;[B[B[[B[B[BI)[Ljava/lang/Object;");
   if (send == NULL) return -1;
   const jobjectArray answer = (*env)->CallStaticObjectMethod(
       env, native, send, transport, binding_utf8(env, request->method), binding_utf8(env, request->target),
@@ -124,8 +119,8 @@ static const uint8_t* exact_bytes(JNIEnv* env, jobjectArray authority, jsize i, 
  * and of the policy securityLevelMin, cohortMin, separationMin; `limits`: of the policy epsilonRoundMax,
  * epsilonTotalMax, deltaMax. */
 NATIVE(jlong, clientOpen)
-(JNIEnv* env, jclass type, jobjectArray texts, jobjectArray authority, jlongArray integers,
- jdoubleArray limits, jobject transport, jlong data) {
+(JNIEnv* env, jclass type, jobjectArray texts, jobjectArray authority, jlongArray integers, jdoubleArray limits,
+ jobject transport, jlong data) {
   (void)type;
   enum { kTexts = 4, kIntegers = 8, kLimits = 3 };
   char error[1024] = "out of memory";
@@ -143,8 +138,7 @@ NATIVE(jlong, clientOpen)
   const uint8_t* authority_key = exact_bytes(env, authority, 0, COTERIE_AUTHORITY_KEY_BYTES, key_room);
   const uint8_t* certificate = exact_bytes(env, authority, 1, COTERIE_CERTIFICATE_BYTES, certificate_room);
   if (client != NULL && !(*env)->ExceptionCheck(env)) {
-    const coterie_transport c_transport = {
-        .struct_size = sizeof c_transport, .context = client, .send = &send_request};
+    const coterie_transport c_transport = {.struct_size = sizeof c_transport, .context = client, .send = &send_request};
     const coterie_policy policy = {.struct_size = sizeof policy,
                                    .security_level_min = (uint32_t)n[5],
                                    .cohort_min = (uint32_t)n[6],
@@ -191,8 +185,7 @@ NATIVE(jobject, clientIdentity)(JNIEnv* env, jclass type, jlong handle) {
   coterie_client* c = client == NULL ? NULL : client->c;
   coterie_identity identity = {.struct_size = sizeof identity};
   const coterie_status status = coterie_client_identity(c, &identity);
-  if (!binding_check(env, client == NULL ? NULL : client->dataset, status, coterie_client_last_error(c)))
-    return NULL;
+  if (!binding_check(env, client == NULL ? NULL : client->dataset, status, coterie_client_last_error(c))) return NULL;
   const jbyteArray key = binding_bytes(env, identity.public_key, identity.public_key_size);
   if (key == NULL) return NULL;
   return binding_new(env, "org/coterie/Identity", "(I[B)V", (jint)identity.key_algorithm, key);
@@ -210,17 +203,15 @@ NATIVE(jobject, clientStep)(JNIEnv* env, jclass type, jlong handle) {
     client->refusal = NULL;
   }
   if ((*env)->ExceptionCheck(env)) return NULL; /* no memory for the refusal */
-  if (!binding_check(env, client == NULL ? NULL : client->dataset, status, coterie_client_last_error(c)))
-    return NULL;
+  if (!binding_check(env, client == NULL ? NULL : client->dataset, status, coterie_client_last_error(c))) return NULL;
   const jbyteArray activity = binding_utf8(env, coterie_activity_name(progress.activity));
-  const jbyteArray name =
-      activity == NULL ? NULL : binding_utf8(env, coterie_status_name(progress.step_status));
+  const jbyteArray name = activity == NULL ? NULL : binding_utf8(env, coterie_status_name(progress.step_status));
   const jbyteArray text = name == NULL ? NULL : binding_utf8(env, coterie_client_last_error(c));
   if (text == NULL) return NULL;
   return binding_new(env, "org/coterie/Progress", "([BI[B[BJJJJDLorg/coterie/Refusal;)V", activity,
-                     (jint)progress.step_status, name, text, (jlong)progress.wait_ms,
-                     (jlong)progress.rounds_done, (jlong)progress.training_steps,
-                     (jlong)progress.training_examples, progress.training_loss, refusal);
+                     (jint)progress.step_status, name, text, (jlong)progress.wait_ms, (jlong)progress.rounds_done,
+                     (jlong)progress.training_steps, (jlong)progress.training_examples, progress.training_loss,
+                     refusal);
 }
 
 NATIVE(void, clientCancel)(JNIEnv* env, jclass type, jlong handle) {

@@ -4,12 +4,8 @@
 
 #include "device_sdk/bindings/java/jni/binding.h"
 
-static binding_examples* examples_of(jlong handle) {
-  return (binding_examples*)(intptr_t)handle;
-}
-static binding_dataset* dataset_of(jlong handle) {
-  return (binding_dataset*)(intptr_t)handle;
-}
+static binding_examples* examples_of(jlong handle) { return (binding_examples*)(intptr_t)handle; }
+static binding_dataset* dataset_of(jlong handle) { return (binding_dataset*)(intptr_t)handle; }
 
 static void release_examples(binding_examples* examples) {
   if (examples == NULL || atomic_fetch_sub(&examples->references, 1) > 1) return;
@@ -66,9 +62,7 @@ static int put_exception_by(JNIEnv* env, binding_dataset* dataset) {
   return 1;
 }
 
-static uint64_t size_of(void* context) {
-  return ((binding_dataset*)context)->size;
-}
+static uint64_t size_of(void* context) { return ((binding_dataset*)context)->size; }
 
 static int make_example(JNIEnv* env, binding_dataset* dataset, const coterie_example* from) {
   const jsize places = (jsize)from->input_count + 1;

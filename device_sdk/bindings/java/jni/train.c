@@ -9,18 +9,10 @@ typedef struct binding_trainer {
   binding_dataset* dataset;
 } binding_trainer;
 
-static coterie_model* model_of(jlong handle) {
-  return (coterie_model*)(intptr_t)handle;
-}
-static binding_dataset* dataset_of(jlong handle) {
-  return (binding_dataset*)(intptr_t)handle;
-}
-static binding_trainer* trainer_of(jlong handle) {
-  return (binding_trainer*)(intptr_t)handle;
-}
-static coterie_trainer* c_of(jlong handle) {
-  return handle == 0 ? NULL : trainer_of(handle)->c;
-}
+static coterie_model* model_of(jlong handle) { return (coterie_model*)(intptr_t)handle; }
+static binding_dataset* dataset_of(jlong handle) { return (binding_dataset*)(intptr_t)handle; }
+static binding_trainer* trainer_of(jlong handle) { return (binding_trainer*)(intptr_t)handle; }
+static coterie_trainer* c_of(jlong handle) { return handle == 0 ? NULL : trainer_of(handle)->c; }
 
 static int check_model(JNIEnv* env, jlong handle, coterie_status status) {
   if (status != COTERIE_OK) binding_throw(env, status, coterie_model_last_error(model_of(handle)));
@@ -73,8 +65,8 @@ NATIVE(jobject, modelInfo)(JNIEnv* env, jclass type, jlong handle) {
   const jbyteArray name = binding_utf8(env, info.name);
   if (name == NULL) return NULL;
   return binding_new(env, "org/coterie/ModelInfo", "([BIIJJJD)V", name, (jint)info.input_count,
-                     (jint)info.parameter_count, (jlong)info.parameters, (jlong)info.flat_count,
-                     (jlong)info.file_bytes, (jdouble)info.flops);
+                     (jint)info.parameter_count, (jlong)info.parameters, (jlong)info.flat_count, (jlong)info.file_bytes,
+                     (jdouble)info.flops);
 }
 
 /* `kind` 0: input `index`; 1: parameter `index`; 2: the output. */
@@ -101,8 +93,7 @@ NATIVE(jobject, modelTensor)(JNIEnv* env, jclass type, jlong handle, jint kind, 
 /* Calls one of the functions that take a name and values, on a model or a trainer. */
 typedef enum { kGet, kSet, kGetTrained } parameter_call;
 
-static void with_parameter(JNIEnv* env, jlong handle, parameter_call call, jbyteArray name,
-                           jfloatArray values) {
+static void with_parameter(JNIEnv* env, jlong handle, parameter_call call, jbyteArray name, jfloatArray values) {
   char* text = binding_text(env, name);
   if ((*env)->ExceptionCheck(env)) return;
   const size_t count = (size_t)(*env)->GetArrayLength(env, values);
@@ -162,10 +153,8 @@ NATIVE(void, modelPredict)
                                     (size_t)(*env)->GetArrayLength(env, output));
     for (jsize i = 0; i < input_count; ++i) {
       const jarray input = (*env)->GetObjectArrayElement(env, inputs, i);
-      if (values[i].floats != NULL)
-        (*env)->ReleaseFloatArrayElements(env, input, (jfloat*)values[i].floats, JNI_ABORT);
-      if (values[i].ints != NULL)
-        (*env)->ReleaseIntArrayElements(env, input, (jint*)values[i].ints, JNI_ABORT);
+      if (values[i].floats != NULL) (*env)->ReleaseFloatArrayElements(env, input, (jfloat*)values[i].floats, JNI_ABORT);
+      if (values[i].ints != NULL) (*env)->ReleaseIntArrayElements(env, input, (jint*)values[i].ints, JNI_ABORT);
     }
     check_model(env, handle, status);
   }
@@ -182,8 +171,7 @@ NATIVE(jobject, modelEvaluate)
   coterie_evaluation result = {.struct_size = sizeof result};
   coterie_status status = COTERIE_INTERNAL;
   if (binding_read_options(env, &options, flat) == 0) {
-    status =
-        coterie_model_evaluate(model_of(handle), dataset == NULL ? NULL : &dataset->c, &options.c, &result);
+    status = coterie_model_evaluate(model_of(handle), dataset == NULL ? NULL : &dataset->c, &options.c, &result);
     binding_check(env, dataset, status, coterie_model_last_error(model_of(handle)));
   }
   binding_free_options(&options);
@@ -218,8 +206,7 @@ NATIVE(void, modelReplaceHead)
   (void)type;
   char* text = binding_text(env, layer);
   if ((*env)->ExceptionCheck(env)) return;
-  check_model(env, handle,
-              coterie_model_replace_head(model_of(handle), text, (uint32_t)classes, (uint64_t)seed));
+  check_model(env, handle, coterie_model_replace_head(model_of(handle), text, (uint32_t)classes, (uint64_t)seed));
   free(text);
 }
 
@@ -250,8 +237,8 @@ NATIVE(jlong, trainerOpen)
   binding_trainer* trainer = calloc(1, sizeof *trainer);
   coterie_status status = COTERIE_INTERNAL;
   if (binding_read_options(env, &options, flat) == 0 && trainer != NULL) {
-    status = coterie_trainer_open(model_of(model), &options.c, dataset == NULL ? NULL : &dataset->c,
-                                  &trainer->c, error, sizeof error);
+    status = coterie_trainer_open(model_of(model), &options.c, dataset == NULL ? NULL : &dataset->c, &trainer->c, error,
+                                  sizeof error);
   }
   binding_free_options(&options);
   if (binding_check(env, dataset, status, error)) {

@@ -14,9 +14,7 @@ namespace coterie::test {
 
 using Activity = AgentProgress::Activity;
 
-inline Bytes mlp(uint64_t seed) {
-  return *make_model(ModelKind::mlp, {4, 4, 1}, 3, seed);
-}
+inline Bytes mlp(uint64_t seed) { return *make_model(ModelKind::mlp, {4, 4, 1}, 3, seed); }
 
 class AgentTest : public testing::Test {
  protected:

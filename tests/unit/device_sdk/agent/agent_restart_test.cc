@@ -38,9 +38,7 @@ TEST_F(AgentRestart, InTheMiddleOfTrainingGoesOnFromTheCheckpoint) {
   server_.begin_round(model_);
   settings_.train_slice = Millis(1);
   ASSERT_OK(open());
-  const auto read = [&] {
-    return std::accumulate(examples_.reads().begin(), examples_.reads().end(), uint64_t{0});
-  };
+  const auto read = [&] { return std::accumulate(examples_.reads().begin(), examples_.reads().end(), uint64_t{0}); };
   for (int restart = 0; restart < 3; ++restart) {
     const uint64_t before = read();
     while (read() == before) step_until(Activity::trained);

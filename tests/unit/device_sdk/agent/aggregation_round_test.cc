@@ -44,8 +44,7 @@ class Cohort {
 
   Status open(uint32_t who) {
     devices_[who].agent.reset();
-    COT_ASSIGN(devices_[who].agent,
-               Agent::open(devices_[who].settings, plane.transport(who), *devices_[who].examples));
+    COT_ASSIGN(devices_[who].agent, Agent::open(devices_[who].settings, plane.transport(who), *devices_[who].examples));
     return {};
   }
 
@@ -87,16 +86,14 @@ class Cohort {
     std::vector<uint64_t> lanes(model.value_count() + 1);
     for (const uint32_t who : survivors) {
       Examples examples(12 + who, 16, 3, who + 1);
-      const uint64_t seed =
-          Prng::derived(devices_[who].settings.seed, plane.assignment().model_version.value()).next();
+      const uint64_t seed = Prng::derived(devices_[who].settings.seed, plane.assignment().model_version.value()).next();
       Result<Trainer> trainer = Trainer::create(model, plane.plan().training, examples, seed);
       EXPECT_OK(trainer);
       while (!trainer->finished()) EXPECT_OK(trainer->step());
       std::vector<float> delta(model.value_count());
       trainer->delta(delta);
       EXPECT_OK(limit_update(delta, plane.plan().update));
-      EXPECT_OK(
-          add_update(delta, 12 + who, plane.plan().update.fixed_point, std::span(lanes).first(delta.size())));
+      EXPECT_OK(add_update(delta, 12 + who, plane.plan().update.fixed_point, std::span(lanes).first(delta.size())));
       lanes.back() += 12 + who;
     }
     return lanes;
@@ -121,9 +118,7 @@ class Cohort {
   const ParticipantState& state(uint32_t who) const { return devices_[who].agent->state(); }
   AgentSettings& settings(uint32_t who) { return devices_[who].settings; }
   const std::vector<Error>& errors(uint32_t who) const { return devices_[who].errors; }
-  std::vector<std::string> files(uint32_t who) const {
-    return *os::list_directory(devices_[who].settings.state_dir);
-  }
+  std::vector<std::string> files(uint32_t who) const { return *os::list_directory(devices_[who].settings.state_dir); }
   std::string in_state(uint32_t who, const std::string& name) const {
     return devices_[who].settings.state_dir + "/" + name;
   }
@@ -145,9 +140,7 @@ class Cohort {
 
 const std::vector<std::string> kFilesAtRest = {"identity.key", "lock", "session.state"};
 
-std::string name_of(Exchange exchange) {
-  return "exchange " + std::to_string(static_cast<int>(exchange));
-}
+std::string name_of(Exchange exchange) { return "exchange " + std::to_string(static_cast<int>(exchange)); }
 
 TEST(AggregationRound, SumsWhatPlainUpdatesSumUpTo) {
   for (const SecurityLevel level : {SecurityLevel::masked, SecurityLevel::active}) {
@@ -218,8 +211,8 @@ TEST(AggregationRound, WhatIsLostOnTheWayIsSaidAgainInTheSameWords) {
 }
 
 TEST(AggregationRound, AnswersThatAreNoneAreAskedForAgain) {
-  for (const Exchange exchange : {Exchange::roster, Exchange::inbox, Exchange::input,
-                                  Exchange::confirm_request, Exchange::unmask_request}) {
+  for (const Exchange exchange :
+       {Exchange::roster, Exchange::inbox, Exchange::input, Exchange::confirm_request, Exchange::unmask_request}) {
     SCOPED_TRACE(name_of(exchange));
     Cohort cohort(SecurityLevel::active);
     cohort.plane.fail_next(2, exchange, SecaggPlane::garbage());
@@ -406,7 +399,9 @@ TEST(AggregationRound, OpensWithACertificateOfItsOwnKeyAlone) {
   Cohort cohort(SecurityLevel::active);
   certify_all(cohort, *authority_of(9));
   EXPECT_OK(cohort.open(0));
-  const auto refused = [&](const std::string& words) { EXPECT_ERROR(cohort.open(0), ErrorCode::invalid_argument, words); };
+  const auto refused = [&](const std::string& words) {
+    EXPECT_ERROR(cohort.open(0), ErrorCode::invalid_argument, words);
+  };
   const Bytes own = std::exchange(cohort.settings(0).certificate, cohort.settings(3).certificate);
   refused("is not by this authority for this device's key");
   cohort.settings(0).certificate = own;

@@ -134,15 +134,14 @@ TEST(AggregationSession, EndsWithTheFaultOfAServerThatLies) {
     sessions.go(who);
   }
   ASSERT_OK(sessions.plane.close());
-  sessions.plane.fail_next(0, Exchange::roster,
-                           [&](const auto&, const BodySink& sink) -> Result<TransportResponse> {
-                             RosterView view = sessions.plane.server().view(0);
-                             view.entries[1].advert.mask_key[0] ^= 1;
-                             TransportResponse head;
-                             head.status = 200;
-                             COT_TRY(sink(head, encode(view)));
-                             return head;
-                           });
+  sessions.plane.fail_next(0, Exchange::roster, [&](const auto&, const BodySink& sink) -> Result<TransportResponse> {
+    RosterView view = sessions.plane.server().view(0);
+    view.entries[1].advert.mask_key[0] ^= 1;
+    TransportResponse head;
+    head.status = 200;
+    COT_TRY(sink(head, encode(view)));
+    return head;
+  });
   const auto answered = sessions.exchange(0);
   ASSERT_TRUE(std::holds_alternative<Failure>(answered));
   const Error& error = std::get<Failure>(answered).error;
@@ -187,8 +186,7 @@ TEST(AggregationSession, OfAnotherUpdateIsAnotherSession) {
   const std::vector<Bytes>& adverts = sessions.plane.sent(0, Exchange::advert);
   ASSERT_EQ(adverts.size(), 3u);
   EXPECT_FALSE(adverts[0] == adverts[2]) << "with fresh keys";
-  ASSERT_TRUE(std::holds_alternative<Failure>(answered))
-      << "which the server does not take from the same device";
+  ASSERT_TRUE(std::holds_alternative<Failure>(answered)) << "which the server does not take from the same device";
   EXPECT_EQ(std::get<Failure>(answered).error.code(), ErrorCode::conflict);
 }
 

@@ -12,9 +12,7 @@ namespace {
 
 class DeviceApiAnswers : public testing::Test {
  protected:
-  DeviceApiAnswers() : server_(Bytes(100)) {
-    device_ = std::get<EnrollReply>(api_.enroll("token", "test")).device;
-  }
+  DeviceApiAnswers() : server_(Bytes(100)) { device_ = std::get<EnrollReply>(api_.enroll("token", "test")).device; }
   Failure check_in_against(ScriptedServer::Fault fault) {
     server_.fail_next(Call::check_in, std::move(fault));
     const auto answer = api_.check_in(device_, {Population("default"), "test", 1'000});
@@ -54,12 +52,10 @@ TEST_F(DeviceApiAnswers, ACodeOfANewerServerIsAnInternalError) {
 
 TEST_F(DeviceApiAnswers, APageOfAProxyIsUnderstoodByItsStatus) {
   const std::pair<int, ErrorCode> expectations[] = {
-      {301, ErrorCode::invalid_argument}, {400, ErrorCode::invalid_argument},
-      {401, ErrorCode::unauthenticated},  {403, ErrorCode::permission_denied},
-      {404, ErrorCode::not_found},        {408, ErrorCode::timed_out},
-      {429, ErrorCode::rate_limited},     {500, ErrorCode::unavailable},
-      {502, ErrorCode::unavailable},      {503, ErrorCode::unavailable},
-      {504, ErrorCode::timed_out},        {599, ErrorCode::unavailable}};
+      {301, ErrorCode::invalid_argument},  {400, ErrorCode::invalid_argument}, {401, ErrorCode::unauthenticated},
+      {403, ErrorCode::permission_denied}, {404, ErrorCode::not_found},        {408, ErrorCode::timed_out},
+      {429, ErrorCode::rate_limited},      {500, ErrorCode::unavailable},      {502, ErrorCode::unavailable},
+      {503, ErrorCode::unavailable},       {504, ErrorCode::timed_out},        {599, ErrorCode::unavailable}};
   for (const auto& [status, code] : expectations) {
     const Failure failure = check_in_against(ScriptedServer::answer(status, Bytes(50, '<')));
     EXPECT_EQ(failure.error.code(), code) << status;
@@ -93,8 +89,7 @@ TEST_F(DeviceApiAnswers, AnAnswerThatIsNoFrameOfOursIsTriedAgain) {
 }
 
 TEST_F(DeviceApiAnswers, AnAnswerOfNoEndIsCutOff) {
-  EXPECT_EQ(check_in_against(ScriptedServer::answer(200, Bytes(256 * 1024 + 1))).error.code(),
-            ErrorCode::too_large);
+  EXPECT_EQ(check_in_against(ScriptedServer::answer(200, Bytes(256 * 1024 + 1))).error.code(), ErrorCode::too_large);
 }
 
 TEST_F(DeviceApiAnswers, APlanLargerThanAnnouncedIsRefused) {

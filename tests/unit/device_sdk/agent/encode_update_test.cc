@@ -54,8 +54,7 @@ TEST(LimitUpdate, ScalesToTheNormAndKeepsTheDirection) {
       ASSERT_OK(limit_update(after, rules(clip, 1'000)));
       const long double factor = std::min<long double>(1, clip / norm(before));
       for (size_t i = 0; i < before.size(); ++i) {
-        EXPECT_NEAR(after[i], static_cast<double>(before[i] * factor), 1e-6 * std::fabs(before[i]))
-            << seed << " " << i;
+        EXPECT_NEAR(after[i], static_cast<double>(before[i] * factor), 1e-6 * std::fabs(before[i])) << seed << " " << i;
       }
       EXPECT_LE(norm(after), clip * (1 + 1e-6L));
     }

@@ -1,4 +1,5 @@
-// What a device sends with noise of its own: the same bytes whenever it makes them, so that a killed app shows no second draw.
+// What a device sends with noise of its own: the same bytes whenever it makes them, so that a killed app shows no
+// second draw.
 #include "device_sdk/agent/masked_update.h"
 
 #include <gtest/gtest.h>
@@ -21,10 +22,13 @@ Plan noisy_plan() {
   plan.job = JobId("job");
   plan.update.value_count = kValues;
   plan.update.fixed_point = FixedPointSpec::finest(8, 1, 1000);
-  plan.privacy = {.level = SecurityLevel::active_dp, .cohort_min = kDevices, .cohort_max = kDevices, .corrupt_share = 0, .dropout_share = 0,
+  plan.privacy = {.level = SecurityLevel::active_dp,
+                  .cohort_min = kDevices,
+                  .cohort_max = kDevices,
+                  .corrupt_share = 0,
+                  .dropout_share = 0,
                   .cipher_suite = 1};
-  const DeviceNoiseGoal goal{
-      .value_count = kValues, .clip_norm = 1, .noise_multiplier = 2, .delta = 1e-6};
+  const DeviceNoiseGoal goal{.value_count = kValues, .clip_norm = 1, .noise_multiplier = 2, .delta = 1e-6};
   EXPECT_OK(add_device_noise(plan.privacy, goal));
   return plan;
 }

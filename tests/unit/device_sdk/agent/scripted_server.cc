@@ -79,16 +79,11 @@ Result<TransportResponse> ScriptedServer::send(const TransportRequest& request, 
     return fault(request, sink);
   }
   switch (call) {
-    case Call::enroll:
-      return enroll(request, sink);
-    case Call::check_in:
-      return check_in(request, sink);
-    case Call::plan:
-      return reply(200, plan_bytes_, sink);
-    case Call::model:
-      return send_model(request, sink, UINT64_MAX);
-    case Call::upload:
-      return take_upload(request, sink);
+    case Call::enroll: return enroll(request, sink);
+    case Call::check_in: return check_in(request, sink);
+    case Call::plan: return reply(200, plan_bytes_, sink);
+    case Call::model: return send_model(request, sink, UINT64_MAX);
+    case Call::upload: return take_upload(request, sink);
   }
   return Error(ErrorCode::internal, "no such call");
 }
@@ -118,13 +113,10 @@ void ScriptedServer::check_signature(const TransportRequest& request) const {
 Result<TransportResponse> ScriptedServer::enroll(const TransportRequest& request, const BodySink& sink) {
   COT_ASSIGN(const EnrollRequest message, decode_enroll_request(request.body));
   EXPECT_TRUE(signature_is_valid(message.key_algorithm, message.public_key,
-                                 as_bytes(enrollment_proof_text(message.token, message.public_key)),
-                                 message.proof));
+                                 as_bytes(enrollment_proof_text(message.token, message.public_key)), message.proof));
   device_key_ = message.public_key;
   device_algorithm_ = message.key_algorithm;
-  return reply(201,
-               encode(EnrollReply{device_id_of(device_key_), Population("default"), signer_->public_key()}),
-               sink);
+  return reply(201, encode(EnrollReply{device_id_of(device_key_), Population("default"), signer_->public_key()}), sink);
 }
 
 Result<TransportResponse> ScriptedServer::check_in(const TransportRequest& request, const BodySink& sink) {
@@ -163,8 +155,7 @@ Result<TransportResponse> ScriptedServer::take_upload(const TransportRequest& re
   COT_ASSIGN(const Decoded<UpdateHeader> update, decode_update(request.body));
   const Bytes aligned(update.payload.begin(), update.payload.end());
   const std::span<const float> values = payload_as<float>(aligned);
-  uploads_.push_back(
-      {update.header, {values.begin(), values.end()}, {request.body.begin(), request.body.end()}});
+  uploads_.push_back({update.header, {values.begin(), values.end()}, {request.body.begin(), request.body.end()}});
   round_open_ = false;
   return reply(200, encode(Receipt{assignment_.round, Bytes(32, 1)}), sink);
 }
@@ -174,9 +165,7 @@ ScriptedServer::Fault ScriptedServer::lost() {
 }
 
 ScriptedServer::Fault ScriptedServer::cancelled() {
-  return [](const TransportRequest&, const BodySink&) {
-    return Error(ErrorCode::cancelled, "cancelled by the app");
-  };
+  return [](const TransportRequest&, const BodySink&) { return Error(ErrorCode::cancelled, "cancelled by the app"); };
 }
 
 ScriptedServer::Fault ScriptedServer::answer(int status, Bytes body) {
@@ -186,14 +175,12 @@ ScriptedServer::Fault ScriptedServer::answer(int status, Bytes body) {
 }
 
 ScriptedServer::Fault ScriptedServer::typed(ErrorCode code) {
-  return answer(traits(code).http_status,
-                encode(ErrorReply{std::string(traits(code).name), "as told", 0, 0}));
+  return answer(traits(code).http_status, encode(ErrorReply{std::string(traits(code).name), "as told", 0, 0}));
 }
 
 ScriptedServer::Fault ScriptedServer::cut_model(uint64_t bytes) {
-  return [this, bytes](const TransportRequest& request, const BodySink& sink) {
-    return send_model(request, sink, bytes);
-  };
+  return
+      [this, bytes](const TransportRequest& request, const BodySink& sink) { return send_model(request, sink, bytes); };
 }
 
 }  // namespace coterie::test

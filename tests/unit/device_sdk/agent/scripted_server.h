@@ -21,8 +21,7 @@ enum class Call { enroll, check_in, plan, model, upload };
 class ScriptedServer final : public Transport {
  public:
   // Takes the place of the honest answer to one request.
-  using Fault =
-      std::function<Result<TransportResponse>(const TransportRequest& request, const BodySink& sink)>;
+  using Fault = std::function<Result<TransportResponse>(const TransportRequest& request, const BodySink& sink)>;
 
   explicit ScriptedServer(Bytes model_file);
 
@@ -40,9 +39,7 @@ class ScriptedServer final : public Transport {
   };
   int calls(Call call) const { return calls_.contains(call) ? calls_.at(call) : 0; }
   const std::vector<Upload>& uploads() const { return uploads_; }
-  const std::vector<std::string>& ranges() const {
-    return ranges_;
-  }  // of the model's requests; "" if there was none
+  const std::vector<std::string>& ranges() const { return ranges_; }  // of the model's requests; "" if there was none
   uint64_t model_bytes_sent() const { return model_bytes_sent_; }
   const Assignment& assignment() const { return assignment_; }
   const Bytes& model() const { return model_; }
@@ -62,8 +59,7 @@ class ScriptedServer final : public Transport {
  private:
   Result<TransportResponse> enroll(const TransportRequest& request, const BodySink& sink);
   Result<TransportResponse> check_in(const TransportRequest& request, const BodySink& sink);
-  Result<TransportResponse> send_model(const TransportRequest& request, const BodySink& sink,
-                                       uint64_t bytes_max);
+  Result<TransportResponse> send_model(const TransportRequest& request, const BodySink& sink, uint64_t bytes_max);
   Result<TransportResponse> take_upload(const TransportRequest& request, const BodySink& sink);
   void check_signature(const TransportRequest& request) const;
 

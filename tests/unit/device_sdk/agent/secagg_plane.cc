@@ -27,13 +27,9 @@ Result<TransportResponse> reply(int status, ByteView body, const BodySink& sink)
   return head;
 }
 
-Bytes error_frame(const Error& error) {
-  return encode(ErrorReply{std::string(error.name()), error.message(), 0, 0});
-}
+Bytes error_frame(const Error& error) { return encode(ErrorReply{std::string(error.name()), error.message(), 0, 0}); }
 
-Bytes not_yet() {
-  return encode(RetryWindow{0, 0, "not yet"});
-}
+Bytes not_yet() { return encode(RetryWindow{0, 0, "not yet"}); }
 
 }  // namespace
 
@@ -61,8 +57,7 @@ SecaggPlane::SecaggPlane(SecurityLevel level, Bytes model_file, uint32_t devices
                  .ticket = {},
                  .signature = {}};
   EXPECT_OK(sign_manifest(assignment_, *signer_));
-  parameters_ =
-      secagg::session_parameters(plan_, plan_.job, assignment_.round, assignment_.model, assignment_.plan);
+  parameters_ = secagg::session_parameters(plan_, plan_.job, assignment_.round, assignment_.model, assignment_.plan);
   check_certificates([](const DeviceIdentity&) { return true; });
   for (uint32_t who = 0; who < devices; ++who) ports_.push_back(std::make_unique<Port>(*this, who));
 }
@@ -89,18 +84,12 @@ std::optional<Exchange> SecaggPlane::exchange_of(const TransportRequest& request
                                        : Exchange::unmask_request;
   }
   switch (parse_prelude(request.body)->kind) {
-    case FrameKind::key_advert:
-      return Exchange::advert;
-    case FrameKind::holder_choice:
-      return Exchange::choice;
-    case FrameKind::sealed_shares:
-      return Exchange::shares;
-    case FrameKind::confirmation:
-      return Exchange::confirmation;
-    case FrameKind::unmasking:
-      return Exchange::unmasking;
-    default:
-      return std::nullopt;
+    case FrameKind::key_advert: return Exchange::advert;
+    case FrameKind::holder_choice: return Exchange::choice;
+    case FrameKind::sealed_shares: return Exchange::shares;
+    case FrameKind::confirmation: return Exchange::confirmation;
+    case FrameKind::unmasking: return Exchange::unmasking;
+    default: return std::nullopt;
   }
 }
 
@@ -122,14 +111,12 @@ Result<TransportResponse> SecaggPlane::Port::send(const TransportRequest& reques
   return fault(honest, sink);
 }
 
-Result<TransportResponse> SecaggPlane::answer(uint32_t who, const TransportRequest& request,
-                                              const BodySink& sink) {
+Result<TransportResponse> SecaggPlane::answer(uint32_t who, const TransportRequest& request, const BodySink& sink) {
   const std::string& target = request.target;
   if (target == "/v1/enrollments") {
     COT_ASSIGN(const EnrollRequest message, decode_enroll_request(request.body));
     keys_[who] = message.public_key;
-    return reply(201,
-                 encode(EnrollReply{device_id_of(keys_[who]), Population("default"), signer_->public_key()}),
+    return reply(201, encode(EnrollReply{device_id_of(keys_[who]), Population("default"), signer_->public_key()}),
                  sink);
   }
   if (target == "/v1/checkins") {
@@ -163,17 +150,14 @@ Result<TransportResponse> SecaggPlane::answer(uint32_t who, const TransportReque
   return reply(traits(answered.error().code()).http_status, error_frame(answered.error()), sink);
 }
 
-std::optional<uint32_t> SecaggPlane::place(uint32_t who) const {
-  return server_->device_of(keys_.at(who));
-}
+std::optional<uint32_t> SecaggPlane::place(uint32_t who) const { return server_->device_of(keys_.at(who)); }
 
 Result<Bytes> SecaggPlane::tell(uint32_t who, ByteView frame) {
   const uint32_t before = server_->answered();
   const auto receive = [&](auto message) -> Status {
     if (!message) return message.error();
     if constexpr (requires { message->device; }) {
-      if (message->device != place(who))
-        return Error(ErrorCode::permission_denied, "another device's message");
+      if (message->device != place(who)) return Error(ErrorCode::permission_denied, "another device's message");
     } else {
       if (keys_.contains(who)) EXPECT_EQ(message->identity.public_key, keys_[who]);
       keys_[who] = message->identity.public_key;
@@ -183,16 +167,11 @@ Result<Bytes> SecaggPlane::tell(uint32_t who, ByteView frame) {
   const auto received = [&]() -> Status {
     COT_ASSIGN(const Prelude prelude, parse_prelude(frame));
     switch (prelude.kind) {
-      case FrameKind::key_advert:
-        return receive(decode_key_advert(frame));
-      case FrameKind::holder_choice:
-        return receive(decode_holder_choice(frame));
-      case FrameKind::sealed_shares:
-        return receive(decode_sealed_shares(frame));
-      case FrameKind::confirmation:
-        return receive(decode_confirmation(frame));
-      default:
-        return receive(decode_unmasking(frame));
+      case FrameKind::key_advert: return receive(decode_key_advert(frame));
+      case FrameKind::holder_choice: return receive(decode_holder_choice(frame));
+      case FrameKind::sealed_shares: return receive(decode_sealed_shares(frame));
+      case FrameKind::confirmation: return receive(decode_confirmation(frame));
+      default: return receive(decode_unmasking(frame));
     }
   };
   COT_TRY(received());
@@ -230,8 +209,7 @@ Result<Bytes> SecaggPlane::ask(uint32_t who, std::string_view what) {
 Result<Bytes> SecaggPlane::take_input(uint32_t who, ByteView frame) {
   const uint32_t before = server_->answered();
   COT_ASSIGN(const Decoded<MaskedInput> input, decode_masked_input(frame));
-  if (input.header.device != place(who))
-    return Error(ErrorCode::permission_denied, "another device's update");
+  if (input.header.device != place(who)) return Error(ErrorCode::permission_denied, "another device's update");
   EXPECT_EQ(content_digest(input.payload), input.header.lanes);
   COT_TRY(server_->receive(input.header));
   if (server_->answered() > before) {
@@ -246,19 +224,12 @@ Result<Bytes> SecaggPlane::take_input(uint32_t who, ByteView frame) {
 
 Status SecaggPlane::close() {
   switch (server_->phase()) {
-    case Phase::advertising:
-      return server_->close_adverts();
-    case Phase::choosing:
-      return server_->close_choices();
-    case Phase::sharing:
-      return server_->close_shares();
-    case Phase::masking:
-      return server_->close_inputs();
-    case Phase::confirming:
-      return server_->close_confirmations();
-    case Phase::unmasking:
-      is_over_ = true;
-      return {};
+    case Phase::advertising: return server_->close_adverts();
+    case Phase::choosing: return server_->close_choices();
+    case Phase::sharing: return server_->close_shares();
+    case Phase::masking: return server_->close_inputs();
+    case Phase::confirming: return server_->close_confirmations();
+    case Phase::unmasking: is_over_ = true; return {};
   }
   return {};
 }

@@ -32,17 +32,16 @@ enum class Exchange {
   unmask_request,
   unmasking
 };
-inline constexpr Exchange kExchanges[] = {
-    Exchange::advert,       Exchange::roster,         Exchange::shares,
-    Exchange::inbox,        Exchange::input,          Exchange::confirm_request,
-    Exchange::confirmation, Exchange::unmask_request, Exchange::unmasking};
+inline constexpr Exchange kExchanges[] = {Exchange::advert,       Exchange::roster,         Exchange::shares,
+                                          Exchange::inbox,        Exchange::input,          Exchange::confirm_request,
+                                          Exchange::confirmation, Exchange::unmask_request, Exchange::unmasking};
 
 class SecaggPlane {
  public:
   using Phase = secagg::Server::Phase;
   // Takes the place of the honest answer to one request; `honest` gives it, after the server has acted.
-  using Fault = std::function<Result<TransportResponse>(
-      const std::function<Result<TransportResponse>()>& honest, const BodySink& sink)>;
+  using Fault = std::function<Result<TransportResponse>(const std::function<Result<TransportResponse>()>& honest,
+                                                        const BodySink& sink)>;
 
   SecaggPlane(SecurityLevel level, Bytes model_file, uint32_t devices);
 
@@ -58,9 +57,7 @@ class SecaggPlane {
   bool is_over() const { return is_over_; }
   void end() { is_over_ = true; }  // every question is answered with round_closed
 
-  void fail_next(uint32_t who, Exchange exchange, Fault fault) {
-    faults_[{who, exchange}].push_back(std::move(fault));
-  }
+  void fail_next(uint32_t who, Exchange exchange, Fault fault) { faults_[{who, exchange}].push_back(std::move(fault)); }
   // From this exchange on the device is heard no more.
   void vanish(uint32_t who, Exchange exchange) { vanishes_[who] = exchange; }
   bool has_vanished(uint32_t who) const { return vanished_.contains(who); }

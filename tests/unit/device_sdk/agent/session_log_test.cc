@@ -48,7 +48,7 @@ TEST_F(SessionLogTest, RemembersWhatWasAppendedInEachLife) {
   EXPECT_TRUE(std::ranges::equal((*records)->seed.reveal(), seed));
   EXPECT_EQ((*records)->messages, (std::map<uint8_t, Bytes>{{1, Bytes(300, 5)}, {2, Bytes(7, 6)}}));
   EXPECT_EQ((*records)->signatures, (std::map<Digest, Bytes>{{content_digest(Bytes{1}), Bytes{9, 8, 7}},
-                                                               {content_digest(Bytes{2}), Bytes{6}}}));
+                                                             {content_digest(Bytes{2}), Bytes{6}}}));
   struct stat info {};
   ASSERT_EQ(::stat(path().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u) << "the owner's alone";

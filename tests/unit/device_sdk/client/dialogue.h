@@ -22,8 +22,7 @@ inline constexpr uint64_t kPlanValues = 16;
 inline PrivacyRules rules_of(SecurityLevel level, uint32_t cohort_min = 2) {
   PrivacyRules rules{.level = level, .cohort_min = cohort_min, .cohort_max = 100, .cipher_suite = 1};
   if (level != SecurityLevel::active_dp) return rules;
-  const DeviceNoiseGoal goal{
-      .value_count = kPlanValues, .clip_norm = 1, .noise_multiplier = 16, .delta = 1e-6};
+  const DeviceNoiseGoal goal{.value_count = kPlanValues, .clip_norm = 1, .noise_multiplier = 16, .delta = 1e-6};
   EXPECT_OK(add_device_noise(rules, goal));
   return rules;
 }
@@ -116,8 +115,7 @@ class Dialogue {
 
   // Good answers until the session is in `phase`.
   void reach(ParticipantPhase phase) {
-    if (phase == ParticipantPhase::aggregating && privacy == PrivacyRules{})
-      privacy = rules_of(SecurityLevel::masked);
+    if (phase == ParticipantPhase::aggregating && privacy == PrivacyRules{}) privacy = rules_of(SecurityLevel::masked);
     for (int steps = 0; state().phase != phase && steps < 12; ++steps) tell(good_answer());
     ASSERT_EQ(state().phase, phase);
     skip_wait();
@@ -133,12 +131,11 @@ class Dialogue {
   std::unique_ptr<ParticipantMachine> machine;
 };
 
-inline constexpr ParticipantPhase kPhases[] = {ParticipantPhase::unenrolled, ParticipantPhase::idle,
-                                               ParticipantPhase::assigned,   ParticipantPhase::planned,
-                                               ParticipantPhase::training,   ParticipantPhase::trained,
-                                               ParticipantPhase::aggregating};
-inline constexpr ParticipantPhase kRequestPhases[] = {
-    ParticipantPhase::unenrolled, ParticipantPhase::idle,    ParticipantPhase::assigned,
-    ParticipantPhase::planned,    ParticipantPhase::trained, ParticipantPhase::aggregating};
+inline constexpr ParticipantPhase kPhases[] = {
+    ParticipantPhase::unenrolled, ParticipantPhase::idle,    ParticipantPhase::assigned,   ParticipantPhase::planned,
+    ParticipantPhase::training,   ParticipantPhase::trained, ParticipantPhase::aggregating};
+inline constexpr ParticipantPhase kRequestPhases[] = {ParticipantPhase::unenrolled, ParticipantPhase::idle,
+                                                      ParticipantPhase::assigned,   ParticipantPhase::planned,
+                                                      ParticipantPhase::trained,    ParticipantPhase::aggregating};
 
 }  // namespace coterie::test

@@ -62,8 +62,8 @@ TEST(PrivacyPolicy, LimitsWhatOneRoundMayCost) {
 }
 
 TEST(PrivacyPolicy, WithAnyLimitRefusesPlansThatPromiseNothing) {
-  double PrivacyPolicy::*const limits[] = {&PrivacyPolicy::epsilon_round_max,
-                                           &PrivacyPolicy::epsilon_total_max, &PrivacyPolicy::delta_max};
+  double PrivacyPolicy::*const limits[] = {&PrivacyPolicy::epsilon_round_max, &PrivacyPolicy::epsilon_total_max,
+                                           &PrivacyPolicy::delta_max};
   for (const auto limit : limits) {
     for (const SecurityLevel level : {SecurityLevel::none, SecurityLevel::masked, SecurityLevel::active}) {
       Case c;
@@ -188,8 +188,7 @@ TEST(PrivacyPolicy, NamesTheLimitThatIsOutOfRange) {
   };
   EXPECT_OK(validate(PrivacyPolicy{}));
   EXPECT_OK(validate(PrivacyPolicy{SecurityLevel::active_dp, 10'000, DBL_MAX, DBL_MAX, 0.999, UINT64_MAX}));
-  expect_bad("security_level_min",
-             [](PrivacyPolicy& p) { p.security_level_min = static_cast<SecurityLevel>(4); });
+  expect_bad("security_level_min", [](PrivacyPolicy& p) { p.security_level_min = static_cast<SecurityLevel>(4); });
   expect_bad("cohort_min", [](PrivacyPolicy& p) { p.cohort_min = 1; });
   expect_bad("cohort_min", [](PrivacyPolicy& p) { p.cohort_min = 10'001; });
   for (const double wrong : {-0.1, std::nan(""), HUGE_VAL}) {

@@ -23,10 +23,7 @@ TEST(ParticipantPrivacy, RefusesPlansThatPromiseLessThanItsPolicyAsks) {
     std::string_view reason;  // empty: trains
   } rows[] = {
       {{}, SecurityLevel::none, 2, ""},
-      {{},
-       SecurityLevel::none,
-       100,
-       ""},  // no level promises no cohort: security_level_min is what refuses it
+      {{}, SecurityLevel::none, 100, ""},  // no level promises no cohort: security_level_min is what refuses it
       {{}, SecurityLevel::masked, 2, "security_level"},
       {rules_of(SecurityLevel::masked), SecurityLevel::none, 2, ""},
       {rules_of(SecurityLevel::masked), SecurityLevel::active, 2, "security_level"},

@@ -43,9 +43,7 @@ TEST(ParticipantRestart, BetweenAnyTwoStepsChangesNothingOfTheResult) {
   }
 }
 
-TEST(ParticipantRestart, BeforeEveryStepStillGetsToTheEnd) {
-  EXPECT_EQ(live(UINT32_MAX).end, live(0).end);
-}
+TEST(ParticipantRestart, BeforeEveryStepStillGetsToTheEnd) { EXPECT_EQ(live(UINT32_MAX).end, live(0).end); }
 
 TEST(ParticipantRestart, WithAPlanThatIsNotTheAssignmentsFetchesItAgain) {
   Dialogue d;

@@ -61,8 +61,7 @@ TEST(ParticipantSession, WaitsInsideTheWindowTheServerGivesAtCheckIn) {
     d.now = d.state().wait_until;
     EXPECT_TRUE(d.is_next<DoCheckIn>());
   }
-  EXPECT_LT(*std::min_element(waits.begin(), waits.end()), Millis(4'000))
-      << "devices must spread over the window";
+  EXPECT_LT(*std::min_element(waits.begin(), waits.end()), Millis(4'000)) << "devices must spread over the window";
   EXPECT_GT(*std::max_element(waits.begin(), waits.end()), Millis(8'000));
 }
 
@@ -82,15 +81,13 @@ TEST(ParticipantSession, IgnoresAnswersThatBelongToAnotherPhase) {
       Dialogue asked;
       asked.reach(other);
       const ParticipantEvent stray = asked.good_answer();
-      const ParticipantEvent stray_failure =
-          asked.failed_answer(Error(ErrorCode::permission_denied, "stray"));
+      const ParticipantEvent stray_failure = asked.failed_answer(Error(ErrorCode::permission_denied, "stray"));
       Dialogue d;
       d.reach(phase);
       const ParticipantState before = d.state();
       d.tell(stray);
       d.tell(stray_failure);
-      EXPECT_EQ(d.state(), before) << "phase " << static_cast<int>(phase) << ", answer of "
-                                   << static_cast<int>(other);
+      EXPECT_EQ(d.state(), before) << "phase " << static_cast<int>(phase) << ", answer of " << static_cast<int>(other);
       EXPECT_FALSE(d.is_next<DoStop>());
     }
   }

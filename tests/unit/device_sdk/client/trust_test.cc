@@ -12,8 +12,7 @@ namespace {
 
 void expect_refused(Dialogue& d, const std::string& words) {
   ASSERT_TRUE(d.machine->last_error()) << words;
-  EXPECT_NE(d.machine->last_error()->message().find(words), std::string::npos)
-      << d.machine->last_error()->message();
+  EXPECT_NE(d.machine->last_error()->message().find(words), std::string::npos) << d.machine->last_error()->message();
   EXPECT_EQ(d.state().phase, ParticipantPhase::idle);
   EXPECT_FALSE(d.state().assignment);
   EXPECT_GE(d.wait(), d.policy.refusal_pause);

@@ -194,8 +194,10 @@ Model random_net(uint64_t seed) {
     const bool large = shape[0] >= 3 && shape[1] >= 3;
     switch (prng.below(6)) {
       case 0:
-        images.push_back(build.conv2d(x, {.filters = 2 * small(1, 3), .kernel = large ? small(1, 3) : 1,
-                                          .stride = small(1, 2), .groups = shape[2] % 2 == 0 ? small(1, 2) : 1,
+        images.push_back(build.conv2d(x, {.filters = 2 * small(1, 3),
+                                          .kernel = large ? small(1, 3) : 1,
+                                          .stride = small(1, 2),
+                                          .groups = shape[2] % 2 == 0 ? small(1, 2) : 1,
                                           .bias = prng.chance(0.5)}));
         break;
       case 1:

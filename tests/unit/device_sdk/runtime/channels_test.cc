@@ -14,8 +14,8 @@ TEST(ParseChannels, ReadsRangesAndParts) {
   EXPECT_EQ(*parse_channels("conv*:0-15"), (ChannelUpdate{"conv*", 0, 15, 0}));
   EXPECT_EQ(*parse_channels("a:b.weight:3-3"), (ChannelUpdate{"a:b.weight", 3, 3, 0}));
   EXPECT_EQ(*parse_channels("*:25%"), (ChannelUpdate{"*", 0, 0, 0.25}));
-  for (const char* text : {"", "conv", ":0-1", "conv:", "conv:3", "conv:4-3", "conv:-3", "conv:0-", "conv:0%", "conv:101%",
-                           "conv:nan%", "conv:x-y", "conv:-1%"}) {
+  for (const char* text : {"", "conv", ":0-1", "conv:", "conv:3", "conv:4-3", "conv:-3", "conv:0-", "conv:0%",
+                           "conv:101%", "conv:nan%", "conv:x-y", "conv:-1%"}) {
     EXPECT_ERROR(parse_channels(text), ErrorCode::invalid_argument, "must be PATTERN:FIRST-LAST") << text;
   }
 }
@@ -61,9 +61,11 @@ void expect_only(const Model& model, const std::vector<float>& sparse, const std
     const size_t first = tensor.payload_offset / sizeof(float), width = static_cast<size_t>(tensor.shape.back());
     for (size_t i = 0; i < *element_count(tensor.shape); ++i) {
       const size_t channel = i % width;
-      const bool is_trained = ranges[t].is_all() || (channel >= ranges[t].first && channel < ranges[t].first + ranges[t].count);
+      const bool is_trained =
+          ranges[t].is_all() || (channel >= ranges[t].first && channel < ranges[t].first + ranges[t].count);
       const float expected = is_trained ? dense[first + i] : 0;
-      ASSERT_NEAR(sparse[first + i], expected, is_trained ? 1e-6 + 1e-5 * std::fabs(expected) : 0) << tensor.name << " " << i;
+      ASSERT_NEAR(sparse[first + i], expected, is_trained ? 1e-6 + 1e-5 * std::fabs(expected) : 0)
+          << tensor.name << " " << i;
     }
   }
 }
@@ -71,7 +73,8 @@ void expect_only(const Model& model, const std::vector<float>& sparse, const std
 TEST(Channels, TrainedAloneMoveAsTheyWouldAndTheOthersStay) {
   const Model model = net();
   const std::vector<float> dense = delta_after(model, plain(), 1);
-  for (const char* text : {"*:0-1", "*:2-3", "*.weight:1-3", "*.bias:25%", "conv*:0-4", "shared:5-5", "*:50%", "batch*:3-6"}) {
+  for (const char* text :
+       {"*:0-1", "*:2-3", "*.weight:1-3", "*.bias:25%", "conv*:0-4", "shared:5-5", "*:50%", "batch*:3-6"}) {
     SCOPED_TRACE(text);
     TrainOptions options = plain();
     options.channels = {*parse_channels(text)};
@@ -105,7 +108,6 @@ TEST(Channels, KeepValuesAndStateOfTheOthersUnderEveryOptimizer) {
     }
   }
 }
-
 
 TEST(Channels, OfTheFirstMatchingPatternCount) {
   const Model model = net();

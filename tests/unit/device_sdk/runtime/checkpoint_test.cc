@@ -151,7 +151,8 @@ TEST(Checkpoint, EncryptedIsReadWithItsKeyAloneAndGoesOnToTheSameBits) {
   Trainer without = *Trainer::create(model, encrypted(""), examples);
   EXPECT_ERROR(without.restore_checkpoint(path), ErrorCode::permission_denied, "is encrypted, and no key is given");
   ASSERT_OK(without.save_checkpoint(directory / "plain"));
-  EXPECT_ERROR(resumed.restore_checkpoint(directory / "plain"), ErrorCode::conflict, "not encrypted, and a key is given");
+  EXPECT_ERROR(resumed.restore_checkpoint(directory / "plain"), ErrorCode::conflict,
+               "not encrypted, and a key is given");
   expect_same_state(resumed, untouched);
   expect_same_state(thief, untouched);
   expect_same_state(without, untouched);

@@ -6,7 +6,8 @@
 namespace coterie {
 namespace {
 
-// A period: how often the step was cut, where a cut run takes `cut` and a whole one `whole`; the first two of each way are slow.
+// A period: how often the step was cut, where a cut run takes `cut` and a whole one `whole`; the first two of each way
+// are slow.
 uint32_t cut_runs(CutTrial& trial, float cut, float whole) {
   uint32_t count = 0;
   for (uint32_t run = 0; run < CutTrial::kPeriod; ++run) {

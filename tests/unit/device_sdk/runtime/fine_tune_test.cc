@@ -99,7 +99,8 @@ TEST(ParseGroup, ReadsFactorAndDecay) {
   EXPECT_EQ(*parse_group("features.*:lr=0.1"), (ParameterGroup{"features.*", 0.1f, 0}));
   EXPECT_EQ(*parse_group("*.bias:lr=2,decay=0.5"), (ParameterGroup{"*.bias", 2, 0.5f}));
   EXPECT_EQ(*parse_group("a:b:decay=0.5"), (ParameterGroup{"a:b", 1, 0.5f}));
-  for (const char* text : {"", "a", "a:", ":lr=1", "a:lr", "a:lr=", "a:lr=x", "a:rate=1", "a:lr=1,", "a:lr=-1", "a:lr=inf"}) {
+  for (const char* text :
+       {"", "a", "a:", ":lr=1", "a:lr", "a:lr=", "a:lr=x", "a:rate=1", "a:lr=1,", "a:lr=-1", "a:lr=inf"}) {
     EXPECT_ERROR(parse_group(text), ErrorCode::invalid_argument, "a group must be PATTERN:lr=X,decay=Y") << text;
   }
 }
@@ -222,7 +223,8 @@ TEST(Losses, RefuseTargetsTheyCannotTake) {
   options.loss.kind = Loss::kl_divergence;
   EXPECT_ERROR(Trainer::create(model, options, examples), ErrorCode::invalid_argument, "needs values, not labels");
   options.loss = {.kind = Loss::softmax_cross_entropy, .class_weights = {1, 2}};
-  EXPECT_ERROR(Trainer::create(model, options, examples), ErrorCode::invalid_argument, "as many classes as class weights");
+  EXPECT_ERROR(Trainer::create(model, options, examples), ErrorCode::invalid_argument,
+               "as many classes as class weights");
   options.loss = {.kind = Loss::triplet_margin};
   EXPECT_ERROR(Trainer::create(model, options, examples), ErrorCode::invalid_argument, "rows of 3 vectors");
   options.loss = {.kind = Loss::softmax_cross_entropy, .label_smoothing = 1};

@@ -67,7 +67,6 @@ const Net kNets[] = {
     {.kind = OpKind::conv_transpose2d, .channels = 6, .filters = 9, .groups = 3, .has_bias = false},
 };
 
-
 size_t size_of(int64_t dimension) { return static_cast<size_t>(dimension); }
 
 // Of a convolution; of a transposed one the matching one.
@@ -155,7 +154,8 @@ size_t forward_steps(const Model& model, Purpose purpose, size_t& prepare_steps)
 TEST(FoldedNorm, IsWithinItsBound) {
   for (const Net& net : kNets) {
     for (const bool is_clipped : {false, true}) {
-      SCOPED_TRACE(std::string(to_string(net.kind)) + " " + std::to_string(&net - kNets) + (is_clipped ? " relu6" : ""));
+      SCOPED_TRACE(std::string(to_string(net.kind)) + " " + std::to_string(&net - kNets) +
+                   (is_clipped ? " relu6" : ""));
       ModelBuilder build("folded", net.input_shape(), 1);
       TensorId y = net.norm(build, net.layer(build, build.input()));
       if (is_clipped) y = build.op(OpKind::relu6, {y});
@@ -177,7 +177,8 @@ TEST(FoldedNorm, IsWithinItsBound) {
 Model frozen(const Model& model) {
   return load_or_die(forged(model, [](ModelGraph& graph) {
     for (TensorInfo& tensor : graph.tensors) {
-      const bool is_ours = tensor.name == "weight" || tensor.name == "bias" || tensor.name == "scale" || tensor.name == "shift";
+      const bool is_ours =
+          tensor.name == "weight" || tensor.name == "bias" || tensor.name == "scale" || tensor.name == "shift";
       tensor.is_frozen = is_ours;
     }
   }));
@@ -215,7 +216,8 @@ TEST(FoldedNorm, GradientsGoThrough) {
       };
       const Model folded = made(false), whole = made(true);
       size_t prepare_steps = 0;
-      EXPECT_LT(forward_steps(folded, Purpose::train, prepare_steps), forward_steps(whole, Purpose::train, prepare_steps));
+      EXPECT_LT(forward_steps(folded, Purpose::train, prepare_steps),
+                forward_steps(whole, Purpose::train, prepare_steps));
       Batch batch(folded, 2);
       const auto expected = step_changes(whole, batch), seen = step_changes(folded, batch);
       for (const auto& [name, change] : expected) {

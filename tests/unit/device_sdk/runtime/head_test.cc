@@ -99,7 +99,8 @@ TEST(ReplaceHead, RefusesWhatIsNoHead) {
   const Model model = small_cnn();
   EXPECT_ERROR(replace_head(model, {"fc", 5, 1}), ErrorCode::invalid_argument, "the model has no layer fc");
   EXPECT_ERROR(replace_head(model, {"dense2", 0, 1}), ErrorCode::invalid_argument, "classes must be in");
-  EXPECT_ERROR(replace_head(model, {"dense1", 5, 1}), ErrorCode::invalid_argument, "what is behind dense1 does not fit");
+  EXPECT_ERROR(replace_head(model, {"dense1", 5, 1}), ErrorCode::invalid_argument,
+               "what is behind dense1 does not fit");
   const std::string relu = [&] {
     for (const OpInfo& op : model.graph().ops) {
       if (op.kind == OpKind::relu) return op.name;

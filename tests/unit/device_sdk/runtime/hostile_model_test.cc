@@ -46,18 +46,43 @@ struct Forgery {
 
 std::vector<Forgery> shape_forgeries() {
   return {
-      {"does not fit", [](ModelGraph& g) { tensor_of(g, "dense1.weight").shape = {8, 9}; }},
-      {"does not fit an input", [](ModelGraph& g) { tensor_of(g, "dense1.weight").shape = {1, 3}; }},
+      {"does not fit",
+       [](ModelGraph& g) {
+         tensor_of(g, "dense1.weight").shape = {8, 9};
+       }},
+      {"does not fit an input",
+       [](ModelGraph& g) {
+         tensor_of(g, "dense1.weight").shape = {1, 3};
+       }},
       {"weight must have 2 dimensions, is 72", [](ModelGraph& g) { tensor_of(g, "dense1.weight").shape = {72}; }},
       {"bias 1 does not fit", [](ModelGraph& g) { tensor_of(g, "dense1.bias").shape = {1}; }},
-      {"bias 1x3 does not fit", [](ModelGraph& g) { tensor_of(g, "dense1.bias").shape = {1, 3}; }},
+      {"bias 1x3 does not fit",
+       [](ModelGraph& g) {
+         tensor_of(g, "dense1.bias").shape = {1, 3};
+       }},
       {"weight must have 4 dimensions, is 108", [](ModelGraph& g) { tensor_of(g, "conv1.weight").shape = {108}; }},
-      {"channels in 2 groups", [](ModelGraph& g) { tensor_of(g, "conv1.weight").shape = {3, 3, 1, 6}; }},
+      {"channels in 2 groups",
+       [](ModelGraph& g) {
+         tensor_of(g, "conv1.weight").shape = {3, 3, 1, 6};
+       }},
       {"height x width x channels", [](ModelGraph& g) { tensor_of(g, "input").shape = {144}; }},
-      {"height x width x channels", [](ModelGraph& g) { tensor_of(g, "input").shape = {1, 6, 6, 4}; }},
-      {"does not fit", [](ModelGraph& g) { tensor_of(g, "input").shape = {60, 60, 4}; }},
-      {"larger than the input's", [](ModelGraph& g) { tensor_of(g, "input").shape = {2, 6, 4}; }},
-      {"elements", [](ModelGraph& g) { tensor_of(g, "input").shape = {1 << 30, 1 << 30, 4}; }, ErrorCode::too_large},
+      {"height x width x channels",
+       [](ModelGraph& g) {
+         tensor_of(g, "input").shape = {1, 6, 6, 4};
+       }},
+      {"does not fit",
+       [](ModelGraph& g) {
+         tensor_of(g, "input").shape = {60, 60, 4};
+       }},
+      {"larger than the input's",
+       [](ModelGraph& g) {
+         tensor_of(g, "input").shape = {2, 6, 4};
+       }},
+      {"elements",
+       [](ModelGraph& g) {
+         tensor_of(g, "input").shape = {1 << 30, 1 << 30, 4};
+       },
+       ErrorCode::too_large},
       {"overflows", [](ModelGraph& g) { tensor_of(g, "input").shape = Shape(8, 1ll << 31); }},
   };
 }
@@ -77,8 +102,7 @@ std::vector<Forgery> attribute_forgeries() {
       {"larger than the input's", [](ModelGraph& g) { pool_of(g).kernel_h = 5; }},
       {"larger than the input's", [](ModelGraph& g) { pool_of(g).kernel_w = kHuge; }},
       {"not smaller than the kernel", [](ModelGraph& g) { pool_of(g).pad_bottom = 2; }},
-      {"elements",
-       [](ModelGraph& g) { pool_of(g) = {kHuge, kHuge, 1, 1, kHuge - 1, kHuge - 1, kHuge - 1, kHuge - 1}; },
+      {"elements", [](ModelGraph& g) { pool_of(g) = {kHuge, kHuge, 1, 1, kHuge - 1, kHuge - 1, kHuge - 1, kHuge - 1}; },
        ErrorCode::malformed},
       {"attribute kernel_h is unknown to it",
        [](ModelGraph& g) { op_of(g, OpKind::conv2d).attributes = Pool2dAttributes{.kernel_h = 2}; }},

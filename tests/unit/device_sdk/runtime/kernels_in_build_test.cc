@@ -1,6 +1,6 @@
-// A build from a list has the kernels that its ops' rules call, and null pointers for all others. Here the table begins with
-// what every build has, and each op that a test's model is made of adds what cmake/ops_from.py says it calls: so that the
-// rules' own tests, which are linked with this file, end in a crash where a rule calls another.
+// A build from a list has the kernels that its ops' rules call, and null pointers for all others. Here the table begins
+// with what every build has, and each op that a test's model is made of adds what cmake/ops_from.py says it calls: so
+// that the rules' own tests, which are linked with this file, end in a crash where a rule calls another.
 #include <gtest/gtest.h>
 
 #include "tests/unit/device_sdk/runtime/gradient_of.h"
@@ -69,8 +69,8 @@ Model perceptron(uint32_t outputs) {
   return load_or_die(build.finish(build.dense(build.relu(build.dense(build.input(), 6)), outputs)));
 }
 
-constexpr OptimizerKind kOptimizers[] = {OptimizerKind::adam,     OptimizerKind::adamw, OptimizerKind::adagrad,
-                                         OptimizerKind::rmsprop,  OptimizerKind::adadelta, OptimizerKind::lamb,
+constexpr OptimizerKind kOptimizers[] = {OptimizerKind::adam,    OptimizerKind::adamw,    OptimizerKind::adagrad,
+                                         OptimizerKind::rmsprop, OptimizerKind::adadelta, OptimizerKind::lamb,
                                          OptimizerKind::lion};
 
 TEST_F(ListedBuild, OptimizersThatNobodyNamedAreRefusedAndTheOthersTrain) {
@@ -81,7 +81,8 @@ TEST_F(ListedBuild, OptimizersThatNobodyNamedAreRefusedAndTheOthersTrain) {
   };
   EXPECT_OK(create(OptimizerKind::sgd)->step());
   for (const OptimizerKind kind : kOptimizers) {
-    EXPECT_ERROR(create(kind), ErrorCode::invalid_argument, "this build has no optimizer " + std::string(to_string(kind)));
+    EXPECT_ERROR(create(kind), ErrorCode::invalid_argument,
+                 "this build has no optimizer " + std::string(to_string(kind)));
     add_kernels_of(kind);
     EXPECT_OK(create(kind)->step());
   }

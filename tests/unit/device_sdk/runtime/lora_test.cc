@@ -91,7 +91,8 @@ TEST(Lora, NamesAPatternThatMatchesNothing) {
 TEST(Lora, IsReadFromText) {
   EXPECT_EQ(*parse_lora("rank=8:*.weight"), (LoraSettings{.rank = 8, .alpha = 8, .pattern = "*.weight"}));
   EXPECT_EQ(*parse_lora("rank=4,alpha=16:a:b"), (LoraSettings{.rank = 4, .alpha = 16, .pattern = "a:b"}));
-  for (const char* text : {"", "8:*", "rank=:*", "rank=8", "rank=8:", "rank=0:*", "rank=8,beta=1:*", "rank=8,alpha=0:*", "rank=5000:*"}) {
+  for (const char* text :
+       {"", "8:*", "rank=:*", "rank=8", "rank=8:", "rank=0:*", "rank=8,beta=1:*", "rank=8,alpha=0:*", "rank=5000:*"}) {
     const Result<LoraSettings> settings = parse_lora(text);
     ASSERT_FALSE(settings) << text;
     EXPECT_THAT(settings.error().message(), EndsWith(std::string("is ") + text));

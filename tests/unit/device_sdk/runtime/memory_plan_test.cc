@@ -18,8 +18,8 @@ void expect_sound(const std::vector<Lifetime>& lives, const MemoryPlan& plan) {
     sum += (lives[i].bytes + 63) / 64 * 64;
     for (size_t j = 0; j < i; ++j) {
       if (lives[i].last < lives[j].first || lives[j].last < lives[i].first) continue;
-      const bool apart = plan.offsets[i] + lives[i].bytes <= plan.offsets[j] ||
-                         plan.offsets[j] + lives[j].bytes <= plan.offsets[i];
+      const bool apart =
+          plan.offsets[i] + lives[i].bytes <= plan.offsets[j] || plan.offsets[j] + lives[j].bytes <= plan.offsets[i];
       EXPECT_TRUE(apart) << "buffers " << i << " and " << j << " overlap in space and time";
     }
   }

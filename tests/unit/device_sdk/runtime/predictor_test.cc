@@ -11,8 +11,7 @@ namespace {
 
 using Input = std::span<const float>;
 
-std::vector<float> predict(Predictor& predictor, std::span<const float> features, uint64_t count,
-                           size_t outputs) {
+std::vector<float> predict(Predictor& predictor, std::span<const float> features, uint64_t count, size_t outputs) {
   std::vector<float> output(count * outputs, -1);
   const Input input = features;
   EXPECT_OK(predictor.run({&input, 1}, count, output));
@@ -84,8 +83,7 @@ TEST(Predictor, RefusesOtherSizes) {
   EXPECT_ERROR(predictor->run({}, 2, output), ErrorCode::invalid_argument, "0 inputs");
   EXPECT_ERROR(predictor->run({inputs, 1}, 1, output), ErrorCode::invalid_argument,
                "input 0 has 128 values, not 1 examples of 64");
-  EXPECT_ERROR(predictor->run({inputs, 1}, ~0ull, output), ErrorCode::invalid_argument,
-               "input 0 has 128 values");
+  EXPECT_ERROR(predictor->run({inputs, 1}, ~0ull, output), ErrorCode::invalid_argument, "input 0 has 128 values");
   EXPECT_ERROR(predictor->run({inputs, 1}, 2, std::span(output).first(19)), ErrorCode::invalid_argument,
                "the output has 19 values");
   EXPECT_ERROR(Predictor::create(model, 0), ErrorCode::invalid_argument, "batch_size");

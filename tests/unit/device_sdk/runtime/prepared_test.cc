@@ -19,7 +19,8 @@ Model net(bool is_given, const std::vector<float>& values, bool is_frozen = true
   TensorId x = build.relu(build.dense(build.input(), 5));
   TensorId y = build.parameter("p", {1, 5}, values);
   if (!is_given) {
-    y = build.op(OpKind::mul, {build.op(OpKind::softplus, {y}), build.constant("two", {1}, std::span<const float>(kTwo))});
+    y = build.op(OpKind::mul,
+                 {build.op(OpKind::softplus, {y}), build.constant("two", {1}, std::span<const float>(kTwo))});
     y = build.op(OpKind::tanh, {y});
   }
   y = build.op(OpKind::expand, {y}, ShapeAttributes{.shape = {-1, 5}});
@@ -164,8 +165,10 @@ TEST(Prepared, AFaultIsFoundInEachRun) {
   const int32_t indices[] = {0, 7};
   ModelBuilder build("fault", {2}, 1);
   const TensorId table = build.parameter("table", {3, 1}, {1, 2, 3});
-  const TensorId rows = build.op(OpKind::embedding, {table, build.constant("rows", {2}, std::span<const int32_t>(indices))});
-  const TensorId y = build.op(OpKind::mul, {build.input(), build.op(OpKind::reshape, {rows}, ShapeAttributes{.shape = {1, 2}})});
+  const TensorId rows =
+      build.op(OpKind::embedding, {table, build.constant("rows", {2}, std::span<const int32_t>(indices))});
+  const TensorId y =
+      build.op(OpKind::mul, {build.input(), build.op(OpKind::reshape, {rows}, ShapeAttributes{.shape = {1, 2}})});
   const Model model = load_or_die(build.finish(y));
   Result<Predictor> predictor = Predictor::create(model, 1);
   ASSERT_OK(predictor);

@@ -36,9 +36,8 @@ StepSchedule schedule_of(const std::vector<StepText>& steps, const std::vector<u
 // A chain of five layers and its backward, which reads each layer's output: value 0 is the input, 6 on are
 // gradients.
 std::vector<StepText> chain() {
-  return {{{0}, {1}},       {{1}, {2}},        {{2}, {3}},        {{3}, {4}},
-          {{4}, {5}},       {{5}, {6}},        {{5, 6, 4}, {7}},  {{4, 7, 3}, {8}},
-          {{3, 8, 2}, {9}}, {{2, 9, 1}, {10}}, {{1, 10, 0}, {11}}};
+  return {{{0}, {1}},       {{1}, {2}},       {{2}, {3}},       {{3}, {4}},        {{4}, {5}},        {{5}, {6}},
+          {{5, 6, 4}, {7}}, {{4, 7, 3}, {8}}, {{3, 8, 2}, {9}}, {{2, 9, 1}, {10}}, {{1, 10, 0}, {11}}};
 }
 
 // The most alive, counted the slow way: at each position each value whose last making is behind a use.
@@ -71,10 +70,8 @@ void expect_sound(const StepSchedule& schedule, const Recomputation& found) {
   double cost = 0;
   for (size_t i = 0; i < found.order.size(); ++i) {
     const uint32_t step = found.order[i];
-    if (!has_run[step])
-      first_runs.push_back(step);
-    else
-      cost += schedule.steps[step].cost;
+    if (!has_run[step]) first_runs.push_back(step);
+    else cost += schedule.steps[step].cost;
     if (has_run[step]) {
       EXPECT_GE(schedule.steps[step].again_until, first_runs.size()) << "step " << step;
     }
@@ -167,8 +164,7 @@ TEST(Recompute, IsSoundForRandomProgramsAndAnyLimit) {
 // twice.
 Model residual_net() {
   ModelBuilder build("residual", {8, 8, 3}, 21);
-  TensorId x =
-      build.relu(build.batch_norm(build.conv2d(build.input(), {.filters = 8, .kernel = 3, .pad = 1})));
+  TensorId x = build.relu(build.batch_norm(build.conv2d(build.input(), {.filters = 8, .kernel = 3, .pad = 1})));
   for (int i = 0; i < 2; ++i) {
     const TensorId skip = x;
     x = build.relu(build.batch_norm(build.conv2d(x, {.filters = 8, .kernel = 3, .pad = 1, .bias = false})));

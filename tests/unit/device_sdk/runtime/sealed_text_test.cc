@@ -65,15 +65,13 @@ TEST(SealedText, IsRefusedWithAnyByteChangedAndUnderAnotherKey) {
     EXPECT_FALSE(open_sealed(changed, cipher, kSubject)) << i;
   }
   for (size_t size = 0; size < made.size(); ++size) {
-    EXPECT_ERROR(
-        open_sealed(Bytes(made.begin(), made.begin() + static_cast<ptrdiff_t>(size)), cipher, kSubject),
-        ErrorCode::malformed, "encrypted text")
+    EXPECT_ERROR(open_sealed(Bytes(made.begin(), made.begin() + static_cast<ptrdiff_t>(size)), cipher, kSubject),
+                 ErrorCode::malformed, "encrypted text")
         << size;
   }
   EXPECT_ERROR(open_sealed(made, ToyCipher("another"), kSubject), ErrorCode::permission_denied,
                "another key, or forged");
-  EXPECT_ERROR(open_sealed(made, cipher, content_digest(as_bytes("b"))), ErrorCode::conflict,
-               "another model");
+  EXPECT_ERROR(open_sealed(made, cipher, content_digest(as_bytes("b"))), ErrorCode::conflict, "another model");
   Bytes newer = made;
   newer[7] = 2;
   EXPECT_ERROR(open_sealed(newer, cipher, kSubject), ErrorCode::unsupported_version, "version 2");

@@ -31,7 +31,11 @@ void for_each_table(const Body& body) {
 
 kernels::AdamStep adam_step_at(const OptimizerSettings& s, uint64_t step) {
   const OptimizerMoment moment = optimizer_moment(s, step, 1);
-  return {s.beta1, s.beta2, s.epsilon, s.weight_decay, static_cast<float>(moment.learning_rate / moment.correction1),
+  return {s.beta1,
+          s.beta2,
+          s.epsilon,
+          s.weight_decay,
+          static_cast<float>(moment.learning_rate / moment.correction1),
           static_cast<float>(1 / std::sqrt(moment.correction2))};
 }
 

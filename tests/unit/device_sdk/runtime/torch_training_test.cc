@@ -1,5 +1,5 @@
-// Whole training runs beside PyTorch's (tests/golden/torch): the loss of every step within 1e-4 of it, and where the weights
-// end.
+// Whole training runs beside PyTorch's (tests/golden/torch): the loss of every step within 1e-4 of it, and where the
+// weights end.
 #include <gtest/gtest.h>
 
 #include <cmath>

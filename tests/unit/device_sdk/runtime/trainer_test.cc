@@ -107,8 +107,8 @@ TEST(Trainer, NeverMovesThePaddingBetweenParameters) {
   const Model model = load_or_die(build.finish(build.dense(build.relu(build.dense(build.input(), 5)), 3)));
   for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam}) {
     Examples examples(9, 3, 3);
-    Result<Trainer> trainer = Trainer::create(
-        model, settings_for(4, 5, {.kind = kind, .momentum = 0.9f, .weight_decay = 0.1f}), examples, 1);
+    Result<Trainer> trainer =
+        Trainer::create(model, settings_for(4, 5, {.kind = kind, .momentum = 0.9f, .weight_decay = 0.1f}), examples, 1);
     ASSERT_OK(trainer);
     while (!trainer->finished()) ASSERT_OK(trainer->step());
     std::vector<bool> is_parameter(model.value_count());

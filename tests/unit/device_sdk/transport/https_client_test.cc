@@ -13,11 +13,7 @@ using HttpsClientTest = HttpsTest;
 constexpr size_t kLargeBody = 200'000;  // over the size from which the client asks before it sends
 
 TransportRequest put(ByteView body) {
-  return {.method = "PUT",
-          .target = "/up",
-          .headers = {{"X-One", "1"}},
-          .content_type = "text/plain",
-          .body = body};
+  return {.method = "PUT", .target = "/up", .headers = {{"X-One", "1"}}, .content_type = "text/plain", .body = body};
 }
 
 TEST_F(HttpsClientTest, SendsTheRequestAsItIsToldAndReturnsTheAnswer) {
@@ -140,10 +136,9 @@ TEST_F(HttpsClientTest, AnAnswerCutInItsHeadIsAnError) {
 }
 
 TEST_F(HttpsClientTest, AnswersThatAreNotHttpOrHaveNoEndAreMalformed) {
-  for (const std::string& text :
-       {std::string("SSH-2.0-OpenSSH\r\n\r\n"), std::string("HTTP/1.1 200 OK\r\n\r\nbody"),
-        "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x'),
-        std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")}) {
+  for (const std::string& text : {std::string("SSH-2.0-OpenSSH\r\n\r\n"), std::string("HTTP/1.1 200 OK\r\n\r\nbody"),
+                                  "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x'),
+                                  std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")}) {
     serve({reply_once(text)});
     EXPECT_ERROR(get("/"), ErrorCode::malformed, "") << text.substr(0, 60);
   }
@@ -255,11 +250,8 @@ TEST_F(HttpsClientTest, ACancelEndsARequestThatIsHeldByTheServer) {
 
 TEST_F(HttpsClientTest, AnErrorOfTheSinkEndsTheTransferAndIsTheResult) {
   serve({reply_once(answer_of(std::string(100'000, 'x'))), echo_targets(1)});
-  const TransportRequest request{
-      .method = "GET", .target = "/", .headers = {}, .content_type = {}, .body = {}};
-  const auto full = [](const TransportResponse&, ByteView) -> Status {
-    return Error(ErrorCode::storage_full, "full");
-  };
+  const TransportRequest request{.method = "GET", .target = "/", .headers = {}, .content_type = {}, .body = {}};
+  const auto full = [](const TransportResponse&, ByteView) -> Status { return Error(ErrorCode::storage_full, "full"); };
   EXPECT_ERROR(client_->send(request, full), ErrorCode::storage_full, "full");
   ASSERT_OK(get("/next"));
   EXPECT_EQ(body_, "/next");

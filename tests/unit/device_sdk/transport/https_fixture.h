@@ -11,8 +11,8 @@
 namespace coterie::test {
 
 inline std::string answer_of(std::string_view body, std::string_view more_headers = {}) {
-  return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
-         std::string(more_headers) + "\r\n" + std::string(body);
+  return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + std::string(more_headers) +
+         "\r\n" + std::string(body);
 }
 
 // Answers `count` requests with their targets, then waits for the end.

@@ -84,8 +84,7 @@ TEST(HttpsUrl, MustBeHttpsAHostAndPerhapsAPort) {
        {"", "h", "http://h", "https://", "https://:8443", "https://h:0", "https://h:65536",
         "https://h:", "https://h:80a", "https://h/path", "https://[::1", "https://[::1]8443", "https://[]:1",
         "https://h:1/path", "HTTPS", "ftp://h", "https://a b", "https://h\r\nX: y", "https://u@h"}) {
-    EXPECT_ERROR(HttpsClient::make({.url = url, .ca_pem = {}}), ErrorCode::invalid_argument,
-                 "https://host:port")
+    EXPECT_ERROR(HttpsClient::make({.url = url, .ca_pem = {}}), ErrorCode::invalid_argument, "https://host:port")
         << url;
   }
 }

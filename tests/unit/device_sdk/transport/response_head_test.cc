@@ -92,8 +92,7 @@ TEST(ResponseHead, ReadsEveryGoodHead) {
 }
 
 TEST(ResponseHead, RefusesEveryBadHead) {
-  for (const char* bad : kBad)
-    EXPECT_ERROR(parse_response_head(as_bytes(bad)), ErrorCode::malformed, "") << bad;
+  for (const char* bad : kBad) EXPECT_ERROR(parse_response_head(as_bytes(bad)), ErrorCode::malformed, "") << bad;
 }
 
 TEST(ResponseHead, OfWhichAnyBeginningIsGivenIsNotThereYet) {
@@ -108,8 +107,7 @@ TEST(ResponseHead, OfWhichAnyBeginningIsGivenIsNotThereYet) {
 }
 
 TEST(ResponseHead, StopsWhereTheBodyBegins) {
-  const auto head =
-      parse_response_head(as_bytes("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\r\n\r\nHTTP/1.1 500"));
+  const auto head = parse_response_head(as_bytes("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\r\n\r\nHTTP/1.1 500"));
   ASSERT_OK(head);
   ASSERT_TRUE(*head);
   EXPECT_EQ((*head)->head_bytes, 38u);
@@ -117,8 +115,8 @@ TEST(ResponseHead, StopsWhereTheBodyBegins) {
 }
 
 TEST(ResponseHead, GivesHeadersInLowerCaseTheSameNameInOrder) {
-  const auto head = parse_response_head(as_bytes(
-      "HTTP/1.1 200 OK\r\nX-B: 1\r\nETag:  \"q\" \r\nx-b: 2\r\nX-Empty:\r\nContent-Length: 0\r\n\r\n"));
+  const auto head = parse_response_head(
+      as_bytes("HTTP/1.1 200 OK\r\nX-B: 1\r\nETag:  \"q\" \r\nx-b: 2\r\nX-Empty:\r\nContent-Length: 0\r\n\r\n"));
   ASSERT_OK(head);
   const std::vector<std::pair<std::string, std::string>> expected{
       {"x-b", "1"}, {"x-b", "2"}, {"etag", "\"q\""}, {"x-empty", ""}, {"content-length", "0"}};
@@ -179,8 +177,8 @@ TEST(ChunkedBody, IsTheSameHoweverItIsCut) {
 }
 
 TEST(ChunkedBody, ThatIsWrongIsMalformed) {
-  for (const char* chunks : {"\r\n\r\n", "x\r\n", "-1\r\n\r\n", "5\r\nhelloX\r\n0\r\n\r\n",
-                             "11111111111111111\r\n", "5\nhello\r\n0\r\n\r\n", " 5\r\nhello\r\n0\r\n\r\n"}) {
+  for (const char* chunks : {"\r\n\r\n", "x\r\n", "-1\r\n\r\n", "5\r\nhelloX\r\n0\r\n\r\n", "11111111111111111\r\n",
+                             "5\nhello\r\n0\r\n\r\n", " 5\r\nhello\r\n0\r\n\r\n"}) {
     for (const size_t piece : {size_t{1}, size_t{1} << 20}) {
       EXPECT_ERROR(read_chunks(chunks, piece), ErrorCode::malformed, "") << chunks << " by " << piece;
     }
@@ -197,8 +195,7 @@ TEST(ChunkedBody, EndsWithTheSinksError) {
   const std::string text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
   const auto more = [](Bytes&) -> Status { return Error(ErrorCode::internal, "nothing more is needed"); };
   const auto full = [](ByteView) -> Status { return Error(ErrorCode::storage_full, "full"); };
-  EXPECT_ERROR(read_chunked_body(Bytes(text.begin(), text.end()), more, full), ErrorCode::storage_full,
-               "full");
+  EXPECT_ERROR(read_chunked_body(Bytes(text.begin(), text.end()), more, full), ErrorCode::storage_full, "full");
 }
 
 }  // namespace

@@ -54,9 +54,7 @@ std::string ServerConnection::read_body(size_t bytes) {
   return body;
 }
 
-void ServerConnection::write(std::string_view text) {
-  SSL_write(ssl_, text.data(), static_cast<int>(text.size()));
-}
+void ServerConnection::write(std::string_view text) { SSL_write(ssl_, text.data(), static_cast<int>(text.size())); }
 
 void ServerConnection::drain() {
   while (fill()) buffered_.clear();
@@ -68,9 +66,7 @@ void ServerConnection::cut() {
 }
 
 TlsServer::TlsServer(const Settings& settings, std::vector<Script> scripts)
-    : context_(make_context(settings)),
-      scripts_(std::move(scripts)),
-      listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    : context_(make_context(settings)), scripts_(std::move(scripts)), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -36,8 +36,7 @@ class AdminAuthenticatorTest : public testing::Test {
 };
 
 TEST_F(AdminAuthenticatorTest, KnowsTheTokenOfTheDataDirectoryWithoutTheStore) {
-  EXPECT_EQ(authenticator_.recall("cot_data-directory", now_),
-            (AdminCaller{"admin-token", kEveryRoleOfPeople}));
+  EXPECT_EQ(authenticator_.recall("cot_data-directory", now_), (AdminCaller{"admin-token", kEveryRoleOfPeople}));
   EXPECT_EQ(authenticator_.recall("cot_data-director", now_), std::nullopt);
   EXPECT_EQ(store_.reads, 0);
 }
@@ -59,10 +58,9 @@ TEST_F(AdminAuthenticatorTest, TurnsStrangersAway) {
   const std::string token = add({Role::viewer});
   EXPECT_ERROR(authenticator_.verify(spoiled(token), now_), ErrorCode::unauthenticated, "bearer token");
   EXPECT_EQ(authenticator_.recall(spoiled(token), now_), std::nullopt) << "a wrong one is not remembered";
-  EXPECT_ERROR(authenticator_.verify(generate_admin_token().text, now_), ErrorCode::unauthenticated,
-               "bearer token");
-  for (const std::string& text : {std::string(), std::string("cota_"), token.substr(0, token.size() - 1),
-                                  token + "A", "cot_" + token.substr(5), " " + token}) {
+  EXPECT_ERROR(authenticator_.verify(generate_admin_token().text, now_), ErrorCode::unauthenticated, "bearer token");
+  for (const std::string& text : {std::string(), std::string("cota_"), token.substr(0, token.size() - 1), token + "A",
+                                  "cot_" + token.substr(5), " " + token}) {
     const int reads = store_.reads;
     EXPECT_ERROR(authenticator_.verify(text, now_), ErrorCode::unauthenticated, "bearer token") << text;
     EXPECT_EQ(store_.reads, reads) << "what has not the form is not looked up";
@@ -90,9 +88,7 @@ TEST_F(AdminAuthenticatorTest, ForgetsARemovedTokenAlsoWhileItIsVerified) {
   EXPECT_TRUE(authenticator_.recall(other, now_)) << "the other one stays";
 
   const std::string late = add({Role::viewer});
-  store_.after_read = [&] {
-    authenticator_.forget(id_of(late));
-  };  // the row has been read, the hash not yet computed
+  store_.after_read = [&] { authenticator_.forget(id_of(late)); };  // the row has been read, the hash not yet computed
   ASSERT_OK(authenticator_.verify(late, now_)) << "it was there when it was asked for";
   EXPECT_EQ(authenticator_.recall(late, now_), std::nullopt) << "but it may be gone: not remembered";
 }
@@ -103,8 +99,7 @@ TEST_F(AdminAuthenticatorTest, ComputesFewHashesThatComeToNothing) {
     ASSERT_OK(authenticator_.verify(token, now_)) << "what is right is not limited";
   }
   for (uint32_t i = 0; i < AdminAuthenticator::kFailedHashesPerSecondMax; ++i) {
-    ASSERT_ERROR(authenticator_.verify(i % 2 == 0 ? spoiled(token) : expired, now_),
-                 ErrorCode::unauthenticated, "");
+    ASSERT_ERROR(authenticator_.verify(i % 2 == 0 ? spoiled(token) : expired, now_), ErrorCode::unauthenticated, "");
   }
   EXPECT_ERROR(authenticator_.verify(spoiled(token), now_), ErrorCode::rate_limited, "in a second");
   EXPECT_ERROR(authenticator_.verify(token, now_), ErrorCode::rate_limited, "in a second")

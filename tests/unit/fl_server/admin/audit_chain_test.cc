@@ -17,8 +17,7 @@ AuditRecord paused() {
           *Digest::from_hex("2bf911331e58a97574525b593cccbed38dfcc1b270d91ff9a664a69ffae77fdc")};
 }
 AuditRecord refused() {
-  return {{2, wall_time_from_unix_ms(1'700'000'000'001), "-", "", "job.pause", "/admin/v1/jobs/{job}:pause",
-           401, ""},
+  return {{2, wall_time_from_unix_ms(1'700'000'000'001), "-", "", "job.pause", "/admin/v1/jobs/{job}:pause", 401, ""},
           *Digest::from_hex("7becba76f3cf8ba3fca9233bd6cfaee21f2b47b399a2dc676424978e94f1ab03")};
 }
 
@@ -63,8 +62,8 @@ TEST(AuditHead, IsReadAsItIsWritten) {
   ASSERT_OK(read);
   EXPECT_EQ(*read, head);
   for (const std::string& text :
-       {std::string(), std::string("17"), std::string("17:"), "x" + head.text(), "-" + head.text(),
-        head.text() + "0", head.text().substr(1 + 2), "99999999999999999999:" + head.digest.hex()}) {
+       {std::string(), std::string("17"), std::string("17:"), "x" + head.text(), "-" + head.text(), head.text() + "0",
+        head.text().substr(1 + 2), "99999999999999999999:" + head.digest.hex()}) {
     EXPECT_ERROR(AuditHead::parse(text), ErrorCode::malformed, "NUMBER:DIGEST") << text;
   }
 }
@@ -102,42 +101,24 @@ class TamperedLog : public testing::Test {
     return log;
   }
   static void flip_bit(std::string& text, Prng& prng) {
-    if (text.empty())
-      text.push_back('\0');  // a text that was empty gets a character: as good as a flip
-    else
-      text[prng.below(text.size())] ^= static_cast<char>(1 << prng.below(8));
+    if (text.empty()) text.push_back('\0');  // a text that was empty gets a character: as good as a flip
+    else text[prng.below(text.size())] ^= static_cast<char>(1 << prng.below(8));
   }
   // One bit of one field.
   static void flip(AuditRecord& record, Prng& prng) {
     AuditEntry& entry = record.entry;
     switch (prng.below(9)) {
-      case 0:
-        entry.seq ^= uint64_t{1} << prng.below(64);
-        break;
+      case 0: entry.seq ^= uint64_t{1} << prng.below(64); break;
       case 1:
-        entry.time =
-            wall_time_from_unix_ms(unix_ms(entry.time) ^ static_cast<int64_t>(uint64_t{1} << prng.below(62)));
+        entry.time = wall_time_from_unix_ms(unix_ms(entry.time) ^ static_cast<int64_t>(uint64_t{1} << prng.below(62)));
         break;
-      case 2:
-        flip_bit(entry.who, prng);
-        break;
-      case 3:
-        flip_bit(entry.roles, prng);
-        break;
-      case 4:
-        flip_bit(entry.action, prng);
-        break;
-      case 5:
-        flip_bit(entry.target, prng);
-        break;
-      case 6:
-        entry.outcome ^= uint32_t{1} << prng.below(32);
-        break;
-      case 7:
-        flip_bit(entry.request, prng);
-        break;
-      default:
-        record.digest.bytes[prng.below(32)] ^= static_cast<uint8_t>(1 << prng.below(8));
+      case 2: flip_bit(entry.who, prng); break;
+      case 3: flip_bit(entry.roles, prng); break;
+      case 4: flip_bit(entry.action, prng); break;
+      case 5: flip_bit(entry.target, prng); break;
+      case 6: entry.outcome ^= uint32_t{1} << prng.below(32); break;
+      case 7: flip_bit(entry.request, prng); break;
+      default: record.digest.bytes[prng.below(32)] ^= static_cast<uint8_t>(1 << prng.below(8));
     }
   }
   // The number of the first record that is wrong; 0 if none is; one behind the last if the log ends too
@@ -167,21 +148,15 @@ TEST_F(TamperedLog, IsFoundWithTheFirstRecordThatIsWrong) {
     const uint64_t kind = prng.below(5);
     uint64_t expected = at + 1;
     switch (kind) {
-      case 0:
-        flip(log[at], prng);
-        break;
-      case 1:
-        log.erase(log.begin() + static_cast<ptrdiff_t>(at));
-        break;   // of the last one: found by the noted head
-      case 2: {  // two change places
+      case 0: flip(log[at], prng); break;
+      case 1: log.erase(log.begin() + static_cast<ptrdiff_t>(at)); break;  // of the last one: found by the noted head
+      case 2: {                                                            // two change places
         const size_t other = (at + 1 + prng.below(log.size() - 1)) % log.size();
         std::swap(log[at], log[other]);
         expected = std::min(at, other) + 1;
         break;
       }
-      case 3:
-        log.resize(at);
-        break;  // found by the noted head
+      case 3: log.resize(at); break;  // found by the noted head
       default:
         log.insert(log.begin() + static_cast<ptrdiff_t>(at), log[prng.below(log.size())]);  // one comes twice
         // A copy of record at + 1 in front of it takes its place, which is then found behind it.

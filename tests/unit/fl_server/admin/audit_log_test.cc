@@ -107,8 +107,7 @@ TEST(AuditRecordFromJson, TakesWhatTheServerSendsAndNothingElse) {
   const Result<AuditRecord> read = audit_record_from(json);
   ASSERT_OK(read);
   EXPECT_EQ(*read, record);
-  for (const char* key :
-       {"seq", "unix_ms", "who", "roles", "action", "target", "outcome", "request", "digest"}) {
+  for (const char* key : {"seq", "unix_ms", "who", "roles", "action", "target", "outcome", "request", "digest"}) {
     for (const nlohmann::json& wrong :
          {nlohmann::json(), nlohmann::json(-1), nlohmann::json(1.5), nlohmann::json::object()}) {
       nlohmann::json other = json;

@@ -1,5 +1,5 @@
-// AdminStore in memory: the model that real back-ends are compared with. It counts what it is asked, fails when told to, and lets the test in
-// between. Threads: tenants and the audit log may be used by several, the rest by one.
+// AdminStore in memory: the model that real back-ends are compared with. It counts what it is asked, fails when told
+// to, and lets the test in between. Threads: tenants and the audit log may be used by several, the rest by one.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,8 @@ class MemoryAdminStore : public AdminStore {
     for (const AuditRecord& record : records) {
       const bool fits = (query.who.empty() || record.entry.who == query.who) &&
                         (query.action.empty() || record.entry.action == query.action);
-      const bool in_time = (!query.since || record.entry.time >= *query.since) && (!query.until || record.entry.time < *query.until);
+      const bool in_time =
+          (!query.since || record.entry.time >= *query.since) && (!query.until || record.entry.time < *query.until);
       if (fits && in_time && record.entry.seq > query.after && list.size() < query.limit) list.push_back(record);
     }
     return list;

@@ -20,8 +20,7 @@ TEST(AdminRoutesTable, NamesEachThingOnce) {
   std::set<std::string> operations, places, actions;
   for (const AdminRoute& route : admin_routes()) {
     EXPECT_TRUE(operations.insert(std::string(route.operation)).second) << route.operation;
-    EXPECT_TRUE(places.insert(std::string(route.method) + std::string(route.pattern)).second)
-        << route.pattern;
+    EXPECT_TRUE(places.insert(std::string(route.method) + std::string(route.pattern)).second) << route.pattern;
     if (!route.action.empty()) EXPECT_TRUE(actions.insert(std::string(route.action)).second) << route.action;
     EXPECT_FALSE(route.summary.empty()) << route.operation;
   }
@@ -66,8 +65,7 @@ TEST(CheckRoles, NamesWhoMayAndWhoAsked) {
 
 TEST(CheckBindings, FindsWhatIsMissingExtraOrTwice) {
   const AdminRoute routes[] = {{"GET", "/a", "a", "", std::nullopt}, {"GET", "/b", "b", "", std::nullopt}};
-  const std::string_view right[] = {"b", "a"}, missing[] = {"a"}, extra[] = {"a", "b", "c"},
-                         twice[] = {"a", "b", "b"};
+  const std::string_view right[] = {"b", "a"}, missing[] = {"a"}, extra[] = {"a", "b", "c"}, twice[] = {"a", "b", "b"};
   EXPECT_OK(check_bindings(routes, right));
   EXPECT_ERROR(check_bindings(routes, missing), ErrorCode::internal, "operation b has no handler");
   EXPECT_ERROR(check_bindings(routes, extra), ErrorCode::internal, "operation c has a handler and no route");
@@ -76,9 +74,7 @@ TEST(CheckBindings, FindsWhatIsMissingExtraOrTwice) {
   EXPECT_ERROR(check_bindings(same, missing), ErrorCode::internal, "operation a has two routes");
 }
 
-TEST(CheckBindings, HoldsForTheServiceItself) {
-  EXPECT_OK(AdminService::check_handlers());
-}
+TEST(CheckBindings, HoldsForTheServiceItself) { EXPECT_OK(AdminService::check_handlers()); }
 
 TEST(RoleSet, IsReadAsItIsWritten) {
   for (const Role role : kRoles) {

@@ -21,8 +21,7 @@ Problems problems_of(std::string_view text) {
 }
 
 TEST(BlobsJson, IsADirectoryUnlessSomebodySaysS3) {
-  for (const char* text :
-       {"{}", R"({"blobs": {}})", R"({"blobs": {"kind": "directory"}, "blobs_dir": "b"})"}) {
+  for (const char* text : {"{}", R"({"blobs": {}})", R"({"blobs": {"kind": "directory"}, "blobs_dir": "b"})"}) {
     Problems problems;
     EXPECT_FALSE(server_config_from_json(text, problems).blobs.s3.has_value()) << text;
     EXPECT_THAT(problems, IsEmpty()) << text;
@@ -48,11 +47,10 @@ TEST(BlobsJson, TakesEveryKeyItDocuments) {
 }
 
 TEST(BlobsJson, ReportsEveryProblemWhereItIs) {
-  EXPECT_THAT(
-      pointers_of(problems_of(
-          R"({"blobs_dir": "b", "blobs": {"kind": "s3", "endpoint": "http://x", "secret_key": "!"}})")),
-      UnorderedElementsAre("/blobs/endpoint", "/blobs/bucket", "/blobs/access_key_id_file",
-                           "/blobs/secret_key_file", "/blobs/secret_key", "/blobs_dir"));
+  EXPECT_THAT(pointers_of(problems_of(
+                  R"({"blobs_dir": "b", "blobs": {"kind": "s3", "endpoint": "http://x", "secret_key": "!"}})")),
+              UnorderedElementsAre("/blobs/endpoint", "/blobs/bucket", "/blobs/access_key_id_file",
+                                   "/blobs/secret_key_file", "/blobs/secret_key", "/blobs_dir"));
   EXPECT_THAT(pointers_of(problems_of(R"({"blobs": {"kind": "gcs"}})")), ElementsAre("/blobs/kind"));
   EXPECT_THAT(pointers_of(problems_of(R"({"blobs": {"bucket": "fl-blobs", "secret_key_file": "s"}})")),
               UnorderedElementsAre("/blobs/bucket", "/blobs/secret_key_file"))
@@ -60,11 +58,10 @@ TEST(BlobsJson, ReportsEveryProblemWhereItIs) {
 }
 
 TEST(BlobsJson, LetsServersThatShareADatabaseShareABucket) {
-  EXPECT_THAT(
-      problems_of(R"({"node": "a", "keys_dir": "k", "store": {"engine": "postgres", "conninfo_file": "pg"},
+  EXPECT_THAT(problems_of(R"({"node": "a", "keys_dir": "k", "store": {"engine": "postgres", "conninfo_file": "pg"},
                               "blobs": {"kind": "s3", "endpoint": "https://s3.example.org", "bucket": "fl-blobs",
                                         "access_key_id_file": "id", "secret_key_file": "secret"}})"),
-      IsEmpty());
+              IsEmpty());
 }
 
 }  // namespace

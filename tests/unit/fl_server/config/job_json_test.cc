@@ -21,9 +21,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-json minimal() {
-  return {{"name", "digits"}, {"model", std::string(64, 'a')}};
-}
+json minimal() { return {{"name", "digits"}, {"model", std::string(64, 'a')}}; }
 
 Problems problems_of(const json& job) {
   Problems problems;
@@ -60,13 +58,14 @@ JobSpec unusual_spec() {
                  .collecting_max = Millis(2'002),
                  .retry_delay = Millis(3'003),
                  .attempts_max = 4};
-  spec.privacy = {.level = SecurityLevel::active, .cohort_min = 2, .cohort_max = 9, .corrupt_share = .25, .dropout_share = .25,
+  spec.privacy = {.level = SecurityLevel::active,
+                  .cohort_min = 2,
+                  .cohort_max = 9,
+                  .corrupt_share = .25,
+                  .dropout_share = .25,
                   .phase_max = Millis(777)};
-  spec.strategy = {.kind = ServerOptimizerKind::fedadam,
-                   .server_learning_rate = 0.01f,
-                   .beta1 = 0.6f,
-                   .beta2 = 0.97f,
-                   .tau = 1e-4f};
+  spec.strategy = {
+      .kind = ServerOptimizerKind::fedadam, .server_learning_rate = 0.01f, .beta1 = 0.6f, .beta2 = 0.97f, .tau = 1e-4f};
   return spec;
 }
 
@@ -153,20 +152,18 @@ TEST(JobJson, ReportsProblemsOfFormAndOfRangeTogether) {
       {"model", "abc"},
       {"evaluation", 5},
       {"colour", "red"},
-      {"training",
-       {{"loss", "hinge"}, {"batch_size", 0}, {"optimizer", {{"kind", "lion"}, {"learning_rate", -1}}}}},
+      {"training", {{"loss", "hinge"}, {"batch_size", 0}, {"optimizer", {{"kind", "lion"}, {"learning_rate", -1}}}}},
       {"rounds", {{"count", -3}, {"goal_count", 0}, {"selecting_ms_max", 1.5}}},
       {"strategy", "fedavg"},
       {"privacy", {{"level", "some"}, {"noise_multiplier", -1}, {"clip", 1}}},
       {"update", {{"weight_max", 0}}}};
-  EXPECT_THAT(pointers_of(problems_of(job)),
-              UnorderedElementsAre("/name", "/model", "/evaluation", "/colour", "/training/loss",
-                                   "/training/batch_size", "/training/optimizer/kind",
-                                   "/training/optimizer/learning_rate", "/rounds/count", "/rounds/goal_count",
-                                   "/rounds/goal_count_min", "/rounds/selecting_ms_max", "/strategy",
-                                   "/privacy/level", "/privacy/noise_multiplier", "/privacy/clip",
-                                   "/privacy/target_delta", "/privacy/epsilon_budget", "/update/clip_l2",
-                                   "/update/weight_max"));
+  EXPECT_THAT(
+      pointers_of(problems_of(job)),
+      UnorderedElementsAre("/name", "/model", "/evaluation", "/colour", "/training/loss", "/training/batch_size",
+                           "/training/optimizer/kind", "/training/optimizer/learning_rate", "/rounds/count",
+                           "/rounds/goal_count", "/rounds/goal_count_min", "/rounds/selecting_ms_max", "/strategy",
+                           "/privacy/level", "/privacy/noise_multiplier", "/privacy/clip", "/privacy/target_delta",
+                           "/privacy/epsilon_budget", "/update/clip_l2", "/update/weight_max"));
 }
 
 TEST(JobJson, ReportsAFieldOnce) {
@@ -211,8 +208,7 @@ TEST(JobJson, StoresWhateverItTakesSoThatItReadsBack) {
 
 TEST(JobJson, StoredTextThatIsDamagedIsDataLoss) {
   const std::string text = job_spec_to_json_text(unusual_spec());
-  EXPECT_ERROR(job_spec_from_stored_json(text.substr(0, text.size() - 1)), ErrorCode::data_loss,
-               "do not parse");
+  EXPECT_ERROR(job_spec_from_stored_json(text.substr(0, text.size() - 1)), ErrorCode::data_loss, "do not parse");
   EXPECT_ERROR(job_spec_from_stored_json(""), ErrorCode::data_loss, "do not parse");
   EXPECT_ERROR(job_spec_from_stored_json("[]"), ErrorCode::data_loss, "must be an object");
   EXPECT_ERROR(job_spec_from_stored_json("{}"), ErrorCode::data_loss, "/name is required");

@@ -87,8 +87,7 @@ TEST(JsonReader, NamesThePlaceOfAValueOfAnotherTypeAndKeepsTheDefault) {
   expect_problem<uint16_t>(R"({"x": 1.0})", 7, "must be an integer in [0, 65535]");
   expect_problem<uint16_t>(R"({"x": "1"})", 7, "must be an integer in [0, 65535]");
   expect_problem<uint32_t>(R"({"x": 4294967296})", 7, "must be an integer in [0, 4294967295]");
-  expect_problem<uint64_t>(R"({"x": 18446744073709551616})", 7,
-                           "must be an integer in [0, 18446744073709551615]");
+  expect_problem<uint64_t>(R"({"x": 18446744073709551616})", 7, "must be an integer in [0, 18446744073709551615]");
   expect_problem<Millis>(R"({"x": 4294967296})", Millis(5), "must be an integer");
   expect_problem<Millis>(R"({"x": 0.5})", Millis(5), "must be an integer");
   expect_problem<double>(R"({"x": "0.5"})", 2.0, "must be a number");
@@ -112,10 +111,8 @@ TEST(JsonReader, TakesADigestInLowerCaseOnly) {
   expect_value<std::optional<Digest>>((R"({"x": ")" + digits + R"("})").c_str(), std::nullopt, digest);
   for (const std::string& bad :
        {std::string(64, 'A'), std::string(63, 'a'), std::string(65, 'a'), std::string(64, 'g')}) {
-    expect_problem<Digest>((R"({"x": ")" + bad + R"("})").c_str(), digest,
-                           "64 lower-case hexadecimal digits");
-    expect_problem<std::optional<Digest>>((R"({"x": ")" + bad + R"("})").c_str(), std::nullopt,
-                                          "64 lower-case");
+    expect_problem<Digest>((R"({"x": ")" + bad + R"("})").c_str(), digest, "64 lower-case hexadecimal digits");
+    expect_problem<std::optional<Digest>>((R"({"x": ")" + bad + R"("})").c_str(), std::nullopt, "64 lower-case");
   }
   expect_problem<Digest>(R"({"x": 12})", digest, "must be a digest");
   expect_problem<std::optional<Digest>>(R"({"x": null})", std::nullopt, "must be a digest");
@@ -133,16 +130,14 @@ TEST(JsonReader, ListsTheNamesThatAChoiceHas) {
   EXPECT_EQ(index, 1u);
   EXPECT_THAT(choose("{}", index), IsEmpty());
   EXPECT_EQ(index, 1u) << "absent: as it was";
-  EXPECT_THAT(choose(R"({"kind": "Adam"})", index),
-              ElementsAre(Problem{"/kind", "must be one of: sgd, adam"}));
+  EXPECT_THAT(choose(R"({"kind": "Adam"})", index), ElementsAre(Problem{"/kind", "must be one of: sgd, adam"}));
   EXPECT_THAT(choose(R"({"kind": 1})", index), ElementsAre(Problem{"/kind", "must be one of: sgd, adam"}));
   EXPECT_EQ(index, 1u);
 }
 
 TEST(JsonReader, ReportsWhateverWasNotAskedForAsUnknown) {
   Problems problems;
-  const nlohmann::json json =
-      nlohmann::json::parse(R"({"known": 1, "inner": {"ok": 1, "od": 2}, "knwon": 3})");
+  const nlohmann::json json = nlohmann::json::parse(R"({"known": 1, "inner": {"ok": 1, "od": 2}, "knwon": 3})");
   JsonReader reader(json, "", problems);
   uint32_t value = 0;
   reader.read("known", value);
@@ -170,8 +165,7 @@ TEST(JsonReader, TakesAnAbsentObjectAsEmptyAndAnythingElseAsOneProblem) {
     reader.finish();
     EXPECT_THAT(problems, IsEmpty()) << text;
   }
-  for (const char* text :
-       {R"({"inner": []})", R"({"inner": null})", R"({"inner": 1})", R"({"inner": "{}"})"}) {
+  for (const char* text : {R"({"inner": []})", R"({"inner": null})", R"({"inner": 1})", R"({"inner": "{}"})"}) {
     Problems problems;
     const nlohmann::json json = nlohmann::json::parse(text);
     JsonReader reader(json, "", problems);
@@ -248,9 +242,7 @@ TEST(ParseJson, RefusesWhatIsNotJson) {
   }
 }
 
-std::string nested(size_t depth) {
-  return std::string(depth, '[') + std::string(depth, ']');
-}
+std::string nested(size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
 TEST(ParseJson, LimitsTheDepthTo32) {
   Problems problems;

@@ -9,9 +9,7 @@
 
 namespace coterie {
 
-inline void PrintTo(const Problem& problem, std::ostream* out) {
-  *out << problem.pointer << ": " << problem.detail;
-}
+inline void PrintTo(const Problem& problem, std::ostream* out) { *out << problem.pointer << ": " << problem.detail; }
 
 }  // namespace coterie
 

@@ -14,9 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-ServerConfig read(std::string_view text, Problems& problems) {
-  return server_config_from_json(text, problems);
-}
+ServerConfig read(std::string_view text, Problems& problems) { return server_config_from_json(text, problems); }
 
 Problems problems_of(std::string_view text) {
   Problems problems;
@@ -33,8 +31,7 @@ TEST(ServerConfig, HasADefaultForEverything) {
   EXPECT_EQ(config.node, "node-0");
   EXPECT_EQ(config.device.address, "0.0.0.0");
   EXPECT_EQ(config.device.port, 8443);
-  EXPECT_EQ(config.admin.address, "127.0.0.1")
-      << "operators are on the same machine unless somebody says otherwise";
+  EXPECT_EQ(config.admin.address, "127.0.0.1") << "operators are on the same machine unless somebody says otherwise";
   EXPECT_EQ(config.admin.port, 8444);
   EXPECT_THAT(config.tls.certificate_file, IsEmpty());
   EXPECT_EQ(config.ingest.bytes_in_flight_max, 1ull << 30);
@@ -49,7 +46,8 @@ TEST(ServerConfig, ASharedStoreNeedsWhatServersShareAndANameOfItsOwn) {
   EXPECT_THAT(pointers_of(problems_of(R"({"store": {"conninfo_file": "pg"}})")), ElementsAre("/store/conninfo_file"));
   EXPECT_THAT(pointers_of(problems_of(R"({"store": {"engine": "mysql"}})")), ElementsAre("/store/engine"));
   EXPECT_THAT(pointers_of(problems_of(R"({"node": "a/b", "keys_dir": "k", "blobs_dir": "b",
-                                          "store": {"engine": "postgres", "conninfo_file": "pg"}})")), ElementsAre("/node"));
+                                          "store": {"engine": "postgres", "conninfo_file": "pg"}})")),
+              ElementsAre("/node"));
   EXPECT_THAT(pointers_of(problems_of(R"({"lease": {"ttl_ms": 499, "renew_ms": 300}})")),
               UnorderedElementsAre("/lease/ttl_ms", "/lease/renew_ms"));
 }
@@ -152,8 +150,7 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
       {R"({"peer": {"ca_file": "ca.pem"}})", "/peer/ca_file", "go together"},
       {R"({"data_dir": ""})", "/data_dir", "empty"},
       {R"({"node": ""})", "/node", "1 to 64"},
-      {R"({"node": "12345678901234567890123456789012345678901234567890123456789012345"})", "/node",
-       "1 to 64"},
+      {R"({"node": "12345678901234567890123456789012345678901234567890123456789012345"})", "/node", "1 to 64"},
       {R"({"threads": 257})", "/threads", "at most 256"},
       {R"({"log_level": "Info"})", "/log_level", "debug, info, warning, error"},
       {R"({"device": {"address": ""}})", "/device/address", "empty"},
@@ -168,8 +165,7 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
       {R"({"ingest": {"batch_updates_max": 0}})", "/ingest/batch_updates_max", "[1, 4096]"},
       {R"({"ingest": {"batch_updates_max": 4097}})", "/ingest/batch_updates_max", "[1, 4096]"},
       {R"({"selection": {"waiters_max": 0}})", "/selection/waiters_max", "at least 1"},
-      {R"({"selection": {"checkins_per_second_max": 0}})", "/selection/checkins_per_second_max",
-       "at least 1"},
+      {R"({"selection": {"checkins_per_second_max": 0}})", "/selection/checkins_per_second_max", "at least 1"},
       {R"({"selection": {"hold_ms_max": "1s"}})", "/selection/hold_ms_max", "integer"},
       {R"({"device": {"handshakes_max": 0}})", "/device/handshakes_max", "at least 1"},
       {R"({"overload": {"queue_delay_ms": 0}})", "/overload/queue_delay_ms", "[1, 60000]"},
@@ -198,13 +194,12 @@ TEST(ServerConfig, WithFiveMistakesReportsAllFive) {
     "log_level": "loud",
     "device": {"port": 70000, "adress": "0.0.0.0"},
     "ingest": {"batch_updates_max": 0}})");
-  EXPECT_THAT(pointers_of(problems), UnorderedElementsAre("/threads", "/log_level", "/device/port",
-                                                          "/device/adress", "/ingest/batch_updates_max"));
+  EXPECT_THAT(pointers_of(problems), UnorderedElementsAre("/threads", "/log_level", "/device/port", "/device/adress",
+                                                          "/ingest/batch_updates_max"));
 }
 
 TEST(ServerConfig, ThatIsNoJsonObjectIsOneProblem) {
-  for (const char* text :
-       {"", "port = 8443", "[]", "null", "\"all\"", "{\"role\": \"all\"", "{\"role\": \"all\",}"}) {
+  for (const char* text : {"", "port = 8443", "[]", "null", "\"all\"", "{\"role\": \"all\"", "{\"role\": \"all\",}"}) {
     const Problems problems = problems_of(text);
     ASSERT_EQ(problems.size(), 1u) << text;
     EXPECT_EQ(problems[0].pointer, "") << text;

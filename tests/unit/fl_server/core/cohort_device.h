@@ -25,8 +25,8 @@ inline CohortDevice cohort_device(const secagg::SessionParameters& parameters, u
   device.signer = *make_signer(KeyAlgorithm::ed25519, Bytes(32, mark));
   Secret<32> seed;
   seed.mutable_bytes()[0] = mark;
-  device.client =
-      *secagg::Client::make(parameters, std::move(seed), {.signer = device.signer.get(), .certificate = {}}, accept_all);
+  device.client = *secagg::Client::make(parameters, std::move(seed), {.signer = device.signer.get(), .certificate = {}},
+                                        accept_all);
   return device;
 }
 

@@ -22,9 +22,10 @@ class CohortTest : public testing::Test {
     parameters_.lane_count = 4;
     parameters_.ring_bits = 64;
     parameters_.survivors_min = 3;
-    cohort_ = *CohortMachine::make(parameters_, {.adverts_goal = devices, .advertising_max = kAdvertising,
-                                                 .phase_max = kPhase, .patience_min = kPhase},
-                                   1, test::accept_all, now_);
+    cohort_ = *CohortMachine::make(
+        parameters_,
+        {.adverts_goal = devices, .advertising_max = kAdvertising, .phase_max = kPhase, .patience_min = kPhase}, 1,
+        test::accept_all, now_);
     for (uint32_t i = 0; i < devices; ++i) devices_.push_back(test::cohort_device(parameters_, i));
   }
 
@@ -164,8 +165,11 @@ class PatientCohortTest : public CohortTest {
  protected:
   PatientCohortTest() : CohortTest(12) {
     cohort_ = *CohortMachine::make(parameters_,
-                                   {.adverts_goal = 12, .advertising_max = kAdvertising,
-                                    .phase_max = kPhase, .dropout_share = .2, .patience_min = Millis(40)},
+                                   {.adverts_goal = 12,
+                                    .advertising_max = kAdvertising,
+                                    .phase_max = kPhase,
+                                    .dropout_share = .2,
+                                    .patience_min = Millis(40)},
                                    1, test::accept_all, now_);
   }
   std::optional<Millis> wait() const {
@@ -295,7 +299,8 @@ TEST_F(CohortTest, TooFewSharesToOpenFail) {
 }
 
 TEST_F(CohortTest, NobodySpeaksForAnother) {
-  EXPECT_ERROR(send(devices_[0], devices_[1].client->advert()), ErrorCode::permission_denied, "the key of another device");
+  EXPECT_ERROR(send(devices_[0], devices_[1].client->advert()), ErrorCode::permission_denied,
+               "the key of another device");
   advertise(8);
   auto shares = devices_[0].client->share(asked<RosterView>(devices_[0], CohortQuestion::roster));
   ASSERT_OK(shares);

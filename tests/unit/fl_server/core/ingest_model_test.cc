@@ -1,6 +1,6 @@
 // The ingest machine in a world of random answers: bodies that come or break, additions that fail, disks that refuse,
-// a store that loses answers and to which other nodes commit, rounds that close. Beside it a model that knows what is in
-// the sum and what the store has; whatever the machine does is checked against it.
+// a store that loses answers and to which other nodes commit, rounds that close. Beside it a model that knows what is
+// in the sum and what the store has; whatever the machine does is checked against it.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -133,7 +133,8 @@ class World {
 
   void perform(const LookUpAccepted& e) {
     pending_.push_back([this, e] {
-      if (prng_.chance(0.1)) return step(AcceptedLookedUp{e.upload, e.key, e.device, Error(ErrorCode::unavailable, "")});
+      if (prng_.chance(0.1))
+        return step(AcceptedLookedUp{e.upload, e.key, e.device, Error(ErrorCode::unavailable, "")});
       step(AcceptedLookedUp{e.upload, e.key, e.device, store_[e.key].contains(e.device)});
     });
   }

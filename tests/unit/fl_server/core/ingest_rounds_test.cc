@@ -121,9 +121,9 @@ TEST(IngestMachine, AnswersEveryStageWhenTheRoundCloses) {
   ingest.offer(4);
   ingest.offer(5, 5, 400);  // queued
   ingest.received(3);       // ready, waits for the buffer
-  EXPECT_THAT(ingest.publish(100, RoundState::frozen),
-              ElementsAre("refuse 3: round_closed 0-500", "refuse 4: round_closed 0-500",
-                          "refuse 5: round_closed 0-500"));
+  EXPECT_THAT(
+      ingest.publish(100, RoundState::frozen),
+      ElementsAre("refuse 3: round_closed 0-500", "refuse 4: round_closed 0-500", "refuse 5: round_closed 0-500"));
   EXPECT_EQ(ingest.machine().bytes_in_flight(), 0u);
   EXPECT_THAT(ingest.received(4), IsEmpty()) << "its body came too late";
   EXPECT_THAT(ingest.lost(5), IsEmpty());
@@ -145,8 +145,7 @@ TEST(IngestMachine, DropsTheOpenBatchWhenTheRoundCloses) {
   ingest.added(1);
   ingest.received(2);  // being added
   EXPECT_THAT(ingest.withdraw(), ElementsAre("refuse 3: round_closed 0-500"));
-  EXPECT_THAT(ingest.added(2),
-              ElementsAre("drop 1", "refuse 1: round_closed 0-500", "refuse 2: round_closed 0-500"))
+  EXPECT_THAT(ingest.added(2), ElementsAre("drop 1", "refuse 1: round_closed 0-500", "refuse 2: round_closed 0-500"))
       << "the buffer may be cleared when nobody adds to it any more";
   EXPECT_TRUE(ingest.machine().idle());
   EXPECT_THAT(ingest.withdraw(), IsEmpty());

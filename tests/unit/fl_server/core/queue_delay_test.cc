@@ -15,9 +15,7 @@ namespace coterie {
 namespace {
 
 constexpr QueueDelaySettings kSettings{.target = Millis(100), .interval = Millis(500)};
-Instant at(int64_t ms) {
-  return Instant(Millis(ms));
-}
+Instant at(int64_t ms) { return Instant(Millis(ms)); }
 
 TEST(QueueDelay, HasPatienceWithABurst) {
   QueueDelay queue(kSettings, 1);

@@ -1,4 +1,5 @@
-// Cohorts side by side: who is placed where, what they come to together, and what is left of a round when one of them fails.
+// Cohorts side by side: who is placed where, what they come to together, and what is left of a round when one of them
+// fails.
 #include "fl_server/core/round_cohorts.h"
 
 #include <gtest/gtest.h>
@@ -29,8 +30,12 @@ class RoundCohortsTest : public testing::Test {
   void begin(uint32_t count, uint32_t goal, uint32_t enough, uint32_t devices) {
     const std::vector<uint64_t> seeds(count, 1);
     cohorts_ = *RoundCohorts::make(parameters_,
-                                   {.cohort_count = count, .adverts_goal = goal, .adverts_enough = enough,
-                                    .cohort = {.advertising_max = kAdvertising, .phase_max = kPhase, .dropout_share = 0.3,
+                                   {.cohort_count = count,
+                                    .adverts_goal = goal,
+                                    .adverts_enough = enough,
+                                    .cohort = {.advertising_max = kAdvertising,
+                                               .phase_max = kPhase,
+                                               .dropout_share = 0.3,
                                                .patience_min = kPatience}},
                                    seeds, test::accept_all, now_);
     for (uint32_t i = 0; i < devices; ++i) devices_.push_back(test::cohort_device(parameters_, i));
@@ -51,7 +56,8 @@ class RoundCohortsTest : public testing::Test {
     ASSERT_OK(send(devices_[device], *shares));
   }
   void mask(uint32_t device) {
-    const auto masking = devices_[device].client->mask(asked<ShareInbox>(devices_[device], CohortQuestion::share_inbox));
+    const auto masking =
+        devices_[device].client->mask(asked<ShareInbox>(devices_[device], CohortQuestion::share_inbox));
     ASSERT_OK(masking);
     ASSERT_OK(cohorts_->input_arrived(devices_[device].id, masking->head(), now_));
     ASSERT_OK(cohorts_->input_accepted(devices_[device].id, masking->head(), now_));
@@ -152,7 +158,8 @@ TEST_F(RoundCohortsTest, EnoughDevicesGoOnSoonThoughTheLastCohortIsNotFull) {
     ASSERT_OK(advertise(i));
     pass(Millis(10));
   }
-  EXPECT_EQ(cohorts_->next_deadline(), Instant(Millis(5'040)) + kPhase) << "the first cohort shares since its fifth advert";
+  EXPECT_EQ(cohorts_->next_deadline(), Instant(Millis(5'040)) + kPhase)
+      << "the first cohort shares since its fifth advert";
   ASSERT_OK(advertise(12));
   pass(Millis(119));  // as long again as all these took
   EXPECT_EQ(sizes(), (std::vector<uint32_t>{5, 5, 3}));

@@ -11,12 +11,8 @@ namespace coterie {
 namespace {
 
 constexpr TokenBucketSettings kSettings{.per_second = 4, .burst = 3, .callers_max = 100};
-Instant at(int64_t ms) {
-  return Instant(Millis(1'000'000 + ms));
-}
-CallerKey caller(uint64_t number) {
-  return {number, ~number};
-}
+Instant at(int64_t ms) { return Instant(Millis(1'000'000 + ms)); }
+CallerKey caller(uint64_t number) { return {number, ~number}; }
 
 TEST(TokenBuckets, LetABurstThroughAndThenTheRate) {
   TokenBuckets buckets(kSettings, 1);

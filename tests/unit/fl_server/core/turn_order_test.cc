@@ -17,8 +17,12 @@ Instant at(int64_t ms) { return Instant(Millis(ms)); }
 class Order : public testing::Test {
  protected:
   void comes(const std::string& name, int64_t ms) { order_.add({.came = at(ms)}, at(ms), name); }
-  void stands(const std::string& name, Work line, int64_t ms) { order_.add({.came = at(ms), .taken = 1, .line = line}, at(ms), name); }
-  void goes_on(const std::string& name, int64_t came, uint32_t taken, int64_t ms) { order_.add({.came = at(came), .taken = taken}, at(ms), name); }
+  void stands(const std::string& name, Work line, int64_t ms) {
+    order_.add({.came = at(ms), .taken = 1, .line = line}, at(ms), name);
+  }
+  void goes_on(const std::string& name, int64_t came, uint32_t taken, int64_t ms) {
+    order_.add({.came = at(came), .taken = taken}, at(ms), name);
+  }
   std::vector<std::string> take_all() {
     std::vector<std::string> taken;
     while (!order_.empty()) taken.push_back(order_.take());
@@ -100,7 +104,8 @@ TEST_F(Order, IsNotNeededWhileNothingIsLate) {
   EXPECT_FALSE(order_.is_in_time()) << "somebody waits";
 }
 
-// A thread that is asked for twice of what it can do. Nothing that was begun waits for what came later, but for a look at it.
+// A thread that is asked for twice of what it can do. Nothing that was begun waits for what came later, but for a look
+// at it.
 TEST(TurnOrder, FinishesWhatItBeginsWhateverComes) {
   constexpr uint32_t kPieces = 8;
   struct Request {

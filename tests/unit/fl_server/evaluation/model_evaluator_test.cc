@@ -29,8 +29,7 @@ TEST(EvaluateModel, IsTheMeanLossAndTheShareOfRightAnswers) {
   // everything.
   std::vector<int32_t> labels(100, 0);
   for (size_t i = 0; i < 25; ++i) labels[4 * i] = 1;
-  const auto evaluation =
-      evaluate_model(model_of({0, 2, 0}), dataset_of(labels), Loss::softmax_cross_entropy);
+  const auto evaluation = evaluate_model(model_of({0, 2, 0}), dataset_of(labels), Loss::softmax_cross_entropy);
   ASSERT_OK(evaluation);
   const double log_sum = std::log(2 + std::exp(2.0));
   EXPECT_NEAR(evaluation->loss, 0.25 * (log_sum - 2) + 0.75 * log_sum, 1e-6);

@@ -38,9 +38,7 @@ TEST_F(FinalizerDamage, IsNoneToBeginWith) {
   EXPECT_OK(round_.finalize());
 }
 
-TEST_F(FinalizerDamage, IsARoundThatNobodyIsCountedIn) {
-  expect_damage("hold 0 updates, 0 are accepted");
-}
+TEST_F(FinalizerDamage, IsARoundThatNobodyIsCountedIn) { expect_damage("hold 0 updates, 0 are accepted"); }
 
 TEST_F(FinalizerDamage, IsEveryBitThatIsNotWhatItWas) {
   const Digest digest = round_.add_partial("p", three_updates());
@@ -64,8 +62,8 @@ TEST_F(FinalizerDamage, IsABlobThatIsCutOrGone) {
   for (const auto& [blobs, name] :
        {std::pair(&round_.partials_, digest), std::pair(&round_.blobs_, round_.base_.digest)}) {
     const Bytes whole = blobs->bytes_of(name);
-    for (size_t size : {size_t{0}, size_t{23}, size_t{24}, size_t{64}, whole.size() - 4, whole.size() - 1,
-                        whole.size() + 1}) {
+    for (size_t size :
+         {size_t{0}, size_t{23}, size_t{24}, size_t{64}, whole.size() - 4, whole.size() - 1, whole.size() + 1}) {
       blobs->bytes_of(name).resize(size);
       expect_damage("");
       blobs->bytes_of(name) = whole;

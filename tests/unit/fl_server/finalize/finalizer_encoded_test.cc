@@ -1,5 +1,5 @@
-// Rounds in which devices add the noise: narrow lanes, rotated, summed in wide ones, finalize to what the decoder makes of
-// the same sum in one piece.
+// Rounds in which devices add the noise: narrow lanes, rotated, summed in wide ones, finalize to what the decoder makes
+// of the same sum in one piece.
 #include <gtest/gtest.h>
 
 #include "aggregation/optimizer/server_optimizer.h"
@@ -27,8 +27,13 @@ class FinalizeEncoded : public testing::Test {
     spec.rounds.goal_count = spec.rounds.goal_count_min = 100;
     spec.update.clip_l2 = 1;
     spec.update.weight_max = 1;
-    spec.privacy = {.level = SecurityLevel::active_dp, .noise_multiplier = sizeof(Lane) == 2 ? 0.5 : 25, .target_delta = 1e-6,
-                    .epsilon_budget = 1000, .cohort_min = 100, .corrupt_share = 0.1, .dropout_share = 0};
+    spec.privacy = {.level = SecurityLevel::active_dp,
+                    .noise_multiplier = sizeof(Lane) == 2 ? 0.5 : 25,
+                    .target_delta = 1e-6,
+                    .epsilon_budget = 1000,
+                    .cohort_min = 100,
+                    .corrupt_share = 0.1,
+                    .dropout_share = 0};
   }
 
   FinalizeEncoded() : weights_(test::some_values(1, kValues, 1)), round_({}, weights_, &make_noisy) {
@@ -47,7 +52,8 @@ class FinalizeEncoded : public testing::Test {
     std::vector<Lane> lanes(secagg::masked_lane_count(parameters_));
     const auto own = std::span(lanes).first(parameters_.lane_count);
     EXPECT_OK(encode_update(test::some_values(10 + device, kValues, 0.01), 1, spec_,
-                            {.rounding = rounding, .rotation_signs = &*signs_, .sampler = &sampler, .noise = &noise}, own));
+                            {.rounding = rounding, .rotation_signs = &*signs_, .sampler = &sampler, .noise = &noise},
+                            own));
     secagg::write_check_lanes<Lane>(parameters_, session_, std::span(lanes).subspan(own.size()));
     return lanes;
   }

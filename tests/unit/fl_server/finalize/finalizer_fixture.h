@@ -12,8 +12,8 @@
 #include "fl_server/finalize/finalizer.h"
 #include "proto/codec/codec.h"
 #include "tests/support/matchers.h"
-#include "tests/support/memory_round_store.h"
 #include "tests/support/memory_blob_store.h"
+#include "tests/support/memory_round_store.h"
 
 namespace coterie::test {
 
@@ -42,8 +42,9 @@ std::vector<T> values_of(ByteView bytes) {
 
 class FrozenRound {
  public:
-  FrozenRound(const StrategySettings& strategy, const std::vector<float>& weights,
-              const std::function<void(JobSpec&)>& change = [](JobSpec&) {})
+  FrozenRound(
+      const StrategySettings& strategy, const std::vector<float>& weights,
+      const std::function<void(JobSpec&)>& change = [](JobSpec&) {})
       : value_count_(weights.size()) {
     job_.id = JobId("j1");
     job_.spec.name = "test";
@@ -140,8 +141,7 @@ class FrozenRound {
  private:
   void open() {
     const uint64_t number = base_.version.value() + 1;
-    const auto opened =
-        rounds_.open_round(job_.id, OpenRound{number, std::nullopt, Attempt(1), base_}, WallTime());
+    const auto opened = rounds_.open_round(job_.id, OpenRound{number, std::nullopt, Attempt(1), base_}, WallTime());
     ASSERT_OK(opened);
     round_ = *opened;
     move(RoundState::collecting);

@@ -15,17 +15,13 @@ using test::TestUpdate;
 
 constexpr size_t kValues = 2 * 32 * 1024 + 4321;  // three tiles, the last one short
 constexpr StrategySettings kFedAvg{.server_learning_rate = 0.5f};
-constexpr StrategySettings kFedAdam{.kind = ServerOptimizerKind::fedadam,
-                                    .server_learning_rate = 0.1f,
-                                    .beta1 = 0.8f,
-                                    .beta2 = 0.9f,
-                                    .tau = 1e-2f};
+constexpr StrategySettings kFedAdam{
+    .kind = ServerOptimizerKind::fedadam, .server_learning_rate = 0.1f, .beta1 = 0.8f, .beta2 = 0.9f, .tau = 1e-2f};
 
 std::vector<TestUpdate> updates_from(uint64_t seed, size_t count, size_t values = kValues) {
   std::vector<TestUpdate> updates;
   for (size_t i = 0; i < count; ++i) {
-    updates.push_back(
-        {some_values(seed * 100 + i, values, 2), static_cast<uint32_t>(1 + (seed + i * 37) % 16'384)});
+    updates.push_back({some_values(seed * 100 + i, values, 2), static_cast<uint32_t>(1 + (seed + i * 37) % 16'384)});
   }
   return updates;
 }

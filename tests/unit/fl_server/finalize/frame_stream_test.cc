@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/matchers.h"
-#include "tests/support/throwing_asserts.h"
 #include "tests/support/memory_blob_store.h"
+#include "tests/support/throwing_asserts.h"
 
 namespace coterie {
 namespace {
@@ -14,8 +14,7 @@ const std::string kPayload = "the payload, which is read in pieces of any size";
 
 class FrameStreamTest : public testing::Test {
  protected:
-  FrameStreamTest()
-      : digest_(*blobs_.put(build_frame(FrameKind::model, as_bytes(kHeader), as_bytes(kPayload)))) {}
+  FrameStreamTest() : digest_(*blobs_.put(build_frame(FrameKind::model, as_bytes(kHeader), as_bytes(kPayload)))) {}
 
   Result<FrameStream> open() { return FrameStream::open(blobs_, digest_, FrameKind::model); }
   // Reads everything in pieces of this size, then verifies.
@@ -47,8 +46,7 @@ TEST_F(FrameStreamTest, GivesHeadAndPayloadInPiecesOfAnySize) {
 }
 
 TEST_F(FrameStreamTest, OpensOnlyAWholeFrameOfTheKindThatIsMeant) {
-  EXPECT_ERROR(FrameStream::open(blobs_, digest_, FrameKind::partial_sum), ErrorCode::data_loss,
-               "not a whole partial");
+  EXPECT_ERROR(FrameStream::open(blobs_, digest_, FrameKind::partial_sum), ErrorCode::data_loss, "not a whole partial");
   EXPECT_ERROR(FrameStream::open(blobs_, Digest{}, FrameKind::model), ErrorCode::not_found, "");
   const Bytes whole = blobs_.bytes_of(digest_);
   for (size_t size = 0; size < whole.size(); ++size) {

@@ -1,5 +1,6 @@
 // A server that dies at every durable step on the way from a sum to a released model: the real round machine, finalizer
-// and SQLite store, and a storm that kills the process before or after any write. Shared by the short and the nightly test.
+// and SQLite store, and a storm that kills the process before or after any write. Shared by the short and the nightly
+// test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +15,8 @@
 #include "proto/codec/codec.h"
 #include "scheduler/round/round_machine.h"
 #include "tests/support/matchers.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/support/memory_blob_store.h"
+#include "tests/support/temporary_directory.h"
 
 namespace coterie::test {
 
@@ -97,7 +98,9 @@ class StormyStore : public RoundStore {
     return storm_.durable([&] { return inner_->set_job_state(id, to, reason, revision_expected); });
   }
 
-  Status create_job(const JobRecord& job, const ModelRecord& initial) override { return inner_->create_job(job, initial); }
+  Status create_job(const JobRecord& job, const ModelRecord& initial) override {
+    return inner_->create_job(job, initial);
+  }
   Result<std::vector<JobRecord>> list_jobs() override { return inner_->list_jobs(); }
   Result<JobRecord> get_job(const JobId& id) override { return inner_->get_job(id); }
   Result<JobProgress> load_progress(const JobId& id) override { return inner_->load_progress(id); }
@@ -120,7 +123,9 @@ class StormyStore : public RoundStore {
   Result<std::vector<DeviceId>> list_accepted(const RoundKey& key) override { return inner_->list_accepted(key); }
   Result<bool> is_accepted(const RoundKey& key, const DeviceId& id) override { return inner_->is_accepted(key, id); }
   Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) override { return inner_->list_partials(key); }
-  Result<std::vector<PartialRecord>> list_finished_partials(size_t n) override { return inner_->list_finished_partials(n); }
+  Result<std::vector<PartialRecord>> list_finished_partials(size_t n) override {
+    return inner_->list_finished_partials(n);
+  }
   Status forget_partials(const std::vector<std::string>& ids) override { return inner_->forget_partials(ids); }
   Result<JobPrivacy> job_privacy(const JobId& id) override { return inner_->job_privacy(id); }
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after, size_t limit) override {

@@ -22,14 +22,22 @@ NodeReport report() {
 }
 
 PostedBoard board() {
-  PostedRound round{.job = JobId("j1"), .population = Population("phones"), .key = {RoundId(7), Attempt(2)}, .number = 5,
-                    .state = RoundState::frozen, .weight = 3, .goal_count = 20, .updates_due = 19, .assignment = {1, 2, 250},
+  PostedRound round{.job = JobId("j1"),
+                    .population = Population("phones"),
+                    .key = {RoundId(7), Attempt(2)},
+                    .number = 5,
+                    .state = RoundState::frozen,
+                    .weight = 3,
+                    .goal_count = 20,
+                    .updates_due = 19,
+                    .assignment = {1, 2, 250},
                     .shares = {{"life a", 12}, {"life b", 0}}};
   PostedRound other = round;
   other.job = JobId("j2");
   other.updates_due.reset();
   other.state = RoundState::collecting;
-  return {.owner_url = "https://a:1", .rounds = {round, other}, .nodes = 3, .steered = {{Population("phones"), 70'000}}};
+  return {
+      .owner_url = "https://a:1", .rounds = {round, other}, .nodes = 3, .steered = {{Population("phones"), 70'000}}};
 }
 
 TEST(FleetText, AReportComesBackAsItWasSaid) { EXPECT_EQ(*node_report_from_text(to_text(report())), report()); }
@@ -45,17 +53,18 @@ TEST(FleetText, WhatANewerServerSaysBesidesIsPassedOver) {
 }
 
 TEST(FleetText, WhatNobodyWroteIsRefused) {
-  for (const char* text : {"", "[]", "{", "null", R"({"waiting": 1})", R"({"waiting": {"p": -1}})", R"({"waiting": {"p": 1.5}})",
-                           R"({"serves": 1})", R"({"url": 1})", R"({"issued": {"7": 1}})", R"({"issued": {"7.x": 1}})",
-                           R"({"issued": {"7.1": 4294967296}})", R"({"load": {"bytes": "much"}})"}) {
+  for (const char* text :
+       {"", "[]", "{", "null", R"({"waiting": 1})", R"({"waiting": {"p": -1}})", R"({"waiting": {"p": 1.5}})",
+        R"({"serves": 1})", R"({"url": 1})", R"({"issued": {"7": 1}})", R"({"issued": {"7.x": 1}})",
+        R"({"issued": {"7.1": 4294967296}})", R"({"load": {"bytes": "much"}})"}) {
     EXPECT_ERROR(node_report_from_text(text), ErrorCode::data_loss, "fleet") << text;
   }
   const std::string good = to_text(board());
-  for (const char* text : {"[]", "{", "{}", R"({"rounds": {}})", R"({"rounds": [1]})", R"({"rounds": [{"round": "1.1"}]})",
-                           R"({"rounds": [{"round": "1.1", "state": "done"}]})",
-                           R"({"rounds": [{"round": "1", "state": "frozen"}]})",
-                           R"({"rounds": [{"round": "1.1", "state": "frozen", "assignment": "*"}]})",
-                           R"({"rounds": [{"round": "1.1", "state": "frozen", "shares": {"a": -1}}]})"}) {
+  for (const char* text :
+       {"[]", "{", "{}", R"({"rounds": {}})", R"({"rounds": [1]})", R"({"rounds": [{"round": "1.1"}]})",
+        R"({"rounds": [{"round": "1.1", "state": "done"}]})", R"({"rounds": [{"round": "1", "state": "frozen"}]})",
+        R"({"rounds": [{"round": "1.1", "state": "frozen", "assignment": "*"}]})",
+        R"({"rounds": [{"round": "1.1", "state": "frozen", "shares": {"a": -1}}]})"}) {
     EXPECT_ERROR(board_from_text(text), ErrorCode::data_loss, "fleet") << text;
   }
   for (size_t cut = 1; cut < good.size(); ++cut) {

@@ -32,7 +32,8 @@ class ScriptedOwner final : public CohortOwner {
   }
   void cohort_ask(const RoundKey& key, const DeviceId& device, CohortQuestion question, Millis hold,
                   std::function<void(Result<CohortReply>)> answer) override {
-    heard = "ask " + name(key, device) + " " + std::to_string(static_cast<int>(question)) + " hold " + std::to_string(hold.count());
+    heard = "ask " + name(key, device) + " " + std::to_string(static_cast<int>(question)) + " hold " +
+            std::to_string(hold.count());
     answer(reply);
   }
   void cohort_input_arrived(const RoundKey& key, const DeviceId& device, MaskedInput input,
@@ -69,7 +70,8 @@ class PeerPlane : public testing::Test {
 
   PeerCredentials credentials_of(const PemPair& ca, const std::string& name) {
     const PemPair leaf = *make_peer_certificate(ca, {"127.0.0.1"}, os::wall_now(), 5);
-    PeerCredentials files{directory_ / (name + ".pem"), directory_ / (name + "-key.pem"), directory_ / (name + "-ca.pem")};
+    PeerCredentials files{directory_ / (name + ".pem"), directory_ / (name + "-key.pem"),
+                          directory_ / (name + "-ca.pem")};
     EXPECT_OK(os::write_file_atomically(files.certificate_file, as_bytes(leaf.certificate)));
     EXPECT_OK(os::write_file_atomically(files.key_file, as_bytes(leaf.private_key)));
     EXPECT_OK(os::write_file_atomically(files.ca_file, as_bytes(ca.certificate)));
@@ -107,9 +109,12 @@ TEST_F(PeerPlane, PassesMessagesOnAsTheyAre) {
   RemoteCohorts cohorts(*client_, [this] { return url_; });
   Unmasking unmasking;
   unmasking.device = 3;
-  const Status sent = wait<Status>([&](auto done) { cohorts.cohort_receive(kRound, device_, {1, 2, 3}, unmasking, done); });
+  const Status sent = wait<Status>([&](auto done) {
+    cohorts.cohort_receive(kRound, device_, {1, 2, 3}, unmasking, done);
+  });
   EXPECT_OK(sent);
-  EXPECT_EQ(owner_.heard, "receive 7.2 " + device_.hex() + " key 010203 kind " + std::to_string(CohortMessage(unmasking).index()));
+  EXPECT_EQ(owner_.heard,
+            "receive 7.2 " + device_.hex() + " key 010203 kind " + std::to_string(CohortMessage(unmasking).index()));
 }
 
 TEST_F(PeerPlane, TellsRefusalsWithTheirCodeAndWords) {
@@ -171,9 +176,11 @@ TEST_F(PeerPlane, WithoutAnOwnerNothingIsSent) {
 }
 
 TEST_F(PeerPlane, RefusesWhatIsNoRequestOfAServer) {
-  const auto post = [&](const std::string& path, std::vector<std::pair<std::string, std::string>> headers, Bytes body = {}) {
-    const auto answer = wait<Result<PeerAnswer>>(
-        [&](auto done) { client_->send({.url = url_ + path, .headers = std::move(headers), .body = std::move(body)}, done); });
+  const auto post = [&](const std::string& path, std::vector<std::pair<std::string, std::string>> headers,
+                        Bytes body = {}) {
+    const auto answer = wait<Result<PeerAnswer>>([&](auto done) {
+      client_->send({.url = url_ + path, .headers = std::move(headers), .body = std::move(body)}, done);
+    });
     return answer ? answer->status : 0;
   };
   const std::pair<std::string, std::string> device{"Coterie-Device", device_.hex()};

@@ -78,24 +78,20 @@ TEST_F(AdminAccess, KeepsTokensOverARestartAndOnlyTheirHashes) {
   SetUp();
   EXPECT_EQ(ask_as("Bearer " + secret, "GET", "/admin/v1/devices").status, 200);
   for (const char* name : {"coterie.sqlite3", "coterie.sqlite3-wal"}) {
-    const std::string file(
-        as_text(os::read_file(directory_ / "data" + "/" + name, 100 << 20).value_or(Bytes())));
+    const std::string file(as_text(os::read_file(directory_ / "data" + "/" + name, 100 << 20).value_or(Bytes())));
     EXPECT_THAT(file, testing::Not(testing::HasSubstr(secret.substr(secret.size() - 43)))) << name;
   }
 }
 
 TEST_F(AdminAccess, NamesEverythingThatIsWrongWithAToken) {
-  const Answer wrong =
-      ask("POST", "/admin/v1/tokens",
-          R"({"label": "", "roles": ["viewer", "root", "node"], "valid_seconds": 0, "x": 1})");
+  const Answer wrong = ask("POST", "/admin/v1/tokens",
+                           R"({"label": "", "roles": ["viewer", "root", "node"], "valid_seconds": 0, "x": 1})");
   EXPECT_EQ(wrong.status, 400);
   std::vector<std::string> pointers;
   const json document = wrong.document();
   for (const json& error : document["errors"]) pointers.push_back(error["pointer"]);
-  EXPECT_THAT(pointers,
-              testing::UnorderedElementsAre("/label", "/roles/1", "/roles/2", "/valid_seconds", "/x"));
-  EXPECT_EQ(ask("POST", "/admin/v1/tokens", R"({"label": "x"})").document()["errors"][0]["pointer"],
-            "/roles");
+  EXPECT_THAT(pointers, testing::UnorderedElementsAre("/label", "/roles/1", "/roles/2", "/valid_seconds", "/x"));
+  EXPECT_EQ(ask("POST", "/admin/v1/tokens", R"({"label": "x"})").document()["errors"][0]["pointer"], "/roles");
   EXPECT_EQ(ask("POST", "/admin/v1/tokens", "{").status, 400);
   EXPECT_EQ(ask("GET", "/admin/v1/tokens").document()["tokens"], json::array());
 }

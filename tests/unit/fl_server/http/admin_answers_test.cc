@@ -16,12 +16,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-json body_of(const HttpResponse& response) {
-  return json::parse(as_text(response.body));
-}
-WallTime wall(int64_t ms) {
-  return wall_time_from_unix_ms(ms);
-}
+json body_of(const HttpResponse& response) { return json::parse(as_text(response.body)); }
+WallTime wall(int64_t ms) { return wall_time_from_unix_ms(ms); }
 
 TEST(ProblemResponse, SaysWhatRfc9457AsksFor) {
   for (const ErrorTraits& row : all_error_traits()) {
@@ -37,8 +33,8 @@ TEST(ProblemResponse, SaysWhatRfc9457AsksFor) {
 }
 
 TEST(ProblemResponse, ListsEveryProblem) {
-  const HttpResponse response = problem_response(Error(ErrorCode::invalid_argument, "no"),
-                                                 {{"/name", "is required"}, {"/a~1b", "unknown key"}});
+  const HttpResponse response =
+      problem_response(Error(ErrorCode::invalid_argument, "no"), {{"/name", "is required"}, {"/a~1b", "unknown key"}});
   EXPECT_EQ(body_of(response)["errors"], (json::array({{{"pointer", "/name"}, {"detail", "is required"}},
                                                        {{"pointer", "/a~1b"}, {"detail", "unknown key"}}})));
 }
@@ -53,7 +49,8 @@ TEST(ProblemResponse, TellsWhoMustAuthenticateHow) {
   EXPECT_THAT(problem_response(Error(ErrorCode::unauthenticated, "who?")).headers,
               ElementsAre(Pair("WWW-Authenticate", "Bearer")));
   EXPECT_THAT(problem_response(Error(ErrorCode::permission_denied, "no")).headers, IsEmpty());
-  EXPECT_THAT(problem_response(Error(ErrorCode::rate_limited, "later")).headers, ElementsAre(Pair("Retry-After", testing::Not(testing::IsEmpty()))));
+  EXPECT_THAT(problem_response(Error(ErrorCode::rate_limited, "later")).headers,
+              ElementsAre(Pair("Retry-After", testing::Not(testing::IsEmpty()))));
 }
 
 // A device chooses its SDK version, a model file its name: neither may stop the server from answering.
@@ -65,8 +62,7 @@ TEST(JsonResponse, IsJsonWhateverBytesATextHas) {
   EXPECT_EQ(response.content_type, "application/json");
   EXPECT_EQ(response.body.back(), '\n');
   EXPECT_EQ(body_of(response)["sdk_version"], "1.0\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n");
-  const HttpResponse problem =
-      problem_response(Error(ErrorCode::not_found, "no such \xfe"), {{"/\xfe", "\xfe"}});
+  const HttpResponse problem = problem_response(Error(ErrorCode::not_found, "no such \xfe"), {{"/\xfe", "\xfe"}});
   EXPECT_EQ(body_of(problem)["detail"], "no such \xef\xbf\xbd");
 }
 
@@ -112,8 +108,7 @@ TEST(AdminJson, ShowsWhatARoundThatIsDoneAmountedTo) {
   round.state = RoundState::done;
   round.opened = wall(1'000);
   round.closed = wall(3'500);
-  round.totals = {
-      .updates = 8, .weight = 80, .examples = 100, .loss_sum = 50, .correct = 25, .train_ms = 1'500};
+  round.totals = {.updates = 8, .weight = 80, .examples = 100, .loss_sum = 50, .correct = 25, .train_ms = 1'500};
   ModelRecord model;
   model.version = ModelVersion(3);
   model.evaluation_accuracy = 0.5;
@@ -148,7 +143,9 @@ TEST(AdminJson, ShowsOfATokenWhatDoesNotLetAnybodyIn) {
 }
 
 TEST(AdminJson, ShowsOfAnAdminTokenWhoMayWhatUntilWhen) {
-  const AdminTokenRecord token{"0011223344556677", "grafana", {Role::operator_, Role::viewer}, "$argon2id$", "admin-token", wall(1'000), wall(2'000)};
+  const AdminTokenRecord token{"0011223344556677", "grafana",     {Role::operator_, Role::viewer},
+                               "$argon2id$",       "admin-token", wall(1'000),
+                               wall(2'000)};
   EXPECT_EQ(to_json(token), (json{{"id", "0011223344556677"},
                                   {"label", "grafana"},
                                   {"roles", {"viewer", "operator"}},
@@ -177,8 +174,7 @@ TEST(QueryNumber, IsTheNumberOrTheFallback) {
   EXPECT_EQ(query_number({}, "limit", 100, 1, 1000, problems), 100u);
   EXPECT_EQ(query_number({{"limit", "1"}}, "limit", 100, 1, 1000, problems), 1u);
   EXPECT_EQ(query_number({{"limit", "1000"}}, "limit", 100, 1, 1000, problems), 1000u);
-  EXPECT_EQ(query_number({{"limit", "18446744073709551615"}}, "limit", 1, 0, UINT64_MAX, problems),
-            UINT64_MAX);
+  EXPECT_EQ(query_number({{"limit", "18446744073709551615"}}, "limit", 1, 0, UINT64_MAX, problems), UINT64_MAX);
   EXPECT_THAT(problems, IsEmpty());
 }
 

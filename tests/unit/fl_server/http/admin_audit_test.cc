@@ -44,8 +44,8 @@ class AdminAudit : public test::AdminServerTest {
   void tamper(const char* sql) {
     Result<Database> database = open_sqlite(directory_ / "data/coterie.sqlite3");
     ASSERT_OK(database);
-    ASSERT_OK(database->execute(
-        "DROP TRIGGER IF EXISTS audit_is_never_changed; DROP TRIGGER IF EXISTS audit_is_never_cut"));
+    ASSERT_OK(
+        database->execute("DROP TRIGGER IF EXISTS audit_is_never_changed; DROP TRIGGER IF EXISTS audit_is_never_cut"));
     ASSERT_OK(database->execute(sql));
   }
 };
@@ -60,11 +60,10 @@ TEST_F(AdminAudit, HasWhatWasDoneBeforeAndAfter) {
   const Answer wrong = ask("POST", "/admin/v1/jobs/none:pause?x=%");
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(ask("GET", "/admin/v1/jobs").status, 200);
-  EXPECT_THAT(lines(),
-              ElementsAre("enrollment_token.create /admin/v1/enrollment-tokens 0",
-                          "enrollment_token.create " + location + " 201",
-                          "job.pause /admin/v1/jobs/none:pause 0", "job.pause /admin/v1/jobs/none:pause 404",
-                          "job.create /admin/v1/jobs 413", "job.pause /admin/v1/jobs/none:pause 400"));
+  EXPECT_THAT(lines(), ElementsAre("enrollment_token.create /admin/v1/enrollment-tokens 0",
+                                   "enrollment_token.create " + location + " 201",
+                                   "job.pause /admin/v1/jobs/none:pause 0", "job.pause /admin/v1/jobs/none:pause 404",
+                                   "job.create /admin/v1/jobs 413", "job.pause /admin/v1/jobs/none:pause 400"));
   const std::vector<json> all = records();
   EXPECT_EQ(all[0]["who"], "admin-token");
   EXPECT_EQ(all[0]["roles"], "viewer, operator, ml_engineer, privacy_officer, security_admin");
@@ -77,15 +76,13 @@ TEST_F(AdminAudit, HasWhatWasDoneBeforeAndAfter) {
 
 TEST_F(AdminAudit, HasWhatWasRefusedButNotTheWordsOfStrangers) {
   const json viewer = ask("POST", "/admin/v1/tokens", R"({"label": "v", "roles": ["viewer"]})").document();
-  EXPECT_EQ(ask_as("Bearer " + viewer["token"].get<std::string>(), "POST", "/admin/v1/jobs/j1:cancel").status,
-            403);
+  EXPECT_EQ(ask_as("Bearer " + viewer["token"].get<std::string>(), "POST", "/admin/v1/jobs/j1:cancel").status, 403);
   EXPECT_EQ(ask_as("Bearer x", "POST", "/admin/v1/jobs/a-strangers-words:cancel").status, 401);
   EXPECT_EQ(ask_as("Bearer x", "GET", "/admin/v1/jobs").status, 401);
-  EXPECT_THAT(lines("&action=job.cancel"), ElementsAre("job.cancel /admin/v1/jobs/j1:cancel 403",
-                                                       "job.cancel /admin/v1/jobs/{job}:cancel 401"));
+  EXPECT_THAT(lines("&action=job.cancel"),
+              ElementsAre("job.cancel /admin/v1/jobs/j1:cancel 403", "job.cancel /admin/v1/jobs/{job}:cancel 401"));
   EXPECT_EQ(records("&action=job.cancel")[1]["who"], "-");
-  EXPECT_THAT(lines("&who=" + viewer["id"].get<std::string>()),
-              ElementsAre("job.cancel /admin/v1/jobs/j1:cancel 403"));
+  EXPECT_THAT(lines("&who=" + viewer["id"].get<std::string>()), ElementsAre("job.cancel /admin/v1/jobs/j1:cancel 403"));
   for (int i = 0; i < 50; ++i) ask_as("Bearer x", "POST", "/admin/v1/jobs/j:cancel");
   EXPECT_LE(records().size(), 40u) << "strangers cannot fill it";
   EXPECT_OK(verify());
@@ -96,8 +93,7 @@ TEST_F(AdminAudit, HasEveryRouteThatHasAnAction) {
   size_t asked = 0;
   for (const AdminRoute& route : admin_routes()) {
     if (route.action.empty()) continue;
-    const std::string path =
-        std::regex_replace(std::string(route.pattern), std::regex("\\{[a-z]+\\}"), "0000");
+    const std::string path = std::regex_replace(std::string(route.pattern), std::regex("\\{[a-z]+\\}"), "0000");
     const Answer answer = ask(route.method, path, route.body == AdminBody::none ? "" : "[");
     const std::vector<std::string> expected = {
         std::string(route.action) + " " + path + " 0",
@@ -149,8 +145,7 @@ TEST_F(AdminAudit, ThatCannotBeWrittenLetsNothingBeDone) {
       "DROP TRIGGER no_more; CREATE TRIGGER no_end BEFORE INSERT ON audit WHEN NEW.outcome > 0 "
       "BEGIN SELECT RAISE(ABORT, 'the disk is full'); END");
   const Answer half = ask("DELETE", "/admin/v1/enrollment-tokens/" + id);
-  EXPECT_THAT(half.body,
-              HasSubstr("it was carried out, with status 204, but the audit log has only that request"));
+  EXPECT_THAT(half.body, HasSubstr("it was carried out, with status 204, but the audit log has only that request"));
   EXPECT_EQ(ask("GET", "/admin/v1/enrollment-tokens").document()["tokens"].size(), 0u);
   tamper("DROP TRIGGER no_end");
   EXPECT_EQ(lines("&action=enrollment_token.remove"),
@@ -199,7 +194,8 @@ TEST_F(AdminAudit, HoldsNoSecretAndNeitherDoesTheLog) {
     keys.push_back(pem.substr(pem.find('\n') + 1, 32));
   }
   // What is wrong with a file of secrets is said without the secret.
-  ASSERT_OK(os::write_file_atomically(directory_ / "data/tls/server-key.pem", as_bytes(std::string_view("canary-of-a-private-key"))));
+  ASSERT_OK(os::write_file_atomically(directory_ / "data/tls/server-key.pem",
+                                      as_bytes(std::string_view("canary-of-a-private-key"))));
   EXPECT_EQ(server_->rotate_files(), 0u);
   secrets.push_back("canary-of-a-private-key");
   const std::string audit = ask("GET", "/admin/v1/audit?limit=1000").body;
@@ -225,8 +221,9 @@ TEST_F(AdminAudit, HoldsNoSecretAndNeitherDoesTheLog) {
 // What a server says that cannot reach its database has not the password in it.
 TEST_F(AdminAudit, AndNoPasswordIsSaidByAServerThatDoesNotStart) {
   const std::string conninfo = directory_ / "conninfo";
-  for (const char* text : {"host=127.0.0.1 port=1 user=u password=canary-of-a-password", "host=127.0.0.1 password='canary-of-a-password",
-                           "postgresql://u:canary-of-a-password@127.0.0.1:1/db?nonsense=1"}) {
+  for (const char* text :
+       {"host=127.0.0.1 port=1 user=u password=canary-of-a-password", "host=127.0.0.1 password='canary-of-a-password",
+        "postgresql://u:canary-of-a-password@127.0.0.1:1/db?nonsense=1"}) {
     ASSERT_OK(os::write_file_atomically(conninfo, as_bytes(std::string_view(text))));
     ServerConfig config;
     config.data_dir = directory_ / "other";

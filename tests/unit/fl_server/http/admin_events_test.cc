@@ -25,7 +25,8 @@ class AdminEvents : public test::AdminServerTest {
     const auto port = static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
     auto socket = TlsSocket::connect("127.0.0.1", port, *trust, kPatience, nullptr);
     EXPECT_OK(socket);
-    const std::string request = method + " /admin/v1/jobs/" + job + "/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token_ + "\r\n\r\n";
+    const std::string request = method + " /admin/v1/jobs/" + job +
+                                "/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token_ + "\r\n\r\n";
     EXPECT_OK((*socket)->write_all(as_bytes(request), kPatience));
     return std::move(*socket);
   }
@@ -83,7 +84,8 @@ TEST_F(AdminEvents, HaveSoManyPlacesAndGiveThemBack) {
   // Their ends are noticed at the next look.
   const Instant until = os::monotonic_now() + kPatience;
   std::string answer;
-  while (answer.find("200 OK") == std::string::npos && os::monotonic_now() < until) answer = read_until(*open(job), "\r\n");
+  while (answer.find("200 OK") == std::string::npos && os::monotonic_now() < until)
+    answer = read_until(*open(job), "\r\n");
   EXPECT_THAT(answer, HasSubstr("200 OK"));
 }
 

@@ -17,9 +17,7 @@ class AdminIdempotency : public test::AdminServerTest {
     AdminServerTest::SetUp();
     ModelBuilder build("small", {2}, 1);
     const Bytes model = build.finish(build.dense(build.input(), 3)).value();
-    job_ =
-        json{{"name", "j"}, {"model", ask("POST", "/admin/v1/models", as_text(model)).document()["digest"]}}
-            .dump();
+    job_ = json{{"name", "j"}, {"model", ask("POST", "/admin/v1/models", as_text(model)).document()["digest"]}}.dump();
   }
   Answer create(const std::string& key, const std::string& body) {
     idempotency_key_ = key;

@@ -28,7 +28,8 @@ class AdminLists : public test::AdminServerTest {
 
 TEST_F(AdminLists, OfJobsAreFilteredAndPaged) {
   std::vector<std::string> ids;
-  for (int i = 0; i < 5; ++i) ids.push_back(create_job({{"name", "n" + std::to_string(i)}, {"population", i < 3 ? "phones" : "cars"}}));
+  for (int i = 0; i < 5; ++i)
+    ids.push_back(create_job({{"name", "n" + std::to_string(i)}, {"population", i < 3 ? "phones" : "cars"}}));
   ASSERT_EQ(ask("POST", "/admin/v1/jobs/" + ids[1] + ":pause").status, 200);
   const auto names = [&](const std::string& query) { return all("/admin/v1/jobs?" + query, "jobs", "/spec/name"); };
   // Several may be made in one millisecond: then their ids, which are random, decide.
@@ -52,7 +53,8 @@ TEST_F(AdminLists, OfTokensArePaged) {
   EXPECT_EQ(std::set(listed.begin(), listed.end()), made);
   for (int i = 0; i < 3; ++i) ask("POST", "/admin/v1/tokens", R"({"label": "v", "roles": ["viewer"]})");
   EXPECT_EQ(all("/admin/v1/tokens?limit=1", "tokens", "/id").size(), 3u);
-  for (const char* target : {"/admin/v1/enrollment-tokens", "/admin/v1/tokens", "/admin/v1/audit", "/admin/v1/devices"}) {
+  for (const char* target :
+       {"/admin/v1/enrollment-tokens", "/admin/v1/tokens", "/admin/v1/audit", "/admin/v1/devices"}) {
     const Answer wrong = ask("GET", target + std::string("?limit=x&after=~&nothing=1"));
     EXPECT_EQ(wrong.status, 400) << target;
     EXPECT_EQ(wrong.document()["errors"].size(), 3u) << wrong.body;
@@ -63,7 +65,9 @@ TEST_F(AdminLists, OfDevicesAndRecordsTakeTheirFilters) {
   EXPECT_EQ(ask("GET", "/admin/v1/devices?population=phones&revoked=true").document()["total"], 0);
   EXPECT_EQ(ask("GET", "/admin/v1/devices?revoked=yes").document()["errors"][0]["pointer"], "?revoked");
   ask("POST", "/admin/v1/jobs/none:pause");
-  EXPECT_EQ(ask("GET", "/admin/v1/audit?since=2000-01-01T00:00:00Z&until=9999-01-01T00:00:00Z").document()["records"].size(), 2u);
+  EXPECT_EQ(
+      ask("GET", "/admin/v1/audit?since=2000-01-01T00:00:00Z&until=9999-01-01T00:00:00Z").document()["records"].size(),
+      2u);
   EXPECT_EQ(ask("GET", "/admin/v1/audit?until=2000-01-01T00:00:00Z").document()["records"].size(), 0u);
   EXPECT_EQ(ask("GET", "/admin/v1/audit?since=yesterday").document()["errors"][0]["pointer"], "?since");
 }
@@ -75,7 +79,8 @@ TEST_F(AdminLists, OfRoundsAndModelsOfAJobTakeTheirFilters) {
   const Instant until = os::monotonic_now() + Millis(30'000);
   do {
     live = ask("GET", job + "/rounds?limit=1").document();
-  } while (live["rounds"].empty() && os::monotonic_now() < until);  // the job is answered for before its first round begins
+  } while (live["rounds"].empty() &&
+           os::monotonic_now() < until);  // the job is answered for before its first round begins
   ASSERT_EQ(live["rounds"].size(), 1u) << "its first round";
   EXPECT_EQ(live["next_before"], "1.1");
   EXPECT_EQ(ask("GET", job + "/rounds?before=1.1").document()["rounds"].size(), 0u);

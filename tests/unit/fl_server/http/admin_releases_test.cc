@@ -62,7 +62,9 @@ TEST_F(AdminReleases, WithNoiseAreInALedgerThatOnlyAPrivacyOfficerReads) {
   EXPECT_EQ(empty["records"], json::array());
   EXPECT_EQ(empty["head"]["seq"], 0);
   EXPECT_EQ(ask("GET", "/admin/v1/ledger?limit=0&x=1").document()["errors"].size(), 2u);
-  const json made = ask("POST", "/admin/v1/tokens", R"({"label": "v", "roles": ["viewer", "operator", "ml_engineer", "security_admin"]})").document();
+  const json made = ask("POST", "/admin/v1/tokens",
+                        R"({"label": "v", "roles": ["viewer", "operator", "ml_engineer", "security_admin"]})")
+                        .document();
   EXPECT_EQ(ask_as("Bearer " + made["token"].get<std::string>(), "GET", "/admin/v1/ledger").status, 403);
 }
 

@@ -37,8 +37,8 @@ TEST_F(AdminRoutes, WithoutTheTokenTellNothingNotEvenWhatExists) {
 TEST_F(AdminRoutes, ThatDoNotExistAreNotFound) {
   for (const char* target :
        {"/", "/admin", "/admin/v1", "/admin/v1/", "/admin/v1/jobs/", "/admin/v1/job", "/admin/v1/jobsx",
-        "/admin/v1/jobs/j1/", "/admin/v1/jobs/j1:fly", "/admin/v1/jobs/j1/rounds/1",
-        "/admin/v1/jobs/j1:pause:pause", "/admin/v1/jobs/:pause", "/admin/v2/jobs", "/v1/checkins"}) {
+        "/admin/v1/jobs/j1/", "/admin/v1/jobs/j1:fly", "/admin/v1/jobs/j1/rounds/1", "/admin/v1/jobs/j1:pause:pause",
+        "/admin/v1/jobs/:pause", "/admin/v2/jobs", "/v1/checkins"}) {
     const Answer answer = ask("GET", target);
     EXPECT_EQ(answer.status, 404) << target;
     EXPECT_EQ(answer.head.header("content-type"), "application/problem+json");
@@ -52,14 +52,13 @@ TEST_F(AdminRoutes, SayWhichMethodsTheyTake) {
     const char* target;
     const char* allowed;
   };
-  for (const Case& wrong :
-       std::initializer_list<Case>{{"DELETE", "/admin/v1/jobs", "GET, POST"},
-                                   {"get", "/admin/v1/jobs", "GET, POST"},
-                                   {"POST", "/admin/v1/server", "GET"},
-                                   {"PUT", "/healthz", "GET"},
-                                   {"GET", "/admin/v1/jobs/j1:pause", "POST"},
-                                   {"GET", "/admin/v1/models", "POST"},
-                                   {"GET", "/admin/v1/enrollment-tokens/abc", "DELETE"}}) {
+  for (const Case& wrong : std::initializer_list<Case>{{"DELETE", "/admin/v1/jobs", "GET, POST"},
+                                                       {"get", "/admin/v1/jobs", "GET, POST"},
+                                                       {"POST", "/admin/v1/server", "GET"},
+                                                       {"PUT", "/healthz", "GET"},
+                                                       {"GET", "/admin/v1/jobs/j1:pause", "POST"},
+                                                       {"GET", "/admin/v1/models", "POST"},
+                                                       {"GET", "/admin/v1/enrollment-tokens/abc", "DELETE"}}) {
     const Answer answer = ask(wrong.method, wrong.target);
     EXPECT_EQ(answer.status, 405) << wrong.method << " " << wrong.target;
     EXPECT_EQ(answer.head.header("allow"), wrong.allowed) << wrong.target;
@@ -103,9 +102,7 @@ TEST_F(AdminRoutes, JudgeTheInitialModelOrSayWhyTheyCannot) {
     const Answer dataset = ask("POST", "/admin/v1/datasets", as_text(file));
     EXPECT_EQ(dataset.status, 201) << dataset.body;
     return ask("POST", "/admin/v1/jobs",
-               json{{"name", "j"},
-                    {"model", model.document()["digest"]},
-                    {"evaluation", dataset.document()["digest"]}}
+               json{{"name", "j"}, {"model", model.document()["digest"]}, {"evaluation", dataset.document()["digest"]}}
                    .dump());
   };
   const Answer wrong = create_with(5);

@@ -56,11 +56,8 @@ class AdminServerTest : public testing::Test {
   Answer ask_as(const std::string& authorization, std::string_view method, const std::string& target,
                 std::string_view body = {}) {
     Answer answer;
-    TransportRequest request{.method = method,
-                             .target = target,
-                             .headers = {},
-                             .content_type = "application/json",
-                             .body = as_bytes(body)};
+    TransportRequest request{
+        .method = method, .target = target, .headers = {}, .content_type = "application/json", .body = as_bytes(body)};
     if (!authorization.empty()) request.headers = {{"Authorization", authorization}};
     if (!idempotency_key_.empty()) request.headers.emplace_back("Idempotency-Key", idempotency_key_);
     request.headers.insert(request.headers.end(), headers_.begin(), headers_.end());
@@ -88,7 +85,7 @@ class AdminServerTest : public testing::Test {
   std::unique_ptr<Server> server_;
   std::string token_;
   std::vector<std::pair<std::string, std::string>> headers_;  // sent with each request
-  std::string idempotency_key_;  // sent with each request unless it is empty
+  std::string idempotency_key_;                               // sent with each request unless it is empty
   std::unique_ptr<HttpsClient> client_;
 };
 

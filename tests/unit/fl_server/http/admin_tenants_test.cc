@@ -1,5 +1,5 @@
-// Two tenants on one server: every route of every role, for what is one's own and for what is another's; and nothing to notice
-// for who has one tenant.
+// Two tenants on one server: every route of every role, for what is one's own and for what is another's; and nothing to
+// notice for who has one tenant.
 #include <gmock/gmock.h>
 
 #include <regex>
@@ -21,7 +21,8 @@ class AdminTenants : public test::AdminServerTest {
  protected:
   // A token with every role in this tenant, as a bearer.
   std::string bearer_of(const std::string& tenant) {
-    const Answer made = ask("POST", "/admin/v1/tokens", R"({"label": "x", "tenant": ")" + tenant + R"(", "roles": )" + kAllRoles + "}");
+    const Answer made =
+        ask("POST", "/admin/v1/tokens", R"({"label": "x", "tenant": ")" + tenant + R"(", "roles": )" + kAllRoles + "}");
     EXPECT_EQ(made.status, 201) << made.body;
     return "Bearer " + made.document()["token"].get<std::string>();
   }
@@ -40,11 +41,15 @@ class AdminTenants : public test::AdminServerTest {
     ModelBuilder build("small", {2}, 1);
     const Bytes model = build.finish(build.dense(build.input(), 3)).value();
     const json digest = ask_as(bearer, "POST", "/admin/v1/models", as_text(model)).document()["digest"];
-    const Answer job = ask_as(bearer, "POST", "/admin/v1/jobs", json{{"name", "n"}, {"model", digest}, {"population", population}}.dump());
+    const Answer job = ask_as(bearer, "POST", "/admin/v1/jobs",
+                              json{{"name", "n"}, {"model", digest}, {"population", population}}.dump());
     EXPECT_EQ(job.status, 201) << job.body;
     things.job = job.document().value("id", "");
-    things.token = ask_as(bearer, "POST", "/admin/v1/enrollment-tokens", json{{"population", population}}.dump()).document().value("id", "");
-    things.admin_token = ask_as(bearer, "POST", "/admin/v1/tokens", R"({"label": "y", "roles": ["viewer"]})").document().value("id", "");
+    things.token = ask_as(bearer, "POST", "/admin/v1/enrollment-tokens", json{{"population", population}}.dump())
+                       .document()
+                       .value("id", "");
+    things.admin_token =
+        ask_as(bearer, "POST", "/admin/v1/tokens", R"({"label": "y", "roles": ["viewer"]})").document().value("id", "");
     return things;
   }
   static std::string path_of(const AdminRoute& route, const Things& things) {
@@ -74,7 +79,9 @@ TEST_F(AdminTenants, SeeWhatIsTheirsAndNothingElseByAnyRoute) {
   EXPECT_EQ(ask_as(other, "GET", "/admin/v1/jobs/" + of_acme.job).document()["detail"], "no such job: " + of_acme.job)
       << "the words for a job that does not exist";
   for (const AdminRoute& route : admin_routes()) {
-    if (route.pattern.find("{job}") == std::string_view::npos || route.method != "GET" || route.operation == "streamEvents") continue;
+    if (route.pattern.find("{job}") == std::string_view::npos || route.method != "GET" ||
+        route.operation == "streamEvents")
+      continue;
     EXPECT_EQ(ask_as(acme, route.method, path_of(route, of_acme)).status, 200) << route.operation;
     EXPECT_EQ(ask("GET", path_of(route, of_acme)).status, 200) << "the token of all tenants: " << route.operation;
   }
@@ -85,8 +92,10 @@ TEST_F(AdminTenants, SeeWhatIsTheirsAndNothingElseByAnyRoute) {
 
 TEST_F(AdminTenants, ListWhatIsTheirs) {
   const std::string acme = bearer_of("acme"), other = bearer_of("other"), plain = bearer_of("default");
-  const Things of_acme = things_of(acme, "phones"), of_other = things_of(other, "cars"), of_default = things_of(plain, "default");
-  for (const auto& [bearer, own] : std::vector<std::pair<std::string, Things>>{{acme, of_acme}, {other, of_other}, {plain, of_default}}) {
+  const Things of_acme = things_of(acme, "phones"), of_other = things_of(other, "cars"),
+               of_default = things_of(plain, "default");
+  for (const auto& [bearer, own] :
+       std::vector<std::pair<std::string, Things>>{{acme, of_acme}, {other, of_other}, {plain, of_default}}) {
     EXPECT_THAT(ids(bearer, "/admin/v1/jobs", "jobs"), ElementsAre(own.job));
     EXPECT_THAT(ids(bearer, "/admin/v1/enrollment-tokens", "tokens"), ElementsAre(own.token));
     EXPECT_THAT(ids(bearer, "/admin/v1/tokens", "tokens"), testing::Contains(own.admin_token));
@@ -98,7 +107,8 @@ TEST_F(AdminTenants, ListWhatIsTheirs) {
   }
   EXPECT_EQ(ids("Bearer " + token_, "/admin/v1/jobs", "jobs").size(), 3u);
   EXPECT_EQ(ask("GET", "/admin/v1/jobs/" + of_acme.job).document()["tenant"], "acme");
-  EXPECT_FALSE(ask("GET", "/admin/v1/jobs/" + of_default.job).document().contains("tenant")) << "who has one tenant sees nothing of it";
+  EXPECT_FALSE(ask("GET", "/admin/v1/jobs/" + of_default.job).document().contains("tenant"))
+      << "who has one tenant sees nothing of it";
 }
 
 TEST_F(AdminTenants, AreNotToldOfTheWholeServer) {
@@ -123,12 +133,21 @@ TEST_F(AdminTenants, CannotTakeWhatIsAnothers) {
     EXPECT_EQ(token.status, 400) << population;
     EXPECT_EQ(token.document()["errors"][0]["pointer"], "/population");
   }
-  EXPECT_EQ(ask("POST", "/admin/v1/enrollment-tokens", R"({"population": "phones"})").status, 400) << "nor can the default tenant";
+  EXPECT_EQ(ask("POST", "/admin/v1/enrollment-tokens", R"({"population": "phones"})").status, 400)
+      << "nor can the default tenant";
   EXPECT_EQ(ask("POST", "/admin/v1/enrollment-tokens", R"({"population": "phones", "tenant": "acme"})").status, 201);
-  EXPECT_EQ(ask_as(other, "POST", "/admin/v1/enrollment-tokens", R"({"population": "x", "tenant": "acme"})").document()["errors"][0]["pointer"], "/tenant");
-  EXPECT_EQ(ask_as(other, "POST", "/admin/v1/tokens", R"({"label": "x", "roles": ["viewer"], "tenant": "*"})").document()["errors"][0]["pointer"], "/tenant");
-  EXPECT_EQ(ask_as(other, "POST", "/admin/v1/tokens", R"({"label": "x", "roles": ["viewer"], "tenant": "acme"})").status, 400);
-  EXPECT_EQ(ask("POST", "/admin/v1/tokens", R"({"label": "x", "roles": ["viewer"], "tenant": "A c"})").document()["errors"][0]["pointer"], "/tenant");
+  EXPECT_EQ(ask_as(other, "POST", "/admin/v1/enrollment-tokens", R"({"population": "x", "tenant": "acme"})")
+                .document()["errors"][0]["pointer"],
+            "/tenant");
+  EXPECT_EQ(ask_as(other, "POST", "/admin/v1/tokens", R"({"label": "x", "roles": ["viewer"], "tenant": "*"})")
+                .document()["errors"][0]["pointer"],
+            "/tenant");
+  EXPECT_EQ(
+      ask_as(other, "POST", "/admin/v1/tokens", R"({"label": "x", "roles": ["viewer"], "tenant": "acme"})").status,
+      400);
+  EXPECT_EQ(ask("POST", "/admin/v1/tokens", R"({"label": "x", "roles": ["viewer"], "tenant": "A c"})")
+                .document()["errors"][0]["pointer"],
+            "/tenant");
   EXPECT_EQ(ask_as(other, "POST", "/admin/v1/jobs?tenant=acme", "{}").document()["code"], "invalid_argument");
 }
 

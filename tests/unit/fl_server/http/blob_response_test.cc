@@ -22,8 +22,7 @@ class BlobResponse : public testing::Test {
     etag_ = "\"" + digest_.hex() + "\"";
   }
 
-  HttpResponse ask(std::vector<std::pair<std::string, std::string>> headers,
-                   const std::string& method = "GET") {
+  HttpResponse ask(std::vector<std::pair<std::string, std::string>> headers, const std::string& method = "GET") {
     RequestHead head;
     head.method = method;
     head.headers = std::move(headers);
@@ -73,19 +72,18 @@ TEST_F(BlobResponse, IsOneRangeIfOneIsAskedFor) {
     const char* body;
     const char* content_range;
   };
-  for (const Case& one :
-       std::initializer_list<Case>{{"bytes=0-0", "0", "bytes 0-0/10"},
-                                   {"bytes=2-4", "234", "bytes 2-4/10"},
-                                   {"bytes=9-9", "9", "bytes 9-9/10"},
-                                   {"bytes=0-9", "0123456789", "bytes 0-9/10"},
-                                   {"bytes=7-", "789", "bytes 7-9/10"},
-                                   {"bytes=0-", "0123456789", "bytes 0-9/10"},
-                                   {"bytes=8-1000", "89", "bytes 8-9/10"},
-                                   {"bytes=8-18446744073709551615", "89", "bytes 8-9/10"},
-                                   {"bytes=-3", "789", "bytes 7-9/10"},
-                                   {"bytes=-10", "0123456789", "bytes 0-9/10"},
-                                   {"bytes=-11", "0123456789", "bytes 0-9/10"},
-                                   {"bytes=-18446744073709551615", "0123456789", "bytes 0-9/10"}}) {
+  for (const Case& one : std::initializer_list<Case>{{"bytes=0-0", "0", "bytes 0-0/10"},
+                                                     {"bytes=2-4", "234", "bytes 2-4/10"},
+                                                     {"bytes=9-9", "9", "bytes 9-9/10"},
+                                                     {"bytes=0-9", "0123456789", "bytes 0-9/10"},
+                                                     {"bytes=7-", "789", "bytes 7-9/10"},
+                                                     {"bytes=0-", "0123456789", "bytes 0-9/10"},
+                                                     {"bytes=8-1000", "89", "bytes 8-9/10"},
+                                                     {"bytes=8-18446744073709551615", "89", "bytes 8-9/10"},
+                                                     {"bytes=-3", "789", "bytes 7-9/10"},
+                                                     {"bytes=-10", "0123456789", "bytes 0-9/10"},
+                                                     {"bytes=-11", "0123456789", "bytes 0-9/10"},
+                                                     {"bytes=-18446744073709551615", "0123456789", "bytes 0-9/10"}}) {
     const HttpResponse response = ask_range(one.range);
     EXPECT_EQ(response.status, 206) << one.range;
     EXPECT_EQ(body_of(response), one.body) << one.range;
@@ -144,8 +142,7 @@ TEST_F(BlobResponse, Is304ForWhoeverHasItAlready) {
     EXPECT_THAT(body_of(response), IsEmpty()) << known;
     EXPECT_EQ(header(response, "ETag"), etag_) << known;
   }
-  for (const std::string& unknown :
-       {std::string("\"other\""), digest_.hex(), std::string(""), std::string("\"*\"")}) {
+  for (const std::string& unknown : {std::string("\"other\""), digest_.hex(), std::string(""), std::string("\"*\"")}) {
     EXPECT_EQ(ask({{"if-none-match", unknown}}).status, 200) << unknown;
   }
 }

@@ -7,7 +7,8 @@ namespace coterie {
 namespace {
 
 TEST(EntityTag, IsOfTheBody) {
-  EXPECT_EQ(entity_tag(as_bytes(std::string_view("abc"))), "\"ba7816bf8f01cfea414140de5dae2223\"") << "SHA-256, FIPS 180";
+  EXPECT_EQ(entity_tag(as_bytes(std::string_view("abc"))), "\"ba7816bf8f01cfea414140de5dae2223\"")
+      << "SHA-256, FIPS 180";
   EXPECT_NE(entity_tag({}), entity_tag(as_bytes(std::string_view("a"))));
 }
 

@@ -24,8 +24,7 @@ TEST(ResponseHead, IsTheBytesThatGoOut) {
             "ETag: \"e\"\r\n\r\n");
   response.close = true;
   response.headers.clear();
-  EXPECT_EQ(response_head(response, 0),
-            "HTTP/1.1 201 Created\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(response_head(response, 0), "HTTP/1.1 201 Created\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
 }
 
 // RFC 9110 section 8.6 and RFC 9112 section 6.2.
@@ -61,8 +60,7 @@ TEST(ParseQuery, GivesPairsInTheirOrder) {
 }
 
 TEST(ParseQuery, DecodesEscapesOnce) {
-  EXPECT_THAT(parse_query("a%20b=c+d&e=%2526%3D%26").value(),
-              ElementsAre(Pair("a b", "c d"), Pair("e", "%26=&")));
+  EXPECT_THAT(parse_query("a%20b=c+d&e=%2526%3D%26").value(), ElementsAre(Pair("a b", "c d"), Pair("e", "%26=&")));
   EXPECT_THAT(parse_query("a=%c3%A9").value(), ElementsAre(Pair("a", "\xc3\xa9")));
 }
 

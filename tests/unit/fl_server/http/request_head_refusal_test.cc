@@ -24,10 +24,8 @@ int status_of(const std::string& head) {
 std::string printable(const std::string& text) {
   std::string shown;
   for (unsigned char c : text.substr(0, 200)) {
-    if (c >= 0x20 && c < 0x7f)
-      shown += static_cast<char>(c);
-    else
-      shown += "\\x" + to_hex({&c, 1});
+    if (c >= 0x20 && c < 0x7f) shown += static_cast<char>(c);
+    else shown += "\\x" + to_hex({&c, 1});
   }
   return shown;
 }
@@ -39,20 +37,15 @@ void expect_all(const std::vector<Refusal>& refusals) {
 }
 
 // "GET / HTTP/1.1" with these lines behind its Host.
-std::string with(const std::string& lines) {
-  return "POST /a HTTP/1.1\r\nHost: x\r\n" + lines + "\r\n";
-}
-std::string get(const std::string& target) {
-  return "GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n";
-}
+std::string with(const std::string& lines) { return "POST /a HTTP/1.1\r\nHost: x\r\n" + lines + "\r\n"; }
+std::string get(const std::string& target) { return "GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n"; }
 std::string nul(std::string text) {
   for (char& c : text) c = c == '$' ? '\0' : c;
   return text;
 }
 
 TEST(RequestHeadRefusal, TheseAreTakenSoThatTheOthersAreRefusedForTheirFault) {
-  expect_all(
-      {{with(""), 200}, {get("/"), 200}, {with("Content-Length: 5\r\n"), 200}, {with("X: $\r\n"), 200}});
+  expect_all({{with(""), 200}, {get("/"), 200}, {with("Content-Length: 5\r\n"), 200}, {with("X: $\r\n"), 200}});
 }
 
 TEST(RequestHeadRefusal, RequestLinesThatAreNone) {
@@ -91,22 +84,21 @@ TEST(RequestHeadRefusal, MethodsThatAreNoTokens) {
 
 TEST(RequestHeadRefusal, VersionsThatAreNotSpoken) {
   for (const char* version :
-       {"HTTP/0.9", "HTTP/1.2", "HTTP/2.0", "HTTP/3.0", "HTTP/9.9", "HTTP/1", "HTTP/1.", "HTTP/1.10",
-        "HTTP/01.1", "HTTP/1,1", "http/1.1", "Http/1.1", "HTTPS/1.1", "HTTP 1.1", "HTTP/x.y", "1.1"}) {
+       {"HTTP/0.9", "HTTP/1.2", "HTTP/2.0", "HTTP/3.0", "HTTP/9.9", "HTTP/1", "HTTP/1.", "HTTP/1.10", "HTTP/01.1",
+        "HTTP/1,1", "http/1.1", "Http/1.1", "HTTPS/1.1", "HTTP 1.1", "HTTP/x.y", "1.1"}) {
     EXPECT_EQ(status_of("GET / " + std::string(version) + "\r\nHost: x\r\n\r\n"), 400) << version;
   }
   EXPECT_EQ(status_of("PRI * HTTP/2.0\r\n\r\n"), 400);
 }
 
 TEST(RequestHeadRefusal, TargetsThatAreNotAbsoluteAndPlain) {
-  for (const char* target :
-       {"*",       "a",      "a/b",          "x:443",     "http://x/a",  "https://evil/healthz",
-        "//x/a",   "/a//b",  "/.",           "/..",       "/../a",       "/a/..",
-        "/a/../b", "/a/./b", "/.hidden",     "/a/.%2e/b", "/%2e%2e/a",   "/a%2fb",
-        "/%00",    "/a%",    "/a b",         "/a\\b",     "/a\"b",       "/<a>",
-        "/{a}",    "/a|b",   "/a^b",         "/a`b",      "/a#b",        "/a;b",
-        "/a@b",    "/a,b",   "/caf\xc3\xa9", "/a?b#c",    "/a?\xc3\xa9", "/a?\x7f",
-        "/a?b\tc", "/a?b c", "?a=b",         "/a\x01",    "/a?\x01",     "/\x80"}) {
+  for (const char* target : {"*",       "a",      "a/b",          "x:443",     "http://x/a",  "https://evil/healthz",
+                             "//x/a",   "/a//b",  "/.",           "/..",       "/../a",       "/a/..",
+                             "/a/../b", "/a/./b", "/.hidden",     "/a/.%2e/b", "/%2e%2e/a",   "/a%2fb",
+                             "/%00",    "/a%",    "/a b",         "/a\\b",     "/a\"b",       "/<a>",
+                             "/{a}",    "/a|b",   "/a^b",         "/a`b",      "/a#b",        "/a;b",
+                             "/a@b",    "/a,b",   "/caf\xc3\xa9", "/a?b#c",    "/a?\xc3\xa9", "/a?\x7f",
+                             "/a?b\tc", "/a?b c", "?a=b",         "/a\x01",    "/a?\x01",     "/\x80"}) {
     EXPECT_EQ(status_of(get(target)), 400) << target;
   }
   expect_all({{get(nul("/a$b")), 400},
@@ -116,9 +108,8 @@ TEST(RequestHeadRefusal, TargetsThatAreNotAbsoluteAndPlain) {
 }
 
 TEST(RequestHeadRefusal, LengthsThatAreNotOneNumber) {
-  for (const char* value :
-       {"", "-1", "+5", "1e3", "0x10", "5,5", "5, 5", "5,", "5 5", "5a", "a", "5.0", "18446744073709551616",
-        "99999999999999999999999999", "\"5\"", "5;5", "\xd9\xa5"}) {
+  for (const char* value : {"", "-1", "+5", "1e3", "0x10", "5,5", "5, 5", "5,", "5 5", "5a", "a", "5.0",
+                            "18446744073709551616", "99999999999999999999999999", "\"5\"", "5;5", "\xd9\xa5"}) {
     EXPECT_EQ(status_of(with("Content-Length: " + std::string(value) + "\r\n")), 400) << value;
   }
   expect_all({

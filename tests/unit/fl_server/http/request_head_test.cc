@@ -13,9 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-Result<RequestHead> parse(const std::string& text) {
-  return parse_request_head(as_bytes(text));
-}
+Result<RequestHead> parse(const std::string& text) { return parse_request_head(as_bytes(text)); }
 
 TEST(RequestHead, HasEverythingThatWasSent) {
   const auto head = parse(
@@ -84,8 +82,7 @@ TEST(RequestHead, MayHaveLimitsToTheVeryByte) {
   std::string lines;
   for (size_t i = 1; i < kHeadersMax; ++i) lines += "X: y\r\n";
   EXPECT_OK(parse("GET / HTTP/1.1\r\nHost: x\r\n" + lines + "\r\n"));
-  EXPECT_ERROR(parse("GET / HTTP/1.1\r\nHost: x\r\n" + lines + "X: y\r\n\r\n"), ErrorCode::too_large,
-               "100 header");
+  EXPECT_ERROR(parse("GET / HTTP/1.1\r\nHost: x\r\n" + lines + "X: y\r\n\r\n"), ErrorCode::too_large, "100 header");
 
   const std::string begin = "GET / HTTP/1.1\r\nHost: x\r\n", end = "\r\n\r\n";
   std::string filled = begin;

@@ -118,7 +118,8 @@ class Rotation : public test::AdminServerTest {
   }
   void trust(const PemPair& ca) { client_ = client_of(ca); }
   static int health(HttpsClient& client) {
-    const TransportRequest request{.method = "GET", .target = "/healthz", .headers = {}, .content_type = {}, .body = {}};
+    const TransportRequest request{
+        .method = "GET", .target = "/healthz", .headers = {}, .content_type = {}, .body = {}};
     const auto answer = client.send(request, [](const TransportResponse&, ByteView) { return Status(); });
     return answer ? answer->status : 0;
   }
@@ -158,8 +159,9 @@ TEST_F(Rotation, OfTheCertificateFailsNoRequest) {
 
 TEST_F(Rotation, OfACertificateThatIsBrokenLeavesTheOldOne) {
   const std::string certificate = read(directory_ / "server.pem");
-  for (const std::string& broken : {std::string("not a certificate"), std::string(), certificate.substr(0, certificate.size() / 2),
-                                    make_server_certificate(ca_, {"127.0.0.1"}, os::wall_now(), 5)->certificate}) {
+  for (const std::string& broken :
+       {std::string("not a certificate"), std::string(), certificate.substr(0, certificate.size() / 2),
+        make_server_certificate(ca_, {"127.0.0.1"}, os::wall_now(), 5)->certificate}) {
     write("server.pem", broken);
     EXPECT_EQ(server_->rotate_files(), 0u);
     EXPECT_EQ(health(*client_of(ca_)), 200);
@@ -172,7 +174,8 @@ TEST_F(Rotation, OfACertificateThatIsBrokenLeavesTheOldOne) {
 }
 
 TEST_F(Rotation, OfTheAdminTokenTakesItsPlaceAtOnce) {
-  const std::string named = ask("POST", "/admin/v1/tokens", R"({"label": "v", "roles": ["viewer"]})").document()["token"];
+  const std::string named =
+      ask("POST", "/admin/v1/tokens", R"({"label": "v", "roles": ["viewer"]})").document()["token"];
   for (int i = 0; i < 100; ++i) {
     const std::string next = generate_token();
     ASSERT_OK(os::write_file_atomically(server_->admin_token_file(), as_bytes(next + "\n")));

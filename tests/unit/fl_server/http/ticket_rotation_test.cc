@@ -9,8 +9,8 @@
 namespace coterie {
 namespace {
 
-using nlohmann::json;
 using coterie::testing::RawDevice;
+using nlohmann::json;
 
 constexpr Millis kHold{30'000};
 
@@ -25,7 +25,9 @@ class TicketRotation : public test::AdminServerTest {
   }
   // Of a job for one device, one round.
   Assignment assignment_of_a_device() {
-    create_job({{"name", "n"}, {"privacy", {{"level", "none"}}}, {"rounds", {{"count", 1}, {"goal_count", 1}, {"pool_min", 1}}}});
+    create_job({{"name", "n"},
+                {"privacy", {{"level", "none"}}},
+                {"rounds", {{"count", 1}, {"goal_count", 1}, {"pool_min", 1}}}});
     device_ = std::make_unique<RawDevice>(server_->device_url(), read(server_->ca_file()));
     const json token = ask("POST", "/admin/v1/enrollment-tokens", "{}").document();
     EXPECT_OK(device_->enroll(token["token"]));
@@ -38,7 +40,8 @@ class TicketRotation : public test::AdminServerTest {
 
   uint16_t device_port_ = 0;
   std::unique_ptr<RawDevice> device_;
-  const std::vector<float> update_ = std::vector<float>(19, 0.0f);  // create_job's model: 2 x 3 weights, padding to 16, 3 biases
+  const std::vector<float> update_ =
+      std::vector<float>(19, 0.0f);  // create_job's model: 2 x 3 weights, padding to 16, 3 biases
 };
 
 TEST_F(TicketRotation, TakesTicketsOfTheKeyBefore) {

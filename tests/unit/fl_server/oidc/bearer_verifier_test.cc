@@ -17,9 +17,7 @@ using test::MintKey;
 using test::oidc_settings;
 using test::reason_of;
 
-std::string jwks_text(const MintKey& key) {
-  return nlohmann::json{{"keys", {key.jwk()}}}.dump();
-}
+std::string jwks_text(const MintKey& key) { return nlohmann::json{{"keys", {key.jwk()}}}.dump(); }
 
 // Answers when it is told to, with what it is told.
 class ScriptedSource : public JwksSource {
@@ -65,8 +63,7 @@ class BearerVerifierTest : public testing::Test {
 };
 
 TEST_F(BearerVerifierTest, SaysSoWhileThereAreNoKeysAndDoesNotWaitForThem) {
-  EXPECT_ERROR(verifier_->verify(key_.token(good_claims()), kTestNow), ErrorCode::unavailable,
-               "could not be fetched");
+  EXPECT_ERROR(verifier_->verify(key_.token(good_claims()), kTestNow), ErrorCode::unavailable, "could not be fetched");
   source_->answer(JwksSource::Answer{.body = jwks_text(key_), .cache_control = ""});
   verifier_->wait_for_fetches(1);
   const Result<OidcIdentity> who = verifier_->verify(key_.token(good_claims()), kTestNow);
@@ -81,8 +78,7 @@ TEST_F(BearerVerifierTest, ReportsAnswersThatAreNoKeys) {
   verifier_->wait_for_fetches(1);
   EXPECT_EQ(verifier_->state().failures, 1u);
   EXPECT_NE(verifier_->state().last_error.find("not a JWK set"), std::string::npos);
-  EXPECT_ERROR(verifier_->verify(key_.token(good_claims()), kTestNow), ErrorCode::unavailable,
-               "could not be fetched");
+  EXPECT_ERROR(verifier_->verify(key_.token(good_claims()), kTestNow), ErrorCode::unavailable, "could not be fetched");
 }
 
 TEST_F(BearerVerifierTest, RefusesWhatTheRulesRefuse) {

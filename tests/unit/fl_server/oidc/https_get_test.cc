@@ -50,16 +50,14 @@ TEST_F(HttpsGet, TrustsTheAuthorityThatIsSetAndNoOther) {
 TEST(HttpsGetOfAnotherHost, IsRefusedThoughItsAuthorityIsTrusted) {
   const test::JwksServer server(kBody, {"elsewhere.example"});
   const std::atomic<bool> never = false;
-  EXPECT_ERROR(
-      https_get({.url = server.url("/keys"), .ca_file = server.ca_file(), .body_bytes_max = 1000}, never),
-      ErrorCode::unavailable, "certificate");
+  EXPECT_ERROR(https_get({.url = server.url("/keys"), .ca_file = server.ca_file(), .body_bytes_max = 1000}, never),
+               ErrorCode::unavailable, "certificate");
 }
 
 TEST_F(HttpsGet, SpeaksNothingButHttps) {
   HttpsQuestion plain = question("/keys");
-  for (const std::string& url :
-       {"http://localhost:" + server_.port() + "/keys", "file://" + server_.ca_file(),
-        std::string("ftp://localhost/keys"), std::string("localhost/keys"), std::string()}) {
+  for (const std::string& url : {"http://localhost:" + server_.port() + "/keys", "file://" + server_.ca_file(),
+                                 std::string("ftp://localhost/keys"), std::string("localhost/keys"), std::string()}) {
     plain.url = url;
     EXPECT_ERROR(get(plain), ErrorCode::unavailable, "") << url;
   }

@@ -9,9 +9,7 @@ namespace {
 
 const Instant kStart{Millis(1'000'000)};
 
-JwkSet some_keys() {
-  return test::set_of({test::MintKey(KeyAlgorithm::ed25519, "one").jwk()});
-}
+JwkSet some_keys() { return test::set_of({test::MintKey(KeyAlgorithm::ed25519, "one").jwk()}); }
 
 // A cache that has had its first answer at kStart.
 JwksCache filled(std::optional<Millis> max_age = std::nullopt) {
@@ -131,8 +129,8 @@ TEST(MaxAge, IsReadFromCacheControl) {
   EXPECT_EQ(max_age_of("max-age=300, no-cache"), Millis(0));
   EXPECT_EQ(max_age_of(" NO-STORE "), Millis(0));
   EXPECT_EQ(max_age_of("max-age=99999999999999999999999"), kJwksRefreshMax);
-  for (const char* text : {"", "public", "s-maxage=5", "max-age", "max-age=", "max-age=-1", "max-age=5x",
-                           "max-age=\"5\"", ",,,"}) {
+  for (const char* text :
+       {"", "public", "s-maxage=5", "max-age", "max-age=", "max-age=-1", "max-age=5x", "max-age=\"5\"", ",,,"}) {
     EXPECT_EQ(max_age_of(text), std::nullopt) << text;
   }
 }

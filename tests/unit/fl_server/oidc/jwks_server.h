@@ -43,18 +43,16 @@ class JwksServer {
   std::string other_ca_file() const { return folder_ / "other-ca.pem"; }
 
  private:
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-  }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
 
   void start() {
     int in[2];
     int out[2];
     ASSERT_EQ(::pipe2(in, O_CLOEXEC), 0);
     ASSERT_EQ(::pipe2(out, O_CLOEXEC), 0);
-    std::vector<std::string> words = {
-        "python3", std::string(COTERIE_SOURCE_DIR) + "/tests/unit/fl_server/oidc/jwks_server.py",
-        folder_ / "certificate.pem", folder_ / "key.pem", folder_ / "keys.json"};
+    std::vector<std::string> words = {"python3",
+                                      std::string(COTERIE_SOURCE_DIR) + "/tests/unit/fl_server/oidc/jwks_server.py",
+                                      folder_ / "certificate.pem", folder_ / "key.pem", folder_ / "keys.json"};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

@@ -20,9 +20,7 @@ const MintKey& p256() {
   static const MintKey key(KeyAlgorithm::p256, "ec");
   return key;
 }
-json rsa() {
-  return test::vectors("rsa.json")["rsa2048"]["jwk"];
-}
+json rsa() { return test::vectors("rsa.json")["rsa2048"]["jwk"]; }
 
 json with(json jwk, const char* name, const json& value) {
   jwk[name] = value;
@@ -35,15 +33,9 @@ void expect_one(const json& jwk, size_t ours, size_t foreign, size_t malformed) 
   EXPECT_EQ(set.skipped_foreign, foreign) << jwk.dump();
   EXPECT_EQ(set.skipped_malformed, malformed) << jwk.dump();
 }
-void expect_ours(const json& jwk) {
-  expect_one(jwk, 1, 0, 0);
-}
-void expect_foreign(const json& jwk) {
-  expect_one(jwk, 0, 1, 0);
-}
-void expect_malformed(const json& jwk) {
-  expect_one(jwk, 0, 0, 1);
-}
+void expect_ours(const json& jwk) { expect_one(jwk, 1, 0, 0); }
+void expect_foreign(const json& jwk) { expect_one(jwk, 0, 1, 0); }
+void expect_malformed(const json& jwk) { expect_one(jwk, 0, 0, 1); }
 
 TEST(JwkSet, HasTheKeysWeCanUse) {
   const JwkSet set = set_of({rsa(), p256().jwk(), ed25519().jwk()});
@@ -72,9 +64,8 @@ TEST(JwkSet, SkipsKeysForSomethingElse) {
 }
 
 TEST(JwkSet, SkipsAndCountsMalformedKeys) {
-  for (const json& jwk :
-       {json(), json("key"), json::array(), json::object(), json{{"kty", 1}}, json{{"kty", "RSA"}},
-        json{{"kty", "EC"}}, json{{"kty", "OKP"}, {"crv", "Ed25519"}}}) {
+  for (const json& jwk : {json(), json("key"), json::array(), json::object(), json{{"kty", 1}}, json{{"kty", "RSA"}},
+                          json{{"kty", "EC"}}, json{{"kty", "OKP"}, {"crv", "Ed25519"}}}) {
     expect_malformed(jwk);
   }
   for (const json& good : {rsa(), p256().jwk(), ed25519().jwk()}) {
@@ -144,8 +135,7 @@ TEST(JwkSet, IsLimited) {
   EXPECT_ERROR(parse_jwk_set(std::string(kJwkSetBytesMax + 1, ' ')), ErrorCode::too_large, "bytes");
   const std::vector<json> many(kJwkSetKeysMax + 1, json::object());
   EXPECT_ERROR(parse_jwk_set(json{{"keys", many}}.dump()), ErrorCode::too_large, "65 keys, at most 64");
-  EXPECT_ERROR(parse_jwk_set("{\"keys\":[" + std::string(20'000, '[')), ErrorCode::malformed,
-               "not a JWK set");
+  EXPECT_ERROR(parse_jwk_set("{\"keys\":[" + std::string(20'000, '[')), ErrorCode::malformed, "not a JWK set");
 }
 
 }  // namespace

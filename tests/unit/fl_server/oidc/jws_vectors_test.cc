@@ -46,9 +46,8 @@ TEST(JwsVectors, Rfc7517KeysAreReadAndTheOneForEncryptionIsNot) {
 TEST(RsaTokens, OfTwoToFourThousandBitsAreAccepted) {
   const json vectors = test::vectors("rsa.json");
   for (const char* name : {"rsa2048", "rsa4096"}) {
-    const Result<OidcIdentity> who =
-        verify_jwt(vectors[name]["token"].get<std::string>(), set_of({vectors[name]["jwk"]}),
-                   test::oidc_settings(), test::kTestNow);
+    const Result<OidcIdentity> who = verify_jwt(vectors[name]["token"].get<std::string>(),
+                                                set_of({vectors[name]["jwk"]}), test::oidc_settings(), test::kTestNow);
     ASSERT_OK(who) << name;
     EXPECT_EQ(who->subject, "alice");
     EXPECT_THAT(who->roles, testing::ElementsAre("operator"));
@@ -57,9 +56,8 @@ TEST(RsaTokens, OfTwoToFourThousandBitsAreAccepted) {
 
 TEST(RsaTokens, PssSignaturesAreNotRs256) {
   const json vector = test::vectors("rsa.json")["rsa2048"];
-  EXPECT_EQ(
-      reason_of(verify_jws(vector["pss_signature_as_rs256"].get<std::string>(), set_of({vector["jwk"]}))),
-      token_fault::kSignature);
+  EXPECT_EQ(reason_of(verify_jws(vector["pss_signature_as_rs256"].get<std::string>(), set_of({vector["jwk"]}))),
+            token_fault::kSignature);
 }
 
 // The attack on libraries that let the token choose: an HMAC whose secret is what everybody knows of an RSA
@@ -68,8 +66,7 @@ TEST(RsaTokens, HmacWithThePublicKeyAsSecretIsRefused) {
   const json vector = test::vectors("rsa.json")["rsa2048"];
   const JwkSet keys = set_of({vector["jwk"]});
   for (const std::string form : {"pem", "der", "modulus"}) {
-    EXPECT_EQ(reason_of(verify_jws(vector["hs256_by_" + form].get<std::string>(), keys)),
-              token_fault::kAlgorithm)
+    EXPECT_EQ(reason_of(verify_jws(vector["hs256_by_" + form].get<std::string>(), keys)), token_fault::kAlgorithm)
         << form;
     EXPECT_EQ(reason_of(verify_jws(vector["mac_by_" + form + "_as_rs256"].get<std::string>(), keys)),
               token_fault::kSignature)
@@ -89,8 +86,7 @@ TEST(RsaTokens, WeakKeysVerifyNothing) {
     forced.keys.push_back({.kid = "rsa",
                            .key = RsaPublicKey{.modulus = *from_base64url(jwk["n"].get<std::string>()),
                                                .exponent = *from_base64url(jwk["e"].get<std::string>())}});
-    EXPECT_EQ(reason_of(verify_jws(vectors[name]["token"].get<std::string>(), forced)),
-              token_fault::kSignature)
+    EXPECT_EQ(reason_of(verify_jws(vectors[name]["token"].get<std::string>(), forced)), token_fault::kSignature)
         << name;
   }
 }

@@ -41,9 +41,7 @@ class JwtAttack : public testing::TestWithParam<KeyAlgorithm> {
 };
 INSTANTIATE_TEST_SUITE_P(Algorithms, JwtAttack, testing::Values(KeyAlgorithm::ed25519, KeyAlgorithm::p256));
 
-TEST_P(JwtAttack, AGoodTokenIsAccepted) {
-  EXPECT_EQ(verify(good_), "accepted");
-}
+TEST_P(JwtAttack, AGoodTokenIsAccepted) { EXPECT_EQ(verify(good_), "accepted"); }
 
 TEST_P(JwtAttack, AlgorithmNoneInAnyCase) {
   for (const char* name : {"none", "nOnE", "NONE", ""}) {
@@ -78,8 +76,7 @@ TEST_P(JwtAttack, UnknownKeyId) {
 }
 
 TEST_P(JwtAttack, KeyIdOfTheWrongForm) {
-  for (const json& value :
-       {json(1), json(""), json(std::string(kKeyIdBytesMax + 1, 'k')), json::array({"one"})}) {
+  for (const json& value : {json(1), json(""), json(std::string(kKeyIdBytesMax + 1, 'k')), json::array({"one"})}) {
     EXPECT_EQ(with_header(header_with("kid", value)), token_fault::kMalformed) << value.dump();
   }
 }
@@ -96,8 +93,7 @@ TEST_P(JwtAttack, NoKeyIdIsFineWithOneKeyThatFitsAndRefusedWithTwo) {
 
 TEST_P(JwtAttack, ASignatureOfAnotherKeyOfTheIssuer) {
   const MintKey other(GetParam(), "two", 9);
-  EXPECT_EQ(verify_with(other.token_of(key_.header().dump(), good_claims().dump()),
-                        set_of({key_.jwk(), other.jwk()})),
+  EXPECT_EQ(verify_with(other.token_of(key_.header().dump(), good_claims().dump()), set_of({key_.jwk(), other.jwk()})),
             token_fault::kSignature);
 }
 
@@ -120,8 +116,7 @@ TEST_P(JwtAttack, CriticalExtensions) {
 }
 
 TEST_P(JwtAttack, TokensOfAnotherType) {
-  for (const json& type :
-       {json("dpop+jwt"), json("logout+jwt"), json("JWE"), json(""), json(nullptr), json(1)}) {
+  for (const json& type : {json("dpop+jwt"), json("logout+jwt"), json("JWE"), json(""), json(nullptr), json(1)}) {
     EXPECT_EQ(with_header(header_with("typ", type)), token_fault::kType) << type.dump();
   }
   for (const char* type : {"JWT", "jwt", "at+jwt", "AT+JWT"}) {
@@ -137,27 +132,23 @@ TEST_P(JwtAttack, AlteredPayload) {
   claims["roles"] = {"fl-operators", "fl-admins"};
   const size_t first = good_.find('.');
   const size_t second = good_.rfind('.');
-  const std::string altered =
-      good_.substr(0, first + 1) + to_base64url(as_bytes(claims.dump())) + good_.substr(second);
+  const std::string altered = good_.substr(0, first + 1) + to_base64url(as_bytes(claims.dump())) + good_.substr(second);
   EXPECT_EQ(verify(altered), token_fault::kSignature);
 }
 
 TEST_P(JwtAttack, AlteredHeader) {
   json header = key_.header();
   header["x"] = 1;
-  EXPECT_EQ(verify(to_base64url(as_bytes(header.dump())) + good_.substr(good_.find('.'))),
-            token_fault::kSignature);
+  EXPECT_EQ(verify(to_base64url(as_bytes(header.dump())) + good_.substr(good_.find('.'))), token_fault::kSignature);
 }
 
 TEST_P(JwtAttack, TruncatedAnywhere) {
-  for (size_t size = 0; size < good_.size(); ++size)
-    EXPECT_NE(verify(good_.substr(0, size)), "accepted") << size;
+  for (size_t size = 0; size < good_.size(); ++size) EXPECT_NE(verify(good_.substr(0, size)), "accepted") << size;
 }
 
 TEST_P(JwtAttack, PartsTooFewOrTooMany) {
-  for (const std::string& token :
-       {good_ + ".", good_ + ".e30", "." + good_, good_ + "." + good_, std::string(".."), std::string("."),
-        std::string(), good_.substr(0, good_.rfind('.'))}) {
+  for (const std::string& token : {good_ + ".", good_ + ".e30", "." + good_, good_ + "." + good_, std::string(".."),
+                                   std::string("."), std::string(), good_.substr(0, good_.rfind('.'))}) {
     EXPECT_EQ(verify(token), token_fault::kMalformed);
   }
 }
@@ -194,21 +185,18 @@ TEST_P(JwtAttack, KeysTwiceInHeaderClaimsOrInside) {
   EXPECT_EQ(verify(key_.token_of(header, "{\"x\":{\"a\":1,\"a\":2}," + good_claims().dump().substr(1))),
             token_fault::kMalformed);
   // The same name in two objects is no repetition.
-  EXPECT_EQ(verify(key_.token_of(header,
-                                 "{\"x\":{\"sub\":1},\"y\":[{\"sub\":2}]," + good_claims().dump().substr(1))),
+  EXPECT_EQ(verify(key_.token_of(header, "{\"x\":{\"sub\":1},\"y\":[{\"sub\":2}]," + good_claims().dump().substr(1))),
             "accepted");
 }
 
 TEST_P(JwtAttack, JsonThatIsNotAnObjectOrNotJson) {
   const std::string header = key_.header().dump();
   const std::string claims = good_claims().dump();
-  for (const std::string& payload :
-       {std::string(), std::string("null"), std::string("[]"), "[" + claims + "]", claims + claims,
-        claims + "x", std::string("\xef\xbb\xbf{"), "//\n" + claims, claims + std::string(1, '\0'),
-        claims.substr(0, claims.size() - 1) + ",}"}) {
+  for (const std::string& payload : {std::string(), std::string("null"), std::string("[]"), "[" + claims + "]",
+                                     claims + claims, claims + "x", std::string("\xef\xbb\xbf{"), "//\n" + claims,
+                                     claims + std::string(1, '\0'), claims.substr(0, claims.size() - 1) + ",}"}) {
     EXPECT_EQ(verify(key_.token_of(header, payload)), token_fault::kMalformed);
-    EXPECT_EQ(verify(key_.token_of(payload == "" ? "{" : payload.substr(1), claims)),
-              token_fault::kMalformed);
+    EXPECT_EQ(verify(key_.token_of(payload == "" ? "{" : payload.substr(1), claims)), token_fault::kMalformed);
   }
 }
 
@@ -226,8 +214,7 @@ TEST_P(JwtAttack, NestedJson) {
 TEST_P(JwtAttack, InvalidUtf8) {
   const std::string header = key_.header().dump();
   for (const char* bytes : {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
-    EXPECT_EQ(verify(key_.token_of(
-                  header, "{\"x\":\"" + std::string(bytes) + "\"," + good_claims().dump().substr(1))),
+    EXPECT_EQ(verify(key_.token_of(header, "{\"x\":\"" + std::string(bytes) + "\"," + good_claims().dump().substr(1))),
               token_fault::kMalformed);
   }
 }
@@ -246,8 +233,7 @@ TEST(JwtAttackOnEs256, SignatureInDerOrOfAnotherLength) {
   const Bytes raw = key.signature(input);
   Bytes longer = raw;
   longer.push_back(0);
-  for (const Bytes& signature :
-       {key.der_signature(input), longer, Bytes(raw.begin(), raw.end() - 1), Bytes()}) {
+  for (const Bytes& signature : {key.der_signature(input), longer, Bytes(raw.begin(), raw.end() - 1), Bytes()}) {
     EXPECT_EQ(reason_of(verify_jws(input + "." + to_base64url(signature), keys)), token_fault::kSignature);
   }
   EXPECT_EQ(reason_of(verify_jws(input + "." + to_base64url(raw), keys)), "accepted");
@@ -265,8 +251,8 @@ TEST(JwtAttackOnEs256, RAndSOfZeroOrOfTheOrder) {
   const Bytes r(raw.begin(), raw.begin() + 32);
   const Bytes s(raw.begin() + 32, raw.end());
   for (const auto& [first, second] :
-       {std::pair(zero, zero), std::pair(zero, s), std::pair(r, zero), std::pair(order, order),
-        std::pair(r, order), std::pair(order, s), std::pair(s, r)}) {
+       {std::pair(zero, zero), std::pair(zero, s), std::pair(r, zero), std::pair(order, order), std::pair(r, order),
+        std::pair(order, s), std::pair(s, r)}) {
     Bytes signature = first;
     signature.insert(signature.end(), second.begin(), second.end());
     EXPECT_EQ(reason_of(verify_jws(input + "." + to_base64url(signature), keys)), token_fault::kSignature);
@@ -287,14 +273,12 @@ TEST(JwtAttackOnEdDsa, KeysOfSmallOrder) {
                           "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
                           "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"}) {
     const Bytes small = *from_hex(hex);
-    const JwkSet parsed =
-        set_of({{{"kty", "OKP"}, {"crv", "Ed25519"}, {"kid", "one"}, {"x", to_base64url(small)}}});
+    const JwkSet parsed = set_of({{{"kty", "OKP"}, {"crv", "Ed25519"}, {"kid", "one"}, {"x", to_base64url(small)}}});
     EXPECT_EQ(parsed.keys.size(), 0u) << hex;
     EXPECT_EQ(parsed.skipped_malformed, 1u) << hex;
     JwkSet forced;
     forced.keys.push_back({.kid = "one", .key = Ed25519PublicKey{.bytes = small}});
-    EXPECT_EQ(reason_of(verify_jws(input + "." + to_base64url(signature), forced)), token_fault::kSignature)
-        << hex;
+    EXPECT_EQ(reason_of(verify_jws(input + "." + to_base64url(signature), forced)), token_fault::kSignature) << hex;
   }
 }
 

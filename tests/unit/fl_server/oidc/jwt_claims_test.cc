@@ -65,9 +65,9 @@ TEST(JwtClaims, LiveNoLongerThanIsAllowed) {
 
 TEST(JwtClaims, TimesAreNumbersInRange) {
   for (const char* name : {"exp", "iat", "nbf"}) {
-    for (const json& value : {json(std::to_string(kIssued + 600)), json(-1), json(-0.5), json(), json(true),
-                              json::array({kIssued}), json::object(), json(253'402'300'800),
-                              json(18'446'744'073'709'551'615u), json(1e300)}) {
+    for (const json& value :
+         {json(std::to_string(kIssued + 600)), json(-1), json(-0.5), json(), json(true), json::array({kIssued}),
+          json::object(), json(253'402'300'800), json(18'446'744'073'709'551'615u), json(1e300)}) {
       EXPECT_EQ(reason_with(name, value), token_fault::kClaims) << name << " " << value.dump();
     }
   }
@@ -77,22 +77,20 @@ TEST(JwtClaims, TimesAreNumbersInRange) {
 
 // More digits than any number of ours has.
 TEST(JwtClaims, HugeNumbersAreRefused) {
-  for (const std::string number :
-       {"99999999999999999999999", "1e400", "-1e400", "1e99999999999", "NaN", "Infinity"}) {
+  for (const std::string number : {"99999999999999999999999", "1e400", "-1e400", "1e99999999999", "NaN", "Infinity"}) {
     const std::string text = "{\"exp\":" + number + "," + [] {
       json claims = good_claims();
       claims.erase("exp");
       return claims.dump().substr(1);
     }();
     const std::string reason = reason_of(check_claims(as_bytes(text), oidc_settings(), test::kTestNow));
-    EXPECT_TRUE(reason == token_fault::kClaims || reason == token_fault::kMalformed)
-        << number << ": " << reason;
+    EXPECT_TRUE(reason == token_fault::kClaims || reason == token_fault::kMalformed) << number << ": " << reason;
   }
 }
 
 TEST(JwtClaims, TheIssuerIsTheOneSet) {
-  for (const char* issuer : {"https://issuer.example/realms/FL", "https://issuer.example/realms/fl/",
-                             "https://evil.example", ""}) {
+  for (const char* issuer :
+       {"https://issuer.example/realms/FL", "https://issuer.example/realms/fl/", "https://evil.example", ""}) {
     EXPECT_EQ(reason_with("iss", issuer), token_fault::kIssuer) << issuer;
   }
   EXPECT_EQ(reason_with("iss", json::array({"https://issuer.example/realms/fl"})), token_fault::kClaims);
@@ -115,8 +113,8 @@ TEST(JwtClaims, TheAudienceHasUs) {
 
 TEST(JwtClaims, TheSubjectIsAName) {
   EXPECT_EQ(reason_with("sub", std::string(kSubjectBytesMax, 's')), "accepted");
-  for (const json& value : {json(""), json(std::string(kSubjectBytesMax + 1, 's')), json(7), json("a\nb"),
-                            json(std::string("a\0b", 3))}) {
+  for (const json& value :
+       {json(""), json(std::string(kSubjectBytesMax + 1, 's')), json(7), json("a\nb"), json(std::string("a\0b", 3))}) {
     EXPECT_EQ(reason_with("sub", value), token_fault::kClaims) << value.dump();
   }
   EXPECT_EQ(reason_without("sub"), token_fault::kClaims);
@@ -147,8 +145,7 @@ TEST(JwtClaims, RolesMayLieInsideOtherClaims) {
   json claims = good_claims();
   EXPECT_THAT(check(claims, settings)->roles, IsEmpty()) << "`roles` at the top is another claim";
   claims["realm_access.roles"] = {"fl-operators"};
-  EXPECT_THAT(check(claims, settings)->roles, IsEmpty())
-      << "a claim whose name has the dot in it is another, too";
+  EXPECT_THAT(check(claims, settings)->roles, IsEmpty()) << "a claim whose name has the dot in it is another, too";
   claims["realm_access"] = {{"roles", {"fl-readers"}}};
   EXPECT_THAT(check(claims, settings)->roles, ElementsAre("viewer"));
   claims["realm_access"] = "roles";

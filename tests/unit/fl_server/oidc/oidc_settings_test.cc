@@ -17,17 +17,15 @@ std::vector<std::string> pointers(const OidcSettings& settings) {
   return pointers;
 }
 
-TEST(OidcSettings, ThatAreComplete) {
-  EXPECT_THAT(pointers(test::oidc_settings()), IsEmpty());
-}
+TEST(OidcSettings, ThatAreComplete) { EXPECT_THAT(pointers(test::oidc_settings()), IsEmpty()); }
 
 TEST(OidcSettings, ReportEveryProblem) {
   OidcSettings settings;
   settings.roles_claim = "";
   settings.leeway = kOidcLeewayMax + Millis(1);
   settings.lifetime_max = kOidcLifetimeMin - Millis(1);
-  EXPECT_THAT(pointers(settings), ElementsAre("/issuer", "/jwks_url", "/audience", "/roles_claim",
-                                              "/role_map", "/leeway_ms", "/lifetime_ms_max"));
+  EXPECT_THAT(pointers(settings), ElementsAre("/issuer", "/jwks_url", "/audience", "/roles_claim", "/role_map",
+                                              "/leeway_ms", "/lifetime_ms_max"));
 }
 
 TEST(OidcSettings, UrlsAreHttpsAndNameAHostAlone) {

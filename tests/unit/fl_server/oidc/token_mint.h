@@ -56,9 +56,7 @@ class MintKey {
     }
     return jwk;
   }
-  std::string algorithm_name() const {
-    return signer_->algorithm() == KeyAlgorithm::ed25519 ? "EdDSA" : "ES256";
-  }
+  std::string algorithm_name() const { return signer_->algorithm() == KeyAlgorithm::ed25519 ? "EdDSA" : "ES256"; }
   nlohmann::json header() const { return {{"alg", algorithm_name()}, {"kid", kid_}, {"typ", "JWT"}}; }
 
   std::string token(const nlohmann::json& claims) const { return token_of(header().dump(), claims.dump()); }
@@ -78,8 +76,7 @@ class MintKey {
     size_t at = 2;
     for (int i = 0; i < 2; ++i) {
       const size_t size = der[at + 1];
-      Bytes number(der.begin() + static_cast<ptrdiff_t>(at) + 2,
-                   der.begin() + static_cast<ptrdiff_t>(at + 2 + size));
+      Bytes number(der.begin() + static_cast<ptrdiff_t>(at) + 2, der.begin() + static_cast<ptrdiff_t>(at + 2 + size));
       while (number.size() > 32) number.erase(number.begin());
       raw.insert(raw.end(), 32 - number.size(), 0);
       raw.insert(raw.end(), number.begin(), number.end());

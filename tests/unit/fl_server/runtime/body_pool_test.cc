@@ -15,12 +15,8 @@ constexpr size_t kMega = size_t{1} << 20;
 constexpr size_t kLarge = 48 * kMega;
 
 // Leaves a mark in a body, far enough from its ends that no allocator writes there.
-void mark(BodyPool::Body& body) {
-  body.bytes[body.bytes.size() / 2] = 0xAB;
-}
-bool is_marked(const BodyPool::Body& body) {
-  return body.bytes[body.bytes.size() / 2] == 0xAB;
-}
+void mark(BodyPool::Body& body) { body.bytes[body.bytes.size() / 2] = 0xAB; }
+bool is_marked(const BodyPool::Body& body) { return body.bytes[body.bytes.size() / 2] == 0xAB; }
 
 TEST(BodyPool, GivesAlignedMemoryOfExactlyTheSizeThatIsAskedFor) {
   BodyPool pool(kMega);
@@ -44,8 +40,7 @@ TEST(BodyPool, GivesWhatCameBackAgain) {
 }
 
 TEST(BodyPool, KeepsNoMoreIdleThanItMay) {
-  for (const auto& [limit, kept] :
-       {std::pair(2 * kLarge, 2), std::pair(2 * kLarge - 1, 1), std::pair(kLarge - 1, 0)}) {
+  for (const auto& [limit, kept] : {std::pair(2 * kLarge, 2), std::pair(2 * kLarge - 1, 1), std::pair(kLarge - 1, 0)}) {
     BodyPool pool(limit);
     {
       std::vector<BodyPool::Body> bodies;

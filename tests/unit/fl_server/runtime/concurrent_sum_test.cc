@@ -22,9 +22,7 @@ std::vector<float> some_values(uint64_t seed, size_t count) {
   for (float& value : values) value = static_cast<float>(prng.uniform(-4, 4));
   return values;
 }
-uint32_t some_weight(uint64_t seed) {
-  return static_cast<uint32_t>(1 + seed % 100);
-}
+uint32_t some_weight(uint64_t seed) { return static_cast<uint32_t>(1 + seed % 100); }
 
 std::vector<uint64_t> serial_sum(uint64_t updates, size_t count) {
   std::vector<uint64_t> lanes(count);
@@ -34,16 +32,13 @@ std::vector<uint64_t> serial_sum(uint64_t updates, size_t count) {
   return lanes;
 }
 
-std::vector<uint64_t> lanes_of(const ConcurrentSum& sum) {
-  return {sum.lanes().begin(), sum.lanes().end()};
-}
+std::vector<uint64_t> lanes_of(const ConcurrentSum& sum) { return {sum.lanes().begin(), sum.lanes().end()}; }
 
 TEST(ConcurrentSum, IsTheSerialSumForEverySize) {
   for (size_t count : {0, 1, 2, 31, 32, 33, 63, 64, 65, 100, 1'000, 4'097}) {
     ConcurrentSum sum(count);
     EXPECT_EQ(sum.lane_count(), count);
-    for (uint64_t seed = 1; seed <= 9; ++seed)
-      EXPECT_OK(sum.add(some_values(seed, count), some_weight(seed), kSpec));
+    for (uint64_t seed = 1; seed <= 9; ++seed) EXPECT_OK(sum.add(some_values(seed, count), some_weight(seed), kSpec));
     EXPECT_EQ(lanes_of(sum), serial_sum(9, count)) << count;
   }
 }
@@ -68,8 +63,7 @@ TEST(ConcurrentSum, TakesAnUpdateWithOneBadValueBackWhereverItIs) {
   ConcurrentSum sum(kCount);
   ASSERT_OK(sum.add(some_values(1, kCount), some_weight(1), kSpec));
   for (size_t at = 0; at < kCount; ++at) {
-    for (float bad :
-         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 4.5f, -1e30f}) {
+    for (float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 4.5f, -1e30f}) {
       std::vector<float> values = some_values(2, kCount);
       values[at] = bad;
       EXPECT_ERROR(sum.add(values, 3, kSpec), ErrorCode::malformed, "") << at;

@@ -18,7 +18,8 @@ constexpr LeaseSettings kBrief{.ttl = Millis(100), .renew_every = Millis(10), .r
 struct Candidate {
   Candidate(LeaseStore& leases, const std::string& name, LeaseSettings settings = {})
       : leadership(settings, leases, "scheduler", name) {
-    leadership.start([this](LeaseEpoch epoch) { held.set_value(epoch); }, [this](const std::string& why) { lost.set_value(why); });
+    leadership.start([this](LeaseEpoch epoch) { held.set_value(epoch); },
+                     [this](const std::string& why) { lost.set_value(why); });
   }
   uint64_t epoch() {
     auto future = held.get_future();

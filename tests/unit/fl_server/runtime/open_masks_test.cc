@@ -19,8 +19,8 @@ using Phase = SecaggWorld::Phase;
 constexpr size_t kLanes = 200;
 
 // What the masks of a session add to lanes of zeros.
-Result<std::vector<uint64_t>> opened(std::vector<const SecaggWorld*> worlds, const secagg::SessionParameters& parameters,
-                                     size_t threads) {
+Result<std::vector<uint64_t>> opened(std::vector<const SecaggWorld*> worlds,
+                                     const secagg::SessionParameters& parameters, size_t threads) {
   WorkPool pool;
   pool.start(threads);
   std::vector<const secagg::Server*> sessions;
@@ -98,7 +98,8 @@ TEST_P(OpenMasks, NamesHowManyGaveWrongSharesOnce) {
   ASSERT_OK(world.run());
   const auto opening = world.server().opening().open();
   ASSERT_OK(opening);
-  ASSERT_FALSE(opening->blamed.empty());  // a wrong share that was not needed is not seen: in a ring, perhaps one of the two
+  ASSERT_FALSE(
+      opening->blamed.empty());  // a wrong share that was not needed is not seen: in a ring, perhaps one of the two
   g_log.clear();
   set_log_sink(+[](LogLevel level, std::string_view event, std::span<const LogField> fields) {
     g_log += to_json_line(level, event, fields);

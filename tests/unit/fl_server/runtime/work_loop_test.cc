@@ -63,10 +63,8 @@ TEST(WorkLoop, LetsATaskPostAnother) {
   std::promise<void> last;
   int depth = 0;
   std::function<void()> again = [&] {
-    if (++depth < 100)
-      loop.post(again);
-    else
-      last.set_value();
+    if (++depth < 100) loop.post(again);
+    else last.set_value();
   };
   loop.post(again);
   last.get_future().wait();

@@ -11,9 +11,7 @@ namespace {
 using namespace test;
 
 constexpr const char* kHostile = "it's \xc3\xa4\xf0\x9f\x94\x91 ?1 $1 \\ %_ \"; DROP TABLE audit; --";
-WallTime at(int64_t ms) {
-  return wall_time_from_unix_ms(ms);
-}
+WallTime at(int64_t ms) { return wall_time_from_unix_ms(ms); }
 
 AdminTokenRecord token(const std::string& id, int64_t created = 1) {
   return {id, "label", {Role::viewer}, "hash", "admin-token", at(created), at(created + 5)};
@@ -40,9 +38,8 @@ class AdminStoreEdges : public testing::Test {
   }
   Backend backend_;
 };
-using Backends =
-    testing::Types<SqlBackend<SqlAdminStore, SqliteDatabase>, SqlBackend<SqlAdminStore, PostgresDatabase>,
-                   MemoryStoreBackend<MemoryAdminStore>>;
+using Backends = testing::Types<SqlBackend<SqlAdminStore, SqliteDatabase>, SqlBackend<SqlAdminStore, PostgresDatabase>,
+                                MemoryStoreBackend<MemoryAdminStore>>;
 TYPED_TEST_SUITE(AdminStoreEdges, Backends, BackendNames);
 
 TYPED_TEST(AdminStoreEdges, AnEmptyStoreHasNothing) {
@@ -213,12 +210,10 @@ TYPED_TEST(AdminStoreEdges, KeepsSoManyKeysAndTakesMoreOnceTheyAreOld) {
     ASSERT_EQ(this->store().claim_key(key_of(std::to_string(i)), at(1))->state, KeyClaim::State::claimed);
   }
   EXPECT_ERROR(this->store().claim_key(key_of("one-more"), at(2)), ErrorCode::rate_limited, "");
-  EXPECT_EQ(this->store().claim_key(key_of("7"), at(2))->state, KeyClaim::State::under_way)
-      << "known ones are known";
+  EXPECT_EQ(this->store().claim_key(key_of("7"), at(2))->state, KeyClaim::State::under_way) << "known ones are known";
   ASSERT_OK(this->store().release_key(key_of("7")));
   EXPECT_EQ(this->store().claim_key(key_of("one-more"), at(2))->state, KeyClaim::State::claimed);
-  EXPECT_EQ(this->store().claim_key(key_of("next-day"), at(2) + kIdempotencyKeptFor)->state,
-            KeyClaim::State::claimed);
+  EXPECT_EQ(this->store().claim_key(key_of("next-day"), at(2) + kIdempotencyKeptFor)->state, KeyClaim::State::claimed);
 }
 
 }  // namespace

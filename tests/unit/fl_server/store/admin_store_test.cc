@@ -31,7 +31,8 @@ class AdminStoreConformance : public testing::Test {
   AdminStore& store() { return backend_.store(); }
   Backend backend_;
 };
-using SqlBackends = testing::Types<SqlBackend<SqlAdminStore, SqliteDatabase>, SqlBackend<SqlAdminStore, PostgresDatabase>>;
+using SqlBackends =
+    testing::Types<SqlBackend<SqlAdminStore, SqliteDatabase>, SqlBackend<SqlAdminStore, PostgresDatabase>>;
 using Backends = testing::Types<SqlBackend<SqlAdminStore, SqliteDatabase>, SqlBackend<SqlAdminStore, PostgresDatabase>,
                                 MemoryStoreBackend<MemoryAdminStore>>;
 TYPED_TEST_SUITE(AdminStoreConformance, Backends, BackendNames);
@@ -108,8 +109,8 @@ TYPED_TEST(AdminStoreConformance, TiesEachAuditRecordToTheOneBeforeAlsoOverARest
   AuditVerifier verifier;
   for (int i = 0; i < 6; ++i) {
     this->backend_.reopen();
-    const auto head = this->store().append_audit(
-        {.time = wall_time_from_unix_ms(i), .who = i % 2 == 0 ? "a" : "b", .action = "x.y"});
+    const auto head =
+        this->store().append_audit({.time = wall_time_from_unix_ms(i), .who = i % 2 == 0 ? "a" : "b", .action = "x.y"});
     ASSERT_OK(head);
     EXPECT_EQ(head->seq, static_cast<uint64_t>(i + 1));
     EXPECT_EQ(*this->store().audit_head(), *head);
@@ -165,8 +166,7 @@ IdempotencyKey key_of(std::string_view key, std::string_view body = "{}") {
 TYPED_TEST(AdminStoreConformance, GivesAKeyToOneAndItsAnswerToTheOthers) {
   const KeptAnswer answer{201, "/admin/v1/jobs/j1", {1, 2, 3}};
   EXPECT_EQ(this->store().claim_key(key_of("k"), kNow)->state, KeyClaim::State::claimed);
-  EXPECT_EQ(this->store().claim_key(key_of("k"), kNow)->state, KeyClaim::State::under_way)
-      << "also after a restart";
+  EXPECT_EQ(this->store().claim_key(key_of("k"), kNow)->state, KeyClaim::State::under_way) << "also after a restart";
   EXPECT_EQ(this->store().claim_key(key_of("k", "[]"), kNow)->state, KeyClaim::State::other_body);
   ASSERT_OK(this->store().keep_answer(key_of("k"), answer));
   const auto again = this->store().claim_key(key_of("k"), kNow + kIdempotencyKeptFor - Millis{1});
@@ -198,8 +198,8 @@ TEST(IdempotencyKey, IsOfItsCallerOperationAndKey) {
   EXPECT_NE(name("k", "c", "o"), name("k", "c", "p"));
   EXPECT_NE(name("k", "co", ""), name("k", "c", "o"));
   EXPECT_OK(make_idempotency_key(std::string(kIdempotencyKeyCharsMax, '~'), "", "", {}));
-  for (const std::string& wrong : {std::string(), std::string(kIdempotencyKeyCharsMax + 1, 'k'),
-                                   std::string("a b"), std::string("\xc3\xa4")}) {
+  for (const std::string& wrong :
+       {std::string(), std::string(kIdempotencyKeyCharsMax + 1, 'k'), std::string("a b"), std::string("\xc3\xa4")}) {
     EXPECT_ERROR(make_idempotency_key(wrong, "", "", {}), ErrorCode::invalid_argument, "Idempotency-Key");
   }
 }

@@ -277,11 +277,13 @@ TYPED_TEST_P(BlobStoreConformance, ManyThreadsReadOneBlob) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(BlobStoreConformance, GivesBackWhatWasPutUnderItsDigest, PutsTogetherWhatIsAppended,
-                            ReadsAnyRangeAndNothingBeyondTheEnd, LeavesNothingOfAnAbandonedWriter, KeepsTheSameBytesOnce,
-                            ListsAndRemoves, ListsWhatIsOldEnough, CountsFromTheLastPutOfTheSameBytes,
-                            CountsFromTheEndOfWriting, GetsNoMoreThanTheCallerAllows, IsForManyThreads, KnowsNothingThatWasNotPut,
-                            PutsNothingAtAllAsABlobOfNoBytes, ComesBackAfterItWasRemovedAndPutAgain, WritersAtTheSameTimeDoNotMix,
-                            TwoWritersOfTheSameBytesMakeOneBlob, ListsEachOfManyOnce, BytesThatDifferInOneAreTwoBlobs,
-                            AReaderReadsInAnyOrderAsOftenAsItIsAsked, ManyThreadsReadOneBlob);
+                            ReadsAnyRangeAndNothingBeyondTheEnd, LeavesNothingOfAnAbandonedWriter,
+                            KeepsTheSameBytesOnce, ListsAndRemoves, ListsWhatIsOldEnough,
+                            CountsFromTheLastPutOfTheSameBytes, CountsFromTheEndOfWriting,
+                            GetsNoMoreThanTheCallerAllows, IsForManyThreads, KnowsNothingThatWasNotPut,
+                            PutsNothingAtAllAsABlobOfNoBytes, ComesBackAfterItWasRemovedAndPutAgain,
+                            WritersAtTheSameTimeDoNotMix, TwoWritersOfTheSameBytesMakeOneBlob, ListsEachOfManyOnce,
+                            BytesThatDifferInOneAreTwoBlobs, AReaderReadsInAnyOrderAsOftenAsItIsAsked,
+                            ManyThreadsReadOneBlob);
 
 }  // namespace coterie::test

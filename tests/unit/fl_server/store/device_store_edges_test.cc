@@ -11,9 +11,7 @@ namespace {
 
 using namespace test;
 
-WallTime wall(int64_t ms) {
-  return wall_time_from_unix_ms(1'750'000'000'000 + ms);
-}
+WallTime wall(int64_t ms) { return wall_time_from_unix_ms(1'750'000'000'000 + ms); }
 
 Digest digest(uint8_t value) {
   Digest digest;
@@ -53,16 +51,14 @@ class DeviceStoreEdges : public testing::Test {
   }
   Backend backend_;
 };
-using Backends =
-    testing::Types<SqlBackend<SqlDeviceStore, SqliteDatabase>, SqlBackend<SqlDeviceStore, PostgresDatabase>,
-                   MemoryStoreBackend<MemoryDeviceStore>>;
+using Backends = testing::Types<SqlBackend<SqlDeviceStore, SqliteDatabase>,
+                                SqlBackend<SqlDeviceStore, PostgresDatabase>, MemoryStoreBackend<MemoryDeviceStore>>;
 TYPED_TEST_SUITE(DeviceStoreEdges, Backends, BackendNames);
 
 TYPED_TEST(DeviceStoreEdges, AnEmptyStoreKnowsNobody) {
   EXPECT_EQ(this->ids({}), "");
   EXPECT_EQ(*this->store().count_devices({}), 0u);
-  EXPECT_EQ(*this->store().count_devices({.population = "phones", .revoked = false, .tenant = "default"}),
-            0u);
+  EXPECT_EQ(*this->store().count_devices({.population = "phones", .revoked = false, .tenant = "default"}), 0u);
   EXPECT_ERROR(this->store().get_device(DeviceId()), ErrorCode::not_found, "");
   EXPECT_ERROR(this->store().remove_token(digest(1)), ErrorCode::not_found, "");
 }
@@ -101,8 +97,7 @@ TYPED_TEST(DeviceStoreEdges, TokensOfTheSameMomentAreInTheOrderOfTheirDigests) {
 
 TYPED_TEST(DeviceStoreEdges, DevicesAreInTheOrderOfTheirUnsignedBytes) {
   ASSERT_OK(this->store().create_token(token(1, 9)));
-  for (const uint8_t value : {255, 127, 1, 128})
-    ASSERT_OK(this->store().enroll(digest(1), device(value), wall(0)));
+  for (const uint8_t value : {255, 127, 1, 128}) ASSERT_OK(this->store().enroll(digest(1), device(value), wall(0)));
   EXPECT_EQ(this->ids({}), "1 127 128 255 ");
   EXPECT_EQ(this->ids({.after = device(127).id}), "128 255 ");
   EXPECT_EQ(this->ids({.after = device(127, 1).id}), "128 255 ") << "behind one that is not there";
@@ -188,8 +183,7 @@ TYPED_TEST(DeviceStoreEdges, KeepsTimesBeforeAndFarBehindToday) {
   const std::vector<TokenRecord> tokens = *this->store().list_tokens();
   EXPECT_EQ(tokens.at(0).created, early.created);
   EXPECT_EQ(tokens.at(1).expires, late.expires);
-  EXPECT_ERROR(this->store().enroll(digest(1), device(1), wall_time_from_unix_ms(0)),
-               ErrorCode::unauthenticated, "");
+  EXPECT_ERROR(this->store().enroll(digest(1), device(1), wall_time_from_unix_ms(0)), ErrorCode::unauthenticated, "");
   EXPECT_OK(this->store().enroll(digest(1), device(1), wall_time_from_unix_ms(-1)));
 }
 

@@ -22,8 +22,12 @@ Digest digest(uint8_t value) {
 }
 
 TokenRecord token(uint8_t value, uint32_t uses = 1, const std::string& population = "phones") {
-  return {.digest = digest(value), .population = Population(population), .label = "label", .uses_left = uses,
-          .expires = wall(1'000), .created = wall(value)};
+  return {.digest = digest(value),
+          .population = Population(population),
+          .label = "label",
+          .uses_left = uses,
+          .expires = wall(1'000),
+          .created = wall(value)};
 }
 
 DeviceRecord device(uint8_t value) {
@@ -37,12 +41,14 @@ DeviceRecord device(uint8_t value) {
 }
 
 template <typename OnDatabase>
-void claim_population(SqlBackend<SqlDeviceStore, OnDatabase>& backend, const std::string& name, const std::string& tenant) {
+void claim_population(SqlBackend<SqlDeviceStore, OnDatabase>& backend, const std::string& name,
+                      const std::string& tenant) {
   const auto admin = SqlAdminStore::open(backend.open_database());
   ASSERT_OK(admin);
   ASSERT_OK((*admin)->claim_for_tenant(Owned::population, name, tenant));
 }
-void claim_population(MemoryStoreBackend<MemoryDeviceStore>& backend, const std::string& name, const std::string& tenant) {
+void claim_population(MemoryStoreBackend<MemoryDeviceStore>& backend, const std::string& name,
+                      const std::string& tenant) {
   backend.store().claim(name, tenant);
 }
 
@@ -54,8 +60,8 @@ class DeviceStoreConformance : public testing::Test {
   void reopen() { backend_.reopen(); }
   Backend backend_;
 };
-using Backends = testing::Types<SqlBackend<SqlDeviceStore, SqliteDatabase>, SqlBackend<SqlDeviceStore, PostgresDatabase>,
-                                MemoryStoreBackend<MemoryDeviceStore>>;
+using Backends = testing::Types<SqlBackend<SqlDeviceStore, SqliteDatabase>,
+                                SqlBackend<SqlDeviceStore, PostgresDatabase>, MemoryStoreBackend<MemoryDeviceStore>>;
 TYPED_TEST_SUITE(DeviceStoreConformance, Backends, BackendNames);
 
 TYPED_TEST(DeviceStoreConformance, KeepsTokensByTheirDigest) {
@@ -146,7 +152,8 @@ TYPED_TEST(DeviceStoreConformance, ListsDevicesByIdInPages) {
 TYPED_TEST(DeviceStoreConformance, ListsDevicesByPopulationAndWhetherTheyAreRevoked) {
   ASSERT_OK(this->store().create_token(token(1, 9, "phones")));
   ASSERT_OK(this->store().create_token(token(2, 9, "cars")));
-  for (const uint8_t i : {1, 2, 3, 4, 5}) ASSERT_OK(this->store().enroll(digest(i % 2 == 0 ? 2 : 1), device(i), wall(0)));
+  for (const uint8_t i : {1, 2, 3, 4, 5})
+    ASSERT_OK(this->store().enroll(digest(i % 2 == 0 ? 2 : 1), device(i), wall(0)));
   ASSERT_OK(this->store().revoke_device(device(3).id, wall(7)));
   ASSERT_OK(this->store().revoke_device(device(4).id, wall(7)));
   const auto ids = [&](const DeviceQuery& query) {
@@ -187,8 +194,8 @@ class CountingStore : public DeviceStore {
     ++lookups;
     if (broken) return Error(ErrorCode::unavailable, "the disk is away");
     const auto found = devices.find(id);
-    Result<DeviceRecord> answer = found == devices.end() ? Result<DeviceRecord>(Error(ErrorCode::not_found, "no such device"))
-                                                         : found->second;
+    Result<DeviceRecord> answer =
+        found == devices.end() ? Result<DeviceRecord>(Error(ErrorCode::not_found, "no such device")) : found->second;
     if (meanwhile) std::exchange(meanwhile, {})();
     return answer;
   }

@@ -33,7 +33,8 @@ class DirectoryBlobStoreTest : public testing::Test {
   }
   size_t files() const {
     size_t count = 0;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root())) count += entry.is_regular_file() ? 1 : 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root()))
+      count += entry.is_regular_file() ? 1 : 0;
     return count;
   }
 
@@ -82,7 +83,8 @@ TEST_F(DirectoryBlobStoreTest, AsksTheFileSystemForTheTimeAndLeavesNothing) {
   const Digest digest = *store_->put(counting(1));
   EXPECT_THAT(*store_->list(Millis(1'000'000)), IsEmpty());
   EXPECT_EQ(files(), 1u);
-  std::filesystem::last_write_time(path_of(digest), std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+  std::filesystem::last_write_time(path_of(digest),
+                                   std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
   EXPECT_THAT(*store_->list(Millis(1)), IsEmpty()) << "put in the future, says a clock that was set back";
   EXPECT_THAT(*store_->list(Millis(0)), UnorderedElementsAre(digest));
 }

@@ -1,4 +1,5 @@
-// The conformance suite of FleetStore, with the database's own clock: what must be over is over at once, what must last lasts long.
+// The conformance suite of FleetStore, with the database's own clock: what must be over is over at once, what must last
+// lasts long.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,8 @@ FleetNodeRow row(const std::string& node, const std::string& incarnation, const 
 }
 
 template <typename OnDatabase>
-LeaseEpoch lead_on(SqlBackend<SqlFleetStore, OnDatabase>& backend, const std::string& holder, const std::string& lease) {
+LeaseEpoch lead_on(SqlBackend<SqlFleetStore, OnDatabase>& backend, const std::string& holder,
+                   const std::string& lease) {
   auto opened = SqlLeaseStore::open(backend.open_database());
   EXPECT_OK(opened);
   return (*opened)->take_lease(lease, holder, Millis(0))->epoch;
@@ -41,7 +43,9 @@ class FleetStoreConformance : public testing::Test {
     for (const FleetNodeRow& node : *nodes) names.push_back(node.node + " " + node.incarnation + " " + node.report);
     return names;
   }
-  LeaseEpoch lead(const std::string& holder, const std::string& lease = kLead) { return lead_on(backend_, holder, lease); }
+  LeaseEpoch lead(const std::string& holder, const std::string& lease = kLead) {
+    return lead_on(backend_, holder, lease);
+  }
   Backend backend_;
 };
 using Backends = testing::Types<SqlBackend<SqlFleetStore, SqliteDatabase>, SqlBackend<SqlFleetStore, PostgresDatabase>,
@@ -108,7 +112,8 @@ TYPED_TEST(FleetStoreConformance, ABoardIsReadWhenItHasChanged) {
 }
 
 TYPED_TEST(FleetStoreConformance, OnlyTheOneWhoLeadsWritesOnTheBoard) {
-  EXPECT_EQ(this->store().write_board(kLead, LeaseEpoch(1), "x").error().code(), ErrorCode::conflict) << "nobody ever led";
+  EXPECT_EQ(this->store().write_board(kLead, LeaseEpoch(1), "x").error().code(), ErrorCode::conflict)
+      << "nobody ever led";
   const LeaseEpoch old = this->lead("a");
   const LeaseEpoch now = this->lead("b");
   EXPECT_EQ(this->store().write_board(kLead, old, "x").error().code(), ErrorCode::conflict);
@@ -175,7 +180,8 @@ TYPED_TEST(FleetStoreConformance, TheLeadOfAnotherLeaseIsNone) {
   EXPECT_EQ(this->store().write_board(kLead, epoch, "x").error().code(), ErrorCode::conflict);
   this->lead("a");
   EXPECT_OK(this->store().write_board(kLead, LeaseEpoch(1), "x"));
-  EXPECT_EQ(this->store().write_board(kLead, LeaseEpoch(2), "x").error().code(), ErrorCode::conflict) << "an epoch to come";
+  EXPECT_EQ(this->store().write_board(kLead, LeaseEpoch(2), "x").error().code(), ErrorCode::conflict)
+      << "an epoch to come";
   EXPECT_EQ(this->store().write_board(kLead, LeaseEpoch(0), "x").error().code(), ErrorCode::conflict);
 }
 

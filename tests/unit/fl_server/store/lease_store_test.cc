@@ -1,4 +1,5 @@
-// The conformance suite of LeaseStore, with the database's own clock: what a test waits for is brief, what it relies on is long.
+// The conformance suite of LeaseStore, with the database's own clock: what a test waits for is brief, what it relies on
+// is long.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -107,7 +108,8 @@ TYPED_TEST(LeaseStoreConformance, ThatNobodyHadIsGivenBackByNobody) {
 }
 
 TYPED_TEST(LeaseStoreConformance, TakesAnyNameAsItIs) {
-  const std::string names[] = {"", " ", "'; DROP TABLE lease; --", "\xc3\xa4\xf0\x9f\x94\x91", "%_?1$1", std::string(5'000, 'x')};
+  const std::string names[] = {
+      "", " ", "'; DROP TABLE lease; --", "\xc3\xa4\xf0\x9f\x94\x91", "%_?1$1", std::string(5'000, 'x')};
   for (const std::string& name : names) {
     EXPECT_EQ(this->take("holder " + name, kLong, name).epoch, LeaseEpoch(1)) << name;
     EXPECT_EQ(this->take("b/1", kLong, name).holder, "holder " + name);

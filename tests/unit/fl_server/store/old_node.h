@@ -25,9 +25,8 @@ class OldNode {
           "INSERT INTO job(id, spec, state, reason, plan, plan_bytes, value_count, rounds_done, created, "
           "revision) "
           "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-      insert << job_.id.value() << job_spec_to_json_text(job_.spec) << static_cast<uint64_t>(job_.state)
-             << job_.reason << job_.plan << job_.plan_bytes << job_.value_count << job_.rounds_done
-             << job_.created << job_.revision;
+      insert << job_.id.value() << job_spec_to_json_text(job_.spec) << static_cast<uint64_t>(job_.state) << job_.reason
+             << job_.plan << job_.plan_bytes << job_.value_count << job_.rounds_done << job_.created << job_.revision;
       COT_TRY(insert.run());
       return insert_model(0);
     }));
@@ -50,8 +49,7 @@ class OldNode {
     COT_TRY(move(3, 4));
     COT_TRY(to_ledger(
         [&] {
-          return ledger_.reserve(job_.id, key_, release_of(job_.spec, job_.value_count), budget_of(job_.spec),
-                                 wall(5));
+          return ledger_.reserve(job_.id, key_, release_of(job_.spec, job_.value_count), budget_of(job_.spec), wall(5));
         },
         [&]() -> Status {
           Statement salt = database_.prepare("INSERT INTO noise_salt(round, attempt, salt) VALUES(?, ?, ?)");
@@ -59,10 +57,7 @@ class OldNode {
           return salt.run();
         }));
     COT_TRY(to_ledger(
-        [&] {
-          return ledger_.commit(key_, release_of(job_.spec, job_.value_count), 3, filled_digest(0x77),
-                                wall(6));
-        },
+        [&] { return ledger_.commit(key_, release_of(job_.spec, job_.value_count), 3, filled_digest(0x77), wall(6)); },
         [&] { return finish_round(number); }));
     return administer(number);
   }
@@ -88,8 +83,7 @@ class OldNode {
   "WHERE lease.holder = ?2 OR lease.expires <= " NOW " RETURNING epoch"
   Status hold_lease() {
     const bool is_sqlite = database_.engine() == SqlEngine::sqlite;
-    Statement take =
-        database_.prepare(is_sqlite ? COT_OLD_LEASE(COT_SQLITE_NOW) : COT_OLD_LEASE(COT_POSTGRES_NOW));
+    Statement take = database_.prepare(is_sqlite ? COT_OLD_LEASE(COT_SQLITE_NOW) : COT_OLD_LEASE(COT_POSTGRES_NOW));
     take << "scheduler"
          << "old/1" << int64_t{3'600'000};
     COT_ASSIGN(const bool is_held, take.step());
@@ -101,8 +95,7 @@ class OldNode {
     Statement row = database_.prepare("SELECT epoch FROM lease WHERE name = ? /*! FOR SHARE */");
     row << "scheduler";
     COT_ASSIGN(const bool found, row.step());
-    if (!found || row.u64(0) != epoch_)
-      return Error(ErrorCode::conflict, "this server does not lead any more");
+    if (!found || row.u64(0) != epoch_) return Error(ErrorCode::conflict, "this server does not lead any more");
     return {};
   }
   Status lock_job() {
@@ -136,11 +129,9 @@ class OldNode {
           "SELECT id, ?, job, number, ?, '', ?, ?, ?, 0, 0, 0, 0, 0.0, 0, 0, ?, "
           "0, ?, ? FROM round_name WHERE job = ? AND number = ?");
       insert << 1u << 1u << base.version.value() << base.digest << base.bytes << wall(1) << ledger_.size()
-             << (ledger_.size() > 0 ? std::optional(ledger_.head()) : std::nullopt) << job_.id.value()
-             << number;
+             << (ledger_.size() > 0 ? std::optional(ledger_.head()) : std::nullopt) << job_.id.value() << number;
       COT_TRY(insert.run());
-      Statement round =
-          database_.prepare("SELECT id FROM round WHERE job = ? AND number = ? AND attempt = ?");
+      Statement round = database_.prepare("SELECT id FROM round WHERE job = ? AND number = ? AND attempt = ?");
       round << job_.id.value() << number << 1u;
       COT_ASSIGN(const bool found, round.step());
       if (!found) return Error(ErrorCode::data_loss, "the round is not there");
@@ -193,8 +184,7 @@ class OldNode {
         if (before) return {};
       }
       {
-        Statement round =
-            database_.prepare("SELECT state FROM round WHERE id = ? AND attempt = ? /*! FOR SHARE */");
+        Statement round = database_.prepare("SELECT state FROM round WHERE id = ? AND attempt = ? /*! FOR SHARE */");
         round << key_.round.value() << key_.attempt.value();
         COT_ASSIGN(const bool found, round.step());
         if (!found || round.integer(0) != 2) return Error(ErrorCode::round_closed, "round closed");
@@ -206,13 +196,12 @@ class OldNode {
       insert << id << key_.round.value() << key_.attempt.value() << 1u << 10u << 100u << 0.5 << 1u << 7u
              << filled_digest(0x31);
       COT_TRY(insert.run());
-      COT_ASSIGN(
-          const std::vector<int> inserted,
-          database_.execute_many(
-              "INSERT INTO accept(round, attempt, device, partial) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING",
-              1, [&](Statement& row, size_t) {
-                row << key_.round.value() << key_.attempt.value() << numbered_device(index) << id;
-              }));
+      COT_ASSIGN(const std::vector<int> inserted,
+                 database_.execute_many(
+                     "INSERT INTO accept(round, attempt, device, partial) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING", 1,
+                     [&](Statement& row, size_t) {
+                       row << key_.round.value() << key_.attempt.value() << numbered_device(index) << id;
+                     }));
       return inserted[0] == 1 ? Status() : Error(ErrorCode::conflict, "accepted before");
     });
   }
@@ -259,8 +248,8 @@ class OldNode {
                               .job = JobId(rows.text(2)),
                               .round = {RoundId(rows.u64(3)), Attempt(rows.u32(4))},
                               .kind = static_cast<LedgerKind>(rows.integer(5)),
-                              .release = {static_cast<LedgerMechanism>(rows.integer(6)), rows.real(7),
-                                          rows.real(8), rows.real(9), rows.real(10)},
+                              .release = {static_cast<LedgerMechanism>(rows.integer(6)), rows.real(7), rows.real(8),
+                                          rows.real(9), rows.real(10)},
                               .delta = rows.real(11),
                               .contributors = rows.u64(12),
                               .noise_commitment = rows.digest(13),
@@ -277,8 +266,7 @@ class OldNode {
         "UPDATE round SET state = ?, updates = ?, weight = ?, examples = ?, loss_sum = ?, correct = ?, "
         "train_ms = ?, "
         "closed = ? WHERE id = ? AND attempt = ?");
-    finish << 5u << 3u << 30u << 300u << 1.5 << 3u << 21u << wall(6) << key_.round.value()
-           << key_.attempt.value();
+    finish << 5u << 3u << 30u << 300u << 1.5 << 3u << 21u << wall(6) << key_.round.value() << key_.attempt.value();
     COT_TRY(finish.run());
     Statement advance = database_.prepare(
         "UPDATE job SET rounds_done = ?, revision = revision + 1, "
@@ -323,8 +311,8 @@ class OldNode {
       Statement insert = database_.prepare(
           "INSERT INTO audit(seq, time, who, roles, action, target, outcome, request, digest) VALUES(?, ?, "
           "?, ?, ?, ?, ?, ?, ?)");
-      insert << entry.seq << entry.time << entry.who << entry.roles << entry.action << entry.target
-             << entry.outcome << entry.request << audit_digest(head.digest, entry);
+      insert << entry.seq << entry.time << entry.who << entry.roles << entry.action << entry.target << entry.outcome
+             << entry.request << audit_digest(head.digest, entry);
       return insert.run();
     });
   }

@@ -54,8 +54,9 @@ TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
   store->reset();
   Result<Database> database = open_postgres(settings());
   ASSERT_OK(database);
-  ASSERT_OK(database->execute("DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; "
-                              "ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));
+  ASSERT_OK(
+      database->execute("DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; "
+                        "ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));
   store = SqlRoundStore::open(open_postgres(settings()));
   ASSERT_OK(store);
   EXPECT_EQ((*store)->promote_model(JobId("j"), ModelVersion(0), wall(1))->seq, 1u);
@@ -137,13 +138,17 @@ TEST_F(Postgres, WithoutItsTablesIsDataLoss) {
 TEST_F(Postgres, TakesNoTextItCannotKeep) {
   auto store = SqlDeviceStore::open(open_postgres(settings()));
   ASSERT_OK(store);
-  const TokenRecord token{.digest = filled_digest(1), .population = Population("p"), .label = std::string("a\0b", 3),
-                          .uses_left = 1, .expires = wall(1), .created = wall(0)};
+  const TokenRecord token{.digest = filled_digest(1),
+                          .population = Population("p"),
+                          .label = std::string("a\0b", 3),
+                          .uses_left = 1,
+                          .expires = wall(1),
+                          .created = wall(0)};
   EXPECT_ERROR((*store)->create_token(token), ErrorCode::invalid_argument, "");
 }
 
-// The transaction is begun again by the one that PostgreSQL picked: here, once the other is through. At once they could well
-// deadlock again.
+// The transaction is begun again by the one that PostgreSQL picked: here, once the other is through. At once they could
+// well deadlock again.
 TEST_F(Postgres, ADeadlockIsBegunAgain) {
   std::vector<Database> databases;
   for (int i = 0; i < 2; ++i) {
@@ -151,7 +156,8 @@ TEST_F(Postgres, ADeadlockIsBegunAgain) {
     ASSERT_OK(database);
     databases.push_back(std::move(*database));
   }
-  ASSERT_OK(databases[0].execute("CREATE TABLE pair(id BIGINT PRIMARY KEY, n BIGINT); INSERT INTO pair VALUES(0, 0), (1, 0)"));
+  ASSERT_OK(databases[0].execute(
+      "CREATE TABLE pair(id BIGINT PRIMARY KEY, n BIGINT); INSERT INTO pair VALUES(0, 0), (1, 0)"));
   std::array<int, 2> tries{};
   std::array<Status, 2> done;
   std::barrier both(2);
@@ -159,7 +165,10 @@ TEST_F(Postgres, ADeadlockIsBegunAgain) {
   std::vector<std::thread> threads;
   for (size_t i = 0; i < 2; ++i) {
     threads.emplace_back([&, i] {
-      const auto add_one = [&](size_t id) { return databases[i].execute(id == 0 ? "UPDATE pair SET n = n + 1 WHERE id = 0" : "UPDATE pair SET n = n + 1 WHERE id = 1"); };
+      const auto add_one = [&](size_t id) {
+        return databases[i].execute(id == 0 ? "UPDATE pair SET n = n + 1 WHERE id = 0"
+                                            : "UPDATE pair SET n = n + 1 WHERE id = 1");
+      };
       done[i] = databases[i].transaction([&]() -> Status {
         const bool is_first_try = ++tries[i] == 1;
         if (!is_first_try) one_is_through.wait();
@@ -183,7 +192,8 @@ TEST_F(Postgres, SaysNothingOfItsPassword) {
   const std::string nowhere = "host=" + server_->conninfo().substr(5, server_->conninfo().find(' ') - 5);
   for (const std::string& conninfo :
        {"postgresql://coterie:" + std::string(kSecret) + "@[::1", "host=/nowhere password=" + std::string(kSecret),
-        "password=" + std::string(kSecret) + " nonsense", nowhere + " user=nobody_here dbname=postgres password=" + kSecret}) {
+        "password=" + std::string(kSecret) + " nonsense",
+        nowhere + " user=nobody_here dbname=postgres password=" + kSecret}) {
     const Result<Database> database = open_postgres({.conninfo = conninfo});
     ASSERT_FALSE(database.has_value());
     EXPECT_THAT(database.error().message(), Not(HasSubstr(kSecret)));

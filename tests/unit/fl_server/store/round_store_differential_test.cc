@@ -1,5 +1,5 @@
-// Random operations on a database and on the obvious implementation in memory: every answer must be the same, whenever the
-// database is closed and opened again.
+// Random operations on a database and on the obvious implementation in memory: every answer must be the same, whenever
+// the database is closed and opened again.
 #include "base/random.h"
 #include "tests/unit/fl_server/store/round_store_fixture.h"
 #include "tests/unit/fl_server/store/store_text.h"
@@ -52,10 +52,15 @@ class Differential {
     switch (prng_.below(16)) {
       case 0: return create_job();
       case 1: return change_job();
-      case 2: case 3: return open_round();
-      case 4: case 5: case 6: return move_round();
+      case 2:
+      case 3: return open_round();
+      case 4:
+      case 5:
+      case 6: return move_round();
       case 7: return commit_round();
-      case 8: case 9: case 10: return accept_batch();
+      case 8:
+      case 9:
+      case 10: return accept_batch();
       case 11: return forget();
       case 12: return ask_about(some_round());
       case 13: return reserve_release();
@@ -213,8 +218,8 @@ TYPED_TEST(RoundStores, GiveTheSameAnswersToTheSameRandomCalls) {
     done += test.done();
   }
   EXPECT_GT(2 * done, calls) << "most calls must do something, or the test shows little";
-  std::printf("%llu seeds, %d calls on %s and in memory, %d of which did something\n", static_cast<unsigned long long>(kSeeds), calls,
-              TypeParam::kName, done);
+  std::printf("%llu seeds, %d calls on %s and in memory, %d of which did something\n",
+              static_cast<unsigned long long>(kSeeds), calls, TypeParam::kName, done);
 }
 
 }  // namespace

@@ -22,9 +22,7 @@ class RoundStoreEdges : public testing::Test {
   RoundStore& store() { return backend_.store(); }
   void reopen() { backend_.reopen(); }
 
-  void create(const std::string& id = "j") {
-    ASSERT_OK(store().create_job(job_record(id), model_record(id, 0)));
-  }
+  void create(const std::string& id = "j") { ASSERT_OK(store().create_job(job_record(id), model_record(id, 0))); }
   RoundKey open(const std::string& id = "j", uint64_t number = 1, uint32_t attempt = 1) {
     const OpenRound request{number, std::nullopt, Attempt(attempt), model_record(id, number - 1)};
     const auto round = store().open_round(JobId(id), request, wall(1));
@@ -41,8 +39,7 @@ class RoundStoreEdges : public testing::Test {
   }
   Result<JobProgress> commit(const RoundKey& key, uint64_t number, const std::string& id = "j",
                              bool opens_next = false) {
-    const CommitRound request{
-        {key, model_record(id, number), {3, 30, 300, 1.5, 200, 9}}, number, opens_next, false};
+    const CommitRound request{{key, model_record(id, number), {3, 30, 300, 1.5, 200, 9}}, number, opens_next, false};
     return store().commit_round(JobId(id), request, wall(3));
   }
   std::string accept(const std::string& id, const RoundKey& key, const std::vector<AcceptRow>& rows) {
@@ -60,8 +57,7 @@ TYPED_TEST(RoundStoreEdges, TextsAreTheirBytes) {
   job.spec.name = std::string(kHostile) + std::string(100'000, 'n');
   job.reason = kHostile;
   ASSERT_OK(this->store().create_job(job, model_record(kHostile, 0)));
-  ASSERT_OK(
-      this->store().set_job_state(JobId(kHostile), JobState::failed, std::string(100'000, 'r') + kHostile));
+  ASSERT_OK(this->store().set_job_state(JobId(kHostile), JobState::failed, std::string(100'000, 'r') + kHostile));
   this->reopen();
   const JobRecord kept = *this->store().get_job(JobId(kHostile));
   EXPECT_EQ(kept.spec.name, job.spec.name);
@@ -100,8 +96,7 @@ TYPED_TEST(RoundStoreEdges, ListsManyJobsWithoutLosingOne) {
   this->reopen();
   const std::vector<JobRecord> jobs = *this->store().list_jobs();
   ASSERT_EQ(jobs.size(), 300u);
-  EXPECT_TRUE(std::ranges::is_sorted(jobs, {}, [](const JobRecord& job) { return job.id; }))
-      << "all of one moment";
+  EXPECT_TRUE(std::ranges::is_sorted(jobs, {}, [](const JobRecord& job) { return job.id; })) << "all of one moment";
 }
 
 TYPED_TEST(RoundStoreEdges, APauseThatIsRepeatedKeepsItsFirstReason) {
@@ -260,8 +255,7 @@ TYPED_TEST(RoundStoreEdges, PartialsAreListedByTheirIds) {
     for (const PartialRecord& partial : partials) names.push_back(partial.id);
     return names;
   };
-  EXPECT_THAT(ids(*this->store().list_partials(key)), ElementsAre("N/3", odd, "n/10", "n/2"))
-      << "byte by byte";
+  EXPECT_THAT(ids(*this->store().list_partials(key)), ElementsAre("N/3", odd, "n/10", "n/2")) << "byte by byte";
   ASSERT_TRUE(this->move(key, RoundState::collecting, failed));
   EXPECT_THAT(ids(*this->store().list_finished_partials(3)), ElementsAre("N/3", odd, "n/10"));
   ASSERT_OK(this->store().forget_partials({odd, "n/10", "n/10", "N/3"}));

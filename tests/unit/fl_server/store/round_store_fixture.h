@@ -62,8 +62,12 @@ inline ModelRecord model_record(const std::string& job, uint64_t version) {
 inline PartialRecord partial_record(const std::string& id, const RoundKey& key, uint64_t updates) {
   return {.id = id,
           .key = key,
-          .totals = {.updates = updates, .weight = 10 * updates, .examples = 100 * updates,
-                     .loss_sum = 0.5 * static_cast<double>(updates), .correct = updates, .train_ms = 7},
+          .totals = {.updates = updates,
+                     .weight = 10 * updates,
+                     .examples = 100 * updates,
+                     .loss_sum = 0.5 * static_cast<double>(updates),
+                     .correct = updates,
+                     .train_ms = 7},
           .blob = filled_digest(static_cast<uint8_t>(id.back()))};
 }
 

@@ -196,12 +196,8 @@ TYPED_TEST(RoundStoreLedger, IsOneChainForAllJobs) {
 TYPED_TEST(RoundStoreLedger, NotesItsHeadAsARoundIsOpened) {
   this->create("j", 4);
   this->create("other", 4);
-  const auto opened = [&](const char* job) {
-    return this->store().load_progress(JobId(job))->latest->ledger;
-  };
-  const auto present = [&] {
-    return LedgerHead{this->privacy("j").ledger_records, this->privacy("j").ledger_head};
-  };
+  const auto opened = [&](const char* job) { return this->store().load_progress(JobId(job))->latest->ledger; };
+  const auto present = [&] { return LedgerHead{this->privacy("j").ledger_records, this->privacy("j").ledger_head}; };
   const RoundKey first = this->finalizing("j", 1);
   EXPECT_EQ(opened("j"), LedgerHead{}) << "no records yet";
   ASSERT_EQ(this->reserve(first), "1");

@@ -185,7 +185,8 @@ TYPED_TEST(RoundStoreConformance, MovesARoundByCompareAndSet) {
   EXPECT_FALSE(*this->move(key, RoundState::collecting, RoundState::frozen)) << "it is selecting";
   EXPECT_TRUE(*this->move(key, RoundState::selecting, RoundState::collecting));
   EXPECT_FALSE(*this->move(key, RoundState::selecting, RoundState::collecting)) << "somebody was faster";
-  EXPECT_FALSE(*this->move({key.round, Attempt(2)}, RoundState::selecting, RoundState::collecting)) << "no such attempt";
+  EXPECT_FALSE(*this->move({key.round, Attempt(2)}, RoundState::selecting, RoundState::collecting))
+      << "no such attempt";
   EXPECT_TRUE(*this->move(key, RoundState::collecting, RoundState::frozen, 7));
   EXPECT_TRUE(*this->move(key, RoundState::frozen, RoundState::finalizing, 5));
   this->reopen();
@@ -250,7 +251,8 @@ TYPED_TEST(RoundStoreConformance, CommitsModelRoundAndProgressTogether) {
   EXPECT_NE(progress->latest->key.round, key.round);
   this->reopen();
   EXPECT_EQ(text(this->store().load_progress(JobId("j"))), text(progress));
-  const std::vector<RoundRecord> rounds = *this->store().list_rounds(JobId("j"), {.before = std::pair(2u, Attempt(0)), .limit = 1});
+  const std::vector<RoundRecord> rounds =
+      *this->store().list_rounds(JobId("j"), {.before = std::pair(2u, Attempt(0)), .limit = 1});
   ASSERT_EQ(rounds.size(), 1u);
   EXPECT_EQ(rounds[0].state, RoundState::done);
   EXPECT_EQ(rounds[0].totals, this->commit_of(key, 1).round.totals);
@@ -292,8 +294,7 @@ TYPED_TEST(RoundStoreConformance, OpensNoNextRoundForAJobThatWasPausedOrCancelle
     SCOPED_TRACE(to_string(state));
     const std::string id(to_string(state));
     this->create(id);
-    const RoundKey key =
-        this->store().open_round(JobId(id), {1, {}, Attempt(1), model_record(id, 0)}, wall(100))->key;
+    const RoundKey key = this->store().open_round(JobId(id), {1, {}, Attempt(1), model_record(id, 0)}, wall(100))->key;
     ASSERT_TRUE(*this->move(key, RoundState::selecting, RoundState::frozen));
     ASSERT_OK(this->store().set_job_state(JobId(id), state, ""));
     CommitRound commit = this->commit_of(key, 1);
@@ -416,7 +417,9 @@ TYPED_TEST(RoundStoreConformance, PromotesAVersionAndRollsBackToTheOneBefore) {
   ASSERT_TRUE(*this->move(key, RoundState::collecting, RoundState::frozen));
   ASSERT_OK(this->store().commit_round(JobId("j"), this->commit_of(key, 1), wall(300)));
   const JobId id("j");
-  const auto promote = [&](uint64_t version, int64_t at) { return this->store().promote_model(id, ModelVersion(version), wall(at)); };
+  const auto promote = [&](uint64_t version, int64_t at) {
+    return this->store().promote_model(id, ModelVersion(version), wall(at));
+  };
   const auto released = [&] {
     this->reopen();
     const auto release = *this->store().released_model(id);

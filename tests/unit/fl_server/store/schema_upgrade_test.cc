@@ -34,8 +34,7 @@ JobRecord noisy_job_of_many_rounds(const std::string& id) {
 // A round of the present version, with all that leads it on.
 Status play_round(SqlRoundStore& store, const std::string& job, uint64_t number) {
   COT_ASSIGN(const RoundRecord round,
-             store.open_round(JobId(job), {number, std::nullopt, Attempt(1), model_record(job, number - 1)},
-                              wall(1)));
+             store.open_round(JobId(job), {number, std::nullopt, Attempt(1), model_record(job, number - 1)}, wall(1)));
   const auto move = [&](RoundState from, RoundState to) -> Status {
     COT_ASSIGN(const bool won, store.move_round({round.key, from, to, "", 3}, wall(2)));
     return won ? Status() : Error(ErrorCode::conflict, "the round is elsewhere");
@@ -43,8 +42,7 @@ Status play_round(SqlRoundStore& store, const std::string& job, uint64_t number)
   COT_TRY(move(selecting, collecting));
   const auto outcome =
       store.accept_batch(partial_record("new/1/" + std::to_string(number), round.key, 2), rows_of({1, 2}));
-  if (!std::holds_alternative<BatchDone>(outcome))
-    return Error(ErrorCode::internal, "the batch was not taken");
+  if (!std::holds_alternative<BatchDone>(outcome)) return Error(ErrorCode::internal, "the batch was not taken");
   COT_TRY(move(collecting, frozen));
   COT_TRY(move(frozen, finalizing));
   COT_TRY(store.reserve_release(round.key, NoiseSalt(), wall(3)));
@@ -79,8 +77,7 @@ TYPED_TEST(SchemaUpgrade, AServerOfTheVersionBeforeGoesOnBesideOneOfThisVersionF
     if (opened) EXPECT_OK((*opened)->create_job(noisy_job_of_many_rounds("new"), model_record("new", 0)));
     for (uint64_t number = 1; opened && number <= kRoundsBeside; ++number) {
       next_round.arrive_and_wait();
-      EXPECT_OK(play_round(**opened, "new", number))
-          << "round " << number << " of the server of this version";
+      EXPECT_OK(play_round(**opened, "new", number)) << "round " << number << " of the server of this version";
     }
     if (opened) EXPECT_OK((*opened)->promote_model(JobId("old"), ModelVersion(1), wall(5)));
     next_round.arrive_and_drop();
@@ -126,8 +123,7 @@ TYPED_TEST(SchemaUpgrade, WhatTheOtherVersionWritesAfterTheMigrationIsRead) {
   const std::vector<AuditRecord> records = *(*admin)->list_audit({});
   for (const AuditRecord& record : records) EXPECT_OK(verifier.append(record));
   EXPECT_EQ(verifier.head().seq, 4u) << "one chain of both";
-  EXPECT_OK((*fleet)->say({.node = "new", .incarnation = "1", .started = wall(0), .report = "{}"}, "",
-                          Millis(1'000)));
+  EXPECT_OK((*fleet)->say({.node = "new", .incarnation = "1", .started = wall(0), .report = "{}"}, "", Millis(1'000)));
 }
 
 // Several servers of the new version are started at once, and look at the version before any of them may

@@ -22,9 +22,7 @@ constexpr uint64_t kSeeds = 15;
 constexpr int kSteps = 200;
 constexpr Millis kLong{3'600'000};
 
-WallTime at(uint64_t ms) {
-  return wall_time_from_unix_ms(static_cast<int64_t>(ms));
-}
+WallTime at(uint64_t ms) { return wall_time_from_unix_ms(static_cast<int64_t>(ms)); }
 Digest digest_of(uint64_t value) {
   Digest digest;
   digest.bytes.fill(static_cast<uint8_t>(value * 50));
@@ -37,18 +35,10 @@ DeviceId device_of(uint64_t value) {
 }
 
 // Answers as text; errors by their code.
-std::string text(const std::string& value) {
-  return value;
-}
-std::string text(uint64_t value) {
-  return std::to_string(value);
-}
-std::string text(const AuditHead& head) {
-  return head.text();
-}
-std::string text(const AuditRecord& record) {
-  return std::to_string(record.entry.seq) + ":" + record.digest.hex();
-}
+std::string text(const std::string& value) { return value; }
+std::string text(uint64_t value) { return std::to_string(value); }
+std::string text(const AuditHead& head) { return head.text(); }
+std::string text(const AuditRecord& record) { return std::to_string(record.entry.seq) + ":" + record.digest.hex(); }
 std::string text(const KeyClaim& claim) {
   return std::to_string(static_cast<int>(claim.state)) + " " + std::to_string(claim.answer.status) +
          claim.answer.location;
@@ -63,15 +53,12 @@ std::string text(const DeviceRecord& device) {
 std::string text(const AdminTokenRecord& token) {
   return token.id + token.label + std::to_string(unix_ms(token.created));
 }
-std::string text(const FleetNodeRow& row) {
-  return row.node + "/" + row.incarnation + "/" + row.report;
-}
+std::string text(const FleetNodeRow& row) { return row.node + "/" + row.incarnation + "/" + row.report; }
 std::string text(const std::optional<FleetBoard>& board) {
   return board ? std::to_string(board->revision) + board->text : "as known";
 }
 std::string text(const LeaseAnswer& answer) {
-  return (answer.is_granted ? "granted " : "held ") + std::to_string(answer.epoch.value()) + " " +
-         answer.holder;
+  return (answer.is_granted ? "granted " : "held ") + std::to_string(answer.epoch.value()) + " " + answer.holder;
 }
 std::string text(const std::map<std::string, std::string>& owners) {
   std::string lines;
@@ -84,9 +71,7 @@ std::string text(const std::vector<T>& items) {
   for (const T& item : items) lines += text(item) + "\n";
   return lines;
 }
-std::string text(const Status& status) {
-  return status ? "ok" : "error: " + std::string(status.error().name());
-}
+std::string text(const Status& status) { return status ? "ok" : "error: " + std::string(status.error().name()); }
 template <typename T>
 std::string text(const Result<T>& result) {
   return result ? text(*result) : "error: " + std::string(result.error().name());
@@ -134,15 +119,11 @@ void step_devices(Prng& prng, DeviceStore& memory, DeviceStore& database, Tally&
       COT_BOTH(enroll(token, device, now));
       break;
     }
-    case 4:
-      COT_BOTH(get_device(id));
-      break;
+    case 4: COT_BOTH(get_device(id)); break;
     case 5:
       if (prng.chance(0.3)) COT_BOTH(revoke_device(id, now));
       break;
-    case 6:
-      COT_BOTH(list_tokens());
-      break;
+    case 6: COT_BOTH(list_tokens()); break;
     default: {
       DeviceQuery query{.after = prng.chance(0.5) ? id : DeviceId(), .limit = prng.below(6)};
       if (prng.chance(0.5)) query.population = population;
@@ -162,26 +143,18 @@ void step_admin(Prng& prng, AdminStore& memory, AdminStore& database, Tally& tal
   const std::string tenant = prng.chance(0.5) ? "acme" : "beta", action = prng.chance(0.5) ? "x" : "y";
   const WallTime moment = at(prng.below(100));
   switch (prng.below(10)) {
-    case 0:
-      COT_BOTH(create_admin_token({name, "l", {Role::viewer}, "h", "c", now, at(9)}));
-      break;
-    case 1:
-      COT_BOTH(remove_admin_token(name));
-      break;
+    case 0: COT_BOTH(create_admin_token({name, "l", {Role::viewer}, "h", "c", now, at(9)})); break;
+    case 1: COT_BOTH(remove_admin_token(name)); break;
     case 2:
       COT_BOTH(get_admin_token(name));
       COT_BOTH(list_admin_tokens());
       break;
-    case 3:
-      COT_BOTH(claim_for_tenant(kind, name, tenant));
-      break;
+    case 3: COT_BOTH(claim_for_tenant(kind, name, tenant)); break;
     case 4:
       COT_BOTH(owner_of(kind, name));
       COT_BOTH(list_owners(kind));
       break;
-    case 5:
-      COT_BOTH(append_audit({.time = moment, .who = name, .action = action}));
-      break;
+    case 5: COT_BOTH(append_audit({.time = moment, .who = name, .action = action})); break;
     case 6: {
       AuditQuery query{.after = prng.below(9), .limit = prng.below(9), .who = {}, .action = {}};
       if (prng.chance(0.3)) query.who = name;
@@ -192,40 +165,27 @@ void step_admin(Prng& prng, AdminStore& memory, AdminStore& database, Tally& tal
       COT_BOTH(audit_head());
       break;
     }
-    case 7:
-      COT_BOTH(claim_key(key, now));
-      break;
-    case 8:
-      COT_BOTH(keep_answer(key, {201, name, {1}}));
-      break;
-    default:
-      COT_BOTH(release_key(key));
+    case 7: COT_BOTH(claim_key(key, now)); break;
+    case 8: COT_BOTH(keep_answer(key, {201, name, {1}})); break;
+    default: COT_BOTH(release_key(key));
   }
 }
 
 // Leases and rows are over at once or last for an hour, so that a database's clock that runs makes no
 // difference.
-void step_fleet(Prng& prng, MemoryFleetStore& memory, FleetStore& database, LeaseStore& leases,
-                Tally& tally) {
+void step_fleet(Prng& prng, MemoryFleetStore& memory, FleetStore& database, LeaseStore& leases, Tally& tally) {
   const std::string node = "n" + std::to_string(prng.below(4)), incarnation = std::to_string(prng.below(3));
-  const std::string holder = "h" + std::to_string(prng.below(3)),
-                    lease = prng.chance(0.8) ? "scheduler" : "cohort";
+  const std::string holder = "h" + std::to_string(prng.below(3)), lease = prng.chance(0.8) ? "scheduler" : "cohort";
   const Millis either = prng.chance(0.5) ? Millis(0) : kLong;
-  const FleetNodeRow row{.node = node,
-                         .incarnation = incarnation,
-                         .started = at(5),
-                         .report = "r" + std::to_string(prng.below(9))};
+  const FleetNodeRow row{
+      .node = node, .incarnation = incarnation, .started = at(5), .report = "r" + std::to_string(prng.below(9))};
   const std::string former = std::to_string(prng.below(3));
   const uint64_t revision = prng.below(4);
   const LeaseEpoch epoch(memory.leases().epoch_of(lease).value() + prng.below(4) / 3);
   switch (prng.below(8)) {
     case 0:
-    case 1:
-      COT_BOTH(say(row, former, either));
-      break;
-    case 2:
-      COT_BOTH(leave(node, incarnation));
-      break;
+    case 1: COT_BOTH(say(row, former, either)); break;
+    case 2: COT_BOTH(leave(node, incarnation)); break;
     case 3:
       if (prng.chance(0.2)) COT_BOTH(forget_nodes(either));
       break;
@@ -234,15 +194,10 @@ void step_fleet(Prng& prng, MemoryFleetStore& memory, FleetStore& database, Leas
                     leases.take_lease(lease, holder, either));
       break;
     case 5:
-      tally.compare("give_lease", memory.leases().give_lease(lease, holder),
-                    leases.give_lease(lease, holder));
+      tally.compare("give_lease", memory.leases().give_lease(lease, holder), leases.give_lease(lease, holder));
       break;
-    case 6:
-      COT_BOTH(write_board(lease, epoch, row.report));
-      break;
-    default:
-      COT_BOTH(read_board(revision));
-      COT_BOTH(nodes());
+    case 6: COT_BOTH(write_board(lease, epoch, row.report)); break;
+    default: COT_BOTH(read_board(revision)); COT_BOTH(nodes());
   }
 }
 
@@ -281,10 +236,10 @@ TYPED_TEST(SoftStores, OfDevicesGiveTheSameAnswersToTheSameRandomCalls) {
 }
 
 TYPED_TEST(SoftStores, OfTheAdminPlaneGiveTheSameAnswersToTheSameRandomCalls) {
-  this->template run<MemoryAdminStore, SqlAdminStore>(
-      "admin plane", [](Prng& prng, auto& memory, auto& backend, bool, Tally& tally) {
-        step_admin(prng, memory, backend.store(), tally);
-      });
+  this->template run<MemoryAdminStore, SqlAdminStore>("admin plane",
+                                                      [](Prng& prng, auto& memory, auto& backend, bool, Tally& tally) {
+                                                        step_admin(prng, memory, backend.store(), tally);
+                                                      });
 }
 
 TYPED_TEST(SoftStores, OfAFleetGiveTheSameAnswersToTheSameRandomCalls) {

@@ -3,8 +3,8 @@
 
 #include "base/os/file.h"
 #include "fl_server/store/schema.h"
-#include "fl_server/store/sql_device_store.h"
 #include "fl_server/store/sql/sqlite.h"
+#include "fl_server/store/sql_device_store.h"
 #include "tests/unit/fl_server/store/round_store_fixture.h"
 #include "tests/unit/fl_server/store/store_text.h"
 
@@ -47,7 +47,8 @@ TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_OK(open());
   execute("PRAGMA user_version = 6");
   EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 6, this server speaks 5");
-  EXPECT_ERROR(SqlDeviceStore::open(open_sqlite(path())), ErrorCode::unsupported_version, "run the server that wrote it");
+  EXPECT_ERROR(SqlDeviceStore::open(open_sqlite(path())), ErrorCode::unsupported_version,
+               "run the server that wrote it");
 }
 
 TEST_F(SqliteFile, ThatIsNoDatabaseIsDataLoss) {
@@ -66,7 +67,9 @@ TEST_F(SqliteFile, WithoutItsTablesIsDataLoss) {
   EXPECT_ERROR(open(), ErrorCode::data_loss, "no such table") << "the ledger is read first";
   execute("PRAGMA user_version = 0");
   ASSERT_OK(open());
-  execute("DROP TABLE model_release; DROP TABLE accept; DROP TABLE round; DROP TABLE model; DROP TABLE job; DROP TABLE device");
+  execute(
+      "DROP TABLE model_release; DROP TABLE accept; DROP TABLE round; DROP TABLE model; DROP TABLE job; DROP TABLE "
+      "device");
   const auto store = open();
   ASSERT_OK(store);
   EXPECT_ERROR((*store)->list_jobs(), ErrorCode::data_loss, "no such table");
@@ -87,7 +90,8 @@ class SqliteLedgerFile : public SqliteFile {
     EXPECT_OK(opened);
     RoundStore& store = **opened;
     if (number == 1) EXPECT_OK(store.create_job(noisy_job_record("j"), model_record("j", 0)));
-    const RoundKey key = store.open_round(JobId("j"), {number, {}, Attempt(1), model_record("j", number - 1)}, wall(1))->key;
+    const RoundKey key =
+        store.open_round(JobId("j"), {number, {}, Attempt(1), model_record("j", number - 1)}, wall(1))->key;
     using enum RoundState;
     for (const auto& [from, to] : {std::pair(selecting, collecting), {collecting, frozen}, {frozen, finalizing}}) {
       EXPECT_TRUE(*store.move_round({key, from, to, "", 0}, wall(2)));
@@ -111,7 +115,9 @@ class SqliteLedgerFile : public SqliteFile {
 TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
   fill();
   execute(
-      "DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; DROP TABLE ledger; DROP TABLE noise_salt; ALTER TABLE round DROP COLUMN ledger_head; "
+      "DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
+      "DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; DROP TABLE ledger; DROP TABLE noise_salt; "
+      "ALTER TABLE round DROP COLUMN ledger_head; "
       "ALTER TABLE round DROP COLUMN ledger_records; PRAGMA user_version = 1");
   const auto store = open();
   ASSERT_OK(store);
@@ -123,7 +129,9 @@ TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
 
 TEST_F(SqliteLedgerFile, IsLeftAsItIsByALaterVersion) {
   release(1, 1, true);
-  execute("DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; ALTER TABLE admin_token DROP COLUMN tenant; PRAGMA user_version = 4");
+  execute(
+      "DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; ALTER TABLE "
+      "admin_token DROP COLUMN tenant; PRAGMA user_version = 4");
   const auto store = open();
   ASSERT_OK(store);
   EXPECT_EQ((*store)->list_ledger(0, 10)->size(), 2u);
@@ -135,7 +143,9 @@ TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
   release(1, 1, true);
   release(2, 1, true);
   execute(
-      "DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; ALTER TABLE round DROP COLUMN ledger_head; ALTER TABLE round DROP COLUMN ledger_records; "
+      "DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
+      "DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; ALTER TABLE round DROP COLUMN ledger_head; "
+      "ALTER TABLE round DROP COLUMN ledger_records; "
       "PRAGMA user_version = 2");
   release(3, 1, true);
   const auto store = open();
@@ -150,10 +160,10 @@ TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
 TEST_F(SqliteLedgerFile, ThatWasTamperedWithIsDataLoss) {
   release(1, 1, true);
   release(2, 1, false);
-  for (const char* sql : {"UPDATE ledger SET variance = variance * 4 WHERE seq = 1",
-                          "UPDATE ledger SET contributors = 4 WHERE seq = 2", "DELETE FROM ledger WHERE seq = 2",
-                          "UPDATE ledger SET job = 'k' WHERE seq = 3", "UPDATE ledger SET seq = 9 WHERE seq = 3",
-                          "UPDATE ledger SET kind = 3, contributors = 0 WHERE seq = 2"}) {
+  for (const char* sql :
+       {"UPDATE ledger SET variance = variance * 4 WHERE seq = 1", "UPDATE ledger SET contributors = 4 WHERE seq = 2",
+        "DELETE FROM ledger WHERE seq = 2", "UPDATE ledger SET job = 'k' WHERE seq = 3",
+        "UPDATE ledger SET seq = 9 WHERE seq = 3", "UPDATE ledger SET kind = 3, contributors = 0 WHERE seq = 2"}) {
     execute("PRAGMA wal_checkpoint(TRUNCATE)");
     const Bytes good = bytes();
     execute(sql);
@@ -190,8 +200,7 @@ TEST_F(SqliteFile, WithDamagedPagesSaysDataLoss) {
     const auto judge = [&](const auto& result) {
       if (result) return;
       ++losses;
-      EXPECT_EQ(result.error().code(), ErrorCode::data_loss)
-          << what << " " << page << ": " << result.error().message();
+      EXPECT_EQ(result.error().code(), ErrorCode::data_loss) << what << " " << page << ": " << result.error().message();
     };
     judge(store);
     if (!store) return;
@@ -319,12 +328,14 @@ TEST_F(SqliteFile, RollsBackATransactionThatFails) {
   EXPECT_ERROR(database->transaction([&]() -> Status {
     COT_TRY(database->execute("INSERT INTO t VALUES(1)"));
     return Error(ErrorCode::refused, "the body's own reason");
-  }), ErrorCode::refused, "own reason");
+  }),
+               ErrorCode::refused, "own reason");
   EXPECT_EQ(count(), 0u);
   EXPECT_ERROR(database->transaction([&]() -> Status {
     COT_TRY(database->execute("INSERT INTO t VALUES(1)"));
     return database->execute("INSERT INTO t VALUES(1)");
-  }), ErrorCode::conflict, "UNIQUE");
+  }),
+               ErrorCode::conflict, "UNIQUE");
   EXPECT_EQ(count(), 0u);
   EXPECT_OK(database->transaction([&] { return database->execute("INSERT INTO t VALUES(1)"); }));
   EXPECT_EQ(count(), 1u);

@@ -43,7 +43,8 @@ class Races : public testing::Test {
   }
   RoundStore& store() { return backend_.store(); }
   RoundKey round_in(const std::string& job, RoundState state, uint64_t number = 1) {
-    const Result<RoundRecord> round = store().open_round(JobId(job), {number, std::nullopt, Attempt(1), model_record(job, number - 1)}, wall(1));
+    const Result<RoundRecord> round =
+        store().open_round(JobId(job), {number, std::nullopt, Attempt(1), model_record(job, number - 1)}, wall(1));
     EXPECT_OK(round);
     for (const auto& [from, to] : {std::pair(selecting, collecting), {collecting, frozen}, {frozen, finalizing}}) {
       if (from == state) break;
@@ -73,7 +74,8 @@ TYPED_TEST(Races, AMoveIsWonByOne) {
   const RoundKey key = this->round_in("j", collecting);
   std::atomic<int> won{0}, failed{0};
   at_once(this->servers_, [&](RoundStore& server, size_t i) {
-    const Result<bool> moved = server.move_round({key, collecting, i % 2 == 0 ? frozen : RoundState::failed, "", 0}, wall(3));
+    const Result<bool> moved =
+        server.move_round({key, collecting, i % 2 == 0 ? frozen : RoundState::failed, "", 0}, wall(3));
     if (!moved) ++failed;
     else if (*moved) ++won;
   });
@@ -175,10 +177,12 @@ TYPED_TEST(Races, AFormerLeaderChangesNothing) {
   EXPECT_ERROR(former.open_round(JobId("j"), open, wall(3)), ErrorCode::conflict, "epoch is 1, the lease has 2");
   EXPECT_ERROR(former.move_round({key, collecting, frozen, "", 0}, wall(3)), ErrorCode::conflict, "does not lead");
   EXPECT_NE(text(former.accept_batch(partial_record("a/2", key, 1), rows_of({2}))), "done");
-  EXPECT_NE(text(former.accept_batch(partial_record("a/1", key, 1), rows_of({1}))), "done") << "not even what it had done";
+  EXPECT_NE(text(former.accept_batch(partial_record("a/1", key, 1), rows_of({1}))), "done")
+      << "not even what it had done";
   EXPECT_ERROR(former.forget_partials({"a/1"}), ErrorCode::conflict, "does not lead");
   const FinalizedRound result{key, model_record("j", 1), {1, 10, 100, 0.5, 1, 7}};
-  EXPECT_ERROR(former.commit_round(JobId("j"), {result, 1, false, false}, wall(4)), ErrorCode::conflict, "does not lead");
+  EXPECT_ERROR(former.commit_round(JobId("j"), {result, 1, false, false}, wall(4)), ErrorCode::conflict,
+               "does not lead");
   EXPECT_OK(former.load_progress(JobId("j")));
 
   SqlRoundStore& leader = *this->servers_[1];
@@ -262,8 +266,12 @@ TYPED_TEST(EnrollmentRaces, TheLastUseOfATokenIsOneDevices) {
   for (size_t i = 0; i < kServers; ++i) servers.push_back(this->backend_.another());
   for (uint8_t turn = 0; turn < 10; ++turn) {
     const Digest token = filled_digest(static_cast<uint8_t>(100 + turn));
-    ASSERT_OK(this->backend_.store().create_token({.digest = token, .population = Population("p"), .label = "", .uses_left = 1,
-                                                   .expires = wall(1'000), .created = wall(0)}));
+    ASSERT_OK(this->backend_.store().create_token({.digest = token,
+                                                   .population = Population("p"),
+                                                   .label = "",
+                                                   .uses_left = 1,
+                                                   .expires = wall(1'000),
+                                                   .created = wall(0)}));
     std::atomic<int> enrolled{0}, refused{0};
     at_once(servers, [&](DeviceStore& server, size_t i) {
       const auto device = server.enroll(token, device_named(static_cast<uint8_t>(turn * kServers + i)), wall(1));
@@ -279,8 +287,12 @@ TYPED_TEST(EnrollmentRaces, TheLastUseOfATokenIsOneDevices) {
 TYPED_TEST(EnrollmentRaces, ADeviceEnrollsOnce) {
   std::vector<std::unique_ptr<SqlDeviceStore>> servers;
   for (size_t i = 0; i < kServers; ++i) servers.push_back(this->backend_.another());
-  ASSERT_OK(this->backend_.store().create_token({.digest = filled_digest(9), .population = Population("p"), .label = "",
-                                                 .uses_left = 100, .expires = wall(1'000), .created = wall(0)}));
+  ASSERT_OK(this->backend_.store().create_token({.digest = filled_digest(9),
+                                                 .population = Population("p"),
+                                                 .label = "",
+                                                 .uses_left = 100,
+                                                 .expires = wall(1'000),
+                                                 .created = wall(0)}));
   for (uint8_t turn = 0; turn < 10; ++turn) {
     std::atomic<int> enrolled{0};
     at_once(servers, [&](DeviceStore& server, size_t) {

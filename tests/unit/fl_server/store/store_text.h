@@ -27,9 +27,9 @@ inline std::string text(const RoundTotals& t) {
 
 inline std::string text(const JobRecord& job) {
   std::ostringstream out;
-  out << "job " << job.id.value() << " " << to_string(job.state) << " \"" << job.reason << "\" plan "
-      << job.plan.hex() << " " << job.plan_bytes << " values " << job.value_count << " done " << job.rounds_done
-      << " created " << unix_ms(job.created) << " revision " << job.revision << " " << job_spec_to_json_text(job.spec);
+  out << "job " << job.id.value() << " " << to_string(job.state) << " \"" << job.reason << "\" plan " << job.plan.hex()
+      << " " << job.plan_bytes << " values " << job.value_count << " done " << job.rounds_done << " created "
+      << unix_ms(job.created) << " revision " << job.revision << " " << job_spec_to_json_text(job.spec);
   return out.str();
 }
 
@@ -44,7 +44,8 @@ inline std::string text(const ModelRecord& model) {
 }
 
 inline std::string text(const ModelRelease& release) {
-  return std::to_string(release.seq) + ":" + std::to_string(release.version.value()) + " " + std::to_string(unix_ms(release.time));
+  return std::to_string(release.seq) + ":" + std::to_string(release.version.value()) + " " +
+         std::to_string(unix_ms(release.time));
 }
 inline std::string text(const std::optional<ModelRelease>& release) { return release ? text(*release) : "none"; }
 
@@ -53,14 +54,15 @@ inline std::string text(const RoundRecord& round) {
   out << "round " << text(round.key) << " of " << round.job.value() << " number " << round.number << " "
       << to_string(round.state) << " \"" << round.reason << "\" base " << round.base.value() << " "
       << round.base_model.hex() << " " << round.base_model_bytes << " selected " << round.selected << " "
-      << text(round.totals) << " opened " << unix_ms(round.opened) << " closed " << unix_ms(round.closed)
-      << " ledger " << round.ledger.records << " " << round.ledger.head.hex();
+      << text(round.totals) << " opened " << unix_ms(round.opened) << " closed " << unix_ms(round.closed) << " ledger "
+      << round.ledger.records << " " << round.ledger.head.hex();
   return out.str();
 }
 
 inline std::string text(const JobProgress& progress) {
   return text(progress.job) + "\n" + text(progress.head) + "\n" +
-         (progress.latest ? text(*progress.latest) : "no round") + "\naccepted " + std::to_string(progress.accepted) + (progress.privacy_stop.empty() ? "" : "\n" + progress.privacy_stop);
+         (progress.latest ? text(*progress.latest) : "no round") + "\naccepted " + std::to_string(progress.accepted) +
+         (progress.privacy_stop.empty() ? "" : "\n" + progress.privacy_stop);
 }
 
 inline std::string text(const PartialRecord& partial) {

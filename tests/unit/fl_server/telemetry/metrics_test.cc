@@ -41,21 +41,23 @@ std::string exposition() {
 
 TEST(Metrics, CountWhatHappened) {
   const std::string text = exposition();
-  for (const char* line : {"coterie_build_info{version=\"1.2.3\"} 1\n", "coterie_checkins_total{outcome=\"ticket\"} 1\n",
-                           "coterie_updates_total{outcome=\"overloaded\"} 1\n", "coterie_update_bytes_total 1000\n",
-                           "coterie_plans_refused_total{reason=\"cohort_min\"} 1\n",
-                           "coterie_requests_refused_total{reason=\"queue_delay\"} 1\n",
-                           "coterie_queue_delay_seconds{queue=\"store\"} 0.25\n",
-                           "coterie_secagg_devices_dropped_total{phase=\"sharing\"} 2\n",
-                           "coterie_secagg_sessions_failed_total{reason=\"other\"} 1\n", "coterie_devices_waiting 5\n",
-                           "coterie_evaluation_accuracy_ratio{job=\"j1\"} 0.9"}) {
+  for (const char* line :
+       {"coterie_build_info{version=\"1.2.3\"} 1\n", "coterie_checkins_total{outcome=\"ticket\"} 1\n",
+        "coterie_updates_total{outcome=\"overloaded\"} 1\n", "coterie_update_bytes_total 1000\n",
+        "coterie_plans_refused_total{reason=\"cohort_min\"} 1\n",
+        "coterie_requests_refused_total{reason=\"queue_delay\"} 1\n",
+        "coterie_queue_delay_seconds{queue=\"store\"} 0.25\n",
+        "coterie_secagg_devices_dropped_total{phase=\"sharing\"} 2\n",
+        "coterie_secagg_sessions_failed_total{reason=\"other\"} 1\n", "coterie_devices_waiting 5\n",
+        "coterie_evaluation_accuracy_ratio{job=\"j1\"} 0.9"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }
 
 // Prometheus' own opinion of names, units and help texts.
 TEST(Metrics, PassPromtool) {
-  if (std::system("command -v promtool > /dev/null") != 0) GTEST_SKIP() << "there is no promtool: apt-get install prometheus";
+  if (std::system("command -v promtool > /dev/null") != 0)
+    GTEST_SKIP() << "there is no promtool: apt-get install prometheus";
   const test::TemporaryDirectory directory;
   ASSERT_OK(os::write_file_atomically(directory / "metrics", as_bytes(exposition())));
   const std::string command = "promtool check metrics < '" + (directory / "metrics") + "' 2>&1";

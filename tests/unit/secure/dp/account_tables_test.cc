@@ -21,13 +21,9 @@ struct Row {
   std::optional<double> rdp, order, pld;
 };
 
-void PrintTo(const Row& row, std::ostream* out) {
-  *out << "row " << row.name;
-}
+void PrintTo(const Row& row, std::ostream* out) { *out << "row " << row.name; }
 
-Sampling poisson(double rate) {
-  return Sampling::assume_poisson(rate, "a test").value();
-}
+Sampling poisson(double rate) { return Sampling::assume_poisson(rate, "a test").value(); }
 Sampling drawn(uint64_t some, uint64_t all) {
   return Sampling::assume_without_replacement(some, all, "a test").value();
 }

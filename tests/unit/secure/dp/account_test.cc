@@ -12,9 +12,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-Sampling poisson(double rate) {
-  return Sampling::assume_poisson(rate, "the plan").value();
-}
+Sampling poisson(double rate) { return Sampling::assume_poisson(rate, "the plan").value(); }
 
 TEST(Account, NamesTheLeastValidBound) {
   const PrivacyAccount gaussian = account_for({{GaussianNoise{2}, Sampling::none(), 3}}, 1e-6).value();

@@ -65,10 +65,15 @@ TEST(AdaptiveClip, RefusesARoundThatSaysNothing) {
 
 TEST(AdaptiveClip, RefusesOptionsOutOfRange) {
   const double nan = std::nan("");
-  for (const AdaptiveClipOptions& bad :
-       {AdaptiveClipOptions{.clip_norm_initial = 0}, {.clip_norm_initial = nan}, {.clip_norm_initial = 1e13},
-        {.quantile = -0.1}, {.quantile = 1.1}, {.quantile = nan}, {.learning_rate = 0}, {.learning_rate = 1.5},
-        {.learning_rate = nan}}) {
+  for (const AdaptiveClipOptions& bad : {AdaptiveClipOptions{.clip_norm_initial = 0},
+                                         {.clip_norm_initial = nan},
+                                         {.clip_norm_initial = 1e13},
+                                         {.quantile = -0.1},
+                                         {.quantile = 1.1},
+                                         {.quantile = nan},
+                                         {.learning_rate = 0},
+                                         {.learning_rate = 1.5},
+                                         {.learning_rate = nan}}) {
     EXPECT_TRUE(fails_with(AdaptiveClip::make(bad), ErrorCode::invalid_argument, "must be in"));
   }
 }

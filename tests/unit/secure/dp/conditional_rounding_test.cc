@@ -140,8 +140,8 @@ TEST(ConditionalRounding, ItsBoundIsThePublishedOne) {
   EXPECT_EQ(rounded_norm_squared_max(64, 1 << 20), 266816u);
   EXPECT_NEAR(std::sqrt(rounded_norm_squared_max(64, 1 << 20)), 516.5, 0.1);
   EXPECT_EQ(rounded_norm_squared_max(256, 1 << 16), 82304u);
-  EXPECT_EQ(rounded_norm_squared_max(3, 1), 12u);     // 9 + 1/4 + 3.5, which is less than (3 + 1)^2
-  EXPECT_EQ(rounded_norm_squared_max(0.1, 1), 0u);    // 0.01 + 1/4 + 0.6 is less than 1.21
+  EXPECT_EQ(rounded_norm_squared_max(3, 1), 12u);   // 9 + 1/4 + 3.5, which is less than (3 + 1)^2
+  EXPECT_EQ(rounded_norm_squared_max(0.1, 1), 0u);  // 0.01 + 1/4 + 0.6 is less than 1.21
 }
 
 }  // namespace

@@ -20,11 +20,18 @@ constexpr uint64_t kValues = 1'500;
 constexpr uint32_t kCohortMax = 12, kCohortMin = 9;
 
 PrivacyRules bare() {
-  return {.level = SecurityLevel::active_dp, .cohort_min = kCohortMin, .cohort_max = kCohortMax, .corrupt_share = 0.1, .dropout_share = 0.2,
+  return {.level = SecurityLevel::active_dp,
+          .cohort_min = kCohortMin,
+          .cohort_max = kCohortMax,
+          .corrupt_share = 0.1,
+          .dropout_share = 0.2,
           .cipher_suite = 1};
 }
 DeviceNoiseGoal goal(double noise_multiplier = 2, uint32_t cohort_count = 1) {
-  return {.value_count = kValues, .cohort_count = cohort_count, .clip_norm = 1, .noise_multiplier = noise_multiplier,
+  return {.value_count = kValues,
+          .cohort_count = cohort_count,
+          .clip_norm = 1,
+          .noise_multiplier = noise_multiplier,
           .delta = 1e-6};
 }
 PrivacyRules rules_with(double noise_multiplier) {
@@ -34,7 +41,7 @@ PrivacyRules rules_with(double noise_multiplier) {
 }
 
 TEST(DeviceNoise, CountsOnThoseWhoCannotAllBeCorrupt) {
-  EXPECT_EQ(honest_min_of(9, 0.1, 12).value(), 8u);   // 1 of 12
+  EXPECT_EQ(honest_min_of(9, 0.1, 12).value(), 8u);  // 1 of 12
   EXPECT_EQ(honest_min_of(9, 0, 12).value(), 9u);
   EXPECT_EQ(honest_min_of(10, 0.1, 100).error().code(), ErrorCode::invalid_argument);  // all ten may be
   EXPECT_EQ(honest_min_of(11, 0.1, 100).value(), 1u);
@@ -50,7 +57,8 @@ TEST(DeviceNoise, IsAsPrivateAsOneSumWithThatMultiplier) {
     const LedgerRelease release = release_of(rules, kValues).value();
     EXPECT_NEAR(std::sqrt(release.variance) / release.l2_sensitivity, multiplier, 1e-9);
     EXPECT_LE(release.l1_sensitivity, release.l2_sensitivity * release.l2_sensitivity);
-    const double gaussian = account_for({{GaussianNoise{multiplier}, Sampling::none(), 1}}, rules.delta)->rdp.epsilon.value();
+    const double gaussian =
+        account_for({{GaussianNoise{multiplier}, Sampling::none(), 1}}, rules.delta)->rdp.epsilon.value();
     EXPECT_GE(rules.epsilon_round, gaussian * 0.999) << "no noise of whole numbers is better";
     EXPECT_LT(rules.epsilon_round, gaussian * 1.05) << "and this is hardly worse";
   }
@@ -78,7 +86,8 @@ TEST(DeviceNoise, APromiseIsCheckedByWhoItIsMadeTo) {
   EXPECT_FALSE(refused([](PrivacyRules& r) { r.noise_variance_local *= 2; }));
 }
 
-// What one cohort's noise hides is one device of it: others' sums beside it change nothing but how many bits a lane needs.
+// What one cohort's noise hides is one device of it: others' sums beside it change nothing but how many bits a lane
+// needs.
 TEST(DeviceNoise, CohortsAreEachAsPrivateAsOneAlone) {
   PrivacyRules alone = rules_with(2), beside = bare();
   ASSERT_OK(add_device_noise(beside, goal(2, 100)));
@@ -145,7 +154,8 @@ TEST(DeviceNoise, OfTheLeastCohortIsInTheSum) {
   // Of 9 devices, 8 of which are counted on; and rounding, a quarter of a squared step each at most.
   const double variance = (kCohortMin * rules.noise_variance_local + kCohortMin / 4.0) * step * step;
   const double ratio = squares / (kValues * variance);
-  EXPECT_GT(ratio, 0.83);  // 1,500 degrees: 6.3 standard deviations of 0.0365 are 0.23, upwards; less rounding downwards
+  EXPECT_GT(ratio,
+            0.83);  // 1,500 degrees: 6.3 standard deviations of 0.0365 are 0.23, upwards; less rounding downwards
   EXPECT_LT(ratio, 1.2);
 }
 

@@ -34,8 +34,10 @@ TEST(EncodingPlan, SaysWhatRoundingInflates) {
     uint64_t dimension;
     double inflation;
   };
-  for (const Case& c : {Case{1000, 10, 1 << 20, 1.1186888949792968}, {1000, 8, 1 << 16, 1.1206513173150692},
-                        {1000, 12, 1 << 20, 1.0079184779550006}, {1000, 9, 1 << 16, 1.031959982872398}}) {
+  for (const Case& c : {Case{1000, 10, 1 << 20, 1.1186888949792968},
+                        {1000, 8, 1 << 16, 1.1206513173150692},
+                        {1000, 12, 1 << 20, 1.0079184779550006},
+                        {1000, 9, 1 << 16, 1.031959982872398}}) {
     const auto plan = choose_scale_and_bits(at_scale(goal(c.contributors, c.dimension, 1), c.fraction_bits));
     ASSERT_TRUE(is_ok(plan));
     EXPECT_NEAR(plan->inflation, c.inflation, 1e-12);
@@ -43,8 +45,8 @@ TEST(EncodingPlan, SaysWhatRoundingInflates) {
   }
   for (const Case& c : {Case{100, 6, 1 << 20, 8.070974228678963}, {1000, 7, 1 << 16, 1.4197270864500684}}) {
     EncodingGoal coarse = at_scale(goal(c.contributors, c.dimension, 1), c.fraction_bits);
-    EXPECT_TRUE(fails_with(choose_scale_and_bits(coarse), ErrorCode::invalid_argument,
-                           std::to_string(c.inflation) + " times"));
+    EXPECT_TRUE(
+        fails_with(choose_scale_and_bits(coarse), ErrorCode::invalid_argument, std::to_string(c.inflation) + " times"));
     coarse.any_inflation = true;
     const auto plan = choose_scale_and_bits(coarse);
     ASSERT_TRUE(is_ok(plan));
@@ -80,7 +82,9 @@ TEST(EncodingPlan, TakesAsManyBitsAsASumNeeds) {
     double noise_multiplier, sum_bound;
     uint32_t ring_bits;
   };
-  for (const Case& c : {Case{true, 0, 75168.238, 18}, {true, 1, 85788.577, 18}, {false, 0, 1145548.884, 22},
+  for (const Case& c : {Case{true, 0, 75168.238, 18},
+                        {true, 1, 85788.577, 18},
+                        {false, 0, 1145548.884, 22},
                         {false, 1, 1156169.223, 22}}) {
     EncodingGoal g = at_scale(goal(1000, 1 << 20, c.noise_multiplier), 10);
     g.rotated = c.rotated;

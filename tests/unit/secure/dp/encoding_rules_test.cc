@@ -1,5 +1,5 @@
-// A plan's encoding rules and the spec that secure/ makes of them have one set of ranges: what the plan allows, the encoder
-// takes, and what it would not take, no plan asks for.
+// A plan's encoding rules and the spec that secure/ makes of them have one set of ranges: what the plan allows, the
+// encoder takes, and what it would not take, no plan asks for.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,10 +16,17 @@ namespace coterie {
 namespace {
 
 PrivacyRules good() {
-  return {.level = SecurityLevel::active_dp, .cohort_min = 2, .corrupt_share = 0, .dropout_share = 0, .cipher_suite = 1,
-          .encoding = {.fraction_bits = 0, .ring_bits = 8, .clip_norm = 1, .weight_max = 1, .contributors_max = 2,
-                       .rotated = true},
-          .noise_variance_local = 1, .epsilon_round = 1, .delta = 0.5};
+  return {
+      .level = SecurityLevel::active_dp,
+      .cohort_min = 2,
+      .corrupt_share = 0,
+      .dropout_share = 0,
+      .cipher_suite = 1,
+      .encoding =
+          {.fraction_bits = 0, .ring_bits = 8, .clip_norm = 1, .weight_max = 1, .contributors_max = 2, .rotated = true},
+      .noise_variance_local = 1,
+      .epsilon_round = 1,
+      .delta = 0.5};
 }
 
 TEST(EncodingRules, HaveTheRangesOfTheSpec) {
@@ -27,7 +34,8 @@ TEST(EncodingRules, HaveTheRangesOfTheSpec) {
   int allowed = 0, refused = 0;
   for (const uint32_t fraction_bits : {0u, 1u, kEncodingFractionBitsMax, kEncodingFractionBitsMax + 1, ~0u}) {
     for (const uint32_t ring_bits : {0u, kRingBitsMin - 1, kRingBitsMin, kRingBitsMax, kRingBitsMax + 1}) {
-      for (const double clip_norm : {-1.0, 0.0, 1e-9, 1.0, std::nextafter(1.0, 2.0), 64.0, 0x1p30, largest, double{NAN}}) {
+      for (const double clip_norm :
+           {-1.0, 0.0, 1e-9, 1.0, std::nextafter(1.0, 2.0), 64.0, 0x1p30, largest, double{NAN}}) {
         for (const uint32_t weight_max : {0u, 1u, kWeightMax, kWeightMax + 1}) {
           const EncodingSpec spec{fraction_bits, ring_bits, clip_norm, weight_max, 2, true};
           PrivacyRules rules = good();

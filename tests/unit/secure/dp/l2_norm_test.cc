@@ -35,7 +35,8 @@ TEST(L2Norm, HoldsForTheExtremesOfFloats) {
 }
 
 TEST(L2Norm, RefusesWhatIsNotFiniteAndNamesTheFirst) {
-  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+  for (const float bad :
+       {std::nanf(""), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
     for (const size_t at : {0u, 1u, 300u, 999u}) {
       std::vector<float> values(1000, 1.0f);
       values[at] = bad;

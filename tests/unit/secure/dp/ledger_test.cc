@@ -148,7 +148,8 @@ TEST_F(LedgerTest, AdmitsExactlyTheBudget) {
   EXPECT_OK(ledger_.admits(kJob, gaussian_release(4), {epsilon_of(1), kBudget.delta}));
   EXPECT_ERROR(ledger_.admits(kJob, gaussian_release(4), {std::nextafter(epsilon_of(1), 0), kBudget.delta}),
                ErrorCode::permission_denied, "budget");
-  EXPECT_ERROR(ledger_.admits(kJob, gaussian_release(4), {std::nan(""), kBudget.delta}), ErrorCode::permission_denied, "");
+  EXPECT_ERROR(ledger_.admits(kJob, gaussian_release(4), {std::nan(""), kBudget.delta}), ErrorCode::permission_denied,
+               "");
   EXPECT_ERROR(ledger_.admits(kJob, gaussian_release(std::nan("")), kBudget), ErrorCode::invalid_argument, "");
 }
 
@@ -215,7 +216,8 @@ TEST_F(LedgerChain, ReplaysToTheSameLedger) {
   EXPECT_EQ(again->spent(kJob, kBudget.delta)->account.epsilon, spent().account.epsilon);
 }
 
-// By another implementation of the header's words (hashlib, struct). For ever: later versions must read what is written.
+// By another implementation of the header's words (hashlib, struct). For ever: later versions must read what is
+// written.
 TEST_F(LedgerChain, KeepsItsCanonicalBytes) {
   EXPECT_EQ(digest_of(records_[0]).hex(), "0ad417da8ca428516f587bc47145d80bb5cb55656f212b00824070a4f6d782dd");
   EXPECT_EQ(ledger_.head().hex(), "b980d1f37ee9939654203ef892d56eae8e059b1c6f3183cda0db64306c62c3f8");
@@ -245,7 +247,8 @@ TEST_F(LedgerChain, SeesEveryChangedField) {
       changes[change](tampered[i]);
       const Result<Ledger> replayed = Ledger::replay(tampered);
       // The last record has nobody behind it: only who has noted the head can see that.
-      const Status seen = replayed ? replayed->verify_extends(records_.size(), ledger_.head()) : Status(replayed.error());
+      const Status seen =
+          replayed ? replayed->verify_extends(records_.size(), ledger_.head()) : Status(replayed.error());
       EXPECT_ERROR(seen, ErrorCode::data_loss, "record") << i << " " << change;
     }
   }

@@ -50,16 +50,16 @@ TEST(NoiseNightly, SkellamDrawsAreSkellam) {
 TEST(NoiseNightly, DiscreteGaussianDrawsAreDiscreteGaussian) {
   const uint64_t seed = seed_of_tonight();
   for (const double variance : {1.0, 64.0, 1600.0}) {
-    const Verdict v = examine_sampler(NoiseKind::discrete_gaussian, variance, NoiseWord::bits64, seed,
-                                      gaussian_magnitudes(variance));
+    const Verdict v =
+        examine_sampler(NoiseKind::discrete_gaussian, variance, NoiseWord::bits64, seed, gaussian_magnitudes(variance));
     EXPECT_LT(v.largest(), kVerdictLimit) << variance;
   }
 }
 
 TEST(NoiseNightly, ASigmaThatIsWrongByAThousandthIsSeen) {
   const uint64_t seed = seed_of_tonight();
-  const Verdict v = examine_sampler(NoiseKind::skellam, 64 * 1.001 * 1.001, NoiseWord::bits64, seed,
-                                    skellam_magnitudes(64));
+  const Verdict v =
+      examine_sampler(NoiseKind::skellam, 64 * 1.001 * 1.001, NoiseWord::bits64, seed, skellam_magnitudes(64));
   EXPECT_GT(v.largest(), kVerdictLimit);
 }
 

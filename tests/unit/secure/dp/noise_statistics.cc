@@ -17,12 +17,14 @@ double moment(const Magnitudes& p, int power) {
 }
 
 // z-score of a count of `of` draws with probability p each.
-double count_score(double count, double of, double p) { return (count - of * p) / std::sqrt(of * p * (1 - p) + 1e-300); }
+double count_score(double count, double of, double p) {
+  return (count - of * p) / std::sqrt(of * p * (1 - p) + 1e-300);
+}
 
 }  // namespace
 
-// I_k(v) downwards, as in Numerical Recipes' bessi: in doubles, scaled as it goes. Beside the library's integers this is
-// another program, but the golden tables are the reference that counts.
+// I_k(v) downwards, as in Numerical Recipes' bessi: in doubles, scaled as it goes. Beside the library's integers this
+// is another program, but the golden tables are the reference that counts.
 Magnitudes skellam_magnitudes(double variance) {
   const auto reach = static_cast<size_t>(15 * std::sqrt(variance) + 40);
   std::vector<double> y(reach + 2);

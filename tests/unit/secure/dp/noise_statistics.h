@@ -16,8 +16,8 @@ Magnitudes skellam_magnitudes(double variance);   // variance up to 10^5
 Magnitudes gaussian_magnitudes(double variance);  // discrete Gaussian
 
 struct Verdict {
-  // Standard normal where the draws are of the distribution: z-scores of the mean, the variance, the third and the fourth
-  // moment, the number of draws beyond 4 and 5 sigma, and the sign.
+  // Standard normal where the draws are of the distribution: z-scores of the mean, the variance, the third and the
+  // fourth moment, the number of draws beyond 4 and 5 sigma, and the sign.
   double mean, variance, skew, kurtosis, beyond_4_sigma, beyond_5_sigma, sign;
   // Normal, too: the chi-square statistic over bins of at least 20 expected draws, by Wilson and Hilferty's cube root.
   double chi_square;
@@ -41,7 +41,7 @@ class Examination {
   double chi_square_score() const;
 
   Magnitudes expected_;
-  std::vector<double> counts_;  // of -size .. size; the outermost hold all that is beyond
+  std::vector<double> counts_;    // of -size .. size; the outermost hold all that is beyond
   std::array<double, 5> sums_{};  // of powers
   std::array<double, 16> products_{}, pairs_{};
 };

@@ -107,7 +107,8 @@ TEST(NoiseTable, TheTreeHoldsTheSameThresholdsInOrder) {
     ASSERT_EQ(table.tree_high.size(), size_t{1} << table.levels);
     const auto walk = [&](uint64_t u) {
       size_t node = 1;
-      for (int level = 0; level < table.levels; ++level) node = 2 * node + static_cast<size_t>(u < table.tree_high[node]);
+      for (int level = 0; level < table.levels; ++level)
+        node = 2 * node + static_cast<size_t>(u < table.tree_high[node]);
       return node - (size_t{1} << table.levels);
     };
     for (size_t k = 0; k < table.high.size(); ++k) {

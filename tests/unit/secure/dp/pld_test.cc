@@ -12,9 +12,7 @@
 namespace coterie {
 namespace {
 
-Sampling poisson(double rate) {
-  return Sampling::assume_poisson(rate, "a test").value();
-}
+Sampling poisson(double rate) { return Sampling::assume_poisson(rate, "a test").value(); }
 
 double pld(const Noise& noise, const Sampling& sampling, uint64_t steps, double delta) {
   return pld_epsilon({{noise, sampling, steps}}, delta).value();

@@ -28,9 +28,18 @@ TEST(Rotation, FillsBlocksUpToPowersOfTwo) {
   struct Size {
     size_t count, rotated, smallest;
   };
-  for (const Size& s : {Size{0, 0, 16384}, {1, 1, 1}, {2, 2, 2}, {3, 4, 4}, {1000, 1024, 1024}, {16383, 16384, 16384},
-                        {16384, 16384, 16384}, {16385, 17408, 1024}, {16384 + 1025, 16384 + 2048, 2048},
-                        {32767, 32768, 16384}, {32768, 32768, 16384}, {1 << 20, 1 << 20, 16384}}) {
+  for (const Size& s : {Size{0, 0, 16384},
+                        {1, 1, 1},
+                        {2, 2, 2},
+                        {3, 4, 4},
+                        {1000, 1024, 1024},
+                        {16383, 16384, 16384},
+                        {16384, 16384, 16384},
+                        {16385, 17408, 1024},
+                        {16384 + 1025, 16384 + 2048, 2048},
+                        {32767, 32768, 16384},
+                        {32768, 32768, 16384},
+                        {1 << 20, 1 << 20, 16384}}) {
     EXPECT_EQ(rotated_size(s.count), s.rotated) << s.count;
     EXPECT_EQ(smallest_rotation_block(s.count), s.smallest) << s.count;
     EXPECT_EQ(rotated_size(s.rotated), s.rotated) << s.count;

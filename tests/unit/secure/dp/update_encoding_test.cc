@@ -54,8 +54,8 @@ Encoded<Lane> encode(const std::vector<float>& update, uint32_t weight, const En
   const CounterSource rounding(2 * seed), noise(2 * seed + 1);
   Encoded<Lane> encoded{std::vector<Lane>(encoded_lanes(spec, update.size()))};
   const auto result = encode_update(
-      update, weight, spec,
-      {.rounding = rounding, .rotation_signs = &kSigns, .sampler = sampler, .noise = &noise}, encoded.lanes);
+      update, weight, spec, {.rounding = rounding, .rotation_signs = &kSigns, .sampler = sampler, .noise = &noise},
+      encoded.lanes);
   EXPECT_TRUE(is_ok(result));
   encoded.clipped = result && result->clipped;
   return encoded;
@@ -261,7 +261,12 @@ TEST(EncodingSpec, IsCheckedBeforeItIsUsed) {
   EXPECT_TRUE(refuses([](EncodingSpec& s) { s.weight_max = 0; }, "weight_max must be in"));
   EXPECT_TRUE(refuses([](EncodingSpec& s) { s.contributors_max = 0; }, "contributors_max must be at least 1"));
   EXPECT_TRUE(refuses([](EncodingSpec& s) { s.clip_norm = 0x1p23; }, "must be at most 2^30"));
-  EXPECT_TRUE(refuses([](EncodingSpec& s) { s.clip_norm = 1e308; s.weight_max = 1 << 24; }, "must be at most 2^30"));
+  EXPECT_TRUE(refuses(
+      [](EncodingSpec& s) {
+        s.clip_norm = 1e308;
+        s.weight_max = 1 << 24;
+      },
+      "must be at most 2^30"));
 }
 
 }  // namespace

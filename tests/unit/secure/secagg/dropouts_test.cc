@@ -1,5 +1,5 @@
-// Devices that stop, in every pattern: the sum is exactly that of the survivors, or the session ends with the fault that a
-// model of twenty lines foretells.
+// Devices that stop, in every pattern: the sum is exactly that of the survivors, or the session ends with the fault
+// that a model of twenty lines foretells.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -157,9 +157,9 @@ constexpr auto kOnce = Patterns::all_but_permutations;
 INSTANTIATE_TEST_SUITE_P(Dropouts, EveryPattern,
                          ::testing::Values(Cohort{kMasked, .1, 2}, Cohort{kMasked, .1, 3}, Cohort{kMasked, .1, 4},
                                            Cohort{kMasked, .4, 3}, Cohort{kMasked, .4, 4, kOnce},
-                                           Cohort{kMasked, .4, 6, kOnce}, Cohort{kActive, .1, 2}, Cohort{kActive, .1, 3},
-                                           Cohort{kActive, .1, 4, kOnce}, Cohort{kActive, .1, 5, kOnce},
-                                           Cohort{kActive, .1, 6, kOnce}),
+                                           Cohort{kMasked, .4, 6, kOnce}, Cohort{kActive, .1, 2},
+                                           Cohort{kActive, .1, 3}, Cohort{kActive, .1, 4, kOnce},
+                                           Cohort{kActive, .1, 5, kOnce}, Cohort{kActive, .1, 6, kOnce}),
                          cohort_name);
 #endif
 

@@ -23,34 +23,34 @@ struct Point {
   GraphParameters expected;
 };
 
-// What google-parfait/federated-compute expects of its finder (fcp/secagg/server/graph_parameter_finder_test.cc), for cohorts
-// that are not larger than ours. One is different: for 10 devices of which a third vanish it has 4/2, as it raises the threshold
-// to two after it has asked whether the neighbours that are left are enough.
+// What google-parfait/federated-compute expects of its finder (fcp/secagg/server/graph_parameter_finder_test.cc), for
+// cohorts that are not larger than ours. One is different: for 10 devices of which a third vanish it has 4/2, as it
+// raises the threshold to two after it has asked whether the neighbours that are left are enough.
 const Point kPublished[] = {
-    {{100, 0.45, 0.45, kCurious}, {92, 46}},     {{1000, 0.45, 0.45, kCurious}, {822, 417}},
+    {{100, 0.45, 0.45, kCurious}, {92, 46}},       {{1000, 0.45, 0.45, kCurious}, {822, 417}},
     {{10000, 0.45, 0.45, kCurious}, {3494, 1771}}, {{10, 0.33, 0.33, kCurious}, {8, 4}},
-    {{100, 0.33, 0.33, kCurious}, {68, 34}},     {{1000, 0.33, 0.33, kCurious}, {286, 150}},
-    {{10000, 0.33, 0.33, kCurious}, {422, 221}}, {{10, 0.05, 0.33, kCurious}, {6, 2}},  // see below
-    {{100, 0.05, 0.33, kCurious}, {28, 6}},      {{1000, 0.05, 0.33, kCurious}, {72, 24}},
-    {{10000, 0.05, 0.33, kCurious}, {86, 29}},   {{10, 0.33, 0.05, kCurious}, {4, 4}},
-    {{100, 0.33, 0.05, kCurious}, {34, 29}},     {{1000, 0.33, 0.05, kCurious}, {78, 60}},
-    {{10000, 0.33, 0.05, kCurious}, {92, 70}},   {{100, 0.3, 0.3, kActive}, {92, 62}},
-    {{1000, 0.3, 0.3, kActive}, {872, 584}},     {{10000, 0.3, 0.3, kActive}, {4822, 3230}},
-    {{10, 0.05, 0.33, kActive}, {8, 5}},         {{100, 0.05, 0.33, kActive}, {72, 39}},
-    {{1000, 0.05, 0.33, kActive}, {398, 223}},   {{10000, 0.05, 0.33, kActive}, {746, 420}},
-    {{10, 0.33, 0.05, kActive}, {4, 4}},         {{100, 0.33, 0.05, kActive}, {42, 37}},
-    {{1000, 0.33, 0.05, kActive}, {132, 109}},   {{10000, 0.33, 0.05, kActive}, {178, 146}},
-    {{1000, 0.05, 0.05, kCurious}, {30, 17}},    {{10000, 0.05, 0.05, kCurious}, {34, 20}},
-    {{1000, 0.05, 0.05, kActive}, {52, 37}},     {{10000, 0.05, 0.05, kActive}, {62, 44}},
+    {{100, 0.33, 0.33, kCurious}, {68, 34}},       {{1000, 0.33, 0.33, kCurious}, {286, 150}},
+    {{10000, 0.33, 0.33, kCurious}, {422, 221}},   {{10, 0.05, 0.33, kCurious}, {6, 2}},  // see below
+    {{100, 0.05, 0.33, kCurious}, {28, 6}},        {{1000, 0.05, 0.33, kCurious}, {72, 24}},
+    {{10000, 0.05, 0.33, kCurious}, {86, 29}},     {{10, 0.33, 0.05, kCurious}, {4, 4}},
+    {{100, 0.33, 0.05, kCurious}, {34, 29}},       {{1000, 0.33, 0.05, kCurious}, {78, 60}},
+    {{10000, 0.33, 0.05, kCurious}, {92, 70}},     {{100, 0.3, 0.3, kActive}, {92, 62}},
+    {{1000, 0.3, 0.3, kActive}, {872, 584}},       {{10000, 0.3, 0.3, kActive}, {4822, 3230}},
+    {{10, 0.05, 0.33, kActive}, {8, 5}},           {{100, 0.05, 0.33, kActive}, {72, 39}},
+    {{1000, 0.05, 0.33, kActive}, {398, 223}},     {{10000, 0.05, 0.33, kActive}, {746, 420}},
+    {{10, 0.33, 0.05, kActive}, {4, 4}},           {{100, 0.33, 0.05, kActive}, {42, 37}},
+    {{1000, 0.33, 0.05, kActive}, {132, 109}},     {{10000, 0.33, 0.05, kActive}, {178, 146}},
+    {{1000, 0.05, 0.05, kCurious}, {30, 17}},      {{10000, 0.05, 0.05, kCurious}, {34, 20}},
+    {{1000, 0.05, 0.05, kActive}, {52, 37}},       {{10000, 0.05, 0.05, kActive}, {62, 44}},
 };
 
 TEST(SparseGraph, IsThePublishedOne) {
   for (const Point& point : kPublished) {
     const Result<GraphParameters> found = sparse_graph(point.needs);
     ASSERT_OK(found);
-    EXPECT_EQ(*found, point.expected) << point.needs.cohort_size << " devices, " << point.needs.corrupt_share << " corrupt, "
-                                      << point.needs.dropout_share << " vanish: " << found->degree << "/"
-                                      << found->threshold;
+    EXPECT_EQ(*found, point.expected) << point.needs.cohort_size << " devices, " << point.needs.corrupt_share
+                                      << " corrupt, " << point.needs.dropout_share << " vanish: " << found->degree
+                                      << "/" << found->threshold;
   }
 }
 
@@ -60,7 +60,8 @@ struct Row {
   std::vector<GraphParameters> expected;
 };
 
-void expect_rows(Adversary adversary, const std::vector<std::pair<double, double>>& shares, const std::vector<Row>& rows) {
+void expect_rows(Adversary adversary, const std::vector<std::pair<double, double>>& shares,
+                 const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     for (size_t i = 0; i < shares.size(); ++i) {
       const auto [corrupt, dropouts] = shares[i];
@@ -74,13 +75,15 @@ void expect_rows(Adversary adversary, const std::vector<std::pair<double, double
 
 // Two ports of the published finder, in other languages, agreed on these.
 TEST(SparseGraph, IsThatOfOtherPorts) {
-  expect_rows(kCurious,
-              {{.05, .05}, {.05, .1}, {.05, .3}, {.1, .05}, {.1, .1}, {.1, .3}, {.2, .1}, {.2, .3}, {1. / 3, .1}, {1. / 3, .3}},
-              {{100, {{12, 6}, {16, 6}, {26, 6}, {16, 11}, {22, 11}, {34, 11}, {32, 21}, {48, 21}, {42, 32}, {64, 34}}},
-               {500, {{28, 16}, {32, 17}, {58, 20}, {32, 21}, {42, 24}, {76, 31}, {60, 39}, {120, 57}, {90, 64}, {194, 106}}},
-               {1000, {{30, 17}, {36, 19}, {66, 23}, {38, 24}, {48, 27}, {88, 36}, {68, 44}, {140, 67}, {102, 72}, {252, 138}}},
-               {2000, {{30, 18}, {38, 20}, {70, 25}, {40, 26}, {50, 28}, {98, 40}, {70, 45}, {160, 76}, {112, 79}, {298, 163}}},
-               {10000, {{34, 20}, {42, 22}, {80, 29}, {42, 27}, {54, 31}, {108, 44}, {80, 51}, {182, 87}, {126, 88}, {360, 196}}}});
+  expect_rows(
+      kCurious,
+      {{.05, .05}, {.05, .1}, {.05, .3}, {.1, .05}, {.1, .1}, {.1, .3}, {.2, .1}, {.2, .3}, {1. / 3, .1}, {1. / 3, .3}},
+      {{100, {{12, 6}, {16, 6}, {26, 6}, {16, 11}, {22, 11}, {34, 11}, {32, 21}, {48, 21}, {42, 32}, {64, 34}}},
+       {500, {{28, 16}, {32, 17}, {58, 20}, {32, 21}, {42, 24}, {76, 31}, {60, 39}, {120, 57}, {90, 64}, {194, 106}}},
+       {1000, {{30, 17}, {36, 19}, {66, 23}, {38, 24}, {48, 27}, {88, 36}, {68, 44}, {140, 67}, {102, 72}, {252, 138}}},
+       {2000, {{30, 18}, {38, 20}, {70, 25}, {40, 26}, {50, 28}, {98, 40}, {70, 45}, {160, 76}, {112, 79}, {298, 163}}},
+       {10000,
+        {{34, 20}, {42, 22}, {80, 29}, {42, 27}, {54, 31}, {108, 44}, {80, 51}, {182, 87}, {126, 88}, {360, 196}}}});
   expect_rows(kActive, {{.05, .05}, {.05, .1}, {.05, .2}, {.05, .3}, {.1, .1}, {.1, .3}, {.2, .1}, {.2, .3}},
               {{100, {{16, 11}, {26, 16}, {44, 25}, {66, 36}, {32, 22}, {72, 42}, {42, 32}, {82, 52}}},
                {500, {{44, 31}, {66, 44}, {122, 74}, {212, 119}, {82, 57}, {276, 164}, {116, 86}, {376, 239}}},
@@ -119,13 +122,15 @@ TEST(SparseGraph, NeedsMoreOfMoreLosses) {
   }
 }
 
-// So few that nothing about them is seldom: whoever of the planned ones vanishes, the rest of a device's holders are enough.
+// So few that nothing about them is seldom: whoever of the planned ones vanishes, the rest of a device's holders are
+// enough.
 TEST(SparseGraph, SmallCohortsCanLoseWhomTheyPlanToLose) {
   for (uint32_t size = 3; size <= 10; ++size) {
     for (const double dropout_share : {0.0, 0.1, 0.2, 0.3}) {
       const auto lost = static_cast<uint32_t>(dropout_share * size + 1e-9);
       const auto graph = sparse_graph({size, .1, dropout_share, Adversary::curious_server});
-      if (graph) EXPECT_LE(graph->threshold + std::min(lost, graph->degree), graph->degree) << size << " " << dropout_share;
+      if (graph)
+        EXPECT_LE(graph->threshold + std::min(lost, graph->degree), graph->degree) << size << " " << dropout_share;
     }
   }
 }

@@ -1,5 +1,5 @@
-// Devices that lie to the server or to each other: the server refuses with the named fault, or the sum is right and the liar
-// named, or there is no sum; never a wrong one.
+// Devices that lie to the server or to each other: the server refuses with the named fault, or the sum is right and the
+// liar named, or there is no sum; never a wrong one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ SecaggWorld active_world(uint32_t devices = 10) {
 
 // A session in which the liar's messages of one kind are changed.
 template <typename Message>
-SecaggWorld with_lie(SecaggWorld::Tamper<Message> SecaggWorld::* hook, auto lie) {
+SecaggWorld with_lie(SecaggWorld::Tamper<Message> SecaggWorld::*hook, auto lie) {
   SecaggWorld world = active_world();
   world.*hook = [lie](uint32_t who, Message& message) {
     if (who == kLiar) lie(message);
@@ -31,14 +31,14 @@ SecaggWorld with_lie(SecaggWorld::Tamper<Message> SecaggWorld::* hook, auto lie)
 }
 
 // The lie is refused as `fault`, and the others end without the liar.
-#define EXPECT_REFUSED(expected, hook, Message, ...)                                                            \
-  do {                                                                                                          \
+#define EXPECT_REFUSED(expected, hook, Message, ...)                                                                   \
+  do {                                                                                                                 \
     SecaggWorld world = with_lie<Message>(&SecaggWorld::hook, []([[maybe_unused]] Message& message) { __VA_ARGS__; }); \
-    EXPECT_OK(world.run());                                                                                     \
-    EXPECT_EQ(world.fault_of(kLiar), expected);                                                                 \
-    const auto sum = world.sum();                                                                               \
-    ASSERT_OK(sum);                                                                                             \
-    EXPECT_EQ(*sum, world.sum_of_survivors());                                                                  \
+    EXPECT_OK(world.run());                                                                                            \
+    EXPECT_EQ(world.fault_of(kLiar), expected);                                                                        \
+    const auto sum = world.sum();                                                                                      \
+    ASSERT_OK(sum);                                                                                                    \
+    EXPECT_EQ(*sum, world.sum_of_survivors());                                                                         \
   } while (false)
 
 TEST(HostileDevices, AdvertsThatAreRefused) {
@@ -152,8 +152,9 @@ TEST(HostileDevices, AConfirmationBySomebodyElse) {
 }
 
 TEST(HostileDevices, UnmaskingsThatAreRefused) {
-  EXPECT_REFUSED(Fault::malformed, on_unmasking, Unmasking, message.shares[2].kind = ShareKind::mask_key);  // wrong kind
-  EXPECT_REFUSED(Fault::malformed, on_unmasking, Unmasking, {                                             // both kinds
+  EXPECT_REFUSED(Fault::malformed, on_unmasking, Unmasking,
+                 message.shares[2].kind = ShareKind::mask_key);  // wrong kind
+  EXPECT_REFUSED(Fault::malformed, on_unmasking, Unmasking, {    // both kinds
     message.shares.insert(message.shares.begin(), message.shares[0]);
     message.shares[0].kind = ShareKind::mask_key;
   });
@@ -219,7 +220,8 @@ TEST(HostileDevices, WrongSharesAndNoneToSpare) {
 
 // A device whose advert was changed on its way does not take part in what came of it.
 TEST(HostileDevices, AnAdvertThatWasChangedOnItsWay) {
-  SessionParameters parameters = test::secagg_parameters(SecurityLevel::masked);  // no signature holds the advert together
+  SessionParameters parameters =
+      test::secagg_parameters(SecurityLevel::masked);  // no signature holds the advert together
   parameters.dropout_share = .4;
   SecaggWorld world(parameters, 10);
   world.on_advert = [&](uint32_t who, KeyAdvert& advert) {
@@ -232,8 +234,9 @@ TEST(HostileDevices, AnAdvertThatWasChangedOnItsWay) {
 
 // A dealer that advertised one secret and shared another one: what it shared opens well, and is not what it said.
 TEST(HostileDevices, WhatIsOpenedMustBeWhatWasAdvertised) {
-  Opening opening(Digest{}, Digest{}, 2, {{.device = 3, .kind = ShareKind::seed, .mask_key = {}, .seed_commitment = {}, .partners = {}},
-                                          {.device = 5, .kind = ShareKind::mask_key, .mask_key = {}, .seed_commitment = {}, .partners = {}}});
+  Opening opening(Digest{}, Digest{}, 2,
+                  {{.device = 3, .kind = ShareKind::seed, .mask_key = {}, .seed_commitment = {}, .partners = {}},
+                   {.device = 5, .kind = ShareKind::mask_key, .mask_key = {}, .seed_commitment = {}, .partners = {}}});
   Secret<32> secret;
   secret.mutable_bytes()[0] = 1;
   const auto shares = split(secret, 2, 4);

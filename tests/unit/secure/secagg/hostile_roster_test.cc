@@ -1,4 +1,5 @@
-// A server that lies to a device about who is in the roster, or what others have sealed for it: each lie ends in the named fault.
+// A server that lies to a device about who is in the roster, or what others have sealed for it: each lie ends in the
+// named fault.
 #include <algorithm>
 
 #include "secure/secagg/survivors.h"
@@ -25,7 +26,9 @@ TEST(HostileServer, AnAdvertChangedAfterItWasSigned) {
 TEST(HostileServer, ARevokedCertificate) {
   SecaggWorld world = active_world();
   uint64_t asked = 0;
-  world.certificate_is_good = [&](const DeviceIdentity&) { return ++asked <= 6 + 2; };  // the server's look, and two more
+  world.certificate_is_good = [&](const DeviceIdentity&) {
+    return ++asked <= 6 + 2;
+  };  // the server's look, and two more
   EXPECT_ERROR(world.run(), ErrorCode::refused, "");
   uint32_t refused = 0;
   for (uint32_t who = 0; who < 6; ++who) refused += world.fault_of(who) == Fault::bad_certificate;
@@ -81,7 +84,8 @@ TEST(HostileServer, ANeighbourOutsideTheRoster) {
   });
 }
 
-TEST(HostileServer, ASmallerRosterThanItTellsOthers) {  // its root is another, so its session is, and no box of others opens
+TEST(HostileServer,
+     ASmallerRosterThanItTellsOthers) {  // its root is another, so its session is, and no box of others opens
   SecaggWorld world = active_world();
   world.on_view = [&](uint32_t who, RosterView& view) {
     if (who != kVictim) return;

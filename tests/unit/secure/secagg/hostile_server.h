@@ -28,11 +28,11 @@ std::optional<Fault> victim_fault(test::SecaggWorld& world, test::SecaggWorld::T
 }  // namespace coterie::secagg
 
 // In a cohort of six, with `message` changed by the last argument (the world is w); and then says no more.
-#define EXPECT_VICTIM_SAYS(fault, hook, Message, ...)                                                        \
-  do {                                                                                                       \
-    test::SecaggWorld world = active_world();                                                                \
-    EXPECT_EQ(victim_fault<Message>(world, &test::SecaggWorld::hook,                                         \
+#define EXPECT_VICTIM_SAYS(fault, hook, Message, ...)                                                              \
+  do {                                                                                                             \
+    test::SecaggWorld world = active_world();                                                                      \
+    EXPECT_EQ(victim_fault<Message>(world, &test::SecaggWorld::hook,                                               \
                                     []([[maybe_unused]] test::SecaggWorld& w, Message& message) { __VA_ARGS__; }), \
-              fault);                                                                                        \
-    EXPECT_ERROR(world.client(kVictim).unmask({}), ErrorCode::conflict, "the session is over");              \
+              fault);                                                                                              \
+    EXPECT_ERROR(world.client(kVictim).unmask({}), ErrorCode::conflict, "the session is over");                    \
   } while (false)

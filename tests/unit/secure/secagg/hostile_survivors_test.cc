@@ -1,5 +1,5 @@
-// A server that lies to a device about who survived, asks out of turn, or gives devices different models: no device ever gives
-// what would open a single update.
+// A server that lies to a device about who survived, asks out of turn, or gives devices different models: no device
+// ever gives what would open a single update.
 #include <algorithm>
 
 #include "secure/secagg/survivors.h"
@@ -95,7 +95,8 @@ TEST(HostileServer, ConfirmationsOfAnotherSet) {
   std::ranges::sort(mixed, {}, &SignedBy::device);
   EXPECT_ERROR(world.client(1).unmask({session, all, mixed}), ErrorCode::unauthenticated, "is not its own");
   EXPECT_ERROR(world.client(3).unmask({session, other, mixed}), ErrorCode::refused, "another survivor set");
-  EXPECT_ERROR(world.client(4).unmask({session, all, of_all}), ErrorCode::refused, "of this device's holders confirmed");
+  EXPECT_ERROR(world.client(4).unmask({session, all, of_all}), ErrorCode::refused,
+               "of this device's holders confirmed");
 }
 
 TEST(HostileServer, ConfirmationsThatAreNone) {
@@ -105,7 +106,8 @@ TEST(HostileServer, ConfirmationsThatAreNone) {
                      message.confirmations[1] = message.confirmations[0]);
   EXPECT_VICTIM_SAYS(Fault::bad_signature, on_unmask_request, UnmaskRequest,
                      message.confirmations[0].signature = message.confirmations[1].signature);
-  EXPECT_VICTIM_SAYS(Fault::bad_signature, on_unmask_request, UnmaskRequest, message.confirmations[0].signature.clear());
+  EXPECT_VICTIM_SAYS(Fault::bad_signature, on_unmask_request, UnmaskRequest,
+                     message.confirmations[0].signature.clear());
   EXPECT_VICTIM_SAYS(Fault::not_a_neighbour, on_unmask_request, UnmaskRequest,
                      message.confirmations.back().device = 4000);
 }
@@ -131,7 +133,8 @@ TEST(HostileServer, ASecondUnmaskRequest) {
 }
 
 TEST(HostileServer, EveryMessageOutOfItsPhase) {
-  for (const Phase reached : {Phase::advertising, Phase::sharing, Phase::masking, Phase::confirming, Phase::unmasking}) {
+  for (const Phase reached :
+       {Phase::advertising, Phase::sharing, Phase::masking, Phase::confirming, Phase::unmasking}) {
     const auto client_at = [&](SecaggWorld& world) -> Client& {
       EXPECT_OK(world.run_to(reached));
       return world.client(kVictim);
@@ -155,8 +158,8 @@ TEST(HostileServer, EveryMessageOutOfItsPhase) {
 
 // ---- Contexts
 
-// The server gives half of the devices another model: their sessions differ, so that they refuse each other's shares, even
-// if the server renames what travels.
+// The server gives half of the devices another model: their sessions differ, so that they refuse each other's shares,
+// even if the server renames what travels.
 TEST(HostileServer, AnotherModelForSome) {
   SessionParameters parameters = test::secagg_parameters(SecurityLevel::masked);  // no signature tells
   parameters.dropout_share = .4;                                                  // complete

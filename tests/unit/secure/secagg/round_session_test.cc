@@ -19,22 +19,21 @@ Digest digest(uint8_t fill) {
 const RoundKey kRound{RoundId(7), Attempt(2)};
 
 TEST(RoundSession, ContextIsWhatTheDocumentSays) {
-  // Python: sha256 of len(field) as 4 bytes, big-endian, and field, for each of b"coterie/v1/round", b"job", 7 and 2 as 8
-  // bytes, 32 * b"\x01", 32 * b"\x02".
+  // Python: sha256 of len(field) as 4 bytes, big-endian, and field, for each of b"coterie/v1/round", b"job", 7 and 2 as
+  // 8 bytes, 32 * b"\x01", 32 * b"\x02".
   EXPECT_EQ(round_context(JobId("job"), kRound, digest(1), digest(2)).hex(),
             "65bc500118d2865391e2f30ea05a16d5b331b213dc1722bf869697c991094632");
 }
 
 TEST(RoundSession, ContextTellsEverythingApart) {
-  const std::set<Digest> contexts = {
-      round_context(JobId("job"), kRound, digest(1), digest(2)),
-      round_context(JobId("jo"), kRound, digest(1), digest(2)),
-      round_context(JobId("job"), {RoundId(8), Attempt(2)}, digest(1), digest(2)),
-      round_context(JobId("job"), {RoundId(7), Attempt(3)}, digest(1), digest(2)),
-      round_context(JobId("job"), {RoundId(2), Attempt(7)}, digest(1), digest(2)),
-      round_context(JobId("job"), kRound, digest(3), digest(2)),
-      round_context(JobId("job"), kRound, digest(1), digest(3)),
-      round_context(JobId("job"), kRound, digest(2), digest(1))};
+  const std::set<Digest> contexts = {round_context(JobId("job"), kRound, digest(1), digest(2)),
+                                     round_context(JobId("jo"), kRound, digest(1), digest(2)),
+                                     round_context(JobId("job"), {RoundId(8), Attempt(2)}, digest(1), digest(2)),
+                                     round_context(JobId("job"), {RoundId(7), Attempt(3)}, digest(1), digest(2)),
+                                     round_context(JobId("job"), {RoundId(2), Attempt(7)}, digest(1), digest(2)),
+                                     round_context(JobId("job"), kRound, digest(3), digest(2)),
+                                     round_context(JobId("job"), kRound, digest(1), digest(3)),
+                                     round_context(JobId("job"), kRound, digest(2), digest(1))};
   EXPECT_EQ(contexts.size(), 8u);
 }
 

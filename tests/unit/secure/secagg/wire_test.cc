@@ -1,5 +1,5 @@
-// Sessions whose every message travels as the bytes of its frame: what the machines say is within the limits of the wire, and
-// what comes out of the frame is what went in.
+// Sessions whose every message travels as the bytes of its frame: what the machines say is within the limits of the
+// wire, and what comes out of the frame is what went in.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -22,7 +22,8 @@ class WireSession {
       const Bytes head = encode_head(message);
       const Result<Prelude> prelude = parse_prelude(head);
       ASSERT_OK(prelude);
-      const auto decoded = decode_masked_input_head(*prelude, ByteView(head).subspan(kPreludeBytes, prelude->header_bytes));
+      const auto decoded =
+          decode_masked_input_head(*prelude, ByteView(head).subspan(kPreludeBytes, prelude->header_bytes));
       ASSERT_OK(decoded);
       EXPECT_TRUE(*decoded == message);
     };
@@ -87,8 +88,8 @@ TEST(SecaggWire, CarriesASessionWhoseDevicesDrewTheirHolders) {
   parameters.corrupt_share = parameters.dropout_share = 0.05;
   SecaggWorld world(parameters, 256);
   world.takes_part = most_take_part;
-  WireSession(world).expect_sum(spoken({FrameKind::roster_slot, FrameKind::holder_choice, FrameKind::confirm_request,
-                                        FrameKind::confirmation}));
+  WireSession(world).expect_sum(
+      spoken({FrameKind::roster_slot, FrameKind::holder_choice, FrameKind::confirm_request, FrameKind::confirmation}));
 }
 
 // The machines and the codec each have their own name for these.

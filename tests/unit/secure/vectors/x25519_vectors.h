@@ -30,7 +30,8 @@ inline constexpr const char* kBobSecret = "5dab087e624a8a4b79e17f8b83800ee66f3bb
 inline constexpr const char* kBobPublic = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f";
 inline constexpr const char* kAliceAndBob = "4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742";
 
-// Points of order 1, 2, 4 and 8 (https://cr.yp.to/ecdh.html#validate): five, their encodings above p, and with the last bit set.
+// Points of order 1, 2, 4 and 8 (https://cr.yp.to/ecdh.html#validate): five, their encodings above p, and with the last
+// bit set.
 inline constexpr const char* kSmallOrder[] = {
     "0000000000000000000000000000000000000000000000000000000000000000",
     "0100000000000000000000000000000000000000000000000000000000000000",

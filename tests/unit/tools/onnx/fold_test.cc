@@ -8,9 +8,7 @@
 namespace coterie::onnx {
 namespace {
 
-HostTensor whole(std::vector<Integer> values) {
-  return host_integers(std::move(values));
-}
+HostTensor whole(std::vector<Integer> values) { return host_integers(std::move(values)); }
 Node node_of(const std::string& op) {
   return {.op = op, .name = "n", .inputs = {}, .outputs = {"y"}, .attributes = {}};
 }
@@ -29,12 +27,10 @@ TEST(OnnxFold, ComputesWithMultiplesOfTheBatch) {
 }
 
 TEST(OnnxFold, RefusesWhatIsNoMultipleOfTheBatch) {
-  EXPECT_ERROR(computed("Add", whole({kBatch}), whole({{1, false}})), ErrorCode::invalid_argument,
-               "no whole multiple");
+  EXPECT_ERROR(computed("Add", whole({kBatch}), whole({{1, false}})), ErrorCode::invalid_argument, "no whole multiple");
   EXPECT_ERROR(computed("Div", whole({{3, true}}), whole({{2, false}})), ErrorCode::invalid_argument,
                "no whole multiple");
-  EXPECT_ERROR(computed("Mul", whole({kBatch}), whole({kBatch})), ErrorCode::invalid_argument,
-               "no whole multiple");
+  EXPECT_ERROR(computed("Mul", whole({kBatch}), whole({kBatch})), ErrorCode::invalid_argument, "no whole multiple");
   EXPECT_ERROR(computed("Mul", whole({{INT64_MAX, false}}), whole({{2, false}})), ErrorCode::invalid_argument,
                "overflows");
 }

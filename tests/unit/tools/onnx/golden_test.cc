@@ -69,8 +69,7 @@ TEST_P(GoldenOnnx, ComesBackFromOnnxWithTheSameBits) {
   ASSERT_OK(import);
   const Result<Model> again = Model::load(std::move(import->model));
   ASSERT_OK(again);
-  EXPECT_LT(distance(predicted(*again, inputs_for(*again, golden), 3), expected_output(*again, golden)),
-            1e-5);
+  EXPECT_LT(distance(predicted(*again, inputs_for(*again, golden), 3), expected_output(*again, golden)), 1e-5);
   std::multiset<std::vector<float>> before, after;
   for (const Model* each : {&model, &*again}) {
     for (const TensorInfo& tensor : each->graph().tensors) {

@@ -25,10 +25,8 @@ TEST(HostileOnnx, AFlippedByteNeverBreaksTheImporter) {
     Bytes damaged = file;
     damaged[at] ^= 0x55;
     const Result<OnnxImport> import = import_onnx(damaged);
-    if (!import)
-      ASSERT_NE(import.error().code(), ErrorCode::internal) << at;
-    else
-      ASSERT_OK(decode_model(import->model)) << at;
+    if (!import) ASSERT_NE(import.error().code(), ErrorCode::internal) << at;
+    else ASSERT_OK(decode_model(import->model)) << at;
   }
 }
 

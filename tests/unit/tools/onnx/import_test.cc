@@ -21,8 +21,8 @@ TEST(OnnxImport, ImagesStayNhwcUntilTheirOrderMatters) {
              {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}});
   build.node("Flatten", {"c"}, "d").node("Gemm", {"d", "fc.weight"}, "y", {{"transB", int64_t{1}}});
   const ModelGraph graph = build.imported("y");
-  EXPECT_THAT(kinds_of(graph), ElementsAre(OpKind::conv2d, OpKind::relu, OpKind::max_pool2d,
-                                           OpKind::transpose, OpKind::reshape, OpKind::dense));
+  EXPECT_THAT(kinds_of(graph), ElementsAre(OpKind::conv2d, OpKind::relu, OpKind::max_pool2d, OpKind::transpose,
+                                           OpKind::reshape, OpKind::dense));
   EXPECT_EQ(graph.properties.at("input_layout"), "nhwc");
   EXPECT_EQ(graph.tensors[graph.inputs[0]].shape, (Shape{8, 8, 3}));
   EXPECT_THAT(names_of(graph, TensorRole::parameter), ElementsAre("conv.weight", "fc.weight"));
@@ -33,8 +33,7 @@ TEST(OnnxImport, GlobalPoolingNeedsNoTranspose) {
   build.input("x", {0, 3, 8, 8}).weight("w", {4, 3, 1, 1}).weight("fc", {10, 4});
   build.node("Conv", {"x", "w"}, "a").node("GlobalAveragePool", {"a"}, "b").node("Flatten", {"b"}, "c");
   build.node("Gemm", {"c", "fc"}, "y", {{"transB", int64_t{1}}});
-  EXPECT_THAT(kinds_of(build.imported("y")),
-              ElementsAre(OpKind::conv2d, OpKind::global_average_pool2d, OpKind::dense));
+  EXPECT_THAT(kinds_of(build.imported("y")), ElementsAre(OpKind::conv2d, OpKind::global_average_pool2d, OpKind::dense));
 }
 
 TEST(OnnxImport, WeightsAreOnlyPermuted) {
@@ -45,8 +44,7 @@ TEST(OnnxImport, WeightsAreOnlyPermuted) {
   const auto decoded = decode_model(import->model);
   ASSERT_OK(decoded);
   const auto values = payload_as<float>(decoded->payload).first(6);
-  EXPECT_THAT(std::vector<float>(values.begin(), values.end()),
-              ElementsAre(0.5f, 2.5f, 4.5f, 1.5f, 3.5f, 5.5f));
+  EXPECT_THAT(std::vector<float>(values.begin(), values.end()), ElementsAre(0.5f, 2.5f, 4.5f, 1.5f, 3.5f, 5.5f));
 }
 
 TEST(OnnxImport, NamesThatTheExporterMadeUpBecomePyTorchs) {
@@ -93,10 +91,7 @@ TEST(OnnxImport, AWeightReadTwiceIsOneParameter) {
 
 TEST(OnnxImport, AReshapeThatFixesTheBatchFitsEveryBatch) {
   OnnxBuild build;
-  build.input("x", {4, 6, 5})
-      .integers("to", {4, 3, 10})
-      .node("Reshape", {"x", "to"}, "a")
-      .node("Relu", {"a"}, "y");
+  build.input("x", {4, 6, 5}).integers("to", {4, 3, 10}).node("Reshape", {"x", "to"}, "a").node("Relu", {"a"}, "y");
   const ModelGraph graph = build.imported("y");
   ASSERT_EQ(graph.ops[0].kind, OpKind::reshape);
   EXPECT_EQ(std::get<ShapeAttributes>(graph.ops[0].attributes).shape, (Shape{-1, 3, 10}));
@@ -104,10 +99,7 @@ TEST(OnnxImport, AReshapeThatFixesTheBatchFitsEveryBatch) {
 
 TEST(OnnxImport, NamesEveryUnknownOperatorAtOnce) {
   OnnxBuild build;
-  build.input("x", {0, 4})
-      .node("TopK", {"x"}, "a")
-      .node("com.acme.Magic", {"a"}, "b")
-      .node("Einsum", {"b"}, "y");
+  build.input("x", {0, 4}).node("TopK", {"x"}, "a").node("com.acme.Magic", {"a"}, "b").node("Einsum", {"b"}, "y");
   const Result<OnnxImport> import = build.import("y");
   ASSERT_ERROR(import, ErrorCode::invalid_argument,
                "Einsum (/y/Einsum; instead: write it as Transpose, Reshape and MatMul)");

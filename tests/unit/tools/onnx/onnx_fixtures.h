@@ -40,9 +40,7 @@ inline std::optional<Model> imported_file(const std::string& path) {
   return model ? std::optional<Model>(*model) : std::nullopt;
 }
 
-inline std::optional<Model> imported(const std::string& name) {
-  return imported_file(golden_path(name + ".onnx"));
-}
+inline std::optional<Model> imported(const std::string& name) { return imported_file(golden_path(name + ".onnx")); }
 
 // One record of a golden file; integers are kept as the bytes of int32.
 struct GoldenTensor {
@@ -85,8 +83,7 @@ inline GoldenTensor channels_last(const GoldenTensor& x) {
   GoldenTensor result{{x.shape[0], x.shape[2], x.shape[3], x.shape[1]}, std::vector<float>(x.values.size())};
   for (size_t b = 0; b < n; ++b) {
     for (size_t p = 0; p < pixels; ++p) {
-      for (size_t k = 0; k < c; ++k)
-        result.values[(b * pixels + p) * c + k] = x.values[(b * c + k) * pixels + p];
+      for (size_t k = 0; k < c; ++k) result.values[(b * pixels + p) * c + k] = x.values[(b * c + k) * pixels + p];
     }
   }
   return result;
@@ -100,8 +97,7 @@ inline bool is_nhwc(const Model& model, const char* property, size_t i = 0) {
   return words.starts_with("nhwc");
 }
 
-inline std::vector<GoldenTensor> inputs_for(const Model& model,
-                                            const std::map<std::string, GoldenTensor>& golden) {
+inline std::vector<GoldenTensor> inputs_for(const Model& model, const std::map<std::string, GoldenTensor>& golden) {
   std::vector<GoldenTensor> inputs;
   for (size_t i = 0; i < model.graph().inputs.size(); ++i) {
     const GoldenTensor& input = golden.at("input:" + std::to_string(i));
@@ -110,8 +106,7 @@ inline std::vector<GoldenTensor> inputs_for(const Model& model,
   return inputs;
 }
 
-inline std::vector<float> predicted(const Model& model, const std::vector<GoldenTensor>& inputs,
-                                    uint64_t batch) {
+inline std::vector<float> predicted(const Model& model, const std::vector<GoldenTensor>& inputs, uint64_t batch) {
   Result<Predictor> predictor = Predictor::create(model, static_cast<uint32_t>(batch));
   EXPECT_OK(predictor);
   std::vector<std::span<const float>> views;
@@ -156,16 +151,14 @@ class OneBatch : public ExampleSource {
   std::vector<int32_t> labels_;
 };
 
-inline std::vector<float> expected_output(const Model& model,
-                                          const std::map<std::string, GoldenTensor>& golden) {
+inline std::vector<float> expected_output(const Model& model, const std::map<std::string, GoldenTensor>& golden) {
   const GoldenTensor& output = golden.at("output");
   return is_nhwc(model, "output_layout") ? channels_last(output).values : output.values;
 }
 
 // The gradients of one batch's cross-entropy, each within `tolerance` of the tensor's largest; those of every
 // parameter.
-inline void expect_gradients(const Model& model, const std::map<std::string, GoldenTensor>& golden,
-                             double tolerance) {
+inline void expect_gradients(const Model& model, const std::map<std::string, GoldenTensor>& golden, double tolerance) {
   OneBatch batch(inputs_for(model, golden), golden.at("labels").values);
   const TrainingSettings settings{.loss = Loss::softmax_cross_entropy,
                                   .batch_size = static_cast<uint32_t>(batch.size()),

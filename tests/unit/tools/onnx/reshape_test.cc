@@ -31,12 +31,9 @@ TEST(OnnxReshape, FindsTheBatchAmongFixedNumbers) {
 }
 
 TEST(OnnxReshape, RefusesAnotherNumberOfElements) {
-  EXPECT_ERROR(reshaped(kNode, {-1, 3, 4}, {{1, true}, {13, false}}, 0), ErrorCode::malformed,
-               "number of elements");
-  EXPECT_ERROR(reshaped(kNode, {-1, 3, 4}, {{5, false}, {-1, false}}, 0), ErrorCode::malformed,
-               "do not divide");
-  EXPECT_ERROR(reshaped(kNode, {-1, 3}, {{-1, false}, {-1, false}}, 0), ErrorCode::malformed,
-               "two dimensions");
+  EXPECT_ERROR(reshaped(kNode, {-1, 3, 4}, {{1, true}, {13, false}}, 0), ErrorCode::malformed, "number of elements");
+  EXPECT_ERROR(reshaped(kNode, {-1, 3, 4}, {{5, false}, {-1, false}}, 0), ErrorCode::malformed, "do not divide");
+  EXPECT_ERROR(reshaped(kNode, {-1, 3}, {{-1, false}, {-1, false}}, 0), ErrorCode::malformed, "two dimensions");
 }
 
 // Channels split in two: only their group is touched, so that an image may stay channels-last.

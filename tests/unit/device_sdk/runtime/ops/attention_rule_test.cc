@@ -13,8 +13,7 @@ TEST(AttentionRule, DifferentiatesByQueryKeyAndValue) {
     for (const float scale : {0.0f, 1.5f}) {
       ModelBuilder build("attention", {3, 4}, 1);
       const TensorId other = build.input("other", {5, 4});
-      const TensorId q = build.dense(build.input(), 4), k = build.dense(other, 4, false),
-                     v = build.dense(other, 4);
+      const TensorId q = build.dense(build.input(), 4), k = build.dense(other, 4, false), v = build.dense(other, 4);
       const Model model =
           scored(build, build.op(OpKind::attention, {q, k, v}, AttentionAttributes{2, is_causal, scale}));
       Batch batch(model, 2);
@@ -53,8 +52,7 @@ Model masked(const Shape& mask, bool is_trained, bool is_scored) {
   const std::vector<float> values = random_values(elements(mask), 8, -2, 2);
   const TensorId m =
       is_trained ? build.parameter("mask", mask, values) : build.constant("mask", mask, std::span(values));
-  const TensorId y =
-      build.op(OpKind::attention, {build.input(), other, other, m}, AttentionAttributes{.heads = 2});
+  const TensorId y = build.op(OpKind::attention, {build.input(), other, other, m}, AttentionAttributes{.heads = 2});
   return is_scored ? scored(build, y) : computing(build, y);
 }
 
@@ -73,8 +71,7 @@ TEST(AttentionRule, DifferentiatesByItsMask) {
 template <typename Mask>
 std::vector<double> attended(const Shape& q, size_t keys, size_t heads, const std::vector<float>& query,
                              const std::vector<float>& key, const Mask& mask) {
-  const auto batch = static_cast<size_t>(q[0]), queries = static_cast<size_t>(q[1]),
-             row = static_cast<size_t>(q[2]);
+  const auto batch = static_cast<size_t>(q[0]), queries = static_cast<size_t>(q[1]), row = static_cast<size_t>(q[2]);
   const size_t width = row / heads;
   std::vector<double> y(batch * queries * row);
   for (size_t b = 0; b < batch; ++b) {
@@ -85,13 +82,11 @@ std::vector<double> attended(const Shape& q, size_t keys, size_t heads, const st
         double sum = 0;
         for (size_t j = 0; j < keys; ++j) {
           double score = 0;
-          for (size_t c = 0; c < width; ++c)
-            score += query[at + c] * key[(b * keys + j) * row + h * width + c];
+          for (size_t c = 0; c < width; ++c) score += query[at + c] * key[(b * keys + j) * row + h * width + c];
           sum += shares[j] = std::exp(score / std::sqrt(static_cast<double>(width)) + mask(b, h, i, j));
         }
         for (size_t j = 0; j < keys; ++j) {
-          for (size_t c = 0; c < width; ++c)
-            y[at + c] += shares[j] / sum * key[(b * keys + j) * row + h * width + c];
+          for (size_t c = 0; c < width; ++c) y[at + c] += shares[j] / sum * key[(b * keys + j) * row + h * width + c];
         }
       }
     }
@@ -115,8 +110,7 @@ TEST(AttentionRule, BroadcastsItsMask) {
       }
       return values[offset];
     };
-    expect_near(outputs_of(model, batch), attended({2, 3, 4}, 4, 2, batch.floats(0), batch.floats(1), at),
-                1e-5, "y");
+    expect_near(outputs_of(model, batch), attended({2, 3, 4}, 4, 2, batch.floats(0), batch.floats(1), at), 1e-5, "y");
   }
 }
 
@@ -129,8 +123,7 @@ TEST(AttentionRule, HidesKeysOfAnExample) {
   Batch batch(model, 2);
   batch.floats(1) = {0, 0, -INFINITY, -INFINITY, 0, 0};
   const auto at = [&](size_t b, size_t, size_t, size_t j) { return batch.floats(1)[b * 3 + j]; };
-  expect_near(outputs_of(model, batch), attended({2, 3, 4}, 3, 1, batch.floats(0), batch.floats(0), at), 1e-5,
-              "y");
+  expect_near(outputs_of(model, batch), attended({2, 3, 4}, 3, 1, batch.floats(0), batch.floats(0), at), 1e-5, "y");
 }
 
 // A query that sees nothing gets zeros.
@@ -139,8 +132,7 @@ TEST(AttentionRule, BlindsAQuery) {
   ModelBuilder plain("attention", {3, 4}, 1), blinded("attention", {3, 4}, 1);
   const TensorId mask = blinded.constant("mask", {3, 1}, std::span(values));
   const TensorId y = blinded.op(OpKind::attention, {0, 0, 0, mask});
-  const Model seeing = computing(plain, plain.op(OpKind::attention, {0, 0, 0})),
-              model = computing(blinded, y);
+  const Model seeing = computing(plain, plain.op(OpKind::attention, {0, 0, 0})), model = computing(blinded, y);
   Batch batch(model, 1);
   std::vector<float> expected = outputs_of(seeing, batch);
   for (size_t i = 4; i < 8; ++i) {
@@ -170,8 +162,7 @@ TEST(AttentionRule, ComputesWhatPyTorchDoes) {
 }
 
 TEST(AttentionRule, RefusesOperandsThatDoNotFit) {
-  const auto expect_refused = [](Shape k, Shape v, const AttentionAttributes& attributes,
-                                 const char* message) {
+  const auto expect_refused = [](Shape k, Shape v, const AttentionAttributes& attributes, const char* message) {
     ModelBuilder build("attention", {3, 4}, 1);
     const TensorId key = build.input("k", std::move(k)), value = build.input("v", std::move(v));
     EXPECT_ERROR(build.finish(build.op(OpKind::attention, {build.input(), key, value}, attributes)),
@@ -190,8 +181,7 @@ TEST(AttentionRule, RefusesMasksThatDoNotBroadcast) {
     ModelBuilder build("attention", {3, 4}, 1);
     const TensorId k = build.input("k", {4, 4});
     const TensorId m = build.parameter("mask", mask, std::vector<float>(elements(mask)));
-    const auto made =
-        build.finish(build.op(OpKind::attention, {build.input(), k, k, m}, AttentionAttributes{2}));
+    const auto made = build.finish(build.op(OpKind::attention, {build.input(), k, k, m}, AttentionAttributes{2}));
     EXPECT_ERROR(made, ErrorCode::malformed, "mask");
   }
 }

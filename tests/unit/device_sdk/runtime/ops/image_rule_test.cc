@@ -16,7 +16,8 @@ TensorId conv_transpose(ModelBuilder& build, TensorId x, const Shape& w, const C
 TEST(ConvTranspose2dRule, PutsTheKernelAtEachPixel) {
   ModelBuilder build("transpose", {2, 1, 1}, 1);
   const TensorId w = build.parameter("w", {2, 1, 1, 1}, {1, 10}), b = build.parameter("b", {1}, {0.5f});
-  const TensorId y = build.op(OpKind::conv_transpose2d, {build.input(), w, b}, Conv2dAttributes{.stride_h = 3, .output_pad_h = 1});
+  const TensorId y =
+      build.op(OpKind::conv_transpose2d, {build.input(), w, b}, Conv2dAttributes{.stride_h = 3, .output_pad_h = 1});
   const Model model = computing(build, y);
   EXPECT_EQ(model.output_shape(), (Shape{6, 1, 1}));
   Batch batch(model, 1);
@@ -94,8 +95,14 @@ TEST(PoolRule, DifferentiatesCutWindows) {
   for (const OpKind kind : {OpKind::max_pool2d, OpKind::average_pool2d}) {
     ModelBuilder build("pool", {5, 4, 2}, 1);
     const TensorId y = build.op(kind, {shifted(build, build.input())},
-                                Pool2dAttributes{.kernel_h = 2, .kernel_w = 3, .stride_h = 2, .stride_w = 2,
-                                                 .pad_left = 1, .ceil_h = 1, .ceil_w = 1, .count_padding = true});
+                                Pool2dAttributes{.kernel_h = 2,
+                                                 .kernel_w = 3,
+                                                 .stride_h = 2,
+                                                 .stride_w = 2,
+                                                 .pad_left = 1,
+                                                 .ceil_h = 1,
+                                                 .ceil_w = 1,
+                                                 .count_padding = true});
     const Model model = scored(build, y);
     Batch batch(model, 2);
     expect_gradient_is_numerical(model, batch);
@@ -104,8 +111,8 @@ TEST(PoolRule, DifferentiatesCutWindows) {
 
 TEST(PoolRule, RefusesAWindowWithoutAPixel) {
   ModelBuilder build("pool", {4, 1, 1}, 1);
-  const TensorId y = build.op(OpKind::max_pool2d, {build.input()},
-                              Pool2dAttributes{.kernel_h = 2, .stride_h = 2, .ceil_h = 2});
+  const TensorId y =
+      build.op(OpKind::max_pool2d, {build.input()}, Pool2dAttributes{.kernel_h = 2, .stride_h = 2, .ceil_h = 2});
   EXPECT_ERROR(build.finish(y), ErrorCode::malformed, "last window of the height begins behind the input's 4");
 }
 

@@ -18,11 +18,12 @@ std::span<const float> values_of(const Model& model, std::span<const float> flat
 TensorId batch_norm_of(ModelBuilder& build, TensorId x, const NormAttributes& attributes) {
   const int64_t c = build.shape(x).back();
   const auto count = static_cast<size_t>(c);
-  return build.op(OpKind::batch_norm,
-                  {x, build.parameter("scale", {c}, random_values(count, 1, 0.5, 2)),
-                   build.parameter("bias", {c}, random_values(count, 2)), build.state("mean", {c}, random_values(count, 3)),
-                   build.state("variance", {c}, random_values(count, 4, 0.5, 2))},
-                  attributes);
+  return build.op(
+      OpKind::batch_norm,
+      {x, build.parameter("scale", {c}, random_values(count, 1, 0.5, 2)),
+       build.parameter("bias", {c}, random_values(count, 2)), build.state("mean", {c}, random_values(count, 3)),
+       build.state("variance", {c}, random_values(count, 4, 0.5, 2))},
+      attributes);
 }
 
 TEST(BatchNormRule, DifferentiatesThroughTheBatchsStatistics) {
@@ -67,7 +68,8 @@ TEST(BatchNormRule, RunningStatisticsFollowTheBatchs) {
   Batch batch(model, 4);
   batch.floats() = {1, 10, 2, 10, 3, 10, 6, 14};  // means 3 and 11, unbiased variances 14/3 and 4
   const Trainer trainer = trained_once(model, batch, Loss::softmax_cross_entropy);
-  const auto mean = values_of(model, model.parameters(), "mean"), variance = values_of(model, model.parameters(), "variance");
+  const auto mean = values_of(model, model.parameters(), "mean"),
+             variance = values_of(model, model.parameters(), "variance");
   const auto new_mean = values_of(model, trainer.parameters(), "mean");
   const auto new_variance = values_of(model, trainer.parameters(), "variance");
   EXPECT_NEAR(new_mean[0], 0.75f * mean[0] + 0.25f * 3, 1e-6);
@@ -119,7 +121,8 @@ TEST(BatchNormRule, AppliesTheReluBehind) {
     for (const bool is_frozen : {false, true}) {
       SCOPED_TRACE(std::string(to_string(kind)) + (is_frozen ? " frozen" : ""));
       ModelBuilder build("norm", {2, 2, 2}, 1);
-      const TensorId x = build.op(OpKind::mul, {shifted(build, build.input()), build.constant("spread", {1}, std::span<const float>(kSpread))});
+      const TensorId x = build.op(
+          OpKind::mul, {shifted(build, build.input()), build.constant("spread", {1}, std::span<const float>(kSpread))});
       const Model model = scored(build, build.op(kind, {batch_norm_of(build, x, {.is_frozen = is_frozen})}));
       Batch batch(model, 3, 21);
       expect_gradient_is_numerical(model, batch);
@@ -205,8 +208,7 @@ TEST(GroupNormRule, DifferentiatesEachGroup) {
     const TensorId x = shifted(build, build.input());
     const TensorId scale = build.parameter("scale", {4}, random_values(4, 1, 0.5, 2));
     const TensorId bias = build.parameter("bias", {4}, random_values(4, 2));
-    const Model model =
-        scored(build, build.op(OpKind::group_norm, {x, scale, bias}, NormAttributes{.groups = groups}));
+    const Model model = scored(build, build.op(OpKind::group_norm, {x, scale, bias}, NormAttributes{.groups = groups}));
     Batch batch(model, 3);
     expect_gradient_is_numerical(model, batch);
   }

@@ -72,8 +72,8 @@ TEST(SoftmaxRule, RefusesAnAxisThatIsNone) {
 }
 
 struct MatmulCase {
-  Shape a;     // of one example, before it is turned
-  Shape b;     // of the parameter; with b_batch of one example
+  Shape a;  // of one example, before it is turned
+  Shape b;  // of the parameter; with b_batch of one example
   bool transpose_a = false, transpose_b = false, b_batch = false;
 };
 
@@ -84,9 +84,9 @@ const MatmulCase kMatmulCases[] = {
     {.a = {3, 2}, .b = {4, 3}, .transpose_a = true, .transpose_b = true},
     {.a = {2, 3}, .b = {3, 4}, .b_batch = true},
     {.a = {3, 2}, .b = {4, 3}, .transpose_a = true, .transpose_b = true, .b_batch = true},
-    {.a = {2, 2, 3}, .b = {1, 3, 4}, .b_batch = true},          // heads share the right side
-    {.a = {1, 2, 3}, .b = {2, 3, 4}, .b_batch = true},          // and the left
-    {.a = {2, 2, 3}, .b = {2, 3, 4}},                           // the batch shares the right side
+    {.a = {2, 2, 3}, .b = {1, 3, 4}, .b_batch = true},  // heads share the right side
+    {.a = {1, 2, 3}, .b = {2, 3, 4}, .b_batch = true},  // and the left
+    {.a = {2, 2, 3}, .b = {2, 3, 4}},                   // the batch shares the right side
     {.a = {2, 1, 2, 3}, .b = {1, 2, 3, 4}, .transpose_b = false, .b_batch = true},
     {.a = {3, 1, 3, 2}, .b = {2, 4, 3}, .transpose_a = true, .transpose_b = true},
 };
@@ -96,10 +96,9 @@ TEST(MatmulRule, DifferentiatesEveryBroadcast) {
     SCOPED_TRACE(to_text(c.a) + " and " + to_text(c.b));
     ModelBuilder build("matmul", c.a, 1);
     const TensorId a = shifted(build, build.input());
-    const TensorId b = c.b_batch ? shifted(build, build.input("b", c.b))
-                                 : build.parameter("b", c.b, random_values(elements(c.b), 9));
-    const TensorId y =
-        build.op(OpKind::matmul, {a, b}, MatmulAttributes{c.transpose_a, c.transpose_b, 0.5f});
+    const TensorId b =
+        c.b_batch ? shifted(build, build.input("b", c.b)) : build.parameter("b", c.b, random_values(elements(c.b), 9));
+    const TensorId y = build.op(OpKind::matmul, {a, b}, MatmulAttributes{c.transpose_a, c.transpose_b, 0.5f});
     const Model model = scored(build, y);
     Batch batch(model, 2);
     expect_gradient_is_numerical(model, batch);
@@ -109,8 +108,7 @@ TEST(MatmulRule, DifferentiatesEveryBroadcast) {
 TEST(MatmulRule, MultipliesAndScales) {
   ModelBuilder build("matmul", {2, 2}, 1);
   const TensorId b = build.parameter("b", {2, 2}, {1, 2, 3, 4});
-  const Model model =
-      computing(build, build.op(OpKind::matmul, {build.input(), b}, MatmulAttributes{.scale = 0.5f}));
+  const Model model = computing(build, build.op(OpKind::matmul, {build.input(), b}, MatmulAttributes{.scale = 0.5f}));
   Batch batch(model, 1);
   batch.floats() = {1, 2, 3, 4};
   EXPECT_EQ(outputs_of(model, batch), (std::vector<float>{3.5f, 5, 7.5f, 11}));

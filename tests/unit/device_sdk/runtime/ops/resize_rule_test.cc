@@ -17,8 +17,8 @@ std::vector<float> resized(const Shape& input, const std::vector<float>& values,
 TEST(ResizeRule, InterpolatesAsPyTorch) {
   const std::vector<float> square = {1, 2, 3, 4};
   Resize2dAttributes a{.height = 4, .width = 4, .mode = ResizeMode::bilinear};
-  EXPECT_EQ(resized({2, 2, 1}, square, a), (std::vector<float>{1, 1.25f, 1.75f, 2, 1.5f, 1.75f, 2.25f, 2.5f, 2.5f, 2.75f,
-                                                               3.25f, 3.5f, 3, 3.25f, 3.75f, 4}));
+  EXPECT_EQ(resized({2, 2, 1}, square, a), (std::vector<float>{1, 1.25f, 1.75f, 2, 1.5f, 1.75f, 2.25f, 2.5f, 2.5f,
+                                                               2.75f, 3.25f, 3.5f, 3, 3.25f, 3.75f, 4}));
   a = {.height = 3, .width = 3, .mode = ResizeMode::bilinear, .coordinates = ResizeCoordinates::align_corners};
   EXPECT_EQ(resized({2, 2, 1}, square, a), (std::vector<float>{1, 1.5f, 2, 2, 2.5f, 3, 3, 3.5f, 4}));
   a = {.height = 4, .width = 4, .coordinates = ResizeCoordinates::asymmetric, .rounding = ResizeRounding::floor};

@@ -53,8 +53,7 @@ Model layer(const RnnShape& s, const Use& use) {
     const std::vector<float> values = random_values(elements(shape), seed, -0.6, 0.9);
     return build.parameter(name, std::move(shape), values);
   };
-  std::vector<TensorId> inputs = {turned(build, x),
-                                  parameter("w", {static_cast<int64_t>(s.inputs), columns}, 2),
+  std::vector<TensorId> inputs = {turned(build, x), parameter("w", {static_cast<int64_t>(s.inputs), columns}, 2),
                                   parameter("r", {hidden, columns}, 3)};
   inputs.push_back(use.has_bias ? parameter("bias", {s.is_gru() ? 2 * columns : columns}, 4) : kNoTensor);
   if (use.trains_states) {
@@ -73,8 +72,7 @@ Model layer(const RnnShape& s, const Use& use) {
   if (use.c_n && is_lstm) add(outputs[2]);
   return load_or_die(forged(load_or_die(build.finish(*scores)), [&](ModelGraph& graph) {
     for (TensorInfo& tensor : graph.tensors) {
-      tensor.is_frozen =
-          (tensor.name == "w" && !use.trains_weight) || (tensor.name == "r" && !use.trains_recurrent);
+      tensor.is_frozen = (tensor.name == "w" && !use.trains_weight) || (tensor.name == "r" && !use.trains_recurrent);
     }
   }));
 }
@@ -167,9 +165,7 @@ std::vector<float> computed(const Layer& run, size_t output) {
   return outputs_of(model, batch);
 }
 
-std::vector<double> doubles(const std::vector<float>& values) {
-  return {values.begin(), values.end()};
-}
+std::vector<double> doubles(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 
 TEST(RnnRule, ComputesWhatTheReferenceKernelsDo) {
   for (const RnnCell cell : kernels::test::kRnnCells) {
@@ -226,11 +222,10 @@ TEST(RnnRule, RefusesOperandsThatDoNotFit) {
     const auto zeros = [&](const char* name, const Shape& shape) {
       return build.parameter(name, shape, std::vector<float>(elements(shape)));
     };
-    EXPECT_ERROR(
-        build.finish(build.op(
-            c.kind, {turned(build, build.input()), zeros("w", c.w), zeros("r", c.r), zeros("b", c.bias)},
-            RnnAttributes{.hidden = c.hidden})),
-        ErrorCode::malformed, c.message);
+    EXPECT_ERROR(build.finish(build.op(
+                     c.kind, {turned(build, build.input()), zeros("w", c.w), zeros("r", c.r), zeros("b", c.bias)},
+                     RnnAttributes{.hidden = c.hidden})),
+                 ErrorCode::malformed, c.message);
   }
 }
 
@@ -243,12 +238,11 @@ TEST(RnnRule, RefusesStatesOfAnotherBatchAndTooManyOperands) {
   EXPECT_ERROR(build.finish(build.op(OpKind::rnn, {x, w, r, kNoTensor, h0}, RnnAttributes{.hidden = 3})),
                ErrorCode::malformed, "input 4 is 4x3, must be 2x3");
   ModelBuilder many("layer", {4, 2}, 1);
-  EXPECT_ERROR(
-      many.finish(many.op(OpKind::gru, std::vector<TensorId>(6, many.input()), RnnAttributes{.hidden = 3})),
-      ErrorCode::malformed, "has 6 inputs");
+  EXPECT_ERROR(many.finish(many.op(OpKind::gru, std::vector<TensorId>(6, many.input()), RnnAttributes{.hidden = 3})),
+               ErrorCode::malformed, "has 6 inputs");
   ModelBuilder flat("layer", {4}, 1);
-  EXPECT_ERROR(flat.finish(flat.op(OpKind::rnn, {flat.input(), flat.input(), flat.input()})),
-               ErrorCode::malformed, "must have 3 dimensions");
+  EXPECT_ERROR(flat.finish(flat.op(OpKind::rnn, {flat.input(), flat.input(), flat.input()})), ErrorCode::malformed,
+               "must have 3 dimensions");
 }
 
 // A model of characters, as in LEAF's Shakespeare: embedding, two layers, the last step's state.
@@ -264,8 +258,8 @@ TEST(RnnRule, ACharacterModelLearns) {
       return build.parameter(name + part, std::move(shape), random_values(count, 3, -0.4, 0.4));
     };
     const TensorId w = parameter(".w", {inputs, 4 * kHidden}), r = parameter(".r", {kHidden, 4 * kHidden});
-    const auto outputs = build.outputs(OpKind::lstm, {x, w, r, parameter(".bias", {4 * kHidden})},
-                                       RnnAttributes{.hidden = kHidden});
+    const auto outputs =
+        build.outputs(OpKind::lstm, {x, w, r, parameter(".bias", {4 * kHidden})}, RnnAttributes{.hidden = kHidden});
     x = outputs[0];
     last = outputs[1];
   }

@@ -7,7 +7,7 @@ namespace {
 
 struct Case {
   OpKind kind;
-  float at;     // the function there
+  float at;  // the function there
   float value;
   float alpha = 0, beta = 0;
   double low = -2, high = 2;  // of the gradient test

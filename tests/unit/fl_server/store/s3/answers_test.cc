@@ -9,9 +9,8 @@ namespace {
 
 std::string object(const std::string& key, const std::string& size = "7",
                    const std::string& time = "2009-10-12T17:50:30.000Z") {
-  return "<Contents><Key>" + key + "</Key><LastModified>" + time +
-         "</LastModified><ETag>&quot;e&quot;</ETag><Size>" + size +
-         "</Size><StorageClass>STANDARD</StorageClass></Contents>";
+  return "<Contents><Key>" + key + "</Key><LastModified>" + time + "</LastModified><ETag>&quot;e&quot;</ETag><Size>" +
+         size + "</Size><StorageClass>STANDARD</StorageClass></Contents>";
 }
 
 std::string list(const std::string& inside) {
@@ -44,9 +43,8 @@ TEST(S3Answers, RefuseAListThatIsNone) {
   for (const std::string& bad :
        {std::string(), std::string("<Error/>"), list(""), list("<IsTruncated>yes</IsTruncated>"),
         list("<IsTruncated>true</IsTruncated>"), list(end + object("")), list(end + object("k", "")),
-        list(end + object("k", "-1")), list(end + object("k", "1x")),
-        list(end + object("k", "18446744073709551616")), list(end + object("k", "1", "yesterday")),
-        list(many), list(end + object(std::string(kKeyBytesMax + 1, 'k'))),
+        list(end + object("k", "-1")), list(end + object("k", "1x")), list(end + object("k", "18446744073709551616")),
+        list(end + object("k", "1", "yesterday")), list(many), list(end + object(std::string(kKeyBytesMax + 1, 'k'))),
         list("<IsTruncated>true</IsTruncated><NextContinuationToken>" + std::string(kTokenBytesMax + 1, 't') +
              "</NextContinuationToken>")}) {
     EXPECT_ERROR(parse_list(bad), ErrorCode::malformed, "") << bad.substr(0, 200);
@@ -60,8 +58,7 @@ TEST(S3Answers, ReadTheIdOfAnUpload) {
   };
   EXPECT_EQ(parse_upload_id(answer("VXB/+ =")).value_or(""), "VXB/+ =");
   EXPECT_ERROR(parse_upload_id(answer("")), ErrorCode::malformed, "no id");
-  EXPECT_ERROR(parse_upload_id(answer(std::string(kTokenBytesMax + 1, 'x'))), ErrorCode::malformed,
-               "too long");
+  EXPECT_ERROR(parse_upload_id(answer(std::string(kTokenBytesMax + 1, 'x'))), ErrorCode::malformed, "too long");
   EXPECT_ERROR(parse_upload_id("<Other><UploadId>x</UploadId></Other>"), ErrorCode::malformed, "no id");
 }
 
@@ -97,22 +94,20 @@ TEST(S3Answers, TypeErrorsByCodeAndStatus) {
       {301, "PermanentRedirect", ErrorCode::unavailable, false},
   };
   for (const FailureCase& c : cases) {
-    const std::string body =
-        std::string("<Error><Code>") + c.code + "</Code><Message>words</Message></Error>";
+    const std::string body = std::string("<Error><Code>") + c.code + "</Code><Message>words</Message></Error>";
     const Failure failure = failure_of(c.status, body, "GET k");
     EXPECT_EQ(failure.error.code(), c.expected) << c.status << " " << c.code;
     EXPECT_EQ(failure.is_worth_trying_again, c.again) << c.status << " " << c.code;
     EXPECT_EQ(failure.code, c.code);
-    EXPECT_NE(failure.error.message().find("GET k: the store answered " + std::to_string(c.status)),
-              std::string::npos);
+    EXPECT_NE(failure.error.message().find("GET k: the store answered " + std::to_string(c.status)), std::string::npos);
   }
 }
 
 TEST(S3Answers, PutNothingOfAStrangerIntoALogButWords) {
   const Failure none = failure_of(502, "<html>Bad Gateway", "GET k");
   EXPECT_EQ(none.error.message(), "GET k: the store answered 502");
-  const Failure odd = failure_of(
-      403, "<Error><Code>A\nB</Code><Message>" + std::string(10'000, 'x') + "</Message></Error>", "GET k");
+  const Failure odd =
+      failure_of(403, "<Error><Code>A\nB</Code><Message>" + std::string(10'000, 'x') + "</Message></Error>", "GET k");
   EXPECT_NE(odd.error.message().find(" A?B ("), std::string::npos);
   EXPECT_LT(odd.error.message().size(), 2 * kErrorWordsMax);
 }
@@ -133,8 +128,8 @@ TEST(S3Answers, ReadBothKindsOfTimes) {
         "Fri, 24 May 2013 24:00:00 GMT", "Fri, 2x May 2013 00:00:00 GMT", "Fri, 24 May 1913 00:00:00 GMT"}) {
     EXPECT_FALSE(parse_http_date(bad).has_value()) << bad;
   }
-  for (const char* bad : {"", "2013-05-24", "2013-13-24T00:00:00Z", "2013-05-24T00:00:00.Z",
-                          "2013-05-24T00:60:00Z", "2013-05-24T00:00:00+00:00", "2013-05-24T00:00:00.12xZ"}) {
+  for (const char* bad : {"", "2013-05-24", "2013-13-24T00:00:00Z", "2013-05-24T00:00:00.Z", "2013-05-24T00:60:00Z",
+                          "2013-05-24T00:00:00+00:00", "2013-05-24T00:00:00.12xZ"}) {
     EXPECT_FALSE(parse_iso_time(bad).has_value()) << bad;
   }
 }

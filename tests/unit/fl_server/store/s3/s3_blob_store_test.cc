@@ -49,10 +49,9 @@ TEST_F(S3BlobStoreTest, PutsSmallBlobsAtOnceAndLargeOnesInParts) {
 TEST_F(S3BlobStoreTest, NamesObjectsByPrefixAndDigest) {
   const Digest digest = *store().put(as_bytes("x"));
   EXPECT_EQ(blobs_.client().head("test/blobs/" + digest.hex())->size, 1u);
-  const auto other =
-      S3BlobStore::open_bucket(std::make_shared<s3::S3Client>(service().settings(), service().credentials(),
-                                                              [] { return os::wall_now(); }),
-                               "test/partials/", blobs_.spool() + "-other");
+  const auto other = S3BlobStore::open_bucket(
+      std::make_shared<s3::S3Client>(service().settings(), service().credentials(), [] { return os::wall_now(); }),
+      "test/partials/", blobs_.spool() + "-other");
   ASSERT_OK(other);
   EXPECT_THAT(*(*other)->list(Millis(0)), IsEmpty());
   EXPECT_ERROR((*other)->open(digest), ErrorCode::not_found, digest.hex());
@@ -77,8 +76,7 @@ TEST_F(S3BlobStoreTest, ReadsAheadSoThatSmallReadsAskSeldom) {
   const int before = requests("GET");
   Bytes read, piece(10'000);
   for (uint64_t at = 0; at < blob.size(); at += piece.size()) {
-    const std::span<uint8_t> into =
-        std::span(piece).first(std::min<uint64_t>(piece.size(), blob.size() - at));
+    const std::span<uint8_t> into = std::span(piece).first(std::min<uint64_t>(piece.size(), blob.size() - at));
     ASSERT_OK((*reader)->read_at(at, into));
     read.insert(read.end(), into.begin(), into.end());
   }
@@ -104,8 +102,7 @@ TEST_F(S3BlobStoreTest, MakesUrlsForBlobs) {
   const Result<std::string> url = blobs_.s3().presign(digest, Millis(60'000));
   ASSERT_OK(url);
   s3::HttpsPool anybody(service().ca_file(), Millis(20'000));
-  const auto reply =
-      anybody.send({.method = "GET", .url = *url, .headers = {}, .body = {}, .answer_bytes_max = 100});
+  const auto reply = anybody.send({.method = "GET", .url = *url, .headers = {}, .body = {}, .answer_bytes_max = 100});
   ASSERT_OK(reply);
   EXPECT_EQ(as_text(reply->body), "hello");
   for (const int64_t ms : {999, -1, 604'801'000}) {

@@ -65,8 +65,7 @@ TEST_F(S3Faults, OfAnAnswerAreNoticed) {
     store_.faults(std::string(R"([{"method": "GET", "times": 100, "kind": ")") + kind + "\"}]");
     const Result<Bytes> never = client_->get("k", 2, 3, etag);
     ASSERT_FALSE(never) << kind;
-    EXPECT_EQ(never.error().code(),
-              std::string_view(kind) == "cut" ? ErrorCode::unavailable : ErrorCode::data_loss)
+    EXPECT_EQ(never.error().code(), std::string_view(kind) == "cut" ? ErrorCode::unavailable : ErrorCode::data_loss)
         << kind;
     (void)seen("GET");
   }
@@ -118,8 +117,7 @@ TEST_F(S3Faults, OfTheClockAreFollowed) {
 
 TEST_F(S3Faults, OfCredentialsAreToldAtOnce) {
   const auto client = [&](std::string_view id, std::string_view secret) {
-    return S3Client(store_.settings(), std::move(*Credentials::make(id, secret)),
-                    [] { return os::wall_now(); });
+    return S3Client(store_.settings(), std::move(*Credentials::make(id, secret)), [] { return os::wall_now(); });
   };
   S3Client stranger = client("AKIDOTHER", test::S3Double::kSecretKey);
   EXPECT_ERROR(stranger.put("k", as_bytes("x")), ErrorCode::permission_denied, "InvalidAccessKeyId");
@@ -140,11 +138,9 @@ TEST_F(S3Faults, OfTrustAreNoAnswer) {
   S3Settings settings = store_.settings();
   settings.tries_max = 1;
   settings.ca_file = store_.other_ca_file();
-  EXPECT_ERROR(test::client_of(store_, settings)->put("k", as_bytes("x")), ErrorCode::unavailable,
-               "certificate");
+  EXPECT_ERROR(test::client_of(store_, settings)->put("k", as_bytes("x")), ErrorCode::unavailable, "certificate");
   settings.ca_file.clear();  // whom the system trusts
-  EXPECT_ERROR(test::client_of(store_, settings)->put("k", as_bytes("x")), ErrorCode::unavailable,
-               "certificate");
+  EXPECT_ERROR(test::client_of(store_, settings)->put("k", as_bytes("x")), ErrorCode::unavailable, "certificate");
   settings = store_.settings();
   settings.tries_max = 1;
   settings.endpoint = "https://127.0.0.1:" + store_.port();

@@ -44,8 +44,7 @@ TEST_F(S3ClientTest, PutsTellsGetsAndRemoves) {
   EXPECT_EQ(info->etag, "\"5d41402abc4b2a76b9719d911017c592\"");
   EXPECT_EQ(client_->get("a/b", 0, 5, info->etag).value_or(Bytes()), body);
   EXPECT_EQ(client_->get("a/b", 1, 3, info->etag).value_or(Bytes()), Bytes({'e', 'l', 'l'}));
-  EXPECT_ERROR(client_->get("a/b", 3, 3, info->etag), ErrorCode::data_loss, "not the range")
-      << "one byte too many";
+  EXPECT_ERROR(client_->get("a/b", 3, 3, info->etag), ErrorCode::data_loss, "not the range") << "one byte too many";
   EXPECT_ERROR(client_->get("a/b", 5, 1, info->etag), ErrorCode::data_loss, "416");
   EXPECT_OK(client_->remove("a/b"));
   EXPECT_OK(client_->remove("a/b"));

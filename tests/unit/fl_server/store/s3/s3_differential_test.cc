@@ -20,8 +20,7 @@ constexpr const char* kPassing[] = {"slow_down", "internal", "reset", "lost", "c
 class Differential : public testing::TestWithParam<uint64_t> {
  protected:
   Bytes random_blob() {
-    constexpr uint64_t kSizes[] = {
-        0, 1, 100, kSmallPart, kSmallPart + 1, 2 * kSmallPart, 2 * kSmallPart + 999};
+    constexpr uint64_t kSizes[] = {0, 1, 100, kSmallPart, kSmallPart + 1, 2 * kSmallPart, 2 * kSmallPart + 999};
     Bytes blob(kSizes[prng_.below(std::size(kSizes))]);
     Prng content(prng_.below(12));  // some are the same
     for (uint8_t& byte : blob) byte = static_cast<uint8_t>(content.next());
@@ -97,18 +96,12 @@ TEST_P(Differential, IsTheSameAsTheModel) {
     SCOPED_TRACE("seed " + std::to_string(GetParam()) + ", step " + std::to_string(step));
     if (prng_.chance(0.4)) disturb();
     const uint64_t what = prng_.below(20);
-    if (what < 7)
-      put();
-    else if (what < 11)
-      get();
-    else if (what < 14)
-      read_range();
-    else if (what < 17)
-      remove();
-    else if (what < 19)
-      list();
-    else
-      pass();
+    if (what < 7) put();
+    else if (what < 11) get();
+    else if (what < 14) read_range();
+    else if (what < 17) remove();
+    else if (what < 19) list();
+    else pass();
     s3_.service().faults("[]");
     if (prng_.chance(0.02)) s3_.reopen();
   }

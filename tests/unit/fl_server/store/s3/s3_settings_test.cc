@@ -20,8 +20,7 @@ S3Settings good() {
 }
 
 TEST(S3Settings, TakeEndpointsOfHttpsAlone) {
-  for (const char* endpoint :
-       {"https://localhost", "https://10.0.0.1:9000", "https://s3.example.org:65535"}) {
+  for (const char* endpoint : {"https://localhost", "https://10.0.0.1:9000", "https://s3.example.org:65535"}) {
     S3Settings settings = good();
     settings.endpoint = endpoint;
     EXPECT_THAT(validate(settings), IsEmpty()) << endpoint;

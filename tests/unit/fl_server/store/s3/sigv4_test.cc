@@ -19,8 +19,8 @@ Credentials credentials(std::string_view id, std::string_view secret) {
 
 class S3Examples : public testing::Test {
  protected:
-  static SignedRequest request(const std::string& method, const std::string& path, Fields query,
-                               Fields headers, std::string_view body = {}) {
+  static SignedRequest request(const std::string& method, const std::string& path, Fields query, Fields headers,
+                               std::string_view body = {}) {
     const std::string hash = sha256(as_bytes(body)).hex();
     headers.emplace_back("host", "examplebucket.s3.amazonaws.com");
     headers.emplace_back("x-amz-content-sha256", hash);
@@ -28,17 +28,16 @@ class S3Examples : public testing::Test {
     return {method, path, std::move(query), std::move(headers), hash};
   }
 
-  const Credentials credentials_ =
-      credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY");
+  const Credentials credentials_ = credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY");
   const Scope scope_{.time = wall_time_from_unix_ms(1'369'353'600'000), .region = "us-east-1"};
 };
 
 TEST_F(S3Examples, GetObjectWithARange) {
   const SignedRequest get = request("GET", "/test.txt", {}, {{"range", "bytes=0-9"}});
-  EXPECT_EQ(canonical_request(get),
-            "GET\n/test.txt\n\nhost:examplebucket.s3.amazonaws.com\nrange:bytes=0-9\nx-amz-content-sha256:" +
-                kEmptyHash + "\nx-amz-date:20130524T000000Z\n\nhost;range;x-amz-content-sha256;x-amz-date\n" +
-                kEmptyHash);
+  EXPECT_EQ(
+      canonical_request(get),
+      "GET\n/test.txt\n\nhost:examplebucket.s3.amazonaws.com\nrange:bytes=0-9\nx-amz-content-sha256:" + kEmptyHash +
+          "\nx-amz-date:20130524T000000Z\n\nhost;range;x-amz-content-sha256;x-amz-date\n" + kEmptyHash);
   EXPECT_EQ(string_to_sign(get, scope_),
             "AWS4-HMAC-SHA256\n20130524T000000Z\n20130524/us-east-1/s3/aws4_request\n"
             "7344ae5b7ee6c3e7e6b0fe0640412a37625d1fbfff95c48bbb2dc43964946972");
@@ -54,8 +53,7 @@ TEST_F(S3Examples, PutObject) {
               {{"date", "Fri, 24 May 2013 00:00:00 GMT"}, {"x-amz-storage-class", "REDUCED_REDUNDANCY"}},
               "Welcome to Amazon S3.");
   EXPECT_EQ(encoded_path(put.path), "/test%24file.text");
-  EXPECT_EQ(signature(put, scope_, credentials_),
-            "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd");
+  EXPECT_EQ(signature(put, scope_, credentials_), "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd");
 }
 
 TEST_F(S3Examples, GetBucketLifecycle) {
@@ -93,13 +91,7 @@ struct SuiteCase {
 TEST(Sigv4TestSuite, IsSignedAsPublished) {
   const std::string unreserved = "-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   const SuiteCase cases[] = {
-      {"get-vanilla",
-       "GET",
-       "/",
-       {},
-       {},
-       "",
-       "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"},
+      {"get-vanilla", "GET", "/", {}, {}, "", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"},
       {"get-vanilla-empty-query-key",
        "GET",
        "/",
@@ -142,13 +134,7 @@ TEST(Sigv4TestSuite, IsSignedAsPublished) {
        {{"my-header1", "value2,value2,value1"}},
        "",
        "c9d5ea9f3f72853aea855b47ea873832890dbdd183b4468f858259531a5138ea"},
-      {"post-vanilla",
-       "POST",
-       "/",
-       {},
-       {},
-       "",
-       "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"},
+      {"post-vanilla", "POST", "/", {}, {}, "", "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"},
       {"post-x-www-form-urlencoded",
        "POST",
        "/",
@@ -158,8 +144,7 @@ TEST(Sigv4TestSuite, IsSignedAsPublished) {
        "ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a"},
   };
   const Credentials suite = credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY");
-  const Scope scope{
-      .time = wall_time_from_unix_ms(1'440'938'160'000), .region = "us-east-1", .service = "service"};
+  const Scope scope{.time = wall_time_from_unix_ms(1'440'938'160'000), .region = "us-east-1", .service = "service"};
   for (const SuiteCase& c : cases) {
     SignedRequest request{c.method, c.path, c.query, c.headers, sha256(as_bytes(c.body)).hex()};
     request.headers.emplace_back("host", "example.amazonaws.com");
@@ -174,8 +159,7 @@ TEST(UriEncode, KeepsWhatIsUnreservedAndNothingElse) {
   EXPECT_EQ(uri_encode("aZ09-._~"), "aZ09-._~");
   EXPECT_EQ(uri_encode(" +/*%\x7f\xff"), "%20%2B%2F%2A%25%7F%FF");
   EXPECT_EQ(encoded_path("/a b/c+d"), "/a%20b/c%2Bd");
-  EXPECT_EQ(encoded_query({{"b", "2"}, {"a b", "/"}, {"b", "1"}, {"uploads", ""}}),
-            "a%20b=%2F&b=1&b=2&uploads=");
+  EXPECT_EQ(encoded_query({{"b", "2"}, {"a b", "/"}, {"b", "1"}, {"uploads", ""}}), "a%20b=%2F&b=1&b=2&uploads=");
   EXPECT_EQ(encoded_query({}), "");
 }
 
@@ -190,12 +174,11 @@ TEST(Credentials, AreOfCharactersThatAHeaderCanHave) {
   for (const char* bad : {"", " A", "A\n", "A/B", "A,B", "\xc3\xa9"}) {
     EXPECT_ERROR(Credentials::make(bad, "secret"), ErrorCode::invalid_argument, "access key id") << bad;
   }
-  for (const std::string& bad :
-       {std::string(), std::string("a b"), std::string(kSecretKeyBytesMax + 1, 's')}) {
+  for (const std::string& bad : {std::string(), std::string("a b"), std::string(kSecretKeyBytesMax + 1, 's')}) {
     EXPECT_ERROR(Credentials::make("A", bad), ErrorCode::invalid_argument, "secret key");
   }
-  EXPECT_ERROR(Credentials::make(std::string(kAccessKeyIdBytesMax + 1, 'a'), "secret"),
-               ErrorCode::invalid_argument, "");
+  EXPECT_ERROR(Credentials::make(std::string(kAccessKeyIdBytesMax + 1, 'a'), "secret"), ErrorCode::invalid_argument,
+               "");
 }
 
 }  // namespace
