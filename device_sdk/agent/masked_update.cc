@@ -36,7 +36,7 @@ Result<Bytes> with_fixed_point(const secagg::Masking& masking, const Plan& plan,
 template <typename Lane>
 Result<Bytes> with_noise(const secagg::Masking& masking, const secagg::Client& client, const PrivacyRules& rules,
                          std::span<const float> values) {
-  const EncodingSpec spec = encoding_of(rules);
+  const EncodingTerms spec = encoding_of(rules);
   COT_ASSIGN(const NoiseSampler sampler, device_sampler(rules));
   COT_ASSIGN(const KeyStreamSource signs, rotation_signs(client.context()));
   COT_ASSIGN(KeyStream rounding_stream, client.key_stream("rounding"));

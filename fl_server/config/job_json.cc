@@ -41,13 +41,13 @@ void read_training(JsonReader reader, TrainingSettings& training) {
 }
 
 // A sum of fewer than cohort_min updates is never unmasked, so no round may count on one.
-uint32_t default_goal_count_min(const JobSpec& spec) {
+uint32_t default_goal_count_min(const JobSettings& spec) {
   if (spec.privacy.level == SecurityLevel::none) return 1;
   return std::max(1u, std::min(spec.privacy.cohort_min, spec.rounds.goal_count));
 }
 
 // After the privacy settings: they say what the default of goal_count_min is.
-void read_rounds(JsonReader reader, JobSpec& spec) {
+void read_rounds(JsonReader reader, JobSettings& spec) {
   RoundSettings& rounds = spec.rounds;
   reader.read("count", rounds.count);
   reader.read("goal_count", rounds.goal_count);
@@ -99,8 +99,8 @@ void read_privacy(JsonReader reader, PrivacySettings& privacy) {
   reader.finish();
 }
 
-JobSpec read_spec(const nlohmann::json& json, Problems& problems) {
-  JobSpec spec;
+JobSettings read_spec(const nlohmann::json& json, Problems& problems) {
+  JobSettings spec;
   JsonReader reader(json, "", problems);
   reader.require("name");
   reader.require("model");
@@ -122,7 +122,7 @@ JobSpec read_spec(const nlohmann::json& json, Problems& problems) {
 
 }  // namespace
 
-nlohmann::json to_json(const JobSpec& spec) {
+nlohmann::json to_json(const JobSettings& spec) {
   const OptimizerSettings& optimizer = spec.training.optimizer;
   nlohmann::json json = {
       {"name", spec.name},
@@ -180,8 +180,8 @@ nlohmann::json to_json(const JobSpec& spec) {
   return json;
 }
 
-JobSpec job_spec_from_json(const nlohmann::json& json, Problems& problems) {
-  JobSpec spec = read_spec(json, problems);
+JobSettings job_settings_from_json(const nlohmann::json& json, Problems& problems) {
+  JobSettings spec = read_spec(json, problems);
   for (Problem& problem : validate(spec)) {
     const bool reported =
         std::any_of(problems.begin(), problems.end(), [&](const Problem& p) { return p.pointer == problem.pointer; });
@@ -190,13 +190,13 @@ JobSpec job_spec_from_json(const nlohmann::json& json, Problems& problems) {
   return spec;
 }
 
-std::string job_spec_to_json_text(const JobSpec& spec) { return to_json(spec).dump(); }
+std::string job_settings_to_json_text(const JobSettings& spec) { return to_json(spec).dump(); }
 
-Result<JobSpec> job_spec_from_stored_json(std::string_view text) {
+Result<JobSettings> job_settings_from_stored_json(std::string_view text) {
   Problems problems;
   const std::optional<nlohmann::json> json = parse_json(text, problems);
   if (!json) return Error(ErrorCode::data_loss, "database: a job's settings do not parse");
-  JobSpec spec = read_spec(*json, problems);
+  JobSettings spec = read_spec(*json, problems);
   if (!problems.empty()) {
     return Error(ErrorCode::data_loss, "database: a job's settings: " + problems[0].pointer + " " + problems[0].detail);
   }

@@ -20,7 +20,7 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
-#include "scheduler/job/job_spec.h"
+#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 

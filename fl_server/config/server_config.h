@@ -9,11 +9,11 @@
 
 #include "fl_server/config/blobs_json.h"
 #include "fl_server/fleet/fleet_settings.h"
-#include "fl_server/http/http_limits.h"
+#include "fl_server/net/http_limits.h"
 #include "fl_server/oidc/oidc_settings.h"
 #include "fl_server/runtime/device_plane_settings.h"
 #include "fl_server/runtime/overload_settings.h"
-#include "scheduler/job/job_spec.h"
+#include "scheduler/job/job_settings.h"
 #include "scheduler/lease/lease.h"
 
 namespace coterie {

@@ -14,7 +14,7 @@
 #include "fl_server/finalize/sum_masks.h"
 #include "fl_server/store/round_store.h"
 #include "proto/messages/plan.h"
-#include "secure/dp/encode/encoding_spec.h"
+#include "secure/dp/encode/encoding_terms.h"
 
 namespace coterie {
 
@@ -50,7 +50,7 @@ class RoundSum {
 
   Plan plan_;
   const SumMasks* masks_;
-  EncodingSpec encoding_;                             // if is_encoded()
+  EncodingTerms encoding_;                            // if is_encoded()
   std::unique_ptr<const ByteSource> rotation_signs_;  // if that says rotated
   std::vector<FrameStream> partials_;
   RoundTotals totals_;

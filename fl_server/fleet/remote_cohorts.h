@@ -1,5 +1,5 @@
 // RemoteCohorts: the sessions of secure aggregation that another server keeps, as this one's device plane sees them.
-// The other side: fl_server/http/peer_service.h.
+// The other side: fl_server/fleet/peer_service.h.
 #pragma once
 
 #include <functional>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "scheduler/job/job_spec.h"
+#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 

@@ -13,11 +13,11 @@ namespace coterie {
 // The plan must not ask for noise that the sampler cannot draw.
 static_assert(kNoiseSigmaMin >= WideGaussian::kSigmaMin && kNoiseSigmaMax <= WideGaussian::kSigmaMax);
 
-bool keeps_ledger(const JobSpec& spec) {
+bool keeps_ledger(const JobSettings& spec) {
   return spec.privacy.has_noise() || spec.privacy.level == SecurityLevel::active_dp;
 }
 
-LedgerRelease release_of(const JobSpec& spec, uint64_t value_count) {
+LedgerRelease release_of(const JobSettings& spec, uint64_t value_count) {
   if (!spec.privacy.has_central_noise()) {
     const Result<PrivacyRules> rules = privacy_rules_of(spec, value_count);
     COT_ASSERT(rules.has_value());
@@ -33,7 +33,7 @@ LedgerRelease release_of(const JobSpec& spec, uint64_t value_count) {
           .total_variation = values * WideGaussian::kTotalVariationMax};
 }
 
-PrivacyBudget budget_of(const JobSpec& spec) { return {spec.privacy.epsilon_budget, spec.privacy.target_delta}; }
+PrivacyBudget budget_of(const JobSettings& spec) { return {spec.privacy.epsilon_budget, spec.privacy.target_delta}; }
 
 Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job) {
   const Status admitted = ledger.admits(job.id, release_of(job.spec, job.value_count), budget_of(job.spec));
@@ -42,7 +42,7 @@ Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job) {
   return admitted.error().message();
 }
 
-std::vector<std::string> round_assumptions(const JobSpec& spec) {
+std::vector<std::string> round_assumptions(const JobSettings& spec) {
   if (!spec.privacy.has_central_noise()) {
     const PrivacySettings& privacy = spec.privacy;
     return {"unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",

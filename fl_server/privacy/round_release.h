@@ -10,20 +10,20 @@
 namespace coterie {
 
 // Whether the job's releases are in the ledger, so that devices are shown its head.
-bool keeps_ledger(const JobSpec& spec);
+bool keeps_ledger(const JobSettings& spec);
 
 // Preconditions of all that follow: the job's spec is valid, has noise, and validate_with_model(spec, value_count) is
 // empty.
 
 // Central noise: discrete Gaussian, of central_noise_of(), on a vector of `value_count` integers. Noise of the devices:
 // Skellam, of the plan's rules (secure/dp/distributed/device_noise.h).
-LedgerRelease release_of(const JobSpec& spec, uint64_t value_count);
-PrivacyBudget budget_of(const JobSpec& spec);
+LedgerRelease release_of(const JobSettings& spec, uint64_t value_count);
+PrivacyBudget budget_of(const JobSettings& spec);
 
 // Why the job may not release once more: empty if it may. An error if the ledger cannot be accounted for.
 Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job);
 
 // What has to be true for the guarantee to be, beyond what the accountant assumes: sentences.
-std::vector<std::string> round_assumptions(const JobSpec& spec);
+std::vector<std::string> round_assumptions(const JobSettings& spec);
 
 }  // namespace coterie

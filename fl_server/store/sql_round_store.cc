@@ -14,7 +14,7 @@ Error no_such(const std::string& what) { return Error(ErrorCode::not_found, "no 
 Result<JobRecord> job_from(Statement& row) {
   JobRecord job;
   job.id = JobId(row.text(0));
-  COT_ASSIGN(job.spec, job_spec_from_stored_json(row.text(1)));
+  COT_ASSIGN(job.spec, job_settings_from_stored_json(row.text(1)));
   job.state = static_cast<JobState>(row.integer(2));
   job.reason = row.text(3);
   job.plan = row.digest(4);
@@ -124,7 +124,7 @@ Status SqlRoundStore::create_job(const JobRecord& job, const ModelRecord& initia
   const std::lock_guard lock(mutex_);
   return database_.transaction(os::crash::create_job, [&]() -> Status {
     Statement insert = database_.prepare("INSERT INTO job(" COT_JOB_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    insert << job.id.value() << job_spec_to_json_text(job.spec) << static_cast<uint64_t>(job.state) << job.reason
+    insert << job.id.value() << job_settings_to_json_text(job.spec) << static_cast<uint64_t>(job.state) << job.reason
            << job.plan << job.plan_bytes << job.value_count << job.rounds_done << job.created << job.revision;
     COT_TRY(insert.run());
     return insert_model(initial);

@@ -11,7 +11,7 @@
 
 namespace coterie {
 
-// How an update becomes lanes that can be masked: the fields of secure/dp/encode/encoding_spec.h, which defines them.
+// How an update becomes lanes that can be masked: the fields of secure/dp/encode/encoding_terms.h, which defines them.
 struct EncodingRules {
   uint32_t fraction_bits = 0;
   uint32_t ring_bits = 0;

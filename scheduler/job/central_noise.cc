@@ -14,7 +14,7 @@ constexpr double kRoundedUp = 1 + 0x1p-40;  // more than all roundings of this a
 
 double norm_max_of(float clip_l2) { return static_cast<double>(clip_l2) * (1 + kClipSlack); }
 
-Result<CentralNoise> central_noise_of(const JobSpec& spec, uint64_t value_count) {
+Result<CentralNoise> central_noise_of(const JobSettings& spec, uint64_t value_count) {
   const double norm_max = norm_max_of(spec.update.clip_l2);
   const double rounding = std::sqrt(static_cast<double>(value_count)) / 2;
   const auto at = [&](uint32_t bits) {

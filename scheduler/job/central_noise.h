@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "scheduler/job/job_spec.h"
+#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 
@@ -48,6 +48,6 @@ double norm_max_of(float clip_l2);
 
 // Precondition: validate(spec) is empty, spec.privacy.has_noise(). invalid_argument if no grid will do: clip,
 // multiplier or model are too large, or the clip too small.
-Result<CentralNoise> central_noise_of(const JobSpec& spec, uint64_t value_count);
+Result<CentralNoise> central_noise_of(const JobSettings& spec, uint64_t value_count);
 
 }  // namespace coterie

@@ -9,7 +9,7 @@ constexpr uint8_t kAes256Ctr = 1;  // secure/crypto/stream_cipher.h
 
 }  // namespace
 
-Result<PrivacyRules> privacy_rules_of(const JobSpec& spec, uint64_t value_count) {
+Result<PrivacyRules> privacy_rules_of(const JobSettings& spec, uint64_t value_count) {
   const PrivacySettings& privacy = spec.privacy;
   if (privacy.level == SecurityLevel::none) return PrivacyRules{};
   PrivacyRules rules;

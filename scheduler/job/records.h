@@ -9,7 +9,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "proto/messages/ledger_head.h"
-#include "scheduler/job/job_spec.h"
+#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 
@@ -23,7 +23,7 @@ std::string_view to_string(RoundState state);
 
 struct JobRecord {
   JobId id;
-  JobSpec spec;
+  JobSettings spec;
   JobState state = JobState::running;
   std::string reason;  // of a failure
   Digest plan;

@@ -29,7 +29,7 @@ SessionParameters session_parameters(const Plan& plan, const JobId& job, const R
                                .roster_max = plan.privacy.cohort_max};
   static_assert(kNoisyRosterMax == kCompleteCohortMax);
   if (plan.privacy.level == SecurityLevel::active_dp) {
-    const EncodingSpec encoding = encoding_of(plan.privacy);
+    const EncodingTerms encoding = encoding_of(plan.privacy);
     parameters.ring_bits = encoding.ring_bits;
     parameters.lane_count = encoded_lanes(encoding, plan.update.value_count);
   }

@@ -11,15 +11,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Problems problems;
   const auto json = parse_json(text, problems);
   COT_ASSERT(json.has_value() == problems.empty());
-  if (const auto stored = job_spec_from_stored_json(text)) {
-    const auto again = job_spec_from_stored_json(job_spec_to_json_text(*stored));
+  if (const auto stored = job_settings_from_stored_json(text)) {
+    const auto again = job_settings_from_stored_json(job_settings_to_json_text(*stored));
     COT_ASSERT(again && *again == *stored);
   }
   if (!json) return 0;
-  const JobSpec spec = job_spec_from_json(*json, problems);
+  const JobSettings spec = job_settings_from_json(*json, problems);
   for (const Problem& problem : problems) COT_ASSERT(problem.pointer.empty() || problem.pointer[0] == '/');
   if (!problems.empty()) return 0;
-  const auto again = job_spec_from_stored_json(job_spec_to_json_text(spec));
+  const auto again = job_settings_from_stored_json(job_settings_to_json_text(spec));
   COT_ASSERT(again && *again == spec);
   COT_ASSERT(validate(spec).empty());
   if (validate_with_model(spec, 1'000).empty()) COT_ASSERT(validate(plan_of(spec, JobId("j"), 1'000)).has_value());

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/assert.h"
-#include "fl_server/http/request_head.h"
+#include "fl_server/net/request_head.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // What a stranger's traceparent becomes: nothing, or a trace that reads back the same from the header we would send.
 #include "base/assert.h"
-#include "fl_server/http/trace_context.h"
+#include "fl_server/net/trace_context.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace coterie;

@@ -11,8 +11,8 @@
 namespace coterie::simulation {
 namespace {
 
-JobSpec spec_of(const WorldOptions& options) {
-  JobSpec spec;
+JobSettings spec_of(const WorldOptions& options) {
+  JobSettings spec;
   spec.name = "simulated";
   spec.privacy.level = SecurityLevel::none;
   spec.rounds.count = options.rounds;
@@ -38,7 +38,7 @@ World::World(const WorldOptions& options)
     : options_(options), prng_(Prng::derived(options.seed, 1)), store_(defects_of(options.mutant)) {
   Bytes seed(32, 0x5a);
   signer_ = std::move(*make_signer(KeyAlgorithm::ed25519, seed));
-  const JobSpec spec = spec_of(options_);
+  const JobSettings spec = spec_of(options_);
   const Plan plan = plan_of(spec, job_, options_.devices);
   fixed_point_ = plan.update.fixed_point;
   plan_bytes_ = encode(plan);

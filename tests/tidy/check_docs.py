@@ -43,13 +43,13 @@ def admin_routes():
 
 def device_routes():
     """docs/PROTOCOL.md names every route of the device plane."""
-    for route in set(re.findall(r'route = "(/v1/[^"]*)"', text("fl_server/http/device_service.cc"))):
+    for route in set(re.findall(r'route = "(/v1/[^"]*)"', text("fl_server/device_api/device_service.cc"))):
         if route not in text("docs/PROTOCOL.md"):
             yield f"docs/PROTOCOL.md: route {route} is not documented"
 
 
 def job_keys():
-    """JobSpec in docs/openapi.json and examples/job.json have the keys that job_json.cc reads."""
+    """JobSettings in docs/openapi.json and examples/job.json have the keys that job_json.cc reads."""
     real = set(re.findall(r'\.read(?:_choice)?\("(\w+)"', text("fl_server/config/job_json.cc")))
     real |= set(re.findall(r'reader\.object\("(\w+)"', text("fl_server/config/job_json.cc"))) | {"optimizer"}
 
@@ -58,7 +58,7 @@ def job_keys():
             yield name
             yield from keys(value)
 
-    documented = set(keys(json.loads(text("docs/openapi.json"))["components"]["schemas"]["JobSpec"]))
+    documented = set(keys(json.loads(text("docs/openapi.json"))["components"]["schemas"]["JobSettings"]))
     yield from differences("docs/openapi.json", documented, real, "job key")
 
 
@@ -74,7 +74,7 @@ def config_keys():
 
 def metrics():
     """docs/OPERATING.md has a row for every metric."""
-    real = set(re.findall(r'"((?:coterie|process)_\w+)", "', text("fl_server/telemetry/metrics.cc")))
+    real = set(re.findall(r'"((?:coterie|process)_\w+)",\s*"', text("fl_server/telemetry/metrics.cc")))
     documented = set(re.findall(r"`((?:coterie|process)_\w+)`", text("docs/OPERATING.md")))
     yield from differences("docs/OPERATING.md", documented, real, "metric")
 

@@ -44,8 +44,9 @@ MAY_INCLUDE = {
 }
 
 # Third-party headers: include pattern -> where. Anything that is neither here, nor standard, nor ours is an error.
-TLS = ["secure/crypto/", "secure/tls/", "fl_server/http/", "device_sdk/transport/"]
-NETWORK = ["fl_server/http/", "fl_server/runtime/", "fl_server/app/", "device_sdk/transport/"]
+TLS = ["secure/crypto/", "secure/tls/", "fl_server/net/", "device_sdk/transport/"]
+NETWORK = ["fl_server/net/", "fl_server/admin_api/", "fl_server/device_api/", "fl_server/fleet/", "fl_server/runtime/",
+           "fl_server/app/", "device_sdk/transport/"]
 COMPILED_ONCE = ["cmake/beast/"]  # the bodies of Asio and Beast, so that no other file compiles them
 THIRD_PARTY = [
     ("FlatBuffers", r"flatbuffers/|proto/generated/", ["proto/codec/", "tests/unit/proto/"]),
@@ -53,7 +54,8 @@ THIRD_PARTY = [
     ("OpenSSL", r"openssl/", TLS + ["tests/unit/secure/", "tests/unit/device_sdk/transport/"]),  # there as an independent judge
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
     ("Asio", r"boost/|asio", NETWORK + COMPILED_ONCE),
-    ("nlohmann/json", r"nlohmann/", ["fl_server/config/", "fl_server/fleet/", "fl_server/http/", "fl_server/oidc/", "fl_server/store/", "tools/", "tests/"]),
+    ("nlohmann/json", r"nlohmann/", ["fl_server/admin_api/", "fl_server/config/", "fl_server/fleet/", "fl_server/net/", "fl_server/oidc/",
+                                   "fl_server/store/", "tools/", "tests/"]),
     ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/oidc/", "fl_server/store/s3/"]),
     ("SQLite", r"sqlite3", ["fl_server/store/sql/"]),
     ("libpq", r"libpq|postgresql/", ["fl_server/store/sql/"]),
@@ -63,7 +65,7 @@ THIRD_PARTY = [
     ("Eigen", r"Eigen/", ["train_kernels/", "tests/"]),
     ("libjpeg-turbo", r"j(peglib|error)\.h", ["tools/data/", "tests/unit/tools/"]),
     ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
-    ("zlib", r"zlib\.h", ["device_sdk/transport/", "fl_server/http/", "tools/"]),
+    ("zlib", r"zlib\.h", ["device_sdk/transport/", "fl_server/net/", "tools/"]),
     ("protobuf and ONNX", r"google/protobuf/|onnx\.pb\.h", ["tools/onnx/"]),
     ("Coterie as installed", r"coterie(/|(_train)?\.h)", ["device_sdk/c_api/", "device_sdk/include/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),
     ("JNI", r"jni\.h", ["device_sdk/bindings/java/"]),

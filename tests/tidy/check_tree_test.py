@@ -49,7 +49,7 @@ class CheckTreeTest(unittest.TestCase):
                    ("fl_server/core/a.cc", "aggregation/sum.h"), ("fl_server/core/a.cc", "proto/codec/codec.h"),
                    ("fl_server/evaluation/a.cc", "device_sdk/runtime/model.h"),
                    ("vertical/a.cc", "device_sdk/runtime/model.h"), ("tools/a.cc", "fl_server/app/app.h"),
-                   ("examples/a.cc", "device_sdk/include/coterie.h"), ("tests/a.cc", "fl_server/http/router.h")]
+                   ("examples/a.cc", "device_sdk/include/coterie.h"), ("tests/a.cc", "fl_server/net/router.h")]
         for path, target in allowed:
             self.include(path, target)
         forbidden = [("base/a.cc", "base/os/file.h"), ("base/a.cc", "proto/messages/plan.h"),
@@ -81,14 +81,14 @@ class CheckTreeTest(unittest.TestCase):
                 ("proto/generated/wire_generated.h", "proto/codec/a.cc", "fl_server/core/a.cc"),
                 ("<sodium.h>", "secure/crypto/a.cc", "secure/secagg/a.cc"),
                 ("<openssl/evp.h>", "secure/crypto/a.cc", "fl_server/store/a.cc"),
-                ("<openssl/ssl.h>", "fl_server/http/a.cc", "fl_server/app/a.cc"),
+                ("<openssl/ssl.h>", "fl_server/net/a.cc", "fl_server/app/a.cc"),
                 ("<boost/asio.hpp>", "device_sdk/transport/a.cc", "device_sdk/client/a.cc"),
-                ("<boost/beast.hpp>", "fl_server/http/a.cc", "fl_server/core/a.cc"),
+                ("<boost/beast.hpp>", "fl_server/net/a.cc", "fl_server/core/a.cc"),
                 ("<nlohmann/json.hpp>", "fl_server/config/a.cc", "fl_server/core/a.cc"),
-                ("<curl/curl.h>", "fl_server/oidc/a.cc", "fl_server/http/a.cc"),
+                ("<curl/curl.h>", "fl_server/oidc/a.cc", "fl_server/net/a.cc"),
                 ("<sqlite3.h>", "fl_server/store/sql/a.cc", "fl_server/store/a.cc"),
                 ("<libpq-fe.h>", "fl_server/store/sql/a.cc", "fl_server/runtime/a.cc"),
-                ("<zlib.h>", "fl_server/http/a.cc", "secure/crypto/a.cc"),
+                ("<zlib.h>", "fl_server/net/a.cc", "secure/crypto/a.cc"),
                 ("<jpeglib.h>", "tools/data/a.cc", "device_sdk/runtime/a.cc"),
                 ("<png.h>", "tools/data/a.cc", "device_sdk/runtime/a.cc"),
                 ("<google/protobuf/message_lite.h>", "tools/onnx/a.cc", "tools/model/a.cc"),
@@ -96,7 +96,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("<coterie.h>", "examples/a.cc", "device_sdk/runtime/a.cc"),
                 ("<coterie_train.hpp>", "device_sdk/bindings/a.cc", "device_sdk/client/a.cc"),
                 ("<jni.h>", "device_sdk/bindings/java/a.c", "device_sdk/c_api/a.cc"),
-                ("<prometheus/counter.h>", "fl_server/telemetry/a.cc", "fl_server/http/a.cc"),
+                ("<prometheus/counter.h>", "fl_server/telemetry/a.cc", "fl_server/net/a.cc"),
                 ("<CLI/CLI.hpp>", "tools/a.cc", "fl_server/config/a.cc"),
                 ("<hwy/highway.h>", "train_kernels/a.cc", "aggregation/a.cc"),
                 ("<Eigen/Dense>", "tests/unit/a.cc", "device_sdk/runtime/a.cc"),
@@ -145,10 +145,10 @@ class CheckTreeTest(unittest.TestCase):
 
     def test_coroutines_keep_to_their_shapes_and_folders(self):
         def bad(statement):
-            self.bad("fl_server/http/a.cc", f"void f() {{\n  {statement}\n}}\n", "coroutine", 2)
+            self.bad("fl_server/net/a.cc", f"void f() {{\n  {statement}\n}}\n", "coroutine", 2)
 
         def good(statement):
-            self.good("fl_server/http/a.cc", f"void f() {{\n  {statement}\n}}\n")
+            self.good("fl_server/net/a.cc", f"void f() {{\n  {statement}\n}}\n")
 
         bad("switch (co_await next()) {}")
         bad("co_await [&] { return g(); }();")
@@ -168,10 +168,10 @@ class CheckTreeTest(unittest.TestCase):
             self.good(path, "int f() {\n  co_return 1;\n}\n")
 
     def test_beast_is_included_three_times(self):
-        files = {f"fl_server/http/{name}.cc": "#include <boost/beast/http.hpp>\n" for name in "abc"}
+        files = {f"fl_server/net/{name}.cc": "#include <boost/beast/http.hpp>\n" for name in "abc"}
         self.assertEqual(problems_of(files), [])
-        files["fl_server/http/d.cc"] = files["fl_server/http/a.cc"]
-        self.assertEqual(problems_of(files), [("fl_server/http/d.cc", 1, "beast")])
+        files["fl_server/net/d.cc"] = files["fl_server/net/a.cc"]
+        self.assertEqual(problems_of(files), [("fl_server/net/d.cc", 1, "beast")])
 
     def test_base_stays_small(self):
         files = {f"base/f{i:02}.h": HEADER for i in range(15)}

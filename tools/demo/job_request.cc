@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "scheduler/job/job_spec.h"
+#include "scheduler/job/job_settings.h"
 #include "secure/dp/account/calibrate.h"
 #include "secure/dp/distributed/device_noise.h"
 
@@ -40,8 +40,8 @@ uint32_t least_of(uint32_t goal, const DemoOptions& options) {
 }
 
 // What says how many cohorts there are.
-JobSpec cohorts_of(const DemoOptions& options) {
-  JobSpec spec;
+JobSettings cohorts_of(const DemoOptions& options) {
+  JobSettings spec;
   spec.rounds.goal_count = options.goal_count();
   spec.rounds.over_selection = over_selection(options);
   spec.privacy.dropout_share = options.dropout_share();
@@ -56,7 +56,7 @@ uint32_t cohort_min(const DemoOptions& options) {
 // What a round releases at this multiplier, in the terms of its mechanism.
 Noise noise_at(const DemoOptions& options, uint64_t value_count, double multiplier) {
   if (!is_noise_of_devices(options)) return DiscreteGaussianNoise{multiplier, 1, false};
-  const JobSpec spec = cohorts_of(options);
+  const JobSettings spec = cohorts_of(options);
   PrivacyRules rules;
   rules.level = options.security;
   rules.cohort_min = cohort_min(options);

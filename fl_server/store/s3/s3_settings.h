@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "scheduler/job/job_spec.h"
+#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 

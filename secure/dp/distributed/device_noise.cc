@@ -70,7 +70,7 @@ Status add_device_noise(PrivacyRules& rules, const DeviceNoiseGoal& goal) {
   return validate(rules);
 }
 
-EncodingSpec encoding_of(const PrivacyRules& rules) {
+EncodingTerms encoding_of(const PrivacyRules& rules) {
   const EncodingRules& encoding = rules.encoding;
   return {.fraction_bits = encoding.fraction_bits,
           .ring_bits = encoding.ring_bits,
@@ -81,7 +81,7 @@ EncodingSpec encoding_of(const PrivacyRules& rules) {
 }
 
 Result<LedgerRelease> release_of(const PrivacyRules& rules, uint64_t value_count) {
-  const EncodingSpec spec = encoding_of(rules);
+  const EncodingTerms spec = encoding_of(rules);
   COT_ASSIGN(const uint32_t honest_min, honest_min_of(rules.cohort_min, rules.corrupt_share, rules.cohort_max));
   const auto squared = static_cast<double>(sensitivity_squared(spec, value_count));
   const auto coordinates = static_cast<double>(encoded_coordinates(spec, value_count));

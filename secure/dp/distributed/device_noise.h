@@ -9,7 +9,7 @@
 //
 // draws that nobody knows, each Skellam of variance noise_variance_local. Skellam noise is closed under sums: together
 // they are Skellam of honest_min times that; what others add makes it no weaker (Agarwal, Kairouz, Liu, NeurIPS 2021).
-// What it has to hide is a vector of integers whose norm the encoding bounds (encoding_spec.h); whole numbers, so that
+// What it has to hide is a vector of integers whose norm the encoding bounds (encoding_terms.h); whole numbers, so that
 // the L1 norm is at most the square of the L2 norm, and sqrt(dimension) times it.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 #include "base/result.h"
 #include "proto/messages/privacy_rules.h"
-#include "secure/dp/encode/encoding_spec.h"
+#include "secure/dp/encode/encoding_terms.h"
 #include "secure/dp/ledger/ledger_record.h"
 #include "secure/dp/noise/key_stream_source.h"
 #include "secure/dp/noise/noise_sampler.h"
@@ -46,7 +46,7 @@ Status add_device_noise(PrivacyRules& rules, const DeviceNoiseGoal& goal);
 
 // ---- Preconditions of all that follows: validate(rules), level active_dp.
 
-EncodingSpec encoding_of(const PrivacyRules& rules);
+EncodingTerms encoding_of(const PrivacyRules& rules);
 
 // What a round releases at the most. invalid_argument as honest_min_of.
 Result<LedgerRelease> release_of(const PrivacyRules& rules, uint64_t value_count);

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/result.h"
-#include "secure/dp/encode/encoding_spec.h"
+#include "secure/dp/encode/encoding_terms.h"
 #include "secure/dp/noise/noise_weights.h"
 
 namespace coterie {
@@ -41,7 +41,7 @@ struct EncodingGoal {
 };
 
 struct EncodingPlan {
-  EncodingSpec spec;
+  EncodingTerms spec;
   double sensitivity = 0;     // in steps of the grid: norm of a rounded update, at most
   double inflation = 0;       // sensitivity / scaled clip norm
   double local_variance = 0;  // of one contributor's noise, in squared steps; 0: none

@@ -19,7 +19,7 @@ uint64_t sign_extended(uint64_t lane, uint32_t ring_bits) {
 }
 
 template <typename Lane>
-Result<uint64_t> decode(std::span<const Lane> lanes, const EncodingSpec& spec, const ByteSource* rotation_signs,
+Result<uint64_t> decode(std::span<const Lane> lanes, const EncodingTerms& spec, const ByteSource* rotation_signs,
                         std::span<float> mean) {
   COT_ASSERT(lanes.size() == encoded_lanes(spec, mean.size()) && 8 * sizeof(Lane) == lane_bits(spec));
   COT_ASSERT(!spec.rotated || rotation_signs != nullptr);
@@ -47,16 +47,16 @@ Result<uint64_t> decode(std::span<const Lane> lanes, const EncodingSpec& spec, c
 
 }  // namespace
 
-Result<uint64_t> decode_sum(std::span<const uint16_t> lanes, const EncodingSpec& spec, const ByteSource* rotation_signs,
-                            std::span<float> mean) {
+Result<uint64_t> decode_sum(std::span<const uint16_t> lanes, const EncodingTerms& spec,
+                            const ByteSource* rotation_signs, std::span<float> mean) {
   return decode(lanes, spec, rotation_signs, mean);
 }
-Result<uint64_t> decode_sum(std::span<const uint32_t> lanes, const EncodingSpec& spec, const ByteSource* rotation_signs,
-                            std::span<float> mean) {
+Result<uint64_t> decode_sum(std::span<const uint32_t> lanes, const EncodingTerms& spec,
+                            const ByteSource* rotation_signs, std::span<float> mean) {
   return decode(lanes, spec, rotation_signs, mean);
 }
-Result<uint64_t> decode_sum(std::span<const uint64_t> lanes, const EncodingSpec& spec, const ByteSource* rotation_signs,
-                            std::span<float> mean) {
+Result<uint64_t> decode_sum(std::span<const uint64_t> lanes, const EncodingTerms& spec,
+                            const ByteSource* rotation_signs, std::span<float> mean) {
   return decode(lanes, spec, rotation_signs, mean);
 }
 

@@ -22,7 +22,7 @@ void wipe_items(std::span<Item> items) {
 }
 
 template <typename Lane>
-Result<EncodedUpdate> encode(std::span<const float> update, uint32_t weight, const EncodingSpec& spec,
+Result<EncodedUpdate> encode(std::span<const float> update, uint32_t weight, const EncodingTerms& spec,
                              const EncodingInputs& inputs, std::span<Lane> lanes) {
   COT_ASSERT(lanes.size() == encoded_lanes(spec, update.size()) && 8 * sizeof(Lane) == lane_bits(spec));
   COT_ASSERT(!spec.rotated || inputs.rotation_signs != nullptr);
@@ -62,15 +62,15 @@ Result<EncodedUpdate> encode(std::span<const float> update, uint32_t weight, con
 
 }  // namespace
 
-Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingSpec& spec,
+Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingTerms& spec,
                                     const EncodingInputs& inputs, std::span<uint16_t> lanes) {
   return encode(update, weight, spec, inputs, lanes);
 }
-Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingSpec& spec,
+Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingTerms& spec,
                                     const EncodingInputs& inputs, std::span<uint32_t> lanes) {
   return encode(update, weight, spec, inputs, lanes);
 }
-Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingSpec& spec,
+Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingTerms& spec,
                                     const EncodingInputs& inputs, std::span<uint64_t> lanes) {
   return encode(update, weight, spec, inputs, lanes);
 }

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/result.h"
-#include "secure/dp/encode/encoding_spec.h"
+#include "secure/dp/encode/encoding_terms.h"
 #include "secure/dp/noise/noise_sampler.h"
 
 namespace coterie {
@@ -27,11 +27,11 @@ struct EncodedUpdate {
 // lane is the weight, without noise: with noise weights must be 1, so that it counts contributors, which the protocol
 // tells anyway. Errors, before any lane is written: a value is not finite, a weight is out of range, noise with
 // weights. Precondition: validate(spec).
-Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingSpec& spec,
+Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingTerms& spec,
                                     const EncodingInputs& inputs, std::span<uint16_t> lanes);
-Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingSpec& spec,
+Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingTerms& spec,
                                     const EncodingInputs& inputs, std::span<uint32_t> lanes);
-Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingSpec& spec,
+Result<EncodedUpdate> encode_update(std::span<const float> update, uint32_t weight, const EncodingTerms& spec,
                                     const EncodingInputs& inputs, std::span<uint64_t> lanes);
 
 }  // namespace coterie

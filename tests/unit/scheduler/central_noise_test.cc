@@ -14,8 +14,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-JobSpec noisy_spec(float clip = 1, double multiplier = 1) {
-  JobSpec spec;
+JobSettings noisy_spec(float clip = 1, double multiplier = 1) {
+  JobSettings spec;
   spec.name = "digits";
   spec.update.clip_l2 = clip;
   spec.update.weight_max = 1;
@@ -23,7 +23,7 @@ JobSpec noisy_spec(float clip = 1, double multiplier = 1) {
   return spec;
 }
 
-std::vector<std::string> pointers_of(const JobSpec& spec) {
+std::vector<std::string> pointers_of(const JobSettings& spec) {
   std::vector<std::string> pointers;
   for (const Problem& problem : validate(spec)) pointers.push_back(problem.pointer);
   return pointers;
@@ -31,7 +31,7 @@ std::vector<std::string> pointers_of(const JobSpec& spec) {
 
 TEST(PrivacySettings, AreCheckedAsAWhole) {
   EXPECT_THAT(validate(noisy_spec()), IsEmpty());
-  JobSpec spec = noisy_spec(0, 1e9);
+  JobSettings spec = noisy_spec(0, 1e9);
   spec.update.weight_max = 7;
   spec.privacy.level = SecurityLevel::masked;
   spec.privacy.target_delta = 0;
@@ -42,7 +42,7 @@ TEST(PrivacySettings, AreCheckedAsAWhole) {
 }
 
 TEST(PrivacySettings, PromiseNothingWithoutNoise) {
-  JobSpec spec = noisy_spec(0, 0);
+  JobSettings spec = noisy_spec(0, 0);
   spec.update.weight_max = 100;
   EXPECT_THAT(pointers_of(spec), ElementsAre("/privacy/target_delta", "/privacy/epsilon_budget"));
   spec.privacy = {};
@@ -53,7 +53,7 @@ TEST(PrivacySettings, AreFinite) {
   for (const double bad : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
     for (double PrivacySettings::*field :
          {&PrivacySettings::noise_multiplier, &PrivacySettings::target_delta, &PrivacySettings::epsilon_budget}) {
-      JobSpec spec = noisy_spec();
+      JobSettings spec = noisy_spec();
       spec.privacy.*field = bad;
       EXPECT_FALSE(validate(spec).empty()) << bad;
     }
@@ -118,7 +118,7 @@ TEST(CentralNoise, SaysThatNoGridWillDo) {
 }
 
 TEST(PlanOf, SumsOnTheGridOfTheNoise) {
-  JobSpec spec = noisy_spec(2, 1);
+  JobSettings spec = noisy_spec(2, 1);
   const Plan plan = plan_of(spec, JobId("j"), 5'000);
   const CentralNoise noise = central_noise_of(spec, 5'000).value();
   EXPECT_OK(validate(plan));
@@ -132,7 +132,7 @@ TEST(PlanOf, WithNoiseIsValidWheneverThereIsAGrid) {
   size_t grids = 0;
   for (uint64_t seed = 1; seed <= 3'000; ++seed) {
     Prng prng(seed);
-    JobSpec spec = noisy_spec(static_cast<float>(std::exp(prng.uniform(-40, 21))), std::exp(prng.uniform(-5, 10)));
+    JobSettings spec = noisy_spec(static_cast<float>(std::exp(prng.uniform(-40, 21))), std::exp(prng.uniform(-5, 10)));
     const uint64_t values = 1 + prng.below(1ull << (1 + prng.below(32)));
     if (!validate(spec).empty()) continue;
     if (!central_noise_of(spec, values)) continue;

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "fl_server/http/admin_service.h"
+#include "fl_server/admin_api/admin_service.h"
 #include "tests/support/matchers.h"
 
 namespace coterie {

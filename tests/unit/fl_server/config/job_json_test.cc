@@ -25,13 +25,13 @@ json minimal() { return {{"name", "digits"}, {"model", std::string(64, 'a')}}; }
 
 Problems problems_of(const json& job) {
   Problems problems;
-  job_spec_from_json(job, problems);
+  job_settings_from_json(job, problems);
   return problems;
 }
 
 // Nothing in it is a default.
-JobSpec unusual_spec() {
-  JobSpec spec;
+JobSettings unusual_spec() {
+  JobSettings spec;
   spec.name = "d\xc3\xa9j\xc3\xa0 \"vu\"\n";
   spec.population = Population("phones");
   spec.model.bytes.fill(0xab);
@@ -71,9 +71,9 @@ JobSpec unusual_spec() {
 
 TEST(JobJson, HasDefaultsForEverythingButNameAndModel) {
   Problems problems;
-  const JobSpec spec = job_spec_from_json(minimal(), problems);
+  const JobSettings spec = job_settings_from_json(minimal(), problems);
   EXPECT_THAT(problems, IsEmpty());
-  JobSpec expected;
+  JobSettings expected;
   expected.name = "digits";
   expected.model.bytes.fill(0xaa);
   EXPECT_EQ(spec, expected);
@@ -96,7 +96,7 @@ TEST(JobJson, CountsByDefaultOnNoFewerUpdatesThanAreUnmasked) {
     job["privacy"] = row.privacy;
     job["rounds"]["goal_count"] = row.goal_count;
     Problems problems;
-    EXPECT_EQ(job_spec_from_json(job, problems).rounds.goal_count_min, row.goal_count_min) << job;
+    EXPECT_EQ(job_settings_from_json(job, problems).rounds.goal_count_min, row.goal_count_min) << job;
     EXPECT_THAT(problems, IsEmpty()) << job;
   }
 }
@@ -111,18 +111,18 @@ TEST(JobJson, ADeviceByItselfIsToldWhyItCannotHide) {
 
 TEST(JobJson, ReadsBackExactlyWhatItShows) {
   Problems problems;
-  EXPECT_EQ(job_spec_from_json(to_json(unusual_spec()), problems), unusual_spec());
+  EXPECT_EQ(job_settings_from_json(to_json(unusual_spec()), problems), unusual_spec());
   EXPECT_THAT(problems, IsEmpty());
-  const Result<JobSpec> stored = job_spec_from_stored_json(job_spec_to_json_text(unusual_spec()));
+  const Result<JobSettings> stored = job_settings_from_stored_json(job_settings_to_json_text(unusual_spec()));
   ASSERT_OK(stored);
   EXPECT_EQ(*stored, unusual_spec());
-  JobSpec noisy = unusual_spec();
+  JobSettings noisy = unusual_spec();
   noisy.privacy = {.level = SecurityLevel::none, .noise_multiplier = 0.8, .target_delta = 1e-7, .epsilon_budget = 3};
-  EXPECT_EQ(job_spec_from_json(to_json(noisy), problems), noisy);
+  EXPECT_EQ(job_settings_from_json(to_json(noisy), problems), noisy);
   EXPECT_THAT(problems, IsEmpty());
-  JobSpec plain;
+  JobSettings plain;
   EXPECT_FALSE(to_json(plain).contains("evaluation"));
-  EXPECT_EQ(job_spec_from_stored_json(job_spec_to_json_text(plain)).value(), plain);
+  EXPECT_EQ(job_settings_from_stored_json(job_settings_to_json_text(plain)).value(), plain);
 }
 
 TEST(JobJson, ShowsFloatsAsAPersonWroteThem) {
@@ -138,9 +138,9 @@ TEST(JobJson, KeepsEveryFiniteFloatToTheBit) {
     const float value =
         i == 0 ? std::numeric_limits<float>::max() : std::bit_cast<float>(static_cast<uint32_t>(prng.next()));
     if (!std::isfinite(value)) continue;
-    JobSpec spec;
+    JobSettings spec;
     spec.strategy.tau = value;
-    const Result<JobSpec> again = job_spec_from_stored_json(job_spec_to_json_text(spec));
+    const Result<JobSettings> again = job_settings_from_stored_json(job_settings_to_json_text(spec));
     ASSERT_OK(again);
     EXPECT_EQ(std::bit_cast<uint32_t>(again->strategy.tau), std::bit_cast<uint32_t>(value));
   }
@@ -194,10 +194,10 @@ TEST(JobJson, StoresWhateverItTakesSoThatItReadsBack) {
         json job = whole;
         job[group][key] = number;
         Problems problems;
-        const JobSpec spec = job_spec_from_json(job, problems);
+        const JobSettings spec = job_settings_from_json(job, problems);
         if (!problems.empty()) continue;
         ++taken;
-        const Result<JobSpec> stored = job_spec_from_stored_json(job_spec_to_json_text(spec));
+        const Result<JobSettings> stored = job_settings_from_stored_json(job_settings_to_json_text(spec));
         ASSERT_OK(stored) << group << "/" << key << " = " << number;
         EXPECT_EQ(*stored, spec) << group << "/" << key << " = " << number;
       }
@@ -207,14 +207,14 @@ TEST(JobJson, StoresWhateverItTakesSoThatItReadsBack) {
 }
 
 TEST(JobJson, StoredTextThatIsDamagedIsDataLoss) {
-  const std::string text = job_spec_to_json_text(unusual_spec());
-  EXPECT_ERROR(job_spec_from_stored_json(text.substr(0, text.size() - 1)), ErrorCode::data_loss, "do not parse");
-  EXPECT_ERROR(job_spec_from_stored_json(""), ErrorCode::data_loss, "do not parse");
-  EXPECT_ERROR(job_spec_from_stored_json("[]"), ErrorCode::data_loss, "must be an object");
-  EXPECT_ERROR(job_spec_from_stored_json("{}"), ErrorCode::data_loss, "/name is required");
+  const std::string text = job_settings_to_json_text(unusual_spec());
+  EXPECT_ERROR(job_settings_from_stored_json(text.substr(0, text.size() - 1)), ErrorCode::data_loss, "do not parse");
+  EXPECT_ERROR(job_settings_from_stored_json(""), ErrorCode::data_loss, "do not parse");
+  EXPECT_ERROR(job_settings_from_stored_json("[]"), ErrorCode::data_loss, "must be an object");
+  EXPECT_ERROR(job_settings_from_stored_json("{}"), ErrorCode::data_loss, "/name is required");
   json changed = to_json(unusual_spec());
   changed["rounds"]["count"] = "five";
-  EXPECT_ERROR(job_spec_from_stored_json(changed.dump()), ErrorCode::data_loss, "/rounds/count");
+  EXPECT_ERROR(job_settings_from_stored_json(changed.dump()), ErrorCode::data_loss, "/rounds/count");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/job/job_spec.h"
+#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 

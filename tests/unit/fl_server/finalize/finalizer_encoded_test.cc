@@ -23,7 +23,7 @@ template <typename Lane>
 class FinalizeEncoded : public testing::Test {
  protected:
   // The more noise, the wider the lanes.
-  static void make_noisy(JobSpec& spec) {
+  static void make_noisy(JobSettings& spec) {
     spec.rounds.goal_count = spec.rounds.goal_count_min = 100;
     spec.update.clip_l2 = 1;
     spec.update.weight_max = 1;
@@ -86,7 +86,7 @@ class FinalizeEncoded : public testing::Test {
   std::vector<float> weights_;
   FrozenRound round_;
   Plan plan_;
-  EncodingSpec spec_;
+  EncodingTerms spec_;
   secagg::SessionParameters parameters_;
   Digest session_;
   Secret<32> seed_;

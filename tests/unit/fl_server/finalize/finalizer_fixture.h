@@ -44,7 +44,7 @@ class FrozenRound {
  public:
   FrozenRound(
       const StrategySettings& strategy, const std::vector<float>& weights,
-      const std::function<void(JobSpec&)>& change = [](JobSpec&) {})
+      const std::function<void(JobSettings&)>& change = [](JobSettings&) {})
       : value_count_(weights.size()) {
     job_.id = JobId("j1");
     job_.spec.name = "test";

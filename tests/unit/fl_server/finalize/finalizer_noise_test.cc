@@ -18,7 +18,7 @@ constexpr uint32_t kGoal = 4;
 class NoisyRound : public FrozenRound {
  public:
   NoisyRound()
-      : FrozenRound({}, std::vector<float>(kValues), [&](JobSpec& spec) {
+      : FrozenRound({}, std::vector<float>(kValues), [&](JobSettings& spec) {
           spec.update.clip_l2 = 1;
           spec.update.weight_max = 1;
           spec.rounds.goal_count = kGoal;

@@ -5,9 +5,9 @@
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
+#include "fl_server/fleet/peer_service.h"
 #include "fl_server/fleet/remote_cohorts.h"
-#include "fl_server/http/http_server.h"
-#include "fl_server/http/peer_service.h"
+#include "fl_server/net/http_server.h"
 #include "secure/crypto/dev_ca.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"

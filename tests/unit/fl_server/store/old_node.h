@@ -25,8 +25,9 @@ class OldNode {
           "INSERT INTO job(id, spec, state, reason, plan, plan_bytes, value_count, rounds_done, created, "
           "revision) "
           "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-      insert << job_.id.value() << job_spec_to_json_text(job_.spec) << static_cast<uint64_t>(job_.state) << job_.reason
-             << job_.plan << job_.plan_bytes << job_.value_count << job_.rounds_done << job_.created << job_.revision;
+      insert << job_.id.value() << job_settings_to_json_text(job_.spec) << static_cast<uint64_t>(job_.state)
+             << job_.reason << job_.plan << job_.plan_bytes << job_.value_count << job_.rounds_done << job_.created
+             << job_.revision;
       COT_TRY(insert.run());
       return insert_model(0);
     }));

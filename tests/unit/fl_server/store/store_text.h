@@ -29,7 +29,7 @@ inline std::string text(const JobRecord& job) {
   std::ostringstream out;
   out << "job " << job.id.value() << " " << to_string(job.state) << " \"" << job.reason << "\" plan " << job.plan.hex()
       << " " << job.plan_bytes << " values " << job.value_count << " done " << job.rounds_done << " created "
-      << unix_ms(job.created) << " revision " << job.revision << " " << job_spec_to_json_text(job.spec);
+      << unix_ms(job.created) << " revision " << job.revision << " " << job_settings_to_json_text(job.spec);
   return out.str();
 }
 

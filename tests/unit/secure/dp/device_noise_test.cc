@@ -116,7 +116,7 @@ TEST(DeviceNoise, TablesAreAsExactAsIsCharged) {
 // The whole way but for masks, which cancel: the mean, and noise of the variance that the ledger has.
 TEST(DeviceNoise, OfTheLeastCohortIsInTheSum) {
   const PrivacyRules rules = rules_with(2);
-  const EncodingSpec spec = encoding_of(rules);
+  const EncodingTerms spec = encoding_of(rules);
   const NoiseSampler sampler = device_sampler(rules).value();
   const KeyStreamSource signs = rotation_signs(Digest{{1, 2, 3}}).value();
   std::vector<uint32_t> sum(encoded_lanes(spec, kValues));

@@ -8,7 +8,7 @@
 #include "proto/messages/privacy_rules.h"
 #include "proto/ring/fixed_point.h"
 #include "secure/crypto/stream_cipher.h"
-#include "secure/dp/encode/encoding_spec.h"
+#include "secure/dp/encode/encoding_terms.h"
 #include "secure/dp/noise/noise_weights.h"
 #include "secure/secagg/graph_parameters.h"
 
@@ -37,7 +37,7 @@ TEST(EncodingRules, HaveTheRangesOfTheSpec) {
       for (const double clip_norm :
            {-1.0, 0.0, 1e-9, 1.0, std::nextafter(1.0, 2.0), 64.0, 0x1p30, largest, double{NAN}}) {
         for (const uint32_t weight_max : {0u, 1u, kWeightMax, kWeightMax + 1}) {
-          const EncodingSpec spec{fraction_bits, ring_bits, clip_norm, weight_max, 2, true};
+          const EncodingTerms spec{fraction_bits, ring_bits, clip_norm, weight_max, 2, true};
           PrivacyRules rules = good();
           rules.encoding = {fraction_bits, ring_bits, clip_norm, weight_max, 2, true};
           const bool valid = validate(spec).has_value();

@@ -33,7 +33,7 @@ std::vector<float> random_update(size_t count, double norm, uint64_t seed) {
   return update;
 }
 
-EncodingSpec spec_of(uint32_t ring_bits, bool rotated = true) {
+EncodingTerms spec_of(uint32_t ring_bits, bool rotated = true) {
   return {.fraction_bits = 8,
           .ring_bits = ring_bits,
           .clip_norm = 2,
@@ -49,7 +49,7 @@ struct Encoded {
 };
 
 template <typename Lane>
-Encoded<Lane> encode(const std::vector<float>& update, uint32_t weight, const EncodingSpec& spec, uint64_t seed,
+Encoded<Lane> encode(const std::vector<float>& update, uint32_t weight, const EncodingTerms& spec, uint64_t seed,
                      const NoiseSampler* sampler = nullptr) {
   const CounterSource rounding(2 * seed), noise(2 * seed + 1);
   Encoded<Lane> encoded{std::vector<Lane>(encoded_lanes(spec, update.size()))};
@@ -62,7 +62,7 @@ Encoded<Lane> encode(const std::vector<float>& update, uint32_t weight, const En
 }
 
 template <typename Lane>
-void round_trip(const EncodingSpec& spec) {
+void round_trip(const EncodingTerms& spec) {
   constexpr size_t kDimension = 3000, kClients = 20;
   std::vector<double> expected(kDimension);
   std::vector<Lane> sum(encoded_lanes(spec, kDimension));
@@ -98,7 +98,7 @@ TEST(UpdateEncoding, TheDecodedSumIsTheMeanForEveryLaneAndRing) {
 }
 
 TEST(UpdateEncoding, AnUpdateThatIsTooLongIsShortenedAndSaysSo) {
-  const EncodingSpec spec = spec_of(32, false);
+  const EncodingTerms spec = spec_of(32, false);
   const std::vector<float> update = random_update(500, 1e6 * spec.clip_norm, 1);
   const auto encoded = encode<uint32_t>(update, 1, spec, 1);
   EXPECT_TRUE(encoded.clipped);
@@ -111,9 +111,9 @@ TEST(UpdateEncoding, AnUpdateThatIsTooLongIsShortenedAndSaysSo) {
 // What noise must hide, whatever an update is made of.
 TEST(UpdateEncoding, NoUpdateIsLongerThanTheSensitivity) {
   const float largest = std::numeric_limits<float>::max(), smallest = std::numeric_limits<float>::denorm_min();
-  EncodingSpec finest = spec_of(32);
+  EncodingTerms finest = spec_of(32);
   finest.fraction_bits = 28;  // where what float32 rounds in the rotation is many steps
-  for (const EncodingSpec& spec : {spec_of(32, false), spec_of(32, true), finest}) {
+  for (const EncodingTerms& spec : {spec_of(32, false), spec_of(32, true), finest}) {
     std::vector<std::vector<float>> updates{std::vector<float>(1000, largest), std::vector<float>(1000, -largest),
                                             std::vector<float>(1000, smallest), std::vector<float>(1000, -0.0f)};
     std::vector<float> one(1000);
@@ -133,7 +133,7 @@ TEST(UpdateEncoding, NoUpdateIsLongerThanTheSensitivity) {
 }
 
 TEST(UpdateEncoding, RefusesAnUpdateThatIsNotFiniteAndWritesNothing) {
-  const EncodingSpec spec = spec_of(32);
+  const EncodingTerms spec = spec_of(32);
   const CounterSource rounding(1);
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
     std::vector<float> update(100, 0.1f);
@@ -146,7 +146,7 @@ TEST(UpdateEncoding, RefusesAnUpdateThatIsNotFiniteAndWritesNothing) {
 }
 
 TEST(UpdateEncoding, WeighsUpdates) {
-  EncodingSpec spec = spec_of(40);
+  EncodingTerms spec = spec_of(40);
   spec.weight_max = 100;
   const std::vector<float> a = random_update(200, 1, 1), b = random_update(200, 1.5, 2);
   const auto of_a = encode<uint64_t>(a, 100, spec, 1), of_b = encode<uint64_t>(b, 25, spec, 2);
@@ -160,7 +160,7 @@ TEST(UpdateEncoding, WeighsUpdates) {
 }
 
 TEST(UpdateEncoding, RefusesAWeightOutOfRangeAndNoiseWithWeights) {
-  EncodingSpec spec = spec_of(32);
+  EncodingTerms spec = spec_of(32);
   spec.weight_max = 100;
   const CounterSource source(1);
   const std::vector<float> update(10, 0.1f);
@@ -178,7 +178,7 @@ TEST(UpdateEncoding, RefusesAWeightOutOfRangeAndNoiseWithWeights) {
 }
 
 TEST(UpdateEncoding, NoiseIsAddedToEveryCoordinateAndNotToTheWeight) {
-  const EncodingSpec spec = spec_of(20);
+  const EncodingTerms spec = spec_of(20);
   const std::vector<float> update = random_update(1000, 1, 3);
   const NoiseSampler sampler = *NoiseSampler::make(NoiseKind::skellam, 100, NoiseWord::bits64);
   const auto plain = encode<uint32_t>(update, 1, spec, 9), noised = encode<uint32_t>(update, 1, spec, 9, &sampler);
@@ -191,7 +191,7 @@ TEST(UpdateEncoding, NoiseIsAddedToEveryCoordinateAndNotToTheWeight) {
 }
 
 TEST(UpdateEncoding, RefusesASumThatWasNotUnmasked) {
-  const EncodingSpec spec = spec_of(20);
+  const EncodingTerms spec = spec_of(20);
   std::vector<float> mean(100);
   std::vector<uint32_t> lanes(encoded_lanes(spec, mean.size()));
   for (const uint32_t bad : {0u, 21u, 0xfffffu, 0x80000u}) {
@@ -217,7 +217,7 @@ TEST(UpdateEncoding, ASumByThePlanDoesNotWrap) {
     std::vector<int64_t> truth;
     for (uint64_t client = 0; client < 50; ++client) {
       ASSERT_LE(plan->spec.ring_bits, 32u);
-      EncodingSpec wide = plan->spec;  // where nothing can wrap
+      EncodingTerms wide = plan->spec;  // where nothing can wrap
       wide.ring_bits = 64;
       const auto encoded = encode<uint64_t>(update, 1, wide, client, &sampler);
       truth.resize(encoded.lanes.size());
@@ -235,7 +235,7 @@ TEST(UpdateEncoding, GivesTheseBytes) {
   std::vector<float> update(2500);
   Prng prng(11);
   for (float& value : update) value = static_cast<float>(static_cast<int32_t>(prng.below(2001)) - 1000) / 16384;
-  const EncodingSpec spec = spec_of(26);
+  const EncodingTerms spec = spec_of(26);
   const NoiseSampler sampler = *NoiseSampler::make(NoiseKind::skellam, 64, NoiseWord::bits128);
   const auto encoded = encode<uint32_t>(update, 1, spec, 12, &sampler);
   EXPECT_EQ(sha256({reinterpret_cast<const uint8_t*>(encoded.lanes.data()), 4 * encoded.lanes.size()}).hex(),
@@ -246,23 +246,23 @@ TEST(UpdateEncoding, GivesTheseBytes) {
             "15508868c4c5f1ef5ff8c59208fc3927fbfc395af98325d782309d93891b514b");
 }
 
-TEST(EncodingSpec, IsCheckedBeforeItIsUsed) {
+TEST(EncodingTerms, IsCheckedBeforeItIsUsed) {
   const auto refuses = [](auto change, std::string_view why) {
-    EncodingSpec spec = spec_of(32);
+    EncodingTerms spec = spec_of(32);
     change(spec);
     return fails_with(validate(spec), ErrorCode::invalid_argument, why);
   };
   EXPECT_TRUE(is_ok(validate(spec_of(32))));
-  EXPECT_TRUE(refuses([](EncodingSpec& s) { s.fraction_bits = 31; }, "fraction_bits must be at most 30, is 31"));
-  EXPECT_TRUE(refuses([](EncodingSpec& s) { s.ring_bits = 7; }, "ring_bits must be in [8, 64], is 7"));
-  EXPECT_TRUE(refuses([](EncodingSpec& s) { s.ring_bits = 65; }, "ring_bits must be in [8, 64], is 65"));
-  EXPECT_TRUE(refuses([](EncodingSpec& s) { s.clip_norm = std::nan(""); }, "clip_norm must be finite"));
-  EXPECT_TRUE(refuses([](EncodingSpec& s) { s.clip_norm = 0; }, "clip_norm must be finite"));
-  EXPECT_TRUE(refuses([](EncodingSpec& s) { s.weight_max = 0; }, "weight_max must be in"));
-  EXPECT_TRUE(refuses([](EncodingSpec& s) { s.contributors_max = 0; }, "contributors_max must be at least 1"));
-  EXPECT_TRUE(refuses([](EncodingSpec& s) { s.clip_norm = 0x1p23; }, "must be at most 2^30"));
+  EXPECT_TRUE(refuses([](EncodingTerms& s) { s.fraction_bits = 31; }, "fraction_bits must be at most 30, is 31"));
+  EXPECT_TRUE(refuses([](EncodingTerms& s) { s.ring_bits = 7; }, "ring_bits must be in [8, 64], is 7"));
+  EXPECT_TRUE(refuses([](EncodingTerms& s) { s.ring_bits = 65; }, "ring_bits must be in [8, 64], is 65"));
+  EXPECT_TRUE(refuses([](EncodingTerms& s) { s.clip_norm = std::nan(""); }, "clip_norm must be finite"));
+  EXPECT_TRUE(refuses([](EncodingTerms& s) { s.clip_norm = 0; }, "clip_norm must be finite"));
+  EXPECT_TRUE(refuses([](EncodingTerms& s) { s.weight_max = 0; }, "weight_max must be in"));
+  EXPECT_TRUE(refuses([](EncodingTerms& s) { s.contributors_max = 0; }, "contributors_max must be at least 1"));
+  EXPECT_TRUE(refuses([](EncodingTerms& s) { s.clip_norm = 0x1p23; }, "must be at most 2^30"));
   EXPECT_TRUE(refuses(
-      [](EncodingSpec& s) {
+      [](EncodingTerms& s) {
         s.clip_norm = 1e308;
         s.weight_max = 1 << 24;
       },

@@ -1,0 +1,142 @@
+#include "fl_server/admin_api/admin_json.h"
+
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "fl_server/config/job_json.h"
+#include "fl_server/privacy/round_release.h"
+
+namespace coterie {
+
+std::string rfc3339(WallTime time) {
+  const auto whole = std::chrono::floor<std::chrono::seconds>(time.time_since_epoch());
+  const time_t seconds = static_cast<time_t>(whole.count());
+  struct tm fields {};
+  gmtime_r(&seconds, &fields);
+  char text[40];
+  const size_t size = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &fields);
+  std::string result(text, size);
+  const std::string fraction = std::to_string((time.time_since_epoch() - whole).count());
+  return result + "." + std::string(3 - fraction.size(), '0') + fraction + "Z";
+}
+
+nlohmann::json to_json(const JobRecord& job) {
+  nlohmann::json json = {{"id", job.id.value()},
+                         {"state", to_string(job.state)},
+                         {"spec", to_json(job.spec)},
+                         {"plan", job.plan.hex()},
+                         {"value_count", job.value_count},
+                         {"rounds_done", job.rounds_done},
+                         {"created", rfc3339(job.created)},
+                         {"revision", job.revision}};
+  if (!job.reason.empty()) json["reason"] = job.reason;
+  return json;
+}
+
+nlohmann::json to_json(const JobPrivacy& privacy, const JobSettings& spec) {
+  const PrivacyAccount& account = privacy.spent.account;
+  std::vector<std::string> assumptions = account.assumptions;
+  for (std::string& words : round_assumptions(spec)) assumptions.push_back(std::move(words));
+  nlohmann::json json = {{"epsilon", nullptr},  // unbounded
+                         {"delta", account.delta},
+                         {"accountant", account.method},
+                         {"epsilon_budget", spec.privacy.epsilon_budget},
+                         {"releases", privacy.spent.releases},
+                         {"releases_open", privacy.spent.open_reserves},
+                         {"assumptions", assumptions},
+                         {"ledger", {{"records", privacy.ledger_records}, {"head", privacy.ledger_head.hex()}}}};
+  if (std::isfinite(account.epsilon)) json["epsilon"] = account.epsilon;
+  if (!privacy.stop.empty()) json["stop"] = privacy.stop;
+  return json;
+}
+
+nlohmann::json to_json(const RoundRecord& round, uint64_t goal_count, uint32_t selected, uint64_t accepted,
+                       const ModelRecord* model) {
+  const RoundTotals& totals = round.totals;
+  const bool done = round.state == RoundState::done;
+  nlohmann::json json = {{"number", round.number},
+                         {"round", round.key.round.value()},
+                         {"attempt", round.key.attempt.value()},
+                         {"state", to_string(round.state)},
+                         {"base_version", round.base.value()},
+                         {"goal_count", goal_count},
+                         {"selected", std::max(round.selected, selected)},
+                         {"accepted", done ? totals.updates : accepted},
+                         {"opened", rfc3339(round.opened)}};
+  if (!round.reason.empty()) json["reason"] = round.reason;
+  if (round.closed != WallTime()) {
+    json["closed"] = rfc3339(round.closed);
+    json["seconds"] = std::chrono::duration<double>(round.closed - round.opened).count();
+  }
+  if (done) {
+    json["weight"] = totals.weight;
+    json["examples"] = totals.examples;
+    json["train_seconds"] = static_cast<double>(totals.train_ms) / 1000;
+    if (totals.examples > 0) {
+      json["train_loss"] = totals.loss_sum / static_cast<double>(totals.examples);
+      json["train_accuracy"] = static_cast<double>(totals.correct) / static_cast<double>(totals.examples);
+    }
+  }
+  if (model != nullptr) json["model"] = to_json(*model);
+  return json;
+}
+
+nlohmann::json to_json(const ModelRecord& model) {
+  nlohmann::json json = {{"version", model.version.value()},
+                         {"digest", model.digest.hex()},
+                         {"bytes", model.bytes},
+                         {"created", rfc3339(model.created)}};
+  if (model.evaluation_loss) json["evaluation_loss"] = *model.evaluation_loss;
+  if (model.evaluation_accuracy) json["evaluation_accuracy"] = *model.evaluation_accuracy;
+  return json;
+}
+
+nlohmann::json to_json(const DeviceRecord& device) {
+  nlohmann::json json = {{"id", device.id.hex()},
+                         {"population", device.population.value()},
+                         {"key_algorithm", device.algorithm == KeyAlgorithm::p256 ? "p256" : "ed25519"},
+                         {"sdk_version", device.sdk_version},
+                         {"enrolled", rfc3339(device.enrolled)}};
+  if (device.revoked) json["revoked"] = rfc3339(*device.revoked);
+  return json;
+}
+
+nlohmann::json to_json(const TokenRecord& token) {
+  return {{"id", token.digest.hex().substr(0, 16)},
+          {"population", token.population.value()},
+          {"label", token.label},
+          {"uses_left", token.uses_left},
+          {"expires", rfc3339(token.expires)},
+          {"created", rfc3339(token.created)}};
+}
+
+nlohmann::json to_json(const AdminTokenRecord& token) {
+  nlohmann::json roles = nlohmann::json::array();
+  for (const Role role : kRoles) {
+    if (token.roles.contains(role)) roles.push_back(to_string(role));
+  }
+  return {{"id", token.id},
+          {"label", token.label},
+          {"roles", roles},
+          {"tenant", token.tenant},
+          {"created_by", token.creator},
+          {"created", rfc3339(token.created)},
+          {"expires", rfc3339(token.expires)}};
+}
+
+nlohmann::json to_json(const AuditRecord& record) {
+  const AuditEntry& entry = record.entry;
+  return {{"seq", entry.seq},
+          {"time", rfc3339(entry.time)},
+          {"unix_ms", unix_ms(entry.time)},
+          {"who", entry.who},
+          {"roles", entry.roles},
+          {"action", entry.action},
+          {"target", entry.target},
+          {"outcome", entry.outcome},
+          {"request", entry.request},
+          {"digest", record.digest.hex()}};
+}
+
+}  // namespace coterie

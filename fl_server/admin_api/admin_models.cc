@@ -1,0 +1,103 @@
+// Models and data sets on the admin plane.
+#include <nlohmann/json.hpp>
+
+#include "fl_server/admin_api/admin_json.h"
+#include "fl_server/admin_api/admin_query.h"
+#include "fl_server/admin_api/admin_service.h"
+#include "fl_server/net/blob_response.h"
+#include "fl_server/net/entity_tag.h"
+#include "fl_server/net/problem.h"
+#include "proto/codec/codec.h"
+
+namespace coterie {
+namespace {
+
+// Its entity tag is the blob's digest, which the audit log says, too.
+HttpResponse stored(const Digest& digest, const nlohmann::json& json) {
+  HttpResponse response = json_response(json, 201);
+  response.headers.emplace_back("ETag", "\"" + digest.hex() + "\"");
+  return response;
+}
+
+}  // namespace
+
+HttpResponse AdminService::upload_model(const Call& call) {
+  const Result<Decoded<ModelGraph>> model = decode_model(call.body);
+  if (!model) return problem_response(model.error());
+  if (model->payload.empty() || model->payload.size() % sizeof(float) != 0) {
+    return problem_response(Error(ErrorCode::malformed, "model: its payload is not a whole number of float32"));
+  }
+  if (parts_.check_model) {
+    if (const Status fits = parts_.check_model(call.body); !fits) return problem_response(fits.error());
+  }
+  const Result<Digest> digest = parts_.blobs.put(call.body);
+  if (!digest) return problem_response(digest.error());
+  return stored(*digest, {{"digest", digest->hex()},
+                          {"bytes", call.body.size()},
+                          {"name", model->header.name},
+                          {"value_count", model->payload.size() / sizeof(float)}});
+}
+
+HttpResponse AdminService::upload_dataset(const Call& call) {
+  const Result<Decoded<DatasetHeader>> dataset = decode_dataset(call.body);
+  if (!dataset) return problem_response(dataset.error());
+  const Result<Digest> digest = parts_.blobs.put(call.body);
+  if (!digest) return problem_response(digest.error());
+  return stored(*digest,
+                {{"digest", digest->hex()}, {"bytes", call.body.size()}, {"examples", dataset->header.examples}});
+}
+
+HttpResponse AdminService::list_models(const Call& call) {
+  const JobId job(call.path.at("job"));
+  Problems problems;
+  QueryReader reader(call.query, problems);
+  const bool begins_behind = reader.find("after") != nullptr;
+  const uint64_t after = reader.number("after", 0, 0, INT64_MAX);
+  const uint64_t limit = reader.limit();
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
+  if (const Result<JobRecord> found = parts_.rounds.get_job(job); !found) return problem_response(found.error());
+  const Result<std::vector<ModelRecord>> models = parts_.rounds.list_models(job);
+  if (!models) return problem_response(models.error());
+  const Result<std::optional<ModelRelease>> release = parts_.rounds.released_model(job);
+  if (!release) return problem_response(release.error());
+  nlohmann::json list = nlohmann::json::array();
+  std::optional<uint64_t> next;
+  for (const ModelRecord& model : *models) {
+    if (begins_behind && model.version.value() <= after) continue;
+    if (list.size() == limit) {
+      next = list.back()["version"];
+      break;
+    }
+    list.push_back(to_json(model));
+    list.back()["released"] = *release && (*release)->version == model.version;
+  }
+  nlohmann::json json = {{"job", job.value()}, {"models", list}};
+  if (next) json["next_after"] = *next;
+  return with_entity_tag(call.head, json_response(json));
+}
+
+HttpResponse AdminService::get_model(const Call& call) {
+  const Result<ModelVersion> version = model_version_from(call.path.at("version"));
+  if (!version) return problem_response(version.error());
+  const JobId job(call.path.at("job"));
+  const Result<ModelRecord> model = parts_.rounds.get_model(job, *version);
+  if (!model) return problem_response(model.error());
+  const Result<std::optional<ModelRelease>> release = parts_.rounds.released_model(job);
+  if (!release) return problem_response(release.error());
+  nlohmann::json json = to_json(*model);
+  json["released"] = *release && (*release)->version == model->version;
+  return with_entity_tag(call.head, json_response(json));
+}
+
+HttpResponse AdminService::get_model_content(const Call& call) {
+  const Result<ModelVersion> version = model_version_from(call.path.at("version"));
+  if (!version) return problem_response(version.error());
+  const Result<ModelRecord> model = parts_.rounds.get_model(JobId(call.path.at("job")), *version);
+  if (!model) return problem_response(model.error());
+  Result<HttpResponse> response =
+      blob_response(call.head, parts_.blobs, model->digest, "application/vnd.coterie.frame");
+  return response ? std::move(*response) : problem_response(response.error());
+}
+
+}  // namespace coterie

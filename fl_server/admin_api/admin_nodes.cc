@@ -1,0 +1,48 @@
+// The servers of the fleet, as they say they are: what an operator looks at, and what a fleet is scaled on.
+#include <nlohmann/json.hpp>
+
+#include "fl_server/admin_api/admin_json.h"
+#include "fl_server/admin_api/admin_service.h"
+#include "fl_server/net/problem.h"
+
+namespace coterie {
+namespace {
+
+nlohmann::json to_json(const NodeRow& row) {
+  const NodeReport& report = row.report;
+  uint64_t waiting = 0;
+  for (const auto& [population, count] : report.waiting) waiting += count;
+  nlohmann::json rounds = nlohmann::json::array();
+  for (const auto& [key, issued] : report.issued) {
+    const auto accepted = report.accepted.find(key);
+    rounds.push_back({{"round", key.round.value()},
+                      {"attempt", key.attempt.value()},
+                      {"selected", issued},
+                      {"accepted", accepted == report.accepted.end() ? 0 : accepted->second}});
+  }
+  return {{"node", report.node},
+          {"incarnation", report.incarnation},
+          {"started", rfc3339(row.started)},
+          {"seconds_since_heard", std::chrono::duration<double>(row.age).count()},
+          {"serves_devices", report.serves},
+          {"draining", report.draining},
+          {"devices_waiting", waiting},
+          {"load",
+           {{"highest", report.load.highest()},
+            {"bytes", report.load.bytes},
+            {"connections", report.load.connections},
+            {"waiters", report.load.waiters}}},
+          {"rounds", rounds}};
+}
+
+}  // namespace
+
+HttpResponse AdminService::list_nodes(const Call&) {
+  const Result<std::vector<NodeRow>> rows = parts_.nodes();
+  if (!rows) return problem_response(rows.error());
+  nlohmann::json list = nlohmann::json::array();
+  for (const NodeRow& row : *rows) list.push_back(to_json(row));
+  return json_response({{"nodes", list}});
+}
+
+}  // namespace coterie

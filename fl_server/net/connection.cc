@@ -1,0 +1,258 @@
+#include "fl_server/net/connection.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/os/clock.h"
+#include "fl_server/net/request_head.h"
+
+namespace coterie {
+namespace {
+
+constexpr size_t kReadBytes = 4 * 1024;
+constexpr size_t kBlobPieceBytes = 256 * 1024;
+constexpr size_t kLingerBytesMax = 4 * 1024 * 1024;
+constexpr Millis kLingerMax{2'000};
+constexpr int kOurFault = 500;
+constexpr size_t kNetworkBytes = 8;  // of an IPv6 address: its /64
+constexpr auto kWait = asio::as_tuple(asio::use_awaitable_t<asio::io_context::executor_type>());
+
+int status_of_head_error(const Error& error) {
+  return error.code() == ErrorCode::too_large ? 431 : traits(error.code()).http_status;
+}
+
+}  // namespace
+
+void Connection::extend_deadline(Millis patience) { deadline_ = os::monotonic_now() + patience; }
+
+Origin Connection::origin_of(const Socket& socket, size_t thread) {
+  Origin origin{.address = {}, .thread = thread};
+  boost::system::error_code error;
+  const auto peer = socket.remote_endpoint(error).address();
+  if (error) return origin;
+  if (peer.is_v4()) {
+    origin.address = {0, peer.to_v4().to_uint()};
+    return origin;
+  }
+  const auto bytes = peer.to_v6().to_bytes();
+  std::memcpy(origin.address.data(), bytes.data(), kNetworkBytes);
+  return origin;
+}
+
+void Connection::end_handshake() {
+  if (std::exchange(shakes_hands_, false)) --context_.handshakes;
+}
+
+// `handshakes` was counted up by whoever accepted the connection.
+Awaitable<void> Connection::run() {
+  const HttpLimits& limits = context_.settings.limits;
+  shakes_hands_ = true;
+  began_ = os::monotonic_now();
+  extend_deadline(limits.handshake_max);
+  Status alive = co_await stream_.handshake();
+  end_handshake();
+  bool go_on = alive.has_value();
+  while (go_on) {
+    go_on = co_await serve_one();
+  }
+}
+
+// Reads until buffer_ begins with a whole head of head_bytes.
+Awaitable<Status> Connection::read_head(size_t& head_bytes) {
+  const HttpLimits& limits = context_.settings.limits;
+  extend_deadline(buffer_.empty() ? limits.idle_max : limits.head_max);
+  idle_ = buffer_.empty();
+  stream_.begin_request();
+  for (;;) {
+    head_bytes = find_head_end(buffer_);
+    if (head_bytes > 0) {
+      co_await stream_.take_turn();
+      co_return Status();
+    }
+    if (buffer_.size() > kHeadBytesMax) {
+      co_return Error(ErrorCode::too_large, "request: the head is over 16 KiB");
+    }
+    const size_t filled = buffer_.size();
+    buffer_.resize(filled + kReadBytes);
+    Result<size_t> count = co_await stream_.read_some(std::span(buffer_).subspan(filled));
+    if (!count) co_return count.error();
+    buffer_.resize(filled + *count);
+    if (*count == 0) co_return Error(ErrorCode::cancelled, "the client has closed the connection");
+    if (idle_) extend_deadline(limits.head_max);
+    idle_ = false;
+  }
+}
+
+// One request and its answer; whether the connection may carry another.
+Awaitable<bool> Connection::serve_one() {
+  const HttpLimits& limits = context_.settings.limits;
+  size_t head_bytes = 0;
+  Status have_head = co_await read_head(head_bytes);
+  if (!have_head && have_head.error().code() != ErrorCode::too_large) co_return false;
+  const Instant began = os::monotonic_now();
+  ++context_.busy;
+  HttpResponse response;
+  std::string_view route = "unparsed";
+  Result<RequestHead> head =
+      have_head ? parse_request_head(ByteView(buffer_).first(head_bytes)) : Result<RequestHead>(have_head.error());
+  trace_ = make_trace(head ? &*head : nullptr);
+  if (head) {
+    head_ = std::move(*head);
+    buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(head_bytes));
+    body_left_ = head_.content_length.value_or(0);
+    extend_deadline(limits.answer_max);
+    response = co_await context_.service.handle(*this, route);
+    response.head_only = head_.method == "HEAD";
+  } else {
+    response = context_.service.refuse(head.error(), status_of_head_error(head.error()));
+    response.close = true;
+  }
+  pass_over_body();
+  add_trace(response, trace_);
+  log_answer(route, response.status);
+  response.close = response.close || response.events || !head_.keep_alive || body_left_ > 0 || context_.draining;
+  const bool close = response.close;
+  extend_deadline(limits.answer_max);
+  Status written = co_await write_response(response);
+  context_.metrics.request_answered(context_.settings.plane, route, response.status,
+                                    std::chrono::duration<double>(os::monotonic_now() - began).count());
+  --context_.busy;
+  if (!written) co_return false;
+  if (close) {
+    extend_deadline(kLingerMax);
+    co_await stream_.close_gently(kLingerBytesMax);
+    co_return false;
+  }
+  if (buffer_.empty()) buffer_.shrink_to_fit();
+  co_return true;
+}
+
+// A body that nobody wanted to read, and that has come already, is no reason to close: a new handshake costs more than
+// it.
+void Connection::pass_over_body() {
+  if (body_left_ == 0 || body_left_ > buffer_.size() || head_.expects_continue) return;
+  buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(body_left_));
+  body_left_ = 0;
+}
+
+// By its route: never the client's own words.
+void Connection::log_answer(std::string_view route, int status) const {
+  const LogTrace trace(trace_.trace_id());
+  log(status == kOurFault ? LogLevel::error : LogLevel::debug, "request_answered",
+      {{"plane", context_.settings.plane}, {"route", route}, {"status", status}});
+}
+
+Awaitable<Result<Bytes>> Connection::read_body(uint64_t bytes_max) {
+  if (body_left_ > bytes_max) {
+    co_return Error(ErrorCode::too_large, "the body has " + std::to_string(body_left_) + " bytes, at most " +
+                                              std::to_string(bytes_max) + " are taken here");
+  }
+  Bytes body(body_left_);
+  Status read = co_await read_body_into(body);
+  if (!read) co_return read.error();
+  co_return body;
+}
+
+Awaitable<Status> Connection::read_body_into(std::span<uint8_t> into) {
+  COT_ASSERT(into.size() == body_left_);
+  const HttpLimits& limits = context_.settings.limits;
+  extend_deadline(limits.body_grace + Millis(into.size() * 1000 / limits.body_bytes_per_second_min));
+  if (head_.expects_continue && buffer_.empty() && !into.empty()) {
+    const std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+    Status told = co_await stream_.write_all(as_bytes(go_on));
+    if (!told) co_return told;
+  }
+  const size_t early = std::min(buffer_.size(), into.size());
+  std::copy_n(buffer_.begin(), early, into.begin());
+  buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(early));
+  Status read = co_await stream_.read_exact(into.subspan(early));
+  if (!read) co_return read;
+  body_left_ = 0;
+  extend_deadline(limits.answer_max);
+  co_return Status();
+}
+
+Awaitable<Status> Connection::write_response(const HttpResponse& response) {
+  const uint64_t size = response.blob ? response.blob->size : response.body.size();
+  std::string text = response_head(response, size);
+  // A short body travels in the head's record.
+  const bool joined = !response.blob && !response.events && !response.head_only && response.body.size() <= 8 * 1024;
+  if (joined) text.append(as_text(response.body));
+  Status written = co_await stream_.write_all(as_bytes(text));
+  if (!written || joined || response.head_only) co_return written;
+  if (response.events) {
+    Status told = co_await write_events(*response.events);
+    co_return told;
+  }
+  if (response.blob) {
+    Status streamed = co_await write_blob(*response.blob);
+    co_return streamed;
+  }
+  Status rest = co_await stream_.write_all(response.body);
+  co_return rest;
+}
+
+// From the store to the socket, piece by piece: a model never lies in memory. The client must keep a minimum pace.
+Awaitable<Status> Connection::write_blob(const BlobRange& range) {
+  const HttpLimits& limits = context_.settings.limits;
+  Bytes piece(std::min<uint64_t>(kBlobPieceBytes, range.size));
+  for (uint64_t at = 0; at < range.size;) {
+    const size_t count = std::min<uint64_t>(piece.size(), range.size - at);
+    const Status read = range.blob->read_at(range.offset + at, std::span(piece).first(count));
+    if (!read) co_return read;
+    extend_deadline(limits.body_grace + Millis(count * 1000 / limits.body_bytes_per_second_min));
+    Status written = co_await stream_.write_all(ByteView(piece).first(count));
+    if (!written) co_return written;
+    at += count;
+  }
+  co_return Status();
+}
+
+// Before its socket was looked at it waited for as long as the thread is late for everything.
+Awaitable<Millis> Connection::stand_in_line(Work line) {
+  co_await stream_.stand_in_line(line);
+  const Instant now = os::monotonic_now();
+  co_return context_.punctuality.late(now) + (now - stream_.came());
+}
+
+Awaitable<void> Connection::rest(Millis time) {
+  if (context_.draining) co_return;
+  extend_deadline(time + context_.settings.limits.answer_max);
+  auto executor = co_await asio::this_coro::executor;
+  asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
+                             asio::io_context::executor_type>
+      timer(executor);
+  timer.expires_after(time);
+  const auto [error] = co_await timer.async_wait(kWait);
+  (void)error;
+}
+
+Awaitable<Status> Connection::write_events(EventSource& events) {
+  auto executor = co_await asio::this_coro::executor;
+  asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
+                             asio::io_context::executor_type>
+      timer(executor);
+  Instant wrote = os::monotonic_now();
+  while (!context_.draining && !stream_.peer_is_gone()) {
+    std::optional<std::string> text = events.next();
+    if (!text) break;
+    const Instant now = os::monotonic_now();
+    if (text->empty() && now >= wrote + kHeartbeatEvery) *text = ":\n\n";
+    extend_deadline(context_.settings.limits.answer_max);
+    if (!text->empty()) {
+      wrote = now;
+      Status written = co_await stream_.write_all(as_bytes(*text));
+      if (!written) co_return written;
+    }
+    timer.expires_after(kEventsEvery);
+    const auto [error] = co_await timer.async_wait(kWait);
+    if (error) break;
+  }
+  co_return Status();
+}
+
+}  // namespace coterie

@@ -1,0 +1,74 @@
+// Exchange: one request as its handler sees it: the head, the means to read the body, a deadline to move.
+//
+// A handler is a coroutine on the connection's thread. It must not block; long work goes through await_callback.
+#pragma once
+
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <functional>
+#include <memory>
+
+#include "base/time.h"
+#include "fl_server/core/token_buckets.h"
+#include "fl_server/net/http_types.h"
+#include "fl_server/net/tls_stream.h"
+#include "fl_server/net/trace_context.h"
+
+namespace coterie {
+
+// Where a request came from, and to.
+struct Origin {
+  CallerKey address{};  // of the peer; of IPv6 its /64, as one client has that many
+  size_t thread = 0;    // the network thread that serves it
+};
+
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  virtual const Origin& origin() const = 0;
+  // Lets those go before whose work is worth more, or was begun. Returns how long the request has waited here since it
+  // came.
+  virtual Awaitable<Millis> stand_in_line(Work line) = 0;
+  virtual const RequestHead& head() const = 0;
+  // What log lines that this request causes name it by: a LogTrace on each thread that works for it.
+  virtual const TraceContext& trace() const = 0;
+  // The whole body; too_large (before a byte is read) if it is over bytes_max.
+  virtual Awaitable<Result<Bytes>> read_body(uint64_t bytes_max) = 0;
+  // Exactly the body, which must have into.size() bytes.
+  virtual Awaitable<Status> read_body_into(std::span<uint8_t> into) = 0;
+  // The client is given this long from now until the next step of the exchange.
+  virtual void extend_deadline(Millis patience) = 0;
+  virtual bool peer_is_gone() = 0;
+  // Lets so much time pass, for nothing: others have the thread.
+  virtual Awaitable<void> rest(Millis time) = 0;
+};
+
+// What listens behind a port.
+class HttpService {
+ public:
+  virtual ~HttpService() = default;
+  // Never throws. `route` gets the matched pattern, for metrics: never what the client sent.
+  virtual Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) = 0;
+  // The answer, in this plane's form and with this status, to a request that never reached a handler.
+  virtual HttpResponse refuse(const Error& error, int status) = 0;
+};
+
+// Suspends the coroutine until the callback that `start` was given is called, on any thread, exactly once.
+template <typename T>
+Awaitable<T> await_callback(std::function<void(std::function<void(T)>)> start) {
+  using Token = asio::use_awaitable_t<asio::io_context::executor_type>;
+  const auto initiate = [](auto handler, std::function<void(std::function<void(T)>)> begin) {
+    auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+    const auto executor = asio::get_associated_executor(*shared);
+    begin([shared, executor](T value) {
+      asio::post(executor, [shared, value = std::move(value)]() mutable { std::move (*shared)(std::move(value)); });
+    });
+  };
+  Token token;
+  T value = co_await asio::async_initiate<const Token, void(T)>(initiate, token, std::move(start));
+  co_return value;
+}
+
+}  // namespace coterie

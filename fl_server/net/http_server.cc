@@ -1,0 +1,196 @@
+#include "fl_server/net/http_server.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "base/log.h"
+#include "base/os/clock.h"
+#include "fl_server/net/connection.h"
+
+namespace coterie {
+namespace {
+
+constexpr Millis kLookEvery{20};  // at how late the thread is
+constexpr int kLooksPerSweep = 5;
+constexpr Millis kAcceptPause{50};
+constexpr Millis kHandshakePause{2};
+constexpr auto kWait = asio::as_tuple(asio::use_awaitable_t<asio::io_context::executor_type>());
+
+}  // namespace
+
+using Timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
+                                         asio::io_context::executor_type>;
+
+struct HttpServer::Thread {
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
+  Turns turns{context};
+  size_t index = 0;
+  Punctuality punctuality;
+  std::set<Connection*> connections;
+  std::thread thread;
+};
+
+struct HttpServer::Listener {
+  Listener(ListenerSettings s, TlsContext t, HttpService& h, asio::io_context& context)
+      : settings(std::move(s)), tls(std::move(t)), service(h), acceptor(context.get_executor()) {}
+  TlsContext present_tls() {
+    const std::lock_guard lock(tls_mutex);
+    return tls;
+  }
+
+  ListenerSettings settings;
+  std::mutex tls_mutex;
+  TlsContext tls;  // guarded by it
+  HttpService& service;
+  asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type> acceptor;
+  std::atomic<uint32_t> connections{0};
+  std::atomic<uint32_t> handshakes{0};
+};
+
+HttpServer::HttpServer(size_t threads, Metrics& metrics) : metrics_(metrics) {
+  for (size_t i = 0; i < threads; ++i) {
+    threads_.push_back(std::make_unique<Thread>());
+    threads_.back()->index = i;
+  }
+}
+
+HttpServer::~HttpServer() { stop(); }
+
+Result<uint16_t> HttpServer::listen(const ListenerSettings& settings, TlsContext tls, HttpService& service) {
+  boost::system::error_code error;
+  const auto address = asio::ip::make_address(settings.address, error);
+  const std::string where = settings.address + ":" + std::to_string(settings.port);
+  if (error) return Error(ErrorCode::invalid_argument, "cannot listen on " + where + ": not a numeric address");
+  auto listener = std::make_unique<Listener>(settings, std::move(tls), service, threads_.front()->context);
+  const asio::ip::tcp::endpoint endpoint(address, settings.port);
+  auto& acceptor = listener->acceptor;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (error) return Error(ErrorCode::unavailable, "cannot listen on " + where + ": " + error.message());
+  const uint16_t port = acceptor.local_endpoint(error).port();
+  listeners_.push_back(std::move(listener));
+  return port;
+}
+
+void HttpServer::start() {
+  for (const auto& listener : listeners_) {
+    asio::co_spawn(threads_.front()->context, accept_loop(*listener), asio::detached);
+  }
+  for (const auto& thread : threads_) {
+    asio::co_spawn(thread->context, sweep_loop(*thread), asio::detached);
+    thread->thread = std::thread([&context = thread->context] { context.run(); });
+  }
+}
+
+Awaitable<void> HttpServer::accept_loop(Listener& listener) {
+  Timer pause(threads_.front()->context);
+  while (!draining_) {
+    // Handshakes cost the most of all. If all who come were let begin, none would be done in time.
+    while (listener.handshakes >= listener.settings.limits.handshakes_max && !draining_) {
+      pause.expires_after(kHandshakePause);
+      co_await pause.async_wait(kWait);
+    }
+    Thread& thread = *threads_[next_thread_++ % threads_.size()];
+    Socket socket(thread.context.get_executor());
+    const auto [error] = co_await listener.acceptor.async_accept(socket, kWait);
+    if (error == asio::error::operation_aborted) co_return;
+    if (error) {  // out of descriptors, most likely: give the others a moment to close
+      log(LogLevel::warning, "accept_failed", {{"plane", listener.settings.plane}, {"reason", error.message()}});
+      pause.expires_after(kAcceptPause);
+      co_await pause.async_wait(kWait);
+      continue;
+    }
+    if (listener.connections >= listener.settings.limits.connections_max) {
+      metrics_.request_refused("connections");
+      continue;  // closes it
+    }
+    ++listener.connections;
+    ++listener.handshakes;
+    asio::co_spawn(thread.context, serve(thread, listener, std::move(socket)), asio::detached);
+  }
+}
+
+Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket socket) {
+  metrics_.add_connections(listener.settings.plane, 1);
+  {
+    const TlsContext tls = listener.present_tls();  // until the connection has made its own reference
+    Connection connection(std::move(socket), tls.get(),
+                          {listener.settings, listener.service, metrics_, draining_, busy_, listener.handshakes,
+                           thread.index, thread.turns, thread.punctuality});
+    thread.connections.insert(&connection);
+    co_await connection.run();
+    thread.connections.erase(&connection);
+  }
+  metrics_.add_connections(listener.settings.plane, -1);
+  --listener.connections;
+}
+
+// Closes whoever is past their deadline and, while draining, whoever waits for a next request. How late it is itself,
+// is how long everything else on this thread waits for its turn.
+Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
+  Timer timer(thread.context);
+  for (int looks = 1;; ++looks) {
+    thread.punctuality.expect(os::monotonic_now() + kLookEvery);
+    timer.expires_after(kLookEvery);
+    const auto [error] = co_await timer.async_wait(kWait);
+    if (error) co_return;
+    const Instant now = os::monotonic_now();
+    thread.punctuality.arrived(now);
+    thread.turns.observe(thread.punctuality.latest(), now);
+    if (observe_delay_) observe_delay_(thread.index, thread.punctuality.latest() + thread.turns.delay(now));
+    if (looks % kLooksPerSweep != 0) continue;
+    for (Connection* connection : thread.connections) {
+      connection->let_others_shake_hands(now);
+      if (now > connection->deadline() || (draining_ && connection->is_idle())) connection->abort();
+    }
+  }
+}
+
+void HttpServer::set_tls(const TlsContext& tls) {
+  for (const auto& listener : listeners_) {
+    const std::lock_guard lock(listener->tls_mutex);
+    listener->tls = tls;
+  }
+}
+
+void HttpServer::stop_accepting() {
+  draining_ = true;
+  for (const auto& listener : listeners_) {
+    asio::post(threads_.front()->context, [&acceptor = listener->acceptor] {
+      boost::system::error_code ignored;
+      acceptor.close(ignored);
+    });
+  }
+}
+
+bool HttpServer::wait_until_quiet(Millis patience) {
+  const Instant until = os::monotonic_now() + patience;
+  while (busy_ > 0 && os::monotonic_now() < until) std::this_thread::sleep_for(Millis(5));
+  return busy_ == 0;
+}
+
+uint32_t HttpServer::connections(std::string_view plane) const {
+  uint32_t count = 0;
+  for (const auto& listener : listeners_) {
+    if (listener->settings.plane == plane) count += listener->connections;
+  }
+  return count;
+}
+
+void HttpServer::stop() {
+  for (const auto& thread : threads_) {
+    thread->guard.reset();
+    thread->context.stop();
+    if (thread->thread.joinable()) thread->thread.join();
+  }
+}
+
+}  // namespace coterie

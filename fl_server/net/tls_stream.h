@@ -1,0 +1,67 @@
+// TlsStream: a TLS connection on a non-blocking socket. OpenSSL reads and writes the descriptor itself; Asio only tells
+// when to try again, and Turns, who goes first. (Asio's own ssl::stream keeps two 17 KB buffers and copies every byte
+// twice more.)
+//
+// Belongs to one thread. Every operation returns a Status instead of throwing; after an error only abort() and the
+// destructor may be called.
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <memory>
+#include <span>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "fl_server/net/turns.h"
+
+namespace coterie {
+
+using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
+
+class TlsStream {
+ public:
+  // `turns` is the thread's, and outlives the stream.
+  TlsStream(Socket socket, SSL_CTX* context, Turns& turns);
+
+  // Stands in line with newcomers: whose it is, nobody knows yet.
+  Awaitable<Status> handshake();
+  // What is read from now on is another request: it has a turn once something of it has come.
+  void begin_request();
+  // The turn of a request that was read with the one before.
+  Awaitable<void> take_turn();
+  // Another turn, before anything is done for the request; the one it has, if nobody else waits.
+  Awaitable<void> stand_in_line(Work line);
+  // When the present request came.
+  Instant came() const { return request_.came; }
+  // At least one byte, or 0 at the end of the stream.
+  Awaitable<Result<size_t>> read_some(std::span<uint8_t> into);
+  Awaitable<Status> read_exact(std::span<uint8_t> into);
+  Awaitable<Status> write_all(ByteView bytes);
+  // Tells the peer that we are done, reads away what it still sends (at most bytes_max), and closes: otherwise a reset
+  // could destroy the answer before the peer has read it.
+  Awaitable<void> close_gently(size_t bytes_max);
+
+  // Whether the peer has gone; does not wait.
+  bool peer_is_gone();
+  // Ends every pending operation with an error.
+  void abort();
+
+ private:
+  struct Free {
+    void operator()(SSL* ssl) const { SSL_free(ssl); }
+  };
+  // Waits for what OpenSSL asked for; an error if it asked for nothing that waiting helps.
+  Awaitable<Status> wait_for(int ssl_result);
+
+  Socket socket_;
+  std::unique_ptr<SSL, Free> ssl_;
+  Turns& turns_;
+  RequestTurns request_;
+  bool has_begun_ = true;  // something of the request was read
+};
+
+}  // namespace coterie

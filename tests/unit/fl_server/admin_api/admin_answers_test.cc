@@ -1,0 +1,191 @@
+// What operators get to see: problem documents, records as JSON, times, query parameters.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fl_server/admin_api/admin_json.h"
+#include "fl_server/admin_api/admin_query.h"
+#include "fl_server/net/problem.h"
+
+namespace coterie {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+json body_of(const HttpResponse& response) { return json::parse(as_text(response.body)); }
+WallTime wall(int64_t ms) { return wall_time_from_unix_ms(ms); }
+
+TEST(ProblemResponse, SaysWhatRfc9457AsksFor) {
+  for (const ErrorTraits& row : all_error_traits()) {
+    const HttpResponse response = problem_response(Error(row.code, "a sentence"));
+    EXPECT_EQ(response.content_type, "application/problem+json");
+    EXPECT_EQ(response.status, row.http_status);
+    EXPECT_EQ(body_of(response), (json{{"type", "urn:coterie:error:" + std::string(row.name)},
+                                       {"title", row.title},
+                                       {"status", row.http_status},
+                                       {"code", row.name},
+                                       {"detail", "a sentence"}}));
+  }
+}
+
+TEST(ProblemResponse, ListsEveryProblem) {
+  const HttpResponse response =
+      problem_response(Error(ErrorCode::invalid_argument, "no"), {{"/name", "is required"}, {"/a~1b", "unknown key"}});
+  EXPECT_EQ(body_of(response)["errors"], (json::array({{{"pointer", "/name"}, {"detail", "is required"}},
+                                                       {{"pointer", "/a~1b"}, {"detail", "unknown key"}}})));
+}
+
+TEST(ProblemResponse, HasTheStatusOfItsAnswer) {
+  const HttpResponse response = problem_response(Error(ErrorCode::too_large, "the head"), {}, 431);
+  EXPECT_EQ(response.status, 431);
+  EXPECT_EQ(body_of(response)["status"], 431);
+}
+
+TEST(ProblemResponse, TellsWhoMustAuthenticateHow) {
+  EXPECT_THAT(problem_response(Error(ErrorCode::unauthenticated, "who?")).headers,
+              ElementsAre(Pair("WWW-Authenticate", "Bearer")));
+  EXPECT_THAT(problem_response(Error(ErrorCode::permission_denied, "no")).headers, IsEmpty());
+  EXPECT_THAT(problem_response(Error(ErrorCode::rate_limited, "later")).headers,
+              ElementsAre(Pair("Retry-After", testing::Not(testing::IsEmpty()))));
+}
+
+// A device chooses its SDK version, a model file its name: neither may stop the server from answering.
+TEST(JsonResponse, IsJsonWhateverBytesATextHas) {
+  DeviceRecord device;
+  device.sdk_version = "1.0\xff\xc0\xaf\"\n";
+  const HttpResponse response = json_response(to_json(device), 201);
+  EXPECT_EQ(response.status, 201);
+  EXPECT_EQ(response.content_type, "application/json");
+  EXPECT_EQ(response.body.back(), '\n');
+  EXPECT_EQ(body_of(response)["sdk_version"], "1.0\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n");
+  const HttpResponse problem = problem_response(Error(ErrorCode::not_found, "no such \xfe"), {{"/\xfe", "\xfe"}});
+  EXPECT_EQ(body_of(problem)["detail"], "no such \xef\xbf\xbd");
+}
+
+// ---- Times
+
+TEST(Rfc3339, IsUtcWithMilliseconds) {
+  EXPECT_EQ(rfc3339(wall(0)), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(rfc3339(wall(1)), "1970-01-01T00:00:00.001Z");
+  EXPECT_EQ(rfc3339(wall(1'795'242'600'123)), "2026-11-21T06:30:00.123Z");
+  EXPECT_EQ(rfc3339(wall(951'782'400'050)), "2000-02-29T00:00:00.050Z");
+  EXPECT_EQ(rfc3339(wall(253'402'300'799'999)), "9999-12-31T23:59:59.999Z");
+}
+
+TEST(Rfc3339, KnowsTimesBefore1970) {
+  EXPECT_EQ(rfc3339(wall(-1)), "1969-12-31T23:59:59.999Z");
+  EXPECT_EQ(rfc3339(wall(-1'000)), "1969-12-31T23:59:59.000Z");
+  EXPECT_EQ(rfc3339(wall(-86'400'000)), "1969-12-31T00:00:00.000Z");
+}
+
+// ---- Records
+
+TEST(AdminJson, ShowsARoundUnderWayWithItsLiveCounts) {
+  RoundRecord round;
+  round.key = {RoundId(7), Attempt(2)};
+  round.number = 3;
+  round.state = RoundState::collecting;
+  round.base = ModelVersion(2);
+  round.selected = 4;
+  round.opened = wall(1'000);
+  EXPECT_EQ(to_json(round, 10, 12, 5, nullptr), (json{{"number", 3},
+                                                      {"round", 7},
+                                                      {"attempt", 2},
+                                                      {"state", "collecting"},
+                                                      {"base_version", 2},
+                                                      {"goal_count", 10},
+                                                      {"selected", 12},
+                                                      {"accepted", 5},
+                                                      {"opened", "1970-01-01T00:00:01.000Z"}}));
+}
+
+TEST(AdminJson, ShowsWhatARoundThatIsDoneAmountedTo) {
+  RoundRecord round;
+  round.state = RoundState::done;
+  round.opened = wall(1'000);
+  round.closed = wall(3'500);
+  round.totals = {.updates = 8, .weight = 80, .examples = 100, .loss_sum = 50, .correct = 25, .train_ms = 1'500};
+  ModelRecord model;
+  model.version = ModelVersion(3);
+  model.evaluation_accuracy = 0.5;
+  const json shown = to_json(round, 10, 0, 0, &model);
+  EXPECT_EQ(shown["accepted"], 8) << "the totals', not the live count";
+  EXPECT_EQ(shown["seconds"], 2.5);
+  EXPECT_EQ(shown["weight"], 80);
+  EXPECT_EQ(shown["train_seconds"], 1.5);
+  EXPECT_EQ(shown["train_loss"], 0.5);
+  EXPECT_EQ(shown["train_accuracy"], 0.25);
+  EXPECT_EQ(shown["model"]["version"], 3);
+  EXPECT_EQ(shown["model"]["evaluation_accuracy"], 0.5);
+  EXPECT_FALSE(shown["model"].contains("evaluation_loss"));
+  round.totals = {};
+  EXPECT_FALSE(to_json(round, 10, 0, 0, nullptr).contains("train_loss")) << "no mean of nothing";
+}
+
+TEST(AdminJson, ShowsOfATokenWhatDoesNotLetAnybodyIn) {
+  TokenRecord token;
+  token.digest.bytes.fill(0xab);
+  token.population = Population("phones");
+  token.label = "lab";
+  token.uses_left = 3;
+  token.expires = wall(2'000);
+  token.created = wall(1'000);
+  EXPECT_EQ(to_json(token), (json{{"id", "abababababababab"},
+                                  {"population", "phones"},
+                                  {"label", "lab"},
+                                  {"uses_left", 3},
+                                  {"expires", "1970-01-01T00:00:02.000Z"},
+                                  {"created", "1970-01-01T00:00:01.000Z"}}));
+}
+
+TEST(AdminJson, ShowsOfAnAdminTokenWhoMayWhatUntilWhen) {
+  const AdminTokenRecord token{"0011223344556677", "grafana",     {Role::operator_, Role::viewer},
+                               "$argon2id$",       "admin-token", wall(1'000),
+                               wall(2'000)};
+  EXPECT_EQ(to_json(token), (json{{"id", "0011223344556677"},
+                                  {"label", "grafana"},
+                                  {"roles", {"viewer", "operator"}},
+                                  {"tenant", "*"},
+                                  {"created_by", "admin-token"},
+                                  {"created", "1970-01-01T00:00:01.000Z"},
+                                  {"expires", "1970-01-01T00:00:02.000Z"}}));
+}
+
+TEST(AdminJson, ShowsAReasonAndARevocationOnlyIfThereIsOne) {
+  JobRecord job;
+  job.id = JobId("j1");
+  EXPECT_FALSE(to_json(job).contains("reason"));
+  job.reason = "no devices";
+  EXPECT_EQ(to_json(job)["reason"], "no devices");
+  DeviceRecord device;
+  EXPECT_FALSE(to_json(device).contains("revoked"));
+  device.revoked = wall(1);
+  EXPECT_EQ(to_json(device)["revoked"], "1970-01-01T00:00:00.001Z");
+}
+
+// ---- Query parameters
+
+TEST(QueryNumber, IsTheNumberOrTheFallback) {
+  Problems problems;
+  EXPECT_EQ(query_number({}, "limit", 100, 1, 1000, problems), 100u);
+  EXPECT_EQ(query_number({{"limit", "1"}}, "limit", 100, 1, 1000, problems), 1u);
+  EXPECT_EQ(query_number({{"limit", "1000"}}, "limit", 100, 1, 1000, problems), 1000u);
+  EXPECT_EQ(query_number({{"limit", "18446744073709551615"}}, "limit", 1, 0, UINT64_MAX, problems), UINT64_MAX);
+  EXPECT_THAT(problems, IsEmpty());
+}
+
+TEST(QueryNumber, NamesTheParameterThatIsWrong) {
+  for (const char* text :
+       {"", "0", "1001", "-1", "+5", " 5", "5 ", "5.0", "1e2", "0x5", "five", "18446744073709551616"}) {
+    Problems problems;
+    EXPECT_EQ(query_number({{"limit", text}}, "limit", 100, 1, 1000, problems), 100u) << text;
+    EXPECT_THAT(problems, ElementsAre(Problem{"?limit", "must be an integer in [1, 1000]"})) << text;
+  }
+}
+
+}  // namespace
+}  // namespace coterie

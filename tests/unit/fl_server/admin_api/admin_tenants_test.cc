@@ -1,0 +1,164 @@
+// Two tenants on one server: every route of every role, for what is one's own and for what is another's; and nothing to
+// notice for who has one tenant.
+#include <gmock/gmock.h>
+
+#include <regex>
+
+#include "fl_server/admin/route.h"
+#include "tests/unit/fl_server/admin_api/admin_server.h"
+
+namespace coterie {
+namespace {
+
+using nlohmann::json;
+using test::Answer;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr const char* kAllRoles = R"(["viewer", "operator", "ml_engineer", "privacy_officer", "security_admin"])";
+
+class AdminTenants : public test::AdminServerTest {
+ protected:
+  // A token with every role in this tenant, as a bearer.
+  std::string bearer_of(const std::string& tenant) {
+    const Answer made =
+        ask("POST", "/admin/v1/tokens", R"({"label": "x", "tenant": ")" + tenant + R"(", "roles": )" + kAllRoles + "}");
+    EXPECT_EQ(made.status, 201) << made.body;
+    return "Bearer " + made.document()["token"].get<std::string>();
+  }
+  std::vector<std::string> ids(const std::string& bearer, const std::string& target, const char* key) {
+    std::vector<std::string> found;
+    const json list = ask_as(bearer, "GET", target).document();
+    for (const json& item : list.at(key)) found.push_back(item["id"]);
+    return found;
+  }
+  // The things of one tenant that paths name.
+  struct Things {
+    std::string job, token, admin_token;
+  };
+  Things things_of(const std::string& bearer, const std::string& population) {
+    Things things;
+    ModelBuilder build("small", {2}, 1);
+    const Bytes model = build.finish(build.dense(build.input(), 3)).value();
+    const json digest = ask_as(bearer, "POST", "/admin/v1/models", as_text(model)).document()["digest"];
+    const Answer job = ask_as(bearer, "POST", "/admin/v1/jobs",
+                              json{{"name", "n"}, {"model", digest}, {"population", population}}.dump());
+    EXPECT_EQ(job.status, 201) << job.body;
+    things.job = job.document().value("id", "");
+    things.token = ask_as(bearer, "POST", "/admin/v1/enrollment-tokens", json{{"population", population}}.dump())
+                       .document()
+                       .value("id", "");
+    things.admin_token =
+        ask_as(bearer, "POST", "/admin/v1/tokens", R"({"label": "y", "roles": ["viewer"]})").document().value("id", "");
+    return things;
+  }
+  static std::string path_of(const AdminRoute& route, const Things& things) {
+    std::string path(route.pattern);
+    const bool is_admin_token = path.starts_with("/admin/v1/tokens/");
+    path = std::regex_replace(path, std::regex("\\{job\\}"), things.job);
+    path = std::regex_replace(path, std::regex("\\{token\\}"), is_admin_token ? things.admin_token : things.token);
+    path = std::regex_replace(path, std::regex("\\{version\\}"), "0");
+    return std::regex_replace(path, std::regex("\\{device\\}"), std::string(32, '0'));
+  }
+};
+
+TEST_F(AdminTenants, SeeWhatIsTheirsAndNothingElseByAnyRoute) {
+  const std::string acme = bearer_of("acme"), other = bearer_of("other");
+  const Things of_acme = things_of(acme, "phones");
+  const json before = ask("GET", "/admin/v1/jobs/" + of_acme.job).document();
+  size_t asked = 0;
+  for (const AdminRoute& route : admin_routes()) {
+    if (route.pattern.find('{') == std::string_view::npos || route.operation == "streamEvents") continue;
+    const Answer answer = ask_as(other, route.method, path_of(route, of_acme));
+    EXPECT_EQ(answer.status, 404) << route.operation << ": " << answer.body;
+    ++asked;
+  }
+  EXPECT_GE(asked, 12u);
+  EXPECT_EQ(ask_as(other, "GET", "/admin/v1/jobs/" + of_acme.job + "/events").status, 404);
+  EXPECT_EQ(ask("GET", "/admin/v1/jobs/" + of_acme.job).document(), before) << "nothing was changed";
+  EXPECT_EQ(ask_as(other, "GET", "/admin/v1/jobs/" + of_acme.job).document()["detail"], "no such job: " + of_acme.job)
+      << "the words for a job that does not exist";
+  for (const AdminRoute& route : admin_routes()) {
+    if (route.pattern.find("{job}") == std::string_view::npos || route.method != "GET" ||
+        route.operation == "streamEvents")
+      continue;
+    EXPECT_EQ(ask_as(acme, route.method, path_of(route, of_acme)).status, 200) << route.operation;
+    EXPECT_EQ(ask("GET", path_of(route, of_acme)).status, 200) << "the token of all tenants: " << route.operation;
+  }
+  EXPECT_EQ(ask_as(acme, "POST", "/admin/v1/jobs/" + of_acme.job + ":pause").status, 200);
+  EXPECT_EQ(ask_as(acme, "DELETE", "/admin/v1/enrollment-tokens/" + of_acme.token).status, 204);
+  EXPECT_EQ(ask_as(acme, "DELETE", "/admin/v1/tokens/" + of_acme.admin_token).status, 204);
+}
+
+TEST_F(AdminTenants, ListWhatIsTheirs) {
+  const std::string acme = bearer_of("acme"), other = bearer_of("other"), plain = bearer_of("default");
+  const Things of_acme = things_of(acme, "phones"), of_other = things_of(other, "cars"),
+               of_default = things_of(plain, "default");
+  for (const auto& [bearer, own] :
+       std::vector<std::pair<std::string, Things>>{{acme, of_acme}, {other, of_other}, {plain, of_default}}) {
+    EXPECT_THAT(ids(bearer, "/admin/v1/jobs", "jobs"), ElementsAre(own.job));
+    EXPECT_THAT(ids(bearer, "/admin/v1/enrollment-tokens", "tokens"), ElementsAre(own.token));
+    EXPECT_THAT(ids(bearer, "/admin/v1/tokens", "tokens"), testing::Contains(own.admin_token));
+    EXPECT_EQ(ids(bearer, "/admin/v1/tokens", "tokens").size(), 2u) << "and its own";
+    EXPECT_EQ(ask_as(bearer, "GET", "/admin/v1/devices").document()["total"], 0);
+    EXPECT_THAT(ask_as(bearer, "GET", "/admin/v1/ledger").document()["records"], IsEmpty());
+    const json server = ask_as(bearer, "GET", "/admin/v1/server").document();
+    for (const json& job : server["jobs"]) EXPECT_EQ(job["job"], own.job);
+  }
+  EXPECT_EQ(ids("Bearer " + token_, "/admin/v1/jobs", "jobs").size(), 3u);
+  EXPECT_EQ(ask("GET", "/admin/v1/jobs/" + of_acme.job).document()["tenant"], "acme");
+  EXPECT_FALSE(ask("GET", "/admin/v1/jobs/" + of_default.job).document().contains("tenant"))
+      << "who has one tenant sees nothing of it";
+}
+
+TEST_F(AdminTenants, AreNotToldOfTheWholeServer) {
+  const std::string acme = bearer_of("acme");
+  size_t refused = 0;
+  for (const AdminRoute& route : admin_routes()) {
+    if (!route.whole_server) continue;
+    EXPECT_EQ(ask_as(acme, route.method, std::string(route.pattern)).status, 403) << route.operation;
+    EXPECT_EQ(ask(route.method, std::string(route.pattern)).status, 200) << route.operation;
+    ++refused;
+  }
+  EXPECT_EQ(refused, 2u) << "metrics and the audit log";
+}
+
+TEST_F(AdminTenants, CannotTakeWhatIsAnothers) {
+  const std::string acme = bearer_of("acme"), other = bearer_of("other");
+  things_of(acme, "phones");
+  ask("POST", "/admin/v1/enrollment-tokens", R"({"population": "lab"})");
+  for (const char* population : {"phones", "lab"}) {
+    const json body = {{"population", population}};
+    const Answer token = ask_as(other, "POST", "/admin/v1/enrollment-tokens", body.dump());
+    EXPECT_EQ(token.status, 400) << population;
+    EXPECT_EQ(token.document()["errors"][0]["pointer"], "/population");
+  }
+  EXPECT_EQ(ask("POST", "/admin/v1/enrollment-tokens", R"({"population": "phones"})").status, 400)
+      << "nor can the default tenant";
+  EXPECT_EQ(ask("POST", "/admin/v1/enrollment-tokens", R"({"population": "phones", "tenant": "acme"})").status, 201);
+  EXPECT_EQ(ask_as(other, "POST", "/admin/v1/enrollment-tokens", R"({"population": "x", "tenant": "acme"})")
+                .document()["errors"][0]["pointer"],
+            "/tenant");
+  EXPECT_EQ(ask_as(other, "POST", "/admin/v1/tokens", R"({"label": "x", "roles": ["viewer"], "tenant": "*"})")
+                .document()["errors"][0]["pointer"],
+            "/tenant");
+  EXPECT_EQ(
+      ask_as(other, "POST", "/admin/v1/tokens", R"({"label": "x", "roles": ["viewer"], "tenant": "acme"})").status,
+      400);
+  EXPECT_EQ(ask("POST", "/admin/v1/tokens", R"({"label": "x", "roles": ["viewer"], "tenant": "A c"})")
+                .document()["errors"][0]["pointer"],
+            "/tenant");
+  EXPECT_EQ(ask_as(other, "POST", "/admin/v1/jobs?tenant=acme", "{}").document()["code"], "invalid_argument");
+}
+
+TEST_F(AdminTenants, KeepWhatTheyHaveOverARestart) {
+  const std::string acme = bearer_of("acme");
+  const Things of_acme = things_of(acme, "phones");
+  const std::string given = create_job({{"name", "g"}, {"population", "phones"}}, "?tenant=acme");
+  server_.reset();
+  SetUp();
+  EXPECT_THAT(ids(acme, "/admin/v1/jobs", "jobs"), testing::UnorderedElementsAre(of_acme.job, given));
+}
+
+}  // namespace
+}  // namespace coterie
