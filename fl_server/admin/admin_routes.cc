@@ -5,7 +5,7 @@
 //   ml_engineer      makes jobs from models and data sets, takes the models that come of them and promotes them
 //   privacy_officer  sees what is spent and reads the ledger, and stops a job: may take privacy loss away, never add to
 //   it security_admin   gives and takes admin tokens; reads the audit log; shuts devices and enrollment tokens out
-// docs/OPERATING.md has the reasons; tests/unit/fl_server/admin/authorization_matrix.txt every cell.
+// docs/operating/access.md has the reasons; tests/unit/fl_server/admin/authorization_matrix.txt every cell.
 #include "fl_server/admin/route.h"
 
 namespace coterie {

@@ -1,5 +1,5 @@
 // Role: what a caller of the admin plane is trusted with. A token has a set of them, and a route is for a set
-// of them; whoever has one role of the route's set may call it. docs/OPERATING.md says what each is for;
+// of them; whoever has one role of the route's set may call it. docs/operating/access.md says what each is for;
 // admin_routes.cc decides.
 #pragma once
 

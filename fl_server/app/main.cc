@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
     std::fprintf(
         stderr,
         "fl_server: --role %s is for a fleet, whose servers share a database: set store.engine to \"postgres\" "
-        "in the configuration (docs/OPERATING.md, A fleet)\n",
+        "in the configuration (docs/operating/fleet.md)\n",
         role.c_str());
     return kExitUsage;
   }

@@ -13,7 +13,7 @@ OF_PROMETHEUS = {"job", "instance", "le"}  # labels that scraping, or a histogra
 
 
 def families():
-    """The server's metrics: name -> whether it is a histogram, and its labels as docs/OPERATING.md's source sets them."""
+    """The server's metrics: name -> whether it is a histogram, and its labels as the server's source sets them."""
     source = (ROOT / "fl_server/telemetry/metrics.cc").read_text()
     members = {}
     for member, builder, name in re.findall(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/OPERATING.md, Upgrade, promises of a fleet, with the program of the version before: no round fails.
+"""What docs/operating/upgrade.md promises of a fleet, with the program of the version before: no round fails.
 
 Usage: beside_test.py ROOT OLD_FL_SERVER FL_SERVER COTERIE SAMPLES
 The build runs it where COTERIE_PREVIOUS_FL_SERVER says which that is.

@@ -1,4 +1,4 @@
-"""A machine for the commands of docs/OPERATING.md: folders in the place of /var and /etc, systemctl, programs, PostgreSQL."""
+"""A machine for the commands of docs/operating: folders in the place of /var and /etc, systemctl, programs, PostgreSQL."""
 import json
 import os
 import pwd
@@ -31,22 +31,21 @@ case $1 in stop) stop ;; start) start ;; restart) stop; start ;; reload) kill -H
 
 
 class Blocks:
-    """The fenced shell commands of a document. `sh runnable=NAME`: to be run; `sh not-run: WHY`: not."""
+    """The fenced shell commands of pages in a folder. `sh runnable=NAME`: to be run; `sh not-run: WHY`: not."""
 
-    def __init__(self, document: Path, headings: list[str]):
+    def __init__(self, folder: Path, pages: list[str]):
         self.runnable, self.not_run, self.ran = {}, [], set()
-        text = document.read_text(encoding="utf-8")
-        for heading in headings:
-            found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
-            assert found, f"{document}: there is no section {heading}"
-            for mark, body in re.findall(r"^```([^\n]+)\n(.*?)^```$", found[1], re.M | re.S):
+        for page in pages:
+            document = folder / f"{page}.md"
+            for mark, body in re.findall(r"^```([^\n]+)\n(.*?)^```$", document.read_text(encoding="utf-8"), re.M | re.S):
                 if name := re.fullmatch(r"sh runnable=([\w-]+)", mark):
                     assert name[1] not in self.runnable, f"two blocks are called {name[1]}"
                     self.runnable[name[1]] = body
                 elif why := re.fullmatch(r"sh not-run: (\S.{10,})", mark):
                     self.not_run.append(why[1])
                 else:
-                    raise AssertionError(f"{document}, {heading}: a block is neither runnable nor says why not: {mark}")
+                    raise AssertionError(f"{document}: a block is neither runnable nor says why not: {mark}")
+        assert self.runnable, f"{folder}: none of {pages} has a block to run"
 
 
 class Postgres:

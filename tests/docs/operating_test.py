@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The commands of docs/OPERATING.md do what it says: each is run against a real server, and its outcome is looked at.
+"""The commands of docs/operating do what it says: each is run against a real server, and its outcome is looked at.
 
 Usage: operating_test.py ROOT FL_SERVER COTERIE SAMPLES [unittest's arguments]
 Exits with 77 when something is not installed.
@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import operating_site as here  # noqa: E402
 
 ROOT, FL_SERVER, COTERIE, SAMPLES = sys.argv[1:5]
-HEADINGS = ["Day to day", "Backup and restore", "Upgrade", "Keys, step by step"]
-BLOCKS = here.Blocks(Path(ROOT) / "docs/OPERATING.md", HEADINGS)
+PAGES = ["day_to_day", "backup_and_restore", "upgrade", "keys"]  # each of their blocks is run, or says why not
+BLOCKS = here.Blocks(Path(ROOT) / "docs/operating", PAGES)
 NOISE = 4.0
 DELTA = 1e-6
 
@@ -243,7 +243,7 @@ def tearDownModule():
     left = set(BLOCKS.runnable) - BLOCKS.ran
     if not here.Postgres.programs:
         left = {name for name in left if "postgres" not in name}
-    print(f"{len(BLOCKS.ran)} blocks of docs/OPERATING.md were run, {len(BLOCKS.not_run)} say why they cannot be")
+    print(f"{len(BLOCKS.ran)} blocks of docs/operating were run, {len(BLOCKS.not_run)} say why they cannot be")
     whole = len(sys.argv) == 5  # no test was picked
     if whole and left:
         raise AssertionError(f"these blocks were not run: {sorted(left)}")

@@ -5,6 +5,7 @@ import pathlib
 import re
 import sys
 
+CONFIGURATION, OBSERVABILITY = "docs/operating/configuration.md", "docs/operating/observability.md"
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 
 
@@ -63,20 +64,20 @@ def job_keys():
 
 
 def config_keys():
-    """docs/OPERATING.md has a row for every configuration key."""
+    """docs/operating/configuration.md has a row for every configuration key."""
     source = text("fl_server/config/server_config.cc") + text("fl_server/config/blobs_json.cc") + text("fl_server/config/oidc_json.cc")
     documented = set(re.findall(r"`(?:[\w*]+\.)*(\w+)`", "\n".join(
-        line.split("|")[1] for line in text("docs/OPERATING.md").splitlines() if line.startswith("| `"))))
+        line.split("|")[1] for line in text(CONFIGURATION).splitlines() if line.startswith("| `"))))
     for key in re.findall(r'reader\.read\("(\w+)"', source):
         if key not in documented:
-            yield f"docs/OPERATING.md: configuration key {key} is not documented"
+            yield f"{CONFIGURATION}: configuration key {key} is not documented"
 
 
 def metrics():
-    """docs/OPERATING.md has a row for every metric."""
+    """docs/operating/observability.md has a row for every metric."""
     real = set(re.findall(r'"((?:coterie|process)_\w+)",\s*"', text("fl_server/telemetry/metrics.cc")))
-    documented = set(re.findall(r"`((?:coterie|process)_\w+)`", text("docs/OPERATING.md")))
-    yield from differences("docs/OPERATING.md", documented, real, "metric")
+    documented = set(re.findall(r"`((?:coterie|process)_\w+)`", text(OBSERVABILITY)))
+    yield from differences(OBSERVABILITY, documented, real, "metric")
 
 
 def errors():
@@ -96,13 +97,55 @@ def frame_kinds():
             yield f"docs/PROTOCOL.md: frame kind {kind} {name} does not exist"
 
 
+def markdown_files():
+    """All of the tree but what is built or generated."""
+    for document in sorted(ROOT.rglob("*.md")):
+        folders = document.relative_to(ROOT).parts[:-1]
+        if not any(folder == "build" or folder.startswith(".") for folder in folders):
+            yield document
+
+
+def without_code(document):
+    """Its text without fenced blocks and code in lines: `#` is a comment there, and `](` no link."""
+    prose = re.sub(r"^ *```.*?^ *```$", "", document.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", lambda code: code[0].replace("](", ""), prose)
+
+
+def anchors(document):
+    """What a heading is called in a link, as GitHub does: small letters, hyphens for blanks, no other marks."""
+    names = set()
+    for heading in re.findall(r"^#{1,6} +(.*?) *$", without_code(document), re.M):
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
+        name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        twins = sum(1 for other in names if re.fullmatch(re.escape(name) + r"(-\d+)?", other))
+        names.add(f"{name}-{twins}" if name in names else name)
+    return names
+
+
 def links():
-    """Relative links in documents lead somewhere."""
-    for folder in ("", "docs", "docs/adr", "deploy", "tests", "examples/*"):
-        for document in ROOT.glob(folder + "/*.md" if folder else "*.md"):
-            for target in re.findall(r"\]\(([^)#\s]+)", document.read_text(encoding="utf-8")):
-                if "://" not in target and not (document.parent / target).exists():
-                    yield f"{document.relative_to(ROOT)}: the link {target} leads nowhere"
+    """Relative links in documents lead to a file, and to a heading of it where they name one."""
+    known = {}
+    for document in markdown_files():
+        for target in re.findall(r"\]\(([^)\s]+)\)", without_code(document)):
+            if "://" in target or target.startswith("mailto:"):
+                continue
+            path, _, anchor = target.partition("#")
+            other = (document.parent / path).resolve() if path else document
+            if not other.exists():
+                yield f"{document.relative_to(ROOT)}: the link {target} leads nowhere"
+            elif anchor and other.suffix == ".md":
+                if other not in known:
+                    known[other] = anchors(other)
+                if anchor not in known[other]:
+                    yield f"{document.relative_to(ROOT)}: the link {target} names no heading of {other.name}"
+
+
+def operating_pages():
+    """docs/OPERATING.md is the way to every page of docs/operating."""
+    index = text("docs/OPERATING.md")
+    for page in sorted((ROOT / "docs/operating").glob("*.md")):
+        if f"(operating/{page.name})" not in index:
+            yield f"docs/OPERATING.md: operating/{page.name} is not listed"
 
 
 def decisions():
@@ -114,7 +157,7 @@ def decisions():
 
 
 def main():
-    rules = (admin_routes, device_routes, job_keys, config_keys, metrics, errors, frame_kinds, links, decisions)
+    rules = (admin_routes, device_routes, job_keys, config_keys, metrics, errors, frame_kinds, links, operating_pages, decisions)
     problems = [problem for rule in rules for problem in rule()]
     for problem in problems:
         print(problem)
