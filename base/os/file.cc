@@ -163,11 +163,11 @@ Status AtomicFile::write(ByteView bytes) {
   return done;
 }
 
-Status AtomicFile::commit_as(const std::string& final_path) {
+Status AtomicFile::commit_as(const std::string& final_path, Durability durability) {
   Status done = written_;
   if (done) {
     pass(&FilePoints::written);
-    done = file_.sync();
+    if (durability >= Durability::content) done = file_.sync();
   }
   if (done) pass(&FilePoints::synced);
   if (done && !is_at(identity_, file_.path())) {
@@ -182,7 +182,7 @@ Status AtomicFile::commit_as(const std::string& final_path) {
   }
   pass(&FilePoints::renamed);
   COT_TRY(file_.close());  // not before the rename: without its lock the temporary would be anybody's
-  done = sync_directory(parent_directory(final_path));
+  if (durability == Durability::power_loss) done = sync_directory(parent_directory(final_path));
   if (done) pass(&FilePoints::durable);
   return done;
 }
@@ -191,6 +191,12 @@ Status write_file_atomically(const std::string& path, ByteView bytes, const File
   COT_ASSIGN(AtomicFile file, AtomicFile::create(path, points));
   COT_TRY(file.write(bytes));
   return file.commit();
+}
+
+Status write_file_atomically(const std::string& path, ByteView bytes, Durability durability) {
+  COT_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  COT_TRY(file.write(bytes));
+  return file.commit(durability);
 }
 
 Result<Bytes> read_file(const std::string& path, uint64_t bytes_max) {
@@ -235,7 +241,7 @@ Status make_directories(const std::string& path) {
 
 Status rename_file(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return system_error("cannot rename to", to, errno);
-  return sync_directory(parent_directory(to));
+  return {};
 }
 
 Status remove_file(const std::string& path) {

@@ -63,6 +63,14 @@ class File {
   std::string path_;
 };
 
+// What a file that was written must outlive. Each answer costs a wait for the disk more than the one before it.
+enum class Durability : uint8_t {
+  process,  // the death of the process. A power loss may leave the file before it, this one, or bytes of neither: whoever
+            // reads it checks it, and does without.
+  content,    // also a power loss, but for being there: the file before it or this one, whole
+  power_loss  // everything: what is durable when commit returns is there after any loss of power
+};
+
 // A durable file in the making: fill it, then commit; a destroyed, uncommitted one leaves nothing behind.
 class AtomicFile {
  public:
@@ -73,11 +81,11 @@ class AtomicFile {
   ~AtomicFile();
 
   Status write(ByteView bytes);
-  // fsync, rename, fsync of the directory. After a failed write it fails, too, with the write's error; with conflict if
-  // somebody removed the temporary.
-  Status commit() { return commit_as(final_path_); }
+  // fsync, rename, fsync of the directory, as far as `durability` needs them. After a failed write it fails, too, with the
+  // write's error; with conflict if somebody removed the temporary.
+  Status commit(Durability durability = Durability::power_loss) { return commit_as(final_path_, durability); }
   // As commit, under a name that was not known before the bytes were (content addresses). Same directory.
-  Status commit_as(const std::string& final_path);
+  Status commit_as(const std::string& final_path, Durability durability = Durability::power_loss);
   const File& file() const { return file_; }
 
  private:
@@ -95,6 +103,7 @@ class AtomicFile {
 
 // Writes `bytes` durably under `path`.
 Status write_file_atomically(const std::string& path, ByteView bytes, const FilePoints* points = nullptr);
+Status write_file_atomically(const std::string& path, ByteView bytes, Durability durability);
 
 // The whole file; more than `bytes_max` is too_large, before anything is read.
 Result<Bytes> read_file(const std::string& path, uint64_t bytes_max);
@@ -103,7 +112,7 @@ bool exists(const std::string& path);
 Result<WallTime> modified(const std::string& path);                  // File::modified
 bool is_at(const FileIdentity& identity, const std::string& path);   // of `path` itself, also if it is a link
 Status make_directories(const std::string& path);                    // mode 0700 for what it creates
-Status rename_file(const std::string& from, const std::string& to);  // replaces; durable when it returns
+Status rename_file(const std::string& from, const std::string& to);  // replaces; outlives the process, not a power loss
 Status remove_file(const std::string& path);                         // absent is success
 Status sync_directory(const std::string& path);
 Result<std::vector<std::string>> list_directory(const std::string& path);  // names, sorted, without . and ..

@@ -9,7 +9,6 @@
 #include "device_sdk/agent/model_download.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
-#include "secure/crypto/random.h"
 #include "secure/crypto/self_test.h"
 #include "secure/identity/device_certificate.h"
 #include "secure/identity/key_file.h"
@@ -17,7 +16,6 @@
 namespace coterie {
 namespace {
 
-constexpr uint64_t kStateBytesMax = 1 << 20;
 constexpr uint64_t kModelBytesMax = 1ull << 34;
 
 Result<os::File> lock_directory(const std::string& directory) {
@@ -30,18 +28,6 @@ Result<os::File> lock_directory(const std::string& directory) {
     return Error(ErrorCode::conflict, "another client uses state directory " + directory);
   }
   return lock;
-}
-
-Result<ParticipantState> load_state(const std::string& path, uint64_t seed) {
-  if (!os::exists(path)) {
-    ParticipantState fresh;
-    fresh.random = Prng(seed != 0 ? seed : random_u64()).state();
-    return fresh;
-  }
-  COT_ASSIGN(const Bytes bytes, os::read_file(path, kStateBytesMax));
-  Result<ParticipantState> state = decode_participant_state(bytes);
-  if (!state) return Error(ErrorCode::data_loss, path + ": " + state.error().message());
-  return state;
 }
 
 ParticipantPolicy policy_of(const AgentSettings& settings) {
@@ -78,17 +64,19 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transp
   COT_ASSIGN(std::unique_ptr<Signer> signer,
              load_or_create_signer(settings.state_dir + "/identity.key", settings.key_algorithm));
   COT_TRY(check_authority(settings, *signer));
-  COT_ASSIGN(ParticipantState state, load_state(settings.state_dir + "/session.state", settings.seed));
+  SessionFiles files(settings.state_dir);
+  COT_ASSIGN(ParticipantState state, files.load(settings.seed));
   std::unique_ptr<Agent> agent(
-      new Agent(settings, std::move(lock), std::move(signer), std::move(state), transport, examples));
+      new Agent(settings, std::move(lock), std::move(signer), std::move(files), std::move(state), transport, examples));
   if (!agent->state().assignment) agent->clean_up();
   return agent;
 }
 
-Agent::Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> signer, ParticipantState state,
-             Transport& transport, ExampleSource& examples)
+Agent::Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> signer, SessionFiles files,
+             ParticipantState state, Transport& transport, ExampleSource& examples)
     : settings_(std::move(settings)),
       lock_(std::move(lock)),
+      files_(std::move(files)),
       signer_(std::move(signer)),
       api_(transport, *signer_),
       examples_(examples),
@@ -101,7 +89,8 @@ std::string Agent::checkpoint_path(const RoundKey& key) const {
 Result<AgentProgress> Agent::step() {
   using Activity = AgentProgress::Activity;
   AgentProgress progress;
-  if (unsaved_) COT_TRY(save());  // the session must not run ahead of what a restart would find
+  if (!files_.saved())
+    COT_TRY(files_.save(machine_.state()));  // the session must not run ahead of what a restart would find
   const ParticipantAction action = machine_.next(os::wall_now());
   std::optional<ParticipantEvent> event;
   if (const auto* wait = std::get_if<DoWait>(&action)) {
@@ -141,25 +130,13 @@ Result<AgentProgress> Agent::step() {
       training_.reset();
       aggregation_.reset();
     }
-    COT_TRY(save());
+    COT_TRY(files_.save(machine_.state()));
     if (round_ended) clean_up();
     if (machine_.state().rounds_done == done_before) progress.error = machine_.last_error();
   }
   progress.rounds_done = machine_.state().rounds_done;
   progress.refused_plan = machine_.take_refused_plan();
   return progress;
-}
-
-// Many exchanges of an aggregation change nothing in it, and a write is a wait for the disk.
-Status Agent::save() {
-  Bytes state = encode(machine_.state());
-  unsaved_ = state != saved_;
-  if (!unsaved_) return {};
-  saved_.clear();  // after a failed write either may be there
-  COT_TRY(os::write_file_atomically(path("session.state"), state));
-  saved_ = std::move(state);
-  unsaved_ = false;
-  return {};
 }
 
 // The round is over for this device: what belonged to it goes. Nobody needs these files, so failures are ignored.
@@ -189,8 +166,16 @@ Result<ParticipantEvent> Agent::perform(const DoCheckIn& action) {
   return ParticipantEvent(CheckInAnswered{api_.check_in(machine_.state().device, request)});
 }
 
+// The rounds of a job mostly have one plan. What it is named by is its digest, and the machine checks it either way.
 Result<ParticipantEvent> Agent::perform(const DoFetchPlan& action) {
-  return ParticipantEvent(PlanFetched{api_.fetch_plan(machine_.state().device, action.plan, action.bytes_max)});
+  if (newest_plan_ && newest_plan_->first == action.plan) {
+    return ParticipantEvent(PlanFetched{Outcome<Bytes>(newest_plan_->second)});
+  }
+  Outcome<Bytes> plan = api_.fetch_plan(machine_.state().device, action.plan, action.bytes_max);
+  if (const auto* bytes = std::get_if<Bytes>(&plan); bytes != nullptr && content_digest(*bytes) == action.plan) {
+    newest_plan_.emplace(action.plan, *bytes);
+  }
+  return ParticipantEvent(PlanFetched{std::move(plan)});
 }
 
 Result<ParticipantEvent> Agent::perform(const DoFetchModel& action) {
@@ -247,7 +232,8 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
   const Result<Bytes> update = make_update(action, *training_);
   if (!update) return ended(update.error());
-  COT_TRY(os::write_file_atomically(path("update.cotf"), *update));  // if there is no room now, then perhaps later
+  // If there is no room now, then perhaps later. An update that a power loss takes away is trained again.
+  COT_TRY(os::write_file_atomically(path("update.cotf"), *update, os::Durability::content));
   return ended({});
 }
 

@@ -3,7 +3,7 @@
 //
 // The state directory holds everything, so that an app may be killed at any moment and go on:
 //   identity.key             the device's key (unless the app brings a signer)
-//   session.state            ParticipantState
+//   session.state, round.state   ParticipantState (session_files.h)
 //   model-<digest>.cotf      the present round's model (.part while it is being fetched)
 //   train-<round>-<attempt>.ckpt   training under way
 //   update.cotf              the encoded update, until it is accepted
@@ -18,6 +18,7 @@
 #include "base/os/file.h"
 #include "device_sdk/agent/aggregation_session.h"
 #include "device_sdk/agent/device_api.h"
+#include "device_sdk/agent/session_files.h"
 #include "device_sdk/client/participant_machine.h"
 #include "device_sdk/client/transport.h"
 #include "device_sdk/runtime/example_source.h"
@@ -77,8 +78,8 @@ class Agent {
   const Signer& identity() const { return *signer_; }
 
  private:
-  Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> signer, ParticipantState state,
-        Transport& transport, ExampleSource& examples);
+  Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> signer, SessionFiles files,
+        ParticipantState state, Transport& transport, ExampleSource& examples);
 
   struct Training {  // of the round under way
     Model model;
@@ -96,7 +97,6 @@ class Agent {
   Result<ParticipantEvent> perform(const DoAggregate& action);
   Result<Training> begin_training(const DoTrain& action);
   Result<Bytes> make_update(const DoTrain& action, const Training& training) const;
-  Status save();
   void clean_up();
   std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }
   std::string model_path(const Digest& digest) const { return path("model-" + digest.hex() + ".cotf"); }
@@ -104,14 +104,14 @@ class Agent {
 
   AgentSettings settings_;
   os::File lock_;
+  SessionFiles files_;
   std::unique_ptr<Signer> signer_;
   DeviceApi api_;
   ExampleSource& examples_;
   ParticipantMachine machine_;
+  std::optional<std::pair<Digest, Bytes>> newest_plan_;  // as it was fetched last, at most a plan's size
   std::optional<Training> training_;
   std::unique_ptr<AggregationSession> aggregation_;
-  Bytes saved_;  // session.state, as it is on the disk; empty: not known
-  bool unsaved_ = false;
 };
 
 }  // namespace coterie

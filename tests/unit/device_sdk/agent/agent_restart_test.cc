@@ -103,14 +103,11 @@ TEST_F(AgentRestart, WhatTheAppCancelledIsDueAgainAtOnce) {
 TEST_F(AgentRestart, AnAcceptedRoundThatCouldNotBeSavedDoesNotLeakIntoTheNext) {
   step_until(Activity::fetched_model);
   train();
-  const Result<Bytes> state = os::read_file(in_state("session.state"), 1 << 20);
-  ASSERT_OK(state);
-  std::filesystem::remove(in_state("session.state"));
-  std::filesystem::create_directory(in_state("session.state"));  // nothing can be renamed onto it
+  std::filesystem::create_directory(in_state("round.state"));  // nothing can be renamed onto it
   EXPECT_FALSE(agent_->step().has_value()) << "the device's own disk is an error of the step";
   EXPECT_FALSE(agent_->step().has_value()) << "and nothing else is done before the session is safe";
   EXPECT_EQ(server_.calls(Call::check_in), 1);
-  std::filesystem::remove(in_state("session.state"));
+  std::filesystem::remove(in_state("round.state"));
   const Bytes next_model = mlp(2);
   server_.begin_round(next_model);
   step_until(Activity::uploaded);
@@ -134,9 +131,7 @@ TEST_F(AgentRestart, AFullDiskAtTheEndOfTrainingCostsNoTraining) {
 TEST_F(AgentRestart, TheStateOnTheDiskIsWholeAfterEveryStep) {
   for (int i = 0; agent_->state().rounds_done == 0 && i < 100; ++i) {
     step();
-    const Result<Bytes> bytes = os::read_file(in_state("session.state"), 1 << 20);
-    ASSERT_OK(bytes);
-    const Result<ParticipantState> state = decode_participant_state(*bytes);
+    const Result<ParticipantState> state = SessionFiles(settings_.state_dir).load(1);
     ASSERT_OK(state);
     EXPECT_EQ(*state, agent_->state());
     for (const std::string& name : files()) EXPECT_EQ(name.find(".tmp"), std::string::npos) << name;

@@ -30,6 +30,18 @@ TEST_F(AgentRound, DoesOneThingAStepAndCleansUpWhenTheUpdateIsAccepted) {
   EXPECT_EQ(step().activity, Activity::checked_in);
 }
 
+TEST_F(AgentRound, FetchesThePlanOfAJobOnceAndAnotherPlanWhenThereIsOne) {
+  step_until(Activity::uploaded);
+  server_.begin_round(model_);
+  step_until(Activity::uploaded);
+  EXPECT_EQ(server_.calls(Call::plan), 1);
+  server_.plan.update.clip_l2 = 0.5f;
+  server_.begin_round(model_);
+  step_until(Activity::uploaded);
+  EXPECT_EQ(server_.calls(Call::plan), 2);
+  EXPECT_EQ(server_.uploads().size(), 3u);
+}
+
 TEST_F(AgentRound, SendsWhatTrainingOnItsExamplesGivesAndNothingElse) {
   step_until(Activity::uploaded);
   ASSERT_EQ(server_.uploads().size(), 1u);

@@ -118,7 +118,12 @@ class Cohort {
   const ParticipantState& state(uint32_t who) const { return devices_[who].agent->state(); }
   AgentSettings& settings(uint32_t who) { return devices_[who].settings; }
   const std::vector<Error>& errors(uint32_t who) const { return devices_[who].errors; }
-  std::vector<std::string> files(uint32_t who) const { return *os::list_directory(devices_[who].settings.state_dir); }
+  // But for round.state, which may or may not be there (session_files.h).
+  std::vector<std::string> files(uint32_t who) const {
+    std::vector<std::string> names = *os::list_directory(devices_[who].settings.state_dir);
+    std::erase(names, "round.state");
+    return names;
+  }
   std::string in_state(uint32_t who, const std::string& name) const {
     return devices_[who].settings.state_dir + "/" + name;
   }
