@@ -71,17 +71,29 @@ void read_update(JsonReader reader, UpdateSettings& update) {
 }
 
 void read_strategy(JsonReader reader, StrategySettings& strategy) {
-  size_t kind = strategy.kind == ServerOptimizerKind::fedadam ? 1 : 0;
-  reader.read_choice("kind", {"fedavg", "fedadam"}, kind);
-  strategy.kind = kind == 1 ? ServerOptimizerKind::fedadam : ServerOptimizerKind::fedavg;
+  const auto listed = std::ranges::find(strategies(), strategy.rule);
+  auto kind = static_cast<size_t>(listed - strategies().begin());
+  reader.read_choice("kind", strategy_names(), kind);
+  strategy.rule = strategies()[kind];
+  strategy.values = StrategySettings::defaults_of(*strategy.rule);
   size_t rule = static_cast<size_t>(strategy.aggregation_rule);
-  reader.read_choice("aggregation_rule", {"mean", "median", "trimmed_mean", "krum"}, rule);
+  reader.read_choice("aggregation_rule", aggregation_rule_names(), rule);
   strategy.aggregation_rule = static_cast<AggregationRule>(rule);
-  reader.read("server_learning_rate", strategy.server_learning_rate);
-  reader.read("beta1", strategy.beta1);
-  reader.read("beta2", strategy.beta2);
-  reader.read("tau", strategy.tau);
+  for (size_t i = 0; i < strategy.values.size(); ++i) {
+    reader.read(strategy.rule->settings[i].name, strategy.values[i]);
+  }
+  // Without meaning, but still a number: a job that an operator sends is refused for an infinity here as ever.
+  float ignored = 0;
+  for (const char* key : strategy.rule->ignored) reader.read(key, ignored);
   reader.finish();
+}
+
+nlohmann::json to_json(const StrategySettings& strategy) {
+  nlohmann::json json = {{"kind", strategy.rule->name}, {"aggregation_rule", to_string(strategy.aggregation_rule)}};
+  for (size_t i = 0; i < strategy.values.size(); ++i) {
+    json[strategy.rule->settings[i].name] = readable(strategy.values[i]);
+  }
+  return json;
 }
 
 void read_privacy(JsonReader reader, PrivacySettings& privacy) {
@@ -155,13 +167,7 @@ nlohmann::json to_json(const JobSettings& spec) {
         {"collecting_ms_max", spec.rounds.collecting_max.count()},
         {"retry_delay_ms", spec.rounds.retry_delay.count()},
         {"attempts_max", spec.rounds.attempts_max}}},
-      {"strategy",
-       {{"kind", spec.strategy.kind == ServerOptimizerKind::fedadam ? "fedadam" : "fedavg"},
-        {"aggregation_rule", to_string(spec.strategy.aggregation_rule)},
-        {"server_learning_rate", readable(spec.strategy.server_learning_rate)},
-        {"beta1", readable(spec.strategy.beta1)},
-        {"beta2", readable(spec.strategy.beta2)},
-        {"tau", readable(spec.strategy.tau)}}},
+      {"strategy", to_json(spec.strategy)},
       {"privacy",
        {{"level", to_string(spec.privacy.level)},
         {"noise_multiplier", spec.privacy.noise_multiplier},

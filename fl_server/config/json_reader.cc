@@ -147,6 +147,10 @@ void JsonReader::read(const char* key, std::map<std::string, std::string>& value
 }
 
 void JsonReader::read_choice(const char* key, std::initializer_list<std::string_view> names, size_t& index) {
+  read_choice(key, std::span(names.begin(), names.size()), index);
+}
+
+void JsonReader::read_choice(const char* key, std::span<const std::string_view> names, size_t& index) {
   const nlohmann::json* json = find(key);
   if (json == nullptr) return;
   std::string listed;

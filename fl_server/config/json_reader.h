@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,7 @@ class JsonReader {
   void read(const char* key, std::map<std::string, std::string>& value);  // an object whose values are strings
   // One of `names`; the value is the index.
   void read_choice(const char* key, std::initializer_list<std::string_view> names, size_t& index);
+  void read_choice(const char* key, std::span<const std::string_view> names, size_t& index);
   // The object under `key`; an absent one reads as empty.
   JsonReader object(const char* key);
 

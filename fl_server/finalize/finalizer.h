@@ -1,8 +1,8 @@
 // Finalizer: from a frozen round's partial sums to the next model, in memory that does not depend on the model or the
-// number of updates (FedAdam's moments excepted: they are held whole).
+// number of updates (what the strategy carries from round to round excepted: it is held whole).
 //
-// Reads partial sums, base model and optimizer moments tile by tile, checks what it reads (digests, and that the
-// partials hold exactly as many updates as there are accept rows), writes the new model and moments as blobs. Commits
+// Reads partial sums and base model tile by tile, checks what it reads (digests, and that the
+// partials hold exactly as many updates as there are accept rows), writes the new model and the strategy's state as blobs. Commits
 // nothing: doing it twice, or on two nodes, gives the same bytes under the same names.
 //
 // Of a job with central noise it reserves the release in the privacy ledger first, then adds the attempt's noise to the
@@ -29,7 +29,7 @@ using EvaluateModel = std::function<Result<ModelEvaluation>(const Bytes& model, 
 
 class Finalizer {
  public:
-  // `blobs` holds models, moments and data sets, `partials` the partial sums. `evaluate` may be empty.
+  // `blobs` holds models, strategy state and data sets, `partials` the partial sums. `evaluate` may be empty.
   Finalizer(RoundStore& rounds, BlobStore& blobs, BlobStore& partials, RoundNoiseMaker& noise, EvaluateModel evaluate)
       : rounds_(rounds), blobs_(blobs), partials_(partials), noise_(noise), evaluate_(std::move(evaluate)) {}
 

@@ -108,18 +108,20 @@ Result<Decoded<PartialSumHeader>> decode_partial_sum(ByteView bytes) {
 Bytes encode_head(const OptimizerStateHeader& message) {
   FlatBufferBuilder builder;
   builder.Finish(
-      state::CreateOptimizerState(builder, static_cast<uint8_t>(message.kind), message.step, message.value_count));
-  return flat::finish_head(builder, FrameKind::optimizer_state, message.value_count * 2 * sizeof(float));
+      state::CreateOptimizerState(builder, message.strategy, message.step, message.value_count, message.vectors));
+  return flat::finish_head(builder, FrameKind::optimizer_state, message.value_count * message.vectors * sizeof(float));
 }
 
 Result<OptimizerStateHeader> decode_optimizer_state_head(const Prelude& prelude, ByteView header_bytes) {
   if (prelude.kind != FrameKind::optimizer_state) return flat::out_of_range("frame", "is not an optimizer_state");
   COT_ASSIGN(const auto root, flat::Root<state::OptimizerState>::verify(header_bytes));
-  if (root->kind() != static_cast<uint8_t>(ServerOptimizerKind::fedadam)) {
-    return flat::out_of_range("kind", "must be 2 (fedadam)");
+  const OptimizerStateHeader header{root->kind(), root->step(), root->value_count(), root->vectors()};
+  if (header.strategy == 0) return flat::out_of_range("kind", "must be at least 1");
+  if (header.vectors < 1 || header.vectors > kStateVectorsMax) {
+    return flat::out_of_range("vectors", "must be in [1, " + std::to_string(kStateVectorsMax) + "]");
   }
-  COT_TRY(flat::payload_is(prelude, checked_multiply<uint64_t>(root->value_count(), 2 * sizeof(float))));
-  return OptimizerStateHeader{ServerOptimizerKind::fedadam, root->step(), root->value_count()};
+  COT_TRY(flat::payload_is(prelude, checked_multiply<uint64_t>(header.value_count, header.vectors * sizeof(float))));
+  return header;
 }
 
 Result<Decoded<OptimizerStateHeader>> decode_optimizer_state(ByteView bytes) {

@@ -48,13 +48,15 @@ struct PartialSumHeader {
   friend bool operator==(const PartialSumHeader&, const PartialSumHeader&) = default;
 };
 
-enum class ServerOptimizerKind : uint8_t { fedavg = 1, fedadam = 2 };
+inline constexpr uint8_t kStateVectorsMax = 8;
 
-// Header of the server optimizer's moments; payload: first, then second moments, float32.
+// Header of what a server strategy carries from round to round; payload: its state vectors, one behind the other,
+// float32.
 struct OptimizerStateHeader {
-  ServerOptimizerKind kind = ServerOptimizerKind::fedadam;
-  uint64_t step = 0;
+  uint8_t strategy = 0;  // StrategyRule::stored_as
+  uint64_t step = 0;     // rounds that it has seen
   uint64_t value_count = 0;
+  uint8_t vectors = 0;  // 1 to kStateVectorsMax
   friend bool operator==(const OptimizerStateHeader&, const OptimizerStateHeader&) = default;
 };
 

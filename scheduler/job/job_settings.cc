@@ -73,17 +73,20 @@ void check_training(const TrainingSettings& training, Checker& check) {
 
 void check_strategy(const StrategySettings& strategy, SecurityLevel level, Checker& check) {
   const bool sees_updates = level == SecurityLevel::none;
-  check.require(
-      strategy.aggregation_rule == AggregationRule::mean, "/strategy/aggregation_rule",
-      std::string(to_string(strategy.aggregation_rule)) +
-          (sees_updates ? " is not there yet: take mean"
-                        : " needs single updates, and at this level the server sees nothing but their sum: take mean"));
-  check.require(std::isfinite(strategy.server_learning_rate) && strategy.server_learning_rate > 0,
-                "/strategy/server_learning_rate", "must be finite and > 0");
-  if (strategy.kind != ServerOptimizerKind::fedadam) return;
-  check.require(strategy.beta1 >= 0 && strategy.beta1 < 1, "/strategy/beta1", "must be in [0, 1)");
-  check.require(strategy.beta2 >= 0 && strategy.beta2 < 1, "/strategy/beta2", "must be in [0, 1)");
-  check.require(strategy.tau > 0 && std::isfinite(strategy.tau), "/strategy/tau", "must be finite and > 0");
+  const auto sees_sums_alone = [](std::string_view what) {
+    return std::string(what) + " needs single updates, and at this level the server sees nothing but their sum: take ";
+  };
+  const std::string rule(to_string(strategy.aggregation_rule));
+  check.require(strategy.aggregation_rule == AggregationRule::mean, "/strategy/aggregation_rule",
+                sees_updates ? rule + " is not there yet: take mean" : sees_sums_alone(rule) + "mean");
+  check.require(strategy.rule->needs == StrategyNeeds::sum || sees_updates, "/strategy/kind",
+                sees_sums_alone(strategy.rule->name) + "another kind, or privacy.level none");
+  COT_ASSERT(strategy.values.size() == strategy.rule->settings.size());
+  for (size_t i = 0; i < strategy.values.size(); ++i) {
+    const StrategySetting& setting = strategy.rule->settings[i];
+    check.require(setting.range.admits(strategy.values[i]), std::string("/strategy/") + setting.name,
+                  setting.range.text);
+  }
 }
 
 void check_privacy(const JobSettings& spec, Checker& check) {
@@ -169,16 +172,6 @@ FixedPointSpec fixed_point_of(const JobSettings& spec) {
 }
 
 }  // namespace
-
-std::string_view to_string(AggregationRule rule) {
-  switch (rule) {
-    case AggregationRule::mean: return "mean";
-    case AggregationRule::median: return "median";
-    case AggregationRule::trimmed_mean: return "trimmed_mean";
-    case AggregationRule::krum: return "krum";
-  }
-  return "unknown";
-}
 
 uint32_t RoundSettings::ticket_count() const {
   const double tickets = std::ceil(static_cast<double>(goal_count) * over_selection);

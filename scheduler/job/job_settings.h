@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "aggregation/strategy/strategy_settings.h"
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
-#include "proto/messages/training_state.h"
 
 namespace coterie {
 
@@ -40,29 +40,6 @@ struct RoundSettings {
 
   uint32_t ticket_count() const;
   uint32_t pool_target() const { return pool_min == 0 ? ticket_count() : pool_min; }
-};
-
-// What a round makes of its updates.
-enum class AggregationRule : uint8_t {
-  mean,
-  median,
-  trimmed_mean,
-  krum,  // look at single updates; named to be refused, saying why
-};
-std::string_view to_string(AggregationRule rule);
-
-// How the mean of a round's updates moves the model.
-//   fedavg:  w += server_learning_rate * mean                            (McMahan et al. 2017)
-//   fedadam: m = beta1 m + (1 - beta1) mean;  v = beta2 v + (1 - beta2) mean^2
-//            w += server_learning_rate * m / (sqrt(v) + tau)             (Reddi et al. 2021, algorithm 2)
-struct StrategySettings {
-  ServerOptimizerKind kind = ServerOptimizerKind::fedavg;
-  AggregationRule aggregation_rule = AggregationRule::mean;
-  float server_learning_rate = 1.0f;
-  float beta1 = 0.9f;
-  float beta2 = 0.99f;
-  float tau = 1e-3f;
-  friend bool operator==(const StrategySettings&, const StrategySettings&) = default;
 };
 
 struct UpdateSettings {

@@ -216,9 +216,7 @@ Samples<PartialSumHeader> MessageTraits<PartialSumHeader>::samples() {
 }
 
 Samples<OptimizerStateHeader> MessageTraits<OptimizerStateHeader>::samples() {
-  return {.minimal = {ServerOptimizerKind::fedadam, 0, 0},
-          .typical = {ServerOptimizerKind::fedadam, 40, 100},
-          .extreme = {ServerOptimizerKind::fedadam, kMax64, 3}};
+  return {.minimal = {2, 0, 0, 2}, .typical = {2, 40, 100, 2}, .extreme = {255, kMax64, 3, kStateVectorsMax}};
 }
 
 Samples<DatasetHeader> MessageTraits<DatasetHeader>::samples() {
@@ -288,7 +286,9 @@ Bytes payload_of(const CheckpointHeader& header) {
 
 Bytes payload_of(const PartialSumHeader& header) { return counting(header.value_count * sizeof(uint64_t)); }
 
-Bytes payload_of(const OptimizerStateHeader& header) { return counting(header.value_count * 2 * sizeof(float)); }
+Bytes payload_of(const OptimizerStateHeader& header) {
+  return counting(header.value_count * header.vectors * sizeof(float));
+}
 
 Bytes payload_of(const DatasetHeader& header) {
   uint64_t input_bytes = 0;

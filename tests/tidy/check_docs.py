@@ -49,10 +49,56 @@ def device_routes():
             yield f"docs/PROTOCOL.md: route {route} is not documented"
 
 
+def strategy_rows():
+    """The rows of the registry of strategies, as their sources spell them, in the registry's order."""
+    rows = {}
+    for path in sorted((ROOT / "aggregation/strategy/rules").glob("*.cc")):
+        source = path.read_text(encoding="utf-8")
+        field = lambda name: re.search(rf'^    \.{name} = "?([^"\n]*?)"?,$', source, re.M)
+        symbol = re.search(r"extern const StrategyRule (\w+) = \{", source)
+        settings = re.findall(r'^    \{"(\w+)", ([\d.e+-]+)f, \w+, "([^"]*)"\},$', source, re.M)
+        listed = re.search(r"kSettings\[\] = \{\n(.*?)^\};", source, re.M | re.S)
+        if not (symbol and field("name") and field("sentence") and field("source") and settings) or \
+                listed.group(1).count("\n") != len(settings):
+            raise SystemExit(f"{path.relative_to(ROOT)}: check_docs.py cannot read this row; write it as fedavg.cc is written")
+        vectors = field("state_vectors")
+        rows[symbol.group(1)] = {"name": field("name").group(1), "sentence": field("sentence").group(1), "source": field("source").group(1),
+                                 "vectors": vectors.group(1) if vectors else "0",
+                                 "advised": float(field("learning_rate_advised").group(1)),
+                                 "settings": [(name, float(value), sentence) for name, value, sentence in settings]}
+    order = re.findall(r"^  X\((\w+)\)", text("aggregation/strategy/registry.cc"), re.M)
+    if sorted(order) != sorted(rows):
+        raise SystemExit("aggregation/strategy/registry.cc: COT_STRATEGIES and the files of rules/ do not agree")
+    return [rows[symbol] for symbol in order]
+
+
+def strategies():
+    """docs/operating/jobs.md has the registry's rows as a table, and docs/openapi.json its kinds, settings and defaults."""
+    number = "{:g}".format
+    rows = strategy_rows()
+    for rule in rows:
+        settings = ", ".join(f"`{name}` {number(value)}" for name, value, _ in rule["settings"])
+        row = f"| `{rule['name']}` | {rule['sentence']} | {settings} | {number(rule['advised'])} | {rule['vectors']} | {rule['source']} |"
+        if row not in text("docs/operating/jobs.md"):
+            yield f"docs/operating/jobs.md: the table of strategies has no row\n{row}"
+    schema = json.loads(text("docs/openapi.json"))["components"]["schemas"]["JobSettings"]["properties"]["strategy"]["properties"]
+    names = [rule["name"] for rule in rows]
+    if schema["kind"]["enum"] != names or schema["kind"]["default"] != names[0]:
+        yield f"docs/openapi.json: strategy.kind is one of {json.dumps(names)}, by default the first"
+    defaults = {}
+    for rule in rows:
+        for name, value, _ in rule["settings"]:
+            defaults.setdefault(name, {})[rule["name"]] = value
+    for name, of in defaults.items():
+        if schema.get(name, {}).get("x-coterie-defaults") != of:
+            yield f"docs/openapi.json: strategy.{name} has \"x-coterie-defaults\": {json.dumps(of)}"
+
+
 def job_keys():
     """JobSettings in docs/openapi.json and examples/job.json have the keys that job_json.cc reads."""
     real = set(re.findall(r'\.read(?:_choice)?\("(\w+)"', text("fl_server/config/job_json.cc")))
     real |= set(re.findall(r'reader\.object\("(\w+)"', text("fl_server/config/job_json.cc"))) | {"optimizer"}
+    real |= {setting for rule in strategy_rows() for setting, _, _ in rule["settings"]} | {"kind"}
 
     def keys(schema):
         for name, value in schema.get("properties", {}).items():
@@ -157,7 +203,8 @@ def decisions():
 
 
 def main():
-    rules = (admin_routes, device_routes, job_keys, config_keys, metrics, errors, frame_kinds, links, operating_pages, decisions)
+    rules = (admin_routes, device_routes, job_keys, strategies, config_keys, metrics, errors, frame_kinds, links, operating_pages,
+             decisions)
     problems = [problem for rule in rules for problem in rule()]
     for problem in problems:
         print(problem)

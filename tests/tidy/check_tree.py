@@ -27,7 +27,7 @@ MAY_INCLUDE = {
     "secure/": STRUCTS,
     "aggregation/": STRUCTS,
     "scheduler/": ["base/", "proto/messages/"],
-    "scheduler/job/": ["base/", "proto/messages/", "scheduler/", "secure/dp/"],  # how much noise: arithmetic
+    "scheduler/job/": ["aggregation/strategy/", "base/", "proto/messages/", "scheduler/", "secure/dp/"],  # arithmetic
     "device_sdk/": ["base/", "proto/", "secure/"],
     "device_sdk/runtime/": ["base/", "proto/", "secure/", "train_kernels/"],
     "device_sdk/client/": ["base/", "proto/", "secure/", "device_sdk/", "!device_sdk/transport/"],

@@ -1,6 +1,7 @@
 // job, token and server: commands that only talk to a server.
 #include <memory>
 
+#include "aggregation/strategy/registry.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/device_commands.h"
 #include "tools/cli/help.h"
@@ -57,6 +58,11 @@ void add_job(CLI::App& app, Invocation& invocation) {
   create->add_option("--model", files->model, "model file to upload and start from")->type_name("FILE");
   create->add_option("--evaluation", files->evaluation, "data set file to upload and judge every model on")
       ->type_name("FILE");
+  const std::vector<std::string_view> strategies = strategy_names();
+  create
+      ->add_option("--strategy", files->strategy,
+                   "how the server moves the model, in place of the file's strategy.kind")
+      ->check(one_of({strategies.begin(), strategies.end()}));
   add_output_option(*create, admin);
   create->callback([&, files] { invocation.run = [&admin, files] { return create_job(admin, *files); }; });
 

@@ -1,3 +1,5 @@
+#include <cstdio>
+
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
 #include "tools/demo/demo.h"
@@ -34,22 +36,31 @@ void add_data(CLI::App& demo, DemoOptions& options) {
       ->check(between<uint64_t>(0, UINT64_MAX));
 }
 
+// "fedavg 1, fedavgm 0.3, ..."
+std::string advised_rates() {
+  std::string text;
+  for (const StrategyRule* rule : strategies()) {
+    char rate[32];
+    std::snprintf(rate, sizeof rate, "%g", rule->learning_rate_advised);
+    text += (text.empty() ? "" : ", ") + std::string(rule->name) + " " + rate;
+  }
+  return text;
+}
+
 void add_model_choice(CLI::App& demo, DemoOptions& options) {
+  const std::vector<std::string_view> names = strategy_names();
   demo.add_option_function<std::string>(
           "--model", [&options](const std::string& text) { options.model = model_kind_from(text).value(); },
           "mlp, cnn or lenet5")
       ->default_str(std::string(to_string(options.model)))
       ->check(one_of({"mlp", "cnn", "lenet5"}));
   demo.add_option_function<std::string>(
-          "--strategy",
-          [&options](const std::string& text) {
-            options.strategy = text == "fedadam" ? ServerOptimizerKind::fedadam : ServerOptimizerKind::fedavg;
-          },
-          "fedavg or fedadam: how the server moves the model")
-      ->default_str(std::string(to_string(options.strategy)))
-      ->check(one_of({"fedavg", "fedadam"}));
+          "--strategy", [&options](const std::string& text) { options.strategy = find_strategy(text); },
+          "how the server moves the model (docs/OPERATING.md says more of each)")
+      ->default_str(options.strategy->name)
+      ->check(one_of({names.begin(), names.end()}));
   demo.add_option("--server-lr", options.server_learning_rate,
-                  "learning rate of the server (default 1 for fedavg, 0.01 for fedadam)")
+                  "learning rate of the server (default by strategy: " + advised_rates() + ")")
       ->type_name("X")
       ->check(between(1e-9, 1e6));
 }

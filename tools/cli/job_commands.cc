@@ -96,6 +96,11 @@ ExitCode create_job(const AdminCommand& command, const JobFiles& files) {
     COT_ASSIGN(nlohmann::json job, read_job(files.job));
     COT_TRY(attach(admin, files.model, "models", "model", job));
     COT_TRY(attach(admin, files.evaluation, "datasets", "evaluation", job));
+    if (!files.strategy.empty()) {
+      nlohmann::json& strategy = job["strategy"];
+      // Anything else is for the server to refuse, which says what it should be.
+      if (strategy.is_null() || strategy.is_object()) strategy["kind"] = files.strategy;
+    }
     const Result<nlohmann::json> created = admin.post("jobs", job);
     if (!created) return created.error().with_context(files.job);
     const std::string id = printable(cell_of(*created, "/id"));

@@ -11,6 +11,7 @@ struct JobFiles {
   std::string job;         // JSON, as POST /admin/v1/jobs takes it
   std::string model;       // uploaded first; fills "model"
   std::string evaluation;  // likewise "evaluation"
+  std::string strategy;    // replaces strategy.kind; empty: as the file says
 };
 
 ExitCode create_job(const AdminCommand& command, const JobFiles& files);

@@ -117,7 +117,7 @@ Result<std::string> job_request(const DemoOptions& options, uint64_t value_count
         {"selecting_ms_max", kSelectingMs},
         {"collecting_ms_max", kCollectingMs}}},
       {"privacy", {{"level", to_string(options.security)}}},
-      {"strategy", {{"kind", to_string(options.strategy)}, {"server_learning_rate", options.server_rate()}}},
+      {"strategy", {{"kind", options.strategy->name}, {"server_learning_rate", options.server_rate()}}},
   };
   if (options.dropout > 0) {  // who is away shall not be waited for
     json["rounds"]["over_selection"] = over_selection(options);

@@ -8,8 +8,6 @@ namespace {
 
 // Devices of a demo are few: more of them vanish at once than their probability says. More than a third never may.
 constexpr double kDropoutShareMin = 0.2, kDropoutShareMax = 0.25;
-constexpr double kFedAvgRate = 1.0;
-constexpr double kFedAdamRate = 0.01;
 
 }  // namespace
 
@@ -18,14 +16,8 @@ uint32_t DemoOptions::goal_count() const {
   return std::clamp<uint32_t>(rounded, 1, devices);
 }
 
-double DemoOptions::server_rate() const {
-  return server_learning_rate.value_or(strategy == ServerOptimizerKind::fedadam ? kFedAdamRate : kFedAvgRate);
-}
+double DemoOptions::server_rate() const { return server_learning_rate.value_or(strategy->learning_rate_advised); }
 
 double DemoOptions::dropout_share() const { return std::clamp(2 * dropout, kDropoutShareMin, kDropoutShareMax); }
-
-std::string_view to_string(ServerOptimizerKind kind) {
-  return kind == ServerOptimizerKind::fedadam ? "fedadam" : "fedavg";
-}
 
 }  // namespace coterie

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "aggregation/strategy/registry.h"
 #include "proto/messages/secagg.h"
-#include "proto/messages/training_state.h"
 #include "tools/data/partition.h"
 #include "tools/model/zoo.h"
 
@@ -23,10 +23,10 @@ struct DemoOptions {
   double momentum = 0;
   uint32_t local_epochs = 2;
   uint32_t batch_size = 16;
-  ServerOptimizerKind strategy = ServerOptimizerKind::fedavg;
-  std::optional<double> server_learning_rate;  // by strategy unless given
-  std::optional<double> clip;                  // L2, of each device's update
-  std::optional<double> noise_multiplier;      // standard deviation of the noise / clip; likewise
+  const StrategyRule* strategy = &default_strategy();  // never null
+  std::optional<double> server_learning_rate;          // by strategy unless given
+  std::optional<double> clip;                          // L2, of each device's update
+  std::optional<double> noise_multiplier;              // standard deviation of the noise / clip; likewise
   std::optional<double>
       target_epsilon;   // of all rounds: finds the multiplier, or is the budget of the one that is given
   double delta = 1e-5;  // that goes with it
@@ -46,7 +46,5 @@ struct DemoOptions {
 };
 
 inline constexpr double kHeldOutFraction = 0.2;
-
-std::string_view to_string(ServerOptimizerKind kind);
 
 }  // namespace coterie

@@ -39,7 +39,7 @@ std::string beside(const std::string& program, const std::string& name) {
 std::string settings_of(const DemoResult& result) {
   const DemoOptions& options = result.options;
   return std::to_string(options.goal_count()) + " of " + counted(options.devices, "device") + " a round, split " +
-         to_string(options.split) + ", " + std::string(to_string(options.strategy)) +
+         to_string(options.split) + ", " + std::string(options.strategy->name) +
          (options.security == SecurityLevel::none ? "" : ", " + std::string(to_string(options.security))) + ", seed " +
          std::to_string(options.seed);
 }
@@ -132,7 +132,7 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"momentum", options.momentum},
       {"local_epochs", options.local_epochs},
       {"batch_size", options.batch_size},
-      {"strategy", to_string(options.strategy)},
+      {"strategy", options.strategy->name},
       {"server_learning_rate", options.server_rate()},
       {"security", to_string(options.security)},
       {"cohort_max", options.cohort_max},

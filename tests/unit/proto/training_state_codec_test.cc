@@ -128,11 +128,12 @@ TEST(PartialSumCodec, ReadsAHeadWhoseLanesAreElsewhere) {
 
 TEST(OptimizerStateCodec, NamesTheFieldItRejects) {
   using M = OptimizerStateHeader;
-  expect_rejected<M>("kind must be 2", [](M& m) { m.kind = ServerOptimizerKind::fedavg; });
-  expect_rejected<M>("kind must be 2", [](M& m) { m.kind = static_cast<ServerOptimizerKind>(3); });
+  expect_rejected<M>("kind must be at least 1", [](M& m) { m.strategy = 0; });
+  expect_rejected<M>("vectors must be in [1, 8]", [](M& m) { m.vectors = 0; });
+  expect_rejected<M>("vectors must be in [1, 8]", [](M& m) { m.vectors = kStateVectorsMax + 1; });
 }
 
-TEST(OptimizerStateCodec, TakesExactlyTwoMomentsAValue) {
+TEST(OptimizerStateCodec, TakesExactlyAsManyVectorsAsItSays) {
   OptimizerStateHeader header = MessageTraits<OptimizerStateHeader>::samples().typical;
   header.value_count = 2;
   const Bytes bytes = header_of(encode_head(header));
@@ -141,6 +142,14 @@ TEST(OptimizerStateCodec, TakesExactlyTwoMomentsAValue) {
     EXPECT_ERROR(decode_optimizer_state(build_frame(FrameKind::optimizer_state, bytes, Bytes(size))),
                  ErrorCode::malformed, "payload");
   }
+  header.vectors = 3;
+  const Bytes three = header_of(encode_head(header));
+  EXPECT_OK(decode_optimizer_state(build_frame(FrameKind::optimizer_state, three, Bytes(24))));
+  EXPECT_ERROR(decode_optimizer_state(build_frame(FrameKind::optimizer_state, three, Bytes(16))), ErrorCode::malformed,
+               "payload");
+  header.value_count = 1ull << 62;  // * 4 is 0
+  EXPECT_ERROR(decode_optimizer_state(build_frame(FrameKind::optimizer_state, header_of(encode_head(header)), {})),
+               ErrorCode::malformed, "payload");
 }
 
 TEST(OptimizerStateCodec, ReadsAHeadWhoseMomentsAreElsewhere) {

@@ -31,7 +31,7 @@ JobSettings valid_spec() {
 JobSettings adam_spec() {
   JobSettings spec = valid_spec();
   spec.training.optimizer.kind = OptimizerKind::adam;
-  spec.strategy.kind = ServerOptimizerKind::fedadam;
+  spec.strategy = StrategySettings::of("fedadam");
   return spec;
 }
 
@@ -175,6 +175,20 @@ TEST(JobSettings, ARuleThatNeedsSingleUpdatesIsRefusedSayingWhy) {
   EXPECT_THAT(validate(spec)[0].detail, testing::StartsWith("krum is not there yet"));
 }
 
+TEST(JobSettings, AStrategyThatNeedsSingleUpdatesIsRefusedSayingWhy) {
+  StrategyRule looks_at_each = default_strategy();
+  looks_at_each.name = "nosy";
+  looks_at_each.needs = StrategyNeeds::updates;
+  JobSettings spec = masked_spec();
+  spec.strategy.rule = &looks_at_each;
+  const Problems problems = validate(spec);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].pointer, "/strategy/kind");
+  EXPECT_THAT(problems[0].detail, testing::StartsWith("nosy needs single updates"));
+  spec.privacy.level = SecurityLevel::none;
+  EXPECT_THAT(validate(spec), IsEmpty());
+}
+
 TEST(JobSettings, DevicesAreSharedOutEvenlyAmongCohorts) {
   JobSettings spec = masked_spec();
   spec.rounds.goal_count = 90;
@@ -252,8 +266,9 @@ TEST(JobSettings, NamesTheFieldThatIsWrong) {
       {"/rounds/retry_delay_ms", [](JobSettings& s) { s.rounds.retry_delay = Millis(-1); }},
       {"/rounds/attempts_max", [](JobSettings& s) { s.rounds.attempts_max = 0; }},
       {"/rounds/attempts_max", [](JobSettings& s) { s.rounds.attempts_max = 1001; }},
-      {"/strategy/server_learning_rate", [](JobSettings& s) { s.strategy.server_learning_rate = 0; }},
-      {"/strategy/server_learning_rate", [](JobSettings& s) { s.strategy.server_learning_rate = kInfinity; }},
+      {"/strategy/server_learning_rate", [](JobSettings& s) { s.strategy.value_of("server_learning_rate") = 0; }},
+      {"/strategy/server_learning_rate",
+       [](JobSettings& s) { s.strategy.value_of("server_learning_rate") = kInfinity; }},
       {"/update/clip_l2", [](JobSettings& s) { s.update.clip_l2 = -1; }},
       {"/update/clip_l2", [](JobSettings& s) { s.update.clip_l2 = kNan; }},
       {"/update/value_abs_max", [](JobSettings& s) { s.update.value_abs_max = 0; }},
@@ -275,19 +290,18 @@ TEST(JobSettings, ChecksAnOptimizersOwnSettings) {
       {"/training/optimizer/beta2", [](JobSettings& s) { s.training.optimizer.beta2 = -0.1f; }},
       {"/training/optimizer/epsilon", [](JobSettings& s) { s.training.optimizer.epsilon = 0; }},
       {"/training/optimizer/epsilon", [](JobSettings& s) { s.training.optimizer.epsilon = 1.5f; }},
-      {"/strategy/beta1", [](JobSettings& s) { s.strategy.beta1 = 1; }},
-      {"/strategy/beta2", [](JobSettings& s) { s.strategy.beta2 = kNan; }},
-      {"/strategy/tau", [](JobSettings& s) { s.strategy.tau = 0; }},
-      {"/strategy/tau", [](JobSettings& s) { s.strategy.tau = kInfinity; }},
+      {"/strategy/beta1", [](JobSettings& s) { s.strategy.value_of("beta1") = 1; }},
+      {"/strategy/beta2", [](JobSettings& s) { s.strategy.value_of("beta2") = kNan; }},
+      {"/strategy/tau", [](JobSettings& s) { s.strategy.value_of("tau") = 0; }},
+      {"/strategy/tau", [](JobSettings& s) { s.strategy.value_of("tau") = kInfinity; }},
   };
   for (const auto& [pointer, change] : changes) {
     EXPECT_THAT(pointers_after(adam_spec(), change), ElementsAre(pointer));
   }
-  // Adam's settings are in the plan even of an SGD job; the server's moments do not exist with FedAvg.
+  // Adam's settings are in the plan even of an SGD job.
   EXPECT_THAT(pointers_after(valid_spec(), [](JobSettings& s) { s.training.optimizer.beta1 = 2; }),
               ElementsAre("/training/optimizer/beta1"));
   EXPECT_THAT(pointers_after(valid_spec(), [](JobSettings& s) { s.training.optimizer.epsilon = 0; }), IsEmpty());
-  EXPECT_THAT(pointers_after(valid_spec(), [](JobSettings& s) { s.strategy.tau = 0; }), IsEmpty());
 }
 
 TEST(JobSettings, ReportsEverythingThatIsWrongAtOnce) {
@@ -303,7 +317,7 @@ TEST(JobSettings, ReportsEverythingThatIsWrongAtOnce) {
   spec.training.optimizer.beta2 = 1;
   spec.training.optimizer.epsilon = 0;
   spec.rounds = {0, 0, 0, 0.5, 20'000'000, Millis(0), Millis(0), Millis(-1), 0};
-  spec.strategy = {.kind = ServerOptimizerKind::fedadam, .server_learning_rate = 0, .beta1 = 1, .beta2 = 1, .tau = 0};
+  spec.strategy.values = {0, 1, 1, 0};
   spec.update = {-1, 0, 0};
   EXPECT_THAT(pointers_of(spec), IsSupersetOf({"/name",
                                                "/population",
@@ -390,7 +404,7 @@ TEST(PlanOf, IsValidWheneverTheSpecIs) {
   for (uint64_t seed = 1; seed <= 5'000; ++seed) {
     Prng prng(seed);
     JobSettings spec = prng.chance(0.5) ? valid_spec() : adam_spec();
-    if (prng.chance(0.5)) spec.strategy.kind = ServerOptimizerKind::fedavg;
+    if (prng.chance(0.5)) spec.strategy = {};
     OptimizerSettings& optimizer = spec.training.optimizer;
     for (float* field : {&optimizer.learning_rate, &optimizer.momentum, &optimizer.weight_decay, &optimizer.beta1,
                          &optimizer.beta2, &optimizer.epsilon, &spec.update.clip_l2, &spec.update.value_abs_max}) {

@@ -64,8 +64,8 @@ JobSettings unusual_spec() {
                   .corrupt_share = .25,
                   .dropout_share = .25,
                   .phase_max = Millis(777)};
-  spec.strategy = {
-      .kind = ServerOptimizerKind::fedadam, .server_learning_rate = 0.01f, .beta1 = 0.6f, .beta2 = 0.97f, .tau = 1e-4f};
+  spec.strategy = StrategySettings::of("fedadam");
+  spec.strategy.values = {0.01f, 0.6f, 0.97f, 1e-4f};
   return spec;
 }
 
@@ -125,6 +125,45 @@ TEST(JobJson, ReadsBackExactlyWhatItShows) {
   EXPECT_EQ(job_settings_from_stored_json(job_settings_to_json_text(plain)).value(), plain);
 }
 
+TEST(JobJson, KnowsEveryStrategyThatThereIs) {
+  for (const StrategyRule* rule : strategies()) {
+    json job = minimal();
+    job["strategy"] = {{"kind", rule->name}};
+    Problems problems;
+    const JobSettings spec = job_settings_from_json(job, problems);
+    EXPECT_THAT(problems, IsEmpty()) << rule->name;
+    EXPECT_EQ(spec.strategy, StrategySettings::of(rule->name));
+    const json shown = to_json(spec)["strategy"];
+    EXPECT_EQ(shown["kind"], rule->name);
+    EXPECT_EQ(shown.size(), 2 + rule->settings.size()) << shown;
+    for (const StrategySetting& setting : rule->settings) {
+      job["strategy"][setting.name] = 0.25;
+      EXPECT_EQ(job_settings_from_json(job, problems).strategy.value_of(setting.name), 0.25f) << setting.name;
+      job["strategy"].erase(setting.name);
+    }
+  }
+}
+
+TEST(JobJson, AStrategyHasNoSettingsOfOthers) {
+  json job = minimal();
+  job["strategy"] = {{"kind", "fedavgm"}, {"beta1", 0.9}};
+  EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/strategy/beta1"));
+  job["strategy"] = {{"kind", "fedavg"}, {"momentum", 0.9}};
+  EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/strategy/momentum"));
+}
+
+// Word for word what the server before the registry of strategies stored.
+TEST(JobJson, ReadsStrategiesThatWereStoredBeforeThereWasARegistry) {
+  json job = to_json(unusual_spec());
+  job["strategy"] = json::parse(
+      R"({"aggregation_rule":"mean","beta1":0.6,"beta2":0.97,"kind":"fedadam","server_learning_rate":0.01,"tau":0.0001})");
+  EXPECT_EQ(job_settings_from_stored_json(job.dump()).value().strategy, unusual_spec().strategy);
+  job["strategy"] = json::parse(
+      R"({"aggregation_rule":"mean","beta1":0.9,"beta2":0.99,"kind":"fedavg","server_learning_rate":0.5,"tau":0.001})");
+  EXPECT_EQ(job_settings_from_stored_json(job.dump()).value().strategy,
+            StrategySettings::of("fedavg").with("server_learning_rate", 0.5f));
+}
+
 TEST(JobJson, ShowsFloatsAsAPersonWroteThem) {
   const json shown = to_json(unusual_spec());
   EXPECT_EQ(shown["training"]["optimizer"]["learning_rate"].dump(), "0.3");
@@ -139,10 +178,10 @@ TEST(JobJson, KeepsEveryFiniteFloatToTheBit) {
         i == 0 ? std::numeric_limits<float>::max() : std::bit_cast<float>(static_cast<uint32_t>(prng.next()));
     if (!std::isfinite(value)) continue;
     JobSettings spec;
-    spec.strategy.tau = value;
-    const Result<JobSettings> again = job_settings_from_stored_json(job_settings_to_json_text(spec));
+    spec.strategy = StrategySettings::of("fedadam").with("tau", value);
+    Result<JobSettings> again = job_settings_from_stored_json(job_settings_to_json_text(spec));
     ASSERT_OK(again);
-    EXPECT_EQ(std::bit_cast<uint32_t>(again->strategy.tau), std::bit_cast<uint32_t>(value));
+    EXPECT_EQ(std::bit_cast<uint32_t>(again->strategy.value_of("tau")), std::bit_cast<uint32_t>(value));
   }
 }
 

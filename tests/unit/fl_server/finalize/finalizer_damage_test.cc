@@ -12,8 +12,8 @@ using test::some_values;
 using test::TestUpdate;
 
 constexpr size_t kValues = 1'000;
-constexpr StrategySettings kFedAvg{};
-constexpr StrategySettings kFedAdam{.kind = ServerOptimizerKind::fedadam};
+const StrategySettings kFedAvg;
+const StrategySettings kFedAdam = StrategySettings::of("fedadam");
 
 std::vector<TestUpdate> three_updates() {
   return {{some_values(1, kValues, 1), 3}, {some_values(2, kValues, 1), 1}, {some_values(3, kValues, 1), 12}};
@@ -136,8 +136,8 @@ TEST_F(FinalizerDamage, AreMoreUpdatesThanASumCanHold) {
 }
 
 TEST(Finalizer, MakesNoModelThatIsNotFinite) {
-  for (const ServerOptimizerKind kind : {ServerOptimizerKind::fedavg, ServerOptimizerKind::fedadam}) {
-    FrozenRound round({.kind = kind, .server_learning_rate = 3e38f}, some_values(9, kValues, 3e38));
+  for (const StrategySettings& strategy : {kFedAvg, kFedAdam}) {
+    FrozenRound round(strategy.with("server_learning_rate", 3e38f), some_values(9, kValues, 3e38));
     round.add_partial("p", three_updates());
     EXPECT_ERROR(round.finalize(), ErrorCode::invalid_argument, "smaller learning rates");
   }
@@ -156,11 +156,17 @@ TEST(FinalizerMoments, AreDamagedLikeAnythingElse) {
   state.back() ^= 1;
   EXPECT_ERROR(round.finalize(), ErrorCode::data_loss, "does not have the digest");
   state.back() ^= 1;
-  const OptimizerStateHeader other{ServerOptimizerKind::fedadam, 1, kValues - 8};
+  const OptimizerStateHeader other{2, 1, kValues - 8, 2};
   Bytes smaller = encode_head(other);
   smaller.resize(smaller.size() + (kValues - 8) * 2 * sizeof(float));
   round.base_.optimizer_state = *round.blobs_.put(smaller);
   EXPECT_ERROR(round.finalize(), ErrorCode::data_loss, "the optimizer's state is of another model");
+  for (const OptimizerStateHeader& of_another : {OptimizerStateHeader{5, 1, kValues, 2}, {2, 1, kValues, 1}}) {
+    Bytes stored = encode_head(of_another);
+    stored.resize(stored.size() + kValues * of_another.vectors * sizeof(float));
+    round.base_.optimizer_state = *round.blobs_.put(stored);
+    EXPECT_ERROR(round.finalize(), ErrorCode::data_loss, "the optimizer's state is not of fedadam");
+  }
   round.base_.optimizer_state = Digest{};
   EXPECT_ERROR(round.finalize(), ErrorCode::not_found, "");
 }

@@ -62,9 +62,7 @@ class FinalizeMasked : public testing::Test {
 };
 
 TEST_F(FinalizeMasked, GivesTheBytesOfARoundWithoutMasks) {
-  for (const auto kind : {ServerOptimizerKind::fedavg, ServerOptimizerKind::fedadam}) {
-    StrategySettings strategy;
-    strategy.kind = kind;
+  for (const StrategySettings& strategy : {StrategySettings::of("fedavg"), StrategySettings::of("fedadam")}) {
     FrozenRound plain(strategy, weights_), masked(strategy, weights_);
     plain.add_partial("p/1/1", {updates_[0], updates_[1]});
     plain.add_partial("p/1/2", {updates_[2]});

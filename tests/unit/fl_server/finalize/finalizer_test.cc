@@ -14,9 +14,12 @@ using test::some_values;
 using test::TestUpdate;
 
 constexpr size_t kValues = 2 * 32 * 1024 + 4321;  // three tiles, the last one short
-constexpr StrategySettings kFedAvg{.server_learning_rate = 0.5f};
-constexpr StrategySettings kFedAdam{
-    .kind = ServerOptimizerKind::fedadam, .server_learning_rate = 0.1f, .beta1 = 0.8f, .beta2 = 0.9f, .tau = 1e-2f};
+const StrategySettings kFedAvg = StrategySettings::of("fedavg").with("server_learning_rate", 0.5f);
+const StrategySettings kFedAdam = StrategySettings::of("fedadam")
+                                      .with("server_learning_rate", 0.1f)
+                                      .with("beta1", 0.8f)
+                                      .with("beta2", 0.9f)
+                                      .with("tau", 1e-2f);
 
 std::vector<TestUpdate> updates_from(uint64_t seed, size_t count, size_t values = kValues) {
   std::vector<TestUpdate> updates;
@@ -37,9 +40,9 @@ std::vector<double> mean_of(const std::vector<TestUpdate>& updates) {
   return mean;
 }
 
-void expect_near(const std::vector<float>& got, const std::vector<double>& expected) {
+void expect_near(const std::vector<float>& got, const std::vector<double>& expected, double bound = 2e-6) {
   ASSERT_EQ(got.size(), expected.size());
-  for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], 2e-6) << "value " << i;
+  for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], bound) << "value " << i;
 }
 
 TEST(Finalizer, MovesTheModelByTheWeightedMean) {
@@ -130,6 +133,35 @@ TEST(Finalizer, CarriesFedAdamsMomentsFromRoundToRound) {
     expect_near(test::values_of<float>(state->payload.first(kValues * sizeof(float))), first);
     expect_near(test::values_of<float>(state->payload.subspan(kValues * sizeof(float))), second);
     round.commit(*finalized);
+  }
+}
+
+// What a strategy carries, it carries by its row: every one of them, with as many vectors as it has.
+TEST(Finalizer, CarriesTheStateOfEveryStrategy) {
+  constexpr size_t kFew = 100;
+  for (const StrategyRule* rule : strategies()) {
+    std::vector<float> weights = some_values(21, kFew, 1);
+    FrozenRound round(StrategySettings::of(rule->name), weights);
+    std::vector<std::vector<float>> vectors;
+    for (size_t i = 0; i < rule->state_vectors; ++i) {
+      vectors.emplace_back(kFew, rule->state_start ? rule->state_start(i, round.job_.spec.strategy.values) : 0);
+    }
+    const std::vector<std::span<float>> state(vectors.begin(), vectors.end());
+    for (uint64_t number = 1; number <= 3; ++number) {
+      const std::vector<TestUpdate> updates = updates_from(30 + number, 1, kFew);
+      round.add_partial("p" + std::to_string(number), updates);
+      const auto finalized = round.finalize();
+      ASSERT_OK(finalized);
+      rule->apply({updates[0].values, round.job_.spec.strategy.values, state, weights});
+      expect_near(round.weights_of(finalized->model), {weights.begin(), weights.end()}, 1e-3);
+      ASSERT_EQ(finalized->model.optimizer_state.has_value(), rule->state_vectors > 0) << rule->name;
+      if (rule->state_vectors > 0) {
+        const auto stored = decode_optimizer_state(round.blobs_.bytes_of(*finalized->model.optimizer_state));
+        ASSERT_OK(stored);
+        EXPECT_EQ(stored->header, (OptimizerStateHeader{rule->stored_as, number, kFew, rule->state_vectors}));
+      }
+      round.commit(*finalized);
+    }
   }
 }
 

@@ -1,0 +1,60 @@
+// StrategyRule: one way in which a server moves the global model by a round's result. A strategy is one row: what its
+// job settings are called, what they default to and may be, how many vectors it keeps between rounds, and its
+// arithmetic. Job JSON, validation, the stored state, the command line and the documents follow from the rows
+// (registry.h); nobody else knows a strategy by name.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace coterie {
+
+// The values that a setting may have, and the sentence that says so.
+struct SettingRange {
+  bool (*admits)(float value);
+  const char* text;
+};
+inline constexpr SettingRange kAboveZero{[](float value) { return std::isfinite(value) && value > 0; },
+                                         "must be finite and > 0"};
+inline constexpr SettingRange kFromZeroBelowOne{[](float value) { return value >= 0 && value < 1; },
+                                                "must be in [0, 1)"};
+
+struct StrategySetting {
+  const char* name;     // its key in a job's `strategy`
+  float default_value;  // where a job does not name it
+  SettingRange range;
+  const char* sentence;  // for the documents
+};
+
+// What a strategy has to see. Everything that needs single updates is refused where the server sees sums alone.
+enum class StrategyNeeds : uint8_t { sum, updates };
+
+// A piece of the model on its way to the next version. All spans but `settings` and `state` have one length.
+struct StrategyTile {
+  std::span<const float> mean;              // of the round's updates: trained - given
+  std::span<const float> settings;          // in the order of StrategyRule::settings
+  std::span<const std::span<float>> state;  // state_vectors of them, carried from round to round
+  std::span<float> weights;                 // read and written
+};
+
+struct StrategyRule {
+  const char* name;                           // `strategy.kind` of a job
+  uint8_t stored_as;                          // names it in stored state: from 1, never given twice
+  const char* sentence;                       // what it does, for the documents
+  const char* source;                         // of its formula
+  double learning_rate_advised;               // server_learning_rate to begin with; what `coterie demo` takes
+  std::span<const StrategySetting> settings;  // server_learning_rate is the first of every rule
+  // Keys that jobs of before the registry may hold beside this rule: read, and without meaning.
+  std::span<const char* const> ignored = {};
+  StrategyNeeds needs = StrategyNeeds::sum;
+  uint8_t state_vectors = 0;  // at most kStateVectorsMax (proto/messages/training_state.h)
+  // What every value of a state vector is before the first round; null: 0.
+  float (*state_start)(size_t vector, std::span<const float> settings) = nullptr;
+  // Pure, and coordinate by coordinate: the finalizer moves a model tile by tile, and the bits must not depend on where
+  // it is cut.
+  void (*apply)(const StrategyTile& tile) = nullptr;
+};
+
+}  // namespace coterie

@@ -1,0 +1,70 @@
+#include "fl_server/finalize/strategy_state.h"
+
+#include <array>
+#include <string>
+
+#include "fl_server/finalize/frame_stream.h"
+#include "proto/codec/codec.h"
+#include "proto/messages/training_state.h"
+
+namespace coterie {
+namespace {
+
+std::span<uint8_t> as_writable(std::span<float> values) {
+  return {reinterpret_cast<uint8_t*>(values.data()), values.size_bytes()};
+}
+ByteView as_readable(std::span<const float> values) {
+  return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
+}
+
+Error does_not_fit(const std::string& what) { return Error(ErrorCode::data_loss, "finalize: " + what); }
+
+}  // namespace
+
+StrategyState::StrategyState(const StrategySettings& settings, uint64_t value_count)
+    : settings_(settings), value_count_(value_count) {
+  const StrategyRule& rule = *settings.rule;
+  for (size_t i = 0; i < rule.state_vectors; ++i) {
+    const float start = rule.state_start == nullptr ? 0 : rule.state_start(i, settings.values);
+    vectors_.emplace_back(value_count, start);
+  }
+}
+
+Result<StrategyState> StrategyState::open(BlobStore& blobs, const std::optional<Digest>& before,
+                                          const StrategySettings& settings, uint64_t value_count) {
+  StrategyState state(settings, value_count);
+  if (state.vectors_.empty() || !before) return state;
+  COT_ASSIGN(FrameStream stored, FrameStream::open(blobs, *before, FrameKind::optimizer_state));
+  COT_ASSIGN(const OptimizerStateHeader header, decode_optimizer_state_head(stored.prelude(), stored.header()));
+  if (header.value_count != value_count) return does_not_fit("the optimizer's state is of another model");
+  // A job keeps its strategy, so that only a damaged database can name the state of another.
+  if (header.strategy != settings.rule->stored_as || header.vectors != settings.rule->state_vectors) {
+    return does_not_fit(std::string("the optimizer's state is not of ") + settings.rule->name);
+  }
+  state.step_ = header.step;
+  for (std::vector<float>& vector : state.vectors_) COT_TRY(stored.read(as_writable(vector)));
+  COT_TRY(stored.verify());
+  return state;
+}
+
+void StrategyState::apply(uint64_t offset, std::span<const float> mean, std::span<float> weights) {
+  COT_ASSERT(mean.size() == weights.size() && offset + mean.size() <= value_count_);
+  std::array<std::span<float>, kStateVectorsMax> state;
+  for (size_t i = 0; i < vectors_.size(); ++i) state[i] = std::span(vectors_[i]).subspan(offset, mean.size());
+  settings_.rule->apply({.mean = mean,
+                         .settings = settings_.values,
+                         .state = std::span(state).first(vectors_.size()),
+                         .weights = weights});
+}
+
+Result<std::optional<Digest>> StrategyState::save(BlobStore& blobs) const {
+  if (vectors_.empty()) return std::optional<Digest>();
+  const OptimizerStateHeader header{settings_.rule->stored_as, step_ + 1, value_count_, settings_.rule->state_vectors};
+  COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs.create());
+  COT_TRY(writer->append(encode_head(header)));
+  for (const std::vector<float>& vector : vectors_) COT_TRY(writer->append(as_readable(vector)));
+  COT_ASSIGN(const Digest digest, writer->finish());
+  return std::optional<Digest>(digest);
+}
+
+}  // namespace coterie

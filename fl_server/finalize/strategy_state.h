@@ -1,0 +1,37 @@
+// StrategyState: what a job's strategy carries from round to round, on its way from the blob of the last round (or its
+// start) to the next one. Held whole: value_count floats a vector.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "aggregation/strategy/strategy_settings.h"
+#include "base/ids.h"
+#include "fl_server/store/blob_store.h"
+
+namespace coterie {
+
+class StrategyState {
+ public:
+  // `before` names the state after the last round; without one the vectors are as the rule starts them. data_loss if
+  // what is stored is of another model or strategy. `settings` outlives this.
+  static Result<StrategyState> open(BlobStore& blobs, const std::optional<Digest>& before,
+                                    const StrategySettings& settings, uint64_t value_count);
+
+  // Moves weights offset, offset + 1, ... of the model.
+  void apply(uint64_t offset, std::span<const float> mean, std::span<float> weights);
+
+  // Nothing where the strategy carries nothing.
+  Result<std::optional<Digest>> save(BlobStore& blobs) const;
+
+ private:
+  StrategyState(const StrategySettings& settings, uint64_t value_count);
+
+  const StrategySettings& settings_;
+  uint64_t value_count_;
+  uint64_t step_ = 0;  // rounds seen
+  std::vector<std::vector<float>> vectors_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,212 @@
+// Every strategy against its formula, written here once more: in double, value by value, from the papers.
+#include "aggregation/strategy/strategy_settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "base/random.h"
+#include "proto/messages/training_state.h"
+
+namespace coterie {
+namespace {
+
+using testing::ElementsAre;
+
+// What a strategy carries, and one way to move a model by it, or a piece of the model.
+struct Moved {
+  explicit Moved(const StrategySettings& strategy, std::vector<float> start) : settings(strategy), weights(start) {
+    for (size_t i = 0; i < settings.rule->state_vectors; ++i) {
+      const float first = settings.rule->state_start ? settings.rule->state_start(i, settings.values) : 0;
+      state.emplace_back(weights.size(), first);
+    }
+  }
+  void by(std::span<const float> mean, size_t offset, size_t count) {
+    std::vector<std::span<float>> pieces;
+    for (std::vector<float>& vector : state) pieces.push_back(std::span(vector).subspan(offset, count));
+    settings.rule->apply({.mean = mean.subspan(offset, count),
+                          .settings = settings.values,
+                          .state = pieces,
+                          .weights = std::span(weights).subspan(offset, count)});
+  }
+  void by(std::span<const float> mean) { by(mean, 0, weights.size()); }
+
+  StrategySettings settings;
+  std::vector<float> weights;
+  std::vector<std::vector<float>> state;
+};
+
+std::vector<float> random_values(size_t count, uint64_t seed, double scale = 1) {
+  Prng prng(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(prng.normal() * scale);
+  return values;
+}
+
+// One coordinate of a model, in double.
+struct Coordinate {
+  double w = 0, m = 0, v = 0;
+};
+using Formula = std::function<void(Coordinate&, double mean, std::span<const float> settings)>;
+
+struct Case {
+  const char* name;
+  std::vector<float> settings;
+  double v_start;
+  Formula step;
+};
+
+std::vector<Case> cases() {
+  const auto adaptive = [](Coordinate& c, double eta, double tau) { c.w += eta * c.m / (std::sqrt(c.v) + tau); };
+  return {
+      {"fedavg", {0.7f}, 0, [](Coordinate& c, double g, auto s) { c.w += static_cast<double>(s[0]) * g; }},
+      {"fedavgm",
+       {0.7f, 0.8f},
+       0,
+       [](Coordinate& c, double g, auto s) {
+         c.m = static_cast<double>(s[1]) * c.m + g;
+         c.w += static_cast<double>(s[0]) * c.m;
+       }},
+      {"fedadagrad",
+       {0.05f, 0.3f, 0.02f},
+       4e-4,
+       [=](Coordinate& c, double g, auto s) {
+         c.m = static_cast<double>(s[1]) * c.m + (1 - static_cast<double>(s[1])) * g;
+         c.v += g * g;
+         adaptive(c, static_cast<double>(s[0]), static_cast<double>(s[2]));
+       }},
+      {"fedadam",
+       {0.05f, 0.9f, 0.99f, 1e-3f},
+       0,
+       [=](Coordinate& c, double g, auto s) {
+         c.m = static_cast<double>(s[1]) * c.m + (1 - static_cast<double>(s[1])) * g;
+         c.v = static_cast<double>(s[2]) * c.v + (1 - static_cast<double>(s[2])) * g * g;
+         adaptive(c, static_cast<double>(s[0]), static_cast<double>(s[3]));
+       }},
+      {"fedyogi",
+       {0.05f, 0.9f, 0.9f, 0.01f},
+       1e-4,
+       [=](Coordinate& c, double g, auto s) {
+         c.m = static_cast<double>(s[1]) * c.m + (1 - static_cast<double>(s[1])) * g;
+         const double sign = c.v > g * g ? 1 : c.v < g * g ? -1 : 0;
+         c.v -= (1 - static_cast<double>(s[2])) * g * g * sign;
+         adaptive(c, static_cast<double>(s[0]), static_cast<double>(s[3]));
+       }},
+  };
+}
+
+TEST(Strategies, FollowTheirFormulasOverManyRounds) {
+  constexpr size_t kCount = 200;
+  for (const Case& one : cases()) {
+    StrategySettings settings = StrategySettings::of(one.name);
+    ASSERT_EQ(settings.values.size(), one.settings.size()) << one.name;
+    settings.values = one.settings;
+    Moved moved(settings, random_values(kCount, 1));
+    std::vector<Coordinate> expected(kCount);
+    for (size_t i = 0; i < kCount; ++i) expected[i] = {moved.weights[i], 0, one.v_start};
+    for (uint64_t round = 0; round < 50; ++round) {
+      const std::vector<float> mean = random_values(kCount, 100 + round, 0.1);
+      moved.by(mean);
+      for (size_t i = 0; i < kCount; ++i) one.step(expected[i], mean[i], settings.values);
+    }
+    for (size_t i = 0; i < kCount; ++i) EXPECT_NEAR(moved.weights[i], expected[i].w, 1e-4) << one.name << " " << i;
+  }
+}
+
+TEST(Strategies, EachHasAFormulaHere) {
+  std::vector<std::string_view> tested;
+  for (const Case& one : cases()) tested.push_back(one.name);
+  EXPECT_EQ(tested, strategy_names());
+}
+
+// The finalizer moves a model tile by tile: the bits must not depend on where it is cut.
+TEST(Strategies, GiveTheSameBitsInTilesOfAnySize) {
+  constexpr size_t kCount = 1'000;
+  for (const StrategyRule* rule : strategies()) {
+    Moved whole(StrategySettings::of(rule->name), random_values(kCount, 4));
+    for (const uint64_t round : {5, 6, 7}) whole.by(random_values(kCount, round));
+    for (const size_t tile : {1u, 7u, 64u, 999u}) {
+      Moved pieces(StrategySettings::of(rule->name), random_values(kCount, 4));
+      for (const uint64_t round : {5, 6, 7}) {
+        const std::vector<float> mean = random_values(kCount, round);
+        for (size_t at = 0; at < kCount; at += tile) pieces.by(mean, at, std::min(tile, kCount - at));
+      }
+      EXPECT_EQ(pieces.weights, whole.weights) << rule->name << " in tiles of " << tile;
+      EXPECT_EQ(pieces.state, whole.state) << rule->name << " in tiles of " << tile;
+    }
+  }
+}
+
+// Four rounds of two values, worked out by others in double (eta .1, beta .9 and .99, tau .001; Adagrad with beta1 0).
+TEST(Strategies, GiveTheStepsThatWereWorkedOutElsewhere) {
+  const std::vector<std::vector<float>> means = {{.5f, -.01f}, {.4f, .02f}, {-.1f, .02f}, {0, .03f}};
+  const auto after = [&](StrategySettings settings, std::vector<float> values, double v_start) {
+    settings.values = std::move(values);
+    Moved moved(settings, {0, 0});
+    if (moved.state.size() == 2) moved.state[1].assign(2, static_cast<float>(v_start));
+    for (const std::vector<float>& mean : means) moved.by(mean);
+    return moved.weights;
+  };
+  const auto near = [](double a, double b) {
+    return ElementsAre(testing::FloatNear(static_cast<float>(a), 1e-6f),
+                       testing::FloatNear(static_cast<float>(b), 1e-6f));
+  };
+  const auto of = [](const char* name) { return StrategySettings::of(name); };
+  EXPECT_THAT(after(of("fedavgm"), {.1f, .9f}, 0), near(0.26135, 0.008781));
+  EXPECT_THAT(after(of("fedadam"), {.1f, .9f, .99f, .001f}, 0), near(0.4230915241986799, 0.16787120629025729));
+  EXPECT_THAT(after(of("fedadam"), {.1f, .9f, .99f, .001f}, 1e-6), near(0.42303457198714445, 0.16917371512714718));
+  EXPECT_THAT(after(of("fedyogi"), {.1f, .9f, .99f, .001f}, 1e-6), near(0.42068787038857536, 0.16850027530112524));
+  EXPECT_THAT(after(of("fedadagrad"), {.1f, 0, .001f}, 0), near(0.14676595293380216, 0.12830337567500028));
+}
+
+TEST(FedYogi, NeverLetsItsSecondMomentFallBelowZero) {
+  Moved moved(StrategySettings::of("fedyogi").with("beta2", 0), {0, 0});
+  for (const float mean : {5.0f, 1.0f, 0.0f, 3.0f, 2.9999f, 0.1f}) {
+    moved.by(std::vector<float>{mean, -mean});
+    for (const float v : moved.state[1]) EXPECT_GE(v, 0);
+    for (const float w : moved.weights) EXPECT_TRUE(std::isfinite(w));
+  }
+}
+
+TEST(StrategyRegistry, RowsAreWhatEverybodyCountsOn) {
+  std::set<std::string> names;
+  std::set<int> stored;
+  for (const StrategyRule* rule : strategies()) {
+    EXPECT_TRUE(names.insert(rule->name).second) << rule->name;
+    EXPECT_GE(rule->stored_as, 1) << rule->name;
+    EXPECT_TRUE(stored.insert(rule->stored_as).second) << rule->name << " is stored as another strategy is";
+    EXPECT_LE(rule->state_vectors, kStateVectorsMax) << rule->name;
+    ASSERT_FALSE(rule->settings.empty()) << rule->name;
+    EXPECT_STREQ(rule->settings[0].name, "server_learning_rate") << rule->name;
+    EXPECT_GT(rule->learning_rate_advised, 0) << rule->name;
+    for (const StrategySetting& setting : rule->settings) {
+      EXPECT_TRUE(setting.range.admits(setting.default_value)) << rule->name << " " << setting.name;
+      EXPECT_FALSE(setting.range.admits(std::nanf(""))) << rule->name << " " << setting.name;
+    }
+    EXPECT_EQ(find_strategy(rule->name), rule);
+  }
+  EXPECT_EQ(find_strategy("fedsgd"), nullptr);
+  EXPECT_EQ(find_strategy(""), nullptr);
+  EXPECT_STREQ(default_strategy().name, "fedavg");
+}
+
+// Numbers and names that lie in databases: a row may be added, never changed.
+TEST(StrategyRegistry, KeepsWhatIsStored) {
+  EXPECT_EQ(find_strategy("fedavg")->stored_as, 1);
+  EXPECT_EQ(find_strategy("fedadam")->stored_as, 2);
+  EXPECT_EQ(find_strategy("fedadam")->state_vectors, 2);
+  EXPECT_THAT(StrategySettings::of("fedadam").values, ElementsAre(1.0f, 0.9f, 0.99f, 0.001f));
+}
+
+TEST(StrategySettings, AreComparedByRuleAndValue) {
+  EXPECT_EQ(StrategySettings(), StrategySettings::of("fedavg"));
+  EXPECT_NE(StrategySettings(), StrategySettings::of("fedadam"));
+  EXPECT_NE(StrategySettings::of("fedadam"), StrategySettings::of("fedadam").with("tau", 0.5f));
+}
+
+}  // namespace
+}  // namespace coterie
