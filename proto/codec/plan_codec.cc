@@ -12,13 +12,13 @@ flatbuffers::Offset<wire::Privacy> build(flatbuffers::FlatBufferBuilder& builder
   const auto encoding = wire::CreateEncoding(builder, e.fraction_bits, e.ring_bits, e.clip_norm, e.weight_max,
                                              e.contributors_max, e.rotated);
   return wire::CreatePrivacy(builder, static_cast<uint8_t>(p.level), p.cohort_min, p.corrupt_share, p.dropout_share,
-                             p.cipher_suite, encoding, p.noise_variance_local, p.epsilon_round, p.delta, p.cohort_max);
+                             p.cipher_suite, encoding, p.noise_variance_local, p.epsilon_round, p.delta, p.roster_max);
 }
 
 PrivacyRules parse(const wire::Privacy& p) {
   PrivacyRules rules{.level = static_cast<SecurityLevel>(p.level()),
                      .cohort_min = p.cohort_min(),
-                     .cohort_max = p.cohort_max(),
+                     .roster_max = p.roster_max(),
                      .corrupt_share = p.corrupt_share(),
                      .dropout_share = p.dropout_share(),
                      .cipher_suite = p.cipher_suite(),

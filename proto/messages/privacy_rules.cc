@@ -3,13 +3,13 @@
 #include <cmath>
 #include <string>
 
+#include "proto/messages/cipher_suite.h"
 #include "proto/ring/fixed_point.h"
 
 namespace coterie {
 namespace {
 
 // As secure/ has them; a test compares.
-constexpr uint8_t kCipherSuiteMax = 2;
 constexpr uint32_t kFractionBitsMax = 30, kRingMin = 8, kRingMax = 64;
 constexpr double kNormMax = 0x1p30;  // in steps of the grid
 constexpr double kVarianceMin = 0.0025, kVarianceMax = 0x1p20;
@@ -54,12 +54,13 @@ Status validate(const PrivacyRules& rules) {
     return bad("cohort_min must be in [" + std::to_string(kRosterSizeMin) + ", " + std::to_string(kRosterSizeMax) +
                "]");
   }
-  if (rules.cohort_max < rules.cohort_min || rules.cohort_max > kRosterSizeMax) {
-    return bad("cohort_max must be in [cohort_min, " + std::to_string(kRosterSizeMax) + "]");
+  if (rules.roster_max < rules.cohort_min || rules.roster_max > kRosterSizeMax) {
+    return bad("roster_max must be in [cohort_min, " + std::to_string(kRosterSizeMax) + "]");
   }
   if (!(rules.corrupt_share >= 0 && rules.corrupt_share < 1)) return bad("corrupt_share must be in [0, 1)");
   if (!(rules.dropout_share >= 0 && rules.dropout_share < 1)) return bad("dropout_share must be in [0, 1)");
-  if (rules.cipher_suite < 1 || rules.cipher_suite > kCipherSuiteMax) return bad("cipher_suite must be 1 or 2");
+  const auto suite = static_cast<CipherSuite>(rules.cipher_suite);
+  if (suite != CipherSuite::aes256_ctr && suite != CipherSuite::chacha20) return bad("cipher_suite must be 1 or 2");
   if (rules.level != SecurityLevel::active_dp) {
     if (rules.encoding != EncodingRules{})
       return bad("below active_dp lanes are the update's fixed point: no encoding");

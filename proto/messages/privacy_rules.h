@@ -25,10 +25,10 @@ struct EncodingRules {
 struct PrivacyRules {
   SecurityLevel level = SecurityLevel::none;  // none: all else as it is here
   uint32_t cohort_min = kRosterSizeMin;       // updates that the sum of a cohort must have at least
-  uint32_t cohort_max = kRosterSizeMax;       // devices in the roster of a cohort, at most
+  uint32_t roster_max = kRosterSizeMax;       // devices in the roster of a cohort, at most
   double corrupt_share = 0;                   // of the roster that may work with the server against the others
   double dropout_share = 0;                   // of the roster that may vanish
-  uint8_t cipher_suite = 0;                   // of masks: 1 AES-256-CTR, 2 ChaCha20 (secure/crypto/stream_cipher.h)
+  uint8_t cipher_suite = 0;                   // of masks, as in CipherSuite; 0 at level none
   // active_dp alone; below it the lanes are those of the plan's fixed point, as without masks.
   EncodingRules encoding;
   // active_dp alone; 0 at the levels below, which promise no differential privacy.

@@ -1,13 +1,9 @@
 #include "scheduler/job/plan_privacy.h"
 
+#include "proto/messages/cipher_suite.h"
 #include "secure/dp/distributed/device_noise.h"
 
 namespace coterie {
-namespace {
-
-constexpr uint8_t kAes256Ctr = 1;  // secure/crypto/stream_cipher.h
-
-}  // namespace
 
 Result<PrivacyRules> privacy_rules_of(const JobSettings& spec, uint64_t value_count) {
   const PrivacySettings& privacy = spec.privacy;
@@ -15,10 +11,10 @@ Result<PrivacyRules> privacy_rules_of(const JobSettings& spec, uint64_t value_co
   PrivacyRules rules;
   rules.level = privacy.level;
   rules.cohort_min = privacy.cohort_min;
-  rules.cohort_max = cohort_goal(spec);
+  rules.roster_max = cohort_goal(spec);
   rules.corrupt_share = privacy.corrupt_share;
   rules.dropout_share = privacy.dropout_share;
-  rules.cipher_suite = kAes256Ctr;
+  rules.cipher_suite = static_cast<uint8_t>(CipherSuite::aes256_ctr);
   if (privacy.level == SecurityLevel::active_dp) {
     COT_TRY(add_device_noise(rules, {.value_count = value_count,
                                      .cohort_count = cohort_count(spec),

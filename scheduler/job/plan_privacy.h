@@ -13,8 +13,8 @@
 
 namespace coterie {
 
-// Precondition: validate(spec) is empty. invalid_argument if no noise of devices will do for a model of `value_count`
-// values.
+// Precondition: validate(spec) names no cohort and no level; noise may be out of range. invalid_argument if no noise of
+// devices will do for a model of `value_count` values.
 Result<PrivacyRules> privacy_rules_of(const JobSettings& spec, uint64_t value_count);
 
 }  // namespace coterie

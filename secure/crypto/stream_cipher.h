@@ -9,12 +9,10 @@
 #include <span>
 
 #include "base/result.h"
+#include "proto/messages/cipher_suite.h"
 #include "secure/crypto/secret.h"
 
 namespace coterie {
-
-// Numbers of the wire: 0 is never a suite.
-enum class CipherSuite : uint8_t { aes256_ctr = 1, chacha20 = 2 };
 
 // Every stream ends here: 2^32 blocks of AES, as few as keep its blocks, which are all different, from being
 // told from random bytes.

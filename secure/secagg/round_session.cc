@@ -26,7 +26,7 @@ SessionParameters session_parameters(const Plan& plan, const JobId& job, const R
                                .suite = static_cast<CipherSuite>(plan.privacy.cipher_suite),
                                .ring_bits = 64,
                                .lane_count = plan.update.value_count + 1,
-                               .roster_max = plan.privacy.cohort_max};
+                               .roster_max = plan.privacy.roster_max};
   static_assert(kNoisyRosterMax == kCompleteCohortMax);
   if (plan.privacy.level == SecurityLevel::active_dp) {
     const EncodingTerms encoding = encoding_of(plan.privacy);

@@ -58,9 +58,9 @@ class Demo {
   Status run(DemoResult& result);
 
  private:
-  Status upload(std::string& model_digest, std::string& held_out_digest);
+  Status upload(Digest& model, Digest& held_out);
   Status start_devices();
-  Status train(const std::string& model_digest, const std::string& held_out_digest, DemoResult& result);
+  Status train(const Digest& model, const Digest& held_out, DemoResult& result);
   Status fetch_model(DemoResult& result);
   Status look_after_devices();
   void drop_out(const std::optional<RoundReport>& live);
@@ -85,14 +85,14 @@ Status Demo::run(DemoResult& result) {
 
   progress_.show("starting the server");
   COT_ASSIGN(server_, DemoServer::start(folder_));
-  std::string model_digest, held_out_digest;
-  COT_TRY(upload(model_digest, held_out_digest));
+  Digest model, held_out;
+  COT_TRY(upload(model, held_out));
   result.phases.server_start = watch.lap();
 
   COT_TRY(start_devices());
   result.phases.devices_start = watch.lap();
 
-  COT_TRY(train(model_digest, held_out_digest, result));
+  COT_TRY(train(model, held_out, result));
   result.phases.rounds = watch.lap();
   result.phases.training = training_seconds(done_rounds(result));
   result.phases.finalizing = server_->finalize_seconds();
@@ -110,9 +110,9 @@ Status Demo::run(DemoResult& result) {
   return {};
 }
 
-Status Demo::upload(std::string& model_digest, std::string& held_out_digest) {
-  COT_ASSIGN(model_digest, server_->upload("models", data_.model));
-  COT_ASSIGN(held_out_digest, server_->upload("datasets", data_.held_out));
+Status Demo::upload(Digest& model, Digest& held_out) {
+  COT_ASSIGN(model, server_->upload("models", data_.model));
+  COT_ASSIGN(held_out, server_->upload("datasets", data_.held_out));
   return {};
 }
 
@@ -167,8 +167,8 @@ Status Demo::look_after_devices() {
   return {};
 }
 
-Status Demo::train(const std::string& model_digest, const std::string& held_out_digest, DemoResult& result) {
-  COT_ASSIGN(const std::string request, job_request(options_, data_.value_count, model_digest, held_out_digest));
+Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& result) {
+  COT_ASSIGN(const std::string request, job_request(options_, data_.value_count, model, held_out));
   COT_ASSIGN(job_, server_->create_job(request));
   RoundWatch watch(server_->admin(), job_, options_.rounds, progress_);
   for (;;) {

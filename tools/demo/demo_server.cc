@@ -86,10 +86,11 @@ Error DemoServer::explain(const Error& failed, const std::string& what) {
   return alive ? failed.with_context(what) : alive.error();
 }
 
-Result<std::string> DemoServer::upload(const std::string& what, ByteView file) {
+Result<Digest> DemoServer::upload(const std::string& what, ByteView file) {
   const Result<nlohmann::json> answer = admin_->upload(what, file);
   if (!answer) return explain(answer.error(), "uploading to " + what);
-  return text_in(*answer, "digest");
+  COT_ASSIGN(const std::string digest, text_in(*answer, "digest"));
+  return Digest::from_hex(digest);
 }
 
 Result<std::string> DemoServer::create_token(uint32_t uses) {

@@ -24,7 +24,7 @@ class DemoServer {
   void stop();
 
   // Each names what was asked for when it fails. Digests and ids as text.
-  Result<std::string> upload(const std::string& what, ByteView file);  // "models" or "datasets"
+  Result<Digest> upload(const std::string& what, ByteView file);  // "models" or "datasets"
   Result<std::string> create_token(uint32_t uses);
   Result<std::string> create_job(const std::string& request);
   Result<uint64_t> count_devices();

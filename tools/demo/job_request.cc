@@ -4,7 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "scheduler/job/job_settings.h"
+#include "fl_server/config/job_json.h"
+#include "scheduler/job/plan_privacy.h"
 #include "secure/dp/account/calibrate.h"
 #include "secure/dp/distributed/device_noise.h"
 
@@ -13,11 +14,11 @@ namespace {
 
 // A round chooses when all devices are there. One that has died and is being started again shall not hold it up for
 // long.
-constexpr uint32_t kSelectingMs = 5'000;
+constexpr Millis kSelectingMax{5'000};
 // Long: on a slow machine a round is as long as training takes. A device that dies is started again at once.
-constexpr uint32_t kCollectingMs = 300'000;
+constexpr Millis kCollectingMax{300'000};
 // Of a phase of secure aggregation, at most: so many may vanish that the round cannot go on before they are back.
-constexpr uint32_t kPhaseMs = 30'000;
+constexpr Millis kPhaseMax{30'000};
 
 // At active_dp noise is sized for the least sum that may be opened: a sum of far fewer than the goal would need far
 // more.
@@ -39,39 +40,61 @@ uint32_t least_of(uint32_t goal, const DemoOptions& options) {
   return std::max(2u, is_noise_of_devices(options) ? noisy : goal / 2);
 }
 
-// What says how many cohorts there are.
-JobSettings cohorts_of(const DemoOptions& options) {
-  JobSettings spec;
-  spec.rounds.goal_count = options.goal_count();
-  spec.rounds.over_selection = over_selection(options);
-  spec.privacy.dropout_share = options.dropout_share();
-  spec.privacy.cohort_max = options.cohort_max;
-  return spec;
+RoundSettings rounds_of(const DemoOptions& options) {
+  const uint32_t goal = options.goal_count();
+  RoundSettings rounds;
+  rounds.count = options.rounds;
+  rounds.goal_count = goal;
+  rounds.goal_count_min = options.security == SecurityLevel::none ? std::max(1u, goal / 2) : least_of(goal, options);
+  rounds.pool_min = options.devices;
+  rounds.selecting_max = kSelectingMax;
+  rounds.collecting_max = kCollectingMax;
+  if (options.dropout > 0) {  // who is away shall not be waited for
+    rounds.over_selection = over_selection(options);
+    rounds.pool_min = std::max(goal, static_cast<uint32_t>(options.devices * (1 - options.dropout_share())));
+  }
+  return rounds;
 }
 
-uint32_t cohort_min(const DemoOptions& options) {
-  return least_of(options.goal_count() / cohort_count(cohorts_of(options)), options);
+// All but the model, the evaluation data and the noise.
+JobSettings job_of(const DemoOptions& options) {
+  JobSettings job;
+  job.name = "demo-" + options.data.substr(0, options.data.find(':'));
+  job.training.loss = Loss::softmax_cross_entropy;
+  job.training.batch_size = options.batch_size;
+  job.training.local_epochs = options.local_epochs;
+  job.training.optimizer.kind = OptimizerKind::sgd;
+  job.training.optimizer.learning_rate = static_cast<float>(options.learning_rate);
+  job.training.optimizer.momentum = static_cast<float>(options.momentum);
+  if (options.clip) job.update.clip_l2 = static_cast<float>(*options.clip);
+  job.rounds = rounds_of(options);
+  job.strategy = StrategySettings::of(options.strategy->name)
+                     .with("server_learning_rate", static_cast<float>(options.server_rate()));
+  job.privacy.level = options.security;
+  if (options.security == SecurityLevel::none) return job;
+  job.privacy.cohort_max = options.cohort_max;
+  job.privacy.dropout_share = options.dropout_share();
+  job.privacy.phase_max = kPhaseMax;
+  // How many cohorts there are follows from the settings above, and how many updates each may be sure of from that.
+  job.privacy.cohort_min = least_of(options.goal_count() / cohort_count(job), options);
+  return job;
+}
+
+void add_noise(JobSettings& job, const DemoOptions& options, double noise_multiplier) {
+  job.update.weight_max = 1;
+  job.privacy.noise_multiplier = noise_multiplier;
+  job.privacy.target_delta = options.delta;
 }
 
 // What a round releases at this multiplier, in the terms of its mechanism.
 Noise noise_at(const DemoOptions& options, uint64_t value_count, double multiplier) {
   if (!is_noise_of_devices(options)) return DiscreteGaussianNoise{multiplier, 1, false};
-  const JobSettings spec = cohorts_of(options);
-  PrivacyRules rules;
-  rules.level = options.security;
-  rules.cohort_min = cohort_min(options);
-  rules.cohort_max = cohort_goal(spec);
-  rules.corrupt_share = spec.privacy.corrupt_share;
-  rules.dropout_share = spec.privacy.dropout_share;
-  rules.cipher_suite = 1;
-  const DeviceNoiseGoal goal{.value_count = value_count,
-                             .cohort_count = cohort_count(spec),
-                             .clip_norm = *options.clip,
-                             .noise_multiplier = multiplier,
-                             .delta = options.delta / options.rounds};
+  JobSettings job = job_of(options);
+  add_noise(job, options, multiplier);
   // Where there is no such noise the server will say so; a search goes on from what it would cost without a grid.
-  if (!add_device_noise(rules, goal)) return GaussianNoise{multiplier};
-  const Result<LedgerRelease> release = release_of(rules, value_count);
+  const Result<PrivacyRules> rules = privacy_rules_of(job, value_count);
+  if (!rules) return GaussianNoise{multiplier};
+  const Result<LedgerRelease> release = release_of(*rules, value_count);
   return release ? noise_of(*release) : Noise(GaussianNoise{multiplier});
 }
 
@@ -97,48 +120,17 @@ Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count) {
   return noise;
 }
 
-Result<std::string> job_request(const DemoOptions& options, uint64_t value_count, const std::string& model_digest,
-                                const std::string& evaluation_digest) {
-  const uint32_t goal = options.goal_count();
-  nlohmann::json json = {
-      {"name", "demo-" + options.data.substr(0, options.data.find(':'))},
-      {"model", model_digest},
-      {"evaluation", evaluation_digest},
-      {"training",
-       {{"loss", "softmax_cross_entropy"},
-        {"batch_size", options.batch_size},
-        {"local_epochs", options.local_epochs},
-        {"optimizer", {{"kind", "sgd"}, {"learning_rate", options.learning_rate}, {"momentum", options.momentum}}}}},
-      {"rounds",
-       {{"count", options.rounds},
-        {"goal_count", goal},
-        {"goal_count_min", std::max(1u, goal / 2)},
-        {"pool_min", options.devices},
-        {"selecting_ms_max", kSelectingMs},
-        {"collecting_ms_max", kCollectingMs}}},
-      {"privacy", {{"level", to_string(options.security)}}},
-      {"strategy", {{"kind", options.strategy->name}, {"server_learning_rate", options.server_rate()}}},
-  };
-  if (options.dropout > 0) {  // who is away shall not be waited for
-    json["rounds"]["over_selection"] = over_selection(options);
-    json["rounds"]["pool_min"] = std::max(goal, static_cast<uint32_t>(options.devices * (1 - options.dropout_share())));
-  }
-  if (options.security != SecurityLevel::none) {
-    json["rounds"]["goal_count_min"] = least_of(goal, options);
-    json["privacy"].update({{"cohort_min", cohort_min(options)},
-                            {"cohort_max", options.cohort_max},
-                            {"dropout_share", options.dropout_share()},
-                            {"phase_ms_max", kPhaseMs}});
-  }
-  if (options.clip) json["update"]["clip_l2"] = *options.clip;
+Result<std::string> job_request(const DemoOptions& options, uint64_t value_count, const Digest& model,
+                                const Digest& evaluation) {
+  JobSettings job = job_of(options);
+  job.model = model;
+  job.evaluation = evaluation;
   if (options.has_noise()) {
     COT_ASSIGN(const DemoNoise noise, noise_of(options, value_count));
-    json["update"]["weight_max"] = 1;
-    json["privacy"]["noise_multiplier"] = noise.noise_multiplier;
-    json["privacy"]["target_delta"] = options.delta;
-    json["privacy"]["epsilon_budget"] = noise.epsilon_budget;
+    add_noise(job, options, noise.noise_multiplier);
+    job.privacy.epsilon_budget = noise.epsilon_budget;
   }
-  return json.dump(2) + "\n";
+  return to_json(job).dump(2) + "\n";
 }
 
 }  // namespace coterie

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "tools/demo/options.h"
 
@@ -18,8 +19,9 @@ struct DemoNoise {
 // `value_count` is the model's.
 Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count);
 
-// As the admin plane takes it; the digests are of files that were uploaded before. JSON text.
-Result<std::string> job_request(const DemoOptions& options, uint64_t value_count, const std::string& model_digest,
-                                const std::string& evaluation_digest);
+// As the admin plane takes it, with every setting spelt out; the digests are of files that were uploaded before. JSON
+// text.
+Result<std::string> job_request(const DemoOptions& options, uint64_t value_count, const Digest& model,
+                                const Digest& evaluation);
 
 }  // namespace coterie

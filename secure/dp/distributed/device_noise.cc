@@ -28,25 +28,25 @@ Result<double> epsilon_of(const PrivacyRules& rules, uint64_t value_count) {
 
 }  // namespace
 
-Result<uint32_t> honest_min_of(uint32_t cohort_min, double corrupt_share, uint32_t cohort_max) {
-  if (cohort_max > kNoisyRosterMax) {
+Result<uint32_t> honest_min_of(uint32_t cohort_min, double corrupt_share, uint32_t roster_max) {
+  if (roster_max > kNoisyRosterMax) {
     return Error(ErrorCode::invalid_argument, "with noise of the devices a cohort has at most " +
                                                   std::to_string(kNoisyRosterMax) + " devices, not " +
-                                                  std::to_string(cohort_max) +
+                                                  std::to_string(roster_max) +
                                                   ": of a larger one a part could be opened, with its own noise alone");
   }
-  const double corrupt = std::floor(corrupt_share * cohort_max + 1e-9);
+  const double corrupt = std::floor(corrupt_share * roster_max + 1e-9);
   if (corrupt < cohort_min) return cohort_min - static_cast<uint32_t>(corrupt);
   return Error(ErrorCode::invalid_argument, "all " + std::to_string(cohort_min) +
                                                 " updates of a sum might be of corrupt devices, of which a roster of " +
-                                                std::to_string(cohort_max) + " may have " + number_words(corrupt) +
+                                                std::to_string(roster_max) + " may have " + number_words(corrupt) +
                                                 ": raise cohort_min, or lower corrupt_share");
 }
 
 Status add_device_noise(PrivacyRules& rules, const DeviceNoiseGoal& goal) {
-  COT_ASSIGN(const uint32_t honest_min, honest_min_of(rules.cohort_min, rules.corrupt_share, rules.cohort_max));
+  COT_ASSIGN(const uint32_t honest_min, honest_min_of(rules.cohort_min, rules.corrupt_share, rules.roster_max));
   COT_ASSIGN(const EncodingPlan plan, choose_scale_and_bits({.dimension = goal.value_count,
-                                                             .contributors_max = goal.cohort_count * rules.cohort_max,
+                                                             .contributors_max = goal.cohort_count * rules.roster_max,
                                                              .honest_min = honest_min,
                                                              .clip_norm = goal.clip_norm,
                                                              .rotated = true,
@@ -82,7 +82,7 @@ EncodingTerms encoding_of(const PrivacyRules& rules) {
 
 Result<LedgerRelease> release_of(const PrivacyRules& rules, uint64_t value_count) {
   const EncodingTerms spec = encoding_of(rules);
-  COT_ASSIGN(const uint32_t honest_min, honest_min_of(rules.cohort_min, rules.corrupt_share, rules.cohort_max));
+  COT_ASSIGN(const uint32_t honest_min, honest_min_of(rules.cohort_min, rules.corrupt_share, rules.roster_max));
   const auto squared = static_cast<double>(sensitivity_squared(spec, value_count));
   const auto coordinates = static_cast<double>(encoded_coordinates(spec, value_count));
   return LedgerRelease{.mechanism = LedgerMechanism::skellam,

@@ -1,11 +1,11 @@
 // The noise that the devices of a cohort add to their own updates (level active_dp), and what a sum of them costs: both
 // ends compute it from the plan's rules, so that a device need not believe what the server says of it.
 //
-// A cohort's sum is opened only if it has cohort_min updates, of a roster of at most cohort_max devices. At most
+// A cohort's sum is opened only if it has cohort_min updates, of a roster of at most roster_max devices. At most
 // corrupt_share of those work with the server and may leave their noise out or tell it. So in each coordinate of every
 // sum there are at least
 //
-//   honest_min = cohort_min - floor(corrupt_share * cohort_max)
+//   honest_min = cohort_min - floor(corrupt_share * roster_max)
 //
 // draws that nobody knows, each Skellam of variance noise_variance_local. Skellam noise is closed under sums: together
 // they are Skellam of honest_min times that; what others add makes it no weaker (Agarwal, Kairouz, Liu, NeurIPS 2021).
@@ -30,11 +30,11 @@ namespace coterie {
 inline constexpr uint32_t kNoisyRosterMax = 255;
 
 // invalid_argument if it would be none, or the roster larger than that.
-Result<uint32_t> honest_min_of(uint32_t cohort_min, double corrupt_share, uint32_t cohort_max);
+Result<uint32_t> honest_min_of(uint32_t cohort_min, double corrupt_share, uint32_t roster_max);
 
 struct DeviceNoiseGoal {
   uint64_t value_count = 0;   // of an update
-  uint32_t cohort_count = 1;  // that are added up, each of rules.cohort_max devices at most
+  uint32_t cohort_count = 1;  // that are added up, each of rules.roster_max devices at most
   double clip_norm = 0;
   double noise_multiplier = 0;  // standard deviation of the honest devices' noise in a sum / sensitivity
   double delta = 0;             // of one round

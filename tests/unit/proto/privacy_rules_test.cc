@@ -23,7 +23,7 @@ const double kBelowOne = std::nextafter(1.0, 0.0);
 PrivacyRules rules_of(SecurityLevel level) {
   PrivacyRules rules{.level = level,
                      .cohort_min = 120,
-                     .cohort_max = 200,
+                     .roster_max = 200,
                      .corrupt_share = 0.25,
                      .dropout_share = 0.1,
                      .cipher_suite = 1};
@@ -77,10 +77,10 @@ TEST(PrivacyRules, LimitWhoTakesPart) {
   expect_bad("cohort_min must be in [2, 10000]", [](R& r) { r.cohort_min = 1; });
   expect_bad("cohort_min must be in [2, 10000]", [](R& r) { r.cohort_min = 10'001; });
   expect_good([](R& r) { r.cohort_min = 2; });
-  expect_good([](R& r) { r.cohort_min = r.cohort_max = r.encoding.contributors_max = 10'000; });
-  expect_bad("cohort_max must be in [cohort_min, 10000]", [](R& r) { r.cohort_max = 119; });
-  expect_bad("cohort_max must be in [cohort_min, 10000]", [](R& r) { r.cohort_max = 10'001; });
-  expect_good([](R& r) { r.cohort_max = 120; });
+  expect_good([](R& r) { r.cohort_min = r.roster_max = r.encoding.contributors_max = 10'000; });
+  expect_bad("roster_max must be in [cohort_min, 10000]", [](R& r) { r.roster_max = 119; });
+  expect_bad("roster_max must be in [cohort_min, 10000]", [](R& r) { r.roster_max = 10'001; });
+  expect_good([](R& r) { r.roster_max = 120; });
   expect_bad("cipher_suite", [](R& r) { r.cipher_suite = 0; });
   expect_bad("cipher_suite", [](R& r) { r.cipher_suite = 3; });
   expect_good([](R& r) { r.cipher_suite = 2; });
@@ -259,7 +259,7 @@ TEST(PrivacyRules, RandomOnesTravelOrAreRefusedOnBothEnds) {
   for (int trial = 0; trial < 2000; ++trial) {
     PrivacyRules rules{.level = static_cast<SecurityLevel>(prng.below(4)),
                        .cohort_min = static_cast<uint32_t>(prng.below(300)),
-                       .cohort_max = 200 + static_cast<uint32_t>(prng.below(300)),
+                       .roster_max = 200 + static_cast<uint32_t>(prng.below(300)),
                        .corrupt_share = prng.uniform() * 1.1,
                        .dropout_share = prng.uniform() * 1.1,
                        .cipher_suite = static_cast<uint8_t>(prng.below(4)),

@@ -217,7 +217,7 @@ TEST(JobSettings, DevicesAreSharedOutEvenlyAmongCohorts) {
   spec.rounds.goal_count = 20'000;
   EXPECT_THAT(wrong([](JobSettings& s) { s.privacy.cohort_max = 0; }), ElementsAre("/rounds/goal_count"));
   EXPECT_THAT(wrong([](JobSettings& s) { s.privacy.cohort_max = 10'000; }), IsEmpty());
-  EXPECT_EQ(plan_of(spec, JobId("j"), 5).privacy.cohort_max, 2u) << "a device sees to it";
+  EXPECT_EQ(plan_of(spec, JobId("j"), 5).privacy.roster_max, 2u) << "a device sees to it";
 }
 
 TEST(JobSettings, PlanSaysTheLevelAndNothingMoreWithoutOne) {

@@ -159,7 +159,7 @@ TEST(CommandLine, LetsTheLastOfARepeatedOptionCount) {
 TEST(CommandLine, LeavesTheDefaultsOfADemoAsTheyAre) {
   Invocation invocation;
   ASSERT_TRUE(parse_command_line({"demo"}, invocation).runs);
-  EXPECT_EQ(*job_request(invocation.demo, 5, "m", "e"), *job_request(DemoOptions{}, 5, "m", "e"));
+  EXPECT_EQ(*job_request(invocation.demo, 5, Digest{}, Digest{}), *job_request(DemoOptions{}, 5, Digest{}, Digest{}));
   EXPECT_EQ(to_string(invocation.demo.split), to_string(DemoOptions{}.split));
 }
 

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fl_server/config/job_json.h"
+#include "secure/crypto/digest.h"
 #include "secure/dp/account/account.h"
 #include "tests/support/matchers.h"
 #include "tools/admin/round_report.h"
@@ -108,32 +110,56 @@ TEST(DemoNoise, NeedsAClip) {
   DemoOptions options;
   options.target_epsilon = 8;
   EXPECT_ERROR(noise_of(options, kValues), ErrorCode::invalid_argument, "needs --clip");
-  EXPECT_ERROR(job_request(options, kValues, "m", "e"), ErrorCode::invalid_argument, "needs --clip");
+  EXPECT_ERROR(job_request(options, kValues, Digest{}, Digest{}), ErrorCode::invalid_argument, "needs --clip");
 }
 
 TEST(DemoNoise, IsInTheJobThatIsAskedFor) {
   DemoOptions options;
-  EXPECT_EQ(json::parse(*job_request(options, kValues, "m", "e"))["privacy"], (json{{"level", "none"}}));
+  const json plain = json::parse(*job_request(options, kValues, Digest{}, Digest{}));
+  EXPECT_EQ(plain["privacy"]["level"], "none");
+  EXPECT_EQ(plain["privacy"]["noise_multiplier"], 0);
+  EXPECT_EQ(plain["update"]["clip_l2"], 0);
   options.clip = 0.5;
-  EXPECT_EQ(json::parse(*job_request(options, kValues, "m", "e"))["update"], (json{{"clip_l2", 0.5}}));
+  const json clipped = json::parse(*job_request(options, kValues, Digest{}, Digest{}));
+  EXPECT_EQ(clipped["update"]["clip_l2"], 0.5);
+  EXPECT_GT(clipped["update"]["weight_max"], 1);
   options.noise_multiplier = 2;
   options.delta = 1e-7;
-  const json job = json::parse(*job_request(options, kValues, "m", "e"));
-  EXPECT_EQ(job["update"], (json{{"clip_l2", 0.5}, {"weight_max", 1}}));
+  const json job = json::parse(*job_request(options, kValues, Digest{}, Digest{}));
+  EXPECT_EQ(job["update"]["clip_l2"], 0.5);
+  EXPECT_EQ(job["update"]["weight_max"], 1);
   EXPECT_EQ(job["privacy"]["noise_multiplier"], 2);
   EXPECT_EQ(job["privacy"]["target_delta"], 1e-7);
+}
+
+TEST(DemoJob, HasWhatAServerAsksForAtEveryLevel) {
+  for (const SecurityLevel level :
+       {SecurityLevel::none, SecurityLevel::masked, SecurityLevel::active, SecurityLevel::active_dp}) {
+    DemoOptions options;
+    options.security = level;
+    options.dropout = 0.05;
+    options.clip = 1;
+    if (level == SecurityLevel::active_dp) options.target_epsilon = 8;
+    Problems problems;
+    const JobSettings job = job_settings_from_json(
+        json::parse(*job_request(options, kValues, content_digest(as_bytes("m")), content_digest(as_bytes("e")))),
+        problems);
+    EXPECT_THAT(problems, testing::IsEmpty()) << to_string(level);
+    EXPECT_THAT(validate_with_model(job, kValues), testing::IsEmpty()) << to_string(level);
+    EXPECT_EQ(job.model, content_digest(as_bytes("m")));
+  }
 }
 
 TEST(DemoSecurity, IsInTheJobThatIsAskedFor) {
   DemoOptions options;  // 10 of 20 devices
   options.security = SecurityLevel::masked;
-  json job = json::parse(*job_request(options, kValues, "m", "e"));
+  json job = json::parse(*job_request(options, kValues, Digest{}, Digest{}));
   EXPECT_EQ(job["privacy"]["level"], "masked");
   EXPECT_EQ(job["privacy"]["cohort_min"], 5);
   EXPECT_EQ(job["rounds"]["goal_count_min"], 5);
-  EXPECT_FALSE(job["rounds"].contains("over_selection"));
+  EXPECT_EQ(job["rounds"]["over_selection"], 1);
   options.dropout = 0.11;  // 0.22 are planned for
-  job = json::parse(*job_request(options, kValues, "m", "e"));
+  job = json::parse(*job_request(options, kValues, Digest{}, Digest{}));
   EXPECT_EQ(job["privacy"]["dropout_share"], 0.22);
   EXPECT_NEAR(job["rounds"]["over_selection"].get<double>(), 1.44, 0.005);
   EXPECT_EQ(job["rounds"]["pool_min"], 15);
@@ -144,7 +170,7 @@ TEST(DemoSecurity, OfSeveralCohortsWantsLessOfEach) {
   options.devices = 24;  // 12 of which train in a round
   options.security = SecurityLevel::active;
   options.cohort_max = 5;
-  const json job = json::parse(*job_request(options, kValues, "m", "e"));
+  const json job = json::parse(*job_request(options, kValues, Digest{}, Digest{}));
   EXPECT_EQ(job["privacy"]["cohort_max"], 5);
   EXPECT_EQ(job["privacy"]["cohort_min"], 2) << "half of a third of 12";
   EXPECT_EQ(job["rounds"]["goal_count_min"], 6);
@@ -155,12 +181,13 @@ TEST(DemoSecurity, NoiseOfTheDevicesIsSizedForTheSumsThatAreOpened) {
   options.security = SecurityLevel::active_dp;
   options.clip = 1;
   options.target_epsilon = 8;
-  const json job = json::parse(*job_request(options, kValues, "m", "e"));
+  const json job = json::parse(*job_request(options, kValues, Digest{}, Digest{}));
   EXPECT_EQ(job["privacy"]["level"], "active_dp");
   EXPECT_EQ(job["privacy"]["cohort_min"], 9);
   EXPECT_EQ(job["rounds"]["goal_count_min"], 9);
   EXPECT_EQ(job["privacy"]["epsilon_budget"], 8);
-  EXPECT_EQ(job["update"], (json{{"clip_l2", 1.0}, {"weight_max", 1}}));
+  EXPECT_EQ(job["update"]["clip_l2"], 1);
+  EXPECT_EQ(job["update"]["weight_max"], 1);
   // Skellam noise costs more than Gaussian noise of the same variance, but not much.
   const double multiplier = job["privacy"]["noise_multiplier"];
   EXPECT_LE(epsilon_of(multiplier, options.rounds, options.delta), 8);

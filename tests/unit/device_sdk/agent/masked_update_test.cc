@@ -24,7 +24,7 @@ Plan noisy_plan() {
   plan.update.fixed_point = FixedPointSpec::finest(8, 1, 1000);
   plan.privacy = {.level = SecurityLevel::active_dp,
                   .cohort_min = kDevices,
-                  .cohort_max = kDevices,
+                  .roster_max = kDevices,
                   .corrupt_share = 0,
                   .dropout_share = 0,
                   .cipher_suite = 1};

@@ -22,7 +22,7 @@ constexpr uint32_t kCohortMax = 12, kCohortMin = 9;
 PrivacyRules bare() {
   return {.level = SecurityLevel::active_dp,
           .cohort_min = kCohortMin,
-          .cohort_max = kCohortMax,
+          .roster_max = kCohortMax,
           .corrupt_share = 0.1,
           .dropout_share = 0.2,
           .cipher_suite = 1};
@@ -80,7 +80,7 @@ TEST(DeviceNoise, APromiseIsCheckedByWhoItIsMadeTo) {
   EXPECT_TRUE(refused([](PrivacyRules& r) { r.corrupt_share = 0.9; })) << "nobody left to count on";
   EXPECT_TRUE(refused([](PrivacyRules& r) { r.encoding.clip_norm = 1.1; }));
   EXPECT_TRUE(refused([](PrivacyRules& r) { ++r.encoding.fraction_bits; }));
-  EXPECT_TRUE(refused([](PrivacyRules& r) { r.cohort_max = 20; }));
+  EXPECT_TRUE(refused([](PrivacyRules& r) { r.roster_max = 20; }));
   EXPECT_TRUE(refused([](PrivacyRules& r) { r.encoding.weight_max = 2; }));
   EXPECT_TRUE(refused([](PrivacyRules&) {}, 40 * kValues)) << "rounding adds to the norm of a longer update";
   EXPECT_FALSE(refused([](PrivacyRules& r) { r.noise_variance_local *= 2; }));

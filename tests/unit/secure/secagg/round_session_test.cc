@@ -44,7 +44,7 @@ TEST(RoundSession, ParametersAreThePlans) {
   plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
   plan.privacy = {.level = SecurityLevel::masked,
                   .cohort_min = 5,
-                  .cohort_max = 50,
+                  .roster_max = 50,
                   .corrupt_share = .1,
                   .dropout_share = .2,
                   .cipher_suite = 2};
