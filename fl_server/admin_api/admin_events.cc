@@ -79,7 +79,7 @@ HttpResponse AdminService::stream_events(const Call& call) {
   Problems problems;
   QueryReader(call.query, problems).finish();
   if (!problems.empty()) return query_problem(problems);
-  const Result<JobRecord> job = parts_.rounds.get_job(JobId(call.path.at("job")));
+  const Result<JobRecord> job = parts_.jobs.get_job(JobId(call.path.at("job")));
   if (!job) return problem_response(job.error());
   std::shared_ptr<Place> place = Place::take(streams_, settings_.event_streams_max);
   if (!place) {

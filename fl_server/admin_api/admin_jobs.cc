@@ -66,12 +66,12 @@ Problems noise_problems(const JobRecord& job) {
 // With what it has spent, if it has noise.
 Result<nlohmann::json> AdminService::show_job(const JobRecord& job) {
   nlohmann::json json = to_json(job);
-  COT_ASSIGN(const std::optional<ModelRelease> release, parts_.rounds.released_model(job.id));
+  COT_ASSIGN(const std::optional<ModelRelease> release, parts_.models.released_model(job.id));
   COT_ASSIGN(const std::string tenant, owner_of(Owned::job, job.id.value()));
   if (tenant != kDefaultTenant) json["tenant"] = tenant;
   if (release) json["released"] = {{"version", release->version.value()}, {"time", rfc3339(release->time)}};
   if (job.spec.privacy.has_noise()) {
-    COT_ASSIGN(const JobPrivacy privacy, parts_.rounds.job_privacy(job.id));
+    COT_ASSIGN(const JobPrivacy privacy, parts_.ledger.job_privacy(job.id));
     json["privacy"] = to_json(privacy, job.spec);
   }
   return json;
@@ -86,7 +86,7 @@ HttpResponse AdminService::list_jobs(const Call& call) {
   const uint64_t limit = reader.limit();
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
-  Result<std::vector<JobRecord>> jobs = parts_.rounds.list_jobs();
+  Result<std::vector<JobRecord>> jobs = parts_.jobs.list_jobs();
   if (!jobs) return problem_response(jobs.error());
   const Result<TenantView> own = view_of(call, Owned::job);
   if (!own) return problem_response(own.error());
@@ -164,7 +164,7 @@ HttpResponse AdminService::create_job(const Call& call) {
   // Before there is a job that others could see.
   if (const auto owner = parts_.admin.claim_for_tenant(Owned::job, job.id.value(), *tenant); !owner)
     return problem_response(owner.error());
-  if (const Status created = parts_.rounds.create_job(job, initial); !created) return problem_response(created.error());
+  if (const Status created = parts_.jobs.create_job(job, initial); !created) return problem_response(created.error());
   log(LogLevel::info, "job_created", {{"job", job.id.value()}, {"name", job.spec.name}});
   parts_.scheduler.job_created(job.id);
   const Result<nlohmann::json> shown = show_job(job);
@@ -174,7 +174,7 @@ HttpResponse AdminService::create_job(const Call& call) {
 }
 
 HttpResponse AdminService::get_job(const Call& call) {
-  const Result<JobRecord> job = parts_.rounds.get_job(JobId(call.path.at("job")));
+  const Result<JobRecord> job = parts_.jobs.get_job(JobId(call.path.at("job")));
   if (!job) return problem_response(job.error());
   const Result<nlohmann::json> shown = show_job(*job);
   return shown ? with_entity_tag(call.head, json_response(*shown)) : problem_response(shown.error());
@@ -183,7 +183,7 @@ HttpResponse AdminService::get_job(const Call& call) {
 Result<std::optional<uint64_t>> AdminService::expected_revision(const Call& call, const JobId& id) {
   const std::string_view wanted = call.head.header("if-match");
   if (wanted.empty()) return std::optional<uint64_t>();
-  COT_ASSIGN(const JobRecord job, parts_.rounds.get_job(id));
+  COT_ASSIGN(const JobRecord job, parts_.jobs.get_job(id));
   COT_ASSIGN(const nlohmann::json shown, show_job(job));
   if (if_match(wanted, entity_tag(json_response(shown).body))) return std::optional(job.revision);
   return std::optional(kNoRevision);
@@ -191,7 +191,7 @@ Result<std::optional<uint64_t>> AdminService::expected_revision(const Call& call
 
 HttpResponse AdminService::not_changed(const JobId& id, const Error& error, std::optional<uint64_t> expected) {
   if (error.code() != ErrorCode::conflict || !expected) return problem_response(error);
-  const Result<JobRecord> job = parts_.rounds.get_job(id);
+  const Result<JobRecord> job = parts_.jobs.get_job(id);
   if (!job || job->revision == *expected) return problem_response(error);
   return problem_response(
       Error(ErrorCode::conflict, "job " + id.value() +
@@ -204,7 +204,7 @@ HttpResponse AdminService::change_job(const Call& call, JobState to) {
   const JobId id(call.path.at("job"));
   const Result<std::optional<uint64_t>> expected = expected_revision(call, id);
   if (!expected) return problem_response(expected.error());
-  const Result<JobRecord> job = parts_.rounds.set_job_state(id, to, "", *expected);
+  const Result<JobRecord> job = parts_.jobs.set_job_state(id, to, "", *expected);
   if (!job) return not_changed(id, job.error(), *expected);
   log(LogLevel::info, "job_state_changed", {{"job", job->id.value()}, {"state", to_string(to)}});
   parts_.scheduler.job_state_changed(job->id, job->state);
@@ -230,7 +230,7 @@ HttpResponse AdminService::list_rounds(const Call& call) {
   query.limit = reader.limit();
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
-  const Result<JobRecord> job = parts_.rounds.get_job(id);
+  const Result<JobRecord> job = parts_.jobs.get_job(id);
   if (!job) return problem_response(job.error());
   const Result<std::vector<RoundRecord>> rounds = parts_.rounds.list_rounds(id, query);
   if (!rounds) return problem_response(rounds.error());
@@ -245,13 +245,13 @@ HttpResponse AdminService::list_rounds(const Call& call) {
       accepted = live.accepted;
     }
     const Result<ModelRecord> model = round.state == RoundState::done
-                                          ? parts_.rounds.get_model(id, ModelVersion(round.base.value() + 1))
+                                          ? parts_.models.get_model(id, ModelVersion(round.base.value() + 1))
                                           : Result<ModelRecord>(Error(ErrorCode::not_found, ""));
     list.push_back(to_json(round, job->spec.rounds.goal_count, selected, accepted, model ? &*model : nullptr));
   }
   nlohmann::json json = {{"job", id.value()}, {"state", to_string(job->state)}, {"rounds", list}};
   if (job->spec.privacy.has_noise()) {
-    const Result<JobPrivacy> privacy = parts_.rounds.job_privacy(id);
+    const Result<JobPrivacy> privacy = parts_.ledger.job_privacy(id);
     if (!privacy) return problem_response(privacy.error());
     const nlohmann::json shown = to_json(*privacy, job->spec);
     json["privacy"] = {{"epsilon", shown["epsilon"]}, {"epsilon_budget", shown["epsilon_budget"]}};

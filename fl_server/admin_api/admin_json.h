@@ -7,7 +7,7 @@
 #include "fl_server/admin/admin_token.h"
 #include "fl_server/admin/audit_chain.h"
 #include "fl_server/store/device_store.h"
-#include "fl_server/store/round_store.h"
+#include "fl_server/store/ledger_store.h"
 #include "scheduler/job/records.h"
 
 namespace coterie {

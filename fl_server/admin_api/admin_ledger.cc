@@ -46,9 +46,9 @@ HttpResponse AdminService::list_ledger(const Call& call) {
   const uint64_t limit = reader.limit();
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
-  const Result<LedgerHead> head = parts_.rounds.ledger_head();
+  const Result<LedgerHead> head = parts_.ledger.ledger_head();
   if (!head) return problem_response(head.error());
-  const Result<std::vector<LedgerRecord>> records = parts_.rounds.list_ledger(after, limit);
+  const Result<std::vector<LedgerRecord>> records = parts_.ledger.list_ledger(after, limit);
   if (!records) return problem_response(records.error());
   nlohmann::json list = nlohmann::json::array();
   const Result<TenantView> own = view_of(call, Owned::job);

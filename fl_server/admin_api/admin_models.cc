@@ -56,10 +56,10 @@ HttpResponse AdminService::list_models(const Call& call) {
   const uint64_t limit = reader.limit();
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
-  if (const Result<JobRecord> found = parts_.rounds.get_job(job); !found) return problem_response(found.error());
-  const Result<std::vector<ModelRecord>> models = parts_.rounds.list_models(job);
+  if (const Result<JobRecord> found = parts_.jobs.get_job(job); !found) return problem_response(found.error());
+  const Result<std::vector<ModelRecord>> models = parts_.models.list_models(job);
   if (!models) return problem_response(models.error());
-  const Result<std::optional<ModelRelease>> release = parts_.rounds.released_model(job);
+  const Result<std::optional<ModelRelease>> release = parts_.models.released_model(job);
   if (!release) return problem_response(release.error());
   nlohmann::json list = nlohmann::json::array();
   std::optional<uint64_t> next;
@@ -81,9 +81,9 @@ HttpResponse AdminService::get_model(const Call& call) {
   const Result<ModelVersion> version = model_version_from(call.path.at("version"));
   if (!version) return problem_response(version.error());
   const JobId job(call.path.at("job"));
-  const Result<ModelRecord> model = parts_.rounds.get_model(job, *version);
+  const Result<ModelRecord> model = parts_.models.get_model(job, *version);
   if (!model) return problem_response(model.error());
-  const Result<std::optional<ModelRelease>> release = parts_.rounds.released_model(job);
+  const Result<std::optional<ModelRelease>> release = parts_.models.released_model(job);
   if (!release) return problem_response(release.error());
   nlohmann::json json = to_json(*model);
   json["released"] = *release && (*release)->version == model->version;
@@ -93,7 +93,7 @@ HttpResponse AdminService::get_model(const Call& call) {
 HttpResponse AdminService::get_model_content(const Call& call) {
   const Result<ModelVersion> version = model_version_from(call.path.at("version"));
   if (!version) return problem_response(version.error());
-  const Result<ModelRecord> model = parts_.rounds.get_model(JobId(call.path.at("job")), *version);
+  const Result<ModelRecord> model = parts_.models.get_model(JobId(call.path.at("job")), *version);
   if (!model) return problem_response(model.error());
   Result<HttpResponse> response =
       blob_response(call.head, parts_.blobs, model->digest, "application/vnd.coterie.frame");

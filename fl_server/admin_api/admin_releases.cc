@@ -13,8 +13,8 @@ HttpResponse AdminService::release_model(const Call& call, std::optional<ModelVe
   const JobId id(call.path.at("job"));
   const Result<std::optional<uint64_t>> expected = expected_revision(call, id);
   if (!expected) return problem_response(expected.error());
-  const Result<ModelRelease> release = version ? parts_.rounds.promote_model(id, *version, os::wall_now(), *expected)
-                                               : parts_.rounds.roll_back_model(id, *expected);
+  const Result<ModelRelease> release = version ? parts_.models.promote_model(id, *version, os::wall_now(), *expected)
+                                               : parts_.models.roll_back_model(id, *expected);
   if (!release) return not_changed(id, release.error(), *expected);
   log(LogLevel::info, "model_released",
       {{"job", id.value()}, {"model_version", release->version.value()}, {"rolled_back", !version.has_value()}});

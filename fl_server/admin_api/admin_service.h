@@ -20,6 +20,7 @@
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/runtime/work_pool.h"
 #include "fl_server/store/device_directory.h"
+#include "fl_server/store/model_store.h"
 #include "scheduler/fleet/node_report.h"
 
 namespace coterie {
@@ -34,7 +35,10 @@ struct AdminServiceSettings {
 struct AdminServiceParts {
   RoundScheduler& scheduler;
   DevicePlane& plane;
+  JobStore& jobs;
   RoundStore& rounds;
+  LedgerStore& ledger;
+  ModelStore& models;
   DeviceStore& devices;
   DeviceDirectory& directory;
   BlobStore& blobs;

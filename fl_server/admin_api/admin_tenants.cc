@@ -71,7 +71,7 @@ Status AdminService::claim_population(const Population& population, const std::s
     // What is there without an owner is the default tenant's, also from before there were tenants.
     COT_ASSIGN(const uint64_t devices, parts_.devices.count_devices({.population = name}));
     COT_ASSIGN(const std::vector<TokenRecord> tokens, parts_.devices.list_tokens());
-    COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.rounds.list_jobs());
+    COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.jobs.list_jobs());
     const bool in_use =
         devices > 0 || std::ranges::count(tokens, population, &TokenRecord::population) > 0 ||
         std::ranges::count(jobs, population, [](const JobRecord& job) { return job.spec.population; }) > 0;

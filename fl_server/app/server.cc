@@ -32,7 +32,7 @@
 #include "fl_server/store/sql_device_store.h"
 #include "fl_server/store/sql_fleet_store.h"
 #include "fl_server/store/sql_lease_store.h"
-#include "fl_server/store/sql_round_store.h"
+#include "fl_server/store/sql_training_store.h"
 #include "secure/crypto/random.h"
 #include "secure/crypto/self_test.h"
 #include "secure/mask/mask_self_test.h"
@@ -90,12 +90,12 @@ struct Server::Parts {
   ServerConfig config;
   DataDirectory data;
   Metrics metrics{kVersion};
-  std::unique_ptr<SqlRoundStore> rounds;
+  std::unique_ptr<SqlTrainingStore> training;
   std::unique_ptr<SqlDeviceStore> devices;
   std::unique_ptr<SqlAdminStore> admin;
-  std::unique_ptr<SqlRoundStore> plane_rounds;  // of a shared store: accepts updates whoever leads
-  std::unique_ptr<SqlLeaseStore> leases;        // of a shared store
-  std::unique_ptr<SqlFleetStore> fleet;         // of a shared store
+  std::unique_ptr<SqlTrainingStore> plane_training;  // of a shared store: accepts updates whoever leads
+  std::unique_ptr<SqlLeaseStore> leases;             // of a shared store
+  std::unique_ptr<SqlFleetStore> fleet;              // of a shared store
   BlobStores stores;
   std::optional<DeviceDirectory> directory;
   std::optional<MacKey> ticket_key;
@@ -157,11 +157,11 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   p.endpoints.ca_file = tls_files.ca;
   p.endpoints.admin_token_file = p.data.admin_token_path();
 
-  COT_ASSIGN(p.rounds, SqlRoundStore::open(open_database(config, p.data)));
+  COT_ASSIGN(p.training, SqlTrainingStore::open(open_database(config, p.data)));
   COT_ASSIGN(p.devices, SqlDeviceStore::open(open_database(config, p.data)));
   COT_ASSIGN(p.admin, SqlAdminStore::open(open_database(config, p.data)));
   if (config.store.is_shared()) {
-    COT_ASSIGN(p.plane_rounds, SqlRoundStore::open(open_database(config, p.data)));
+    COT_ASSIGN(p.plane_training, SqlTrainingStore::open(open_database(config, p.data)));
     COT_ASSIGN(p.fleet, SqlFleetStore::open(open_database(config, p.data)));
     if (config.may_lead()) {
       COT_ASSIGN(p.leases, SqlLeaseStore::open(open_database(config, p.data)));
@@ -171,16 +171,17 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   BlobStore& blobs = *p.stores.blobs;
   BlobStore& partials = *p.stores.partials;
   p.directory.emplace(*p.devices, kDevicesCached);
-  p.finalizer.emplace(*p.rounds, blobs, partials, *p.noise, &evaluate_model);
+  p.finalizer.emplace(*p.training, *p.training, blobs, partials, *p.noise, &evaluate_model);
 
   p.http.emplace(threads, p.metrics);
-  p.plane.emplace(DevicePlaneSettings{.node = config.node,
-                                      .ingest = config.ingest,
-                                      .desk = config.desk,
-                                      .pace = config.pace,
-                                      .pool_threads = threads},
-                  incarnation,
-                  DevicePlaneParts{p.plane_rounds ? *p.plane_rounds : *p.rounds, partials, *p.ticket_key, p.metrics});
+  p.plane.emplace(
+      DevicePlaneSettings{.node = config.node,
+                          .ingest = config.ingest,
+                          .desk = config.desk,
+                          .pace = config.pace,
+                          .pool_threads = threads},
+      incarnation,
+      DevicePlaneParts{p.plane_training ? *p.plane_training : *p.training, partials, *p.ticket_key, p.metrics});
   p.guard.emplace(
       config.overload, config.pace, threads, p.metrics,
       [&p] { return Delays{.core = p.plane->core_delay(), .store = p.plane->store_delay()}; },
@@ -191,7 +192,15 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   p.scheduler.emplace(RoundSchedulerSettings{.pool_threads = threads,
                                              .orphan_age_min = config.store.is_shared() ? kOrphanAgeMin : Millis(0),
                                              .authority_key = config.authority_key},
-                      RoundSchedulerParts{*p.rounds, blobs, partials, *p.finalizer, *p.signer, p.metrics});
+                      RoundSchedulerParts{.jobs = *p.training,
+                                          .rounds = *p.training,
+                                          .accepts = *p.training,
+                                          .ledger = *p.training,
+                                          .blobs = blobs,
+                                          .partials = partials,
+                                          .finalizer = *p.finalizer,
+                                          .signer = *p.signer,
+                                          .metrics = p.metrics});
   if (p.fleet) COT_TRY(prepare_fleet(p, incarnation));
   p.data.keys_are_loaded();
   p.device_service.emplace(
@@ -207,11 +216,23 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
       return caller_of(identity, !p.config.oidc->tenant_claim.empty());
     };
   }
-  p.admin_service.emplace(
-      AdminServiceSettings{.version = kVersion},
-      AdminServiceParts{*p.scheduler, *p.plane, *p.rounds, *p.devices, *p.directory, blobs, *p.admin, p.metrics,
-                        [&p] { return nodes_of(p); }, &check_model, &evaluate_model, std::move(verify_foreign)},
-      admin_token);
+  p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
+                          AdminServiceParts{.scheduler = *p.scheduler,
+                                            .plane = *p.plane,
+                                            .jobs = *p.training,
+                                            .rounds = *p.training,
+                                            .ledger = *p.training,
+                                            .models = *p.training,
+                                            .devices = *p.devices,
+                                            .directory = *p.directory,
+                                            .blobs = blobs,
+                                            .admin = *p.admin,
+                                            .metrics = p.metrics,
+                                            .nodes = [&p] { return nodes_of(p); },
+                                            .check_model = &check_model,
+                                            .evaluate = &evaluate_model,
+                                            .verify_foreign = std::move(verify_foreign)},
+                          admin_token);
 
   uint16_t device_port = 0;
   if (config.serves_devices()) {
@@ -362,7 +383,7 @@ void Server::stand_for_the_lead(Parts& p) {
   p.leadership.emplace(p.config.lease, *p.leases, kLead, p.config.node + "/" + to_hex(random_bytes(8)));
   const auto held = [&p](LeaseEpoch epoch) {
     p.leader.post([&p, epoch] {
-      p.rounds->set_fence(kLead, epoch);
+      p.training->set_fence(kLead, epoch);
       os::crash_point(os::CrashPoint::lead_fenced);
       p.lead.emplace(p.config.fleet, *p.fleet, p.member->url());
       if (const Status leads = p.scheduler->start(*p.lead); !leads)

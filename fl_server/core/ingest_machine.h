@@ -30,6 +30,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "fl_server/records/batch.h"
 #include "proto/messages/checkin.h"
 #include "scheduler/round/round_view.h"
 
@@ -47,22 +48,6 @@ struct IngestLimits {
   Millis linger_max{2'000};  // linger grows with the cost of a flush (8x), up to this
                              // while nobody arrives: 4 times the cost of a flush, up to linger_min
 };
-
-// One row of the store: this device is counted in this attempt.
-struct AcceptRow {
-  DeviceId device;
-  friend bool operator==(const AcceptRow&, const AcceptRow&) = default;
-};
-
-// What the store said to a batch.
-// clang-format off
-struct BatchDone {};
-struct BatchConflict { std::vector<DeviceId> accepted_before; };  // by id; nothing was written
-struct BatchClosed {};                                            // the round takes no more updates; nothing was written
-struct BatchFailed { Error error; };                              // nothing was written, certainly
-struct BatchUnknown { Error error; };                             // perhaps written: ask again under the same id
-// clang-format on
-using BatchOutcome = std::variant<BatchDone, BatchConflict, BatchClosed, BatchFailed, BatchUnknown>;
 
 // ---- Events
 // clang-format off

@@ -42,12 +42,12 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
       model.prelude().payload_bytes % sizeof(float) != 0) {
     return does_not_fit("the base model has another size than the job's plan");
   }
-  COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, rounds_, partials_, masks));
+  COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, accepts_, partials_, masks));
   COT_ASSIGN(StrategyState state, StrategyState::open(blobs_, base.optimizer_state, job.spec.strategy, value_count));
 
   std::optional<RoundNoise> noise;
   if (job.spec.privacy.has_central_noise()) {
-    COT_ASSIGN(noise, noise_.reserve(rounds_, job, round.key, now));
+    COT_ASSIGN(noise, noise_.reserve(ledger_, job, round.key, now));
     os::crash_point(os::CrashPoint::finalize_noise_reserved);
   }
   const uint64_t divisor = noise ? job.spec.rounds.goal_count : sum.totals().weight;

@@ -15,8 +15,10 @@
 
 #include "fl_server/finalize/round_noise.h"
 #include "fl_server/finalize/sum_masks.h"
+#include "fl_server/store/accept_store.h"
 #include "fl_server/store/blob_store.h"
-#include "fl_server/store/round_store.h"
+#include "fl_server/store/ledger_store.h"
+#include "scheduler/round/round_moves.h"
 
 namespace coterie {
 
@@ -30,8 +32,14 @@ using EvaluateModel = std::function<Result<ModelEvaluation>(const Bytes& model, 
 class Finalizer {
  public:
   // `blobs` holds models, strategy state and data sets, `partials` the partial sums. `evaluate` may be empty.
-  Finalizer(RoundStore& rounds, BlobStore& blobs, BlobStore& partials, RoundNoiseMaker& noise, EvaluateModel evaluate)
-      : rounds_(rounds), blobs_(blobs), partials_(partials), noise_(noise), evaluate_(std::move(evaluate)) {}
+  Finalizer(AcceptStore& accepts, LedgerStore& ledger, BlobStore& blobs, BlobStore& partials, RoundNoiseMaker& noise,
+            EvaluateModel evaluate)
+      : accepts_(accepts),
+        ledger_(ledger),
+        blobs_(blobs),
+        partials_(partials),
+        noise_(noise),
+        evaluate_(std::move(evaluate)) {}
 
   // data_loss if what is stored does not fit together: the round cannot be finalized from it. invalid_argument if the
   // next model would not be finite. permission_denied if the privacy budget does not admit the release.
@@ -41,7 +49,8 @@ class Finalizer {
                                   const SumMasks* masks = nullptr) const;
 
  private:
-  RoundStore& rounds_;
+  AcceptStore& accepts_;
+  LedgerStore& ledger_;
   BlobStore& blobs_;
   BlobStore& partials_;
   RoundNoiseMaker& noise_;

@@ -5,13 +5,13 @@
 
 namespace coterie {
 
-Result<RoundNoise> RoundNoiseMaker::reserve(RoundStore& rounds, const JobRecord& job, const RoundKey& key,
+Result<RoundNoise> RoundNoiseMaker::reserve(LedgerStore& ledger, const JobRecord& job, const RoundKey& key,
                                             WallTime now) {
   COT_ASSIGN(const CentralNoise noise, central_noise_of(job.spec, job.value_count));
   COT_ASSIGN(std::shared_ptr<const WideGaussian> table, table_of(noise.sigma));
   NoiseSalt fresh;
   fill_random(fresh.mutable_bytes());
-  COT_ASSIGN(const NoiseSalt salt, rounds.reserve_release(key, fresh, now));
+  COT_ASSIGN(const NoiseSalt salt, ledger.reserve_release(key, fresh, now));
   const NoiseSeed seed(noise_key_, salt, job.id, key);
   COT_ASSIGN(KeyStreamSource inner, seed.stream("inner"));
   COT_ASSIGN(KeyStreamSource outer, seed.stream("outer"));

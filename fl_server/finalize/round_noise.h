@@ -6,7 +6,8 @@
 #include <span>
 
 #include "fl_server/privacy/noise_seed.h"
-#include "fl_server/store/round_store.h"
+#include "fl_server/store/ledger_store.h"
+#include "scheduler/job/records.h"
 #include "secure/dp/noise/wide_gaussian.h"
 
 namespace coterie {
@@ -36,8 +37,8 @@ class RoundNoiseMaker {
   explicit RoundNoiseMaker(const MacKey& noise_key) : noise_key_(noise_key) {}
 
   // The reserve is durable when this returns. Asking again gives the same noise. permission_denied if the release would
-  // pass the job's budget; what RoundStore::reserve_release says else.
-  Result<RoundNoise> reserve(RoundStore& rounds, const JobRecord& job, const RoundKey& key, WallTime now);
+  // pass the job's budget; what LedgerStore::reserve_release says else.
+  Result<RoundNoise> reserve(LedgerStore& ledger, const JobRecord& job, const RoundKey& key, WallTime now);
 
  private:
   Result<std::shared_ptr<const WideGaussian>> table_of(double sigma);

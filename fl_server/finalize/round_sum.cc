@@ -62,7 +62,7 @@ uint64_t sign_extended(uint64_t lane, uint32_t ring_bits) {
 
 }  // namespace
 
-Result<RoundSum> RoundSum::open(const RoundKey& key, const Plan& plan, RoundStore& rounds, BlobStore& partials,
+Result<RoundSum> RoundSum::open(const RoundKey& key, const Plan& plan, AcceptStore& accepts, BlobStore& partials,
                                 const SumMasks* masks) {
   RoundSum sum(plan, masks);
   sum.value_lanes_ = sum.lane_count_ = plan.update.value_count;
@@ -78,13 +78,13 @@ Result<RoundSum> RoundSum::open(const RoundKey& key, const Plan& plan, RoundStor
       sum.rotation_signs_ = std::make_unique<KeyStreamSource>(std::move(signs));
     }
   }
-  COT_TRY(sum.open_partials(key, rounds, partials));
+  COT_TRY(sum.open_partials(key, accepts, partials));
   if (masks != nullptr) COT_TRY(sum.open_weight());
   return sum;
 }
 
-Status RoundSum::open_partials(const RoundKey& key, RoundStore& rounds, BlobStore& store) {
-  COT_ASSIGN(const std::vector<PartialRecord> records, rounds.list_partials(key));
+Status RoundSum::open_partials(const RoundKey& key, AcceptStore& accepts, BlobStore& store) {
+  COT_ASSIGN(const std::vector<PartialRecord> records, accepts.list_partials(key));
   for (const PartialRecord& record : records) {
     COT_ASSIGN(FrameStream stream, FrameStream::open(store, record.blob, FrameKind::partial_sum));
     COT_ASSIGN(const PartialSumHeader header, decode_partial_sum_head(stream.prelude(), stream.header()));
@@ -95,7 +95,7 @@ Status RoundSum::open_partials(const RoundKey& key, RoundStore& rounds, BlobStor
     totals_ += record.totals;
     partials_.push_back(std::move(stream));
   }
-  COT_ASSIGN(const uint64_t accepted, rounds.count_accepted(key));
+  COT_ASSIGN(const uint64_t accepted, accepts.count_accepted(key));
   if (totals_.updates != accepted || accepted == 0) {
     return does_not_fit("the partial sums hold " + std::to_string(totals_.updates) + " updates, " +
                         std::to_string(accepted) + " are accepted");

@@ -12,7 +12,7 @@
 #include "fl_server/finalize/frame_stream.h"
 #include "fl_server/finalize/round_noise.h"
 #include "fl_server/finalize/sum_masks.h"
-#include "fl_server/store/round_store.h"
+#include "fl_server/store/accept_store.h"
 #include "proto/messages/plan.h"
 #include "secure/dp/encode/encoding_terms.h"
 
@@ -26,7 +26,7 @@ class RoundSum {
   // Opens the partials and checks them against their rows: that they hold as many updates as are accepted. With `masks`
   // (which outlive this) the lanes behind the values are opened, too: the sum of the weights, and the check lanes.
   // data_loss if anything does not fit.
-  static Result<RoundSum> open(const RoundKey& key, const Plan& plan, RoundStore& rounds, BlobStore& partials,
+  static Result<RoundSum> open(const RoundKey& key, const Plan& plan, AcceptStore& accepts, BlobStore& partials,
                                const SumMasks* masks);
 
   // As the rows have them; of a masked sum the weight is what the lanes say.
@@ -41,7 +41,7 @@ class RoundSum {
  private:
   RoundSum(const Plan& plan, const SumMasks* masks) : plan_(plan), masks_(masks) {}
 
-  Status open_partials(const RoundKey& key, RoundStore& rounds, BlobStore& store);
+  Status open_partials(const RoundKey& key, AcceptStore& accepts, BlobStore& store);
   Status open_weight();
   // The sum of the next sum.size() lanes, without masks.
   Status read_lanes(std::span<uint64_t> sum);

@@ -9,13 +9,11 @@
 #pragma once
 
 #include "base/ids.h"
+#include "fl_server/records/noise_salt.h"
 #include "secure/crypto/mac.h"
-#include "secure/crypto/secret.h"
 #include "secure/dp/noise/key_stream_source.h"
 
 namespace coterie {
-
-using NoiseSalt = Secret<32>;
 
 class NoiseSeed {
  public:

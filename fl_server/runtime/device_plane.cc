@@ -133,7 +133,7 @@ void DevicePlane::learn(const ServedRound& round) {
 
 void DevicePlane::ask_who_is_accepted(const RoundKey& key) {
   store_.post([this, key] {
-    Result<std::vector<DeviceId>> accepted = parts_.rounds.list_accepted(key);
+    Result<std::vector<DeviceId>> accepted = parts_.accepts.list_accepted(key);
     core_.post([this, key, accepted = std::move(accepted)] {
       const auto asked = asked_.find(key);
       if (asked == asked_.end()) return;  // over meanwhile
@@ -322,7 +322,7 @@ void DevicePlane::perform(IngestEffect& effect) {
     DevicePlane& self;
     void operator()(LookUpAccepted& e) {
       self.store_.post([&c = self, e] {
-        Result<bool> accepted = c.parts_.rounds.is_accepted(e.key, e.device);
+        Result<bool> accepted = c.parts_.accepts.is_accepted(e.key, e.device);
         c.core_.post([&c, e, accepted = std::move(accepted)] {
           c.step_ingest(AcceptedLookedUp{e.upload, e.key, e.device, accepted});
         });
@@ -429,7 +429,7 @@ void DevicePlane::spill(const SpillBatch& effect) {
 
 void DevicePlane::commit(const CommitBatch& effect) {
   store_.post([this, id = effect.batch, rows = effect.rows, partial = batches_.at(effect.batch).partial] {
-    BatchOutcome outcome = parts_.rounds.accept_batch(partial, rows);
+    BatchOutcome outcome = parts_.accepts.accept_batch(partial, rows);
     core_.post([this, id, outcome = std::move(outcome)] {
       const auto batch = batches_.find(id);
       if (std::holds_alternative<BatchDone>(outcome) && batch != batches_.end()) {

@@ -22,8 +22,8 @@
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/runtime/work_loop.h"
 #include "fl_server/runtime/work_pool.h"
+#include "fl_server/store/accept_store.h"
 #include "fl_server/store/blob_store.h"
-#include "fl_server/store/round_store.h"
 #include "fl_server/telemetry/metrics.h"
 #include "proto/messages/update.h"
 #include "scheduler/selection/checkin_desk.h"
@@ -33,7 +33,7 @@ namespace coterie {
 
 // What the device plane works on; outlives it.
 struct DevicePlaneParts {
-  RoundStore& rounds;
+  AcceptStore& accepts;
   BlobStore& partials;
   const MacKey& ticket_key;
   Metrics& metrics;

@@ -29,7 +29,7 @@ RoundScheduler::~RoundScheduler() { stop(); }
 
 Status RoundScheduler::start(RoundBoard& board) {
   board_ = &board;
-  COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.rounds.list_jobs());
+  COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.jobs.list_jobs());
   COT_TRY(remove_orphans(jobs));
   os::crash_point(os::CrashPoint::start_orphans_removed);
   pool_.start(settings_.pool_threads);
@@ -79,7 +79,7 @@ Status RoundScheduler::remove_orphans(const std::vector<JobRecord>& jobs) {
   for (const JobRecord& job : jobs) {
     COT_ASSIGN(const JobProgress progress, parts_.rounds.load_progress(job.id));
     if (!progress.latest) continue;
-    COT_ASSIGN(const std::vector<PartialRecord> partials, parts_.rounds.list_partials(progress.latest->key));
+    COT_ASSIGN(const std::vector<PartialRecord> partials, parts_.accepts.list_partials(progress.latest->key));
     for (const PartialRecord& partial : partials) known.insert(partial.blob);
   }
   COT_ASSIGN(const std::vector<Digest> stored, parts_.partials.list(settings_.orphan_age_min));
@@ -181,7 +181,7 @@ void RoundScheduler::publish(const RoundView& view) {
   }
   if (is_new) known->second.view = view, known->second.view.state = RoundState::selecting;  // not served yet
   store_.post([this, view] {
-    const Result<uint64_t> accepted = parts_.rounds.count_accepted(view.key);
+    const Result<uint64_t> accepted = parts_.accepts.count_accepted(view.key);
     RoundView ready = view;
     const Status has_plan = make_plan(ready);
     if (!has_plan)
@@ -250,7 +250,7 @@ void RoundScheduler::look_at_accepted(const RoundKey& key) {
   core_.post([this, key] {
     if (!cohorts_.contains(key)) return;
     store_.post([this, key] {
-      Result<std::vector<DeviceId>> accepted = parts_.rounds.list_accepted(key);
+      Result<std::vector<DeviceId>> accepted = parts_.accepts.list_accepted(key);
       if (!accepted) return;  // looked at again
       core_.post([this, key, accepted = std::move(*accepted)] {
         for (const DeviceId& device : accepted) masked_update_accepted(key, device);
@@ -330,17 +330,18 @@ void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& 
     RoundScheduler& self;
     const JobId& job;
     uint64_t serial;
-    RoundStore& store;
+    RoundSchedulerParts& stores;
 
     void operator()(const LoadProgress&) {
-      self.ask_store<ProgressLoaded>(job, serial, [&s = store, job = job] { return s.load_progress(job); });
+      self.ask_store<ProgressLoaded>(job, serial, [&s = stores.rounds, job = job] { return s.load_progress(job); });
     }
     void operator()(const OpenRound& open) {
-      self.ask_store<RoundOpened>(job, serial,
-                                  [&s = store, job = job, open] { return s.open_round(job, open, os::wall_now()); });
+      self.ask_store<RoundOpened>(
+          job, serial, [&s = stores.rounds, job = job, open] { return s.open_round(job, open, os::wall_now()); });
     }
     void operator()(const CountAccepted& count) {
-      self.ask_store<AcceptedCounted>(job, serial, [&s = store, count] { return s.count_accepted(count.key); });
+      self.ask_store<AcceptedCounted>(job, serial,
+                                      [&s = stores.accepts, count] { return s.count_accepted(count.key); });
     }
     void operator()(const MoveRound& move) {
       if (move.to == RoundState::failed) {
@@ -350,14 +351,15 @@ void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& 
              {"attempt", move.key.attempt.value()},
              {"reason", move.reason}});
       }
-      self.ask_store<RoundMoved>(job, serial, [&s = store, move] { return s.move_round(move, os::wall_now()); });
+      self.ask_store<RoundMoved>(job, serial,
+                                 [&s = stores.rounds, move] { return s.move_round(move, os::wall_now()); });
     }
     void operator()(const FinalizeRound& finalize) {
       if (finalize.job.spec.privacy.level != SecurityLevel::none) return self.finalize_cohorts(job, serial, finalize);
       self.finalize(job, serial, finalize, nullptr);
     }
     void operator()(const CommitRound& commit) {
-      self.ask_store<RoundCommitted>(job, serial, [&c = self, &s = store, job = job, commit] {
+      self.ask_store<RoundCommitted>(job, serial, [&c = self, &s = stores.rounds, job = job, commit] {
         Result<JobProgress> progress = s.commit_round(job, commit, os::wall_now());
         if (progress) c.after_commit(commit, *progress);
         return progress;
@@ -365,13 +367,13 @@ void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& 
     }
     void operator()(const FailJob& fail) {
       log(LogLevel::error, "job_failed", {{"job", job.value()}, {"reason", fail.reason}});
-      self.ask_store<JobFailed>(job, serial, [&s = store, job = job, fail] {
+      self.ask_store<JobFailed>(job, serial, [&s = stores.jobs, job = job, fail] {
         const Result<JobRecord> done = s.set_job_state(job, JobState::failed, fail.reason);
         return done ? Status() : Status(done.error());
       });
     }
   };
-  std::visit(Visitor{*this, job, serial, parts_.rounds}, request);
+  std::visit(Visitor{*this, job, serial, parts_}, request);
 }
 
 // On the pool. With cohorts, whose masks are opened first.
@@ -416,7 +418,7 @@ void RoundScheduler::after_commit(const CommitRound& request, const JobProgress&
 
 void RoundScheduler::clean_up_partials() {
   store_.post([this] {
-    const Result<std::vector<PartialRecord>> finished = parts_.rounds.list_finished_partials(kCleanUpBatch);
+    const Result<std::vector<PartialRecord>> finished = parts_.accepts.list_finished_partials(kCleanUpBatch);
     if (!finished) return;
     std::vector<std::string> ids;
     for (const PartialRecord& partial : *finished) {
@@ -424,7 +426,7 @@ void RoundScheduler::clean_up_partials() {
     }
     if (ids.empty()) return;
     os::crash_point(os::CrashPoint::partials_removed);
-    if (const Status forgotten = parts_.rounds.forget_partials(ids); !forgotten) {
+    if (const Status forgotten = parts_.accepts.forget_partials(ids); !forgotten) {
       log(LogLevel::warning, "partials_not_forgotten", {{"reason", forgotten.error().message()}});
     }
   });

@@ -20,7 +20,10 @@
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/runtime/work_loop.h"
 #include "fl_server/runtime/work_pool.h"
+#include "fl_server/store/accept_store.h"
 #include "fl_server/store/blob_store.h"
+#include "fl_server/store/job_store.h"
+#include "fl_server/store/ledger_store.h"
 #include "fl_server/store/round_store.h"
 #include "fl_server/telemetry/metrics.h"
 #include "scheduler/round/round_machine.h"
@@ -41,7 +44,10 @@ struct RoundSchedulerSettings {
 
 // What the scheduler works on; outlives it.
 struct RoundSchedulerParts {
+  JobStore& jobs;
   RoundStore& rounds;
+  AcceptStore& accepts;
+  LedgerStore& ledger;
   BlobStore& blobs;
   BlobStore& partials;
   const Finalizer& finalizer;

@@ -166,9 +166,9 @@ Result<std::vector<DeviceId>> RoundScheduler::survivors_of(const RoundKey& key, 
   if (level == SecurityLevel::active_dp) {
     NoiseSalt unused;  // the server draws no noise
     fill_random(unused.mutable_bytes());
-    COT_TRY(parts_.rounds.reserve_release(key, unused, os::wall_now()));
+    COT_TRY(parts_.ledger.reserve_release(key, unused, os::wall_now()));
   }
-  return parts_.rounds.list_accepted(key);
+  return parts_.accepts.list_accepted(key);
 }
 
 // The round is frozen in the store: those who are accepted are the survivors, and devices can go on while the round is

@@ -3,7 +3,7 @@
 //
 // Soft state, all of it: texts that only fl_server/fleet understands. Losing it loses no update and no round.
 //
-// Thread-safe. Errors as in round_store.h.
+// Thread-safe. Errors as in job_store.h.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // LeaseStore: rows that say who may act alone (scheduler/lease/lease.h). Time is the store's own; epochs only grow.
 //
-// Thread-safe. Errors as in round_store.h: taking a lease again, and giving it back again, are safe.
+// Thread-safe. Errors as in job_store.h: taking a lease again, and giving it back again, are safe.
 #pragma once
 
 #include <string>

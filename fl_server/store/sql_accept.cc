@@ -1,7 +1,7 @@
 // Who is counted: the transaction that exactly-once rests on.
 #include <algorithm>
 
-#include "fl_server/store/sql_round_store.h"
+#include "fl_server/store/sql_training_store.h"
 
 namespace coterie {
 namespace {
@@ -26,39 +26,35 @@ Result<std::vector<PartialRecord>> all_partials(Statement rows) {
 
 }  // namespace
 
-BatchOutcome SqlRoundStore::accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) {
+BatchOutcome SqlTrainingStore::accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) {
   const std::lock_guard lock(mutex_);
   BatchOutcome outcome = BatchDone{};
-  const Status done =
-      database_.transaction(os::crash::accept_batch, [&] { return write_batch(partial, rows, outcome); });
-  if (done || std::holds_alternative<BatchClosed>(outcome) || std::holds_alternative<BatchConflict>(outcome)) {
-    return outcome;
-  }
+  const Status done = database_.transaction(os::crash::accept_batch, [&]() -> Result<TransactionEnd> {
+    COT_ASSIGN(outcome, write_batch(partial, rows));
+    return std::holds_alternative<BatchDone>(outcome) ? TransactionEnd::commit : TransactionEnd::roll_back;
+  });
+  if (done) return outcome;
   // Nothing is written when the database found the disk full; anything else may have happened on either side of the
   // commit.
   if (done.error().code() == ErrorCode::storage_full) return BatchFailed{done.error()};
   return BatchUnknown{done.error()};
 }
 
-// Fails, so that the transaction is rolled back, with `outcome` saying why.
-Status SqlRoundStore::write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows,
-                                  BatchOutcome& outcome) {
+// Inside the transaction, which is to be committed if this is BatchDone. Otherwise a part of the batch may be written.
+Result<BatchOutcome> SqlTrainingStore::write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) {
   COT_TRY(check_fence());
   {
     Statement known = database_.prepare("SELECT 1 FROM partial WHERE id = ?");
     known << partial.id;
     COT_ASSIGN(const bool before, known.step());
-    if (before) return {};
+    if (before) return BatchDone{};  // by an earlier try, whose answer was lost
   }
   {
     // Whoever freezes the round waits until this transaction is over, and the other way round.
     Statement round = database_.prepare("SELECT state FROM round WHERE id = ? AND attempt = ? /*! FOR SHARE */");
     round << partial.key.round.value() << partial.key.attempt.value();
     COT_ASSIGN(const bool found, round.step());
-    if (!found || static_cast<RoundState>(round.integer(0)) != RoundState::collecting) {
-      outcome = BatchClosed{};
-      return Error(ErrorCode::round_closed, "round closed");
-    }
+    if (!found || static_cast<RoundState>(round.integer(0)) != RoundState::collecting) return BatchClosed{};
   }
   Statement insert = database_.prepare("INSERT INTO partial(" COT_PARTIAL_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?)");
   insert << partial.id << partial.key.round.value() << partial.key.attempt.value() << partial.totals.updates
@@ -80,24 +76,23 @@ Status SqlRoundStore::write_batch(const PartialRecord& partial, const std::vecto
   for (size_t i = 0; i < order.size(); ++i) {
     if (inserted[i] == 0) conflict.accepted_before.push_back(order[i]->device);
   }
-  if (conflict.accepted_before.empty()) return {};
-  outcome = std::move(conflict);
-  return Error(ErrorCode::conflict, "accepted before");
+  if (conflict.accepted_before.empty()) return BatchDone{};
+  return conflict;
 }
 
-Result<uint64_t> SqlRoundStore::read_accepted_count(const RoundKey& key) {
+Result<uint64_t> SqlTrainingStore::read_accepted_count(const RoundKey& key) {
   Statement row = database_.prepare("SELECT count(*) FROM accept WHERE round = ? AND attempt = ?");
   row << key.round.value() << key.attempt.value();
   COT_ASSIGN(const bool found, row.step());
   return found ? row.u64(0) : 0;
 }
 
-Result<uint64_t> SqlRoundStore::count_accepted(const RoundKey& key) {
+Result<uint64_t> SqlTrainingStore::count_accepted(const RoundKey& key) {
   const std::lock_guard lock(mutex_);
   return read_accepted_count(key);
 }
 
-Result<std::vector<DeviceId>> SqlRoundStore::list_accepted(const RoundKey& key) {
+Result<std::vector<DeviceId>> SqlTrainingStore::list_accepted(const RoundKey& key) {
   const std::lock_guard lock(mutex_);
   Statement rows = database_.prepare("SELECT device FROM accept WHERE round = ? AND attempt = ? ORDER BY device");
   rows << key.round.value() << key.attempt.value();
@@ -109,14 +104,14 @@ Result<std::vector<DeviceId>> SqlRoundStore::list_accepted(const RoundKey& key) 
   }
 }
 
-Result<bool> SqlRoundStore::is_accepted(const RoundKey& key, const DeviceId& device) {
+Result<bool> SqlTrainingStore::is_accepted(const RoundKey& key, const DeviceId& device) {
   const std::lock_guard lock(mutex_);
   Statement row = database_.prepare("SELECT 1 FROM accept WHERE round = ? AND attempt = ? AND device = ?");
   row << key.round.value() << key.attempt.value() << device;
   return row.step();
 }
 
-Result<std::vector<PartialRecord>> SqlRoundStore::list_partials(const RoundKey& key) {
+Result<std::vector<PartialRecord>> SqlTrainingStore::list_partials(const RoundKey& key) {
   const std::lock_guard lock(mutex_);
   Statement rows =
       database_.prepare("SELECT " COT_PARTIAL_COLUMNS " FROM partial WHERE round = ? AND attempt = ? ORDER BY id");
@@ -124,17 +119,18 @@ Result<std::vector<PartialRecord>> SqlRoundStore::list_partials(const RoundKey& 
   return all_partials(std::move(rows));
 }
 
-Result<std::vector<PartialRecord>> SqlRoundStore::list_finished_partials(size_t limit) {
+Result<std::vector<PartialRecord>> SqlTrainingStore::list_finished_partials(size_t limit) {
   const std::lock_guard lock(mutex_);
   Statement rows = database_.prepare(
       "SELECT p.id, p.round, p.attempt, p.updates, p.weight, p.examples, p.loss_sum, p.correct, p.train_ms, p.blob "
-      "FROM partial p JOIN round r ON r.id = p.round AND r.attempt = p.attempt WHERE r.state IN (5, 6) "
+      "FROM partial p JOIN round r ON r.id = p.round AND r.attempt = p.attempt WHERE r.state IN (?, ?) "
       "ORDER BY p.id LIMIT ?");
-  rows << static_cast<uint64_t>(limit);
+  rows << static_cast<uint64_t>(RoundState::done) << static_cast<uint64_t>(RoundState::failed)
+       << static_cast<uint64_t>(limit);
   return all_partials(std::move(rows));
 }
 
-Status SqlRoundStore::forget_partials(const std::vector<std::string>& ids) {
+Status SqlTrainingStore::forget_partials(const std::vector<std::string>& ids) {
   const std::lock_guard lock(mutex_);
   return database_.transaction(os::crash::forget_partials, [&]() -> Status {
     COT_TRY(check_fence());

@@ -1,6 +1,6 @@
 // The privacy ledger, and the salts of noise that is not committed yet.
 #include "fl_server/privacy/round_release.h"
-#include "fl_server/store/sql_round_store.h"
+#include "fl_server/store/sql_training_store.h"
 
 namespace coterie {
 namespace {
@@ -26,12 +26,12 @@ LedgerRecord ledger_record_from(Statement& row) {
 }  // namespace
 
 // One row that whoever appends holds: so no two records have the same number.
-Status SqlRoundStore::lock_ledger() {
+Status SqlTrainingStore::lock_ledger() {
   Statement row = database_.prepare("SELECT 1 /*! FROM ledger_lock FOR UPDATE */");
   return row.lock_rows();
 }
 
-Result<std::vector<LedgerRecord>> SqlRoundStore::read_ledger(uint64_t after_seq, size_t limit) {
+Result<std::vector<LedgerRecord>> SqlTrainingStore::read_ledger(uint64_t after_seq, size_t limit) {
   Statement rows = database_.prepare("SELECT " COT_LEDGER_COLUMNS " FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?");
   rows << after_seq << static_cast<uint64_t>(limit);
   std::vector<LedgerRecord> records;
@@ -42,13 +42,13 @@ Result<std::vector<LedgerRecord>> SqlRoundStore::read_ledger(uint64_t after_seq,
   }
 }
 
-Status SqlRoundStore::refresh_ledger() {
+Status SqlTrainingStore::refresh_ledger() {
   COT_ASSIGN(const std::vector<LedgerRecord> news, read_ledger(ledger_.size(), INT64_MAX));
   for (const LedgerRecord& record : news) COT_TRY(ledger_.append(record));
   return {};
 }
 
-Status SqlRoundStore::append_to_ledger(const LedgerRecord& record) {
+Status SqlTrainingStore::append_to_ledger(const LedgerRecord& record) {
   Statement insert = database_.prepare("INSERT INTO ledger(" COT_LEDGER_COLUMNS
                                        ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   const LedgerRelease& release = record.release;
@@ -61,14 +61,14 @@ Status SqlRoundStore::append_to_ledger(const LedgerRecord& record) {
   return ledger_.append(record);
 }
 
-Status SqlRoundStore::erase_salt(const RoundKey& key) {
+Status SqlTrainingStore::erase_salt(const RoundKey& key) {
   Statement erase = database_.prepare("DELETE FROM noise_salt WHERE round = ? AND attempt = ?");
   erase << key.round.value() << key.attempt.value();
   return erase.run();
 }
 
 // The salt of the attempt's reserve, which exists.
-Result<NoiseSalt> SqlRoundStore::read_salt(const RoundKey& key) {
+Result<NoiseSalt> SqlTrainingStore::read_salt(const RoundKey& key) {
   Statement row = database_.prepare("SELECT salt FROM noise_salt WHERE round = ? AND attempt = ?");
   row << key.round.value() << key.attempt.value();
   COT_ASSIGN(const bool found, row.step());
@@ -76,7 +76,7 @@ Result<NoiseSalt> SqlRoundStore::read_salt(const RoundKey& key) {
   return NoiseSalt(std::span<const uint8_t, 32>(row.blob(0)));
 }
 
-Result<NoiseSalt> SqlRoundStore::reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) {
+Result<NoiseSalt> SqlTrainingStore::reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) {
   const std::lock_guard lock(mutex_);
   NoiseSalt salt;
   const Status done = ledger_transaction(os::crash::reserve_release, [&]() -> Status {
@@ -112,7 +112,7 @@ Result<NoiseSalt> SqlRoundStore::reserve_release(const RoundKey& key, const Nois
 }
 
 // Inside the transaction of commit_round.
-Status SqlRoundStore::commit_release(const JobRecord& job, const FinalizedRound& round, WallTime now) {
+Status SqlTrainingStore::commit_release(const JobRecord& job, const FinalizedRound& round, WallTime now) {
   if (job.spec.privacy.has_noise() != round.noise_commitment.has_value()) {
     return Error(ErrorCode::conflict, "privacy: a job with noise releases models with noise, and no other does");
   }
@@ -125,20 +125,20 @@ Status SqlRoundStore::commit_release(const JobRecord& job, const FinalizedRound&
   return erase_salt(round.key);
 }
 
-Result<std::string> SqlRoundStore::read_privacy_stop(const JobRecord& job) {
+Result<std::string> SqlTrainingStore::read_privacy_stop(const JobRecord& job) {
   if (!job.spec.privacy.has_noise()) return std::string();
   COT_TRY(refresh_ledger());
   return why_no_release(ledger_, job);
 }
 
 // What the plan of an attempt that is opened now says of the ledger.
-Result<LedgerHead> SqlRoundStore::read_ledger_head(const JobRecord& job) {
+Result<LedgerHead> SqlTrainingStore::read_ledger_head(const JobRecord& job) {
   if (!keeps_ledger(job.spec)) return LedgerHead{};
   COT_TRY(refresh_ledger());
   return LedgerHead{ledger_.size(), ledger_.head()};
 }
 
-Result<JobPrivacy> SqlRoundStore::job_privacy(const JobId& id) {
+Result<JobPrivacy> SqlTrainingStore::job_privacy(const JobId& id) {
   const std::lock_guard lock(mutex_);
   COT_ASSIGN(const JobRecord job, read_job(id));
   if (!job.spec.privacy.has_noise()) return Error(ErrorCode::conflict, "job " + id.value() + " has no noise");
@@ -150,13 +150,13 @@ Result<JobPrivacy> SqlRoundStore::job_privacy(const JobId& id) {
   return privacy;
 }
 
-Result<LedgerHead> SqlRoundStore::ledger_head() {
+Result<LedgerHead> SqlTrainingStore::ledger_head() {
   const std::lock_guard lock(mutex_);
   COT_TRY(refresh_ledger());
   return LedgerHead{ledger_.size(), ledger_.head()};
 }
 
-Result<std::vector<LedgerRecord>> SqlRoundStore::list_ledger(uint64_t after_seq, size_t limit) {
+Result<std::vector<LedgerRecord>> SqlTrainingStore::list_ledger(uint64_t after_seq, size_t limit) {
   const std::lock_guard lock(mutex_);
   return read_ledger(after_seq, limit);
 }

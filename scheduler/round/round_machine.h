@@ -26,38 +26,18 @@
 
 #include "base/result.h"
 #include "scheduler/job/records.h"
+#include "scheduler/round/round_moves.h"
 #include "scheduler/round/round_view.h"
 
 namespace coterie {
 
-// Where a job stands in the store: read at start, at reload, and after a committed round.
-struct JobProgress {
-  JobRecord job;
-  ModelRecord head;                   // the newest model
-  std::optional<RoundRecord> latest;  // the newest attempt of the newest round
-  uint64_t accepted = 0;              // accept rows of `latest`
-  std::string privacy_stop = {};      // why the privacy ledger admits no further release; empty: it does, or need not
-};
-
-// The outcome of finalizing: the next model, durable as a blob, not yet committed.
-struct FinalizedRound {
-  RoundKey key;
-  ModelRecord model;
-  RoundTotals totals;
-  std::optional<Digest> noise_commitment = {};  // to the seed of the noise in it, if there is any
-};
-
 // ---- Effects. Those that ask the store or the finalizer carry a serial; the answer echoes it, and an answer to an
 // older serial is ignored.
+// OpenRound, MoveRound and CommitRound are the store's own requests (round_moves.h).
 // clang-format off
 struct LoadProgress {};
-// Idempotent on (job, number, attempt). `round` is set from the second attempt on.
-struct OpenRound { uint64_t number; std::optional<RoundId> round; Attempt attempt; ModelRecord base; };
 struct CountAccepted { RoundKey key; };  // hints get lost; rows do not
-struct MoveRound { RoundKey key; RoundState from; RoundState to; std::string reason; uint32_t selected; };
 struct FinalizeRound { JobRecord job; RoundRecord round; ModelRecord base; };
-// One transaction: model version, round done, job progress, and the next round's row if there is one.
-struct CommitRound { FinalizedRound round; uint64_t number; bool opens_next; bool completes_job; };
 struct FailJob { std::string reason; };
 // clang-format on
 using RoundRequest =

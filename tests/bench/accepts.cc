@@ -1,7 +1,7 @@
 // coterie-bench-accepts: updates accepted durably a second, by the size of a batch, on SQLite and on PostgreSQL, beside
 // what the disk allows: appends that are synced one after the other.
 //
-// Only the store's part: one transaction a batch (RoundStore::accept_batch), on one connection, as a node makes them
+// Only the store's part: one transaction a batch (AcceptStore::accept_batch), on one connection, as a node makes them
 // one after the other. Databases lie on the disk of temporary files, with durability as in production.
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -14,7 +14,7 @@
 #include "base/os/clock.h"
 #include "fl_server/store/sql/postgres.h"
 #include "fl_server/store/sql/sqlite.h"
-#include "fl_server/store/sql_round_store.h"
+#include "fl_server/store/sql_training_store.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/temporary_directory.h"
 
@@ -55,7 +55,7 @@ double synced_appends_per_second(const std::string& directory, double seconds) {
 }
 
 // A job with a round that takes updates.
-RoundKey open_collecting(RoundStore& store, const std::string& id) {
+RoundKey open_collecting(TrainingStore& store, const std::string& id) {
   JobRecord job;
   job.id = JobId(id);
   job.spec.name = id;
@@ -74,7 +74,7 @@ RoundKey open_collecting(RoundStore& store, const std::string& id) {
   return round->key;
 }
 
-void measure(const char* engine, RoundStore& store, uint32_t batch, double seconds, double appends_per_second) {
+void measure(const char* engine, TrainingStore& store, uint32_t batch, double seconds, double appends_per_second) {
   const RoundKey key = open_collecting(store, "batch-" + std::to_string(batch));
   uint64_t batches = 0, devices = 0;
   const double cpu_before = process_cpu_seconds();
@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   test::TemporaryDirectory directory;
   const double appends = synced_appends_per_second(directory.path(), seconds);
   {
-    const auto store = SqlRoundStore::open(open_sqlite(directory / "db"));
+    const auto store = SqlTrainingStore::open(open_sqlite(directory / "db"));
     if (!store) die(store.error().message());
     for (const uint32_t batch : batches) measure("sqlite", **store, batch, seconds, appends);
   }
@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
   }
   const auto postgres = test::PostgresServer::start_durable();
   if (!postgres) die(postgres.error().message());
-  const auto store = SqlRoundStore::open(open_postgres({.conninfo = (*postgres)->conninfo(), .schema = "coterie"}));
+  const auto store = SqlTrainingStore::open(open_postgres({.conninfo = (*postgres)->conninfo(), .schema = "coterie"}));
   if (!store) die(store.error().message());
   for (const uint32_t batch : batches) measure("postgres", **store, batch, seconds, appends);
 }

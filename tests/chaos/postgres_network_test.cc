@@ -38,13 +38,13 @@ class PostgresNetwork : public testing::Test {
   PostgresSettings through_proxy() const {
     return {.conninfo = PostgresServer::conninfo_at(proxy_->endpoint().port), .connect_max = Millis(2'000)};
   }
-  static std::unique_ptr<SqlRoundStore> open(const PostgresSettings& settings) {
-    auto store = SqlRoundStore::open(open_postgres(settings));
+  static std::unique_ptr<SqlTrainingStore> open(const PostgresSettings& settings) {
+    auto store = SqlTrainingStore::open(open_postgres(settings));
     EXPECT_OK(store);
     return store ? std::move(*store) : nullptr;
   }
   // Connected anew, so that every conversation is the same: nothing is prepared.
-  void reconnect(SqlRoundStore& store) {
+  void reconnect(SqlTrainingStore& store) {
     proxy_->reset_all();
     EXPECT_OK(store.count_accepted(key_));
   }
@@ -60,7 +60,7 @@ class PostgresNetwork : public testing::Test {
   }
 
   // Batch number i: two devices of its own, under a name as long as every other.
-  BatchOutcome accept(SqlRoundStore& store, uint64_t i) const {
+  BatchOutcome accept(SqlTrainingStore& store, uint64_t i) const {
     return store.accept_batch(partial_record("node-0/0123456789abcdef/" + std::to_string(100'000 + i), key_, 2),
                               {{device(2 * i)}, {device(2 * i + 1)}});
   }
@@ -76,7 +76,7 @@ class PostgresNetwork : public testing::Test {
     return first;
   }
   // Until nobody is in doubt any more: done, and there.
-  void repeat_until_done(SqlRoundStore& store, uint64_t i, BatchOutcome outcome) {
+  void repeat_until_done(SqlTrainingStore& store, uint64_t i, BatchOutcome outcome) {
     for (int repeat = 0; is_in_doubt(outcome) && repeat < kRepeatsMax; ++repeat) outcome = accept(store, i);
     EXPECT_EQ(text(outcome), "done");
     EXPECT_TRUE(is_counted(i));
@@ -91,7 +91,7 @@ class PostgresNetwork : public testing::Test {
 
   std::unique_ptr<PostgresServer> postgres_;
   std::unique_ptr<FaultProxy> proxy_;
-  std::unique_ptr<SqlRoundStore> truth_;  // on a way of its own
+  std::unique_ptr<SqlTrainingStore> truth_;  // on a way of its own
   RoundKey key_;
 };
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "tests/support/memory_round_store.h"
+#include "tests/support/memory_training_store.h"
 
 namespace coterie::simulation {
 

@@ -256,7 +256,7 @@ void SimScheduler::ask_store(uint64_t serial, std::function<Result<Value>()> wor
 }
 
 void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
-  MemoryRoundStore& store = world_.store();
+  MemoryTrainingStore& store = world_.store();
   World& world = world_;
   if (std::holds_alternative<LoadProgress>(request)) {
     ask_store<ProgressLoaded, JobProgress>(serial, [&store, &world] { return store.load_progress(world.job()); });

@@ -14,7 +14,7 @@
 #include "tests/simulation/event_queue.h"
 #include "tests/simulation/options.h"
 #include "tests/simulation/oracle.h"
-#include "tests/support/memory_round_store.h"
+#include "tests/support/memory_training_store.h"
 
 namespace coterie::simulation {
 
@@ -52,7 +52,7 @@ class World {
   EventQueue& queue() { return queue_; }
   Prng& prng() { return prng_; }
   Oracle& oracle() { return oracle_; }
-  MemoryRoundStore& store() { return store_; }
+  MemoryTrainingStore& store() { return store_; }
   const MacKey& ticket_key() const { return ticket_key_; }
   const Signer& signer() const { return *signer_; }
   const JobId& job() const { return job_; }
@@ -89,7 +89,7 @@ class World {
   EventQueue queue_;
   Prng prng_;
   Oracle oracle_;
-  MemoryRoundStore store_;
+  MemoryTrainingStore store_;
   Instant store_down_until_{};
   MacKey ticket_key_;
   std::unique_ptr<Signer> signer_;

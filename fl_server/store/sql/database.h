@@ -19,6 +19,9 @@ namespace coterie {
 
 enum class SqlEngine : uint8_t { sqlite, postgres };
 
+// How a transaction ends whose body did not fail.
+enum class TransactionEnd : uint8_t { commit, roll_back };
+
 // What an engine does for Database.
 class SqlDriver {
  public:
@@ -53,8 +56,9 @@ class Database {
   Result<std::vector<int>> execute_many(const char* sql, size_t count,
                                         const std::function<void(Statement&, size_t)>& bind);
 
-  // Runs `body` (returning Status) between BEGIN and COMMIT; rolls back if it fails. A body that lost a race is run
-  // again, kRacesMax times in all: it must not count on what it did before.
+  // Runs `body` between BEGIN and COMMIT; rolls back if it fails. It returns Status, or Result<TransactionEnd> if it may
+  // decide that nothing is to be written, which is no error. A body that lost a race is run again, kRacesMax times in
+  // all: it must not count on what it did before.
   template <typename Body>
   Status transaction(Body body) {
     return transaction(nullptr, std::move(body));
@@ -66,6 +70,11 @@ class Database {
   }
 
  private:
+  static Result<TransactionEnd> end_of(Result<TransactionEnd> end) { return end; }
+  static Result<TransactionEnd> end_of(Status done) {
+    return done ? Result<TransactionEnd>(TransactionEnd::commit) : Result<TransactionEnd>(done.error());
+  }
+
   template <typename Body>
   Status transaction(const os::TransactionPoints* points, Body body) {
     const auto pass = [points](os::CrashPoint os::TransactionPoints::*point) {
@@ -74,7 +83,12 @@ class Database {
     for (int race = 1;; ++race) {
       COT_TRY(driver_->begin());
       pass(&os::TransactionPoints::begun);
-      Status done = body();
+      const Result<TransactionEnd> end = end_of(body());
+      if (end && *end == TransactionEnd::roll_back) {
+        driver_->rollback();
+        return {};
+      }
+      Status done = end ? Status() : Status(end.error());
       if (done) {
         pass(&os::TransactionPoints::before_commit);
         done = driver_->commit();

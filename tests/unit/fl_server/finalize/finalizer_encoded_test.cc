@@ -79,7 +79,7 @@ class FinalizeEncoded : public testing::Test {
   SumMasks masks() const { return {parameters_, {{session_, kDevices}}, mask(MaskSign::minus)}; }
   Result<FinalizedRound> finalize() {
     const SumMasks masks = this->masks();
-    return Finalizer(round_.rounds_, round_.blobs_, round_.partials_, round_.noise_, {})
+    return Finalizer(round_.rounds_, round_.rounds_, round_.blobs_, round_.partials_, round_.noise_, {})
         .finalize(round_.job_, round_.round_, round_.base_, wall_time_from_unix_ms(7), &masks);
   }
 

@@ -13,7 +13,7 @@
 #include "proto/codec/codec.h"
 #include "tests/support/matchers.h"
 #include "tests/support/memory_blob_store.h"
-#include "tests/support/memory_round_store.h"
+#include "tests/support/memory_training_store.h"
 
 namespace coterie::test {
 
@@ -107,7 +107,7 @@ class FrozenRound {
   }
 
   Result<FinalizedRound> finalize(EvaluateModel evaluate = {}) {
-    return Finalizer(rounds_, blobs_, partials_, noise_, std::move(evaluate))
+    return Finalizer(rounds_, rounds_, blobs_, partials_, noise_, std::move(evaluate))
         .finalize(job_, round_, base_, wall_time_from_unix_ms(7));
   }
   // Commits the outcome and goes on with the next round on top of it.
@@ -133,7 +133,7 @@ class FrozenRound {
   JobRecord job_;
   ModelRecord base_;
   RoundRecord round_;
-  MemoryRoundStore rounds_;
+  MemoryTrainingStore rounds_;
   MemoryBlobStore blobs_, partials_;
   MacKey noise_key_;
   RoundNoiseMaker noise_{noise_key_};

@@ -50,7 +50,7 @@ class FinalizeMasked : public testing::Test {
   }
   Result<FinalizedRound> finalize(FrozenRound& round, uint64_t survivors = 3) const {
     const SumMasks masks{parameters_, {{session_, survivors}}, mask(MaskSign::minus)};
-    return Finalizer(round.rounds_, round.blobs_, round.partials_, round.noise_, {})
+    return Finalizer(round.rounds_, round.rounds_, round.blobs_, round.partials_, round.noise_, {})
         .finalize(round.job_, round.round_, round.base_, wall_time_from_unix_ms(7), &masks);
   }
 
@@ -91,7 +91,7 @@ TEST_F(FinalizeMasked, CohortsAreAddedUp) {
     MaskSum masks = mask(MaskSign::minus);
     masks.take(mask(MaskSign::minus));
     const SumMasks of_all{parameters_, std::move(sessions), std::move(masks)};
-    return Finalizer(masked.rounds_, masked.blobs_, masked.partials_, masked.noise_, {})
+    return Finalizer(masked.rounds_, masked.rounds_, masked.blobs_, masked.partials_, masked.noise_, {})
         .finalize(masked.job_, masked.round_, masked.base_, wall_time_from_unix_ms(7), &of_all);
   };
   EXPECT_ERROR(finalize_as({{first, 1}, {session_, 2}}), ErrorCode::data_loss, "masks did not cancel");

@@ -15,7 +15,7 @@ WallTime wall(int64_t ms) { return wall_time_from_unix_ms(1'760'000'000'000 + ms
 }  // namespace
 
 ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise)
-    : storm_(seed), finalizer_(store_, blobs_, partials_, noise, {}) {
+    : storm_(seed), finalizer_(store_, store_, blobs_, partials_, noise, {}) {
   job_.id = JobId("j");
   job_.spec.name = "storm";
   job_.spec.rounds.count = kRounds;
@@ -42,7 +42,7 @@ ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise)
 
 void ReleaseWorld::reopen() {
   sqlite_.reset();
-  auto opened = SqlRoundStore::open(open_sqlite(directory_ / "db"));
+  auto opened = SqlTrainingStore::open(open_sqlite(directory_ / "db"));
   ASSERT_OK(opened);
   sqlite_ = std::move(*opened);
   storm_.revive();

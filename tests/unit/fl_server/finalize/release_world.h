@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/privacy/round_release.h"
-#include "fl_server/store/sql_round_store.h"
+#include "fl_server/store/sql_training_store.h"
 #include "proto/codec/codec.h"
 #include "scheduler/round/round_machine.h"
 #include "tests/support/matchers.h"
@@ -77,9 +77,9 @@ class StormyBlobs : public MemoryBlobStore {
 };
 
 // The one write that the finalizer does to the store by itself.
-class StormyStore : public RoundStore {
+class StormyStore : public TrainingStore {
  public:
-  StormyStore(Storm& storm, std::unique_ptr<SqlRoundStore>& inner) : storm_(storm), inner_(inner) {}
+  StormyStore(Storm& storm, std::unique_ptr<SqlTrainingStore>& inner) : storm_(storm), inner_(inner) {}
 
   Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) override {
     return storm_.durable([&] { return inner_->reserve_release(key, fresh, now); });
@@ -136,7 +136,7 @@ class StormyStore : public RoundStore {
 
  private:
   Storm& storm_;
-  std::unique_ptr<SqlRoundStore>& inner_;
+  std::unique_ptr<SqlTrainingStore>& inner_;
 };
 
 class ReleaseWorld {
@@ -157,7 +157,7 @@ class ReleaseWorld {
 
   Storm storm_;
   TemporaryDirectory directory_{memory_disk()};
-  std::unique_ptr<SqlRoundStore> sqlite_;
+  std::unique_ptr<SqlTrainingStore> sqlite_;
   StormyStore store_{storm_, sqlite_};
   StormyBlobs blobs_{storm_};
   MemoryBlobStore partials_;

@@ -39,16 +39,16 @@ class Postgres : public testing::Test {
 };
 
 TEST_F(Postgres, RefusesANewerSchema) {
-  ASSERT_OK(SqlRoundStore::open(open_postgres(settings())));
+  ASSERT_OK(SqlTrainingStore::open(open_postgres(settings())));
   Result<Database> database = open_postgres(settings());
   ASSERT_OK(database);
   ASSERT_OK(database->execute("UPDATE schema_version SET version = 6"));
-  EXPECT_ERROR(SqlRoundStore::open(open_postgres(settings())), ErrorCode::unsupported_version,
+  EXPECT_ERROR(SqlTrainingStore::open(open_postgres(settings())), ErrorCode::unsupported_version,
                "schema version 6, this server speaks 5; run the server that wrote it");
 }
 
 TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
-  auto store = SqlRoundStore::open(open_postgres(settings()));
+  auto store = SqlTrainingStore::open(open_postgres(settings()));
   ASSERT_OK(store);
   ASSERT_OK((*store)->create_job(job_record("j"), model_record("j", 0)));
   store->reset();
@@ -57,17 +57,17 @@ TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
   ASSERT_OK(
       database->execute("DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; "
                         "ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));
-  store = SqlRoundStore::open(open_postgres(settings()));
+  store = SqlTrainingStore::open(open_postgres(settings()));
   ASSERT_OK(store);
   EXPECT_EQ((*store)->promote_model(JobId("j"), ModelVersion(0), wall(1))->seq, 1u);
 }
 
 TEST_F(Postgres, SharesADatabaseByTheSchemasName) {
-  auto first = SqlRoundStore::open(open_postgres(settings()));
+  auto first = SqlTrainingStore::open(open_postgres(settings()));
   ASSERT_OK(first);
   PostgresSettings other = settings();
   other.schema = "other_fleet";
-  auto second = SqlRoundStore::open(open_postgres(other));
+  auto second = SqlTrainingStore::open(open_postgres(other));
   ASSERT_OK(second);
   ASSERT_OK((*first)->create_job(job_record("j"), model_record("j", 0)));
   EXPECT_EQ((*second)->list_jobs()->size(), 0u);
@@ -76,7 +76,7 @@ TEST_F(Postgres, SharesADatabaseByTheSchemasName) {
 }
 
 TEST_F(Postgres, IsConnectedToAgainAfterACrash) {
-  auto store = SqlRoundStore::open(open_postgres(settings()));
+  auto store = SqlTrainingStore::open(open_postgres(settings()));
   ASSERT_OK(store);
   ASSERT_OK((*store)->create_job(job_record("j"), model_record("j", 0)));
   server_->crash();
@@ -89,7 +89,7 @@ TEST_F(Postgres, IsConnectedToAgainAfterACrash) {
 
 // A restart between two calls is noticed, and nobody is troubled with it.
 TEST_F(Postgres, ThatWasRestartedIsConnectedToInTheNextCall) {
-  auto store = SqlRoundStore::open(open_postgres(settings()));
+  auto store = SqlTrainingStore::open(open_postgres(settings()));
   ASSERT_OK(store);
   ASSERT_OK(server_->restart());
   EXPECT_OK((*store)->list_jobs());
@@ -99,10 +99,10 @@ TEST_F(Postgres, ThatWasRestartedIsConnectedToInTheNextCall) {
 
 // The schema is made with patience: on a busy machine that alone takes a while.
 TEST_F(Postgres, ThatHangsIsGivenUpAndTriedAgain) {
-  ASSERT_OK(SqlRoundStore::open(open_postgres(settings())));
+  ASSERT_OK(SqlTrainingStore::open(open_postgres(settings())));
   PostgresSettings hasty = settings();
   hasty.statement_max = Millis(1'000);
-  auto store = SqlRoundStore::open(open_postgres(hasty));
+  auto store = SqlTrainingStore::open(open_postgres(hasty));
   ASSERT_OK(store);
   server_->stall();
   EXPECT_ERROR((*store)->list_jobs(), ErrorCode::timed_out, "no answer in 1000 ms");
@@ -111,10 +111,10 @@ TEST_F(Postgres, ThatHangsIsGivenUpAndTriedAgain) {
 }
 
 TEST_F(Postgres, ALockThatIsHeldTooLongTimesOut) {
-  ASSERT_OK(SqlRoundStore::open(open_postgres(settings())));
+  ASSERT_OK(SqlTrainingStore::open(open_postgres(settings())));
   PostgresSettings hasty = settings();
   hasty.lock_max = Millis(50);
-  auto store = SqlRoundStore::open(open_postgres(hasty));
+  auto store = SqlTrainingStore::open(open_postgres(hasty));
   ASSERT_OK(store);
   ASSERT_OK((*store)->create_job(job_record("j"), model_record("j", 0)));
   Result<Database> other = open_postgres(settings());
@@ -127,7 +127,7 @@ TEST_F(Postgres, ALockThatIsHeldTooLongTimesOut) {
 }
 
 TEST_F(Postgres, WithoutItsTablesIsDataLoss) {
-  auto store = SqlRoundStore::open(open_postgres(settings()));
+  auto store = SqlTrainingStore::open(open_postgres(settings()));
   ASSERT_OK(store);
   Result<Database> other = open_postgres(settings());
   ASSERT_OK(other);

@@ -72,7 +72,7 @@ class Differential {
   void create_job() {
     const std::string id = some_job().value();
     const JobRecord record = id == "j3" && with_noise_ ? noisy_job_record(id, now_) : job_record(id, now_);
-    both("create_job", [&](RoundStore& s) { return s.create_job(record, model_record(id, 0)); });
+    both("create_job", [&](TrainingStore& s) { return s.create_job(record, model_record(id, 0)); });
   }
 
   void change_job() {
@@ -80,14 +80,14 @@ class Differential {
     const auto to = static_cast<JobState>(prng_.chance(0.8) ? 1 + prng_.below(2) : 1 + prng_.below(5));
     std::optional<uint64_t> expected;
     if (prng_.chance(0.3)) expected = 1 + prng_.below(6);
-    both("set_job_state", [&](RoundStore& s) { return s.set_job_state(id, to, "reason", expected); });
+    both("set_job_state", [&](TrainingStore& s) { return s.set_job_state(id, to, "reason", expected); });
   }
 
   void release_model() {
     const JobId id = some_job();
     const ModelVersion version(prng_.below(4));
-    if (prng_.chance(0.3)) both("roll_back_model", [&](RoundStore& s) { return s.roll_back_model(id); });
-    else both("promote_model", [&](RoundStore& s) { return s.promote_model(id, version, wall(now_)); });
+    if (prng_.chance(0.3)) both("roll_back_model", [&](TrainingStore& s) { return s.roll_back_model(id); });
+    else both("promote_model", [&](TrainingStore& s) { return s.promote_model(id, version, wall(now_)); });
   }
 
   void open_round() {
@@ -102,7 +102,7 @@ class Differential {
       attempt = failed ? progress->latest->key.attempt.value() + 1 : 1;
     }
     const OpenRound request{number, std::nullopt, Attempt(attempt), model_record(id.value(), base)};
-    both("open_round", [&](RoundStore& s) { return s.open_round(id, request, wall(now_)); });
+    both("open_round", [&](TrainingStore& s) { return s.open_round(id, request, wall(now_)); });
   }
 
   void move_round() {
@@ -112,7 +112,7 @@ class Differential {
     const uint64_t from = prng_.below(4);
     const RoundState to = from == 3 || prng_.chance(0.2) ? failed : kOrder[from + 1];
     const MoveRound request{key, kOrder[from], to, to == failed ? "storm" : "", static_cast<uint32_t>(prng_.below(9))};
-    both("move_round", [&](RoundStore& s) { return s.move_round(request, wall(now_)); });
+    both("move_round", [&](TrainingStore& s) { return s.move_round(request, wall(now_)); });
   }
 
   void commit_round() {
@@ -128,8 +128,8 @@ class Differential {
     if (progress->job.spec.privacy.has_noise() != prng_.chance(0.1)) commitment = filled_digest(0x55);
     const RoundTotals totals{1 + prng_.below(9), 1, 2, 0.5, 3, 4};
     const CommitRound request{{progress->latest->key, model, totals, commitment}, number, !last, last};
-    both("commit_round", [&](RoundStore& s) { return s.commit_round(id, request, wall(now_)); });
-    both("commit_round again", [&](RoundStore& s) { return s.commit_round(id, request, wall(now_ + 1)); });
+    both("commit_round", [&](TrainingStore& s) { return s.commit_round(id, request, wall(now_)); });
+    both("commit_round again", [&](TrainingStore& s) { return s.commit_round(id, request, wall(now_ + 1)); });
   }
 
   void reserve_release() {
@@ -137,7 +137,7 @@ class Differential {
     const RoundKey key = noisy && noisy->latest && prng_.chance(0.8) ? noisy->latest->key : some_round();
     NoiseSalt fresh;
     fresh.mutable_bytes()[0] = static_cast<uint8_t>(prng_.next());
-    both("reserve_release", [&](RoundStore& s) { return s.reserve_release(key, fresh, wall(now_)); });
+    both("reserve_release", [&](TrainingStore& s) { return s.reserve_release(key, fresh, wall(now_)); });
   }
 
   void accept_batch() {
@@ -147,11 +147,11 @@ class Differential {
       if (prng_.chance(0.1)) devices.push_back(i);
     }
     const PartialRecord partial = partial_record("n/" + std::to_string(prng_.below(60)), key, devices.size());
-    both("accept_batch", [&](RoundStore& s) { return s.accept_batch(partial, rows_of(devices)); });
+    both("accept_batch", [&](TrainingStore& s) { return s.accept_batch(partial, rows_of(devices)); });
   }
 
   void forget() {
-    const auto sorted = [](RoundStore& s) {
+    const auto sorted = [](TrainingStore& s) {
       std::vector<PartialRecord> partials = *s.list_finished_partials(1'000);
       std::sort(partials.begin(), partials.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
       return partials;
@@ -161,34 +161,34 @@ class Differential {
     for (const PartialRecord& partial : sorted(memory_.store())) {
       if (prng_.chance(0.5)) ids.push_back(partial.id);
     }
-    both("forget_partials", [&](RoundStore& s) { return s.forget_partials(ids); });
+    both("forget_partials", [&](TrainingStore& s) { return s.forget_partials(ids); });
   }
 
   void ask_about(const RoundKey& key) {
-    both("count_accepted", [&](RoundStore& s) { return s.count_accepted(key); });
-    both("list_accepted", [&](RoundStore& s) { return s.list_accepted(key); });
-    both("list_partials", [&](RoundStore& s) { return s.list_partials(key); });
+    both("count_accepted", [&](TrainingStore& s) { return s.count_accepted(key); });
+    both("list_accepted", [&](TrainingStore& s) { return s.list_accepted(key); });
+    both("list_partials", [&](TrainingStore& s) { return s.list_partials(key); });
     const DeviceId device = numbered_device(prng_.below(30));
-    both("is_accepted", [&](RoundStore& s) { return s.is_accepted(key, device); });
+    both("is_accepted", [&](TrainingStore& s) { return s.is_accepted(key, device); });
   }
 
   void compare_everything(const JobId& id) {
-    both("list_jobs", [&](RoundStore& s) { return s.list_jobs(); });
-    both("get_job", [&](RoundStore& s) { return s.get_job(id); });
-    both("released_model", [&](RoundStore& s) { return s.released_model(id); });
-    both("load_progress", [&](RoundStore& s) { return s.load_progress(id); });
-    both("list_rounds", [&](RoundStore& s) { return s.list_rounds(id, {.limit = 1'000}); });
+    both("list_jobs", [&](TrainingStore& s) { return s.list_jobs(); });
+    both("get_job", [&](TrainingStore& s) { return s.get_job(id); });
+    both("released_model", [&](TrainingStore& s) { return s.released_model(id); });
+    both("load_progress", [&](TrainingStore& s) { return s.load_progress(id); });
+    both("list_rounds", [&](TrainingStore& s) { return s.list_rounds(id, {.limit = 1'000}); });
     const uint64_t before = prng_.below(5), limit = prng_.below(4);
     RoundQuery query{.limit = limit};
     if (before > 0) query.before = std::pair(before, Attempt(static_cast<uint32_t>(prng_.below(4))));
     if (prng_.chance(0.5)) query.state = static_cast<RoundState>(1 + prng_.below(6));
-    both("list_rounds", [&](RoundStore& s) { return s.list_rounds(id, query); });
-    both("list_models", [&](RoundStore& s) { return s.list_models(id); });
-    both("job_privacy", [&](RoundStore& s) { return s.job_privacy(id); });
-    both("ledger_head", [&](RoundStore& s) { return s.ledger_head(); });
-    both("list_ledger", [&](RoundStore& s) { return s.list_ledger(before, 1 + limit); });
+    both("list_rounds", [&](TrainingStore& s) { return s.list_rounds(id, query); });
+    both("list_models", [&](TrainingStore& s) { return s.list_models(id); });
+    both("job_privacy", [&](TrainingStore& s) { return s.job_privacy(id); });
+    both("ledger_head", [&](TrainingStore& s) { return s.ledger_head(); });
+    both("list_ledger", [&](TrainingStore& s) { return s.list_ledger(before, 1 + limit); });
     const ModelVersion version(prng_.below(4));
-    both("get_model", [&](RoundStore& s) { return s.get_model(id, version); });
+    both("get_model", [&](TrainingStore& s) { return s.get_model(id, version); });
   }
 
   Prng prng_;

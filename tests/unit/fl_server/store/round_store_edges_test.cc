@@ -1,4 +1,4 @@
-// The conformance suite of RoundStore, second part: edges, strangers' bytes, limits, order.
+// The conformance suite of TrainingStore, second part: edges, strangers' bytes, limits, order.
 #include <gmock/gmock.h>
 
 #include "tests/unit/fl_server/store/round_store_fixture.h"
@@ -19,7 +19,7 @@ template <typename Backend>
 class RoundStoreEdges : public testing::Test {
  protected:
   void SetUp() override { SKIP_UNLESS_AVAILABLE(Backend); }
-  RoundStore& store() { return backend_.store(); }
+  TrainingStore& store() { return backend_.store(); }
   void reopen() { backend_.reopen(); }
 
   void create(const std::string& id = "j") { ASSERT_OK(store().create_job(job_record(id), model_record(id, 0))); }

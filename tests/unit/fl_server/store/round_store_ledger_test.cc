@@ -1,4 +1,4 @@
-// The conformance suite of RoundStore's privacy ledger: what every implementation must do.
+// The conformance suite of TrainingStore's privacy ledger: what every implementation must do.
 #include <gmock/gmock.h>
 
 #include "fl_server/privacy/round_release.h"
@@ -21,7 +21,7 @@ template <typename Backend>
 class RoundStoreLedger : public testing::Test {
  protected:
   void SetUp() override { SKIP_UNLESS_AVAILABLE(Backend); }
-  RoundStore& store() { return backend_.store(); }
+  TrainingStore& store() { return backend_.store(); }
   void reopen() { backend_.reopen(); }
 
   // `releases` fit the budget, no more.

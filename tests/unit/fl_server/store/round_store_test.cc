@@ -1,4 +1,4 @@
-// The conformance suite of RoundStore: what every implementation must do.
+// The conformance suite of TrainingStore: what every implementation must do.
 #include <gmock/gmock.h>
 
 #include "tests/unit/fl_server/store/round_store_fixture.h"
@@ -15,7 +15,7 @@ template <typename Backend>
 class RoundStoreConformance : public testing::Test {
  protected:
   void SetUp() override { SKIP_UNLESS_AVAILABLE(Backend); }
-  RoundStore& store() { return backend_.store(); }
+  TrainingStore& store() { return backend_.store(); }
   void reopen() { backend_.reopen(); }
 
   void create(const std::string& id = "j", int64_t created = 0) {

@@ -32,7 +32,7 @@ JobRecord noisy_job_of_many_rounds(const std::string& id) {
 }
 
 // A round of the present version, with all that leads it on.
-Status play_round(SqlRoundStore& store, const std::string& job, uint64_t number) {
+Status play_round(SqlTrainingStore& store, const std::string& job, uint64_t number) {
   COT_ASSIGN(const RoundRecord round,
              store.open_round(JobId(job), {number, std::nullopt, Attempt(1), model_record(job, number - 1)}, wall(1)));
   const auto move = [&](RoundState from, RoundState to) -> Status {
@@ -72,7 +72,7 @@ TYPED_TEST(SchemaUpgrade, AServerOfTheVersionBeforeGoesOnBesideOneOfThisVersionF
 
   std::barrier next_round(2);  // each round of the one is beside one of the other
   std::thread present([&] {
-    auto opened = SqlRoundStore::open(this->database_.open());  // migrates, while the other works
+    auto opened = SqlTrainingStore::open(this->database_.open());  // migrates, while the other works
     EXPECT_OK(opened);
     if (opened) EXPECT_OK((*opened)->create_job(noisy_job_of_many_rounds("new"), model_record("new", 0)));
     for (uint64_t number = 1; opened && number <= kRoundsBeside; ++number) {
@@ -89,7 +89,7 @@ TYPED_TEST(SchemaUpgrade, AServerOfTheVersionBeforeGoesOnBesideOneOfThisVersionF
   next_round.arrive_and_drop();
   present.join();
 
-  auto store = SqlRoundStore::open(this->database_.open());
+  auto store = SqlTrainingStore::open(this->database_.open());
   ASSERT_OK(store);
   for (const auto& [id, count] : {std::pair("old", kRoundsAlone + kRoundsBeside), {"new", kRoundsBeside}}) {
     const auto rounds = (*store)->list_rounds(JobId(id), {.limit = 1'000});

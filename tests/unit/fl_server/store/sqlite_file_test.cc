@@ -16,7 +16,7 @@ using namespace test;
 class SqliteFile : public testing::Test {
  protected:
   std::string path() const { return directory_ / "db"; }
-  Result<std::unique_ptr<SqlRoundStore>> open() const { return SqlRoundStore::open(open_sqlite(path())); }
+  Result<std::unique_ptr<SqlTrainingStore>> open() const { return SqlTrainingStore::open(open_sqlite(path())); }
   void execute(const char* sql) const {
     Result<Database> database = open_sqlite(path());
     ASSERT_OK(database);
@@ -58,7 +58,7 @@ TEST_F(SqliteFile, ThatIsNoDatabaseIsDataLoss) {
 }
 
 TEST_F(SqliteFile, InADirectoryThatDoesNotExistIsUnavailable) {
-  EXPECT_ERROR(SqlRoundStore::open(open_sqlite(directory_ / "absent/db")), ErrorCode::unavailable, "absent/db");
+  EXPECT_ERROR(SqlTrainingStore::open(open_sqlite(directory_ / "absent/db")), ErrorCode::unavailable, "absent/db");
 }
 
 // The version says that the tables are there, but they are not: an answer, not an abort.
@@ -88,7 +88,7 @@ class SqliteLedgerFile : public SqliteFile {
   RoundKey release(uint64_t number, uint8_t salt, bool commits) const {
     const auto opened = open();
     EXPECT_OK(opened);
-    RoundStore& store = **opened;
+    TrainingStore& store = **opened;
     if (number == 1) EXPECT_OK(store.create_job(noisy_job_record("j"), model_record("j", 0)));
     const RoundKey key =
         store.open_round(JobId("j"), {number, {}, Attempt(1), model_record("j", number - 1)}, wall(1))->key;
@@ -234,9 +234,9 @@ TEST_F(SqliteFile, SurvivesAFullDisk) {
   }
   {
     ASSERT_OK(os::write_file_atomically(disk + "/filler", Bytes(128 << 10)));
-    auto opened = SqlRoundStore::open(open_sqlite(disk + "/db"));
+    auto opened = SqlTrainingStore::open(open_sqlite(disk + "/db"));
     ASSERT_OK(opened);
-    SqlRoundStore& store = **opened;
+    SqlTrainingStore& store = **opened;
     ASSERT_OK(store.create_job(job_record("j"), model_record("j", 0)));
     const RoundKey key = store.open_round(JobId("j"), {1, {}, Attempt(1), model_record("j", 0)}, wall(0))->key;
     ASSERT_TRUE(*store.move_round({key, RoundState::selecting, RoundState::collecting, "", 0}, wall(0)));
@@ -269,7 +269,7 @@ TEST_F(SqliteFile, SurvivesAFullDisk) {
     }
     EXPECT_ERROR(created, ErrorCode::storage_full, "full");
 
-    const auto expect_whole_batches = [&](RoundStore& s, uint64_t count) {
+    const auto expect_whole_batches = [&](TrainingStore& s, uint64_t count) {
       EXPECT_EQ(*s.count_accepted(key), 20 * count);
       uint64_t updates = 0;
       const std::vector<PartialRecord> partials = *s.list_partials(key);
@@ -283,7 +283,7 @@ TEST_F(SqliteFile, SurvivesAFullDisk) {
     EXPECT_EQ(text(accept(batches)), "done") << "there is room again";
     expect_whole_batches(store, batches + 1);
     opened->reset();
-    auto again = SqlRoundStore::open(open_sqlite(disk + "/db"));
+    auto again = SqlTrainingStore::open(open_sqlite(disk + "/db"));
     ASSERT_OK(again);
     expect_whole_batches(**again, batches + 1);
   }

@@ -9,9 +9,9 @@
 
 #include "fl_server/store/sql/postgres.h"
 #include "fl_server/store/sql/sqlite.h"
-#include "fl_server/store/sql_round_store.h"
+#include "fl_server/store/sql_training_store.h"
 #include "tests/support/matchers.h"
-#include "tests/support/memory_round_store.h"
+#include "tests/support/memory_training_store.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/temporary_directory.h"
 
@@ -41,7 +41,7 @@ class PostgresDatabase {
   std::string schema_;
 };
 
-// A store (SqlRoundStore, ...) on one of those.
+// A store (SqlTrainingStore, ...) on one of those.
 template <typename Store, typename OnDatabase>
 class SqlBackend {
  public:
@@ -68,8 +68,8 @@ class SqlBackend {
   std::unique_ptr<Store> store_;
 };
 
-using SqliteBackend = SqlBackend<SqlRoundStore, SqliteDatabase>;
-using PostgresBackend = SqlBackend<SqlRoundStore, PostgresDatabase>;
+using SqliteBackend = SqlBackend<SqlTrainingStore, SqliteDatabase>;
+using PostgresBackend = SqlBackend<SqlTrainingStore, PostgresDatabase>;
 
 // A store in memory: it outlives a restart, and another server's connection is the same object.
 template <typename Store>
@@ -89,11 +89,11 @@ class MemoryBackend {
  public:
   static constexpr const char* kName = "Memory";
   static bool is_available() { return true; }
-  RoundStore& store() { return store_; }
+  TrainingStore& store() { return store_; }
   void reopen() {}
 
  private:
-  MemoryRoundStore store_;
+  MemoryTrainingStore store_;
 };
 
 struct BackendNames {

@@ -41,7 +41,7 @@ class Races : public testing::Test {
     SKIP_UNLESS_AVAILABLE(Backend);
     for (size_t i = 0; i < kServers; ++i) servers_.push_back(backend_.another());
   }
-  RoundStore& store() { return backend_.store(); }
+  TrainingStore& store() { return backend_.store(); }
   RoundKey round_in(const std::string& job, RoundState state, uint64_t number = 1) {
     const Result<RoundRecord> round =
         store().open_round(JobId(job), {number, std::nullopt, Attempt(1), model_record(job, number - 1)}, wall(1));
@@ -53,7 +53,7 @@ class Races : public testing::Test {
     return round->key;
   }
   Backend backend_;
-  std::vector<std::unique_ptr<SqlRoundStore>> servers_;
+  std::vector<std::unique_ptr<SqlTrainingStore>> servers_;
 };
 using Backends = testing::Types<SqliteBackend, PostgresBackend>;
 TYPED_TEST_SUITE(Races, Backends, BackendNames);
@@ -61,7 +61,7 @@ TYPED_TEST_SUITE(Races, Backends, BackendNames);
 TYPED_TEST(Races, OneRowOfARoundIsOpened) {
   ASSERT_OK(this->store().create_job(job_record("j"), model_record("j", 0)));
   std::array<std::string, kServers> rounds;
-  at_once(this->servers_, [&](RoundStore& server, size_t i) {
+  at_once(this->servers_, [&](TrainingStore& server, size_t i) {
     const auto round = server.open_round(JobId("j"), {1, std::nullopt, Attempt(1), model_record("j", 0)}, wall(1));
     rounds[i] = round ? text(*round) : round.error().message();
   });
@@ -73,7 +73,7 @@ TYPED_TEST(Races, AMoveIsWonByOne) {
   ASSERT_OK(this->store().create_job(job_record("j"), model_record("j", 0)));
   const RoundKey key = this->round_in("j", collecting);
   std::atomic<int> won{0}, failed{0};
-  at_once(this->servers_, [&](RoundStore& server, size_t i) {
+  at_once(this->servers_, [&](TrainingStore& server, size_t i) {
     const Result<bool> moved =
         server.move_round({key, collecting, i % 2 == 0 ? frozen : RoundState::failed, "", 0}, wall(3));
     if (!moved) ++failed;
@@ -89,7 +89,7 @@ TYPED_TEST(Races, ADeviceIsCountedOnce) {
   const RoundKey key = this->round_in("j", collecting);
   constexpr uint64_t kBatches = 30, kDevices = 12;
   std::atomic<uint64_t> counted{0}, unknown{0};
-  at_once(this->servers_, [&](RoundStore& server, size_t i) {
+  at_once(this->servers_, [&](TrainingStore& server, size_t i) {
     Prng prng(i + 1);
     for (uint64_t batch = 0; batch < kBatches; ++batch) {
       std::vector<uint64_t> devices;
@@ -126,7 +126,7 @@ TYPED_TEST(Races, NothingIsAcceptedBehindTheFreeze) {
     const RoundKey key = this->round_in(job, collecting);
     uint64_t seen = 0;
     std::atomic<uint64_t> counted{0};
-    at_once(this->servers_, [&](RoundStore& server, size_t i) {
+    at_once(this->servers_, [&](TrainingStore& server, size_t i) {
       if (i == 0) {
         EXPECT_TRUE(*server.move_round({key, collecting, frozen, "", 0}, wall(3)));
         seen = *server.count_accepted(key);
@@ -146,7 +146,7 @@ TYPED_TEST(Races, ARoundIsCommittedOnce) {
   ASSERT_OK(this->store().create_job(job_record("j"), model_record("j", 0)));
   const RoundKey key = this->round_in("j", finalizing);
   std::array<std::string, kServers> outcomes;
-  at_once(this->servers_, [&](RoundStore& server, size_t i) {
+  at_once(this->servers_, [&](TrainingStore& server, size_t i) {
     const FinalizedRound round{key, model_record("j", 1), {3, 30, 300, 1.5, 200, 9}};
     const auto progress = server.commit_round(JobId("j"), {round, 1, true, false}, wall(4));
     outcomes[i] = progress ? text(*progress) : progress.error().message();
@@ -162,7 +162,7 @@ TYPED_TEST(Races, AFormerLeaderChangesNothing) {
   ASSERT_OK(opened);
   SqlLeaseStore& leases = **opened;
   const LeaseAnswer first = *leases.take_lease("lead", "a", Millis(0));
-  SqlRoundStore& former = *this->servers_[0];
+  SqlTrainingStore& former = *this->servers_[0];
   former.set_fence("lead", first.epoch);
   ASSERT_OK(former.create_job(job_record("j"), model_record("j", 0)));
   const OpenRound open{1, std::nullopt, Attempt(1), model_record("j", 0)};
@@ -185,7 +185,7 @@ TYPED_TEST(Races, AFormerLeaderChangesNothing) {
                "does not lead");
   EXPECT_OK(former.load_progress(JobId("j")));
 
-  SqlRoundStore& leader = *this->servers_[1];
+  SqlTrainingStore& leader = *this->servers_[1];
   leader.set_fence("lead", second.epoch);
   EXPECT_EQ(*leader.count_accepted(key), 1u);
   EXPECT_TRUE(*leader.move_round({key, collecting, frozen, "", 0}, wall(5)));
@@ -198,7 +198,7 @@ TYPED_TEST(Races, ARoundIsDoneOrFailed) {
     ASSERT_OK(this->store().create_job(job_record(job), model_record(job, 0)));
     const RoundKey key = this->round_in(job, finalizing);
     std::atomic<bool> is_failed{false}, is_done{false};
-    at_once(this->servers_, [&](RoundStore& server, size_t i) {
+    at_once(this->servers_, [&](TrainingStore& server, size_t i) {
       if (i % 2 == 0) {
         const auto moved = server.move_round({key, finalizing, RoundState::failed, "lost", 0}, wall(4));
         if (moved && *moved) is_failed = true;
@@ -227,7 +227,7 @@ TYPED_TEST(Races, TheLedgerIsOneChain) {
     keys[i] = this->round_in(id, finalizing);
   }
   std::array<std::array<int, kServers>, kServers> salts{};
-  at_once(this->servers_, [&](RoundStore& server, size_t i) {
+  at_once(this->servers_, [&](TrainingStore& server, size_t i) {
     std::array<uint8_t, 32> fresh;
     fresh.fill(static_cast<uint8_t>(i + 1));
     for (size_t job = 0; job < kServers; ++job) {

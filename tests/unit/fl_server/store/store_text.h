@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fl_server/config/job_json.h"
-#include "fl_server/store/round_store.h"
+#include "fl_server/store/training_store.h"
 
 namespace coterie::test {
 

@@ -1,4 +1,4 @@
-// MemoryRoundStore: the RoundStore contract as plainly as it can be written. The simulator's store, and the model that
+// MemoryTrainingStore: the TrainingStore contract as plainly as it can be written. The simulator's store, and the model that
 // real back-ends are compared with.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <mutex>
 #include <set>
 
-#include "fl_server/store/round_store.h"
+#include "fl_server/store/training_store.h"
 
 namespace coterie {
 
@@ -17,9 +17,9 @@ struct StoreDefects {
   bool ignores_round_state = false;  // batches are taken after the freeze
 };
 
-class MemoryRoundStore : public RoundStore {
+class MemoryTrainingStore : public TrainingStore {
  public:
-  explicit MemoryRoundStore(StoreDefects defects = {}) : defects_(defects) {}
+  explicit MemoryTrainingStore(StoreDefects defects = {}) : defects_(defects) {}
 
   Status create_job(const JobRecord& job, const ModelRecord& initial) override;
   Result<std::vector<JobRecord>> list_jobs() override;

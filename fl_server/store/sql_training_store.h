@@ -1,22 +1,24 @@
-// RoundStore on a database: SQLite for a single server, PostgreSQL for many that share one (store/sql/database.h).
+// TrainingStore on a database: SQLite for a single server, PostgreSQL for many that share one (store/sql/database.h).
 //
 // Other processes may write at the same time. A transaction that decides on what it has read locks it first, always in
 // this order: the lease's row, the job's, the round's, the ledger. SQLite's writers are serial, and need no locks.
+//
+// Its files follow the subjects: sql_jobs.cc, sql_rounds.cc, sql_accept.cc, sql_ledger.cc, sql_models.cc.
 #pragma once
 
 #include <memory>
 #include <mutex>
 
-#include "fl_server/store/round_store.h"
 #include "fl_server/store/sql/database.h"
+#include "fl_server/store/training_store.h"
 #include "scheduler/lease/lease.h"
 
 namespace coterie {
 
-class SqlRoundStore : public RoundStore {
+class SqlTrainingStore : public TrainingStore {
  public:
   // Prepares the schema.
-  static Result<std::unique_ptr<SqlRoundStore>> open(Result<Database> database);
+  static Result<std::unique_ptr<SqlTrainingStore>> open(Result<Database> database);
 
   // From now on rounds are moved, updates accepted and partial sums forgotten only while the lease has this epoch
   // (conflict otherwise): whoever lost the lead changes nothing, however late it wakes up. Without a call: always.
@@ -55,7 +57,7 @@ class SqlRoundStore : public RoundStore {
   Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) override;
 
  private:
-  explicit SqlRoundStore(Database database) : database_(std::move(database)) {}
+  explicit SqlTrainingStore(Database database) : database_(std::move(database)) {}
 
   // The private halves expect the mutex to be held. The locks are a transaction's; what is absent cannot be locked.
   Status check_fence();
@@ -66,6 +68,7 @@ class SqlRoundStore : public RoundStore {
   static Status check_revision(const JobRecord& job, std::optional<uint64_t> expected);
   Status touch_job(const JobId& id);
   Result<ModelRecord> read_model(const JobId& job, ModelVersion version);
+  Result<ModelRecord> read_newest_model(const JobId& job);
   Result<std::optional<ModelRelease>> read_release(const JobId& id);
   Result<JobProgress> read_progress(const JobId& id);
   Result<std::optional<RoundRecord>> read_round(const RoundKey& key);
@@ -74,7 +77,7 @@ class SqlRoundStore : public RoundStore {
                                    const LedgerHead& ledger, WallTime now);
   Status insert_model(const ModelRecord& model);
   Result<uint64_t> read_accepted_count(const RoundKey& key);
-  Status write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows, BatchOutcome& outcome);
+  Result<BatchOutcome> write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows);
 
   Result<std::vector<LedgerRecord>> read_ledger(uint64_t after_seq, size_t limit);
   Status refresh_ledger();

@@ -1,4 +1,4 @@
-#include "tests/support/memory_round_store.h"
+#include "tests/support/memory_training_store.h"
 
 #include <algorithm>
 
@@ -17,13 +17,13 @@ bool may_become(JobState from, JobState to) {
 
 }  // namespace
 
-Status MemoryRoundStore::create_job(const JobRecord& job, const ModelRecord& initial) {
+Status MemoryTrainingStore::create_job(const JobRecord& job, const ModelRecord& initial) {
   const std::lock_guard lock(mutex_);
   if (!jobs_.try_emplace(job.id, Job{job, {initial}, {}, {}}).second) return in_conflict("job exists");
   return {};
 }
 
-Result<std::vector<JobRecord>> MemoryRoundStore::list_jobs() {
+Result<std::vector<JobRecord>> MemoryTrainingStore::list_jobs() {
   const std::lock_guard lock(mutex_);
   std::vector<JobRecord> jobs;
   for (const auto& [id, job] : jobs_) jobs.push_back(job.record);
@@ -33,14 +33,14 @@ Result<std::vector<JobRecord>> MemoryRoundStore::list_jobs() {
   return jobs;
 }
 
-Result<JobRecord> MemoryRoundStore::get_job(const JobId& id) {
+Result<JobRecord> MemoryTrainingStore::get_job(const JobId& id) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
   return job == jobs_.end() ? Result<JobRecord>(no_such("job")) : job->second.record;
 }
 
-Result<JobRecord> MemoryRoundStore::set_job_state(const JobId& id, JobState to, const std::string& reason,
-                                                  std::optional<uint64_t> revision_expected) {
+Result<JobRecord> MemoryTrainingStore::set_job_state(const JobId& id, JobState to, const std::string& reason,
+                                                     std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return no_such("job");
@@ -54,12 +54,12 @@ Result<JobRecord> MemoryRoundStore::set_job_state(const JobId& id, JobState to, 
   return record;
 }
 
-Result<JobProgress> MemoryRoundStore::load_progress(const JobId& id) {
+Result<JobProgress> MemoryTrainingStore::load_progress(const JobId& id) {
   const std::lock_guard lock(mutex_);
   return progress_of(id);
 }
 
-Result<JobProgress> MemoryRoundStore::progress_of(const JobId& id) {
+Result<JobProgress> MemoryTrainingStore::progress_of(const JobId& id) {
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return no_such("job");
   JobProgress progress{
@@ -73,8 +73,8 @@ Result<JobProgress> MemoryRoundStore::progress_of(const JobId& id) {
   return progress;
 }
 
-RoundRecord& MemoryRoundStore::insert_round(Job& job, uint64_t number, Attempt attempt, const ModelRecord& base,
-                                            WallTime now) {
+RoundRecord& MemoryTrainingStore::insert_round(Job& job, uint64_t number, Attempt attempt, const ModelRecord& base,
+                                               WallTime now) {
   const auto [name, fresh] = job.rounds.try_emplace(number, RoundId(next_round_));
   if (fresh) ++next_round_;
   const RoundKey key{name->second, attempt};
@@ -90,7 +90,7 @@ RoundRecord& MemoryRoundStore::insert_round(Job& job, uint64_t number, Attempt a
   return round;
 }
 
-Result<RoundRecord> MemoryRoundStore::open_round(const JobId& id, const OpenRound& request, WallTime now) {
+Result<RoundRecord> MemoryTrainingStore::open_round(const JobId& id, const OpenRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return no_such("job");
@@ -110,7 +110,7 @@ Result<RoundRecord> MemoryRoundStore::open_round(const JobId& id, const OpenRoun
   return insert_round(job, request.number, request.attempt, request.base, now);
 }
 
-Result<bool> MemoryRoundStore::move_round(const MoveRound& request, WallTime now) {
+Result<bool> MemoryTrainingStore::move_round(const MoveRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   const auto found = rounds_.find(request.key);
   if (found == rounds_.end() || found->second.state != request.from) return false;
@@ -125,7 +125,7 @@ Result<bool> MemoryRoundStore::move_round(const MoveRound& request, WallTime now
   return true;
 }
 
-Result<JobProgress> MemoryRoundStore::commit_round(const JobId& id, const CommitRound& request, WallTime now) {
+Result<JobProgress> MemoryTrainingStore::commit_round(const JobId& id, const CommitRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   const auto found = rounds_.find(request.round.key);
   if (found == rounds_.end()) return in_conflict("no such round");
@@ -157,7 +157,7 @@ Result<JobProgress> MemoryRoundStore::commit_round(const JobId& id, const Commit
   return progress_of(id);
 }
 
-Result<std::vector<RoundRecord>> MemoryRoundStore::list_rounds(const JobId& id, const RoundQuery& query) {
+Result<std::vector<RoundRecord>> MemoryTrainingStore::list_rounds(const JobId& id, const RoundQuery& query) {
   const std::lock_guard lock(mutex_);
   std::vector<RoundRecord> rounds;
   for (const auto& [key, round] : rounds_) {
@@ -171,7 +171,7 @@ Result<std::vector<RoundRecord>> MemoryRoundStore::list_rounds(const JobId& id, 
   return rounds;
 }
 
-BatchOutcome MemoryRoundStore::accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) {
+BatchOutcome MemoryTrainingStore::accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) {
   const std::lock_guard lock(mutex_);
   PartialRecord written = partial;
   if (partials_.contains(partial.id)) {
@@ -196,23 +196,23 @@ BatchOutcome MemoryRoundStore::accept_batch(const PartialRecord& partial, const 
   return BatchDone{};
 }
 
-Result<uint64_t> MemoryRoundStore::count_accepted(const RoundKey& key) {
+Result<uint64_t> MemoryTrainingStore::count_accepted(const RoundKey& key) {
   const std::lock_guard lock(mutex_);
   return accepted_[key].size();
 }
 
-Result<std::vector<DeviceId>> MemoryRoundStore::list_accepted(const RoundKey& key) {
+Result<std::vector<DeviceId>> MemoryTrainingStore::list_accepted(const RoundKey& key) {
   const std::lock_guard lock(mutex_);
   const std::set<DeviceId>& devices = accepted_[key];
   return std::vector<DeviceId>(devices.begin(), devices.end());
 }
 
-Result<bool> MemoryRoundStore::is_accepted(const RoundKey& key, const DeviceId& device) {
+Result<bool> MemoryTrainingStore::is_accepted(const RoundKey& key, const DeviceId& device) {
   const std::lock_guard lock(mutex_);
   return accepted_[key].contains(device);
 }
 
-Result<std::vector<PartialRecord>> MemoryRoundStore::list_partials(const RoundKey& key) {
+Result<std::vector<PartialRecord>> MemoryTrainingStore::list_partials(const RoundKey& key) {
   const std::lock_guard lock(mutex_);
   std::vector<PartialRecord> partials;
   for (const auto& [id, partial] : partials_) {
@@ -221,7 +221,7 @@ Result<std::vector<PartialRecord>> MemoryRoundStore::list_partials(const RoundKe
   return partials;
 }
 
-Result<std::vector<PartialRecord>> MemoryRoundStore::list_finished_partials(size_t limit) {
+Result<std::vector<PartialRecord>> MemoryTrainingStore::list_finished_partials(size_t limit) {
   const std::lock_guard lock(mutex_);
   std::vector<PartialRecord> partials;
   for (const auto& [id, partial] : partials_) {
@@ -230,7 +230,7 @@ Result<std::vector<PartialRecord>> MemoryRoundStore::list_finished_partials(size
   return partials;
 }
 
-Status MemoryRoundStore::forget_partials(const std::vector<std::string>& ids) {
+Status MemoryTrainingStore::forget_partials(const std::vector<std::string>& ids) {
   const std::lock_guard lock(mutex_);
   for (const std::string& id : ids) partials_.erase(id);
   return {};
@@ -238,17 +238,17 @@ Status MemoryRoundStore::forget_partials(const std::vector<std::string>& ids) {
 
 // ---- Privacy
 
-Status MemoryRoundStore::append_to_ledger(const LedgerRecord& record) {
+Status MemoryTrainingStore::append_to_ledger(const LedgerRecord& record) {
   COT_TRY(ledger_.append(record));
   records_.push_back(record);
   return {};
 }
 
-Result<std::string> MemoryRoundStore::privacy_stop_of(const JobRecord& job) const {
+Result<std::string> MemoryTrainingStore::privacy_stop_of(const JobRecord& job) const {
   return job.spec.privacy.has_noise() ? why_no_release(ledger_, job) : std::string();
 }
 
-Result<NoiseSalt> MemoryRoundStore::reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) {
+Result<NoiseSalt> MemoryTrainingStore::reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) {
   const std::lock_guard lock(mutex_);
   const auto round = rounds_.find(key);
   if (round == rounds_.end()) return in_conflict("no such round");
@@ -266,7 +266,7 @@ Result<NoiseSalt> MemoryRoundStore::reserve_release(const RoundKey& key, const N
   return NoiseSalt(salts_.at(key).reveal());
 }
 
-Result<JobPrivacy> MemoryRoundStore::job_privacy(const JobId& id) {
+Result<JobPrivacy> MemoryTrainingStore::job_privacy(const JobId& id) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return no_such("job");
@@ -280,12 +280,12 @@ Result<JobPrivacy> MemoryRoundStore::job_privacy(const JobId& id) {
   return privacy;
 }
 
-Result<LedgerHead> MemoryRoundStore::ledger_head() {
+Result<LedgerHead> MemoryTrainingStore::ledger_head() {
   const std::lock_guard lock(mutex_);
   return LedgerHead{ledger_.size(), ledger_.head()};
 }
 
-Result<std::vector<LedgerRecord>> MemoryRoundStore::list_ledger(uint64_t after_seq, size_t limit) {
+Result<std::vector<LedgerRecord>> MemoryTrainingStore::list_ledger(uint64_t after_seq, size_t limit) {
   const std::lock_guard lock(mutex_);
   const size_t begin = std::min<size_t>(after_seq, records_.size());
   const size_t count = std::min(limit, records_.size() - begin);
@@ -295,28 +295,28 @@ Result<std::vector<LedgerRecord>> MemoryRoundStore::list_ledger(uint64_t after_s
 
 // ---- Models
 
-Result<std::vector<ModelRecord>> MemoryRoundStore::list_models(const JobId& id) {
+Result<std::vector<ModelRecord>> MemoryTrainingStore::list_models(const JobId& id) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
   return job == jobs_.end() ? std::vector<ModelRecord>() : job->second.models;
 }
 
-Result<ModelRecord> MemoryRoundStore::get_model(const JobId& id, ModelVersion version) {
+Result<ModelRecord> MemoryTrainingStore::get_model(const JobId& id, ModelVersion version) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
   if (job == jobs_.end() || version.value() >= job->second.models.size()) return no_such("model");
   return job->second.models[version.value()];
 }
 
-Result<std::optional<ModelRelease>> MemoryRoundStore::released_model(const JobId& id) {
+Result<std::optional<ModelRelease>> MemoryTrainingStore::released_model(const JobId& id) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
   if (job == jobs_.end() || job->second.releases.empty()) return std::optional<ModelRelease>();
   return std::optional<ModelRelease>(job->second.releases.back());
 }
 
-Result<ModelRelease> MemoryRoundStore::promote_model(const JobId& id, ModelVersion version, WallTime now,
-                                                     std::optional<uint64_t> revision_expected) {
+Result<ModelRelease> MemoryTrainingStore::promote_model(const JobId& id, ModelVersion version, WallTime now,
+                                                        std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return no_such("job");
@@ -329,7 +329,7 @@ Result<ModelRelease> MemoryRoundStore::promote_model(const JobId& id, ModelVersi
   return job.releases.back();
 }
 
-Result<ModelRelease> MemoryRoundStore::roll_back_model(const JobId& id, std::optional<uint64_t> revision_expected) {
+Result<ModelRelease> MemoryTrainingStore::roll_back_model(const JobId& id, std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return no_such("job");

@@ -1,0 +1,39 @@
+// LedgerStore: what jobs with noise have released and what they may still release (rules: secure/dp/ledger/ledger.h), and
+// the salts of noise that is not committed yet. Errors and threads: job_store.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "fl_server/records/noise_salt.h"
+#include "proto/messages/ledger_head.h"
+#include "secure/dp/ledger/ledger.h"
+
+namespace coterie {
+
+// What a job with noise has spent.
+struct JobPrivacy {
+  PrivacySpent spent;
+  std::string stop;             // why it may not release once more; empty: it may
+  uint64_t ledger_records = 0;  // of the whole ledger, all jobs; and the digest that names it
+  Digest ledger_head;
+};
+
+class LedgerStore {
+ public:
+  virtual ~LedgerStore() = default;
+
+  // For a round that is being finalized. One transaction: budget checked, reserve appended, `fresh` kept as the
+  // attempt's salt until the attempt ends. If it has its reserve: the salt that was kept then, so that its noise is
+  // drawn once. permission_denied if the budget does not admit the release; conflict if the round is in another state
+  // or its job has no noise; data_loss if the ledger does not verify.
+  virtual Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) = 0;
+  // conflict if the job has no noise.
+  virtual Result<JobPrivacy> job_privacy(const JobId& id) = 0;
+  virtual Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) = 0;
+  virtual Result<LedgerHead> ledger_head() = 0;  // of all jobs
+};
+
+}  // namespace coterie

@@ -1,0 +1,105 @@
+// Jobs: their settings as JSON, and whether they run.
+#include "fl_server/config/job_json.h"
+#include "fl_server/store/sql_training_store.h"
+
+namespace coterie {
+namespace {
+
+#define COT_JOB_COLUMNS "id, spec, state, reason, plan, plan_bytes, value_count, rounds_done, created, revision"
+
+Result<JobRecord> job_from(Statement& row) {
+  JobRecord job;
+  job.id = JobId(row.text(0));
+  COT_ASSIGN(job.spec, job_settings_from_stored_json(row.text(1)));
+  job.state = static_cast<JobState>(row.integer(2));
+  job.reason = row.text(3);
+  job.plan = row.digest(4);
+  job.plan_bytes = row.u32(5);
+  job.value_count = row.u64(6);
+  job.rounds_done = row.u64(7);
+  job.created = row.time(8);
+  job.revision = row.u64(9);
+  return job;
+}
+
+bool may_become(JobState from, JobState to) {
+  if (from == to) return true;
+  if (from != JobState::running && from != JobState::paused) return false;
+  return to != JobState::completed;
+}
+
+}  // namespace
+
+Status SqlTrainingStore::create_job(const JobRecord& job, const ModelRecord& initial) {
+  const std::lock_guard lock(mutex_);
+  return database_.transaction(os::crash::create_job, [&]() -> Status {
+    Statement insert = database_.prepare("INSERT INTO job(" COT_JOB_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    insert << job.id.value() << job_settings_to_json_text(job.spec) << static_cast<uint64_t>(job.state) << job.reason
+           << job.plan << job.plan_bytes << job.value_count << job.rounds_done << job.created << job.revision;
+    COT_TRY(insert.run());
+    return insert_model(initial);
+  });
+}
+
+Result<std::vector<JobRecord>> SqlTrainingStore::list_jobs() {
+  const std::lock_guard lock(mutex_);
+  Statement rows = database_.prepare("SELECT " COT_JOB_COLUMNS " FROM job ORDER BY created, id");
+  std::vector<JobRecord> jobs;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return jobs;
+    COT_ASSIGN(JobRecord job, job_from(rows));
+    jobs.push_back(std::move(job));
+  }
+}
+
+Result<JobRecord> SqlTrainingStore::read_job(const JobId& id) {
+  Statement row = database_.prepare("SELECT " COT_JOB_COLUMNS " FROM job WHERE id = ?");
+  row << id.value();
+  COT_ASSIGN(const bool found, row.step());
+  if (!found) return Error(ErrorCode::not_found, "no such job: " + id.value());
+  return job_from(row);
+}
+
+Result<JobRecord> SqlTrainingStore::get_job(const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  return read_job(id);
+}
+
+Status SqlTrainingStore::check_revision(const JobRecord& job, std::optional<uint64_t> expected) {
+  if (!expected || *expected == job.revision) return {};
+  return Error(ErrorCode::conflict, "job " + job.id.value() + " has revision " + std::to_string(job.revision) +
+                                        ", not " + std::to_string(*expected) + ": somebody has changed it");
+}
+
+Result<JobRecord> SqlTrainingStore::set_job_state(const JobId& id, JobState to, const std::string& reason,
+                                                  std::optional<uint64_t> revision_expected) {
+  const std::lock_guard lock(mutex_);
+  JobRecord job;
+  const Status done = database_.transaction(os::crash::set_job_state, [&]() -> Status {
+    COT_TRY(lock_job(id));
+    COT_ASSIGN(job, read_job(id));
+    COT_TRY(check_revision(job, revision_expected));
+    if (!may_become(job.state, to)) {
+      return Error(ErrorCode::conflict, "job " + id.value() + " is " + std::string(to_string(job.state)) +
+                                            " and cannot become " + std::string(to_string(to)));
+    }
+    if (job.state == to) return {};
+    job.state = to;
+    job.reason = reason;
+    ++job.revision;
+    Statement update = database_.prepare("UPDATE job SET state = ?, reason = ?, revision = ? WHERE id = ?");
+    update << static_cast<uint64_t>(job.state) << job.reason << job.revision << id.value();
+    return update.run();
+  });
+  if (!done) return done.error();
+  return job;
+}
+
+Status SqlTrainingStore::touch_job(const JobId& id) {
+  Statement update = database_.prepare("UPDATE job SET revision = revision + 1 WHERE id = ?");
+  update << id.value();
+  return update.run();
+}
+
+}  // namespace coterie

@@ -1,0 +1,131 @@
+// Versions of a job's model, and which of them applications are told to use.
+#include "fl_server/store/sql_training_store.h"
+
+namespace coterie {
+namespace {
+
+#define COT_MODEL_COLUMNS "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created"
+
+ModelRecord model_from(Statement& row) {
+  ModelRecord model;
+  model.job = JobId(row.text(0));
+  model.version = ModelVersion(row.u64(1));
+  model.digest = row.digest(2);
+  model.bytes = row.u64(3);
+  if (!row.is_null(4)) model.optimizer_state = row.digest(4);
+  if (!row.is_null(5)) model.evaluation_loss = row.real(5);
+  if (!row.is_null(6)) model.evaluation_accuracy = row.real(6);
+  model.created = row.time(7);
+  return model;
+}
+
+}  // namespace
+
+Status SqlTrainingStore::insert_model(const ModelRecord& model) {
+  Statement insert = database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  insert << model.job.value() << model.version.value() << model.digest << model.bytes << model.optimizer_state
+         << model.evaluation_loss << model.evaluation_accuracy << model.created;
+  return insert.run();
+}
+
+Result<std::vector<ModelRecord>> SqlTrainingStore::list_models(const JobId& job) {
+  const std::lock_guard lock(mutex_);
+  Statement rows = database_.prepare("SELECT " COT_MODEL_COLUMNS " FROM model WHERE job = ? ORDER BY version");
+  rows << job.value();
+  std::vector<ModelRecord> models;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return models;
+    models.push_back(model_from(rows));
+  }
+}
+
+Result<ModelRecord> SqlTrainingStore::get_model(const JobId& job, ModelVersion version) {
+  const std::lock_guard lock(mutex_);
+  return read_model(job, version);
+}
+
+Result<ModelRecord> SqlTrainingStore::read_model(const JobId& job, ModelVersion version) {
+  Statement row = database_.prepare("SELECT " COT_MODEL_COLUMNS " FROM model WHERE job = ? AND version = ?");
+  row << job.value() << version.value();
+  COT_ASSIGN(const bool found, row.step());
+  if (!found) {
+    return Error(ErrorCode::not_found,
+                 "no such model: version " + std::to_string(version.value()) + " of job " + job.value());
+  }
+  return model_from(row);
+}
+
+// The model that the job's next round begins with.
+Result<ModelRecord> SqlTrainingStore::read_newest_model(const JobId& job) {
+  Statement row =
+      database_.prepare("SELECT " COT_MODEL_COLUMNS " FROM model WHERE job = ? ORDER BY version DESC LIMIT 1");
+  row << job.value();
+  COT_ASSIGN(const bool found, row.step());
+  if (!found) return Error(ErrorCode::data_loss, "job " + job.value() + " has no model");
+  return model_from(row);
+}
+
+// ---- Releases
+
+Result<std::optional<ModelRelease>> SqlTrainingStore::read_release(const JobId& id) {
+  Statement row =
+      database_.prepare("SELECT seq, version, time FROM model_release WHERE job = ? ORDER BY seq DESC LIMIT 1");
+  row << id.value();
+  COT_ASSIGN(const bool found, row.step());
+  if (!found) return std::optional<ModelRelease>();
+  return std::optional<ModelRelease>({.seq = row.u64(0), .version = ModelVersion(row.u64(1)), .time = row.time(2)});
+}
+
+Result<std::optional<ModelRelease>> SqlTrainingStore::released_model(const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  return read_release(id);
+}
+
+Result<ModelRelease> SqlTrainingStore::promote_model(const JobId& id, ModelVersion version, WallTime now,
+                                                     std::optional<uint64_t> revision_expected) {
+  const std::lock_guard lock(mutex_);
+  ModelRelease release;
+  const Status done = database_.transaction(os::crash::promote_model, [&]() -> Status {
+    COT_TRY(lock_job(id));
+    COT_ASSIGN(const JobRecord job, read_job(id));
+    COT_TRY(check_revision(job, revision_expected));
+    COT_TRY(read_model(id, version));
+    COT_ASSIGN(const std::optional<ModelRelease> before, read_release(id));
+    release = before.value_or(ModelRelease{});
+    if (before && before->version == version) return {};
+    release = {.seq = release.seq + 1, .version = version, .time = now};
+    Statement insert = database_.prepare("INSERT INTO model_release(job, seq, version, time) VALUES(?, ?, ?, ?)");
+    insert << id.value() << release.seq << release.version.value() << release.time;
+    COT_TRY(insert.run());
+    return touch_job(id);
+  });
+  if (!done) return done.error();
+  return release;
+}
+
+Result<ModelRelease> SqlTrainingStore::roll_back_model(const JobId& id, std::optional<uint64_t> revision_expected) {
+  const std::lock_guard lock(mutex_);
+  ModelRelease release;
+  const Status done = database_.transaction(os::crash::roll_back_model, [&]() -> Status {
+    COT_TRY(lock_job(id));
+    COT_ASSIGN(const JobRecord job, read_job(id));
+    COT_TRY(check_revision(job, revision_expected));
+    COT_ASSIGN(const std::optional<ModelRelease> newest, read_release(id));
+    if (!newest || newest->seq == 1) {
+      return Error(ErrorCode::conflict,
+                   "job " + id.value() + " has no version that was promoted before the present one");
+    }
+    Statement remove = database_.prepare("DELETE FROM model_release WHERE job = ? AND seq = ?");
+    remove << id.value() << newest->seq;
+    COT_TRY(remove.run());
+    COT_ASSIGN(const std::optional<ModelRelease> before, read_release(id));
+    if (!before) return Error(ErrorCode::data_loss, "releases of job " + id.value() + " are missing");
+    release = *before;
+    return touch_job(id);
+  });
+  if (!done) return done.error();
+  return release;
+}
+
+}  // namespace coterie
