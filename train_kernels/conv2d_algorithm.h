@@ -53,7 +53,7 @@ struct WinogradTiles {
     return fitting < 48 ? 48 : fitting > 192 ? 192 : fitting;
   }
 
-  // Whose tiles are taken together, as many as give that many.
+  // Images whose tiles are taken together: as many as give at_once() tiles.
   constexpr size_t images(const Conv2dShape& s) const {
     const size_t wanted = at_once(s) / of_image();
     return wanted <= 1 ? 1 : wanted < s.batch ? wanted : s.batch;
@@ -90,7 +90,7 @@ constexpr double winograd_cost(const Conv2dShape& s, size_t outputs) {
 constexpr double direct_cost(const Conv2dShape& s) {
   return static_cast<double>(s.out_h() * s.out_w() * s.taps()) * static_cast<double>(s.filters);
 }
-// Of a depthwise convolution with stride and dilation 1, which leaves out the taps on padding; lanes that idle count.
+// The cost of a depthwise convolution with stride and dilation 1, without taps on padding; lanes that idle count.
 // Each product reads its pixel, and the rows under a tall kernel do not stay in L1: measured, 2.4 multiplies' time with
 // 7 rows and 5.3 with 31.
 constexpr double depthwise_cost(const Conv2dShape& s) {
@@ -123,7 +123,7 @@ constexpr bool fft_pays(const Conv2dShape& s) {
   return size != 0 && fft_cost(s, size) * kAlgorithmGain < direct;
 }
 
-// Of the forward pass. The error of F(2x2) is a few times that of a direct sum, that of F(4x4) about ten
+// The algorithm of the forward pass. The error of F(2x2) is a few times that of a direct sum, that of F(4x4) about ten
 // times as large (tests/unit/train_kernels/winograd_test.cc has the bounds), so each must save much of what
 // is before it.
 constexpr Conv2dAlgorithm conv2d_algorithm(const Conv2dShape& s, size_t weight_bytes_max = kWinogradWeightBytesMax) {

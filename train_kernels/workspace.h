@@ -63,7 +63,7 @@ constexpr size_t piece_length(size_t k) {
   const size_t pieces = (k + kDepth - 1) / kDepth;
   return (k + pieces - 1) / pieces;
 }
-// Of a block of A[m, k].
+// The floats of a packed block of A[m, k].
 constexpr size_t packed_a_floats(size_t m, size_t k) {
   return (m < kPackedARows ? m : kPackedARows) * (k < kDepth ? k : kDepth);
 }

@@ -23,7 +23,7 @@ enum class CrashPoint : uint16_t {
 // In the order of CrashPoint.
 std::span<const std::string_view> crash_point_names();
 
-// Of a transaction of a database, a statement of its own there, and a file that is written whole.
+// The points of a database transaction, of a statement that stands alone there, and of a file that is written whole.
 struct TransactionPoints {
   CrashPoint begun, before_commit, after_commit;
 };

@@ -74,7 +74,7 @@ class Agent {
   // One action: a request, or a slice of training. An error is the device's own (its disk), not the server's.
   Result<AgentProgress> step();
   const ParticipantState& state() const { return machine_.state(); }
-  // Whose public key an authority certifies.
+  // The device's identity: an authority certifies its public key.
   const Signer& identity() const { return *signer_; }
 
  private:

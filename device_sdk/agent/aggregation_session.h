@@ -64,7 +64,7 @@ class AggregationSession {
   Result<Answered> ask_server(DeviceApi& api);
   Result<Answered> take(std::variant<Bytes, RetryWindow, Failure> answer);
   Result<Answered> upload(DeviceApi& api);
-  // Of a message that was acted upon: the end of the session, unless it was our own key store or disk.
+  // What a failed step on a message means: the end of the session, unless our own key store or disk failed.
   Result<Failure> failure_of(const Error& error) const;
 
   AggregationSetup setup_;

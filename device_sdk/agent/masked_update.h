@@ -13,7 +13,7 @@
 namespace coterie {
 
 // The frame: lanes of `values` times `weight`, the weight, the check lanes; all masked. `plan` has a level, `masking`
-// is what client.mask() gave. Of one Masking only ever for the same values and weight: then the bytes are the same,
+// is what client.mask() gave. One Masking serves one pair of values and weight only: then the bytes are the same,
 // too, as what is random in them comes of the client's seed. invalid_argument if a value is beyond what the plan
 // allows, or not finite; what Client::key_stream says.
 Result<Bytes> encode_masked_update(const secagg::Masking& masking, const secagg::Client& client, const Plan& plan,

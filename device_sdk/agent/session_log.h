@@ -74,7 +74,7 @@ class RecordedSigner final : public Signer {
   const Bytes& public_key() const override { return signer_.public_key(); }
   Result<Bytes> sign(ByteView message) const override;
 
-  // Of an earlier life.
+  // Takes over the signatures that an earlier life of the process recorded.
   void remember(std::map<Digest, Bytes> signatures) { recorded_ = std::move(signatures); }
   // The last error of sign(): the device's own, whatever became of it.
   const std::optional<Error>& failure() const { return failure_; }

@@ -14,7 +14,7 @@ namespace {
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "options." + what); }
 
-// Of an enum whose values count from 1 and whose to_string says "unknown" behind the last.
+// Reads an enum whose values count from 1 and whose to_string says "unknown" behind the last.
 template <typename Value>
 std::string all_names() {
   std::string names;

@@ -24,7 +24,7 @@ struct ArenaLayout {
   // Everything, each part rounded up to kBufferAlignment; saturates.
   uint64_t bytes() const;
   bool contains(const ArenaLayout& other) const;
-  // Of two programs that share an arena: of each part the larger.
+  // Makes room for two programs that share an arena: each part is as large as the larger of the two.
   void join(const ArenaLayout& other);
 };
 

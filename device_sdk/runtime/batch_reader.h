@@ -11,7 +11,7 @@ namespace coterie {
 
 class BatchReader {
  public:
-  // Of a program that is bound; its memory must outlive the reader.
+  // `compiled` is a bound program; its memory must outlive the reader.
   BatchReader(const Model& model, const LossSettings& loss, const CompiledModel& compiled);
 
   // Example `slot` of the batch. Does not allocate unless it fails.

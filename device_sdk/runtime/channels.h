@@ -23,7 +23,7 @@ struct ChannelRange {
   friend bool operator==(const ChannelRange&, const ChannelRange&) = default;
 };
 
-// Of the parameters whose name matches (name_pattern.h): channels first .. last, or the first part of them.
+// Trains only channels first .. last, or the first part of them, of the parameters whose name matches (name_pattern.h).
 struct ChannelUpdate {
   std::string pattern;
   uint32_t first = 0, last = 0;

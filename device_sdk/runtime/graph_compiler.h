@@ -33,8 +33,8 @@ struct CompileSettings {
   Purpose purpose = Purpose::train;
   LossSettings loss = {};  // not of predict
   uint32_t batch_size = 1;
-  // Of train. With keeps_gradients the backward phase adds them to Region::gradients, and the update phase reads them
-  // there; else each parameter is updated in the backward phase, as soon as its gradient is there.
+  // The optimizer of train. With keeps_gradients the backward phase adds gradients to Region::gradients, and the update
+  // phase reads them there; else each parameter is updated in the backward phase, as soon as its gradient is there.
   OptimizerSettings optimizer = {};
   bool keeps_gradients = false;
   bool freeze_statistics = false;  // TrainOptions

@@ -88,7 +88,7 @@ class Rewrite {
                        .payload_offset = first * sizeof(float)});
   }
 
-  // Of a weight that several ops share there is one pair.
+  // Several ops that share a weight share one pair.
   Companions companions_of(uint32_t weight) {
     const auto found = companions_.find(weight);
     if (found != companions_.end()) return found->second;

@@ -112,7 +112,7 @@ std::vector<uint32_t> ordered(std::span<const Lifetime> lifetimes, Order order) 
   return indices;
 }
 
-// Of the buffers that end where the arena ends: the first.
+// The first of the buffers that end where the arena ends.
 size_t topmost(std::span<const Lifetime> lifetimes, const MemoryPlan& plan) {
   size_t top = 0;
   while (plan.offsets[top] + round_up(lifetimes[top].bytes, kBufferAlignment) != plan.bytes) ++top;

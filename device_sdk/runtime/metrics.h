@@ -19,14 +19,14 @@ struct MacroScores {
   double f1 = 0;         // the mean of each class's harmonic mean of the two
 };
 
-// Of rows of scores, one a class, and the class of each.
+// Measures of rows of scores, one score a class, against the class of each row.
 class ClassMetrics {
  public:
   // Counts a row as correct in top_k_accuracy() if its class is among the `top_k` largest scores. classes and top_k at
   // least 1.
   ClassMetrics(uint32_t classes, uint32_t top_k);
 
-  // `scores` has a number for each class, `label` is below their count. Of equal scores the first is the larger; NaN is
+  // `scores` has a number for each class, `label` is below their count. The first of equal scores is the larger; NaN is
   // smaller than every number.
   void add(std::span<const float> scores, uint32_t label);
 
@@ -50,7 +50,7 @@ class ClassMetrics {
   std::vector<Ranked> ranked_;                           // with two classes
 };
 
-// Of numbers against the numbers they should be.
+// Measures of numbers against the numbers they should be.
 class ValueMetrics {
  public:
   void add(float predicted, float expected);
@@ -64,7 +64,7 @@ class ValueMetrics {
   double absolute_sum_ = 0, squared_sum_ = 0;
 };
 
-// Of a language model whose mean cross entropy is this, in nats: how many equally likely choices would be as hard.
+// Perplexity of a language model with this mean cross entropy, in nats: how many equally likely choices are as hard.
 inline double perplexity(double loss_mean) { return std::exp(loss_mean); }
 
 }  // namespace coterie

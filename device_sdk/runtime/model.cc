@@ -18,7 +18,7 @@ namespace {
 
 Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "model: " + what); }
 
-// Without a branch an element: a model's parameters are read once here before the first step. Of either
+// Without a branch an element: a model's parameters are read once here before the first step. Zeros of either
 // sign: a padding of -0 adds nothing to an average.
 bool all_zero(std::span<const float> values) {
   uint32_t found = 0;

@@ -24,11 +24,11 @@ class Model {
   static Result<Model> load(Bytes file);
 
   const ModelGraph& graph() const { return state_->graph; }
-  // Of one example, without the batch dimension: of input `i`, and of the output.
+  // Shapes of one example, without the batch dimension: of input `i`, and of the output.
   const Shape& input_shape(size_t i = 0) const { return graph().tensors[graph().inputs[i]].shape; }
   DataType input_type(size_t i = 0) const { return graph().tensors[graph().inputs[i]].type; }
   const Shape& output_shape() const { return state_->output_shape; }
-  // Of any tensor of the graph, inferred for activations; a dimension of -k is k times the batch.
+  // Shape of any tensor of the graph, inferred for activations; a dimension of -k is k times the batch.
   const Shape& shape(uint32_t tensor) const { return state_->types[tensor].shape; }
   DataType type(uint32_t tensor) const { return state_->types[tensor].type; }
 

@@ -48,7 +48,7 @@ class ModelBuilder {
   TensorId input() const { return 0; }
   // One more input; the models' readers fill them in the order in which they were made.
   TensorId input(std::string name, Shape shape, DataType type = DataType::float32);
-  // Of one example: the batch dimension is left out.
+  // Shape for one example: the batch dimension is left out.
   Shape shape(TensorId tensor) const;
   const ModelGraph& graph() const { return graph_; }
 
@@ -57,7 +57,7 @@ class ModelBuilder {
   TensorId conv2d(TensorId x, const ConvLayer& layer);
   TensorId batch_norm(TensorId x, const NormAttributes& attributes = {});
   TensorId layer_norm(TensorId x, const NormAttributes& attributes = {});
-  // Of indices below `rows`; the table is normal with standard deviation 1, as PyTorch's.
+  // Looks up indices below `rows`; the table is normal with standard deviation 1, as PyTorch's.
   TensorId embedding(TensorId indices, uint32_t rows, uint32_t features);
 
   // --- ops

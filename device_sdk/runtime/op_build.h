@@ -63,7 +63,7 @@ class OpBuild {
   // Where to write the whole gradient of input i; kNoBuffer if none is needed. Summing with other readers' gradients
   // happens afterwards.
   BufferId input_gradient(size_t i);
-  // The same where the kernel makes it in any case: scratch memory if nobody needs it. Of the trained channels alone
+  // The same where the kernel makes it in any case: scratch memory if nobody needs it. The trained channels alone,
   // unless they are all (below).
   BufferId gradient_or_scratch(size_t i, ChannelRange channels = {});
   // The gradient of input i is this buffer as it is: the output's, say. It may have other readers: never written again.
@@ -74,7 +74,7 @@ class OpBuild {
   // The channels whose gradients are needed of inputs `weight` and `bias`, both [.., channels], for a rule that
   // computes no others; is_all() too where the two differ or the weight needs none.
   ChannelRange trained_channels(size_t weight, size_t bias) const;
-  // Of x[.., channels], these alone; x itself of all.
+  // Only these channels of x[.., channels]; x itself if they are all.
   BufferId take_channels(BufferId x, const Shape& shape, ChannelRange channels);
   // As input_gradient, of these channels alone: what trained_channels() said.
   BufferId channel_gradient(size_t i, ChannelRange channels);

@@ -36,7 +36,7 @@ struct OpRule {
   // Checks the inputs and the attributes; gives the outputs' types, as many as the op has outputs. Errors say what is
   // wrong; the caller names the op.
   Result<std::vector<TensorType>> (*infer)(const OpInfo& op, std::span<const Operand> inputs);
-  // Of one forward pass, a multiply-add counted as two. Called with what infer accepted.
+  // Operations of one forward pass, a multiply-add counted as two. Called with what infer accepted.
   double (*flops)(const OpInfo& op, std::span<const Operand> inputs, std::span<const TensorType> outputs);
   // Emits the steps of one op into a program (op_build.h). backward is called only if an input needs a gradient and
   // the gradient of some output has arrived; null if the op has none.

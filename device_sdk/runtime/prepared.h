@@ -14,7 +14,7 @@
 
 namespace coterie {
 
-// Of one arena; not thread-safe. The programs stay where they are.
+// Serves one arena; not thread-safe. The programs stay where they are.
 class Prepared {
  public:
   // Settled values were set from outside.

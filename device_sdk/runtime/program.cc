@@ -156,7 +156,7 @@ std::vector<Lifetime> Program::lifetimes() const {
   return lives;
 }
 
-// Whose memory each buffer uses: its own, or that of the operand it is written over. An operand may be written over if
+// The owner of each buffer's memory: itself, or the operand it is written over. An operand may be written over if
 // the step that writes the result is the last that touches it (or what it shares already).
 std::vector<BufferId> Program::owners(std::vector<Lifetime>& lives) const {
   std::vector<BufferId> owner(buffers_.size());

@@ -64,7 +64,7 @@ struct Split {
   bool is_elementwise = false;
 };
 
-// Of a step that computes each element by itself: element i of what it writes from element i of what it reads, and from
+// A step that computes each element by itself: element i of what it writes from element i of what it reads, and from
 // what has no element of that number. An operand of `count` floats is touched in the part alone.
 constexpr Split by_elements(size_t count) {
   return {.units = count, .grain = 1024, .flops = 0, .is_elementwise = true};
@@ -140,12 +140,12 @@ class Program {
   }
   // The step that first writes `result` may write it over `operand`, which it reads, element by element.
   void may_share(BufferId result, BufferId operand) { shares_.push_back({result, operand}); }
-  // Of the step emitted last: it changes a fixed buffer. So do all of kUpdateOrigin.
+  // Says that the step emitted last changes a fixed buffer. All steps of kUpdateOrigin do so.
   void last_changes_state(Phase phase) { drafts_[static_cast<size_t>(phase)].back().changes_state = true; }
 
-  // Of these buffers of floats those that a forward step writes and a backward step reads: each is held in between as
-  // a bfloat16 copy, half its size, made behind the step that writes it and widened again in front of the first
-  // backward step that reads it. Forward is as it was (program_bfloat16.cc).
+  // Picks, among these buffers of floats, those that a forward step writes and a backward step reads. Each is held in
+  // between as a bfloat16 copy, half its size, made behind the step that writes it and widened again in front of the
+  // first backward step that reads it. Forward is as it was (program_bfloat16.cc).
   void hold_as_bfloat16(std::span<const BufferId> buffers);
 
   // When all are emitted, and before they are put in order: the planned buffers that the prepare phase writes and a

@@ -31,7 +31,7 @@ struct Chain {
   size_t workspace = 0;  // of the chain's buffers
 };
 
-// Of a tensor whose elements from `begin` on lie in the block. Nothing before them is touched.
+// Where a tensor would start if its elements from `begin` on lie in the block. Nothing before them is touched.
 float* start_of(float* block, size_t begin) {
   return reinterpret_cast<float*>(reinterpret_cast<uintptr_t>(block) - begin * sizeof(float));
 }

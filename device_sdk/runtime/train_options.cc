@@ -25,7 +25,7 @@ Status check_loss(const LossSettings& loss) {
   return {};
 }
 
-// Of the tensors that some pattern matches; an error names the pattern that matches none.
+// Marks the tensors that some pattern matches; an error names the pattern that matches none.
 Result<std::vector<bool>> matching(const ModelGraph& graph, const std::vector<std::string>& patterns,
                                    const std::string& option) {
   std::vector<bool> matches(graph.tensors.size());
@@ -40,7 +40,7 @@ Result<std::vector<bool>> matching(const ModelGraph& graph, const std::vector<st
   return matches;
 }
 
-// Of the tensors that the last `layers` ops with parameters read, in the graph's order.
+// Marks the tensors that the last `layers` ops with parameters read, in the graph's order.
 Result<std::vector<bool>> last_layers(const ModelGraph& graph, uint32_t layers) {
   std::vector<bool> found(graph.tensors.size());
   uint32_t seen = 0;

@@ -73,7 +73,7 @@ struct TrainOptions {
   uint64_t arena_bytes_max = limits::kArenaBytesMax;  // Trainer::create fails if this is too little
   std::shared_ptr<const AuthenticatedCipher> checkpoint_cipher =
       {};  // checkpoints are encrypted; empty: they are plain
-  // Of TrainingMemory::planned_bytes: what does not fit is computed again in backward rather than held, to
+  // A limit of TrainingMemory::planned_bytes: what does not fit is computed again in backward rather than held, to
   // the same bits, and weights that are not trained are prepared for the kernels in each step rather than
   // once. Trainer::create fails if this is too little all the same. 0: no limit, nothing is computed again.
   uint64_t planned_bytes_max = 0;
@@ -86,7 +86,7 @@ Result<ParameterGroup> parse_group(std::string_view text);
 // "float32" or "bf16". invalid_argument.
 Result<Storage> parse_storage(std::string_view text);
 
-// Of a job's plan.
+// The options that a job's plan stands for.
 TrainOptions options_of(const TrainingSettings& settings, uint64_t seed);
 
 // invalid_argument names the option.

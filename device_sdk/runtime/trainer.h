@@ -53,7 +53,7 @@ class Trainer {
   // What memory() of a trainer on so many examples would say; allocates none of it. Errors: as create, but
   // where planned_bytes_max is too little it says the least that would do.
   static Result<TrainingMemory> plan(const Model& model, const TrainOptions& options, uint64_t examples);
-  // Of a job's plan.
+  // A trainer for a job's plan.
   static Result<Trainer> create(const Model& model, const TrainingSettings& settings, ExampleSource& examples,
                                 uint64_t seed) {
     return create(model, options_of(settings, seed), examples);
@@ -74,7 +74,7 @@ class Trainer {
   TrainingSummary summary() const;
   // As summary() was when the present epoch began, perhaps before a restore; but `skipped`, which nobody kept, is 0.
   TrainingSummary epoch_start() const;
-  // Of the next step: the schedule applied.
+  // The rate of the next step: the schedule applied.
   double learning_rate() const;
 
   // The flat vector; valid until the next step.

@@ -13,7 +13,7 @@
 
 namespace coterie {
 
-// Whom we trust. Shared by the connections of a client; keeps TLS sessions for resumption.
+// The authorities we trust. Shared by the connections of a client; keeps TLS sessions for resumption.
 class TlsTrust {
  public:
   // `ca_pem`: PEM certificates to trust and nothing else; empty: the system's.

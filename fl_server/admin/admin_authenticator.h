@@ -28,7 +28,7 @@ class AdminAuthenticator {
   // Another token of the data directory: that before is nobody's from now on.
   void replace_data_directory_digest(const Digest& digest);
 
-  // Whom this token is remembered to stand for. Fast.
+  // The caller that this token is remembered to stand for. Fast.
   std::optional<AdminCaller> recall(std::string_view token, Now now);
 
   // As the store says. Blocks, and computes a hash if there is a token of this id. unauthenticated: unknown,

@@ -23,7 +23,7 @@ class AuditLog {
   Status write(AuditEntry entry, WallTime now);
   // Whether a refusal now may be written; if not, it is counted. `known`: who asked has a token.
   bool admits_refusal(bool known, Instant now);
-  // Of a refusal that was admitted: `entry` as above. An error leaves the refusal as it is, without its
+  // Writes a refusal that was admitted: `entry` as above. An error leaves the refusal as it is, without its
   // record.
   Status write_refusal(AuditEntry entry, bool known, WallTime now);
 

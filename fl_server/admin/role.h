@@ -44,7 +44,7 @@ class RoleSet {
   constexpr RoleSet(std::initializer_list<Role> roles) {
     for (const Role role : roles) insert(role);
   }
-  // Of a stored number; bits that stand for no role stay, and give nothing.
+  // The roles in a stored number; bits that stand for no role stay, and give nothing.
   static constexpr RoleSet from_bits(uint64_t bits) {
     RoleSet set;
     set.bits_ = bits;

@@ -47,7 +47,7 @@ struct AdminServiceParts {
   std::function<Result<std::vector<NodeRow>>()> nodes;    // of the fleet; may block
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
   EvaluateModel evaluate;                                 // may be empty
-  // Whom a token stands for that is not of ours: an identity provider's. Must not block. May be empty: nobody.
+  // The caller behind a token that is not ours but an identity provider's. Must not block. May be empty: nobody.
   std::function<Result<AdminCaller>(std::string_view token, WallTime now)> verify_foreign = {};
 };
 
@@ -88,7 +88,7 @@ class AdminService final : public HttpService {
   };
   static std::span<const Binding> bindings();
 
-  // Whom the value of the Authorization header stands for. Named tokens that are not remembered are verified on the
+  // The caller behind the value of the Authorization header. Named tokens that are not remembered are verified on the
   // pool.
   Awaitable<Result<AdminCaller>> authenticate(std::string authorization);
   Awaitable<HttpResponse> answer(Exchange& exchange, const AdminRoute& route, Call call);
@@ -104,7 +104,7 @@ class AdminService final : public HttpService {
   Status check_tenant(const AdminRoute& route, const Call& call);
   Result<TenantView> view_of(const Call& call, Owned kind);
   Result<std::string> owner_of(Owned kind, const std::string& name);
-  // Whose a new thing is: `wanted`, or if that is empty the caller's own tenant. A problem if he may not have it.
+  // Tenant of a new object: `wanted`, else the caller's. Adds a problem if the caller may not create objects there.
   static Result<std::string> tenant_for(const Call& call, const std::string& wanted, Problems& problems,
                                         const std::string& pointer);
   // Makes sure that the tenant has this population; not_found: another has it.

@@ -42,7 +42,7 @@ class DataDirectory {
 
   std::string path(const std::string& name) const { return path_ + "/" + name; }
   Result<MacKey> ticket_key() const;
-  // Of tickets that were made before ticket.key was replaced; null: there is none.
+  // The key of tickets that were made before ticket.key was replaced; null: there is none.
   Result<std::shared_ptr<const MacKey>> old_ticket_key() const;
   std::string old_ticket_key_path() const { return keys_ + "/ticket-old.key"; }
   Result<MacKey> noise_key() const;

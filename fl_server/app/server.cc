@@ -344,7 +344,7 @@ NodeLoad Server::load_of(const Parts& p, uint64_t waiting) {
           .queue_delay = p.guard->load()};
 }
 
-// Of a server that is alone: itself.
+// A server that is alone lists itself.
 Result<std::vector<NodeRow>> Server::nodes_of(const Parts& p) {
   if (!p.fleet) {
     uint64_t waiting = 0;

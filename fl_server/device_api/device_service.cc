@@ -72,7 +72,7 @@ std::optional<RoundPath> round_path(std::string_view path) {
   return parts;
 }
 
-// What a request is worth. Of a path that is not known: as little as can be.
+// What a request is worth. An unknown path is worth as little as can be.
 Work work_of(std::string_view path) {
   if (path.starts_with("/v1/plans/") || path.starts_with("/v1/models/")) return Work::download;
   if (const std::optional<RoundPath> round = round_path(path)) {

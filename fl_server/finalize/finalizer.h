@@ -5,8 +5,8 @@
 // partials hold exactly as many updates as there are accept rows), writes the new model and the strategy's state as blobs. Commits
 // nothing: doing it twice, or on two nodes, gives the same bytes under the same names.
 //
-// Of a job with central noise it reserves the release in the privacy ledger first, then adds the attempt's noise to the
-// integer sum, once, before anything is made of the sum; what is committed for it is up to the store's commit_round.
+// A job with central noise has its release reserved in the privacy ledger first. Then the attempt's noise is added to
+// the integer sum, once, before anything is made of the sum; what is committed for it is up to the store's commit_round.
 // The noisy sum is divided by the plan's goal_count (scheduler/job/central_noise.h). Where devices add the noise the
 // release is reserved before their sum is opened (freeze_cohort), and what is committed names the session.
 #pragma once

@@ -212,7 +212,7 @@ Awaitable<Status> Connection::write_blob(const BlobRange& range) {
   co_return Status();
 }
 
-// Before its socket was looked at it waited for as long as the thread is late for everything.
+// The time in the queue: how late this thread looks at its sockets, and how long ago this socket became ready.
 Awaitable<Millis> Connection::stand_in_line(Work line) {
   co_await stream_.stand_in_line(line);
   const Instant now = os::monotonic_now();

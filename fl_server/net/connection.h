@@ -49,7 +49,7 @@ class Connection final : public Exchange {
   Instant deadline() const { return deadline_; }
   bool is_idle() const { return idle_; }
   void abort() { stream_.abort(); }
-  // Whoever is at the handshake for longer than handshake_turn does not keep others from beginning theirs.
+  // After handshake_turn a slow handshake no longer counts against handshakes_max.
   void let_others_shake_hands(Instant now) {
     if (now - began_ > context_.settings.limits.handshake_turn) end_handshake();
   }

@@ -19,7 +19,7 @@ HttpResponse json_response(const nlohmann::json& json, int status = 200);
 // again.
 HttpResponse problem_response(const Error& error, const Problems& problems = {}, int status = 0);
 
-// Of query parameters that are wrong.
+// The answer to query parameters that are wrong.
 inline HttpResponse query_problem(const Problems& problems) {
   return problem_response(Error(ErrorCode::invalid_argument, "the query is wrong"), problems);
 }

@@ -10,7 +10,7 @@
 
 namespace coterie {
 
-// Of an answer that has no window of its own.
+// The least wait in an answer that has no window of its own.
 inline constexpr uint32_t kRetryMinMs = 1'000;
 inline constexpr uint32_t kRetryMaxMs = 5'000;
 RetryWindow default_retry_window();

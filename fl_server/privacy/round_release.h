@@ -23,7 +23,7 @@ PrivacyBudget budget_of(const JobSettings& spec);
 // Why the job may not release once more: empty if it may. An error if the ledger cannot be accounted for.
 Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job);
 
-// What has to be true for the guarantee to be, beyond what the accountant assumes: sentences.
+// Assumptions of the privacy guarantee beyond the accountant's own, as sentences to show.
 std::vector<std::string> round_assumptions(const JobSettings& spec);
 
 }  // namespace coterie

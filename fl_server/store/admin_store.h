@@ -33,7 +33,7 @@ class AdminStore {
   virtual Status remove_admin_token(const std::string& id) = 0;                 // not_found
 
   // ---- Tenants (fl_server/admin/tenant.h)
-  // Whose this is from now on: `tenant`'s, if nobody had claimed it. One durable transaction.
+  // The owner from now on: `tenant`, if nobody had claimed it. One durable transaction.
   virtual Result<std::string> claim_for_tenant(Owned kind, const std::string& name, const std::string& tenant) = 0;
   // Empty: nobody has claimed it, and so it is the default tenant's.
   virtual Result<std::string> owner_of(Owned kind, const std::string& name) = 0;

@@ -31,7 +31,7 @@ class RoundStore {
   // Compare-and-set; false if the row is in another state.
   virtual Result<bool> move_round(const MoveRound& request, WallTime now) = 0;
   // One transaction: model version, round done, job progress (completed after the last), and, if asked for and the job
-  // still runs and may release once more, the next round's row. Of a job with noise also the ledger's commit of the
+  // still runs and may release once more, the next round's row. A job with noise also gets the ledger's commit of the
   // reserve, which must exist, and the salt's end. Repeating a commit that happened returns the present progress.
   virtual Result<JobProgress> commit_round(const JobId& job, const CommitRound& request, WallTime now) = 0;
   // Newest first, every attempt its own row.

@@ -16,7 +16,7 @@ namespace coterie {
 inline constexpr int kSchemaVersion = 5;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
-// (unsupported_version). Of several servers that start at once, one does it and the others wait.
+// (unsupported_version). Where several servers start at once, one does it and the others wait.
 Status prepare_schema(Database& database);
 
 // The same for each engine. Whoever opens a database calls prepare_schema.

@@ -91,7 +91,7 @@ CREATE TABLE schema_version(one BIGINT PRIMARY KEY CHECK(one = 1), version BIGIN
 INSERT INTO schema_version VALUES(1, 4);
 )sql";
 
-// Of the fleet's tables neither is worth a synchronous commit, nor a backup: all of it is said again within a second.
+// The fleet's tables are worth neither a synchronous commit nor a backup: all of it is said again within a second.
 constexpr const char* kVersion5 = R"sql(
 CREATE UNLOGGED TABLE fleet_node(
   node TEXT COLLATE "C" PRIMARY KEY, incarnation TEXT NOT NULL, started BIGINT NOT NULL, seen BIGINT NOT NULL,

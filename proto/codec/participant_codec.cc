@@ -28,7 +28,7 @@ Result<DeviceSpent> parse(const state::Spent* table) {
   return spent;
 }
 
-// Of one job.
+// The newest model of one job.
 flatbuffers::Offset<state::NewestModel> build(flatbuffers::FlatBufferBuilder& builder, const ParticipantState& of,
                                               const JobId& job, ModelVersion newest) {
   const auto took_part = of.took_part.find(job);

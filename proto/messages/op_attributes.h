@@ -46,7 +46,7 @@ struct Pool2dAttributes {
   friend bool operator==(const Pool2dAttributes&, const Pool2dAttributes&) = default;
 };
 
-// Of the output image: adaptive pooling, resize2d.
+// Size of the output image: adaptive pooling, resize2d.
 struct SizeAttributes {
   uint32_t height = 1, width = 1;
   COT_FIELDS(visit("height", s.height); visit("width", s.width);)

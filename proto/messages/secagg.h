@@ -69,7 +69,7 @@ struct RosterSlot {
   friend bool operator==(const RosterSlot&, const RosterSlot&) = default;
 };
 
-// Whom a device trusts with shares of its secrets: drawn at random by itself.
+// The devices that a device trusts with shares of its secrets: it draws them at random itself.
 struct HolderChoice {
   Digest root;
   uint32_t device = 0;
@@ -128,7 +128,7 @@ struct MaskedInput {
   friend bool operator==(const MaskedInput&, const MaskedInput&) = default;
 };
 
-// Whose masked updates are in the sum. Bit i of byte i / 8, from the least significant on; bits from `size` on are 0.
+// The devices with masked updates in the sum. Bit i of byte i / 8, least significant first; bits from `size` on are 0.
 struct SurvivorSet {
   uint32_t size = 0;  // of the roster
   Bytes bits;

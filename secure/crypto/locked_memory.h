@@ -56,7 +56,7 @@ class LockedSlots {
 uint8_t* take_locked(size_t bytes);
 void give_back_locked(uint8_t* slot, size_t bytes) noexcept;
 
-// Of the whole process.
+// What the whole process has locked.
 LockedMemory locked_memory();
 
 // A slot as an object, for what has no fixed size.

@@ -30,7 +30,7 @@ Bytes fresh_signer_bytes(KeyAlgorithm algorithm) {
   return bytes;
 }
 
-// Of the bytes of a key file, which are wiped.
+// Makes a signer of the bytes of a key file, and wipes them.
 Result<std::unique_ptr<Signer>> signer_of(Bytes bytes, const std::string& path) {
   if (bytes.size() < 2) return damaged(path);
   auto signer = make_signer(static_cast<KeyAlgorithm>(bytes[0]), ByteView(bytes).subspan(1));

@@ -16,7 +16,7 @@ namespace coterie::secagg {
 
 // How many: 1 and ceil(64 / ring_bits).
 uint64_t check_lane_count(const SessionParameters& parameters);
-// Of a masked update: the update's and these.
+// The lanes of a masked update: the update's and these.
 inline uint64_t masked_lane_count(const SessionParameters& parameters) {
   return parameters.lane_count + check_lane_count(parameters);
 }

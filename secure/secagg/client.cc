@@ -12,7 +12,7 @@
 namespace coterie::secagg {
 namespace {
 
-// Of the boxes that a device gets, so many may fail to open before it thinks that it is in another session than the
+// So many of a device's boxes may fail to open before the device thinks that it is in another session than the
 // dealers. A third of the devices may be corrupt, and seal what they like.
 bool too_many_unopened(size_t unopened, size_t boxes) { return unopened * 3 > boxes; }
 

@@ -12,10 +12,10 @@
 namespace coterie::secagg {
 
 struct SessionParameters {
-  // Of everything else that both ends must mean alike: job, round, attempt, model, plan, head of the privacy ledger.
-  // Cohorts of one attempt share it: what tells their sessions apart is the roster. Devices that were told different
-  // models are in different sessions, and their masks do not cancel (Pasquini, Francati, Ateniese, "Eluding Secure
-  // Aggregation", CCS 2022).
+  // Digest of everything else that both ends must mean alike: job, round, attempt, model, plan, head of the privacy
+  // ledger. Cohorts of one attempt share it: what tells their sessions apart is the roster. Devices that were told
+  // different models are in different sessions, and their masks do not cancel (Pasquini, Francati, Ateniese, "Eluding
+  // Secure Aggregation", CCS 2022).
   Digest context;
   SecurityLevel level = SecurityLevel::active;  // not none
   uint32_t survivors_min = 2;                   // no sum of fewer is ever unmasked

@@ -19,7 +19,7 @@ using namespace coterie;
 constexpr size_t kCoordinates = 1 << 18;
 constexpr int kRuns = 9;
 
-// Of the fastest run: others on this machine only ever add.
+// The time of the fastest run: others on this machine only ever add.
 template <typename Work>
 double ns_each(size_t count, Work work) {
   double best = 0;

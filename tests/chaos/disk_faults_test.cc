@@ -45,7 +45,7 @@ class DiskFaults : public Scene {
   int pid_ = 0;
 };
 
-// Of one round: how many operations there are, then each of them with each error.
+// Counts the operations of one round, then fails each of them with each error.
 TEST_F(DiskFaults, EachWriteOfARoundMayFail) {
   begin_scene();
   const uint64_t before = disk_->count();

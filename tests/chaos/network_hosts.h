@@ -27,7 +27,7 @@ class NetworkHosts {
   // The host of this name, made if it is new.
   Result<Host> host(const std::string& name);
 
-  // Of one host: everybody loses it, and it loses everybody. What is under way is lost without a word.
+  // Sets one host's link. Down: everybody loses it, and it loses everybody. What is under way is lost without a word.
   Status set_link(const std::string& name, bool up);
   // These lose each other; the others, and this process, still reach them.
   Status part(const std::set<std::string>& names);

@@ -48,7 +48,7 @@ struct WorldOptions {
   uint32_t goal_count = 8;
   double over_selection = 1.2;
 
-  // Of every message, while faults are on.
+  // What may happen to every message, while faults are on.
   double loss = 0;
   double duplication = 0;
   Millis delay_max{20};  // one way; drawn anew for each message, so messages overtake each other

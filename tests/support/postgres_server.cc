@@ -19,7 +19,7 @@ namespace {
 constexpr Millis kStartMax{60'000};
 constexpr const char* kReady = "database system is ready to accept connections";
 
-// Of the newest version; empty: it is not installed.
+// The programs of the newest version; empty: it is not installed.
 std::string program_directory() {
   std::string newest;
   std::error_code ignored;

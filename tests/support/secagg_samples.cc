@@ -44,7 +44,7 @@ SurvivorSet extreme_survivors() {
   return set;
 }
 
-// Of 11 devices, all but 1, 8 and 10.
+// The survivors of 11 devices: all but 1, 8 and 10.
 SurvivorSet typical_survivors() { return {11, {0xfd, 0x02}}; }
 
 }  // namespace

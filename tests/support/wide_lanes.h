@@ -30,7 +30,7 @@ Status with_lanes(uint32_t lane_bits, std::vector<uint64_t>& wide, F f) {
   }
 }
 
-// Of the words: what a frame says of its payload, whatever the width.
+// Digest of the words: what a frame says of its payload, whatever the width.
 inline Digest lanes_digest(const std::vector<uint64_t>& wide) {
   return content_digest({reinterpret_cast<const uint8_t*>(wide.data()), wide.size() * sizeof(uint64_t)});
 }

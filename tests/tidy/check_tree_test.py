@@ -224,6 +224,13 @@ class CheckTreeTest(unittest.TestCase):
         self.assertEqual(problems_of(wild), [])
         self.assertEqual(problems_of(dict(wild, **{"tools/b/c/main.cc": ""})), [("tools/b/c/main.cc", 1, "dead-file")])
 
+    def test_a_sentence_of_a_comment_begins_with_its_subject(self):
+        for comment in ["// Of the sum.", "int a;  // Whose it is.", "// A sum. Whom it counts.", "// One.\n// Of two, the first."]:
+            self.bad("base/a.cc", comment + "\n", "prose", comment.count("\n") + 1)
+        self.good("base/a.cc", "// The mean of a sum. Often whose.\nbool Of(int Whose);\nint Whom;\n")
+        for folder in check_tree.MAY_RIDDLE:
+            self.good(folder + "a.cc", "// Of the sum.\n")
+
     def test_sees_new_files_but_not_what_git_ignores(self):
         files = {".gitignore": "/build/\n", "base/a.cc": "\t\n", "build/a.cc": "\t\n"}
         self.assertEqual({p[0] for p in problems_of(files, git=True)}, {"base/a.cc"})

@@ -49,7 +49,7 @@ class RoundLedger {
  public:
   // Whether `page` reaches back to what was told already: else the next older page is needed, too.
   bool reaches_back(const RoundsPage& page) const;
-  // Of `newest_first` (any number of pages, together), the attempts that have ended and were not told; oldest first.
+  // The attempts of `newest_first` (any number of pages, together) that have ended and were not told; oldest first.
   std::vector<RoundReport> take_ended(const std::vector<RoundReport>& newest_first);
 
  private:

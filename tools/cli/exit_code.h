@@ -15,7 +15,7 @@ enum class ExitCode : int {
   interrupted = 130  // Ctrl-C or SIGTERM
 };
 
-// Of an error that came from a server or from work; whoever reads arguments, input files or settings knows better.
+// The code for an error of a server or of work; code that reads arguments, files or settings knows better.
 inline ExitCode exit_code_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::invalid_argument:

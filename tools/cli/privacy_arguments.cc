@@ -12,7 +12,7 @@ namespace {
 
 using namespace account_limits;
 
-// Of the group that the words so far have reached, so each is carried out as it is read.
+// Takes a word for the group that the words so far have reached, so each is carried out as it is read.
 template <typename Value, typename Take>
 CLI::Option* add_to_group(CLI::App* app, const char* name, PrivacyCommand& command, const char* what, Take take) {
   return app

@@ -13,7 +13,7 @@ struct Terminal {
   bool has_unicode = false;
   int columns = 80;
 
-  // Of `stream`, by isatty, NO_COLOR (https://no-color.org), TERM=dumb, the locale's variables and the window's size.
+  // Asks isatty, NO_COLOR (https://no-color.org), TERM=dumb, the locale's variables and the window's size of `stream`.
   static Terminal of(std::FILE* stream);
 
   // `text` in a style, or as it is where colours are unwanted. Colour is never the only signal.

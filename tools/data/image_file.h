@@ -24,7 +24,7 @@ Result<Picture> decode_image(ByteView file);
 Result<Picture> decode_jpeg(ByteView file);
 Result<Picture> decode_png(ByteView file);
 
-// Of the right size, or too_large.
+// A picture of the right size, or too_large.
 Result<Picture> blank_picture(uint64_t height, uint64_t width);
 
 }  // namespace coterie

@@ -17,7 +17,7 @@ namespace {
 constexpr Millis kSelectingMax{5'000};
 // Long: on a slow machine a round is as long as training takes. A device that dies is started again at once.
 constexpr Millis kCollectingMax{300'000};
-// Of a phase of secure aggregation, at most: so many may vanish that the round cannot go on before they are back.
+// The longest phase of secure aggregation: so many may vanish that the round cannot go on before they are back.
 constexpr Millis kPhaseMax{30'000};
 
 // At active_dp noise is sized for the least sum that may be opened: a sum of far fewer than the goal would need far
@@ -34,7 +34,7 @@ double over_selection(const DemoOptions& options) {
   return std::min(enough, static_cast<double>(options.devices) / options.goal_count());
 }
 
-// Of so many updates that are wanted, those that must be there.
+// How many of the wanted updates must be there.
 uint32_t least_of(uint32_t goal, const DemoOptions& options) {
   const auto noisy = static_cast<uint32_t>(std::floor(kNoisySumShare * goal));
   return std::max(2u, is_noise_of_devices(options) ? noisy : goal / 2);

@@ -19,7 +19,7 @@ std::string round_line(const RoundReport& round, uint64_t rounds, const Terminal
 // nothing is protected. Pure.
 std::string epsilon_words(std::optional<double> epsilon, std::optional<double> budget);
 
-// Of the round under way: "round  8/40  ━━━━━╸────────  3/10 updates  about 12 s left". Pure.
+// The round under way: "round  8/40  ━━━━━╸────────  3/10 updates  about 12 s left". Pure.
 std::string live_line(const RoundReport& round, uint64_t rounds, double seconds_left, const Terminal& terminal);
 
 // `ratio` of `columns` columns filled; half columns where the terminal has Unicode. Pure.

@@ -42,7 +42,7 @@ struct DemoPrivacy {
   std::string ledger_head;
   friend bool operator==(const DemoPrivacy&, const DemoPrivacy&) = default;
 };
-// Of the answer of /jobs/{job}; none without noise, or where nothing is protected.
+// Reads the answer of /jobs/{job}; none without noise, or where nothing is protected.
 std::optional<DemoPrivacy> privacy_in(const nlohmann::json& job);
 
 struct DemoResult {

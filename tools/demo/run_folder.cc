@@ -54,7 +54,7 @@ Result<RunFolder> RunFolder::create(const std::string& path, bool keeps_everythi
   const std::string created = first_missing(clean);
   COT_TRY(os::make_directories(clean));
   COT_ASSIGN(const std::vector<std::string> names, os::list_directory(clean));
-  // Of two demos that begin at once, the one that makes this directory has the folder.
+  // Two demos may begin at once: the one that makes this directory has the folder.
   if (!names.empty() || (::mkdir((clean + "/server").c_str(), 0700) != 0 && errno == EEXIST)) {
     return Error(ErrorCode::conflict, clean + " exists and is not empty; give the run another folder with --out");
   }

@@ -36,7 +36,7 @@ Result<Shape> parse_shape(const std::string& text) {
 
 namespace {
 
-// Of one example where the batch comes first, as nearly always.
+// The output of one example where the batch comes first, as nearly always.
 std::string output_text(const Model& model, const OpInfo& op) {
   for (const uint32_t tensor : op.outputs) {
     if (tensor == kNoTensor) continue;

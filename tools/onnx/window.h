@@ -13,7 +13,7 @@ struct Window {
   uint32_t kernel = 1, stride = 1, dilation = 1, pad_before = 0, pad_after = 0;
 };
 
-// Of spatial dimension i of `spatial`, whose size is `size`, from strides, dilations, pads and auto_pad (ONNX
+// The window of spatial dimension i of `spatial`, with size `size`, from strides, dilations, pads and auto_pad (ONNX
 // Conv). Errors: malformed.
 Result<Window> window_of(const Node& node, size_t i, size_t spatial, int64_t size, int64_t kernel);
 

@@ -117,7 +117,7 @@ struct GradientOfDivisor {
     return hn::Neg(hn::Div(hn::Mul(dy, hn::Div(a, b)), b));
   }
 };
-// Of the smaller, or the larger, of first and second by the first.
+// The gradient of the smaller, or of the larger, of first and second by the first.
 HWY_INLINE Vector chosen(Vector smaller, Vector larger, Vector dy) {
   const Vector half = hn::Mul(splat(0.5f), dy);
   return hn::IfThenElse(hn::Eq(smaller, larger), half, hn::IfThenElseZero(hn::Lt(smaller, larger), dy));

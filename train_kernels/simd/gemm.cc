@@ -148,7 +148,7 @@ constexpr Tile kTilesOf[kTileVectors][2] = {
 #endif
 };
 
-// Of one vector: as many sums as hide the latency of a multiply.
+// Rows of one vector each: as many sums as hide the latency of a multiply.
 constexpr size_t kTallRows = 2 * kTileRows;
 constexpr bool kHasTallPart = !kFewTiles || kAlwaysPart;
 constexpr size_t kTallPartRows = kHasTallPart ? kTallRows : kTileRows;

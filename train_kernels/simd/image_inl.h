@@ -93,7 +93,7 @@ struct Layout {
 // Some images with their borders, in scratch memory; without padding the images themselves.
 class PaddedImage {
  public:
-  // Of each image these rows alone, the border counted: the others stay undefined.
+  // Takes these rows of each image alone, the border counted: the others stay undefined.
   PaddedImage(const Conv2dShape& shape, size_t images, Range rows, Scratch& scratch) : s_(shape), rows_(rows) {
     if (!s_.is_padded()) return;
     const size_t image = s_.padded_h() * s_.padded_w() * s_.channels;
@@ -132,7 +132,7 @@ class PaddedImage {
   }
 
  private:
-  // Of `rows_`, what nothing is copied over.
+  // Clears the part of `rows_` that nothing is copied over.
   void clear_border(float* image) const {
     const size_t row = s_.padded_w() * s_.channels, left = s_.pad_left * s_.channels, inside = s_.width * s_.channels;
     for (size_t i = rows_.begin; i < rows_.end; ++i) {

@@ -132,7 +132,7 @@ struct Winograd {
         images(tiles.images(shape)),
         panel(panel_of(shape.filters)) {}
 
-  // Of `count` filters from `first` on, whose taps at `w` lie tap_step apart; `to`: where those of filter 0 go.
+  // Transforms `count` filters from `first` on; their taps at `w` lie tap_step apart. `to`: where those of filter 0 go.
   HWY_NOINLINE void transform_filters(const float* w, size_t tap_step, size_t first, size_t count, float* to) const {
     for_each_vector(count, TransformWeights<kOutputs>{w, tap_step, weights_step(), s.channels, first, panel, to});
   }

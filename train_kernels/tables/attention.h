@@ -24,7 +24,7 @@ struct AttentionShape {
   size_t q_stride, k_stride, v_stride, y_stride;
   float scale;          // 1 / sqrt(width), as a rule
   bool causal = false;  // query i sees the keys j <= i
-  // Of the additive mask, in floats: 0 where all examples, or heads, share one [queries, keys].
+  // Strides of the additive mask, in floats: 0 where all examples, or heads, share one [queries, keys].
   size_t mask_batch_stride = 0, mask_head_stride = 0;
 
   size_t visible(size_t query) const { return causal && query + 1 < keys ? query + 1 : keys; }

@@ -24,7 +24,7 @@ struct LogicKernels {
 
   // 1 or 0. False if one of them is NaN.
   void (*compare)(Comparison, const BinaryLoops&, const T* a, const T* b, int32_t* y);
-  // Of truth values, 0 or not. y is 1 or 0.
+  // Combines truth values, 0 or not. y is 1 or 0.
   void (*logical)(Logical, const BinaryLoops&, const int32_t* a, const int32_t* b, int32_t* y);
   void (*logical_not)(size_t n, const int32_t* x, int32_t* y);
 

@@ -99,7 +99,7 @@ class Model {
     check(coterie_model_replace_head(c(), layer.c_str(), classes, seed));
   }
 
-  // Of one or more examples of the model's only input.
+  // Predicts one or more examples of a model with one input.
   std::vector<float> predict(std::span<const float> features) const {
     const uint64_t an_example = input().elements;
     const coterie_values values{features.data(), nullptr, features.size()};

@@ -64,7 +64,7 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   return one_output(q);
 }
 
-// Of the products with k and v.
+// Counts the products with k and v.
 double flops(const OpInfo&, std::span<const Operand> inputs, std::span<const TensorType> outputs) {
   return 4.0 * static_cast<double>(inputs[kK].shape[1]) * static_cast<double>(elements(outputs[0].shape));
 }

@@ -68,7 +68,7 @@ bool uses_batch(const OpBuild& build) {
   return build.is_training() && !build.freezes_statistics() && !build.attributes<NormAttributes>().is_frozen;
 }
 
-// Of each block: its mean, 1 / stddev and, because following with momentum 1 from 0 gives that, its mean and its
+// Values of each block: its mean, 1 / stddev and, because following with momentum 1 from 0 gives that, its mean and its
 // unbiased variance.
 enum BlockValue : size_t { kMean, kInverseStddev, kNewMean, kNewVariance, kBlockValues };
 
@@ -134,7 +134,7 @@ void run_forward(const Step& step, const StepContext& context) {
                                      y + at);
 }
 
-// Of each block, dscale and dbias.
+// Makes dscale and dbias of each block.
 void run_block_gradients(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, mean, inverse_stddev, scale, bias, dy, blocks] = step.take<7>();

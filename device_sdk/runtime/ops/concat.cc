@@ -1,5 +1,5 @@
-// concat: any number of operands, one behind the other along an axis; split: x cut along an axis, one output a size. Of
-// any type.
+// concat: any number of operands, one behind the other along an axis; split: x cut along an axis, one output a size.
+// Both take any type.
 #include <utility>
 
 #include "device_sdk/runtime/op_build.h"

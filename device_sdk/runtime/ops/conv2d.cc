@@ -52,7 +52,7 @@ struct Settings {
     part.batch = images.size();
     return part;
   }
-  // Of `rows` by `columns`: the rows and columns of a part.
+  // The rows and the columns of a part, in an image of `rows` by `columns`.
   kernels::Range rows_of(const kernels::Range& part, size_t rows) const {
     return cut == Cut::rows ? part : kernels::Range{0, rows};
   }
@@ -123,7 +123,7 @@ Cut cut_of(const Conv2dShape& s, bool is_prepared, bool has_columns, size_t colu
   return s.batch == 1 && has_rows ? Cut::rows : Cut::images;
 }
 
-// Of images of rows x row pixels.
+// Cuts images of `rows` rows with `row` pixels each.
 Split split_of(const OpBuild& build, const Settings& s, size_t rows, size_t row, size_t columns, size_t grain) {
   if (s.cut == Cut::columns) return build.split(columns, kernels::kLanesMax);
   if (s.cut == Cut::images) return build.split(s.shape.batch, (kPartPixelsMin + rows * row - 1) / (rows * row));
@@ -131,7 +131,7 @@ Split split_of(const OpBuild& build, const Settings& s, size_t rows, size_t row,
   return build.split(rows, (wanted + grain - 1) / grain * grain);
 }
 
-// Of what prepares the weights.
+// Cuts a step that prepares the weights.
 Split by_weights(size_t units) { return {.units = units, .grain = kernels::kLanesMax, .flops = 0}; }
 
 void forward(OpBuild& build) {

@@ -87,7 +87,7 @@ Split split_of(const OpBuild& build, const Settings& s, size_t columns) {
   return s.by_columns ? build.split(columns, kernels::kLanesMax) : build.split(s.shape.batch, kRowGrain);
 }
 
-// Of what prepares the weights.
+// Cuts a step that prepares the weights.
 Split by_weights(size_t units) { return {.units = units, .grain = kernels::kLanesMax, .flops = 0}; }
 
 void forward(OpBuild& build) {

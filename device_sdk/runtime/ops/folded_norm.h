@@ -19,9 +19,9 @@ struct LayerWeights {
 };
 
 // What the layer multiplies with: its inputs 1 and 2, or what the norm behind makes of them. To be called once, in
-// forward. Of a layer whose weight ends in the filters: dense, conv2d.
+// forward, by a layer whose weight ends in the filters: dense, conv2d.
 LayerWeights layer_weights(OpBuild& build);
-// Of conv_transpose2d: w[kh, kw, filters / groups, channels].
+// The same for conv_transpose2d: w[kh, kw, filters / groups, channels].
 LayerWeights transposed_weights(OpBuild& build, size_t groups);
 // The same weight again, in backward. Weight and bias themselves need no gradient if there is a norm.
 BufferId weight_in_backward(const OpBuild& build);

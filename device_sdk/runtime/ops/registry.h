@@ -7,7 +7,7 @@
 
 namespace coterie::ops {
 
-// Of several kinds each, told apart by OpInfo::kind.
+// Rules of several kinds each, told apart by OpInfo::kind.
 extern const std::span<const OpRule> kBinary;
 extern const std::span<const OpRule> kReduce;
 extern const std::span<const OpRule> kUnary;

@@ -43,7 +43,7 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   return outputs;
 }
 
-// Of the products with w and r.
+// Counts the products with w and r.
 double flops(const OpInfo& op, std::span<const Operand> inputs, std::span<const TensorType> outputs) {
   const auto depth = static_cast<double>(inputs[kX].shape[2] + outputs[kY].shape[2]);
   return 2.0 * depth * static_cast<double>(gates_of(op.kind)) * static_cast<double>(elements(outputs[kY].shape));

@@ -26,7 +26,7 @@ inline kernels::SoftmaxShape softmax_settings(const OpBuild& build) {
   return {elements(x, 0, axis), static_cast<size_t>(x[axis]), elements(x, axis + 1, x.size())};
 }
 
-// Of a step that was cut: the lines of its part.
+// The lines of one part of a step that was cut.
 struct SoftmaxPart {
   kernels::SoftmaxShape shape;
   size_t at;  // its first element

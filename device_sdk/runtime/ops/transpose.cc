@@ -1,4 +1,4 @@
-// transpose: dimension i of y is dimension order[i] of x; expand: x broadcasts to a shape. Of any type.
+// transpose: dimension i of y is dimension order[i] of x; expand: x broadcasts to a shape. Both take any type.
 #include <array>
 
 #include "device_sdk/runtime/op_build.h"

@@ -23,7 +23,7 @@ Result<ListedObject> parse_object(const XmlElement& contents) {
   return object;
 }
 
-// Of printable ASCII, so that a hostile store writes nothing into a log but words.
+// Keeps printable ASCII alone, so that a hostile store writes nothing into a log but words.
 std::string words_of(std::string_view text) {
   std::string words(text.substr(0, kErrorWordsMax));
   for (char& c : words) {

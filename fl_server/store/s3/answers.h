@@ -31,7 +31,7 @@ struct ListPage {
 Result<ListPage> parse_list(std::string_view xml);          // ListObjectsV2
 Result<std::string> parse_upload_id(std::string_view xml);  // CreateMultipartUpload
 
-// Of a status that is no success, or of a body that is an error in spite of it.
+// What a status that is no success says, or a body that is an error in spite of its status.
 struct Failure {
   Error error;
   std::string code;  // S3's, as "SlowDown"; empty if the answer does not say

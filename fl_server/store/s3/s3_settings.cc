@@ -35,7 +35,7 @@ bool is_bucket(std::string_view name) {
          is_lower_or_digit(name.front()) && is_lower_or_digit(name.back()) && name.find("..") == std::string_view::npos;
 }
 
-// Of characters that mean nothing in a URL, in XML or to a file system.
+// A prefix has only characters that mean nothing in a URL, in XML or to a file system.
 bool is_prefix(std::string_view prefix) {
   if (prefix.empty()) return true;
   const auto is_plain = [](char c) {

@@ -14,7 +14,7 @@ namespace coterie {
 namespace {
 
 constexpr int kServerVersionMin = 130'000;
-// Of a server that stands still in the middle of a transaction: others wait for its locks so long. Less than what is
+// How long others wait for the locks of a server that stands still in the middle of a transaction. Less than what is
 // left of a lease when its holder stops (ttl - renew_every, 7 s): then whoever takes the lead over need not wait for
 // it.
 constexpr Millis kIdleInTransactionMax{5'000};

@@ -12,7 +12,7 @@ double gaussian_delta(double mu, double epsilon) {
   COT_ASSERT(mu > 0 && epsilon >= 0);
   const double near = epsilon / mu - mu / 2;
   const double far = epsilon / mu + mu / 2;
-  // Of the ratios the near one overflows far left of zero; there the probabilities are far apart and subtract well.
+  // The near ratio overflows far left of zero; there the probabilities are far apart and subtract well.
   if (near < -1) return normal_cdf(-near) - std::exp(epsilon + log_normal_cdf(-far));
   const double density = std::exp(-near * near / 2) / std::sqrt(2 * std::numbers::pi);
   return density * (mills_ratio(near) - mills_ratio(far));  // e^epsilon phi(far) = phi(near)

@@ -36,7 +36,7 @@ RealFourier::RealFourier(size_t size) : size_(size), turns_(size / 2) {
   }
 }
 
-// Of size / 2 complex numbers, radix 2, decimation in time; the first two stages, whose turns are 1 and -i, at once.
+// Transforms size / 2 complex numbers, radix 2, decimation in time; the first two stages, with turns 1 and -i, at once.
 template <bool kIsInverse>
 void RealFourier::transform(Complex* data) const {
   const size_t count = size_ / 2;

@@ -22,8 +22,8 @@ double unsampled_rdp(const Noise& noise, double order);
 // one (Kairouz, Liu and Steinke 2021, Theorem 1).
 double distributed_gaussian_tau(double local_sigma, uint64_t parties);
 
-// Of everything in `composition`, which has been checked. Fails for sampled noise that no bound here is for: only
-// Gaussian noise is amplified in these terms.
+// The curve of everything in `composition`, which has been checked. Fails for sampled noise that no bound here is for:
+// only Gaussian noise is amplified in these terms.
 Result<RdpCurve> rdp_of(const Composition& composition, std::span<const double> orders = default_orders());
 
 }  // namespace coterie

@@ -78,7 +78,7 @@ double log_moment_fractional(double q, double sigma, double order) {
   return log_one_plus(log_excess_mean);
 }
 
-// Of a convex function of the order, known at whole orders: its chord.
+// The chord of a convex function of the order that is known at whole orders.
 template <typename AtWhole>
 double chord(double order, AtWhole at_whole) {
   const double low = std::floor(order);

@@ -16,8 +16,8 @@ namespace {
 using Complex = std::complex<double>;
 
 // The window reaches from the tilted mean this far down and up, in standard deviations and in 1 / tilt, whichever is
-// more. What lies below falls back into its upper part, where the tilt makes it count next to nothing. Of what lies
-// above so little may fall back to the mean and be lost; more makes the window twice as large.
+// more. What lies below falls back into its upper part, where the tilt makes it count next to nothing. So little of
+// what lies above may fall back to the mean that it can be lost; more makes the window twice as large.
 constexpr double kReachDown = 2.5;
 constexpr double kReachUp = 5;
 constexpr double kReachOfTilt = 12;

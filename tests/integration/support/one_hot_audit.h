@@ -37,7 +37,7 @@ class OneHotAudit {
   // The same of the rounds that are done so far; returns how many. Receipts of the round that goes on stand for nothing
   // yet, and no attempt has failed with a receipt.
   uint64_t check_done(Admin& admin, const std::string& job, uint32_t devices) const;
-  // Of a job with noise, in whose models nobody can be seen: as many are counted as hold receipts, or more, and the
+  // Checks a job with noise, in whose models nobody can be seen: as many count as hold receipts, or more, and the
   // privacy ledger has each of its rounds that are done once, with as many contributors. Returns how many are done.
   uint64_t check_ledger(Admin& admin, const std::string& job) const;
 

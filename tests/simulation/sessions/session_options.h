@@ -49,7 +49,7 @@ struct SessionOptions {
   uint32_t accomplices = 0;  // of a hostile server: it knows all that they know
   Attack attack;
 
-  // Of every message.
+  // What may happen to every message.
   double loss = 0;
   double duplication = 0;
   Millis delay_max{20};  // one way; drawn anew for each message, so messages overtake each other

@@ -179,7 +179,7 @@ TEST(PrngNormal, TakesTwoValuesOfTheStreamEachTime) {
   EXPECT_EQ(a.state(), b.state());
 }
 
-// Of three items all six orders equally often; false alarm rate 1e-6.
+// Three items come in all six orders equally often; false alarm rate 1e-6.
 TEST(PrngShuffle, KeepsTheItemsAndFavoursNoOrder) {
   Prng prng(15);
   std::vector<uint64_t> counts(6);

@@ -118,7 +118,7 @@ TEST_F(ImageFolder, ResizesToTheSizeThatIsAskedFor) {
   const auto images = load({.height = 2, .width = 2});
   ASSERT_OK(images);
   EXPECT_THAT(images->shape, ElementsAre(2, 2, 3));
-  // Of the four columns on each side the weights are 5 7 7 5 and, beyond the middle, 3 1: 1/7 of the other colour.
+  // The four columns on each side weigh 5 7 7 5 and, beyond the middle, 3 1: 1/7 of the other colour.
   EXPECT_THAT(Bytes(images->pixels.begin(), images->pixels.begin() + 6), testing::Each(testing::AnyOf(36, 219)));
   EXPECT_THAT(Bytes(images->pixels.begin() + 12, images->pixels.begin() + 18), ElementsAre(7, 8, 9, 7, 8, 9));
 }

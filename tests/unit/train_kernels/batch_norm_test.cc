@@ -25,7 +25,7 @@ struct Statistics {
   Doubles mean, inverse, running_mean, running_variance;
 };
 
-// Of x in double, with running statistics 0.5 and 2 and momentum 0.1.
+// Statistics of x in double, with running statistics 0.5 and 2 and momentum 0.1.
 Statistics exact_statistics(const BatchNormShape& s, const Doubles& x) {
   Statistics of{Doubles(s.channels), Doubles(s.channels), Doubles(s.channels, 0.5), Doubles(s.channels, 2)};
   const BatchNormRunning<double> running{of.running_mean.data(), of.running_variance.data(), 0.1f};

@@ -6,7 +6,7 @@
 namespace coterie::kernels::test {
 namespace {
 
-// Of the matching convolution: y is height x width x channels.
+// Shapes of the matching convolution: y is height x width x channels.
 const Conv2dShape kShapes[] = {
     {1, 3, 3, 1, 1, 1, 1},
     {2, 9, 8, 5, 3, 3, 7, 2, 2, 1, 1, 1, 1},

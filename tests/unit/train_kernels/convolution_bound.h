@@ -7,8 +7,8 @@
 
 namespace coterie::kernels::test {
 
-// Of a convolution without bias: the algorithm's where the shape is computed so, else `direct` with one rounding a
-// product. x, w and direct are magnitudes.
+// The bound of a convolution without bias: the algorithm's where the shape is computed so, else `direct` with one
+// rounding a product. x, w and direct are magnitudes.
 struct ConvolutionBound {
   ConvolutionBound(const Conv2dShape& s, const Doubles& x, const Doubles& w, const Doubles& direct)
       : magnitude(direct) {

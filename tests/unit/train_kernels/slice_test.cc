@@ -33,7 +33,7 @@ void expect_slices_of(size_t rows, size_t width, const Rows& compute, const std:
   });
 }
 
-// Of any call here.
+// Scratch memory for any call here.
 class Scratchpad {
  public:
   void* of(size_t bytes) {

@@ -69,7 +69,7 @@ const Net kNets[] = {
 
 size_t size_of(int64_t dimension) { return static_cast<size_t>(dimension); }
 
-// Of a convolution; of a transposed one the matching one.
+// The shape of a convolution; for a transposed one that of the matching convolution.
 kernels::Conv2dShape shape_of(const Net& net) {
   const bool is_turned = net.kind == OpKind::conv_transpose2d;
   const size_t pad = size_of(net.kernel / 2);

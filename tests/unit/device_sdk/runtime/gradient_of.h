@@ -127,7 +127,7 @@ inline double training_loss(const Model& model, const std::vector<float>& parame
   return trained_once(moved, batch, loss).summary().loss_sum / static_cast<double>(batch.size());
 }
 
-// Of some eight elements of every trained parameter but the dense layers', which autodiff_test.cc checks, and that at
+// Checks some eight elements of every trained parameter but the dense layers' (autodiff_test.cc has those), and that at
 // least one gradient of each tensor is far from zero; what is frozen stays.
 inline void expect_gradient_is_numerical(const Model& model, Batch& batch, Loss loss = Loss::softmax_cross_entropy) {
   std::vector<float> delta(model.value_count());

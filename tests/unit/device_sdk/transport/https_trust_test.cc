@@ -1,4 +1,4 @@
-// Whom the client talks to, and whom it does not.
+// Servers that the client talks to, and those that it does not.
 #include <gtest/gtest.h>
 
 #include "tests/unit/device_sdk/transport/https_fixture.h"

@@ -1,4 +1,4 @@
-// Whose token it is: remembering, forgetting, expiry and the limit on hashes, on a clock of the test.
+// The owner of a token: remembering, forgetting, expiry and the limit on hashes, on a clock of the test.
 #include "fl_server/admin/admin_authenticator.h"
 
 #include <gtest/gtest.h>

@@ -71,7 +71,7 @@ class AdminServerTest : public testing::Test {
     return answer;
   }
 
-  // Of a small model; its id. `spec` lacks "model".
+  // Creates a job with a small model, and gives its id. `spec` lacks "model".
   std::string create_job(json spec, const std::string& query = {}) {
     ModelBuilder build("small", {2}, 1);
     const Bytes model = build.finish(build.dense(build.input(), 3)).value();

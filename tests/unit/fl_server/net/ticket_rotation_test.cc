@@ -23,7 +23,7 @@ class TicketRotation : public test::AdminServerTest {
     server_.reset();
     SetUp();
   }
-  // Of a job for one device, one round.
+  // An assignment of a job for one device, one round.
   Assignment assignment_of_a_device() {
     create_job({{"name", "n"},
                 {"privacy", {{"level", "none"}}},

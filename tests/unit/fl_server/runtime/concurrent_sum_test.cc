@@ -95,7 +95,7 @@ TEST(ConcurrentSum, TakesBadUpdatesBackWhileOthersAdd) {
   EXPECT_EQ(lanes_of(sum), serial_sum(kGood, kCount));
 }
 
-// Of narrow lanes the low bits are the sum, whatever is carried above them.
+// The low bits of narrow lanes are the sum, whatever is carried above them.
 template <typename Lane>
 void expect_sums_of_lanes() {
   constexpr size_t kCount = 4'999;

@@ -151,7 +151,7 @@ TEST(DeviceNoise, OfTheLeastCohortIsInTheSum) {
   double squares = 0;
   for (size_t i = 0; i < kValues; ++i) squares += (decoded[i] - mean[i]) * (decoded[i] - mean[i]);
   const double step = std::ldexp(1.0, -static_cast<int>(spec.fraction_bits)) / kCohortMin;
-  // Of 9 devices, 8 of which are counted on; and rounding, a quarter of a squared step each at most.
+  // The noise is that of 9 devices, 8 of which are counted on; rounding adds at most a quarter of a squared step each.
   const double variance = (kCohortMin * rules.noise_variance_local + kCohortMin / 4.0) * step * step;
   const double ratio = squares / (kValues * variance);
   EXPECT_GT(ratio,

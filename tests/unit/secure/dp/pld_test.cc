@@ -85,7 +85,7 @@ TEST(Pld, IsTheExactValueOfGaussianReleasesFromAbove) {
   }
 }
 
-// Of two Laplace releases, whose loss has a density and atoms: delta by integration of the exact laws.
+// Two Laplace releases, with a loss that has a density and atoms: delta by integration of the exact laws.
 TEST(Pld, AddsUpDifferentReleases) {
   const double one = pld(GaussianNoise{2}, Sampling::none(), 3, 1e-6);
   const double more =

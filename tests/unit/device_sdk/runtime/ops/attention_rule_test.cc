@@ -42,7 +42,7 @@ TEST(AttentionRule, DifferentiatesByOneOperandAlone) {
   }
 }
 
-// Of 2 heads, 3 queries, 4 keys, as it may be broadcast.
+// Masks of 2 heads, 3 queries, 4 keys, as they may be broadcast.
 const Shape kMasks[] = {{},        {4},       {3, 1},       {3, 4},       {1, 1, 4},   {2, 1, 1},
                         {2, 3, 4}, {2, 1, 4}, {1, 2, 3, 1}, {1, 1, 3, 4}, {1, 2, 3, 4}};
 
