@@ -16,6 +16,14 @@ namespace {
 // A server that sends a device away for longer than this is not believed.
 constexpr Millis kWindowMax{24 * 3600 * 1000};
 
+bool has_assignment(ParticipantPhase phase) { return phase >= ParticipantPhase::assigned; }
+
+// In these phases the machine holds the plan, verified.
+bool has_plan(ParticipantPhase phase) {
+  return phase == ParticipantPhase::planned || phase == ParticipantPhase::training ||
+         phase == ParticipantPhase::aggregating;
+}
+
 // The error an event brings, or null.
 const Error* error_of(const ParticipantEvent& event) {
   return std::visit(
@@ -34,17 +42,23 @@ const Error* error_of(const ParticipantEvent& event) {
 
 ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantState state)
     : policy_(policy), state_(std::move(state)), prng_(Prng::from_state(state_.random)) {
-  const bool is_aggregating = state_.phase == ParticipantPhase::aggregating;
-  if (state_.phase != ParticipantPhase::planned && state_.phase != ParticipantPhase::training && !is_aggregating)
+  // The state comes from a file: what its phase has no use for is dropped, so that no file can break an invariant.
+  if (!has_assignment(state_.phase)) state_.assignment.reset();
+  if (!has_plan(state_.phase)) {
+    forget_plan();
     return;
+  }
   const Status kept = read_plan(state_.plan);
   if (kept) return;
-  if (is_aggregating) {  // to train again would be a second update in a session that may have masked the first
+  if (state_.phase ==
+      ParticipantPhase::
+          aggregating) {  // to train again would be a second update in a session that may have masked the first
     last_error_ = kept.error();
     state_.assignment.reset();
     forget_plan();
     state_.phase = ParticipantPhase::idle;
   } else {  // it is fetched again, and judged then
+    forget_plan();
     state_.phase = ParticipantPhase::assigned;
     state_.refusal.reset();
     refused_plan_.reset();
@@ -79,6 +93,17 @@ void ParticipantMachine::step(const ParticipantEvent& event, WallTime now) {
             policy_.backoff_first);
   }
   state_.random = prng_.state();
+  if (step_check_.is_due(0)) check();
+}
+
+void ParticipantMachine::check() const {
+  COT_INVARIANT(state_.assignment.has_value() == has_assignment(state_.phase),
+                "a device has an assignment from check-in until the round is over for it");
+  COT_INVARIANT(plan_.has_value() == has_plan(state_.phase), "a device has a verified plan while it may train by it");
+  COT_INVARIANT(state_.plan.empty() == !plan_, "the plan that is saved is the plan that was verified");
+  COT_INVARIANT(!plan_ || plan_->job == state_.assignment->job, "the plan is the assignment's");
+  COT_INVARIANT(!stopped_ || last_error_, "a device that stops says why");
+  COT_INVARIANT(state_.random == prng_.state(), "the jitter that is saved goes on where it stands");
 }
 
 // ---- Steps
@@ -163,6 +188,7 @@ void ParticipantMachine::forget_plan() {
 }
 
 Status ParticipantMachine::read_plan(ByteView bytes) {
+  COT_INVARIANT(state_.assignment.has_value(), "a plan is read for an assignment");
   if (content_digest(bytes) != state_.assignment->plan) {
     return Error(ErrorCode::refused, "plan: does not have the digest that was signed");
   }
@@ -207,6 +233,7 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
     ++state_.failures;
     return give_up(event.outcome.error(), policy_.backoff_first, backoff());
   }
+  // Before the update can leave: a device that is killed between the two has counted too much, never too little.
   if (now_ <= state_.assignment->not_after) count_part(*plan_, *state_.assignment, state_);  // later nothing is sent
   if (plan_->privacy.level != SecurityLevel::none) return advance(ParticipantPhase::aggregating);
   forget_plan();
@@ -249,14 +276,13 @@ void ParticipantMachine::advance(ParticipantPhase phase) {
 void ParticipantMachine::fail(const Failure& failure) {
   last_error_ = failure.error;
   ++state_.failures;
-  const bool has_assignment = state_.assignment.has_value();
   switch (traits(failure.error.code()).retry) {
-    case RetryClass::check_in: {
+    case RetryClass::check_in: {  // the round goes on without this device: there will be others
       if (!failure.window) return give_up(failure.error, Millis(0), backoff());
       return give_up(failure.error, Millis(failure.window->min_ms), Millis(failure.window->max_ms));
     }
     case RetryClass::never:
-      if (has_assignment) return give_up(failure.error, policy_.backoff_first, backoff());
+      if (state_.assignment) return give_up(failure.error, policy_.backoff_first, backoff());
       return wait_between(policy_.refusal_pause, 2 * policy_.refusal_pause);
     case RetryClass::window:
     case RetryClass::backoff:
@@ -284,6 +310,7 @@ void ParticipantMachine::wait_between(Millis min, Millis max) {
   const Millis high = std::clamp(max, low, kWindowMax);
   const auto width = static_cast<uint64_t>((high - low).count());
   state_.wait_until = now_ + low + Millis(prng_.below(width + 1));
+  COT_INVARIANT(state_.wait_until - now_ <= kWindowMax, "no server sends a device away for longer than a day");
 }
 
 }  // namespace coterie

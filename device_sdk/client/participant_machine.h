@@ -2,12 +2,13 @@
 // answers with the next thing to do. Between any two steps its state can be saved, the app killed, and a new
 // machine made from the state.
 //
-//   unenrolled --enroll--> idle --check in--> assigned --plan--> planned --model--> training --train-->
-//   trained --upload--+
-//                           ^                    |                  |                  |                   |
-//                           |
-//                           +--------------------+------------------+------------------+-------------------+-------------+
-//                             accepted, or given up: expired, closed, refused by us, or wrong beyond repair
+//   unenrolled
+//       | enroll
+//       v      check in          plan            model             train            upload
+//     idle ------------> assigned ----> planned ------> training -------> trained ----------+
+//       ^                   |              |               |                 |              |
+//       +-------------------+--------------+---------------+-----------------+--------------+
+//                given up: expired, closed, refused by us, or wrong beyond repair       accepted
 //
 // A plan with a security level goes from training to `aggregating` in the place of `trained`: many exchanges
 // of one session of secure aggregation (secure/secagg/client.h), the update among them, until the sum is
@@ -31,6 +32,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/assert.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -119,7 +121,12 @@ class ParticipantMachine {
   // The plan that was refused since this was asked last; the newest, if there were several.
   std::optional<RefusedPlan> take_refused_plan() { return std::exchange(refused_plan_, std::nullopt); }
 
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
+
  private:
+  friend struct ParticipantTamperer;  // a test that breaks an invariant
+
   void handle(const EnrollAnswered& event);
   void handle(const CheckInAnswered& event);
   void handle(const PlanFetched& event);
@@ -149,6 +156,7 @@ class ParticipantMachine {
   std::optional<Error> stopped_;
   std::optional<Error> last_error_;
   std::optional<RefusedPlan> refused_plan_;
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

@@ -38,7 +38,9 @@ Result<CohortMachine> CohortMachine::make(const secagg::SessionParameters& param
 Result<uint32_t> CohortMachine::place_of(const DeviceId& device) const {
   const auto key = keys_.find(device);
   if (key == keys_.end()) return closed("this device is not in the cohort");
-  return *server_.device_of(key->second);
+  const std::optional<uint32_t> place = server_.device_of(key->second);
+  COT_INVARIANT(place.has_value(), "every device whose advert was taken has a place in the session");
+  return *place;
 }
 
 // A message names its sender by key or by place: it must be the one who signed the request.
@@ -227,12 +229,18 @@ void CohortMachine::shorten_wait(Instant now) {
 }
 
 void CohortMachine::advance(Instant now) {
+  end_due_phases(now);
+  if (step_check_.is_due(server_.size())) check();
+}
+
+// Several phases may end at once: in one that nobody has to answer, all have answered.
+void CohortMachine::end_due_phases(Instant now) {
   while (!failure_ && !is_ready_) {
-    if (server_.phase() == Phase::masking && updates_expected_) return;  // the round's turn
+    if (server_.phase() == Phase::masking && updates_expected_) return;  // the round's turn: freeze()
     const bool overdue = deadline_ && now >= *deadline_;
     if (answered() < expected() && !overdue) return shorten_wait(now);
     if (server_.phase() == Phase::masking) {
-      if (is_closed_to_inputs_) {
+      if (is_closed_to_inputs_) {  // all that came are durable, or the store was waited for long enough
         updates_expected_ = server_.answered();
         deadline_.reset();
       } else {
@@ -247,6 +255,42 @@ void CohortMachine::advance(Instant now) {
       begin_phase(now);
     }
   }
+}
+
+// ---- What is true between two steps
+
+void CohortMachine::check() const {
+  for (const auto& [device, key] : keys_) {
+    COT_INVARIANT(server_.device_of(key).has_value(), "every device whose advert was taken has a place in the session");
+  }
+  COT_INVARIANT(!is_frozen_ || failure_ || server_.phase() > Phase::masking, "a frozen cohort takes no more inputs");
+  COT_INVARIANT(!is_ready_ || (is_frozen_ && !failure_), "a cohort that is ready was frozen and has not failed");
+  COT_INVARIANT(!is_ready_ || server_.can_open(), "a cohort that is ready can open its masks");
+  check_inputs();
+  check_time();
+}
+
+void CohortMachine::check_inputs() const {
+  const bool is_before_masking = server_.phase() < Phase::masking;
+  COT_INVARIANT(!is_before_masking || (arrived_.empty() && !is_closed_to_inputs_), "inputs come from masking on");
+  COT_INVARIANT(arrived_.empty() || *arrived_.rbegin() < server_.size(), "an input is from a place in the roster");
+  uint32_t accepted = 0;
+  for (uint32_t place = 0; place < server_.size(); ++place) {
+    if (!server_.has_input(place)) continue;
+    ++accepted;
+    COT_INVARIANT(arrived_.contains(place), "an input that was accepted has arrived");
+  }
+  COT_INVARIANT(!updates_expected_ || is_closed_to_inputs_,
+                "how many updates there are is known when no more can come");
+  COT_INVARIANT(!updates_expected_ || *updates_expected_ <= accepted, "an update that is expected was accepted");
+}
+
+void CohortMachine::check_time() const {
+  const bool is_rounds_turn = server_.phase() == Phase::masking && updates_expected_;
+  const bool waits_for_devices = !failure_ && !is_ready_ && !is_rounds_turn;
+  COT_INVARIANT(deadline_ || !waits_for_devices, "a phase that waits for devices ends at some time");
+  COT_INVARIANT(!deadline_ || !(failure_ || is_rounds_turn), "nothing is due once the cohort waits for nobody");
+  COT_INVARIANT(waited_at_ <= answered() || failure_, "a phase has not looked at more answers than there are");
 }
 
 }  // namespace coterie

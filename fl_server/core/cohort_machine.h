@@ -2,9 +2,9 @@
 // Pure.
 //
 // It is what secagg::Server leaves open: which message is whose, when a phase has waited long enough, and what a round
-// must know. Devices ask and are told "not yet" until a phase ends; it ends when everybody has answered whom it waits
-// for, when those who have not are not worth the wait (phase_patience.h; planned for is dropout_share of the whole
-// roster, in all phases together), or after phase_max.
+// must know. Devices ask and are told "not yet" until a phase ends. A phase ends when all devices that it waits for have
+// answered, when those that have not are not worth the wait (phase_patience.h; the plan is to lose dropout_share of the
+// whole roster, in all phases together), or after phase_max.
 //
 //   advertising   until adverts_goal devices, or its time. Fewer than the session's least: failed
 //   masking       until the masked updates have come, and are durably accepted; then until freeze(), which is the
@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -73,6 +74,10 @@ class CohortMachine {
   const std::optional<Error>& failure() const { return failure_; }
   const secagg::Server& session() const { return server_; }
 
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h). Every public call that is
+  // told the time is a step.
+  void check() const;
+
  private:
   CohortMachine(secagg::Server server, const CohortSettings& settings, uint32_t survivors_min, Instant now)
       : settings_(settings),
@@ -89,10 +94,13 @@ class CohortMachine {
   uint32_t answered() const;
   PhasePatience patience() const;
   void advance(Instant now);
+  void end_due_phases(Instant now);
   void begin_phase(Instant now);
   void shorten_wait(Instant now);
   Status close_phase();
   void fail(Error error);
+  void check_inputs() const;
+  void check_time() const;
 
   CohortSettings settings_;
   uint32_t survivors_min_;
@@ -105,6 +113,7 @@ class CohortMachine {
   Instant phase_began_;
   std::optional<Instant> deadline_;  // of this phase
   uint32_t waited_at_ = 0;           // answers when it was last looked at how long to wait for the others
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

@@ -22,13 +22,29 @@ Error round_is_closed() {
 IngestEffects IngestMachine::step(const IngestEvent& event, Instant now) {
   now_ = std::max(now_, now);
   std::visit([this](const auto& e) { handle(e); }, event);
+  if (step_check_.is_due(uploads_.size())) check();
   return std::exchange(effects_, {});
+}
+
+// An upload keeps its lane, a member of a batch keeps its batch: forget_finished_lanes() and answer_members() see to it.
+IngestMachine::Lane& IngestMachine::lane_of(const RoundKey& key) {
+  return must_find(lanes_, key, "the attempt of an upload or a batch has a lane");
+}
+
+IngestMachine::Upload& IngestMachine::upload_of(UploadId id) {
+  return must_find(uploads_, id, "an upload that waits, is added or is a member of a batch is known");
+}
+
+IngestMachine::Batch& IngestMachine::live_batch(BatchId id) {
+  return must_find(batches_, id, "a batch that has the buffer, has members or is being written is live");
 }
 
 std::optional<Instant> IngestMachine::next_deadline() const {
   std::optional<Instant> next;
   const auto consider = [&](Instant at) { next = next ? std::min(*next, at) : at; };
-  if (!queue_.empty()) consider(uploads_.at(queue_.front()).queued_until);
+  if (!queue_.empty()) {
+    consider(must_find(uploads_, queue_.front(), "an upload in the queue is known").queued_until);
+  }
   for (const auto& [id, batch] : batches_) {
     if (batch.stage == BatchStage::open) consider(batch.opened + patience(batch));
     if (batch.retry_at) consider(*batch.retry_at);
@@ -39,7 +55,8 @@ std::optional<Instant> IngestMachine::next_deadline() const {
 // How long an open batch waits for more. A flush costs the same for one update as for many: while others are arriving,
 // spend at most about a ninth of the time on it; while nobody is, a fifth, as the next device may come at any moment.
 Millis IngestMachine::patience(const Batch& batch) const {
-  const bool quiet = lanes_.at(batch.key).arriving == 0 && batch.adding == 0;
+  const Lane& lane = must_find(lanes_, batch.key, "the attempt of a batch has a lane");
+  const bool quiet = lane.arriving == 0 && batch.adding == 0;
   if (quiet) return std::min(4 * last_flush_, limits_.linger_min);
   return std::clamp(8 * last_flush_, limits_.linger_min, std::max(limits_.linger_min, limits_.linger_max));
 }
@@ -47,6 +64,12 @@ Millis IngestMachine::patience(const Batch& batch) const {
 IngestMachine::Lane* IngestMachine::open_lane(const RoundKey& key) {
   const auto lane = lanes_.find(key);
   return lane == lanes_.end() || lane->second.closed ? nullptr : &lane->second;
+}
+
+// One update more could wrap the sum. A device that is accepted and still in a batch counts twice here, which errs on
+// the safe side.
+bool IngestMachine::is_full(const Lane& lane) {
+  return lane.accepted.size() + lane.in_batch.size() >= lane.view.update.fixed_point.contributors_max;
 }
 
 // ---- From the offer to the sum
@@ -61,9 +84,7 @@ void IngestMachine::handle(const UploadOffered& event) {
     effects_.push_back(AcceptUpload{event.upload, event.key, event.device});
     return;
   }
-  if (lane->accepted.size() + lane->in_batch.size() >= lane->view.update.fixed_point.contributors_max) {
-    return refuse(event.upload, round_is_closed(), send_again_soon());  // one more could wrap the sum
-  }
+  if (is_full(*lane)) return refuse(event.upload, round_is_closed(), send_again_soon());
   if (event.bytes > limits_.bytes_in_flight_max) {
     return refuse(event.upload,
                   Error(ErrorCode::too_large, "an update of " + std::to_string(event.bytes) +
@@ -75,6 +96,7 @@ void IngestMachine::handle(const UploadOffered& event) {
     return refuse(event.upload, Error(ErrorCode::overloaded, "too many uploads wait; come back later"),
                   send_again_later());
   }
+  COT_INVARIANT(!uploads_.contains(event.upload), "an upload is offered once");
   uploads_[event.upload] = {.key = event.key,
                             .device = event.device,
                             .bytes = event.bytes,
@@ -93,9 +115,10 @@ void IngestMachine::handle(const AcceptedLookedUp& event) {
   effects_.push_back(AcceptUpload{event.upload, event.key, event.device});
 }
 
+// In the order of their offers, although a later and smaller one might fit: or large updates would wait for ever.
 void IngestMachine::admit_queued() {
   while (!queue_.empty()) {
-    Upload& upload = uploads_.at(queue_.front());
+    Upload& upload = upload_of(queue_.front());
     if (bytes_in_flight_ + upload.bytes > limits_.bytes_in_flight_max) return;
     bytes_in_flight_ += upload.bytes;
     upload.reserved = true;
@@ -109,29 +132,36 @@ void IngestMachine::handle(const UploadReceived& event) {
   const auto found = uploads_.find(event.upload);
   if (found == uploads_.end()) return;  // refused meanwhile: its round closed
   Upload& upload = found->second;
-  Lane& lane = lanes_.at(upload.key);
+  COT_INVARIANT(upload.stage == Stage::receiving, "a body comes once, after its upload was admitted");
+  Lane& lane = lane_of(upload.key);
   move_to(upload, Stage::ready);
   upload.contribution = event.contribution;
-  if (lane.accepted.contains(upload.device)) {
-    effects_.push_back(AcceptUpload{event.upload, upload.key, upload.device});
-    forget(event.upload);
-    admit_queued();
-  } else {
-    place(event.upload, lane);
-  }
+  place(event.upload, lane);
   consider_seal(lane);
 }
 
 // Into the batch that has the sum buffer, or among those that wait for the buffer.
 void IngestMachine::place(UploadId id, Lane& lane) {
-  Upload& upload = uploads_.at(id);
+  Upload& upload = upload_of(id);
+  COT_INVARIANT(upload.stage == Stage::ready, "what is placed was received");
+  // Counted by now, by another upload of the device or at another node: in a batch it could only spoil the others.
+  if (lane.accepted.contains(upload.device)) {
+    effects_.push_back(AcceptUpload{id, upload.key, upload.device});
+    forget(id);
+    return admit_queued();
+  }
   if (const auto joined = lane.in_batch.find(upload.device); joined != lane.in_batch.end()) {
-    for (Member& member : batches_.at(joined->second).members) {
+    for (Member& member : live_batch(joined->second).members) {
       if (member.device == upload.device) member.uploads.push_back(id);
     }
     move_to(upload, Stage::added);
     release_bytes(upload);
     effects_.push_back(ReleaseBody{id});
+    return admit_queued();
+  }
+  // Each of those that were admitted found room when it was offered; the room is only taken here.
+  if (is_full(lane)) {
+    refuse(id, round_is_closed(), send_again_soon());
     return admit_queued();
   }
   if (!lane.buffer) {
@@ -140,8 +170,9 @@ void IngestMachine::place(UploadId id, Lane& lane) {
     batch.key = upload.key;
     batch.opened = now_;
   }
-  Batch& batch = batches_.at(*lane.buffer);
-  if (batch.stage != BatchStage::open) {
+  Batch& batch = live_batch(*lane.buffer);
+  // A full batch is sealed at the end of the step: when many were ready, some of them wait for the next one.
+  if (batch.stage != BatchStage::open || batch.members.size() >= limits_.batch_updates_max) {
     lane.ready.push_back(id);
     return;
   }
@@ -159,18 +190,19 @@ void IngestMachine::place_ready(Lane& lane) {
 }
 
 void IngestMachine::handle(const UpdateAdded& event) {
-  Upload& upload = uploads_.at(event.upload);
-  COT_ASSERT(upload.stage == Stage::adding);
-  Lane& lane = lanes_.at(upload.key);
-  const BatchId id = lane.in_batch.at(upload.device);
-  Batch& batch = batches_.at(id);
+  Upload& upload = upload_of(event.upload);
+  COT_INVARIANT(upload.stage == Stage::adding, "an update is added once, after AddUpdate asked for it");
+  Lane& lane = lane_of(upload.key);
+  const BatchId id = must_find(lane.in_batch, upload.device, "an update that is being added is in a batch");
+  Batch& batch = live_batch(id);
   --batch.adding;
   move_to(upload, Stage::added);
   release_bytes(upload);
   if (!event.added) {  // not a number, or beyond the plan's bounds: this device is not in the batch after all
     const auto member = std::find_if(batch.members.begin(), batch.members.end(),
                                      [&](const Member& m) { return m.device == upload.device; });
-    const Member gone = std::move(*member);
+    COT_INVARIANT(member != batch.members.end(), "a device in a batch is one of its members");
+    const Member gone = std::move(*member);  // its joined uploads are refused, too: their bodies were let go
     batch.members.erase(member);
     lane.in_batch.erase(gone.device);
     refuse_member(gone, event.added.error(), {});
@@ -185,7 +217,7 @@ void IngestMachine::handle(const UploadLost& event) {
   if (found == uploads_.end()) return;
   const Stage stage = found->second.stage;
   if (stage == Stage::adding || stage == Stage::added) return;  // the update counts without its connection
-  Lane& lane = lanes_.at(found->second.key);
+  Lane& lane = lane_of(found->second.key);
   if (stage == Stage::queued) std::erase(queue_, event.upload);
   if (stage == Stage::ready) std::erase(lane.ready, event.upload);
   forget(event.upload);
@@ -198,7 +230,7 @@ void IngestMachine::handle(const UploadLost& event) {
 // A batch is flushed when it is full, when it completes the round, or when its oldest update has waited long enough.
 void IngestMachine::consider_seal(Lane& lane) {
   if (!lane.buffer) return;
-  Batch& batch = batches_.at(*lane.buffer);
+  Batch& batch = live_batch(*lane.buffer);
   if (batch.stage != BatchStage::open) return;
   const bool full = batch.members.size() >= limits_.batch_updates_max;
   const bool completes = lane.accepted.size() + lane.in_batch.size() >= lane.due.value_or(lane.view.goal_count);
@@ -209,10 +241,12 @@ void IngestMachine::consider_seal(Lane& lane) {
 }
 
 void IngestMachine::spill_if_quiet(BatchId id) {
-  Batch& batch = batches_.at(id);
-  if (batch.adding > 0) return;
-  Lane& lane = lanes_.at(batch.key);
-  if (lane.closed || batch.members.empty()) {  // empty: every update of it turned out to be bad
+  Batch& batch = live_batch(id);
+  COT_INVARIANT(batch.stage == BatchStage::sealed, "only a sealed batch is spilled");
+  if (batch.adding > 0) return;  // the last addition spills it: the lanes must not change while they are copied
+  Lane& lane = lane_of(batch.key);
+  // Closed: the store would refuse it anyway. Empty: every update of it turned out to be bad.
+  if (lane.closed || batch.members.empty()) {
     lane.buffer.reset();
     answer_members(id, BatchClosed{});
     return place_ready(lane);
@@ -225,20 +259,25 @@ void IngestMachine::spill_if_quiet(BatchId id) {
 }
 
 void IngestMachine::handle(const BufferReleased& event) {
-  Lane& lane = lanes_.at(batches_.at(event.batch).key);
+  const auto found = batches_.find(event.batch);
+  if (found == batches_.end()) return;  // told late: BatchSpilled released it, and the store has answered since
+  COT_INVARIANT(found->second.stage >= BatchStage::spilling, "a buffer is released by the batch that was spilled");
+  Lane& lane = lane_of(found->second.key);
   if (lane.buffer != event.batch) return;
   lane.buffer.reset();
   place_ready(lane);
 }
 
 void IngestMachine::handle(const BatchSpilled& event) {
-  handle(BufferReleased{event.batch});
+  COT_INVARIANT(live_batch(event.batch).stage == BatchStage::spilling, "a batch is spilled once, after SpillBatch");
+  handle(BufferReleased{event.batch});  // a durable blob needs no buffer, whether or not the release was told
   if (!event.durable) return answer_members(event.batch, BatchFailed{event.durable.error()});
   commit(event.batch);
 }
 
 void IngestMachine::commit(BatchId id) {
-  Batch& batch = batches_.at(id);
+  Batch& batch = live_batch(id);
+  COT_INVARIANT(batch.adding == 0 && !batch.members.empty(), "what is committed is complete and not empty");
   batch.stage = BatchStage::committing;
   batch.retry_at.reset();
   RoundTotals totals;
@@ -254,6 +293,8 @@ void IngestMachine::handle(const BatchAnswered& event) {
   const auto found = batches_.find(event.batch);
   if (found == batches_.end()) return;  // answered before: a retry crossed the first answer
   Batch& batch = found->second;
+  COT_INVARIANT(batch.stage == BatchStage::committing, "the store answers a batch that it was given");
+  // In doubt: it may be written. Neither a receipt nor a refusal would be true, so the store is asked again.
   if (std::holds_alternative<BatchUnknown>(event.outcome)) {
     batch.retry_at = now_ + std::min(kCommitRetryMax, kCommitRetryFirst * (1u << std::min(batch.retries, 10u)));
     ++batch.retries;
@@ -264,9 +305,9 @@ void IngestMachine::handle(const BatchAnswered& event) {
 }
 
 void IngestMachine::answer_members(BatchId id, const BatchOutcome& outcome) {
-  const Batch batch = std::move(batches_.at(id));
+  const Batch batch = std::move(live_batch(id));
   batches_.erase(id);
-  Lane& lane = lanes_.at(batch.key);
+  Lane& lane = lane_of(batch.key);
   for (const Member& member : batch.members) lane.in_batch.erase(member.device);
   if (std::holds_alternative<BatchDone>(outcome)) {
     for (const Member& member : batch.members) accept_member(batch.key, lane, member);
@@ -274,6 +315,7 @@ void IngestMachine::answer_members(BatchId id, const BatchOutcome& outcome) {
     return;
   }
   effects_.push_back(DropBatch{id});
+  // The sum contains devices that count already, and nothing can be taken out of a sum: the whole batch is given up.
   if (const auto* conflict = std::get_if<BatchConflict>(&outcome)) {
     const std::unordered_set<DeviceId> before(conflict->accepted_before.begin(), conflict->accepted_before.end());
     const Error again(ErrorCode::unavailable, "not counted yet; send the update again");
@@ -313,7 +355,7 @@ void IngestMachine::refuse(UploadId id, Error error, RetryWindow window) {
 void IngestMachine::move_to(Upload& upload, Stage stage) {
   const bool was_arriving = upload.stage <= Stage::receiving;
   const bool is_arriving = stage <= Stage::receiving;
-  if (was_arriving && !is_arriving) --lanes_.at(upload.key).arriving;
+  if (was_arriving && !is_arriving) --lane_of(upload.key).arriving;
   upload.stage = stage;
 }
 
@@ -323,7 +365,7 @@ void IngestMachine::release_bytes(Upload& upload) {
 }
 
 void IngestMachine::forget(UploadId id) {
-  Upload& upload = uploads_.at(id);
+  Upload& upload = upload_of(id);
   move_to(upload, Stage::added);
   release_bytes(upload);
   uploads_.erase(id);
@@ -338,7 +380,7 @@ void IngestMachine::handle(const RoundPublished& event) {
   if (event.view.state == RoundState::collecting) {
     Lane& lane = lanes_[event.view.key];
     lane.view = event.view;
-    lane.closed = false;
+    lane.closed = false;  // a round may be published again after a board was read late
     lane.accepted.insert(event.accepted.begin(), event.accepted.end());
   } else if (const auto lane = lanes_.find(event.view.key); lane != lanes_.end()) {
     close_lane(lane->second);
@@ -382,12 +424,13 @@ void IngestMachine::forget_finished_lanes() {
 }
 
 void IngestMachine::handle(const IngestTime&) {
-  while (!queue_.empty() && now_ >= uploads_.at(queue_.front()).queued_until) {
+  while (!queue_.empty() && now_ >= upload_of(queue_.front()).queued_until) {
     const UploadId id = queue_.front();
     queue_.pop_front();
     refuse(id, Error(ErrorCode::overloaded, "the server could not receive this update in time; come back later"),
            send_again_later());
   }
+  admit_queued();  // what waited behind a large update may fit
   std::vector<BatchId> retry;
   for (auto& [id, batch] : batches_) {
     if (batch.retry_at && now_ >= *batch.retry_at) retry.push_back(id);

@@ -26,6 +26,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/result.h"
@@ -97,7 +98,12 @@ class IngestMachine {
   uint64_t bytes_in_flight() const { return bytes_in_flight_; }
   bool idle() const { return uploads_.empty() && batches_.empty(); }
 
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
+
  private:
+  friend struct IngestTamperer;  // a test that breaks an invariant
+
   enum class Stage : uint8_t { queued, receiving, ready, adding, added };
   struct Upload {
     RoundKey key;
@@ -165,6 +171,13 @@ class IngestMachine {
   void close_lane(Lane& lane);
   void forget_finished_lanes();
   Millis patience(const Batch& batch) const;
+  static bool is_full(const Lane& lane);
+  Lane& lane_of(const RoundKey& key);
+  Upload& upload_of(UploadId id);
+  Batch& live_batch(BatchId id);
+  void check_uploads() const;
+  void check_batches() const;
+  void check_lanes() const;
 
   IngestLimits limits_;
   Instant now_{};
@@ -176,6 +189,7 @@ class IngestMachine {
   uint64_t bytes_in_flight_ = 0;
   uint64_t next_batch_ = 1;
   Millis last_flush_{0};
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

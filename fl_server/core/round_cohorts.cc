@@ -42,7 +42,7 @@ Result<CohortMachine*> RoundCohorts::cohort_of(const DeviceId& device) {
   return &cohorts_[placed->second].machine;
 }
 
-// If there is none any more: the last, which says why.
+// If no cohort takes adverts any more: the last one, which says why.
 size_t RoundCohorts::next_to_fill() const {
   const auto open = std::ranges::find_if(cohorts_, [](const Cohort& cohort) {
     return !cohort.machine.failure() && cohort.machine.session().phase() == Phase::advertising;
@@ -61,6 +61,7 @@ Status RoundCohorts::receive(const DeviceId& device, const Bytes& public_key, co
   COT_TRY(cohorts_[index].machine.receive(device, public_key, message, now));
   placed_.emplace(device, index);
   shorten_wait(now);
+  if (step_check_.is_due(placed_.size())) check();
   return {};
 }
 
@@ -90,7 +91,7 @@ Status RoundCohorts::input_accepted(const DeviceId& device, const MaskedInput& i
 
 // ---- What the round hears
 
-// Over all cohorts that have not failed.
+// The sum over all cohorts that have not failed; nothing if one of them does not know yet.
 std::optional<uint32_t> RoundCohorts::total_of(std::optional<uint32_t> (CohortMachine::*what)() const) const {
   std::optional<uint32_t> total;
   for (const Cohort& cohort : cohorts_) {
@@ -120,9 +121,10 @@ void RoundCohorts::freeze(const std::vector<DeviceId>& accepted, Instant now) {
   }
   if (accepted.empty()) failure_ = closed("the sum holds no update");
   for (size_t i = 0; i < cohorts_.size(); ++i) {
-    cohorts_[i].is_left_out = by_cohort[i].empty();
+    cohorts_[i].is_left_out = by_cohort[i].empty();  // it has nothing in the sum, so its masks are not missed
     if (!cohorts_[i].is_left_out) cohorts_[i].machine.freeze(by_cohort[i], now);
   }
+  if (step_check_.is_due(placed_.size())) check();
 }
 
 std::optional<Error> RoundCohorts::failure() const {
@@ -174,6 +176,7 @@ void RoundCohorts::time_passed(Instant now) {
   for (Cohort& cohort : cohorts_) {
     if (!cohort.is_left_out) cohort.machine.time_passed(now);
   }
+  if (step_check_.is_due(placed_.size())) check();
 }
 
 std::optional<Instant> RoundCohorts::next_deadline() const {
@@ -183,6 +186,20 @@ std::optional<Instant> RoundCohorts::next_deadline() const {
     if (const auto at = cohort.machine.next_deadline()) next = next ? std::min(*next, *at) : *at;
   }
   return next;
+}
+
+void RoundCohorts::check() const {
+  COT_INVARIANT(!cohorts_.empty(), "a round has one cohort at least");
+  for (const auto& [device, index] : placed_) {
+    COT_INVARIANT(index < cohorts_.size(), "every device is placed in a cohort of the round");
+  }
+  for (const Cohort& cohort : cohorts_) {
+    cohort.machine.check();
+    COT_INVARIANT(!cohort.is_left_out || is_frozen_, "a cohort is left out when the round is frozen");
+    COT_INVARIANT(cohort.is_left_out || !is_frozen_ || failure_ || cohort.machine.failure() ||
+                      cohort.machine.session().phase() > Phase::masking,
+                  "a frozen round has frozen its cohorts");
+  }
 }
 
 }  // namespace coterie

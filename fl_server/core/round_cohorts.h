@@ -50,12 +50,15 @@ class RoundCohorts {
   bool is_ready() const;
   // Why there will be no sum.
   std::optional<Error> failure() const;
-  // Those in the sum; before the round is frozen, all that may be.
+  // The cohorts in the sum; before the round is frozen, all that may be.
   std::vector<const secagg::Server*> sessions() const;
   // Why cohorts are missing in the sum: a reason for each that failed by itself.
   std::vector<Error> left_out() const;
   // Grows whenever a cohort enters a phase, or fails.
   uint32_t progress() const;
+
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
 
  private:
   struct Cohort {
@@ -77,6 +80,7 @@ class RoundCohorts {
   std::map<DeviceId, size_t> placed_;  // whose adverts were taken
   bool is_frozen_ = false;
   std::optional<Error> failure_;  // of all together
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

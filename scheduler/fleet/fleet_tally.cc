@@ -30,8 +30,11 @@ void FleetTally::hear(const std::vector<NodeRow>& rows) {
     if (report.serves && !report.draining && row.age < silence_max_) living_.emplace(report.incarnation, report);
   }
   for (auto& [key, round] : rounds_) {
-    if (!is_dealt_well(key, round)) deal(round, lacking(key));
+    if (is_dealt_well(key, round)) continue;
+    deal(round, lacking(key));
+    COT_INVARIANT(is_dealt_well(key, round), "dealt anew, tickets lie where they are wanted");
   }
+  if (step_check_.is_due(living_.size())) check();
 }
 
 void FleetTally::serve(const RoundKey& key, const Population& population, uint32_t tickets) {
@@ -40,6 +43,7 @@ void FleetTally::serve(const RoundKey& key, const Population& population, uint32
   round.population = population;
   round.tickets = tickets;
   if (!is_same) deal(round, waiting_at(population));
+  if (step_check_.is_due(living_.size())) check();
 }
 
 void FleetTally::withdraw(const RoundKey& key) { rounds_.erase(key); }
@@ -77,19 +81,26 @@ std::map<Population, uint64_t> FleetTally::steered() const {
 
 uint32_t FleetTally::issued(const RoundKey& key) const {
   uint32_t total = 0;
-  for (const auto& [incarnation, given] : rounds_.at(key).given) total += given.issued;
+  for (const auto& [incarnation, given] : served(key).given) total += given.issued;
   return total;
 }
 
 uint64_t FleetTally::accepted(const RoundKey& key) const {
   uint64_t total = 0;
-  for (const auto& [incarnation, given] : rounds_.at(key).given) total += given.accepted;
+  for (const auto& [incarnation, given] : served(key).given) total += given.accepted;
   return total;
 }
 
 uint32_t FleetTally::issued_by(const Round& round, const std::string& incarnation) {
   const auto given = round.given.find(incarnation);
   return given == round.given.end() ? 0 : given->second.issued;
+}
+
+void FleetTally::check() const {
+  for (const auto& [incarnation, report] : living_) {
+    COT_INVARIANT(report.incarnation == incarnation, "a node is kept under its incarnation");
+    COT_INVARIANT(report.serves && !report.draining, "a node that counts talks to devices, and stays");
+  }
 }
 
 FleetTally::Wants FleetTally::lacking(const RoundKey& key) const {
@@ -137,6 +148,7 @@ void FleetTally::deal(Round& round, const Wants& wants) const {
   const uint64_t for_now = std::min(left, wanted_in_all);
   const uint64_t for_later = left - for_now;
   // Each gets what lies between two running totals, so that rounding loses none.
+  uint64_t dealt = 0;
   uint64_t wanted_before = 0;
   uint64_t nodes_before = 0;
   const auto up_to = [](uint64_t all, uint64_t part, uint64_t whole) { return whole == 0 ? 0 : all * part / whole; };
@@ -148,7 +160,9 @@ void FleetTally::deal(Round& round, const Wants& wants) const {
     round.shares[incarnation] = issued_by(round, incarnation) + static_cast<uint32_t>(now + later);
     wanted_before += wanted;
     ++nodes_before;
+    dealt += now + later;
   }
+  COT_INVARIANT(dealt == left, "what is dealt is what was left: no ticket is lost, and none is made");
 }
 
 }  // namespace coterie

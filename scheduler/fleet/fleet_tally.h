@@ -1,7 +1,8 @@
 // FleetTally: what the nodes of a fleet say, added up for the scheduler, and how many of a round's tickets each may
 // give. Pure.
 //
-// All of it is soft: a node that dies takes its numbers with it, except for tickets it gave, whose devices live on.
+// All of it is soft: a node that dies takes its numbers with it. The tickets that it gave stay counted: their devices
+// live on.
 //
 // Shares are cumulative: a node may give so many tickets of a round in all. What is left (the round's tickets minus
 // those given) goes to nodes in proportion to the devices that want them there; the rest is spread evenly, for those
@@ -17,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/assert.h"
 #include "scheduler/fleet/node_report.h"
 #include "scheduler/round/round_view.h"
 
@@ -43,7 +45,10 @@ class FleetTally {
   std::map<Population, uint64_t> steered() const;
   uint32_t issued(const RoundKey& key) const;
   uint64_t accepted(const RoundKey& key) const;
-  const TicketShares& shares(const RoundKey& key) const { return rounds_.at(key).shares; }
+  const TicketShares& shares(const RoundKey& key) const { return served(key).shares; }
+
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
 
  private:
   struct Given {
@@ -57,6 +62,10 @@ class FleetTally {
     std::map<std::string, Given> given;  // by incarnation, also of the dead
   };
 
+  const Round& served(const RoundKey& key) const {
+    return must_find(rounds_, key, "only a round that is served has shares and counts");
+  }
+
   using Wants = std::map<std::string, uint64_t>;  // devices that want a ticket, by incarnation
   void deal(Round& round, const Wants& wants) const;
   Wants lacking(const RoundKey& key) const;
@@ -67,6 +76,7 @@ class FleetTally {
   Millis silence_max_;
   std::map<std::string, NodeReport> living_;  // by incarnation
   std::map<RoundKey, Round> rounds_;
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

@@ -8,7 +8,7 @@ namespace coterie {
 LeaseEffects LeaseKeeper::start(Instant now) {
   if (state_ != State::idle) return {};
   state_ = State::waiting;
-  return ask(now);
+  return checked(ask(now));
 }
 
 LeaseEffects LeaseKeeper::ask(Instant now) {
@@ -24,8 +24,13 @@ LeaseEffects LeaseKeeper::lose(std::string reason) {
 }
 
 LeaseEffects LeaseKeeper::answered(uint64_t serial, const Result<LeaseAnswer>& answer, Instant now) {
-  if (!is_asking_ || serial != serial_) return {};  // of an older question: a newer one was asked since
-  if (state_ == State::holding && now >= held_until_) return time_passed(now);
+  if (!is_asking_ || serial != serial_) return {};  // an older question's answer: a newer one was asked since
+  return checked(take(answer, now));
+}
+
+LeaseEffects LeaseKeeper::take(const Result<LeaseAnswer>& answer, Instant now) {
+  // The lease has run out while the answer was on its way: what was done under it meanwhile is not undone by a renewal.
+  if (state_ == State::holding && now >= held_until_) return look_at_time(now);
   is_asking_ = false;
   if (!answer) {
     ask_at_ = now + settings_.retry_delay;
@@ -39,7 +44,11 @@ LeaseEffects LeaseKeeper::answered(uint64_t serial, const Result<LeaseAnswer>& a
     if (std::exchange(holder_, answer->holder) == answer->holder) return {};
     return {LeaseWaits{answer->holder, answer->left}};
   }
-  if (state_ == State::holding && answer->epoch != epoch_) return lose("another held it in between");
+  return take_grant(*answer, now);
+}
+
+LeaseEffects LeaseKeeper::take_grant(const LeaseAnswer& answer, Instant now) {
+  if (state_ == State::holding && answer.epoch != epoch_) return lose("another held it in between");
   // The store counted from some moment after the question was asked.
   held_until_ = asked_at_ + (settings_.ttl - settings_.margin());
   if (state_ == State::holding) return {};
@@ -48,16 +57,32 @@ LeaseEffects LeaseKeeper::answered(uint64_t serial, const Result<LeaseAnswer>& a
     return {};
   }
   state_ = State::holding;
-  epoch_ = answer->epoch;
+  epoch_ = answer.epoch;
   return {LeaseHeld{epoch_}};
 }
 
-LeaseEffects LeaseKeeper::time_passed(Instant now) {
+LeaseEffects LeaseKeeper::time_passed(Instant now) { return checked(look_at_time(now)); }
+
+LeaseEffects LeaseKeeper::look_at_time(Instant now) {
   if (state_ == State::holding && now >= held_until_) return lose("it could not be renewed in time");
   if (state_ != State::waiting && state_ != State::holding) return {};
   if (!is_asking_) return now >= ask_at_ ? ask(now) : LeaseEffects{};
   // A question without an answer is asked anew: the store takes a repeat for the same.
   return now >= asked_at_ + settings_.renew_every ? ask(now) : LeaseEffects{};
+}
+
+LeaseEffects LeaseKeeper::checked(LeaseEffects effects) {
+  if (step_check_.is_due(0)) check();
+  return effects;
+}
+
+void LeaseKeeper::check() const {
+  COT_INVARIANT((state_ == State::idle) == (serial_ == 0), "who has begun has asked");
+  const bool is_at_it = state_ == State::waiting || state_ == State::holding;
+  COT_INVARIANT(!is_asking_ || is_at_it, "who has not begun or has lost awaits no answer");
+  COT_INVARIANT(next_deadline().has_value() == is_at_it, "who wants the lease or has it wakes up, and nobody else");
+  COT_INVARIANT(state_ != State::holding || held_until_ <= asked_at_ + (settings_.ttl - settings_.margin()),
+                "a lease is held no longer than from the question that was granted");
 }
 
 std::optional<Instant> LeaseKeeper::next_deadline() const {

@@ -2,8 +2,7 @@
 //
 //   waiting   asks every renew_every, or when the present holder's time is over
 //   holding   renews every renew_every; until `held_until`, a margin before the store's time is over
-//   lost      for good: whoever acted under the lease starts anew, with a new name (Kubernetes' leader election does as
-//   much)
+//   lost      for good: whoever acted under the lease starts anew, with a new name (as in Kubernetes' leader election)
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/result.h"
 #include "scheduler/lease/lease.h"
 
@@ -39,10 +39,17 @@ class LeaseKeeper {
   // Whether to act now. Ask before each act: a process that was stopped does not know how late it is until it looks.
   bool holds(Instant now) const { return state_ == State::holding && now < held_until_; }
 
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
+
  private:
   enum class State : uint8_t { idle, waiting, holding, lost };
 
+  LeaseEffects take(const Result<LeaseAnswer>& answer, Instant now);
+  LeaseEffects take_grant(const LeaseAnswer& answer, Instant now);
+  LeaseEffects look_at_time(Instant now);
   LeaseEffects ask(Instant now);
+  LeaseEffects checked(LeaseEffects effects);
   LeaseEffects lose(std::string reason);
 
   LeaseSettings settings_;
@@ -53,7 +60,8 @@ class LeaseKeeper {
   Instant ask_at_;  // when nothing is asked
   Instant held_until_;
   LeaseEpoch epoch_;
-  std::string holder_;  // whom it waits for
+  std::string holder_;  // while it waits: who has the lease
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

@@ -8,8 +8,6 @@ namespace {
 constexpr Millis kCountEvery{1'000};
 constexpr Millis kRepeatFirst{50};
 constexpr Millis kRepeatMax{5'000};
-constexpr uint32_t kFinalizeFailuresMax = 5;
-
 bool is_over(JobState state) { return state != JobState::running && state != JobState::paused; }
 
 std::string job_is(JobState state) { return "the job is " + std::string(to_string(state)); }
@@ -18,12 +16,15 @@ std::string job_is(JobState state) { return "the job is " + std::string(to_strin
 
 RoundEffects RoundMachine::start() {
   reload();
+  if (step_check_.is_due(0)) check();
   return std::exchange(effects_, {});
 }
 
 RoundEffects RoundMachine::step(const RoundEvent& event, Instant now) {
   now_ = std::max(now_, now);
   if (phase_ != Phase::ended) std::visit([this](const auto& e) { handle(e); }, event);
+  check_effects();
+  if (step_check_.is_due(0)) check();
   return std::exchange(effects_, {});
 }
 
@@ -34,6 +35,8 @@ std::optional<Instant> RoundMachine::next_deadline() const {
 
 // ---- Asking
 
+// A new serial makes every answer that is still on its way to an older request void: whatever that request did, the
+// compare-and-set of the new one meets it in the store.
 void RoundMachine::ask(RoundRequest request) {
   pending_ = std::move(request);
   ++serial_;
@@ -79,9 +82,9 @@ void RoundMachine::adopt(const JobProgress& progress) {
   tickets_ = round_ ? round_->selected : 0;
   finalize_failures_ = 0;
   if (is_over(job_.state)) {
+    // The row must not stay open: who looks at the store would take it for a round that is still served.
     if (round_ && round_->state < RoundState::done) return fail_attempt(job_is(job_.state));
-    phase_ = Phase::ended;
-    return;
+    return end();
   }
   if (!round_) return open_next();
   switch (round_->state) {
@@ -98,10 +101,7 @@ void RoundMachine::adopt(const JobProgress& progress) {
 
 void RoundMachine::open_next() {
   deadline_.reset();
-  if (job_.rounds_done >= job_.spec.rounds.count) {
-    phase_ = Phase::ended;
-    return;
-  }
+  if (job_.rounds_done >= job_.spec.rounds.count) return end();
   if (job_.state == JobState::paused) {
     phase_ = Phase::resting;
     return;
@@ -112,6 +112,7 @@ void RoundMachine::open_next() {
 }
 
 void RoundMachine::open_attempt(Attempt attempt) {
+  COT_INVARIANT(round_ && round_->state == RoundState::failed, "an attempt follows one that failed");
   phase_ = Phase::opening;
   deadline_.reset();
   ask(OpenRound{round_->number, round_->key.round, attempt, head_});
@@ -121,6 +122,7 @@ void RoundMachine::handle(const RoundOpened& event) {
   if (!is_answer(event.serial)) return;
   if (!event.round) return event.round.error().code() == ErrorCode::conflict ? reload() : ask_again_later();
   answered();
+  // The model and the count of accepted rows belong to the state, and this answer has neither.
   if (event.round->state != RoundState::selecting) return reload();  // opened before, by us or another leader
   round_ = *event.round;
   accepted_ = 0;
@@ -208,16 +210,18 @@ void RoundMachine::handle(const AcceptedCounted& event) {
   consider_freeze(final_count_);
 }
 
-// Freeze at the goal, or, where masks must be opened by those who stay, when no more updates can come: each one more is
-// one more to open them. At the deadline, after a last look at the rows themselves, freeze with what there is if that
-// is enough. Too few: those who are accepted were promised to count, so the deadline is extended and more devices are
-// let in. Nobody at all: the attempt has failed.
+// Without masks the round is frozen at the goal. With masks it waits until no further update can arrive: every device
+// that stays helps to open them. At the deadline, after a last look at the rows themselves, the round is frozen with
+// what there is, if that is enough. Too few updates: the accepted devices were promised to count, so the deadline moves
+// and more devices are let in. No update at all: the attempt has failed.
 void RoundMachine::consider_freeze(bool counted) {
   if (phase_ != Phase::collecting) return;
+  COT_INVARIANT(deadline_.has_value(), "who collects looks at the rows again at some time");
   const RoundSettings& rounds = job_.spec.rounds;
   const bool late = now_ >= collect_until_;
   const bool reached = accepted_ >= rounds.goal_count && job_.spec.privacy.level == SecurityLevel::none;
   if (!reached && !(late && counted)) {
+    // Hints get lost, so the rows are counted now and then; a count asked for before the deadline is no last look.
     if (now_ < *deadline_) return;
     deadline_ = late ? now_ + kCountEvery : std::min(collect_until_, now_ + kCountEvery);
     if (pending_) return;
@@ -243,7 +247,8 @@ void RoundMachine::freeze() {
 void RoundMachine::handle(const RoundMoved& event) {
   if (!is_answer(event.serial)) return;
   if (!event.won) return ask_again_later();
-  if (!*event.won) return reload();
+  if (!*event.won) return reload();  // another leader, or our own move whose answer was lost: the store knows
+  COT_INVARIANT(std::holds_alternative<MoveRound>(*pending_), "a move answers the request for it");
   round_->state = std::get<MoveRound>(*pending_).to;
   round_->reason = std::get<MoveRound>(*pending_).reason;
   answered();
@@ -253,7 +258,7 @@ void RoundMachine::handle(const RoundMoved& event) {
     case RoundState::finalizing: return finalize();
     case RoundState::failed: return after_failure();
     case RoundState::selecting:
-    case RoundState::done: return;  // never asked for
+    case RoundState::done: COT_INVARIANT(false, "a move leads to collecting, frozen, finalizing or failed");
   }
 }
 
@@ -268,6 +273,7 @@ void RoundMachine::claim() {
 
 void RoundMachine::finalize() {
   phase_ = Phase::finalizing;
+  finalize_failures_ = 0;  // each attempt has its own sums, and as many tries
   deadline_.reset();
   effects_.push_back(PublishRound{view()});
   ask(FinalizeRound{job_, *round_, head_});
@@ -277,12 +283,15 @@ void RoundMachine::handle(const RoundFinalized& event) {
   if (!is_answer(event.serial)) return;
   if (!event.round) {
     const Error& error = event.round.error();
+    // What is damaged may have been read badly, so even a hopeless error is tried a few times.
     const bool hopeless = traits(error.code()).retry == RetryClass::never;
     if (hopeless && ++finalize_failures_ >= kFinalizeFailuresMax) {
       return fail_attempt(error.message());
     }
     return ask_again_later();
   }
+  COT_INVARIANT(phase_ == Phase::finalizing, "a round is finalized when that was asked for");
+  COT_INVARIANT(event.round->key == round_->key, "the finalizer gives the round that it was given");
   phase_ = Phase::committing;
   const bool last = round_->number >= job_.spec.rounds.count;
   ask(CommitRound{*event.round, round_->number, !last && job_.state == JobState::running, last});
@@ -298,6 +307,7 @@ void RoundMachine::handle(const RoundCommitted& event) {
 // ---- Failing
 
 void RoundMachine::fail_attempt(std::string reason) {
+  COT_INVARIANT(round_ && round_->state < RoundState::done, "an attempt fails before it is over");
   phase_ = Phase::failing;
   deadline_.reset();
   effects_.push_back(WithdrawRound{round_->key});
@@ -305,10 +315,8 @@ void RoundMachine::fail_attempt(std::string reason) {
 }
 
 void RoundMachine::after_failure() {
-  if (is_over(job_.state)) {
-    phase_ = Phase::ended;
-    return;
-  }
+  COT_INVARIANT(round_ && round_->state == RoundState::failed, "after a failure the attempt is failed");
+  if (is_over(job_.state)) return end();
   if (!privacy_stop_.empty()) return give_up(privacy_stop_);
   const RoundSettings& rounds = job_.spec.rounds;
   if (round_->key.attempt.value() >= rounds.attempts_max) {
@@ -317,6 +325,11 @@ void RoundMachine::after_failure() {
   }
   phase_ = Phase::delaying;
   deadline_ = now_ + rounds.retry_delay;
+}
+
+void RoundMachine::end() {
+  phase_ = Phase::ended;
+  deadline_.reset();  // or the shell would wake for it for ever
 }
 
 void RoundMachine::give_up(std::string reason) {
@@ -329,7 +342,7 @@ void RoundMachine::handle(const JobFailed& event) {
   if (!is_answer(event.serial)) return;
   if (!event.done) return ask_again_later();
   answered();
-  phase_ = Phase::ended;
+  end();
 }
 
 // ---- Commands and time
@@ -346,7 +359,7 @@ void RoundMachine::handle(const JobStateChanged& event) {
   // Give up the round wherever it is. A move or a commit on its way wins or loses in the store; we look there.
   switch (phase_) {
     case Phase::resting:
-    case Phase::delaying: phase_ = Phase::ended; return;
+    case Phase::delaying: return end();
     case Phase::selecting:
     case Phase::collecting:
     case Phase::finalizing: return fail_attempt(job_is(event.state));

@@ -24,6 +24,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/result.h"
 #include "scheduler/job/records.h"
 #include "scheduler/round/round_moves.h"
@@ -89,7 +90,12 @@ class RoundMachine {
   const std::optional<RoundRecord>& round() const { return round_; }
   uint64_t accepted() const { return accepted_; }
 
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
+
  private:
+  friend struct RoundTamperer;  // a test that breaks an invariant
+
   enum class Phase : uint8_t {
     loading,
     resting,  // paused between rounds
@@ -136,7 +142,10 @@ class RoundMachine {
   void fail_attempt(std::string reason);
   void after_failure();
   void give_up(std::string reason);
+  void end();
   void reload();
+
+  static constexpr uint32_t kFinalizeFailuresMax = 5;
 
   // One request at a time: ask() replaces whatever we waited for; is_answer() says whether an event answers it.
   void ask(RoundRequest request);
@@ -144,6 +153,10 @@ class RoundMachine {
   void answered();
   void ask_again_later();
   RoundView view() const;
+  void check_request() const;
+  void check_round() const;
+  void check_deadlines() const;
+  void check_effects() const;
 
   JobId job_id_;
   Phase phase_ = Phase::loading;
@@ -169,6 +182,7 @@ class RoundMachine {
   std::optional<Instant> deadline_;  // when the present phase wants to be woken
   Instant collect_until_{};
   bool final_count_ = false;  // the count asked for was asked after collect_until_
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

@@ -15,14 +15,16 @@ DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const
     effects_.push_back(
         Dismiss{replaced, retry_window(others, Millis(0), pace_, "replaced by a newer check-in of the same device")});
   }
+  COT_INVARIANT(!waiters_.contains(waiter), "a check-in that is held has its own id");
   const bool full = waiters_.size() >= limits_.waiters_max;
   const Instant until = now + std::clamp(hold, Millis(0), limits_.hold_max);
   waiters_.emplace(waiter, Waiter{device, population, until});
   by_deadline_.emplace(until, waiter);
   room.by_device.emplace(device, waiter);
   if (Round* round = round_for(device, population); round != nullptr) {
-    serve(waiter, *round);
-    return finish();
+    const bool is_served = serve(waiter, *round);
+    COT_INVARIANT(is_served, "a round that wants a device gives it a ticket");
+    return finish();  // even at a full desk: who has a ticket does not wait
   }
   if (full) dismiss(waiter, "the server holds as many devices as it can", now);
   else if (until <= now) dismiss(waiter, "no round needs this device now", now);
@@ -36,7 +38,9 @@ DeskEffects CheckinDesk::cancel(WaiterId waiter) {
 
 DeskEffects CheckinDesk::undelivered(const RoundKey& key, const DeviceId& device) {
   const auto found = rounds_.find(key);
+  // Not a holder any more: it is accepted, so its ticket was used after all.
   if (found == rounds_.end() || found->second.holders.erase(device) == 0) return {};
+  COT_INVARIANT(found->second.issued > 0, "a ticket that comes back was issued");
   --found->second.issued;
   draw(found->second);
   return finish();
@@ -142,7 +146,11 @@ void CheckinDesk::begin_turn(const RoundView& view) {
   served_.try_emplace(view.job, std::isinf(least) ? 0.0 : least);
 }
 
-// The round whose turn it is to be given this device; none wants it: null.
+double& CheckinDesk::tickets_of(const JobId& job) {
+  return must_find(served_, job, "every job with a round has its count of tickets");
+}
+
+// The round whose turn it is to be given this device, or null if none wants it.
 CheckinDesk::Round* CheckinDesk::round_for(const DeviceId& device, const Population& population) {
   Round* next = nullptr;
   for (auto& [key, round] : rounds_) {
@@ -150,7 +158,7 @@ CheckinDesk::Round* CheckinDesk::round_for(const DeviceId& device, const Populat
     if (round.accepted.contains(device)) continue;
     if (round.holders.contains(device)) return &round;  // it has the right already
     if (!round.has_tickets()) continue;
-    if (next == nullptr || served_.at(round.view.job) < served_.at(next->view.job)) next = &round;
+    if (next == nullptr || tickets_of(round.view.job) < tickets_of(next->view.job)) next = &round;
   }
   return next;
 }
@@ -171,12 +179,12 @@ void CheckinDesk::draw(Round& round) {
 }
 
 bool CheckinDesk::serve(WaiterId id, Round& round) {
-  const DeviceId device = waiters_.at(id).device;
+  const DeviceId device = waiter_of(id).device;
   if (round.accepted.contains(device)) return false;
   if (!round.holders.contains(device)) {
     if (!round.has_tickets()) return false;
     ++round.issued;
-    served_.at(round.view.job) += 1.0 / std::max(1u, round.view.weight);
+    tickets_of(round.view.job) += 1.0 / std::max(1u, round.view.weight);
     round.holders.insert(device);
   }
   remove(id);
@@ -187,13 +195,14 @@ bool CheckinDesk::serve(WaiterId id, Round& round) {
 
 void CheckinDesk::remove(WaiterId id) {
   const auto waiter = waiters_.find(id);
+  COT_INVARIANT(waiter != waiters_.end(), "a waiter is let go once");
   rooms_[waiter->second.population].by_device.erase(waiter->second.device);
   by_deadline_.erase({waiter->second.hold_until, id});
   waiters_.erase(waiter);
 }
 
 void CheckinDesk::dismiss(WaiterId id, std::string_view reason, Instant now) {
-  const Population population = waiters_.at(id).population;
+  const Population population = waiter_of(id).population;
   Room& room = rooms_[population];
   const RetryWindow window = retry_window(steered(population, room, now), Millis(0), pace_, reason);
   room.away.told(window, now);
@@ -207,7 +216,30 @@ DeskEffects CheckinDesk::finish() {
     room.reported = room.by_device.size();
     effects_.push_back(ReportPool{population, room.reported});
   }
+  if (step_check_.is_due(waiters_.size())) check();
   return std::exchange(effects_, {});
+}
+
+void CheckinDesk::check() const {
+  COT_INVARIANT(waiters_.size() <= limits_.waiters_max, "no more devices are held than the limit");
+  COT_INVARIANT(by_deadline_.size() == waiters_.size(), "every waiter has one deadline, and every deadline a waiter");
+  size_t in_rooms = 0;
+  for (const auto& [population, room] : rooms_) in_rooms += room.by_device.size();
+  COT_INVARIANT(in_rooms == waiters_.size(), "every device in a room is a waiter");
+  for (const auto& [id, waiter] : waiters_) {
+    COT_INVARIANT(by_deadline_.contains({waiter.hold_until, id}),
+                  "every waiter's deadline is the end of its hold time");
+    const Room& room = must_find(rooms_, waiter.population, "every waiter's population has a room");
+    const WaiterId place = must_find(room.by_device, waiter.device, "every waiter has a place in its room");
+    COT_INVARIANT(place == id, "a device has one place in the room");
+  }
+  std::set<JobId> jobs;
+  for (const auto& [key, round] : rounds_) {
+    COT_INVARIANT(round.view.key == key, "a round is kept under its own key");
+    COT_INVARIANT(jobs.insert(round.view.job).second, "a job has one round");
+    COT_INVARIANT(served_.contains(round.view.job), "every job with a round has its count of tickets");
+    COT_INVARIANT(round.holders.size() <= round.issued, "whoever holds a ticket was given one");
+  }
 }
 
 }  // namespace coterie

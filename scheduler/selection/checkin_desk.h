@@ -6,13 +6,12 @@
 //
 //   selecting   everybody waits
 //   collecting  up to ticket_count devices are drawn; whoever comes later gets a ticket while there are any left
+//   otherwise   everybody waits, until their own hold time is over: then a retry window by pace steering, as wide as
+//               the population is large (the whole fleet's, if there is one: fleet_knows)
+//
 // Where several jobs collect from one population, whoever comes goes to the one that has had the fewest tickets for its
 // weight (start-time fair queueing; Goyal et al. 1996). A job that begins, begins with the least of the others: what it
 // did not want before is nobody's debt.
-//
-//   otherwise   everybody waits, until their own hold time is over: then a retry window by pace steering, as wide as
-//   the
-//               population is large: of the whole fleet, if there is one (fleet_knows)
 #pragma once
 
 #include <cstdint>
@@ -25,6 +24,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/random.h"
 #include "scheduler/round/round_view.h"
 #include "scheduler/selection/away_estimate.h"
@@ -67,20 +67,24 @@ class CheckinDesk {
   DeskEffects time_passed(Instant now);
   // Sends all who wait away.
   DeskEffects dismiss_all(Instant now);
-  // Of a fleet of so many nodes among which devices come and go: how many wait or are away at all of them together,
-  // those who are away twice (paced_window). None of it known: nodes is 1, and a desk goes by what it sees itself.
+  // What a fleet of so many nodes knows, among which devices come and go: the sum of steered_here() over the nodes.
+  // A desk that was told nothing goes by what it sees itself, as one node.
   void fleet_knows(std::map<Population, uint64_t> populations, uint32_t nodes);
   std::optional<Instant> next_deadline() const;
 
-  // Who waits here or was told here to come back and is still away, those twice: what fleet_knows is the sum of.
+  // Per population: devices that wait here + 2 x devices that this node sent away and that have not come back
+  // (paced_window). fleet_knows() receives the sum over all nodes.
   std::map<Population, uint64_t> steered_here(Instant now);
-  // The same of all populations together, but of a fleet one node's part of all.
+  // The same for all populations together. In a fleet: one node's part of the sum over all nodes.
   uint64_t steered(Instant now);
 
   uint64_t waiting(const Population& population) const;
   // Devices that wait here and would take a ticket of each round that collects, and has none left here. Looks at all
   // who wait.
   std::map<RoundKey, uint64_t> lacking() const;
+
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
 
  private:
   struct Waiter {
@@ -109,6 +113,8 @@ class CheckinDesk {
   void dismiss(WaiterId id, std::string_view reason, Instant now);
   uint64_t steered(const Population& population, Room& room, Instant now);
   DeskEffects finish();
+  double& tickets_of(const JobId& job);
+  Waiter& waiter_of(WaiterId id) { return must_find(waiters_, id, "a waiter that is served or dismissed is held"); }
 
   DeskLimits limits_;
   PaceSettings pace_;
@@ -121,7 +127,8 @@ class CheckinDesk {
   std::map<RoundKey, Round> rounds_;
   std::map<Population, uint64_t> fleet_populations_;
   uint32_t fleet_nodes_ = 1;
-  std::map<JobId, double> served_;  // tickets a job got, divided by its weight; of jobs with rounds
+  std::map<JobId, double> served_;  // of jobs with rounds: the tickets that a job got, divided by its weight
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

@@ -71,6 +71,7 @@ void SimDevice::act() {
 
 void SimDevice::finish(ParticipantEvent event) {
   machine_->step(event, world_.queue().wall());
+  machine_->check();
   saved_ = encode(machine_->state());
   act();
 }

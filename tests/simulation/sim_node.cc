@@ -139,6 +139,7 @@ void SimNode::check_in(const DeviceId& device, Millis hold, std::function<void(C
 }
 
 void SimNode::run(DeskEffects effects) {
+  desk_->check();
   for (DeskEffect& effect : effects) {
     if (auto* ticket = std::get_if<GiveTicket>(&effect)) {
       give_ticket(*ticket);
@@ -234,6 +235,7 @@ void SimNode::upload(const DeviceId& device, const Bytes& ticket, std::function<
 
 void SimNode::step(const IngestEvent& event) {
   IngestEffects effects = ingest_->step(event, world_.queue().now());
+  ingest_->check();
   for (IngestEffect& effect : effects) {
     if (!alive_) return;
     perform(effect);

@@ -69,6 +69,7 @@ std::function<void()> SimScheduler::guard(std::function<void()> event) {
 }
 
 void SimScheduler::arm() {
+  if (keeper_) keeper_->check();
   std::optional<Instant> next = keeper_ ? keeper_->next_deadline() : std::nullopt;
   if (const auto other = machine_ ? machine_->next_deadline() : std::nullopt)
     next = next ? std::min(*next, *other) : *other;
@@ -179,6 +180,7 @@ void SimScheduler::tick() {
 
 void SimScheduler::hear(const std::vector<NodeRow>& rows) {
   tally_->hear(rows);
+  tally_->check();
   step(PoolChanged{tally_->waiting(Population("default")), tally_->nodes()});
   if (machine_ && view_) {
     const RoundKey key = view_->key;
@@ -220,7 +222,9 @@ void SimScheduler::write_board() {
 
 void SimScheduler::step(const RoundEvent& event) {
   if (!machine_) return;
-  run(machine_->step(event, world_.queue().now()));
+  RoundEffects effects = machine_->step(event, world_.queue().now());
+  machine_->check();
+  run(std::move(effects));
 }
 
 void SimScheduler::run(RoundEffects effects) {

@@ -134,6 +134,7 @@ void HonestServer::freeze() {
 
 void HonestServer::after() {
   if (is_over_) return;
+  cohort_->check();
   if (cohort_->failure()) return end(*cohort_->failure());
   if (cohort_->is_ready()) return open();
   const auto expected = cohort_->updates_expected();

@@ -43,13 +43,17 @@ class Dialogue {
   const ParticipantState& state() const { return machine->state(); }
   Millis wait() const { return state().wait_until - now; }
   void skip_wait() { now = std::max(now, state().wait_until); }
-  void tell(const ParticipantEvent& event) { machine->step(event, now); }
+  void tell(const ParticipantEvent& event) {
+    machine->step(event, now);
+    machine->check();
+  }
 
   // The app is killed and started again: nothing survives but the encoded state.
   void restart() {
     Result<ParticipantState> state = decode_participant_state(encode(machine->state()));
     ASSERT_OK(state);
     machine = std::make_unique<ParticipantMachine>(policy, std::move(*state));
+    machine->check();
   }
 
   // ---- The server's answers

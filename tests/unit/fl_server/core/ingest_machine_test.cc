@@ -121,6 +121,21 @@ TEST(IngestMachine, FlushesAFullBatchAlthoughOthersArrive) {
   EXPECT_THAT(ingest.released(1), ElementsAre("add 3 to 2")) << "before the first batch is durable";
 }
 
+TEST(IngestMachine, KeepsABatchWithinItsLimitWhenManyWaitForTheBuffer) {
+  Ingest ingest(batches_of(2));
+  ingest.publish();
+  for (uint64_t i = 1; i <= 7; ++i) ingest.offer(i);
+  ingest.received(1);
+  ingest.received(2);
+  ingest.added(1);
+  ingest.added(2);
+  for (uint64_t i = 3; i <= 6; ++i) ingest.received(i);
+  EXPECT_THAT(ingest.released(1), ElementsAre("add 3 to 2", "add 4 to 2"));
+  ingest.added(3);
+  EXPECT_THAT(ingest.added(4), ElementsAre("spill 2 of 2"));
+  EXPECT_THAT(ingest.released(2), ElementsAre("add 5 to 3", "add 6 to 3"));
+}
+
 TEST(IngestMachine, FlushesWhenTheGoalIsReached) {
   Ingest ingest;
   ingest.publish(2);
@@ -242,6 +257,19 @@ TEST(IngestMachine, RefusesWhatWaitedTooLong) {
   EXPECT_EQ(ingest.wake(), 600);
   EXPECT_THAT(ingest.lost(1), ElementsAre("admit 3"));
   EXPECT_THAT(ingest.at(600), IsEmpty());
+}
+
+TEST(IngestMachine, AdmitsWhatWaitedBehindALargeUpdateThatIsRefused) {
+  IngestLimits limits;
+  limits.bytes_in_flight_max = 250;
+  limits.queued_max = Millis(500);
+  Ingest ingest(limits);
+  ingest.publish();
+  ingest.offer(1);
+  ingest.offer(2, 2, 200);
+  ingest.clock(100);
+  ingest.offer(3);
+  EXPECT_THAT(ingest.at(500), ElementsAre("refuse 2: overloaded 1000-5000", "admit 3"));
 }
 
 // ---- Duplicates, in every stage

@@ -93,6 +93,8 @@ TEST(IngestMachine, TakesTheBlobForTheBuffersReleaseIfThatWasNotTold) {
   ingest.received(2);
   EXPECT_THAT(ingest.spilled(1), ElementsAre("add 2 to 2", "commit 1: 1"));
   EXPECT_THAT(ingest.released(1), IsEmpty()) << "told late";
+  ingest.answered(1);
+  EXPECT_THAT(ingest.released(1), IsEmpty()) << "told even later";
 }
 
 // ---- Rounds end
@@ -189,6 +191,29 @@ TEST(IngestMachine, TakesNoMoreUpdatesThanTheSumCanHold) {
   ingest.received(2);
   EXPECT_THAT(ingest.offer(3), ElementsAre("refuse 3: round_closed 0-500")) << "one more could wrap the sum";
   EXPECT_THAT(ingest.offer(4, 9), ElementsAre("accept 4 of 9"));
+}
+
+TEST(IngestMachine, TakesNoMoreUpdatesThanTheSumCanHoldOfThoseItAdmitted) {
+  Ingest ingest;
+  ingest.contributors_max_ = 2;
+  ingest.publish();
+  for (uint64_t i = 1; i <= 3; ++i) EXPECT_THAT(ingest.offer(i), ElementsAre("admit " + std::to_string(i)));
+  ingest.received(1);
+  ingest.received(2);
+  EXPECT_THAT(ingest.received(3), ElementsAre("refuse 3: round_closed 0-500")) << "there was room when it was offered";
+  EXPECT_EQ(ingest.machine().bytes_in_flight(), 200u);
+}
+
+TEST(IngestMachine, GivesItsReceiptToADeviceThatIsFoundAcceptedWhileItsUpdateWaits) {
+  Ingest ingest(batches_of(1));
+  ingest.publish();
+  ingest.offer(1);
+  ingest.offer(2);
+  ingest.received(1);
+  ingest.added(1);
+  ingest.received(2);  // waits for the buffer
+  ingest.publish(100, RoundState::collecting, kRound, {device(2)});
+  EXPECT_THAT(ingest.released(1), ElementsAre("accept 2 of 2")) << "in a batch it would only spoil the others";
 }
 
 // ---- Connections break

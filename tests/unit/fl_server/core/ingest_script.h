@@ -70,7 +70,11 @@ class Ingest {
     received(upload);
     added(upload);
   }
-  Lines step(const IngestEvent& event) { return text(machine_.step(event, now_)); }
+  Lines step(const IngestEvent& event) {
+    const IngestEffects effects = machine_.step(event, now_);
+    machine_.check();
+    return text(effects);
+  }
 
   const IngestMachine& machine() const { return machine_; }
   std::optional<int64_t> wake() const {
