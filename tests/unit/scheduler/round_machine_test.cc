@@ -28,14 +28,26 @@ class RoundScript : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(RoundMachine, RoundScript, testing::ValuesIn(script_names()),
                          [](const auto& parameter) { return parameter.param; });
 
-TEST_P(RoundScript, GoesAsWritten) {
-  const std::string name = GetParam() + ".txt";
+std::string script_named(const std::string& name) {
   std::ifstream stream(kScripts / name);
   std::ostringstream script;
   script << stream.rdbuf();
-  const std::string played = test::play_round_script(script.str());
+  return script.str();
+}
+
+TEST_P(RoundScript, GoesAsWritten) {
+  const std::string name = GetParam() + ".txt";
+  const std::string played = test::play_round_script(script_named(name));
   EXPECT_EQ(played.find("  > ERROR"), std::string::npos) << "a line of the script is not understood:\n" << played;
   test::expect_golden_text("rounds/" + name, played);
+}
+
+TEST_P(RoundScript, ComesToItsEndWhateverFailsAtAnyStep) {
+  int replays = 0;
+  for (const std::string& problem : test::play_with_failures(script_named(GetParam() + ".txt"), replays)) {
+    ADD_FAILURE() << problem;
+  }
+  EXPECT_GT(replays, 10) << "a script without steps shows nothing";
 }
 
 TEST(RoundScripts, AreThere) { EXPECT_GE(script_names().size(), 16u); }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduler/round/round_machine.h"
+#include "tests/unit/scheduler/round_store_model.h"
 
 namespace coterie::test {
 namespace {
@@ -35,6 +36,46 @@ class Player {
     return out_.str();
   }
 
+  // The lines up to `step`, and `failure` in its place, at its time.
+  void play_until(const std::vector<std::string>& steps, size_t step, const std::string& failure) {
+    for (size_t i = 0; i < step; ++i) perform(steps[i]);
+    const std::string& replaced = steps[step];
+    const std::string time = replaced[0] == '@' ? replaced.substr(0, replaced.find(' ') + 1) : "";
+    if (failure == "twice") {
+      // The same answer, not one to what was asked meanwhile.
+      const bool says_which = replaced.find("serial=") != std::string::npos;
+      const std::string again = says_which ? replaced : replaced + " serial=" + std::to_string(serial_);
+      perform(replaced);
+      perform(again);
+    } else if (failure != "lost" || (asked_ && std::holds_alternative<MoveRound>(*asked_))) {
+      perform(time + failure);
+    }
+  }
+
+  // From here on everything goes well. Why the job does not come to its end; nothing if it does.
+  std::optional<std::string> come_to_an_end() {
+    job_.state = job_state_ == JobState::paused ? JobState::running : job_state_;
+    RoundStoreModel store(job_, machine_.round(), machine_.accepted());
+    if (job_state_ == JobState::paused) show(machine_.step(JobStateChanged{JobState::running}, now_));
+    uint64_t told = 0;
+    for (int turn = 0; turn < 1'000; ++turn) {
+      if (machine_.ended()) return std::nullopt;
+      if (asked_ && told != serial_) {
+        told = serial_;
+        show(machine_.step(store.answer(serial_, *asked_), now_));
+        continue;
+      }
+      if (const auto wake = machine_.next_deadline()) {
+        now_ = std::max(now_, *wake);
+        told = 0;  // what was asked may be asked again
+        show(machine_.step(TimePassed{}, now_));
+      }
+      show(machine_.step(PoolChanged{1'000}, now_));
+    }
+    return "after " + std::to_string(store.rounds_done()) + " of " + std::to_string(store.rounds_wanted()) +
+           " rounds the job does not go on";
+  }
+
  private:
   using Words = std::vector<std::string>;
 
@@ -50,11 +91,18 @@ class Player {
     }
     if (words.empty()) return say("ERROR no event");
     if (words[0] == "job") return set_job();
+    note_job_state(words);
     if (words[0] == "restart") machine_ = RoundMachine(JobId("j"));
     if (words[0] == "restart" || words[0] == "start") return show(machine_.start());
     const std::optional<RoundEvent> event = event_of(words);
     if (!event) return say("ERROR not understood");
     show(machine_.step(*event, now_));
+  }
+
+  // What an operator has made of the job, as far as the script says.
+  void note_job_state(const Words& words) {
+    if (words[0] == "job_state" && words.size() > 1) job_state_ = job_state_named(words[1]).value_or(job_state_);
+    if (options_.contains("job")) job_state_ = job_state_named(options_["job"]).value_or(job_state_);
   }
 
   uint64_t number(const char* key, uint64_t fallback) const {
@@ -188,6 +236,7 @@ class Player {
   }
 
   void show(const RoundEffects& effects) {
+    machine_.check();
     for (const RoundEffect& effect : effects) {
       if (const auto* ask = std::get_if<AskRound>(&effect)) {
         serial_ = ask->serial;
@@ -241,6 +290,7 @@ class Player {
 
   std::ostringstream out_;
   JobRecord job_;
+  JobState job_state_ = JobState::running;
   RoundMachine machine_{JobId("j")};
   Instant now_{};
   std::map<std::string, std::string> options_;
@@ -253,5 +303,40 @@ class Player {
 }  // namespace
 
 std::string play_round_script(const std::string& script) { return Player().play(script); }
+
+// What may come in the place of an answer or a hint. Not an option: an answer of another kind than was asked for.
+constexpr const char* kFailures[] = {
+    "failed unavailable",  // the store is away, or its answer is lost
+    "failed conflict",     // another leader was faster
+    "failed data_loss",    // what is stored is damaged
+    "failed storage_full",
+    "lost",                 // the race for a move
+    "restart",              // the process dies before the answer comes
+    "tick",                 // the answer comes late
+    "twice",                // and once more
+    "job_state cancelled",  // an operator
+    "job_state paused",
+};
+
+std::vector<std::string> play_with_failures(const std::string& script, int& replays) {
+  std::vector<std::string> steps;
+  std::istringstream lines(script);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line[0] != '#' && !line.starts_with("  >")) steps.push_back(line);
+  }
+  std::vector<std::string> problems;
+  for (size_t step = 2; step < steps.size(); ++step) {  // the first two set the job and start the machine
+    for (const char* failure : kFailures) {
+      Player player;
+      player.play_until(steps, step, failure);
+      ++replays;
+      if (const auto stuck = player.come_to_an_end()) {
+        problems.push_back("step " + std::to_string(step) + " (" + steps[step] + ") replaced by \"" + failure +
+                           "\": " + *stuck);
+      }
+    }
+  }
+  return problems;
+}
 
 }  // namespace coterie::test

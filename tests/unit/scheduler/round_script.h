@@ -12,11 +12,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace coterie::test {
 
 // The script with the effects of a fresh machine filled in; lines that begin with "  >" are dropped first. A line that
 // is not understood comes back as "  > ERROR ...".
 std::string play_round_script(const std::string& script);
+
+// Plays the script again for each of its steps and each kind of failure: up to that step, then the failure in the place
+// of the step, then with a store that answers truthfully (RoundStoreModel). The machine's invariants must hold
+// throughout, and the job must come to its end. Returns what went wrong, a sentence for each; `replays` counts.
+std::vector<std::string> play_with_failures(const std::string& script, int& replays);
 
 }  // namespace coterie::test
