@@ -1,6 +1,6 @@
 // Role: what a caller of the admin plane is trusted with. A token has a set of them, and a route is for a set
 // of them; whoever has one role of the route's set may call it. docs/operating/access.md says what each is for;
-// admin_routes.cc decides.
+// fl_server/admin_api/routes.cc decides.
 #pragma once
 
 #include <array>

@@ -1,11 +1,15 @@
 // Rounds of a job as they go, as server-sent events.
 #include <nlohmann/json.hpp>
 
-#include "fl_server/admin_api/admin_query.h"
-#include "fl_server/admin_api/admin_service.h"
-#include "fl_server/net/problem.h"
+#include "fl_server/admin_api/admin_call.h"
+#include "fl_server/admin_api/admin_context.h"
+#include "fl_server/admin_api/handlers.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/admin_api/query_reader.h"
+#include "fl_server/runtime/round_scheduler.h"
+#include "fl_server/store/job_store.h"
 
-namespace coterie {
+namespace coterie::admin_handlers {
 namespace {
 
 // A job that was just made is not among the scheduler's at once.
@@ -75,23 +79,24 @@ class JobEvents final : public EventSource {
 
 }  // namespace
 
-HttpResponse AdminService::stream_events(const Call& call) {
+HttpResponse stream_events(AdminContext& context, const AdminCall& call) {
   Problems problems;
   QueryReader(call.query, problems).finish();
   if (!problems.empty()) return query_problem(problems);
-  const Result<JobRecord> job = parts_.jobs.get_job(JobId(call.path.at("job")));
+  const Result<JobRecord> job = context.jobs.get_job(JobId(call.path.at("job")));
   if (!job) return problem_response(job.error());
-  std::shared_ptr<Place> place = Place::take(streams_, settings_.event_streams_max);
+  std::shared_ptr<Place> place = Place::take(context.streams, context.settings.event_streams_max);
   if (!place) {
-    return problem_response(Error(ErrorCode::rate_limited, "there are " + std::to_string(settings_.event_streams_max) +
+    return problem_response(Error(ErrorCode::rate_limited, "there are " +
+                                                               std::to_string(context.settings.event_streams_max) +
                                                                " streams of events, the most there may be; ask for the "
                                                                "rounds now and then instead"));
   }
   HttpResponse response;
   response.content_type = "text/event-stream";
   response.headers = {{"Cache-Control", "no-store"}};
-  response.events = std::make_shared<JobEvents>(parts_.scheduler, job->id, job->spec.population, std::move(place));
+  response.events = std::make_shared<JobEvents>(context.scheduler, job->id, job->spec.population, std::move(place));
   return response;
 }
 
-}  // namespace coterie
+}  // namespace coterie::admin_handlers

@@ -3,14 +3,18 @@
 
 #include "base/log.h"
 #include "base/os/clock.h"
-#include "fl_server/admin_api/admin_json.h"
-#include "fl_server/admin_api/admin_query.h"
-#include "fl_server/admin_api/admin_service.h"
+#include "fl_server/admin/admin_authenticator.h"
+#include "fl_server/admin_api/admin_call.h"
+#include "fl_server/admin_api/admin_context.h"
+#include "fl_server/admin_api/handlers.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/admin_api/query_reader.h"
+#include "fl_server/admin_api/record_json.h"
 #include "fl_server/config/json_reader.h"
-#include "fl_server/net/problem.h"
+#include "fl_server/store/admin_store.h"
 #include "secure/crypto/slow_hash.h"
 
-namespace coterie {
+namespace coterie::admin_handlers {
 namespace {
 
 CreationCursor cursor_of(const AdminTokenRecord& token) { return {token.created, token.id}; }
@@ -61,14 +65,14 @@ AdminTokenRecord record_from(const nlohmann::json& json, const AdminCaller& call
 
 }  // namespace
 
-HttpResponse AdminService::list_admin_tokens(const Call& call) {
+HttpResponse list_admin_tokens(AdminContext& context, const AdminCall& call) {
   Problems problems;
   QueryReader reader(call.query, problems);
   const std::optional<CreationCursor> after = reader.cursor("after");
   const uint64_t limit = reader.limit();
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
-  Result<std::vector<AdminTokenRecord>> tokens = parts_.admin.list_admin_tokens();
+  Result<std::vector<AdminTokenRecord>> tokens = context.admin.list_admin_tokens();
   if (!tokens) return problem_response(tokens.error());
   std::erase_if(*tokens, [&](const AdminTokenRecord& token) { return !tenant_sees(call.caller.tenant, token.tenant); });
   nlohmann::json list = nlohmann::json::array();
@@ -79,14 +83,14 @@ HttpResponse AdminService::list_admin_tokens(const Call& call) {
   return json_response(json);
 }
 
-HttpResponse AdminService::create_admin_token(const Call& call) {
+HttpResponse create_admin_token(AdminContext& context, const AdminCall& call) {
   Problems problems;
   const auto json = parse_json(as_text(call.body), problems);
   if (!json) return problem_response(Error(ErrorCode::malformed, "the body is not JSON"), problems);
   AdminTokenRecord record = record_from(*json, call.caller, os::wall_now(), problems);
   if (!problems.empty())
     return problem_response(Error(ErrorCode::invalid_argument, "the token cannot be made so"), problems);
-  const Result<std::vector<AdminTokenRecord>> tokens = parts_.admin.list_admin_tokens();
+  const Result<std::vector<AdminTokenRecord>> tokens = context.admin.list_admin_tokens();
   if (!tokens) return problem_response(tokens.error());
   if (tokens->size() >= kAdminTokensMax) {
     return problem_response(
@@ -99,7 +103,7 @@ HttpResponse AdminService::create_admin_token(const Call& call) {
   record.hash = slow_hash(made.text);
   if (record.hash.empty())
     return problem_response(Error(ErrorCode::overloaded, "no memory for the token's hash; try again"));
-  if (const Status created = parts_.admin.create_admin_token(record); !created)
+  if (const Status created = context.admin.create_admin_token(record); !created)
     return problem_response(created.error());
   log(LogLevel::info, "admin_token_created",
       {{"token", record.id}, {"roles", record.roles.text()}, {"by", record.creator}});
@@ -111,18 +115,18 @@ HttpResponse AdminService::create_admin_token(const Call& call) {
   return response;
 }
 
-HttpResponse AdminService::remove_admin_token(const Call& call) {
+HttpResponse remove_admin_token(AdminContext& context, const AdminCall& call) {
   const std::string& id = call.path.at("token");
-  const Result<AdminTokenRecord> token = parts_.admin.get_admin_token(id);
+  const Result<AdminTokenRecord> token = context.admin.get_admin_token(id);
   if (!token) return problem_response(token.error());
   if (!tenant_sees(call.caller.tenant, token->tenant))
     return problem_response(Error(ErrorCode::not_found, "no such admin token"));
-  if (const Status removed = parts_.admin.remove_admin_token(id); !removed) return problem_response(removed.error());
-  authenticator_.forget(id);
+  if (const Status removed = context.admin.remove_admin_token(id); !removed) return problem_response(removed.error());
+  context.authenticator.forget(id);
   log(LogLevel::info, "admin_token_removed", {{"token", id}, {"by", call.caller.id}});
   HttpResponse response;
   response.status = 204;
   return response;
 }
 
-}  // namespace coterie
+}  // namespace coterie::admin_handlers

@@ -13,7 +13,7 @@
 #include "base/os/clock.h"
 #include "base/os/crash_point.h"
 #include "base/os/file.h"
-#include "fl_server/admin_api/admin_json.h"
+#include "fl_server/admin_api/record_json.h"
 #include "fl_server/app/server.h"
 #include "fl_server/app/version.h"
 

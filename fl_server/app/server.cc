@@ -24,8 +24,10 @@
 #include "fl_server/fleet/remote_cohorts.h"
 #include "fl_server/net/http_server.h"
 #include "fl_server/oidc/bearer_verifier.h"
+#include "fl_server/runtime/device_plane.h"
 #include "fl_server/runtime/leadership.h"
 #include "fl_server/runtime/overload_guard.h"
+#include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/sql/postgres.h"
 #include "fl_server/store/sql/sqlite.h"
 #include "fl_server/store/sql_admin_store.h"
@@ -137,7 +139,6 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
                                               std::function<void(const std::string&)> on_lost) {
   COT_TRY(crypto_self_test());
   COT_TRY(mask_self_test());
-  COT_TRY(AdminService::check_handlers());
   COT_ASSIGN(DataDirectory data, DataDirectory::open(config.data_dir, config.keys_dir));
   auto owned = std::make_unique<Parts>(config, std::move(data));
   Parts& p = *owned;

@@ -1,22 +1,14 @@
 // DeviceService: what devices may ask. docs/PROTOCOL.md describes it from the other side.
 //
-//   POST /v1/enrollments                        token and key -> device id
-//   POST /v1/checkins                           -> assignment or retry window; may be held
-//   GET  /v1/plans/{digest}                     immutable; ranges, ETag
-//   GET  /v1/models/{digest}                    immutable; ranges, ETag
-//   PUT  /v1/rounds/{round}/updates/{ticket}    an update, or a masked one -> receipt
-//   POST /v1/rounds/{round}/session/{ticket}    a message of secure aggregation
-//   GET  /v1/rounds/{round}/session/{ticket}/{what}   what the device is to answer next, or a retry window
-//   POST /v1/rounds/{round}/session/{ticket}/{what}   both in one
-//   GET  /healthz
-//
-// Everything but enrollment and health is signed by the device (secure/identity/request_signature.h). Nothing else is
-// served here: no device can reach an admin route.
+// The shell around the table of routes (device_routes.cc): it finds the row, has the request stand in line and turned
+// away if there is too much to do, reads who says to have signed it, and calls the row's handler. Nothing but what the
+// table has is served here: no device can reach an admin route.
 #pragma once
 
 #include <atomic>
 #include <mutex>
 
+#include "fl_server/device_api/device_route.h"
 #include "fl_server/net/exchange.h"
 #include "fl_server/runtime/body_pool.h"
 #include "fl_server/runtime/device_plane.h"
@@ -59,7 +51,7 @@ class DeviceService final : public HttpService {
         replays_(settings.clock_skew_max, settings.nonces_max),
         bodies_(settings.idle_body_bytes_max) {}
 
-  Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
+  Awaitable<RoutedResponse> handle(Exchange& exchange) override;
   HttpResponse refuse(const Error& error, int status) override;
 
   // Tickets that this key has sealed are taken, too; null: none but those of `ticket_key`. Thread-safe.
@@ -69,32 +61,43 @@ class DeviceService final : public HttpService {
   // elsewhere.
   void set_serving(bool serving) { serving_ = serving; }
 
+  // ---- Handlers, as the table names them
+  Awaitable<HttpResponse> get_health(Exchange& exchange, DeviceCall call);
+  Awaitable<HttpResponse> enroll(Exchange& exchange, DeviceCall call);    // token and key -> device id
+  Awaitable<HttpResponse> check_in(Exchange& exchange, DeviceCall call);  // -> assignment or retry window; may be held
+  Awaitable<HttpResponse> get_blob(Exchange& exchange, DeviceCall call);  // immutable; ranges, ETag
+  Awaitable<HttpResponse> put_update(Exchange& exchange, DeviceCall call);  // an update, or a masked one -> receipt
+  // A message of secure aggregation; what the device is to answer next, or a retry window; or both in one.
+  Awaitable<HttpResponse> post_session(Exchange& exchange, DeviceCall call);
+  Awaitable<HttpResponse> get_session(Exchange& exchange, DeviceCall call);
+
  private:
-  std::optional<HttpResponse> turn_away(Exchange& exchange, Millis waited, std::string_view& route, Millis& rest);
-  Awaitable<HttpResponse> route_request(Exchange& exchange, std::string_view& route);
-  Awaitable<HttpResponse> enroll(Exchange& exchange);
-  Awaitable<HttpResponse> check_in(Exchange& exchange);
-  Awaitable<HttpResponse> put_update(Exchange& exchange, std::string_view round, std::string_view ticket);
-  Awaitable<Result<UploadBody>> read_update(Exchange& exchange, const RoundKey& key, const UploadAdmitted& admitted,
-                                            RoundTotals& contribution);
+  struct Refused {
+    RoutedResponse answer;
+    Millis rest{0};  // before it is sent
+  };
+  struct ReceivedUpdate {
+    UploadBody body;
+    RoundTotals totals;  // what it adds to the round's
+  };
+
+  // Before anything is read, verified or looked up.
+  std::optional<Refused> turn_away(Exchange& exchange, Work work, Millis waited);
+  Awaitable<HttpResponse> respond(Exchange& exchange, DeviceRouteMatch match);
+  Awaitable<Result<ReceivedUpdate>> read_update(Exchange& exchange, const RoundKey& key,
+                                                const UploadAdmitted& admitted);
   // Secure aggregation: device_session.cc.
-  Awaitable<HttpResponse> post_session(Exchange& exchange, std::string_view round, std::string_view ticket,
-                                       std::string_view what);
   Awaitable<HttpResponse> answer_question(Exchange& exchange, TicketHolder holder, CohortQuestion question);
-  Awaitable<HttpResponse> get_session(Exchange& exchange, std::string_view round, std::string_view ticket,
-                                      std::string_view what);
-  Awaitable<Result<UploadBody>> read_masked_update(Exchange& exchange, const TicketHolder& holder,
-                                                   const UploadAdmitted& admitted, RoundTotals& contribution);
-  HttpResponse get_blob(const RequestHead& head, std::string_view digest);
+  Awaitable<Result<ReceivedUpdate>> read_masked_update(Exchange& exchange, const TicketHolder& holder,
+                                                       const UploadAdmitted& admitted);
 
   // The device that signed this request and the attempt it has a ticket for.
-  Result<TicketHolder> ticket_holder(const RequestHead& head, std::optional<ByteView> body, std::string_view round,
-                                     std::string_view ticket);
+  Result<TicketHolder> ticket_holder(const RequestHead& head, const DeviceCall& call, std::optional<ByteView> body);
 
   Result<TicketClaims> open_any(ByteView ticket, const DeviceId& holder) const;
 
   // The device that signed this request. `body` is empty for a request whose body is not covered by the signature.
-  Result<DeviceRecord> authenticate(const RequestHead& head, std::optional<ByteView> body);
+  Result<DeviceRecord> authenticate(const RequestHead& head, const RequestClaims& claims, std::optional<ByteView> body);
 
   DeviceServiceSettings settings_;
   DeviceServiceParts parts_;

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "fl_server/device_api/device_service.h"
-#include "fl_server/device_api/frame_response.h"
 #include "fl_server/fleet/cohort_frames.h"
+#include "fl_server/net/frame_response.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "proto/codec/secagg_codec.h"
@@ -41,13 +41,13 @@ HttpResponse no_such_message() {
 
 }  // namespace
 
-Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, std::string_view round, std::string_view ticket,
-                                                    std::string_view what) {
+Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, DeviceCall call) {
+  const std::string_view what = call.path["what"];  // empty: a message alone
   const std::optional<CohortQuestion> question = cohort_question_from(what);
   if (!what.empty() && !question) co_return no_such_message();
   Result<Bytes> body = co_await exchange.read_body(kSessionMessageBytesMax);
   if (!body) co_return error_response(body.error(), {});
-  const Result<TicketHolder> holder = ticket_holder(exchange.head(), *body, round, ticket);
+  const Result<TicketHolder> holder = ticket_holder(exchange.head(), call, *body);
   if (!holder) co_return error_response(holder.error(), {});
   Result<CohortMessage> message = decode_cohort_message(*body);
   if (!message) co_return error_response(message.error(), {});
@@ -58,18 +58,15 @@ Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, std::str
   const Status received = co_await await_callback<Status>(send);
   if (!received) co_return error_response(received.error(), {});
   if (!question) co_return frame_response({});
-  HttpResponse response = co_await answer_question(exchange, *holder, *question);
-  co_return response;
+  co_return co_await answer_question(exchange, *holder, *question);
 }
 
-Awaitable<HttpResponse> DeviceService::get_session(Exchange& exchange, std::string_view round, std::string_view ticket,
-                                                   std::string_view what) {
-  const Result<TicketHolder> holder = ticket_holder(exchange.head(), std::nullopt, round, ticket);
+Awaitable<HttpResponse> DeviceService::get_session(Exchange& exchange, DeviceCall call) {
+  const Result<TicketHolder> holder = ticket_holder(exchange.head(), call, std::nullopt);
   if (!holder) co_return error_response(holder.error(), {});
-  const std::optional<CohortQuestion> question = cohort_question_from(what);
+  const std::optional<CohortQuestion> question = cohort_question_from(call.path["what"]);
   if (!question) co_return no_such_message();
-  HttpResponse response = co_await answer_question(exchange, *holder, *question);
-  co_return response;
+  co_return co_await answer_question(exchange, *holder, *question);
 }
 
 Awaitable<HttpResponse> DeviceService::answer_question(Exchange& exchange, TicketHolder holder,
@@ -85,9 +82,9 @@ Awaitable<HttpResponse> DeviceService::answer_question(Exchange& exchange, Ticke
 }
 
 // Size, decode, digest, that no lane is beyond the ring, and the session's own look at the header.
-Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchange, const TicketHolder& holder,
-                                                                const UploadAdmitted& admitted,
-                                                                RoundTotals& contribution) {
+Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_masked_update(Exchange& exchange,
+                                                                                   const TicketHolder& holder,
+                                                                                   const UploadAdmitted& admitted) {
   const uint64_t size = *exchange.head().content_length;
   const secagg::SessionParameters& session = *admitted.session;
   const uint64_t size_max = secagg::masked_lane_count(session) * (secagg::lane_bits(session) / 8) + kMaskedHeadBytesMax;
@@ -119,9 +116,10 @@ Awaitable<Result<UploadBody>> DeviceService::read_masked_update(Exchange& exchan
   };
   const Status welcome = co_await await_callback<Status>(check);
   if (!welcome) co_return welcome.error();
-  contribution = {.updates = 1, .weight = 1};  // its weight is masked too: the sum's last lane tells that of all
-  co_return UploadBody{
+  UploadBody body{
       .storage = memory.storage, .values = {}, .weight = 1, .masked = std::move(update->header), .lanes = lanes};
+  // Its weight is masked too: the sum's last lane tells that of all.
+  co_return ReceivedUpdate{std::move(body), {.updates = 1, .weight = 1}};
 }
 
 }  // namespace coterie

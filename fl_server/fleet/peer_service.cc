@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "fl_server/device_api/frame_response.h"
 #include "fl_server/fleet/cohort_frames.h"
+#include "fl_server/net/frame_response.h"
 #include "proto/codec/frame.h"
 #include "proto/codec/limits.h"
 #include "proto/codec/secagg_codec.h"
@@ -38,6 +38,8 @@ bool parse_target(std::string_view path, RoundKey& key, std::string_view& what) 
   return true;
 }
 
+HttpResponse no_route() { return error_response(Error(ErrorCode::not_found, "no such route on the peer plane"), {}); }
+
 }  // namespace
 
 HttpResponse PeerService::refuse(const Error& error, int status) {
@@ -46,32 +48,26 @@ HttpResponse PeerService::refuse(const Error& error, int status) {
   return response;
 }
 
-Awaitable<HttpResponse> PeerService::handle(Exchange& exchange, std::string_view& route) {
+Awaitable<RoutedResponse> PeerService::handle(Exchange& exchange) {
   const RequestHead& head = exchange.head();
-  route = "unknown";
-  Target target;
+  RoundKey key;
   std::string_view what;
-  if (head.method != "POST" || !parse_target(head.path, target.key, what)) {
-    co_return error_response(Error(ErrorCode::not_found, "no such route on the peer plane"), {});
-  }
-  route = "/peer/v1/cohorts/{round}/{what}";
+  if (head.method != "POST" || !parse_target(head.path, key, what)) co_return RoutedResponse{kUnknownRoute, no_route()};
+  HttpResponse response = co_await respond(exchange, key, what);
+  co_return RoutedResponse{"/peer/v1/cohorts/{round}/{what}", std::move(response)};
+}
+
+Awaitable<HttpResponse> PeerService::respond(Exchange& exchange, RoundKey key, std::string_view what) {
   if (!owning_)
     co_return error_response(Error(ErrorCode::unavailable, "this server keeps no sessions: it does not lead"), {});
-  const Result<DeviceId> device = DeviceId::from_hex(head.header("coterie-device"));
+  const Result<DeviceId> device = DeviceId::from_hex(exchange.head().header("coterie-device"));
   if (!device) co_return error_response(Error(ErrorCode::malformed, "Coterie-Device: " + device.error().message()), {});
-  target.device = *device;
-  if (what == "message") {
-    HttpResponse response = co_await take_message(exchange, target);
-    co_return response;
-  }
-  if (what == "input") {
-    HttpResponse response = co_await take_input(exchange, target);
-    co_return response;
-  }
+  const Target target{key, *device};
+  if (what == "message") co_return co_await take_message(exchange, target);
+  if (what == "input") co_return co_await take_input(exchange, target);
   const std::optional<CohortQuestion> question = cohort_question_from(what);
-  if (!question) co_return error_response(Error(ErrorCode::not_found, "no such route on the peer plane"), {});
-  HttpResponse response = co_await answer_question(exchange, target, *question);
-  co_return response;
+  if (!question) co_return no_route();
+  co_return co_await answer_question(exchange, target, *question);
 }
 
 Awaitable<HttpResponse> PeerService::take_message(Exchange& exchange, Target target) {

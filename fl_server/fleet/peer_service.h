@@ -21,7 +21,7 @@ class PeerService final : public HttpService {
   // `cohorts` outlives this.
   explicit PeerService(CohortOwner& cohorts) : cohorts_(cohorts) {}
 
-  Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) override;
+  Awaitable<RoutedResponse> handle(Exchange& exchange) override;
   HttpResponse refuse(const Error& error, int status) override;
 
   // Whether this server keeps sessions; before it leads it has none.
@@ -32,6 +32,7 @@ class PeerService final : public HttpService {
     RoundKey key;
     DeviceId device;
   };
+  Awaitable<HttpResponse> respond(Exchange& exchange, RoundKey key, std::string_view what);
   Awaitable<HttpResponse> take_message(Exchange& exchange, Target target);
   Awaitable<HttpResponse> take_input(Exchange& exchange, Target target);
   Awaitable<HttpResponse> answer_question(Exchange& exchange, Target target, CohortQuestion question);

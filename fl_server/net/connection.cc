@@ -95,8 +95,8 @@ Awaitable<bool> Connection::serve_one() {
   if (!have_head && have_head.error().code() != ErrorCode::too_large) co_return false;
   const Instant began = os::monotonic_now();
   ++context_.busy;
-  HttpResponse response;
-  std::string_view route = "unparsed";
+  RoutedResponse routed{"unparsed", {}};
+  HttpResponse& response = routed.response;
   Result<RequestHead> head =
       have_head ? parse_request_head(ByteView(buffer_).first(head_bytes)) : Result<RequestHead>(have_head.error());
   trace_ = make_trace(head ? &*head : nullptr);
@@ -105,7 +105,7 @@ Awaitable<bool> Connection::serve_one() {
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(head_bytes));
     body_left_ = head_.content_length.value_or(0);
     extend_deadline(limits.answer_max);
-    response = co_await context_.service.handle(*this, route);
+    routed = co_await context_.service.handle(*this);
     response.head_only = head_.method == "HEAD";
   } else {
     response = context_.service.refuse(head.error(), status_of_head_error(head.error()));
@@ -113,12 +113,12 @@ Awaitable<bool> Connection::serve_one() {
   }
   pass_over_body();
   add_trace(response, trace_);
-  log_answer(route, response.status);
+  log_answer(routed.route, response.status);
   response.close = response.close || response.events || !head_.keep_alive || body_left_ > 0 || context_.draining;
   const bool close = response.close;
   extend_deadline(limits.answer_max);
   Status written = co_await write_response(response);
-  context_.metrics.request_answered(context_.settings.plane, route, response.status,
+  context_.metrics.request_answered(context_.settings.plane, routed.route, response.status,
                                     std::chrono::duration<double>(os::monotonic_now() - began).count());
   --context_.busy;
   if (!written) co_return false;

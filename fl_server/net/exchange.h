@@ -45,12 +45,19 @@ class Exchange {
   virtual Awaitable<void> rest(Millis time) = 0;
 };
 
+inline constexpr std::string_view kUnknownRoute = "unknown";
+
+struct RoutedResponse {
+  std::string_view route;  // the pattern that matched, for metrics and log: static text, never what the client sent
+  HttpResponse response;
+};
+
 // What listens behind a port.
 class HttpService {
  public:
   virtual ~HttpService() = default;
-  // Never throws. `route` gets the matched pattern, for metrics: never what the client sent.
-  virtual Awaitable<HttpResponse> handle(Exchange& exchange, std::string_view& route) = 0;
+  // Never throws.
+  virtual Awaitable<RoutedResponse> handle(Exchange& exchange) = 0;
   // The answer, in this plane's form and with this status, to a request that never reached a handler.
   virtual HttpResponse refuse(const Error& error, int status) = 0;
 };

@@ -42,6 +42,9 @@ struct BlobRange {
   uint64_t size = 0;
 };
 
+// Of problem documents (RFC 9457), into which the connection puts the trace id.
+inline constexpr const char* kProblemType = "application/problem+json";
+
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/octet-stream";

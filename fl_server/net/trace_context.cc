@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "fl_server/net/problem.h"
 #include "secure/crypto/random.h"
 
 namespace coterie {

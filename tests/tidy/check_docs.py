@@ -22,12 +22,12 @@ def differences(where, documented, real, what):
 
 def admin_routes():
     """docs/openapi.json has the routes of the admin plane: method, path, operation, summary, and who may."""
-    table = text("fl_server/admin/admin_routes.cc")
+    table = text("fl_server/admin_api/routes.cc")
     roles = {name: [role.strip().rstrip("_") for role in body.split(",")]
              for name, body in re.findall(r"constexpr RoleSet (\w+) = \{([^}]*)\};", table)}
     rows = re.findall(r'\{"([A-Z]+)", "([^"]*)",\s*"(\w+)",\s*"([^"]*)",\s*(\w+)', table)
     if not rows or len(rows) != len(re.findall(r"^    \{", table, re.M)):
-        yield "fl_server/admin/admin_routes.cc: there are rows of kRoutes that check_docs.py cannot read"
+        yield "fl_server/admin_api/routes.cc: there are rows of kRoutes that check_docs.py cannot read"
     real = {(m, path, operation, summary, "" if who == "kOpen" else " ".join(roles[who])) for m, path, operation, summary, who in rows}
     documented = {
         (method.upper(), path, entry["operationId"], entry["summary"], " ".join(entry.get("x-coterie-roles", [])))
@@ -43,10 +43,14 @@ def admin_routes():
 
 
 def device_routes():
-    """docs/PROTOCOL.md names every route of the device plane."""
-    for route in set(re.findall(r'route = "(/v1/[^"]*)"', text("fl_server/device_api/device_service.cc"))):
-        if route not in text("docs/PROTOCOL.md"):
-            yield f"docs/PROTOCOL.md: route {route} is not documented"
+    """docs/PROTOCOL.md names every route of the device plane, with its method, and no other."""
+    table = text("fl_server/device_api/device_routes.cc")
+    real = set(re.findall(r'^    \{"([A-Z]+)", "(/[^"]*)"', table, re.M))
+    if not real or len(real) != len(re.findall(r"^    \{", table, re.M)):
+        yield "fl_server/device_api/device_routes.cc: there are rows of kRoutes that check_docs.py cannot read"
+    real = {f"{method} {path}" for method, path in real if path != "/healthz"}
+    documented = set(re.findall(r"\b(?:GET|POST|PUT|DELETE) /v1/[\w/{}]+", text("docs/PROTOCOL.md")))
+    yield from differences("docs/PROTOCOL.md", documented, real, "route")
 
 
 def strategy_rows():

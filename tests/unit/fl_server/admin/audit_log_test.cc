@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fl_server/admin_api/admin_json.h"
+#include "fl_server/admin_api/record_json.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/fl_server/admin/memory_admin_store.h"
 #include "tools/admin/audit_records.h"

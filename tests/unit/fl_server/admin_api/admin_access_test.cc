@@ -4,7 +4,7 @@
 
 #include <regex>
 
-#include "fl_server/admin/route.h"
+#include "fl_server/admin_api/route.h"
 #include "tests/unit/fl_server/admin_api/admin_server.h"
 
 namespace coterie {

@@ -4,9 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fl_server/admin_api/admin_json.h"
-#include "fl_server/admin_api/admin_query.h"
-#include "fl_server/net/problem.h"
+#include "fl_server/admin_api/query_reader.h"
+#include "fl_server/admin_api/record_json.h"
+
+#include "fl_server/admin_api/problem.h"
 
 namespace coterie {
 namespace {

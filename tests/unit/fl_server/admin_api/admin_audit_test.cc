@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "base/log.h"
-#include "fl_server/admin/route.h"
+#include "fl_server/admin_api/route.h"
 #include "fl_server/store/sql/sqlite.h"
 #include "tests/unit/fl_server/admin_api/admin_server.h"
 #include "tools/admin/audit_records.h"

@@ -4,7 +4,7 @@
 
 #include <regex>
 
-#include "fl_server/admin/route.h"
+#include "fl_server/admin_api/route.h"
 #include "tests/unit/fl_server/admin_api/admin_server.h"
 
 namespace coterie {
@@ -115,7 +115,7 @@ TEST_F(AdminTenants, AreNotToldOfTheWholeServer) {
   const std::string acme = bearer_of("acme");
   size_t refused = 0;
   for (const AdminRoute& route : admin_routes()) {
-    if (!route.whole_server) continue;
+    if (!route.traits.whole_server) continue;
     EXPECT_EQ(ask_as(acme, route.method, std::string(route.pattern)).status, 403) << route.operation;
     EXPECT_EQ(ask(route.method, std::string(route.pattern)).status, 200) << route.operation;
     ++refused;

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <set>
 
-#include "fl_server/device_api/frame_response.h"
-#include "fl_server/net/problem.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/net/frame_response.h"
 #include "proto/codec/codec.h"
 
 namespace coterie {

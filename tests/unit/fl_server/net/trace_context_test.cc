@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "fl_server/net/problem.h"
+#include "fl_server/admin_api/problem.h"
 
 namespace coterie {
 namespace {

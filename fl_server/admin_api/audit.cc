@@ -1,13 +1,17 @@
 // The audit log on the admin plane: it is only read here; AdminService writes it around every handler.
 #include <nlohmann/json.hpp>
 
-#include "fl_server/admin_api/admin_json.h"
-#include "fl_server/admin_api/admin_query.h"
-#include "fl_server/admin_api/admin_service.h"
-#include "fl_server/net/problem.h"
+#include "fl_server/admin_api/admin_call.h"
+#include "fl_server/admin_api/admin_context.h"
+#include "fl_server/admin_api/handlers.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/admin_api/query_reader.h"
+#include "fl_server/admin_api/record_json.h"
+#include "fl_server/store/admin_store.h"
 
-namespace coterie {
-HttpResponse AdminService::list_audit(const Call& call) {
+namespace coterie::admin_handlers {
+
+HttpResponse list_audit(AdminContext& context, const AdminCall& call) {
   Problems problems;
   AuditQuery query;
   QueryReader reader(call.query, problems);
@@ -19,9 +23,9 @@ HttpResponse AdminService::list_audit(const Call& call) {
   query.until = reader.time("until");
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
-  const Result<AuditHead> head = parts_.admin.audit_head();
+  const Result<AuditHead> head = context.admin.audit_head();
   if (!head) return problem_response(head.error());
-  const Result<std::vector<AuditRecord>> records = parts_.admin.list_audit(query);
+  const Result<std::vector<AuditRecord>> records = context.admin.list_audit(query);
   if (!records) return problem_response(records.error());
   nlohmann::json list = nlohmann::json::array();
   for (const AuditRecord& record : *records) list.push_back(to_json(record));
@@ -30,4 +34,4 @@ HttpResponse AdminService::list_audit(const Call& call) {
   return json_response(json);
 }
 
-}  // namespace coterie
+}  // namespace coterie::admin_handlers

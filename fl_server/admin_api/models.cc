@@ -1,15 +1,20 @@
 // Models and data sets on the admin plane.
 #include <nlohmann/json.hpp>
 
-#include "fl_server/admin_api/admin_json.h"
-#include "fl_server/admin_api/admin_query.h"
-#include "fl_server/admin_api/admin_service.h"
+#include "fl_server/admin_api/admin_call.h"
+#include "fl_server/admin_api/admin_context.h"
+#include "fl_server/admin_api/handlers.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/admin_api/query_reader.h"
+#include "fl_server/admin_api/record_json.h"
 #include "fl_server/net/blob_response.h"
 #include "fl_server/net/entity_tag.h"
-#include "fl_server/net/problem.h"
+#include "fl_server/store/blob_store.h"
+#include "fl_server/store/job_store.h"
+#include "fl_server/store/model_store.h"
 #include "proto/codec/codec.h"
 
-namespace coterie {
+namespace coterie::admin_handlers {
 namespace {
 
 // Its entity tag is the blob's digest, which the audit log says, too.
@@ -21,16 +26,16 @@ HttpResponse stored(const Digest& digest, const nlohmann::json& json) {
 
 }  // namespace
 
-HttpResponse AdminService::upload_model(const Call& call) {
+HttpResponse upload_model(AdminContext& context, const AdminCall& call) {
   const Result<Decoded<ModelGraph>> model = decode_model(call.body);
   if (!model) return problem_response(model.error());
   if (model->payload.empty() || model->payload.size() % sizeof(float) != 0) {
     return problem_response(Error(ErrorCode::malformed, "model: its payload is not a whole number of float32"));
   }
-  if (parts_.check_model) {
-    if (const Status fits = parts_.check_model(call.body); !fits) return problem_response(fits.error());
+  if (context.check_model) {
+    if (const Status fits = context.check_model(call.body); !fits) return problem_response(fits.error());
   }
-  const Result<Digest> digest = parts_.blobs.put(call.body);
+  const Result<Digest> digest = context.blobs.put(call.body);
   if (!digest) return problem_response(digest.error());
   return stored(*digest, {{"digest", digest->hex()},
                           {"bytes", call.body.size()},
@@ -38,16 +43,16 @@ HttpResponse AdminService::upload_model(const Call& call) {
                           {"value_count", model->payload.size() / sizeof(float)}});
 }
 
-HttpResponse AdminService::upload_dataset(const Call& call) {
+HttpResponse upload_dataset(AdminContext& context, const AdminCall& call) {
   const Result<Decoded<DatasetHeader>> dataset = decode_dataset(call.body);
   if (!dataset) return problem_response(dataset.error());
-  const Result<Digest> digest = parts_.blobs.put(call.body);
+  const Result<Digest> digest = context.blobs.put(call.body);
   if (!digest) return problem_response(digest.error());
   return stored(*digest,
                 {{"digest", digest->hex()}, {"bytes", call.body.size()}, {"examples", dataset->header.examples}});
 }
 
-HttpResponse AdminService::list_models(const Call& call) {
+HttpResponse list_models(AdminContext& context, const AdminCall& call) {
   const JobId job(call.path.at("job"));
   Problems problems;
   QueryReader reader(call.query, problems);
@@ -56,10 +61,10 @@ HttpResponse AdminService::list_models(const Call& call) {
   const uint64_t limit = reader.limit();
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
-  if (const Result<JobRecord> found = parts_.jobs.get_job(job); !found) return problem_response(found.error());
-  const Result<std::vector<ModelRecord>> models = parts_.models.list_models(job);
+  if (const Result<JobRecord> found = context.jobs.get_job(job); !found) return problem_response(found.error());
+  const Result<std::vector<ModelRecord>> models = context.models.list_models(job);
   if (!models) return problem_response(models.error());
-  const Result<std::optional<ModelRelease>> release = parts_.models.released_model(job);
+  const Result<std::optional<ModelRelease>> release = context.models.released_model(job);
   if (!release) return problem_response(release.error());
   nlohmann::json list = nlohmann::json::array();
   std::optional<uint64_t> next;
@@ -77,27 +82,27 @@ HttpResponse AdminService::list_models(const Call& call) {
   return with_entity_tag(call.head, json_response(json));
 }
 
-HttpResponse AdminService::get_model(const Call& call) {
+HttpResponse get_model(AdminContext& context, const AdminCall& call) {
   const Result<ModelVersion> version = model_version_from(call.path.at("version"));
   if (!version) return problem_response(version.error());
   const JobId job(call.path.at("job"));
-  const Result<ModelRecord> model = parts_.models.get_model(job, *version);
+  const Result<ModelRecord> model = context.models.get_model(job, *version);
   if (!model) return problem_response(model.error());
-  const Result<std::optional<ModelRelease>> release = parts_.models.released_model(job);
+  const Result<std::optional<ModelRelease>> release = context.models.released_model(job);
   if (!release) return problem_response(release.error());
   nlohmann::json json = to_json(*model);
   json["released"] = *release && (*release)->version == model->version;
   return with_entity_tag(call.head, json_response(json));
 }
 
-HttpResponse AdminService::get_model_content(const Call& call) {
+HttpResponse get_model_content(AdminContext& context, const AdminCall& call) {
   const Result<ModelVersion> version = model_version_from(call.path.at("version"));
   if (!version) return problem_response(version.error());
-  const Result<ModelRecord> model = parts_.models.get_model(JobId(call.path.at("job")), *version);
+  const Result<ModelRecord> model = context.models.get_model(JobId(call.path.at("job")), *version);
   if (!model) return problem_response(model.error());
   Result<HttpResponse> response =
-      blob_response(call.head, parts_.blobs, model->digest, "application/vnd.coterie.frame");
+      blob_response(call.head, context.blobs, model->digest, "application/vnd.coterie.frame");
   return response ? std::move(*response) : problem_response(response.error());
 }
 
-}  // namespace coterie
+}  // namespace coterie::admin_handlers

@@ -8,8 +8,6 @@
 
 namespace coterie {
 
-inline constexpr const char* kProblemType = "application/problem+json";
-
 // Valid JSON whatever the texts are (names that devices and models give themselves): bytes that are not UTF-8 become
 // U+FFFD.
 HttpResponse json_response(const nlohmann::json& json, int status = 200);

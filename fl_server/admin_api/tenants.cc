@@ -1,8 +1,10 @@
-// What a caller who belongs to one tenant gets to see.
+#include "fl_server/admin_api/tenants.h"
+
 #include <algorithm>
 
-#include "fl_server/admin_api/admin_service.h"
-#include "fl_server/net/problem.h"
+#include "fl_server/store/admin_store.h"
+#include "fl_server/store/device_store.h"
+#include "fl_server/store/job_store.h"
 
 namespace coterie {
 namespace {
@@ -11,48 +13,48 @@ std::string or_default(const std::string& owner) { return owner.empty() ? std::s
 
 }  // namespace
 
-Result<std::string> AdminService::owner_of(Owned kind, const std::string& name) {
-  COT_ASSIGN(const std::string owner, parts_.admin.owner_of(kind, name));
+Result<std::string> owner_of(AdminContext& context, Owned kind, const std::string& name) {
+  COT_ASSIGN(const std::string owner, context.admin.owner_of(kind, name));
   return or_default(owner);
 }
 
-Result<AdminService::TenantView> AdminService::view_of(const Call& call, Owned kind) {
+Result<TenantView> view_of(AdminContext& context, const AdminCall& call, Owned kind) {
   TenantView view{call.caller.tenant, {}};
   if (call.caller.tenant != kEveryTenant) {
-    COT_ASSIGN(view.owners, parts_.admin.list_owners(kind));
+    COT_ASSIGN(view.owners, context.admin.list_owners(kind));
   }
   return view;
 }
 
-bool AdminService::TenantView::sees(const std::string& name) const {
+bool TenantView::sees(const std::string& name) const {
   if (tenant == kEveryTenant) return true;
   const auto owner = owners.find(name);
   return tenant_sees(tenant, owner == owners.end() ? kDefaultTenant : std::string_view(owner->second));
 }
 
-Status AdminService::check_tenant(const AdminRoute& route, const Call& call) {
+Status check_tenant(AdminContext& context, const AdminRoute& route, const AdminCall& call) {
   const std::string& tenant = call.caller.tenant;
   if (tenant == kEveryTenant || route.is_open()) return {};
-  if (route.whole_server) {
+  if (route.traits.whole_server) {
     return Error(ErrorCode::permission_denied,
                  std::string(route.operation) + " tells of all tenants; this token is of " + tenant);
   }
   if (const auto job = call.path.find("job"); job != call.path.end()) {
-    COT_ASSIGN(const std::string owner, owner_of(Owned::job, job->second));
+    COT_ASSIGN(const std::string owner, owner_of(context, Owned::job, job->second));
     if (!tenant_sees(tenant, owner))
       return Error(ErrorCode::not_found, "no such job: " + job->second);  // the stores' words
   }
   if (const auto device = call.path.find("device"); device != call.path.end()) {
     COT_ASSIGN(const DeviceId id, DeviceId::from_hex(device->second));
-    COT_ASSIGN(const DeviceRecord record, parts_.devices.get_device(id));
-    COT_ASSIGN(const std::string owner, owner_of(Owned::population, record.population.value()));
+    COT_ASSIGN(const DeviceRecord record, context.devices.get_device(id));
+    COT_ASSIGN(const std::string owner, owner_of(context, Owned::population, record.population.value()));
     if (!tenant_sees(tenant, owner)) return Error(ErrorCode::not_found, "no such device");
   }
   return {};
 }
 
-Result<std::string> AdminService::tenant_for(const Call& call, const std::string& wanted, Problems& problems,
-                                             const std::string& pointer) {
+Result<std::string> tenant_for(const AdminCall& call, const std::string& wanted, Problems& problems,
+                               const std::string& pointer) {
   const std::string& own = call.caller.tenant;
   if (wanted.empty()) return own == kEveryTenant ? std::string(kDefaultTenant) : own;
   if (!is_tenant_name(wanted)) {
@@ -64,23 +66,23 @@ Result<std::string> AdminService::tenant_for(const Call& call, const std::string
   return wanted;
 }
 
-Status AdminService::claim_population(const Population& population, const std::string& tenant) {
+Status claim_population(AdminContext& context, const Population& population, const std::string& tenant) {
   const std::string& name = population.value();
-  COT_ASSIGN(std::string owner, parts_.admin.owner_of(Owned::population, name));
+  COT_ASSIGN(std::string owner, context.admin.owner_of(Owned::population, name));
   if (owner.empty() && tenant != kDefaultTenant) {
     // What is there without an owner is the default tenant's, also from before there were tenants.
-    COT_ASSIGN(const uint64_t devices, parts_.devices.count_devices({.population = name}));
-    COT_ASSIGN(const std::vector<TokenRecord> tokens, parts_.devices.list_tokens());
-    COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.jobs.list_jobs());
+    COT_ASSIGN(const uint64_t devices, context.devices.count_devices({.population = name}));
+    COT_ASSIGN(const std::vector<TokenRecord> tokens, context.devices.list_tokens());
+    COT_ASSIGN(const std::vector<JobRecord> jobs, context.jobs.list_jobs());
     const bool in_use =
         devices > 0 || std::ranges::count(tokens, population, &TokenRecord::population) > 0 ||
         std::ranges::count(jobs, population, [](const JobRecord& job) { return job.spec.population; }) > 0;
     if (in_use) {
-      COT_ASSIGN(owner, parts_.admin.claim_for_tenant(Owned::population, name, std::string(kDefaultTenant)));
+      COT_ASSIGN(owner, context.admin.claim_for_tenant(Owned::population, name, std::string(kDefaultTenant)));
     }
   }
   if (owner.empty()) {
-    COT_ASSIGN(owner, parts_.admin.claim_for_tenant(Owned::population, name, tenant));
+    COT_ASSIGN(owner, context.admin.claim_for_tenant(Owned::population, name, tenant));
   }
   if (owner == tenant) return {};
   return Error(ErrorCode::not_found,

@@ -1,16 +1,19 @@
-// Devices and enrollment tokens on the admin plane.
+// Enrollment tokens on the admin plane: which devices may join which population, until when.
 #include <nlohmann/json.hpp>
 
-#include "base/log.h"
 #include "base/os/clock.h"
-#include "fl_server/admin_api/admin_json.h"
-#include "fl_server/admin_api/admin_query.h"
-#include "fl_server/admin_api/admin_service.h"
+#include "fl_server/admin_api/admin_call.h"
+#include "fl_server/admin_api/admin_context.h"
+#include "fl_server/admin_api/handlers.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/admin_api/query_reader.h"
+#include "fl_server/admin_api/record_json.h"
+#include "fl_server/admin_api/tenants.h"
 #include "fl_server/config/json_reader.h"
-#include "fl_server/net/problem.h"
+#include "fl_server/store/device_store.h"
 #include "secure/identity/bearer_token.h"
 
-namespace coterie {
+namespace coterie::admin_handlers {
 namespace {
 
 constexpr size_t kPopulationCharsMax = 64;
@@ -19,53 +22,16 @@ CreationCursor cursor_of(const TokenRecord& token) { return {token.created, toke
 
 }  // namespace
 
-HttpResponse AdminService::list_devices(const Call& call) {
-  Problems problems;
-  DeviceQuery query;
-  QueryReader reader(call.query, problems);
-  if (const std::string* const text = reader.find("after")) {
-    const Result<DeviceId> parsed = DeviceId::from_hex(*text);
-    if (parsed) query.after = *parsed;
-    else reader.wrong("after", "must be a device id");
-  }
-  query.limit = reader.limit();
-  query.population = reader.text("population", kPopulationCharsMax).value_or("");
-  query.revoked = reader.flag("revoked");
-  if (call.caller.tenant != kEveryTenant) query.tenant = call.caller.tenant;
-  reader.finish();
-  if (!problems.empty()) return query_problem(problems);
-  const Result<std::vector<DeviceRecord>> devices = parts_.devices.list_devices(query);
-  const Result<uint64_t> count = parts_.devices.count_devices(query);
-  if (!devices || !count) return problem_response(devices ? count.error() : devices.error());
-  nlohmann::json list = nlohmann::json::array();
-  for (const DeviceRecord& device : *devices) list.push_back(to_json(device));
-  nlohmann::json json = {{"devices", list}, {"total", *count}};
-  if (devices->size() == query.limit) json["next_after"] = devices->back().id.hex();
-  return json_response(json);
-}
-
-HttpResponse AdminService::revoke_device(const Call& call) {
-  const Result<DeviceId> id = DeviceId::from_hex(call.path.at("device"));
-  if (!id) return problem_response(id.error());
-  if (const Status revoked = parts_.devices.revoke_device(*id, os::wall_now()); !revoked) {
-    return problem_response(revoked.error());
-  }
-  parts_.directory.forget(*id);
-  log(LogLevel::info, "device_revoked", {{"device", id->short_hash()}});
-  const Result<DeviceRecord> device = parts_.devices.get_device(*id);
-  return device ? json_response(to_json(*device)) : problem_response(device.error());
-}
-
-HttpResponse AdminService::list_tokens(const Call& call) {
+HttpResponse list_tokens(AdminContext& context, const AdminCall& call) {
   Problems problems;
   QueryReader reader(call.query, problems);
   const std::optional<CreationCursor> after = reader.cursor("after");
   const uint64_t limit = reader.limit();
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
-  Result<std::vector<TokenRecord>> tokens = parts_.devices.list_tokens();
+  Result<std::vector<TokenRecord>> tokens = context.devices.list_tokens();
   if (!tokens) return problem_response(tokens.error());
-  const Result<TenantView> own = view_of(call, Owned::population);
+  const Result<TenantView> own = view_of(context, call, Owned::population);
   if (!own) return problem_response(own.error());
   std::erase_if(*tokens, [&](const TokenRecord& token) { return !own->sees(token.population.value()); });
   nlohmann::json list = nlohmann::json::array();
@@ -76,7 +42,7 @@ HttpResponse AdminService::list_tokens(const Call& call) {
   return json_response(json);
 }
 
-HttpResponse AdminService::create_token(const Call& call) {
+HttpResponse create_token(AdminContext& context, const AdminCall& call) {
   Problems problems;
   const auto json = parse_json(call.body.empty() ? "{}" : as_text(call.body), problems);
   if (!json) return problem_response(Error(ErrorCode::malformed, "the body is not JSON"), problems);
@@ -102,13 +68,13 @@ HttpResponse AdminService::create_token(const Call& call) {
   const std::string secret = generate_token();
   token.digest = token_digest(secret);
   token.population = Population(population);
-  if (const Status claimed = claim_population(token.population, *tenant); !claimed) {
+  if (const Status claimed = claim_population(context, token.population, *tenant); !claimed) {
     return problem_response(Error(ErrorCode::invalid_argument, "the token cannot be made so"),
                             {{"/population", claimed.error().message()}});
   }
   token.created = os::wall_now();
   token.expires = token.created + std::chrono::seconds(valid_seconds);
-  if (const Status created = parts_.devices.create_token(token); !created) return problem_response(created.error());
+  if (const Status created = context.devices.create_token(token); !created) return problem_response(created.error());
   nlohmann::json answer = to_json(token);
   answer["token"] = secret;  // shown once; only its digest is kept
   HttpResponse response = json_response(answer, 201);
@@ -116,15 +82,15 @@ HttpResponse AdminService::create_token(const Call& call) {
   return response;
 }
 
-HttpResponse AdminService::remove_token(const Call& call) {
-  const Result<std::vector<TokenRecord>> tokens = parts_.devices.list_tokens();
+HttpResponse remove_token(AdminContext& context, const AdminCall& call) {
+  const Result<std::vector<TokenRecord>> tokens = context.devices.list_tokens();
   if (!tokens) return problem_response(tokens.error());
-  const Result<TenantView> own = view_of(call, Owned::population);
+  const Result<TenantView> own = view_of(context, call, Owned::population);
   if (!own) return problem_response(own.error());
   for (const TokenRecord& token : *tokens) {
     if (!own->sees(token.population.value())) continue;
     if (token.digest.hex().substr(0, 16) != call.path.at("token")) continue;
-    if (const Status removed = parts_.devices.remove_token(token.digest); !removed)
+    if (const Status removed = context.devices.remove_token(token.digest); !removed)
       return problem_response(removed.error());
     HttpResponse response;
     response.status = 204;
@@ -133,4 +99,4 @@ HttpResponse AdminService::remove_token(const Call& call) {
   return problem_response(Error(ErrorCode::not_found, "no such token"));
 }
 
-}  // namespace coterie
+}  // namespace coterie::admin_handlers

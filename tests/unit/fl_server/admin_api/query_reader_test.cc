@@ -1,12 +1,12 @@
 // Query parameters by their types: times, cursors, choices; and what is not known.
-#include "fl_server/admin_api/admin_query.h"
+#include "fl_server/admin_api/query_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "fl_server/admin_api/admin_json.h"
+#include "fl_server/admin_api/record_json.h"
 #include "scheduler/job/records.h"
 
 namespace coterie {

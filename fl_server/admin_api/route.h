@@ -1,6 +1,6 @@
-// AdminRoute: the admin plane's routes as data: what is asked for, by whom, and what the audit log calls it.
-// The table is admin_routes.cc. AdminService binds a handler to each operation; docs/openapi.json and the
-// authorisation matrix of the tests are compared with it. Pure.
+// AdminRoute: the admin plane's routes as data: what is asked for, by whom, who answers it, and what the audit log calls
+// it. The table is routes.cc: a route is one row there and one function (handlers.h). docs/openapi.json and the
+// authorisation matrix of the tests are compared with it. Finding a route is pure.
 #pragma once
 
 #include <map>
@@ -14,6 +14,12 @@
 
 namespace coterie {
 
+struct AdminCall;
+struct AdminContext;
+struct HttpResponse;
+
+using AdminHandler = HttpResponse (*)(AdminContext& context, const AdminCall& call);
+
 enum class AdminBody : uint8_t {
   none,  // no body is read, but for an empty one
   json,  // at most kAdminJsonBytesMax
@@ -21,17 +27,22 @@ enum class AdminBody : uint8_t {
 };
 inline constexpr uint64_t kAdminJsonBytesMax = 1 << 20;
 
+struct AdminRouteTraits {
+  bool takes_key = false;     // an Idempotency-Key; not what answers with a secret, which is not kept
+  bool whole_server = false;  // tells of all tenants at once: not for a caller of one
+  bool on_standby = false;    // answered while another server leads, too: it is of this process or of the fleet
+};
+
 struct AdminRoute {
   std::string_view method;       // GET (and so HEAD), POST, DELETE
   std::string_view pattern;      // "/admin/v1/jobs/{job}:pause"
   std::string_view operation;    // operationId of docs/openapi.json: the route's name in code
   std::string_view summary;      // as in docs/openapi.json
   std::optional<RoleSet> roles;  // one of these; none: anybody, without a token
+  AdminHandler handler = nullptr;
+  AdminRouteTraits traits = {};
   std::string_view action = {};  // what the audit log calls it: "job.pause"; empty for what changes nothing
   AdminBody body = AdminBody::none;
-  bool takes_key = false;  // an Idempotency-Key; not what answers with a secret, which is not kept
-
-  bool whole_server = false;  // tells of all tenants at once: not for a caller of one
 
   bool is_open() const { return !roles.has_value(); }
   bool allows(RoleSet caller) const { return is_open() || roles->intersects(caller); }
@@ -51,8 +62,5 @@ RouteMatch find_admin_route(std::string_view method, std::string_view path);
 
 // permission_denied, naming the operation, the roles that may and those of the caller.
 Status check_roles(const AdminRoute& route, RoleSet caller);
-
-// internal, naming it, if an operation has no handler, a handler no operation, or there are two of either.
-Status check_bindings(std::span<const AdminRoute> routes, std::span<const std::string_view> handlers);
 
 }  // namespace coterie

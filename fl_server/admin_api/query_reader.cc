@@ -1,4 +1,4 @@
-#include "fl_server/admin_api/admin_query.h"
+#include "fl_server/admin_api/query_reader.h"
 
 #include <algorithm>
 #include <charconv>

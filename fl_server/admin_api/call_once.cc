@@ -1,17 +1,20 @@
-// Requests that are carried out once however often they are sent.
+#include "fl_server/admin_api/call_once.h"
+
 #include "base/log.h"
 #include "base/os/clock.h"
-#include "fl_server/admin_api/admin_service.h"
-#include "fl_server/net/problem.h"
+#include "fl_server/admin_api/admin_call.h"
+#include "fl_server/admin_api/admin_context.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/store/admin_store.h"
 
 namespace coterie {
 
-HttpResponse AdminService::call_once(const AdminRoute& route, const Call& call, Handler handler) {
+HttpResponse call_once(AdminContext& context, const AdminRoute& route, const AdminCall& call) {
   const std::string_view text = call.head.header("idempotency-key");
-  if (!route.takes_key || text.empty()) return (this->*handler)(call);
+  if (!route.traits.takes_key || text.empty()) return route.handler(context, call);
   const auto key = make_idempotency_key(text, call.caller.id, route.operation, call.body);
   if (!key) return problem_response(key.error());
-  const Result<KeyClaim> claim = parts_.admin.claim_key(*key, os::wall_now());
+  const Result<KeyClaim> claim = context.admin.claim_key(*key, os::wall_now());
   if (!claim) return problem_response(claim.error());
   switch (claim->state) {
     case KeyClaim::State::claimed: break;
@@ -32,14 +35,14 @@ HttpResponse AdminService::call_once(const AdminRoute& route, const Call& call, 
       return response;
     }
   }
-  HttpResponse response = (this->*handler)(call);
+  HttpResponse response = route.handler(context, call);
   KeptAnswer answer{static_cast<uint32_t>(response.status), {}, response.body};
   for (const auto& [name, value] : response.headers) {
     if (name == "Location") answer.location = value;
   }
   // What failed may be tried again. If this cannot be written, the key stays under way: never a second time
   // unseen.
-  const Status kept = response.status < 300 ? parts_.admin.keep_answer(*key, answer) : parts_.admin.release_key(*key);
+  const Status kept = response.status < 300 ? context.admin.keep_answer(*key, answer) : context.admin.release_key(*key);
   if (!kept) log(LogLevel::error, "idempotency_key_failed", {{"error", kept.error().message()}});
   return response;
 }

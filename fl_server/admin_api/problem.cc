@@ -1,4 +1,4 @@
-#include "fl_server/net/problem.h"
+#include "fl_server/admin_api/problem.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,11 +1,13 @@
 // The servers of the fleet, as they say they are: what an operator looks at, and what a fleet is scaled on.
 #include <nlohmann/json.hpp>
 
-#include "fl_server/admin_api/admin_json.h"
-#include "fl_server/admin_api/admin_service.h"
-#include "fl_server/net/problem.h"
+#include "fl_server/admin_api/admin_call.h"
+#include "fl_server/admin_api/admin_context.h"
+#include "fl_server/admin_api/handlers.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/admin_api/record_json.h"
 
-namespace coterie {
+namespace coterie::admin_handlers {
 namespace {
 
 nlohmann::json to_json(const NodeRow& row) {
@@ -37,12 +39,12 @@ nlohmann::json to_json(const NodeRow& row) {
 
 }  // namespace
 
-HttpResponse AdminService::list_nodes(const Call&) {
-  const Result<std::vector<NodeRow>> rows = parts_.nodes();
+HttpResponse list_nodes(AdminContext& context, const AdminCall&) {
+  const Result<std::vector<NodeRow>> rows = context.nodes();
   if (!rows) return problem_response(rows.error());
   nlohmann::json list = nlohmann::json::array();
   for (const NodeRow& row : *rows) list.push_back(to_json(row));
   return json_response({{"nodes", list}});
 }
 
-}  // namespace coterie
+}  // namespace coterie::admin_handlers

@@ -1,12 +1,16 @@
 // The privacy ledger on the admin plane, record by record, so that whoever has noted a head can check it from outside.
 #include <nlohmann/json.hpp>
 
-#include "fl_server/admin_api/admin_json.h"
-#include "fl_server/admin_api/admin_query.h"
-#include "fl_server/admin_api/admin_service.h"
-#include "fl_server/net/problem.h"
+#include "fl_server/admin_api/admin_call.h"
+#include "fl_server/admin_api/admin_context.h"
+#include "fl_server/admin_api/handlers.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/admin_api/query_reader.h"
+#include "fl_server/admin_api/record_json.h"
+#include "fl_server/admin_api/tenants.h"
+#include "fl_server/store/ledger_store.h"
 
-namespace coterie {
+namespace coterie::admin_handlers {
 namespace {
 
 std::string_view name_of(LedgerMechanism mechanism) {
@@ -39,19 +43,19 @@ nlohmann::json shown(const LedgerRecord& record) {
 
 }  // namespace
 
-HttpResponse AdminService::list_ledger(const Call& call) {
+HttpResponse list_ledger(AdminContext& context, const AdminCall& call) {
   Problems problems;
   QueryReader reader(call.query, problems);
   const uint64_t after = reader.number("after", 0, 0, INT64_MAX);
   const uint64_t limit = reader.limit();
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
-  const Result<LedgerHead> head = parts_.ledger.ledger_head();
+  const Result<LedgerHead> head = context.ledger.ledger_head();
   if (!head) return problem_response(head.error());
-  const Result<std::vector<LedgerRecord>> records = parts_.ledger.list_ledger(after, limit);
+  const Result<std::vector<LedgerRecord>> records = context.ledger.list_ledger(after, limit);
   if (!records) return problem_response(records.error());
   nlohmann::json list = nlohmann::json::array();
-  const Result<TenantView> own = view_of(call, Owned::job);
+  const Result<TenantView> own = view_of(context, call, Owned::job);
   if (!own) return problem_response(own.error());
   for (const LedgerRecord& record : *records) {
     if (own->sees(record.job.value())) list.push_back(shown(record));
@@ -61,4 +65,4 @@ HttpResponse AdminService::list_ledger(const Call& call) {
   return json_response(json);
 }
 
-}  // namespace coterie
+}  // namespace coterie::admin_handlers

@@ -1,4 +1,4 @@
-#include "fl_server/device_api/frame_response.h"
+#include "fl_server/net/frame_response.h"
 
 #include <algorithm>
 

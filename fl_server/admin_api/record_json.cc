@@ -1,4 +1,4 @@
-#include "fl_server/admin_api/admin_json.h"
+#include "fl_server/admin_api/record_json.h"
 
 #include <cmath>
 #include <ctime>

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/os/file.h"
-#include "fl_server/admin/route.h"
+#include "fl_server/admin_api/route.h"
 #include "tests/support/matchers.h"
 
 namespace coterie {

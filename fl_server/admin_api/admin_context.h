@@ -1,0 +1,78 @@
+// AdminContext: what the handlers of the admin plane act on. One for the plane; it outlives every call. Handlers run on
+// several threads at once: whatever is here is thread-safe, or does not change after the start.
+//
+// Only names of the large parts stand here: a handler includes the header of what it uses, and of nothing else.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "scheduler/fleet/node_report.h"
+#include "scheduler/job/job_settings.h"
+
+namespace coterie {
+
+struct AdminCaller;
+class AdminAuthenticator;
+class AdminStore;
+class BlobStore;
+class DeviceDirectory;
+class DevicePlane;
+class DeviceStore;
+class JobStore;
+class LedgerStore;
+class Metrics;
+struct ModelEvaluation;
+class ModelStore;
+class RoundScheduler;
+class RoundStore;
+
+struct AdminServiceSettings {
+  std::string version;
+  uint64_t upload_bytes_max = 4ull << 30;  // of a model or a data set
+  size_t pool_threads = 2;
+  uint32_t event_streams_max = 16;  // at a time
+};
+
+// What the service is made of; outlives it.
+struct AdminServiceParts {
+  RoundScheduler& scheduler;
+  DevicePlane& plane;
+  JobStore& jobs;
+  RoundStore& rounds;
+  LedgerStore& ledger;
+  ModelStore& models;
+  DeviceStore& devices;
+  DeviceDirectory& directory;
+  BlobStore& blobs;
+  AdminStore& admin;
+  Metrics& metrics;
+  std::function<Result<std::vector<NodeRow>>()> nodes;    // of the fleet; may block
+  std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
+  // EvaluateModel (fl_server/finalize/finalizer.h); may be empty.
+  std::function<Result<ModelEvaluation>(const Bytes& model, const Bytes& dataset, Loss loss)> evaluate;
+  // Whom a token stands for that is not of ours: an identity provider's. Must not block. May be empty: nobody.
+  std::function<Result<AdminCaller>(std::string_view token, WallTime now)> verify_foreign = {};
+};
+
+struct AdminContext : AdminServiceParts {
+  AdminContext(AdminServiceSettings s, AdminServiceParts parts, AdminAuthenticator& a, WallTime now)
+      : AdminServiceParts(std::move(parts)), settings(std::move(s)), authenticator(a), started(now) {}
+
+  const AdminServiceSettings settings;
+  AdminAuthenticator& authenticator;
+  const WallTime started;
+  std::atomic<bool> ready{false};
+  std::atomic<bool> leading{false};
+  // Streams of events that are open. Shared with them: the last may end after the service.
+  const std::shared_ptr<std::atomic<uint32_t>> streams = std::make_shared<std::atomic<uint32_t>>(0);
+};
+
+}  // namespace coterie

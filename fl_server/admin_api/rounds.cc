@@ -1,0 +1,88 @@
+// Rounds of a job on the admin plane: attempts, newest first, with the live counts of those under way.
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "fl_server/admin_api/admin_call.h"
+#include "fl_server/admin_api/admin_context.h"
+#include "fl_server/admin_api/handlers.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/admin_api/query_reader.h"
+#include "fl_server/admin_api/record_json.h"
+#include "fl_server/runtime/round_scheduler.h"
+#include "fl_server/store/job_store.h"
+#include "fl_server/store/ledger_store.h"
+#include "fl_server/store/model_store.h"
+#include "fl_server/store/round_store.h"
+
+namespace coterie::admin_handlers {
+namespace {
+
+constexpr std::array kRoundStates = {RoundState::selecting,  RoundState::collecting, RoundState::frozen,
+                                     RoundState::finalizing, RoundState::done,       RoundState::failed};
+
+// "7.2", an attempt of a round.
+std::optional<std::pair<uint64_t, Attempt>> parse_attempt(std::string_view text) {
+  const size_t dot = std::min(text.find('.'), text.size());
+  uint64_t number = 0;
+  uint32_t attempt = 0;
+  const auto whole = [](std::string_view digits, auto& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return !digits.empty() && error == std::errc() && end == digits.data() + digits.size();
+  };
+  if (dot == text.size() || !whole(text.substr(0, dot), number) || !whole(text.substr(dot + 1), attempt))
+    return std::nullopt;
+  if (number > INT64_MAX) return std::nullopt;
+  return std::pair(number, Attempt(attempt));
+}
+
+}  // namespace
+
+HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
+  const JobId id(call.path.at("job"));
+  Problems problems;
+  RoundQuery query;
+  QueryReader reader(call.query, problems);
+  if (const std::string* const text = reader.find("before")) {
+    query.before = parse_attempt(*text);
+    if (!query.before)
+      reader.wrong("before", "must be a round's number and attempt, as 7.2: a next_before of an earlier page");
+  }
+  query.state = reader.choice<RoundState>("state", kRoundStates);
+  query.limit = reader.limit();
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
+  const Result<JobRecord> job = context.jobs.get_job(id);
+  if (!job) return problem_response(job.error());
+  const Result<std::vector<RoundRecord>> rounds = context.rounds.list_rounds(id, query);
+  if (!rounds) return problem_response(rounds.error());
+  const SchedulerStatus status = context.scheduler.status();
+  nlohmann::json list = nlohmann::json::array();
+  for (const RoundRecord& round : *rounds) {
+    uint32_t selected = 0;
+    uint64_t accepted = 0;
+    for (const SchedulerStatus::Job& live : status.jobs) {
+      if (!live.round || live.round->key != round.key) continue;
+      selected = live.selected;
+      accepted = live.accepted;
+    }
+    const Result<ModelRecord> model = round.state == RoundState::done
+                                          ? context.models.get_model(id, ModelVersion(round.base.value() + 1))
+                                          : Result<ModelRecord>(Error(ErrorCode::not_found, ""));
+    list.push_back(to_json(round, job->spec.rounds.goal_count, selected, accepted, model ? &*model : nullptr));
+  }
+  nlohmann::json json = {{"job", id.value()}, {"state", to_string(job->state)}, {"rounds", list}};
+  if (job->spec.privacy.has_noise()) {
+    const Result<JobPrivacy> privacy = context.ledger.job_privacy(id);
+    if (!privacy) return problem_response(privacy.error());
+    const nlohmann::json shown = to_json(*privacy, job->spec);
+    json["privacy"] = {{"epsilon", shown["epsilon"]}, {"epsilon_budget", shown["epsilon_budget"]}};
+  }
+  if (rounds->size() == query.limit) {
+    const RoundRecord& last = rounds->back();
+    json["next_before"] = std::to_string(last.number) + "." + std::to_string(last.key.attempt.value());
+  }
+  return json_response(json);
+}
+
+}  // namespace coterie::admin_handlers

@@ -1,0 +1,94 @@
+// The table of the admin plane. Who may what, by least privilege:
+//   viewer           sees how jobs, rounds and the server are; no model files, no devices, no tokens
+//   operator         keeps it running: pauses, resumes and cancels jobs, rolls a bad model back, lets devices in and
+//                    shuts them out
+//   ml_engineer      makes jobs from models and data sets, takes the models that come of them and promotes them
+//   privacy_officer  sees what is spent and reads the ledger, and stops a job: may take privacy loss away, never
+//                    add to it
+//   security_admin   gives and takes admin tokens; reads the audit log; shuts devices and enrollment tokens out
+// docs/operating/access.md has the reasons; tests/unit/fl_server/admin_api/authorization_matrix.txt every cell.
+#include "fl_server/admin_api/route.h"
+
+#include "fl_server/admin_api/handlers.h"
+
+namespace coterie {
+namespace {
+
+using namespace admin_handlers;
+using enum Role;
+
+constexpr std::nullopt_t kOpen = std::nullopt;
+constexpr RoleSet kReaders = {viewer, operator_, ml_engineer, privacy_officer, security_admin};
+constexpr RoleSet kEngineer = {ml_engineer};
+constexpr RoleSet kResume = {operator_, ml_engineer};
+constexpr RoleSet kStop = {operator_, ml_engineer, privacy_officer};
+constexpr RoleSet kPrivacy = {privacy_officer};
+constexpr RoleSet kOperator = {operator_};
+constexpr RoleSet kSecurity = {security_admin};
+constexpr RoleSet kShutOut = {operator_, security_admin};
+
+constexpr AdminBody kJson = AdminBody::json;
+constexpr AdminBody kFile = AdminBody::file;
+
+constexpr AdminRouteTraits kPlain = {};
+constexpr AdminRouteTraits kTakesKey = {.takes_key = true};
+constexpr AdminRouteTraits kWholeServer = {.whole_server = true};
+constexpr AdminRouteTraits kOnStandby = {.on_standby = true};
+constexpr AdminRouteTraits kWholeStandby = {.whole_server = true, .on_standby = true};
+
+// tests/tidy/check_docs.py reads these rows: one a line or two, no expressions in them.
+constexpr AdminRoute kRoutes[] = {
+    {"GET", "/healthz", "getHealth", "The process is alive", kOpen, get_health, kOnStandby},
+    {"GET", "/readyz", "getReadiness", "The server serves", kOpen, get_readiness, kOnStandby},
+    {"GET", "/metrics", "getMetrics", "Prometheus text exposition", kReaders, get_metrics, kWholeStandby},
+    {"GET", "/admin/v1/server", "getServer", "Version, devices waiting, rounds under way", kReaders, get_server,
+     kOnStandby},
+    {"GET", "/admin/v1/nodes", "listNodes", "The servers of the fleet and how much each has to do", kReaders,
+     list_nodes, kOnStandby},
+    {"GET", "/admin/v1/jobs", "listJobs", "All jobs, oldest first", kReaders, list_jobs},
+    {"POST", "/admin/v1/jobs", "createJob", "Create a job; it starts at once", kEngineer, create_job, kTakesKey,
+     "job.create", kJson},
+    {"GET", "/admin/v1/jobs/{job}", "getJob", "One job", kReaders, get_job},
+    {"POST", "/admin/v1/jobs/{job}:pause", "pauseJob", "Pause after the round under way", kStop, pause_job, kPlain,
+     "job.pause"},
+    {"POST", "/admin/v1/jobs/{job}:resume", "resumeJob", "Go on", kResume, resume_job, kPlain, "job.resume"},
+    {"POST", "/admin/v1/jobs/{job}:cancel", "cancelJob", "End for good", kStop, cancel_job, kPlain, "job.cancel"},
+    {"GET", "/admin/v1/jobs/{job}/rounds", "listRounds", "Attempts of rounds, newest first", kReaders, list_rounds},
+    {"GET", "/admin/v1/jobs/{job}/events", "streamEvents", "Its rounds as they go, as server-sent events", kReaders,
+     stream_events},
+    {"GET", "/admin/v1/jobs/{job}/models", "listModels", "Versions of the model", kReaders, list_models},
+    {"GET", "/admin/v1/jobs/{job}/models/{version}", "getModel", "One version", kReaders, get_model},
+    {"GET", "/admin/v1/jobs/{job}/models/{version}/content", "getModelContent", "The model file", kEngineer,
+     get_model_content},
+    {"POST", "/admin/v1/jobs/{job}/models/{version}:promote", "promoteModel",
+     "From now on applications should use this version", kEngineer, promote_model, kPlain, "model.promote"},
+    {"POST", "/admin/v1/jobs/{job}/models:rollback", "rollBackModel",
+     "Back to the version that was promoted before the present one", kResume, roll_back_model, kPlain,
+     "model.roll_back"},
+    {"GET", "/admin/v1/ledger", "listLedger", "The privacy ledger of all jobs, in order", kPrivacy, list_ledger},
+    {"POST", "/admin/v1/models", "uploadModel", "Upload a model file to start jobs from", kEngineer, upload_model,
+     kPlain, "model.upload", kFile},
+    {"POST", "/admin/v1/datasets", "uploadDataset", "Upload a data set to evaluate models on", kEngineer,
+     upload_dataset, kPlain, "dataset.upload", kFile},
+    {"GET", "/admin/v1/devices", "listDevices", "Enrolled devices, by id", kShutOut, list_devices},
+    {"POST", "/admin/v1/devices/{device}:revoke", "revokeDevice", "Refuse everything this device asks from now on",
+     kShutOut, revoke_device, kPlain, "device.revoke"},
+    {"GET", "/admin/v1/enrollment-tokens", "listTokens", "Tokens, without their secrets", kShutOut, list_tokens},
+    {"POST", "/admin/v1/enrollment-tokens", "createToken", "A new token; its secret is shown this once", kOperator,
+     create_token, kPlain, "enrollment_token.create", kJson},
+    {"DELETE", "/admin/v1/enrollment-tokens/{token}", "removeToken", "Withdraw a token", kShutOut, remove_token, kPlain,
+     "enrollment_token.remove"},
+    {"GET", "/admin/v1/tokens", "listAdminTokens", "Admin tokens, without their secrets", kSecurity, list_admin_tokens},
+    {"POST", "/admin/v1/tokens", "createAdminToken", "A new admin token; its secret is shown this once", kSecurity,
+     create_admin_token, kPlain, "admin_token.create", kJson},
+    {"DELETE", "/admin/v1/tokens/{token}", "removeAdminToken", "End an admin token at once", kSecurity,
+     remove_admin_token, kPlain, "admin_token.remove"},
+    {"GET", "/admin/v1/audit", "listAudit", "What callers of this plane did, in order", kSecurity, list_audit,
+     kWholeServer},
+};
+
+}  // namespace
+
+std::span<const AdminRoute> admin_routes() { return kRoutes; }
+
+}  // namespace coterie

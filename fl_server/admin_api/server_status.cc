@@ -1,0 +1,85 @@
+// How the server is, on the admin plane: for people, for metrics, and for whoever decides whether it lives and is ready.
+#include <nlohmann/json.hpp>
+
+#include "base/os/clock.h"
+#include "fl_server/admin_api/admin_call.h"
+#include "fl_server/admin_api/admin_context.h"
+#include "fl_server/admin_api/handlers.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/admin_api/record_json.h"
+#include "fl_server/admin_api/tenants.h"
+#include "fl_server/net/retry_after.h"
+#include "fl_server/runtime/device_plane.h"
+#include "fl_server/runtime/round_scheduler.h"
+#include "fl_server/store/device_store.h"
+#include "fl_server/telemetry/metrics.h"
+
+namespace coterie::admin_handlers {
+namespace {
+
+// As DeviceQuery has it.
+std::string device_tenant(const AdminCaller& caller) {
+  return caller.tenant == kEveryTenant ? std::string() : caller.tenant;
+}
+
+HttpResponse text_response(std::string_view text, int status = 200) {
+  HttpResponse response;
+  response.status = status;
+  response.content_type = "text/plain; charset=utf-8";
+  response.body.assign(text.begin(), text.end());
+  return response;
+}
+
+}  // namespace
+
+HttpResponse get_server(AdminContext& context, const AdminCall& call) {
+  const Result<TenantView> own_jobs = view_of(context, call, Owned::job),
+                           own_populations = view_of(context, call, Owned::population);
+  if (!own_jobs || !own_populations) return problem_response(own_jobs ? own_populations.error() : own_jobs.error());
+  const SchedulerStatus status = context.scheduler.status();
+  nlohmann::json jobs = nlohmann::json::array();
+  for (const SchedulerStatus::Job& job : status.jobs) {
+    if (!own_jobs->sees(job.job.value())) continue;
+    nlohmann::json entry = {{"job", job.job.value()}};
+    if (job.round) {
+      entry["round"] = job.round->number;
+      entry["attempt"] = job.round->key.attempt.value();
+      entry["state"] = to_string(job.round->state);
+      entry["selected"] = job.selected;
+      entry["accepted"] = job.accepted;
+    }
+    jobs.push_back(std::move(entry));
+  }
+  nlohmann::json waiting = nlohmann::json::object();
+  for (const auto& [population, count] : status.waiting) {
+    if (own_populations->sees(population.value())) waiting[population.value()] = count;
+  }
+  const Result<uint64_t> devices = context.devices.count_devices({.tenant = device_tenant(call.caller)});
+  const WallTime now = os::wall_now();
+  return json_response({{"version", context.settings.version},
+                        {"started", rfc3339(context.started)},
+                        {"uptime_seconds", std::chrono::duration<double>(now - context.started).count()},
+                        {"ready", context.ready.load()},
+                        {"leads", context.leading.load()},
+                        {"devices", devices ? *devices : 0},
+                        {"devices_waiting", waiting},
+                        {"update_bytes_in_flight", context.plane.bytes_in_flight()},
+                        {"jobs", jobs}});
+}
+
+HttpResponse get_metrics(AdminContext& context, const AdminCall&) {
+  HttpResponse response = text_response(context.metrics.exposition());
+  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  return response;
+}
+
+HttpResponse get_health(AdminContext&, const AdminCall&) { return text_response("ok\n"); }
+
+HttpResponse get_readiness(AdminContext& context, const AdminCall&) {
+  if (context.ready) return text_response("ready\n");
+  HttpResponse response = text_response("not ready: starting, standing by or draining\n", 503);
+  say_when(response, {});
+  return response;
+}
+
+}  // namespace coterie::admin_handlers

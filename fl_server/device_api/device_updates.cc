@@ -1,0 +1,79 @@
+// The device plane's part of uploads: admitted, read into pooled memory, checked, handed over, answered.
+#include "fl_server/device_api/device_service.h"
+#include "fl_server/net/frame_response.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/limits.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kHeaderBytesMax = limits::kWireHeaderBytesMax + 128;
+
+}  // namespace
+
+Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, DeviceCall call) {
+  const RequestHead& head = exchange.head();
+  if (!head.content_length) {
+    co_return error_response(Error(ErrorCode::length_required, "an update needs a Content-Length"), {});
+  }
+  const Result<TicketHolder> holder = ticket_holder(head, call, std::nullopt);
+  if (!holder) co_return error_response(holder.error(), {});
+
+  UploadId upload;
+  const auto offer = [&](std::function<void(UploadAnswer)> answer) {
+    upload = parts_.plane.offer(holder->round, holder->device.id, *head.content_length, std::move(answer));
+  };
+  UploadAnswer answer = co_await await_callback<UploadAnswer>(offer);
+  if (const auto* admitted = std::get_if<UploadAdmitted>(&answer)) {
+    const bool is_masked = admitted->session.has_value();
+    Awaitable<Result<ReceivedUpdate>> reading =
+        is_masked ? read_masked_update(exchange, *holder, *admitted) : read_update(exchange, holder->round, *admitted);
+    Result<ReceivedUpdate> update = co_await std::move(reading);
+    if (!update) {
+      parts_.plane.lost(upload);
+      co_return error_response(update.error(), {});
+    }
+    const auto hand_over = [&](std::function<void(UploadAnswer)> done) {
+      parts_.plane.received(upload, std::move(update->body), update->totals, std::move(done));
+    };
+    answer = co_await await_callback<UploadAnswer>(hand_over);
+  }
+  if (const auto* accepted = std::get_if<UploadAccepted>(&answer)) co_return frame_response(encode(accepted->receipt));
+  const auto& refused = std::get<UploadRefused>(answer);
+  co_return error_response(refused.error, refused.window);
+}
+
+// Size, verify, decode, check against the plan; the values' own range is checked as they are added.
+Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_update(Exchange& exchange, const RoundKey& key,
+                                                                            const UploadAdmitted& admitted) {
+  const uint64_t size = *exchange.head().content_length;
+  const uint64_t size_max = admitted.rules.value_count * sizeof(float) + kHeaderBytesMax;
+  if (size > size_max) {
+    co_return Error(ErrorCode::too_large, "the update has " + std::to_string(size) +
+                                              " bytes, this plan's have at most " + std::to_string(size_max));
+  }
+  BodyPool::Body memory = bodies_.acquire(size);
+  Status read = co_await exchange.read_body_into(memory.bytes);
+  if (!read) co_return read.error();
+  const Result<Decoded<UpdateHeader>> update = decode_update(memory.bytes);
+  if (!update) co_return update.error();
+  const UpdateHeader& header = update->header;
+  const auto mismatch = [](const std::string& what) { return Error(ErrorCode::malformed, "update: " + what); };
+  if (header.round != key) co_return mismatch("is of another round or attempt than its ticket");
+  if (header.model != admitted.model) co_return mismatch("was trained from another model than this round's");
+  if (header.value_count != admitted.rules.value_count) {
+    co_return mismatch("has " + std::to_string(header.value_count) + " values, the plan says " +
+                       std::to_string(admitted.rules.value_count));
+  }
+  const uint32_t weight_max = admitted.rules.fixed_point.weight_max;
+  if (header.weight > weight_max) co_return mismatch("weight is over the plan's " + std::to_string(weight_max));
+  const RoundTotals totals{.updates = 1,
+                           .weight = header.weight,
+                           .examples = header.examples,
+                           .loss_sum = header.loss_sum,
+                           .correct = header.correct,
+                           .train_ms = header.train_ms};
+  co_return ReceivedUpdate{{memory.storage, payload_as<float>(update->payload), header.weight}, totals};
+}
+
+}  // namespace coterie
