@@ -46,8 +46,22 @@ class CheckTreeTest(unittest.TestCase):
                    ("device_sdk/runtime/a.cc", "train_kernels/dense.h"),
                    ("device_sdk/client/a.cc", "device_sdk/runtime/trainer.h"),
                    ("device_sdk/c_api/a.cc", "device_sdk/transport/https.h"),
-                   ("fl_server/core/a.cc", "aggregation/sum.h"), ("fl_server/core/a.cc", "proto/codec/codec.h"),
+                   ("fl_server/core/a.cc", "scheduler/round/round.h"), ("fl_server/core/a.cc", "secure/secagg/server.h"),
+                   ("fl_server/oidc/a.cc", "fl_server/admin/role.h"),
+                   ("fl_server/config/a.cc", "fl_server/net/http_limits.h"),
+                   ("fl_server/store/a.cc", "fl_server/core/ingest.h"), ("fl_server/store/s3/a.cc", "fl_server/store/blob_store.h"),
+                   ("fl_server/store/sql/a.cc", "base/os/file.h"), ("fl_server/finalize/a.cc", "fl_server/store/blob_store.h"),
                    ("fl_server/evaluation/a.cc", "device_sdk/runtime/model.h"),
+                   ("fl_server/runtime/a.cc", "fl_server/finalize/finalizer.h"),
+                   ("fl_server/fleet/a.cc", "fl_server/runtime/fleet_link.h"),
+                   ("fl_server/fleet/peer_service.cc", "fl_server/net/exchange.h"),
+                   ("fl_server/net/a.cc", "fl_server/core/turn_order.h"), ("fl_server/net/a.cc", "fl_server/store/blob_store.h"),
+                   ("fl_server/device_api/a.cc", "fl_server/net/exchange.h"),
+                   ("fl_server/device_api/a.cc", "fl_server/fleet/cohort_frames.h"),
+                   ("fl_server/admin_api/jobs.cc", "fl_server/net/http_types.h"),
+                   ("fl_server/admin_api/admin_service.cc", "fl_server/net/exchange.h"),
+                   ("fl_server/admin_api/admin_service.cc", "fl_server/admin_api/route.h"),
+                   ("fl_server/app/a.cc", "fl_server/store/sql/sqlite.h"),
                    ("vertical/a.cc", "device_sdk/runtime/model.h"), ("tools/a.cc", "fl_server/app/app.h"),
                    ("examples/a.cc", "device_sdk/include/coterie.h"), ("tests/a.cc", "fl_server/net/router.h")]
         for path, target in allowed:
@@ -60,7 +74,30 @@ class CheckTreeTest(unittest.TestCase):
                      ("device_sdk/client/a.cc", "device_sdk/transport/https.h"),
                      ("device_sdk/client/a.cc", "train_kernels/dense.h"), ("device_sdk/client/a.cc", "fl_server/a.h"),
                      ("fl_server/core/a.cc", "device_sdk/runtime/model.h"),
+                     ("fl_server/core/a.cc", "proto/codec/codec.h"), ("fl_server/core/a.cc", "aggregation/sum.h"),
+                     ("fl_server/core/a.cc", "fl_server/store/round_store.h"),
+                     ("fl_server/admin/a.cc", "fl_server/store/round_store.h"), ("fl_server/oidc/a.cc", "fl_server/admin/tenant.h"),
+                     ("fl_server/config/a.cc", "fl_server/net/http_server.h"),
+                     ("fl_server/telemetry/a.cc", "fl_server/core/ingest.h"), ("fl_server/privacy/a.cc", "fl_server/store/round_store.h"),
+                     ("fl_server/store/a.cc", "fl_server/runtime/round_scheduler.h"),
+                     ("fl_server/store/sql/a.cc", "fl_server/store/round_store.h"),
+                     ("fl_server/store/s3/a.cc", "fl_server/store/round_store.h"),
+                     ("fl_server/finalize/a.cc", "fl_server/core/ingest.h"),
                      ("fl_server/evaluation/a.cc", "device_sdk/client/session.h"),
+                     ("fl_server/evaluation/a.cc", "fl_server/store/round_store.h"),
+                     ("fl_server/runtime/a.cc", "fl_server/net/http_types.h"),
+                     ("fl_server/runtime/a.cc", "fl_server/store/sql_round_store.h"),
+                     ("fl_server/fleet/a.cc", "fl_server/net/exchange.h"),
+                     ("fl_server/fleet/peer_service.cc", "fl_server/device_api/device_service.h"),
+                     ("fl_server/net/a.cc", "scheduler/job/job.h"), ("fl_server/net/a.cc", "fl_server/store/round_store.h"),
+                     ("fl_server/net/a.cc", "fl_server/core/ingest_machine.h"),
+                     ("fl_server/device_api/a.cc", "fl_server/admin/role.h"),
+                     ("fl_server/device_api/a.cc", "fl_server/fleet/fleet_lead.h"),
+                     ("fl_server/admin_api/jobs.cc", "fl_server/net/exchange.h"),
+                     ("fl_server/admin_api/jobs.cc", "fl_server/admin_api/admin_service.h"),
+                     ("fl_server/admin_api/jobs.cc", "fl_server/store/sql_round_store.h"),
+                     ("fl_server/admin_api/admin_service.cc", "fl_server/admin_api/handlers.h"),
+                     ("fl_server/app/a.cc", "device_sdk/runtime/model.h"),
                      ("vertical/a.cc", "fl_server/core/ingest.h"), ("vertical/a.cc", "device_sdk/client/session.h"),
                      ("tools/a.cc", "tests/support/matchers.h"), ("examples/a.cc", "device_sdk/client/session.h"),
                      ("examples/a.cc", "base/result.h")]
@@ -70,6 +107,30 @@ class CheckTreeTest(unittest.TestCase):
     def test_every_folder_of_the_house_is_drawn(self):
         for folder in check_tree.EVERYTHING + ["examples/", "tests/"]:
             self.assertTrue(any(f.startswith(folder) for f in check_tree.MAY_INCLUDE), folder)
+        self.assertEqual(problems_of({"fl_server/attic/a.cc": ""}), [("fl_server/attic/a.cc", 1, "floor")])
+        self.assertEqual(problems_of({"fl_server/store/a.cc": ""}), [])
+
+    def test_no_folder_of_the_server_includes_what_includes_it(self):
+        def circles(files):
+            return [(path, line) for path, line, rule in problems_of(files) if rule == "circle"]
+
+        def include(folder):
+            return f'#include "fl_server/{folder}/b.h"\n'
+
+        down = {"fl_server/runtime/a.cc": include("store"), "fl_server/store/a.cc": "\n" + include("core")}
+        self.assertEqual(circles(down), [])
+        self.assertEqual(circles(dict(down, **{"fl_server/core/a.cc": include("finalize")})), [])
+        self.assertEqual(circles(dict(down, **{"fl_server/core/a.cc": include("runtime")})),
+                         [("fl_server/core/a.cc", 1), ("fl_server/runtime/a.cc", 1), ("fl_server/store/a.cc", 2)])
+
+    def test_a_circle_is_excepted_by_name_and_only_while_it_is_there(self):
+        (low, high), reason = next(iter(check_tree.CIRCLES_UNTIL_MENDED.items()), (("", ""), "none is left"))
+        if not low:
+            self.skipTest(reason)
+        there = {low + "a.cc": f'#include "{high}b.h"\n', high + "a.cc": f'#include "{low}b.h"\n'}
+        self.assertEqual([p for p in problems_of(there) if p[2] == "circle"], [])
+        gone = [p for p in problems_of(dict(there, **{high + "a.cc": ""})) if p[2] == "circle"]
+        self.assertEqual(gone, [("tests/tidy/check_tree.py", 1, "circle")])
 
     def test_includes_start_at_the_root(self):
         self.include("secure/dp/a.cc", "noise.h", "include-path")
@@ -83,6 +144,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("<openssl/evp.h>", "secure/crypto/a.cc", "fl_server/store/a.cc"),
                 ("<openssl/ssl.h>", "fl_server/net/a.cc", "fl_server/app/a.cc"),
                 ("<boost/asio.hpp>", "device_sdk/transport/a.cc", "device_sdk/client/a.cc"),
+                ("<boost/asio.hpp>", "fl_server/net/a.cc", "fl_server/admin_api/admin_service.cc"),
                 ("<boost/beast.hpp>", "fl_server/net/a.cc", "fl_server/core/a.cc"),
                 ("<nlohmann/json.hpp>", "fl_server/config/a.cc", "fl_server/core/a.cc"),
                 ("<curl/curl.h>", "fl_server/oidc/a.cc", "fl_server/net/a.cc"),
@@ -143,29 +205,14 @@ class CheckTreeTest(unittest.TestCase):
             self.include("base/a.cc", header, "streams")
             self.include("tools/a.cc", header)
 
-    def test_coroutines_keep_to_their_shapes_and_folders(self):
-        def bad(statement):
-            self.bad("fl_server/net/a.cc", f"void f() {{\n  {statement}\n}}\n", "coroutine", 2)
-
-        def good(statement):
-            self.good("fl_server/net/a.cc", f"void f() {{\n  {statement}\n}}\n")
-
-        bad("switch (co_await next()) {}")
-        bad("co_await [&] { return g(); }();")
-        bad("co_await send(Reply{200});")
-        bad("co_await stream.write({a, b});")
-        bad("auto x = ok ? co_await a() : b;")
-        good("co_await send(reply);")
-        good("if (co_await next()) { g(); }")
-        good("while (auto n = co_await next(buffer)) { g(n); }")
-        good("const auto x = co_await next(); switch (x) {}")
-        good("int y = a ? b : c; co_await next();")
-        good("co_return Reply{200};")
-        good("// switch (co_await next())")
-        for path in ["fl_server/store/a.cc", "device_sdk/client/a.cc", "base/a.cc"]:
+    def test_coroutines_keep_to_their_folders(self):
+        for path in ["fl_server/store/a.cc", "fl_server/runtime/a.cc", "fl_server/app/a.cc", "fl_server/fleet/a.cc",
+                     "fl_server/admin_api/jobs.cc", "device_sdk/client/a.cc", "device_sdk/transport/a.cc", "base/a.cc"]:
             self.bad(path, "int f() {\n  co_return 1;\n}\n", "coroutine", 2)
-        for path in ["fl_server/runtime/a.cc", "fl_server/app/a.cc", "device_sdk/transport/a.cc"]:
-            self.good(path, "int f() {\n  co_return 1;\n}\n")
+        for path in ["fl_server/net/a.cc", "fl_server/device_api/a.cc", "fl_server/admin_api/admin_service.cc",
+                     "fl_server/fleet/peer_service.cc"]:
+            self.good(path, "int f() {\n  co_return co_await g();\n}\n")
+        self.good("fl_server/store/a.cc", "// co_return\n")
 
     def test_beast_is_included_three_times(self):
         files = {f"fl_server/net/{name}.cc": "#include <boost/beast/http.hpp>\n" for name in "abc"}
