@@ -1,14 +1,18 @@
 # The few verbs every CMakeLists.txt in this tree is written with. Paths in #include start at the repository root.
 
-# coterie_library(name SOURCES a.cc b.cc HEADERS c.h DEPENDS other::lib): one static library a folder. HEADERS documents
-# the folder's public face; every header is also compiled alone once (target header_check).
+# coterie_library(name SOURCES a.cc b.cc HEADERS c.h DEPENDS other::lib [PCH set [OWN]]): one static library a folder. HEADERS
+# documents the folder's public face. PCH: which precompiled headers (CoteriePch.cmake), std unless another is named.
 function(coterie_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS;PCH" ${ARGN})
   if(ARG_SOURCES)
     add_library(${name} STATIC ${ARG_SOURCES})
     target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE coterie_flags ${ARG_PRIVATE_DEPENDS})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    if(NOT ARG_PCH)
+      set(ARG_PCH std)
+    endif()
+    coterie_precompile(${name} ${ARG_PCH})
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -17,19 +21,23 @@ function(coterie_library name)
   set_property(GLOBAL APPEND PROPERTY COTERIE_LIBRARIES ${name})
 endfunction()
 
-# coterie_program(name SOURCES ... DEPENDS ...): an executable that lands in build/<preset>/bin.
+# coterie_program(name SOURCES ... DEPENDS ... [PCH set]): an executable that lands in build/<preset>/bin.
 function(coterie_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PCH" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE coterie_flags ${ARG_DEPENDS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  if(ARG_PCH)
+    coterie_precompile(${name} ${ARG_PCH})
+  endif()
 endfunction()
 
-# coterie_test(name SOURCES ... DEPENDS ... [LABEL unit] [PREFIX p.]): one GoogleTest binary, its cases listed by CTest one
-# by one, under the prefix.
+# coterie_test(name SOURCES ... DEPENDS ... [DEFINES ...] [PROGRAMS ...] [LABEL unit] [PREFIX p.]): one GoogleTest binary, its
+# cases listed by CTest one by one, under the prefix. PROGRAMS: targets that it starts. What has the label nightly is built
+# with COTERIE_BUILD_NIGHTLY alone: mostly the same sources as by day, with more to do.
 function(coterie_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;PREFIX;FILTER" "SOURCES;DEPENDS" ${ARGN})
-  if(NOT COTERIE_BUILD_TESTS)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;PREFIX;FILTER" "SOURCES;DEPENDS;DEFINES;PROGRAMS" ${ARGN})
+  if(NOT COTERIE_BUILD_TESTS OR (ARG_LABEL STREQUAL "nightly" AND NOT COTERIE_BUILD_NIGHTLY))
     return()
   endif()
   if(NOT ARG_LABEL)
@@ -39,9 +47,12 @@ function(coterie_test name)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE coterie_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE COTERIE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                                             COTERIE_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
+  target_link_libraries(${name} PRIVATE coterie_flags ${ARG_DEPENDS} coterie_test_paths GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE ${ARG_DEFINES})
+  if(ARG_PROGRAMS)
+    add_dependencies(${name} ${ARG_PROGRAMS})
+  endif()
+  coterie_precompile(${name} test)
   if(COTERIE_ENGINE_ONLY)
     target_compile_definitions(${name} PRIVATE $<$<CONFIG:MinSizeRel>:COT_NO_UNWINDING>)
   endif()

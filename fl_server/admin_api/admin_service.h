@@ -36,11 +36,11 @@ class AdminService final : public HttpService {
   void set_leading(bool leading) { context_.leading = leading; }
 
  private:
-  // Whom the value of the Authorization header stands for. Named tokens that are not remembered are verified on the
+  // Finds the caller that the value of the Authorization header stands for. Named tokens that are not remembered are verified on the
   // pool.
   Awaitable<Result<AdminCaller>> authenticate(std::string authorization);
   Awaitable<HttpResponse> respond(Exchange& exchange, RouteMatch match);
-  // Of a caller who may ask: reads query and body, then has it carried out.
+  // Reads query and body of a caller who may ask, then has the request carried out.
   Awaitable<HttpResponse> answer(Exchange& exchange, const AdminRoute& route, AdminCall call);
   // On the pool: the handler, and before and after it the records of the audit log if the route has an action.
   HttpResponse carry_out(const AdminRoute& route, const AdminCall& call);

@@ -42,7 +42,7 @@ struct BlobRange {
   uint64_t size = 0;
 };
 
-// Of problem documents (RFC 9457), into which the connection puts the trace id.
+// The content type of problem documents (RFC 9457), into which the connection puts the trace id.
 inline constexpr const char* kProblemType = "application/problem+json";
 
 struct HttpResponse {

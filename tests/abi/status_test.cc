@@ -10,14 +10,14 @@
 #include "base/os/file.h"
 #include "coterie.h"
 #include "device_sdk/agent/agent.h"
+#include "tests/support/paths.h"
 
 namespace coterie {
 namespace {
 
 // "round_closed" -> 8, as the header spells the enumerators that begin with `prefix`.
 std::map<std::string, int> enumerators(const std::string& prefix) {
-  const Result<Bytes> header =
-      os::read_file(std::string(COTERIE_SOURCE_DIR) + "/device_sdk/include/coterie.h", 1 << 20);
+  const Result<Bytes> header = os::read_file(test::source_dir() + "/device_sdk/include/coterie.h", 1 << 20);
   EXPECT_TRUE(header.has_value());
   const std::string text(as_text(*header));
   const std::regex pattern("\\b" + prefix + "([A-Z0-9_]+) = ([0-9]+)");

@@ -12,11 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
+
 namespace {
 
 using coterie::Dataset, coterie::Error, coterie::Example, coterie::Model, coterie::Trainer, coterie::TrainOptions;
 
-std::string sample(const std::string& name) { return std::string(COTERIE_SAMPLES_DIR) + "/" + name; }
+std::string sample(const std::string& name) { return coterie::test::samples_dir() + "/" + name; }
 
 TrainOptions options() {
   return {.optimizer = "adam",

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tests/support/paths.h"
+
 namespace coterie::chaos {
 
 Result<DiskControl> DiskControl::make(const std::string& control_file, const std::string& directory) {
@@ -27,7 +29,8 @@ DiskControl::~DiskControl() {
 }
 
 std::vector<std::string> DiskControl::environment() const {
-  return {std::string("LD_PRELOAD=") + COTERIE_DISK_FAULTS_LIBRARY, std::string(DISK_FAULTS_CONTROL) + "=" + file_};
+  return {"LD_PRELOAD=" + test::bin_dir() + "/libcoterie_disk_faults.so",
+          std::string(DISK_FAULTS_CONTROL) + "=" + file_};
 }
 
 void DiskControl::arm(uint64_t skip, int error, uint32_t kinds, bool lasts) {

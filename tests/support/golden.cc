@@ -8,10 +8,12 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/paths.h"
+
 namespace coterie::test {
 namespace {
 
-std::string path_of(const std::string& name) { return std::string(COTERIE_SOURCE_DIR "/tests/golden/") + name; }
+std::string path_of(const std::string& name) { return source_dir() + "/tests/golden/" + name; }
 
 std::string read_text(const std::string& name) {
   std::ifstream stream(path_of(name), std::ios::binary);

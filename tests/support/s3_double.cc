@@ -11,6 +11,7 @@
 #include "base/os/clock.h"
 #include "fl_server/store/s3/https_pool.h"
 #include "secure/crypto/dev_ca.h"
+#include "tests/support/paths.h"
 
 namespace coterie::test {
 namespace {
@@ -43,7 +44,7 @@ void S3Double::start() {
   COT_ASSERT(::pipe2(in, O_CLOEXEC) == 0 && ::pipe2(out, O_CLOEXEC) == 0);
   std::vector<std::string> words = {"python3",
                                     "-B",
-                                    std::string(COTERIE_SOURCE_DIR) + "/tests/doubles/s3_server.py",
+                                    source_dir() + "/tests/doubles/s3_server.py",
                                     folder_ / "certificate.pem",
                                     folder_ / "key.pem",
                                     kAccessKeyId,

@@ -104,7 +104,6 @@ THIRD_PARTY = [
     ("prometheus-cpp", r"prometheus/", ["fl_server/telemetry/"]),
     ("CLI11", r"CLI/", ["tools/", "fl_server/app/", "tests/simulation/", "tests/bench/"]),
     ("Highway", r"hwy/", ["train_kernels/"]),
-    ("Eigen", r"Eigen/", ["train_kernels/", "tests/"]),
     ("libjpeg-turbo", r"j(peglib|error)\.h", ["tools/data/", "tests/unit/tools/"]),
     ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
     ("zlib", r"zlib\.h", ["device_sdk/transport/", "fl_server/net/", "tools/"]),

@@ -161,7 +161,6 @@ class CheckTreeTest(unittest.TestCase):
                 ("<prometheus/counter.h>", "fl_server/telemetry/a.cc", "fl_server/net/a.cc"),
                 ("<CLI/CLI.hpp>", "tools/a.cc", "fl_server/config/a.cc"),
                 ("<hwy/highway.h>", "train_kernels/a.cc", "aggregation/a.cc"),
-                ("<Eigen/Dense>", "tests/unit/a.cc", "device_sdk/runtime/a.cc"),
                 ("<gtest/gtest.h>", "tests/a.cc", "base/a.cc"),
                 ("<benchmark/benchmark.h>", "tests/bench/a.cc", "tests/unit/a.cc")]
         for name, pattern, _ in check_tree.THIRD_PARTY:

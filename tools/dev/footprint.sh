@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 source tools/dev/setup.sh
 
-install_packages "${coterie_packages[@]}"
+install_packages "${coterie_packages[@]}" "${coterie_check_packages[@]}"
 # weigh WHAT PRESET FOLDER [OPS]
 weigh() {
   cmake --preset "$2" -B "$3" -DCMAKE_BUILD_TYPE=MinSizeRel "-DCOTERIE_OPS_FROM=${4:-}" > "$3.log" 2>&1 ||

@@ -1,23 +1,31 @@
 # The Debian 12 packages Coterie is built, tested and measured with. To be sourced: it only defines names.
 
-coterie_packages=(
-  git curl ca-certificates                                      # tools
-  cmake ninja-build pkg-config clang-16 lld-16 llvm-16 libclang-rt-16-dev python3
+# What the programs of `coterie demo` are built of: all that ./quickstart installs.
+coterie_demo_packages=(
+  cmake ninja-build pkg-config clang-16 lld-16
   libboost1.81-dev libssl-dev libcurl4-openssl-dev zlib1g-dev   # network
   libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev libcli11-dev
   libsodium-dev libsqlite3-dev libpq-dev prometheus-cpp-dev
-  libprotobuf-dev protobuf-compiler libonnx-dev                 # ONNX: of the last only onnx.proto
   libjpeg-dev libpng-dev                                        # images
-  libeigen3-dev libhwy-dev                                      # arithmetic
-  libgtest-dev libgmock-dev googletest                          # tests; googletest: its sources
-  g++-12-aarch64-linux-gnu qemu-user-static                     # tests of the engine on 64-bit ARM
-  openjdk-17-jdk-headless                                       # the Java binding
-  python3-flatbuffers python3-cryptography python3-numpy        # the device in Python, which is one
+  libhwy-dev                                                    # arithmetic
 )
 
-# Only for tests: databases, networks, and programs that judge what deploy/ and docs/openapi.json hold. Tests that lack them are
-# left out.
-coterie_check_packages=(clang-format-16 prometheus postgresql-15 python3-yaml iproute2 sqlite3 jq openssl)
+# What the whole build needs (preset release): ONNX and the programs behind ./bench, whose build has the tests.
+coterie_packages=(
+  "${coterie_demo_packages[@]}"
+  libprotobuf-dev protobuf-compiler libonnx-dev                 # ONNX: of the last only onnx.proto
+  python3 libgtest-dev libgmock-dev
+)
+
+# Only for ./check: sanitizers, 64-bit ARM, the Java binding, the device in Python, databases, networks, and programs that judge
+# what deploy/ and docs/openapi.json hold. Tests that lack the latter are left out.
+coterie_check_packages=(
+  git curl ca-certificates llvm-16 libclang-rt-16-dev clang-format-16
+  googletest g++-12-aarch64-linux-gnu qemu-user-static          # the first: its sources, for the engine's tests on 64-bit ARM
+  openjdk-17-jdk-headless
+  python3-flatbuffers python3-cryptography python3-numpy python3-yaml
+  prometheus postgresql-15 iproute2 sqlite3 jq openssl
+)
 # Node.js runs the OpenAPI linter. One that is there stays: builds of it from elsewhere bring npm along and conflict with
 # Debian's package of it.
 command -v npm > /dev/null || coterie_check_packages+=(nodejs npm)

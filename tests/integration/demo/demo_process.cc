@@ -10,6 +10,7 @@
 #include <charconv>
 
 #include "base/os/file.h"
+#include "tests/support/paths.h"
 
 namespace coterie::testing {
 
@@ -20,7 +21,7 @@ DemoProcess::DemoProcess(const std::string& directory, const std::vector<std::st
   int ends[2];
   COT_ASSERT(::pipe2(ends, O_CLOEXEC) == 0);
   errors_fd_ = ends[0];
-  std::vector<std::string> words = {std::string(COTERIE_BIN_DIR) + "/coterie"};
+  std::vector<std::string> words = {test::bin_dir() + "/coterie"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());

@@ -8,6 +8,7 @@
 #include "secure/crypto/digest.h"
 #include "tests/integration/demo/demo_process.h"
 #include "tests/support/matchers.h"
+#include "tests/support/paths.h"
 #include "tests/unit/tools/idx_files.h"
 #include "tools/model/evaluate.h"
 
@@ -112,7 +113,7 @@ TEST_F(DemoResults, AreOnStandardOutputForAPersonWithACommandThatWorks) {
   DemoProcess demo(directory_.path(), words);
   ASSERT_EQ(demo.wait(), 0) << demo.errors();
   EXPECT_EQ(demo.errors(), "");
-  const std::string output = demo.output(), program = std::string(COTERIE_BIN_DIR) + "/coterie ";
+  const std::string output = demo.output(), program = test::bin_dir() + "/coterie ";
   const size_t begin = output.find("  " + program + "model evaluate ");
   ASSERT_NE(begin, output.npos) << output;
   const std::string command =

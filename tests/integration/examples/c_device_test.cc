@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "tests/integration/support/fixture.h"
+#include "tests/support/paths.h"
 #include "tools/model/zoo.h"
 
 namespace coterie::testing {
@@ -19,7 +20,7 @@ struct Ended {
 
 Ended run(const std::string& arguments, const std::string& token = {}) {
   const std::string command =
-      "COTERIE_ENROLLMENT_TOKEN='" + token + "' '" + COTERIE_BIN_DIR + "/c_device' " + arguments + " 2>&1";
+      "COTERIE_ENROLLMENT_TOKEN='" + token + "' '" + test::bin_dir() + "/c_device' " + arguments + " 2>&1";
   Ended ended;
   std::FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) return ended;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/onnx/onnx_fixtures.h"
 #include "tools/onnx/export.h"
@@ -25,7 +26,7 @@ int run(const std::string& command) {
 
 TEST(OnnxNetworks, ComputeAndTrainAsInPyTorchAndComeBack) {
   const TemporaryDirectory folder;
-  const std::string script = std::string(COTERIE_SOURCE_DIR) + "/tests/integration/onnx/make_networks.py";
+  const std::string script = test::source_dir() + "/tests/integration/onnx/make_networks.py";
   const int made = run(std::string(kPython) + " " + script + " " + folder.path() + " >/dev/null 2>&1");
   if (made == kSkipped || made == 127) GTEST_SKIP() << "needs python3-torch and python3-torchvision";
   ASSERT_EQ(made, 0) << script;

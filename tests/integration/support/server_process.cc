@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "tests/support/paths.h"
 
 namespace coterie::testing {
 namespace {
@@ -43,7 +44,7 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions&
   int pipe_fds[2];
   if (::pipe2(pipe_fds, O_CLOEXEC) != 0) return Error(ErrorCode::internal, "pipe failed");
   std::unique_ptr<ServerProcess> server(new ServerProcess());
-  const std::string program = std::string(COTERIE_BIN_DIR) + "/fl_server";
+  const std::string program = test::bin_dir() + "/fl_server";
   const int parent = getpid();
   const int home =
       options.network_namespace.empty() ? -1 : ::open(options.network_namespace.c_str(), O_RDONLY | O_CLOEXEC);

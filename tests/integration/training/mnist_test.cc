@@ -7,6 +7,7 @@
 #include "device_sdk/runtime/evaluator.h"
 #include "device_sdk/runtime/trainer.h"
 #include "tests/support/matchers.h"
+#include "tests/support/paths.h"
 #include "tools/data/load.h"
 #include "tools/model/zoo.h"
 
@@ -22,7 +23,7 @@ DatasetSource images_of(const ExampleTable& table, uint64_t first, uint64_t coun
 }
 
 TEST(LeNet5, ReachesNinetySevenPercentInFiveEpochs) {
-  const std::string folder = std::string(COTERIE_SOURCE_DIR) + "/../shared/data/mnist-t10k";
+  const std::string folder = source_dir() + "/../shared/data/mnist-t10k";
   if (!os::exists(folder)) GTEST_SKIP() << "needs the 10,000 test images of MNIST in " << folder;
   const Result<TrainingData> data = load_data("mnist:" + folder);
   ASSERT_OK(data);

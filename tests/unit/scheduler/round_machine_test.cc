@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "tests/support/golden.h"
+#include "tests/support/paths.h"
 #include "tests/unit/scheduler/round_script.h"
 
 namespace coterie {
 namespace {
 
-const std::filesystem::path kScripts = COTERIE_SOURCE_DIR "/tests/golden/rounds";
+const std::filesystem::path kScripts = test::source_dir() + "/tests/golden/rounds";
 
 std::vector<std::string> script_names() {
   std::vector<std::string> names;

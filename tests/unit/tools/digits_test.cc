@@ -8,6 +8,7 @@
 #include "device_sdk/runtime/dataset_source.h"
 #include "secure/crypto/sha256.h"
 #include "tests/support/matchers.h"
+#include "tests/support/paths.h"
 
 namespace coterie {
 namespace {
@@ -22,7 +23,7 @@ std::string line_of(const std::string& pixel, const std::string& label) {
 }
 
 TEST(Digits, AreTheFileThatTheReadmeNames) {
-  const std::string folder = std::string(COTERIE_SOURCE_DIR) + "/examples/digits/";
+  const std::string folder = test::source_dir() + "/examples/digits/";
   const auto file = os::read_file(folder + "digits.csv.gz", 1 << 20);
   const auto readme = os::read_file(folder + "README.md", 1 << 20);
   ASSERT_OK(file);

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
+
 namespace coterie::test {
 
 // SplitMix64, as class Draw of make_vectors.py: numbers that are exact in float32.
@@ -58,7 +60,7 @@ struct TorchCase {
 };
 
 inline std::vector<TorchCase> torch_cases(const std::string& kind, const std::string& name = "vectors.txt") {
-  std::ifstream file(std::string(COTERIE_SOURCE_DIR) + "/tests/golden/torch/" + name);
+  std::ifstream file(source_dir() + "/tests/golden/torch/" + name);
   EXPECT_TRUE(file.is_open());
   std::vector<TorchCase> cases;
   bool wanted = false;

@@ -2,21 +2,26 @@
 // agrees. A new route without a row, a row without a route and a new role without a column fail.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include <map>
 #include <sstream>
 
 #include "base/os/file.h"
 #include "fl_server/admin_api/route.h"
 #include "tests/support/matchers.h"
+#include "tests/support/paths.h"
 
 namespace coterie {
 namespace {
+
+std::string matrix_file() { return test::source_dir() + "/tests/unit/fl_server/admin_api/authorization_matrix.txt"; }
 
 // operation -> role -> "yes", "no" or "open".
 using Matrix = std::map<std::string, std::map<std::string, std::string>>;
 
 Matrix read_matrix() {
-  const Result<Bytes> file = os::read_file(COTERIE_MATRIX_FILE, 1 << 20);
+  const Result<Bytes> file = os::read_file(matrix_file(), 1 << 20);
   EXPECT_OK(file);
   std::istringstream lines{std::string(as_text(file.value_or(Bytes())))};
   Matrix matrix;
@@ -41,7 +46,7 @@ TEST(AuthorizationMatrix, HasEveryCellAsTheTableOfRoutesDecides) {
   size_t cells = 0;
   for (const AdminRoute& route : admin_routes()) {
     auto row = matrix.extract(std::string(route.operation));
-    ASSERT_FALSE(row.empty()) << route.operation << " has no row in " << COTERIE_MATRIX_FILE;
+    ASSERT_FALSE(row.empty()) << route.operation << " has no row in " << matrix_file();
     EXPECT_EQ(row.mapped().size(), kRoles.size()) << route.operation;
     for (const Role role : kRoles) {
       const std::string expected = row.mapped()[std::string(to_string(role))];

@@ -13,6 +13,7 @@
 
 #include "base/os/clock.h"
 #include "secure/crypto/dev_ca.h"
+#include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 
 namespace coterie::test {
@@ -50,8 +51,7 @@ class JwksServer {
     int out[2];
     ASSERT_EQ(::pipe2(in, O_CLOEXEC), 0);
     ASSERT_EQ(::pipe2(out, O_CLOEXEC), 0);
-    std::vector<std::string> words = {"python3",
-                                      std::string(COTERIE_SOURCE_DIR) + "/tests/unit/fl_server/oidc/jwks_server.py",
+    std::vector<std::string> words = {"python3", source_dir() + "/tests/unit/fl_server/oidc/jwks_server.py",
                                       folder_ / "certificate.pem", folder_ / "key.pem", folder_ / "keys.json"};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());

@@ -11,6 +11,7 @@
 
 #include "fl_server/oidc/jwt.h"
 #include "secure/crypto/signature.h"
+#include "tests/support/paths.h"
 
 namespace coterie::test {
 
@@ -97,7 +98,7 @@ inline JwkSet set_of(const std::vector<nlohmann::json>& jwks) {
 }
 
 inline nlohmann::json vectors(const std::string& name) {
-  std::ifstream file(std::string(COTERIE_SOURCE_DIR) + "/tests/unit/fl_server/oidc/vectors/" + name);
+  std::ifstream file(source_dir() + "/tests/unit/fl_server/oidc/vectors/" + name);
   return nlohmann::json::parse(file);
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/assert.h"
+#include "tests/support/paths.h"
 
 namespace coterie::test {
 
@@ -19,7 +20,7 @@ std::vector<GoldenCase> golden_cases() {
 }
 
 std::vector<GoldenTail> read_golden_tails(const std::string& file) {
-  std::ifstream in(std::string(COTERIE_SOURCE_DIR) + "/tests/golden/noise/" + file);
+  std::ifstream in(source_dir() + "/tests/golden/noise/" + file);
   std::vector<GoldenTail> tails;
   size_t k;
   std::string digits;

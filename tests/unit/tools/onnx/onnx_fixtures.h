@@ -15,13 +15,12 @@
 #include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/trainer.h"
 #include "tests/support/matchers.h"
+#include "tests/support/paths.h"
 #include "tools/onnx/import.h"
 
 namespace coterie::test {
 
-inline std::string golden_path(const std::string& name) {
-  return std::string(COTERIE_SOURCE_DIR) + "/tests/golden/onnx/" + name;
-}
+inline std::string golden_path(const std::string& name) { return source_dir() + "/tests/golden/onnx/" + name; }
 
 inline Bytes read_or_die(const std::string& path) {
   Result<Bytes> bytes = os::read_file(path, 1 << 30);

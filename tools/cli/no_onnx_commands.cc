@@ -1,0 +1,23 @@
+// In a build without ONNX (-DCOTERIE_BUILD_ONNX=OFF, as ./quickstart makes it): the commands are known and say where they are.
+#include <cstdio>
+
+#include "tools/cli/onnx_commands.h"
+
+namespace coterie {
+namespace {
+
+ExitCode not_in_this_build(const char* command) {
+  std::fprintf(stderr,
+               "coterie model %s: this build has no ONNX. A build that has it: cmake --preset release && "
+               "cmake --build --preset release --target coterie_cli\n",
+               command);
+  return ExitCode::failure;
+}
+
+}  // namespace
+
+ExitCode convert_model(const ConvertOptions&) { return not_in_this_build("convert"); }
+
+ExitCode export_model(const ExportOptions&) { return not_in_this_build("export"); }
+
+}  // namespace coterie
