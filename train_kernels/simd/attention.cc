@@ -120,6 +120,8 @@ HWY_INLINE Row row_of(const AttentionShape& s, const Operands& p, const Pair& at
           p.key_mask == nullptr ? nullptr : p.key_mask + at.b * s.keys, s.visible(query)};
 }
 
+// q, y: [batch, queries, heads, width]; k, v: [batch, keys, heads, width]; log_sums: [batch, heads, queries]. Rows are
+// q_stride, y_stride, .. floats apart. The scores of kQueriesAtATime queries are in memory at a time.
 void attention_forward(const AttentionShape& s, Range pairs, const AttentionForward<float>& p, void* workspace) {
   Scratch scratch(workspace);
   float* packed_k = scratch.take<float>(packed_b_floats(s.width, s.keys));
@@ -178,6 +180,9 @@ HWY_INLINE void clear_rows(size_t rows, size_t width, size_t stride, float* to) 
   for (size_t row = 0; row < rows; ++row) std::memset(to + row * stride, 0, width * sizeof(float));
 }
 
+// q, y, dy, dq: [batch, queries, heads, width]; k, v, dk, dv: [batch, keys, heads, width]; log_sums: [batch, heads,
+// queries]. The shares (the softmax) are made again from log_sums. The sum of shares * d_shares over the keys, which a
+// softmax's gradient needs, is y . dy: no second pass over the keys.
 void attention_backward(const AttentionShape& s, Range pairs, const AttentionBackward<float>& p, void* workspace) {
   Scratch scratch(workspace);
   float* turned_k = scratch.take<float>(packed_b_floats(s.width, s.keys));

@@ -37,6 +37,7 @@ struct KeepStatistics {
   }
 };
 
+// x: [rows, channels] at rows `stride` floats apart; mean, inverse_stddev, running: [channels]
 void batch_norm_statistics(const BatchNormShape& s, const float* x, float epsilon, float* mean, float* inverse_stddev,
                            const BatchNormRunning<float>* running) {
   column_moments(x, s.rows, s.channels, s.stride, KeepStatistics{s.rows, epsilon, mean, inverse_stddev, running});
@@ -47,10 +48,13 @@ struct InverseStddev {
   HWY_INLINE Vector operator()(Vector variance) const { return inverse_of(variance, epsilon); }
 };
 
+// variance, inverse_stddev: [channels]
 void batch_norm_inverse_stddev(size_t channels, const float* variance, float epsilon, float* inverse_stddev) {
   map(channels, inverse_stddev, InverseStddev{epsilon}, variance);
 }
 
+// x, y: [rows, channels]; channels: four of [channels]. The activation is a template argument below, so that the inner
+// loop has no branch.
 void batch_norm_forward(const BatchNormShape& s, const float* x, const Channels& channels, Activation activation,
                         float* y) {
   const Vector limit = activation_limit(activation);
@@ -61,6 +65,7 @@ void batch_norm_forward(const BatchNormShape& s, const float* x, const Channels&
   }
 }
 
+// x, dy: [rows, channels]; dscale, dbias: [channels]
 void batch_norm_backward_parameters(const BatchNormShape& s, const float* x, const Channels& channels,
                                     Activation activation, const float* dy, float* dscale, float* dbias) {
   const Vector limit = activation_limit(activation);
@@ -80,6 +85,7 @@ void backward_input(const BatchNormShape& s, size_t batch_rows, const float* x, 
   map_columns(s.rows, s.channels, gradient);
 }
 
+// x, dy, dx: [rows, channels], perhaps a part of batch_rows; dscale, dbias: [channels], sums over all batch_rows
 void batch_norm_backward_input(const BatchNormShape& s, size_t batch_rows, const float* x, const Channels& channels,
                                Activation activation, const float* dscale, const float* dbias, const float* dy,
                                float* dx) {
@@ -109,6 +115,7 @@ struct FrozenGradient {
   }
 };
 
+// x, dy, dx: [rows, channels]. The statistics are constants here, so no sums over rows go into dx.
 void batch_norm_backward_frozen(const BatchNormShape& s, const float* x, const Channels& channels,
                                 Activation activation, const float* dy, float* dx) {
   const Vector limit = activation_limit(activation);

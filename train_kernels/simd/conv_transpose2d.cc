@@ -33,6 +33,9 @@ float* take_prepared(size_t bytes, Scratch& scratch) {
   return bytes == 0 ? nullptr : scratch.take<float>(bytes / sizeof(float));
 }
 
+// s is the matching convolution, so its output is our input: x[batch, out_h, out_w, filters], w[kernel_h, kernel_w,
+// channels / groups, filters], bias[channels] -> y[batch, height, width, channels]. Forward here is its backward by
+// input.
 void conv_transpose2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias,
                               Activation activation, float* y, void* workspace) {
   Conv2dShape image = s;
@@ -52,6 +55,7 @@ void conv_transpose2d_forward(const Conv2dShape& s, const float* x, const float*
   }
 }
 
+// dy: [batch, height, width, channels]; dx: [batch, out_h, out_w, filters]. The matching convolution's forward.
 void conv_transpose2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, float* dx,
                                      void* workspace) {
   Scratch scratch(workspace);
@@ -60,6 +64,8 @@ void conv_transpose2d_backward_input(const Conv2dShape& s, const float* dy, cons
   conv2d_forward(s, dy, w, prepared, nullptr, Activation::none, dx, scratch.rest());
 }
 
+// x: [batch, out_h, out_w, filters]; dy: [batch, height, width, channels]; dw: as w; dbias: [channels] or null. x and
+// dy change places in the matching convolution.
 void conv_transpose2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,
                                        void* workspace) {
   conv2d_backward_weights(s, dy, x, dw, nullptr, workspace);

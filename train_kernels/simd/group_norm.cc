@@ -113,6 +113,8 @@ struct NormaliseStrip {
   }
 };
 
+// x, y: [batch, positions, channels]; scale, bias: [channels]; mean, inverse_stddev: [batch, groups]. Statistics and
+// normalising go example by example: the second pass finds the example in the cache.
 void group_norm_forward(const GroupNormShape& s, const float* x, const float* scale, const float* bias, float epsilon,
                         float* y, float* mean, float* inverse_stddev) {
   for (size_t b = 0; b < s.batch; ++b) {
@@ -179,6 +181,7 @@ struct GroupBackward {
   };
 };
 
+// x, dy, dx: [batch, positions, channels]; scale: [channels]; mean, inverse_stddev: [batch, groups]
 void group_norm_backward_input(const GroupNormShape& s, const float* x, const float* scale, const float* mean,
                                const float* inverse_stddev, const float* dy, float* dx) {
   for (size_t b = 0; b < s.batch; ++b) {
@@ -212,6 +215,8 @@ struct ParameterStrip {
   }
 };
 
+// x, dy: [batch, positions, channels]; mean, inverse_stddev: [batch, groups]; dscale, dbias: [channels], of which
+// [begin, end) are written
 void group_norm_backward_parameters(const GroupNormShape& s, size_t begin, size_t end, const float* x,
                                     const float* mean, const float* inverse_stddev, const float* dy, float* dscale,
                                     float* dbias) {

@@ -45,6 +45,9 @@ struct NormaliseRow {
   }
 };
 
+// x, y: [rows, features]; scale, bias: [features] or null; mean, inverse_stddev: [rows], kept for backward. mean null:
+// RMS normalisation. Squares are summed about the mean in a second pass: the difference of two large sums would lose
+// them.
 void layer_norm_forward(size_t rows, size_t features, const float* x, const float* scale, const float* bias,
                         float epsilon, float* y, float* mean, float* inverse_stddev) {
   const double count = static_cast<double>(features);
@@ -88,6 +91,7 @@ struct RowGradient {
   }
 };
 
+// x, dy, dx: [rows, features]; scale: [features] or null; mean: [rows] or null; inverse_stddev: [rows]
 void layer_norm_backward_input(size_t rows, size_t features, const float* x, const float* scale, const float* mean,
                                const float* inverse_stddev, const float* dy, float* dx) {
   const double count = static_cast<double>(features);
@@ -124,6 +128,8 @@ struct ParameterTerm {
   }
 };
 
+// x, dy: [rows, features] at rows `stride` floats apart; mean: [rows] or null; inverse_stddev: [rows]; dscale:
+// [features]; dbias: [features] or null
 void layer_norm_backward_parameters(size_t rows, size_t features, size_t stride, const float* x, const float* mean,
                                     const float* inverse_stddev, const float* dy, float* dscale, float* dbias) {
   if (dbias != nullptr) {

@@ -36,6 +36,8 @@ HWY_INLINE float exponentials(const float* z, size_t n, float top, float* to) {
   return hn::GetLane(hn::SumOfLanes(d, sums));
 }
 
+// logits: [batch, classes]; labels: [batch]; d_outputs: [batch, classes] or null. The exponentials are written where
+// the gradient goes, so the gradient (softmax - one-hot) / batch needs no second exponential.
 void softmax_cross_entropy(size_t batch, size_t classes, const float* logits, const int32_t* labels, float* d_outputs,
                            LossSums* sums) {
   for (size_t b = 0; b < batch; ++b) {
@@ -52,6 +54,7 @@ void softmax_cross_entropy(size_t batch, size_t classes, const float* logits, co
   }
 }
 
+// y: [batch, outputs]; labels: [batch]; d_outputs: [batch, outputs] or null
 void mean_squared_error(size_t batch, size_t outputs, const float* y, const int32_t* labels, float* d_outputs,
                         LossSums* sums) {
   const float scale = 2.0f / static_cast<float>(batch * outputs);

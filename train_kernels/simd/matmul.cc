@@ -26,6 +26,8 @@ MatmulShape folded(const MatmulShape& s) {
   return one;
 }
 
+// a: batch of [m, k], or [k, m] if transposed; b: batch of [k, n], or [n, k]; c: batch of [m, n]. A stride of 0 is one
+// matrix for all: such a b is packed once, and such a c is the sum.
 void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, void* workspace) {
   const MatmulShape s = folded(shape);
   const bool pack = s.transpose_b || worth_packing(s.m, s.n);

@@ -130,6 +130,8 @@ struct SpreadRow {
   }
 };
 
+// x, dx: the strides of operand 0; y, dy: those of operand 1, 0 along what is reduced. Only max, min and l2 read x and
+// y.
 void reduce_backward(Reduction kind, const ReductionLoops& loops, const float* x, const float* y, const float* dy,
                      float* dx) {
   if (kind == Reduction::max || kind == Reduction::min) return reference::extreme_backward(loops, x, y, dy, dx);

@@ -88,6 +88,9 @@ HWY_INLINE const float* input_bias(const RnnShape& s, const RnnForward<float>& p
   return to;
 }
 
+// x: [steps, batch, inputs]; y: [steps, batch, hidden]; w: [inputs, gates * hidden]; r: [hidden, gates * hidden];
+// saved: [steps, batch, saved_stride]. The product of x with w needs no state, so it is one product for all steps; only
+// the product with r waits for the step before.
 void rnn_forward(const RnnShape& s, Range examples, const RnnForward<float>& p, void* workspace) {
   const size_t n = s.hidden, columns = s.columns(), joint = s.is_gru() ? 2 * n : columns, stride = s.saved_stride();
   const size_t count = examples.size();
@@ -104,6 +107,7 @@ void rnn_forward(const RnnShape& s, Range examples, const RnnForward<float>& p, 
   product_of_steps(at, columns, strided(p.x, s.inputs, s.inputs), w, strided(p.saved, stride), {.bias = bias});
 
   for (size_t t = 0; t < s.steps; ++t) {
+    // Every second step takes the panels of r from the end: those that the cache still has come first.
     const bool backwards = t % 2 != 0;
     const State h = at.h_before(t, p.y, p.h0), c = at.c_before(t, p.saved, p.c0);
     float* saved = p.saved + at.row(t) * stride;
@@ -141,6 +145,8 @@ void rnn_forward(const RnnShape& s, Range examples, const RnnForward<float>& p, 
   }
 }
 
+// y, dy: [steps, batch, hidden]; dx: [steps, batch, inputs]; dh0, dc0: [batch, hidden]. `saved` gives the activations
+// and gets the gradients of a + b, which rnn_backward_weights reads.
 void rnn_backward(const RnnShape& s, Range examples, const RnnBackward<float>& p, void* workspace) {
   const size_t n = s.hidden, columns = s.columns(), joint = s.is_gru() ? 2 * n : columns, stride = s.saved_stride();
   const size_t count = examples.size(), first = examples.begin * n;
@@ -239,6 +245,8 @@ void strided_column_sums(size_t rows, size_t stride, Range columns, const float*
   }
 }
 
+// x: [steps, batch, inputs]; y: [steps, batch, hidden]; dw: [inputs, gates * hidden]; dr: [hidden, gates * hidden];
+// dbias_w, dbias_r: [gates * hidden]; `columns` of the last dimension are written
 void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradients<float>& p, void* workspace) {
   const size_t n = s.hidden, all = s.columns(), stride = s.saved_stride(), rows = s.steps * s.batch;
   transposed_product({rows, p.x, s.inputs, p.saved + columns.begin, stride}, s.inputs, columns.size(),

@@ -49,6 +49,9 @@ struct MinusBoth {
   HWY_INLINE Vector operator()(Vector x) const { return hn::Sub(hn::Sub(x, top), logarithm); }
 };
 
+// x[n] -> y[n], values that are neighbours. The largest value goes out of every exponent first: then none overflows,
+// and the sum is at least 1. A softmax keeps its exponentials in y until the sum is known; a logarithm needs the sum
+// alone.
 template <bool kLogarithm>
 void line_forward(size_t n, const float* x, float* y) {
   const float top = largest(x, n);
@@ -87,6 +90,7 @@ struct LinesForward {
   }
 };
 
+// x, y: [outer, axis, inner]
 template <bool kLogarithm>
 void forward(const SoftmaxShape& s, const float* x, float* y) {
   for (size_t o = 0; o < s.outer; ++o, x += s.axis * s.inner, y += s.axis * s.inner) {
@@ -113,6 +117,7 @@ struct Gradient {
   }
 };
 
+// Lines side by side, as LinesForward: element i of each line, for all lines of a vector.
 template <bool kLogarithm>
 struct LinesBackward {
   size_t axis, inner;
@@ -130,6 +135,7 @@ struct LinesBackward {
   }
 };
 
+// y, dy, dx: [outer, axis, inner]. It needs y alone: the derivative of e^x is e^x.
 template <bool kLogarithm>
 void backward(const SoftmaxShape& s, const float* y, const float* dy, float* dx) {
   const size_t step = s.axis * s.inner;

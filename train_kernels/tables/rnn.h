@@ -5,11 +5,11 @@
 // only uses their sum, both get the same gradient). With a = x_t w + bias_w, b = h_(t-1) r + bias_r, one term
 // a gate, h = h_(t-1):
 //
-//   tanh, relu  h_t = f(a + b)                                                                             (1
-//   gate) lstm        i, f, o = sigmoid(a + b), g = tanh(a + b); c_t = f c_(t-1) + i g; h_t = o tanh(c_t) i,
-//   f, g, o gru         s, z = sigmoid(a + b); n = tanh(a_n + (s h) r_n + bias_r_n); h_t = (1 - z) n + z h s,
-//   z, n gru_linear_before_reset  the same, but n = tanh(a_n + s b_n): PyTorch's GRU, ONNX's
-//   linear_before_reset = 1
+//   cell         gates       what it computes
+//   tanh, relu   one         h_t = f(a + b)
+//   lstm         i, f, g, o  i, f, o = sigmoid(a + b); g = tanh(a + b); c_t = f c_(t-1) + i g; h_t = o tanh(c_t)
+//   gru          s, z, n     s, z = sigmoid(a + b); n = tanh(a_n + (s h) r_n + bias_r_n); h_t = (1 - z) n + z h
+//   gru_linear_before_reset  as gru, but n = tanh(a_n + s b_n): PyTorch's GRU, ONNX's linear_before_reset = 1
 //
 // Sources: PyTorch's torch.nn.RNN, LSTM, GRU; ONNX operators RNN, LSTM, GRU. The gates' order is PyTorch's (s
 // is its r); ONNX's LSTM has i, o, f, g and its GRU z, s, n.
