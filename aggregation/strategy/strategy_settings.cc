@@ -8,6 +8,7 @@
 namespace coterie {
 namespace {
 
+constexpr std::array<std::string_view, 2> kStatistics = {"averaged", "pooled"};
 constexpr std::array<std::string_view, 4> kAggregationRules = {"mean", "median", "trimmed_mean", "krum"};
 
 }  // namespace
@@ -17,6 +18,13 @@ std::span<const std::string_view> aggregation_rule_names() { return kAggregation
 std::string_view to_string(AggregationRule rule) {
   const auto index = static_cast<size_t>(rule);
   return index < kAggregationRules.size() ? kAggregationRules[index] : "unknown";
+}
+
+std::span<const std::string_view> statistics_names() { return kStatistics; }
+
+std::string_view to_string(Statistics statistics) {
+  const auto index = static_cast<size_t>(statistics);
+  return index < kStatistics.size() ? kStatistics[index] : "unknown";
 }
 
 StrategySettings StrategySettings::of(std::string_view name) {

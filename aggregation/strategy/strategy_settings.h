@@ -21,9 +21,19 @@ std::string_view to_string(AggregationRule rule);
 // In the order of the enumerators.
 std::span<const std::string_view> aggregation_rule_names();
 
+// What becomes of running statistics, which no strategy moves (proto/messages/running_statistics.h).
+enum class Statistics : uint8_t {
+  averaged,  // the mean of the devices' statistics; what spreads between devices is lost. Jobs of before pooling
+  pooled,    // those of all examples together
+};
+std::string_view to_string(Statistics statistics);
+// In the order of the enumerators.
+std::span<const std::string_view> statistics_names();
+
 struct StrategySettings {
   const StrategyRule* rule = &default_strategy();  // never null
   AggregationRule aggregation_rule = AggregationRule::mean;
+  Statistics statistics = Statistics::averaged;
   std::vector<float> values = defaults_of(*rule);  // one for each of rule->settings, in their order
 
   // A strategy with its defaults. Precondition: there is one of this name.

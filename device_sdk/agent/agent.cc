@@ -250,7 +250,7 @@ Result<Bytes> Agent::make_update(const DoTrain& action, const Training& training
                             .loss_sum = summary.loss_sum,
                             .correct = static_cast<uint32_t>(std::min<uint64_t>(summary.correct, UINT32_MAX)),
                             .train_ms = static_cast<uint32_t>(training.spent.count())};
-  COT_TRY(limit_update(delta, action.plan.update));
+  COT_TRY(limit_update(delta, action.plan.update, running_statistics(training.model.graph())));
   return encode_update(header, delta);
 }
 

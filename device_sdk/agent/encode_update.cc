@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "proto/codec/codec.h"
 
@@ -11,22 +12,61 @@ uint32_t update_weight(uint64_t examples, const UpdateRules& rules) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(examples, 1, rules.fixed_point.weight_max));
 }
 
-Status limit_update(std::span<float> delta, const UpdateRules& rules) {
+namespace {
+
+void clip(std::span<float> delta, float clip_l2) {
+  double squares = 0;
+  for (float value : delta) squares += static_cast<double>(value) * static_cast<double>(value);
+  const double norm = std::sqrt(squares);
+  if (norm <= static_cast<double>(clip_l2)) return;
+  const auto factor = static_cast<float>(static_cast<double>(clip_l2) / norm);
+  for (float& value : delta) value *= factor;
+}
+
+// Running statistics taken out of an update (0 stands in their place) and put back.
+class SetAside {
+ public:
+  SetAside(std::span<const RunningStatistics> statistics, std::span<float> delta)
+      : statistics_(statistics), delta_(delta) {
+    for (const RunningStatistics& norm : statistics) {
+      for (const uint64_t first : {norm.mean, norm.variance}) {
+        const auto values = delta.subspan(first, norm.channels);
+        aside_.insert(aside_.end(), values.begin(), values.end());
+        std::ranges::fill(values, 0.0f);
+      }
+    }
+  }
+  void put_back() {
+    auto next = aside_.begin();
+    for (const RunningStatistics& norm : statistics_) {
+      for (const uint64_t first : {norm.mean, norm.variance}) {
+        const auto values = delta_.subspan(first, norm.channels);
+        for (float& value : values) value = *next++;
+      }
+    }
+  }
+
+ private:
+  std::span<const RunningStatistics> statistics_;
+  std::span<float> delta_;
+  std::vector<float> aside_;
+};
+
+}  // namespace
+
+Status limit_update(std::span<float> delta, const UpdateRules& rules, std::span<const RunningStatistics> statistics) {
   if (!std::all_of(delta.begin(), delta.end(), [](float value) { return std::isfinite(value); })) {
     return Error(ErrorCode::invalid_argument, "training: the update is not finite; training diverged");
   }
-  if (rules.clip_l2 > 0) {
-    double squares = 0;
-    for (float value : delta) squares += static_cast<double>(value) * static_cast<double>(value);
-    const double norm = std::sqrt(squares);
-    const double clip = static_cast<double>(rules.clip_l2);
-    if (norm > clip) {
-      const auto factor = static_cast<float>(clip / norm);
-      for (float& value : delta) value *= factor;
-    }
-  }
   const float bound = rules.fixed_point.value_abs_max;
+  // A plan of before pooling has its statistics in the norm, and its server looks at all of it.
+  if (rules.encoding != UpdateEncoding::float32_pooled) statistics = {};
+  encode_statistics(statistics, bound, delta);
+  // They are no step along a gradient: they neither use up the norm nor are scaled down with what does.
+  SetAside aside(statistics, delta);
+  if (rules.clip_l2 > 0) clip(delta, rules.clip_l2);
   for (float& value : delta) value = std::clamp(value, -bound, bound);
+  aside.put_back();
   return {};
 }
 

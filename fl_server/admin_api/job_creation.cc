@@ -20,6 +20,7 @@
 #include "fl_server/store/admin_store.h"
 #include "fl_server/store/job_store.h"
 #include "proto/codec/codec.h"
+#include "scheduler/job/model_rules.h"
 #include "secure/crypto/random.h"
 
 namespace coterie::admin_handlers {
@@ -114,6 +115,10 @@ HttpResponse create_job(AdminContext& context, const AdminCall& call) {
   job.created = os::wall_now();
   job.value_count = model->payload.size() / sizeof(float);
   if (const Problems noise = noise_problems(job); !noise.empty()) return problem_response(invalid, noise);
+  if (const Problems graph = validate_with_graph(job.spec, model->header); !graph.empty())
+    return problem_response(invalid, graph);
+  if (!json->value("strategy", nlohmann::json::object()).contains("statistics"))
+    job.spec.strategy.statistics = default_statistics(model->header);
   if (const Status stored = store_plan(context, job); !stored) return problem_response(stored.error());
   initial.job = job.id;
   initial.created = job.created;

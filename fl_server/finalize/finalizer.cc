@@ -7,9 +7,11 @@
 
 #include "base/os/crash_point.h"
 #include "fl_server/finalize/frame_stream.h"
+#include "fl_server/finalize/next_statistics.h"
 #include "fl_server/finalize/round_sum.h"
 #include "fl_server/finalize/strategy_state.h"
 #include "proto/codec/codec.h"
+#include "proto/messages/running_statistics.h"
 
 namespace coterie {
 namespace {
@@ -31,6 +33,36 @@ bool all_finite(std::span<const float> values) {
 
 Error does_not_fit(const std::string& what) { return Error(ErrorCode::data_loss, "finalize: " + what); }
 
+// The round's sum is whole, and what comes of it may not be released: the job ends (RoundMachine).
+Error unfit(const std::string& what) { return Error(ErrorCode::invalid_argument, "finalize: " + what); }
+
+// Calls visit(first, count) for each piece of the ranges that lies in [offset, offset + count).
+template <typename Visit>
+void for_each_overlap(std::span<const ValueRange> ranges, uint64_t offset, uint64_t count, Visit visit) {
+  for (const ValueRange& range : ranges) {
+    const uint64_t begin = std::max(offset, range.first);
+    const uint64_t end = std::min(offset + count, range.first + range.count);
+    if (begin < end) visit(begin, end - begin);
+  }
+}
+
+Status check_values(std::span<const float> values, uint64_t offset, std::span<const ValueRange> never_negative) {
+  if (!all_finite(values)) {
+    return unfit("the new model would have weights that are not finite: use smaller learning rates");
+  }
+  bool is_negative = false;
+  for_each_overlap(never_negative, offset, values.size(), [&](uint64_t first, uint64_t count) {
+    const auto own = values.subspan(first - offset, count);
+    is_negative = is_negative || std::ranges::any_of(own, [](float value) { return value < 0; });
+  });
+  if (is_negative) {
+    return unfit(
+        "the new model would have a batch norm's variance below 0: look for a device that sends what no training "
+        "gives");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base,
@@ -42,6 +74,9 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
       model.prelude().payload_bytes % sizeof(float) != 0) {
     return does_not_fit("the base model has another size than the job's plan");
   }
+  const Result<ModelGraph> graph = decode_model_head(model.prelude(), model.header());
+  if (!graph) return does_not_fit("the base model cannot be read: " + graph.error().message());
+  const std::vector<ValueRange> parameters = parameter_values(*graph), never_negative = variances(*graph);
   COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, accepts_, partials_, masks));
   COT_ASSIGN(StrategyState state, StrategyState::open(blobs_, base.optimizer_state, job.spec.strategy, value_count));
 
@@ -51,6 +86,12 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     os::crash_point(os::CrashPoint::finalize_noise_reserved);
   }
   const uint64_t divisor = noise ? job.spec.rounds.goal_count : sum.totals().weight;
+
+  // Of a job with noise they stay as they are: their difference is in the noisy sum, and no clip was made for them.
+  // Such a job with statistics that move is refused when it is created; an older one may be running.
+  std::vector<RunningStatistics> moving;
+  if (!job.spec.privacy.has_noise()) moving = running_statistics(*graph);
+  COT_ASSIGN(const NextStatistics statistics, NextStatistics::of(moving, plan.update.encoding, model, sum, divisor));
 
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_.create());
   COT_TRY(writer->append(model.head()));
@@ -62,11 +103,13 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     const std::span<float> weight_tile = std::span(weights).first(count);
     COT_TRY(sum.read_mean(divisor, noise ? &*noise : nullptr, mean_tile));
     COT_TRY(model.read(as_writable(weights, count)));
-    state.apply(offset, mean_tile, weight_tile);
-    if (!all_finite(weight_tile)) {
-      return Error(ErrorCode::invalid_argument,
-                   "finalize: the new model would have weights that are not finite: use smaller learning rates");
-    }
+    // Parameters alone are the strategy's. What is neither a parameter nor a statistic is padding: noise may have fallen
+    // on it, and a model whose padding is not 0 is none.
+    for_each_overlap(parameters, offset, count, [&](uint64_t first, uint64_t values) {
+      state.apply(first, mean_tile.subspan(first - offset, values), weight_tile.subspan(first - offset, values));
+    });
+    statistics.put(offset, weight_tile);
+    COT_TRY(check_values(weight_tile, offset, never_negative));
     COT_TRY(writer->append(as_readable(weights, count)));
   }
   COT_TRY(sum.verify());
@@ -85,6 +128,10 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     COT_ASSIGN(const Bytes file, blobs_.get(finalized.model.digest, kEvaluationBytesMax));
     COT_ASSIGN(const Bytes dataset, blobs_.get(*job.spec.evaluation, kEvaluationBytesMax));
     COT_ASSIGN(const ModelEvaluation evaluation, evaluate_(file, dataset, job.spec.training.loss));
+    if (!std::isfinite(evaluation.loss) || !std::isfinite(evaluation.accuracy)) {
+      return unfit("the new model's evaluation is not finite (loss " + std::to_string(evaluation.loss) +
+                   "): use smaller learning rates");
+    }
     finalized.model.evaluation_loss = evaluation.loss;
     finalized.model.evaluation_accuracy = evaluation.accuracy;
   }

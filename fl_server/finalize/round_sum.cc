@@ -1,6 +1,7 @@
 #include "fl_server/finalize/round_sum.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "proto/codec/codec.h"
@@ -162,6 +163,21 @@ Status RoundSum::read_mean(uint64_t divisor, const RoundNoise* noise, std::span<
   if (rotation_signs_) rotate_back(Later(*rotation_signs_, first / 8), coordinates);
   std::copy_n(coordinates.begin(), mean.size(), mean.begin());
   return {};
+}
+
+Result<std::vector<double>> RoundSum::peek_mean(uint64_t first, uint64_t count, uint64_t divisor) const {
+  COT_ASSERT(!is_encoded() && first + count <= plan_.update.value_count);
+  std::vector<uint64_t> lanes(count), one(count);
+  for (const FrameStream& partial : partials_) {
+    COT_TRY(partial.peek(first * sizeof(uint64_t), as_writable(one)));
+    add_lanes(one, lanes);
+  }
+  if (masks_ != nullptr) unmask(first, lanes);
+  const double unit =
+      std::ldexp(1.0 / static_cast<double>(divisor), -static_cast<int>(plan_.update.fixed_point.fraction_bits));
+  std::vector<double> mean(count);
+  for (uint64_t i = 0; i < count; ++i) mean[i] = static_cast<double>(static_cast<int64_t>(lanes[i])) * unit;
+  return mean;
 }
 
 Status RoundSum::verify() {

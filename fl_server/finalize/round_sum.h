@@ -35,6 +35,9 @@ class RoundSum {
   // The next mean.size() values, kTileValues or what is left, of the sum divided by `divisor`. `noise` may be null.
   Status read_mean(uint64_t divisor, const RoundNoise* noise, std::span<float> mean);
 
+  // Values before their turn, without noise: read_mean gives them again. Precondition: devices added no noise.
+  Result<std::vector<double>> peek_mean(uint64_t first, uint64_t count, uint64_t divisor) const;
+
   // After the last value: data_loss unless each partial has the digest that it is named by.
   Status verify();
 

@@ -388,7 +388,9 @@ void DevicePlane::add_update(UploadId upload, BatchId batch) {
     if (body.masked) {
       sum->add_lanes(body.lanes);
     } else {
-      added = check_norm(body.values, rules);
+      // Pooled statistics are outside the clip, and which values they are only the model says. Without noise, which
+      // does not go with them, the clip protects nobody but the model.
+      if (rules.encoding != UpdateEncoding::float32_pooled) added = check_norm(body.values, rules);
       if (added) added = sum->add(body.values, body.weight, rules.fixed_point);
     }
     body = {};

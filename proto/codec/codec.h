@@ -62,6 +62,7 @@ Result<Decoded<DatasetHeader>> decode_dataset(ByteView frame);
 Result<Decoded<ModelGraph>> decode_model(ByteView frame);
 
 // The same checks for a header whose payload is still on disk or on its way.
+Result<ModelGraph> decode_model_head(const Prelude& prelude, ByteView header);
 Result<PartialSumHeader> decode_partial_sum_head(const Prelude& prelude, ByteView header);
 Result<OptimizerStateHeader> decode_optimizer_state_head(const Prelude& prelude, ByteView header);
 

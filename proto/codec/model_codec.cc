@@ -331,14 +331,20 @@ Bytes encode_head(const ModelGraph& message, uint64_t payload_bytes) {
   return flat::finish_head(builder, FrameKind::model, payload_bytes);
 }
 
-Result<Decoded<ModelGraph>> decode_model(ByteView bytes) {
-  COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::model));
-  COT_ASSIGN(const auto root, flat::Root<model::Model>::verify(frame.header));
+Result<ModelGraph> decode_model_head(const Prelude& prelude, ByteView header_bytes) {
+  if (prelude.kind != FrameKind::model) return flat::out_of_range("frame", "is not a model");
+  COT_ASSIGN(const auto root, flat::Root<model::Model>::verify(header_bytes));
   ModelGraph graph;
   COT_TRY(parse_into(*root, graph));
-  COT_TRY(check_parameters(graph, frame.payload.size()));
+  COT_TRY(check_parameters(graph, prelude.payload_bytes));
   COT_TRY(check_order(graph));
   COT_TRY(check_inputs(graph));
+  return graph;
+}
+
+Result<Decoded<ModelGraph>> decode_model(ByteView bytes) {
+  COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::model));
+  COT_ASSIGN(ModelGraph graph, decode_model_head(flat::prelude_of(frame), frame.header));
   return Decoded<ModelGraph>{std::move(graph), frame.payload};
 }
 

@@ -18,8 +18,9 @@ Bytes encode_head(const UpdateHeader& message) {
 Result<Decoded<UpdateHeader>> decode_update(ByteView bytes) {
   COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::update));
   COT_ASSIGN(const auto root, flat::Root<wire::Update>::verify(frame.header));
-  if (root->encoding() != static_cast<uint8_t>(UpdateEncoding::float32)) {
-    return flat::out_of_range("encoding", "must be 1 (float32)");
+  const auto encoding = static_cast<UpdateEncoding>(root->encoding());
+  if (encoding != UpdateEncoding::float32 && encoding != UpdateEncoding::float32_pooled) {
+    return flat::out_of_range("encoding", "must be 1 (float32) or 2 (float32_pooled)");
   }
   if (root->value_count() != frame.payload.size() / sizeof(float) || frame.payload.size() % sizeof(float) != 0) {
     return flat::out_of_range("payload", "has " + std::to_string(frame.payload.size()) + " bytes, value_count says " +
@@ -30,7 +31,7 @@ Result<Decoded<UpdateHeader>> decode_update(ByteView bytes) {
   if (root->correct() > root->examples()) return flat::out_of_range("correct", "must be at most examples");
   return Decoded<UpdateHeader>{{.round = {RoundId(root->round()), Attempt(root->attempt())},
                                 .model = flat::digest(*root->model()),
-                                .encoding = UpdateEncoding::float32,
+                                .encoding = encoding,
                                 .value_count = root->value_count(),
                                 .weight = root->weight(),
                                 .examples = root->examples(),

@@ -78,7 +78,13 @@ Status validate(const Plan& plan) {
   if (training.batch_size < 1 || training.batch_size > 4096) return bad("batch_size must be in [1, 4096]");
   if (training.local_epochs < 1 || training.local_epochs > 1000) return bad("local_epochs must be in [1, 1000]");
   COT_TRY(validate(training.optimizer));
-  if (plan.update.encoding != UpdateEncoding::float32) return bad("encoding must be float32");
+  if (plan.update.encoding != UpdateEncoding::float32 && plan.update.encoding != UpdateEncoding::float32_pooled) {
+    return bad("encoding must be float32 or float32_pooled");
+  }
+  // What noise has to hide is the norm of all coordinates, and the clip leaves pooled statistics out.
+  if (plan.update.encoding == UpdateEncoding::float32_pooled && plan.privacy.level == SecurityLevel::active_dp) {
+    return bad("encoding must be float32 where devices add noise");
+  }
   if (plan.update.value_count < 1 || plan.update.value_count > (1ull << 32)) {
     return bad("value_count must be in [1, 2^32]");
   }

@@ -28,7 +28,9 @@ enum class Loss : uint8_t {
   triplet_margin,    // output rows are anchor, positive, negative; labels are not looked at
 };
 enum class OptimizerKind : uint8_t { sgd = 1, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion };
-enum class UpdateEncoding : uint8_t { float32 = 1 };
+// float32         every coordinate is trained - given
+// float32_pooled  the same, but running statistics come as proto/messages/running_statistics.h says
+enum class UpdateEncoding : uint8_t { float32 = 1, float32_pooled };
 
 // SGD:  v <- momentum * v + (g + weight_decay * w);  w <- w - learning_rate * v           (PyTorch's convention)
 // Adam: g += weight_decay * w; m, v moments with bias correction (Kingma and Ba 2015, algorithm 1);
@@ -57,11 +59,12 @@ struct TrainingSettings {
 };
 
 // The shape of an update: one coordinate for each float32 of the model's payload (padding between parameters included,
-// always 0), local - global.
+// always 0), local - global; of running statistics as `encoding` says.
 struct UpdateRules {
   UpdateEncoding encoding = UpdateEncoding::float32;
   uint64_t value_count = 0;
-  float clip_l2 = 0;  // the device scales its update to at most this norm; 0: no clipping
+  float clip_l2 = 0;  // the device scales its update to at most this norm; 0: no clipping. With float32_pooled running
+                      // statistics do not count
   FixedPointSpec fixed_point;
   friend bool operator==(const UpdateRules&, const UpdateRules&) = default;
 };

@@ -71,7 +71,7 @@ void check_training(const TrainingSettings& training, Checker& check) {
                 "/training/optimizer/epsilon", may_be_zero ? "must be in [0, 1]" : "must be in (0, 1]");
 }
 
-void check_strategy(const StrategySettings& strategy, SecurityLevel level, Checker& check) {
+void check_strategy(const StrategySettings& strategy, SecurityLevel level, bool has_noise, Checker& check) {
   const bool sees_updates = level == SecurityLevel::none;
   const auto sees_sums_alone = [](std::string_view what) {
     return std::string(what) + " needs single updates, and at this level the server sees nothing but their sum: take ";
@@ -81,6 +81,8 @@ void check_strategy(const StrategySettings& strategy, SecurityLevel level, Check
                 sees_updates ? rule + " is not there yet: take mean" : sees_sums_alone(rule) + "mean");
   check.require(strategy.rule->needs == StrategyNeeds::sum || sees_updates, "/strategy/kind",
                 sees_sums_alone(strategy.rule->name) + "another kind, or privacy.level none");
+  check.require(strategy.statistics == Statistics::averaged || !has_noise, "/strategy/statistics",
+                "must be averaged, or absent, with noise: noise does not cover pooled statistics");
   COT_ASSERT(strategy.values.size() == strategy.rule->settings.size());
   for (size_t i = 0; i < strategy.values.size(); ++i) {
     const StrategySetting& setting = strategy.rule->settings[i];
@@ -189,7 +191,7 @@ Problems validate(const JobSettings& spec) {
   const Problems before_rounds = problems;
   check_rounds(spec.rounds, check);
   const bool rounds_are_valid = problems == before_rounds;
-  check_strategy(spec.strategy, spec.privacy.level, check);
+  check_strategy(spec.strategy, spec.privacy.level, spec.privacy.has_noise(), check);
   check_privacy(spec, check);
   if (rounds_are_valid) check_secure_aggregation(spec, check);  // of nonsense there are no cohorts
   check.in_range<double>(spec.update.clip_l2, 0, 1e9, "/update/clip_l2");
@@ -243,7 +245,8 @@ Plan plan_of(const JobSettings& spec, const JobId& job, uint64_t value_count) {
   }
   return {.job = job,
           .training = spec.training,
-          .update = {.encoding = UpdateEncoding::float32,
+          .update = {.encoding = spec.strategy.statistics == Statistics::pooled ? UpdateEncoding::float32_pooled
+                                                                                : UpdateEncoding::float32,
                      .value_count = value_count,
                      .clip_l2 = spec.update.clip_l2,
                      .fixed_point = fixed_point},

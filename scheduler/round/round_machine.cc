@@ -79,6 +79,7 @@ void RoundMachine::adopt(const JobProgress& progress) {
   }
   accepted_ = progress.accepted;
   privacy_stop_ = progress.privacy_stop;
+  release_stop_.clear();
   tickets_ = round_ ? round_->selected : 0;
   finalize_failures_ = 0;
   if (is_over(job_.state)) {
@@ -283,6 +284,12 @@ void RoundMachine::handle(const RoundFinalized& event) {
   if (!is_answer(event.serial)) return;
   if (!event.round) {
     const Error& error = event.round.error();
+    // The sum is what it should be, and what comes of it may not be released: another attempt trains from the same
+    // model with the same settings, and would cost devices, and noise, for the same end.
+    if (error.code() == ErrorCode::invalid_argument) {
+      release_stop_ = error.message();
+      return fail_attempt(release_stop_);
+    }
     // What is damaged may have been read badly, so even a hopeless error is tried a few times.
     const bool hopeless = traits(error.code()).retry == RetryClass::never;
     if (hopeless && ++finalize_failures_ >= kFinalizeFailuresMax) {
@@ -318,6 +325,7 @@ void RoundMachine::after_failure() {
   COT_INVARIANT(round_ && round_->state == RoundState::failed, "after a failure the attempt is failed");
   if (is_over(job_.state)) return end();
   if (!privacy_stop_.empty()) return give_up(privacy_stop_);
+  if (!release_stop_.empty()) return give_up(release_stop_);
   const RoundSettings& rounds = job_.spec.rounds;
   if (round_->key.attempt.value() >= rounds.attempts_max) {
     return give_up("round " + std::to_string(round_->number) + " failed " + std::to_string(rounds.attempts_max) +

@@ -168,6 +168,7 @@ class RoundMachine {
   std::optional<RoundRecord> round_;
   uint64_t accepted_ = 0;
   std::string privacy_stop_;
+  std::string release_stop_;  // why what a round's sum comes to is no model to release
   uint64_t waiting_ = 0;
   uint32_t nodes_ = 0;
   uint32_t tickets_ = 0;

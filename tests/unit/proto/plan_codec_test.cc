@@ -92,7 +92,8 @@ TEST(Plan, OfSgdStillHoldsOnlyFiniteNumbers) {
 
 TEST(Plan, LimitsTheUpdateByName) {
   expect_bad("encoding", [](Plan& p) { p.update.encoding = static_cast<UpdateEncoding>(0); });
-  expect_bad("encoding", [](Plan& p) { p.update.encoding = static_cast<UpdateEncoding>(2); });
+  expect_bad("encoding", [](Plan& p) { p.update.encoding = static_cast<UpdateEncoding>(3); });
+  expect_good([](Plan& p) { p.update.encoding = UpdateEncoding::float32_pooled; });
   expect_bad("value_count", [](Plan& p) { p.update.value_count = 0; });
   expect_bad("value_count", [](Plan& p) { p.update.value_count = (1ull << 32) + 1; });
   expect_good([](Plan& p) { p.update.value_count = 1ull << 32; });

@@ -46,6 +46,21 @@ TEST(UpdateWeight, IsTheNumberOfExamplesBetweenOneAndThePlansMaximum) {
   EXPECT_EQ(update_weight(UINT64_MAX, rules(0)), 1'000u);
 }
 
+// The norm is that of the other coordinates alone, and what it scales are they alone.
+TEST(LimitUpdate, LeavesPooledStatisticsOutOfTheNorm) {
+  const RunningStatistics norm_at{2, 4, 2};
+  UpdateRules pooled = rules(5);
+  pooled.encoding = UpdateEncoding::float32_pooled;
+  const std::vector<float> before = {30, 40, 1, -2, 0.5f, 0.25f};
+  std::vector<float> after = before;
+  ASSERT_OK(limit_update(after, pooled, std::span(&norm_at, 1)));
+  EXPECT_EQ(after, (std::vector<float>{3, 4, 1, -2, 1.5f, 4.25f}));
+  after = before;
+  ASSERT_OK(limit_update(after, rules(5), std::span(&norm_at, 1)));
+  EXPECT_LE(norm(after), 5.001L) << "a plan of before has them in it";
+  EXPECT_LT(after[0], 3);
+}
+
 TEST(LimitUpdate, ScalesToTheNormAndKeepsTheDirection) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     const std::vector<float> before = random_values(seed, 1 + seed * 37, 0.5);

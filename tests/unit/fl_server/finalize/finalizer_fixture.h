@@ -40,12 +40,32 @@ std::vector<T> values_of(ByteView bytes) {
   return values;
 }
 
+// A model that is one parameter.
+inline Bytes plain_model(const std::vector<float>& weights) {
+  ModelGraph graph;
+  graph.name = "plain";
+  graph.tensors = {{.name = "x", .role = TensorRole::input, .shape = {1}},
+                   {.name = "w", .role = TensorRole::parameter, .shape = {static_cast<int64_t>(weights.size())}},
+                   {.name = "y"}};
+  graph.ops = {{OpKind::relu, "relu", {0}, {2}, default_attributes(OpKind::relu)}};
+  graph.inputs = {0};
+  graph.output = 2;
+  Bytes file = encode_head(graph, weights.size() * sizeof(float));
+  const ByteView payload = bytes_of(weights);
+  file.insert(file.end(), payload.begin(), payload.end());
+  return file;
+}
+
 class FrozenRound {
  public:
   FrozenRound(
       const StrategySettings& strategy, const std::vector<float>& weights,
       const std::function<void(JobSettings&)>& change = [](JobSettings&) {})
-      : value_count_(weights.size()) {
+      : FrozenRound(strategy, plain_model(weights), change) {}
+  FrozenRound(
+      const StrategySettings& strategy, const Bytes& model,
+      const std::function<void(JobSettings&)>& change = [](JobSettings&) {})
+      : value_count_(parse_frame(model)->payload.size() / sizeof(float)) {
     job_.id = JobId("j1");
     job_.spec.name = "test";
     job_.spec.strategy = strategy;
@@ -53,7 +73,6 @@ class FrozenRound {
     job_.spec.privacy.level = SecurityLevel::none;
     change(job_.spec);
     job_.value_count = value_count_;
-    const Bytes model = build_frame(FrameKind::model, as_bytes("a graph"), bytes_of(weights));
     base_.job = job_.id;
     base_.digest = *blobs_.put(model);
     base_.bytes = model.size();

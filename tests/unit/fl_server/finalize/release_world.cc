@@ -1,6 +1,7 @@
 #include "tests/unit/fl_server/finalize/release_world.h"
 
 #include "fl_server/store/sql/sqlite.h"
+#include "tests/unit/fl_server/finalize/finalizer_fixture.h"
 
 namespace coterie::test {
 namespace {
@@ -28,10 +29,9 @@ ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise)
   const LedgerRelease release = release_of(job_.spec, kValues);
   job_.spec.privacy.epsilon_budget = account_of({{release, kReleasesMax}}, 1e-6)->epsilon;
   const std::vector<float> weights(kValues);
-  const ByteView payload(reinterpret_cast<const uint8_t*>(weights.data()), weights.size() * sizeof(float));
   ModelRecord base;
   base.job = job_.id;
-  base.digest = *static_cast<BlobStore&>(partials_).put(build_frame(FrameKind::model, as_bytes("a graph"), payload));
+  base.digest = *static_cast<BlobStore&>(partials_).put(test::plain_model(weights));
   const Bytes& frame = partials_.bytes_of(base.digest);
   base.bytes = frame.size();
   while (!blobs_.put(frame)) storm_.revive();
