@@ -3,6 +3,7 @@
 #include "fl_server/net/frame_response.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
+#include "proto/codec/update/update_decoder.h"
 
 namespace coterie {
 namespace {
@@ -47,7 +48,8 @@ Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, DeviceCall
 Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_update(Exchange& exchange, const RoundKey& key,
                                                                             const UploadAdmitted& admitted) {
   const uint64_t size = *exchange.head().content_length;
-  const uint64_t size_max = admitted.rules.value_count * sizeof(float) + kHeaderBytesMax;
+  const UpdateDecoder& decoder = update_decoder(admitted.rules.encoding);
+  const uint64_t size_max = decoder.payload_bytes_max(admitted.rules.value_count) + kHeaderBytesMax;
   if (size > size_max) {
     co_return Error(ErrorCode::too_large, "the update has " + std::to_string(size) +
                                               " bytes, this plan's have at most " + std::to_string(size_max));
@@ -65,6 +67,7 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_update(Exch
     co_return mismatch("has " + std::to_string(header.value_count) + " values, the plan says " +
                        std::to_string(admitted.rules.value_count));
   }
+  if (header.encoding != decoder.encoding) co_return mismatch("has another encoding than the plan says");
   const uint32_t weight_max = admitted.rules.fixed_point.weight_max;
   if (header.weight > weight_max) co_return mismatch("weight is over the plan's " + std::to_string(weight_max));
   const RoundTotals totals{.updates = 1,
@@ -73,7 +76,11 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_update(Exch
                            .loss_sum = header.loss_sum,
                            .correct = header.correct,
                            .train_ms = header.train_ms};
-  co_return ReceivedUpdate{{memory.storage, payload_as<float>(update->payload), header.weight}, totals};
+  UploadBody body{.storage = memory.storage, .values = {}, .weight = header.weight};
+  const Result<std::span<const float>> values = decoder.values(update->payload, header.value_count, body.decoded);
+  if (!values) co_return values.error();
+  body.values = *values;
+  co_return ReceivedUpdate{std::move(body), totals};
 }
 
 }  // namespace coterie

@@ -377,8 +377,9 @@ void DevicePlane::add_update(UploadId upload, BatchId batch) {
   Upload& found = uploads_.at(upload);
   LiveRound& round = rounds_.at(found.key);
   if (!round.sum) {
-    const bool fits = spare_sum_ && spare_sum_->lane_count() == round.lane_count;
-    round.sum = fits ? std::move(spare_sum_) : std::make_shared<ConcurrentSum>(round.lane_count);
+    const FixedPointSpec& spec = round.served.view.update.fixed_point;
+    const bool fits = spare_sum_ && spare_sum_->lane_count() == round.lane_count && spare_sum_->spec() == spec;
+    round.sum = fits ? std::move(spare_sum_) : std::make_shared<RingSum>(round.lane_count, spec);
     spare_sum_.reset();
   }
   batches_[batch].sum = round.sum;
@@ -386,12 +387,12 @@ void DevicePlane::add_update(UploadId upload, BatchId batch) {
               rules = round.served.view.update]() mutable {
     Status added;
     if (body.masked) {
-      sum->add_lanes(body.lanes);
+      sum->merge(body.lanes);
     } else {
       // Pooled statistics are outside the clip, and which values they are only the model says. Without noise, which
       // does not go with them, the clip protects nobody but the model.
       if (rules.encoding != UpdateEncoding::float32_pooled) added = check_norm(body.values, rules);
-      if (added) added = sum->add(body.values, body.weight, rules.fixed_point);
+      if (added) added = sum->add(body.values, body.weight);
     }
     body = {};
     core_.post([this, upload, added = std::move(added)] { step_ingest(UpdateAdded{upload, added}); });

@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <variant>
 
+#include "aggregation/accumulate/ring_sum.h"
 #include "fl_server/core/ingest_machine.h"
-#include "fl_server/runtime/concurrent_sum.h"
 #include "fl_server/runtime/device_plane_settings.h"
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/runtime/work_loop.h"
@@ -45,6 +45,7 @@ using CheckinAnswer = std::variant<Assignment, RetryWindow>;
 struct UploadBody {
   std::shared_ptr<const void> storage;
   std::span<const float> values;
+  std::vector<float> decoded = {};  // the values, where the frame does not hold them as they are
   uint32_t weight = 0;
   std::optional<MaskedInput> masked = {};
   AnyLanes lanes = {};
@@ -124,10 +125,10 @@ class DevicePlane final : public RoundBoard {
     ServedRound served;
     std::optional<secagg::SessionParameters> session;  // of its updates' masks
     uint64_t lane_count = 0;                           // of its sum
-    std::shared_ptr<ConcurrentSum> sum;
+    std::shared_ptr<RingSum> sum;
   };
   struct LiveBatch {
-    std::shared_ptr<ConcurrentSum> sum;
+    std::shared_ptr<RingSum> sum;
     PartialRecord partial;  // its id is empty until the batch is spilled
     Instant began;
   };
@@ -168,7 +169,7 @@ class DevicePlane final : public RoundBoard {
   std::unordered_map<UploadId, Upload> uploads_;
   std::vector<UploadOffered> early_;  // of rounds that this node does not know yet
   std::map<BatchId, LiveBatch> batches_;
-  std::shared_ptr<ConcurrentSum> spare_sum_;  // the last round's buffer: its pages are there already
+  std::shared_ptr<RingSum> spare_sum_;  // the last round's buffer: its pages are there already
 
   std::atomic<uint64_t> next_id_{1};
   std::atomic<uint64_t> bytes_in_flight_{0};

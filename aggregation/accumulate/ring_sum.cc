@@ -1,4 +1,4 @@
-#include "fl_server/runtime/concurrent_sum.h"
+#include "aggregation/accumulate/ring_sum.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,31 +8,32 @@
 
 namespace coterie {
 
-ConcurrentSum::ConcurrentSum(uint64_t lane_count) : lanes_(lane_count) {}
+RingSum::RingSum(uint64_t lane_count, const FixedPointSpec& spec) : spec_(spec), lanes_(lane_count) {}
 
-std::pair<size_t, size_t> ConcurrentSum::range(size_t tile) const {
+std::pair<size_t, size_t> RingSum::range(size_t tile) const {
   const size_t size = (lanes_.size() + kTiles - 1) / kTiles;
   const size_t offset = std::min(lanes_.size(), tile * size);
   return {offset, std::min(size, lanes_.size() - offset)};
 }
 
-Status ConcurrentSum::add(std::span<const float> values, uint32_t weight, const FixedPointSpec& spec) {
+Status RingSum::add(std::span<const float> values, uint32_t weight) {
   COT_ASSERT(values.size() == lanes_.size());
-  const size_t start = next_start_.fetch_add(kTiles / 4);
+  const size_t start = next_start_.fetch_add(kTiles / 4);  // far from where the others are
   for (size_t i = 0; i < kTiles; ++i) {
     const size_t tile = (start + i) % kTiles;
     const auto [offset, count] = range(tile);
     Status added;
     {
       const std::lock_guard lock(locks_[tile]);
-      added = add_update(values.subspan(offset, count), weight, spec, std::span(lanes_).subspan(offset, count));
+      added = add_update(values.subspan(offset, count), weight, spec_, std::span(lanes_).subspan(offset, count));
     }
     if (added) continue;
+    // The failed tile has undone itself; the tiles before it hold this update, and others' besides.
     for (size_t j = 0; j < i; ++j) {
       const size_t undone = (start + j) % kTiles;
       const auto [undo_offset, undo_count] = range(undone);
       const std::lock_guard lock(locks_[undone]);
-      subtract_update(values.subspan(undo_offset, undo_count), weight, spec,
+      subtract_update(values.subspan(undo_offset, undo_count), weight, spec_,
                       std::span(lanes_).subspan(undo_offset, undo_count));
     }
     return added;
@@ -40,7 +41,7 @@ Status ConcurrentSum::add(std::span<const float> values, uint32_t weight, const 
   return {};
 }
 
-void ConcurrentSum::add_lanes(const AnyLanes& any) {
+void RingSum::merge(const AnyLanes& any) {
   const size_t start = next_start_.fetch_add(kTiles / 4);
   const auto add = [&](const auto& lanes) {
     COT_ASSERT(lanes.size() == lanes_.size());
@@ -50,13 +51,13 @@ void ConcurrentSum::add_lanes(const AnyLanes& any) {
       const std::lock_guard lock(locks_[tile]);
       const auto own = std::span(lanes_).subspan(offset, count);
       const auto others = lanes.subspan(offset, count);
-      if constexpr (std::is_same_v<decltype(others), const std::span<const uint64_t>>) coterie::add_lanes(others, own);
+      if constexpr (std::is_same_v<decltype(others), const std::span<const uint64_t>>) add_lanes(others, own);
       else std::transform(own.begin(), own.end(), others.begin(), own.begin(), std::plus<uint64_t>());
     }
   };
   std::visit(add, any);
 }
 
-void ConcurrentSum::clear() { std::fill(lanes_.begin(), lanes_.end(), 0); }
+void RingSum::clear() { std::fill(lanes_.begin(), lanes_.end(), 0); }
 
 }  // namespace coterie
