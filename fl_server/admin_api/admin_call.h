@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "fl_server/admin/admin_token.h"
 #include "fl_server/net/http_types.h"
+#include "fl_server/records/admin_token.h"
 
 namespace coterie {
 

@@ -10,7 +10,7 @@
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/query_reader.h"
 #include "fl_server/admin_api/record_json.h"
-#include "fl_server/config/json_reader.h"
+#include "fl_server/json/json_reader.h"
 #include "fl_server/store/admin_store.h"
 #include "secure/crypto/slow_hash.h"
 

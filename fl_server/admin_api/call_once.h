@@ -1,4 +1,4 @@
-// Requests that are carried out once, however often they are sent (fl_server/admin/idempotency.h).
+// Requests that are carried out once, however often they are sent (fl_server/records/idempotency.h).
 #pragma once
 
 #include "fl_server/admin_api/route.h"

@@ -9,7 +9,7 @@
 #include "fl_server/admin_api/query_reader.h"
 #include "fl_server/admin_api/record_json.h"
 #include "fl_server/admin_api/tenants.h"
-#include "fl_server/config/json_reader.h"
+#include "fl_server/json/json_reader.h"
 #include "fl_server/store/device_store.h"
 #include "secure/identity/bearer_token.h"
 

@@ -12,15 +12,15 @@
 #include "fl_server/admin_api/record_json.h"
 #include "fl_server/admin_api/shown_job.h"
 #include "fl_server/admin_api/tenants.h"
-#include "fl_server/config/job_json.h"
-#include "fl_server/config/json_reader.h"
 #include "fl_server/finalize/finalizer.h"
-#include "fl_server/privacy/round_release.h"
+#include "fl_server/json/job_json.h"
+#include "fl_server/json/json_reader.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/admin_store.h"
 #include "fl_server/store/job_store.h"
 #include "proto/codec/codec.h"
 #include "scheduler/job/model_rules.h"
+#include "scheduler/job/round_release.h"
 #include "secure/crypto/random.h"
 
 namespace coterie::admin_handlers {

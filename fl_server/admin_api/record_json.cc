@@ -4,8 +4,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "fl_server/config/job_json.h"
-#include "fl_server/privacy/round_release.h"
+#include "fl_server/json/job_json.h"
+#include "scheduler/job/round_release.h"
 
 namespace coterie {
 

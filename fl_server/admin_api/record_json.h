@@ -4,8 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "fl_server/admin/admin_token.h"
-#include "fl_server/admin/audit_chain.h"
+#include "fl_server/records/admin_token.h"
+#include "fl_server/records/audit_chain.h"
 #include "fl_server/store/device_store.h"
 #include "fl_server/store/ledger_store.h"
 #include "scheduler/job/records.h"

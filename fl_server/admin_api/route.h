@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "fl_server/admin/role.h"
+#include "fl_server/records/role.h"
 
 namespace coterie {
 

@@ -6,10 +6,10 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "fl_server/admin/tenant.h"
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
 #include "fl_server/admin_api/route.h"
+#include "fl_server/records/tenant.h"
 
 namespace coterie {
 

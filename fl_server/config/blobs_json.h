@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "fl_server/config/json_reader.h"
-#include "fl_server/store/s3/s3_settings.h"
+#include "fl_server/json/json_reader.h"
+#include "fl_server/settings/s3_settings.h"
 
 namespace coterie {
 

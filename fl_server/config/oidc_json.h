@@ -1,7 +1,7 @@
 // OidcSettings of a configuration file: the block `admin.oidc`.
 #pragma once
 
-#include "fl_server/config/json_reader.h"
+#include "fl_server/json/json_reader.h"
 #include "fl_server/oidc/oidc_settings.h"
 
 namespace coterie {

@@ -4,8 +4,8 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
-#include "fl_server/config/json_reader.h"
 #include "fl_server/config/oidc_json.h"
+#include "fl_server/json/json_reader.h"
 #include "secure/crypto/signature.h"
 
 namespace coterie {

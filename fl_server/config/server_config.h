@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "fl_server/config/blobs_json.h"
-#include "fl_server/fleet/fleet_settings.h"
-#include "fl_server/net/http_limits.h"
 #include "fl_server/oidc/oidc_settings.h"
-#include "fl_server/runtime/device_plane_settings.h"
-#include "fl_server/runtime/overload_settings.h"
+#include "fl_server/settings/device_plane_settings.h"
+#include "fl_server/settings/fleet_settings.h"
+#include "fl_server/settings/http_limits.h"
+#include "fl_server/settings/overload_settings.h"
 #include "scheduler/job/job_settings.h"
 #include "scheduler/lease/lease.h"
 

@@ -87,7 +87,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   }
   const uint64_t divisor = noise ? job.spec.rounds.goal_count : sum.totals().weight;
 
-  // Of a job with noise they stay as they are: their difference is in the noisy sum, and no clip was made for them.
+  // A job with noise leaves them as they are: their difference is in the noisy sum, and no clip was made for them.
   // Such a job with statistics that move is refused when it is created; an older one may be running.
   std::vector<RunningStatistics> moving;
   if (!job.spec.privacy.has_noise()) moving = running_statistics(*graph);

@@ -9,10 +9,10 @@
 #include <mutex>
 #include <string>
 
-#include "fl_server/fleet/fleet_settings.h"
 #include "fl_server/fleet/fleet_text.h"
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/runtime/work_loop.h"
+#include "fl_server/settings/fleet_settings.h"
 #include "fl_server/store/blob_store.h"
 #include "fl_server/store/fleet_store.h"
 

@@ -14,8 +14,8 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "fl_server/net/exchange.h"
-#include "fl_server/net/http_limits.h"
 #include "fl_server/net/tls_context.h"
+#include "fl_server/settings/http_limits.h"
 #include "fl_server/telemetry/metrics.h"
 
 namespace coterie {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fl_server/admin/role.h"
+#include "fl_server/records/role.h"
 
 namespace coterie {
 namespace {

@@ -25,7 +25,7 @@ struct OidcSettings {
   // "://" in it is one name, whatever its dots.
   std::string roles_claim = "roles";
   std::map<std::string, std::string>
-      role_map;                    // the issuer's role -> ours (fl_server/admin/role.h); others are nothing to us
+      role_map;                    // the issuer's role -> ours (fl_server/records/role.h); others are nothing to us
   std::string tenant_claim;        // written as roles_claim; empty: tokens have no tenant
   Millis leeway{60'000};           // for clocks that differ
   Millis lifetime_max{3'600'000};  // from `iat` to `exp`; longer ones are refused

@@ -18,10 +18,10 @@
 
 #include "aggregation/accumulate/ring_sum.h"
 #include "fl_server/core/ingest_machine.h"
-#include "fl_server/runtime/device_plane_settings.h"
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/runtime/work_loop.h"
 #include "fl_server/runtime/work_pool.h"
+#include "fl_server/settings/device_plane_settings.h"
 #include "fl_server/store/accept_store.h"
 #include "fl_server/store/blob_store.h"
 #include "fl_server/telemetry/metrics.h"

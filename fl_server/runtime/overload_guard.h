@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/random.h"
-#include "fl_server/runtime/overload_settings.h"
+#include "fl_server/settings/overload_settings.h"
 #include "fl_server/telemetry/metrics.h"
 #include "scheduler/selection/away_estimate.h"
 #include "scheduler/selection/pace.h"

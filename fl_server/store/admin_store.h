@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "fl_server/admin/admin_token.h"
-#include "fl_server/admin/audit_chain.h"
-#include "fl_server/admin/idempotency.h"
+#include "fl_server/records/admin_token.h"
+#include "fl_server/records/audit_chain.h"
+#include "fl_server/records/idempotency.h"
 
 namespace coterie {
 
@@ -32,7 +32,7 @@ class AdminStore {
   virtual Result<std::vector<AdminTokenRecord>> list_admin_tokens() = 0;        // oldest first, expired ones, too
   virtual Status remove_admin_token(const std::string& id) = 0;                 // not_found
 
-  // ---- Tenants (fl_server/admin/tenant.h)
+  // ---- Tenants (fl_server/records/tenant.h)
   // The owner from now on: `tenant`, if nobody had claimed it. One durable transaction.
   virtual Result<std::string> claim_for_tenant(Owned kind, const std::string& name, const std::string& tenant) = 0;
   // Empty: nobody has claimed it, and so it is the default tenant's.

@@ -1,5 +1,5 @@
 // Jobs: their settings as JSON, and whether they run.
-#include "fl_server/config/job_json.h"
+#include "fl_server/json/job_json.h"
 #include "fl_server/store/sql_training_store.h"
 
 namespace coterie {

@@ -1,6 +1,6 @@
 // The privacy ledger, and the salts of noise that is not committed yet.
-#include "fl_server/privacy/round_release.h"
 #include "fl_server/store/sql_training_store.h"
+#include "scheduler/job/round_release.h"
 
 namespace coterie {
 namespace {

@@ -24,7 +24,7 @@
 
 namespace coterie {
 
-// Of one batch norm: where its statistics lie in the flat vector of the model's values.
+// One batch norm: where its statistics lie in the flat vector of the model's values.
 struct RunningStatistics {
   uint64_t mean = 0;      // first value
   uint64_t variance = 0;  // likewise
@@ -37,7 +37,7 @@ struct ValueRange {
   friend bool operator==(const ValueRange&, const ValueRange&) = default;
 };
 
-// Of every batch norm that training moves: those whose is_frozen is not set. A pair that several share is there once.
+// Every batch norm that training moves: those whose is_frozen is not set. A pair that several share is there once.
 // Both ends of the wire call this for the same model, so the order is that of the graph's ops.
 // Precondition: the graph was decoded (decode_model).
 std::vector<RunningStatistics> running_statistics(const ModelGraph& graph);

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/assert.h"
-#include "fl_server/config/job_json.h"
-#include "fl_server/config/json_reader.h"
+#include "fl_server/json/job_json.h"
+#include "fl_server/json/json_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace coterie;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fl_server/privacy/round_release.h"
+#include "scheduler/job/round_release.h"
 
 namespace coterie {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "fl_server/settings/s3_settings.h"
 #include "fl_server/store/s3/credentials.h"
-#include "fl_server/store/s3/s3_settings.h"
 #include "tests/support/temporary_directory.h"
 
 namespace coterie::test {

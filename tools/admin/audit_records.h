@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "fl_server/admin/audit_chain.h"
+#include "fl_server/records/audit_chain.h"
 
 namespace coterie {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "fl_server/config/job_json.h"
+#include "fl_server/json/job_json.h"
 #include "scheduler/job/plan_privacy.h"
 #include "secure/dp/account/calibrate.h"
 #include "secure/dp/distributed/device_noise.h"

@@ -13,9 +13,9 @@
 #include <string>
 
 #include "base/random.h"
+#include "fl_server/settings/s3_settings.h"
 #include "fl_server/store/s3/credentials.h"
 #include "fl_server/store/s3/https_pool.h"
-#include "fl_server/store/s3/s3_settings.h"
 #include "fl_server/store/s3/sigv4.h"
 
 namespace coterie::s3 {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fl_server/config/job_json.h"
+#include "fl_server/json/job_json.h"
 #include "secure/crypto/digest.h"
 #include "secure/dp/account/account.h"
 #include "tests/support/matchers.h"

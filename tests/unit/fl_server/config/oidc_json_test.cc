@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fl_server/config/server_config.h"
-#include "tests/unit/fl_server/config/problem_list.h"
+#include "tests/unit/fl_server/json/problem_list.h"
 
 namespace coterie {
 namespace {

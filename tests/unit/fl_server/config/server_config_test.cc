@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/fl_server/config/problem_list.h"
+#include "tests/unit/fl_server/json/problem_list.h"
 
 namespace coterie {
 namespace {

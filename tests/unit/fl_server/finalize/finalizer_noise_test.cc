@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "fl_server/privacy/round_release.h"
 #include "scheduler/job/central_noise.h"
+#include "scheduler/job/round_release.h"
 #include "tests/unit/fl_server/finalize/finalizer_fixture.h"
 
 namespace coterie {

@@ -10,9 +10,9 @@
 
 #include "base/random.h"
 #include "fl_server/finalize/finalizer.h"
-#include "fl_server/privacy/round_release.h"
 #include "fl_server/store/sql_training_store.h"
 #include "proto/codec/codec.h"
+#include "scheduler/job/round_release.h"
 #include "scheduler/round/round_machine.h"
 #include "tests/support/matchers.h"
 #include "tests/support/memory_blob_store.h"

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "fl_server/admin/role.h"
+#include "fl_server/records/role.h"
 #include "tests/unit/fl_server/oidc/token_mint.h"
 
 namespace coterie {

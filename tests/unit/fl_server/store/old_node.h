@@ -6,11 +6,11 @@
 
 #include <string>
 
-#include "fl_server/admin/audit_chain.h"
-#include "fl_server/config/job_json.h"
-#include "fl_server/privacy/round_release.h"
+#include "fl_server/json/job_json.h"
+#include "fl_server/records/audit_chain.h"
 #include "fl_server/store/sql/database.h"
 #include "fl_server/store/sql/sql_now.h"
+#include "scheduler/job/round_release.h"
 #include "tests/unit/fl_server/store/round_store_fixture.h"
 
 namespace coterie::test {

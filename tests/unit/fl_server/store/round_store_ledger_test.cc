@@ -1,7 +1,7 @@
 // The conformance suite of TrainingStore's privacy ledger: what every implementation must do.
 #include <gmock/gmock.h>
 
-#include "fl_server/privacy/round_release.h"
+#include "scheduler/job/round_release.h"
 #include "tests/unit/fl_server/store/round_store_fixture.h"
 #include "tests/unit/fl_server/store/store_text.h"
 

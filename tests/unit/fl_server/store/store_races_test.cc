@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "base/random.h"
-#include "fl_server/privacy/round_release.h"
 #include "fl_server/store/sql_device_store.h"
 #include "fl_server/store/sql_lease_store.h"
+#include "scheduler/job/round_release.h"
 #include "secure/dp/account/account.h"
 #include "tests/unit/fl_server/store/round_store_fixture.h"
 #include "tests/unit/fl_server/store/store_text.h"

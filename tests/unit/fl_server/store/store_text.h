@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fl_server/config/job_json.h"
+#include "fl_server/json/job_json.h"
 #include "fl_server/store/training_store.h"
 
 namespace coterie::test {

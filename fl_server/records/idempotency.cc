@@ -1,4 +1,4 @@
-#include "fl_server/admin/idempotency.h"
+#include "fl_server/records/idempotency.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
-#include "fl_server/store/s3/s3_settings.h"
+#include "fl_server/settings/s3_settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/fl_server/config/problem_list.h"
+#include "tests/unit/fl_server/json/problem_list.h"
 
 namespace coterie {
 namespace {

@@ -1,10 +1,10 @@
-#include "fl_server/config/job_json.h"
+#include "fl_server/json/job_json.h"
 
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "fl_server/config/json_reader.h"
+#include "fl_server/json/json_reader.h"
 
 namespace coterie {
 namespace {

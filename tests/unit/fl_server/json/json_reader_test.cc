@@ -1,4 +1,4 @@
-#include "fl_server/config/json_reader.h"
+#include "fl_server/json/json_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "tests/unit/fl_server/config/problem_list.h"
+#include "tests/unit/fl_server/json/problem_list.h"
 
 namespace coterie {
 namespace {

@@ -1,4 +1,4 @@
-#include "fl_server/store/s3/s3_settings.h"
+#include "fl_server/settings/s3_settings.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "fl_server/privacy/round_release.h"
+#include "scheduler/job/round_release.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // The audit log's chain: what it is, and that whatever is done to a log is found, where it was done.
-#include "fl_server/admin/audit_chain.h"
+#include "fl_server/records/audit_chain.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fl_server/config/json_reader.h"
+#include "fl_server/json/json_reader.h"
 
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "fl_server/admin/role.h"
-#include "fl_server/admin/tenant.h"
+#include "fl_server/records/role.h"
+#include "fl_server/records/tenant.h"
 
 namespace coterie {
 

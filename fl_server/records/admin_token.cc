@@ -1,4 +1,4 @@
-#include "fl_server/admin/admin_token.h"
+#include "fl_server/records/admin_token.h"
 
 #include "secure/crypto/random.h"
 

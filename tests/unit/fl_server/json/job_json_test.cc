@@ -1,4 +1,4 @@
-#include "fl_server/config/job_json.h"
+#include "fl_server/json/job_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "tests/support/matchers.h"
-#include "tests/unit/fl_server/config/problem_list.h"
+#include "tests/unit/fl_server/json/problem_list.h"
 
 namespace coterie {
 namespace {

@@ -1,4 +1,4 @@
-#include "fl_server/admin/audit_chain.h"
+#include "fl_server/records/audit_chain.h"
 
 #include <charconv>
 
