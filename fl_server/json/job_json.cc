@@ -116,9 +116,20 @@ void read_privacy(JsonReader reader, PrivacySettings& privacy) {
   reader.finish();
 }
 
-JobSettings read_spec(const nlohmann::json& json, Problems& problems) {
+// A job that says no kind is horizontal: there were jobs before there were kinds. A vertical one gets this sentence
+// alone: what else it says has other rules than a horizontal job's.
+bool refuse_vertical(const nlohmann::json& json, Problems& problems) {
+  const auto kind = json.is_object() ? json.find("kind") : json.end();
+  if (kind == json.end() || *kind != "vertical") return false;
+  problems.push_back({"/kind", "vertical: this server has no vertical jobs yet; take horizontal, or leave kind out"});
+  return true;
+}
+
+JobSettings read_horizontal(const nlohmann::json& json, Problems& problems) {
   JobSettings spec;
   JsonReader reader(json, "", problems);
+  size_t kind = 0;
+  reader.read_choice("kind", {"horizontal"}, kind);
   reader.require("name");
   reader.require("model");
   reader.read("name", spec.name);
@@ -185,14 +196,15 @@ nlohmann::json to_json(const JobSettings& spec) {
         {"phase_ms_max", spec.privacy.phase_max.count()}}},
   };
   if (spec.evaluation) json["evaluation"] = spec.evaluation->hex();
-  // Left out where they say nothing: a server of the version before, beside this one, knows neither.
+  // Left out where they say nothing, as kind is: a server of the version before, beside this one, knows none of them.
   if (spec.weight != 1) json["weight"] = spec.weight;
   if (spec.rounds.nodes_min != 0) json["rounds"]["nodes_min"] = spec.rounds.nodes_min;
   return json;
 }
 
 JobSettings job_settings_from_json(const nlohmann::json& json, Problems& problems) {
-  JobSettings spec = read_spec(json, problems);
+  if (refuse_vertical(json, problems)) return {};
+  JobSettings spec = read_horizontal(json, problems);
   for (Problem& problem : validate(spec)) {
     const bool reported =
         std::any_of(problems.begin(), problems.end(), [&](const Problem& p) { return p.pointer == problem.pointer; });
@@ -207,7 +219,8 @@ Result<JobSettings> job_settings_from_stored_json(std::string_view text) {
   Problems problems;
   const std::optional<nlohmann::json> json = parse_json(text, problems);
   if (!json) return Error(ErrorCode::data_loss, "database: a job's settings do not parse");
-  JobSettings spec = read_spec(*json, problems);
+  JobSettings spec;
+  if (!refuse_vertical(*json, problems)) spec = read_horizontal(*json, problems);
   if (!problems.empty()) {
     return Error(ErrorCode::data_loss, "database: a job's settings: " + problems[0].pointer + " " + problems[0].detail);
   }

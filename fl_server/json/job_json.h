@@ -12,6 +12,8 @@ namespace coterie {
 
 nlohmann::json to_json(const JobSettings& spec);
 
+// The key `kind` is "horizontal", or absent, which means the same; "vertical" is refused in a sentence.
+//
 // Reads what an operator sent; defaults for what is absent. `problems` gets everything wrong with form or values
 // (validate(spec) included).
 JobSettings job_settings_from_json(const nlohmann::json& json, Problems& problems);

@@ -256,5 +256,30 @@ TEST(JobJson, StoredTextThatIsDamagedIsDataLoss) {
   EXPECT_ERROR(job_settings_from_stored_json(changed.dump()), ErrorCode::data_loss, "/rounds/count");
 }
 
+TEST(JobJson, AJobWithoutAKindIsHorizontal) {
+  json job = to_json(unusual_spec());
+  EXPECT_FALSE(job.contains("kind")) << "a server of the version before reads this row";
+  job["kind"] = "horizontal";
+  Problems problems;
+  EXPECT_EQ(job_settings_from_json(job, problems), unusual_spec());
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(*job_settings_from_stored_json(job.dump()), unusual_spec());
+}
+
+TEST(JobJson, AVerticalJobIsRefusedInOneSentence) {
+  const json job = {{"kind", "vertical"}, {"parties", json::array()}};
+  const Problem refusal{"/kind", "vertical: this server has no vertical jobs yet; take horizontal, or leave kind out"};
+  EXPECT_THAT(problems_of(job), ElementsAre(refusal));
+  EXPECT_ERROR(job_settings_from_stored_json(job.dump()), ErrorCode::data_loss, "no vertical jobs yet");
+}
+
+TEST(JobJson, AKindThatNobodyKnowsIsAProblem) {
+  json job = to_json(unusual_spec());
+  for (const json& kind : {json("diagonal"), json(1), json(nullptr)}) {
+    job["kind"] = kind;
+    EXPECT_THAT(problems_of(job), ElementsAre(Problem{"/kind", "must be one of: horizontal"})) << kind;
+  }
+}
+
 }  // namespace
 }  // namespace coterie
