@@ -9,6 +9,10 @@ namespace {
 constexpr Millis kCommitRetryFirst{100};
 constexpr Millis kCommitRetryMax{5'000};
 
+// While nobody is arriving, a batch waits for so many times the cost of a flush: a fifth of the time is spent on them.
+constexpr int kQuietFlushes = 4;
+constexpr Millis kQuietLingerMax{250};
+
 // How soon a device whose update was not taken, through no fault of its own, may send it again.
 constexpr RetryWindow send_again_soon() { return {0, 500, {}}; }
 constexpr RetryWindow send_again_later() { return {1'000, 5'000, {}}; }
@@ -46,19 +50,25 @@ std::optional<Instant> IngestMachine::next_deadline() const {
     consider(must_find(uploads_, queue_.front(), "an upload in the queue is known").queued_until);
   }
   for (const auto& [id, batch] : batches_) {
-    if (batch.stage == BatchStage::open) consider(batch.opened + patience(batch));
+    if (batch.stage == BatchStage::open) consider(flush_due(batch));
     if (batch.retry_at) consider(*batch.retry_at);
   }
   return next;
 }
 
-// How long an open batch waits for more. A flush costs the same for one update as for many: while others are arriving,
-// spend at most about a ninth of the time on it; while nobody is, a fifth, as the next device may come at any moment.
-Millis IngestMachine::patience(const Batch& batch) const {
+// An open batch is flushed at once while there is credit for a flush. Without credit it waits until there is some, at
+// least linger_min, as others are arriving, and at most linger_max. While nobody is arriving it may overdraw sooner:
+// the next device may come at any moment, or never.
+Instant IngestMachine::flush_due(const Batch& batch) const {
+  const Instant credit = flushes_.due();
+  // Not before what is being added is in the sum: sealed sooner, the batch would only keep others out.
+  if (credit <= batch.opened) return batch.adding == 0 ? batch.opened : batch.opened + limits_.linger_min;
   const Lane& lane = must_find(lanes_, batch.key, "the attempt of a batch has a lane");
-  const bool quiet = lane.arriving == 0 && batch.adding == 0;
-  if (quiet) return std::min(4 * last_flush_, limits_.linger_min);
-  return std::clamp(8 * last_flush_, limits_.linger_min, std::max(limits_.linger_min, limits_.linger_max));
+  if (lane.arriving == 0 && batch.adding == 0) {
+    return std::min(credit, batch.opened + std::min(kQuietFlushes * flushes_.cost(), kQuietLingerMax));
+  }
+  return std::clamp(credit, batch.opened + limits_.linger_min,
+                    batch.opened + std::max(limits_.linger_min, limits_.linger_max));
 }
 
 IngestMachine::Lane* IngestMachine::open_lane(const RoundKey& key) {
@@ -227,14 +237,14 @@ void IngestMachine::handle(const UploadLost& event) {
 
 // ---- From the sum to the store
 
-// A batch is flushed when it is full, when it completes the round, or when its oldest update has waited long enough.
+// A batch is flushed when it is full, when it completes the round, or when its time has come (flush_due).
 void IngestMachine::consider_seal(Lane& lane) {
   if (!lane.buffer) return;
   Batch& batch = live_batch(*lane.buffer);
   if (batch.stage != BatchStage::open) return;
   const bool full = batch.members.size() >= limits_.batch_updates_max;
   const bool completes = lane.accepted.size() + lane.in_batch.size() >= lane.due.value_or(lane.view.goal_count);
-  const bool old = now_ >= batch.opened + patience(batch);
+  const bool old = now_ >= flush_due(batch);
   if (!full && !completes && !old && !lane.closed) return;
   batch.stage = BatchStage::sealed;
   spill_if_quiet(*lane.buffer);
@@ -253,6 +263,7 @@ void IngestMachine::spill_if_quiet(BatchId id) {
   }
   batch.stage = BatchStage::spilling;
   batch.spill_began = now_;
+  batch.charged = flushes_.began(now_);
   RoundTotals totals;
   for (const Member& member : batch.members) totals += member.contribution;
   effects_.push_back(SpillBatch{id, batch.key, totals});
@@ -300,7 +311,6 @@ void IngestMachine::handle(const BatchAnswered& event) {
     ++batch.retries;
     return;
   }
-  last_flush_ = now_ - batch.spill_began;
   answer_members(event.batch, event.outcome);
 }
 
@@ -309,6 +319,7 @@ void IngestMachine::answer_members(BatchId id, const BatchOutcome& outcome) {
   batches_.erase(id);
   Lane& lane = lane_of(batch.key);
   for (const Member& member : batch.members) lane.in_batch.erase(member.device);
+  if (batch.stage >= BatchStage::spilling) flushes_.ended(batch.charged, now_ - batch.spill_began, now_);
   if (std::holds_alternative<BatchDone>(outcome)) {
     for (const Member& member : batch.members) accept_member(batch.key, lane, member);
     effects_.push_back(ReportAccepted{batch.key, lane.accepted.size()});

@@ -17,6 +17,7 @@
 // within the byte budget that was reserved before their first byte was read.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -31,6 +32,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "fl_server/core/flush_budget.h"
 #include "fl_server/records/batch.h"
 #include "proto/messages/checkin.h"
 #include "scheduler/round/round_view.h"
@@ -45,9 +47,9 @@ struct IngestLimits {
   uint32_t uploads_queued_max = 10'000;       // offers that wait for bytes
   Millis queued_max{30'000};
   uint32_t batch_updates_max = 256;
-  Millis linger_min{250};    // of the oldest update of a batch while others are still arriving
-  Millis linger_max{2'000};  // linger grows with the cost of a flush (8x), up to this
-                             // while nobody arrives: 4 times the cost of a flush, up to linger_min
+  // How long a batch waits for others once the credit for flushes is used up (flush_budget.h).
+  Millis linger_min{10};
+  Millis linger_max{2'000};
 };
 
 // ---- Events
@@ -90,7 +92,8 @@ using IngestEffects = std::vector<IngestEffect>;
 
 class IngestMachine {
  public:
-  explicit IngestMachine(IngestLimits limits) : limits_(limits) {}
+  explicit IngestMachine(IngestLimits limits)
+      : limits_(limits), flushes_(limits.linger_min, std::max(limits.linger_min, limits.linger_max)) {}
 
   IngestEffects step(const IngestEvent& event, Instant now);
   std::optional<Instant> next_deadline() const;
@@ -127,6 +130,7 @@ class IngestMachine {
     uint32_t adding = 0;
     Instant opened;
     Instant spill_began;
+    Millis charged{0};  // to flushes_, when it was spilled
     std::optional<Instant> retry_at;
     uint32_t retries = 0;
   };
@@ -170,7 +174,7 @@ class IngestMachine {
   void forget(UploadId id);
   void close_lane(Lane& lane);
   void forget_finished_lanes();
-  Millis patience(const Batch& batch) const;
+  Instant flush_due(const Batch& batch) const;
   static bool is_full(const Lane& lane);
   Lane& lane_of(const RoundKey& key);
   Upload& upload_of(UploadId id);
@@ -188,7 +192,7 @@ class IngestMachine {
   std::map<RoundKey, Lane> lanes_;
   uint64_t bytes_in_flight_ = 0;
   uint64_t next_batch_ = 1;
-  Millis last_flush_{0};
+  FlushBudget flushes_;  // of all lanes: they share a disk
   StepCheck step_check_;
 };
 

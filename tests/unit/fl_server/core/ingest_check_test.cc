@@ -4,17 +4,6 @@
 #include "tests/unit/fl_server/core/ingest_script.h"
 
 namespace coterie {
-
-// Breaks what no event can break.
-struct IngestTamperer {
-  static void lose_count_of_bytes(IngestMachine& machine) { ++machine.bytes_in_flight_; }
-  static void forget_a_member(IngestMachine& machine) { machine.batches_.begin()->second.members.clear(); }
-  static void give_the_buffer_to_a_commit(IngestMachine& machine) {
-    machine.lanes_.begin()->second.buffer = machine.batches_.begin()->first;
-  }
-  static void lose_the_first_upload(IngestMachine& machine) { machine.uploads_.erase(machine.queue_.front()); }
-};
-
 namespace {
 
 class IngestCheckDeathTest : public testing::Test {

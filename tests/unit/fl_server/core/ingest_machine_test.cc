@@ -50,7 +50,7 @@ TEST(IngestMachine, WaitsForOthersThatAreArriving) {
   ingest.offer(2);
   ingest.received(1);
   EXPECT_THAT(ingest.added(1), IsEmpty()) << "2 is on its way";
-  EXPECT_EQ(ingest.wake(), 250);
+  EXPECT_EQ(ingest.wake(), 2'000);
   EXPECT_THAT(ingest.received(2), ElementsAre("add 2 to 1"));
   EXPECT_THAT(ingest.added(2), ElementsAre("spill 1 of 2"));
 }
@@ -63,23 +63,47 @@ TEST(IngestMachine, WaitsNoLongerThanTheLinger) {
   ingest.clock(100);
   ingest.received(1);
   ingest.added(1);
-  EXPECT_EQ(ingest.wake(), 350) << "250 ms after the batch was opened";
-  EXPECT_THAT(ingest.at(349), IsEmpty());
-  EXPECT_THAT(ingest.at(350), ElementsAre("spill 1 of 1"));
+  EXPECT_EQ(ingest.wake(), 2'100) << "linger_max after the batch was opened";
+  EXPECT_THAT(ingest.at(2'099), IsEmpty());
+  EXPECT_THAT(ingest.at(2'100), ElementsAre("spill 1 of 1"));
 }
 
-TEST(IngestMachine, LingersLongerWhenFlushesAreExpensive) {
-  Ingest ingest;
+TEST(IngestMachine, FlushesAtOnceWhileThereIsCreditAlthoughOthersArrive) {
+  Ingest ingest({}, Credit::fresh);
+  ingest.clock(1'000);
+  ingest.publish();
+  for (uint64_t i = 1; i <= 3; ++i) ingest.offer(i);
+  ingest.received(1);
+  ingest.received(2);
+  EXPECT_THAT(ingest.added(1), IsEmpty()) << "2 is being added";
+  EXPECT_THAT(ingest.added(2), ElementsAre("spill 1 of 2")) << "3 is still arriving";
+}
+
+TEST(IngestMachine, WaitsForNoAdditionLongerThanTheLeastLinger) {
+  Ingest ingest({}, Credit::fresh);
+  ingest.clock(1'000);
+  ingest.publish();
+  for (uint64_t i = 1; i <= 3; ++i) ingest.offer(i);
+  ingest.received(1);
+  EXPECT_EQ(ingest.wake(), 1'010);
+  ingest.at(1'010);
+  EXPECT_THAT(ingest.received(2), IsEmpty()) << "it waits for the buffer";
+  EXPECT_THAT(ingest.added(1), ElementsAre("spill 1 of 1"));
+}
+
+TEST(IngestMachine, LingersUntilExpensiveFlushesArePaidBack) {
+  Ingest ingest({}, Credit::fresh);
+  ingest.clock(1'000);
   ingest.publish();
   ingest.add(1);
   ingest.spilled(1);
-  ingest.clock(100);
-  ingest.answered(1);  // the flush took 100 ms
+  ingest.clock(1'100);
+  ingest.answered(1);  // the flush took 100 ms; for 10 of them there was credit
   ingest.offer(2);
   ingest.offer(3);
   ingest.received(2);
   ingest.added(2);
-  EXPECT_EQ(ingest.wake(), 100 + 8 * 100);
+  EXPECT_EQ(ingest.wake(), 1'000 + 9 * 90);
   ingest.clock(1'000'000);
   ingest.at(1'000'000);
   ingest.spilled(2);
@@ -92,21 +116,24 @@ TEST(IngestMachine, LingersLongerWhenFlushesAreExpensive) {
 }
 
 TEST(IngestMachine, WaitsForSomebodyToArriveAsLongAsFlushesAreExpensive) {
-  Ingest ingest;
+  Ingest ingest({}, Credit::fresh);
+  ingest.clock(1'000);
   ingest.publish();
-  ingest.add(1);
-  ingest.spilled(1);
-  ingest.clock(10);
-  ingest.answered(1);  // the flush took 10 ms
-  ingest.add(2);
-  EXPECT_EQ(ingest.wake(), 10 + 4 * 10);
-  EXPECT_THAT(ingest.at(49), IsEmpty());
-  EXPECT_THAT(ingest.at(50), ElementsAre("spill 2 of 1"));
-  ingest.spilled(2);
-  ingest.clock(1'050);
-  ingest.answered(2);  // and this one a second
+  for (uint64_t i = 1; i <= 2; ++i) {  // two flushes of 10 ms: the credit is used up
+    ingest.add(i);
+    ingest.spilled(i);
+    ingest.clock(static_cast<int64_t>(1'000 + 10 * i));
+    ingest.answered(i);
+  }
   ingest.add(3);
-  EXPECT_EQ(ingest.wake(), 1'050 + 250) << "but never longer than linger_min";
+  EXPECT_EQ(ingest.wake(), 1'020 + 4 * 10);
+  EXPECT_THAT(ingest.at(1'059), IsEmpty());
+  EXPECT_THAT(ingest.at(1'060), ElementsAre("spill 3 of 1"));
+  ingest.spilled(3);
+  ingest.clock(2'060);
+  ingest.answered(3);  // and this one a second
+  ingest.add(4);
+  EXPECT_EQ(ingest.wake(), 2'060 + 250) << "but never longer than a quarter of a second";
 }
 
 TEST(IngestMachine, FlushesAFullBatchAlthoughOthersArrive) {

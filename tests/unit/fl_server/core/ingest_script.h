@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fl_server/core/ingest_machine.h"
+#include "tests/unit/fl_server/core/ingest_replay.h"
 
 namespace coterie {
 
@@ -22,10 +23,38 @@ inline DeviceId device(uint64_t index) {
   return id;
 }
 
+// Does what no event can do.
+struct IngestTamperer {
+  static void lose_count_of_bytes(IngestMachine& machine) { ++machine.bytes_in_flight_; }
+  static void forget_a_member(IngestMachine& machine) { machine.batches_.begin()->second.members.clear(); }
+  static void give_the_buffer_to_a_commit(IngestMachine& machine) {
+    machine.lanes_.begin()->second.buffer = machine.batches_.begin()->first;
+  }
+  static void lose_the_first_upload(IngestMachine& machine) { machine.uploads_.erase(machine.queue_.front()); }
+  // As if many flushes had just been made, of which the last cost nothing.
+  static void spend_all_credit(IngestMachine& machine) {
+    machine.flushes_ = FlushBudget(Millis(1'000'000), Millis(100'000'000));
+    machine.flushes_.began(Instant{});
+    machine.flushes_.began(Instant{});
+    machine.flushes_.ended(Millis(0), Millis(0), Instant{});
+  }
+};
+
+enum class Credit : uint8_t { spent, fresh };
+
+// A script begins without credit for flushes unless it asks for it: a batch waits for those who are arriving. When it
+// ends it is run again with a failure at each of its steps (ingest_replay.h).
+//
 // Devices and uploads have the same number unless a test says otherwise.
 class Ingest {
  public:
-  explicit Ingest(IngestLimits limits = {}) : machine_(limits) {}
+  explicit Ingest(IngestLimits limits = {}, Credit credit = Credit::spent) : machine_(limits) {
+    if (credit == Credit::spent) IngestTamperer::spend_all_credit(machine_);
+    fresh_ = machine_;
+  }
+  ~Ingest() { replay_with_failures(fresh_, steps_); }
+  Ingest(const Ingest&) = delete;
+  Ingest& operator=(const Ingest&) = delete;
 
   Lines publish(uint32_t goal = 100, RoundState state = RoundState::collecting, RoundKey key = kRound,
                 std::vector<DeviceId> accepted = {}) {
@@ -71,6 +100,7 @@ class Ingest {
     added(upload);
   }
   Lines step(const IngestEvent& event) {
+    steps_.push_back({event, now_});
     const IngestEffects effects = machine_.step(event, now_);
     machine_.check();
     return text(effects);
@@ -119,6 +149,8 @@ class Ingest {
   }
 
   IngestMachine machine_;
+  IngestMachine fresh_{IngestLimits{}};
+  std::vector<IngestStep> steps_;
   Instant now_{};
 };
 
