@@ -12,6 +12,7 @@
 #include "secure/dp/distributed/device_noise.h"
 #include "secure/identity/manifest.h"
 #include "tests/support/matchers.h"
+#include "tests/unit/device_sdk/client/session_replay.h"
 
 namespace coterie::test {
 
@@ -27,13 +28,17 @@ inline PrivacyRules rules_of(SecurityLevel level, uint32_t cohort_min = 2) {
   return rules;
 }
 
+// When it ends, the session up to its first restart is run again with a failure at each step (session_replay.h).
 class Dialogue {
  public:
   explicit Dialogue(uint64_t seed = 1, ParticipantPolicy with = {}) : policy(with) {
     ParticipantState fresh;
     fresh.random = Prng(seed).state();
     machine = std::make_unique<ParticipantMachine>(policy, fresh);
+    fresh_ = fresh;
   }
+  ~Dialogue() { replay_with_failures(first_policy_, fresh_, steps_); }
+  Dialogue(Dialogue&&) = default;  // what is left behind has no steps
 
   ParticipantAction next() const { return machine->next(now); }
   template <typename Action>
@@ -44,12 +49,14 @@ class Dialogue {
   Millis wait() const { return state().wait_until - now; }
   void skip_wait() { now = std::max(now, state().wait_until); }
   void tell(const ParticipantEvent& event) {
+    if (!was_restarted_) steps_.push_back({event, now});
     machine->step(event, now);
     machine->check();
   }
 
   // The app is killed and started again: nothing survives but the encoded state.
   void restart() {
+    was_restarted_ = true;
     Result<ParticipantState> state = decode_participant_state(encode(machine->state()));
     ASSERT_OK(state);
     machine = std::make_unique<ParticipantMachine>(policy, std::move(*state));
@@ -133,6 +140,12 @@ class Dialogue {
   WallTime now = wall_time_from_unix_ms(1'700'000'000'000);
   std::unique_ptr<Signer> signer = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 7)));
   std::unique_ptr<ParticipantMachine> machine;
+
+ private:
+  ParticipantPolicy first_policy_ = policy;
+  ParticipantState fresh_;
+  std::vector<SessionStep> steps_;  // up to the first restart
+  bool was_restarted_ = false;
 };
 
 inline constexpr ParticipantPhase kPhases[] = {
