@@ -1,9 +1,12 @@
 // Finalizer: from a frozen round's partial sums to the next model, in memory that does not depend on the model or the
 // number of updates (what the strategy carries from round to round excepted: it is held whole).
 //
-// Reads partial sums and base model tile by tile, checks what it reads (digests, and that the
-// partials hold exactly as many updates as there are accept rows), writes the new model and the strategy's state as blobs. Commits
-// nothing: doing it twice, or on two nodes, gives the same bytes under the same names.
+// Reads partial sums and base model tile by tile, checks what it reads (digests, and that the partials hold exactly as
+// many updates as there are accept rows), writes the new model and the strategy's state as blobs. Commits nothing: doing
+// it twice, or on two nodes, gives the same bytes under the same names.
+//
+// The model's graph says which values are whose: parameters are moved by the job's strategy, running statistics as
+// proto/messages/running_statistics.h says, and all else (frozen statistics, padding) is as it was.
 //
 // A job with central noise has its release reserved in the privacy ledger first. Then the attempt's noise is added to
 // the integer sum, once, before anything is made of the sum; what is committed for it is up to the store's commit_round.
@@ -42,7 +45,8 @@ class Finalizer {
         evaluate_(std::move(evaluate)) {}
 
   // data_loss if what is stored does not fit together: the round cannot be finalized from it. invalid_argument if the
-  // next model would not be finite. permission_denied if the privacy budget does not admit the release.
+  // next model may not be released: a value or its evaluation is not finite, or a batch norm's variance is below 0; the
+  // round machine ends the job for it. permission_denied if the privacy budget does not admit the release.
   // `masks`: of a round with secure aggregation, which has lanes behind the values: the sum of the weights, and the
   // check lanes, without which the sum is data_loss.
   Result<FinalizedRound> finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base, WallTime now,
