@@ -173,6 +173,25 @@ TEST(FrozenStatistics, AreNotMovedByAnything) {
   EXPECT_NE(after[kScale], base[kScale]);
 }
 
+// Whatever a sum has there, noise or a device's own words: a model whose padding is not 0 is none.
+TEST(Padding, StaysAsItIs) {
+  ModelGraph graph = normed_graph();
+  graph.tensors[4].shape = {kChannels / 2};  // the bias: behind it the payload holds no tensor
+  std::vector<float> base = base_values();
+  std::fill(base.begin() + kBias + kChannels / 2, base.end(), 0.0f);
+  Bytes file = encode_head(graph, base.size() * sizeof(float));
+  const ByteView payload = test::bytes_of(base);
+  file.insert(file.end(), payload.begin(), payload.end());
+  FrozenRound round(StrategySettings(), file);
+  round.add_partial("p", {{std::vector<float>(kValues, 0.25f), 3}});
+  const auto finalized = round.finalize();
+  ASSERT_OK(finalized);
+  const std::vector<float> after = round.weights_of(finalized->model);
+  for (uint64_t i = kBias; i < kValues; ++i) {
+    EXPECT_EQ(after[i], i < kBias + kChannels / 2 ? base[i] + 0.25f : 0) << i;
+  }
+}
+
 TEST(Release, IsRefusedWhereAVarianceWouldBeBelowZero) {
   const std::vector<float> base = base_values();
   FrozenRound round(StrategySettings(), normed_model(base));
