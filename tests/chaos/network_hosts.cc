@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/os/file.h"
 
 namespace coterie::chaos {
@@ -37,19 +38,41 @@ Status run(const std::string& command) {
   return {};
 }
 
+// Whether a host can be made here and entered, as host() will: `ip -n` mounts, which a chroot whose / is no mount point
+// refuses though namespaces are to be had. Tried with a name of its own and undone, before this thread goes anywhere.
+Status try_a_host() {
+  const std::string name = "cot-" + std::to_string(::getpid()) + "-try";
+  COT_TRY(run("ip netns add " + name));
+  const Status entered = run("ip -n " + name + " link set lo up");
+  (void)run("ip netns del " + name);
+  return entered;
+}
+
+Status make_switch() {
+  COT_TRY(run("ip link set lo up"));
+  COT_TRY(run("ip link add " + std::string(kSwitch) + " type bridge"));
+  COT_TRY(run("ip addr add " + std::string(kNetwork) + "1/24 dev " + kSwitch));
+  return run("ip link set " + std::string(kSwitch) + " up");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<NetworkHosts>> NetworkHosts::make() {
   if (::geteuid() != 0) return Error(ErrorCode::permission_denied, "network namespaces need root");
   COT_TRY(run("ip -V"));
-  if (::unshare(CLONE_NEWNET) != 0)
+  COT_TRY(run("bridge -V"));
+  COT_TRY(try_a_host());
+  const int home = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+  if (home < 0 || ::unshare(CLONE_NEWNET) != 0) {
+    if (home >= 0) ::close(home);
     return Error(ErrorCode::permission_denied, "this process may not make network namespaces");
-  std::unique_ptr<NetworkHosts> hosts(new NetworkHosts());
-  COT_TRY(run("ip link set lo up"));
-  COT_TRY(run("ip link add " + std::string(kSwitch) + " type bridge"));
-  COT_TRY(run("ip addr add " + std::string(kNetwork) + "1/24 dev " + kSwitch));
-  COT_TRY(run("ip link set " + std::string(kSwitch) + " up"));
-  return hosts;
+  }
+  const Status made = make_switch();
+  // Where there are no bridges the caller goes on without hosts: on the network that it came from.
+  if (!made) COT_ASSERT(::setns(home, CLONE_NEWNET) == 0);
+  ::close(home);
+  COT_TRY(made);
+  return std::unique_ptr<NetworkHosts>(new NetworkHosts());
 }
 
 NetworkHosts::~NetworkHosts() {
