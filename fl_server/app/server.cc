@@ -19,6 +19,7 @@
 #include "fl_server/fleet/cohort_router.h"
 #include "fl_server/fleet/fleet_lead.h"
 #include "fl_server/fleet/fleet_member.h"
+#include "fl_server/fleet/fleet_text.h"
 #include "fl_server/fleet/peer_client.h"
 #include "fl_server/fleet/peer_service.h"
 #include "fl_server/fleet/remote_cohorts.h"

@@ -79,7 +79,7 @@ IngestMachine::Lane* IngestMachine::open_lane(const RoundKey& key) {
 // One update more could wrap the sum. A device that is accepted and still in a batch counts twice here, which errs on
 // the safe side.
 bool IngestMachine::is_full(const Lane& lane) {
-  return lane.accepted.size() + lane.in_batch.size() >= lane.view.update.fixed_point.contributors_max;
+  return lane.accepted.size() + lane.in_batch.size() >= lane.notice.plan.update.fixed_point.contributors_max;
 }
 
 // ---- From the offer to the sum
@@ -243,7 +243,7 @@ void IngestMachine::consider_seal(Lane& lane) {
   Batch& batch = live_batch(*lane.buffer);
   if (batch.stage != BatchStage::open) return;
   const bool full = batch.members.size() >= limits_.batch_updates_max;
-  const bool completes = lane.accepted.size() + lane.in_batch.size() >= lane.due.value_or(lane.view.goal_count);
+  const bool completes = lane.accepted.size() + lane.in_batch.size() >= lane.due.value_or(lane.notice.goal_count);
   const bool old = now_ >= flush_due(batch);
   if (!full && !completes && !old && !lane.closed) return;
   batch.stage = BatchStage::sealed;
@@ -386,14 +386,14 @@ void IngestMachine::forget(UploadId id) {
 
 void IngestMachine::handle(const RoundPublished& event) {
   for (auto& [key, lane] : lanes_) {
-    if (lane.view.job == event.view.job && key != event.view.key) close_lane(lane);
+    if (lane.notice.job == event.notice.job && key != event.notice.key) close_lane(lane);
   }
-  if (event.view.state == RoundState::collecting) {
-    Lane& lane = lanes_[event.view.key];
-    lane.view = event.view;
+  if (event.notice.state == RoundState::collecting) {
+    Lane& lane = lanes_[event.notice.key];
+    lane.notice = event.notice;
     lane.closed = false;  // a round may be published again after a board was read late
     lane.accepted.insert(event.accepted.begin(), event.accepted.end());
-  } else if (const auto lane = lanes_.find(event.view.key); lane != lanes_.end()) {
+  } else if (const auto lane = lanes_.find(event.notice.key); lane != lanes_.end()) {
     close_lane(lane->second);
   }
   forget_finished_lanes();
@@ -417,7 +417,7 @@ void IngestMachine::close_lane(Lane& lane) {
   lane.closed = true;
   std::vector<UploadId> refused(lane.ready.begin(), lane.ready.end());
   for (const auto& [id, upload] : uploads_) {
-    if (upload.key == lane.view.key && upload.stage <= Stage::receiving) refused.push_back(id);
+    if (upload.key == lane.notice.key && upload.stage <= Stage::receiving) refused.push_back(id);
   }
   std::sort(refused.begin(), refused.end());  // the map's order is not the same on every machine
   lane.ready.clear();

@@ -35,7 +35,7 @@
 #include "fl_server/core/flush_budget.h"
 #include "fl_server/records/batch.h"
 #include "proto/messages/checkin.h"
-#include "scheduler/round/round_view.h"
+#include "scheduler/round/round_notice.h"
 
 namespace coterie {
 
@@ -62,7 +62,7 @@ struct UpdateAdded { UploadId upload; Status added; };                 // an err
 struct BufferReleased { BatchId batch; };                              // the lanes are copied out
 struct BatchSpilled { BatchId batch; Status durable; };                // the blob is durable
 struct BatchAnswered { BatchId batch; BatchOutcome outcome; };
-struct RoundPublished { RoundView view; std::vector<DeviceId> accepted; };  // accepted: rows already in the store
+struct RoundPublished { RoundNotice notice; std::vector<DeviceId> accepted; };  // accepted: rows already in the store
 // No more than so many devices will be accepted in all: with the last of them a batch waits for nobody. In the goal's place.
 struct UpdatesDue { RoundKey key; uint64_t total; };
 struct RoundWithdrawn { RoundKey key; };
@@ -135,7 +135,7 @@ class IngestMachine {
     uint32_t retries = 0;
   };
   struct Lane {  // one attempt of a round; outlives its round until its last upload and batch are answered
-    RoundView view;
+    RoundNotice notice;
     bool closed = false;
     std::optional<uint64_t> due;  // UpdatesDue
     std::unordered_set<DeviceId> accepted;

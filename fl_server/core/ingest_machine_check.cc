@@ -79,7 +79,7 @@ void IngestMachine::check_lanes() const {
   }
   for (const auto& [id, batch] : batches_) members[batch.key] += static_cast<uint32_t>(batch.members.size());
   for (const auto& [key, lane] : lanes_) {
-    COT_INVARIANT(lane.view.key == key, "a lane is kept under its own attempt");
+    COT_INVARIANT(lane.notice.key == key, "a lane is kept under its own attempt");
     COT_INVARIANT(lane.arriving == arriving[key], "a lane knows how many of its uploads are arriving");
     COT_INVARIANT(lane.ready.size() == ready[key], "each upload that is ready waits in its lane once");
     for (const UploadId id : lane.ready) {

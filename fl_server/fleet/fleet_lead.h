@@ -1,18 +1,17 @@
-// FleetLead: the side of a fleet of the one that leads. One thread hears what the nodes say, tells the scheduler what
-// it comes to, deals tickets, and writes the board.
+// FleetLead: the shell around the LeadMachine of the one that leads, which decides. One thread hears what the nodes say,
+// tells the scheduler what it comes to, and writes the board.
 //
 // Threading: every public method may be called from any thread.
 #pragma once
 
-#include <map>
+#include <optional>
 #include <string>
 
-#include "fl_server/fleet/fleet_text.h"
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/runtime/work_loop.h"
 #include "fl_server/settings/fleet_settings.h"
 #include "fl_server/store/fleet_store.h"
-#include "scheduler/fleet/fleet_tally.h"
+#include "scheduler/fleet/lead_machine.h"
 
 namespace coterie {
 
@@ -30,35 +29,26 @@ class FleetLead final : public RoundBoard {
   void stop() { loop_.stop(); }
 
   // ---- From the scheduler
-  void serve(const ServedRound& round) override;
+  void serve(const RoundNotice& round) override;
   void withdraw(const RoundKey& key) override;
   void updates_due(const RoundKey& key, uint64_t total) override;
 
  private:
-  void tick();
-  Status hear();
-  void tell_scheduler();
-  void write();
+  // All below run on the loop.
+  void step(const LeadEvent& event);
+  void perform(const LeadEffect& effect);
+  Result<std::vector<NodeRow>> hear();
+  Status write(const PostedBoard& board);
 
   FleetSettings settings_;
   FleetStore& store_;
+  std::string owner_url_;
   std::string lease_;
   LeaseEpoch epoch_;
   RoundScheduler* scheduler_ = nullptr;
 
-  // All below are the loop's.
-  FleetTally tally_;
-  PostedBoard board_;
-  std::string written_;
-  std::map<Population, uint64_t> told_waiting_;
-  std::map<RoundKey, uint32_t> told_issued_;
-  std::map<RoundKey, uint64_t> told_accepted_;
-  uint32_t told_nodes_ = UINT32_MAX;
-  Instant tick_at_{};
-  Instant write_from_{};  // not before: rounds that go on have to be heard of first
-  Instant look_at_{};     // at the rows, next
-  Instant forget_at_{};   // nodes that are gone, next
-  bool is_deaf_ = false;
+  std::optional<LeadMachine> machine_;
+  bool is_deaf_ = false;  // and the log says so
   WorkLoop loop_;
 };
 

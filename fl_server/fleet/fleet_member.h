@@ -1,5 +1,5 @@
-// FleetMember: a node's side of a fleet. One thread reads the board, tells the device plane what changed, and says
-// again and again how the node is.
+// FleetMember: the shell around a node's MemberMachine, which decides. One thread reads the board and says reports; the
+// device plane hears of rounds from here.
 //
 // Threading: every public method may be called from any thread.
 #pragma once
@@ -7,14 +7,16 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "fl_server/fleet/fleet_text.h"
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/runtime/work_loop.h"
 #include "fl_server/settings/fleet_settings.h"
 #include "fl_server/store/blob_store.h"
 #include "fl_server/store/fleet_store.h"
+#include "scheduler/fleet/member_machine.h"
 
 namespace coterie {
 
@@ -51,12 +53,13 @@ class FleetMember final : public NodeEvents {
   void update_accepted(const RoundKey&, const DeviceId&) override {}  // the rows say it
 
  private:
-  void tick();
-  Status read_board();
-  Status apply(const PostedBoard& board);
-  Result<ServedRound> served_round(const PostedRound& posted);
-  Status say();
-  void note(const std::function<void()>& change);  // on the loop
+  // All below run on the loop.
+  void step(const MemberEvent& event);
+  void perform(const MemberEffect& effect);
+  void read_board(uint64_t known_revision);
+  Result<BoardAnswered> board_after(uint64_t known_revision);
+  Result<Plan> plan_of(const Assignment& assignment);
+  void say(NodeReport report);
 
   FleetSettings settings_;
   FleetIdentity identity_;
@@ -66,15 +69,10 @@ class FleetMember final : public NodeEvents {
   DevicePlane* plane_ = nullptr;
   WallTime started_{};
 
-  // All below are the loop's.
-  NodeReport report_;
-  NodeReport said_;
-  Instant said_at_{};
-  Instant tick_at_{};
-  bool board_was_bad_ = false;
-  uint64_t revision_ = 0;
-  std::map<RoundKey, PostedRound> applied_;
-  std::map<Digest, Plan> plans_;  // of the rounds on the board
+  std::optional<MemberMachine> machine_;
+  bool board_was_bad_ = false;                  // and the log says so
+  std::vector<std::function<void()>> lookers_;  // to be called when the board was looked at
+  std::map<Digest, Plan> plans_;                // of boards that have none
 
   mutable std::mutex mutex_;
   std::string owner_url_;

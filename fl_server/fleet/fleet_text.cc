@@ -3,6 +3,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "proto/codec/codec.h"
+
 namespace coterie {
 namespace {
 
@@ -151,17 +153,79 @@ Result<NodeReport> node_report_from_text(std::string_view text) {
   return report;
 }
 
+namespace {
+
+json to_json(const RoundNotice& round, const std::map<RoundKey, TicketShares>& shares) {
+  Assignment assignment = round.assignment;
+  assignment.ticket = {0};  // an assignment without a ticket is none; a node puts in each device's own
+  const auto share = shares.find(round.key);
+  json entry = {{"job", round.job.value()},
+                {"population", round.population.value()},
+                {"round", name_of(round.key)},
+                {"number", round.number},
+                {"state", to_string(round.state)},
+                {"weight", round.weight},
+                {"ticket_count", round.ticket_count},
+                {"goal_count", round.goal_count},
+                {"assignment", to_base64url(encode(assignment))},
+                {"plan", to_base64url(encode(round.plan))},
+                {"shares", share == shares.end() ? TicketShares() : share->second}};
+  if (round.updates_due) entry["updates_due"] = *round.updates_due;
+  return entry;
+}
+
+Result<RoundState> state_from(const std::string& name) {
+  for (const RoundState known : {RoundState::collecting, RoundState::frozen, RoundState::finalizing}) {
+    if (name == to_string(known)) return known;
+  }
+  return unreadable("the board has a round in state " + name);
+}
+
+// What a device would learn from its assignment and the plan that it names.
+Status read_promise(Reader& reader, const json& entry, const PlanOf& plan_of, RoundNotice& round) {
+  const Bytes frame = reader.bytes(entry, "assignment");
+  if (reader.problem()) return unreadable(*reader.problem());
+  Result<Assignment> assignment = decode_assignment(frame);
+  if (!assignment) return unreadable(assignment.error().message());
+  round.assignment = std::move(*assignment);
+  round.assignment.ticket.clear();
+  if (round.assignment.round != round.key || round.assignment.job != round.job) {
+    return unreadable("the board has a round with the assignment of another");
+  }
+  if (!entry.contains("plan")) {
+    COT_ASSIGN(round.plan, plan_of(round.assignment));
+    return {};
+  }
+  const Bytes bytes = reader.bytes(entry, "plan");
+  if (reader.problem()) return unreadable(*reader.problem());
+  Result<Plan> plan = decode_plan(bytes);
+  if (!plan) return unreadable(plan.error().message());
+  round.plan = std::move(*plan);
+  return {};
+}
+
+Result<RoundNotice> round_from(Reader& reader, const json& entry, const PlanOf& plan_of) {
+  if (!entry.is_object()) return unreadable("the board has a round that is no object");
+  RoundNotice round{.job = JobId(reader.text(entry, "job")),
+                    .population = Population(reader.text(entry, "population")),
+                    .key = reader.round_key(reader.text(entry, "round")),
+                    .number = reader.number<uint64_t>(entry, "number"),
+                    .assignment = {},
+                    .plan = {},
+                    .weight = reader.number<uint32_t>(entry, "weight", 1),
+                    .ticket_count = reader.number<uint32_t>(entry, "ticket_count"),
+                    .goal_count = reader.number<uint32_t>(entry, "goal_count")};
+  COT_ASSIGN(round.state, state_from(reader.text(entry, "state")));
+  if (entry.contains("updates_due")) round.updates_due = reader.number<uint64_t>(entry, "updates_due");
+  COT_TRY(read_promise(reader, entry, plan_of, round));
+  return round;
+}
+
+}  // namespace
+
 std::string to_text(const PostedBoard& board) {
   json rounds = json::array();
-  for (const PostedRound& round : board.rounds) {
-    json entry = {{"job", round.job.value()},        {"population", round.population.value()},
-                  {"round", name_of(round.key)},     {"number", round.number},
-                  {"state", to_string(round.state)}, {"weight", round.weight},
-                  {"goal_count", round.goal_count},  {"assignment", to_base64url(round.assignment)},
-                  {"shares", round.shares}};
-    if (round.updates_due) entry["updates_due"] = *round.updates_due;
-    rounds.push_back(std::move(entry));
-  }
+  for (const RoundNotice& round : board.rounds) rounds.push_back(to_json(round, board.shares));
   return json{{"owner_url", board.owner_url},
               {"rounds", rounds},
               {"nodes", board.nodes},
@@ -169,7 +233,7 @@ std::string to_text(const PostedBoard& board) {
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Result<PostedBoard> board_from_text(std::string_view text) {
+Result<PostedBoard> board_from_text(std::string_view text, const PlanOf& plan_of) {
   PostedBoard board;
   if (text.empty()) return board;  // nobody has led yet
   COT_ASSIGN(const json document, parsed(text));
@@ -180,25 +244,9 @@ Result<PostedBoard> board_from_text(std::string_view text) {
   const auto rounds = document.find("rounds");
   if (rounds == document.end() || !rounds->is_array()) return unreadable("the board has no rounds");
   for (const json& entry : *rounds) {
-    if (!entry.is_object()) return unreadable("the board has a round that is no object");
-    PostedRound round{.job = JobId(reader.text(entry, "job")),
-                      .population = Population(reader.text(entry, "population")),
-                      .key = reader.round_key(reader.text(entry, "round")),
-                      .number = reader.number<uint64_t>(entry, "number"),
-                      .weight = reader.number<uint32_t>(entry, "weight", 1),
-                      .goal_count = reader.number<uint32_t>(entry, "goal_count"),
-                      .assignment = reader.bytes(entry, "assignment"),
-                      .shares = {}};
-    const std::string state = reader.text(entry, "state");
-    bool is_known = false;
-    for (const RoundState known : {RoundState::collecting, RoundState::frozen, RoundState::finalizing}) {
-      if (state != to_string(known)) continue;
-      round.state = known;
-      is_known = true;
-    }
-    if (!is_known) return unreadable("the board has a round in state " + state);
-    if (entry.contains("updates_due")) round.updates_due = reader.number<uint64_t>(entry, "updates_due");
-    reader.counts<uint32_t, std::string>(entry, "shares", round.shares, [](const std::string& name) { return name; });
+    COT_ASSIGN(RoundNotice round, round_from(reader, entry, plan_of));
+    reader.counts<uint32_t, std::string>(entry, "shares", board.shares[round.key],
+                                         [](const std::string& name) { return name; });
     board.rounds.push_back(std::move(round));
   }
   if (reader.problem()) return unreadable(*reader.problem());

@@ -11,23 +11,13 @@
 #include "proto/codec/codec.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/ticket.h"
-#include "secure/secagg/check_lanes.h"
-#include "secure/secagg/round_session.h"
 
 namespace coterie {
 namespace {
 
 constexpr uint64_t kSpillBytes = 1 << 20;
-constexpr Millis kAskAgain{500};  // a store that did not answer
 
 double seconds_since(Instant begin) { return std::chrono::duration<double>(os::monotonic_now() - begin).count(); }
-
-// What its updates' masks are of; none: it has none.
-std::optional<secagg::SessionParameters> session_of(const RoundView& view) {
-  if (view.privacy.level == SecurityLevel::none) return std::nullopt;
-  const Plan plan{.job = view.job, .training = {}, .update = view.update, .privacy = view.privacy};
-  return secagg::session_parameters(plan, view.job, view.key, view.model, view.plan);
-}
 
 }  // namespace
 
@@ -45,6 +35,7 @@ DevicePlane::~DevicePlane() { stop(Millis(0)); }
 void DevicePlane::start(NodeEvents& events, RefreshRounds refresh) {
   events_ = &events;
   refresh_ = std::move(refresh);
+  intake_.emplace(IntakeSettings{.can_look = static_cast<bool>(refresh_)});
   pool_.start(settings_.pool_threads);
   store_.start();
   core_.start([this] { on_deadline(); }, [this] { return next_deadline(); });
@@ -67,7 +58,7 @@ std::optional<Instant> DevicePlane::next_deadline() const {
   };
   consider(desk_.next_deadline());
   consider(ingest_.next_deadline());
-  consider(ask_at_);
+  consider(intake_->next_deadline());
   return next;
 }
 
@@ -75,26 +66,21 @@ void DevicePlane::on_deadline() {
   const Instant now = os::monotonic_now();
   run(desk_.time_passed(now));
   step_ingest(IngestTime{});
-  if (ask_at_ && *ask_at_ <= now) {
-    ask_at_.reset();
-    for (const auto& [key, round] : asked_) ask_who_is_accepted(key);
-  }
+  step_intake(IntakeTime{});
 }
 
 // ---- Rounds
 
-void DevicePlane::serve(const ServedRound& round) {
-  core_.post([this, round] { learn(round); });
+void DevicePlane::serve(const RoundNotice& round) {
+  core_.post([this, round] { step_intake(LearnRound{round}); });
 }
 
 void DevicePlane::withdraw(const RoundKey& key) {
-  core_.post([this, key] { forget(key); });
+  core_.post([this, key] { step_intake(ForgetRound{key}); });
 }
 
 void DevicePlane::updates_due(const RoundKey& key, uint64_t total) {
-  core_.post([this, key, total] {
-    if (rounds_.contains(key)) step_ingest(UpdatesDue{key, total});
-  });
+  core_.post([this, key, total] { step_intake(LearnDue{key, total}); });
 }
 
 void DevicePlane::count_lacking() {
@@ -113,58 +99,47 @@ void DevicePlane::fleet_knows(std::map<Population, uint64_t> populations, uint32
   });
 }
 
-// Before devices are asked for updates of a round, this node must know who has sent one already, elsewhere or in an
-// earlier life.
-void DevicePlane::learn(const ServedRound& round) {
-  const RoundKey key = round.view.key;
-  std::vector<RoundKey> replaced;
-  for (const auto& [other, live] : rounds_) {
-    if (live.served.view.job == round.view.job && other != key) replaced.push_back(other);
-  }
-  for (const auto& [other, asked] : asked_) {
-    if (asked.view.job == round.view.job && other != key) replaced.push_back(other);
-  }
-  for (const RoundKey& other : replaced) forget(other);
-  if (rounds_.contains(key)) return take_up(round, {});
-  const bool is_asked = asked_.contains(key);
-  asked_.insert_or_assign(key, round);
-  if (!is_asked) ask_who_is_accepted(key);
+void DevicePlane::step_intake(const IntakeEvent& event) {
+  for (const IntakeEffect& effect : intake_->step(event, os::monotonic_now())) perform(effect);
+}
+
+void DevicePlane::perform(const IntakeEffect& effect) {
+  struct Visitor {
+    DevicePlane& self;
+    void operator()(const AskAccepted& e) { self.ask_who_is_accepted(e.key); }
+    void operator()(const TakeUp& e) { self.take_up(e); }
+    void operator()(const GiveUp& e) { self.give_up(e.key); }
+    void operator()(const LookForRounds&) {
+      // Called back on any thread.
+      self.refresh_([&c = self] { c.core_.post([&c] { c.step_intake(RoundsLookedAt{}); }); });
+    }
+    void operator()(const StepIngest& e) { self.step_ingest(e.event); }
+  };
+  std::visit(Visitor{*this}, effect);
 }
 
 void DevicePlane::ask_who_is_accepted(const RoundKey& key) {
   store_.post([this, key] {
     Result<std::vector<DeviceId>> accepted = parts_.accepts.list_accepted(key);
-    core_.post([this, key, accepted = std::move(accepted)] {
-      const auto asked = asked_.find(key);
-      if (asked == asked_.end()) return;  // over meanwhile
-      if (!accepted) {
-        ask_at_ = os::monotonic_now() + kAskAgain;
-        return;
-      }
-      const ServedRound round = std::move(asked->second);
-      asked_.erase(asked);
-      take_up(round, *accepted);
-      offer_early();
-    });
+    core_.post([this, key, accepted = std::move(accepted)] { step_intake(AcceptedListed{key, accepted}); });
   });
 }
 
-void DevicePlane::take_up(const ServedRound& served, const std::vector<DeviceId>& accepted) {
-  const RoundView& view = served.view;
-  LiveRound& round = rounds_[view.key];
-  round.served = served;
-  round.session = session_of(view);
-  round.lane_count = round.session ? secagg::masked_lane_count(*round.session) : view.update.value_count;
-  step_ingest(RoundPublished{view, accepted});
-  run(desk_.publish(view, accepted));
+// The ingest machine first: a device that is given a ticket may send its update at once.
+void DevicePlane::take_up(const TakeUp& effect) {
+  LiveRound& round = rounds_[effect.notice.key];
+  round.notice = effect.notice;
+  round.terms = terms_of(effect.notice);
+  step_ingest(RoundPublished{effect.notice, effect.accepted});
+  run(desk_.publish(effect.notice, effect.accepted));
 }
 
-void DevicePlane::forget(const RoundKey& key) {
-  if (asked_.erase(key) > 0) return offer_early();
-  const auto round = rounds_.find(key);
-  if (round == rounds_.end()) return;
+void DevicePlane::give_up(const RoundKey& key) {
   step_ingest(RoundWithdrawn{key});
   run(desk_.withdraw(key));
+  const auto round = rounds_.find(key);
+  COT_ASSERT(round != rounds_.end());
+  // A sum that no batch has any more is kept for the next round: its pages are there already.
   if (round->second.sum && round->second.sum.use_count() == 1) spare_sum_ = std::move(round->second.sum);
   rounds_.erase(round);
 }
@@ -238,13 +213,13 @@ void DevicePlane::perform(DeskEffect& effect) {
 
 void DevicePlane::give_ticket(const GiveTicket& effect) {
   const auto waiter = waiters_.find(effect.waiter);
-  const auto round = rounds_.find(effect.view.key);
+  const auto round = rounds_.find(effect.key);
   if (waiter == waiters_.end() || round == rounds_.end()) {
-    run(desk_.undelivered(effect.view.key, effect.device));
+    run(desk_.undelivered(effect.key, effect.device));
     return;
   }
-  Assignment assignment = round->second.served.assignment;
-  assignment.ticket = seal_ticket({effect.view.key, effect.device, assignment.not_after}, parts_.ticket_key);
+  Assignment assignment = round->second.notice.assignment;
+  assignment.ticket = seal_ticket({effect.key, effect.device, assignment.not_after}, parts_.ticket_key);
   parts_.metrics.checkin_answered(true);
   waiter->second(std::move(assignment));
   waiters_.erase(waiter);
@@ -257,23 +232,9 @@ UploadId DevicePlane::offer(const RoundKey& key, const DeviceId& device, uint64_
   const UploadId upload(next_id_.fetch_add(1));
   core_.post([this, upload, key, device, bytes, answer = std::move(answer)]() mutable {
     uploads_.emplace(upload, Upload{key, device, std::move(answer), {}, bytes});
-    const UploadOffered offered{upload, key, device, bytes};
-    if (rounds_.contains(key)) return step_ingest(offered);
-    // Of a round that another node, which has heard of it sooner, gave the ticket for? Or of one that is over.
-    early_.push_back(offered);
-    if (asked_.contains(key)) return;
-    if (!refresh_) return offer_early();
-    refresh_([this] { core_.post([this] { offer_early(); }); });
+    step_intake(OfferUpload{{upload, key, device, bytes}});
   });
   return upload;
-}
-
-// Those whose round is known by now, or is known to be over.
-void DevicePlane::offer_early() {
-  for (const UploadOffered& offered : std::exchange(early_, {})) {
-    if (asked_.contains(offered.key)) early_.push_back(offered);
-    else step_ingest(offered);
-  }
 }
 
 void DevicePlane::received(UploadId upload, UploadBody body, const RoundTotals& contribution,
@@ -333,7 +294,7 @@ void DevicePlane::perform(IngestEffect& effect) {
       if (upload == self.uploads_.end()) return self.step_ingest(UploadLost{e.upload});
       const LiveRound& round = self.rounds_.at(upload->second.key);
       std::exchange(upload->second.answer,
-                    {})(UploadAdmitted{round.served.view.update, round.served.view.model, round.session});
+                    {})(UploadAdmitted{round.notice.plan.update, round.notice.assignment.model, round.terms.session});
     }
     void operator()(RefuseUpload& e) {
       self.parts_.metrics.update_refused(e.error.code());
@@ -377,14 +338,14 @@ void DevicePlane::add_update(UploadId upload, BatchId batch) {
   Upload& found = uploads_.at(upload);
   LiveRound& round = rounds_.at(found.key);
   if (!round.sum) {
-    const FixedPointSpec& spec = round.served.view.update.fixed_point;
-    const bool fits = spare_sum_ && spare_sum_->lane_count() == round.lane_count && spare_sum_->spec() == spec;
-    round.sum = fits ? std::move(spare_sum_) : std::make_shared<RingSum>(round.lane_count, spec);
+    const FixedPointSpec& spec = round.notice.plan.update.fixed_point;
+    const bool fits = spare_sum_ && spare_sum_->lane_count() == round.terms.lane_count && spare_sum_->spec() == spec;
+    round.sum = fits ? std::move(spare_sum_) : std::make_shared<RingSum>(round.terms.lane_count, spec);
     spare_sum_.reset();
   }
   batches_[batch].sum = round.sum;
   pool_.post([this, upload, sum = round.sum, body = std::exchange(found.body, {}),
-              rules = round.served.view.update]() mutable {
+              rules = round.notice.plan.update]() mutable {
     Status added;
     if (body.masked) {
       sum->merge(body.lanes);

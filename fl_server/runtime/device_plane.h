@@ -1,5 +1,5 @@
-// DevicePlane: the shell around the pure machines of a node that talks to devices: the check-in desk and the ingest
-// machine. One thread (the core) steps them; effects go to the store's thread and the compute pool and come back as
+// DevicePlane: the shell around the pure machines of a node that talks to devices: the check-in desk, the round intake and
+// the ingest machine. One thread (the core) steps them; effects go to the store's thread and the compute pool and come back as
 // events. Which rounds there are the scheduler says (RoundBoard). Nothing here decides anything.
 //
 // Threading: every public method may be called from any thread; callbacks run on the core's thread and must only hand
@@ -17,7 +17,9 @@
 #include <variant>
 
 #include "aggregation/accumulate/ring_sum.h"
+#include "fl_server/core/attempt_terms.h"
 #include "fl_server/core/ingest_machine.h"
+#include "fl_server/core/round_intake.h"
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/runtime/work_loop.h"
 #include "fl_server/runtime/work_pool.h"
@@ -79,7 +81,7 @@ class DevicePlane final : public RoundBoard {
   void stop(Millis patience);
 
   // ---- From the scheduler
-  void serve(const ServedRound& round) override;
+  void serve(const RoundNotice& round) override;
   void withdraw(const RoundKey& key) override;
   void updates_due(const RoundKey& key, uint64_t total) override;
 
@@ -121,10 +123,9 @@ class DevicePlane final : public RoundBoard {
     uint64_t bytes = 0;
     std::optional<UploadAnswer> decided = {};  // while the body was on its way
   };
-  struct LiveRound {  // a round this node serves
-    ServedRound served;
-    std::optional<secagg::SessionParameters> session;  // of its updates' masks
-    uint64_t lane_count = 0;                           // of its sum
+  struct LiveRound {  // one that the intake serves
+    RoundNotice notice;
+    AttemptTerms terms;
     std::shared_ptr<RingSum> sum;
   };
   struct LiveBatch {
@@ -145,11 +146,11 @@ class DevicePlane final : public RoundBoard {
   void spill(const SpillBatch& effect);
   void commit(const CommitBatch& effect);
   void drop(BatchId batch);
-  void offer_early();
-  void learn(const ServedRound& round);
+  void step_intake(const IntakeEvent& event);
+  void perform(const IntakeEffect& effect);
   void ask_who_is_accepted(const RoundKey& key);
-  void take_up(const ServedRound& round, const std::vector<DeviceId>& accepted);
-  void forget(const RoundKey& key);
+  void take_up(const TakeUp& effect);
+  void give_up(const RoundKey& key);
   void on_deadline();
   std::optional<Instant> next_deadline() const;
 
@@ -160,14 +161,12 @@ class DevicePlane final : public RoundBoard {
   RefreshRounds refresh_;
 
   CheckinDesk desk_;
+  std::optional<RoundIntake> intake_;  // once started
   IngestMachine ingest_;
   std::map<Population, uint64_t> waiting_;
   std::map<RoundKey, LiveRound> rounds_;
-  std::map<RoundKey, ServedRound> asked_;  // begun to collect, but the store did not say yet who is accepted
-  std::optional<Instant> ask_at_;          // the store again, which did not answer
   std::unordered_map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;
   std::unordered_map<UploadId, Upload> uploads_;
-  std::vector<UploadOffered> early_;  // of rounds that this node does not know yet
   std::map<BatchId, LiveBatch> batches_;
   std::shared_ptr<RingSum> spare_sum_;  // the last round's buffer: its pages are there already
 

@@ -10,23 +10,17 @@
 #include <functional>
 
 #include "fl_server/core/cohort_machine.h"
-#include "proto/messages/checkin.h"
-#include "scheduler/round/round_view.h"
+#include "scheduler/round/round_notice.h"
 
 namespace coterie {
-
-// A round that collects, or has collected.
-struct ServedRound {
-  RoundView view;         // its ticket_count is this node's share of them
-  Assignment assignment;  // signed, without a ticket
-};
 
 // From the scheduler.
 class RoundBoard {
  public:
   virtual ~RoundBoard() = default;
-  // Takes the place of any other round of the same job, and of what was known of this one.
-  virtual void serve(const ServedRound& round) = 0;
+  // A round that collects, or has collected: its assignment is signed, and has no ticket. Takes the place of any other
+  // round of the same job, and of what was known of this one.
+  virtual void serve(const RoundNotice& round) = 0;
   virtual void withdraw(const RoundKey& key) = 0;
   // No more than so many devices will be accepted in all.
   virtual void updates_due(const RoundKey& key, uint64_t total) = 0;

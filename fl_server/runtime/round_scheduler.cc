@@ -1,11 +1,11 @@
 #include "fl_server/runtime/round_scheduler.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "base/os/crash_point.h"
+#include "fl_server/finalize/orphan_partials.h"
 #include "fl_server/privacy/round_plan.h"
 #include "fl_server/runtime/open_masks.h"
 #include "secure/identity/manifest.h"
@@ -30,7 +30,7 @@ RoundScheduler::~RoundScheduler() { stop(); }
 Status RoundScheduler::start(RoundBoard& board) {
   board_ = &board;
   COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.jobs.list_jobs());
-  COT_TRY(remove_orphans(jobs));
+  COT_TRY(remove_orphan_partials(jobs, parts_.rounds, parts_.accepts, parts_.partials, settings_.orphan_age_min));
   os::crash_point(os::CrashPoint::start_orphans_removed);
   pool_.start(settings_.pool_threads);
   store_.start();
@@ -55,7 +55,7 @@ void RoundScheduler::consider_settled() {
     if (machine.is_loading()) return;
     if (!machine.round() || machine.round()->state != RoundState::collecting) continue;
     const auto live = rounds_.find(machine.round()->key);
-    if (live != rounds_.end() && live->second.view.state == RoundState::selecting) return;  // about to be served
+    if (live != rounds_.end() && live->second.notice.state == RoundState::selecting) return;  // about to be served
   }
   for (const auto& done : std::exchange(on_settled_, {})) done();
 }
@@ -71,22 +71,6 @@ void RoundScheduler::stop() {
   pool_.stop();
   store_.stop();
   core_.stop();
-}
-
-// Partial sums of a process that died between writing the blob and committing its row.
-Status RoundScheduler::remove_orphans(const std::vector<JobRecord>& jobs) {
-  std::set<Digest> known;
-  for (const JobRecord& job : jobs) {
-    COT_ASSIGN(const JobProgress progress, parts_.rounds.load_progress(job.id));
-    if (!progress.latest) continue;
-    COT_ASSIGN(const std::vector<PartialRecord> partials, parts_.accepts.list_partials(progress.latest->key));
-    for (const PartialRecord& partial : partials) known.insert(partial.blob);
-  }
-  COT_ASSIGN(const std::vector<Digest> stored, parts_.partials.list(settings_.orphan_age_min));
-  for (const Digest& digest : stored) {
-    if (!known.contains(digest)) COT_TRY(parts_.partials.remove(digest));
-  }
-  return {};
 }
 
 void RoundScheduler::job_created(const JobId& job) {
@@ -135,7 +119,7 @@ void RoundScheduler::on_deadline() {
   }
   if (serve_at_ && *serve_at_ <= os::monotonic_now()) {
     serve_at_.reset();
-    for (const auto& [key, view] : std::exchange(unserved_, {})) publish(view);
+    for (const auto& [key, round] : std::exchange(unserved_, {})) publish(round);
   }
 }
 
@@ -152,45 +136,49 @@ void RoundScheduler::step_round(const JobId& job, const RoundEvent& event) {
 void RoundScheduler::run(const JobId& job, RoundEffects effects) {
   for (RoundEffect& effect : effects) {
     if (auto* asked = std::get_if<AskRound>(&effect)) ask(job, asked->serial, asked->request);
-    else if (auto* published = std::get_if<PublishRound>(&effect)) publish(published->view);
+    else if (auto* published = std::get_if<PublishRound>(&effect)) publish(*published);
     else withdraw(std::get<WithdrawRound>(effect).key);
   }
 }
 
-void RoundScheduler::publish(const RoundView& view) {
-  if (view.state == RoundState::frozen) freeze_cohorts(view);
+void RoundScheduler::publish(const PublishRound& published) {
+  const RoundNotice& notice = published.notice;
+  if (notice.state == RoundState::frozen) freeze_cohorts(notice);
   std::vector<RoundKey> replaced;
   for (const auto& [key, round] : rounds_) {
-    if (round.view.job == view.job && key != view.key) replaced.push_back(key);
+    if (round.notice.job == notice.job && key != notice.key) replaced.push_back(key);
   }
   for (const RoundKey& key : replaced) withdraw(key);
-  const auto [known, is_new] = rounds_.try_emplace(view.key);
+  const auto [known, is_new] = rounds_.try_emplace(notice.key);
   if (is_new) known->second.opened = os::monotonic_now();
-  const bool begins = view.state == RoundState::collecting && known->second.view.state != RoundState::collecting;
-  if (view.state == RoundState::selecting) {
-    known->second.view = view;
-    return tell_pool(view.job, view.population);
+  const bool begins = notice.state == RoundState::collecting && known->second.notice.state != RoundState::collecting;
+  if (notice.state == RoundState::selecting) {
+    known->second.notice = notice;
+    return tell_pool(notice.job, notice.population);
   }
   if (!begins) {
-    RoundView same = view;  // in all but the plan, which was made when the attempt began to collect
-    if (!is_new && view.ledger.records > 0) {
-      same.plan = known->second.view.plan;
-      same.plan_bytes = known->second.view.plan_bytes;
+    PublishRound same = published;  // in all but the plan, which was made when the attempt began to collect
+    if (!is_new && notice.plan.ledger.records > 0) {
+      same.notice.assignment.plan = known->second.notice.assignment.plan;
+      same.notice.assignment.plan_bytes = known->second.notice.assignment.plan_bytes;
     }
     return serve(same, false);
   }
-  if (is_new) known->second.view = view, known->second.view.state = RoundState::selecting;  // not served yet
-  store_.post([this, view] {
-    const Result<uint64_t> accepted = parts_.accepts.count_accepted(view.key);
-    RoundView ready = view;
-    const Status has_plan = make_plan(ready);
-    if (!has_plan)
-      log(LogLevel::warning, "plan_not_made", {{"job", view.job.value()}, {"reason", has_plan.error().message()}});
-    core_.post([this, view, ready, is_planned = static_cast<bool>(has_plan), accepted] {
-      const auto round = rounds_.find(view.key);
-      if (round == rounds_.end() || round->second.view.state != RoundState::selecting) return;  // over meanwhile
+  if (is_new) known->second.notice = notice, known->second.notice.state = RoundState::selecting;  // not served yet
+  store_.post([this, published] {
+    const RoundKey key = published.notice.key;
+    const Result<uint64_t> accepted = parts_.accepts.count_accepted(key);
+    PublishRound ready = published;
+    const Status has_plan = make_plan(ready.notice);
+    if (!has_plan) {
+      log(LogLevel::warning, "plan_not_made",
+          {{"job", published.notice.job.value()}, {"reason", has_plan.error().message()}});
+    }
+    core_.post([this, key, published, ready, is_planned = static_cast<bool>(has_plan), accepted] {
+      const auto round = rounds_.find(key);
+      if (round == rounds_.end() || round->second.notice.state != RoundState::selecting) return;  // over meanwhile
       if (accepted && is_planned) return serve(ready, *accepted > 0);
-      unserved_.insert_or_assign(view.key, view);
+      unserved_.insert_or_assign(key, published);
       serve_at_ = os::monotonic_now() + kServeAgain;
     });
   });
@@ -210,7 +198,7 @@ void RoundScheduler::pool_changed(const Population& population, uint64_t waiting
     waiting_[population] = waiting;
     std::vector<JobId> jobs;
     for (const auto& [key, round] : rounds_) {
-      if (round.view.population == population) jobs.push_back(round.view.job);
+      if (round.notice.population == population) jobs.push_back(round.notice.job);
     }
     for (const JobId& job : jobs) step_round(job, PoolChanged{waiting, nodes_});
     refresh_status();
@@ -221,7 +209,7 @@ void RoundScheduler::nodes_changed(uint32_t nodes) {
   core_.post([this, nodes] {
     nodes_ = nodes;
     parts_.metrics.set_fleet_nodes(nodes);
-    for (const auto& [key, round] : rounds_) tell_pool(round.view.job, round.view.population);
+    for (const auto& [key, round] : rounds_) tell_pool(round.notice.job, round.notice.population);
     refresh_status();
   });
 }
@@ -231,14 +219,14 @@ void RoundScheduler::tickets_issued(const RoundKey& key, uint32_t total) {
     const auto round = rounds_.find(key);
     if (round == rounds_.end()) return;
     round->second.issued = total;
-    step_round(round->second.view.job, TicketsIssued{key, total});
+    step_round(round->second.notice.job, TicketsIssued{key, total});
   });
 }
 
 void RoundScheduler::updates_accepted(const RoundKey& key, uint64_t total) {
   core_.post([this, key, total] {
     const auto round = rounds_.find(key);
-    if (round != rounds_.end()) step_round(round->second.view.job, UpdatesAccepted{key, total});
+    if (round != rounds_.end()) step_round(round->second.notice.job, UpdatesAccepted{key, total});
   });
 }
 
@@ -262,41 +250,34 @@ void RoundScheduler::look_at_accepted(const RoundKey& key) {
 // ---- Publishing
 
 // On the store's thread: the attempt's own plan, where it has one.
-Status RoundScheduler::make_plan(RoundView& view) {
-  if (view.ledger.records == 0) return {};
-  COT_ASSIGN(const RoundPlan plan, put_round_plan(parts_.blobs, view.plan, view.ledger));
-  view.plan = plan.digest;
-  view.plan_bytes = plan.bytes;
+Status RoundScheduler::make_plan(RoundNotice& notice) {
+  if (notice.plan.ledger.records == 0) return {};
+  COT_ASSIGN(const RoundPlan plan, put_round_plan(parts_.blobs, notice.assignment.plan, notice.plan.ledger));
+  notice.assignment.plan = plan.digest;
+  notice.assignment.plan_bytes = plan.bytes;
   return {};
 }
 
-void RoundScheduler::serve(const RoundView& view, bool has_accepted) {
-  LiveRound& round = rounds_.at(view.key);
-  const bool begins = round.view.state == RoundState::selecting;
-  round.view = view;
+void RoundScheduler::serve(const PublishRound& published, bool has_accepted) {
+  LiveRound& round = rounds_.at(published.notice.key);
+  const bool begins = round.notice.state == RoundState::selecting;
+  round.notice = published.notice;
+  round.rules = published.rules;
+  const RoundNotice& notice = round.notice;
   const Now now = os::now();
-  const Millis left = std::max(Millis(0), view.deadline - now.instant);
-  Assignment assignment{.job = view.job,
-                        .round = view.key,
-                        .model_version = view.model_version,
-                        .plan = view.plan,
-                        .model = view.model,
-                        .plan_bytes = view.plan_bytes,
-                        .model_bytes = view.model_bytes,
-                        .not_after = now.wall + left + settings_.ticket_leeway,
-                        .ticket = {},
-                        .signature = {}};
-  if (const Status signed_status = sign_manifest(assignment, parts_.signer); !signed_status) {
-    log(LogLevel::error, "assignment_not_signed", {{"reason", signed_status.error().message()}});
+  const Millis left = std::max(Millis(0), published.rules.deadline - now.instant);
+  round.notice.assignment.not_after = now.wall + left + settings_.ticket_leeway;
+  if (const Status is_signed = sign_manifest(round.notice.assignment, parts_.signer); !is_signed) {
+    log(LogLevel::error, "assignment_not_signed", {{"reason", is_signed.error().message()}});
     return;
   }
-  if (view.state == RoundState::collecting) {
+  if (notice.state == RoundState::collecting) {
     log(LogLevel::info, begins ? "round_collecting" : "round_extended",
-        {{"job", view.job.value()}, {"round", view.number}, {"attempt", view.key.attempt.value()}});
-    begin_cohorts(view, has_accepted);
+        {{"job", notice.job.value()}, {"round", notice.number}, {"attempt", notice.key.attempt.value()}});
+    begin_cohorts(round, has_accepted);
   }
   os::crash_point(os::CrashPoint::round_before_served);
-  board_->serve({view, std::move(assignment)});
+  board_->serve(notice);
   consider_settled();
 }
 
@@ -305,8 +286,9 @@ void RoundScheduler::withdraw(const RoundKey& key) {
   const auto round = rounds_.find(key);
   if (round == rounds_.end()) return;
   board_->withdraw(key);
-  parts_.metrics.round_ended(round->second.view.state == RoundState::finalizing ? RoundState::done : RoundState::failed,
-                             seconds_since(round->second.opened));
+  parts_.metrics.round_ended(
+      round->second.notice.state == RoundState::finalizing ? RoundState::done : RoundState::failed,
+      seconds_since(round->second.opened));
   rounds_.erase(round);
   end_cohorts(key);
 }

@@ -108,7 +108,8 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
 
  private:
   struct LiveRound {
-    RoundView view;
+    RoundNotice notice;
+    AttemptRules rules;
     uint32_t issued = 0;
     Instant opened;
   };
@@ -144,28 +145,27 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   void consider_settled();
   void tell_pool(const JobId& job, const Population& population);
 
-  void begin_cohorts(const RoundView& view, bool has_accepted);
+  void begin_cohorts(const LiveRound& round, bool has_accepted);
   void masked_update_accepted(const RoundKey& key, const DeviceId& device);
   void after_cohorts(const RoundKey& key);
   void answer_held(LiveCohorts& cohorts);
   void end_cohorts(const RoundKey& key);
   Result<std::vector<DeviceId>> survivors_of(const RoundKey& key, SecurityLevel level) const;
-  void freeze_cohorts(const RoundView& view);
+  void freeze_cohorts(const RoundNotice& notice);
   void finalize_cohorts(const JobId& job, uint64_t serial, const FinalizeRound& finalize);
   void finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize, std::shared_ptr<LiveCohorts> cohorts);
   void count_dropped(const RoundCohorts& cohorts) const;
 
   void add_machine(const JobId& job);
-  void publish(const RoundView& view);
-  Status make_plan(RoundView& view);
-  void serve(const RoundView& view, bool has_accepted);
+  void publish(const PublishRound& round);
+  Status make_plan(RoundNotice& notice);
+  void serve(const PublishRound& round, bool has_accepted);
   void withdraw(const RoundKey& key);
   void ask(const JobId& job, uint64_t serial, const RoundRequest& request);
   template <typename Answer, typename Work>
   void ask_store(const JobId& job, uint64_t serial, Work work);
   void after_commit(const CommitRound& request, const JobProgress& progress);
   void clean_up_partials();
-  Status remove_orphans(const std::vector<JobRecord>& jobs);
   void on_deadline();
   std::optional<Instant> next_deadline() const;
   void refresh_status();
@@ -179,8 +179,8 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   uint32_t nodes_ = 0;
   std::map<RoundKey, LiveRound> rounds_;
   std::map<RoundKey, std::shared_ptr<LiveCohorts>> cohorts_;
-  std::map<RoundKey, RoundView> unserved_;  // begun to collect, but the store did not answer
-  std::optional<Instant> serve_at_;         // those, again
+  std::map<RoundKey, PublishRound> unserved_;  // begun to collect, but the store did not answer
+  std::optional<Instant> serve_at_;            // those, again
   std::vector<std::function<void()>> on_settled_;
   bool draining_ = false;
 

@@ -7,11 +7,10 @@
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "base/os/crash_point.h"
+#include "fl_server/core/attempt_terms.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/device_certificate.h"
-#include "secure/secagg/check_lanes.h"
-#include "secure/secagg/round_session.h"
 
 namespace coterie {
 namespace {
@@ -41,39 +40,39 @@ secagg::CertificateCheck identity_check(const Bytes& authority_key) {
 
 }  // namespace
 
-void RoundScheduler::begin_cohorts(const RoundView& view, bool has_accepted) {
-  if (view.privacy.level == SecurityLevel::none || cohorts_.contains(view.key)) return;
+void RoundScheduler::begin_cohorts(const LiveRound& round, bool has_accepted) {
+  const RoundNotice& notice = round.notice;
+  const AttemptTerms terms = terms_of(notice);
+  if (!terms.session || cohorts_.contains(notice.key)) return;
   if (has_accepted) {
     // Out of this call, which publishes what the machine has just said.
-    core_.post([this, job = view.job, key = view.key] {
+    core_.post([this, job = notice.job, key = notice.key] {
       step_round(job, AttemptLost{key, "the server was started anew while devices aggregated"});
     });
     return;
   }
-  const Plan plan{.job = view.job, .training = {}, .update = view.update, .privacy = view.privacy};
-  const secagg::SessionParameters parameters =
-      secagg::session_parameters(plan, view.job, view.key, view.model, view.plan);
+  const AttemptRules& rules = round.rules;
   const RoundCohortsSettings settings{
-      .cohort_count = view.cohort_count,
-      .adverts_goal = view.adverts_goal,
-      .adverts_enough = std::min(view.goal_count, view.adverts_goal),
-      .cohort = {.advertising_max = time_to_advertise(view.deadline - os::monotonic_now(), view.cohort_phase_max),
-                 .phase_max = view.cohort_phase_max,
-                 .dropout_share = view.privacy.dropout_share}};
-  std::vector<uint64_t> ring_seeds(view.cohort_count);
+      .cohort_count = rules.cohort_count,
+      .adverts_goal = rules.adverts_goal,
+      .adverts_enough = std::min(notice.goal_count, rules.adverts_goal),
+      .cohort = {.advertising_max = time_to_advertise(rules.deadline - os::monotonic_now(), rules.cohort_phase_max),
+                 .phase_max = rules.cohort_phase_max,
+                 .dropout_share = notice.plan.privacy.dropout_share}};
+  std::vector<uint64_t> ring_seeds(rules.cohort_count);
   std::ranges::generate(ring_seeds, random_u64);
-  Result<RoundCohorts> machine = RoundCohorts::make(parameters, settings, ring_seeds,
+  Result<RoundCohorts> machine = RoundCohorts::make(*terms.session, settings, ring_seeds,
                                                     identity_check(settings_.authority_key), os::monotonic_now());
   if (!machine) {
-    log(LogLevel::error, "cohorts_not_begun", {{"job", view.job.value()}, {"reason", machine.error().message()}});
-    core_.post([this, job = view.job, key = view.key, reason = machine.error().message()] {
+    log(LogLevel::error, "cohorts_not_begun", {{"job", notice.job.value()}, {"reason", machine.error().message()}});
+    core_.post([this, job = notice.job, key = notice.key, reason = machine.error().message()] {
       step_round(job, AttemptLost{key, reason});
     });
     return;
   }
-  cohorts_.emplace(view.key,
+  cohorts_.emplace(notice.key,
                    std::make_shared<LiveCohorts>(LiveCohorts{
-                       .machine = std::move(*machine), .parameters = parameters, .inputs = {}, .finalize = {}}));
+                       .machine = std::move(*machine), .parameters = *terms.session, .inputs = {}, .finalize = {}}));
 }
 
 // The lanes of this device are durable, and count.
@@ -95,10 +94,10 @@ void RoundScheduler::after_cohorts(const RoundKey& key) {
   const std::shared_ptr<LiveCohorts> cohorts = found->second;
   const auto round = rounds_.find(key);
   if (round == rounds_.end()) return;
-  const JobId job = round->second.view.job;
+  const JobId job = round->second.notice.job;
   answer_held(*cohorts);
   if (const auto failure = cohorts->machine.failure()) {
-    if (round->second.view.state == RoundState::frozen)
+    if (round->second.notice.state == RoundState::frozen)
       return;  // it is being claimed: finalize_cohorts() comes here again
     parts_.metrics.session_failed(failure->reason());
     end_cohorts(key);
@@ -173,9 +172,9 @@ Result<std::vector<DeviceId>> RoundScheduler::survivors_of(const RoundKey& key, 
 
 // The round is frozen in the store: those who are accepted are the survivors, and devices can go on while the round is
 // claimed.
-void RoundScheduler::freeze_cohorts(const RoundView& view) {
-  if (!cohorts_.contains(view.key)) return;
-  store_.post([this, key = view.key, level = view.privacy.level] {
+void RoundScheduler::freeze_cohorts(const RoundNotice& notice) {
+  if (!cohorts_.contains(notice.key)) return;
+  store_.post([this, key = notice.key, level = notice.plan.privacy.level] {
     Result<std::vector<DeviceId>> accepted = survivors_of(key, level);
     core_.post([this, key, accepted = std::move(accepted)] {
       const auto cohorts = cohorts_.find(key);

@@ -19,8 +19,9 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/ids.h"
+#include "base/time.h"
 #include "scheduler/fleet/node_report.h"
-#include "scheduler/round/round_view.h"
 
 namespace coterie {
 

@@ -142,7 +142,7 @@ void RoundMachine::enter_selecting() {
     return;
   }
   deadline_ = now_ + job_.spec.rounds.selecting_max;
-  effects_.push_back(PublishRound{view()});
+  effects_.push_back(published());
   consider_choice();
 }
 
@@ -175,7 +175,7 @@ void RoundMachine::enter_collecting() {
 void RoundMachine::collect() {
   collect_until_ = now_ + job_.spec.rounds.collecting_max;
   deadline_ = std::min(collect_until_, now_ + kCountEvery);
-  effects_.push_back(PublishRound{view()});
+  effects_.push_back(published());
   consider_freeze(false);
 }
 
@@ -268,7 +268,7 @@ void RoundMachine::handle(const RoundMoved& event) {
 void RoundMachine::claim() {
   phase_ = Phase::claiming;
   deadline_.reset();
-  effects_.push_back(PublishRound{view()});
+  effects_.push_back(published());
   ask(MoveRound{round_->key, RoundState::frozen, RoundState::finalizing, {}, tickets_});
 }
 
@@ -276,7 +276,7 @@ void RoundMachine::finalize() {
   phase_ = Phase::finalizing;
   finalize_failures_ = 0;  // each attempt has its own sums, and as many tries
   deadline_.reset();
-  effects_.push_back(PublishRound{view()});
+  effects_.push_back(published());
   ask(FinalizeRound{job_, *round_, head_});
 }
 
@@ -399,28 +399,32 @@ void RoundMachine::handle(const TimePassed&) {
   }
 }
 
-RoundView RoundMachine::view() const {
-  const Plan plan = plan_of(job_.spec, job_id_, job_.value_count);
-  return {.job = job_id_,
-          .population = job_.spec.population,
-          .key = round_->key,
-          .number = round_->number,
-          .state = round_->state,
-          .model_version = head_.version,
-          .model = head_.digest,
-          .model_bytes = head_.bytes,
-          .plan = job_.plan,
-          .plan_bytes = job_.plan_bytes,
-          .ledger = round_->ledger,
-          .update = plan.update,
-          .privacy = plan.privacy,
-          .cohort_count = cohort_count(job_.spec),
-          .adverts_goal = adverts_goal(job_.spec),
-          .cohort_phase_max = job_.spec.privacy.phase_max,
-          .weight = job_.spec.weight,
-          .ticket_count = job_.spec.rounds.ticket_count() * (1 + extensions_),
-          .goal_count = job_.spec.rounds.goal_count,
-          .deadline = round_->state == RoundState::collecting ? collect_until_ : deadline_.value_or(now_)};
+PublishRound RoundMachine::published() const {
+  RoundNotice notice{.job = job_id_,
+                     .population = job_.spec.population,
+                     .key = round_->key,
+                     .number = round_->number,
+                     .state = round_->state,
+                     .assignment = {.job = job_id_,
+                                    .round = round_->key,
+                                    .model_version = head_.version,
+                                    .plan = job_.plan,
+                                    .model = head_.digest,
+                                    .plan_bytes = job_.plan_bytes,
+                                    .model_bytes = head_.bytes,
+                                    .not_after = {},
+                                    .ticket = {},
+                                    .signature = {}},
+                     .plan = plan_of(job_.spec, job_id_, job_.value_count),
+                     .weight = job_.spec.weight,
+                     .ticket_count = job_.spec.rounds.ticket_count() * (1 + extensions_),
+                     .goal_count = job_.spec.rounds.goal_count};
+  notice.plan.ledger = round_->ledger;  // no records: the job's plan is the attempt's
+  return {.notice = std::move(notice),
+          .rules = {.cohort_count = cohort_count(job_.spec),
+                    .adverts_goal = adverts_goal(job_.spec),
+                    .cohort_phase_max = job_.spec.privacy.phase_max,
+                    .deadline = round_->state == RoundState::collecting ? collect_until_ : deadline_.value_or(now_)}};
 }
 
 }  // namespace coterie

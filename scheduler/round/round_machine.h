@@ -28,7 +28,7 @@
 #include "base/result.h"
 #include "scheduler/job/records.h"
 #include "scheduler/round/round_moves.h"
-#include "scheduler/round/round_view.h"
+#include "scheduler/round/round_notice.h"
 
 namespace coterie {
 
@@ -44,9 +44,17 @@ struct FailJob { std::string reason; };
 using RoundRequest =
     std::variant<LoadProgress, OpenRound, CountAccepted, MoveRound, FinalizeRound, CommitRound, FailJob>;
 
+// What only the process that leads needs of an attempt, beside its notice.
+struct AttemptRules {
+  uint32_t cohort_count = 1;   // with secure aggregation
+  uint32_t adverts_goal = 0;   // devices that close the rosters of all cohorts
+  Millis cohort_phase_max{0};  // how long each phase of a session waits for devices
+  Instant deadline;            // selecting: of the choice; collecting: of the updates
+};
+
 // clang-format off
 struct AskRound { uint64_t serial; RoundRequest request; };
-struct PublishRound { RoundView view; };
+struct PublishRound { RoundNotice notice; AttemptRules rules; };
 struct WithdrawRound { RoundKey key; };  // nothing to do for devices any more
 // clang-format on
 using RoundEffect = std::variant<AskRound, PublishRound, WithdrawRound>;
@@ -152,7 +160,7 @@ class RoundMachine {
   bool is_answer(uint64_t serial) const { return pending_ && serial == serial_; }
   void answered();
   void ask_again_later();
-  RoundView view() const;
+  PublishRound published() const;
   void check_request() const;
   void check_round() const;
   void check_deadlines() const;

@@ -53,16 +53,16 @@ void CheckinDesk::accepted(const RoundKey& key, const DeviceId& device) {
   found->second.accepted.insert(device);
 }
 
-DeskEffects CheckinDesk::publish(const RoundView& view, std::span<const DeviceId> accepted) {
+DeskEffects CheckinDesk::publish(const RoundNotice& notice, std::span<const DeviceId> accepted) {
   // A newer attempt or round of the job replaces the older one.
   std::erase_if(rounds_,
-                [&](const auto& entry) { return entry.second.view.job == view.job && entry.first != view.key; });
-  Round& round = rounds_[view.key];
-  round.view = view;
+                [&](const auto& entry) { return entry.second.notice.job == notice.job && entry.first != notice.key; });
+  Round& round = rounds_[notice.key];
+  round.notice = notice;
   round.accepted.insert(accepted.begin(), accepted.end());
-  begin_turn(view);
+  begin_turn(notice);
   draw(round);
-  rooms_[view.population].reported = UINT64_MAX;  // whoever published wants to know the pool, changed or not
+  rooms_[notice.population].reported = UINT64_MAX;  // whoever published wants to know the pool, changed or not
   return finish();
 }
 
@@ -121,9 +121,9 @@ uint64_t CheckinDesk::waiting(const Population& population) const {
 std::map<RoundKey, uint64_t> CheckinDesk::lacking() const {
   std::map<RoundKey, uint64_t> lacking;
   for (const auto& [key, round] : rounds_) {
-    if (round.view.state != RoundState::collecting) continue;
+    if (round.notice.state != RoundState::collecting) continue;
     uint64_t& count = lacking[key];
-    const auto room = rooms_.find(round.view.population);
+    const auto room = rooms_.find(round.notice.population);
     if (round.has_tickets() || room == rooms_.end()) continue;
     for (const auto& [device, waiter] : room->second.by_device) {
       count += !round.accepted.contains(device) && !round.holders.contains(device);
@@ -133,17 +133,18 @@ std::map<RoundKey, uint64_t> CheckinDesk::lacking() const {
 }
 
 // A job that had no round here waited for nobody: it is not served before those who did.
-void CheckinDesk::begin_turn(const RoundView& view) {
+void CheckinDesk::begin_turn(const RoundNotice& notice) {
   double least = INFINITY;
   std::erase_if(served_, [&](const auto& entry) {
     return std::none_of(rounds_.begin(), rounds_.end(),
-                        [&](const auto& r) { return r.second.view.job == entry.first; });
+                        [&](const auto& r) { return r.second.notice.job == entry.first; });
   });
   for (const auto& [key, round] : rounds_) {
-    const auto served = served_.find(round.view.job);
-    if (round.view.population == view.population && served != served_.end()) least = std::min(least, served->second);
+    const auto served = served_.find(round.notice.job);
+    if (round.notice.population == notice.population && served != served_.end())
+      least = std::min(least, served->second);
   }
-  served_.try_emplace(view.job, std::isinf(least) ? 0.0 : least);
+  served_.try_emplace(notice.job, std::isinf(least) ? 0.0 : least);
 }
 
 double& CheckinDesk::tickets_of(const JobId& job) {
@@ -154,19 +155,19 @@ double& CheckinDesk::tickets_of(const JobId& job) {
 CheckinDesk::Round* CheckinDesk::round_for(const DeviceId& device, const Population& population) {
   Round* next = nullptr;
   for (auto& [key, round] : rounds_) {
-    if (round.view.population != population || round.view.state != RoundState::collecting) continue;
+    if (round.notice.population != population || round.notice.state != RoundState::collecting) continue;
     if (round.accepted.contains(device)) continue;
     if (round.holders.contains(device)) return &round;  // it has the right already
     if (!round.has_tickets()) continue;
-    if (next == nullptr || tickets_of(round.view.job) < tickets_of(next->view.job)) next = &round;
+    if (next == nullptr || tickets_of(round.notice.job) < tickets_of(next->notice.job)) next = &round;
   }
   return next;
 }
 
 // Gives the round's remaining tickets to a uniformly random subset of those who wait.
 void CheckinDesk::draw(Round& round) {
-  if (round.view.state != RoundState::collecting) return;
-  const Room& room = rooms_[round.view.population];
+  if (round.notice.state != RoundState::collecting) return;
+  const Room& room = rooms_[round.notice.population];
   std::vector<WaiterId> candidates;
   candidates.reserve(room.by_device.size());
   for (const auto& [device, waiter] : room.by_device) candidates.push_back(waiter);
@@ -184,12 +185,12 @@ bool CheckinDesk::serve(WaiterId id, Round& round) {
   if (!round.holders.contains(device)) {
     if (!round.has_tickets()) return false;
     ++round.issued;
-    tickets_of(round.view.job) += 1.0 / std::max(1u, round.view.weight);
+    tickets_of(round.notice.job) += 1.0 / std::max(1u, round.notice.weight);
     round.holders.insert(device);
   }
   remove(id);
-  effects_.push_back(GiveTicket{id, device, round.view});
-  effects_.push_back(ReportTickets{round.view.key, round.issued});
+  effects_.push_back(GiveTicket{id, device, round.notice.key});
+  effects_.push_back(ReportTickets{round.notice.key, round.issued});
   return true;
 }
 
@@ -235,9 +236,9 @@ void CheckinDesk::check() const {
   }
   std::set<JobId> jobs;
   for (const auto& [key, round] : rounds_) {
-    COT_INVARIANT(round.view.key == key, "a round is kept under its own key");
-    COT_INVARIANT(jobs.insert(round.view.job).second, "a job has one round");
-    COT_INVARIANT(served_.contains(round.view.job), "every job with a round has its count of tickets");
+    COT_INVARIANT(round.notice.key == key, "a round is kept under its own key");
+    COT_INVARIANT(jobs.insert(round.notice.job).second, "a job has one round");
+    COT_INVARIANT(served_.contains(round.notice.job), "every job with a round has its count of tickets");
     COT_INVARIANT(round.holders.size() <= round.issued, "whoever holds a ticket was given one");
   }
 }

@@ -26,7 +26,7 @@
 
 #include "base/assert.h"
 #include "base/random.h"
-#include "scheduler/round/round_view.h"
+#include "scheduler/round/round_notice.h"
 #include "scheduler/selection/away_estimate.h"
 #include "scheduler/selection/pace.h"
 
@@ -42,7 +42,7 @@ struct DeskLimits {
 
 // ---- Effects
 // clang-format off
-struct GiveTicket { WaiterId waiter; DeviceId device; RoundView view; };
+struct GiveTicket { WaiterId waiter; DeviceId device; RoundKey key; };
 struct Dismiss { WaiterId waiter; RetryWindow window; };
 struct ReportPool { Population population; uint64_t waiting; };
 struct ReportTickets { RoundKey key; uint32_t total; };
@@ -62,7 +62,7 @@ class CheckinDesk {
   // This device is counted in this attempt: it is not asked again.
   void accepted(const RoundKey& key, const DeviceId& device);
   // A round as the round machine published it, or changed; `accepted` are devices that are counted in it already.
-  DeskEffects publish(const RoundView& view, std::span<const DeviceId> accepted = {});
+  DeskEffects publish(const RoundNotice& notice, std::span<const DeviceId> accepted = {});
   DeskEffects withdraw(const RoundKey& key);
   DeskEffects time_passed(Instant now);
   // Sends all who wait away.
@@ -98,14 +98,14 @@ class CheckinDesk {
     uint64_t reported = 0;
   };
   struct Round {
-    RoundView view;
+    RoundNotice notice;
     std::unordered_set<DeviceId> holders;  // have a ticket, are not accepted
     std::unordered_set<DeviceId> accepted;
-    uint32_t issued = 0;  // so many of the view's tickets
-    bool has_tickets() const { return view.state == RoundState::collecting && issued < view.ticket_count; }
+    uint32_t issued = 0;  // so many of the notice's tickets
+    bool has_tickets() const { return notice.state == RoundState::collecting && issued < notice.ticket_count; }
   };
 
-  void begin_turn(const RoundView& view);
+  void begin_turn(const RoundNotice& notice);
   Round* round_for(const DeviceId& device, const Population& population);
   void draw(Round& round);
   bool serve(WaiterId id, Round& round);

@@ -34,9 +34,9 @@ int main(int argc, char** argv) {
   app.add_option("--seed", seed, "of the first world; the next ones count up (default 1)");
   app.add_option(
       "--mutant", mutant_name,
-      "none, ack_before_commit, no_idempotence, no_conflict_check, no_state_check, buffer_not_cleared,\n"
-      "hopeful_lookup, early_partials, doubt_is_consent, conflict_for_all, orphans_at_once; with --sessions\n"
-      "others: an unknown one lists them");
+      "none, ack_before_commit, hopeful_lookup, doubt_is_consent, conflict_for_all, early_partials,\n"
+      "orphans_at_once, share_forgotten, board_of_first_round, deaf_lead, buffer_not_cleared,\n"
+      "no_idempotence, no_conflict_check, no_state_check; with --sessions others: an unknown one lists them");
   app.add_flag("--json", json, "one JSON object as the last line of standard output");
   app.add_flag("--quiet", quiet, "no progress on standard error");
   CLI11_PARSE(app, argc, argv);

@@ -8,6 +8,9 @@ std::string_view to_string(Mutant mutant) {
   switch (mutant) {
     case Mutant::none: return "none";
     case Mutant::ack_before_commit: return "ack_before_commit";
+    case Mutant::share_forgotten: return "share_forgotten";
+    case Mutant::board_of_first_round: return "board_of_first_round";
+    case Mutant::deaf_lead: return "deaf_lead";
     case Mutant::no_idempotence: return "no_idempotence";
     case Mutant::no_conflict_check: return "no_conflict_check";
     case Mutant::no_state_check: return "no_state_check";

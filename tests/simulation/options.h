@@ -10,31 +10,37 @@
 
 namespace coterie::simulation {
 
-// One guarantee broken on purpose. The checker must notice.
+// One guarantee broken on purpose (mutants.h). The checker must notice.
 enum class Mutant : uint8_t {
   none,
-  ack_before_commit,   // the node answers as soon as an update is in its sum
-  no_idempotence,      // the store writes a repeated batch again
-  no_conflict_check,   // the store lets a device be accepted twice
-  no_state_check,      // the store takes batches after the freeze
-  buffer_not_cleared,  // the node goes on adding to a sum that is already on its way to the store
-  hopeful_lookup,      // the node takes a store that does not say who is accepted for a yes
-  early_partials,      // the scheduler sums the partials it saw before the freeze
-  doubt_is_consent,    // the node takes a batch whose commit is in doubt for done
-  conflict_for_all,    // the node answers all of a batch that met a conflict as if they were in it
-  orphans_at_once,     // a new leader removes partial sums without a row though their batch may be on its way
+  ack_before_commit,     // the ingest machine answers as soon as an update is in its sum
+  hopeful_lookup,        // the ingest machine takes a store that does not say who is accepted for a yes
+  doubt_is_consent,      // the ingest machine takes a batch whose commit is in doubt for done
+  conflict_for_all,      // the ingest machine answers all of a batch that met a conflict as if they were in it
+  early_partials,        // the finalizer sums the partials there were before the freeze
+  orphans_at_once,       // a new leader removes partial sums without a row though their batch may be on its way
+  share_forgotten,       // the member machine serves rounds without their tickets
+  board_of_first_round,  // the lead machine writes no round but a job's first
+  deaf_lead,             // the lead machine hears of no node
+  buffer_not_cleared,    // the node's shell goes on adding to a sum that is already on its way to the store
+  no_idempotence,        // the store writes a repeated batch again
+  no_conflict_check,     // the store lets a device be accepted twice
+  no_state_check,        // the store takes batches after the freeze
 };
 inline constexpr Mutant kMutants[] = {Mutant::none,
                                       Mutant::ack_before_commit,
-                                      Mutant::no_idempotence,
-                                      Mutant::no_conflict_check,
-                                      Mutant::no_state_check,
-                                      Mutant::buffer_not_cleared,
                                       Mutant::hopeful_lookup,
-                                      Mutant::early_partials,
                                       Mutant::doubt_is_consent,
                                       Mutant::conflict_for_all,
-                                      Mutant::orphans_at_once};
+                                      Mutant::early_partials,
+                                      Mutant::orphans_at_once,
+                                      Mutant::share_forgotten,
+                                      Mutant::board_of_first_round,
+                                      Mutant::deaf_lead,
+                                      Mutant::buffer_not_cleared,
+                                      Mutant::no_idempotence,
+                                      Mutant::no_conflict_check,
+                                      Mutant::no_state_check};
 std::string_view to_string(Mutant mutant);
 
 struct WorldOptions {

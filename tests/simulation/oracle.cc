@@ -41,6 +41,14 @@ void Oracle::acknowledged(const RoundKey& key, uint32_t device) {
     problem(&Verdict::lost, "acknowledged too late: " + name(key, device));
 }
 
+// Nothing here damages what is stored and nobody cancels the job: an attempt fails only if nobody was accepted in it.
+void Oracle::failed(const RoundKey& key, uint64_t rows) {
+  ++verdict_.retries;
+  if (rows == 0) return;
+  problem(&Verdict::lost, "round " + std::to_string(key.round.value()) + " attempt " +
+                              std::to_string(key.attempt.value()) + " failed with " + std::to_string(rows) + " rows");
+}
+
 void Oracle::committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted) {
   Round& round = rounds_[key];
   if (round.done) return;

@@ -1,7 +1,7 @@
 // Oracle: sees everything, and says what must not be.
 //
 // Device i adds 1 to coordinate i, so a committed sum shows who was counted, and a 2 is a replay.
-//   lost      a device was told "accepted", its round is done, and it is not in the sum
+//   lost      a device was told "accepted", its round is done, and it is not in the sum; or the attempt has failed
 //   doubled   a coordinate of a committed sum is more than 1
 //   phantom   an accept row without a contribution, or the reverse
 //   stuck     the job did not come to its end although faults had stopped long before
@@ -41,6 +41,9 @@ class Oracle {
   void acknowledged(const RoundKey& key, uint32_t device);
   // A round is done with this sum (already divided by the fixed-point unit) and these accept rows.
   void committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted);
+
+  // An attempt has failed, with so many accept rows.
+  void failed(const RoundKey& key, uint64_t rows);
 
   Verdict& verdict() { return verdict_; }
   void problem(uint64_t Verdict::*kind, const std::string& what);

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
+#include "fl_server/fleet/fleet_text.h"
+#include "proto/codec/codec.h"
 #include "proto/ring/ring_vector.h"
-#include "secure/identity/manifest.h"
 #include "secure/identity/ticket.h"
+#include "tests/simulation/mutants.h"
 
 namespace coterie::simulation {
 namespace {
 
 constexpr Millis kBodyMax{500};
-constexpr Millis kTickMin{400};
-constexpr Millis kSayEvery{1'000};
 constexpr uint64_t kUpdateBytes = 1000;
 
 IngestLimits small_limits() {
@@ -21,24 +21,26 @@ IngestLimits small_limits() {
   return limits;
 }
 
+Result<Plan> no_plan(const Assignment&) { return Error(ErrorCode::not_found, "every board here has its plans"); }
+
 }  // namespace
+
+// ---- Life
 
 void SimNode::boot() {
   alive_ = true;
   ++incarnation_;
   desk_.emplace(DeskLimits{}, PaceSettings{}, world_.prng().next());
+  intake_.emplace(IntakeSettings{.can_look = true});
   ingest_.emplace(small_limits());
-  report_ = {.node = "node" + std::to_string(index_),
-             .incarnation = life(),
-             .url = {},
-             .serves = true,
-             .draining = false,
-             .load = {},
-             .waiting = {},
-             .issued = {},
-             .lacking = {},
-             .accepted = {}};
-  tick();
+  NodeReport self;
+  self.node = "node" + std::to_string(index_);
+  self.incarnation = life();
+  self.serves = true;
+  // Not all nodes poll at the same moments.
+  const Millis poll_every = Millis(400) + world_.some_delay(Millis(400));
+  member_.emplace(MemberSettings{.poll_every = poll_every}, std::move(self), world_.queue().now());
+  arm();
 }
 
 void SimNode::crash() {
@@ -46,11 +48,11 @@ void SimNode::crash() {
   alive_ = false;
   ++world_.oracle().verdict().crashes;
   desk_.reset();
+  intake_.reset();
   ingest_.reset();
-  view_.reset();
-  is_served_ = false;
-  revision_ = 0;
-  assignment_.reset();
+  member_.reset();
+  rounds_.clear();
+  looks_ = 0;
   waiters_.clear();
   uploads_.clear();
   sums_.clear();
@@ -65,69 +67,140 @@ std::function<void()> SimNode::alive_guard(std::function<void()> event) {
   };
 }
 
+template <typename T>
+void SimNode::ask_store(std::function<T()> work, std::function<T(Error)> failure, std::function<void(T)> answer) {
+  world_.ask_store<T>(reached_from_, std::move(work), std::move(failure),
+                      [this, incarnation = incarnation_, answer = std::move(answer)](T result) {
+                        if (alive_ && incarnation_ == incarnation) answer(std::move(result));
+                      });
+}
+
 void SimNode::arm() {
-  if (!alive_) return;
-  std::optional<Instant> next = desk_->next_deadline();
-  if (const auto other = ingest_->next_deadline()) next = next ? std::min(*next, *other) : *other;
-  if (!next || (armed_ && *armed_ <= *next && *armed_ > world_.queue().now())) return;
-  armed_ = *next;
-  world_.queue().at(*next, alive_guard([this] {
-    run(desk_->time_passed(world_.queue().now()));
-    step(IngestTime{});
-  }));
+  Instant next = member_->next_deadline();
+  for (const auto other : {desk_->next_deadline(), intake_->next_deadline(), ingest_->next_deadline()}) {
+    if (other) next = std::min(next, *other);
+  }
+  if (armed_ && *armed_ <= next) return;
+  armed_ = next;
+  world_.queue().at(next, alive_guard([this, next] {
+                      if (armed_ != next) return;  // an earlier one was armed since
+                      armed_.reset();
+                      time_passed();
+                    }));
 }
 
-// ---- The fleet's tables
-
-void SimNode::tick() {
-  for (const auto& [key, count] : desk_->lacking()) report_.lacking[key] = count;
-  look_at_board([] {});
-  say();
-  world_.queue().after(kTickMin + world_.some_delay(kTickMin), alive_guard([this] { tick(); }));
+void SimNode::time_passed() {
+  const Instant now = world_.queue().now();
+  const auto is_due = [&](std::optional<Instant> at) { return at && *at <= now; };
+  if (is_due(desk_->next_deadline())) run(desk_->time_passed(now));
+  if (is_due(ingest_->next_deadline())) step(IngestEvent(IngestTime{}));
+  if (is_due(intake_->next_deadline())) step(IntakeEvent(IntakeTime{}));
+  if (is_due(member_->next_deadline())) step(MemberEvent(MemberTime{}));
+  arm();
 }
 
-void SimNode::look_at_board(std::function<void()> then) {
-  using Answer = Result<std::shared_ptr<const FleetTables::Board>>;
-  world_.ask_store<Answer>(
-      reached_from_, [&w = world_]() -> Answer { return w.fleet().board; },
+// ---- The fleet
+
+void SimNode::step(const MemberEvent& event) {
+  MemberEffects effects = member_->step(event, world_.queue().now());
+  alter(world_.options().mutant, effects);
+  for (const MemberEffect& effect : effects) perform(effect);
+  arm();
+}
+
+void SimNode::perform(const MemberEffect& effect) {
+  struct Visitor {
+    SimNode& self;
+    void operator()(const ReadBoard& e) { self.read_board(e.known_revision); }
+    void operator()(const TellOwner&) {}
+    void operator()(const TellFleet& e) { self.desk_->fleet_knows(e.steered, e.nodes); }
+    void operator()(const ServeRound& e) { self.step(IntakeEvent(LearnRound{e.notice})); }
+    void operator()(const EndRound& e) { self.step(IntakeEvent(ForgetRound{e.key})); }
+    void operator()(const TellDue& e) { self.step(IntakeEvent(LearnDue{e.key, e.total})); }
+    void operator()(const CountLacking&) { self.count_lacking(); }
+    void operator()(const SayReport& e) { self.say(e.report); }
+    void operator()(const BoardLookedAt&) {
+      for (uint32_t looks = std::exchange(self.looks_, 0); looks > 0; --looks) self.step(IntakeEvent(RoundsLookedAt{}));
+    }
+  };
+  std::visit(Visitor{*this}, effect);
+}
+
+void SimNode::read_board(uint64_t known_revision) {
+  using Answer = Result<std::optional<FleetTables::Board>>;
+  ask_store<Answer>(
+      [&w = world_, known_revision]() -> Answer {
+        if (w.fleet().board.revision == known_revision) return std::optional<FleetTables::Board>();
+        return std::optional<FleetTables::Board>(w.fleet().board);
+      },
       [](Error error) { return Answer(std::move(error)); },
-      [this, incarnation = incarnation_, then = std::move(then)](const Answer& board) {
-        if (!alive_ || incarnation_ != incarnation) return;
-        if (board && (*board)->revision > revision_) {
-          revision_ = (*board)->revision;
-          apply(**board);
-        }
-        then();
+      [this](Answer answer) {
+        if (!answer) return step(MemberEvent(BoardAnswered{.read = answer.error()}));
+        if (!*answer) return step(MemberEvent(BoardAnswered{.read = {}}));
+        Result<PostedBoard> posted = board_from_text(*(*answer)->text, no_plan);
+        COT_ASSERT(posted.has_value());
+        step(MemberEvent(BoardAnswered{{}, (*answer)->revision, std::move(*posted)}));
       });
 }
 
-void SimNode::say() {
-  if (report_ == said_ && world_.queue().now() < said_at_ + kSayEvery) return;
-  said_ = report_;
-  said_at_ = world_.queue().now();
-  world_.ask_store<Status>(
-      reached_from_,
-      [&w = world_, report = std::make_shared<const NodeReport>(report_)]() -> Status {
-        w.fleet().nodes[report->node] = {report, w.queue().now()};
+void SimNode::say(const NodeReport& report) {
+  ask_store<Status>(
+      [&w = world_, report]() -> Status {
+        w.fleet().nodes[report.node] = {report.incarnation, to_text(report), w.queue().now()};
         return {};
       },
-      [](Error error) { return Status(std::move(error)); }, [](const Status&) {});
+      [](Error error) { return Status(std::move(error)); },
+      [this, report](const Status& said) {
+        if (said) step(MemberEvent(ReportSaid{report}));
+      });
 }
 
-void SimNode::apply(const FleetTables::Board& board) {
-  if (view_ && (!board.round || board.round->key != view_->key)) {
-    withdraw(view_->key);
-    view_.reset();
-    is_served_ = false;
-    report_.issued.clear();
-    report_.lacking.clear();
-    report_.accepted.clear();
+void SimNode::count_lacking() {
+  for (const auto& [key, devices] : desk_->lacking()) step(MemberEvent(LackingNoted{key, devices}));
+  for (const auto& [population, count] : desk_->steered_here(world_.queue().now())) {
+    step(MemberEvent(SteeredNoted{population, count}));
   }
-  if (!board.round) return;
-  RoundView view = *board.round;
-  const auto share = board.shares.find(life());
-  view.ticket_count = share == board.shares.end() ? 0 : share->second;
-  publish(view);
+}
+
+// ---- Rounds
+
+void SimNode::step(const IntakeEvent& event) {
+  for (const IntakeEffect& effect : intake_->step(event, world_.queue().now())) perform(effect);
+  arm();
+}
+
+void SimNode::perform(const IntakeEffect& effect) {
+  struct Visitor {
+    SimNode& self;
+    void operator()(const AskAccepted& e) { self.ask_who_is_accepted(e.key); }
+    void operator()(const TakeUp& e) { self.take_up(e); }
+    void operator()(const GiveUp& e) {
+      self.step(IngestEvent(RoundWithdrawn{e.key}));
+      self.run(self.desk_->withdraw(e.key));
+      self.rounds_.erase(e.key);
+    }
+    void operator()(const LookForRounds&) {
+      ++self.looks_;
+      self.step(MemberEvent(LookAtBoard{}));
+    }
+    void operator()(const StepIngest& e) { self.step(e.event); }
+  };
+  std::visit(Visitor{*this}, effect);
+}
+
+void SimNode::ask_who_is_accepted(const RoundKey& key) {
+  using Answer = Result<std::vector<DeviceId>>;
+  ask_store<Answer>([&s = world_.store(), key] { return s.list_accepted(key); },
+                    [](Error error) { return Answer(std::move(error)); },
+                    [this, key](Answer accepted) {
+                      step(IntakeEvent(AcceptedListed{key, std::move(accepted)}));
+                    });
+}
+
+void SimNode::take_up(const TakeUp& effect) {
+  rounds_.insert_or_assign(effect.notice.key, effect.notice);
+  step(IngestEvent(RoundPublished{effect.notice, effect.accepted}));
+  run(desk_->publish(effect.notice, effect.accepted));
 }
 
 // ---- Check-ins
@@ -149,9 +222,9 @@ void SimNode::run(DeskEffects effects) {
       waiter->second(dismissed->window);
       waiters_.erase(waiter);
     } else if (auto* pool = std::get_if<ReportPool>(&effect)) {
-      report_.waiting[pool->population] = pool->waiting;
+      step(MemberEvent(PoolNoted{pool->population, pool->waiting}));
     } else if (auto* issued = std::get_if<ReportTickets>(&effect)) {
-      report_.issued[issued->key] = issued->total;
+      step(MemberEvent(IssuedNoted{issued->key, issued->total}));
     }
   }
   arm();
@@ -159,66 +232,12 @@ void SimNode::run(DeskEffects effects) {
 
 void SimNode::give_ticket(const GiveTicket& effect) {
   const auto waiter = waiters_.find(effect.waiter);
-  if (waiter == waiters_.end()) return;
-  Assignment assignment = *assignment_;
-  assignment.ticket = seal_ticket({effect.view.key, effect.device, assignment.not_after}, world_.ticket_key());
+  const auto round = rounds_.find(effect.key);
+  if (waiter == waiters_.end() || round == rounds_.end()) return run(desk_->undelivered(effect.key, effect.device));
+  Assignment assignment = round->second.assignment;
+  assignment.ticket = seal_ticket({effect.key, effect.device, assignment.not_after}, world_.ticket_key());
   waiter->second(assignment);
   waiters_.erase(waiter);
-}
-
-// ---- Rounds
-
-void SimNode::publish(const RoundView& view) {
-  const bool is_known = view_.has_value();
-  view_ = view;
-  if (is_served_) return serve(view, {});
-  if (is_known) return;  // it is asked for already who is accepted
-  ask_who_is_accepted();
-}
-
-// Before devices are asked for updates; again until the store answers.
-void SimNode::ask_who_is_accepted() {
-  using Answer = Result<std::vector<DeviceId>>;
-  world_.ask_store<Answer>(
-      reached_from_, [&s = world_.store(), key = view_->key] { return s.list_accepted(key); },
-      [](Error error) { return Answer(std::move(error)); },
-      [this, key = view_->key, incarnation = incarnation_](Answer accepted) {
-        if (!alive_ || incarnation_ != incarnation || !view_ || view_->key != key || is_served_) return;
-        if (!accepted)
-          return world_.queue().after(kTickMin, alive_guard([this, key] {
-                                        if (view_ && view_->key == key && !is_served_) ask_who_is_accepted();
-                                      }));
-        is_served_ = true;
-        serve(*view_, *accepted);
-      });
-}
-
-void SimNode::serve(const RoundView& view, const std::vector<DeviceId>& accepted) {
-  if (view.state == RoundState::collecting) {
-    const Millis left = std::max(Millis(0), view.deadline - world_.queue().now());
-    Assignment assignment{.job = view.job,
-                          .round = view.key,
-                          .model_version = view.model_version,
-                          .plan = view.plan,
-                          .model = view.model,
-                          .plan_bytes = view.plan_bytes,
-                          .model_bytes = view.model_bytes,
-                          .not_after = wall() + left + Millis(10'000),
-                          .ticket = {},
-                          .signature = {}};
-    const bool same = assignment_ && assignment_->round == view.key && assignment_->not_after == assignment.not_after;
-    if (!same) {
-      COT_ASSERT(sign_manifest(assignment, world_.signer()).has_value());
-      assignment_ = assignment;
-    }
-  }
-  step(RoundPublished{view, accepted});
-  run(desk_->publish(view, accepted));
-}
-
-void SimNode::withdraw(const RoundKey& key) {
-  step(RoundWithdrawn{key});
-  run(desk_->withdraw(key));
 }
 
 // ---- Uploads
@@ -227,64 +246,70 @@ void SimNode::upload(const DeviceId& device, const Bytes& ticket, std::function<
   const Result<TicketClaims> claims = open_ticket(ticket, world_.ticket_key(), device, wall());
   if (!claims) return reply({.receipt = {}, .error = claims.error(), .window = {}});
   const UploadId upload(next_id_++);
-  uploads_.emplace(upload, Upload{world_.index_of(device), std::move(reply)});
-  const UploadOffered offered{upload, claims->round, device, kUpdateBytes};
-  if (is_served_ && view_->key == claims->round) return step(offered);
-  look_at_board([this, offered] { step(offered); });  // another node may have heard of the round sooner
+  uploads_.emplace(upload, Upload{claims->round, world_.index_of(device), std::move(reply)});
+  step(IntakeEvent(OfferUpload{{upload, claims->round, device, kUpdateBytes}}));
 }
 
-void SimNode::step(const IngestEvent& event) {
+void SimNode::step(IngestEvent event) {
+  alter(world_.options().mutant, event);
   IngestEffects effects = ingest_->step(event, world_.queue().now());
   ingest_->check();
-  for (IngestEffect& effect : effects) {
+  alter(world_.options().mutant, event, effects, [this](UploadId id) -> std::optional<AcceptUpload> {
+    const auto upload = uploads_.find(id);
+    if (upload == uploads_.end()) return std::nullopt;
+    return AcceptUpload{id, upload->second.key, world_.device_id(upload->second.device)};
+  });
+  for (const IngestEffect& effect : effects) {
     if (!alive_) return;
     perform(effect);
   }
   arm();
 }
 
-void SimNode::perform(IngestEffect& effect) {
-  World& world = world_;
-  if (auto* lookup = std::get_if<LookUpAccepted>(&effect)) {
-    world.ask_store<Result<bool>>(
-        reached_from_, [&world, e = *lookup] { return world.store().is_accepted(e.key, e.device); },
-        [](Error error) { return Result<bool>(std::move(error)); },
-        [this, e = *lookup, incarnation = incarnation_](Result<bool> accepted) {
-          if (!alive_ || incarnation_ != incarnation) return;
-          if (!accepted && world_.options().mutant == Mutant::hopeful_lookup) accepted = true;
-          step(AcceptedLookedUp{e.upload, e.key, e.device, std::move(accepted)});
-        });
-  } else if (auto* admitted = std::get_if<AdmitUpload>(&effect)) {
-    // The body takes its time, and sometimes its connection breaks.
-    const bool breaks = world.faults_are_on() && world.prng().chance(world.options().loss / 2);
-    world.queue().after(world.some_delay(kBodyMax), alive_guard([this, id = admitted->upload, breaks] {
-                          if (!breaks) return step(UploadReceived{id, {.updates = 1, .weight = 1}});
-                          uploads_.erase(id);
-                          step(UploadLost{id});
-                        }));
-  } else if (auto* refused = std::get_if<RefuseUpload>(&effect)) {
-    answer(refused->upload, {.receipt = {}, .error = refused->error, .window = refused->window});
-  } else if (auto* accepted = std::get_if<AcceptUpload>(&effect)) {
-    const Digest receipt = receipt_for(accepted->key, accepted->device, world.ticket_key());
-    world.oracle().acknowledged(accepted->key, world.index_of(accepted->device));
-    answer(accepted->upload, {.receipt = Receipt{accepted->key, Bytes(receipt.bytes.begin(), receipt.bytes.end())},
-                              .error = {},
-                              .window = {}});
-  } else if (auto* added = std::get_if<AddUpdate>(&effect)) {
-    add(*added);
-  } else if (auto* spilled = std::get_if<SpillBatch>(&effect)) {
-    spill(*spilled);
-  } else if (auto* committed = std::get_if<CommitBatch>(&effect)) {
-    commit(*committed);
-  } else if (auto* dropped = std::get_if<DropBatch>(&effect)) {
-    const auto batch = batches_.find(dropped->batch);
-    if (batch != batches_.end() && batch->second.partial.id.empty()) sums_[batch->second.partial.key].clear();
-    batches_.erase(dropped->batch);
-  } else if (auto* report = std::get_if<ReportAccepted>(&effect)) {
-    report_.accepted[report->key] = report->total;
-  } else if (auto* note = std::get_if<NoteAccepted>(&effect)) {
-    desk_->accepted(note->key, note->device);
-  }
+void SimNode::perform(const IngestEffect& effect) {
+  struct Visitor {
+    SimNode& self;
+    void operator()(const LookUpAccepted& e) { self.look_up(e); }
+    void operator()(const AdmitUpload& e) { self.receive_body(e.upload); }
+    void operator()(const RefuseUpload& e) {
+      self.answer(e.upload, {.receipt = {}, .error = e.error, .window = e.window});
+    }
+    void operator()(const AcceptUpload& e) { self.accept(e); }
+    void operator()(const AddUpdate& e) { self.add(e); }
+    void operator()(const ReleaseBody&) {}
+    void operator()(const SpillBatch& e) { self.spill(e); }
+    void operator()(const CommitBatch& e) { self.commit(e); }
+    void operator()(const DropBatch& e) { self.drop(e.batch); }
+    void operator()(const ReportAccepted& e) { self.step(MemberEvent(AcceptedNoted{e.key, e.total})); }
+    void operator()(const NoteAccepted& e) { self.desk_->accepted(e.key, e.device); }
+  };
+  std::visit(Visitor{*this}, effect);
+}
+
+void SimNode::look_up(const LookUpAccepted& effect) {
+  ask_store<Result<bool>>([&s = world_.store(), effect] { return s.is_accepted(effect.key, effect.device); },
+                          [](Error error) { return Result<bool>(std::move(error)); },
+                          [this, effect](Result<bool> accepted) {
+                            step(AcceptedLookedUp{effect.upload, effect.key, effect.device, std::move(accepted)});
+                          });
+}
+
+// The body takes its time, and sometimes its connection breaks.
+void SimNode::receive_body(UploadId upload) {
+  const bool breaks = world_.faults_are_on() && world_.prng().chance(world_.options().loss / 2);
+  world_.queue().after(world_.some_delay(kBodyMax), alive_guard([this, upload, breaks] {
+                         if (!breaks) return step(UploadReceived{upload, {.updates = 1, .weight = 1}});
+                         uploads_.erase(upload);
+                         step(UploadLost{upload});
+                       }));
+}
+
+void SimNode::accept(const AcceptUpload& effect) {
+  const Digest receipt = receipt_for(effect.key, effect.device, world_.ticket_key());
+  world_.oracle().acknowledged(effect.key, world_.index_of(effect.device));
+  answer(
+      effect.upload,
+      {.receipt = Receipt{effect.key, Bytes(receipt.bytes.begin(), receipt.bytes.end())}, .error = {}, .window = {}});
 }
 
 void SimNode::answer(UploadId upload, UploadAnswer answer) {
@@ -296,65 +321,72 @@ void SimNode::answer(UploadId upload, UploadAnswer answer) {
 
 // Device i adds one to coordinate i. The mean time of an addition is nothing; what matters is that batches wait for it.
 void SimNode::add(const AddUpdate& effect) {
-  const auto found = uploads_.find(effect.upload);
-  COT_ASSERT(view_.has_value());
-  batches_[effect.batch].partial.key = view_->key;
-  const uint32_t device = found->second.device;
-  world_.queue().after(world_.some_delay(Millis(5)), alive_guard([this, effect, device, key = view_->key] {
+  const Upload& upload = uploads_.at(effect.upload);
+  batches_[effect.batch].key = upload.key;
+  world_.queue().after(world_.some_delay(Millis(5)),
+                       alive_guard([this, effect, device = upload.device, key = upload.key] {
                          std::vector<float> one_hot(world_.options().devices, 0.0f);
                          one_hot[device] = 1.0f;
                          std::vector<uint64_t>& sum = sums_[key];
                          sum.resize(one_hot.size());
                          const Status added = add_update(one_hot, 1, world_.fixed_point(), sum);
                          COT_ASSERT(added.has_value());
-                         if (world_.options().mutant == Mutant::ack_before_commit) {
-                           world_.oracle().acknowledged(key, device);
-                           answer(effect.upload, {.receipt = Receipt{key, {1}}, .error = {}, .window = {}});
-                         }
                          step(UpdateAdded{effect.upload, added});
                        }));
 }
 
+// The lanes are read while they are written, and the buffer is cleared behind: whatever were added meanwhile would be in
+// this batch without a row of it.
 void SimNode::spill(const SpillBatch& effect) {
-  Batch& batch = batches_[effect.batch];
+  Batch& batch = batches_.at(effect.batch);
   batch.partial = {.id = life() + "/" + std::to_string(effect.batch.value()),
                    .key = effect.key,
                    .totals = effect.totals,
                    .blob = {}};
-  batch.lanes = sums_[effect.key];
-  if (world_.options().mutant != Mutant::buffer_not_cleared) sums_[effect.key].clear();
   const Millis written = world_.some_delay(world_.options().spill_delay_max);
-  world_.queue().after(written, alive_guard([this, id = effect.batch] { step(BufferReleased{id}); }));
-  world_.queue().after(written + world_.some_delay(world_.options().spill_delay_max),
-                       alive_guard([this, id = effect.batch] {
-                         if (world_.faults_are_on() && world_.prng().chance(world_.options().spill_failure)) {
-                           return step(BatchSpilled{id, Error(ErrorCode::storage_full, "the disk is full")});
-                         }
-                         world_.blobs()[batches_.at(id).partial.id] = batches_.at(id).lanes;
-                         step(BatchSpilled{id, {}});
+  const Millis durable = written + world_.some_delay(world_.options().spill_delay_max);
+  world_.queue().after(written, alive_guard([this, id = effect.batch, key = effect.key] {
+                         batches_.at(id).lanes = sums_[key];
+                         if (world_.options().mutant != Mutant::buffer_not_cleared) sums_[key].clear();
+                         step(BufferReleased{id});
                        }));
+  world_.queue().after(durable, alive_guard([this, id = effect.batch] { write_partial(id); }));
+}
+
+void SimNode::write_partial(BatchId id) {
+  if (world_.faults_are_on() && world_.prng().chance(world_.options().spill_failure)) {
+    return step(BatchSpilled{id, Error(ErrorCode::storage_full, "the disk is full")});
+  }
+  Batch& batch = batches_.at(id);
+  const PartialRecord& partial = batch.partial;
+  Bytes frame = encode_head(PartialSumHeader{partial.key, partial.id, static_cast<uint32_t>(partial.totals.updates),
+                                             partial.totals.weight, batch.lanes.size()});
+  const auto* lanes = reinterpret_cast<const uint8_t*>(batch.lanes.data());
+  frame.insert(frame.end(), lanes, lanes + batch.lanes.size() * sizeof(uint64_t));
+  batch.partial.blob = *world_.partials().put(frame);
+  step(BatchSpilled{id, {}});
 }
 
 void SimNode::commit(const CommitBatch& effect) {
-  const PartialRecord partial = batches_.at(effect.batch).partial;
-  world_.ask_store<BatchOutcome>(
-      reached_from_,
-      [&w = world_, partial, rows = effect.rows]() -> BatchOutcome {
+  ask_store<BatchOutcome>(
+      [&w = world_, partial = batches_.at(effect.batch).partial, rows = effect.rows]() -> BatchOutcome {
         BatchOutcome outcome = w.store().accept_batch(partial, rows);
         if (std::holds_alternative<BatchConflict>(outcome)) ++w.oracle().verdict().conflicts;
-        // A store that forgot the id has filed the blob under another name.
-        if (w.options().mutant == Mutant::no_idempotence) w.blobs()[partial.id + "'"] = w.blobs()[partial.id];
         return outcome;
       },
       [](Error error) { return BatchOutcome(BatchUnknown{std::move(error)}); },
-      [this, id = effect.batch, incarnation = incarnation_](BatchOutcome outcome) {
-        if (!alive_ || incarnation_ != incarnation) return;
-        const Mutant mutant = world_.options().mutant;
-        if (mutant == Mutant::doubt_is_consent && std::holds_alternative<BatchUnknown>(outcome)) outcome = BatchDone{};
-        if (mutant == Mutant::conflict_for_all && std::holds_alternative<BatchConflict>(outcome)) outcome = BatchDone{};
+      [this, id = effect.batch](BatchOutcome outcome) {
         if (std::holds_alternative<BatchDone>(outcome)) batches_.erase(id);
         step(BatchAnswered{id, std::move(outcome)});
       });
+}
+
+void SimNode::drop(BatchId id) {
+  const auto batch = batches_.find(id);
+  if (batch == batches_.end()) return;
+  if (batch->second.partial.id.empty()) sums_[batch->second.key].clear();
+  else if (batch->second.partial.blob != Digest{}) COT_ASSERT(world_.partials().remove(batch->second.partial.blob));
+  batches_.erase(batch);
 }
 
 }  // namespace coterie::simulation

@@ -1,5 +1,6 @@
-// SimNode: a server node's shell around the real check-in desk and ingest machine, on virtual time. It dies without
-// warning and comes back knowing nothing.
+// SimNode: a server node on virtual time: the machines that ship (check-in desk, round intake, ingest, member of a
+// fleet) with an event queue in the place of threads, and the world's store. It dies without warning and comes back
+// knowing nothing.
 #pragma once
 
 #include <functional>
@@ -8,7 +9,9 @@
 #include <variant>
 
 #include "fl_server/core/ingest_machine.h"
+#include "fl_server/core/round_intake.h"
 #include "proto/messages/update.h"
+#include "scheduler/fleet/member_machine.h"
 #include "scheduler/selection/checkin_desk.h"
 #include "tests/simulation/world.h"
 
@@ -42,54 +45,68 @@ class SimNode {
 
  private:
   struct Batch {
+    RoundKey key;
     std::vector<uint64_t> lanes;
-    PartialRecord partial;
+    PartialRecord partial;  // its id is empty until the batch is spilled
   };
   struct Upload {
+    RoundKey key;
     uint32_t device;
     std::function<void(UploadAnswer)> reply;
   };
 
   void boot();
-  void look_at_board(std::function<void()> then);
-  void say();
-  void tick();
-  void apply(const FleetTables::Board& board);
-  void publish(const RoundView& view);
-  void ask_who_is_accepted();
-  void withdraw(const RoundKey& key);
+  void arm();
+  void time_passed();
+  // Wraps an event so that it happens only if the node has not died in between.
+  std::function<void()> alive_guard(std::function<void()> event);
+  // Asks the store; the answer comes only if the node has not died in between.
+  template <typename T>
+  void ask_store(std::function<T()> work, std::function<T(Error)> failure, std::function<void(T)> answer);
+
+  void step(const MemberEvent& event);
+  void step(const IntakeEvent& event);
+  void step(IngestEvent event);
+  void run(DeskEffects effects);
+  void perform(const MemberEffect& effect);
+  void perform(const IntakeEffect& effect);
+  void perform(const IngestEffect& effect);
+
+  void read_board(uint64_t known_revision);
+  void say(const NodeReport& report);
+  void count_lacking();
+  void ask_who_is_accepted(const RoundKey& key);
+  void take_up(const TakeUp& effect);
+  void give_ticket(const GiveTicket& effect);
+  void look_up(const LookUpAccepted& effect);
+  void receive_body(UploadId upload);
+  void accept(const AcceptUpload& effect);
+  void add(const AddUpdate& effect);
+  void spill(const SpillBatch& effect);
+  void write_partial(BatchId id);
+  void commit(const CommitBatch& effect);
+  void drop(BatchId id);
+  void answer(UploadId upload, UploadAnswer answer);
+
   WallTime wall() const {
     return world_.queue().wall() + (world_.queue().now() < clock_off_until_ ? clock_off_ : Millis(0));
   }
   std::string life() const { return "node" + std::to_string(index_) + "/" + std::to_string(incarnation_); }
-  void step(const IngestEvent& event);
-  void run(DeskEffects effects);
-  void perform(IngestEffect& effect);
-  void serve(const RoundView& view, const std::vector<DeviceId>& accepted);
-  void give_ticket(const GiveTicket& effect);
-  void add(const AddUpdate& effect);
-  void spill(const SpillBatch& effect);
-  void commit(const CommitBatch& effect);
-  void answer(UploadId upload, UploadAnswer answer);
-  void arm();
-  // Wraps an event so that it happens only if the node has not died in between.
-  std::function<void()> alive_guard(std::function<void()> event);
 
   World& world_;
   uint32_t index_;
   bool alive_ = false;
   uint64_t incarnation_ = 0;
-  std::optional<CheckinDesk> desk_;
-  std::optional<IngestMachine> ingest_;
-  std::optional<RoundView> view_;  // the newest
-  bool is_served_ = false;         // and the machines know of it
-  uint64_t revision_ = 0;          // of the board
-  NodeReport report_, said_;
-  Instant said_at_{};
   Instant reached_from_{};  // the store
   Millis clock_off_{0};
   Instant clock_off_until_{};
-  std::optional<Assignment> assignment_;
+
+  std::optional<CheckinDesk> desk_;
+  std::optional<RoundIntake> intake_;
+  std::optional<IngestMachine> ingest_;
+  std::optional<MemberMachine> member_;
+  std::map<RoundKey, RoundNotice> rounds_;  // that the intake serves
+  uint32_t looks_ = 0;                      // of the intake at the board, not answered yet
   std::map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;
   std::map<UploadId, Upload> uploads_;
   std::map<RoundKey, std::vector<uint64_t>> sums_;  // the sum buffer of each round

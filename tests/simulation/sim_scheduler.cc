@@ -1,25 +1,20 @@
 #include "tests/simulation/sim_scheduler.h"
 
 #include <algorithm>
-#include <set>
 
-#include "proto/ring/ring_vector.h"
-#include "secure/crypto/digest.h"
+#include "fl_server/finalize/orphan_partials.h"
+#include "fl_server/fleet/fleet_text.h"
+#include "secure/identity/manifest.h"
+#include "tests/simulation/mutants.h"
 
 namespace coterie::simulation {
 namespace {
 
-constexpr Millis kTick{400};
-constexpr Millis kSettle{300};
-constexpr Millis kSilenceMax{5'000};
 constexpr Millis kRestartMax{3'000};
 const LeaseSettings kLease{.ttl = Millis(2'000), .renew_every = Millis(500), .retry_delay = Millis(200)};
 
-std::string text_of(const TicketShares& shares) {
-  std::string text;
-  for (const auto& [life, share] : shares) text += " " + life + "=" + std::to_string(share);
-  return text;
-}
+constexpr Millis kTicketLeeway{10'000};
+constexpr Millis kOrphanAgeMin{3'600'000};  // as the server's
 
 }  // namespace
 
@@ -45,14 +40,12 @@ void SimScheduler::die(Millis rest_max) {
   keeper_.reset();
   epoch_.reset();
   machine_.reset();
-  tally_.reset();
-  view_.reset();
-  write_from_.reset();
-  early_.reset();
-  told_accepted_.clear();
+  lead_.reset();
+  posted_.reset();
+  waiting_ = nodes_ = 0;
+  early_.clear();
   still_until_ = {};
   armed_.reset();
-  written_.clear();
   world_.queue().after(world_.some_delay(rest_max), [this, incarnation = incarnation_] {
     if (incarnation == incarnation_) boot();
   });
@@ -71,18 +64,22 @@ std::function<void()> SimScheduler::guard(std::function<void()> event) {
 void SimScheduler::arm() {
   if (keeper_) keeper_->check();
   std::optional<Instant> next = keeper_ ? keeper_->next_deadline() : std::nullopt;
-  if (const auto other = machine_ ? machine_->next_deadline() : std::nullopt)
-    next = next ? std::min(*next, *other) : *other;
+  const auto consider = [&](std::optional<Instant> at) {
+    if (at) next = next ? std::min(*next, *at) : *at;
+  };
+  if (machine_) consider(machine_->next_deadline());
+  if (lead_) consider(lead_->next_deadline());
   if (!next || (armed_ && *armed_ <= *next)) return;
   armed_ = *next;
   world_.queue().at(*next, guard([this, armed = *next] {
     if (armed_ != armed) return;  // an earlier one was armed since
     armed_.reset();
     const Instant now = world_.queue().now();
-    if (const auto due = keeper_->next_deadline(); due && *due <= now) run(keeper_->time_passed(now));
-    if (!machine_) return arm();
-    if (const auto due = machine_->next_deadline(); due && *due <= now) step(TimePassed{});
-    else arm();
+    const auto is_due = [&](std::optional<Instant> at) { return at && *at <= now; };
+    if (is_due(keeper_->next_deadline())) run(keeper_->time_passed(now));
+    if (machine_ && is_due(machine_->next_deadline())) step(TimePassed{});
+    if (lead_ && is_due(lead_->next_deadline())) step(LeadEvent(LeadTime{}));
+    if (alive_) arm();
   }));
 }
 
@@ -126,23 +123,15 @@ void SimScheduler::ask_for_lease(uint64_t serial) {
 void SimScheduler::lead(LeaseEpoch epoch) {
   ++world_.oracle().verdict().leaders;
   epoch_ = epoch;
-  tally_.emplace(kSilenceMax);
-  write_from_ = world_.queue().now() + kSettle;  // rounds that go on have to be heard of first
-  if (world_.options().mutant == Mutant::orphans_at_once) remove_orphans();
+  // What must not be at once: a batch on its way to the store names such a sum in a moment.
+  const Millis age_min = world_.options().mutant == Mutant::orphans_at_once ? Millis(0) : kOrphanAgeMin;
+  const auto jobs = world_.store().list_jobs();
+  COT_ASSERT(jobs.has_value());
+  COT_ASSERT(remove_orphan_partials(*jobs, world_.store(), world_.store(), world_.partials(), age_min).has_value());
+  const Millis poll_every = Millis(400) + world_.some_delay(Millis(400));
+  lead_.emplace(LeadSettings{.poll_every = poll_every, .settle = Millis(300)}, "", world_.queue().now());
   machine_.emplace(world_.job());
   run(machine_->start());
-  tick();
-}
-
-// What must not be: a batch on its way to the store names such a sum in a moment.
-void SimScheduler::remove_orphans() {
-  std::set<std::string> known;
-  const auto progress = world_.store().load_progress(world_.job());
-  if (progress->latest) {
-    const auto partials = world_.store().list_partials(progress->latest->key);
-    for (const PartialRecord& partial : *partials) known.insert(partial.id);
-  }
-  std::erase_if(world_.blobs(), [&](const auto& blob) { return !known.contains(blob.first); });
 }
 
 template <typename Value>
@@ -156,65 +145,74 @@ std::function<Result<Value>()> SimScheduler::fenced(std::function<Result<Value>(
 
 // ---- The nodes
 
-void SimScheduler::tick() {
+void SimScheduler::step(LeadEvent event) {
+  alter(world_.options().mutant, event);
+  LeadEffects effects = lead_->step(event, world_.queue().now());
+  alter(world_.options().mutant, effects);
+  for (const LeadEffect& effect : effects) perform(effect);
+  arm();
+}
+
+void SimScheduler::perform(const LeadEffect& effect) {
+  struct Visitor {
+    SimScheduler& self;
+    void operator()(const HearNodes&) { self.hear(); }
+    void operator()(const ForgetNodes& e) {
+      const Instant now = self.world_.queue().now();
+      std::erase_if(self.world_.fleet().nodes,
+                    [&](const auto& node) { return node.second.said + e.silent_for <= now; });
+    }
+    void operator()(const TellNodes& e) {
+      self.nodes_ = e.nodes;
+      self.tell_pool();
+    }
+    void operator()(const TellPool& e) {
+      self.waiting_ = e.waiting;
+      self.tell_pool();
+    }
+    void operator()(const TellIssued& e) { self.step(TicketsIssued{e.key, e.total}); }
+    void operator()(const TellAccepted& e) { self.step(UpdatesAccepted{e.key, e.total}); }
+    void operator()(const LookAtAccepted&) {}  // for cohorts alone
+    void operator()(const WriteBoard& e) { self.write(e.board); }
+  };
+  std::visit(Visitor{*this}, effect);
+}
+
+void SimScheduler::tell_pool() { step(PoolChanged{waiting_, nodes_}); }
+
+void SimScheduler::hear() {
   using Answer = Result<std::vector<NodeRow>>;
   world_.ask_store<Answer>(
       reached_from_,
       [&w = world_]() -> Answer {
         std::vector<NodeRow> rows;
-        for (const auto& [node, said] : w.fleet().nodes) {
-          NodeRow row;
-          row.report = *said.first;
-          row.age = std::chrono::duration_cast<Millis>(w.queue().now() - said.second);
-          rows.push_back(std::move(row));
+        for (const auto& [name, node] : w.fleet().nodes) {
+          Result<NodeReport> report = node_report_from_text(node.report);
+          COT_ASSERT(report.has_value());
+          report->node = name;
+          report->incarnation = node.incarnation;
+          rows.push_back({std::move(*report), {}, std::chrono::duration_cast<Millis>(w.queue().now() - node.said)});
         }
         return rows;
       },
       [](Error error) { return Answer(std::move(error)); },
       [this, incarnation = incarnation_](const Answer& rows) {
-        if (incarnation != incarnation_ || !rows) return;
-        guard([this, rows = *rows] { hear(rows); })();
+        if (incarnation != incarnation_) return;
+        guard([this, rows] { step(LeadEvent(NodesHeard{rows})); })();
       });
-  world_.queue().after(kTick + world_.some_delay(kTick), guard([this] { tick(); }));
 }
 
-void SimScheduler::hear(const std::vector<NodeRow>& rows) {
-  tally_->hear(rows);
-  tally_->check();
-  step(PoolChanged{tally_->waiting(Population("default")), tally_->nodes()});
-  if (machine_ && view_) {
-    const RoundKey key = view_->key;
-    step(TicketsIssued{key, tally_->issued(key)});
-    if (machine_ && view_ && view_->key == key &&
-        std::exchange(told_accepted_[key], tally_->accepted(key)) != tally_->accepted(key)) {
-      step(UpdatesAccepted{key, tally_->accepted(key)});
-    }
-  }
-  write_board();
-}
-
-void SimScheduler::write_board() {
-  if (!write_from_ || world_.queue().now() < *write_from_) return;
-  FleetTables::Board board;
-  board.round = view_;
-  if (view_) board.shares = tally_->shares(view_->key);
-  const std::string text =
-      view_ ? std::to_string(view_->key.round.value()) + "." + std::to_string(view_->key.attempt.value()) + " " +
-                  std::to_string(static_cast<int>(view_->state)) + " " +
-                  std::to_string(view_->deadline.time_since_epoch().count()) + text_of(board.shares)
-            : "none";
-  if (text == written_) return;
-  using Answer = Result<bool>;
-  world_.ask_store<Answer>(
-      reached_from_, fenced<bool>([&w = world_, board]() -> Answer {
-        FleetTables::Board next = board;
-        next.revision = w.fleet().board->revision + 1;
-        w.fleet().board = std::make_shared<const FleetTables::Board>(std::move(next));
+void SimScheduler::write(const PostedBoard& board) {
+  world_.ask_store<Result<bool>>(
+      reached_from_,
+      fenced<bool>([&w = world_, text = std::make_shared<const std::string>(to_text(board))]() -> Result<bool> {
+        w.fleet().board = {w.fleet().board.revision + 1, text};
         return true;
       }),
-      [](Error error) { return Answer(std::move(error)); },
-      [this, text, incarnation = incarnation_](const Answer& written) {
-        if (incarnation == incarnation_ && written) written_ = text;
+      [](Error error) { return Result<bool>(std::move(error)); },
+      [this, incarnation = incarnation_](const Result<bool>& written) {
+        if (incarnation != incarnation_) return;
+        guard([this, done = written ? Status() : Status(written.error())] { step(LeadEvent(BoardWritten{done})); })();
       });
 }
 
@@ -232,21 +230,31 @@ void SimScheduler::run(RoundEffects effects) {
     if (auto* asked = std::get_if<AskRound>(&effect)) {
       ask(asked->serial, asked->request);
     } else if (auto* published = std::get_if<PublishRound>(&effect)) {
-      const RoundView& view = published->view;
-      if (view.state == RoundState::selecting) continue;  // nothing to do for nodes
-      if (view_ && view_->key != view.key) tally_->withdraw(view_->key);
-      view_ = view;
-      tally_->serve(view.key, view.population, view.ticket_count);
-      write_board();
+      publish(*published);
     } else {
       const RoundKey key = std::get<WithdrawRound>(effect).key;
-      if (!view_ || view_->key != key) continue;
-      tally_->withdraw(key);
-      view_.reset();
-      write_board();
+      if (posted_ != key) continue;
+      posted_.reset();
+      step(LeadEvent(UnpostRound{key}));
     }
   }
   arm();
+}
+
+// What RoundScheduler does with it, but for plans of ledgers and cohorts.
+void SimScheduler::publish(const PublishRound& published) {
+  RoundNotice notice = published.notice;
+  if (posted_ && *posted_ != notice.key) step(LeadEvent(UnpostRound{*std::exchange(posted_, std::nullopt)}));
+  if (notice.state == RoundState::selecting) {
+    // Out of this call, which the machine made.
+    return world_.queue().after(Millis(0), guard([this] { tell_pool(); }));
+  }
+  const Millis left =
+      std::max(Millis(0), std::chrono::duration_cast<Millis>(published.rules.deadline - world_.queue().now()));
+  notice.assignment.not_after = world_.queue().wall() + left + kTicketLeeway;
+  COT_ASSERT(sign_manifest(notice.assignment, world_.signer()).has_value());
+  posted_ = notice.key;
+  step(LeadEvent(PostRound{std::move(notice)}));
 }
 
 template <typename Answer, typename Value>
@@ -274,7 +282,7 @@ void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
       early_ = *store.list_partials(move->key);
     ask_store<RoundMoved, bool>(serial, [&store, &world, e = *move] {
       const Result<bool> won = store.move_round(e, world.queue().wall());
-      if (e.to == RoundState::failed && won && *won) ++world.oracle().verdict().retries;
+      if (e.to == RoundState::failed && won && *won) world.oracle().failed(e.key, *store.count_accepted(e.key));
       return won;
     });
   } else if (const auto* finalizing = std::get_if<FinalizeRound>(&request)) {
@@ -282,7 +290,7 @@ void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
   } else if (const auto* commit = std::get_if<CommitRound>(&request)) {
     ask_store<RoundCommitted, JobProgress>(serial, [&store, &world, e = *commit] {
       Result<JobProgress> progress = store.commit_round(world.job(), e, world.queue().wall());
-      if (progress) world.round_committed(e.round.key);
+      if (progress) world.round_committed(e.round);
       return progress;
     });
   } else if (const auto* fail = std::get_if<FailJob>(&request)) {
@@ -290,32 +298,13 @@ void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
   }
 }
 
-// The finalizer's arithmetic and its check, on blobs in memory.
 void SimScheduler::finalize(uint64_t serial, const FinalizeRound& request) {
-  const RoundKey key = request.round.key;
-  const uint64_t devices = world_.options().devices;
-  const auto work = [&w = world_, key, devices, request, early = early_]() -> Result<FinalizedRound> {
-    COT_ASSIGN(std::vector<PartialRecord> partials, w.store().list_partials(key));
-    if (early)
-      std::erase_if(partials, [&](const PartialRecord& p) { return std::ranges::find(*early, p) == early->end(); });
-    COT_ASSIGN(const uint64_t accepted, w.store().count_accepted(key));
-    FinalizedRound finalized{.key = key, .model = request.base, .totals = {}};
-    std::vector<uint64_t> sum(devices);
-    for (const PartialRecord& partial : partials) {
-      finalized.totals += partial.totals;
-      if (w.blobs().contains(partial.id)) add_lanes(w.blobs().at(partial.id), sum);
-    }
-    if (finalized.totals.updates != accepted && w.options().mutant == Mutant::none) {
-      return Error(ErrorCode::data_loss, "partials and rows differ");
-    }
-    for (uint64_t& lane : sum) lane >>= w.fixed_point().fraction_bits;
-    w.finalized()[key] = sum;
-    finalized.model.version = ModelVersion(request.base.version.value() + 1);
-    const std::string name = "model " + std::to_string(finalized.model.version.value());
-    finalized.model.digest = content_digest(as_bytes(name));
-    return finalized;
-  };
-  ask_store<RoundFinalized, FinalizedRound>(serial, work);
+  ask_store<RoundFinalized, FinalizedRound>(serial, [&w = world_, request, early = early_] {
+    if (w.options().mutant == Mutant::early_partials) w.store().show(&early);
+    Result<FinalizedRound> round = w.finalizer().finalize(request.job, request.round, request.base, w.queue().wall());
+    w.store().show(nullptr);
+    return round;
+  });
 }
 
 }  // namespace coterie::simulation

@@ -1,11 +1,12 @@
-// SimScheduler: one of the processes that may lead: the shell around the real lease keeper, round machine and tally of
-// nodes, on virtual time. It dies, stands still and is cut off; one that has lost the lead starts anew.
+// SimScheduler: one of the processes that may lead, on virtual time: the machines that ship (lease keeper, round, lead of
+// a fleet) and the finalizer that ships, with an event queue in the place of threads. It dies, stands still and is cut
+// off; one that has lost the lead starts anew.
 #pragma once
 
 #include <map>
 #include <optional>
 
-#include "scheduler/fleet/fleet_tally.h"
+#include "scheduler/fleet/lead_machine.h"
 #include "scheduler/lease/lease_keeper.h"
 #include "scheduler/round/round_machine.h"
 #include "tests/simulation/world.h"
@@ -27,14 +28,16 @@ class SimScheduler {
   void run(const LeaseEffects& effects);
   void ask_for_lease(uint64_t serial);
   void lead(LeaseEpoch epoch);
-  void tick();
-  void hear(const std::vector<NodeRow>& rows);
-  void write_board();
+  void step(LeadEvent event);
+  void perform(const LeadEffect& effect);
+  void hear();
+  void write(const PostedBoard& board);
+  void tell_pool();
   void step(const RoundEvent& event);
   void run(RoundEffects effects);
+  void publish(const PublishRound& published);
   void ask(uint64_t serial, const RoundRequest& request);
   void finalize(uint64_t serial, const FinalizeRound& request);
-  void remove_orphans();
   void arm();
   // Wraps an event so that it happens only in this life, and not while this process stands still.
   std::function<void()> guard(std::function<void()> event);
@@ -53,13 +56,12 @@ class SimScheduler {
   std::optional<LeaseKeeper> keeper_;
   std::optional<LeaseEpoch> epoch_;  // it leads, or thinks so
   std::optional<RoundMachine> machine_;
-  std::optional<FleetTally> tally_;
-  std::optional<RoundView> view_;  // what the board is to say
-  std::optional<Instant> write_from_;
+  std::optional<LeadMachine> lead_;
+  std::optional<RoundKey> posted_;  // the job's round on the board
+  uint64_t waiting_ = 0;            // devices, at so many nodes
+  uint32_t nodes_ = 0;
   std::optional<Instant> armed_;
-  std::string written_;
-  std::optional<std::vector<PartialRecord>> early_;  // for Mutant::early_partials
-  std::map<RoundKey, uint64_t> told_accepted_;
+  std::vector<PartialRecord> early_;  // for Mutant::early_partials
 };
 
 }  // namespace coterie::simulation

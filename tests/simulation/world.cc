@@ -1,8 +1,11 @@
 #include "tests/simulation/world.h"
 
 #include <cmath>
+#include <cstring>
+#include <utility>
 
 #include "proto/codec/codec.h"
+#include "proto/codec/frame.h"
 #include "secure/crypto/digest.h"
 #include "tests/simulation/sim_device.h"
 #include "tests/simulation/sim_node.h"
@@ -49,9 +52,15 @@ World::World(const WorldOptions& options)
   job.plan = content_digest(plan_bytes_);
   job.plan_bytes = static_cast<uint32_t>(plan_bytes_.size());
   job.value_count = options_.devices;
+  const std::vector<float> zeros(options_.devices);
+  const Bytes model =
+      build_frame(FrameKind::model, as_bytes("no graph"),
+                  ByteView(reinterpret_cast<const uint8_t*>(zeros.data()), zeros.size() * sizeof(float)));
+  head_ = *models_.put(model);
   ModelRecord initial;
   initial.job = job_;
-  initial.digest = content_digest(as_bytes("model 0"));
+  initial.digest = head_;
+  initial.bytes = model.size();
   COT_ASSERT(store_.create_job(job, initial).has_value());
 
   for (uint32_t i = 0; i < options_.schedulers; ++i) schedulers_.push_back(std::make_unique<SimScheduler>(*this, i));
@@ -82,11 +91,36 @@ void World::repeat(Millis mean, std::function<void()> fault) {
   });
 }
 
-void World::round_committed(const RoundKey& key) {
-  const Result<std::vector<DeviceId>> rows = store_.list_accepted(key);
+const DeviceId& World::device_id(uint32_t index) const { return devices_[index]->id(); }
+
+BlobStore& World::partials() {
+  partials_.pass(std::chrono::duration_cast<Millis>(queue_.now() - std::exchange(partials_at_, queue_.now())));
+  return partials_;
+}
+
+std::vector<float> World::weights_of(const Digest& model) {
+  const Result<Frame> frame = parse_frame(models_.bytes_of(model), FrameKind::model);
+  COT_ASSERT(frame.has_value());
+  std::vector<float> weights(options_.devices);
+  COT_ASSERT(frame->payload.size() == weights.size() * sizeof(float));
+  std::memcpy(weights.data(), frame->payload.data(), frame->payload.size());
+  return weights;
+}
+
+// The mean of the updates is what the model has moved by: with the weight that it was divided by it says how often each
+// device was counted.
+void World::round_committed(const FinalizedRound& round) {
+  const Result<std::vector<DeviceId>> rows = store_.list_accepted(round.key);
   std::set<uint32_t> accepted;
   for (const DeviceId& device : *rows) accepted.insert(index_of(device));
-  oracle_.committed(key, finalized_.at(key), accepted);
+  const std::vector<float> before = weights_of(std::exchange(head_, round.model.digest));
+  const std::vector<float> after = weights_of(head_);
+  std::vector<uint64_t> counts(before.size());
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const double moved = (static_cast<double>(after[i]) - before[i]) * static_cast<double>(round.totals.weight);
+    counts[i] = static_cast<uint64_t>(std::max(0.0, std::round(moved)));
+  }
+  oracle_.committed(round.key, counts, accepted);
   is_last_round_done_ = completed();
 }
 

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "base/random.h"
-#include "scheduler/fleet/fleet_tally.h"
+#include "fl_server/finalize/finalizer.h"
 #include "scheduler/lease/lease.h"
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
 #include "tests/simulation/event_queue.h"
 #include "tests/simulation/options.h"
 #include "tests/simulation/oracle.h"
+#include "tests/support/memory_blob_store.h"
 #include "tests/support/memory_training_store.h"
 
 namespace coterie::simulation {
@@ -31,12 +32,30 @@ struct FleetTables {
   };
   struct Board {
     uint64_t revision = 0;
-    std::optional<RoundView> round;
-    TicketShares shares;
+    std::shared_ptr<const std::string> text;
+  };
+  struct Node {
+    std::string incarnation;
+    std::string report;
+    Instant said;
   };
   Lease lease;
-  std::shared_ptr<const Board> board = std::make_shared<Board>();
-  std::map<std::string, std::pair<std::shared_ptr<const NodeReport>, Instant>> nodes;  // and when it was said
+  Board board;
+  std::map<std::string, Node> nodes;
+};
+
+// The store's rounds; a finalizer that looked too early sees the partial sums of then (Mutant::early_partials).
+class SimRoundStore final : public MemoryTrainingStore {
+ public:
+  using MemoryTrainingStore::MemoryTrainingStore;
+  Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) override {
+    if (early_ && !early_->empty() && early_->front().key == key) return *early_;
+    return MemoryTrainingStore::list_partials(key);
+  }
+  void show(const std::vector<PartialRecord>* early) { early_ = early; }
+
+ private:
+  const std::vector<PartialRecord>* early_ = nullptr;
 };
 
 class World {
@@ -52,7 +71,10 @@ class World {
   EventQueue& queue() { return queue_; }
   Prng& prng() { return prng_; }
   Oracle& oracle() { return oracle_; }
-  MemoryTrainingStore& store() { return store_; }
+  SimRoundStore& store() { return store_; }
+  // Durable blobs: partial sums, with a clock that goes on.
+  BlobStore& partials();
+  const Finalizer& finalizer() const { return finalizer_; }
   const MacKey& ticket_key() const { return ticket_key_; }
   const Signer& signer() const { return *signer_; }
   const JobId& job() const { return job_; }
@@ -62,6 +84,7 @@ class World {
   FleetTables& fleet() { return fleet_; }
   SimDevice& device(uint32_t index) { return *devices_[index]; }
   uint32_t index_of(const DeviceId& device) const { return by_id_.at(device); }
+  const DeviceId& device_id(uint32_t index) const;
   bool faults_are_on() const { return queue_.now() < Instant(options_.faults_until); }
 
   // Delivers `arrive` after a random delay; perhaps never, perhaps twice, while faults are on.
@@ -75,11 +98,8 @@ class World {
   void ask_store(Instant reached_from, std::function<T()> work, std::function<T(Error)> failure,
                  std::function<void(T)> answer);
 
-  // Durable blobs: partial sums by partial id.
-  std::map<std::string, std::vector<uint64_t>>& blobs() { return blobs_; }
-  // What finalizing a round gave, kept until it is committed.
-  std::map<RoundKey, std::vector<uint64_t>>& finalized() { return finalized_; }
-  void round_committed(const RoundKey& key);
+  // The store has committed this round, its model follows the one before.
+  void round_committed(const FinalizedRound& round);
 
  private:
   void repeat(Millis mean, std::function<void()> fault);
@@ -89,7 +109,14 @@ class World {
   EventQueue queue_;
   Prng prng_;
   Oracle oracle_;
-  MemoryTrainingStore store_;
+  SimRoundStore store_;
+  test::MemoryBlobStore models_;
+  test::MemoryBlobStore partials_;
+  Instant partials_at_{};  // where their clock is
+  MacKey noise_key_;       // of no noise
+  RoundNoiseMaker noise_{noise_key_};
+  Finalizer finalizer_{store_, store_, models_, partials_, noise_, {}};
+  Digest head_;  // the newest model
   Instant store_down_until_{};
   MacKey ticket_key_;
   std::unique_ptr<Signer> signer_;
@@ -102,8 +129,7 @@ class World {
   bool is_last_round_done_ = false;
   std::vector<std::unique_ptr<SimDevice>> devices_;
   std::map<DeviceId, uint32_t> by_id_;
-  std::map<std::string, std::vector<uint64_t>> blobs_;
-  std::map<RoundKey, std::vector<uint64_t>> finalized_;
+  std::vector<float> weights_of(const Digest& model);
 };
 
 template <typename T>

@@ -27,15 +27,15 @@ DeviceId device(uint64_t index) {
   return id;
 }
 
-RoundView view(RoundState state, uint32_t tickets, Population population = kPhones, uint64_t round = 1,
-               const std::string& job = "j") {
-  RoundView view;
-  view.job = JobId(job);
-  view.population = std::move(population);
-  view.key = {RoundId(round), Attempt(1)};
-  view.state = state;
-  view.ticket_count = tickets;
-  return view;
+RoundNotice notice(RoundState state, uint32_t tickets, Population population = kPhones, uint64_t round = 1,
+                   const std::string& job = "j") {
+  RoundNotice notice;
+  notice.job = JobId(job);
+  notice.population = std::move(population);
+  notice.key = {RoundId(round), Attempt(1)};
+  notice.state = state;
+  notice.ticket_count = tickets;
+  return notice;
 }
 
 // A desk, its effects as text: "ticket 3" for waiter 3, "dismiss 4: reason", "pool phones 2", "tickets 1.1 2".
@@ -52,7 +52,7 @@ class Desk {
     return text(desk_.undelivered({RoundId(round), Attempt(1)}, device(who)));
   }
   void accepted(uint64_t who, uint64_t round = 1) { desk_.accepted({RoundId(round), Attempt(1)}, device(who)); }
-  Lines publish(const RoundView& round, const std::vector<DeviceId>& accepted = {}) {
+  Lines publish(const RoundNotice& round, const std::vector<DeviceId>& accepted = {}) {
     return text(desk_.publish(round, accepted));
   }
   Lines withdraw(uint64_t round = 1) { return text(desk_.withdraw({RoundId(round), Attempt(1)})); }
@@ -107,15 +107,15 @@ TEST(CheckinDesk, GivesTicketsWhenARoundCollectsAndNotBefore) {
   Desk desk;
   desk.check_in(1, 1);
   desk.check_in(2, 2);
-  EXPECT_THAT(desk.publish(view(RoundState::selecting, 2)), ElementsAre("pool phones 2"));
-  const Desk::Lines lines = desk.publish(view(RoundState::collecting, 2));
+  EXPECT_THAT(desk.publish(notice(RoundState::selecting, 2)), ElementsAre("pool phones 2"));
+  const Desk::Lines lines = desk.publish(notice(RoundState::collecting, 2));
   EXPECT_THAT(tickets_in(lines), UnorderedElementsAre("1", "2"));
   EXPECT_EQ(lines.back(), "pool phones 0");
 }
 
 TEST(CheckinDesk, ServesLateComersWhileTicketsAreLeft) {
   Desk desk;
-  desk.publish(view(RoundState::collecting, 2));
+  desk.publish(notice(RoundState::collecting, 2));
   EXPECT_THAT(desk.check_in(1, 1), ElementsAre("ticket 1", "tickets 1.1 1"));
   EXPECT_THAT(desk.check_in(2, 2), ElementsAre("ticket 2", "tickets 1.1 2"));
   EXPECT_THAT(desk.check_in(3, 3), ElementsAre("pool phones 1")) << "waits for the next round";
@@ -126,12 +126,13 @@ TEST(CheckinDesk, HasOnePlaceForADevice) {
   desk.check_in(1, 1);
   EXPECT_THAT(desk.check_in(2, 1), ElementsAre("dismiss 1: replaced by a newer check-in of the same device"));
   EXPECT_EQ(desk.desk().waiting(kPhones), 1u);
-  EXPECT_THAT(desk.publish(view(RoundState::collecting, 5)), ElementsAre("ticket 2", "tickets 1.1 1", "pool phones 0"));
+  EXPECT_THAT(desk.publish(notice(RoundState::collecting, 5)),
+              ElementsAre("ticket 2", "tickets 1.1 1", "pool phones 0"));
 }
 
 TEST(CheckinDesk, GivesTheSameRightAgainUntilTheUpdateIsAccepted) {
   Desk desk;
-  desk.publish(view(RoundState::collecting, 1));
+  desk.publish(notice(RoundState::collecting, 1));
   EXPECT_THAT(desk.check_in(1, 1), ElementsAre("ticket 1", "tickets 1.1 1"));
   EXPECT_THAT(desk.check_in(2, 1), ElementsAre("ticket 2", "tickets 1.1 1")) << "the reply was lost; no second place";
   desk.accepted(1);
@@ -140,7 +141,7 @@ TEST(CheckinDesk, GivesTheSameRightAgainUntilTheUpdateIsAccepted) {
 
 TEST(CheckinDesk, DoesNotAskADeviceThatWasCountedBeforeARestart) {
   Desk desk;
-  desk.publish(view(RoundState::collecting, 2));
+  desk.publish(notice(RoundState::collecting, 2));
   desk.accepted(1);
   EXPECT_THAT(desk.check_in(1, 1), ElementsAre("pool phones 1"));
   EXPECT_THAT(desk.check_in(2, 2), ElementsAre("ticket 2", "tickets 1.1 1"));
@@ -149,7 +150,7 @@ TEST(CheckinDesk, DoesNotAskADeviceThatWasCountedBeforeARestart) {
 
 TEST(CheckinDesk, GivesAnUndeliveredTicketToSomebodyElse) {
   Desk desk;
-  desk.publish(view(RoundState::collecting, 1));
+  desk.publish(notice(RoundState::collecting, 1));
   desk.check_in(1, 1);
   desk.check_in(2, 2);
   EXPECT_THAT(desk.undelivered(1), ElementsAre("ticket 2", "tickets 1.1 1", "pool phones 0"));
@@ -160,7 +161,7 @@ TEST(CheckinDesk, GivesAnUndeliveredTicketToSomebodyElse) {
 
 TEST(CheckinDesk, KeepsAnUndeliveredPlaceForWhoComesNext) {
   Desk desk;
-  desk.publish(view(RoundState::collecting, 1));
+  desk.publish(notice(RoundState::collecting, 1));
   desk.check_in(1, 1);
   EXPECT_THAT(desk.undelivered(1), IsEmpty());
   EXPECT_THAT(desk.check_in(2, 2), ElementsAre("ticket 2", "tickets 1.1 1"));
@@ -185,7 +186,7 @@ TEST(CheckinDesk, HoldsNobodyLongerThanItsLimitAndNotWhoDoesNotWait) {
   EXPECT_EQ(desk.desk().next_deadline(), Instant(Millis(1'000)));
   EXPECT_THAT(desk.check_in(2, 2, kPhones, Millis(0)), ElementsAre("dismiss 2: no round needs this device now"));
   EXPECT_THAT(desk.check_in(3, 3, kPhones, Millis(-5)), ElementsAre("dismiss 3: no round needs this device now"));
-  desk.publish(view(RoundState::collecting, 2));
+  desk.publish(notice(RoundState::collecting, 2));
   EXPECT_THAT(desk.check_in(4, 4, kPhones, Millis(0)), ElementsAre("ticket 4", "tickets 1.1 2"))
       << "but it gets a ticket";
 }
@@ -197,7 +198,7 @@ TEST(CheckinDesk, RefusesToHoldMoreThanItCan) {
   EXPECT_THAT(desk.check_in(3, 3), ElementsAre("dismiss 3: the server holds as many devices as it can"));
   EXPECT_THAT(desk.check_in(4, 2), ElementsAre("dismiss 2: replaced by a newer check-in of the same device"))
       << "a device that waits already takes its own place";
-  desk.publish(view(RoundState::collecting, 3));
+  desk.publish(notice(RoundState::collecting, 3));
   EXPECT_THAT(desk.check_in(5, 5), ElementsAre("ticket 5", "tickets 1.1 3"))
       << "a full room does not keep tickets back";
 }
@@ -205,17 +206,17 @@ TEST(CheckinDesk, RefusesToHoldMoreThanItCan) {
 TEST(CheckinDesk, LetsMoreDevicesInWhenARoundIsExtended) {
   Desk desk;
   for (uint64_t i = 1; i <= 5; ++i) desk.check_in(i, i);
-  EXPECT_EQ(tickets_in(desk.publish(view(RoundState::collecting, 2))).size(), 2u);
-  EXPECT_THAT(tickets_in(desk.publish(view(RoundState::collecting, 2))), IsEmpty()) << "the same again";
-  EXPECT_EQ(tickets_in(desk.publish(view(RoundState::collecting, 4))).size(), 2u) << "two more";
+  EXPECT_EQ(tickets_in(desk.publish(notice(RoundState::collecting, 2))).size(), 2u);
+  EXPECT_THAT(tickets_in(desk.publish(notice(RoundState::collecting, 2))), IsEmpty()) << "the same again";
+  EXPECT_EQ(tickets_in(desk.publish(notice(RoundState::collecting, 4))).size(), 2u) << "two more";
   EXPECT_THAT(desk.check_in(9, 9), ElementsAre("pool phones 2")) << "all four are out";
 }
 
 TEST(CheckinDesk, StopsGivingTicketsWhenTheRoundDoesNotCollectAnyMore) {
   Desk desk;
-  desk.publish(view(RoundState::collecting, 2));
+  desk.publish(notice(RoundState::collecting, 2));
   EXPECT_THAT(tickets_in(desk.check_in(1, 1)), ElementsAre("1"));
-  desk.publish(view(RoundState::frozen, 2));
+  desk.publish(notice(RoundState::frozen, 2));
   EXPECT_THAT(desk.check_in(2, 2), ElementsAre("pool phones 1"));
   EXPECT_THAT(desk.check_in(3, 1), ElementsAre("pool phones 2")) << "not even again";
   EXPECT_THAT(desk.undelivered(1), IsEmpty());
@@ -227,15 +228,15 @@ TEST(CheckinDesk, GivesNoTicketToWhoIsCountedSinceBeforeARestart) {
   Desk desk;
   desk.check_in(1, 1);
   desk.check_in(2, 2);
-  EXPECT_THAT(tickets_in(desk.publish(view(RoundState::collecting, 2), {device(1)})), ElementsAre("2"));
+  EXPECT_THAT(tickets_in(desk.publish(notice(RoundState::collecting, 2), {device(1)})), ElementsAre("2"));
 }
 
 TEST(CheckinDesk, StartsANewAttemptWithFreshTickets) {
   Desk desk;
-  desk.publish(view(RoundState::collecting, 1));
+  desk.publish(notice(RoundState::collecting, 1));
   EXPECT_THAT(tickets_in(desk.check_in(1, 1)), ElementsAre("1"));
   desk.accepted(1);
-  RoundView next = view(RoundState::collecting, 1);
+  RoundNotice next = notice(RoundState::collecting, 1);
   next.key.attempt = Attempt(2);
   desk.publish(next);
   EXPECT_THAT(desk.check_in(2, 1), ElementsAre("ticket 2", "tickets 1.2 1")) << "counted in the old attempt only";
@@ -246,7 +247,7 @@ TEST(CheckinDesk, KeepsPopulationsApart) {
   Desk desk;
   EXPECT_THAT(desk.check_in(1, 1, kPhones), ElementsAre("pool phones 1"));
   EXPECT_THAT(desk.check_in(2, 2, kTablets), ElementsAre("pool tablets 1"));
-  EXPECT_THAT(desk.publish(view(RoundState::collecting, 5, kTablets)),
+  EXPECT_THAT(desk.publish(notice(RoundState::collecting, 5, kTablets)),
               ElementsAre("ticket 2", "tickets 1.1 1", "pool tablets 0"));
   EXPECT_EQ(desk.desk().waiting(kPhones), 1u);
   EXPECT_THAT(desk.check_in(3, 3, kPhones), ElementsAre("pool phones 2"));
@@ -254,8 +255,8 @@ TEST(CheckinDesk, KeepsPopulationsApart) {
 
 TEST(CheckinDesk, ServesASecondJobOfThePopulationWhenTheFirstHasEnough) {
   Desk desk;
-  desk.publish(view(RoundState::collecting, 1, kPhones, 1, "a"));
-  desk.publish(view(RoundState::collecting, 1, kPhones, 2, "b"));
+  desk.publish(notice(RoundState::collecting, 1, kPhones, 1, "a"));
+  desk.publish(notice(RoundState::collecting, 1, kPhones, 2, "b"));
   EXPECT_THAT(desk.check_in(1, 1), ElementsAre("ticket 1", "tickets 1.1 1"));
   EXPECT_THAT(desk.check_in(2, 2), ElementsAre("ticket 2", "tickets 2.1 1"));
   EXPECT_THAT(desk.check_in(3, 3), ElementsAre("pool phones 1"));
@@ -264,15 +265,15 @@ TEST(CheckinDesk, ServesASecondJobOfThePopulationWhenTheFirstHasEnough) {
 TEST(CheckinDesk, TellsThePoolToWhoeverPublishesEvenIfItDidNotChange) {
   Desk desk;
   desk.check_in(1, 1);
-  EXPECT_THAT(desk.publish(view(RoundState::selecting, 2)), ElementsAre("pool phones 1"));
-  EXPECT_THAT(desk.publish(view(RoundState::selecting, 2)), ElementsAre("pool phones 1"));
+  EXPECT_THAT(desk.publish(notice(RoundState::selecting, 2)), ElementsAre("pool phones 1"));
+  EXPECT_THAT(desk.publish(notice(RoundState::selecting, 2)), ElementsAre("pool phones 1"));
 }
 
 TEST(CheckinDesk, ChoosesTheSameDevicesForTheSameSeed) {
   const auto chosen = [](uint64_t seed) {
     Desk desk(seed);
     for (uint64_t i = 1; i <= 20; ++i) desk.check_in(i, i);
-    return desk.publish(view(RoundState::collecting, 5));
+    return desk.publish(notice(RoundState::collecting, 5));
   };
   EXPECT_EQ(chosen(1), chosen(1));
   EXPECT_NE(chosen(1), chosen(2));
@@ -288,7 +289,7 @@ TEST(CheckinDesk, ChoosesUniformly) {
   for (uint64_t seed = 1; seed <= kDraws; ++seed) {
     Desk desk(seed);
     for (uint64_t i = 0; i < kDevices; ++i) desk.check_in(i, i);
-    const std::set<std::string> tickets = tickets_in(desk.publish(view(RoundState::collecting, kTickets)));
+    const std::set<std::string> tickets = tickets_in(desk.publish(notice(RoundState::collecting, kTickets)));
     ASSERT_EQ(tickets.size(), kTickets) << "seed " << seed;
     for (const std::string& ticket : tickets) counts[std::stoul(ticket)] += 1;
     ++subsets[tickets];

@@ -61,6 +61,7 @@ JobProgress fresh_job() {
   progress.job.value_count = 5;
   progress.job.plan_bytes = 77;
   progress.job.spec.population = Population("phones");
+  progress.job.spec.weight = 3;
   progress.head.digest.bytes.fill(9);
   progress.head.bytes = 1'000;
   progress.head.version = ModelVersion(4);
@@ -75,23 +76,42 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   RoundRecord round;
   round.key = {RoundId(3), Attempt(2)};
   round.number = 8;
+  round.ledger.records = 6;
+  round.ledger.head.bytes.fill(5);
   const RoundEffects effects = machine.step(RoundOpened{2, round}, Instant(Millis(20)));
   ASSERT_EQ(effects.size(), 1u);
-  const RoundView& view = std::get<PublishRound>(effects[0]).view;
-  EXPECT_EQ(view.job, JobId("j"));
-  EXPECT_EQ(view.population, Population("phones"));
-  EXPECT_EQ(view.key, round.key);
-  EXPECT_EQ(view.number, 8u);
-  EXPECT_EQ(view.state, RoundState::selecting);
-  EXPECT_EQ(view.model_version, ModelVersion(4));
-  EXPECT_EQ(view.model, job.head.digest);
-  EXPECT_EQ(view.model_bytes, 1'000u);
-  EXPECT_EQ(view.plan, job.job.plan);
-  EXPECT_EQ(view.plan_bytes, 77u);
-  EXPECT_EQ(view.update, plan_of(job.job.spec, JobId("j"), 5).update);
-  EXPECT_EQ(view.ticket_count, 10u);
-  EXPECT_EQ(view.goal_count, 10u);
-  EXPECT_EQ(view.deadline, Instant(Millis(10'020)));
+  const auto& [notice, rules] = std::get<PublishRound>(effects[0]);
+  // Every field by name: one that is added must be looked at here.
+  const auto& [job_id, population, key, number, state, assignment, plan, weight, tickets, goal, due] = notice;
+  EXPECT_EQ(job_id, JobId("j"));
+  EXPECT_EQ(population, Population("phones"));
+  EXPECT_EQ(key, round.key);
+  EXPECT_EQ(number, 8u);
+  EXPECT_EQ(state, RoundState::selecting);
+  const auto& [of_job, of_round, version, plan_digest, model, plan_bytes, model_bytes, not_after, ticket, signature] =
+      assignment;
+  EXPECT_EQ(of_job, JobId("j"));
+  EXPECT_EQ(of_round, round.key);
+  EXPECT_EQ(version, ModelVersion(4));
+  EXPECT_EQ(plan_digest, job.job.plan);
+  EXPECT_EQ(model, job.head.digest);
+  EXPECT_EQ(plan_bytes, 77u);
+  EXPECT_EQ(model_bytes, 1'000u);
+  EXPECT_EQ(not_after, WallTime()) << "whoever serves the round says";
+  EXPECT_TRUE(ticket.empty());
+  EXPECT_TRUE(signature.empty());
+  Plan promised = plan_of(job.job.spec, JobId("j"), 5);
+  promised.ledger = round.ledger;
+  EXPECT_EQ(plan, promised);
+  EXPECT_EQ(weight, 3u);
+  EXPECT_EQ(tickets, 10u);
+  EXPECT_EQ(goal, 10u);
+  EXPECT_EQ(due, std::nullopt) << "known once masks are";
+  const auto& [cohorts, adverts, phase_max, deadline] = rules;
+  EXPECT_EQ(cohorts, cohort_count(job.job.spec));
+  EXPECT_EQ(adverts, adverts_goal(job.job.spec));
+  EXPECT_EQ(phase_max, job.job.spec.privacy.phase_max);
+  EXPECT_EQ(deadline, Instant(Millis(10'020)));
 }
 
 TEST(RoundMachine, ShowsItsRoundOnceItIsLoaded) {

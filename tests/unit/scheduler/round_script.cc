@@ -243,11 +243,11 @@ class Player {
         asked_ = ask->request;
         say("ask " + std::to_string(ask->serial) + " " + text_of_request(ask->request));
       } else if (const auto* published = std::get_if<PublishRound>(&effect)) {
-        const RoundView& view = published->view;
-        say("publish " + text_of(view.key) + " " + std::string(to_string(view.state)) +
-            " tickets=" + std::to_string(view.ticket_count) + " goal=" + std::to_string(view.goal_count) +
-            " model=" + std::to_string(view.model_version.value()) +
-            " until=" + std::to_string(view.deadline.time_since_epoch().count()));
+        const RoundNotice& notice = published->notice;
+        say("publish " + text_of(notice.key) + " " + std::string(to_string(notice.state)) +
+            " tickets=" + std::to_string(notice.ticket_count) + " goal=" + std::to_string(notice.goal_count) +
+            " model=" + std::to_string(notice.assignment.model_version.value()) +
+            " until=" + std::to_string(published->rules.deadline.time_since_epoch().count()));
       } else {
         say("withdraw " + text_of(std::get<WithdrawRound>(effect).key));
       }

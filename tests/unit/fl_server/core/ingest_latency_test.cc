@@ -22,18 +22,18 @@ class Server {
  public:
   // An update comes every `gap` ms for ten seconds.
   Load run(int64_t gap) {
-    RoundView view;
-    view.key = {RoundId(1), Attempt(1)};
-    view.state = RoundState::collecting;
-    view.goal_count = 1'000'000;
-    view.update.fixed_point.contributors_max = 1'000'000;
-    step(RoundPublished{view, {}});
-    step(UploadOffered{UploadId(1'000'000), view.key, DeviceId{}, 1});  // its body never ends
+    RoundNotice notice;
+    notice.key = {RoundId(1), Attempt(1)};
+    notice.state = RoundState::collecting;
+    notice.goal_count = 1'000'000;
+    notice.plan.update.fixed_point.contributors_max = 1'000'000;
+    step(RoundPublished{notice, {}});
+    step(UploadOffered{UploadId(1'000'000), notice.key, DeviceId{}, 1});  // its body never ends
     for (; ms_ < 11'000; ++ms_) {
       for (; !commits_.empty() && commits_.front().first <= ms_; commits_.pop_front()) {
         step(BatchAnswered{commits_.front().second, BatchDone{}});
       }
-      if (ms_ % gap == 0 && ms_ < 10'900) arrive(view.key);
+      if (ms_ % gap == 0 && ms_ < 10'900) arrive(notice.key);
       if (const auto wake = machine_.next_deadline(); wake && *wake <= now()) step(IngestTime{});
     }
     return load_;

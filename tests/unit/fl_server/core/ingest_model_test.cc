@@ -97,23 +97,23 @@ class World {
     round_ = {RoundId(round_.round.value() + 1), Attempt(1)};
     collecting_.clear();  // a newer round of the job closes the older one, here and in the store
     collecting_.insert(round_);
-    step(RoundPublished{view(RoundState::collecting), {}});
+    step(RoundPublished{notice(RoundState::collecting), {}});
   }
 
   void close_round() {
     collecting_.erase(round_);
-    if (prng_.chance(0.5)) step(RoundPublished{view(RoundState::frozen), {}});
+    if (prng_.chance(0.5)) step(RoundPublished{notice(RoundState::frozen), {}});
     else step(RoundWithdrawn{round_});
   }
 
-  RoundView view(RoundState state) {
-    RoundView view;
-    view.job = JobId("j");
-    view.key = round_;
-    view.state = state;
-    view.goal_count = 1 + static_cast<uint32_t>(prng_.below(kDevices));
-    view.update.fixed_point.contributors_max = 1 + static_cast<uint32_t>(prng_.below(2 * kDevices));
-    return view;
+  RoundNotice notice(RoundState state) {
+    RoundNotice notice;
+    notice.job = JobId("j");
+    notice.key = round_;
+    notice.state = state;
+    notice.goal_count = 1 + static_cast<uint32_t>(prng_.below(kDevices));
+    notice.plan.update.fixed_point.contributors_max = 1 + static_cast<uint32_t>(prng_.below(2 * kDevices));
+    return notice;
   }
 
   void other_node_accepts() {

@@ -41,12 +41,12 @@ class IngestReplay {
 
   void come_to_an_end() {
     settle();
-    RoundView next;
+    RoundNotice next;
     next.job = JobId("j");
     next.key = {RoundId(999), Attempt(1)};
     next.state = RoundState::collecting;
     next.goal_count = 1;
-    next.update.fixed_point.contributors_max = 10;
+    next.plan.update.fixed_point.contributors_max = 10;
     tell(RoundPublished{next, {}}, now_);
     tell(UploadOffered{UploadId(999'999), next.key, DeviceId{}, 1}, now_);
     settle();

@@ -166,12 +166,12 @@ TEST(IngestMachine, ClosesTheOldAttemptWhenANewOneIsPublished) {
 TEST(IngestMachine, ServesTwoJobsSideBySide) {
   Ingest ingest;
   ingest.publish();
-  RoundView other;
+  RoundNotice other;
   other.job = JobId("k");
   other.key = {RoundId(9), Attempt(1)};
   other.state = RoundState::collecting;
   other.goal_count = 5;
-  other.update.fixed_point.contributors_max = 100;
+  other.plan.update.fixed_point.contributors_max = 100;
   ingest.step(RoundPublished{other, {}});
   EXPECT_THAT(ingest.offer(1, 1), ElementsAre("admit 1"));
   EXPECT_THAT(ingest.offer(2, 1, 100, other.key), ElementsAre("admit 2"));

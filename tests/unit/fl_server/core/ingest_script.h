@@ -58,13 +58,13 @@ class Ingest {
 
   Lines publish(uint32_t goal = 100, RoundState state = RoundState::collecting, RoundKey key = kRound,
                 std::vector<DeviceId> accepted = {}) {
-    RoundView view;
-    view.job = JobId("j");
-    view.key = key;
-    view.state = state;
-    view.goal_count = goal;
-    view.update.fixed_point.contributors_max = contributors_max_;
-    return step(RoundPublished{view, std::move(accepted)});
+    RoundNotice notice;
+    notice.job = JobId("j");
+    notice.key = key;
+    notice.state = state;
+    notice.goal_count = goal;
+    notice.plan.update.fixed_point.contributors_max = contributors_max_;
+    return step(RoundPublished{notice, std::move(accepted)});
   }
   Lines offer(uint64_t upload, uint64_t who, uint64_t bytes = 100, RoundKey key = kRound) {
     return step(UploadOffered{UploadId(upload), key, device(who), bytes});

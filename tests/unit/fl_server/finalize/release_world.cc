@@ -69,7 +69,7 @@ void ReleaseWorld::drive() {
     for (const RoundEffect& effect : effects) {
       if (const auto* asked = std::get_if<AskRound>(&effect)) event = answer(asked->serial, asked->request);
       else if (const auto* published = std::get_if<PublishRound>(&effect)) {
-        if (const auto reaction = react(published->view)) event = reaction;
+        if (const auto reaction = react(published->notice)) event = reaction;
       }
     }
     if (storm_.dead() || machine.ended()) return;
@@ -84,20 +84,21 @@ void ReleaseWorld::drive() {
 }
 
 // Devices come at once, and three of them send an update of zeros.
-std::optional<RoundEvent> ReleaseWorld::react(const RoundView& view) {
-  if (view.state == RoundState::selecting) return PoolChanged{100};
-  if (view.state != RoundState::collecting) return std::nullopt;
-  const std::string id = "p" + std::to_string(view.key.round.value()) + "." + std::to_string(view.key.attempt.value());
-  const PartialSumHeader header{view.key, id, 3, 3, kValues};
+std::optional<RoundEvent> ReleaseWorld::react(const RoundNotice& notice) {
+  if (notice.state == RoundState::selecting) return PoolChanged{100};
+  if (notice.state != RoundState::collecting) return std::nullopt;
+  const std::string id =
+      "p" + std::to_string(notice.key.round.value()) + "." + std::to_string(notice.key.attempt.value());
+  const PartialSumHeader header{notice.key, id, 3, 3, kValues};
   Bytes frame = encode_head(header);
   frame.resize(frame.size() + kValues * sizeof(uint64_t));
   RoundTotals totals;
   totals.updates = totals.weight = 3;
   std::vector<AcceptRow> rows(3);
   for (uint8_t i = 0; i < 3; ++i) rows[i].device.bytes[0] = i;
-  const PartialRecord record{id, view.key, totals, *partials_.put(frame)};
+  const PartialRecord record{id, notice.key, totals, *partials_.put(frame)};
   EXPECT_TRUE(std::holds_alternative<BatchDone>(store_.accept_batch(record, rows)));
-  return UpdatesAccepted{view.key, 3};
+  return UpdatesAccepted{notice.key, 3};
 }
 
 RoundEvent ReleaseWorld::answer(uint64_t n, const RoundRequest& request) {

@@ -152,7 +152,7 @@ class ReleaseWorld {
   void drive();
   RoundEvent answer(uint64_t serial, const RoundRequest& request);
   RoundEvent finalize(uint64_t serial, const FinalizeRound& request);
-  std::optional<RoundEvent> react(const RoundView& view);
+  std::optional<RoundEvent> react(const RoundNotice& notice);
   void check();
 
   Storm storm_;

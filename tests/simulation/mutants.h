@@ -1,0 +1,23 @@
+// Mutants: one guarantee broken on purpose, which the oracle must notice. All but the store's and one are defects of
+// machines that ship: what a machine is told, or what it says, is altered on its way.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "fl_server/core/ingest_machine.h"
+#include "scheduler/fleet/lead_machine.h"
+#include "scheduler/fleet/member_machine.h"
+#include "tests/simulation/options.h"
+
+namespace coterie::simulation {
+
+void alter(Mutant mutant, IngestEvent& event);
+// `receipt_of`: what accepts an upload; none: it is gone.
+void alter(Mutant mutant, const IngestEvent& event, IngestEffects& effects,
+           const std::function<std::optional<AcceptUpload>(UploadId)>& receipt_of);
+void alter(Mutant mutant, MemberEffects& effects);
+void alter(Mutant mutant, LeadEvent& event);
+void alter(Mutant mutant, LeadEffects& effects);
+
+}  // namespace coterie::simulation
