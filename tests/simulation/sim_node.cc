@@ -21,8 +21,6 @@ IngestLimits small_limits() {
   return limits;
 }
 
-Result<Plan> no_plan(const Assignment&) { return Error(ErrorCode::not_found, "every board here has its plans"); }
-
 }  // namespace
 
 // ---- Life
@@ -137,16 +135,18 @@ void SimNode::read_board(uint64_t known_revision) {
       [this](Answer answer) {
         if (!answer) return step(MemberEvent(BoardAnswered{.read = answer.error()}));
         if (!*answer) return step(MemberEvent(BoardAnswered{.read = {}}));
-        Result<PostedBoard> posted = board_from_text(*(*answer)->text, no_plan);
-        COT_ASSERT(posted.has_value());
-        step(MemberEvent(BoardAnswered{{}, (*answer)->revision, std::move(*posted)}));
+        step(MemberEvent(BoardAnswered{{}, (*answer)->revision, *(*answer)->posted}));
       });
 }
 
 void SimNode::say(const NodeReport& report) {
   ask_store<Status>(
       [&w = world_, report]() -> Status {
-        w.fleet().nodes[report.node] = {report.incarnation, to_text(report), w.queue().now()};
+        Result<NodeReport> read = node_report_from_text(to_text(report));
+        COT_ASSERT(read.has_value());
+        read->node = report.node;  // the row has these two
+        read->incarnation = report.incarnation;
+        w.fleet().nodes[report.node] = {std::move(*read), w.queue().now()};
         return {};
       },
       [](Error error) { return Status(std::move(error)); },

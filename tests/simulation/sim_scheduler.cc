@@ -16,6 +16,8 @@ const LeaseSettings kLease{.ttl = Millis(2'000), .renew_every = Millis(500), .re
 constexpr Millis kTicketLeeway{10'000};
 constexpr Millis kOrphanAgeMin{3'600'000};  // as the server's
 
+Result<Plan> no_plan(const Assignment&) { return Error(ErrorCode::not_found, "every board here has its plans"); }
+
 }  // namespace
 
 // ---- Life
@@ -187,11 +189,7 @@ void SimScheduler::hear() {
       [&w = world_]() -> Answer {
         std::vector<NodeRow> rows;
         for (const auto& [name, node] : w.fleet().nodes) {
-          Result<NodeReport> report = node_report_from_text(node.report);
-          COT_ASSERT(report.has_value());
-          report->node = name;
-          report->incarnation = node.incarnation;
-          rows.push_back({std::move(*report), {}, std::chrono::duration_cast<Millis>(w.queue().now() - node.said)});
+          rows.push_back({node.report, {}, std::chrono::duration_cast<Millis>(w.queue().now() - node.said)});
         }
         return rows;
       },
@@ -204,9 +202,10 @@ void SimScheduler::hear() {
 
 void SimScheduler::write(const PostedBoard& board) {
   world_.ask_store<Result<bool>>(
-      reached_from_,
-      fenced<bool>([&w = world_, text = std::make_shared<const std::string>(to_text(board))]() -> Result<bool> {
-        w.fleet().board = {w.fleet().board.revision + 1, text};
+      reached_from_, fenced<bool>([&w = world_, board]() -> Result<bool> {
+        Result<PostedBoard> posted = board_from_text(to_text(board), no_plan);
+        COT_ASSERT(posted.has_value());
+        w.fleet().board = {w.fleet().board.revision + 1, std::make_shared<const PostedBoard>(std::move(*posted))};
         return true;
       }),
       [](Error error) { return Result<bool>(std::move(error)); },

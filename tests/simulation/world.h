@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "fl_server/finalize/finalizer.h"
+#include "scheduler/fleet/posted_board.h"
 #include "scheduler/lease/lease.h"
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
@@ -24,6 +25,7 @@ class SimScheduler;
 class SimDevice;
 
 // What the store has for a fleet, beside rounds: the lease, the board, what nodes said. fl_server/store/fleet_store.h.
+// Boards and reports go through their texts; what comes of a text is kept for all who read it, as it is always the same.
 struct FleetTables {
   struct Lease {
     std::string holder;
@@ -32,11 +34,10 @@ struct FleetTables {
   };
   struct Board {
     uint64_t revision = 0;
-    std::shared_ptr<const std::string> text;
+    std::shared_ptr<const PostedBoard> posted = std::make_shared<const PostedBoard>();
   };
   struct Node {
-    std::string incarnation;
-    std::string report;
+    NodeReport report;
     Instant said;
   };
   Lease lease;
