@@ -1,5 +1,6 @@
 // The device plane's part of uploads: admitted, read into pooled memory, checked, handed over, answered.
 #include "fl_server/device_api/device_service.h"
+#include "fl_server/device_api/upload.h"
 #include "fl_server/net/frame_response.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
@@ -9,6 +10,12 @@ namespace coterie {
 namespace {
 
 constexpr uint64_t kHeaderBytesMax = limits::kWireHeaderBytesMax + 128;
+
+HttpResponse answer_to(const UploadDecision& decision) {
+  if (const auto* accepted = std::get_if<UploadAccepted>(&decision)) return frame_response(encode(accepted->receipt));
+  const auto& refused = std::get<UploadRefused>(decision);
+  return error_response(refused.error, refused.window);
+}
 
 }  // namespace
 
@@ -20,28 +27,17 @@ Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, DeviceCall
   const Result<TicketHolder> holder = ticket_holder(head, call, std::nullopt);
   if (!holder) co_return error_response(holder.error(), {});
 
-  UploadId upload;
-  const auto offer = [&](std::function<void(UploadAnswer)> answer) {
-    upload = parts_.plane.offer(holder->round, holder->device.id, *head.content_length, std::move(answer));
-  };
-  UploadAnswer answer = co_await await_callback<UploadAnswer>(offer);
-  if (const auto* admitted = std::get_if<UploadAdmitted>(&answer)) {
-    const bool is_masked = admitted->session.has_value();
-    Awaitable<Result<ReceivedUpdate>> reading =
-        is_masked ? read_masked_update(exchange, *holder, *admitted) : read_update(exchange, holder->round, *admitted);
-    Result<ReceivedUpdate> update = co_await std::move(reading);
-    if (!update) {
-      parts_.plane.lost(upload);
-      co_return error_response(update.error(), {});
-    }
-    const auto hand_over = [&](std::function<void(UploadAnswer)> done) {
-      parts_.plane.received(upload, std::move(update->body), update->totals, std::move(done));
-    };
-    answer = co_await await_callback<UploadAnswer>(hand_over);
-  }
-  if (const auto* accepted = std::get_if<UploadAccepted>(&answer)) co_return frame_response(encode(accepted->receipt));
-  const auto& refused = std::get<UploadRefused>(answer);
-  co_return error_response(refused.error, refused.window);
+  // Whichever way this function is left from here on, the core hears what became of the upload.
+  Upload upload(parts_.plane, holder->round, holder->device.id, *head.content_length);
+  UploadAdmission admission = co_await upload.admitted();
+  const auto* const admitted = std::get_if<UploadAdmitted>(&admission);
+  if (admitted == nullptr) co_return answer_to(std::get<UploadDecision>(admission));
+
+  Awaitable<Result<ReceivedUpdate>> reading = admitted->session ? read_masked_update(exchange, *holder, *admitted)
+                                                                : read_update(exchange, holder->round, *admitted);
+  Result<ReceivedUpdate> update = co_await std::move(reading);
+  if (!update) co_return error_response(update.error(), {});
+  co_return answer_to(co_await upload.deliver(std::move(update->body), update->totals));
 }
 
 // Size, verify, decode, check against the plan; the values' own range is checked as they are added.

@@ -28,7 +28,11 @@ DevicePlane::DevicePlane(DevicePlaneSettings settings, std::string incarnation, 
       desk_(settings_.desk, settings_.pace, random_u64()),
       ingest_(settings_.ingest) {}
 
-DevicePlane::~DevicePlane() { stop(Millis(0)); }
+DevicePlane::~DevicePlane() {
+  stop(Millis(0));
+  // Connections may end after this: none of them tells us of a loss any more.
+  for (const auto& [id, upload] : std::exchange(uploads_, {})) upload.slot->close();
+}
 
 // ---- Life
 
@@ -228,26 +232,21 @@ void DevicePlane::give_ticket(const GiveTicket& effect) {
 // ---- Uploads
 
 UploadId DevicePlane::offer(const RoundKey& key, const DeviceId& device, uint64_t bytes,
-                            std::function<void(UploadAnswer)> answer) {
+                            std::shared_ptr<UploadSlot> slot) {
   const UploadId upload(next_id_.fetch_add(1));
-  core_.post([this, upload, key, device, bytes, answer = std::move(answer)]() mutable {
-    uploads_.emplace(upload, Upload{key, device, std::move(answer), {}, bytes});
+  const bool is_heard = core_.post([this, upload, key, device, bytes, slot] {
+    uploads_.emplace(upload, Upload{key, device, slot, {}, bytes});
     step_intake(OfferUpload{{upload, key, device, bytes}});
   });
+  if (!is_heard) slot->close();  // the core has stopped
   return upload;
 }
 
-void DevicePlane::received(UploadId upload, UploadBody body, const RoundTotals& contribution,
-                           std::function<void(UploadAnswer)> answer) {
-  core_.post([this, upload, body = std::move(body), contribution, answer = std::move(answer)]() mutable {
+// Whoever is not among the uploads any more was decided while the core was on its way to hear of it.
+void DevicePlane::received(UploadId upload, UploadBody body, const RoundTotals& contribution) {
+  core_.post([this, upload, body = std::move(body), contribution]() mutable {
     const auto found = uploads_.find(upload);
-    COT_ASSERT(found != uploads_.end());
-    if (found->second.decided) {
-      answer(std::move(*found->second.decided));
-      uploads_.erase(found);
-      return;
-    }
-    found->second.answer = std::move(answer);
+    if (found == uploads_.end()) return;
     found->second.body = std::move(body);
     step_ingest(UploadReceived{upload, contribution});
   });
@@ -255,11 +254,7 @@ void DevicePlane::received(UploadId upload, UploadBody body, const RoundTotals& 
 
 void DevicePlane::lost(UploadId upload) {
   core_.post([this, upload] {
-    const auto found = uploads_.find(upload);
-    COT_ASSERT(found != uploads_.end());
-    const bool decided = found->second.decided.has_value();
-    uploads_.erase(found);
-    if (!decided) step_ingest(UploadLost{upload});
+    if (uploads_.erase(upload) > 0) step_ingest(UploadLost{upload});
   });
 }
 
@@ -293,19 +288,18 @@ void DevicePlane::perform(IngestEffect& effect) {
       const auto upload = self.uploads_.find(e.upload);
       if (upload == self.uploads_.end()) return self.step_ingest(UploadLost{e.upload});
       const LiveRound& round = self.rounds_.at(upload->second.key);
-      std::exchange(upload->second.answer,
-                    {})(UploadAdmitted{round.notice.plan.update, round.notice.assignment.model, round.terms.session});
+      upload->second.slot->admit({round.notice.plan.update, round.notice.assignment.model, round.terms.session});
     }
     void operator()(RefuseUpload& e) {
       self.parts_.metrics.update_refused(e.error.code());
-      self.answer(e.upload, UploadRefused{std::move(e.error), std::move(e.window)});
+      self.decide(e.upload, UploadRefused{std::move(e.error), std::move(e.window)});
     }
     void operator()(AcceptUpload& e) {
       const auto upload = self.uploads_.find(e.upload);
       if (upload != self.uploads_.end()) self.parts_.metrics.update_accepted(upload->second.bytes);
       os::crash_point(os::CrashPoint::ingest_before_receipt);
       const Digest receipt = receipt_for(e.key, e.device, self.parts_.ticket_key);
-      self.answer(e.upload, UploadAccepted{{e.key, Bytes(receipt.bytes.begin(), receipt.bytes.end())}});
+      self.decide(e.upload, UploadAccepted{{e.key, Bytes(receipt.bytes.begin(), receipt.bytes.end())}});
     }
     void operator()(AddUpdate& e) { self.add_update(e.upload, e.batch); }
     void operator()(ReleaseBody& e) {
@@ -323,15 +317,9 @@ void DevicePlane::perform(IngestEffect& effect) {
   std::visit(Visitor{*this}, effect);
 }
 
-void DevicePlane::answer(UploadId upload, UploadAnswer answer) {
-  const auto found = uploads_.find(upload);
-  if (found == uploads_.end()) return;
-  if (!found->second.answer) {  // who sends a body is told when it has come
-    found->second.decided = std::move(answer);
-    return;
-  }
-  found->second.answer(std::move(answer));
-  uploads_.erase(found);
+void DevicePlane::decide(UploadId upload, UploadDecision decision) {
+  const auto found = uploads_.extract(upload);
+  if (found) found.mapped().slot->decide(std::move(decision));
 }
 
 void DevicePlane::add_update(UploadId upload, BatchId batch) {

@@ -21,6 +21,7 @@
 #include "fl_server/core/ingest_machine.h"
 #include "fl_server/core/round_intake.h"
 #include "fl_server/runtime/fleet_link.h"
+#include "fl_server/runtime/upload_slot.h"
 #include "fl_server/runtime/work_loop.h"
 #include "fl_server/runtime/work_pool.h"
 #include "fl_server/settings/device_plane_settings.h"
@@ -42,28 +43,6 @@ struct DevicePlaneParts {
 };
 
 using CheckinAnswer = std::variant<Assignment, RetryWindow>;
-
-// An update's body in memory: the frame as it came, and the values inside it; or of a masked one its header and lanes.
-struct UploadBody {
-  std::shared_ptr<const void> storage;
-  std::span<const float> values;
-  std::vector<float> decoded = {};  // the values, where the frame does not hold them as they are
-  uint32_t weight = 0;
-  std::optional<MaskedInput> masked = {};
-  AnyLanes lanes = {};
-};
-
-struct UploadAdmitted {
-  UpdateRules rules;
-  Digest model;
-  std::optional<secagg::SessionParameters> session =
-      {};  // what a masked update is due for; none: the update itself is due
-};
-// clang-format off
-struct UploadAccepted { Receipt receipt; };
-struct UploadRefused { Error error; RetryWindow window; };
-// clang-format on
-using UploadAnswer = std::variant<UploadAdmitted, UploadAccepted, UploadRefused>;
 
 class DevicePlane final : public RoundBoard {
  public:
@@ -99,10 +78,10 @@ class DevicePlane final : public RoundBoard {
   void plan_refused(const DeviceId& device, const Refusal& refusal);
 
   // ---- Uploads
-  // Admitted: read the body, then call received() or lost(). Anything else ends the upload.
-  UploadId offer(const RoundKey& key, const DeviceId& device, uint64_t bytes, std::function<void(UploadAnswer)> answer);
-  void received(UploadId upload, UploadBody body, const RoundTotals& contribution,
-                std::function<void(UploadAnswer)> answer);
+  // `slot` is answered (UploadSlot): admitted, or decided at once. After an admission: received() or lost(), as
+  // UploadSlot::deliver and abandon say. Of an upload that is decided by then they change nothing.
+  UploadId offer(const RoundKey& key, const DeviceId& device, uint64_t bytes, std::shared_ptr<UploadSlot> slot);
+  void received(UploadId upload, UploadBody body, const RoundTotals& contribution);
   void lost(UploadId upload);
 
   uint64_t bytes_in_flight() const { return bytes_in_flight_; }
@@ -118,10 +97,9 @@ class DevicePlane final : public RoundBoard {
   struct Upload {
     RoundKey key;
     DeviceId device;
-    std::function<void(UploadAnswer)> answer;  // to be called once; none while the body is on its way
+    std::shared_ptr<UploadSlot> slot;
     UploadBody body;
     uint64_t bytes = 0;
-    std::optional<UploadAnswer> decided = {};  // while the body was on its way
   };
   struct LiveRound {  // one that the intake serves
     RoundNotice notice;
@@ -141,7 +119,7 @@ class DevicePlane final : public RoundBoard {
   void perform(DeskEffect& effect);
   void perform(IngestEffect& effect);
   void give_ticket(const GiveTicket& effect);
-  void answer(UploadId upload, UploadAnswer answer);
+  void decide(UploadId upload, UploadDecision decision);
   void add_update(UploadId upload, BatchId batch);
   void spill(const SpillBatch& effect);
   void commit(const CommitBatch& effect);
@@ -166,7 +144,7 @@ class DevicePlane final : public RoundBoard {
   std::map<Population, uint64_t> waiting_;
   std::map<RoundKey, LiveRound> rounds_;
   std::unordered_map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;
-  std::unordered_map<UploadId, Upload> uploads_;
+  std::unordered_map<UploadId, Upload> uploads_;  // that are not decided
   std::map<BatchId, LiveBatch> batches_;
   std::shared_ptr<RingSum> spare_sum_;  // the last round's buffer: its pages are there already
 

@@ -11,14 +11,15 @@ void WorkLoop::start(Task on_deadline, std::function<std::optional<Instant>()> n
   thread_ = std::thread([this] { run(); });
 }
 
-void WorkLoop::post(Task task) {
+bool WorkLoop::post(Task task) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return;
+    if (stopping_) return false;
     tasks_.push_back({std::move(task), os::monotonic_now()});
-    if (tasks_.size() > 1) return;  // the thread is awake or about to be
+    if (tasks_.size() > 1) return true;  // the thread is awake or about to be
   }
   wake_.notify_one();
+  return true;
 }
 
 Millis WorkLoop::delay() const {

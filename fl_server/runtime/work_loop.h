@@ -28,7 +28,8 @@ class WorkLoop {
   // Starts the thread. `on_deadline` runs on it whenever the time `next_deadline` last answered has come; both may be
   // empty.
   void start(Task on_deadline = {}, std::function<std::optional<Instant>()> next_deadline = {});
-  void post(Task task);
+  // Whether it will run: not after stop().
+  bool post(Task task);
   // How long the oldest task that has not begun waits; 0 if none does. Any thread.
   Millis delay() const;
   void stop();

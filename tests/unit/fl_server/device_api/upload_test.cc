@@ -1,0 +1,102 @@
+// Uploads that do not come to their end, over a real connection to a server in this process.
+#include <gmock/gmock.h>
+
+#include "base/os/clock.h"
+#include "proto/codec/codec.h"
+#include "secure/crypto/random.h"
+#include "secure/identity/request_signature.h"
+#include "tests/unit/fl_server/admin_api/admin_server.h"
+
+// Behind GoogleTest's namespace testing, as it opens one of that name within ours.
+#include "tests/integration/support/raw_device.h"
+#include "tests/integration/support/raw_http.h"
+
+namespace coterie {
+namespace {
+
+using coterie::testing::RawDevice;
+using coterie::testing::RawHttp;
+using nlohmann::json;
+
+constexpr Millis kHold{30'000};
+constexpr int kLooksMax = 10'000;  // each is a request to the admin plane, so that the server has had its time
+
+class Uploads : public test::AdminServerTest {
+ protected:
+  void configure(ServerConfig& config) override { config.shutdown_max = Millis(10); }  // bodies here never come
+  void SetUp() override {
+    test::AdminServerTest::SetUp();
+    create_job({{"name", "n"},
+                {"privacy", {{"level", "none"}}},
+                {"rounds", {{"count", 1}, {"goal_count", 1}, {"pool_min", 1}}}});
+    device_ = std::make_unique<RawDevice>(server_->device_url(), read(server_->ca_file()));
+    const json token = ask("POST", "/admin/v1/enrollment-tokens", "{}").document();
+    ASSERT_OK(device_->enroll(token["token"]));
+    const Result<Assignment> assignment = device_->wait_for_assignment(kHold);
+    ASSERT_OK(assignment);
+    assignment_ = *assignment;
+  }
+
+  // The signed head of an upload, as it goes over the wire.
+  std::string head_of(size_t bytes) const {
+    const std::string target = "/v1/rounds/" + std::to_string(assignment_.round.round.value()) + "/updates/" +
+                               to_base64url(assignment_.ticket);
+    Nonce nonce;
+    fill_random(nonce);
+    const auto claims =
+        sign_request({"PUT", target, bytes, {}}, device_->id(), os::wall_now(), nonce, device_->signer());
+    return "PUT " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(bytes) +
+           "\r\nCoterie-Device: " + device_->id().hex() + "\r\nCoterie-Time: " + std::to_string(unix_ms(claims->time)) +
+           "\r\nCoterie-Nonce: " + to_hex(nonce) + "\r\nCoterie-Signature: " + to_base64url(claims->signature) +
+           "\r\n\r\n";
+  }
+  bool bytes_in_flight_become(uint64_t bytes) {
+    for (int look = 0; look < kLooksMax; ++look) {
+      if (ask("GET", "/admin/v1/server").document()["update_bytes_in_flight"] == bytes) return true;
+    }
+    return false;
+  }
+
+  std::unique_ptr<RawDevice> device_;
+  Assignment assignment_;
+  const std::vector<float> update_ =
+      std::vector<float>(19, 0.0f);  // create_job's model: 2 x 3 weights, padding to 16, 3 biases
+};
+
+TEST_F(Uploads, GiveTheirBytesBackWhenTheBodyBreaksOff) {
+  constexpr size_t kBytes = 200;
+  {
+    RawHttp connection(server_->device_url(), read(server_->ca_file()));
+    ASSERT_OK(connection.send(head_of(kBytes)));
+    ASSERT_OK(connection.send(std::string_view("nine byte")));
+    ASSERT_TRUE(bytes_in_flight_become(kBytes)) << "it is admitted";
+  }
+  EXPECT_TRUE(bytes_in_flight_become(0)) << "the core has heard that it is lost";
+  const auto accepted = device_->upload_until_decided(assignment_, update_);
+  EXPECT_TRUE(std::holds_alternative<Receipt>(accepted)) << "and takes the device's next one";
+}
+
+TEST_F(Uploads, GiveTheirBytesBackWhenTheBodyIsNoUpdate) {
+  constexpr size_t kBytes = 200;
+  RawHttp connection(server_->device_url(), read(server_->ca_file()));
+  ASSERT_OK(connection.send(head_of(kBytes)));
+  ASSERT_OK(connection.send(std::string(kBytes, 'x')));
+  const Result<std::string> answer = connection.read_answer(kHold);
+  ASSERT_OK(answer);
+  EXPECT_EQ(coterie::testing::status_of(*answer), 400) << *answer;
+  EXPECT_TRUE(bytes_in_flight_become(0));
+}
+
+// The server stops while a body is on its way: the coroutine that reads it is destroyed with the server.
+TEST_F(Uploads, EndWithTheServer) {
+  RawHttp connection(server_->device_url(), read(server_->ca_file()));
+  ASSERT_OK(connection.send(head_of(200)));
+  ASSERT_OK(connection.send(std::string_view("nine byte")));
+  ASSERT_TRUE(bytes_in_flight_become(200));
+  client_.reset();
+  server_.reset();
+  EXPECT_TRUE(connection.is_closed_within(kHold));
+}
+
+}  // namespace
+}  // namespace coterie
