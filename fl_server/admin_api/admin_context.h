@@ -26,6 +26,9 @@ class BlobStore;
 class DeviceDirectory;
 class DevicePlane;
 class DeviceStore;
+class EventHub;
+struct EventReader;
+class EventSource;
 class JobStore;
 class LedgerStore;
 class Metrics;
@@ -54,6 +57,7 @@ struct AdminServiceParts {
   BlobStore& blobs;
   AdminStore& admin;
   Metrics& metrics;
+  EventHub& events;
   std::function<Result<std::vector<NodeRow>>()> nodes;    // of the fleet; may block
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
   // EvaluateModel (fl_server/finalize/finalizer.h); may be empty.
@@ -61,6 +65,9 @@ struct AdminServiceParts {
   // Verifies a token that is not of ours, an identity provider's, and says who its caller is. Must not block. May be empty:
   // nobody.
   std::function<Result<AdminCaller>(std::string_view token, WallTime now)> verify_foreign = {};
+  // The events of a job that another server has, which leads; unavailable if nobody does. May be empty: there is no
+  // other. Must not block.
+  std::function<Result<std::shared_ptr<EventSource>>(EventReader reader)> remote_events = {};
 };
 
 struct AdminContext : AdminServiceParts {

@@ -2,7 +2,6 @@
 // there for everybody.
 #include <nlohmann/json.hpp>
 
-#include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
@@ -12,6 +11,7 @@
 #include "fl_server/admin_api/record_json.h"
 #include "fl_server/admin_api/shown_job.h"
 #include "fl_server/admin_api/tenants.h"
+#include "fl_server/events/event_hub.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/json/job_json.h"
 #include "fl_server/json/json_reader.h"
@@ -129,7 +129,7 @@ HttpResponse create_job(AdminContext& context, const AdminCall& call) {
   if (const auto owner = context.admin.claim_for_tenant(Owned::job, job.id.value(), *tenant); !owner)
     return problem_response(owner.error());
   if (const Status created = context.jobs.create_job(job, initial); !created) return problem_response(created.error());
-  log(LogLevel::info, "job_created", {{"job", job.id.value()}, {"name", job.spec.name}});
+  context.events.add(job.id, event::JobCreated{job.spec.name});
   context.scheduler.job_created(job.id);
   const Result<nlohmann::json> shown = show_job(context, job);
   HttpResponse response = json_response(shown ? *shown : to_json(job), 201);

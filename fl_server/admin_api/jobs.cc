@@ -2,7 +2,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/log.h"
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
 #include "fl_server/admin_api/handlers.h"
@@ -11,6 +10,7 @@
 #include "fl_server/admin_api/record_json.h"
 #include "fl_server/admin_api/shown_job.h"
 #include "fl_server/admin_api/tenants.h"
+#include "fl_server/events/event_hub.h"
 #include "fl_server/net/entity_tag.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/job_store.h"
@@ -30,7 +30,7 @@ HttpResponse change_job(AdminContext& context, const AdminCall& call, JobState t
   if (!expected) return problem_response(expected.error());
   const Result<JobRecord> job = context.jobs.set_job_state(id, to, "", *expected);
   if (!job) return not_changed(context, id, job.error(), *expected);
-  log(LogLevel::info, "job_state_changed", {{"job", job->id.value()}, {"state", to_string(to)}});
+  context.events.add(job->id, event::JobStateChanged{to});
   context.scheduler.job_state_changed(job->id, job->state);
   const Result<nlohmann::json> shown = show_job(context, *job);
   return with_entity_tag(call.head, json_response(shown ? *shown : to_json(*job)));

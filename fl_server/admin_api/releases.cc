@@ -1,7 +1,6 @@
 // Which version of a job's model applications should use: promoted by a person, and rolled back.
 #include <nlohmann/json.hpp>
 
-#include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
@@ -9,6 +8,7 @@
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/query_reader.h"
 #include "fl_server/admin_api/shown_job.h"
+#include "fl_server/events/event_hub.h"
 #include "fl_server/store/model_store.h"
 
 namespace coterie::admin_handlers {
@@ -23,8 +23,7 @@ HttpResponse release_model(AdminContext& context, const AdminCall& call, std::op
   const Result<ModelRelease> release = version ? context.models.promote_model(id, *version, os::wall_now(), *expected)
                                                : context.models.roll_back_model(id, *expected);
   if (!release) return not_changed(context, id, release.error(), *expected);
-  log(LogLevel::info, "model_released",
-      {{"job", id.value()}, {"model_version", release->version.value()}, {"rolled_back", !version.has_value()}});
+  context.events.add(id, event::ModelReleased{release->version, !version.has_value()});
   return get_job(context, call);
 }
 

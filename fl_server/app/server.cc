@@ -9,6 +9,7 @@
 #include "base/os/clock.h"
 #include "base/os/crash_point.h"
 #include "fl_server/admin_api/admin_service.h"
+#include "fl_server/admin_api/event_reader.h"
 #include "fl_server/app/blob_stores.h"
 #include "fl_server/app/data_directory.h"
 #include "fl_server/app/file_rotation.h"
@@ -16,6 +17,9 @@
 #include "fl_server/config/endpoints.h"
 #include "fl_server/device_api/device_service.h"
 #include "fl_server/evaluation/model_evaluator.h"
+#include "fl_server/events/event_hub.h"
+#include "fl_server/events/log_subscriber.h"
+#include "fl_server/events/metrics_subscriber.h"
 #include "fl_server/fleet/cohort_router.h"
 #include "fl_server/fleet/fleet_lead.h"
 #include "fl_server/fleet/fleet_member.h"
@@ -23,6 +27,7 @@
 #include "fl_server/fleet/peer_client.h"
 #include "fl_server/fleet/peer_service.h"
 #include "fl_server/fleet/remote_cohorts.h"
+#include "fl_server/fleet/remote_events.h"
 #include "fl_server/net/http_server.h"
 #include "fl_server/oidc/bearer_verifier.h"
 #include "fl_server/runtime/device_plane.h"
@@ -84,6 +89,21 @@ Result<AdminCaller> caller_of(const OidcIdentity& identity, bool has_tenant) {
   return caller;
 }
 
+// The one that leads has a job's events: asked over the peer plane.
+Result<std::shared_ptr<EventSource>> remote_events_of(const FleetMember& member, PeerClient& client,
+                                                      EventReader reader) {
+  const std::string owner = member.owner_url();
+  if (owner.empty())
+    return Error(ErrorCode::unavailable, "nobody leads now, as far as is known: ask again in a moment");
+  return std::shared_ptr<EventSource>(
+      std::make_shared<RemoteEvents>(client, owner,
+                                     RemoteEvents::Reader{.job = std::move(reader.job),
+                                                          .population = std::move(reader.population),
+                                                          .is_known = reader.is_over,
+                                                          .read = reader.read ? reader.read->text() : std::string(),
+                                                          .place = std::move(reader.place)}));
+}
+
 }  // namespace
 
 // In the order of construction: what comes later uses what comes before, and goes first.
@@ -93,6 +113,9 @@ struct Server::Parts {
   ServerConfig config;
   DataDirectory data;
   Metrics metrics{kVersion};
+  LogSubscriber log_subscriber;
+  MetricsSubscriber metrics_subscriber{metrics};
+  std::optional<EventHub> events;
   std::unique_ptr<SqlTrainingStore> training;
   std::unique_ptr<SqlDeviceStore> devices;
   std::unique_ptr<SqlAdminStore> admin;
@@ -107,6 +130,7 @@ struct Server::Parts {
   std::optional<RoundNoiseMaker> noise;
   std::optional<Finalizer> finalizer;
   std::optional<BearerVerifier> oidc;
+  std::optional<PeerEvents> peer_events;  // of a fleet; connections that end with http use it
   std::optional<HttpServer> http;
   std::optional<DevicePlane> plane;
   std::optional<OverloadGuard> guard;
@@ -145,6 +169,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
   Parts& p = *owned;
   p.started = os::wall_now();
   const std::string incarnation = to_hex(random_bytes(8));
+  p.events.emplace(incarnation);
+  p.events->subscribe(p.log_subscriber);
+  p.events->subscribe(p.metrics_subscriber);
   const size_t threads = config.threads > 0 ? config.threads : std::max(1u, std::thread::hardware_concurrency());
 
   COT_ASSIGN(MacKey ticket_key, p.data.ticket_key());
@@ -202,7 +229,8 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
                                           .partials = partials,
                                           .finalizer = *p.finalizer,
                                           .signer = *p.signer,
-                                          .metrics = p.metrics});
+                                          .metrics = p.metrics,
+                                          .events = *p.events});
   if (p.fleet) COT_TRY(prepare_fleet(p, incarnation));
   p.data.keys_are_loaded();
   p.device_service.emplace(
@@ -218,6 +246,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
       return caller_of(identity, !p.config.oidc->tenant_claim.empty());
     };
   }
+  std::function<Result<std::shared_ptr<EventSource>>(EventReader)> remote_events;
+  if (p.fleet)
+    remote_events = [&p](EventReader reader) { return remote_events_of(*p.member, *p.peer_client, std::move(reader)); };
   p.admin_service.emplace(AdminServiceSettings{.version = kVersion},
                           AdminServiceParts{.scheduler = *p.scheduler,
                                             .plane = *p.plane,
@@ -230,10 +261,12 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
                                             .blobs = blobs,
                                             .admin = *p.admin,
                                             .metrics = p.metrics,
+                                            .events = *p.events,
                                             .nodes = [&p] { return nodes_of(p); },
                                             .check_model = &check_model,
                                             .evaluate = &evaluate_model,
-                                            .verify_foreign = std::move(verify_foreign)},
+                                            .verify_foreign = std::move(verify_foreign),
+                                            .remote_events = std::move(remote_events)},
                           admin_token);
 
   uint16_t device_port = 0;
@@ -301,7 +334,9 @@ Status Server::prepare_fleet(Parts& p, const std::string& incarnation) {
   COT_ASSIGN(const PeerFiles files, p.data.peer_files(peer, os::wall_now()));
   COT_ASSIGN(const TlsContext tls, make_peer_tls(files.certificate, files.key, files.ca));
   COT_ASSIGN(p.peer_client, PeerClient::start({files.certificate, files.key, files.ca}));
-  p.peer_service.emplace(*p.scheduler);
+  p.peer_events.emplace(
+      *p.events, [&p](const JobId& job, const Population& population) { return p.scheduler->now_of(job, population); });
+  p.peer_service.emplace(*p.scheduler, &*p.peer_events);
   std::string url;
   if (p.config.may_lead()) {
     COT_ASSIGN(const uint16_t port, p.http->listen({"peer", peer.listen.address, peer.listen.port, peer.listen.limits},
@@ -396,7 +431,7 @@ void Server::stand_for_the_lead(Parts& p) {
       p.peer_service->set_owning(true);
       p.admin_service->set_leading(true);
       p.admin_service->set_ready(true);
-      log(LogLevel::info, "server_leads", {{"epoch", epoch.value()}});
+      p.events->add(event::ServerLeads{epoch.value()});
     });
   };
   p.leadership->start(held, [&p](const std::string& why) { p.on_lost("the lead is lost: " + why); });

@@ -16,6 +16,7 @@ constexpr uint64_t kMessageBytesMax = limits::kSharesHeaderBytesMax + 128;
 constexpr int64_t kHoldMsMax = 30'000;
 constexpr Millis kAnswerMargin{30'000};
 constexpr std::string_view kCohorts = "/peer/v1/cohorts/";
+constexpr std::string_view kEvents = "/peer/v1/events";
 
 template <typename T>
 bool parse(std::string_view text, T& value) {
@@ -50,6 +51,10 @@ HttpResponse PeerService::refuse(const Error& error, int status) {
 
 Awaitable<RoutedResponse> PeerService::handle(Exchange& exchange) {
   const RequestHead& head = exchange.head();
+  if (events_ != nullptr && head.method == "POST" && head.path == kEvents) {
+    HttpResponse told = co_await tell_events(exchange);
+    co_return RoutedResponse{kEvents, std::move(told)};
+  }
   RoundKey key;
   std::string_view what;
   if (head.method != "POST" || !parse_target(head.path, key, what)) co_return RoutedResponse{kUnknownRoute, no_route()};
@@ -68,6 +73,18 @@ Awaitable<HttpResponse> PeerService::respond(Exchange& exchange, RoundKey key, s
   const std::optional<CohortQuestion> question = cohort_question_from(what);
   if (!question) co_return no_route();
   co_return co_await answer_question(exchange, target, *question);
+}
+
+Awaitable<HttpResponse> PeerService::tell_events(Exchange& exchange) {
+  if (!owning_)
+    co_return error_response(Error(ErrorCode::unavailable, "this server has no events of jobs: it does not lead"), {});
+  const Result<std::string> text = co_await events_->answer(exchange);
+  if (!text) co_return error_response(text.error(), {});
+  HttpResponse response;
+  response.status = text->empty() ? 204 : 200;
+  response.content_type = "text/event-stream";
+  response.body.assign(text->begin(), text->end());
+  co_return response;
 }
 
 Awaitable<HttpResponse> PeerService::take_message(Exchange& exchange, Target target) {

@@ -4,6 +4,7 @@
 //   POST /peer/v1/cohorts/{round}.{attempt}/message   a message of a device (fl_server/fleet/cohort_frames.h)
 //   POST /peer/v1/cohorts/{round}.{attempt}/{what}    what a device waits for: a frame, or 204 and Coterie-Cohort-Size
 //   POST /peer/v1/cohorts/{round}.{attempt}/input     the header of a masked update that has come
+//   POST /peer/v1/events                              what happens to a job (fl_server/fleet/peer_events.h)
 //
 // Coterie-Device names the device, whose signature and ticket the asking server has checked; Coterie-Key is its public
 // key, with a message. Refusals have the form of the device plane's.
@@ -11,6 +12,7 @@
 
 #include <atomic>
 
+#include "fl_server/fleet/peer_events.h"
 #include "fl_server/net/exchange.h"
 #include "fl_server/runtime/fleet_link.h"
 
@@ -18,8 +20,8 @@ namespace coterie {
 
 class PeerService final : public HttpService {
  public:
-  // `cohorts` outlives this.
-  explicit PeerService(CohortOwner& cohorts) : cohorts_(cohorts) {}
+  // `cohorts` and `events` outlive this; without events nobody may ask for them.
+  explicit PeerService(CohortOwner& cohorts, PeerEvents* events = nullptr) : cohorts_(cohorts), events_(events) {}
 
   Awaitable<RoutedResponse> handle(Exchange& exchange) override;
   HttpResponse refuse(const Error& error, int status) override;
@@ -33,11 +35,13 @@ class PeerService final : public HttpService {
     DeviceId device;
   };
   Awaitable<HttpResponse> respond(Exchange& exchange, RoundKey key, std::string_view what);
+  Awaitable<HttpResponse> tell_events(Exchange& exchange);
   Awaitable<HttpResponse> take_message(Exchange& exchange, Target target);
   Awaitable<HttpResponse> take_input(Exchange& exchange, Target target);
   Awaitable<HttpResponse> answer_question(Exchange& exchange, Target target, CohortQuestion question);
 
   CohortOwner& cohorts_;
+  PeerEvents* events_;
   std::atomic<bool> owning_{false};
 };
 

@@ -232,25 +232,30 @@ Awaitable<void> Connection::rest(Millis time) {
 }
 
 Awaitable<Status> Connection::write_events(EventSource& events) {
-  auto executor = co_await asio::this_coro::executor;
-  asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
-                             asio::io_context::executor_type>
-      timer(executor);
+  const auto executor = co_await asio::this_coro::executor;
+  const auto bell = std::make_shared<Bell>(executor);
+  bell_ = bell;  // for the sweep, when the server drains
+  events.when_ready([bell] { bell->ring(); });
+  // A client of a stream says nothing more: when its socket has something to read, that is its end.
+  stream_.when_readable([bell] { bell->ring(); });
   Instant wrote = os::monotonic_now();
   while (!context_.draining && !stream_.peer_is_gone()) {
+    bell->hush();  // before looking: whatever happens from here on rings again
     std::optional<std::string> text = events.next();
     if (!text) break;
     const Instant now = os::monotonic_now();
     if (text->empty() && now >= wrote + kHeartbeatEvery) *text = ":\n\n";
-    extend_deadline(context_.settings.limits.answer_max);
-    if (!text->empty()) {
-      wrote = now;
-      Status written = co_await stream_.write_all(as_bytes(*text));
-      if (!written) co_return written;
+    if (text->empty()) {
+      extend_deadline(kHeartbeatEvery + context_.settings.limits.answer_max);
+      co_await bell->wait(std::chrono::ceil<Millis>(wrote + kHeartbeatEvery - now));
+      continue;
     }
-    timer.expires_after(kEventsEvery);
-    const auto [error] = co_await timer.async_wait(kWait);
-    if (error) break;
+    // A client that takes nothing is cut off at this deadline; until then the source keeps what it has yet to say.
+    extend_deadline(context_.settings.limits.answer_max);
+    wrote = now;
+    Status written = co_await stream_.write_all(as_bytes(*text));
+    if (!written) co_return written;
+    co_await rest(kEventsRest);
   }
   co_return Status();
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/os/clock.h"
+#include "fl_server/net/bell.h"
 #include "fl_server/net/exchange.h"
 #include "fl_server/net/http_server.h"
 
@@ -49,6 +50,10 @@ class Connection final : public Exchange {
   Instant deadline() const { return deadline_; }
   bool is_idle() const { return idle_; }
   void abort() { stream_.abort(); }
+  // Has a stream of events look whether the server drains.
+  void wake_events() {
+    if (bell_) bell_->ring();
+  }
   // After handshake_turn a slow handshake no longer counts against handshakes_max.
   void let_others_shake_hands(Instant now) {
     if (now - began_ > context_.settings.limits.handshake_turn) end_handshake();
@@ -82,7 +87,8 @@ class Connection final : public Exchange {
   bool shakes_hands_ = false;  // and counts as such
   Instant deadline_{};
   bool idle_ = true;
-  Bytes buffer_;  // received, not yet consumed
+  std::shared_ptr<Bell> bell_;  // of a stream of events
+  Bytes buffer_;                // received, not yet consumed
   RequestHead head_;
   TraceContext trace_;      // of the present request
   uint64_t body_left_ = 0;  // of the present request

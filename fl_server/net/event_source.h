@@ -1,8 +1,9 @@
 // EventSource: what an answer of type text/event-stream says, as it happens (server-sent events, HTML Living
-// Standard 9.2). The connection asks it every kEventsEvery and sends what it says; it ends with the source, with the
+// Standard 9.2). The connection asks when it is woken and sends what it hears; the stream ends with the source, with the
 // client or when the server drains. The answer has no length, so the connection is closed behind it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,8 +12,8 @@
 
 namespace coterie {
 
-inline constexpr Millis kEventsEvery{250};
 inline constexpr Millis kHeartbeatEvery{15'000};  // a comment, when nothing happens: so that nobody in between gives up
+inline constexpr Millis kEventsRest{50};          // behind each piece: so much may happen before the next is asked for
 
 class EventSource {
  public:
@@ -20,11 +21,16 @@ class EventSource {
   // What has happened since the last call: events (event_text), or "" if nothing has. Nothing at all: the stream is
   // over. On the connection's thread: must not block.
   virtual std::optional<std::string> next() = 0;
+  // Called once, before next(): `wake` is to be called, on any thread, when next() may have something; not after this
+  // is gone. It does not block.
+  virtual void when_ready(std::function<void()> wake) = 0;
 };
 
-// One event; `data` is one line.
-inline std::string event_text(std::string_view event, std::string_view data) {
-  return "event: " + std::string(event) + "\ndata: " + std::string(data) + "\n\n";
+// One event; `id` and `data` are one line each.
+inline std::string event_text(std::string_view id, std::string_view event, std::string_view data) {
+  std::string text = "id: ";
+  text.append(id).append("\nevent: ").append(event).append("\ndata: ").append(data).append("\n\n");
+  return text;
 }
 
 }  // namespace coterie

@@ -149,6 +149,7 @@ Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
     if (looks % kLooksPerSweep != 0) continue;
     for (Connection* connection : thread.connections) {
       connection->let_others_shake_hands(now);
+      if (draining_) connection->wake_events();
       if (now > connection->deadline() || (draining_ && connection->is_idle())) connection->abort();
     }
   }

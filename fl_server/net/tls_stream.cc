@@ -130,6 +130,10 @@ Awaitable<void> TlsStream::close_gently(size_t bytes_max) {
   socket_.close(ignored);
 }
 
+void TlsStream::when_readable(std::function<void()> then) {
+  socket_.async_wait(Socket::wait_read, [then = std::move(then)](boost::system::error_code) { then(); });
+}
+
 bool TlsStream::peer_is_gone() {
   uint8_t byte = 0;
   size_t count = 0;

@@ -11,6 +11,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -45,6 +46,9 @@ class TlsStream {
   // could destroy the answer before the peer has read it.
   Awaitable<void> close_gently(size_t bytes_max);
 
+  // Calls back once, on this thread, when there is something to read, or the end, or the stream was aborted; maybe when
+  // the stream is gone.
+  void when_readable(std::function<void()> then);
   // Whether the peer has gone; does not wait.
   bool peer_is_gone();
   // Ends every pending operation with an error.

@@ -143,6 +143,11 @@ void RoundScheduler::run(const JobId& job, RoundEffects effects) {
 
 void RoundScheduler::publish(const PublishRound& published) {
   const RoundNotice& notice = published.notice;
+  // Before anything else is done for the state: what is over within a millisecond is told, too.
+  if (notice.state == RoundState::frozen)
+    parts_.events.add(notice.job, event::RoundFrozen{{notice.key, notice.number}});
+  if (notice.state == RoundState::finalizing)
+    parts_.events.add(notice.job, event::RoundFinalizing{{notice.key, notice.number}});
   if (notice.state == RoundState::frozen) freeze_cohorts(notice);
   std::vector<RoundKey> replaced;
   for (const auto& [key, round] : rounds_) {
@@ -208,7 +213,7 @@ void RoundScheduler::pool_changed(const Population& population, uint64_t waiting
 void RoundScheduler::nodes_changed(uint32_t nodes) {
   core_.post([this, nodes] {
     nodes_ = nodes;
-    parts_.metrics.set_fleet_nodes(nodes);
+    parts_.events.add(event::NodesChanged{nodes});
     for (const auto& [key, round] : rounds_) tell_pool(round.notice.job, round.notice.population);
     refresh_status();
   });
@@ -219,14 +224,17 @@ void RoundScheduler::tickets_issued(const RoundKey& key, uint32_t total) {
     const auto round = rounds_.find(key);
     if (round == rounds_.end()) return;
     round->second.issued = total;
-    step_round(round->second.notice.job, TicketsIssued{key, total});
+    step_round(JobId(round->second.notice.job), TicketsIssued{key, total});
   });
 }
 
 void RoundScheduler::updates_accepted(const RoundKey& key, uint64_t total) {
   core_.post([this, key, total] {
     const auto round = rounds_.find(key);
-    if (round != rounds_.end()) step_round(round->second.notice.job, UpdatesAccepted{key, total});
+    if (round == rounds_.end()) return;
+    const RoundNotice& notice = round->second.notice;
+    parts_.events.add(notice.job, event::UpdatesAccepted{{key, notice.number}, total});
+    step_round(JobId(notice.job), UpdatesAccepted{key, total});  // a copy: the step may end the round
   });
 }
 
@@ -272,8 +280,9 @@ void RoundScheduler::serve(const PublishRound& published, bool has_accepted) {
     return;
   }
   if (notice.state == RoundState::collecting) {
-    log(LogLevel::info, begins ? "round_collecting" : "round_extended",
-        {{"job", notice.job.value()}, {"round", notice.number}, {"attempt", notice.key.attempt.value()}});
+    const event::RoundName name{notice.key, notice.number};
+    if (begins) parts_.events.add(notice.job, event::RoundCollecting{name});
+    else parts_.events.add(notice.job, event::RoundExtended{name});
     begin_cohorts(round, has_accepted);
   }
   os::crash_point(os::CrashPoint::round_before_served);
@@ -318,8 +327,11 @@ void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& 
       self.ask_store<ProgressLoaded>(job, serial, [&s = stores.rounds, job = job] { return s.load_progress(job); });
     }
     void operator()(const OpenRound& open) {
-      self.ask_store<RoundOpened>(
-          job, serial, [&s = stores.rounds, job = job, open] { return s.open_round(job, open, os::wall_now()); });
+      self.ask_store<RoundOpened>(job, serial, [&c = self, &s = stores.rounds, job = job, open] {
+        Result<RoundRecord> opened = s.open_round(job, open, os::wall_now());
+        if (opened) c.tell_opened(job, *opened);
+        return opened;
+      });
     }
     void operator()(const CountAccepted& count) {
       self.ask_store<AcceptedCounted>(job, serial,
@@ -327,11 +339,7 @@ void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& 
     }
     void operator()(const MoveRound& move) {
       if (move.to == RoundState::failed) {
-        log(LogLevel::warning, "round_failed",
-            {{"job", job.value()},
-             {"round", move.key.round.value()},
-             {"attempt", move.key.attempt.value()},
-             {"reason", move.reason}});
+        self.parts_.events.add(job, event::RoundFailed{{move.key, self.number_of_round(job)}, move.reason});
       }
       self.ask_store<RoundMoved>(job, serial,
                                  [&s = stores.rounds, move] { return s.move_round(move, os::wall_now()); });
@@ -348,7 +356,7 @@ void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& 
       });
     }
     void operator()(const FailJob& fail) {
-      log(LogLevel::error, "job_failed", {{"job", job.value()}, {"reason", fail.reason}});
+      self.parts_.events.add(job, event::JobFailed{fail.reason});
       self.ask_store<JobFailed>(job, serial, [&s = stores.jobs, job = job, fail] {
         const Result<JobRecord> done = s.set_job_state(job, JobState::failed, fail.reason);
         return done ? Status() : Status(done.error());
@@ -373,7 +381,10 @@ void RoundScheduler::finalize(const JobId& job, uint64_t serial, const FinalizeR
     };
     Result<FinalizedRound> round = run();
     if (round) parts_.metrics.round_finalized(seconds_since(begin));
-    else log(LogLevel::error, "finalize_failed", {{"job", job.value()}, {"reason", round.error().message()}});
+    else {
+      const event::RoundName name{finalize.round.key, finalize.round.number};
+      parts_.events.add(job, event::FinalizeFailed{name, round.error().message()});
+    }
     const bool is_lost = !round && cohorts && round.error().code() == ErrorCode::data_loss;
     core_.post([this, job, serial, key = finalize.round.key, is_lost, round = std::move(round)] {
       // No second look at the same shares will open what the first did not.
@@ -387,15 +398,25 @@ void RoundScheduler::finalize(const JobId& job, uint64_t serial, const FinalizeR
 void RoundScheduler::after_commit(const CommitRound& request, const JobProgress& progress) {
   os::crash_point(os::CrashPoint::round_committed);
   const ModelRecord& model = request.round.model;
-  if (model.evaluation_accuracy) {
-    parts_.metrics.set_evaluation(progress.job.id, model.evaluation_loss.value_or(0), *model.evaluation_accuracy);
-  }
-  log(LogLevel::info, "round_done",
-      {{"job", progress.job.id.value()},
-       {"round", request.number},
-       {"updates", request.round.totals.updates},
-       {"model_version", model.version.value()}});
+  parts_.events.add(progress.job.id, event::RoundDone{.round = {request.round.key, request.number},
+                                                      .updates = request.round.totals.updates,
+                                                      .version = model.version,
+                                                      .evaluation_loss = model.evaluation_loss,
+                                                      .evaluation_accuracy = model.evaluation_accuracy});
+  if (request.completes_job) parts_.events.add(progress.job.id, event::JobCompleted{request.number});
+  if (request.opens_next && progress.latest) tell_opened(progress.job.id, *progress.latest);
   core_.post([this] { clean_up_partials(); });
+}
+
+// An attempt that was opened before, by this process or another, and has gone on since is no news.
+void RoundScheduler::tell_opened(const JobId& job, const RoundRecord& round) {
+  if (round.state == RoundState::selecting) parts_.events.add(job, event::RoundOpened{{round.key, round.number}});
+}
+
+// 0: the job's machine has none.
+uint64_t RoundScheduler::number_of_round(const JobId& job) const {
+  const auto machine = machines_.find(job);
+  return machine != machines_.end() && machine->second.round() ? machine->second.round()->number : 0;
 }
 
 void RoundScheduler::clean_up_partials() {
@@ -428,13 +449,27 @@ void RoundScheduler::refresh_status() {
   }
   status.waiting = waiting_;
   status.nodes = nodes_;
-  const std::lock_guard lock(status_mutex_);
-  status_ = std::move(status);
+  {
+    const std::lock_guard lock(status_mutex_);
+    status_ = std::move(status);
+  }
+  parts_.events.changed();
 }
 
 SchedulerStatus RoundScheduler::status() const {
   const std::lock_guard lock(status_mutex_);
   return status_;
+}
+
+std::optional<JobNow> RoundScheduler::now_of(const JobId& job, const Population& population) const {
+  const std::lock_guard lock(status_mutex_);
+  const auto entry = std::ranges::find(status_.jobs, job, &SchedulerStatus::Job::job);
+  if (entry == status_.jobs.end()) return std::nullopt;
+  const auto waiting = status_.waiting.find(population);
+  return JobNow{.round = entry->round,
+                .accepted = entry->accepted,
+                .selected = entry->selected,
+                .waiting = waiting == status_.waiting.end() ? 0 : waiting->second};
 }
 
 }  // namespace coterie

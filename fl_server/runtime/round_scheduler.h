@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "fl_server/core/round_cohorts.h"
+#include "fl_server/events/event_hub.h"
+#include "fl_server/events/job_now.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/runtime/work_loop.h"
@@ -53,6 +55,7 @@ struct RoundSchedulerParts {
   const Finalizer& finalizer;
   const Signer& signer;
   Metrics& metrics;
+  EventHub& events;
 };
 
 // What is going on now, for status pages.
@@ -105,6 +108,8 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   void job_created(const JobId& job);
   void job_state_changed(const JobId& job, JobState state);
   SchedulerStatus status() const;
+  // Nothing: no machine runs this job, or not yet.
+  std::optional<JobNow> now_of(const JobId& job, const Population& population) const;
 
  private:
   struct LiveRound {
@@ -165,6 +170,8 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   template <typename Answer, typename Work>
   void ask_store(const JobId& job, uint64_t serial, Work work);
   void after_commit(const CommitRound& request, const JobProgress& progress);
+  void tell_opened(const JobId& job, const RoundRecord& round);
+  uint64_t number_of_round(const JobId& job) const;
   void clean_up_partials();
   void on_deadline();
   std::optional<Instant> next_deadline() const;

@@ -23,7 +23,7 @@ STORES = ["fl_server/records/", "fl_server/settings/", "fl_server/store/", "!fl_
 NO_SOCKETS = [f"fl_server/net/{name}.h" for name in ("blob_response", "entity_tag", "event_source", "http_types",
                                                     "retry_after", "route_pattern")]
 HANDLERS = OUTSIDE + STORES + ["fl_server/admin/", "fl_server/json/", "fl_server/finalize/", "fl_server/privacy/",
-                               "fl_server/runtime/", "fl_server/telemetry/"]
+                               "fl_server/events/", "fl_server/runtime/", "fl_server/telemetry/"]
 MAY_INCLUDE = {
     "base/": ["!base/os/"],
     "base/os/": ["base/"],
@@ -52,6 +52,7 @@ MAY_INCLUDE = {
     "fl_server/config/": ["base/", "scheduler/", "secure/crypto/", "fl_server/core/", "fl_server/json/", "fl_server/oidc/oidc_settings.h",
                           "fl_server/settings/"],
     "fl_server/telemetry/": ["base/", "scheduler/"],
+    "fl_server/events/": ["base/", "scheduler/", "fl_server/telemetry/"],
     "fl_server/privacy/": ["base/", "proto/", "scheduler/", "secure/", "fl_server/records/", "fl_server/store/blob_store.h"],
     "fl_server/store/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/crypto/", "secure/dp/",
                          "fl_server/json/", "fl_server/records/", "fl_server/settings/"],
@@ -60,8 +61,12 @@ MAY_INCLUDE = {
     "fl_server/finalize/": OUTSIDE + STORES + ["fl_server/privacy/"],
     "fl_server/evaluation/": OUTSIDE + ["device_sdk/runtime/", "fl_server/finalize/"],
     "fl_server/runtime/": OUTSIDE + STORES + ["fl_server/core/", "fl_server/finalize/", "fl_server/privacy/",
-                                              "fl_server/telemetry/"],
+                                              "fl_server/events/", "fl_server/telemetry/"],
     "fl_server/fleet/": OUTSIDE + STORES + ["fl_server/core/", "fl_server/runtime/"],
+    # A job's events are passed on from the node that leads; the words of a stream are the admin plane's.
+    "fl_server/fleet/peer_events.": OUTSIDE + ["fl_server/admin_api/job_event_stream.h", "fl_server/events/", "fl_server/fleet/",
+                                               "fl_server/net/"],
+    "fl_server/fleet/remote_events.": OUTSIDE + ["fl_server/fleet/", "fl_server/net/event_source.h"],
     "fl_server/fleet/peer_service.": OUTSIDE + ["fl_server/fleet/", "fl_server/net/", "fl_server/runtime/"],
     # Bytes: it knows no job, and of the frames only what an error is in.
     "fl_server/net/": ["base/", "proto/codec/", "proto/messages/", "secure/crypto/", "secure/tls/",
@@ -93,7 +98,7 @@ THIRD_PARTY = [
     ("libsodium", r"sodium(\.h|/)", ["secure/crypto/"]),
     ("OpenSSL", r"openssl/", TLS + ["tests/unit/secure/", "tests/unit/device_sdk/transport/"]),  # there as an independent judge
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
-    ("Asio", r"boost/|asio", NETWORK + COMPILED_ONCE),
+    ("Asio", r"boost/|asio", ["fl_server/fleet/peer_events."] + NETWORK + COMPILED_ONCE),
     ("nlohmann/json", r"nlohmann/", ["fl_server/admin_api/", "fl_server/config/", "fl_server/fleet/", "fl_server/json/", "fl_server/net/",
                                    "fl_server/oidc/", "tools/", "tests/"]),
     ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/oidc/", "fl_server/store/s3/"]),
@@ -114,11 +119,12 @@ THIRD_PARTY = [
 BEAST_FILES_MAX = 3  # a file that includes it costs 12-23 CPU-seconds
 
 # Decisions are made here: the same input gives the same output, in a test, in the simulator and on a phone.
-PURE = ["proto/", "train_kernels/", "secure/", "aggregation/", "scheduler/", "fl_server/core/", "fl_server/oidc/",
-        "device_sdk/client/"]
+PURE = ["proto/", "train_kernels/", "secure/", "aggregation/", "scheduler/", "fl_server/core/", "fl_server/events/",
+        "fl_server/oidc/", "device_sdk/client/"]
 PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)",  # key files are read and written there
                r"secure/tls/",  # sockets, for those who have a network
                r"aggregation/accumulate/",  # several threads add to one sum; which comes first changes no bit
+               r"fl_server/events/(event_hub|log_subscriber)\.(cc|h)",  # the shell around the log of events, and log lines
                r"fl_server/oidc/(bearer_verifier|https_get)\.(cc|h)"]  # the shell that fetches an issuer's keys
 NOT_IN_PURE_INCLUDES = [
     (r"base/os/", "files and clocks"),
@@ -139,7 +145,7 @@ STREAM_HEADERS = r"(iostream|ostream|istream|sstream|fstream|iomanip|strstream)$
 # Coroutines live where bytes meet the network, and in the services right above. Nowhere in the SDK: it builds with GCC
 # 12, which miscompiles them.
 COROUTINES = ["fl_server/net/", "fl_server/admin_api/admin_service.", "fl_server/device_api/",
-              "fl_server/fleet/peer_service."]
+              "fl_server/fleet/peer_events.", "fl_server/fleet/peer_service."]
 
 LINES_MAX = 500                  # of a source file: one subject each
 FOLDER_FILES_MAX = {"base/": 15}  # C++ files right in the folder

@@ -1,24 +1,36 @@
 // Server-sent events over a real connection: they come, they end with the job, the client and the server.
 #include <gmock/gmock.h>
 
+#include <cstring>
+
 #include "base/os/clock.h"
 #include "device_sdk/transport/tls_socket.h"
 #include "tests/unit/fl_server/admin_api/admin_server.h"
 
+// Behind GoogleTest's namespace testing, as it opens one of that name within ours.
+#include "tests/integration/support/raw_device.h"
+
 namespace coterie {
 namespace {
 
+using coterie::testing::RawDevice;
 using nlohmann::json;
 using test::Answer;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr Millis kPatience{30'000};
+
+// A job that one device ends with one update.
+const json kOneRound = {
+    {"name", "n"}, {"privacy", {{"level", "none"}}}, {"rounds", {{"count", 1}, {"goal_count", 1}, {"pool_min", 1}}}};
 
 class AdminEvents : public test::AdminServerTest {
  protected:
   // A connection on which `method` of the job's events was asked for.
-  std::unique_ptr<TlsSocket> open(const std::string& job, const std::string& method = "GET") {
+  std::unique_ptr<TlsSocket> open(const std::string& job, const std::string& method = "GET",
+                                  const std::string& last_event = {}) {
     const auto trust = TlsTrust::make(read(server_->ca_file()));
     EXPECT_OK(trust);
     const std::string url = server_->admin_url();
@@ -26,7 +38,8 @@ class AdminEvents : public test::AdminServerTest {
     auto socket = TlsSocket::connect("127.0.0.1", port, *trust, kPatience, nullptr);
     EXPECT_OK(socket);
     const std::string request = method + " /admin/v1/jobs/" + job +
-                                "/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token_ + "\r\n\r\n";
+                                "/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token_ +
+                                (last_event.empty() ? "" : "\r\nLast-Event-ID: " + last_event) + "\r\n\r\n";
     EXPECT_OK((*socket)->write_all(as_bytes(request), kPatience));
     return std::move(*socket);
   }
@@ -42,6 +55,48 @@ class AdminEvents : public test::AdminServerTest {
     return all;
   }
   static std::string read_to_the_end(TlsSocket& socket) { return read_until(socket, {}); }
+  struct Told {
+    std::string id, kind, data;
+    friend bool operator==(const Told&, const Told&) = default;
+  };
+  // Each "id: ...\nevent: ...\ndata: ...\n\n".
+  static std::vector<Told> events_in(std::string text) {
+    text.resize(text.rfind("\n\n") + 1);  // what has not come whole does not count
+    std::vector<Told> all;
+    const auto value = [&](const char* name, size_t& at) {
+      at = text.find(name, at);
+      if (at == std::string::npos) return std::string();
+      const size_t begin = at + std::strlen(name);
+      return text.substr(begin, text.find('\n', begin) - begin);
+    };
+    for (size_t at = 0;;) {
+      const std::string id = value("id: ", at);
+      if (at == std::string::npos) return all;
+      const std::string kind = value("\nevent: ", at);
+      all.push_back({id, kind, value("\ndata: ", at)});
+      if (at == std::string::npos) return all;
+    }
+  }
+  static std::vector<Told> changes_in(const std::string& text) {
+    std::vector<Told> changes = events_in(text);
+    std::erase_if(changes, [](const Told& told) { return told.kind != "job_state_changed"; });
+    return changes;
+  }
+  void pause_and_resume(const std::string& job) {
+    EXPECT_EQ(ask("POST", "/admin/v1/jobs/" + job + ":pause").status, 200);
+    EXPECT_EQ(ask("POST", "/admin/v1/jobs/" + job + ":resume").status, 200);
+  }
+  // A device takes part in the round under way, whose goal is one update.
+  void run_round() {
+    RawDevice device(server_->device_url(), read(server_->ca_file()));
+    const json token = ask("POST", "/admin/v1/enrollment-tokens", "{}").document();
+    ASSERT_OK(device.enroll(token["token"]));
+    const Result<Assignment> assignment = device.wait_for_assignment(kPatience);
+    ASSERT_OK(assignment);
+    const std::vector<float> update(19, 0.0f);  // create_job's model: 2 x 3 weights, padding to 16, 3 biases
+    const auto accepted = device.upload_until_decided(*assignment, update);
+    EXPECT_TRUE(std::holds_alternative<Receipt>(accepted)) << std::get<Failure>(accepted).error.message();
+  }
 };
 
 TEST_F(AdminEvents, TellHowRoundsGoUntilTheJobIsOver) {
@@ -58,6 +113,52 @@ TEST_F(AdminEvents, TellHowRoundsGoUntilTheJobIsOver) {
   EXPECT_THAT(begin, HasSubstr("\"waiting\":0"));
   ASSERT_EQ(ask("POST", "/admin/v1/jobs/" + job + ":cancel").status, 200);
   EXPECT_THAT(read_to_the_end(*stream), HasSubstr("event: over\ndata: {\"job\":\"" + job + "\"}\n\n"));
+}
+
+// A round is frozen and its model made within a few milliseconds: whoever only looks now and then never sees it.
+TEST_F(AdminEvents, TellStatesThatAreOverAtOnce) {
+  const std::string job = create_job(kOneRound);
+  const auto stream = open(job);
+  const std::string begin = read_until(*stream, "event: round\n");
+  run_round();
+  std::vector<std::string> kinds;
+  for (const Told& told : events_in(begin + read_to_the_end(*stream))) {
+    if (told.kind == "round_opened") continue;  // may have been before the stream
+    if (told.kind != "round" && told.kind != "updates_accepted") kinds.push_back(told.kind);
+  }
+  EXPECT_THAT(kinds, ElementsAre("round_collecting", "round_frozen", "round_finalizing", "round_done", "job_completed",
+                                 "over"));
+}
+
+TEST_F(AdminEvents, GoOnBehindTheLastEventIdWithoutAGapOrARepetition) {
+  const std::string job = create_job({{"name", "n"}});
+  auto stream = open(job);
+  const std::string begin = events_in(read_until(*stream, "}\n\n")).back().id;
+  pause_and_resume(job);
+  const std::vector<Told> first = changes_in(read_until(*stream, "\"running\""));
+  ASSERT_FALSE(first.empty());
+  stream.reset();
+  pause_and_resume(job);  // while nobody reads
+  stream = open(job, "GET", first.back().id);
+  pause_and_resume(job);
+  ASSERT_EQ(ask("POST", "/admin/v1/jobs/" + job + ":cancel").status, 200);
+  const std::vector<Told> second = changes_in(read_to_the_end(*stream));
+  std::vector<Told> joined = first;
+  joined.insert(joined.end(), second.begin(), second.end());
+  EXPECT_EQ(joined.size(), 7u) << "three times paused and resumed, and cancelled";
+  // The whole of it from one connection, which comes when the job is over.
+  EXPECT_EQ(joined, changes_in(read_to_the_end(*open(job, "GET", begin))));
+}
+
+TEST_F(AdminEvents, SayThatSomeWereMissedToWhoeverReadAnotherServers) {
+  const std::string job = create_job({{"name", "n"}});
+  const auto stream = open(job, "GET", "0123456789abcdef-7");
+  const std::string begin = read_until(*stream, "event: round\n");
+  EXPECT_THAT(begin, HasSubstr("event: events_missed\ndata: {\"job\":\"" + job + "\"}\n\n"));
+  headers_ = {{"Last-Event-ID", "seven"}};
+  const Answer refused = ask("GET", "/admin/v1/jobs/" + job + "/events");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("Last-Event-ID"));
 }
 
 TEST_F(AdminEvents, AreForAJobThatExistsAndTakeNoQuery) {
@@ -81,7 +182,7 @@ TEST_F(AdminEvents, HaveSoManyPlacesAndGiveThemBack) {
   EXPECT_EQ(refused.status, 429);
   EXPECT_THAT(refused.body, HasSubstr("16 streams"));
   streams.clear();
-  // Their ends are noticed at the next look.
+  // Their ends are noticed a moment later, also if nothing happens to the job.
   const Instant until = os::monotonic_now() + kPatience;
   std::string answer;
   while (answer.find("200 OK") == std::string::npos && os::monotonic_now() < until)

@@ -1,12 +1,15 @@
 // The peer plane: a server's sessions as another server reaches them, over real TLS with certificates on both sides.
 #include <gtest/gtest.h>
 
+#include <condition_variable>
 #include <future>
+#include <mutex>
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
 #include "fl_server/fleet/peer_service.h"
 #include "fl_server/fleet/remote_cohorts.h"
+#include "fl_server/fleet/remote_events.h"
 #include "fl_server/net/http_server.h"
 #include "secure/crypto/dev_ca.h"
 #include "tests/support/matchers.h"
@@ -97,13 +100,84 @@ class PeerPlane : public testing::Test {
   PemPair ca_;
   PeerCredentials credentials_;
   ScriptedOwner owner_;
-  PeerService service_{owner_};
+  EventHub hub_{"00000000000000aa"};
+  std::atomic<bool> has_job_{true};  // the scheduler of the one that leads
+  PeerEvents events_{hub_, [this](const JobId&, const Population& population) -> std::optional<JobNow> {
+                       if (!has_job_) return std::nullopt;
+                       return JobNow{.round = {}, .waiting = population.value() == "p" ? 5u : 0u};
+                     }};
+  PeerService service_{owner_, &events_};
   Metrics metrics_{"test"};
   HttpServer http_{1, metrics_};
   std::string url_;
   std::unique_ptr<PeerClient> client_;
   DeviceId device_;
 };
+
+// What a node's connection does with a stream, on the test's thread.
+class EventReading {
+ public:
+  explicit EventReading(EventSource& stream) : stream_(stream) {
+    stream_.when_ready([this] {
+      const std::lock_guard lock(mutex_);
+      is_woken_ = true;
+      woken_.notify_one();
+    });
+  }
+  // The next piece; "the end" behind the last.
+  std::string next() {
+    for (;;) {
+      const std::optional<std::string> text = stream_.next();
+      if (!text) return "the end";
+      if (!text->empty()) return *text;
+      std::unique_lock lock(mutex_);
+      if (!woken_.wait_for(lock, kPatience, [this] { return is_woken_; })) return "nothing came";
+      is_woken_ = false;
+    }
+  }
+
+ private:
+  EventSource& stream_;
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  bool is_woken_ = false;
+};
+
+const JobId kJob("j1");
+constexpr const char* kRoundNow = "event: round\ndata: {\"job\":\"j1\",\"waiting\":5}\n\n";
+
+TEST_F(PeerPlane, PassesAJobsEventsOnAsTheyHappenUntilItIsOver) {
+  RemoteEvents stream(*client_, url_, {.job = kJob, .population = Population("p")});
+  EventReading reading(stream);
+  EXPECT_EQ(reading.next(), std::string("id: 00000000000000aa-0\n") + kRoundNow);
+  for (uint64_t seq = 1; seq <= 3; ++seq) {
+    hub_.add(kJob, event::RoundFrozen{{kRound, seq}});
+    const std::string piece = reading.next();
+    EXPECT_TRUE(piece.starts_with("id: 00000000000000aa-" + std::to_string(seq) + "\nevent: round_frozen\n")) << piece;
+    EXPECT_EQ(piece.find("event:", piece.find("event:") + 1), std::string::npos) << "nothing is told twice: " << piece;
+  }
+  has_job_ = false;
+  hub_.add(kJob, event::JobCompleted{3});
+  EXPECT_NE(reading.next().find("event: job_completed\n"), std::string::npos);
+  EXPECT_NE(reading.next().find("event: over\n"), std::string::npos);
+  EXPECT_EQ(reading.next(), "the end");
+}
+
+TEST_F(PeerPlane, TellsWhoReadAnotherLeadersEventsThatSomeWereMissed) {
+  hub_.add(kJob, event::RoundFrozen{{kRound, 1}});
+  RemoteEvents stream(*client_, url_, {.job = kJob, .population = Population("p"), .read = "00000000000000bb-9"});
+  EXPECT_EQ(EventReading(stream).next(),
+            std::string("id: 00000000000000aa-1\nevent: events_missed\ndata: {\"job\":\"j1\"}\n\n") +
+                "id: 00000000000000aa-1\n" + kRoundNow);
+}
+
+TEST_F(PeerPlane, EndsAStreamOfEventsWhoseLeaderLeadsNoMoreOrIsGone) {
+  service_.set_owning(false);
+  RemoteEvents stream(*client_, url_, {.job = kJob, .population = Population("p")});
+  EXPECT_EQ(EventReading(stream).next(), "the end");
+  RemoteEvents lost(*client_, "https://127.0.0.1:1", {.job = kJob, .population = Population("p")});
+  EXPECT_EQ(EventReading(lost).next(), "the end");
+}
 
 TEST_F(PeerPlane, PassesMessagesOnAsTheyAre) {
   RemoteCohorts cohorts(*client_, [this] { return url_; });

@@ -1,0 +1,35 @@
+#include "fl_server/events/event_log.h"
+
+#include <utility>
+
+namespace coterie {
+
+size_t EventLog::bytes_of(const Event& event) {
+  return sizeof(Event) + event.job.value().size() + event::text(event.what).size();
+}
+
+std::shared_ptr<const Event> EventLog::add(WallTime time, JobId job, event::What what) {
+  auto event = std::make_shared<const Event>(
+      Event{.seq = ++newest_, .time = time, .job = std::move(job), .what = std::move(what)});
+  bytes_ += bytes_of(*event);
+  events_.push_back(event);
+  while (events_.size() > 1 && (events_.size() > limits_.events_max || bytes_ > limits_.bytes_max)) {
+    bytes_ -= bytes_of(*events_.front());
+    events_.pop_front();
+  }
+  return event;
+}
+
+EventPage EventLog::after(uint64_t seq, const JobId& job, size_t events_max) const {
+  const uint64_t gone = newest_ - events_.size();  // the number of the newest event that is not here any more
+  // A number above the newest is of another log, whatever the reader says.
+  if (seq < gone || seq > newest_) return {.events = {}, .seq = newest_, .missed = true};
+  EventPage page{.events = {}, .seq = seq, .missed = false};
+  for (size_t at = seq - gone; at < events_.size() && page.events.size() < events_max; ++at) {
+    page.seq = events_[at]->seq;
+    if (events_[at]->job == job) page.events.push_back(events_[at]);
+  }
+  return page;
+}
+
+}  // namespace coterie
