@@ -10,6 +10,7 @@
 #include "tests/simulation/sim_device.h"
 #include "tests/simulation/sim_node.h"
 #include "tests/simulation/sim_scheduler.h"
+#include "tests/support/plain_model.h"
 
 namespace coterie::simulation {
 namespace {
@@ -52,10 +53,7 @@ World::World(const WorldOptions& options)
   job.plan = content_digest(plan_bytes_);
   job.plan_bytes = static_cast<uint32_t>(plan_bytes_.size());
   job.value_count = options_.devices;
-  const std::vector<float> zeros(options_.devices);
-  const Bytes model =
-      build_frame(FrameKind::model, as_bytes("no graph"),
-                  ByteView(reinterpret_cast<const uint8_t*>(zeros.data()), zeros.size() * sizeof(float)));
+  const Bytes model = test::plain_model(std::vector<float>(options_.devices));
   head_ = *models_.put(model);
   ModelRecord initial;
   initial.job = job_;

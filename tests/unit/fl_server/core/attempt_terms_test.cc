@@ -34,7 +34,7 @@ TEST(AttemptTerms, MasksAreOfTheSessionThatDevicesMakeOfTheirAssignment) {
       round.plan, round.assignment.job, round.assignment.round, round.assignment.model, round.assignment.plan);
   EXPECT_EQ(terms.session->context, of_device.context);
   EXPECT_EQ(terms.session->level, SecurityLevel::active);
-  EXPECT_EQ(terms.session->roster_max, round.plan.privacy.cohort_max);
+  EXPECT_EQ(terms.session->roster_max, round.plan.privacy.roster_max);
   EXPECT_EQ(terms.session->lane_count, 101u) << "the weight is one more";
   EXPECT_EQ(terms.lane_count, secagg::masked_lane_count(of_device)) << "and check lanes behind them";
   EXPECT_GT(terms.lane_count, 101u);

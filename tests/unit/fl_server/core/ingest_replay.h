@@ -83,7 +83,7 @@ class IngestReplay {
     }
     asked_.erase(e.batch);
   }
-  void note(const RoundPublished& e) { store_[e.view.key].insert(e.accepted.begin(), e.accepted.end()); }
+  void note(const RoundPublished& e) { store_[e.notice.key].insert(e.accepted.begin(), e.accepted.end()); }
   void note(const UpdatesDue&) {}
   void note(const RoundWithdrawn&) {}
   void note(const IngestTime&) {}

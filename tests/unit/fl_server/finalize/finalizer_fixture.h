@@ -14,6 +14,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/memory_blob_store.h"
 #include "tests/support/memory_training_store.h"
+#include "tests/support/plain_model.h"
 
 namespace coterie::test {
 
@@ -38,22 +39,6 @@ std::vector<T> values_of(ByteView bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
   std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
   return values;
-}
-
-// A model that is one parameter.
-inline Bytes plain_model(const std::vector<float>& weights) {
-  ModelGraph graph;
-  graph.name = "plain";
-  graph.tensors = {{.name = "x", .role = TensorRole::input, .shape = {1}},
-                   {.name = "w", .role = TensorRole::parameter, .shape = {static_cast<int64_t>(weights.size())}},
-                   {.name = "y"}};
-  graph.ops = {{OpKind::relu, "relu", {0}, {2}, default_attributes(OpKind::relu)}};
-  graph.inputs = {0};
-  graph.output = 2;
-  Bytes file = encode_head(graph, weights.size() * sizeof(float));
-  const ByteView payload = bytes_of(weights);
-  file.insert(file.end(), payload.begin(), payload.end());
-  return file;
 }
 
 class FrozenRound {
