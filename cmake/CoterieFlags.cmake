@@ -14,7 +14,7 @@ elseif(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(coterie_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized;-Wno-missing-field-initializers>")
 endif()
-# Debug builds, the sanitizers' and the fuzz targets' among them, check the machines after every step (base/assert.h).
+# Debug builds, the sanitizers' among them, check the machines after every step (base/assert.h).
 target_compile_definitions(coterie_flags INTERFACE $<$<CONFIG:Debug>:COT_CHECK_STEPS>)
 target_link_options(coterie_flags INTERFACE -Wl,-z,relro,-z,now)
 if(COTERIE_SANITIZE STREQUAL "")

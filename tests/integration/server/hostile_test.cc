@@ -178,10 +178,11 @@ TEST_F(Hostile, HttpThatIsWrongIsAnsweredWithTheRightStatus) {
       {"dot segments", "GET /v1/../admin HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"chunked", "PUT /v1/rounds/1/updates/AA HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
        411},
-      {"no length", "PUT /v1/rounds/1/updates/AA HTTP/1.1\r\nHost: x\r\n\r\n", 411},
+      {"unsigned, without a length", "PUT /v1/rounds/1/updates/AA HTTP/1.1\r\nHost: x\r\n\r\n", 401},
       {"two lengths", "POST /v1/checkins HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400},
       {"unsigned", "GET /v1/models/" + std::string(64, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", 401},
-      {"large check-in", "POST /v1/checkins HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", 413},
+      {"unsigned and large", "POST /v1/checkins HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", 401},
+      {"large enrollment", "POST /v1/enrollments HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", 413},
       {"large head", "GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + std::string(20'000, 'y') + "\r\n\r\n", 431},
       {"not HTTP/1", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400},
   };
