@@ -1,8 +1,8 @@
 // COT_ASSERT: what must be true unless we wrote a bug. On in every build.
 //
-// COT_INVARIANT: the same, said as a sentence about a machine, which is what is printed when it does not hold. A machine
-// states all of its own in `check()`. Tests, the simulator and the fuzz targets call that after every step, and builds
-// with COT_CHECK_STEPS (Debug) do so by themselves: see StepCheck.
+// COT_INVARIANT: the same, said as a sentence about a machine, which is what is printed when it does not hold. A
+// machine states all of its own in `check()`. Tests, the simulator and the fuzz targets call that after every step, and
+// builds with COT_CHECK_STEPS (Debug) do so by themselves: see StepCheck.
 //
 // Input from outside is never asserted on: it returns an Error. The default handler prints and aborts; the server wants
 // that (restart is safe by design). The SDK installs a handler that throws AssertionFailure, caught at the C ABI, so

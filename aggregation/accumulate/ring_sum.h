@@ -1,4 +1,5 @@
-// RingSum: the exact sum modulo 2^64 (proto/ring) of the open batch, which several threads add whole updates to at once.
+// RingSum: the exact sum modulo 2^64 (proto/ring) of the open batch, which several threads add whole updates to at
+// once.
 //
 // The vector is cut into tiles, each under its own lock; as sums modulo 2^64 commute, threads may visit the tiles in
 // any order, and each begins at another. An update that turns out to hold a bad value is taken back exactly.

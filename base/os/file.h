@@ -65,8 +65,8 @@ class File {
 
 // What a file that was written must outlive. Each answer costs a wait for the disk more than the one before it.
 enum class Durability : uint8_t {
-  process,  // the death of the process. A power loss may leave the file before it, this one, or bytes of neither: whoever
-            // reads it checks it, and does without.
+  process,    // the death of the process. A power loss may leave the file before it, this one, or bytes of neither:
+              // whoever reads it checks it, and does without.
   content,    // also a power loss, but for being there: the file before it or this one, whole
   power_loss  // everything: what is durable when commit returns is there after any loss of power
 };
@@ -81,8 +81,8 @@ class AtomicFile {
   ~AtomicFile();
 
   Status write(ByteView bytes);
-  // fsync, rename, fsync of the directory, as far as `durability` needs them. After a failed write it fails, too, with the
-  // write's error; with conflict if somebody removed the temporary.
+  // fsync, rename, fsync of the directory, as far as `durability` needs them. After a failed write it fails, too, with
+  // the write's error; with conflict if somebody removed the temporary.
   Status commit(Durability durability = Durability::power_loss) { return commit_as(final_path_, durability); }
   // As commit, under a name that was not known before the bytes were (content addresses). Same directory.
   Status commit_as(const std::string& final_path, Durability durability = Durability::power_loss);

@@ -13,10 +13,10 @@ namespace coterie {
 // The update's weight in the sum: its examples, at most the plan's weight_max, at least 1.
 uint32_t update_weight(uint64_t examples, const UpdateRules& rules);
 
-// Makes what the plan asks for of trained - given: scales the update to the plan's L2 norm (McMahan et al. 2018, section
-// 3.1), if it has one, and every coordinate into the plan's bound. With encoding float32_pooled the model's running
-// statistics are encoded as proto/messages/running_statistics.h says, and neither count in that norm nor are scaled by
-// it. invalid_argument if a value is not finite: the last step of training may overflow unseen.
+// Makes what the plan asks for of trained - given: scales the update to the plan's L2 norm (McMahan et al. 2018,
+// section 3.1), if it has one, and every coordinate into the plan's bound. With encoding float32_pooled the model's
+// running statistics are encoded as proto/messages/running_statistics.h says, and neither count in that norm nor are
+// scaled by it. invalid_argument if a value is not finite: the last step of training may overflow unseen.
 Status limit_update(std::span<float> delta, const UpdateRules& rules,
                     std::span<const RunningStatistics> statistics = {});
 

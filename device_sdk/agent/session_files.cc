@@ -16,9 +16,9 @@ constexpr size_t kDigestBytes = 32;
 constexpr char kSession[] = "session.state";
 constexpr char kRound[] = "round.state";
 
-// What the device may say to the server next depends on these, whoever asks and after whatever loss: an update leaves only
-// when it is counted here, and no model, ledger or budget is forgotten. Answers of a session of secure aggregation must
-// never be given twice in different words, so nothing of that phase is left to chance.
+// What the device may say to the server next depends on these, whoever asks and after whatever loss: an update leaves
+// only when it is counted here, and no model, ledger or budget is forgotten. Answers of a session of secure aggregation
+// must never be given twice in different words, so nothing of that phase is left to chance.
 bool must_outlive_power_loss(const ParticipantState& before, const ParticipantState& now) {
   if (before.phase == ParticipantPhase::aggregating || now.phase == ParticipantPhase::aggregating) return true;
   return before.device != now.device || before.signing_key != now.signing_key || before.spent != now.spent ||

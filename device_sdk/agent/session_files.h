@@ -1,13 +1,16 @@
 // SessionFiles: a device's session on its disk, in two files, so that a round waits for the disk as seldom as it may.
 //
-//   session.state   what a loss of power must not take: who the device is, what it has spent, which model it has taken part
+//   session.state   what a loss of power must not take: who the device is, what it has spent, which model it has taken
+//   part
 //                   with, which ledgers it has seen; and all of a session of secure aggregation
-//   round.state     how far the present round has come since. It outlives the death of the process, so that an app may be
-//                   killed at any moment and go on. After a loss of power it may be gone or torn: then the device goes on
-//                   from session.state, as if it had been away since, and the server answers a repetition with what it has.
+//   round.state     how far the present round has come since. It outlives the death of the process, so that an app may
+//   be
+//                   killed at any moment and go on. After a loss of power it may be gone or torn: then the device goes
+//                   on from session.state, as if it had been away since, and the server answers a repetition with what
+//                   it has.
 //
-// round.state names the session.state that it continues by digest, and its own content: one that continues another, or is
-// torn, is no more than litter. Not thread-safe; the caller holds the directory's lock.
+// round.state names the session.state that it continues by digest, and its own content: one that continues another, or
+// is torn, is no more than litter. Not thread-safe; the caller holds the directory's lock.
 #pragma once
 
 #include <string>
@@ -21,11 +24,11 @@ class SessionFiles {
  public:
   explicit SessionFiles(std::string directory) : directory_(std::move(directory)) {}
 
-  // The newest state that is there; a new one, whose jitter is drawn from `seed` (0: from the system), if there is none.
-  // data_loss if session.state is damaged.
+  // The newest state that is there; a new one, whose jitter is drawn from `seed` (0: from the system), if there is
+  // none. data_loss if session.state is damaged.
   Result<ParticipantState> load(uint64_t seed);
-  // Makes `state` the one that load() finds; without a change to the one before, nothing is written. After a failure either
-  // may be found, and saved() is false until a save succeeds.
+  // Makes `state` the one that load() finds; without a change to the one before, nothing is written. After a failure
+  // either may be found, and saved() is false until a save succeeds.
   Status save(const ParticipantState& state);
   bool saved() const { return saved_; }
 

@@ -62,8 +62,8 @@ struct AdminServiceParts {
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
   // EvaluateModel (fl_server/finalize/finalizer.h); may be empty.
   std::function<Result<ModelEvaluation>(const Bytes& model, const Bytes& dataset, Loss loss)> evaluate;
-  // Verifies a token that is not of ours, an identity provider's, and says who its caller is. Must not block. May be empty:
-  // nobody.
+  // Verifies a token that is not of ours, an identity provider's, and says who its caller is. Must not block. May be
+  // empty: nobody.
   std::function<Result<AdminCaller>(std::string_view token, WallTime now)> verify_foreign = {};
   // The events of a job that another server has, which leads; unavailable if nobody does. May be empty: there is no
   // other. Must not block.

@@ -36,8 +36,8 @@ class AdminService final : public HttpService {
   void set_leading(bool leading) { context_.leading = leading; }
 
  private:
-  // Finds the caller that the value of the Authorization header stands for. Named tokens that are not remembered are verified on the
-  // pool.
+  // Finds the caller that the value of the Authorization header stands for. Named tokens that are not remembered are
+  // verified on the pool.
   Awaitable<Result<AdminCaller>> authenticate(std::string authorization);
   Awaitable<HttpResponse> respond(Exchange& exchange, RouteMatch match);
   // Reads query and body of a caller who may ask, then has the request carried out.

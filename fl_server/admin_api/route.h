@@ -1,5 +1,5 @@
-// AdminRoute: the admin plane's routes as data: what is asked for, by whom, who answers it, and what the audit log calls
-// it. The table is routes.cc: a route is one row there and one function (handlers.h). docs/openapi.json and the
+// AdminRoute: the admin plane's routes as data: what is asked for, by whom, who answers it, and what the audit log
+// calls it. The table is routes.cc: a route is one row there and one function (handlers.h). docs/openapi.json and the
 // authorisation matrix of the tests are compared with it. Finding a route is pure.
 #pragma once
 

@@ -1,4 +1,5 @@
-// How the server is, on the admin plane: for people, for metrics, and for whoever decides whether it lives and is ready.
+// How the server is, on the admin plane: for people, for metrics, and for whoever decides whether it lives and is
+// ready.
 #include <nlohmann/json.hpp>
 
 #include "base/os/clock.h"

@@ -2,9 +2,9 @@
 // Pure.
 //
 // It is what secagg::Server leaves open: which message is whose, when a phase has waited long enough, and what a round
-// must know. Devices ask and are told "not yet" until a phase ends. A phase ends when all devices that it waits for have
-// answered, when those that have not are not worth the wait (phase_patience.h; the plan is to lose dropout_share of the
-// whole roster, in all phases together), or after phase_max.
+// must know. Devices ask and are told "not yet" until a phase ends. A phase ends when all devices that it waits for
+// have answered, when those that have not are not worth the wait (phase_patience.h; the plan is to lose dropout_share
+// of the whole roster, in all phases together), or after phase_max.
 //
 //   advertising   until adverts_goal devices, or its time. Fewer than the session's least: failed
 //   masking       until the masked updates have come, and are durably accepted; then until freeze(), which is the

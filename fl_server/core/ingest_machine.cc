@@ -30,7 +30,8 @@ IngestEffects IngestMachine::step(const IngestEvent& event, Instant now) {
   return std::exchange(effects_, {});
 }
 
-// An upload keeps its lane, a member of a batch keeps its batch: forget_finished_lanes() and answer_members() see to it.
+// An upload keeps its lane, a member of a batch keeps its batch: forget_finished_lanes() and answer_members() see to
+// it.
 IngestMachine::Lane& IngestMachine::lane_of(const RoundKey& key) {
   return must_find(lanes_, key, "the attempt of an upload or a batch has a lane");
 }

@@ -1,5 +1,5 @@
-// Upload: one update from its offer to its answer, as the connection that carries it sees it. An admitted upload that is
-// not delivered is lost, and the core hears of it: whichever way the coroutine leaves.
+// Upload: one update from its offer to its answer, as the connection that carries it sees it. An admitted upload that
+// is not delivered is lost, and the core hears of it: whichever way the coroutine leaves.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// EventId: where a reader of events stands: which log, and up to which event it has read. As text "9f3c00d15ab2e471-42",
-// which is what Last-Event-ID has.
+// EventId: where a reader of events stands: which log, and up to which event it has read. As text
+// "9f3c00d15ab2e471-42", which is what Last-Event-ID has.
 #pragma once
 
 #include <cstdint>

@@ -103,8 +103,8 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     const std::span<float> weight_tile = std::span(weights).first(count);
     COT_TRY(sum.read_mean(divisor, noise ? &*noise : nullptr, mean_tile));
     COT_TRY(model.read(as_writable(weights, count)));
-    // Parameters alone are the strategy's. What is neither a parameter nor a statistic is padding: noise may have fallen
-    // on it, and a model whose padding is not 0 is none.
+    // Parameters alone are the strategy's. What is neither a parameter nor a statistic is padding: noise may have
+    // fallen on it, and a model whose padding is not 0 is none.
     for_each_overlap(parameters, offset, count, [&](uint64_t first, uint64_t values) {
       state.apply(first, mean_tile.subspan(first - offset, values), weight_tile.subspan(first - offset, values));
     });

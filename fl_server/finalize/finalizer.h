@@ -2,16 +2,17 @@
 // number of updates (what the strategy carries from round to round excepted: it is held whole).
 //
 // Reads partial sums and base model tile by tile, checks what it reads (digests, and that the partials hold exactly as
-// many updates as there are accept rows), writes the new model and the strategy's state as blobs. Commits nothing: doing
-// it twice, or on two nodes, gives the same bytes under the same names.
+// many updates as there are accept rows), writes the new model and the strategy's state as blobs. Commits nothing:
+// doing it twice, or on two nodes, gives the same bytes under the same names.
 //
 // The model's graph says which values are whose: parameters are moved by the job's strategy, running statistics as
 // proto/messages/running_statistics.h says, and all else (frozen statistics, padding) is as it was.
 //
 // A job with central noise has its release reserved in the privacy ledger first. Then the attempt's noise is added to
-// the integer sum, once, before anything is made of the sum; what is committed for it is up to the store's commit_round.
-// The noisy sum is divided by the plan's goal_count (scheduler/job/central_noise.h). Where devices add the noise the
-// release is reserved before their sum is opened (freeze_cohort), and what is committed names the session.
+// the integer sum, once, before anything is made of the sum; what is committed for it is up to the store's
+// commit_round. The noisy sum is divided by the plan's goal_count (scheduler/job/central_noise.h). Where devices add
+// the noise the release is reserved before their sum is opened (freeze_cohort), and what is committed names the
+// session.
 #pragma once
 
 #include <functional>

@@ -13,9 +13,9 @@ namespace coterie {
 
 class NextStatistics {
  public:
-  // `statistics` of `model`, whose values have not been read yet, moved by `sum` over `divisor` as `encoding` says: with
-  // float32_pooled to those of all examples together, else by the mean of the differences. What is read here is read
-  // again with the rest, and has its digest checked then. Precondition: the sum is not of noisy updates.
+  // `statistics` of `model`, whose values have not been read yet, moved by `sum` over `divisor` as `encoding` says:
+  // with float32_pooled to those of all examples together, else by the mean of the differences. What is read here is
+  // read again with the rest, and has its digest checked then. Precondition: the sum is not of noisy updates.
   static Result<NextStatistics> of(std::span<const RunningStatistics> statistics, UpdateEncoding encoding,
                                    const FrameStream& model, const RoundSum& sum, uint64_t divisor);
 

@@ -1,5 +1,5 @@
-// FleetLead: the shell around the LeadMachine of the one that leads, which decides. One thread hears what the nodes say,
-// tells the scheduler what it comes to, and writes the board.
+// FleetLead: the shell around the LeadMachine of the one that leads, which decides. One thread hears what the nodes
+// say, tells the scheduler what it comes to, and writes the board.
 //
 // Threading: every public method may be called from any thread.
 #pragma once

@@ -1,7 +1,8 @@
 // PeerEvents: answers what the other nodes of a fleet ask the one that leads, for those who read a job's events there.
 //
 //   POST /peer/v1/events    Coterie-Job, its Coterie-Population, Coterie-Job-Known (1 or 0), Coterie-Hold-Ms, and
-//                           Last-Event-ID unless the reader begins; the body is the data of the last `round` it was told
+//                           Last-Event-ID unless the reader begins; the body is the data of the last `round` it was
+//                           told
 //
 // The answer is the next piece of the job's stream (JobEventStream) as text, or 204 if nothing has happened within the
 // hold. Who asks has checked who reads.

@@ -1,5 +1,5 @@
-// RemoteEvents: a job's stream of events on a node that does not lead: asks the one that leads, over the peer plane, and
-// passes on what it says. The other side: fl_server/fleet/peer_events.h.
+// RemoteEvents: a job's stream of events on a node that does not lead: asks the one that leads, over the peer plane,
+// and passes on what it says. The other side: fl_server/fleet/peer_events.h.
 //
 // One question is out at a time, held there until something happens. The stream ends when nobody answers: the client
 // asks again, this node or another, and Last-Event-ID says where it stood.

@@ -1,5 +1,5 @@
-// Bell: wakes a coroutine that waits on a network thread, from any thread. However often it is rung before the coroutine
-// looks, one task is posted.
+// Bell: wakes a coroutine that waits on a network thread, from any thread. However often it is rung before the
+// coroutine looks, one task is posted.
 //
 // Shared by the coroutine and whoever rings: a bell that is rung after the coroutine's end does nothing.
 #pragma once

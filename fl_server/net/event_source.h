@@ -1,6 +1,6 @@
 // EventSource: what an answer of type text/event-stream says, as it happens (server-sent events, HTML Living
-// Standard 9.2). The connection asks when it is woken and sends what it hears; the stream ends with the source, with the
-// client or when the server drains. The answer has no length, so the connection is closed behind it.
+// Standard 9.2). The connection asks when it is woken and sends what it hears; the stream ends with the source, with
+// the client or when the server drains. The answer has no length, so the connection is closed behind it.
 #pragma once
 
 #include <functional>

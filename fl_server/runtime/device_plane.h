@@ -1,6 +1,6 @@
-// DevicePlane: the shell around the pure machines of a node that talks to devices: the check-in desk, the round intake and
-// the ingest machine. One thread (the core) steps them; effects go to the store's thread and the compute pool and come back as
-// events. Which rounds there are the scheduler says (RoundBoard). Nothing here decides anything.
+// DevicePlane: the shell around the pure machines of a node that talks to devices: the check-in desk, the round intake
+// and the ingest machine. One thread (the core) steps them; effects go to the store's thread and the compute pool and
+// come back as events. Which rounds there are the scheduler says (RoundBoard). Nothing here decides anything.
 //
 // Threading: every public method may be called from any thread; callbacks run on the core's thread and must only hand
 // the answer on.

@@ -1,12 +1,13 @@
 // UploadSlot: where the connection that carries an update and the core that decides about it meet: one state, one
-// answer. Shared by both. Thread-safe; callbacks run on the thread that moves the state, outside the lock, and must only
-// hand the answer on.
+// answer. Shared by both. Thread-safe; callbacks run on the thread that moves the state, outside the lock, and must
+// only hand the answer on.
 //
 //   offered --admit--> admitted --deliver--> delivered --decide--> decided
 //      |                  | decide                                    ^
 //      +-----decide-------+-------------------------------------------+      (also abandon and close)
 //
-// The core may decide at any time, as a round may end while a body is on its way: who sends it is told when it has come.
+// The core may decide at any time, as a round may end while a body is on its way: who sends it is told when it has
+// come.
 #pragma once
 
 #include <functional>
@@ -58,8 +59,8 @@ class UploadSlot {
   explicit UploadSlot(std::function<void(UploadAdmission)> admission) : admission_(std::move(admission)) {}
 
   // ---- The connection's side, after its admission
-  // The body has come. `decision` is called once: now, if it was decided while the body was on its way, else by decide().
-  // Whether the core is to have the body: not if it has decided without it.
+  // The body has come. `decision` is called once: now, if it was decided while the body was on its way, else by
+  // decide(). Whether the core is to have the body: not if it has decided without it.
   bool deliver(std::function<void(UploadDecision)> decision);
   // The body will not come. Whether the core must hear of it: not if it has decided, or has the body.
   bool abandon();

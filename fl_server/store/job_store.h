@@ -3,9 +3,10 @@
 // Every call is one atomic, durable operation; so it is with RoundStore, AcceptStore, LedgerStore and ModelStore, whose
 // rows lie beside these in one database (training_store.h).
 //
-// Errors, of all five: `unavailable` and `timed_out` mean that a write may or may not have happened: all writes are safe
-// to repeat. `conflict`, `not_found`, `invalid_argument` and `storage_full` mean that nothing was written.
-// Implementations are thread-safe. One conformance suite (tests/unit/fl_server/store) runs against every implementation.
+// Errors, of all five: `unavailable` and `timed_out` mean that a write may or may not have happened: all writes are
+// safe to repeat. `conflict`, `not_found`, `invalid_argument` and `storage_full` mean that nothing was written.
+// Implementations are thread-safe. One conformance suite (tests/unit/fl_server/store) runs against every
+// implementation.
 #pragma once
 
 #include <optional>

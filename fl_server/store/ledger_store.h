@@ -1,5 +1,5 @@
-// LedgerStore: what jobs with noise have released and what they may still release (rules: secure/dp/ledger/ledger.h), and
-// the salts of noise that is not committed yet. Errors and threads: job_store.h.
+// LedgerStore: what jobs with noise have released and what they may still release (rules: secure/dp/ledger/ledger.h),
+// and the salts of noise that is not committed yet. Errors and threads: job_store.h.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// ModelStore: the versions of a job's model, and which of them applications should use. Errors and threads: job_store.h.
+// ModelStore: the versions of a job's model, and which of them applications should use. Errors and threads:
+// job_store.h.
 #pragma once
 
 #include <cstdint>

@@ -50,8 +50,8 @@ std::vector<ValueRange> variances(const ModelGraph& graph);
 std::vector<ValueRange> parameter_values(const ModelGraph& graph);
 
 // On the device: turns the differences of the statistics in `delta` (trained - given) into m and s, in place. Where one
-// of them is over `bound` in magnitude, both are scaled by one factor: that is the pair of a mixture of the given and the
-// trained distribution, so that the pooled variance stays one. All values are finite.
+// of them is over `bound` in magnitude, both are scaled by one factor: that is the pair of a mixture of the given and
+// the trained distribution, so that the pooled variance stays one. All values are finite.
 void encode_statistics(std::span<const RunningStatistics> statistics, float bound, std::span<float> delta);
 
 // On the server: the variance of the mean m and the mean s of a round, given the variance the devices were given.

@@ -1,5 +1,5 @@
-// LeadMachine: the side of a fleet of the one that leads, decided. It hears what the nodes say, tells the scheduler what
-// that comes to, deals tickets (FleetTally), and says what the board is to say. Pure.
+// LeadMachine: the side of a fleet of the one that leads, decided. It hears what the nodes say, tells the scheduler
+// what that comes to, deals tickets (FleetTally), and says what the board is to say. Pure.
 //
 // A new leader leaves the board of the one before standing for a moment (`settle`): rounds that go on have to be heard
 // of first, or nodes would take them for over. At most one write of the board is on its way, so that a board never

@@ -16,8 +16,8 @@ namespace coterie::chaos {
 
 class NetworkHosts {
  public:
-  // Tries first what hosts need: root, namespaces that can be entered, a bridge. The error says what is missing here, and
-  // the thread is where it was: tests go on without hosts, or are skipped.
+  // Tries first what hosts need: root, namespaces that can be entered, a bridge. The error says what is missing here,
+  // and the thread is where it was: tests go on without hosts, or are skipped.
   static Result<std::unique_ptr<NetworkHosts>> make();
   ~NetworkHosts();
 

@@ -335,8 +335,8 @@ void SimNode::add(const AddUpdate& effect) {
                        }));
 }
 
-// The lanes are read while they are written, and the buffer is cleared behind: whatever were added meanwhile would be in
-// this batch without a row of it.
+// The lanes are read while they are written, and the buffer is cleared behind: whatever were added meanwhile would be
+// in this batch without a row of it.
 void SimNode::spill(const SpillBatch& effect) {
   Batch& batch = batches_.at(effect.batch);
   batch.partial = {.id = life() + "/" + std::to_string(effect.batch.value()),

@@ -25,7 +25,8 @@ class SimScheduler;
 class SimDevice;
 
 // What the store has for a fleet, beside rounds: the lease, the board, what nodes said. fl_server/store/fleet_store.h.
-// Boards and reports go through their texts; what comes of a text is kept for all who read it, as it is always the same.
+// Boards and reports go through their texts; what comes of a text is kept for all who read it, as it is always the
+// same.
 struct FleetTables {
   struct Lease {
     std::string holder;

@@ -1,5 +1,5 @@
-// MemoryTrainingStore: the TrainingStore contract as plainly as it can be written. The simulator's store, and the model that
-// real back-ends are compared with.
+// MemoryTrainingStore: the TrainingStore contract as plainly as it can be written. The simulator's store, and the model
+// that real back-ends are compared with.
 #pragma once
 
 #include <map>

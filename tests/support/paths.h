@@ -1,5 +1,5 @@
-// Where the sources lie and what was built, for tests that read the one or start the other. The paths are in one generated
-// source and on no command line: a compiler cache then serves every checkout alike.
+// Where the sources lie and what was built, for tests that read the one or start the other. The paths are in one
+// generated source and on no command line: a compiler cache then serves every checkout alike.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// In a build without ONNX (-DCOTERIE_BUILD_ONNX=OFF, as ./quickstart makes it): the commands are known and say where they are.
+// In a build without ONNX (-DCOTERIE_BUILD_ONNX=OFF, as ./quickstart makes it): the commands are known and say where
+// they are.
 #include <cstdio>
 
 #include "tools/cli/onnx_commands.h"

@@ -1,5 +1,5 @@
-// coterie model convert, coterie model export: ONNX on this machine. In a build without ONNX both are no_onnx_commands.cc,
-// which only says so.
+// coterie model convert, coterie model export: ONNX on this machine. In a build without ONNX both are
+// no_onnx_commands.cc, which only says so.
 #pragma once
 
 #include <cstdint>

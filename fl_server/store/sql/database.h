@@ -56,9 +56,9 @@ class Database {
   Result<std::vector<int>> execute_many(const char* sql, size_t count,
                                         const std::function<void(Statement&, size_t)>& bind);
 
-  // Runs `body` between BEGIN and COMMIT; rolls back if it fails. It returns Status, or Result<TransactionEnd> if it may
-  // decide that nothing is to be written, which is no error. A body that lost a race is run again, kRacesMax times in
-  // all: it must not count on what it did before.
+  // Runs `body` between BEGIN and COMMIT; rolls back if it fails. It returns Status, or Result<TransactionEnd> if it
+  // may decide that nothing is to be written, which is no error. A body that lost a race is run again, kRacesMax times
+  // in all: it must not count on what it did before.
   template <typename Body>
   Status transaction(Body body) {
     return transaction(nullptr, std::move(body));

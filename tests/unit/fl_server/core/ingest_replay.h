@@ -1,6 +1,6 @@
 // A script of the ingest machine, run again for each of its steps with a failure in the step's place. From there on the
-// world is good: bodies come, disks write, a store answers truthfully. Every upload must be answered once, nobody gets a
-// receipt that the store does not know of, and the machine ends idle and takes the next round's updates.
+// world is good: bodies come, disks write, a store answers truthfully. Every upload must be answered once, nobody gets
+// a receipt that the store does not know of, and the machine ends idle and takes the next round's updates.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Rounds of a model with batch norm, end to end but for the network: the device's training and what it makes of its
-// statistics, the exact sum, the finalizer, the evaluation. With FedAdam at rate 0.1, which drove running variances below
-// 0 and the model to NaN when it was applied to them.
+// statistics, the exact sum, the finalizer, the evaluation. With FedAdam at rate 0.1, which drove running variances
+// below 0 and the model to NaN when it was applied to them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

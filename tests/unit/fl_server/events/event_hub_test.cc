@@ -1,4 +1,5 @@
-// Who hears of an event, and when: subscribers at once, readers by a wake and a look; and the log lines that come of it.
+// Who hears of an event, and when: subscribers at once, readers by a wake and a look; and the log lines that come of
+// it.
 #include "fl_server/events/event_hub.h"
 
 #include <nlohmann/json.hpp>
