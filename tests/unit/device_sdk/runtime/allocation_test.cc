@@ -29,21 +29,26 @@ constexpr std::size_t kDefault = alignof(std::max_align_t);
 
 }  // namespace
 
-// Replacements ([replacement.functions]); the other forms of new and delete end up in these.
-void* operator new(std::size_t bytes) { return counted_or_throw(bytes, kDefault); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
+// Replacements ([replacement.functions]); the other forms of new and delete end up in these. Not inlined: GCC would see
+// free() beside a new that it did not inline and take the two for a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t bytes) { return counted_or_throw(bytes, kDefault); }
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return counted_or_throw(bytes, static_cast<std::size_t>(alignment));
 }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return counted(bytes, kDefault); }
-void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return counted(bytes, kDefault);
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return counted(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
 namespace coterie::test {
 namespace {
