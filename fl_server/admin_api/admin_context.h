@@ -14,8 +14,8 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "proto/messages/plan.h"
 #include "scheduler/fleet/node_report.h"
-#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 

@@ -57,7 +57,7 @@ HttpResponse stream_events(AdminContext& context, const AdminCall& call) {
   }
   const Result<JobRecord> job = context.jobs.get_job(reader.job);
   if (!job) return problem_response(job.error());
-  reader.population = job->spec.population;
+  reader.population = job->spec.common.population;
   reader.is_over = job->state != JobState::running && job->state != JobState::paused;
   reader.place = Place::take(context.streams, context.settings.event_streams_max);
   if (!reader.place) {

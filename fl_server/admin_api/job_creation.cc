@@ -1,6 +1,8 @@
 // A new job on the admin plane: what it names is looked up, its initial model judged, its plan stored, and then it is
 // there for everybody.
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <variant>
 
 #include "base/os/clock.h"
 #include "fl_server/admin_api/admin_call.h"
@@ -34,10 +36,18 @@ JobId new_job_id() {
   return JobId(id);
 }
 
-// What can be said of a job's noise only when its model is known. Precondition: validate(job.spec) is empty.
-Problems noise_problems(const JobRecord& job) {
-  if (!job.spec.privacy.has_noise()) return {};
-  if (Problems problems = validate_with_model(job.spec, job.value_count); !problems.empty()) return problems;
+// What a job is made from, beside what the operator sent.
+struct NewJob {
+  JobRecord record;
+  ModelRecord initial;  // version 0 of the job's model
+};
+
+Error invalid_job() { return {ErrorCode::invalid_argument, "the job cannot be created as it is described"}; }
+
+// What can be said of a job's noise only when its model is known. Precondition: validate(settings) is empty.
+Problems noise_problems(const JobRecord& job, const HorizontalSettings& settings) {
+  if (!settings.privacy.has_noise()) return {};
+  if (Problems problems = validate_with_model(settings, job.value_count); !problems.empty()) return problems;
   const Result<std::string> refusal = why_no_release(Ledger(), job);
   if (refusal && refusal->empty()) return {};
   return {{"/privacy/epsilon_budget", "not one round fits: " + (refusal ? *refusal : refusal.error().message())}};
@@ -50,30 +60,29 @@ struct JobFiles {
 };
 
 // With a problem for each that is not there. A digest that is malformed has been reported already.
-JobFiles find_files(AdminContext& context, const JobSettings& spec, Problems& problems) {
+JobFiles find_files(AdminContext& context, const HorizontalSettings& settings, Problems& problems) {
   JobFiles files;
-  if (spec.model != Digest{}) {
-    Result<Bytes> model = context.blobs.get(spec.model, context.settings.upload_bytes_max);
+  if (settings.model != Digest{}) {
+    Result<Bytes> model = context.blobs.get(settings.model, context.settings.upload_bytes_max);
     if (model) files.model = std::move(*model);
     else problems.push_back({"/model", "no such model: upload it with POST /admin/v1/models first"});
   }
-  if (spec.evaluation) {
-    Result<Bytes> dataset = context.blobs.get(*spec.evaluation, context.settings.upload_bytes_max);
+  if (settings.evaluation) {
+    Result<Bytes> dataset = context.blobs.get(*settings.evaluation, context.settings.upload_bytes_max);
     if (dataset) files.dataset = std::move(*dataset);
     else problems.push_back({"/evaluation", "no such data set: upload it with POST /admin/v1/datasets first"});
   }
   return files;
 }
 
-// Version 0 of the job's model: judged now, so that a data set that does not fit the model is found before any device
-// has trained for the job.
-ModelRecord judge_initial_model(AdminContext& context, const JobSettings& spec, const JobFiles& files,
+// The job's model is judged now, so that a data set that does not fit it is found before any device has trained.
+ModelRecord judge_initial_model(AdminContext& context, const HorizontalSettings& settings, const JobFiles& files,
                                 Problems& problems) {
   ModelRecord initial;
-  initial.digest = spec.model;
+  initial.digest = settings.model;
   initial.bytes = files.model.size();
-  if (!spec.evaluation || !context.evaluate) return initial;
-  const Result<ModelEvaluation> evaluation = context.evaluate(files.model, files.dataset, spec.training.loss);
+  if (!settings.evaluation || !context.evaluate) return initial;
+  const Result<ModelEvaluation> evaluation = context.evaluate(files.model, files.dataset, settings.training.loss);
   if (evaluation) {
     initial.evaluation_loss = evaluation->loss;
     initial.evaluation_accuracy = evaluation->accuracy;
@@ -84,11 +93,37 @@ ModelRecord judge_initial_model(AdminContext& context, const JobSettings& spec, 
 }
 
 // What devices will ask for by its digest: it is there before any of them can hear of the job.
-Status store_plan(AdminContext& context, JobRecord& job) {
-  const Bytes plan = encode(plan_of(job.spec, job.id, job.value_count));
+Status store_plan(AdminContext& context, JobRecord& job, const HorizontalSettings& settings) {
+  const Bytes plan = encode(plan_of(settings, job.id, job.value_count));
   COT_ASSIGN(job.plan, context.blobs.put(plan));
   job.plan_bytes = static_cast<uint32_t>(plan.size());
   return {};
+}
+
+// What a job needs that its kind has, made and stored before there is the job. `problems` are those found so far.
+// Returns the answer to a job that cannot be created. There is one overload for each kind.
+std::optional<HttpResponse> prepare(AdminContext& context, const nlohmann::json& sent, NewJob& job,
+                                    HorizontalSettings& settings, Problems& problems) {
+  const JobFiles files = find_files(context, settings, problems);
+  if (!problems.empty()) return problem_response(invalid_job(), problems);
+  const Result<Decoded<ModelGraph>> model = decode_model(files.model);
+  if (!model) {
+    return problem_response(invalid_job(), {{"/model", "is not a model file: " + model.error().message()}});
+  }
+  job.initial = judge_initial_model(context, settings, files, problems);
+  if (!problems.empty()) return problem_response(invalid_job(), problems);
+  job.record.value_count = model->payload.size() / sizeof(float);
+  if (const Problems noise = noise_problems(job.record, settings); !noise.empty()) {
+    return problem_response(invalid_job(), noise);
+  }
+  if (const Problems graph = validate_with_graph(settings, model->header); !graph.empty()) {
+    return problem_response(invalid_job(), graph);
+  }
+  if (!sent.value("strategy", nlohmann::json::object()).contains("statistics")) {
+    settings.strategy.statistics = default_statistics(model->header);
+  }
+  if (const Status stored = store_plan(context, job.record, settings); !stored) return problem_response(stored.error());
+  return std::nullopt;
 }
 
 }  // namespace
@@ -96,41 +131,34 @@ Status store_plan(AdminContext& context, JobRecord& job) {
 HttpResponse create_job(AdminContext& context, const AdminCall& call) {
   Problems problems;
   const auto json = parse_json(as_text(call.body), problems);
-  const Error invalid(ErrorCode::invalid_argument, "the job cannot be created as it is described");
   if (!json) return problem_response(Error(ErrorCode::malformed, "the body is not JSON"), problems);
-  JobRecord job;
+  NewJob made;
+  JobRecord& job = made.record;
   job.spec = job_settings_from_json(*json, problems);
   QueryReader reader(call.query, problems);
   const std::string* const wanted = reader.find("tenant");
   reader.finish();
   const Result<std::string> tenant = tenant_for(call, wanted != nullptr ? *wanted : "", problems, "?tenant");
-  const JobFiles files = find_files(context, job.spec, problems);
-  if (!problems.empty()) return problem_response(invalid, problems);
-  const Result<Decoded<ModelGraph>> model = decode_model(files.model);
-  if (!model) return problem_response(invalid, {{"/model", "is not a model file: " + model.error().message()}});
-  ModelRecord initial = judge_initial_model(context, job.spec, files, problems);
-  if (!problems.empty()) return problem_response(invalid, problems);
-
   job.id = new_job_id();
   job.created = os::wall_now();
-  job.value_count = model->payload.size() / sizeof(float);
-  if (const Problems noise = noise_problems(job); !noise.empty()) return problem_response(invalid, noise);
-  if (const Problems graph = validate_with_graph(job.spec, model->header); !graph.empty())
-    return problem_response(invalid, graph);
-  if (!json->value("strategy", nlohmann::json::object()).contains("statistics"))
-    job.spec.strategy.statistics = default_statistics(model->header);
-  if (const Status stored = store_plan(context, job); !stored) return problem_response(stored.error());
-  initial.job = job.id;
-  initial.created = job.created;
-  if (const Status claimed = claim_population(context, job.spec.population, *tenant); !claimed) {
-    return problem_response(invalid, {{"/population", claimed.error().message()}});
+  const std::optional<HttpResponse> refused =
+      std::visit([&](auto& settings) { return prepare(context, *json, made, settings, problems); }, job.spec.kind);
+  if (refused) return *refused;
+
+  made.initial.job = job.id;
+  made.initial.created = job.created;
+  if (const Status claimed = claim_population(context, job.spec.common.population, *tenant); !claimed) {
+    return problem_response(invalid_job(), {{"/population", claimed.error().message()}});
   }
   // Its owner is known before there is a job that others could see.
   if (const auto owner = context.admin.claim_for_tenant(Owned::job, job.id.value(), *tenant); !owner)
     return problem_response(owner.error());
-  if (const Status created = context.jobs.create_job(job, initial); !created) return problem_response(created.error());
-  context.events.add(job.id, event::JobCreated{job.spec.name});
-  context.scheduler.job_created(job.id);
+  if (const Status created = context.jobs.create_job(job, made.initial); !created) {
+    return problem_response(created.error());
+  }
+  context.events.add(job.id, event::JobCreated{job.spec.common.name});
+  // Rounds lead a horizontal job; a job of another kind has another leader to tell.
+  std::visit([&](const HorizontalSettings&) { context.scheduler.job_created(job.id); }, job.spec.kind);
   const Result<nlohmann::json> shown = show_job(context, job);
   HttpResponse response = json_response(shown ? *shown : to_json(job), 201);
   response.headers.emplace_back("Location", "/admin/v1/jobs/" + job.id.value());

@@ -53,7 +53,7 @@ HttpResponse list_jobs(AdminContext& context, const AdminCall& call) {
   if (!own) return problem_response(own.error());
   std::erase_if(*jobs, [&](const JobRecord& job) {
     return !own->sees(job.id.value()) || (state && job.state != *state) ||
-           (population && job.spec.population.value() != *population);
+           (population && job.spec.common.population.value() != *population);
   });
   nlohmann::json list = nlohmann::json::array();
   std::optional<CreationCursor> next;

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/problem.h"
 #include "fl_server/net/http_types.h"
-#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 

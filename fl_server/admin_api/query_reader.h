@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/problem.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 

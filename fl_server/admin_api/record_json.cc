@@ -34,14 +34,14 @@ nlohmann::json to_json(const JobRecord& job) {
   return json;
 }
 
-nlohmann::json to_json(const JobPrivacy& privacy, const JobSettings& spec) {
+nlohmann::json to_json(const JobPrivacy& privacy, const HorizontalSettings& settings) {
   const PrivacyAccount& account = privacy.spent.account;
   std::vector<std::string> assumptions = account.assumptions;
-  for (std::string& words : round_assumptions(spec)) assumptions.push_back(std::move(words));
+  for (std::string& words : round_assumptions(settings)) assumptions.push_back(std::move(words));
   nlohmann::json json = {{"epsilon", nullptr},  // unbounded
                          {"delta", account.delta},
                          {"accountant", account.method},
-                         {"epsilon_budget", spec.privacy.epsilon_budget},
+                         {"epsilon_budget", settings.privacy.epsilon_budget},
                          {"releases", privacy.spent.releases},
                          {"releases_open", privacy.spent.open_reserves},
                          {"assumptions", assumptions},

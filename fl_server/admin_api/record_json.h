@@ -16,7 +16,7 @@ std::string rfc3339(WallTime time);  // "2026-11-21T06:30:00.123Z"
 
 nlohmann::json to_json(const JobRecord& job);
 // What a job with noise has spent, by which accountant, under which assumptions.
-nlohmann::json to_json(const JobPrivacy& privacy, const JobSettings& spec);
+nlohmann::json to_json(const JobPrivacy& privacy, const HorizontalSettings& settings);
 // `selected` and `accepted` are the live counts of a round under way; `model` is the round's outcome, if it has one.
 nlohmann::json to_json(const RoundRecord& round, uint64_t goal_count, uint32_t selected, uint64_t accepted,
                        const ModelRecord* model);

@@ -2,6 +2,8 @@
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <variant>
 
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
@@ -9,9 +11,9 @@
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/query_reader.h"
 #include "fl_server/admin_api/record_json.h"
+#include "fl_server/admin_api/shown_job.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/job_store.h"
-#include "fl_server/store/ledger_store.h"
 #include "fl_server/store/model_store.h"
 #include "fl_server/store/round_store.h"
 
@@ -56,6 +58,8 @@ HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
   if (!job) return problem_response(job.error());
   const Result<std::vector<RoundRecord>> rounds = context.rounds.list_rounds(id, query);
   if (!rounds) return problem_response(rounds.error());
+  const uint32_t goal_count =
+      std::visit([](const HorizontalSettings& horizontal) { return horizontal.rounds.goal_count; }, job->spec.kind);
   const SchedulerStatus status = context.scheduler.status();
   nlohmann::json list = nlohmann::json::array();
   for (const RoundRecord& round : *rounds) {
@@ -69,15 +73,13 @@ HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
     const Result<ModelRecord> model = round.state == RoundState::done
                                           ? context.models.get_model(id, ModelVersion(round.base.value() + 1))
                                           : Result<ModelRecord>(Error(ErrorCode::not_found, ""));
-    list.push_back(to_json(round, job->spec.rounds.goal_count, selected, accepted, model ? &*model : nullptr));
+    list.push_back(to_json(round, goal_count, selected, accepted, model ? &*model : nullptr));
   }
   nlohmann::json json = {{"job", id.value()}, {"state", to_string(job->state)}, {"rounds", list}};
-  if (job->spec.privacy.has_noise()) {
-    const Result<JobPrivacy> privacy = context.ledger.job_privacy(id);
-    if (!privacy) return problem_response(privacy.error());
-    const nlohmann::json shown = to_json(*privacy, job->spec);
-    json["privacy"] = {{"epsilon", shown["epsilon"]}, {"epsilon_budget", shown["epsilon_budget"]}};
-  }
+  const Result<std::optional<nlohmann::json>> privacy = show_privacy(context, *job);
+  if (!privacy) return problem_response(privacy.error());
+  if (*privacy)
+    json["privacy"] = {{"epsilon", (**privacy)["epsilon"]}, {"epsilon_budget", (**privacy)["epsilon_budget"]}};
   if (rounds->size() == query.limit) {
     const RoundRecord& last = rounds->back();
     json["next_before"] = std::to_string(last.number) + "." + std::to_string(last.key.attempt.value());

@@ -1,6 +1,7 @@
 #include "fl_server/admin_api/shown_job.h"
 
 #include <nlohmann/json.hpp>
+#include <variant>
 
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/record_json.h"
@@ -24,11 +25,15 @@ Result<nlohmann::json> show_job(AdminContext& context, const JobRecord& job) {
   COT_ASSIGN(const std::string tenant, owner_of(context, Owned::job, job.id.value()));
   if (tenant != kDefaultTenant) json["tenant"] = tenant;
   if (release) json["released"] = {{"version", release->version.value()}, {"time", rfc3339(release->time)}};
-  if (job.spec.privacy.has_noise()) {
-    COT_ASSIGN(const JobPrivacy privacy, context.ledger.job_privacy(job.id));
-    json["privacy"] = to_json(privacy, job.spec);
-  }
+  COT_ASSIGN(const std::optional<nlohmann::json> privacy, show_privacy(context, job));
+  if (privacy) json["privacy"] = *privacy;
   return json;
+}
+
+Result<std::optional<nlohmann::json>> show_privacy(AdminContext& context, const JobRecord& job) {
+  if (!has_noise(job.spec)) return std::optional<nlohmann::json>();
+  COT_ASSIGN(const JobPrivacy privacy, context.ledger.job_privacy(job.id));
+  return std::visit([&](const auto& kind) { return std::optional(to_json(privacy, kind)); }, job.spec.kind);
 }
 
 Result<std::optional<uint64_t>> expected_revision(AdminContext& context, const AdminCall& call, const JobId& id) {

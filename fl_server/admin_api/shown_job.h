@@ -13,6 +13,9 @@ namespace coterie {
 // With its tenant, its released model, and what it has spent, if it has noise.
 Result<nlohmann::json> show_job(AdminContext& context, const JobRecord& job);
 
+// What a job has spent, by which accountant, under which assumptions; none if it has no noise.
+Result<std::optional<nlohmann::json>> show_privacy(AdminContext& context, const JobRecord& job);
+
 // The revision that a change of this job must find, as its If-Match says: none without one, 0 (which no job has) if
 // it names another state than the present one. The store compares again, and sets.
 Result<std::optional<uint64_t>> expected_revision(AdminContext& context, const AdminCall& call, const JobId& id);

@@ -76,7 +76,7 @@ Status claim_population(AdminContext& context, const Population& population, con
     COT_ASSIGN(const std::vector<JobRecord> jobs, context.jobs.list_jobs());
     const bool in_use =
         devices > 0 || std::ranges::count(tokens, population, &TokenRecord::population) > 0 ||
-        std::ranges::count(jobs, population, [](const JobRecord& job) { return job.spec.population; }) > 0;
+        std::ranges::count(jobs, population, [](const JobRecord& job) { return job.spec.common.population; }) > 0;
     if (in_use) {
       COT_ASSIGN(owner, context.admin.claim_for_tenant(Owned::population, name, std::string(kDefaultTenant)));
     }

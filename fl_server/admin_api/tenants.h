@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/ids.h"
+#include "base/problem.h"
 #include "base/result.h"
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/problem.h"
 #include "fl_server/config/blobs_json.h"
 #include "fl_server/oidc/oidc_settings.h"
 #include "fl_server/settings/device_plane_settings.h"
 #include "fl_server/settings/fleet_settings.h"
 #include "fl_server/settings/http_limits.h"
 #include "fl_server/settings/overload_settings.h"
-#include "scheduler/job/job_settings.h"
 #include "scheduler/lease/lease.h"
 
 namespace coterie {

@@ -67,7 +67,8 @@ Status check_values(std::span<const float> values, uint64_t offset, std::span<co
 
 Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base,
                                            WallTime now, const SumMasks* masks) const {
-  const Plan plan = plan_of(job.spec, job.id, job.value_count);
+  const HorizontalSettings& settings = job.spec.horizontal();
+  const Plan plan = plan_of(settings, job.id, job.value_count);
   COT_ASSIGN(FrameStream model, FrameStream::open(blobs_, base.digest, FrameKind::model));
   const uint64_t value_count = job.value_count;
   if (model.prelude().payload_bytes / sizeof(float) != value_count ||
@@ -78,19 +79,19 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   if (!graph) return does_not_fit("the base model cannot be read: " + graph.error().message());
   const std::vector<ValueRange> parameters = parameter_values(*graph), never_negative = variances(*graph);
   COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, accepts_, partials_, masks));
-  COT_ASSIGN(StrategyState state, StrategyState::open(blobs_, base.optimizer_state, job.spec.strategy, value_count));
+  COT_ASSIGN(StrategyState state, StrategyState::open(blobs_, base.optimizer_state, settings.strategy, value_count));
 
   std::optional<RoundNoise> noise;
-  if (job.spec.privacy.has_central_noise()) {
+  if (settings.privacy.has_central_noise()) {
     COT_ASSIGN(noise, noise_.reserve(ledger_, job, round.key, now));
     os::crash_point(os::CrashPoint::finalize_noise_reserved);
   }
-  const uint64_t divisor = noise ? job.spec.rounds.goal_count : sum.totals().weight;
+  const uint64_t divisor = noise ? settings.rounds.goal_count : sum.totals().weight;
 
   // A job with noise leaves them as they are: their difference is in the noisy sum, and no clip was made for them.
   // Such a job with statistics that move is refused when it is created; an older one may be running.
   std::vector<RunningStatistics> moving;
-  if (!job.spec.privacy.has_noise()) moving = running_statistics(*graph);
+  if (!settings.privacy.has_noise()) moving = running_statistics(*graph);
   COT_ASSIGN(const NextStatistics statistics, NextStatistics::of(moving, plan.update.encoding, model, sum, divisor));
 
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_.create());
@@ -117,17 +118,17 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
 
   FinalizedRound finalized{.key = round.key, .model = {}, .totals = sum.totals(), .noise_commitment = {}};
   if (noise) finalized.noise_commitment = noise->commitment();
-  else if (job.spec.privacy.has_noise()) finalized.noise_commitment = masks->name();  // its devices drew the noise
+  else if (settings.privacy.has_noise()) finalized.noise_commitment = masks->name();  // its devices drew the noise
   finalized.model.job = job.id;
   finalized.model.version = ModelVersion(base.version.value() + 1);
   finalized.model.bytes = base.bytes;
   finalized.model.created = now;
   COT_ASSIGN(finalized.model.digest, writer->finish());
   COT_ASSIGN(finalized.model.optimizer_state, state.save(blobs_));
-  if (job.spec.evaluation && evaluate_) {
+  if (settings.evaluation && evaluate_) {
     COT_ASSIGN(const Bytes file, blobs_.get(finalized.model.digest, kEvaluationBytesMax));
-    COT_ASSIGN(const Bytes dataset, blobs_.get(*job.spec.evaluation, kEvaluationBytesMax));
-    COT_ASSIGN(const ModelEvaluation evaluation, evaluate_(file, dataset, job.spec.training.loss));
+    COT_ASSIGN(const Bytes dataset, blobs_.get(*settings.evaluation, kEvaluationBytesMax));
+    COT_ASSIGN(const ModelEvaluation evaluation, evaluate_(file, dataset, settings.training.loss));
     if (!std::isfinite(evaluation.loss) || !std::isfinite(evaluation.accuracy)) {
       return unfit("the new model's evaluation is not finite (loss " + std::to_string(evaluation.loss) +
                    "): use smaller learning rates");

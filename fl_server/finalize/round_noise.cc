@@ -7,7 +7,7 @@ namespace coterie {
 
 Result<RoundNoise> RoundNoiseMaker::reserve(LedgerStore& ledger, const JobRecord& job, const RoundKey& key,
                                             WallTime now) {
-  COT_ASSIGN(const CentralNoise noise, central_noise_of(job.spec, job.value_count));
+  COT_ASSIGN(const CentralNoise noise, central_noise_of(job.spec.horizontal(), job.value_count));
   COT_ASSIGN(std::shared_ptr<const WideGaussian> table, table_of(noise.sigma));
   NoiseSalt fresh;
   fill_random(fresh.mutable_bytes());

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <variant>
 
 #include "fl_server/json/json_reader.h"
 
@@ -41,17 +44,17 @@ void read_training(JsonReader reader, TrainingSettings& training) {
 }
 
 // A sum of fewer than cohort_min updates is never unmasked, so no round may count on one.
-uint32_t default_goal_count_min(const JobSettings& spec) {
-  if (spec.privacy.level == SecurityLevel::none) return 1;
-  return std::max(1u, std::min(spec.privacy.cohort_min, spec.rounds.goal_count));
+uint32_t default_goal_count_min(const HorizontalSettings& settings) {
+  if (settings.privacy.level == SecurityLevel::none) return 1;
+  return std::max(1u, std::min(settings.privacy.cohort_min, settings.rounds.goal_count));
 }
 
 // After the privacy settings: they say what the default of goal_count_min is.
-void read_rounds(JsonReader reader, JobSettings& spec) {
-  RoundSettings& rounds = spec.rounds;
+void read_rounds(JsonReader reader, HorizontalSettings& settings) {
+  RoundSettings& rounds = settings.rounds;
   reader.read("count", rounds.count);
   reader.read("goal_count", rounds.goal_count);
-  rounds.goal_count_min = default_goal_count_min(spec);
+  rounds.goal_count_min = default_goal_count_min(settings);
   reader.read("goal_count_min", rounds.goal_count_min);
   reader.read("over_selection", rounds.over_selection);
   reader.read("pool_min", rounds.pool_min);
@@ -116,8 +119,67 @@ void read_privacy(JsonReader reader, PrivacySettings& privacy) {
   reader.finish();
 }
 
-// A job that says no kind is horizontal: there were jobs before there were kinds. A vertical one gets this sentence
-// alone: what else it says has other rules than a horizontal job's.
+// What a horizontal job has beside what every job has. Without a key `kind`: there were jobs before there were kinds, and
+// a server of the version before, beside this one, does not know the key.
+void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
+  const OptimizerSettings& optimizer = settings.training.optimizer;
+  json["model"] = settings.model.hex();
+  if (settings.evaluation) json["evaluation"] = settings.evaluation->hex();
+  json["training"] = {{"loss", to_string(settings.training.loss)},
+                      {"batch_size", settings.training.batch_size},
+                      {"local_epochs", settings.training.local_epochs},
+                      {"steps_max", settings.training.steps_max},
+                      {"optimizer",
+                       {{"kind", to_string(optimizer.kind)},
+                        {"learning_rate", readable(optimizer.learning_rate)},
+                        {"momentum", readable(optimizer.momentum)},
+                        {"weight_decay", readable(optimizer.weight_decay)},
+                        {"beta1", readable(optimizer.beta1)},
+                        {"beta2", readable(optimizer.beta2)},
+                        {"epsilon", readable(optimizer.epsilon)}}}};
+  json["update"] = {{"clip_l2", readable(settings.update.clip_l2)},
+                    {"value_abs_max", readable(settings.update.value_abs_max)},
+                    {"weight_max", settings.update.weight_max}};
+  json["rounds"] = {{"count", settings.rounds.count},
+                    {"goal_count", settings.rounds.goal_count},
+                    {"goal_count_min", settings.rounds.goal_count_min},
+                    {"over_selection", settings.rounds.over_selection},
+                    {"pool_min", settings.rounds.pool_min},
+                    {"selecting_ms_max", settings.rounds.selecting_max.count()},
+                    {"collecting_ms_max", settings.rounds.collecting_max.count()},
+                    {"retry_delay_ms", settings.rounds.retry_delay.count()},
+                    {"attempts_max", settings.rounds.attempts_max}};
+  // Left out where it says nothing, as above.
+  if (settings.rounds.nodes_min != 0) json["rounds"]["nodes_min"] = settings.rounds.nodes_min;
+  json["strategy"] = to_json(settings.strategy);
+  json["privacy"] = {
+      {"level", to_string(settings.privacy.level)},        {"noise_multiplier", settings.privacy.noise_multiplier},
+      {"target_delta", settings.privacy.target_delta},     {"epsilon_budget", settings.privacy.epsilon_budget},
+      {"cohort_min", settings.privacy.cohort_min},         {"cohort_max", settings.privacy.cohort_max},
+      {"corrupt_share", settings.privacy.corrupt_share},   {"dropout_share", settings.privacy.dropout_share},
+      {"phase_ms_max", settings.privacy.phase_max.count()}};
+}
+
+KindSettings read_horizontal(JsonReader& reader) {
+  HorizontalSettings settings;
+  reader.require("model");
+  reader.read("model", settings.model);
+  reader.read("evaluation", settings.evaluation);
+  read_training(reader.object("training"), settings.training);
+  read_update(reader.object("update"), settings.update);
+  read_privacy(reader.object("privacy"), settings.privacy);
+  read_rounds(reader.object("rounds"), settings);
+  read_strategy(reader.object("strategy"), settings.strategy);
+  return settings;
+}
+
+// A row for each alternative of KindSettings, in its order. The first is what a job without a kind is.
+constexpr std::string_view kKindNames[] = {"horizontal"};
+constexpr KindSettings (*kKindReaders[])(JsonReader&) = {read_horizontal};
+static_assert(std::size(kKindNames) == std::variant_size_v<KindSettings>);
+static_assert(std::size(kKindReaders) == std::variant_size_v<KindSettings>);
+
+// A vertical job gets this sentence alone: what else it says has other rules than a horizontal job's.
 bool refuse_vertical(const nlohmann::json& json, Problems& problems) {
   const auto kind = json.is_object() ? json.find("kind") : json.end();
   if (kind == json.end() || *kind != "vertical") return false;
@@ -125,106 +187,55 @@ bool refuse_vertical(const nlohmann::json& json, Problems& problems) {
   return true;
 }
 
-JobSettings read_horizontal(const nlohmann::json& json, Problems& problems) {
-  JobSettings spec;
+JobSettings read_job(const nlohmann::json& json, Problems& problems) {
+  JobSettings settings;
   JsonReader reader(json, "", problems);
   size_t kind = 0;
-  reader.read_choice("kind", {"horizontal"}, kind);
+  reader.read_choice("kind", std::span(kKindNames), kind);
   reader.require("name");
-  reader.require("model");
-  reader.read("name", spec.name);
-  std::string population = spec.population.value();
+  reader.read("name", settings.common.name);
+  std::string population = settings.common.population.value();
   reader.read("population", population);
-  spec.population = Population(population);
-  reader.read("weight", spec.weight);
-  reader.read("model", spec.model);
-  reader.read("evaluation", spec.evaluation);
-  read_training(reader.object("training"), spec.training);
-  read_update(reader.object("update"), spec.update);
-  read_privacy(reader.object("privacy"), spec.privacy);
-  read_rounds(reader.object("rounds"), spec);
-  read_strategy(reader.object("strategy"), spec.strategy);
+  settings.common.population = Population(population);
+  reader.read("weight", settings.common.weight);
+  settings.kind = kKindReaders[kind](reader);
   reader.finish();
-  return spec;
+  return settings;
 }
 
 }  // namespace
 
-nlohmann::json to_json(const JobSettings& spec) {
-  const OptimizerSettings& optimizer = spec.training.optimizer;
-  nlohmann::json json = {
-      {"name", spec.name},
-      {"population", spec.population.value()},
-      {"model", spec.model.hex()},
-      {"training",
-       {{"loss", to_string(spec.training.loss)},
-        {"batch_size", spec.training.batch_size},
-        {"local_epochs", spec.training.local_epochs},
-        {"steps_max", spec.training.steps_max},
-        {"optimizer",
-         {{"kind", to_string(optimizer.kind)},
-          {"learning_rate", readable(optimizer.learning_rate)},
-          {"momentum", readable(optimizer.momentum)},
-          {"weight_decay", readable(optimizer.weight_decay)},
-          {"beta1", readable(optimizer.beta1)},
-          {"beta2", readable(optimizer.beta2)},
-          {"epsilon", readable(optimizer.epsilon)}}}}},
-      {"update",
-       {{"clip_l2", readable(spec.update.clip_l2)},
-        {"value_abs_max", readable(spec.update.value_abs_max)},
-        {"weight_max", spec.update.weight_max}}},
-      {"rounds",
-       {{"count", spec.rounds.count},
-        {"goal_count", spec.rounds.goal_count},
-        {"goal_count_min", spec.rounds.goal_count_min},
-        {"over_selection", spec.rounds.over_selection},
-        {"pool_min", spec.rounds.pool_min},
-        {"selecting_ms_max", spec.rounds.selecting_max.count()},
-        {"collecting_ms_max", spec.rounds.collecting_max.count()},
-        {"retry_delay_ms", spec.rounds.retry_delay.count()},
-        {"attempts_max", spec.rounds.attempts_max}}},
-      {"strategy", to_json(spec.strategy)},
-      {"privacy",
-       {{"level", to_string(spec.privacy.level)},
-        {"noise_multiplier", spec.privacy.noise_multiplier},
-        {"target_delta", spec.privacy.target_delta},
-        {"epsilon_budget", spec.privacy.epsilon_budget},
-        {"cohort_min", spec.privacy.cohort_min},
-        {"cohort_max", spec.privacy.cohort_max},
-        {"corrupt_share", spec.privacy.corrupt_share},
-        {"dropout_share", spec.privacy.dropout_share},
-        {"phase_ms_max", spec.privacy.phase_max.count()}}},
-  };
-  if (spec.evaluation) json["evaluation"] = spec.evaluation->hex();
-  // Left out where they say nothing, as kind is: a server of the version before, beside this one, knows none of them.
-  if (spec.weight != 1) json["weight"] = spec.weight;
-  if (spec.rounds.nodes_min != 0) json["rounds"]["nodes_min"] = spec.rounds.nodes_min;
+nlohmann::json to_json(const JobSettings& settings) {
+  nlohmann::json json = {{"name", settings.common.name}, {"population", settings.common.population.value()}};
+  // Left out where it says nothing: a server of the version before, beside this one, does not know it.
+  if (settings.common.weight != 1) json["weight"] = settings.common.weight;
+  std::visit([&](const auto& kind) { add_to(json, kind); }, settings.kind);
   return json;
 }
 
 JobSettings job_settings_from_json(const nlohmann::json& json, Problems& problems) {
   if (refuse_vertical(json, problems)) return {};
-  JobSettings spec = read_horizontal(json, problems);
-  for (Problem& problem : validate(spec)) {
+  JobSettings settings = read_job(json, problems);
+  for (Problem& problem : validate(settings)) {
     const bool reported =
         std::any_of(problems.begin(), problems.end(), [&](const Problem& p) { return p.pointer == problem.pointer; });
     if (!reported) problems.push_back(std::move(problem));
   }
-  return spec;
+  return settings;
 }
 
-std::string job_settings_to_json_text(const JobSettings& spec) { return to_json(spec).dump(); }
+std::string job_settings_to_json_text(const JobSettings& settings) { return to_json(settings).dump(); }
 
 Result<JobSettings> job_settings_from_stored_json(std::string_view text) {
   Problems problems;
   const std::optional<nlohmann::json> json = parse_json(text, problems);
   if (!json) return Error(ErrorCode::data_loss, "database: a job's settings do not parse");
-  JobSettings spec;
-  if (!refuse_vertical(*json, problems)) spec = read_horizontal(*json, problems);
+  JobSettings settings;
+  if (!refuse_vertical(*json, problems)) settings = read_job(*json, problems);
   if (!problems.empty()) {
     return Error(ErrorCode::data_loss, "database: a job's settings: " + problems[0].pointer + " " + problems[0].detail);
   }
-  return spec;
+  return settings;
 }
 
 }  // namespace coterie

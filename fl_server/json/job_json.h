@@ -10,15 +10,15 @@
 
 namespace coterie {
 
-nlohmann::json to_json(const JobSettings& spec);
+nlohmann::json to_json(const JobSettings& settings);
 
-// The key `kind` is "horizontal", or absent, which means the same; "vertical" is refused in a sentence.
+// The key `kind` names the alternative of KindSettings; absent, it is "horizontal". "vertical" is refused in a sentence.
 //
 // Reads what an operator sent; defaults for what is absent. `problems` gets everything wrong with form or values
-// (validate(spec) included).
+// (validate(settings) included).
 JobSettings job_settings_from_json(const nlohmann::json& json, Problems& problems);
 
-std::string job_settings_to_json_text(const JobSettings& spec);
+std::string job_settings_to_json_text(const JobSettings& settings);
 // data_loss if the text is not what job_settings_to_json_text wrote.
 Result<JobSettings> job_settings_from_stored_json(std::string_view text);
 

@@ -2,9 +2,9 @@
 //
 //   Problems problems;
 //   JsonReader reader(json, "", problems);
-//   reader.read("name", spec.name);              // absent: keeps the default
+//   reader.read("name", settings.name);              // absent: keeps the default
 //   JsonReader rounds = reader.object("rounds");
-//   rounds.read("count", spec.rounds.count);
+//   rounds.read("count", settings.rounds.count);
 //   rounds.finish(); reader.finish();            // whatever was not asked for is an unknown key
 #pragma once
 
@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/problem.h"
 #include "base/time.h"
-#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 

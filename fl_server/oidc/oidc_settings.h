@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/problem.h"
 #include "base/time.h"
-#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 

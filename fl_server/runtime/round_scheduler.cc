@@ -1,6 +1,7 @@
 #include "fl_server/runtime/round_scheduler.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "base/log.h"
 #include "base/os/clock.h"
@@ -36,7 +37,8 @@ Status RoundScheduler::start(RoundBoard& board) {
   store_.start();
   core_.start([this] { on_deadline(); }, [this] { return next_deadline(); });
   for (const JobRecord& job : jobs) {
-    if (job.state == JobState::running || job.state == JobState::paused) job_created(job.id);
+    if (job.state != JobState::running && job.state != JobState::paused) continue;
+    std::visit([&](const HorizontalSettings&) { job_created(job.id); }, job.spec.kind);  // rounds lead this kind alone
   }
   core_.post([this] { clean_up_partials(); });
   return {};
@@ -345,7 +347,8 @@ void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& 
                                  [&s = stores.rounds, move] { return s.move_round(move, os::wall_now()); });
     }
     void operator()(const FinalizeRound& finalize) {
-      if (finalize.job.spec.privacy.level != SecurityLevel::none) return self.finalize_cohorts(job, serial, finalize);
+      const PrivacySettings& privacy = finalize.job.spec.horizontal().privacy;
+      if (privacy.level != SecurityLevel::none) return self.finalize_cohorts(job, serial, finalize);
       self.finalize(job, serial, finalize, nullptr);
     }
     void operator()(const CommitRound& commit) {

@@ -188,7 +188,8 @@ void RoundScheduler::freeze_cohorts(const RoundNotice& notice) {
 
 void RoundScheduler::finalize_cohorts(const JobId& job, uint64_t serial, const FinalizeRound& finalize) {
   store_.post([this, job, serial, finalize] {
-    Result<std::vector<DeviceId>> accepted = survivors_of(finalize.round.key, finalize.job.spec.privacy.level);
+    Result<std::vector<DeviceId>> accepted =
+        survivors_of(finalize.round.key, finalize.job.spec.horizontal().privacy.level);
     core_.post([this, job, serial, finalize, accepted = std::move(accepted)] {
       if (!accepted) return step_round(job, RoundFinalized{serial, accepted.error()});
       const auto cohorts = cohorts_.find(finalize.round.key);

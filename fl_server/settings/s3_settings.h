@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/problem.h"
 #include "base/time.h"
-#include "scheduler/job/job_settings.h"
 
 namespace coterie {
 

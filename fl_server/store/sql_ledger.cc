@@ -90,16 +90,16 @@ Result<NoiseSalt> SqlTrainingStore::reserve_release(const RoundKey& key, const N
       return Error(ErrorCode::conflict, "privacy: this attempt is not being finalized");
     }
     COT_ASSIGN(const JobRecord job, read_job(round->job));
-    if (!job.spec.privacy.has_noise()) return Error(ErrorCode::conflict, "privacy: the job has no noise");
+    if (!has_noise(job.spec)) return Error(ErrorCode::conflict, "privacy: the job has no noise");
     COT_TRY(lock_ledger());
     COT_TRY(refresh_ledger());
-    const LedgerRelease release = release_of(job.spec, job.value_count);
+    const LedgerRelease release = release_of(job.spec.horizontal(), job.value_count);
     if (const LedgerRecord* reserve = ledger_.find_reserve(key)) {
       if (reserve->release != release) return Error(ErrorCode::conflict, "privacy: another release is reserved");
       COT_ASSIGN(salt, read_salt(key));
       return {};
     }
-    COT_ASSIGN(const LedgerRecord record, ledger_.reserve(job.id, key, release, budget_of(job.spec), now));
+    COT_ASSIGN(const LedgerRecord record, ledger_.reserve(job.id, key, release, budget_of(job.spec.horizontal()), now));
     COT_TRY(append_to_ledger(record));
     Statement insert = database_.prepare("INSERT INTO noise_salt(round, attempt, salt) VALUES(?, ?, ?)");
     insert << key.round.value() << key.attempt.value() << ByteView(fresh.reveal());
@@ -113,20 +113,20 @@ Result<NoiseSalt> SqlTrainingStore::reserve_release(const RoundKey& key, const N
 
 // Inside the transaction of commit_round.
 Status SqlTrainingStore::commit_release(const JobRecord& job, const FinalizedRound& round, WallTime now) {
-  if (job.spec.privacy.has_noise() != round.noise_commitment.has_value()) {
+  if (has_noise(job.spec) != round.noise_commitment.has_value()) {
     return Error(ErrorCode::conflict, "privacy: a job with noise releases models with noise, and no other does");
   }
   if (!round.noise_commitment) return {};
   COT_TRY(lock_ledger());
   COT_TRY(refresh_ledger());
-  COT_ASSIGN(const LedgerRecord record, ledger_.commit(round.key, release_of(job.spec, job.value_count),
+  COT_ASSIGN(const LedgerRecord record, ledger_.commit(round.key, release_of(job.spec.horizontal(), job.value_count),
                                                        round.totals.updates, *round.noise_commitment, now));
   COT_TRY(append_to_ledger(record));
   return erase_salt(round.key);
 }
 
 Result<std::string> SqlTrainingStore::read_privacy_stop(const JobRecord& job) {
-  if (!job.spec.privacy.has_noise()) return std::string();
+  if (!has_noise(job.spec)) return std::string();
   COT_TRY(refresh_ledger());
   return why_no_release(ledger_, job);
 }
@@ -141,10 +141,10 @@ Result<LedgerHead> SqlTrainingStore::read_ledger_head(const JobRecord& job) {
 Result<JobPrivacy> SqlTrainingStore::job_privacy(const JobId& id) {
   const std::lock_guard lock(mutex_);
   COT_ASSIGN(const JobRecord job, read_job(id));
-  if (!job.spec.privacy.has_noise()) return Error(ErrorCode::conflict, "job " + id.value() + " has no noise");
+  if (!has_noise(job.spec)) return Error(ErrorCode::conflict, "job " + id.value() + " has no noise");
   JobPrivacy privacy;
   COT_ASSIGN(privacy.stop, read_privacy_stop(job));
-  COT_ASSIGN(privacy.spent, ledger_.spent(id, job.spec.privacy.target_delta));
+  COT_ASSIGN(privacy.spent, ledger_.spent(id, job.spec.horizontal().privacy.target_delta));
   privacy.ledger_records = ledger_.size();
   privacy.ledger_head = ledger_.head();
   return privacy;

@@ -14,8 +14,8 @@ constexpr double kRoundedUp = 1 + 0x1p-40;  // more than all roundings of this a
 
 double norm_max_of(float clip_l2) { return static_cast<double>(clip_l2) * (1 + kClipSlack); }
 
-Result<CentralNoise> central_noise_of(const JobSettings& spec, uint64_t value_count) {
-  const double norm_max = norm_max_of(spec.update.clip_l2);
+Result<CentralNoise> central_noise_of(const HorizontalSettings& settings, uint64_t value_count) {
+  const double norm_max = norm_max_of(settings.update.clip_l2);
   const double rounding = std::sqrt(static_cast<double>(value_count)) / 2;
   const auto at = [&](uint32_t bits) {
     CentralNoise noise;
@@ -23,7 +23,7 @@ Result<CentralNoise> central_noise_of(const JobSettings& spec, uint64_t value_co
     noise.value_abs_max = std::nextafter(static_cast<float>(norm_max), std::numeric_limits<float>::infinity());
     const double scaled = std::ldexp(norm_max, static_cast<int>(bits));
     noise.l2_sensitivity = (scaled + rounding) * kRoundedUp;
-    noise.sigma = noise.l2_sensitivity * spec.privacy.noise_multiplier * kRoundedUp;
+    noise.sigma = noise.l2_sensitivity * settings.privacy.noise_multiplier * kRoundedUp;
     noise.inflation = noise.l2_sensitivity / scaled;
     return noise;
   };

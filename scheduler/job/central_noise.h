@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "scheduler/job/job_settings.h"
+#include "scheduler/job/horizontal_settings.h"
 
 namespace coterie {
 
@@ -46,8 +46,8 @@ struct CentralNoise {
 // The norm of an update that the server takes, at most; clip_l2 > 0.
 double norm_max_of(float clip_l2);
 
-// Precondition: validate(spec) is empty, spec.privacy.has_noise(). invalid_argument if no grid will do: clip,
+// Precondition: validate(settings) is empty, settings.privacy.has_noise(). invalid_argument if no grid will do: clip,
 // multiplier or model are too large, or the clip too small.
-Result<CentralNoise> central_noise_of(const JobSettings& spec, uint64_t value_count);
+Result<CentralNoise> central_noise_of(const HorizontalSettings& settings, uint64_t value_count);
 
 }  // namespace coterie

@@ -1,103 +1,45 @@
-// JobSettings: everything an operator says about a job. Checked as a whole: every problem is reported, not the first.
+// JobSettings: everything an operator says about a job: what jobs of every kind have, and what its kind has.
+//
+// Code that meets jobs of any kind takes std::visit to the kind, with one overload for each: where one is missing it
+// does not compile. Code that is reached for horizontal jobs alone (rounds, and what is made of their sums) takes
+// horizontal(). docs/adr/0043 says how another kind is added.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
+#include <variant>
 
-#include "aggregation/strategy/strategy_settings.h"
-#include "base/bytes.h"
 #include "base/ids.h"
-#include "base/time.h"
-#include "proto/messages/plan.h"
-#include "proto/messages/secagg.h"
+#include "base/problem.h"
+#include "scheduler/job/horizontal_settings.h"
 
 namespace coterie {
 
-// One thing that is wrong with an input: where (RFC 6901 JSON pointer) and what to do.
-struct Problem {
-  std::string pointer;
-  std::string detail;
-  friend bool operator==(const Problem&, const Problem&) = default;
-};
-using Problems = std::vector<Problem>;
-
-// How a round picks devices and when it ends.
-struct RoundSettings {
-  uint32_t count = 10;             // rounds to do
-  uint32_t goal_count = 10;        // updates that close a round
-  uint32_t goal_count_min = 2;     // updates without which a round's deadline is extended
-  double over_selection = 1.0;     // tickets = ceil(goal_count * over_selection)
-  uint32_t pool_min = 0;           // devices to wait for before the random choice; 0: as many as tickets
-  Millis selecting_max{10'000};    // after this long, choose among those present if they are at least goal_count_min
-  Millis collecting_max{120'000};  // deadline of the updates
-  Millis retry_delay{1'000};       // before the next attempt of a failed round
-  uint32_t attempts_max = 10;      // of one round; then the job has failed
-  uint32_t nodes_min = 0;          // servers that talk to devices, without which no round begins; 0: any
-  friend bool operator==(const RoundSettings&, const RoundSettings&) = default;
-
-  uint32_t ticket_count() const;
-  uint32_t pool_target() const { return pool_min == 0 ? ticket_count() : pool_min; }
+// What jobs of every kind have.
+struct CommonSettings {
+  std::string name;
+  Population population{"default"};  // whoever takes part in the job is enrolled in it; a tenant owns it
+  uint32_t weight = 1;               // the job's share of the population, where several jobs want it
+  friend bool operator==(const CommonSettings&, const CommonSettings&) = default;
 };
 
-struct UpdateSettings {
-  float clip_l2 = 0;            // 0: none
-  float value_abs_max = 64;     // an update with a larger coordinate is rejected
-  uint32_t weight_max = 16384;  // examples that count of one device
-  friend bool operator==(const UpdateSettings&, const UpdateSettings&) = default;
-};
-
-// What the server may learn of one update, and what secure aggregation counts on (secure/secagg/session.h). And
-// differential privacy: at level none the server adds noise to each round's sum before anything is made of it
-// (central_noise.h says how much), at active_dp the devices do (plan_privacy.h); either way the job stops before its
-// releases would pass the budget (the privacy ledger says what is spent).
-struct PrivacySettings {
-  SecurityLevel level = SecurityLevel::active;
-  double noise_multiplier = 0;  // standard deviation / L2 sensitivity of a round's sum; 0: no noise
-  double target_delta = 0;      // delta and epsilon of all the job's releases together; 0 without noise
-  double epsilon_budget = 0;
-  uint32_t cohort_min = 2;     // updates that the sum of a cohort must have at least
-  uint32_t cohort_max = 0;     // devices of a cohort at most: a round of more has several; 0: one cohort of all
-  double corrupt_share = 0.1;  // of a cohort: devices that may tell the server all they know
-  double dropout_share = 0.1;  // that may vanish
-  Millis phase_max{30'000};    // how long a phase of a session waits for devices
-  bool has_noise() const { return noise_multiplier > 0; }
-  bool has_central_noise() const { return has_noise() && level == SecurityLevel::none; }
-  friend bool operator==(const PrivacySettings&, const PrivacySettings&) = default;
-};
+// What only jobs of one kind have. In the order of the kinds that job JSON knows (fl_server/json/job_json.cc).
+using KindSettings = std::variant<HorizontalSettings>;
 
 struct JobSettings {
-  std::string name;
-  Population population{"default"};
-  uint32_t weight = 1;  // of this job's rounds, where several jobs want the same devices: their shares of them
-  Digest model;         // the initial model, uploaded before
-  std::optional<Digest> evaluation;  // a data set to evaluate every new model on, uploaded before
-  TrainingSettings training;
-  UpdateSettings update;
-  RoundSettings rounds;
-  StrategySettings strategy;
-  PrivacySettings privacy;
+  CommonSettings common;
+  KindSettings kind;
   friend bool operator==(const JobSettings&, const JobSettings&) = default;
+
+  // Precondition: the job is horizontal.
+  const HorizontalSettings& horizontal() const;
+  HorizontalSettings& horizontal();
 };
 
-// All that is wrong with the spec by itself; empty means valid.
-Problems validate(const JobSettings& spec);
+// All that is wrong with the settings by themselves, not the first problem alone; empty means valid.
+Problems validate(const JobSettings& settings);
 
-// Devices that close the rosters of a round's cohorts: so many that with dropout_share of them lost the goal is still
-// met, at most as many as get tickets. They are shared out evenly: the largest cohort has cohort_goal of them, the
-// smallest one less at most.
-uint32_t adverts_goal(const JobSettings& spec);
-uint32_t cohort_count(const JobSettings& spec);
-uint32_t cohort_goal(const JobSettings& spec);
-
-// What can be said only when the model is known: whether there is such noise for it. Precondition: validate(spec) is
-// empty.
-Problems validate_with_model(const JobSettings& spec, uint64_t value_count);
-
-// The plan this job hands to its devices; `value_count` is the model's. Precondition: validate(spec) and
-// validate_with_model(spec, value_count) are empty.
-Plan plan_of(const JobSettings& spec, const JobId& job, uint64_t value_count);
+// Whether the job's models are released with noise, so that its ledger has an account.
+bool has_noise(const JobSettings& settings);
 
 }  // namespace coterie

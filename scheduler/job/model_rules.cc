@@ -4,9 +4,9 @@
 
 namespace coterie {
 
-Problems validate_with_graph(const JobSettings& spec, const ModelGraph& graph) {
+Problems validate_with_graph(const HorizontalSettings& settings, const ModelGraph& graph) {
   const size_t moving = running_statistics(graph).size();
-  if (!spec.privacy.has_noise() || moving == 0) return {};
+  if (!settings.privacy.has_noise() || moving == 0) return {};
   return {{"/model", "has " + std::to_string(moving) +
                          " batch norms whose running statistics follow the devices' data, and noise does not cover "
                          "them: freeze those norms in the model, use layer or group norms, or take the noise out"}};

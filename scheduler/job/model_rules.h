@@ -2,13 +2,13 @@
 #pragma once
 
 #include "proto/messages/model.h"
-#include "scheduler/job/job_settings.h"
+#include "scheduler/job/horizontal_settings.h"
 
 namespace coterie {
 
 // A model whose batch norms have running statistics that training moves cannot be trained with noise: neither the clip
 // nor the noise is made for them, and their release is in no account.
-Problems validate_with_graph(const JobSettings& spec, const ModelGraph& graph);
+Problems validate_with_graph(const HorizontalSettings& settings, const ModelGraph& graph);
 
 // What becomes of running statistics where the operator has not said: pooled if the model has some that move.
 Statistics default_statistics(const ModelGraph& graph);

@@ -5,22 +5,22 @@
 
 namespace coterie {
 
-Result<PrivacyRules> privacy_rules_of(const JobSettings& spec, uint64_t value_count) {
-  const PrivacySettings& privacy = spec.privacy;
+Result<PrivacyRules> privacy_rules_of(const HorizontalSettings& settings, uint64_t value_count) {
+  const PrivacySettings& privacy = settings.privacy;
   if (privacy.level == SecurityLevel::none) return PrivacyRules{};
   PrivacyRules rules;
   rules.level = privacy.level;
   rules.cohort_min = privacy.cohort_min;
-  rules.roster_max = cohort_goal(spec);
+  rules.roster_max = cohort_goal(settings);
   rules.corrupt_share = privacy.corrupt_share;
   rules.dropout_share = privacy.dropout_share;
   rules.cipher_suite = static_cast<uint8_t>(CipherSuite::aes256_ctr);
   if (privacy.level == SecurityLevel::active_dp) {
     COT_TRY(add_device_noise(rules, {.value_count = value_count,
-                                     .cohort_count = cohort_count(spec),
-                                     .clip_norm = spec.update.clip_l2,
+                                     .cohort_count = cohort_count(settings),
+                                     .clip_norm = settings.update.clip_l2,
                                      .noise_multiplier = privacy.noise_multiplier,
-                                     .delta = privacy.target_delta / spec.rounds.count}));
+                                     .delta = privacy.target_delta / settings.rounds.count}));
   }
   return rules;
 }

@@ -9,12 +9,12 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "scheduler/job/job_settings.h"
+#include "scheduler/job/horizontal_settings.h"
 
 namespace coterie {
 
-// Precondition: validate(spec) names no cohort and no level; noise may be out of range. invalid_argument if no noise of
+// Precondition: validate(settings) names no cohort and no level; noise may be out of range. invalid_argument if no noise of
 // devices will do for a model of `value_count` values.
-Result<PrivacyRules> privacy_rules_of(const JobSettings& spec, uint64_t value_count);
+Result<PrivacyRules> privacy_rules_of(const HorizontalSettings& settings, uint64_t value_count);
 
 }  // namespace coterie

@@ -13,17 +13,21 @@ namespace coterie {
 // The plan must not ask for noise that the sampler cannot draw.
 static_assert(kNoiseSigmaMin >= WideGaussian::kSigmaMin && kNoiseSigmaMax <= WideGaussian::kSigmaMax);
 
-bool keeps_ledger(const JobSettings& spec) {
-  return spec.privacy.has_noise() || spec.privacy.level == SecurityLevel::active_dp;
+bool keeps_ledger(const JobSettings& settings) {
+  return std::visit(
+      [](const HorizontalSettings& horizontal) {
+        return horizontal.privacy.has_noise() || horizontal.privacy.level == SecurityLevel::active_dp;
+      },
+      settings.kind);
 }
 
-LedgerRelease release_of(const JobSettings& spec, uint64_t value_count) {
-  if (!spec.privacy.has_central_noise()) {
-    const Result<PrivacyRules> rules = privacy_rules_of(spec, value_count);
+LedgerRelease release_of(const HorizontalSettings& settings, uint64_t value_count) {
+  if (!settings.privacy.has_central_noise()) {
+    const Result<PrivacyRules> rules = privacy_rules_of(settings, value_count);
     COT_ASSERT(rules.has_value());
     return release_of(*rules, value_count).value();
   }
-  const Result<CentralNoise> noise = central_noise_of(spec, value_count);
+  const Result<CentralNoise> noise = central_noise_of(settings, value_count);
   COT_ASSERT(noise.has_value());
   const auto values = static_cast<double>(value_count);
   return {.mechanism = LedgerMechanism::discrete_gaussian,
@@ -33,23 +37,26 @@ LedgerRelease release_of(const JobSettings& spec, uint64_t value_count) {
           .total_variation = values * WideGaussian::kTotalVariationMax};
 }
 
-PrivacyBudget budget_of(const JobSettings& spec) { return {spec.privacy.epsilon_budget, spec.privacy.target_delta}; }
+PrivacyBudget budget_of(const HorizontalSettings& settings) {
+  return {settings.privacy.epsilon_budget, settings.privacy.target_delta};
+}
 
 Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job) {
-  const Status admitted = ledger.admits(job.id, release_of(job.spec, job.value_count), budget_of(job.spec));
+  const Status admitted =
+      ledger.admits(job.id, release_of(job.spec.horizontal(), job.value_count), budget_of(job.spec.horizontal()));
   if (admitted) return std::string();
   if (admitted.error().code() != ErrorCode::permission_denied) return admitted.error();
   return admitted.error().message();
 }
 
-std::vector<std::string> round_assumptions(const JobSettings& spec) {
-  if (!spec.privacy.has_central_noise()) {
-    const PrivacySettings& privacy = spec.privacy;
+std::vector<std::string> round_assumptions(const HorizontalSettings& settings) {
+  if (!settings.privacy.has_central_noise()) {
+    const PrivacySettings& privacy = settings.privacy;
     return {"unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
             "noise: of the devices; a sum has at least " + std::to_string(privacy.cohort_min) +
                 " updates, of a cohort of at "
                 "most " +
-                std::to_string(cohort_goal(spec)) + " devices, at most " + number_words(privacy.corrupt_share) +
+                std::to_string(cohort_goal(settings)) + " devices, at most " + number_words(privacy.corrupt_share) +
                 " of which tell their noise or leave it out",
             "sensitivity: each device clips, rounds and weighs its own update with 1; one that does not protects "
             "itself less, "
@@ -61,7 +68,7 @@ std::vector<std::string> round_assumptions(const JobSettings& spec) {
   return {
       "unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
       "sensitivity: the server refuses an update whose norm is over the plan's clip, and every update has weight 1",
-      "divisor: the noisy sum is divided by the plan's goal_count, " + std::to_string(spec.rounds.goal_count) +
+      "divisor: the noisy sum is divided by the plan's goal_count, " + std::to_string(settings.rounds.goal_count) +
           ", whoever came",
       "who is protected against: those who see the released models; at level none the server sees every update",
       "not covered: how many devices a round counts, and their summed loss and accuracy, shown to operators without "

@@ -10,20 +10,20 @@
 namespace coterie {
 
 // Whether the job's releases are in the ledger, so that devices are shown its head.
-bool keeps_ledger(const JobSettings& spec);
+bool keeps_ledger(const JobSettings& settings);
 
-// Preconditions of all that follow: the job's spec is valid, has noise, and validate_with_model(spec, value_count) is
+// Preconditions of all that follow: the job's spec is valid, has noise, and validate_with_model(settings, value_count) is
 // empty.
 
 // Central noise: discrete Gaussian, of central_noise_of(), on a vector of `value_count` integers. Noise of the devices:
 // Skellam, of the plan's rules (secure/dp/distributed/device_noise.h).
-LedgerRelease release_of(const JobSettings& spec, uint64_t value_count);
-PrivacyBudget budget_of(const JobSettings& spec);
+LedgerRelease release_of(const HorizontalSettings& settings, uint64_t value_count);
+PrivacyBudget budget_of(const HorizontalSettings& settings);
 
 // Why the job may not release once more: empty if it may. An error if the ledger cannot be accounted for.
 Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job);
 
 // Assumptions of the privacy guarantee beyond the accountant's own, as sentences to show.
-std::vector<std::string> round_assumptions(const JobSettings& spec);
+std::vector<std::string> round_assumptions(const HorizontalSettings& settings);
 
 }  // namespace coterie

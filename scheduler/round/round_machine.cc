@@ -102,7 +102,7 @@ void RoundMachine::adopt(const JobProgress& progress) {
 
 void RoundMachine::open_next() {
   deadline_.reset();
-  if (job_.rounds_done >= job_.spec.rounds.count) return end();
+  if (job_.rounds_done >= settings().rounds.count) return end();
   if (job_.state == JobState::paused) {
     phase_ = Phase::resting;
     return;
@@ -141,7 +141,7 @@ void RoundMachine::enter_selecting() {
     effects_.push_back(WithdrawRound{round_->key});
     return;
   }
-  deadline_ = now_ + job_.spec.rounds.selecting_max;
+  deadline_ = now_ + settings().rounds.selecting_max;
   effects_.push_back(published());
   consider_choice();
 }
@@ -155,7 +155,7 @@ void RoundMachine::handle(const PoolChanged& event) {
 // Start collecting when the pool is full; once the time for that is over, as soon as a round could succeed.
 void RoundMachine::consider_choice() {
   if (phase_ != Phase::selecting || job_.state != JobState::running) return;
-  const RoundSettings& rounds = job_.spec.rounds;
+  const RoundSettings& rounds = settings().rounds;
   if (nodes_ < rounds.nodes_min) return;
   const bool full = waiting_ >= rounds.pool_target();
   if (!full && !(choice_overdue_ && waiting_ >= rounds.goal_count_min)) return;
@@ -173,7 +173,7 @@ void RoundMachine::enter_collecting() {
 }
 
 void RoundMachine::collect() {
-  collect_until_ = now_ + job_.spec.rounds.collecting_max;
+  collect_until_ = now_ + settings().rounds.collecting_max;
   deadline_ = std::min(collect_until_, now_ + kCountEvery);
   effects_.push_back(published());
   consider_freeze(false);
@@ -193,9 +193,9 @@ void RoundMachine::handle(const UpdatesAccepted& event) {
 void RoundMachine::handle(const UpdatesExpected& event) {
   if (!round_ || event.key != round_->key || phase_ != Phase::collecting) return;
   accepted_ = std::max(accepted_, event.total);
-  if (accepted_ >= std::max(1u, job_.spec.rounds.goal_count_min)) return freeze();
+  if (accepted_ >= std::max(1u, settings().rounds.goal_count_min)) return freeze();
   fail_attempt("only " + std::to_string(accepted_) + " devices stayed to the end, " +
-               std::to_string(job_.spec.rounds.goal_count_min) + " are needed");
+               std::to_string(settings().rounds.goal_count_min) + " are needed");
 }
 
 void RoundMachine::handle(const AttemptLost& event) {
@@ -218,9 +218,9 @@ void RoundMachine::handle(const AcceptedCounted& event) {
 void RoundMachine::consider_freeze(bool counted) {
   if (phase_ != Phase::collecting) return;
   COT_INVARIANT(deadline_.has_value(), "who collects looks at the rows again at some time");
-  const RoundSettings& rounds = job_.spec.rounds;
+  const RoundSettings& rounds = settings().rounds;
   const bool late = now_ >= collect_until_;
-  const bool reached = accepted_ >= rounds.goal_count && job_.spec.privacy.level == SecurityLevel::none;
+  const bool reached = accepted_ >= rounds.goal_count && settings().privacy.level == SecurityLevel::none;
   if (!reached && !(late && counted)) {
     // Hints get lost, so the rows are counted now and then; a count asked for before the deadline is no last look.
     if (now_ < *deadline_) return;
@@ -300,7 +300,7 @@ void RoundMachine::handle(const RoundFinalized& event) {
   COT_INVARIANT(phase_ == Phase::finalizing, "a round is finalized when that was asked for");
   COT_INVARIANT(event.round->key == round_->key, "the finalizer gives the round that it was given");
   phase_ = Phase::committing;
-  const bool last = round_->number >= job_.spec.rounds.count;
+  const bool last = round_->number >= settings().rounds.count;
   ask(CommitRound{*event.round, round_->number, !last && job_.state == JobState::running, last});
 }
 
@@ -326,7 +326,7 @@ void RoundMachine::after_failure() {
   if (is_over(job_.state)) return end();
   if (!privacy_stop_.empty()) return give_up(privacy_stop_);
   if (!release_stop_.empty()) return give_up(release_stop_);
-  const RoundSettings& rounds = job_.spec.rounds;
+  const RoundSettings& rounds = settings().rounds;
   if (round_->key.attempt.value() >= rounds.attempts_max) {
     return give_up("round " + std::to_string(round_->number) + " failed " + std::to_string(rounds.attempts_max) +
                    " times, the last time because " + round_->reason);
@@ -401,7 +401,7 @@ void RoundMachine::handle(const TimePassed&) {
 
 PublishRound RoundMachine::published() const {
   RoundNotice notice{.job = job_id_,
-                     .population = job_.spec.population,
+                     .population = job_.spec.common.population,
                      .key = round_->key,
                      .number = round_->number,
                      .state = round_->state,
@@ -415,15 +415,15 @@ PublishRound RoundMachine::published() const {
                                     .not_after = {},
                                     .ticket = {},
                                     .signature = {}},
-                     .plan = plan_of(job_.spec, job_id_, job_.value_count),
-                     .weight = job_.spec.weight,
-                     .ticket_count = job_.spec.rounds.ticket_count() * (1 + extensions_),
-                     .goal_count = job_.spec.rounds.goal_count};
+                     .plan = plan_of(settings(), job_id_, job_.value_count),
+                     .weight = job_.spec.common.weight,
+                     .ticket_count = settings().rounds.ticket_count() * (1 + extensions_),
+                     .goal_count = settings().rounds.goal_count};
   notice.plan.ledger = round_->ledger;  // no records: the job's plan is the attempt's
   return {.notice = std::move(notice),
-          .rules = {.cohort_count = cohort_count(job_.spec),
-                    .adverts_goal = adverts_goal(job_.spec),
-                    .cohort_phase_max = job_.spec.privacy.phase_max,
+          .rules = {.cohort_count = cohort_count(settings()),
+                    .adverts_goal = adverts_goal(settings()),
+                    .cohort_phase_max = settings().privacy.phase_max,
                     .deadline = round_->state == RoundState::collecting ? collect_until_ : deadline_.value_or(now_)}};
 }
 

@@ -161,6 +161,7 @@ class RoundMachine {
   void answered();
   void ask_again_later();
   PublishRound published() const;
+  const HorizontalSettings& settings() const { return job_.spec.horizontal(); }
   void check_request() const;
   void check_round() const;
   void check_deadlines() const;

@@ -58,9 +58,9 @@ double synced_appends_per_second(const std::string& directory, double seconds) {
 RoundKey open_collecting(TrainingStore& store, const std::string& id) {
   JobRecord job;
   job.id = JobId(id);
-  job.spec.name = id;
-  job.spec.rounds.count = 1;
-  job.spec.privacy.level = SecurityLevel::none;
+  job.spec.common.name = id;
+  job.spec.horizontal().rounds.count = 1;
+  job.spec.horizontal().privacy.level = SecurityLevel::none;
   job.value_count = 16;
   ModelRecord model;
   model.job = job.id;

@@ -17,16 +17,17 @@ namespace {
 
 JobSettings spec_of(const WorldOptions& options) {
   JobSettings spec;
-  spec.name = "simulated";
-  spec.privacy.level = SecurityLevel::none;
-  spec.rounds.count = options.rounds;
-  spec.rounds.goal_count = options.goal_count;
-  spec.rounds.goal_count_min = std::max(1u, options.goal_count / 2);
-  spec.rounds.over_selection = options.over_selection;
-  spec.rounds.selecting_max = Millis(3'000);
-  spec.rounds.collecting_max = Millis(20'000);
-  spec.rounds.retry_delay = Millis(200);
-  spec.rounds.attempts_max = 1000;
+  spec.common.name = "simulated";
+  HorizontalSettings& settings = spec.horizontal();
+  settings.privacy.level = SecurityLevel::none;
+  settings.rounds.count = options.rounds;
+  settings.rounds.goal_count = options.goal_count;
+  settings.rounds.goal_count_min = std::max(1u, options.goal_count / 2);
+  settings.rounds.over_selection = options.over_selection;
+  settings.rounds.selecting_max = Millis(3'000);
+  settings.rounds.collecting_max = Millis(20'000);
+  settings.rounds.retry_delay = Millis(200);
+  settings.rounds.attempts_max = 1000;
   return spec;
 }
 
@@ -43,7 +44,7 @@ World::World(const WorldOptions& options)
   Bytes seed(32, 0x5a);
   signer_ = std::move(*make_signer(KeyAlgorithm::ed25519, seed));
   const JobSettings spec = spec_of(options_);
-  const Plan plan = plan_of(spec, job_, options_.devices);
+  const Plan plan = plan_of(spec.horizontal(), job_, options_.devices);
   fixed_point_ = plan.update.fixed_point;
   plan_bytes_ = encode(plan);
 

@@ -134,10 +134,10 @@ Result<JobProgress> MemoryTrainingStore::commit_round(const JobId& id, const Com
   if (round.state != RoundState::frozen && round.state != RoundState::finalizing)
     return in_conflict("not being finalized");
   Job& job = jobs_.at(id);
-  if (job.record.spec.privacy.has_noise() != request.round.noise_commitment.has_value()) return in_conflict("noise");
+  if (has_noise(job.record.spec) != request.round.noise_commitment.has_value()) return in_conflict("noise");
   if (request.round.noise_commitment) {
     COT_ASSIGN(const LedgerRecord commit,
-               ledger_.commit(round.key, release_of(job.record.spec, job.record.value_count),
+               ledger_.commit(round.key, release_of(job.record.spec.horizontal(), job.record.value_count),
                               request.round.totals.updates, *request.round.noise_commitment, now));
     COT_TRY(append_to_ledger(commit));
     salts_.erase(round.key);
@@ -245,7 +245,7 @@ Status MemoryTrainingStore::append_to_ledger(const LedgerRecord& record) {
 }
 
 Result<std::string> MemoryTrainingStore::privacy_stop_of(const JobRecord& job) const {
-  return job.spec.privacy.has_noise() ? why_no_release(ledger_, job) : std::string();
+  return has_noise(job.spec) ? why_no_release(ledger_, job) : std::string();
 }
 
 Result<NoiseSalt> MemoryTrainingStore::reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) {
@@ -256,10 +256,10 @@ Result<NoiseSalt> MemoryTrainingStore::reserve_release(const RoundKey& key, cons
     return in_conflict("not being finalized");
   }
   const JobRecord& job = jobs_.at(round->second.job).record;
-  if (!job.spec.privacy.has_noise()) return in_conflict("no noise");
+  if (!has_noise(job.spec)) return in_conflict("no noise");
   if (ledger_.find_reserve(key) == nullptr) {
-    const LedgerRelease release = release_of(job.spec, job.value_count);
-    COT_ASSIGN(const LedgerRecord record, ledger_.reserve(job.id, key, release, budget_of(job.spec), now));
+    const LedgerRelease release = release_of(job.spec.horizontal(), job.value_count);
+    COT_ASSIGN(const LedgerRecord record, ledger_.reserve(job.id, key, release, budget_of(job.spec.horizontal()), now));
     COT_TRY(append_to_ledger(record));
     salts_[key] = NoiseSalt(fresh.reveal());
   }
@@ -271,10 +271,10 @@ Result<JobPrivacy> MemoryTrainingStore::job_privacy(const JobId& id) {
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return no_such("job");
   const JobRecord& record = job->second.record;
-  if (!record.spec.privacy.has_noise()) return in_conflict("no noise");
+  if (!has_noise(record.spec)) return in_conflict("no noise");
   JobPrivacy privacy;
   COT_ASSIGN(privacy.stop, privacy_stop_of(record));
-  COT_ASSIGN(privacy.spent, ledger_.spent(id, record.spec.privacy.target_delta));
+  COT_ASSIGN(privacy.spent, ledger_.spent(id, record.spec.horizontal().privacy.target_delta));
   privacy.ledger_records = ledger_.size();
   privacy.ledger_head = ledger_.head();
   return privacy;

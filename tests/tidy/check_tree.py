@@ -43,7 +43,7 @@ MAY_INCLUDE = {
     "device_sdk/bindings/": [],  # and what is installed
     "fl_server/": [],  # each of its folders has a row of its own
     "fl_server/core/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/secagg/", "fl_server/records/"],
-    "fl_server/oidc/": ["base/", "scheduler/job/", "secure/crypto/", "fl_server/records/role.h"],
+    "fl_server/oidc/": ["base/", "secure/crypto/", "fl_server/records/role.h"],
     "fl_server/admin/": ["base/", "secure/crypto/", "secure/identity/", "fl_server/records/", "fl_server/store/admin_store.h"],
     # The floor below the stores: what is stored, as plain structs; JSON that is read strictly; what a configuration sets.
     "fl_server/records/": ["base/", "proto/", "scheduler/", "secure/"],
@@ -57,7 +57,7 @@ MAY_INCLUDE = {
     "fl_server/store/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/crypto/", "secure/dp/",
                          "fl_server/json/", "fl_server/records/", "fl_server/settings/"],
     "fl_server/store/sql/": ["base/"],
-    "fl_server/store/s3/": ["base/", "scheduler/job/", "secure/crypto/", "fl_server/settings/", "fl_server/store/blob_store.h"],
+    "fl_server/store/s3/": ["base/", "secure/crypto/", "fl_server/settings/", "fl_server/store/blob_store.h"],
     "fl_server/finalize/": OUTSIDE + STORES + ["fl_server/privacy/"],
     "fl_server/evaluation/": OUTSIDE + ["device_sdk/runtime/", "fl_server/finalize/"],
     "fl_server/runtime/": OUTSIDE + STORES + ["fl_server/core/", "fl_server/finalize/", "fl_server/privacy/",

@@ -57,42 +57,41 @@ RoundSettings rounds_of(const DemoOptions& options) {
 }
 
 // All but the model, the evaluation data and the noise.
-JobSettings job_of(const DemoOptions& options) {
-  JobSettings job;
-  job.name = "demo-" + options.data.substr(0, options.data.find(':'));
-  job.training.loss = Loss::softmax_cross_entropy;
-  job.training.batch_size = options.batch_size;
-  job.training.local_epochs = options.local_epochs;
-  job.training.optimizer.kind = OptimizerKind::sgd;
-  job.training.optimizer.learning_rate = static_cast<float>(options.learning_rate);
-  job.training.optimizer.momentum = static_cast<float>(options.momentum);
-  if (options.clip) job.update.clip_l2 = static_cast<float>(*options.clip);
-  job.rounds = rounds_of(options);
-  job.strategy = StrategySettings::of(options.strategy->name)
-                     .with("server_learning_rate", static_cast<float>(options.server_rate()));
-  job.privacy.level = options.security;
-  if (options.security == SecurityLevel::none) return job;
-  job.privacy.cohort_max = options.cohort_max;
-  job.privacy.dropout_share = options.dropout_share();
-  job.privacy.phase_max = kPhaseMax;
+HorizontalSettings settings_of(const DemoOptions& options) {
+  HorizontalSettings settings;
+  settings.training.loss = Loss::softmax_cross_entropy;
+  settings.training.batch_size = options.batch_size;
+  settings.training.local_epochs = options.local_epochs;
+  settings.training.optimizer.kind = OptimizerKind::sgd;
+  settings.training.optimizer.learning_rate = static_cast<float>(options.learning_rate);
+  settings.training.optimizer.momentum = static_cast<float>(options.momentum);
+  if (options.clip) settings.update.clip_l2 = static_cast<float>(*options.clip);
+  settings.rounds = rounds_of(options);
+  settings.strategy = StrategySettings::of(options.strategy->name)
+                          .with("server_learning_rate", static_cast<float>(options.server_rate()));
+  settings.privacy.level = options.security;
+  if (options.security == SecurityLevel::none) return settings;
+  settings.privacy.cohort_max = options.cohort_max;
+  settings.privacy.dropout_share = options.dropout_share();
+  settings.privacy.phase_max = kPhaseMax;
   // How many cohorts there are follows from the settings above, and how many updates each may be sure of from that.
-  job.privacy.cohort_min = least_of(options.goal_count() / cohort_count(job), options);
-  return job;
+  settings.privacy.cohort_min = least_of(options.goal_count() / cohort_count(settings), options);
+  return settings;
 }
 
-void add_noise(JobSettings& job, const DemoOptions& options, double noise_multiplier) {
-  job.update.weight_max = 1;
-  job.privacy.noise_multiplier = noise_multiplier;
-  job.privacy.target_delta = options.delta;
+void add_noise(HorizontalSettings& settings, const DemoOptions& options, double noise_multiplier) {
+  settings.update.weight_max = 1;
+  settings.privacy.noise_multiplier = noise_multiplier;
+  settings.privacy.target_delta = options.delta;
 }
 
 // What a round releases at this multiplier, in the terms of its mechanism.
 Noise noise_at(const DemoOptions& options, uint64_t value_count, double multiplier) {
   if (!is_noise_of_devices(options)) return DiscreteGaussianNoise{multiplier, 1, false};
-  JobSettings job = job_of(options);
-  add_noise(job, options, multiplier);
+  HorizontalSettings settings = settings_of(options);
+  add_noise(settings, options, multiplier);
   // Where there is no such noise the server will say so; a search goes on from what it would cost without a grid.
-  const Result<PrivacyRules> rules = privacy_rules_of(job, value_count);
+  const Result<PrivacyRules> rules = privacy_rules_of(settings, value_count);
   if (!rules) return GaussianNoise{multiplier};
   const Result<LedgerRelease> release = release_of(*rules, value_count);
   return release ? noise_of(*release) : Noise(GaussianNoise{multiplier});
@@ -122,14 +121,16 @@ Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count) {
 
 Result<std::string> job_request(const DemoOptions& options, uint64_t value_count, const Digest& model,
                                 const Digest& evaluation) {
-  JobSettings job = job_of(options);
-  job.model = model;
-  job.evaluation = evaluation;
+  HorizontalSettings settings = settings_of(options);
+  settings.model = model;
+  settings.evaluation = evaluation;
   if (options.has_noise()) {
     COT_ASSIGN(const DemoNoise noise, noise_of(options, value_count));
-    add_noise(job, options, noise.noise_multiplier);
-    job.privacy.epsilon_budget = noise.epsilon_budget;
+    add_noise(settings, options, noise.noise_multiplier);
+    settings.privacy.epsilon_budget = noise.epsilon_budget;
   }
+  JobSettings job{.common = {}, .kind = std::move(settings)};
+  job.common.name = "demo-" + options.data.substr(0, options.data.find(':'));
   return to_json(job).dump(2) + "\n";
 }
 

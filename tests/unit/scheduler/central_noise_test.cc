@@ -14,48 +14,47 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-JobSettings noisy_spec(float clip = 1, double multiplier = 1) {
-  JobSettings spec;
-  spec.name = "digits";
-  spec.update.clip_l2 = clip;
-  spec.update.weight_max = 1;
-  spec.privacy = {SecurityLevel::none, multiplier, 1e-6, 8};
-  return spec;
+HorizontalSettings noisy_settings(float clip = 1, double multiplier = 1) {
+  HorizontalSettings settings;
+  settings.update.clip_l2 = clip;
+  settings.update.weight_max = 1;
+  settings.privacy = {SecurityLevel::none, multiplier, 1e-6, 8};
+  return settings;
 }
 
-std::vector<std::string> pointers_of(const JobSettings& spec) {
+std::vector<std::string> pointers_of(const HorizontalSettings& settings) {
   std::vector<std::string> pointers;
-  for (const Problem& problem : validate(spec)) pointers.push_back(problem.pointer);
+  for (const Problem& problem : validate(settings)) pointers.push_back(problem.pointer);
   return pointers;
 }
 
 TEST(PrivacySettings, AreCheckedAsAWhole) {
-  EXPECT_THAT(validate(noisy_spec()), IsEmpty());
-  JobSettings spec = noisy_spec(0, 1e9);
-  spec.update.weight_max = 7;
-  spec.privacy.level = SecurityLevel::masked;
-  spec.privacy.target_delta = 0;
-  spec.privacy.epsilon_budget = 0;
-  EXPECT_THAT(pointers_of(spec),
+  EXPECT_THAT(validate(noisy_settings()), IsEmpty());
+  HorizontalSettings settings = noisy_settings(0, 1e9);
+  settings.update.weight_max = 7;
+  settings.privacy.level = SecurityLevel::masked;
+  settings.privacy.target_delta = 0;
+  settings.privacy.epsilon_budget = 0;
+  EXPECT_THAT(pointers_of(settings),
               ElementsAre("/privacy/noise_multiplier", "/privacy/noise_multiplier", "/privacy/target_delta",
                           "/privacy/epsilon_budget", "/update/clip_l2", "/update/weight_max"));
 }
 
 TEST(PrivacySettings, PromiseNothingWithoutNoise) {
-  JobSettings spec = noisy_spec(0, 0);
-  spec.update.weight_max = 100;
-  EXPECT_THAT(pointers_of(spec), ElementsAre("/privacy/target_delta", "/privacy/epsilon_budget"));
-  spec.privacy = {};
-  EXPECT_THAT(validate(spec), IsEmpty());
+  HorizontalSettings settings = noisy_settings(0, 0);
+  settings.update.weight_max = 100;
+  EXPECT_THAT(pointers_of(settings), ElementsAre("/privacy/target_delta", "/privacy/epsilon_budget"));
+  settings.privacy = {};
+  EXPECT_THAT(validate(settings), IsEmpty());
 }
 
 TEST(PrivacySettings, AreFinite) {
   for (const double bad : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
     for (double PrivacySettings::*field :
          {&PrivacySettings::noise_multiplier, &PrivacySettings::target_delta, &PrivacySettings::epsilon_budget}) {
-      JobSettings spec = noisy_spec();
-      spec.privacy.*field = bad;
-      EXPECT_FALSE(validate(spec).empty()) << bad;
+      HorizontalSettings settings = noisy_settings();
+      settings.privacy.*field = bad;
+      EXPECT_FALSE(validate(settings).empty()) << bad;
     }
   }
 }
@@ -64,7 +63,7 @@ TEST(PrivacySettings, AreFinite) {
 TEST(CentralNoise, HidesEveryUpdateTheServerTakes) {
   constexpr size_t kValues = 2000;
   for (const float clip : {1e-3f, 1.0f, 300.0f}) {
-    const CentralNoise noise = central_noise_of(noisy_spec(clip, 30), kValues).value();
+    const CentralNoise noise = central_noise_of(noisy_settings(clip, 30), kValues).value();
     double worst = 0;
     for (uint64_t seed = 0; seed < 200; ++seed) {
       Prng prng(seed);
@@ -95,7 +94,7 @@ TEST(CentralNoise, HidesEveryUpdateTheServerTakes) {
 TEST(CentralNoise, TakesTheFinestGridItsSamplerCanFill) {
   for (const float clip : {0.01f, 1.0f, 7.5f}) {
     for (const double multiplier : {0.3, 1.0, 5.0}) {
-      const CentralNoise noise = central_noise_of(noisy_spec(clip, multiplier), 1 << 16).value();
+      const CentralNoise noise = central_noise_of(noisy_settings(clip, multiplier), 1 << 16).value();
       EXPECT_LE(noise.sigma, kNoiseSigmaMax);
       EXPECT_GT(noise.sigma, kNoiseSigmaMax / 2 * 0.9);
       EXPECT_LT(noise.inflation, 1.03);
@@ -105,22 +104,22 @@ TEST(CentralNoise, TakesTheFinestGridItsSamplerCanFill) {
 
 // 1.0009765625 * 2^15 + sqrt(10000) / 2 = 32850 steps, by hand.
 TEST(CentralNoise, IsWhatTheHeaderSays) {
-  const CentralNoise noise = central_noise_of(noisy_spec(1, 1), 10'000).value();
+  const CentralNoise noise = central_noise_of(noisy_settings(1, 1), 10'000).value();
   EXPECT_EQ(noise.fraction_bits, 15u);
   EXPECT_NEAR(noise.l2_sensitivity, 32850, 1e-6);
   EXPECT_NEAR(noise.sigma, 32850, 1e-6);
 }
 
 TEST(CentralNoise, SaysThatNoGridWillDo) {
-  EXPECT_ERROR(central_noise_of(noisy_spec(1e9f, 1), 100), ErrorCode::invalid_argument, "lower update.clip_l2");
-  EXPECT_ERROR(central_noise_of(noisy_spec(1, 10'000), 1ull << 40), ErrorCode::invalid_argument, "coarsest");
-  EXPECT_ERROR(central_noise_of(noisy_spec(1e-20f, 1), 100), ErrorCode::invalid_argument, "raise update.clip_l2");
+  EXPECT_ERROR(central_noise_of(noisy_settings(1e9f, 1), 100), ErrorCode::invalid_argument, "lower update.clip_l2");
+  EXPECT_ERROR(central_noise_of(noisy_settings(1, 10'000), 1ull << 40), ErrorCode::invalid_argument, "coarsest");
+  EXPECT_ERROR(central_noise_of(noisy_settings(1e-20f, 1), 100), ErrorCode::invalid_argument, "raise update.clip_l2");
 }
 
 TEST(PlanOf, SumsOnTheGridOfTheNoise) {
-  JobSettings spec = noisy_spec(2, 1);
-  const Plan plan = plan_of(spec, JobId("j"), 5'000);
-  const CentralNoise noise = central_noise_of(spec, 5'000).value();
+  HorizontalSettings settings = noisy_settings(2, 1);
+  const Plan plan = plan_of(settings, JobId("j"), 5'000);
+  const CentralNoise noise = central_noise_of(settings, 5'000).value();
   EXPECT_OK(validate(plan));
   EXPECT_EQ(plan.update.fixed_point.fraction_bits, noise.fraction_bits);
   EXPECT_EQ(plan.update.fixed_point.value_abs_max, noise.value_abs_max);
@@ -132,12 +131,13 @@ TEST(PlanOf, WithNoiseIsValidWheneverThereIsAGrid) {
   size_t grids = 0;
   for (uint64_t seed = 1; seed <= 3'000; ++seed) {
     Prng prng(seed);
-    JobSettings spec = noisy_spec(static_cast<float>(std::exp(prng.uniform(-40, 21))), std::exp(prng.uniform(-5, 10)));
+    HorizontalSettings settings =
+        noisy_settings(static_cast<float>(std::exp(prng.uniform(-40, 21))), std::exp(prng.uniform(-5, 10)));
     const uint64_t values = 1 + prng.below(1ull << (1 + prng.below(32)));
-    if (!validate(spec).empty()) continue;
-    if (!central_noise_of(spec, values)) continue;
+    if (!validate(settings).empty()) continue;
+    if (!central_noise_of(settings, values)) continue;
     ++grids;
-    EXPECT_OK(validate(plan_of(spec, JobId("j"), values))) << "seed " << seed;
+    EXPECT_OK(validate(plan_of(settings, JobId("j"), values))) << "seed " << seed;
   }
   EXPECT_GT(grids, 500u);
 }

@@ -38,11 +38,11 @@ ModelGraph normed(bool first_is_frozen, bool second_is_frozen, bool are_shared =
   return graph;
 }
 
-JobSettings noisy() {
-  JobSettings spec;
-  spec.privacy.level = SecurityLevel::none;
-  spec.privacy.noise_multiplier = 1;
-  return spec;
+HorizontalSettings noisy() {
+  HorizontalSettings settings;
+  settings.privacy.level = SecurityLevel::none;
+  settings.privacy.noise_multiplier = 1;
+  return settings;
 }
 
 TEST(ModelRules, AJobWithNoiseMayNotMoveStatistics) {
@@ -51,20 +51,19 @@ TEST(ModelRules, AJobWithNoiseMayNotMoveStatistics) {
   EXPECT_EQ(problems[0].pointer, "/model");
   EXPECT_THAT(problems[0].detail, HasSubstr("has 1 batch norms whose running statistics"));
   EXPECT_THAT(validate_with_graph(noisy(), normed(true, true)), IsEmpty());
-  EXPECT_THAT(validate_with_graph(JobSettings(), normed(false, false)), IsEmpty());
+  EXPECT_THAT(validate_with_graph(HorizontalSettings(), normed(false, false)), IsEmpty());
 }
 
 TEST(ModelRules, NoiseDoesNotGoWithPooledStatistics) {
-  JobSettings spec = noisy();
-  spec.name = "n";
-  spec.privacy.target_delta = 1e-6;
-  spec.privacy.epsilon_budget = 3;
-  spec.update.clip_l2 = 1;
-  spec.update.weight_max = 1;
-  EXPECT_THAT(validate(spec), IsEmpty());
-  spec.strategy.statistics = Statistics::pooled;
-  ASSERT_EQ(validate(spec).size(), 1u);
-  EXPECT_EQ(validate(spec)[0].pointer, "/strategy/statistics");
+  HorizontalSettings settings = noisy();
+  settings.privacy.target_delta = 1e-6;
+  settings.privacy.epsilon_budget = 3;
+  settings.update.clip_l2 = 1;
+  settings.update.weight_max = 1;
+  EXPECT_THAT(validate(settings), IsEmpty());
+  settings.strategy.statistics = Statistics::pooled;
+  ASSERT_EQ(validate(settings).size(), 1u);
+  EXPECT_EQ(validate(settings)[0].pointer, "/strategy/statistics");
 }
 
 TEST(ModelRules, StatisticsArePooledWhereSomeMove) {

@@ -60,8 +60,8 @@ JobProgress fresh_job() {
   progress.job.id = JobId("j");
   progress.job.value_count = 5;
   progress.job.plan_bytes = 77;
-  progress.job.spec.population = Population("phones");
-  progress.job.spec.weight = 3;
+  progress.job.spec.common.population = Population("phones");
+  progress.job.spec.common.weight = 3;
   progress.head.digest.bytes.fill(9);
   progress.head.bytes = 1'000;
   progress.head.version = ModelVersion(4);
@@ -100,7 +100,7 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   EXPECT_EQ(not_after, WallTime()) << "whoever serves the round says";
   EXPECT_TRUE(ticket.empty());
   EXPECT_TRUE(signature.empty());
-  Plan promised = plan_of(job.job.spec, JobId("j"), 5);
+  Plan promised = plan_of(job.job.spec.horizontal(), JobId("j"), 5);
   promised.ledger = round.ledger;
   EXPECT_EQ(plan, promised);
   EXPECT_EQ(weight, 3u);
@@ -108,9 +108,9 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   EXPECT_EQ(goal, 10u);
   EXPECT_EQ(due, std::nullopt) << "known once masks are";
   const auto& [cohorts, adverts, phase_max, deadline] = rules;
-  EXPECT_EQ(cohorts, cohort_count(job.job.spec));
-  EXPECT_EQ(adverts, adverts_goal(job.job.spec));
-  EXPECT_EQ(phase_max, job.job.spec.privacy.phase_max);
+  EXPECT_EQ(cohorts, cohort_count(job.job.spec.horizontal()));
+  EXPECT_EQ(adverts, adverts_goal(job.job.spec.horizontal()));
+  EXPECT_EQ(phase_max, job.job.spec.horizontal().privacy.phase_max);
   EXPECT_EQ(deadline, Instant(Millis(10'020)));
 }
 
@@ -149,8 +149,8 @@ struct CollectingRound {
   explicit CollectingRound(uint32_t goal_count_min, SecurityLevel level = SecurityLevel::active) {
     machine.start();
     JobProgress job = fresh_job();
-    job.job.spec.rounds.goal_count_min = goal_count_min;
-    job.job.spec.privacy.level = level;
+    job.job.spec.horizontal().rounds.goal_count_min = goal_count_min;
+    job.job.spec.horizontal().privacy.level = level;
     job.latest.emplace();
     job.latest->key = key;
     job.latest->number = 1;

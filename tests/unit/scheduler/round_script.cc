@@ -116,7 +116,7 @@ class Player {
   uint64_t serial() const { return number("serial", serial_); }
 
   void set_job() {
-    RoundSettings& rounds = job_.spec.rounds;
+    RoundSettings& rounds = job_.spec.horizontal().rounds;
     rounds.count = static_cast<uint32_t>(number("count", 2));
     rounds.goal_count = static_cast<uint32_t>(number("goal_count", 3));
     rounds.goal_count_min = static_cast<uint32_t>(number("goal_count_min", 1));
@@ -126,7 +126,7 @@ class Player {
     rounds.collecting_max = Millis(static_cast<int64_t>(number("collecting_ms_max", 5'000)));
     rounds.retry_delay = Millis(static_cast<int64_t>(number("retry_delay_ms", 200)));
     rounds.attempts_max = static_cast<uint32_t>(number("attempts_max", 3));
-    job_.spec.privacy.level = SecurityLevel::none;
+    job_.spec.horizontal().privacy.level = SecurityLevel::none;
     job_.id = JobId("j");
     job_.value_count = 10;
   }

@@ -25,7 +25,7 @@ class RoundStoreModel {
   }
   JobState job_state() const { return job_.state; }
   uint64_t rounds_done() const { return job_.rounds_done; }
-  uint64_t rounds_wanted() const { return job_.spec.rounds.count; }
+  uint64_t rounds_wanted() const { return job_.spec.horizontal().rounds.count; }
 
  private:
   static Error conflict() { return Error(ErrorCode::conflict, "the round is not as it was thought to be"); }

@@ -145,7 +145,7 @@ TEST(DemoJob, HasWhatAServerAsksForAtEveryLevel) {
         json::parse(*job_request(options, kValues, content_digest(as_bytes("m")), content_digest(as_bytes("e")))),
         problems);
     EXPECT_THAT(problems, testing::IsEmpty()) << to_string(level);
-    EXPECT_THAT(validate_with_model(job, kValues), testing::IsEmpty()) << to_string(level);
+    EXPECT_THAT(validate_with_model(job.horizontal(), kValues), testing::IsEmpty()) << to_string(level);
     EXPECT_EQ(job.model, content_digest(as_bytes("m")));
   }
 }

@@ -9,7 +9,7 @@ namespace coterie {
 namespace {
 
 RoundNotice notice(SecurityLevel level) {
-  JobSettings settings;
+  HorizontalSettings settings;
   settings.privacy.level = level;
   RoundNotice round;
   round.job = round.assignment.job = JobId("j");

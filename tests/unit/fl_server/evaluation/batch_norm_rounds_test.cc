@@ -46,7 +46,7 @@ class BatchNormRounds : public testing::Test {
     DatasetSource own = *DatasetSource::load(dataset_file(table_, rows(device * kExamplesEach, kExamplesEach)));
     Trainer trainer = *Trainer::create(model, {.batch_size = 16, .optimizer = {.learning_rate = 0.05f}}, own, device);
     while (!trainer.finished()) EXPECT_OK(trainer.step());
-    const UpdateRules rules = plan_of(round.job_.spec, round.job_.id, round.job_.value_count).update;
+    const UpdateRules rules = plan_of(round.job_.spec.horizontal(), round.job_.id, round.job_.value_count).update;
     TestUpdate update{std::vector<float>(model.value_count()), update_weight(kExamplesEach, rules)};
     trainer.delta(update.values);
     EXPECT_OK(limit_update(update.values, rules, running_statistics(model.graph())));
@@ -59,12 +59,12 @@ class BatchNormRounds : public testing::Test {
 
 TEST_F(BatchNormRounds, StayFiniteWithAnAdaptiveServer) {
   const StrategySettings strategy = StrategySettings::of("fedadam").with("server_learning_rate", 0.1f);
-  FrozenRound round(strategy, current_, [](JobSettings& spec) {
-    spec.strategy.statistics = Statistics::pooled;
-    spec.evaluation = Digest{};
+  FrozenRound round(strategy, current_, [](HorizontalSettings& settings) {
+    settings.strategy.statistics = Statistics::pooled;
+    settings.evaluation = Digest{};
   });
   const Bytes held_out = dataset_file(table_, rows(kDevices * kExamplesEach, 200));
-  round.job_.spec.evaluation = *round.blobs_.put(held_out);
+  round.job_.spec.horizontal().evaluation = *round.blobs_.put(held_out);
   const std::vector<RunningStatistics> statistics = running_statistics(decode_model(current_)->header);
   ASSERT_EQ(statistics.size(), 1u);
   double accuracy = 0;

@@ -22,21 +22,21 @@ template <typename Lane>
 class FinalizeEncoded : public testing::Test {
  protected:
   // The more noise, the wider the lanes.
-  static void make_noisy(JobSettings& spec) {
-    spec.rounds.goal_count = spec.rounds.goal_count_min = 100;
-    spec.update.clip_l2 = 1;
-    spec.update.weight_max = 1;
-    spec.privacy = {.level = SecurityLevel::active_dp,
-                    .noise_multiplier = sizeof(Lane) == 2 ? 0.5 : 25,
-                    .target_delta = 1e-6,
-                    .epsilon_budget = 1000,
-                    .cohort_min = 100,
-                    .corrupt_share = 0.1,
-                    .dropout_share = 0};
+  static void make_noisy(HorizontalSettings& settings) {
+    settings.rounds.goal_count = settings.rounds.goal_count_min = 100;
+    settings.update.clip_l2 = 1;
+    settings.update.weight_max = 1;
+    settings.privacy = {.level = SecurityLevel::active_dp,
+                        .noise_multiplier = sizeof(Lane) == 2 ? 0.5 : 25,
+                        .target_delta = 1e-6,
+                        .epsilon_budget = 1000,
+                        .cohort_min = 100,
+                        .corrupt_share = 0.1,
+                        .dropout_share = 0};
   }
 
   FinalizeEncoded() : weights_(test::some_values(1, kValues, 1)), round_({}, weights_, &make_noisy) {
-    plan_ = plan_of(round_.job_.spec, round_.job_.id, kValues);
+    plan_ = plan_of(round_.job_.spec.horizontal(), round_.job_.id, kValues);
     spec_ = encoding_of(plan_.privacy);
     parameters_.ring_bits = spec_.ring_bits;
     parameters_.lane_count = encoded_lanes(spec_, kValues);

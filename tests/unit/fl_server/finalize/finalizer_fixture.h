@@ -45,18 +45,19 @@ class FrozenRound {
  public:
   FrozenRound(
       const StrategySettings& strategy, const std::vector<float>& weights,
-      const std::function<void(JobSettings&)>& change = [](JobSettings&) {})
+      const std::function<void(HorizontalSettings&)>& change = [](HorizontalSettings&) {})
       : FrozenRound(strategy, plain_model(weights), change) {}
   FrozenRound(
       const StrategySettings& strategy, const Bytes& model,
-      const std::function<void(JobSettings&)>& change = [](JobSettings&) {})
+      const std::function<void(HorizontalSettings&)>& change = [](HorizontalSettings&) {})
       : value_count_(parse_frame(model)->payload.size() / sizeof(float)) {
     job_.id = JobId("j1");
-    job_.spec.name = "test";
-    job_.spec.strategy = strategy;
-    job_.spec.rounds.count = 100;
-    job_.spec.privacy.level = SecurityLevel::none;
-    change(job_.spec);
+    job_.spec.common.name = "test";
+    HorizontalSettings& settings = job_.spec.horizontal();
+    settings.strategy = strategy;
+    settings.rounds.count = 100;
+    settings.privacy.level = SecurityLevel::none;
+    change(settings);
     job_.value_count = value_count_;
     base_.job = job_.id;
     base_.digest = *blobs_.put(model);
@@ -65,7 +66,9 @@ class FrozenRound {
     open();
   }
 
-  FixedPointSpec fixed_point() const { return plan_of(job_.spec, job_.id, value_count_).update.fixed_point; }
+  FixedPointSpec fixed_point() const {
+    return plan_of(job_.spec.horizontal(), job_.id, value_count_).update.fixed_point;
+  }
   PartialSumHeader header_of(const std::string& id, const std::vector<TestUpdate>& updates) const {
     uint64_t weight = 0;
     for (const TestUpdate& update : updates) weight += update.weight;

@@ -18,11 +18,11 @@ constexpr uint32_t kGoal = 4;
 class NoisyRound : public FrozenRound {
  public:
   NoisyRound()
-      : FrozenRound({}, std::vector<float>(kValues), [&](JobSettings& spec) {
-          spec.update.clip_l2 = 1;
-          spec.update.weight_max = 1;
-          spec.rounds.goal_count = kGoal;
-          spec.privacy = {SecurityLevel::none, 1.5, 1e-6, 100};
+      : FrozenRound({}, std::vector<float>(kValues), [&](HorizontalSettings& settings) {
+          settings.update.clip_l2 = 1;
+          settings.update.weight_max = 1;
+          settings.rounds.goal_count = kGoal;
+          settings.privacy = {SecurityLevel::none, 1.5, 1e-6, 100};
         }) {}
 
   // `updates` of zeros, frozen.
@@ -31,7 +31,7 @@ class NoisyRound : public FrozenRound {
     move(RoundState::frozen);
   }
   double sigma() const {
-    const CentralNoise noise = central_noise_of(job_.spec, kValues).value();
+    const CentralNoise noise = central_noise_of(job_.spec.horizontal(), kValues).value();
     return std::ldexp(noise.sigma, -static_cast<int>(noise.fraction_bits)) / kGoal;
   }
 };
@@ -78,7 +78,7 @@ TEST(FinalizerWithNoise, ReservesOnceAndGivesTheSameBytesAgain) {
   EXPECT_EQ(first->noise_commitment, second->noise_commitment);
   const std::vector<LedgerRecord> records = round.rounds_.list_ledger(0, 10).value();
   ASSERT_EQ(records.size(), 1u);
-  EXPECT_EQ(records[0].release, release_of(round.job_.spec, kValues));
+  EXPECT_EQ(records[0].release, release_of(round.job_.spec.horizontal(), kValues));
 
   round.commit_frozen(*first);
   const std::vector<LedgerRecord> after = round.rounds_.list_ledger(0, 10).value();

@@ -94,14 +94,14 @@ std::vector<float> delta_of(const Device& device, const std::vector<float>& base
 }
 
 // With room for the squares of means that are far apart: within the bound the statistics are exact.
-const auto pooled = [](JobSettings& spec) {
-  spec.strategy.statistics = Statistics::pooled;
-  spec.update.value_abs_max = 256;
+const auto pooled = [](HorizontalSettings& settings) {
+  settings.strategy.statistics = Statistics::pooled;
+  settings.update.value_abs_max = 256;
 };
 
 // One round of these devices; `make` is the device's part behind training.
 std::vector<float> after_round(FrozenRound& round, const std::vector<Device>& devices, const std::vector<float>& base) {
-  const UpdateRules rules = plan_of(round.job_.spec, round.job_.id, kValues).update;
+  const UpdateRules rules = plan_of(round.job_.spec.horizontal(), round.job_.id, kValues).update;
   std::vector<TestUpdate> updates;
   for (const Device& device : devices) {
     updates.push_back({delta_of(device, base), static_cast<uint32_t>(device.examples.size())});
@@ -204,7 +204,7 @@ TEST(Release, IsRefusedWhereAVarianceWouldBeBelowZero) {
 TEST(Release, IsRefusedWhereItsEvaluationIsNotFinite) {
   for (const ModelEvaluation bad : {ModelEvaluation{std::nan(""), 0.1}, {INFINITY, 0.1}, {0.5, std::nan("")}}) {
     FrozenRound round(StrategySettings(), normed_model(base_values()));
-    round.job_.spec.evaluation = *round.blobs_.put(as_bytes("a data set"));
+    round.job_.spec.horizontal().evaluation = *round.blobs_.put(as_bytes("a data set"));
     round.add_partial("p", {{std::vector<float>(kValues), 1}});
     EXPECT_ERROR(round.finalize([&](const Bytes&, const Bytes&, Loss) { return Result<ModelEvaluation>(bad); }),
                  ErrorCode::invalid_argument, "evaluation is not finite");

@@ -144,7 +144,8 @@ TEST(Finalizer, CarriesTheStateOfEveryStrategy) {
     FrozenRound round(StrategySettings::of(rule->name), weights);
     std::vector<std::vector<float>> vectors;
     for (size_t i = 0; i < rule->state_vectors; ++i) {
-      vectors.emplace_back(kFew, rule->state_start ? rule->state_start(i, round.job_.spec.strategy.values) : 0);
+      vectors.emplace_back(kFew,
+                           rule->state_start ? rule->state_start(i, round.job_.spec.horizontal().strategy.values) : 0);
     }
     const std::vector<std::span<float>> state(vectors.begin(), vectors.end());
     for (uint64_t number = 1; number <= 3; ++number) {
@@ -152,7 +153,7 @@ TEST(Finalizer, CarriesTheStateOfEveryStrategy) {
       round.add_partial("p" + std::to_string(number), updates);
       const auto finalized = round.finalize();
       ASSERT_OK(finalized);
-      rule->apply({updates[0].values, round.job_.spec.strategy.values, state, weights});
+      rule->apply({updates[0].values, round.job_.spec.horizontal().strategy.values, state, weights});
       expect_near(round.weights_of(finalized->model), {weights.begin(), weights.end()}, 1e-3);
       ASSERT_EQ(finalized->model.optimizer_state.has_value(), rule->state_vectors > 0) << rule->name;
       if (rule->state_vectors > 0) {
@@ -196,8 +197,8 @@ TEST(Finalizer, EvaluatesTheNewModelIfTheJobHasADataSet) {
   ASSERT_OK(finalized);
   EXPECT_FALSE(finalized->model.evaluation_loss.has_value()) << "there is no data set";
 
-  round.job_.spec.training.loss = Loss::mean_squared_error;
-  round.job_.spec.evaluation = *round.blobs_.put(as_bytes("a data set"));
+  round.job_.spec.horizontal().training.loss = Loss::mean_squared_error;
+  round.job_.spec.horizontal().evaluation = *round.blobs_.put(as_bytes("a data set"));
   finalized = round.finalize(evaluate);
   ASSERT_OK(finalized);
   EXPECT_EQ(finalized->model.evaluation_loss, 0.25);

@@ -18,16 +18,16 @@ WallTime wall(int64_t ms) { return wall_time_from_unix_ms(1'760'000'000'000 + ms
 ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise)
     : storm_(seed), finalizer_(store_, store_, blobs_, partials_, noise, {}) {
   job_.id = JobId("j");
-  job_.spec.name = "storm";
-  job_.spec.rounds.count = kRounds;
-  job_.spec.rounds.goal_count = 3;
-  job_.spec.rounds.attempts_max = 20;
-  job_.spec.update.clip_l2 = 1;
-  job_.spec.update.weight_max = 1;
-  job_.spec.privacy = {SecurityLevel::none, 2, 1e-6, 0};
+  job_.spec.common.name = "storm";
+  job_.spec.horizontal().rounds.count = kRounds;
+  job_.spec.horizontal().rounds.goal_count = 3;
+  job_.spec.horizontal().rounds.attempts_max = 20;
+  job_.spec.horizontal().update.clip_l2 = 1;
+  job_.spec.horizontal().update.weight_max = 1;
+  job_.spec.horizontal().privacy = {SecurityLevel::none, 2, 1e-6, 0};
   job_.value_count = kValues;
-  const LedgerRelease release = release_of(job_.spec, kValues);
-  job_.spec.privacy.epsilon_budget = account_of({{release, kReleasesMax}}, 1e-6)->epsilon;
+  const LedgerRelease release = release_of(job_.spec.horizontal(), kValues);
+  job_.spec.horizontal().privacy.epsilon_budget = account_of({{release, kReleasesMax}}, 1e-6)->epsilon;
   const std::vector<float> weights(kValues);
   ModelRecord base;
   base.job = job_.id;
@@ -147,7 +147,7 @@ void ReleaseWorld::check() {
   }
   const PrivacySpent spent = ledger->spent(job_.id, 1e-6).value();
   EXPECT_GE(spent.releases, drawn_.size()) << "the ledger understates";
-  EXPECT_LE(spent.account.epsilon, job_.spec.privacy.epsilon_budget);
+  EXPECT_LE(spent.account.epsilon, job_.spec.horizontal().privacy.epsilon_budget);
 
   std::set<Digest> drawn_models;
   for (const auto& [key, models] : drawn_) drawn_models.insert(models.begin(), models.end());

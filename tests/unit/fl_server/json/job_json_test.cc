@@ -32,40 +32,41 @@ Problems problems_of(const json& job) {
 // Nothing in it is a default.
 JobSettings unusual_spec() {
   JobSettings spec;
-  spec.name = "d\xc3\xa9j\xc3\xa0 \"vu\"\n";
-  spec.population = Population("phones");
-  spec.model.bytes.fill(0xab);
-  spec.evaluation.emplace();
-  spec.evaluation->bytes.fill(0xcd);
-  spec.training = {.loss = Loss::mean_squared_error,
-                   .batch_size = 17,
-                   .local_epochs = 3,
-                   .steps_max = 99,
-                   .optimizer = {.kind = OptimizerKind::adam,
-                                 .learning_rate = 0.3f,
-                                 .momentum = 0.7f,
-                                 .weight_decay = 1e-5f,
-                                 .beta1 = 0.8f,
-                                 .beta2 = 0.95f,
-                                 .epsilon = 1e-7f}};
-  spec.update = {.clip_l2 = 1.1f, .value_abs_max = 8.5f, .weight_max = 1};
-  spec.rounds = {.count = 5,
-                 .goal_count = 20,
-                 .goal_count_min = 2,
-                 .over_selection = 1.3,
-                 .pool_min = 40,
-                 .selecting_max = Millis(1'001),
-                 .collecting_max = Millis(2'002),
-                 .retry_delay = Millis(3'003),
-                 .attempts_max = 4};
-  spec.privacy = {.level = SecurityLevel::active,
-                  .cohort_min = 2,
-                  .cohort_max = 9,
-                  .corrupt_share = .25,
-                  .dropout_share = .25,
-                  .phase_max = Millis(777)};
-  spec.strategy = StrategySettings::of("fedadam");
-  spec.strategy.values = {0.01f, 0.6f, 0.97f, 1e-4f};
+  HorizontalSettings& settings = spec.horizontal();
+  spec.common.name = "d\xc3\xa9j\xc3\xa0 \"vu\"\n";
+  spec.common.population = Population("phones");
+  settings.model.bytes.fill(0xab);
+  settings.evaluation.emplace();
+  settings.evaluation->bytes.fill(0xcd);
+  settings.training = {.loss = Loss::mean_squared_error,
+                       .batch_size = 17,
+                       .local_epochs = 3,
+                       .steps_max = 99,
+                       .optimizer = {.kind = OptimizerKind::adam,
+                                     .learning_rate = 0.3f,
+                                     .momentum = 0.7f,
+                                     .weight_decay = 1e-5f,
+                                     .beta1 = 0.8f,
+                                     .beta2 = 0.95f,
+                                     .epsilon = 1e-7f}};
+  settings.update = {.clip_l2 = 1.1f, .value_abs_max = 8.5f, .weight_max = 1};
+  settings.rounds = {.count = 5,
+                     .goal_count = 20,
+                     .goal_count_min = 2,
+                     .over_selection = 1.3,
+                     .pool_min = 40,
+                     .selecting_max = Millis(1'001),
+                     .collecting_max = Millis(2'002),
+                     .retry_delay = Millis(3'003),
+                     .attempts_max = 4};
+  settings.privacy = {.level = SecurityLevel::active,
+                      .cohort_min = 2,
+                      .cohort_max = 9,
+                      .corrupt_share = .25,
+                      .dropout_share = .25,
+                      .phase_max = Millis(777)};
+  settings.strategy = StrategySettings::of("fedadam");
+  settings.strategy.values = {0.01f, 0.6f, 0.97f, 1e-4f};
   return spec;
 }
 
@@ -74,10 +75,10 @@ TEST(JobJson, HasDefaultsForEverythingButNameAndModel) {
   const JobSettings spec = job_settings_from_json(minimal(), problems);
   EXPECT_THAT(problems, IsEmpty());
   JobSettings expected;
-  expected.name = "digits";
-  expected.model.bytes.fill(0xaa);
+  expected.common.name = "digits";
+  expected.horizontal().model.bytes.fill(0xaa);
   EXPECT_EQ(spec, expected);
-  EXPECT_EQ(spec.privacy.level, SecurityLevel::active);
+  EXPECT_EQ(spec.horizontal().privacy.level, SecurityLevel::active);
   EXPECT_THAT(pointers_of(problems_of(json::object())), UnorderedElementsAre("/name", "/model"));
 }
 
@@ -96,7 +97,7 @@ TEST(JobJson, CountsByDefaultOnNoFewerUpdatesThanAreUnmasked) {
     job["privacy"] = row.privacy;
     job["rounds"]["goal_count"] = row.goal_count;
     Problems problems;
-    EXPECT_EQ(job_settings_from_json(job, problems).rounds.goal_count_min, row.goal_count_min) << job;
+    EXPECT_EQ(job_settings_from_json(job, problems).horizontal().rounds.goal_count_min, row.goal_count_min) << job;
     EXPECT_THAT(problems, IsEmpty()) << job;
   }
 }
@@ -117,7 +118,8 @@ TEST(JobJson, ReadsBackExactlyWhatItShows) {
   ASSERT_OK(stored);
   EXPECT_EQ(*stored, unusual_spec());
   JobSettings noisy = unusual_spec();
-  noisy.privacy = {.level = SecurityLevel::none, .noise_multiplier = 0.8, .target_delta = 1e-7, .epsilon_budget = 3};
+  noisy.horizontal().privacy = {
+      .level = SecurityLevel::none, .noise_multiplier = 0.8, .target_delta = 1e-7, .epsilon_budget = 3};
   EXPECT_EQ(job_settings_from_json(to_json(noisy), problems), noisy);
   EXPECT_THAT(problems, IsEmpty());
   JobSettings plain;
@@ -132,13 +134,14 @@ TEST(JobJson, KnowsEveryStrategyThatThereIs) {
     Problems problems;
     const JobSettings spec = job_settings_from_json(job, problems);
     EXPECT_THAT(problems, IsEmpty()) << rule->name;
-    EXPECT_EQ(spec.strategy, StrategySettings::of(rule->name));
+    EXPECT_EQ(spec.horizontal().strategy, StrategySettings::of(rule->name));
     const json shown = to_json(spec)["strategy"];
     EXPECT_EQ(shown["kind"], rule->name);
     EXPECT_EQ(shown.size(), 2 + rule->settings.size()) << shown;
     for (const StrategySetting& setting : rule->settings) {
       job["strategy"][setting.name] = 0.25;
-      EXPECT_EQ(job_settings_from_json(job, problems).strategy.value_of(setting.name), 0.25f) << setting.name;
+      EXPECT_EQ(job_settings_from_json(job, problems).horizontal().strategy.value_of(setting.name), 0.25f)
+          << setting.name;
       job["strategy"].erase(setting.name);
     }
   }
@@ -157,10 +160,11 @@ TEST(JobJson, ReadsStrategiesThatWereStoredBeforeThereWasARegistry) {
   json job = to_json(unusual_spec());
   job["strategy"] = json::parse(
       R"({"aggregation_rule":"mean","beta1":0.6,"beta2":0.97,"kind":"fedadam","server_learning_rate":0.01,"tau":0.0001})");
-  EXPECT_EQ(job_settings_from_stored_json(job.dump()).value().strategy, unusual_spec().strategy);
+  EXPECT_EQ(job_settings_from_stored_json(job.dump()).value().horizontal().strategy,
+            unusual_spec().horizontal().strategy);
   job["strategy"] = json::parse(
       R"({"aggregation_rule":"mean","beta1":0.9,"beta2":0.99,"kind":"fedavg","server_learning_rate":0.5,"tau":0.001})");
-  EXPECT_EQ(job_settings_from_stored_json(job.dump()).value().strategy,
+  EXPECT_EQ(job_settings_from_stored_json(job.dump()).value().horizontal().strategy,
             StrategySettings::of("fedavg").with("server_learning_rate", 0.5f));
 }
 
@@ -178,10 +182,10 @@ TEST(JobJson, KeepsEveryFiniteFloatToTheBit) {
         i == 0 ? std::numeric_limits<float>::max() : std::bit_cast<float>(static_cast<uint32_t>(prng.next()));
     if (!std::isfinite(value)) continue;
     JobSettings spec;
-    spec.strategy = StrategySettings::of("fedadam").with("tau", value);
+    spec.horizontal().strategy = StrategySettings::of("fedadam").with("tau", value);
     Result<JobSettings> again = job_settings_from_stored_json(job_settings_to_json_text(spec));
     ASSERT_OK(again);
-    EXPECT_EQ(std::bit_cast<uint32_t>(again->strategy.value_of("tau")), std::bit_cast<uint32_t>(value));
+    EXPECT_EQ(std::bit_cast<uint32_t>(again->horizontal().strategy.value_of("tau")), std::bit_cast<uint32_t>(value));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/job/job_settings.h"
+#include "base/problem.h"
 
 namespace coterie {
 

@@ -50,7 +50,8 @@ class OldNode {
     COT_TRY(move(3, 4));
     COT_TRY(to_ledger(
         [&] {
-          return ledger_.reserve(job_.id, key_, release_of(job_.spec, job_.value_count), budget_of(job_.spec), wall(5));
+          return ledger_.reserve(job_.id, key_, release_of(job_.spec.horizontal(), job_.value_count),
+                                 budget_of(job_.spec.horizontal()), wall(5));
         },
         [&]() -> Status {
           Statement salt = database_.prepare("INSERT INTO noise_salt(round, attempt, salt) VALUES(?, ?, ?)");
@@ -58,7 +59,10 @@ class OldNode {
           return salt.run();
         }));
     COT_TRY(to_ledger(
-        [&] { return ledger_.commit(key_, release_of(job_.spec, job_.value_count), 3, filled_digest(0x77), wall(6)); },
+        [&] {
+          return ledger_.commit(key_, release_of(job_.spec.horizontal(), job_.value_count), 3, filled_digest(0x77),
+                                wall(6));
+        },
         [&] { return finish_round(number); }));
     return administer(number);
   }

@@ -125,7 +125,7 @@ class Differential {
     if (prng_.chance(0.5)) model.evaluation_loss = 0.25;
     const bool last = prng_.chance(0.1);
     std::optional<Digest> commitment;
-    if (progress->job.spec.privacy.has_noise() != prng_.chance(0.1)) commitment = filled_digest(0x55);
+    if (has_noise(progress->job.spec) != prng_.chance(0.1)) commitment = filled_digest(0x55);
     const RoundTotals totals{1 + prng_.below(9), 1, 2, 0.5, 3, 4};
     const CommitRound request{{progress->latest->key, model, totals, commitment}, number, !last, last};
     both("commit_round", [&](TrainingStore& s) { return s.commit_round(id, request, wall(now_)); });

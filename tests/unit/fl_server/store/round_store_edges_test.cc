@@ -54,13 +54,13 @@ TYPED_TEST_SUITE(RoundStoreEdges, Backends, BackendNames);
 
 TYPED_TEST(RoundStoreEdges, TextsAreTheirBytes) {
   JobRecord job = job_record(kHostile);
-  job.spec.name = std::string(kHostile) + std::string(100'000, 'n');
+  job.spec.common.name = std::string(kHostile) + std::string(100'000, 'n');
   job.reason = kHostile;
   ASSERT_OK(this->store().create_job(job, model_record(kHostile, 0)));
   ASSERT_OK(this->store().set_job_state(JobId(kHostile), JobState::failed, std::string(100'000, 'r') + kHostile));
   this->reopen();
   const JobRecord kept = *this->store().get_job(JobId(kHostile));
-  EXPECT_EQ(kept.spec.name, job.spec.name);
+  EXPECT_EQ(kept.spec.common.name, job.spec.common.name);
   EXPECT_EQ(kept.reason, std::string(100'000, 'r') + kHostile);
   EXPECT_EQ(this->store().list_models(JobId(kHostile))->size(), 1u);
 }

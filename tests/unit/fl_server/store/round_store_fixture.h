@@ -29,10 +29,10 @@ inline DeviceId numbered_device(uint64_t index) {
 inline JobRecord job_record(const std::string& id, int64_t created = 0) {
   JobRecord job;
   job.id = JobId(id);
-  job.spec.name = "job " + id;
-  job.spec.model = filled_digest(0x11);
-  job.spec.rounds.count = 3;
-  job.spec.privacy.level = SecurityLevel::none;
+  job.spec.common.name = "job " + id;
+  job.spec.horizontal().model = filled_digest(0x11);
+  job.spec.horizontal().rounds.count = 3;
+  job.spec.horizontal().privacy.level = SecurityLevel::none;
   job.plan = filled_digest(0x22);
   job.plan_bytes = 312;
   job.value_count = 1'000;
@@ -43,9 +43,9 @@ inline JobRecord job_record(const std::string& id, int64_t created = 0) {
 // With noise; its budget takes some releases.
 inline JobRecord noisy_job_record(const std::string& id, int64_t created = 0) {
   JobRecord job = job_record(id, created);
-  job.spec.update.clip_l2 = 1;
-  job.spec.update.weight_max = 1;
-  job.spec.privacy = {SecurityLevel::none, 2, 1e-6, 5};
+  job.spec.horizontal().update.clip_l2 = 1;
+  job.spec.horizontal().update.weight_max = 1;
+  job.spec.horizontal().privacy = {SecurityLevel::none, 2, 1e-6, 5};
   return job;
 }
 

@@ -27,9 +27,10 @@ class RoundStoreLedger : public testing::Test {
   // `releases` fit the budget, no more.
   void create(const std::string& id, uint64_t releases) {
     JobRecord job = noisy_job_record(id);
-    job.spec.rounds.count = 100;
-    const LedgerRelease release = release_of(job.spec, job.value_count);
-    job.spec.privacy.epsilon_budget = account_of({{release, releases}}, job.spec.privacy.target_delta)->epsilon;
+    job.spec.horizontal().rounds.count = 100;
+    const LedgerRelease release = release_of(job.spec.horizontal(), job.value_count);
+    job.spec.horizontal().privacy.epsilon_budget =
+        account_of({{release, releases}}, job.spec.horizontal().privacy.target_delta)->epsilon;
     ASSERT_OK(store().create_job(job, model_record(id, 0)));
   }
   // The newest round of the job, opened if need be, on its way to `state`.
@@ -159,7 +160,7 @@ TYPED_TEST(RoundStoreLedger, OpensNoRoundThatWouldPassTheBudget) {
   EXPECT_EQ(this->privacy("j").stop, progress->privacy_stop);
   const OpenRound third{3, std::nullopt, Attempt(1), model_record("j", 2)};
   EXPECT_ERROR(this->store().open_round(JobId("j"), third, wall(9)), ErrorCode::conflict, "");
-  EXPECT_LE(this->privacy("j").spent.account.epsilon, progress->job.spec.privacy.epsilon_budget);
+  EXPECT_LE(this->privacy("j").spent.account.epsilon, progress->job.spec.horizontal().privacy.epsilon_budget);
 }
 
 // A budget that fits no release: the last gate, should all others be passed.

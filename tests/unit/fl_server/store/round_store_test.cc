@@ -51,9 +51,9 @@ TYPED_TEST_SUITE(RoundStoreConformance, Backends, BackendNames);
 
 TYPED_TEST(RoundStoreConformance, KeepsAJobAndItsInitialModelExactly) {
   JobRecord job = job_record("j");
-  job.spec.training.optimizer.learning_rate = 0.1f;
-  job.spec.training.optimizer.epsilon = 1e-8f;
-  job.spec.evaluation = filled_digest(0x33);
+  job.spec.horizontal().training.optimizer.learning_rate = 0.1f;
+  job.spec.horizontal().training.optimizer.epsilon = 1e-8f;
+  job.spec.horizontal().evaluation = filled_digest(0x33);
   job.value_count = ~0ull >> 1;
   ModelRecord model = model_record("j", 0);
   model.optimizer_state = filled_digest(0x44);
@@ -68,9 +68,9 @@ TYPED_TEST(RoundStoreConformance, KeepsAJobAndItsInitialModelExactly) {
 TYPED_TEST(RoundStoreConformance, RefusesASecondJobOfTheSameId) {
   this->create();
   JobRecord other = job_record("j");
-  other.spec.name = "other";
+  other.spec.common.name = "other";
   EXPECT_ERROR(this->store().create_job(other, model_record("j", 0)), ErrorCode::conflict, "");
-  EXPECT_EQ(this->store().get_job(JobId("j"))->spec.name, "job j") << "nothing was written";
+  EXPECT_EQ(this->store().get_job(JobId("j"))->spec.common.name, "job j") << "nothing was written";
   EXPECT_EQ(this->store().list_models(JobId("j"))->size(), 1u);
 }
 

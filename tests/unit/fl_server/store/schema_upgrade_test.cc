@@ -25,9 +25,9 @@ constexpr uint64_t kRoundsBeside = 20;
 
 JobRecord noisy_job_of_many_rounds(const std::string& id) {
   JobRecord job = noisy_job_record(id);
-  job.spec.rounds.count = 1'000;
-  job.spec.privacy.noise_multiplier = 50;
-  job.spec.privacy.epsilon_budget = 50;
+  job.spec.horizontal().rounds.count = 1'000;
+  job.spec.horizontal().privacy.noise_multiplier = 50;
+  job.spec.horizontal().privacy.epsilon_budget = 50;
   return job;
 }
 

@@ -220,9 +220,10 @@ TYPED_TEST(Races, TheLedgerIsOneChain) {
   for (size_t i = 0; i < kServers; ++i) {
     const std::string id = "j" + std::to_string(i);
     JobRecord job = noisy_job_record(id);
-    job.spec.rounds.count = 100;
-    const LedgerRelease release = release_of(job.spec, job.value_count);
-    job.spec.privacy.epsilon_budget = account_of({{release, 2}}, job.spec.privacy.target_delta)->epsilon;
+    job.spec.horizontal().rounds.count = 100;
+    const LedgerRelease release = release_of(job.spec.horizontal(), job.value_count);
+    job.spec.horizontal().privacy.epsilon_budget =
+        account_of({{release, 2}}, job.spec.horizontal().privacy.target_delta)->epsilon;
     ASSERT_OK(this->store().create_job(job, model_record(id, 0)));
     keys[i] = this->round_in(id, finalizing);
   }

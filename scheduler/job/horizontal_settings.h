@@ -1,0 +1,94 @@
+// HorizontalSettings: what an operator says about a job whose devices have examples of the same form each: what they
+// train, in which rounds, and what becomes of their updates.
+//
+// Functions that take these settings by themselves are for code that meets horizontal jobs alone. Code that meets jobs
+// of any kind goes through job_settings.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "aggregation/strategy/strategy_settings.h"
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/problem.h"
+#include "base/time.h"
+#include "proto/messages/plan.h"
+#include "proto/messages/secagg.h"
+
+namespace coterie {
+
+// How a round picks devices and when it ends.
+struct RoundSettings {
+  uint32_t count = 10;             // rounds to do
+  uint32_t goal_count = 10;        // updates that close a round
+  uint32_t goal_count_min = 2;     // updates without which a round's deadline is extended
+  double over_selection = 1.0;     // tickets = ceil(goal_count * over_selection)
+  uint32_t pool_min = 0;           // devices to wait for before the random choice; 0: as many as tickets
+  Millis selecting_max{10'000};    // after this long, choose among those present if they are at least goal_count_min
+  Millis collecting_max{120'000};  // deadline of the updates
+  Millis retry_delay{1'000};       // before the next attempt of a failed round
+  uint32_t attempts_max = 10;      // of one round; then the job has failed
+  uint32_t nodes_min = 0;          // servers that talk to devices, without which no round begins; 0: any
+  friend bool operator==(const RoundSettings&, const RoundSettings&) = default;
+
+  uint32_t ticket_count() const;
+  uint32_t pool_target() const { return pool_min == 0 ? ticket_count() : pool_min; }
+};
+
+struct UpdateSettings {
+  float clip_l2 = 0;            // 0: none
+  float value_abs_max = 64;     // an update with a larger coordinate is rejected
+  uint32_t weight_max = 16384;  // examples that count of one device
+  friend bool operator==(const UpdateSettings&, const UpdateSettings&) = default;
+};
+
+// What the server may learn of one update, and what secure aggregation counts on (secure/secagg/session.h). And
+// differential privacy: at level none the server adds noise to each round's sum before anything is made of it
+// (central_noise.h says how much), at active_dp the devices do (plan_privacy.h); either way the job stops before its
+// releases would pass the budget (the privacy ledger says what is spent).
+struct PrivacySettings {
+  SecurityLevel level = SecurityLevel::active;
+  double noise_multiplier = 0;  // standard deviation / L2 sensitivity of a round's sum; 0: no noise
+  double target_delta = 0;      // delta and epsilon of all the job's releases together; 0 without noise
+  double epsilon_budget = 0;
+  uint32_t cohort_min = 2;     // updates that the sum of a cohort must have at least
+  uint32_t cohort_max = 0;     // devices of a cohort at most: a round of more has several; 0: one cohort of all
+  double corrupt_share = 0.1;  // of a cohort: devices that may tell the server all they know
+  double dropout_share = 0.1;  // that may vanish
+  Millis phase_max{30'000};    // how long a phase of a session waits for devices
+  bool has_noise() const { return noise_multiplier > 0; }
+  bool has_central_noise() const { return has_noise() && level == SecurityLevel::none; }
+  friend bool operator==(const PrivacySettings&, const PrivacySettings&) = default;
+};
+
+struct HorizontalSettings {
+  Digest model;                      // the initial model, uploaded before
+  std::optional<Digest> evaluation;  // a data set to evaluate every new model on, uploaded before
+  TrainingSettings training;
+  UpdateSettings update;
+  RoundSettings rounds;
+  StrategySettings strategy;
+  PrivacySettings privacy;
+  friend bool operator==(const HorizontalSettings&, const HorizontalSettings&) = default;
+};
+
+// All that is wrong with the settings by themselves; empty means valid.
+Problems validate(const HorizontalSettings& settings);
+
+// Devices that close the rosters of a round's cohorts: so many that with dropout_share of them lost the goal is still
+// met, at most as many as get tickets. They are shared out evenly: the largest cohort has cohort_goal of them, the
+// smallest one less at most.
+uint32_t adverts_goal(const HorizontalSettings& settings);
+uint32_t cohort_count(const HorizontalSettings& settings);
+uint32_t cohort_goal(const HorizontalSettings& settings);
+
+// What can be said only when the model is known: whether there is such noise for it. Precondition: validate(settings) is
+// empty.
+Problems validate_with_model(const HorizontalSettings& settings, uint64_t value_count);
+
+// The plan this job hands to its devices; `value_count` is the model's. Precondition: validate(settings) and
+// validate_with_model(settings, value_count) are empty.
+Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t value_count);
+
+}  // namespace coterie
