@@ -7,7 +7,6 @@
 
 #include "base/result.h"
 #include "fl_server/config/server_config.h"
-#include "scheduler/fleet/node_report.h"
 
 namespace coterie {
 
@@ -34,14 +33,11 @@ class Server {
 
  private:
   struct Parts;
-  static Status serve_alone(Parts& p);
-  static Status prepare_fleet(Parts& p, const std::string& incarnation);
-  static void join_fleet(Parts& p);
-  static NodeLoad load_of(const Parts& p, uint64_t waiting);
-  static Result<std::vector<NodeRow>> nodes_of(const Parts& p);
-  static void stand_for_the_lead(Parts& p);
-  explicit Server(std::unique_ptr<Parts> parts);
+  struct Running;
+  Server(std::unique_ptr<Parts> parts, std::unique_ptr<Running> running);
   std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Running> running_;
+  bool is_stopped_ = false;
 };
 
 }  // namespace coterie

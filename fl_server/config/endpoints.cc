@@ -4,6 +4,12 @@
 
 namespace coterie {
 
+std::string url_of(const std::string& address, uint16_t port) {
+  const bool any = address == "0.0.0.0" || address == "::";
+  const std::string host = any ? "127.0.0.1" : address.find(':') != std::string::npos ? "[" + address + "]" : address;
+  return "https://" + host + ":" + std::to_string(port);
+}
+
 std::string to_json_text(const Endpoints& endpoints) {
   const nlohmann::json json = {{"device_url", endpoints.device_url},
                                {"admin_url", endpoints.admin_url},

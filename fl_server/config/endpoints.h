@@ -1,6 +1,7 @@
 // endpoints.json: where a running server can be reached, for tools on the same machine.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace coterie {
@@ -12,6 +13,9 @@ struct Endpoints {
   std::string admin_token_file;
   int pid = 0;
 };
+
+// Where a listener is reached from this machine: 127.0.0.1 for one that listens on every address.
+std::string url_of(const std::string& address, uint16_t port);
 
 std::string to_json_text(const Endpoints& endpoints);
 

@@ -48,14 +48,14 @@ Result<Question> read_question(const RequestHead& head, ByteView told) {
 // Counts one up while it lives.
 class Counted {
  public:
-  explicit Counted(std::atomic<uint32_t>& count) : count_(count), number_(++count) {}
-  ~Counted() { --count_; }
+  explicit Counted(std::shared_ptr<std::atomic<uint32_t>> count) : count_(std::move(count)), number_(++*count_) {}
+  ~Counted() { --*count_; }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
   uint32_t number() const { return number_; }
 
  private:
-  std::atomic<uint32_t>& count_;
+  const std::shared_ptr<std::atomic<uint32_t>> count_;
   const uint32_t number_;
 };
 

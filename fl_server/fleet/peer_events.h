@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 
 #include "fl_server/admin_api/job_event_stream.h"
 #include "fl_server/net/exchange.h"
@@ -30,7 +31,8 @@ class PeerEvents {
  private:
   EventHub& hub_;
   const Look look_;
-  std::atomic<uint32_t> questions_{0};
+  // Shared with those who ask: the last of them may end after this.
+  const std::shared_ptr<std::atomic<uint32_t>> questions_ = std::make_shared<std::atomic<uint32_t>>(0);
 };
 
 }  // namespace coterie

@@ -30,5 +30,12 @@ TEST(Endpoints, AreJsonWhateverBytesAPathHas) {
   EXPECT_EQ(nlohmann::json::parse(text)["ca_file"], "/\xef\xbf\xbd/ca");
 }
 
+TEST(Endpoints, AreReachedOnThisMachineAlsoWhereTheyListenEverywhere) {
+  EXPECT_EQ(url_of("127.0.0.1", 8443), "https://127.0.0.1:8443");
+  EXPECT_EQ(url_of("0.0.0.0", 1), "https://127.0.0.1:1");
+  EXPECT_EQ(url_of("::", 65535), "https://127.0.0.1:65535");
+  EXPECT_EQ(url_of("::1", 8443), "https://[::1]:8443");
+}
+
 }  // namespace
 }  // namespace coterie

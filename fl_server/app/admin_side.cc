@@ -1,0 +1,77 @@
+#include "fl_server/app/admin_side.h"
+
+#include <utility>
+#include <vector>
+
+#include "fl_server/admin_api/admin_service.h"
+#include "fl_server/admin_api/event_reader.h"
+#include "fl_server/app/admin_caller.h"
+#include "fl_server/app/device_side.h"
+#include "fl_server/app/fleet_side.h"
+#include "fl_server/app/node_list.h"
+#include "fl_server/app/observers.h"
+#include "fl_server/app/server_keys.h"
+#include "fl_server/app/server_stores.h"
+#include "fl_server/config/endpoints.h"
+#include "fl_server/config/server_config.h"
+#include "fl_server/evaluation/model_evaluator.h"
+#include "fl_server/net/http_server.h"
+#include "fl_server/oidc/bearer_verifier.h"
+#include "fl_server/runtime/round_scheduler.h"
+#include "fl_server/store/sql_training_store.h"
+
+namespace coterie {
+
+AdminSide::AdminSide() = default;
+AdminSide::~AdminSide() = default;
+
+AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime started, AdminSideParts parts) {
+  AdminServiceParts all{.scheduler = parts.scheduler,
+                        .plane = parts.devices.plane(),
+                        .jobs = parts.stores.training(),
+                        .rounds = parts.stores.training(),
+                        .ledger = parts.stores.training(),
+                        .models = parts.stores.training(),
+                        .devices = parts.stores.devices(),
+                        .directory = parts.stores.directory(),
+                        .blobs = parts.stores.blobs(),
+                        .admin = parts.stores.admin(),
+                        .metrics = parts.observers.metrics,
+                        .events = parts.observers.events,
+                        .nodes = {},
+                        .check_model = &check_model,
+                        .evaluate = &evaluate_model};
+  if (parts.fleet != nullptr) {
+    all.nodes = [&store = *parts.stores.fleet()] { return fleet_nodes(store); };
+    all.remote_events = [fleet = parts.fleet](EventReader reader) {
+      return fleet->events_of_leader(std::move(reader));
+    };
+  } else {
+    all.nodes = [parts, name = config.node, started]() -> Result<std::vector<NodeRow>> {
+      const auto load = [&](uint64_t waiting) { return parts.devices.load(waiting); };
+      return std::vector<NodeRow>{lone_node(name, started, parts.devices.is_leaving(), parts.scheduler.status(), load)};
+    };
+  }
+  if (oidc_) {
+    const bool has_tenant = !config.oidc->tenant_claim.empty();
+    all.verify_foreign = [this, has_tenant](std::string_view token, WallTime now) -> Result<AdminCaller> {
+      COT_ASSIGN(const OidcIdentity identity, oidc_->verify(token, now));
+      return caller_of(identity, has_tenant);
+    };
+  }
+  return all;
+}
+
+Result<std::unique_ptr<AdminSide>> AdminSide::open(const ServerConfig& config, WallTime started, AdminSideParts parts) {
+  std::unique_ptr<AdminSide> side(new AdminSide());
+  if (config.oidc) side->oidc_ = std::make_unique<BearerVerifier>(*config.oidc);
+  side->service_ = std::make_unique<AdminService>(AdminServiceSettings{.version = kVersion},
+                                                  side->service_parts(config, started, parts), parts.keys.admin_token);
+  const ListenConfig& listen = config.admin;
+  COT_ASSIGN(const uint16_t port,
+             parts.http.listen({"admin", listen.address, listen.port, listen.limits}, parts.keys.tls, *side->service_));
+  side->url_ = url_of(listen.address, port);
+  return side;
+}
+
+}  // namespace coterie

@@ -1,0 +1,54 @@
+// AdminSide: what operators may ask, who they are, and the listener they ask at.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace coterie {
+
+class AdminService;
+struct AdminServiceParts;
+class BearerVerifier;
+class DeviceSide;
+class FleetSide;
+class HttpServer;
+struct Observers;
+class RoundScheduler;
+struct ServerConfig;
+struct ServerKeys;
+class ServerStores;
+
+// What the admin plane looks at and acts on; all of it outlives the plane.
+struct AdminSideParts {
+  const ServerKeys& keys;
+  ServerStores& stores;
+  RoundScheduler& scheduler;
+  DeviceSide& devices;
+  FleetSide* fleet;  // null: this server is alone
+  Observers& observers;
+  HttpServer& http;
+};
+
+class AdminSide {
+ public:
+  // unavailable, naming address and port, if they cannot be listened on. Not ready, and not leading, until it is told.
+  static Result<std::unique_ptr<AdminSide>> open(const ServerConfig& config, WallTime started, AdminSideParts parts);
+
+  ~AdminSide();
+
+  AdminService& service() { return *service_; }
+  const std::string& url() const { return url_; }
+
+ private:
+  AdminSide();
+  AdminServiceParts service_parts(const ServerConfig& config, WallTime started, AdminSideParts parts);
+
+  std::unique_ptr<BearerVerifier> oidc_;
+  std::unique_ptr<AdminService> service_;
+  std::string url_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,27 @@
+// Observers: what hears of everything that this process does: metrics, and the log of events with its subscribers.
+#pragma once
+
+#include <string>
+
+#include "fl_server/app/version.h"
+#include "fl_server/events/event_hub.h"
+#include "fl_server/events/log_subscriber.h"
+#include "fl_server/events/metrics_subscriber.h"
+#include "fl_server/telemetry/metrics.h"
+
+namespace coterie {
+
+struct Observers {
+  // `incarnation` names this life of the process.
+  explicit Observers(const std::string& incarnation) : events(incarnation) {
+    events.subscribe(log_lines);
+    events.subscribe(counts);
+  }
+
+  Metrics metrics{kVersion};
+  LogSubscriber log_lines;
+  MetricsSubscriber counts{metrics};
+  EventHub events;
+};
+
+}  // namespace coterie

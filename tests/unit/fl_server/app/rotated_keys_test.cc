@@ -1,0 +1,77 @@
+#include "fl_server/app/rotated_keys.h"
+
+#include "base/os/file.h"
+#include "secure/identity/bearer_token.h"
+#include "tests/unit/fl_server/app/parts_world.h"
+
+namespace coterie {
+namespace {
+
+class RotatedKeys : public test::PartsWorld {
+ protected:
+  void SetUp() override {
+    auto keys = ServerKeys::open(config_, os::wall_now());
+    ASSERT_OK(keys);
+    keys_ = std::move(*keys);
+    files_ = rotated_keys(*keys_, {.take_tls = [this](const TlsContext& tls) { tls_ = tls; },
+                                   .take_admin_token = [this](const std::string& token) { token_ = token; },
+                                   .take_old_tickets =
+                                       [this](std::shared_ptr<const MacKey> key) {
+                                         old_tickets_ = std::move(key);
+                                         ++old_tickets_taken_;
+                                       }});
+  }
+  const RotatedFiles& named(std::string_view name) {
+    for (const RotatedFiles& files : files_) {
+      if (files.name == name) return files;
+    }
+    ADD_FAILURE() << "no rotated files are called " << name;
+    return files_.front();
+  }
+
+  std::vector<RotatedFiles> files_;
+  TlsContext tls_;
+  std::string token_;
+  std::shared_ptr<const MacKey> old_tickets_;
+  int old_tickets_taken_ = 0;
+};
+
+TEST_F(RotatedKeys, AreTheCertificateTheAdminTokenAndTheOldTicketKey) {
+  ASSERT_EQ(files_.size(), 3u);
+  EXPECT_EQ(named("tls").paths, (std::vector{keys_->tls_files.certificate, keys_->tls_files.key}))
+      << "which belong together";
+  EXPECT_EQ(named("admin_token").paths, std::vector{config_.data_dir + "/admin-token"});
+  EXPECT_EQ(named("old_ticket_key").paths, std::vector{config_.data_dir + "/keys/ticket-old.key"});
+}
+
+TEST_F(RotatedKeys, GoToWhoeverUsesThem) {
+  ASSERT_OK(named("tls").take());
+  EXPECT_NE(tls_, nullptr);
+  EXPECT_NE(tls_, keys_->tls) << "read anew";
+  const std::string fresh = generate_token();
+  ASSERT_OK(os::write_file_atomically(keys_->data.admin_token_path(), as_bytes(fresh + "\n")));
+  ASSERT_OK(named("admin_token").take());
+  EXPECT_EQ(token_, fresh);
+}
+
+TEST_F(RotatedKeys, TakeTheOldTicketKeyAwayWithItsFile) {
+  ASSERT_OK(os::write_file_atomically(keys_->data.old_ticket_key_path(), Bytes(32, 7)));
+  ASSERT_OK(named("old_ticket_key").take());
+  EXPECT_NE(old_tickets_, nullptr);
+  ASSERT_OK(os::remove_file(keys_->data.old_ticket_key_path()));
+  ASSERT_OK(named("old_ticket_key").take());
+  EXPECT_EQ(old_tickets_, nullptr);
+  EXPECT_EQ(old_tickets_taken_, 2);
+}
+
+TEST_F(RotatedKeys, ThatAreBrokenGoNowhere) {
+  ASSERT_OK(os::write_file_atomically(keys_->tls_files.certificate, as_bytes("no certificate")));
+  EXPECT_ERROR(named("tls").take(), ErrorCode::invalid_argument, keys_->tls_files.certificate);
+  EXPECT_EQ(tls_, nullptr);
+  ASSERT_OK(os::write_file_atomically(keys_->data.admin_token_path(), {}));
+  EXPECT_FALSE(named("admin_token").take());
+  EXPECT_EQ(token_, "");
+}
+
+}  // namespace
+}  // namespace coterie

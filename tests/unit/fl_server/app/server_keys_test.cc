@@ -1,0 +1,64 @@
+#include "fl_server/app/server_keys.h"
+
+#include "base/os/file.h"
+#include "tests/unit/fl_server/app/parts_world.h"
+
+namespace coterie {
+namespace {
+
+class ServerKeysTest : public test::PartsWorld {
+ protected:
+  Result<std::unique_ptr<ServerKeys>> keys() { return ServerKeys::open(config_, os::wall_now()); }
+};
+
+TEST_F(ServerKeysTest, AreMadeOnceAndFoundAgain) {
+  auto made = keys();
+  ASSERT_OK(made);
+  EXPECT_FALSE((*made)->peer) << "a server that is alone has no peers to prove itself to";
+  EXPECT_EQ((*made)->old_ticket, nullptr);
+  const std::string token = (*made)->admin_token;
+  const Bytes signer = (*made)->signer->public_key();
+  made->reset();
+  auto found = keys();
+  ASSERT_OK(found);
+  EXPECT_EQ((*found)->admin_token, token);
+  EXPECT_EQ((*found)->signer->public_key(), signer);
+}
+
+TEST_F(ServerKeysTest, BelongToOneServerAtATime) {
+  const auto first = keys();
+  ASSERT_OK(first);
+  EXPECT_ERROR(keys(), ErrorCode::conflict, "another server runs on data directory " + config_.data_dir);
+}
+
+// Whatever fails later, the next server does not find the lock of one that never was.
+TEST_F(ServerKeysTest, LeaveTheDirectoryFreeWhereOneOfThemIsBroken) {
+  ASSERT_OK(keys());
+  ASSERT_OK(os::write_file_atomically(config_.data_dir + "/keys/ticket.key", as_bytes("short")));
+  EXPECT_ERROR(keys(), ErrorCode::data_loss, "ticket.key");
+  ASSERT_OK(os::remove_file(config_.data_dir + "/keys/ticket.key"));
+  EXPECT_OK(keys());
+}
+
+TEST_F(ServerKeysTest, NameTheCertificateThatIsNotThere) {
+  config_.tls.certificate_file = directory_ / "nowhere.pem";
+  config_.tls.key_file = directory_ / "nowhere-key.pem";
+  EXPECT_ERROR(keys(), ErrorCode::invalid_argument, "nowhere.pem");
+}
+
+TEST_F(ServerKeysTest, OfAFleetHaveACertificateForItsPeers) {
+  config_.store.engine = "postgres";
+  config_.keys_dir = directory_ / "shared";
+  const auto first = keys();
+  ASSERT_OK(first);
+  EXPECT_TRUE((*first)->peer);
+  // The other server of the fleet has a directory of its own and the same keys; the first one does not keep it waiting.
+  config_.data_dir = directory_ / "data-1";
+  const auto second = keys();
+  ASSERT_OK(second);
+  EXPECT_EQ((*second)->admin_token, (*first)->admin_token);
+  EXPECT_EQ((*second)->peer->files.ca, (*first)->peer->files.ca);
+}
+
+}  // namespace
+}  // namespace coterie
