@@ -50,7 +50,7 @@ HEAVY_MAY = [
     r"fl_server/net/(bell|exchange|tls_stream|turns)\.h",      # coroutines need Asio's types
     r"tools/cli/help\.h",                                      # CLI11's formatter is inherited from
     r"proto/codec/.*",                                         # FlatBuffers, nowhere else
-    r"tools/onnx/.*",                                          # protobuf, nowhere else
+    r"model_import/onnx/.*",                                   # protobuf, nowhere else
     r"tests/.*",
 ]
 

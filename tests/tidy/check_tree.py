@@ -15,8 +15,8 @@ from typing import NamedTuple
 # Who may include whom (section 2 of ARCHITECTURE). The longest matching folder decides; a folder may always include
 # itself; "!x" takes x out again.
 STRUCTS = ["base/", "proto/messages/", "proto/ring/"]
-EVERYTHING = ["aggregation/", "base/", "device_sdk/", "fl_server/", "proto/", "scheduler/", "secure/", "tools/",
-              "train_kernels/", "vertical/"]
+EVERYTHING = ["aggregation/", "base/", "device_sdk/", "fl_server/", "model_import/", "proto/", "scheduler/", "secure/",
+              "tools/", "train_kernels/", "vertical/"]
 OUTSIDE = ["aggregation/", "base/", "proto/", "scheduler/", "secure/"]  # of fl_server
 STORES = ["fl_server/records/", "fl_server/settings/", "fl_server/store/", "!fl_server/store/s3/",
           "!fl_server/store/sql"]  # what is kept, and not by what
@@ -41,6 +41,15 @@ MAY_INCLUDE = {
     "device_sdk/transport/": ["base/", "proto/", "secure/", "device_sdk/"],
     "device_sdk/c_api/": ["base/", "proto/", "secure/", "device_sdk/", "!device_sdk/bindings/"],
     "device_sdk/bindings/": [],  # and what is installed
+    # Models of other programs: a reader a format, then a graph that belongs to none.
+    "model_import/": [],  # each of its folders has a row of its own
+    "model_import/graph/": ["base/", "proto/messages/"],
+    "model_import/fold/": ["base/", "proto/", "model_import/graph/"],
+    "model_import/patterns/": ["base/", "proto/messages/", "model_import/graph/"],
+    "model_import/convert/": ["base/", "proto/", "model_import/fold/", "model_import/graph/", "model_import/patterns/"],
+    "model_import/export/": ["base/", "proto/", "device_sdk/runtime/", "model_import/fold/", "model_import/graph/"],
+    "model_import/onnx/": ["base/", "proto/", "device_sdk/runtime/", "model_import/convert/import_graph.h",
+                           "model_import/export/export_graph.h", "model_import/graph/"],
     "fl_server/": [],  # each of its folders has a row of its own
     "fl_server/core/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/secagg/", "fl_server/records/"],
     "fl_server/oidc/": ["base/", "secure/crypto/", "fl_server/records/role.h"],
@@ -110,7 +119,7 @@ THIRD_PARTY = [
     ("libjpeg-turbo", r"j(peglib|error)\.h", ["tools/data/", "tests/unit/tools/"]),
     ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
     ("zlib", r"zlib\.h", ["device_sdk/transport/", "fl_server/net/", "tools/"]),
-    ("protobuf and ONNX", r"google/protobuf/|onnx\.pb\.h", ["tools/onnx/"]),
+    ("protobuf and ONNX", r"google/protobuf/|onnx\.pb\.h", ["model_import/onnx/"]),
     ("Coterie as installed", r"coterie(/|(_train)?\.h)", ["device_sdk/c_api/", "device_sdk/include/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),
     ("JNI", r"jni\.h", ["device_sdk/bindings/java/"]),
     ("GoogleTest", r"(gtest|gmock)/", ["tests/"]),

@@ -154,7 +154,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("<zlib.h>", "fl_server/net/a.cc", "secure/crypto/a.cc"),
                 ("<jpeglib.h>", "tools/data/a.cc", "device_sdk/runtime/a.cc"),
                 ("<png.h>", "tools/data/a.cc", "device_sdk/runtime/a.cc"),
-                ("<google/protobuf/message_lite.h>", "tools/onnx/a.cc", "tools/model/a.cc"),
+                ("<google/protobuf/message_lite.h>", "model_import/onnx/a.cc", "model_import/convert/a.cc"),
                 ("coterie.h", "device_sdk/c_api/a.cc", "fl_server/core/a.cc"),
                 ("<coterie.h>", "examples/a.cc", "device_sdk/runtime/a.cc"),
                 ("<coterie_train.hpp>", "device_sdk/bindings/a.cc", "device_sdk/client/a.cc"),

@@ -6,14 +6,14 @@
 #include "base/os/file.h"
 #include "device_sdk/runtime/graph_compiler.h"
 #include "device_sdk/runtime/limits.h"
+#include "model_import/onnx/export_onnx.h"
+#include "model_import/onnx/import_onnx.h"
+#include "model_import/onnx/read_onnx.h"
 #include "tools/cli/admin_command.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/model/inspect.h"
 #include "tools/model/onnx_verify.h"
-#include "tools/onnx/export.h"
-#include "tools/onnx/import.h"
-#include "tools/onnx/read_onnx.h"
 
 namespace coterie {
 namespace {
@@ -101,9 +101,10 @@ ExitCode fail(const char* command, const Error& error, ExitCode code) {
 }  // namespace
 
 ExitCode convert_model(const ConvertOptions& options) {
-  const Result<Bytes> file = os::read_file(options.from, onnx::kFileBytesMax);
+  const Result<Bytes> file = os::read_file(options.from, model_import::kOnnxFileBytesMax);
   if (!file) return fail("model convert", file.error(), ExitCode::usage);
-  Result<OnnxImport> import = import_onnx(*file, {.dimensions = options.dimensions, .output = options.output});
+  Result<model_import::ImportedModel> import =
+      model_import::import_onnx(*file, {.dimensions = options.dimensions, .output = options.output});
   if (!import) return fail("model convert", import.error().with_context(options.from), ExitCode::usage);
   const Result<Model> model = Model::load(import->model);
   if (!model) return fail("model convert", model.error().with_context(options.from), ExitCode::usage);
@@ -137,7 +138,7 @@ ExitCode export_model(const ExportOptions& options) {
   if (!file) return fail("model export", file.error(), ExitCode::usage);
   const Result<Model> model = Model::load(std::move(*file));
   if (!model) return fail("model export", model.error().with_context(options.from), ExitCode::usage);
-  const Result<Bytes> exported = export_onnx(*model);
+  const Result<Bytes> exported = model_import::export_onnx(*model);
   if (!exported) return fail("model export", exported.error().with_context(options.from), ExitCode::usage);
   if (const Status written = os::write_file_atomically(options.to, *exported); !written) {
     return fail("model export", written.error(), ExitCode::failure);

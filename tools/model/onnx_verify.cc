@@ -8,8 +8,8 @@
 #include "base/random.h"
 #include "device_sdk/runtime/graph_compiler.h"
 #include "device_sdk/runtime/limits.h"
-#include "tools/onnx/ir_writer.h"
-#include "tools/onnx/read_onnx.h"
+#include "model_import/graph/order.h"
+#include "model_import/onnx/read_onnx.h"
 
 namespace coterie {
 namespace {
@@ -56,19 +56,20 @@ bool is_nhwc(const Model& model, const std::string& property, size_t i) {
 }
 
 // The elements of a stored tensor as the model has them, and the number of examples.
-Result<Words> laid_out(const onnx::HostTensor& tensor, bool is_image, const Shape& example, uint32_t& batch) {
+Result<Words> laid_out(const model_import::HostTensor& tensor, bool is_image, const Shape& example, uint32_t& batch) {
   if (tensor.shape.empty() || (is_image && tensor.shape.size() != 4))
     return Error(ErrorCode::malformed, "has the wrong rank");
-  const onnx::Order order = is_image ? onnx::image_order(4) : onnx::identity_order(tensor.shape.size());
-  Shape whole = onnx::permuted(tensor.shape, order);
+  const model_import::Order order =
+      is_image ? model_import::image_order(4) : model_import::identity_order(tensor.shape.size());
+  Shape whole = model_import::permuted(tensor.shape, order);
   if (Shape(whole.begin() + 1, whole.end()) != example || whole[0] < 1 || (batch != 0 && whole[0] != int64_t{batch})) {
     return Error(ErrorCode::malformed, "does not have the shape that the model has");
   }
   batch = static_cast<uint32_t>(whole[0]);
   Words words(tensor.stored());
-  const std::vector<uint64_t> sources = onnx::permuted_indices(tensor.shape, order);
+  const std::vector<uint64_t> sources = model_import::permuted_indices(tensor.shape, order);
   for (size_t i = 0; i < words.size(); ++i) {
-    if (tensor.element == onnx::Element::real) {
+    if (tensor.element == model_import::Element::real) {
       words[i] = tensor.reals[sources[i]];
       continue;
     }
@@ -78,9 +79,9 @@ Result<Words> laid_out(const onnx::HostTensor& tensor, bool is_image, const Shap
   return words;
 }
 
-Result<onnx::HostTensor> stored_tensor(const std::string& path) {
-  COT_ASSIGN(const Bytes bytes, os::read_file(path, onnx::kFileBytesMax));
-  auto tensor = onnx::read_onnx_tensor(bytes);
+Result<model_import::HostTensor> stored_tensor(const std::string& path) {
+  COT_ASSIGN(const Bytes bytes, os::read_file(path, model_import::kOnnxFileBytesMax));
+  auto tensor = model_import::read_onnx_tensor(bytes);
   if (!tensor) return tensor.error().with_context(path);
   return std::move(*tensor);
 }
@@ -118,12 +119,12 @@ Result<std::vector<VerifyResult>> verify_stored(const Model& model, const std::s
     uint32_t batch = 0;
     for (size_t i = 0; i < model.graph().inputs.size(); ++i) {
       const std::string path = folder + name + "/input_" + std::to_string(i) + ".pb";
-      COT_ASSIGN(const onnx::HostTensor tensor, stored_tensor(path));
+      COT_ASSIGN(const model_import::HostTensor tensor, stored_tensor(path));
       auto words = laid_out(tensor, is_nhwc(model, "input_layout", i), model.input_shape(i), batch);
       if (!words) return words.error().with_context(path);
       inputs.push_back(std::move(*words));
     }
-    COT_ASSIGN(const onnx::HostTensor output, stored_tensor(folder + name + "/output_0.pb"));
+    COT_ASSIGN(const model_import::HostTensor output, stored_tensor(folder + name + "/output_0.pb"));
     auto expected = laid_out(output, is_nhwc(model, "output_layout", 0), model.output_shape(), batch);
     if (!expected) return expected.error().with_context(name + "/output_0.pb");
     COT_ASSIGN(const Words seen, computed(model, inputs, batch, kernels::kernels()));

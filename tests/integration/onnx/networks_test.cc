@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "model_import/onnx/export_onnx.h"
 #include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/unit/tools/onnx/onnx_fixtures.h"
-#include "tools/onnx/export.h"
+#include "tests/unit/model_import/onnx/onnx_fixtures.h"
 
 namespace coterie {
 namespace {
@@ -43,7 +43,7 @@ TEST(OnnxNetworks, ComputeAndTrainAsInPyTorchAndComeBack) {
     const Model& model = *read;
     EXPECT_LT(distance(predicted(model, inputs_for(model, golden), 3), expected_output(model, golden)), 1e-4);
     expect_gradients(model, golden, 1e-3);
-    const Result<Bytes> exported = export_onnx(model);
+    const Result<Bytes> exported = model_import::export_onnx(model);
     ASSERT_OK(exported);
     const std::string back = stem + ".back.onnx_";
     ASSERT_OK(os::write_file_atomically(back, *exported));

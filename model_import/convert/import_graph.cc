@@ -1,0 +1,245 @@
+#include "model_import/convert/import_graph.h"
+
+#include <algorithm>
+#include <set>
+
+#include "model_import/convert/convert.h"
+#include "model_import/fold/fold.h"
+#include "model_import/patterns/patterns.h"
+#include "proto/codec/limits.h"
+
+namespace coterie::model_import {
+namespace {
+
+constexpr size_t kNodesNamed = 3;  // of each unknown operator
+
+// Gives every named dimension its size and drops all nodes that the output does not need.
+Status bind_dimensions(Graph& graph, const ImportOptions& options) {
+  std::set<std::string> open;
+  for (GraphValue& input : graph.inputs) {
+    if (input.shape.empty())
+      return Error(ErrorCode::invalid_argument,
+                   "input " + input.name + " has no dimensions: the first must be the batch");
+    for (size_t i = 1; i < input.shape.size(); ++i) {
+      Dimension& dimension = input.shape[i];
+      const auto bound = options.dimensions.find(dimension.symbol);
+      if (dimension.value != 0) continue;
+      if (bound == options.dimensions.end()) open.insert(dimension.symbol);
+      else if (bound->second < 1 || bound->second > limits::kModelDimensionMax) {
+        return Error(ErrorCode::invalid_argument,
+                     "dimension " + bound->first + " must be at least 1, is " + std::to_string(bound->second));
+      } else dimension.value = bound->second;
+    }
+  }
+  if (open.empty()) return {};
+  std::string names;
+  for (const std::string& name : open) names += (names.empty() ? "" : ", ") + name;
+  return Error(ErrorCode::invalid_argument,
+               "the size of these dimensions is open and must be given (--dim name=size): " + names);
+}
+
+void keep_needed(Graph& graph, const std::string& output) {
+  std::set<std::string> needed{output};
+  std::vector<Node> kept;
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    if (std::ranges::none_of(node->outputs, [&](const std::string& name) { return needed.contains(name); })) continue;
+    needed.insert(node->inputs.begin(), node->inputs.end());
+    kept.push_back(std::move(*node));
+  }
+  std::ranges::reverse(kept);
+  graph.nodes = std::move(kept);
+}
+
+Status check_operators(const Graph& graph) {
+  std::map<std::string, std::vector<std::string>> unknown;
+  for (const Node& node : graph.nodes) {
+    const bool is_known = converter_of(node.op) != nullptr || index_rule(node.op) != nullptr ||
+                          arithmetic_rule(node.op) != nullptr || node.op == "Shape" || node.op == "Size";
+    if (!is_known)
+      unknown[node.op].push_back(node.name.empty() ? node.outputs.empty() ? "" : node.outputs[0] : node.name);
+  }
+  if (unknown.empty()) return {};
+  std::string text = "the model uses operators that are not supported:";
+  for (const auto& [op, nodes] : unknown) {
+    text += " " + op + " (";
+    for (size_t i = 0; i < std::min(nodes.size(), kNodesNamed); ++i) text += (i == 0 ? "" : ", ") + nodes[i];
+    if (nodes.size() > kNodesNamed) text += " and " + std::to_string(nodes.size() - kNodesNamed) + " more";
+    const std::string nearest = nearest_form(op);
+    text += nearest.empty() ? ");" : "; instead: " + nearest + ");";
+  }
+  text.pop_back();
+  return Error(ErrorCode::invalid_argument, text);
+}
+
+// Whether image operators read the value, themselves or behind operators that leave the order as it is.
+bool feeds_images(const Graph& graph, const std::string& input) {
+  std::set<std::string> reached{input};
+  for (const Node& node : graph.nodes) {
+    if (node.inputs.empty() ||
+        !std::ranges::any_of(node.inputs, [&](const std::string& name) { return reached.contains(name); }))
+      continue;
+    if (is_image_op(node.op) && reached.contains(node.inputs[0])) return true;
+    if (keeps_order(node.op)) reached.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return false;
+}
+
+Status define_inputs(Context& context, const Graph& graph) {
+  std::string layouts;
+  bool has_images = false;
+  for (const GraphValue& input : graph.inputs) {
+    if (input.shape[0].value != 0 && context.exported_batch != 0 && input.shape[0].value != context.exported_batch) {
+      return Error(ErrorCode::invalid_argument, "input " + input.name + " is for a batch of " +
+                                                    std::to_string(input.shape[0].value) + ", another one for " +
+                                                    std::to_string(context.exported_batch) +
+                                                    ": the first dimension of every input must be the batch");
+    }
+    if (input.shape[0].value != 0) context.exported_batch = input.shape[0].value;
+    Shape shape{-1};
+    for (size_t i = 1; i < input.shape.size(); ++i) shape.push_back(input.shape[i].value);
+    const bool is_image = shape.size() == 4 && feeds_images(graph, input.name);
+    const Order order = is_image ? image_order(4) : identity_order(shape.size());
+    const Shape lying = permuted(shape, order);
+    const TensorIndex tensor =
+        context.writer.input(input.name, Shape(lying.begin() + 1, lying.end()), data_type(input.element));
+    context.define_input(input.name, shape, input.element, tensor, order);
+    layouts += std::string(layouts.empty() ? "" : ",") + (is_image ? "nhwc" : "plain");
+    has_images = has_images || is_image;
+  }
+  if (has_images) context.writer.properties()["input_layout"] = layouts;
+  return {};
+}
+
+// Whether the node only moves the elements of an initializer that nothing else reads: it becomes another
+// initializer.
+std::string carried_initializer(Context& context, const Node& node) {
+  static const std::set<std::string> ops = {"Identity", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten"};
+  if (!ops.contains(node.op) || !node.has_input(0)) return {};
+  const Value& value = context.in(node, 0);
+  return context.readers(value.name) == 1 ? value.initializer : std::string();
+}
+
+// True: the node's output is known now.
+Result<bool> fold_node(Context& context, const Node& node) {
+  if ((node.op == "Shape" || node.op == "Size") && node.has_input(0)) {
+    HostTensor shape = shape_as_tensor(node, context.in(node, 0).shape);
+    if (node.op == "Size") {
+      Node product{.op = "ReduceProd",
+                   .name = node.name,
+                   .inputs = {},
+                   .outputs = node.outputs,
+                   .attributes = {{"keepdims", int64_t{0}}}};
+      COT_ASSIGN(std::optional<HostTensor> size, fold(product, {&shape}, context.graph().opset));
+      shape = std::move(*size);
+    }
+    context.define_host(node.outputs[0], std::move(shape), {});
+    return true;
+  }
+  if (node.outputs.size() != 1) return false;
+  // PyTorch stores parameters that happen to be equal (all zeros, all ones) once and writes the others as
+  // Identity under their own names. They are trained apart; parameters that a model really shares have no
+  // Identity.
+  if (node.op == "Identity" && context.in(node, 0).host != nullptr && !context.in(node, 0).initializer.empty()) {
+    context.define_host(node.outputs[0], HostTensor(*context.in(node, 0).host), node.outputs[0]);
+    return true;
+  }
+  const std::string carried = carried_initializer(context, node);
+  Operands operands;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.has_input(i)) {
+      operands.push_back(nullptr);
+      continue;
+    }
+    const Value& value = context.in(node, i);
+    if (value.host == nullptr || (carried.empty() && context.is_trained_operand(value)) || value.tensor != kNoTensor)
+      return false;
+    operands.push_back(value.host);
+  }
+  COT_ASSIGN(std::optional<HostTensor> result, fold(node, operands, context.graph().opset));
+  if (!result) return false;
+  context.define_host(node.outputs[0], std::move(*result), carried);
+  return true;
+}
+
+Status check_node(Context& context, const Node& node) {
+  if (node.inputs.empty() || node.outputs.empty() || node.outputs[0].empty()) {
+    return Error(ErrorCode::malformed, node.what() + ": an operator without operand or without output");
+  }
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.has_input(i)) {
+      if (i == 0) return Error(ErrorCode::malformed, node.what() + ": its first operand is missing");
+      continue;
+    }
+    const Value& value = context.in(node, i);
+    if (value.host != nullptr && value.host->stored() == 0 && node.op != "Resize" && node.op != "Concat" &&
+        node.op != "ConstantOfShape" && node.op != "Gather") {
+      return unsupported(node, "its operand " + std::to_string(i) + " has no elements");
+    }
+  }
+  return {};
+}
+
+Status convert_node(Context& context, const Node& node) {
+  COT_TRY(check_node(context, node));
+  COT_ASSIGN(const bool is_folded, fold_node(context, node));
+  if (is_folded) return {};
+  const Converter converter = converter_of(node.op);
+  if (converter == nullptr) {
+    return unsupported(node, "is only supported on values that are known when the model is converted");
+  }
+  COT_TRY(converter(context, node));
+  if (context.failure()) return context.failure()->with_context(node.what());
+  return {};
+}
+
+// The output as a file has it: images stay NHWC.
+TensorIndex finished_output(Context& context, Value& value) {
+  if (value.rank() == 4 && value.is_activation() && context.lying_order(value) == image_order(4) &&
+      value.shape[2] * value.shape[3] != 1) {
+    context.writer.properties()["output_layout"] = "nhwc";
+    return context.image(value);
+  }
+  return context.plain(value);
+}
+
+}  // namespace
+
+Result<ImportedModel> import_graph(Graph graph, const ImportOptions& options) {
+  ImportedModel result;
+  if (graph.outputs.empty()) return Error(ErrorCode::malformed, "the model has no output");
+  const std::string output = options.output.empty() ? graph.outputs[0].name : options.output;
+  std::string left_out;
+  bool is_output = false;
+  for (const GraphValue& other : graph.outputs) {
+    if (other.name == output) is_output = true;
+    else left_out += (left_out.empty() ? "" : ", ") + other.name;
+  }
+  if (!is_output)
+    return Error(ErrorCode::invalid_argument, "the model has no output " + output + "; it has " + left_out);
+  if (!left_out.empty()) result.notes.push_back("the model has one output, " + output + "; left out: " + left_out);
+  COT_TRY(bind_dimensions(graph, options));
+  graph.outputs = {{.name = output, .element = Element::real, .shape = {}}};
+  keep_needed(graph, output);
+  fuse_patterns(graph);
+  keep_needed(graph, output);
+  COT_TRY(check_operators(graph));
+
+  Context context(graph);
+  context.count_readers(output);
+  for (const auto& [name, constant] : graph.constants) context.define_constant(name, constant);
+  COT_TRY(define_inputs(context, graph));
+  for (const Node& node : graph.nodes) COT_TRY(convert_node(context, node));
+  Value* value = context.find(output);
+  if (value == nullptr || !value->is_activation())
+    return Error(ErrorCode::invalid_argument, "the output " + output + " does not depend on the input");
+  TensorIndex tensor = finished_output(context, *value);
+  if (context.failure()) return *context.failure();
+  if (!context.writer.is_op_output(tensor)) {
+    tensor = context.writer.op(OpKind::identity, "output", {tensor}, {}, Shape(context.writer.shape(tensor)),
+                               context.writer.type(tensor));
+  }
+  COT_ASSIGN(result.model, context.writer.finish(graph.name, tensor));
+  return result;
+}
+
+}  // namespace coterie::model_import

@@ -1,0 +1,46 @@
+// An imported graph as a model file.
+//
+// What becomes what:
+//   Batch        The first dimension of every input is the batch, whatever the file says about it; the model fits every
+//                batch size. A file that was exported for one batch size is read as if it had been exported for all:
+//                where a Reshape fixes the batch, the dimension that begins at the same element is taken for it.
+//                Exporting with dynamic_axes leaves nothing to guess.
+//   Images       A model's images are NHWC. An input of rank 4 that image operators read becomes [height, width,
+//                channels], and the property "input_layout" says so: one word an input, in order, separated by commas:
+//                "nhwc" or "plain" (absent: all plain). "output_layout" says the same of the output. Everything
+//                between is laid out so that elements move only where the graph's order is really needed.
+//   Parameters   Trained are: weights and biases of layers, embedding tables, slopes, and initializers of more than one
+//                finite element above -1e4 that Add, Sub, Mul, Div, Pow, Min, Max or Where read, unless an input of the
+//                graph is read beside them (that normalises the data). Everything else is constant. Running statistics
+//                are state. Elements are only moved, except that the two bias halves of LSTM and RNN are added.
+//   Names        Parameters keep the initializer's name. Where the exporter made one up (onnx::MatMul_12), they get
+//                PyTorch's: the module's path and weight, bias, weight_ih, ...
+//   Output       The model has one: the graph's first, unless another is asked for. What it does not need is left out.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "model_import/graph/graph.h"
+
+namespace coterie::model_import {
+
+struct ImportOptions {
+  std::map<std::string, int64_t> dimensions;  // sizes for named dimensions other than the batch
+  std::string output;                         // empty: the first
+};
+
+struct ImportedModel {
+  Bytes model;
+  std::vector<std::string> notes;  // what a person should know: outputs that were left out, ...
+};
+
+// `graph` is sorted. Errors: malformed, too_large, invalid_argument: unknown operators (all of them, each with its nodes
+// and the nearest supported form), dimensions that are not bound (all of them), forms of operators that are not
+// supported.
+Result<ImportedModel> import_graph(Graph graph, const ImportOptions& options = {});
+
+}  // namespace coterie::model_import

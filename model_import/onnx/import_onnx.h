@@ -1,0 +1,13 @@
+// ONNX models, opset 11 to 18, as model files. What becomes what: model_import/convert/import_graph.h.
+#pragma once
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "model_import/convert/import_graph.h"
+
+namespace coterie::model_import {
+
+// Errors: those of read_onnx and of import_graph.
+Result<ImportedModel> import_onnx(ByteView file, const ImportOptions& options = {});
+
+}  // namespace coterie::model_import

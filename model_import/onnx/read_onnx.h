@@ -1,0 +1,24 @@
+// ONNX bytes to an imported graph. With write_onnx the only code that knows protobuf.
+#pragma once
+
+#include "base/bytes.h"
+#include "model_import/graph/graph.h"
+
+namespace coterie::model_import {
+
+inline constexpr int64_t kOpsetMin = 11, kOpsetMax = 18;
+
+// Limits of what is read; a model over one of them is `too_large`.
+inline constexpr uint64_t kOnnxFileBytesMax = (1ull << 31) - 1;  // protobuf's own
+inline constexpr int kNestingMax = 32;                           // messages inside messages; ONNX without bodies has 7
+inline constexpr size_t kNodesMax = 16'384;
+
+// Errors: malformed (not protobuf; tensors whose data and shape disagree; nodes that form a cycle),
+// too_large, invalid_argument (an opset outside 11..18, weights in other files, sparse or string tensors:
+// each says what to do). Nodes come out sorted.
+Result<Graph> read_onnx(ByteView file);
+
+// The tensor of a file such as test_data_set_0/input_0.pb.
+Result<HostTensor> read_onnx_tensor(ByteView file);
+
+}  // namespace coterie::model_import

@@ -1,0 +1,144 @@
+// What an ONNX model becomes: ops, layout, names and roles; and what is refused.
+#include "model_import/onnx/import_onnx.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/model_import/onnx/graphs.h"
+
+namespace coterie {
+namespace {
+
+using namespace test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(OnnxImport, ImagesStayNhwcUntilTheirOrderMatters) {
+  OnnxBuild build;
+  build.input("x", {0, 3, 8, 8}).weight("conv.weight", {4, 3, 3, 3}).weight("fc.weight", {10, 4 * 3 * 3});
+  build.node("Conv", {"x", "conv.weight"}, "a").node("Relu", {"a"}, "b");
+  build.node("MaxPool", {"b"}, "c",
+             {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}});
+  build.node("Flatten", {"c"}, "d").node("Gemm", {"d", "fc.weight"}, "y", {{"transB", int64_t{1}}});
+  const ModelGraph graph = build.imported("y");
+  EXPECT_THAT(kinds_of(graph), ElementsAre(OpKind::conv2d, OpKind::relu, OpKind::max_pool2d, OpKind::transpose,
+                                           OpKind::reshape, OpKind::dense));
+  EXPECT_EQ(graph.properties.at("input_layout"), "nhwc");
+  EXPECT_EQ(graph.tensors[graph.inputs[0]].shape, (Shape{8, 8, 3}));
+  EXPECT_THAT(names_of(graph, TensorRole::parameter), ElementsAre("conv.weight", "fc.weight"));
+}
+
+TEST(OnnxImport, GlobalPoolingNeedsNoTranspose) {
+  OnnxBuild build;
+  build.input("x", {0, 3, 8, 8}).weight("w", {4, 3, 1, 1}).weight("fc", {10, 4});
+  build.node("Conv", {"x", "w"}, "a").node("GlobalAveragePool", {"a"}, "b").node("Flatten", {"b"}, "c");
+  build.node("Gemm", {"c", "fc"}, "y", {{"transB", int64_t{1}}});
+  EXPECT_THAT(kinds_of(build.imported("y")), ElementsAre(OpKind::conv2d, OpKind::global_average_pool2d, OpKind::dense));
+}
+
+TEST(OnnxImport, WeightsAreOnlyPermuted) {
+  OnnxBuild build;
+  build.input("x", {0, 2}).weight("w", {3, 2}).node("Gemm", {"x", "w"}, "y", {{"transB", int64_t{1}}});
+  const Result<model_import::ImportedModel> import = build.import("y");
+  ASSERT_OK(import);
+  const auto decoded = decode_model(import->model);
+  ASSERT_OK(decoded);
+  const auto values = payload_as<float>(decoded->payload).first(6);
+  EXPECT_THAT(std::vector<float>(values.begin(), values.end()), ElementsAre(0.5f, 2.5f, 4.5f, 1.5f, 3.5f, 5.5f));
+}
+
+TEST(OnnxImport, NamesThatTheExporterMadeUpBecomePyTorchs) {
+  OnnxBuild build;
+  build.input("x", {0, 5, 2}).weight("onnx::MatMul_7", {2, 3}).weight("b", {3});
+  build.node("MatMul", {"x", "onnx::MatMul_7"}, "a").node("Add", {"b", "a"}, "y");
+  build.graph.nodes[0].name = "/encoder/encoder.0/linear1/MatMul";
+  const ModelGraph graph = build.imported("y");
+  EXPECT_THAT(kinds_of(graph), ElementsAre(OpKind::dense));
+  EXPECT_THAT(names_of(graph, TensorRole::parameter), ElementsAre("encoder.0.linear1.weight", "b"));
+}
+
+TEST(OnnxImport, WhatNormalisesTheInputIsNotTrainedAndMasksAreNot) {
+  OnnxBuild build;
+  build.input("x", {0, 2}).weight("mean", {2}).weight("scale", {2}).weight("mask", {2}, -2e4f);
+  build.node("Sub", {"x", "mean"}, "a").node("Mul", {"a", "scale"}, "b").node("Add", {"b", "mask"}, "y");
+  const ModelGraph graph = build.imported("y");
+  EXPECT_THAT(names_of(graph, TensorRole::parameter), ElementsAre("scale"));
+  EXPECT_THAT(names_of(graph, TensorRole::constant), ElementsAre("mean", "mask"));
+}
+
+TEST(OnnxImport, EqualParametersThatTheExporterStoredOnceAreTrainedApart) {
+  OnnxBuild build;
+  build.input("x", {0, 2}).weight("a.weight", {2, 2}).node("Identity", {"a.weight"}, "b.weight");
+  build.node("Gemm", {"x", "a.weight"}, "h").node("Gemm", {"h", "b.weight"}, "y");
+  EXPECT_THAT(names_of(build.imported("y"), TensorRole::parameter), ElementsAre("a.weight", "b.weight"));
+}
+
+// Found by the fuzzer: the first operand with the batch is not the only one whose rank counts.
+TEST(OnnxImport, RefusesToJoinValuesOfDifferentRank) {
+  OnnxBuild build;
+  build.input("x", {0, 4}).input("z", {0, 4, 1}).node("Concat", {"x", "z"}, "y", {{"axis", int64_t{1}}});
+  EXPECT_ERROR(build.import("y"), ErrorCode::malformed, "operands of different rank");
+}
+
+TEST(OnnxImport, AWeightReadTwiceIsOneParameter) {
+  OnnxBuild build;
+  build.input("x", {0, 2})
+      .weight("w", {2, 2})
+      .node("Gemm", {"x", "w"}, "h")
+      .node("Gemm", {"h", "w"}, "y", {{"transB", int64_t{1}}});
+  EXPECT_THAT(names_of(build.imported("y"), TensorRole::parameter), ElementsAre("w"));
+}
+
+TEST(OnnxImport, AReshapeThatFixesTheBatchFitsEveryBatch) {
+  OnnxBuild build;
+  build.input("x", {4, 6, 5}).integers("to", {4, 3, 10}).node("Reshape", {"x", "to"}, "a").node("Relu", {"a"}, "y");
+  const ModelGraph graph = build.imported("y");
+  ASSERT_EQ(graph.ops[0].kind, OpKind::reshape);
+  EXPECT_EQ(std::get<ShapeAttributes>(graph.ops[0].attributes).shape, (Shape{-1, 3, 10}));
+}
+
+TEST(OnnxImport, NamesEveryUnknownOperatorAtOnce) {
+  OnnxBuild build;
+  build.input("x", {0, 4}).node("TopK", {"x"}, "a").node("com.acme.Magic", {"a"}, "b").node("Einsum", {"b"}, "y");
+  const Result<model_import::ImportedModel> import = build.import("y");
+  ASSERT_ERROR(import, ErrorCode::invalid_argument,
+               "Einsum (/y/Einsum; instead: write it as Transpose, Reshape and MatMul)");
+  EXPECT_THAT(import.error().message(), HasSubstr("TopK"));
+  EXPECT_THAT(import.error().message(), HasSubstr("com.acme.Magic"));
+}
+
+TEST(OnnxImport, AsksForOpenDimensionsAndTakesThem) {
+  OnnxBuild build;
+  build.input("x", {0, 0, 4}).node("Relu", {"x"}, "y");
+  EXPECT_ERROR(build.import("y"), ErrorCode::invalid_argument, "--dim name=size): open");
+  const ModelGraph graph = build.imported("y", {.dimensions = {{"open", 7}}, .output = {}});
+  EXPECT_EQ(graph.tensors[graph.inputs[0]].shape, (Shape{7, 4}));
+}
+
+TEST(OnnxImport, RefusesWhatMixesTheExamplesOfABatch) {
+  OnnxBuild build;
+  build.input("x", {0, 4}).node("ReduceMean", {"x"}, "y", {{"axes", std::vector<int64_t>{0}}});
+  EXPECT_ERROR(build.import("y"), ErrorCode::invalid_argument, "reduces over the batch");
+}
+
+TEST(OnnxImport, AScaledGemmAddsItsBiasApart) {
+  OnnxBuild build;
+  build.input("x", {0, 3, 2});
+  build.node("Gather", {"x", "zero"}, "row", {{"axis", int64_t{1}}})
+      .integers("zero", {0})
+      .node("Flatten", {"row"}, "a");
+  build.weight("w", {2, 2})
+      .node("Gemm", {"a", "w"}, "b", {{"alpha", 2.0f}})
+      .weight("d", {2})
+      .node("Gemm", {"b", "w", "d"}, "y", {{"alpha", 0.5f}});
+  EXPECT_THAT(kinds_of(build.imported("y")), testing::Contains(OpKind::add));
+}
+
+TEST(OnnxImport, LeavesOutWhatTheOutputDoesNotNeed) {
+  OnnxBuild build;
+  build.input("x", {0, 4}).node("Relu", {"x"}, "y").node("TopK", {"x"}, "unused");
+  EXPECT_THAT(kinds_of(build.imported("y")), ElementsAre(OpKind::relu));
+}
+
+}  // namespace
+}  // namespace coterie
