@@ -1,8 +1,8 @@
 # Precompiled headers: the standard library is most of what a file of ours costs to compile, and is the same in all of them.
 #
 # AUTO: where no compiler cache is used. A cache serves better, across folders and branches, and would miss on files that
-# read a precompiled header. They change nothing that a file may use: headers are checked without them (coterie_header_check),
-# and the presets tidy and gcc-sdk compile every file without them.
+# read a precompiled header. They change nothing that a file may use: tests/tidy/check_includes.py finds the standard header that
+# a file forgets, and the presets tidy and gcc-sdk compile every file without them.
 set(COTERIE_PCH AUTO CACHE STRING "Precompiled headers: AUTO (where no compiler cache is used), ON or OFF")
 set_property(CACHE COTERIE_PCH PROPERTY STRINGS AUTO ON OFF)
 if(COTERIE_PCH STREQUAL "AUTO")

@@ -1,8 +1,8 @@
-# coterie_header_check(name FOLDER base DEPENDS coterie_os [EXCLUDE regex]): compiles every header below FOLDER (a path
-# from the repository root) alone and twice, so that a header that leans on its includer's includes, or lacks its
-# #pragma once, breaks the build. One tiny file a header, part of `all`. Where precompiled headers are used they serve here,
-# too, and the standard headers that a header forgets are found by tests/tidy/check_includes.py. A cross build would find
-# what the native one has found.
+# coterie_header_check(name FOLDER base DEPENDS coterie_os [EXCLUDE regex]): compiles the headers below FOLDER (a path from the
+# repository root) alone, so that a header that leans on its includer's includes breaks the build. One tiny file a header, and
+# none for a header with a source of its name: that reads it first (tests/tidy/check_includes.py). Where precompiled headers
+# are used they serve here, too, and the standard headers that a header forgets are found by tests/tidy/check_includes.py. A
+# cross build would find what the native one has found.
 function(coterie_header_check name)
   if(CMAKE_CROSSCOMPILING)
     return()
@@ -17,10 +17,17 @@ function(coterie_header_check name)
   endif()
   set(sources)
   foreach(header IN LISTS headers)
+    cmake_path(REPLACE_EXTENSION header .cc OUTPUT_VARIABLE own_source)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/${own_source})
+      continue()
+    endif()
     set(source ${CMAKE_CURRENT_BINARY_DIR}/header_check/${header}.cc)
-    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n#include \"${header}\"\n" @ONLY)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n" @ONLY)
     list(APPEND sources ${source})
   endforeach()
+  if(NOT sources)
+    return()
+  endif()
   add_library(${name} OBJECT ${sources})
   target_link_libraries(${name} PRIVATE coterie_flags ${ARG_DEPENDS})
   set_target_properties(${name} PROPERTIES CXX_CLANG_TIDY "" POSITION_INDEPENDENT_CODE ON)

@@ -5,6 +5,8 @@
    slow because of what its files read; bytes are the same on every machine, seconds are not.
 2. Standard headers: who names std::vector includes <vector>, by itself or through headers of ours. Precompiled headers would
    hide that from the compiler (cmake/CoteriePch.cmake).
+3. A source reads the header of its name before anything else: it compiles that header alone, and a header with such a source
+   needs no check of its own (tests/support/CoterieHeaderCheck.cmake).
 """
 import functools
 import os
@@ -194,10 +196,19 @@ def check_standard_headers(tree):
                 yield f"{path}: names std::{name} and does not include {WANTED[name]}, nor does a header of ours that it includes"
 
 
+def check_own_header_first(tree):
+    for path in tree.files:
+        own = path.removesuffix(".cc") + ".h"
+        if path.endswith(".cc") and own in tree.known:
+            first = INCLUDE.search(tree.text(path))
+            if first is None or first.group(1) != own:
+                yield f'{path}: includes "{own}" before anything else, so that a header that leans on others is found'
+
+
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
     tree = Tree(root)
-    problems = [*check_budgets(tree), *check_standard_headers(tree)]
+    problems = [*check_budgets(tree), *check_standard_headers(tree), *check_own_header_first(tree)]
     print("\n".join(problems))
     print(f"{len(tree.files)} files, {len(problems)} problems")
     return 1 if problems else 0

@@ -15,7 +15,8 @@ class CheckIncludes(unittest.TestCase):
                 with open(os.path.join(root, path), "w", encoding="utf-8") as file:
                     file.write(text)
             tree = check_includes.Tree(root)
-            return [*check_includes.check_budgets(tree), *check_includes.check_standard_headers(tree)]
+            return [*check_includes.check_budgets(tree), *check_includes.check_standard_headers(tree),
+                    *check_includes.check_own_header_first(tree)]
 
     def test_a_header_over_its_budget_is_named_with_what_it_reads(self):
         budget = check_includes.BUDGETS_KIB["base/"] * 1024
@@ -31,7 +32,7 @@ class CheckIncludes(unittest.TestCase):
                                         "base/c.h": '#include "base/b.h"\n'}), [])
 
     def test_a_heavy_library_does_not_belong_into_a_header(self):
-        files = {"fl_server/a.h": "#include <nlohmann/json.hpp>\n", "fl_server/a.cc": "#include <nlohmann/json.hpp>\n",
+        files = {"fl_server/a.h": "#include <nlohmann/json.hpp>\n", "fl_server/c.cc": "#include <nlohmann/json.hpp>\n",
                  "fl_server/b.h": "#include <nlohmann/json_fwd.hpp>\n"}
         self.assertEqual([problem.split(":")[0] for problem in self.problems(files)], ["fl_server/a.h"])
 
@@ -41,6 +42,15 @@ class CheckIncludes(unittest.TestCase):
         problems = self.problems(files)
         self.assertEqual(len(problems), 1)
         self.assertIn("base/b.cc: names std::vector and does not include <vector>", problems[0])
+
+    def test_a_source_reads_its_own_header_first(self):
+        header = {"base/a.h": "#include <string>\n", "base/b.h": ""}
+        for text in ("#include <string>\n#include \"base/a.h\"\n", '#include "base/b.h"\n#include "base/a.h"\n', "int a;\n"):
+            problems = self.problems(header | {"base/a.cc": text})
+            self.assertEqual(len(problems), 1)
+            self.assertIn('base/a.cc: includes "base/a.h" before anything else', problems[0])
+        self.assertEqual(self.problems(header | {"base/a.cc": '// A.\n#include "base/a.h"\n#include <string>\n',
+                                                 "base/c.cc": "#include <string>\n"}), [])
 
 
 if __name__ == "__main__":
