@@ -35,6 +35,9 @@ endfunction()
 # coterie_test(name SOURCES ... DEPENDS ... [DEFINES ...] [PROGRAMS ...] [LABEL unit] [PREFIX p.]): one GoogleTest binary, its
 # cases listed by CTest one by one, under the prefix. PROGRAMS: targets that it starts. What has the label nightly is built
 # with COTERIE_BUILD_NIGHTLY alone: mostly the same sources as by day, with more to do.
+#
+# Called again with a name, it adds to that program: folders that need no flags of their own share one, as each costs a link.
+# Label, time limit, prefix and filter are the first call's.
 function(coterie_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;PREFIX;FILTER" "SOURCES;DEPENDS;DEFINES;PROGRAMS" ${ARGN})
   if(NOT COTERIE_BUILD_TESTS OR (ARG_LABEL STREQUAL "nightly" AND NOT COTERIE_BUILD_NIGHTLY))
@@ -46,18 +49,27 @@ function(coterie_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE coterie_flags ${ARG_DEPENDS} coterie_test_paths GTest::gmock GTest::gtest_main)
+  if(NOT TARGET ${name})
+    add_executable(${name})
+    set_target_properties(${name} PROPERTIES COTERIE_TEST_LABEL ${ARG_LABEL})
+    target_link_libraries(${name} PRIVATE coterie_flags coterie_test_paths GTest::gmock GTest::gtest_main)
+    coterie_precompile(${name} test)
+    if(COTERIE_ENGINE_ONLY)
+      target_compile_definitions(${name} PRIVATE $<$<CONFIG:MinSizeRel>:COT_NO_UNWINDING>)
+    endif()
+    gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" TEST_FILTER "${ARG_FILTER}" DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+                         PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+  endif()
+  get_target_property(label ${name} COTERIE_TEST_LABEL)
+  if(NOT label STREQUAL ARG_LABEL)
+    message(FATAL_ERROR "coterie_test(${name}): its cases have the label ${label}, not ${ARG_LABEL}")
+  endif()
+  target_sources(${name} PRIVATE ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
   target_compile_definitions(${name} PRIVATE ${ARG_DEFINES})
   if(ARG_PROGRAMS)
     add_dependencies(${name} ${ARG_PROGRAMS})
   endif()
-  coterie_precompile(${name} test)
-  if(COTERIE_ENGINE_ONLY)
-    target_compile_definitions(${name} PRIVATE $<$<CONFIG:MinSizeRel>:COT_NO_UNWINDING>)
-  endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" TEST_FILTER "${ARG_FILTER}" DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-                       PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
 # coterie_flatbuffers(target a.fbs b.fbs): generated C++ headers under the build tree, reachable by proto/codec only.
