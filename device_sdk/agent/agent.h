@@ -2,12 +2,12 @@
 // directory, one small step a call, on the caller's thread.
 //
 // The state directory holds everything, so that an app may be killed at any moment and go on:
-//   identity.key             the device's key (unless the app brings a signer)
-//   session.state, round.state   ParticipantState (session_files.h)
-//   model-<digest>.cotf      the present round's model (.part while it is being fetched)
+//   identity.key                   the device's key (unless the app brings a signer)
+//   session.state, round.state     ParticipantState (session_files.h)
+//   model-<digest>.cotf            the present round's model (.part while it is being fetched)
 //   train-<round>-<attempt>.ckpt   training under way
-//   update.cotf              the encoded update, until it is accepted
-//   secagg.log               a session of secure aggregation under way (session_log.h)
+//   update.cotf                    the encoded update, until it is accepted
+//   secagg.log                     a session of secure aggregation under way (session_log.h)
 // One agent at a time may use a directory. Not thread-safe.
 #pragma once
 

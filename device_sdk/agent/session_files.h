@@ -1,13 +1,11 @@
 // SessionFiles: a device's session on its disk, in two files, so that a round waits for the disk as seldom as it may.
 //
 //   session.state   what a loss of power must not take: who the device is, what it has spent, which model it has taken
-//   part
-//                   with, which ledgers it has seen; and all of a session of secure aggregation
+//                   part with, which ledgers it has seen; and all of a session of secure aggregation
 //   round.state     how far the present round has come since. It outlives the death of the process, so that an app may
-//   be
-//                   killed at any moment and go on. After a loss of power it may be gone or torn: then the device goes
-//                   on from session.state, as if it had been away since, and the server answers a repetition with what
-//                   it has.
+//                   be killed at any moment and go on. After a loss of power it may be gone or torn: then the device
+//                   goes on from session.state, as if it had been away since, and the server answers a repetition with
+//                   what it has.
 //
 // round.state names the session.state that it continues by digest, and its own content: one that continues another, or
 // is torn, is no more than litter. Not thread-safe; the caller holds the directory's lock.

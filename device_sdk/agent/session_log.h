@@ -5,10 +5,11 @@
 //   secagg.log    records, one behind the other: a byte that says what it is, the length of what it holds (4 bytes,
 //                 little-endian), that, and the content digest of all of it
 //     seed        what the session belongs to (digests of context and update), and the seed of all its secrets; comes
-//     first message     the number of one of the server's messages, and its frame: from before the answer to it leaves
-//     the device signature   digest of a text, and what the device's key has signed it with: an ECDSA signature made
-//     again would be
-//                 another one
+//                 first
+//     message     the number of one of the server's messages, and its frame: from before the answer to it leaves the
+//                 device
+//     signature   digest of a text, and what the device's key has signed it with: an ECDSA signature made again would
+//                 be another one
 //
 // One file that grows, as a sync of it costs a quarter of what a file and its name cost. A log that is not whole (the
 // machine lost its power in the middle of a record, the disk was full) is as good as damaged: that session is over.

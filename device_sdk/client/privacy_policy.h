@@ -4,9 +4,8 @@
 // A plan that offers less is `refused`, with one of refusal_reason as the error's reason:
 //   security_level   the level is lower than security_level_min, or one that this client does not speak
 //   cohort_min       a sum may be of fewer devices than cohort_min
-//   epsilon_round    one participation costs more than epsilon_round_max, or, where there is any limit of
-//   epsilon or delta,
-//                    the plan promises none: without a promise what it costs is unbounded
+//   epsilon_round    one participation costs more than epsilon_round_max; or the plan promises nothing where there
+//                    is any limit of epsilon or delta: without a promise what it costs is unbounded
 //   epsilon_total    with it, what all participations have cost would pass epsilon_total_max
 //   delta            with it, the sum of their deltas would pass delta_max
 //   separation       it comes too soon after the last participation

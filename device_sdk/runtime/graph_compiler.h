@@ -4,8 +4,7 @@
 //   forward    the rules of the other needed ops, in the graph's order
 //   loss       with its gradient when training
 //   backward   the rules in reverse order, for ops below which some trainable parameter lies; gradients of a tensor
-//   with
-//              several readers are summed; nothing computes a gradient that no parameter needs
+//              with several readers are summed; nothing computes a gradient that no parameter needs
 //   update     of each parameter right behind the last op that reads it, so that its gradient's memory is free again;
 //              or of all at the end, from gradients that were added up
 #pragma once

@@ -8,7 +8,8 @@
 //
 //   advertising   until adverts_goal devices, or its time. Fewer than the session's least: failed
 //   masking       until the masked updates have come, and are durably accepted; then until freeze(), which is the
-//   round's unmasking     until everybody asked has answered, or the time is up and there are shares enough
+//                 round's
+//   unmasking     until everybody asked has answered, or the time is up and there are shares enough
 #pragma once
 
 #include <map>

@@ -21,12 +21,10 @@ inline constexpr const char* kDataNames =
 // `text`:
 //   digits        the UCI digits, built in
 //   mnist:DIR     IDX files under their usual names, gzipped or not: train-*, t10k-* as the held-out part; one of the
-//   two
-//                 alone is all there is
+//                 two alone is all there is
 //   cifar10:DIR   data_batch_1.bin to _5.bin, test_batch.bin as the held-out part; likewise
 //   images:DIR    one folder of JPEG and PNG files a class (image_folder.h). ?height=32&width=32 resizes them (one of
-//   the
-//                 two alone: both), channels=1 makes them grey
+//                 the two alone: both), channels=1 makes them grey
 //   csv:FILE      a table with a header row (csv.h), gzipped or not. ?target=COLUMN is the class to be told;
 //                 as=number: a number. numbers=raw leaves them as they are, categories=codes gives their numbers
 //   text:FILE     pieces of a UTF-8 text and what comes next (text.h), gzipped or not. ?length=80 characters;

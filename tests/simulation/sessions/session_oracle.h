@@ -1,12 +1,16 @@
 // SessionOracle: sees what every honest device does and every sum that is released, and says what must not be.
 //
 //   wrong         a sum is not the plain sum of exactly its survivors' updates; or honest parties alone ended with lost
-//   data both_kinds    one honest device handed out shares of both secrets of another, in one session opened_twice
-//   holders of both secrets of an honest device, the server's accomplices among them, reach the threshold two_sets
-//   honest devices confirmed or opened two survivor sets of one session (complete graphs), or one device did small a
-//   device opened a set of fewer survivors than the session's least, or without itself false_roster  an honest device
-//   masked among identities that nobody enrolled, or with keys that are not their owner's failed        nothing went
-//   wrong, and yet there is no sum of everybody stuck         a session or a device came to no end
+//                 data
+//   both_kinds    one honest device handed out shares of both secrets of another, in one session
+//   opened_twice  holders of both secrets of an honest device, the server's accomplices among them, reach the threshold
+//   two_sets      honest devices confirmed or opened two survivor sets of one session (complete graphs), or one device
+//                 did
+//   small         a device opened a set of fewer survivors than the session's least, or without itself
+//   false_roster  an honest device masked among identities that nobody enrolled, or with keys that are not their
+//                 owner's
+//   failed        nothing went wrong, and yet there is no sum of everybody
+//   stuck         a session or a device came to no end
 //
 // It knows no threshold but that of a complete graph, 2 n / 3 + 1, which it says itself.
 #pragma once
