@@ -4,30 +4,24 @@
 #include <set>
 #include <utility>
 
-#include "base/assert.h"
-
 namespace coterie {
 
 IntakeEffects RoundIntake::step(const IntakeEvent& event, Instant now) {
   now_ = now;
   std::visit([this](const auto& e) { handle(e); }, event);
-#ifndef NDEBUG
-  check();
-#endif
+  if (step_check_.is_due(served_.size() + asked_.size() + early_.size())) check();
   return std::exchange(effects_, {});
 }
 
-// To become COT_INVARIANT, with these sentences.
 void RoundIntake::check() const {
   std::set<JobId> jobs;
-  for (const auto& [key, job] : served_) COT_ASSERT(jobs.insert(job).second);  // a job has one round here
+  for (const auto& [key, job] : served_) COT_INVARIANT(jobs.insert(job).second, "a job has one round here");
   for (const auto& [key, asked] : asked_) {
-    COT_ASSERT(jobs.insert(asked.notice.job).second);  // served, or asked about
-    COT_ASSERT(key == asked.notice.key);
+    COT_INVARIANT(jobs.insert(asked.notice.job).second, "a job's round is served, or asked about");
+    COT_INVARIANT(key == asked.notice.key, "a round is asked about under its own key");
   }
-  // An upload waits only for an answer that is on its way.
-  COT_ASSERT(std::ranges::all_of(
-      early_, [&](const UploadOffered& offered) { return looks_ > 0 || asked_.contains(offered.key); }));
+  const auto is_waited_for = [&](const UploadOffered& early) { return looks_ > 0 || asked_.contains(early.key); };
+  COT_INVARIANT(std::ranges::all_of(early_, is_waited_for), "an upload waits only for an answer that is on its way");
 }
 
 std::optional<Instant> RoundIntake::next_deadline() const {
@@ -83,6 +77,7 @@ void RoundIntake::take_up(const RoundNotice& notice, std::vector<DeviceId> accep
   if (notice.updates_due) effects_.push_back(StepIngest{UpdatesDue{notice.key, *notice.updates_due}});
 }
 
+// Early uploads of a round that is over go to the ingest machine, which has no lane for it and looks into the store.
 void RoundIntake::forget(const RoundKey& key) {
   if (asked_.erase(key) > 0) return offer_early();
   if (served_.erase(key) > 0) effects_.push_back(GiveUp{key});

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/assert.h"
 #include "fl_server/core/ingest_machine.h"
 
 namespace coterie {
@@ -58,6 +59,9 @@ class RoundIntake {
   // It was taken up, and not given up since.
   bool serves(const RoundKey& key) const { return served_.contains(key); }
 
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
+
  private:
   struct Asked {
     RoundNotice notice;
@@ -75,11 +79,11 @@ class RoundIntake {
   void take_up(const RoundNotice& notice, std::vector<DeviceId> accepted);
   void forget(const RoundKey& key);
   void offer_early();
-  void check() const;
 
   IntakeSettings settings_;
   Instant now_{};
   IntakeEffects effects_;
+  StepCheck step_check_;
   std::map<RoundKey, Asked> asked_;
   std::map<RoundKey, JobId> served_;
   std::vector<UploadOffered> early_;

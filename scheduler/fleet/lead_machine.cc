@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/assert.h"
-
 namespace coterie {
 
 LeadMachine::LeadMachine(LeadSettings settings, std::string owner_url, Instant now)
@@ -20,26 +18,22 @@ LeadMachine::LeadMachine(LeadSettings settings, std::string owner_url, Instant n
 LeadEffects LeadMachine::step(const LeadEvent& event, Instant now) {
   now_ = now;
   std::visit([this](const auto& e) { handle(e); }, event);
-#ifndef NDEBUG
-  check();
-#endif
+  if (step_check_.is_due(board_.rounds.size())) check();
   return std::exchange(effects_, {});
 }
 
-// To become COT_INVARIANT, with these sentences.
 void LeadMachine::check() const {
   std::set<JobId> jobs;
   std::set<RoundKey> keys;
   for (const RoundNotice& round : board_.rounds) {
-    COT_ASSERT(jobs.insert(round.job).second);  // a job has at most one round on the board
-    COT_ASSERT(keys.insert(round.key).second);  // a round is on the board once
+    COT_INVARIANT(jobs.insert(round.job).second, "a job has at most one round on the board");
+    COT_INVARIANT(keys.insert(round.key).second, "a round is on the board once");
   }
   const auto is_posted = [&](const auto& entry) { return keys.contains(entry.first); };
-  // What was told is known of posted rounds alone: it does not grow with the rounds of a life.
-  COT_ASSERT(std::ranges::all_of(told_issued_, is_posted));
-  COT_ASSERT(std::ranges::all_of(told_accepted_, is_posted));
-  // A round has shares only while it is posted.
-  COT_ASSERT(std::ranges::all_of(board_.shares, is_posted));
+  // What was told does not grow with the rounds of a life.
+  COT_INVARIANT(std::ranges::all_of(told_issued_, is_posted), "tickets are told of posted rounds alone");
+  COT_INVARIANT(std::ranges::all_of(told_accepted_, is_posted), "updates are told of posted rounds alone");
+  COT_INVARIANT(std::ranges::all_of(board_.shares, is_posted), "a round has shares only while it is posted");
 }
 
 // ---- From the scheduler

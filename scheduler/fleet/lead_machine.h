@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/result.h"
 #include "scheduler/fleet/fleet_tally.h"
 #include "scheduler/fleet/posted_board.h"
@@ -61,6 +62,9 @@ class LeadMachine {
   LeadEffects step(const LeadEvent& event, Instant now);
   Instant next_deadline() const { return tick_at_; }
 
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
+
  private:
   void handle(const PostRound& event);
   void handle(const UnpostRound& event);
@@ -73,11 +77,11 @@ class LeadMachine {
   void tell_rounds();
   void forget(const RoundKey& key);
   void write();
-  void check() const;
 
   LeadSettings settings_;
   Instant now_{};
   LeadEffects effects_;
+  StepCheck step_check_;
 
   FleetTally tally_;
   PostedBoard board_;

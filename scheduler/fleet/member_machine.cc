@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/assert.h"
-
 namespace coterie {
 namespace {
 
-// Of the board's round, what this node may do: no share is a share of nothing.
+// What this node may do of the board's round. Without a share it gives no tickets.
 RoundNotice share_of(const RoundNotice& round, const PostedBoard& board, const std::string& incarnation) {
   RoundNotice notice = round;
   notice.ticket_count = 0;
@@ -29,23 +27,20 @@ bool is_same_but_for_due(RoundNotice known, const RoundNotice& notice) {
 MemberEffects MemberMachine::step(const MemberEvent& event, Instant now) {
   now_ = now;
   std::visit([this](const auto& e) { handle(e); }, event);
-#ifndef NDEBUG
-  check();
-#endif
+  if (step_check_.is_due(served_.size())) check();
   return std::exchange(effects_, {});
 }
 
-// To become COT_INVARIANT, with these sentences.
 void MemberMachine::check() const {
   const auto is_served = [this](const auto& entry) { return served_.contains(entry.first); };
-  // A report has numbers of served rounds alone: what a node says does not grow with the rounds it has seen.
-  COT_ASSERT(std::ranges::all_of(report_.issued, is_served));
-  COT_ASSERT(std::ranges::all_of(report_.lacking, is_served));
-  COT_ASSERT(std::ranges::all_of(report_.accepted, is_served));
-  // Somebody waits for a read only while one is on its way.
-  COT_ASSERT(is_reading_ || (!is_looked_for_ && !look_again_));
-  // A round is served under its own key.
-  COT_ASSERT(std::ranges::all_of(served_, [](const auto& entry) { return entry.first == entry.second.key; }));
+  // What a node says does not grow with the rounds it has seen.
+  COT_INVARIANT(std::ranges::all_of(report_.issued, is_served), "a report has tickets of served rounds alone");
+  COT_INVARIANT(std::ranges::all_of(report_.lacking, is_served), "a report lacks devices for served rounds alone");
+  COT_INVARIANT(std::ranges::all_of(report_.accepted, is_served), "a report has updates of served rounds alone");
+  COT_INVARIANT(is_reading_ || (!is_looked_for_ && !look_again_),
+                "somebody waits for a read only while one is on its way");
+  COT_INVARIANT(std::ranges::all_of(served_, [](const auto& entry) { return entry.first == entry.second.key; }),
+                "a round is served under its own key");
 }
 
 // ---- What the node says

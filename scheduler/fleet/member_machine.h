@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/result.h"
 #include "scheduler/fleet/node_report.h"
 #include "scheduler/fleet/posted_board.h"
@@ -68,6 +69,9 @@ class MemberMachine {
   MemberEffects step(const MemberEvent& event, Instant now);
   Instant next_deadline() const { return tick_at_; }
 
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
+
  private:
   void handle(const BoardAnswered& event);
   void handle(const ReportSaid& event);
@@ -85,11 +89,11 @@ class MemberMachine {
   void apply_round(const RoundNotice& notice);
   void forget(const RoundKey& key);
   bool has_news() const;
-  void check() const;
 
   MemberSettings settings_;
   Instant now_{};
   MemberEffects effects_;
+  StepCheck step_check_;
 
   NodeReport report_;  // its load is never set
   NodeReport said_;
