@@ -59,6 +59,7 @@ struct Prelu {
   }
 };
 
+// Here and below, x, y, dy, dx: [rows, channels] at rows `stride` floats apart; slope, dslope: [channels], or [1].
 void prelu_forward(const PreluShape& s, const float* x, const float* slope, float* y) {
   for (size_t r = 0; r < s.rows; ++r, x += s.stride, y += s.stride) {
     for_each_vector(s.channels, Prelu{x, slope, x, y, s.one_slope});

@@ -76,6 +76,7 @@ void forward(const BinaryLoops& loops, const float* a, const float* b, float* y)
   for_each_row(loops, BinaryRows<Op>{loops, a, b, y});
 }
 
+// y: [loops.size]; a and b the same, with stride 0 where they are broadcast.
 void binary_forward(Binary kind, const BinaryLoops& loops, const float* a, const float* b, float* y) {
 #define COT_CASE(kind, Op)                                \
   case Binary::kind:                                      \
@@ -194,6 +195,7 @@ void backward(size_t operand, const BinaryLoops& loops, const float* a, const fl
   for_each_row(loops, GradientRows<Op>{source, operand, gradient});
 }
 
+// dy: [loops.size]; gradient: the shape of that operand, so it is summed over the dimensions of stride 0.
 void binary_backward(Binary kind, size_t operand, const BinaryLoops& loops, const float* a, const float* b,
                      const float* dy, float* gradient) {
   using Body = void (*)(size_t, const BinaryLoops&, const float*, const float*, const float*, float*);

@@ -81,7 +81,8 @@ class Patches {
   size_t first_ = 0, count_ = 0;
 };
 
-// With weights [taps, filters] that are packed in `prepared`, group after group, or, if that is null, lie in w.
+// x: [batch, height, width, channels]; w: [taps, filters], packed in `prepared` group after group, or, if that is null,
+// as it lies; bias: [filters] or null; y: [batch, out_h, out_w, filters], some rows and columns of it.
 void forward_over_patches(const Conv2dShape& s, size_t images, Range rows, Range columns, const float* x,
                           const float* w, const float* prepared, const float* bias, Activation activation, float* y,
                           Scratch& scratch) {
@@ -114,6 +115,8 @@ DenseShape dense_of(const Conv2dShape& s, Range rows) {
 
 }  // namespace
 
+// x: [batch, height, width, channels]; w: [kernel_h, kernel_w, channels / groups, filters]; bias: [filters] or null; y:
+// [batch, out_h, out_w, filters]. Each way to compute it gives other bits, so the shape alone decides, never the part.
 void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const float* x, const float* w,
                          const float* prepared, const float* bias, Activation activation, float* y, void* workspace) {
   if (fft_pays(s)) {
@@ -135,6 +138,7 @@ void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const 
     const Range of_group = columns_of_group(filters, s.filters / s.groups);
     return forward_over_patches(s, images, rows, of_group, x, w, prepared, bias, activation, y, scratch);
   }
+  // Few filters fill no vector: several neighbouring pixels become one with as many times the filters.
   const Conv2dShape wide = widened(s, pixels);
   w = widen_weights(s, pixels, w, scratch);
   if (bias != nullptr) bias = widen_bias(s, pixels, bias, scratch);
@@ -148,7 +152,8 @@ void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const 
 
 namespace {
 
-// Rows `taps` of dw, `images` at once.
+// x: [batch, height, width, channels]; dy: [batch, out_h, out_w, filters]; dw: [taps, filters], some rows of it.
+// `images` at once are one long product: dw is read and written once for all of them.
 void weights_over_patches(const Conv2dShape& s, size_t images, Range taps, const float* x, const float* dy, float* dw,
                           Scratch& scratch) {
   const Layout layout(s);
@@ -177,6 +182,8 @@ void weights_over_patches(const Conv2dShape& s, size_t images, Range taps, const
 
 }  // namespace
 
+// x: [batch, height, width, channels]; dy: [batch, out_h, out_w, filters]; dw: [taps, filters], some rows of it;
+// dbias: [filters] or null.
 void conv2d_backward_weights_part(const Conv2dShape& s, Range taps, const float* x, const float* dy, float* dw,
                                   float* dbias, void* workspace) {
   if (s.is_pointwise()) return dense_backward_weights_part(s.as_dense(), taps, x, dy, dw, dbias, workspace);
@@ -205,7 +212,8 @@ void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* 
 
 namespace {
 
-// dx of stride 1: the convolution `turned` of dy.
+// dx of stride 1: the convolution `turned` of dy. dy: [batch, out_h, out_w, filters]; w: [kernel_h, kernel_w, channels
+// / groups, filters]; dx: [batch, height, width, channels], some rows and channels of it.
 void backward_input_over_patches(const Conv2dShape& s, const Conv2dShape& turned, Range rows, Range channels,
                                  const float* dy, const float* w, const float* prepared, float* dx, Scratch& scratch) {
   const size_t images = images_at_once(turned), taps = turned.taps(), depth = s.channels / s.groups;
@@ -228,7 +236,8 @@ void backward_input_over_patches(const Conv2dShape& s, const Conv2dShape& turned
   }
 }
 
-// w turned half round: tap t of channel c and filter o is tap taps - 1 - t of filter o and channel c.
+// w turned half round: tap t of channel c and filter o is tap taps - 1 - t of filter o and channel c. w: [kernel_h,
+// kernel_w, channels, filters] -> [kernel_h, kernel_w, filters, channels].
 const float* turned_weights(const Conv2dShape& s, const float* w, Scratch& scratch) {
   const size_t taps = s.kernel_h * s.kernel_w;
   float* to = scratch.take<float>(s.filters * s.taps());
@@ -241,6 +250,8 @@ const float* turned_weights(const Conv2dShape& s, const float* w, Scratch& scrat
 
 }  // namespace
 
+// dy: [batch, out_h, out_w, filters]; w: [kernel_h, kernel_w, channels / groups, filters]; dx: [batch, height, width,
+// channels], some rows and channels of it.
 void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels, const float* dy, const float* w,
                                 const float* prepared, float* dx, void* workspace) {
   if (gradient_is_fft(s)) {
@@ -264,6 +275,8 @@ void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels
   backward_input_over_patches(s, turned, rows, of_group, dy, w, prepared, dx, scratch);
 }
 
+// The same, all of it. Where no row of dx stands alone (gradient_has_rows), its pieces are added up in the padded
+// image.
 void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, const float* prepared, float* dx,
                            void* workspace) {
   if (gradient_has_rows(s)) {

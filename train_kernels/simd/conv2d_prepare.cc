@@ -11,6 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
+// w: [kernel_h, kernel_w, channels / groups, filters] -> each group's [taps, filters] in panels (pack_b_rows).
 void conv2d_prepare_forward(const Conv2dShape& s, Range channels, const float* w, float* prepared) {
   if (s.is_pointwise()) return dense_prepare_forward(s.as_dense(), channels, w, prepared);
   if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0) {
@@ -27,6 +28,7 @@ void conv2d_prepare_forward(const Conv2dShape& s, Range channels, const float* w
   }
 }
 
+// One group of w, turned half round, as [kernel_h, kernel_w, filters / groups, channels] in panels.
 void pack_turned(const Conv2dShape& s, size_t group, Range filters, Range channels, const float* w, float* to) {
   const size_t depth = s.channels / s.groups, deep = s.filters / s.groups, taps = s.kernel_h * s.kernel_w;
   for (size_t t = 0; t < taps; ++t) {
@@ -36,6 +38,8 @@ void pack_turned(const Conv2dShape& s, size_t group, Range filters, Range channe
   }
 }
 
+// w: [kernel_h, kernel_w, channels / groups, filters] -> what the gradient's product reads: w turned where that product
+// is a convolution, else w^T.
 void conv2d_prepare_backward_input(const Conv2dShape& s, Range filters, const float* w, float* prepared) {
   if (conv2d_backward_input_prepared_bytes(s) == 0) return;
   if (s.is_pointwise()) return dense_prepare_backward_input(s.as_dense(), filters, w, prepared);

@@ -20,7 +20,7 @@ HWY_INLINE MatrixA rows_of(const float* base, size_t columns, float* buffer = nu
 }
 HWY_INLINE MatrixC rows_of(float* base, size_t columns) { return {base, {nullptr, static_cast<ptrdiff_t>(columns)}}; }
 
-// One panel is read as it lies.
+// w: [in, out], in panels of columns. One panel is read as it lies.
 COT_INLINE_UNLESS_SMALL void dense_prepare_forward(const DenseShape& s, Range rows, const float* w, float* prepared) {
   if (s.out > panel_of(s.out)) pack_b_rows(s.in, s.out, rows, w + rows.begin * s.out, s.out, prepared);
 }
@@ -36,6 +36,7 @@ HWY_INLINE MatrixB from_column(MatrixB b, size_t begin) {
   return b;
 }
 
+// x: [batch, in]; w: [in, out], or packed in `prepared`; bias: [out] or null; y: [batch, out], some columns of it.
 COT_INLINE_UNLESS_SMALL void dense_forward(const DenseShape& s, Range columns, const float* x, const float* w,
                                            const float* prepared, const float* bias, Activation activation, float* y,
                                            void* workspace) {
@@ -90,6 +91,7 @@ COT_INLINE_UNLESS_SMALL void few_rows_backward_input(const DenseShape& s, Range 
 }
 #endif
 
+// dy: [batch, out]; w: [in, out], or w^T packed in `prepared`; dx: [batch, in], some columns of it.
 COT_INLINE_UNLESS_SMALL void dense_backward_input(const DenseShape& s, Range columns, const float* dy, const float* w,
                                                   const float* prepared, float* dx, void* workspace) {
   Scratch scratch(workspace);
@@ -116,7 +118,8 @@ COT_INLINE_UNLESS_SMALL void dense_backward_input(const DenseShape& s, Range col
   }
 }
 
-// Where the batch is cut does not depend on the rows: a split changes no bit.
+// x: [batch, in]; dy: [batch, out]; dw: [in, out], some rows of it; dbias: [out] or null. Where the batch is cut does
+// not depend on the rows: a split changes no bit.
 COT_INLINE_UNLESS_SMALL void dense_backward_weights_part(const DenseShape& s, Range rows, const float* x,
                                                          const float* dy, float* dw, float* dbias, void* workspace) {
   if (dbias != nullptr) column_sums(s.batch, s.out, dy, dbias);

@@ -129,6 +129,8 @@ void run_line(const Line& line, const ColumnTaps* taps, size_t count, size_t per
 
 }  // namespace
 
+// x: [batch, height, width, channels]; w: [kernel_h, kernel_w, channels]; bias: [channels] or null; y: [batch, out_h,
+// out_w, channels], the wanted rows of it.
 void depthwise_forward(const Conv2dShape& s, Range wanted, const float* x, const float* w, const float* bias,
                        Activation activation, float* y, void* workspace) {
   const DepthwiseAxis rows = depthwise_rows(s), columns = depthwise_columns(s);
@@ -157,6 +159,8 @@ void depthwise_forward(const Conv2dShape& s, Range wanted, const float* x, const
   }
 }
 
+// dy: [batch, out_h, out_w, channels]; w: [kernel_h, kernel_w, channels]; dx: [batch, height, width, channels], the
+// wanted rows of it.
 void depthwise_backward_input(const Conv2dShape& s, Range wanted, const float* dy, const float* w, float* dx,
                               void* workspace) {
   const DepthwiseAxis rows = depthwise_rows(s), columns = depthwise_columns(s);

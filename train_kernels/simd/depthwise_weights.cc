@@ -92,6 +92,8 @@ void add_gradients_of(size_t taps, bool from_memory, RowPiece& piece) {
 
 }  // namespace
 
+// x: [batch, height, width, channels]; dy: [batch, out_h, out_w, channels]; dw: [kernel_h * kernel_w, channels], the
+// wanted rows of it.
 void depthwise_backward_weights(const Conv2dShape& s, Range wanted, const float* x, const float* dy, float* dw,
                                 void* workspace) {
   const DepthwiseAxis rows = depthwise_rows(s), columns = depthwise_columns(s);

@@ -21,6 +21,7 @@ struct Sum {
   HWY_INLINE Vector operator()(Vector a, Vector b) const { return hn::Add(a, b); }
 };
 
+// Here and below every operand is [n].
 void relu_forward(size_t n, const float* x, float* y) { map(n, y, Relu(), x); }
 void relu_backward(size_t n, const float* y, const float* dy, float* dx) { map(n, dx, ReluGradient(), y, dy); }
 void add(size_t n, const float* a, const float* b, float* y) { map(n, y, Sum(), a, b); }

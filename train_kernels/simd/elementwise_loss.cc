@@ -125,6 +125,7 @@ double sum_of_kind(const ElementLossShape& s, const float* y, const Target* targ
   return sum_of_losses<KlDivergence>(s, y, targets, scale, dy);
 }
 
+// y, targets, dy: [rows, width]; dy may be null. The sum is over everything, as every row has the same weight.
 template <typename Target>
 void element_loss(const ElementLossShape& s, const float* y, const Target* targets, float scale, float* dy,
                   LossSums* sums) {

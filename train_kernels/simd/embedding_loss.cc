@@ -41,6 +41,7 @@ struct Combination {
 
 HWY_INLINE Vector splat_of(double value) { return splat(static_cast<float>(value)); }
 
+// a, b, da, db: [rows, width]; labels: [rows]. A gradient that is null is not wanted.
 void cosine_embedding(size_t rows, size_t width, const float* a, const float* b, const int32_t* labels, float margin,
                       float scale, float* da, float* db, LossSums* sums) {
   for (size_t row = 0; row < rows; ++row, a += width, b += width) {
@@ -95,6 +96,7 @@ struct TripletGradient {
 
 HWY_INLINE float* row_or_null(float* base, size_t offset) { return base == nullptr ? nullptr : base + offset; }
 
+// anchor, positive, negative, and the gradients by them: [rows, width]. A gradient that is null is not wanted.
 void triplet_margin(size_t rows, size_t width, const float* anchor, const float* positive, const float* negative,
                     float margin, float scale, float* d_anchor, float* d_positive, float* d_negative, LossSums* sums) {
   for (size_t row = 0; row < rows; ++row) {

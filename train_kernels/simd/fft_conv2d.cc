@@ -219,6 +219,8 @@ void dense(const FftCall& call, const TransformedTile& tile, Scratch& scratch) {
 
 }  // namespace
 
+// x: [batch, height, width, channels]; w: [kernel_h, kernel_w, channels / groups, filters], as it is or (depthwise) to
+// be read turned half round; bias: [filters] or null; y: [batch, out_h, out_w, filters], some rows of it.
 void fft_forward(const Conv2dShape& s, Range rows, const float* x, const float* w, bool turned, const float* bias,
                  Activation activation, float* y, Scratch& scratch) {
   const FftTiles tiles(s, fft_size(s));

@@ -28,6 +28,7 @@ struct WhereRow {
   }
 };
 
+// All operands have the shape of y, [loops.size]; one that is broadcast has stride 0 there.
 void where_forward(const WhereLoops& loops, const int32_t* condition, const float* a, const float* b, float* y) {
   for_each_row(loops, WhereRow{loops, condition, a, b, y});
 }

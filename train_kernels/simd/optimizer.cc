@@ -58,6 +58,7 @@ struct Sgd {
   }
 };
 
+// Here and below, gradient, weights and moments are [n]: a tensor or a piece of one.
 void sgd_step(size_t n, const SgdStep& s, const float* g, float* w, float* v) {
   const Sgd rule{splat(s.learning_rate), splat(s.momentum), splat(s.weight_decay), v != nullptr, s.nesterov};
   update(n, rule, g, w, v);

@@ -207,6 +207,7 @@ struct AverageBackward {
   }
 };
 
+// Here and below, x and dx: [batch, height, width, channels]; y and dy: [batch, out_h, out_w, channels].
 template <class Shape>
 void max_pool2d_forward(const Shape& s, const float* x, float* y) {
   for_each_window(s, MaxForward<Shape>{s, x, y});

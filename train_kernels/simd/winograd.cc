@@ -224,12 +224,16 @@ struct Winograd {
 
 }  // namespace
 
+// w: [3, 3, channels, filters], or turned half round with the two in each other's place; prepared: for each position of
+// a tile, [channels, filters] in panels.
 void winograd_prepare(const Conv2dShape& s, Range channels, size_t outputs, bool turn, const float* w,
                       float* prepared) {
   if (!kHasWinograd4x4 || outputs == 2) return Winograd<2>(s).prepare(channels, turn, w, prepared);
   Winograd<4>(s).prepare(channels, turn, w, prepared);
 }
 
+// x: [batch, height, width, channels]; bias: [filters] or null; y: [batch, out_h, out_w, filters], some rows of it. A
+// tile has outputs x outputs of them: 4 takes fewer multiplies, 2 has the smaller error.
 void winograd_forward(const Conv2dShape& s, Range rows, size_t outputs, const float* x, const float* prepared,
                       const float* bias, Activation activation, float* y, Scratch& scratch) {
   if (!kHasWinograd4x4 || outputs == 2) return Winograd<2>(s).forward(rows, x, prepared, bias, activation, y, scratch);
