@@ -18,7 +18,7 @@ constexpr size_t kBlobPieceBytes = 256 * 1024;
 constexpr size_t kLingerBytesMax = 4 * 1024 * 1024;
 constexpr Millis kLingerMax{2'000};
 constexpr int kOurFault = 500;
-constexpr size_t kNetworkBytes = 8;  // of an IPv6 address: its /64
+constexpr size_t kNetworkBytes = 8;  // of an IPv6 address: its /64, all of which one caller usually has
 constexpr auto kWait = asio::as_tuple(asio::use_awaitable_t<asio::io_context::executor_type>());
 
 int status_of_head_error(const Error& error) {
@@ -27,6 +27,8 @@ int status_of_head_error(const Error& error) {
 
 }  // namespace
 
+// No wait in here has a timer of its own: the thread's sweep closes a connection that is past its deadline, and what
+// waits for its socket wakes with an error.
 void Connection::extend_deadline(Millis patience) { deadline_ = os::monotonic_now() + patience; }
 
 Origin Connection::origin_of(const Socket& socket, size_t thread) {
@@ -64,13 +66,15 @@ Awaitable<void> Connection::run() {
 // Reads until buffer_ begins with a whole head of head_bytes.
 Awaitable<Status> Connection::read_head(size_t& head_bytes) {
   const HttpLimits& limits = context_.settings.limits;
+  // Who sends requests without waiting for answers has the next one in the buffer: such a connection is not idle, and a
+  // server that drains does not close it.
   extend_deadline(buffer_.empty() ? limits.idle_max : limits.head_max);
   idle_ = buffer_.empty();
   stream_.begin_request();
   for (;;) {
     head_bytes = find_head_end(buffer_);
     if (head_bytes > 0) {
-      co_await stream_.take_turn();
+      co_await stream_.take_turn();  // not taken yet, if nothing had to be read
       co_return Status();
     }
     if (buffer_.size() > kHeadBytesMax) {
@@ -82,6 +86,7 @@ Awaitable<Status> Connection::read_head(size_t& head_bytes) {
     if (!count) co_return count.error();
     buffer_.resize(filled + *count);
     if (*count == 0) co_return Error(ErrorCode::cancelled, "the client has closed the connection");
+    // The first bytes alone: a head that comes byte by byte is cut off when its time is over.
     if (idle_) extend_deadline(limits.head_max);
     idle_ = false;
   }
@@ -92,9 +97,10 @@ Awaitable<bool> Connection::serve_one() {
   const HttpLimits& limits = context_.settings.limits;
   size_t head_bytes = 0;
   Status have_head = co_await read_head(head_bytes);
+  // A head that is too large is answered. Every other error is the end of the connection, so nobody would hear.
   if (!have_head && have_head.error().code() != ErrorCode::too_large) co_return false;
   const Instant began = os::monotonic_now();
-  ++context_.busy;
+  ++context_.busy;  // a server that stops waits for requests, not for connections
   RoutedResponse routed{"unparsed", {}};
   HttpResponse& response = routed.response;
   Result<RequestHead> head =
@@ -102,6 +108,7 @@ Awaitable<bool> Connection::serve_one() {
   trace_ = make_trace(head ? &*head : nullptr);
   if (head) {
     head_ = std::move(*head);
+    // What is left in the buffer is the beginning of the body, and perhaps of the next request.
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(head_bytes));
     body_left_ = head_.content_length.value_or(0);
     extend_deadline(limits.answer_max);
@@ -109,25 +116,28 @@ Awaitable<bool> Connection::serve_one() {
     response.head_only = head_.method == "HEAD";
   } else {
     response = context_.service.refuse(head.error(), status_of_head_error(head.error()));
-    response.close = true;
+    response.close = true;  // where this request ends, and the next begins, nobody can say
   }
   pass_over_body();
   add_trace(response, trace_);
   log_answer(routed.route, response.status);
+  // A body that is still to come would be read as the next request; a stream of events ends with its connection.
   response.close = response.close || response.events || !head_.keep_alive || body_left_ > 0 || context_.draining;
   const bool close = response.close;
   extend_deadline(limits.answer_max);
   Status written = co_await write_response(response);
+  // Only now: the seconds are those until the client has taken the answer, or nearly all of it.
   context_.metrics.request_answered(context_.settings.plane, routed.route, response.status,
                                     std::chrono::duration<double>(os::monotonic_now() - began).count());
   --context_.busy;
   if (!written) co_return false;
   if (close) {
+    // A socket that is closed with unread bytes sends a reset, which may overtake the answer.
     extend_deadline(kLingerMax);
     co_await stream_.close_gently(kLingerBytesMax);
     co_return false;
   }
-  if (buffer_.empty()) buffer_.shrink_to_fit();
+  if (buffer_.empty()) buffer_.shrink_to_fit();  // thousands of connections wait like this
   co_return true;
 }
 
@@ -160,7 +170,9 @@ Awaitable<Result<Bytes>> Connection::read_body(uint64_t bytes_max) {
 Awaitable<Status> Connection::read_body_into(std::span<uint8_t> into) {
   COT_ASSERT(into.size() == body_left_);
   const HttpLimits& limits = context_.settings.limits;
+  // One deadline for the whole body, by its size: a client that trickles does not keep the body's memory for long.
   extend_deadline(limits.body_grace + Millis(into.size() * 1000 / limits.body_bytes_per_second_min));
+  // A client whose body has begun to come did not wait for this word.
   if (head_.expects_continue && buffer_.empty() && !into.empty()) {
     const std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
     Status told = co_await stream_.write_all(as_bytes(go_on));
@@ -219,6 +231,7 @@ Awaitable<Millis> Connection::stand_in_line(Work line) {
   co_return context_.punctuality.late(now) + (now - stream_.came());
 }
 
+// Not while the server drains: it waits for every request that is under way.
 Awaitable<void> Connection::rest(Millis time) {
   if (context_.draining) co_return;
   extend_deadline(time + context_.settings.limits.answer_max);

@@ -101,7 +101,7 @@ Awaitable<void> HttpServer::accept_loop(Listener& listener) {
     Thread& thread = *threads_[next_thread_++ % threads_.size()];
     Socket socket(thread.context.get_executor());
     const auto [error] = co_await listener.acceptor.async_accept(socket, kWait);
-    if (error == asio::error::operation_aborted) co_return;
+    if (error == asio::error::operation_aborted) co_return;  // stop_accepting()
     if (error) {  // out of descriptors, most likely: give the others a moment to close
       log(LogLevel::warning, "accept_failed", {{"plane", listener.settings.plane}, {"reason", error.message()}});
       pause.expires_after(kAcceptPause);
@@ -112,6 +112,7 @@ Awaitable<void> HttpServer::accept_loop(Listener& listener) {
       metrics_.request_refused("connections");
       continue;  // closes it
     }
+    // Counted here, as the connection's own thread may come to it late, and more would be let in meanwhile.
     ++listener.connections;
     ++listener.handshakes;
     asio::co_spawn(thread.context, serve(thread, listener, std::move(socket)), asio::detached);
@@ -189,7 +190,7 @@ uint32_t HttpServer::connections(std::string_view plane) const {
 void HttpServer::stop() {
   for (const auto& thread : threads_) {
     thread->guard.reset();
-    thread->context.stop();
+    thread->context.stop();  // connections that are left are destroyed with their context
     if (thread->thread.joinable()) thread->thread.join();
   }
 }

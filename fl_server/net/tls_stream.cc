@@ -20,12 +20,15 @@ TlsStream::TlsStream(Socket socket, SSL_CTX* context, Turns& turns)
     : socket_(std::move(socket)), ssl_(SSL_new(context)), turns_(turns) {
   boost::system::error_code ignored;
   socket_.non_blocking(true, ignored);
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);  // answers are written whole: nothing to wait for
   BIO* const bio = make_socket_bio(socket_.native_handle());
+  // One BIO for both directions takes one reference. Where memory was short, handshake() says so.
   if (ssl_ && bio != nullptr) SSL_set_bio(ssl_.get(), bio, bio);
   else BIO_free(bio);
 }
 
+// OpenSSL may want to read in order to write, and the other way round. A turn ends with every wait, so another one is
+// taken behind it.
 Awaitable<Status> TlsStream::wait_for(int ssl_result) {
   const int reason = SSL_get_error(ssl_.get(), ssl_result);
   if (reason == SSL_ERROR_WANT_READ) {
@@ -46,11 +49,12 @@ Awaitable<Status> TlsStream::wait_for(int ssl_result) {
 
 Awaitable<Status> TlsStream::handshake() {
   if (!ssl_ || SSL_get_rbio(ssl_.get()) == nullptr) co_return connection_lost();  // no memory for it
+  // Who connects and says nothing has cost no turn.
   const auto [error] = co_await socket_.async_wait(Socket::wait_read, kWait);
   if (error) co_return connection_lost();
   if (!turns_.take_at_once(request_)) co_await turns_.take(request_, Work::newcomer);
   for (;;) {
-    ERR_clear_error();
+    ERR_clear_error();  // here and below: the queue is the thread's, and SSL_get_error looks at what others left in it
     const int result = SSL_accept(ssl_.get());
     if (result == 1) co_return Status();
     Status waited = co_await wait_for(result);
@@ -116,9 +120,10 @@ Awaitable<Status> TlsStream::write_all(ByteView bytes) {
 
 Awaitable<void> TlsStream::close_gently(size_t bytes_max) {
   ERR_clear_error();
-  SSL_shutdown(ssl_.get());
+  SSL_shutdown(ssl_.get());  // says that nothing follows, and does not wait for the peer to say the same
   boost::system::error_code ignored;
   socket_.shutdown(Socket::shutdown_send, ignored);
+  // What still comes is thrown away, so nobody decrypts it.
   Bytes sink(16 * 1024);
   for (size_t read = 0; read < bytes_max;) {
     const auto [error] = co_await socket_.async_wait(Socket::wait_read, kWait);
@@ -135,6 +140,7 @@ void TlsStream::when_readable(std::function<void()> then) {
 }
 
 bool TlsStream::peer_is_gone() {
+  // A byte that is there belongs to the next request, so it is only looked at.
   uint8_t byte = 0;
   size_t count = 0;
   ERR_clear_error();
