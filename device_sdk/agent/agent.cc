@@ -89,8 +89,8 @@ std::string Agent::checkpoint_path(const RoundKey& key) const {
 Result<AgentProgress> Agent::step() {
   using Activity = AgentProgress::Activity;
   AgentProgress progress;
-  if (!files_.saved())
-    COT_TRY(files_.save(machine_.state()));  // the session must not run ahead of what a restart would find
+  // The session must not run ahead of what a restart would find.
+  if (!files_.saved()) COT_TRY(files_.save(machine_.state()));
   const ParticipantAction action = machine_.next(os::wall_now());
   std::optional<ParticipantEvent> event;
   if (const auto* wait = std::get_if<DoWait>(&action)) {
@@ -130,6 +130,7 @@ Result<AgentProgress> Agent::step() {
       training_.reset();
       aggregation_.reset();
     }
+    // Saved before the files go: a restart in between finds litter, not a round without its model.
     COT_TRY(files_.save(machine_.state()));
     if (round_ended) clean_up();
     if (machine_.state().rounds_done == done_before) progress.error = machine_.last_error();

@@ -40,8 +40,8 @@ AggregationSession::AggregationSession(AggregationSetup setup)
 
 Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(AggregationSetup setup) {
   using Opened = Outcome<std::unique_ptr<AggregationSession>>;
-  static const Status masks_are_right =
-      mask_self_test();  // once a process: an app that only trains need not wait for it
+  // Once a process, and here: an app that only trains need not wait for it.
+  static const Status masks_are_right = mask_self_test();
   COT_TRY(masks_are_right);
   std::unique_ptr<AggregationSession> session(new AggregationSession(std::move(setup)));
   const AggregationSetup& with = session->setup_;
@@ -198,6 +198,7 @@ Result<AggregationSession::Answered> AggregationSession::take(std::variant<Bytes
     return Answered(Failure{
         Error(ErrorCode::unavailable, "the server's answer is no " + std::string(kMessageNames[*awaited_])), {}});
   }
+  // In the log before it is acted on: a device that is killed in between gives the same answer to the same message.
   COT_TRY(log_.append_message(static_cast<uint8_t>(message->index()), frame));
   if (const Status acted = act(*message); !acted) {
     COT_ASSIGN(Failure failure, failure_of(acted.error()));
@@ -216,7 +217,7 @@ Result<AggregationSession::Answered> AggregationSession::upload(DeviceApi& api) 
   const Result<Bytes> masked =
       encode_masked_update(*masking_, *client_, setup_.plan, payload_as<float>(update->payload), update->header.weight);
   if (!masked) return Answered(Failure{masked.error(), {}});
-  stored->clear();
+  stored->clear();  // the largest thing in memory, while its masked copy is sent
   stored->shrink_to_fit();
   Outcome<Receipt> receipt = api.upload(setup_.device, setup_.assignment, *masked);
   if (auto* failure = std::get_if<Failure>(&receipt)) return Answered(std::move(*failure));

@@ -13,7 +13,7 @@
 namespace coterie {
 namespace {
 
-constexpr Millis kHoldMargin{20'000};
+constexpr Millis kHoldMargin{20'000};   // beyond what a server was asked to hold a request: the network's part
 constexpr Millis kSessionHold{20'000};  // a server holds a question for a session's message at most so long
 constexpr size_t kSessionMessageBytesMax = limits::kRosterHeaderBytesMax + 64;
 constexpr std::string_view kFrameType = "application/vnd.coterie.frame";
@@ -33,6 +33,7 @@ std::optional<RetryWindow> retry_after(const TransportResponse& head) {
   uint32_t seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (text.empty() || error != std::errc() || seconds > 86'400) return std::nullopt;
+  // Retry-After is one moment, the same for all who were refused at once: the window behind it spreads them.
   return RetryWindow{seconds * 1000, seconds * 1500 + 1000, {}};
 }
 
@@ -77,6 +78,7 @@ Outcome<DeviceApi::Answer> DeviceApi::call(const DeviceId* device, TransportRequ
   }
   Answer answer;
   const auto collect = [&](const TransportResponse& part, ByteView piece) -> Status {
+    // An error's body is short and ours to read, also where a model was asked for.
     if (options.sink != nullptr && (part.status == 200 || part.status == 206)) return (*options.sink)(part, piece);
     if (answer.body.size() + piece.size() > options.answer_bytes_max) {
       return Error(ErrorCode::too_large,

@@ -14,6 +14,7 @@ uint32_t update_weight(uint64_t examples, const UpdateRules& rules) {
 
 namespace {
 
+// The sum in double: in float, a million small values are lost beside the first large ones.
 void clip(std::span<float> delta, float clip_l2) {
   double squares = 0;
   for (float value : delta) squares += static_cast<double>(value) * static_cast<double>(value);

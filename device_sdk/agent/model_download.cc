@@ -30,12 +30,12 @@ Result<Outcome<Digest>> download_model(DeviceApi& api, const DeviceId& device, c
   const std::string part_path = path + ".part";
   COT_ASSIGN(os::File part, os::File::open_append(part_path));
   COT_ASSIGN(uint64_t have, part.size());
-  if (have > bytes) {
+  if (have > bytes) {  // of something else: the name is the model's, but nothing was verified yet
     COT_TRY(part.truncate());
     have = 0;
   }
   if (have < bytes) {
-    Status disk;
+    Status disk;  // kept apart: a full disk is this device's failure, and asking the server again does not help
     uint64_t stored = have;
     const auto store = [&](const TransportResponse& head, ByteView piece) -> Status {
       if (head.status == 200 && have > 0 && disk) {  // no ranges: the model comes from its beginning

@@ -50,9 +50,8 @@ ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantStat
   }
   const Status kept = read_plan(state_.plan);
   if (kept) return;
-  if (state_.phase ==
-      ParticipantPhase::
-          aggregating) {  // to train again would be a second update in a session that may have masked the first
+  // To train again would be a second update in a session that may have masked the first.
+  if (state_.phase == ParticipantPhase::aggregating) {
     last_error_ = kept.error();
     state_.assignment.reset();
     forget_plan();
@@ -88,6 +87,7 @@ void ParticipantMachine::step(const ParticipantEvent& event, WallTime now) {
     return;
   }
   std::visit([this](const auto& e) { handle(e); }, event);
+  // Behind the event: a receipt that came late is a receipt all the same.
   if (state_.assignment && now > state_.assignment->not_after) {
     give_up(Error(ErrorCode::ticket_expired, "the round was over before this device was done"), Millis(0),
             policy_.backoff_first);
@@ -112,8 +112,8 @@ void ParticipantMachine::handle(const EnrollAnswered& event) {
   if (state_.phase != ParticipantPhase::unenrolled) return;
   if (const auto* failure = std::get_if<Failure>(&event.outcome)) {
     const RetryClass retry = traits(failure->error.code()).retry;
-    const bool may_go_on =
-        failure->window && retry == RetryClass::window;  // a server that is busy is no reason to stop
+    // A server that is busy is no reason to stop.
+    const bool may_go_on = failure->window && retry == RetryClass::window;
     if (retry == RetryClass::never || (!may_go_on && state_.failures >= policy_.enroll_failures_max)) {
       stopped_ = failure->error;
       last_error_ = failure->error;
@@ -151,6 +151,7 @@ void ParticipantMachine::take(const Assignment& assignment) {
   if (const Status verified = verify(assignment); !verified) {
     return give_up(verified.error(), policy_.refusal_pause, 2 * policy_.refusal_pause);
   }
+  // Before anything is fetched: from here on no older model of this job is accepted, whatever becomes of the round.
   state_.newest_models[assignment.job] = assignment.model_version;
   state_.assignment = assignment;
   advance(ParticipantPhase::assigned);
@@ -234,7 +235,8 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
     return give_up(event.outcome.error(), policy_.backoff_first, backoff());
   }
   // Before the update can leave: a device that is killed between the two has counted too much, never too little.
-  if (now_ <= state_.assignment->not_after) count_part(*plan_, *state_.assignment, state_);  // later nothing is sent
+  // After not_after nothing is sent.
+  if (now_ <= state_.assignment->not_after) count_part(*plan_, *state_.assignment, state_);
   if (plan_->privacy.level != SecurityLevel::none) return advance(ParticipantPhase::aggregating);
   forget_plan();
   advance(ParticipantPhase::trained);

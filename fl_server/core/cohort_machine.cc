@@ -59,7 +59,7 @@ Status CohortMachine::check_sender(const DeviceId& device, const CohortMessage& 
 
 Status CohortMachine::receive(const DeviceId& device, const Bytes& public_key, const CohortMessage& message,
                               Instant now) {
-  advance(now);
+  advance(now);  // a phase whose time is over ends before this message, whenever somebody last looked
   if (failure_) return closed(failure_->message());
   COT_TRY(check_sender(device, message));
   if (is_ready_) {  // what there is opens the sum, and others read it by now
@@ -71,7 +71,7 @@ Status CohortMachine::receive(const DeviceId& device, const Bytes& public_key, c
   }
   COT_TRY(std::visit([this](const auto& m) { return server_.receive(m); }, message));
   if (std::holds_alternative<KeyAdvert>(message)) keys_.emplace(device, public_key);
-  advance(now);
+  advance(now);  // it may have been the last that the phase waits for
   return {};
 }
 
@@ -106,6 +106,7 @@ Result<CohortReply> CohortMachine::ask(const DeviceId& device, CohortQuestion qu
   if (failure_) return closed(failure_->message());
   COT_ASSIGN(const uint32_t place, place_of(device));
   if (server_.phase() < phase_of(question)) return CohortReply(NotYet{server_.size()});
+  // What the session objects to is about this device. It is told that the round is over for it, and checks in again.
   Result<CohortReply> reply = answer(place, question);
   if (!reply) return closed("the cohort goes on without this device: " + reply.error().message());
   return reply;

@@ -91,11 +91,13 @@ void IngestMachine::handle(const UploadOffered& event) {
     effects_.push_back(LookUpAccepted{event.upload, event.key, event.device});
     return;
   }
+  // Counted, and only the receipt was lost: it gets another one however busy this server is.
   if (lane->accepted.contains(event.device)) {
     effects_.push_back(AcceptUpload{event.upload, event.key, event.device});
     return;
   }
   if (is_full(*lane)) return refuse(event.upload, round_is_closed(), send_again_soon());
+  // In the queue it would wait for room that never comes, and all behind it would, too.
   if (event.bytes > limits_.bytes_in_flight_max) {
     return refuse(event.upload,
                   Error(ErrorCode::too_large, "an update of " + std::to_string(event.bytes) +
@@ -161,6 +163,8 @@ void IngestMachine::place(UploadId id, Lane& lane) {
     forget(id);
     return admit_queued();
   }
+  // The device sent again while its first try is in a batch. Both hear what becomes of the batch; the second body is
+  // not needed.
   if (const auto joined = lane.in_batch.find(upload.device); joined != lane.in_batch.end()) {
     for (Member& member : live_batch(joined->second).members) {
       if (member.device == upload.device) member.uploads.push_back(id);
@@ -393,6 +397,7 @@ void IngestMachine::handle(const RoundPublished& event) {
     Lane& lane = lanes_[event.notice.key];
     lane.notice = event.notice;
     lane.closed = false;  // a round may be published again after a board was read late
+    // Added, not replaced: this node may have accepted devices since the list was read.
     lane.accepted.insert(event.accepted.begin(), event.accepted.end());
   } else if (const auto lane = lanes_.find(event.notice.key); lane != lanes_.end()) {
     close_lane(lane->second);
@@ -447,7 +452,7 @@ void IngestMachine::handle(const IngestTime&) {
   for (auto& [id, batch] : batches_) {
     if (batch.retry_at && now_ >= *batch.retry_at) retry.push_back(id);
   }
-  for (BatchId id : retry) commit(id);
+  for (BatchId id : retry) commit(id);  // the same id and rows: the store knows whether it has them
   for (auto& [key, lane] : lanes_) consider_seal(lane);
 }
 

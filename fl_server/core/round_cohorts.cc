@@ -11,7 +11,8 @@ using Phase = CohortMachine::Phase;
 
 Error closed(const std::string& why) { return Error(ErrorCode::round_closed, "secure aggregation: " + why); }
 
-// Adverts that close the rosters of cohorts 0 to index - 1.
+// Adverts that close the rosters of cohorts 0 to index - 1. Differences of these are goals that differ by 1 at most and
+// add up to adverts_goal.
 uint32_t filled_before(const RoundCohortsSettings& settings, uint64_t index) {
   return static_cast<uint32_t>(settings.adverts_goal * index / settings.cohort_count);
 }
@@ -56,7 +57,7 @@ Status RoundCohorts::receive(const DeviceId& device, const Bytes& public_key, co
     COT_ASSIGN(CohortMachine * cohort, cohort_of(device));
     return cohort->receive(device, public_key, message, now);
   }
-  time_passed(now);
+  time_passed(now);  // a cohort whose time is over takes no more adverts
   const size_t index = next_to_fill();
   COT_TRY(cohorts_[index].machine.receive(device, public_key, message, now));
   placed_.emplace(device, index);
@@ -136,6 +137,7 @@ std::optional<Error> RoundCohorts::failure() const {
     if (!cohort.machine.failure()) is_any_alive = true;
     else if (!first) first = cohort.machine.failure();
   }
+  // Before the freeze the sum does without a cohort that failed. Behind it that cohort's masks are in the sum.
   return is_frozen_ || !is_any_alive ? first : std::nullopt;
 }
 

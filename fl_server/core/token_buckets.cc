@@ -37,6 +37,7 @@ std::optional<Millis> TokenBuckets::take(const CallerKey& caller, Instant now) {
   if (settings_.per_second <= 0) return std::nullopt;
   auto found = callers_.find(caller);
   if (found == callers_.end()) {
+    // Forgotten is whoever has not asked for the longest time: that bucket is the most likely to be full again.
     if (callers_.size() >= settings_.callers_max) {
       callers_.erase(by_use_.back().caller);
       by_use_.pop_back();
@@ -47,6 +48,7 @@ std::optional<Millis> TokenBuckets::take(const CallerKey& caller, Instant now) {
     by_use_.splice(by_use_.begin(), by_use_, found->second);
   }
   Bucket& bucket = *found->second;
+  // A refusal takes no token: who asks too often does not put off the moment at which there is one.
   if (const std::optional<Millis> wait = wait_for_token(bucket.full_at, since_epoch(now))) return wait;
   bucket.full_at = std::max(bucket.full_at, since_epoch(now)) + period();
   return std::nullopt;

@@ -11,6 +11,7 @@ Result<FrameStream> FrameStream::open(BlobStore& store, const Digest& digest, Fr
   Bytes prelude_bytes(kPreludeBytes);
   COT_TRY(stream.reader_->read_at(0, prelude_bytes));
   COT_ASSIGN(stream.prelude_, parse_prelude(prelude_bytes));
+  // A blob that was cut short is found here, before half a sum has been made of it.
   if (stream.prelude_.kind != expected || stream.prelude_.frame_bytes() != stream.reader_->size()) {
     return Error(ErrorCode::data_loss, "blob " + digest.hex() + " is not a whole " + std::string(to_string(expected)));
   }
@@ -25,6 +26,8 @@ Status FrameStream::peek(uint64_t payload_offset, std::span<uint8_t> into) const
   return reader_->read_at(head_.size() + payload_offset, into);
 }
 
+// Digested on the way, as reading a blob twice costs as much as summing it. So what is made of these bytes may not be
+// used before verify().
 Status FrameStream::read(std::span<uint8_t> into) {
   COT_TRY(reader_->read_at(position_, into));
   position_ += into.size();

@@ -9,6 +9,8 @@ Result<RoundNoise> RoundNoiseMaker::reserve(LedgerStore& ledger, const JobRecord
                                             WallTime now) {
   COT_ASSIGN(const CentralNoise noise, central_noise_of(job.spec.horizontal(), job.value_count));
   COT_ASSIGN(std::shared_ptr<const WideGaussian> table, table_of(noise.sigma));
+  // The ledger gives back the salt of an earlier try, if there was one. Fresh noise on the same sum would be a second
+  // release: the mean of both has less noise than was accounted for (ADR 19).
   NoiseSalt fresh;
   fill_random(fresh.mutable_bytes());
   COT_ASSIGN(const NoiseSalt salt, ledger.reserve_release(key, fresh, now));

@@ -56,6 +56,7 @@ Status verify_checks(const SumMasks& masks, std::span<const uint64_t> checks) {
   }
 }
 
+// A lane of an encoded sum is a signed number of ring_bits bits.
 uint64_t sign_extended(uint64_t lane, uint32_t ring_bits) {
   const uint32_t above = 64 - ring_bits;
   return static_cast<uint64_t>(static_cast<int64_t>(lane << above) >> above);
@@ -89,6 +90,7 @@ Status RoundSum::open_partials(const RoundKey& key, AcceptStore& accepts, BlobSt
   for (const PartialRecord& record : records) {
     COT_ASSIGN(FrameStream stream, FrameStream::open(store, record.blob, FrameKind::partial_sum));
     COT_ASSIGN(const PartialSumHeader header, decode_partial_sum_head(stream.prelude(), stream.header()));
+    // Row and blob were written at different times, perhaps to different machines: neither is believed alone.
     if (header.round != key || header.partial != record.id || header.value_count != lane_count_ ||
         header.updates != record.totals.updates || header.weight_sum != record.totals.weight) {
       return does_not_fit("partial " + record.id + " is not what its row says");
@@ -96,11 +98,13 @@ Status RoundSum::open_partials(const RoundKey& key, AcceptStore& accepts, BlobSt
     totals_ += record.totals;
     partials_.push_back(std::move(stream));
   }
+  // Exactly once, seen from the other end: a device with a receipt is in one of these sums, and nobody else is.
   COT_ASSIGN(const uint64_t accepted, accepts.count_accepted(key));
   if (totals_.updates != accepted || accepted == 0) {
     return does_not_fit("the partial sums hold " + std::to_string(totals_.updates) + " updates, " +
                         std::to_string(accepted) + " are accepted");
   }
+  // With more the lanes may have wrapped, and no check would see it.
   const uint32_t updates_max = is_encoded() ? encoding_.contributors_max : plan_.update.fixed_point.contributors_max;
   if (totals_.updates > updates_max) return does_not_fit("more updates are accepted than the plan's sums can hold");
   return {};
@@ -114,6 +118,7 @@ Status RoundSum::open_weight() {
     add_lanes(one, tail);
   }
   unmask(value_lanes_, tail);
+  // Before anything is made of the sum: with one mask too many or too few it is noise that looks like values.
   COT_TRY(verify_checks(*masks_, std::span<const uint64_t>(tail).subspan(1)));
   totals_.weight = tail[0];
   const uint64_t weight_max = is_encoded() ? encoding_.weight_max : plan_.update.fixed_point.weight_max;
@@ -149,6 +154,7 @@ Status RoundSum::read_mean(uint64_t divisor, const RoundNoise* noise, std::span<
   const bool is_last = values_read_ + mean.size() == plan_.update.value_count;
   COT_ASSERT(is_last || mean.size() == kTileValues);
   const uint64_t first = lanes_read_;
+  // Behind the last value a rotation's block may go on: its lanes belong to this tile, or it could not be turned back.
   sum_.resize(is_last ? value_lanes_ - first : mean.size());
   COT_TRY(read_lanes(sum_));
   values_read_ += mean.size();
@@ -181,7 +187,7 @@ Result<std::vector<double>> RoundSum::peek_mean(uint64_t first, uint64_t count, 
 }
 
 Status RoundSum::verify() {
-  one_.resize(lane_count_ - lanes_read_);
+  one_.resize(lane_count_ - lanes_read_);  // a digest is of all bytes, also of those that open_weight() has looked at
   for (FrameStream& partial : partials_) {
     COT_TRY(partial.read(as_writable(one_)));
     COT_TRY(partial.verify());

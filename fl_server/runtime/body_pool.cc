@@ -31,6 +31,8 @@ BodyPool::Body BodyPool::acquire(size_t size) {
 BodyPool::Block BodyPool::take(State& state, size_t size) {
   {
     const std::lock_guard lock(state.mutex);
+    // From the newest on, whose pages are the likeliest to be in the cache. A block that is far too large is left for a
+    // body that needs it.
     for (size_t i = state.idle.size(); i > 0; --i) {
       Block& candidate = state.idle[i - 1];
       if (candidate.capacity < size || candidate.capacity > 2 * size + 4096) continue;

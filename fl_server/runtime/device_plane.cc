@@ -46,13 +46,14 @@ void DevicePlane::start(NodeEvents& events, RefreshRounds refresh) {
 }
 
 void DevicePlane::stop(Millis patience) {
+  // Updates that are under way get their answers first.
   {
     std::unique_lock lock(idle_mutex_);
     idle_changed_.wait_for(lock, patience, [this] { return idle_; });
   }
   pool_.stop();
   store_.stop();
-  core_.stop();
+  core_.stop();  // last: the others answer to it
 }
 
 std::optional<Instant> DevicePlane::next_deadline() const {
@@ -233,7 +234,7 @@ void DevicePlane::give_ticket(const GiveTicket& effect) {
 
 UploadId DevicePlane::offer(const RoundKey& key, const DeviceId& device, uint64_t bytes,
                             std::shared_ptr<UploadSlot> slot) {
-  const UploadId upload(next_id_.fetch_add(1));
+  const UploadId upload(next_id_.fetch_add(1));  // here: the caller names the upload before the core has heard of it
   const bool is_heard = core_.post([this, upload, key, device, bytes, slot] {
     uploads_.emplace(upload, Upload{key, device, slot, {}, bytes});
     step_intake(OfferUpload{{upload, key, device, bytes}});
@@ -263,7 +264,7 @@ void DevicePlane::step_ingest(const IngestEvent& event) {
   bytes_in_flight_ = ingest_.bytes_in_flight();
   parts_.metrics.set_bytes_in_flight(bytes_in_flight_);
   const bool idle = ingest_.idle();
-  if (idle == idle_) return;
+  if (idle == idle_) return;  // read without the lock: nobody but the core writes it
   const std::lock_guard lock(idle_mutex_);
   idle_ = idle;
   idle_changed_.notify_all();
@@ -297,6 +298,7 @@ void DevicePlane::perform(IngestEffect& effect) {
     void operator()(AcceptUpload& e) {
       const auto upload = self.uploads_.find(e.upload);
       if (upload != self.uploads_.end()) self.parts_.metrics.update_accepted(upload->second.bytes);
+      // The update is durable. If this answer is lost the device sends again, and gets the same receipt.
       os::crash_point(os::CrashPoint::ingest_before_receipt);
       const Digest receipt = receipt_for(e.key, e.device, self.parts_.ticket_key);
       self.decide(e.upload, UploadAccepted{{e.key, Bytes(receipt.bytes.begin(), receipt.bytes.end())}});
@@ -336,7 +338,7 @@ void DevicePlane::add_update(UploadId upload, BatchId batch) {
               rules = round.notice.plan.update]() mutable {
     Status added;
     if (body.masked) {
-      sum->merge(body.lanes);
+      sum->merge(body.lanes);  // behind masks there is nothing to judge: the sum's check lanes are, when it is opened
     } else {
       // Pooled statistics are outside the clip, and which values they are only the model says. Without noise, which
       // does not go with them, the clip protects nobody but the model.
@@ -352,6 +354,7 @@ void DevicePlane::add_update(UploadId upload, BatchId batch) {
 void DevicePlane::spill(const SpillBatch& effect) {
   LiveBatch& batch = batches_.at(effect.batch);
   batch.began = os::monotonic_now();
+  // A name that no other life of this node gives again: a batch of a known name counts as committed.
   batch.partial = {.id = settings_.node + "/" + incarnation_ + "/" + std::to_string(effect.batch.value()),
                    .key = effect.key,
                    .totals = effect.totals,
@@ -369,7 +372,7 @@ void DevicePlane::spill(const SpillBatch& effect) {
       return writer;
     };
     Result<std::unique_ptr<BlobWriter>> writer = write();
-    sum->clear();
+    sum->clear();  // also if that failed: its devices are asked to send again
     core_.post([this, id] { step_ingest(BufferReleased{id}); });
     Result<Digest> blob = writer ? (*writer)->finish() : Result<Digest>(writer.error());
     core_.post([this, id, blob = std::move(blob)] {
@@ -384,6 +387,7 @@ void DevicePlane::commit(const CommitBatch& effect) {
     BatchOutcome outcome = parts_.accepts.accept_batch(partial, rows);
     core_.post([this, id, outcome = std::move(outcome)] {
       const auto batch = batches_.find(id);
+      // Any other outcome is the machine's to decide: it asks again, or drops the batch.
       if (std::holds_alternative<BatchDone>(outcome) && batch != batches_.end()) {
         parts_.metrics.batch_committed(seconds_since(batch->second.began));
         batches_.erase(batch);

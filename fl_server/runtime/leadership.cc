@@ -47,8 +47,8 @@ void Leadership::perform(const AskLease& ask) {
 void Leadership::stop() {
   if (!std::exchange(is_started_, false)) return;
   time_.stop();  // asks nothing more
-  store_.post(
-      [this] { (void)leases_.give_lease(lease_, holder_); });  // behind the last question, which may have taken it
+  // Behind the last question, which may have taken the lease.
+  store_.post([this] { (void)leases_.give_lease(lease_, holder_); });
   store_.stop();
 }
 

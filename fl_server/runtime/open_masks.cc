@@ -53,6 +53,7 @@ Result<SumMasks> open_masks(std::span<const secagg::Server* const> sessions,
     for (const uint32_t device : done.blamed) blamed.emplace(parts[part].session, device);
     masks.take(std::move(done.masks));
   }
+  // Corrected, so the sum is right all the same; but honest devices send no wrong shares.
   if (!blamed.empty()) log(LogLevel::warning, "wrong_shares", {{"devices", blamed.size()}});
   std::vector<secagg::SummedSession> summed;
   for (const secagg::Server* session : sessions) summed.push_back({session->session(), session->survivors().size()});

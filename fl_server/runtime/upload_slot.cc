@@ -16,6 +16,7 @@ bool UploadSlot::deliver(std::function<void(UploadDecision)> decision) {
       decision_ = std::move(decision);
       return true;
     }
+    // Refused while its body was on the way: nobody would call back any more.
     decided = std::exchange(decided_, std::nullopt);
   }
   if (decided) decision(std::move(*decided));
@@ -52,6 +53,7 @@ void UploadSlot::decide(UploadDecision decision) {
     admission = std::exchange(admission_, {});
     waiting = std::exchange(decision_, {});
   }
+  // Outside the lock: whoever is called may come back to this slot.
   if (admission) return admission(std::move(decision));
   if (waiting) waiting(std::move(decision));
 }

@@ -53,14 +53,15 @@ void WorkLoop::run() {
       } else {
         wake_.wait(lock, ready);
       }
-      batch.swap(tasks_);
-      if (batch.empty() && stopping_) return;
+      batch.swap(tasks_);                      // all that there is: one lock for many tasks
+      if (batch.empty() && stopping_) return;  // only then: what was posted before stop() still runs
     }
     for (size_t i = 0; i < batch.size(); ++i) {
       next_posted_ = i + 1 < batch.size() ? batch[i + 1].at : Instant::max();
       batch[i].task();
     }
     batch.clear();
+    // The deadline of before the tasks. One that they have moved costs a call that finds nothing to do.
     if (deadline && os::monotonic_now() >= *deadline && on_deadline_) on_deadline_();
   }
 }

@@ -48,7 +48,7 @@ void WorkPool::run_parts(size_t parts, const std::function<void(size_t part)>& w
   shared->work = &work;
   const size_t helpers = std::min(parts, thread_count_);
   for (size_t i = 1; i < helpers; ++i) post([shared] { shared->help(); });
-  shared->help();
+  shared->help();  // a caller that only waited could be the pool's last thread, and its helpers would never run
   std::unique_lock lock(shared->mutex);
   shared->all_done.wait(lock, [&] { return shared->done == parts; });
 }

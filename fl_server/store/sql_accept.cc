@@ -72,6 +72,7 @@ Result<BatchOutcome> SqlTrainingStore::write_batch(const PartialRecord& partial,
                  order.size(), [&](Statement& accept, size_t i) {
                    accept << partial.key.round.value() << partial.key.attempt.value() << order[i]->device << partial.id;
                  }));
+  // A row that was not inserted is a device that counts already: no error, but the answer that the node needs.
   BatchConflict conflict;
   for (size_t i = 0; i < order.size(); ++i) {
     if (inserted[i] == 0) conflict.accepted_before.push_back(order[i]->device);

@@ -6,8 +6,7 @@ namespace {
 
 #define COT_ROUND_COLUMNS                                                                              \
   "id, attempt, job, number, state, reason, base_version, base_model, base_bytes, selected, updates, " \
-  "weight, "                                                                                           \
-  "examples, loss_sum, correct, train_ms, opened, closed, ledger_records, ledger_head"
+  "weight, examples, loss_sum, correct, train_ms, opened, closed, ledger_records, ledger_head"
 
 RoundRecord round_from(Statement& row) {
   return {.key = {RoundId(row.u64(0)), Attempt(row.u32(1))},
@@ -109,7 +108,7 @@ Result<RoundRecord> SqlTrainingStore::open_round(const JobId& job, const OpenRou
     COT_TRY(check_fence());
     COT_TRY(lock_job(job));
     COT_ASSIGN(round, read_attempt(job, request.number, request.attempt));
-    if (round) return {};
+    if (round) return {};  // by an earlier try whose answer was lost, or by another leader
     COT_ASSIGN(const JobProgress progress, read_progress(job));
     const bool first = request.attempt == Attempt(1);
     const bool next_attempt = progress.latest && progress.latest->number == request.number &&
@@ -135,12 +134,13 @@ Result<bool> SqlTrainingStore::move_round(const MoveRound& request, WallTime now
     Statement update = database_.prepare(
         "UPDATE round SET state = ?1, reason = ?2, selected = CASE WHEN selected < ?3 THEN ?3 ELSE selected END, "
         "closed = ?4 WHERE id = ?5 AND attempt = ?6 AND state = ?7");
+    // `selected` never falls: a leader that is new may have heard of fewer tickets than the one before.
     const bool closes = request.to == RoundState::failed;
     update << static_cast<uint64_t>(request.to) << request.reason << request.selected << (closes ? now : WallTime())
            << request.key.round.value() << request.key.attempt.value() << static_cast<uint64_t>(request.from);
     COT_TRY(update.run());
     won = database_.changes() == 1;
-    return won && closes ? erase_salt(request.key) : Status();
+    return won && closes ? erase_salt(request.key) : Status();  // nobody needs the noise of a failed attempt (ADR 19)
   });
   if (!done) return done.error();
   return won;
@@ -154,6 +154,7 @@ Result<JobProgress> SqlTrainingStore::commit_round(const JobId& job, const Commi
     COT_TRY(lock_job(job));
     COT_TRY(lock_round(request.round.key));
     COT_ASSIGN(const std::optional<RoundRecord> round, read_round(request.round.key));
+    // By an earlier try whose answer was lost: it is answered with what is true now.
     const bool committed_before = round && round->state == RoundState::done;
     if (!committed_before) {
       if (!round || (round->state != RoundState::frozen && round->state != RoundState::finalizing)) {
@@ -175,6 +176,7 @@ Result<JobProgress> SqlTrainingStore::commit_round(const JobId& job, const Commi
           "state = CASE WHEN ? = 1 AND state IN (1, 2) THEN 3 ELSE state END WHERE id = ?");
       advance << request.number << static_cast<uint64_t>(request.completes_job) << job.value();
       COT_TRY(advance.run());
+      // The next round is opened here, which saves its leader a transaction between two rounds.
       COT_ASSIGN(const JobRecord after, read_job(job));
       COT_ASSIGN(const std::string stop, read_privacy_stop(after));
       if (request.opens_next && after.state == JobState::running && stop.empty()) {

@@ -5,7 +5,7 @@
 namespace coterie {
 namespace {
 
-constexpr Millis kCountEvery{1'000};
+constexpr Millis kCountEvery{1'000};  // what a lost hint may cost
 constexpr Millis kRepeatFirst{50};
 constexpr Millis kRepeatMax{5'000};
 bool is_over(JobState state) { return state != JobState::running && state != JobState::paused; }
@@ -77,7 +77,7 @@ void RoundMachine::adopt(const JobProgress& progress) {
   if (before && (!round_ || round_->key != before->key || round_->state >= RoundState::done)) {
     effects_.push_back(WithdrawRound{before->key});  // committed by us, or ended by somebody else
   }
-  accepted_ = progress.accepted;
+  accepted_ = progress.accepted;  // also a smaller one: another attempt begins from 0
   privacy_stop_ = progress.privacy_stop;
   release_stop_.clear();
   tickets_ = round_ ? round_->selected : 0;
@@ -136,6 +136,7 @@ void RoundMachine::handle(const RoundOpened& event) {
 void RoundMachine::enter_selecting() {
   phase_ = Phase::selecting;
   choice_overdue_ = false;
+  // Nodes forget the round, so that devices do not wait for it. The row stays: the round goes on where it stands.
   if (job_.state == JobState::paused) {
     deadline_.reset();
     effects_.push_back(WithdrawRound{round_->key});
@@ -183,6 +184,7 @@ void RoundMachine::handle(const TicketsIssued& event) {
   if (round_ && event.key == round_->key) tickets_ = std::max(tickets_, event.total);
 }
 
+// Totals of several batches and nodes overtake each other, here and below: the largest is the newest.
 void RoundMachine::handle(const UpdatesAccepted& event) {
   if (!round_ || event.key != round_->key) return;
   accepted_ = std::max(accepted_, event.total);
@@ -200,6 +202,7 @@ void RoundMachine::handle(const UpdatesExpected& event) {
 
 void RoundMachine::handle(const AttemptLost& event) {
   if (!round_ || event.key != round_->key) return;
+  // Elsewhere a move is on its way, and a second one would race it. A sum that is lost is lost for the finalizer, too.
   if (phase_ == Phase::collecting || phase_ == Phase::finalizing) fail_attempt(event.reason);
 }
 
@@ -225,7 +228,7 @@ void RoundMachine::consider_freeze(bool counted) {
     // Hints get lost, so the rows are counted now and then; a count asked for before the deadline is no last look.
     if (now_ < *deadline_) return;
     deadline_ = late ? now_ + kCountEvery : std::min(collect_until_, now_ + kCountEvery);
-    if (pending_) return;
+    if (pending_) return;  // a count is on its way, and is repeated until it is answered
     final_count_ = late;
     return ask(CountAccepted{round_->key});
   }
@@ -301,6 +304,7 @@ void RoundMachine::handle(const RoundFinalized& event) {
   COT_INVARIANT(event.round->key == round_->key, "the finalizer gives the round that it was given");
   phase_ = Phase::committing;
   const bool last = round_->number >= settings().rounds.count;
+  // The commit opens the next round in the same transaction, unless somebody wants the job to stop here.
   ask(CommitRound{*event.round, round_->number, !last && job_.state == JobState::running, last});
 }
 
@@ -331,6 +335,7 @@ void RoundMachine::after_failure() {
     return give_up("round " + std::to_string(round_->number) + " failed " + std::to_string(rounds.attempts_max) +
                    " times, the last time because " + round_->reason);
   }
+  // What made this attempt fail may still be there. At once, attempts_max would be used up in a moment.
   phase_ = Phase::delaying;
   deadline_ = now_ + rounds.retry_delay;
 }

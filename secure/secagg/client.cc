@@ -80,6 +80,8 @@ Result<HolderChoice> Client::choose(const RosterSlot& slot) {
     const ShownLeaf own{slot.device, roster_leaf(slot.device, advert_)};
     COT_ASSIGN(const Digest root, root_of(slot.size, std::span(&own, 1), slot.proof));
     if (root != slot.root) return fault(Fault::bad_proof, "this device's advert is not under the roster's root");
+    // Drawn by the device, and only once the root has fixed who is in the roster: a server that chose holders, or
+    // filled the roster afterwards, would have its accomplices hold what opens this device's update.
     COT_ASSIGN(holders_, secrets_->draw_holders(shape_.holders, slot.size, slot.device));
     device_ = slot.device;
     size_ = slot.size;
@@ -102,7 +104,7 @@ Result<std::vector<AddressedBox>> Client::seal_all() {
 
   std::vector<AddressedBox> boxes;
   for (size_t i = 0; i < holders_.size(); ++i) {
-    if (holders_[i] == device_) {
+    if (holders_[i] == device_) {  // in a complete graph: its own share does not travel
       SharePair own{.seed = Secret<32>(seeds[i].value.first<32>()), .mask_key = Secret<32>(keys[i].value.first<32>())};
       held_.push_back({device_, std::move(own)});
       continue;
@@ -116,6 +118,7 @@ Result<std::vector<AddressedBox>> Client::seal_all() {
 Result<SealedShares> Client::share(const RosterView& view) {
   return step<SealedShares>([&]() -> Result<SealedShares> {
     if (phase_ != Phase::chosen) COT_TRY(require(Phase::advertised));
+    // The size says which graph it is, and the graph whether holders had to be chosen first.
     COT_ASSIGN(shape_, shape_for(parameters_, view.size));
     COT_TRY(require(shape_.kind == GraphKind::drawn ? Phase::chosen : Phase::advertised));
     COT_TRY(check_view(view));
@@ -190,7 +193,7 @@ Result<Masking> Client::mask(const ShareInbox& inbox) {
                  pair_mask_seed(session_, secrets_->mask_key(), peer(device)->mask_key, device_, device));
       COT_TRY(masks.add(seed, pair_mask_sign(device_, device)));
     }
-    for (Peer& peer : peers_) peer.seal_agreement.reset();
+    for (Peer& peer : peers_) peer.seal_agreement.reset();  // all boxes are open: nothing needs them any more
     phase_ = Phase::masked;
     return Masking(parameters_, std::move(masks),
                    MaskedInput{.session = session_,
@@ -224,6 +227,8 @@ Result<Unmasking> Client::unmask(const UnmaskRequest& request) {
     } else {
       COT_TRY(check_survivors(request.survivors));
     }
+    // One kind of share of each dealer, never both: with the seed and the mask key a server takes all masks off one
+    // update. For the same reason this is answered once, and all that could answer it again is forgotten.
     Unmasking answer{.session = session_, .device = device_, .shares = {}};
     std::ranges::sort(held_, {}, &HeldShare::dealer);
     for (const HeldShare& held : held_) {

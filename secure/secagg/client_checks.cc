@@ -31,6 +31,7 @@ Status Client::check_view(const RosterView& view) const {
   }
   if (!self_is_there) return fault(Fault::self_missing, "this device's own advert is not in the roster as it was sent");
 
+  // The threshold is computed for this degree: with fewer neighbours, fewer liars could open a secret.
   const size_t neighbours = view.entries.size() - 1;
   const bool degree_fits = shape_.kind == GraphKind::complete ? neighbours == view.size - 1
                            : shape_.kind == GraphKind::ring
@@ -66,6 +67,7 @@ Status Client::check_survivors(const SurvivorSet& survivors) const {
     return fault(Fault::too_few_survivors, std::to_string(survived) + " survivors; a sum has at least " +
                                                std::to_string(parameters_.survivors_min));
   }
+  // Whoever was absent dealt no shares to this device: such a survivor is an invention.
   for (const Peer& peer : peers_) {
     if (contains(survivors, peer.device) && !std::ranges::binary_search(present_, peer.device)) {
       return fault(Fault::not_a_subset, "device " + std::to_string(peer.device) + " survived but was never present");
@@ -95,7 +97,7 @@ Status Client::check_confirmations(const UnmaskRequest& request) const {
       return fault(Fault::not_a_neighbour, "a confirmation by device " + std::to_string(by.device) +
                                                ", which is no surviving holder of this one");
     }
-    if (confirmed == shape_.threshold) continue;
+    if (confirmed == shape_.threshold) continue;  // enough: signatures cost more than all else in here
     const DeviceIdentity& identity = *identity_of(by.device);
     if (!signature_is_valid(identity.key_algorithm, identity.public_key, text, by.signature)) {
       return fault(Fault::bad_signature, "the confirmation of device " + std::to_string(by.device) + " is not its own");

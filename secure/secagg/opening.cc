@@ -33,6 +33,7 @@ class Opening::Solver {
       COT_ASSIGN(survivors_, Survivors::make(threshold_, xs));
       xs_ = std::move(xs);
     }
+    // Mostly no share is wrong, and what was advertised of the secret shows it. Looking for wrong ones costs far more.
     COT_ASSIGN(Secret<32> secret, survivors_->reconstruct(shares));
     if (check(secret)) return secret;
     return correct(entry, shares, check, blamed);

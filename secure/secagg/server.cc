@@ -15,6 +15,8 @@ namespace {
 
 std::string device_name(uint32_t device) { return "device " + std::to_string(device); }
 
+// A message that comes twice is from a device that has lost the answer. One that differs is refused, as others may have
+// acted on the first.
 template <typename Message>
 Status keep_as(const Message& kept, const Message& message) {
   if (kept == message) return {};
@@ -205,6 +207,7 @@ Result<ShareInbox> Server::inbox(uint32_t device) const {
   ShareInbox inbox{.session = session_, .present = {}, .boxes = {}};
   for (const uint32_t dealer : graph_->neighbours(device)) {
     if (!present_[dealer]) continue;
+    // A neighbour need not be a dealer of this device: in a drawn graph holding is not mutual.
     inbox.present.push_back(dealer);
     const std::vector<AddressedBox>& boxes = roster_[dealer].shares->boxes;
     const auto found = std::ranges::lower_bound(boxes, device, {}, &AddressedBox::peer);

@@ -85,7 +85,7 @@ Result<UnmaskRequest> Server::unmask_request(uint32_t device) const {
   UnmaskRequest request{.session = session_, .survivors = make_survivors(size(), survivors_), .confirmations = {}};
   if (!parameters_.is_active()) return request;
   for (const uint32_t holder : graph_->holders(device)) {
-    if (request.confirmations.size() == shape_.threshold) break;
+    if (request.confirmations.size() == shape_.threshold) break;  // a device looks at no more of them
     if (const auto& confirmation = roster_[holder].confirmation) {
       request.confirmations.push_back({holder, confirmation->signature});
     }

@@ -189,6 +189,7 @@ class PostgresDriver final : public SqlDriver {
       COT_TRY(statement.send(connection_));
     }
     COT_TRY(connection_.sent(PQpipelineSync(connection_.handle())));
+    // After an error, too, all answers are read: the connection is to be used again, if only for ROLLBACK.
     std::optional<Error> error;
     for (size_t i = begin; i < end; ++i) {
       COT_ASSIGN(const PostgresResult result, connection_.next());
@@ -222,7 +223,7 @@ Result<bool> PostgresStatement::step() {
 }
 
 Status PostgresStatement::prepare(PostgresConnection& connection) {
-  if (prepared_on_ == connection.generation()) return {};
+  if (prepared_on_ == connection.generation()) return {};  // a new connection knows no statement
   std::vector<Oid> types;
   for (const Parameter& parameter : parameters_) types.push_back(parameter.type);
   COT_TRY(connection.sent(
