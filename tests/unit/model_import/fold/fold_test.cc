@@ -5,7 +5,7 @@
 
 #include "tests/support/matchers.h"
 
-namespace coterie::onnx {
+namespace coterie::model_import {
 namespace {
 
 HostTensor whole(std::vector<Integer> values) { return host_integers(std::move(values)); }
@@ -66,4 +66,4 @@ TEST(OnnxFold, SlicesBackwards) {
 }
 
 }  // namespace
-}  // namespace coterie::onnx
+}  // namespace coterie::model_import

@@ -4,7 +4,7 @@
 
 #include "tests/support/matchers.h"
 
-namespace coterie::onnx {
+namespace coterie::model_import {
 namespace {
 
 const Node kNode{.op = "Reshape", .name = "n", .inputs = {}, .outputs = {"y"}, .attributes = {}};
@@ -48,4 +48,4 @@ TEST(OnnxReshape, GroupsAreTheSmallestThatFit) {
 }
 
 }  // namespace
-}  // namespace coterie::onnx
+}  // namespace coterie::model_import
