@@ -146,7 +146,7 @@ TEST(DemoJob, HasWhatAServerAsksForAtEveryLevel) {
         problems);
     EXPECT_THAT(problems, testing::IsEmpty()) << to_string(level);
     EXPECT_THAT(validate_with_model(job.horizontal(), kValues), testing::IsEmpty()) << to_string(level);
-    EXPECT_EQ(job.model, content_digest(as_bytes("m")));
+    EXPECT_EQ(job.horizontal().model, content_digest(as_bytes("m")));
   }
 }
 
