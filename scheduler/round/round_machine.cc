@@ -156,10 +156,7 @@ void RoundMachine::handle(const PoolChanged& event) {
 // Start collecting when the pool is full; once the time for that is over, as soon as a round could succeed.
 void RoundMachine::consider_choice() {
   if (phase_ != Phase::selecting || job_.state != JobState::running) return;
-  const RoundSettings& rounds = settings().rounds;
-  if (nodes_ < rounds.nodes_min) return;
-  const bool full = waiting_ >= rounds.pool_target();
-  if (!full && !(choice_overdue_ && waiting_ >= rounds.goal_count_min)) return;
+  if (!policy().may_choose({.devices = waiting_, .nodes = nodes_, .is_overdue = choice_overdue_})) return;
   phase_ = Phase::starting;
   deadline_.reset();
   ask(MoveRound{round_->key, RoundState::selecting, RoundState::collecting, {}, 0});
@@ -195,7 +192,7 @@ void RoundMachine::handle(const UpdatesAccepted& event) {
 void RoundMachine::handle(const UpdatesExpected& event) {
   if (!round_ || event.key != round_->key || phase_ != Phase::collecting) return;
   accepted_ = std::max(accepted_, event.total);
-  if (accepted_ >= std::max(1u, settings().rounds.goal_count_min)) return freeze();
+  if (policy().judge_last(accepted_) == CollectedVerdict::freeze) return freeze();
   fail_attempt("only " + std::to_string(accepted_) + " devices stayed to the end, " +
                std::to_string(settings().rounds.goal_count_min) + " are needed");
 }
@@ -214,30 +211,26 @@ void RoundMachine::handle(const AcceptedCounted& event) {
   consider_freeze(final_count_);
 }
 
-// Without masks the round is frozen at the goal. With masks it waits until no further update can arrive: every device
-// that stays helps to open them. At the deadline, after a last look at the rows themselves, the round is frozen with
-// what there is, if that is enough. Too few updates: the accepted devices were promised to count, so the deadline moves
-// and more devices are let in. No update at all: the attempt has failed.
+// Asked whenever something is known anew: an update, a count of the rows, or that time has passed.
 void RoundMachine::consider_freeze(bool counted) {
   if (phase_ != Phase::collecting) return;
   COT_INVARIANT(deadline_.has_value(), "who collects looks at the rows again at some time");
-  const RoundSettings& rounds = settings().rounds;
   const bool late = now_ >= collect_until_;
-  const bool reached = accepted_ >= rounds.goal_count && settings().privacy.level == SecurityLevel::none;
-  if (!reached && !(late && counted)) {
-    // Hints get lost, so the rows are counted now and then; a count asked for before the deadline is no last look.
-    if (now_ < *deadline_) return;
-    deadline_ = late ? now_ + kCountEvery : std::min(collect_until_, now_ + kCountEvery);
-    if (pending_) return;  // a count is on its way, and is repeated until it is answered
-    final_count_ = late;
-    return ask(CountAccepted{round_->key});
+  switch (policy().judge({.accepted = accepted_, .is_late = late, .is_counted = counted})) {
+    case CollectedVerdict::wait: return count_when_due(late);
+    case CollectedVerdict::freeze: return freeze();
+    case CollectedVerdict::fail_attempt: return fail_attempt("no update came before the deadline");
+    case CollectedVerdict::let_more_in: ++extensions_; return collect();
   }
-  if (accepted_ == 0) return fail_attempt("no update came before the deadline");
-  if (accepted_ < rounds.goal_count_min) {
-    ++extensions_;
-    return collect();
-  }
-  freeze();
+}
+
+// Hints get lost, so the rows are counted now and then; a count asked for before the deadline is no last look.
+void RoundMachine::count_when_due(bool late) {
+  if (now_ < *deadline_) return;
+  deadline_ = late ? now_ + kCountEvery : std::min(collect_until_, now_ + kCountEvery);
+  if (pending_) return;  // a count is on its way, and is repeated until it is answered
+  final_count_ = late;
+  ask(CountAccepted{round_->key});
 }
 
 void RoundMachine::freeze() {
@@ -422,7 +415,7 @@ PublishRound RoundMachine::published() const {
                                     .signature = {}},
                      .plan = plan_of(settings(), job_id_, job_.value_count),
                      .weight = job_.spec.common.weight,
-                     .ticket_count = settings().rounds.ticket_count() * (1 + extensions_),
+                     .ticket_count = policy().ticket_count(extensions_),
                      .goal_count = settings().rounds.goal_count};
   notice.plan.ledger = round_->ledger;  // no records: the job's plan is the attempt's
   return {.notice = std::move(notice),

@@ -29,6 +29,7 @@
 #include "scheduler/job/records.h"
 #include "scheduler/round/round_moves.h"
 #include "scheduler/round/round_notice.h"
+#include "scheduler/round/round_policy.h"
 
 namespace coterie {
 
@@ -144,6 +145,7 @@ class RoundMachine {
   void enter_collecting();
   void collect();
   void consider_freeze(bool counted);
+  void count_when_due(bool late);
   void freeze();
   void claim();
   void finalize();
@@ -162,6 +164,7 @@ class RoundMachine {
   void ask_again_later();
   PublishRound published() const;
   const HorizontalSettings& settings() const { return job_.spec.horizontal(); }
+  SynchronousPolicy policy() const { return SynchronousPolicy(settings()); }
   void check_request() const;
   void check_round() const;
   void check_deadlines() const;

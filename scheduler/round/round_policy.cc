@@ -1,0 +1,33 @@
+#include "scheduler/round/round_policy.h"
+
+#include <algorithm>
+
+namespace coterie {
+
+bool SynchronousPolicy::may_choose(const WaitingPool& pool) const {
+  const RoundSettings& rounds = settings_.rounds;
+  if (pool.nodes < rounds.nodes_min) return false;
+  const bool is_full = pool.devices >= rounds.pool_target();
+  return is_full || (pool.is_overdue && pool.devices >= rounds.goal_count_min);
+}
+
+CollectedVerdict SynchronousPolicy::judge(const CollectedUpdates& updates) const {
+  const RoundSettings& rounds = settings_.rounds;
+  // With masks a round that has its goal waits for more: every device that stays helps to open them.
+  const bool is_reached = updates.accepted >= rounds.goal_count && settings_.privacy.level == SecurityLevel::none;
+  // Hints of accepted updates get lost, so only a count that was asked for after the deadline ends a thin round.
+  if (!is_reached && !(updates.is_late && updates.is_counted)) return CollectedVerdict::wait;
+  if (updates.accepted == 0) return CollectedVerdict::fail_attempt;
+  return updates.accepted < rounds.goal_count_min ? CollectedVerdict::let_more_in : CollectedVerdict::freeze;
+}
+
+CollectedVerdict SynchronousPolicy::judge_last(uint64_t accepted) const {
+  return accepted >= std::max(1u, settings_.rounds.goal_count_min) ? CollectedVerdict::freeze
+                                                                   : CollectedVerdict::fail_attempt;
+}
+
+uint32_t SynchronousPolicy::ticket_count(uint32_t extensions) const {
+  return settings_.rounds.ticket_count() * (1 + extensions);
+}
+
+}  // namespace coterie
