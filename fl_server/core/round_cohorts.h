@@ -54,6 +54,7 @@ class RoundCohorts {
   std::vector<const secagg::Server*> sessions() const;
   // Why cohorts are missing in the sum: a reason for each that failed by itself.
   std::vector<Error> left_out() const;
+  size_t device_count() const { return placed_.size(); }  // whose adverts were taken
   // Grows whenever a cohort enters a phase, or fails.
   uint32_t progress() const;
 

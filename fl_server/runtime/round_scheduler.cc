@@ -65,7 +65,9 @@ void RoundScheduler::consider_settled() {
 void RoundScheduler::answer_all_held() {
   core_.post([this] {
     draining_ = true;
-    for (const auto& [key, cohorts] : cohorts_) answer_held(*cohorts);
+    std::vector<RoundKey> keys;
+    for (const auto& [key, attempt] : attempts_) keys.push_back(key);
+    for (const RoundKey& key : keys) step_attempt(key, StopHolding{});
   });
 }
 
@@ -100,10 +102,7 @@ std::optional<Instant> RoundScheduler::next_deadline() const {
   };
   consider(serve_at_);
   for (const auto& [job, machine] : machines_) consider(machine.next_deadline());
-  for (const auto& [key, cohorts] : cohorts_) {
-    consider(cohorts->machine.next_deadline());
-    if (!cohorts->held.empty()) consider(cohorts->held.front().until);
-  }
+  for (const auto& [key, attempt] : attempts_) consider(attempt.machine.next_deadline());
   return next;
 }
 
@@ -111,14 +110,9 @@ void RoundScheduler::on_deadline() {
   std::vector<JobId> jobs;
   for (const auto& [job, machine] : machines_) jobs.push_back(job);
   for (const JobId& job : jobs) step_round(job, TimePassed{});
-  std::vector<RoundKey> with_cohorts;
-  for (const auto& [key, cohorts] : cohorts_) with_cohorts.push_back(key);
-  for (const RoundKey& key : with_cohorts) {
-    if (const auto cohorts = cohorts_.find(key); cohorts != cohorts_.end()) {
-      cohorts->second->machine.time_passed(os::monotonic_now());
-    }
-    after_cohorts(key);
-  }
+  std::vector<RoundKey> keys;
+  for (const auto& [key, attempt] : attempts_) keys.push_back(key);
+  for (const RoundKey& key : keys) step_attempt(key, AttemptTime{});
   if (serve_at_ && *serve_at_ <= os::monotonic_now()) {
     serve_at_.reset();
     for (const auto& [key, round] : std::exchange(unserved_, {})) publish(round);
@@ -150,7 +144,7 @@ void RoundScheduler::publish(const PublishRound& published) {
     parts_.events.add(notice.job, event::RoundFrozen{{notice.key, notice.number}});
   if (notice.state == RoundState::finalizing)
     parts_.events.add(notice.job, event::RoundFinalizing{{notice.key, notice.number}});
-  if (notice.state == RoundState::frozen) freeze_cohorts(notice);
+  if (notice.state == RoundState::frozen) step_attempt(notice.key, AttemptFrozen{});
   std::vector<RoundKey> replaced;
   for (const auto& [key, round] : rounds_) {
     if (round.notice.job == notice.job && key != notice.key) replaced.push_back(key);
@@ -241,17 +235,18 @@ void RoundScheduler::updates_accepted(const RoundKey& key, uint64_t total) {
 }
 
 void RoundScheduler::update_accepted(const RoundKey& key, const DeviceId& device) {
-  core_.post([this, key, device] { masked_update_accepted(key, device); });
+  core_.post([this, key, device] { step_attempt(key, MaskedInputAccepted{device}); });
 }
 
 void RoundScheduler::look_at_accepted(const RoundKey& key) {
   core_.post([this, key] {
-    if (!cohorts_.contains(key)) return;
+    const auto attempt = attempts_.find(key);
+    if (attempt == attempts_.end() || !attempt->second.machine.is_aggregating()) return;
     store_.post([this, key] {
       Result<std::vector<DeviceId>> accepted = parts_.accepts.list_accepted(key);
       if (!accepted) return;  // looked at again
       core_.post([this, key, accepted = std::move(*accepted)] {
-        for (const DeviceId& device : accepted) masked_update_accepted(key, device);
+        for (const DeviceId& device : accepted) step_attempt(key, MaskedInputAccepted{device});
       });
     });
   });
@@ -349,7 +344,7 @@ void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& 
     void operator()(const FinalizeRound& finalize) {
       const PrivacySettings& privacy = finalize.job.spec.horizontal().privacy;
       if (privacy.level != SecurityLevel::none) return self.finalize_cohorts(job, serial, finalize);
-      self.finalize(job, serial, finalize, nullptr);
+      self.finalize(job, serial, finalize, {});
     }
     void operator()(const CommitRound& commit) {
       self.ask_store<RoundCommitted>(job, serial, [&c = self, &s = stores.rounds, job = job, commit] {
@@ -369,15 +364,15 @@ void RoundScheduler::ask(const JobId& job, uint64_t serial, const RoundRequest& 
   std::visit(Visitor{*this, job, serial, parts_}, request);
 }
 
-// On the pool. With cohorts, whose masks are opened first.
+// On the pool. The masks of `sum`, if there are any, are opened first.
 void RoundScheduler::finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize,
-                              std::shared_ptr<LiveCohorts> cohorts) {
-  pool_.post([this, job, serial, finalize, cohorts = std::move(cohorts)] {
+                              const std::optional<OpenSum>& sum) {
+  pool_.post([this, job, serial, finalize, sum] {
     const Instant begin = os::monotonic_now();
     os::crash_point(os::CrashPoint::finalize_begun);
     const auto run = [&]() -> Result<FinalizedRound> {
-      if (!cohorts) return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now());
-      COT_ASSIGN(const SumMasks masks, open_masks(cohorts->machine.sessions(), cohorts->parameters, pool_));
+      if (!sum) return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now());
+      COT_ASSIGN(const SumMasks masks, open_masks(sum->cohorts->sessions(), sum->parameters, pool_));
       parts_.metrics.masks_opened(seconds_since(begin));
       os::crash_point(os::CrashPoint::finalize_masks_opened);
       return parts_.finalizer.finalize(finalize.job, finalize.round, finalize.base, os::wall_now(), &masks);
@@ -388,10 +383,8 @@ void RoundScheduler::finalize(const JobId& job, uint64_t serial, const FinalizeR
       const event::RoundName name{finalize.round.key, finalize.round.number};
       parts_.events.add(job, event::FinalizeFailed{name, round.error().message()});
     }
-    const bool is_lost = !round && cohorts && round.error().code() == ErrorCode::data_loss;
-    core_.post([this, job, serial, key = finalize.round.key, is_lost, round = std::move(round)] {
-      // No second look at the same shares will open what the first did not.
-      if (is_lost) return step_round(job, AttemptLost{key, round.error().message()});
+    core_.post([this, job, serial, key = finalize.round.key, is_masked = sum.has_value(), round = std::move(round)] {
+      if (is_masked && !round) return step_attempt(key, SumNotFinalized{serial, round.error()});
       step_round(job, RoundFinalized{serial, round});
     });
   });

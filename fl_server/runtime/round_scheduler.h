@@ -1,7 +1,8 @@
-// RoundScheduler: the shell around the round machines of all jobs, and around the cohorts of rounds that aggregate
-// securely. One thread (the core) steps them; effects go to the store's thread and the compute pool and come back as
-// events. Those who talk to devices hear of rounds from it (RoundBoard) and tell it what comes of them (NodeEvents).
-// Nothing here decides anything.
+// RoundScheduler: the shell around the round machines of all jobs (RoundMachine), and around the attempts that
+// aggregate securely (AttemptMachine). One thread (the core) steps them; effects go to the store's thread and the
+// compute pool and come back as events. Those who talk to devices hear of rounds from it (RoundBoard) and tell it what
+// comes of them (NodeEvents). What it still decides itself is how a round is served: what an extended one keeps, and
+// when the store is asked for it again (ADR 41).
 //
 // Threading: every public method may be called from any thread; callbacks run on the core's thread and must only hand
 // the answer on.
@@ -9,13 +10,11 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "fl_server/core/round_cohorts.h"
+#include "fl_server/core/attempt_machine.h"
 #include "fl_server/events/event_hub.h"
 #include "fl_server/events/job_now.h"
 #include "fl_server/finalize/finalizer.h"
@@ -119,30 +118,15 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
     Instant opened;
   };
 
-  // A round's cohorts, which aggregate securely. Shared with the task that opens their sum.
-  struct LiveCohorts {
-    RoundCohorts machine;
-    secagg::SessionParameters parameters;
-    std::map<DeviceId, MaskedInput> inputs;  // whose lanes are being added, or are accepted
-    std::set<DeviceId> accepted = {};
-    struct Finalize {
-      JobId job;
-      uint64_t serial;
-      FinalizeRound request;
-    };
-    std::optional<Finalize> finalize;  // asked for, not begun
-    std::optional<uint32_t> told_due = {};
-    bool told_expected = false;
-
-    struct Question {
-      DeviceId device;
-      CohortQuestion what;
-      Instant until;
-      std::function<void(Result<CohortReply>)> answer;
-    };
-    std::vector<Question> held;  // in order of arrival, and so of `until`
-    uint32_t held_at = 0;        // the progress at which none of them had an answer
+  // An attempt whose updates are behind masks.
+  struct LiveAttempt {
+    JobId job;
+    SecurityLevel level;
+    AttemptMachine machine;
+    std::optional<FinalizeRound> finalize = {};  // asked for last
   };
+  using Taken = std::function<void(Status)>;
+  using Asked = std::function<void(Result<CohortReply>)>;
 
   // All below run on the core thread.
   void step_round(const JobId& job, const RoundEvent& event);
@@ -151,14 +135,16 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   void tell_pool(const JobId& job, const Population& population);
 
   void begin_cohorts(const LiveRound& round, bool has_accepted);
-  void masked_update_accepted(const RoundKey& key, const DeviceId& device);
-  void after_cohorts(const RoundKey& key);
-  void answer_held(LiveCohorts& cohorts);
+  LiveAttempt& attempt_of(const RoundKey& key, const JobId& job, SecurityLevel level);
+  void step_attempt(const RoundKey& key, const AttemptEvent& event);
+  void run(const RoundKey& key, AttemptEffects effects);
+  CohortCall expect(Taken answer);
+  CohortCall expect(Asked answer);
   void end_cohorts(const RoundKey& key);
+  void list_survivors(const RoundKey& key, SecurityLevel level, std::optional<uint64_t> serial);
   Result<std::vector<DeviceId>> survivors_of(const RoundKey& key, SecurityLevel level) const;
-  void freeze_cohorts(const RoundNotice& notice);
   void finalize_cohorts(const JobId& job, uint64_t serial, const FinalizeRound& finalize);
-  void finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize, std::shared_ptr<LiveCohorts> cohorts);
+  void finalize(const JobId& job, uint64_t serial, const FinalizeRound& finalize, const std::optional<OpenSum>& sum);
   void count_dropped(const RoundCohorts& cohorts) const;
 
   void add_machine(const JobId& job);
@@ -185,7 +171,10 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   std::map<Population, uint64_t> waiting_;
   uint32_t nodes_ = 0;
   std::map<RoundKey, LiveRound> rounds_;
-  std::map<RoundKey, std::shared_ptr<LiveCohorts>> cohorts_;
+  std::map<RoundKey, LiveAttempt> attempts_;
+  std::map<CohortCall, Taken> taken_;  // whom attempts answer
+  std::map<CohortCall, Asked> asked_;
+  uint64_t last_call_ = 0;
   std::map<RoundKey, PublishRound> unserved_;  // begun to collect, but the store did not answer
   std::optional<Instant> serve_at_;            // those, again
   std::vector<std::function<void()>> on_settled_;

@@ -1,7 +1,5 @@
-// The scheduler's cohorts: sessions of secure aggregation for each attempt of a round that asks for them.
-//
-// Sessions live in this process: a server that is started anew while devices aggregate cannot take their masks off, so
-// that the attempt is lost and the round is tried again, with fresh keys.
+// The scheduler's attempts with secure aggregation: performs what their machines decide (attempt_machine.h), and hands
+// the calls of devices to them.
 #include <algorithm>
 
 #include "base/log.h"
@@ -15,21 +13,6 @@
 namespace coterie {
 namespace {
 
-Error no_session() {
-  return Error(ErrorCode::round_closed, "secure aggregation: this attempt takes no more part; check in again");
-}
-
-Error another_input() {
-  return Error(ErrorCode::invalid_argument,
-               "masked update: another one of this device, with another header, came before");
-}
-
-// Of the time that a round collects: what sharing and masking leave, at least half.
-Millis time_to_advertise(Instant::duration left, Millis phase_max) {
-  const auto all = std::chrono::duration_cast<Millis>(left);
-  return std::max(all / 2, all - 2 * phase_max);
-}
-
 // Not for safety, as devices ask their authority themselves: for the others of a cohort, whom a stranger would end it
 // for.
 secagg::CertificateCheck identity_check(const Bytes& authority_key) {
@@ -38,125 +21,92 @@ secagg::CertificateCheck identity_check(const Bytes& authority_key) {
       [authority_key](const DeviceIdentity& identity) { return device_certificate_is_valid(identity, authority_key); };
 }
 
+// The call's own entry, which its one answer takes with it.
+template <typename Answers>
+auto take(Answers& answers, CohortCall call) {
+  const auto entry = answers.find(call);
+  COT_INVARIANT(entry != answers.end(), "a call of a device is answered once");
+  return std::move(answers.extract(entry).mapped());
+}
+
 }  // namespace
+
+// ---- Stepping
+
+RoundScheduler::LiveAttempt& RoundScheduler::attempt_of(const RoundKey& key, const JobId& job, SecurityLevel level) {
+  return attempts_.try_emplace(key, LiveAttempt{job, level, AttemptMachine(!draining_)}).first->second;
+}
+
+void RoundScheduler::step_attempt(const RoundKey& key, const AttemptEvent& event) {
+  const auto attempt = attempts_.find(key);
+  if (attempt != attempts_.end()) run(key, attempt->second.machine.step(event, os::monotonic_now()));
+}
+
+// Nothing here steps a machine in this call: the round may have made it, and be publishing what it has just said.
+void RoundScheduler::run(const RoundKey& key, AttemptEffects effects) {
+  struct Visitor {
+    RoundScheduler& self;
+    const RoundKey& key;
+    const LiveAttempt& attempt;
+
+    void operator()(AnswerTaken& e) { take(self.taken_, e.call)(std::move(e.taken)); }
+    void operator()(AnswerAsked& e) { take(self.asked_, e.call)(std::move(e.reply)); }
+    void operator()(const AnnounceDue& e) { self.board_->updates_due(key, e.total); }
+    void operator()(const AnnounceExpected& e) { tell(UpdatesExpected{key, e.total}); }
+    void operator()(const ListSurvivors& e) { self.list_survivors(key, attempt.level, e.serial); }
+    void operator()(const OpenSum& e) {
+      self.count_dropped(*e.cohorts);
+      self.finalize(attempt.job, e.serial, *attempt.finalize, e);
+    }
+    void operator()(const TellNotFinalized& e) { tell(RoundFinalized{e.serial, e.why}); }
+    void operator()(const LoseAttempt& e) { tell(AttemptLost{key, e.reason}); }
+    void operator()(const NoteRefused& e) {
+      log(LogLevel::error, "cohorts_not_begun", {{"job", attempt.job.value()}, {"reason", e.why.message()}});
+    }
+    void operator()(const NoteFailed& e) { self.parts_.metrics.session_failed(e.why.reason()); }
+    void operator()(const NoteUnknownInput& e) {
+      log(LogLevel::warning, "masked_input_unknown", {{"reason", e.why.message()}});
+    }
+
+    void tell(RoundEvent event) {
+      self.core_.post([&s = self, job = attempt.job, event = std::move(event)] { s.step_round(job, event); });
+    }
+  };
+  const LiveAttempt& attempt = must_find(attempts_, key, "an attempt that has just stepped is there");
+  for (AttemptEffect& effect : effects) std::visit(Visitor{*this, key, attempt}, effect);
+}
+
+// ---- The round
 
 void RoundScheduler::begin_cohorts(const LiveRound& round, bool has_accepted) {
   const RoundNotice& notice = round.notice;
   const AttemptTerms terms = terms_of(notice);
-  if (!terms.session || cohorts_.contains(notice.key)) return;
-  if (has_accepted) {
-    // Out of this call, which publishes what the machine has just said.
-    core_.post([this, job = notice.job, key = notice.key] {
-      step_round(job, AttemptLost{key, "the server was started anew while devices aggregated"});
-    });
-    return;
-  }
-  const AttemptRules& rules = round.rules;
-  const RoundCohortsSettings settings{
-      .cohort_count = rules.cohort_count,
-      .adverts_goal = rules.adverts_goal,
-      .adverts_enough = std::min(notice.goal_count, rules.adverts_goal),
-      .cohort = {.advertising_max = time_to_advertise(rules.deadline - os::monotonic_now(), rules.cohort_phase_max),
-                 .phase_max = rules.cohort_phase_max,
-                 .dropout_share = notice.plan.privacy.dropout_share}};
-  std::vector<uint64_t> ring_seeds(rules.cohort_count);
+  if (!terms.session) return;
+  attempt_of(notice.key, notice.job, notice.plan.privacy.level);
+  std::vector<uint64_t> ring_seeds(round.rules.cohort_count);
   std::ranges::generate(ring_seeds, random_u64);
-  Result<RoundCohorts> machine = RoundCohorts::make(*terms.session, settings, ring_seeds,
-                                                    identity_check(settings_.authority_key), os::monotonic_now());
-  if (!machine) {
-    log(LogLevel::error, "cohorts_not_begun", {{"job", notice.job.value()}, {"reason", machine.error().message()}});
-    core_.post([this, job = notice.job, key = notice.key, reason = machine.error().message()] {
-      step_round(job, AttemptLost{key, reason});
-    });
-    return;
-  }
-  cohorts_.emplace(notice.key,
-                   std::make_shared<LiveCohorts>(LiveCohorts{
-                       .machine = std::move(*machine), .parameters = *terms.session, .inputs = {}, .finalize = {}}));
-}
-
-// The lanes of this device are durable, and count.
-void RoundScheduler::masked_update_accepted(const RoundKey& key, const DeviceId& device) {
-  const auto cohorts = cohorts_.find(key);
-  if (cohorts == cohorts_.end()) return;
-  const auto input = cohorts->second->inputs.find(device);
-  if (input == cohorts->second->inputs.end() || !cohorts->second->accepted.insert(device).second) return;
-  // What it refuses now it would have refused before the lanes were added; if not, freeze() finds the sum unknown.
-  const Status known = cohorts->second->machine.input_accepted(device, input->second, os::monotonic_now());
-  if (!known) log(LogLevel::warning, "masked_input_unknown", {{"reason", known.error().message()}});
-  after_cohorts(key);
-}
-
-// Whatever the cohorts have come to: tells the round.
-void RoundScheduler::after_cohorts(const RoundKey& key) {
-  const auto found = cohorts_.find(key);
-  if (found == cohorts_.end()) return;
-  const std::shared_ptr<LiveCohorts> cohorts = found->second;
-  const auto round = rounds_.find(key);
-  if (round == rounds_.end()) return;
-  const JobId job = round->second.notice.job;
-  answer_held(*cohorts);
-  if (const auto failure = cohorts->machine.failure()) {
-    if (round->second.notice.state == RoundState::frozen)
-      return;  // it is being claimed: finalize_cohorts() comes here again
-    parts_.metrics.session_failed(failure->reason());
-    end_cohorts(key);
-    return step_round(job, AttemptLost{key, "secure aggregation: " + failure->message()});
-  }
-  if (const auto due = cohorts->machine.inputs_due(); due && due != cohorts->told_due) {
-    cohorts->told_due = due;
-    board_->updates_due(key, *due);
-  }
-  if (const auto expected = cohorts->machine.updates_expected(); expected && !cohorts->told_expected) {
-    cohorts->told_expected = true;
-    step_round(job, UpdatesExpected{key, *expected});
-  }
-  if (cohorts->machine.is_ready() && cohorts->finalize) {
-    count_dropped(cohorts->machine);
-    const LiveCohorts::Finalize asked = *std::exchange(cohorts->finalize, std::nullopt);
-    finalize(asked.job, asked.serial, asked.request, cohorts);
-  }
-}
-
-// Answers come when a phase begins: until then only those are looked at whose time is up.
-void RoundScheduler::answer_held(LiveCohorts& cohorts) {
-  const Instant now = os::monotonic_now();
-  const uint32_t progress = cohorts.machine.progress();
-  const bool all = draining_ || cohorts.machine.failure() || progress != cohorts.held_at;
-  cohorts.held_at = progress;
-  std::vector<LiveCohorts::Question> held = std::exchange(cohorts.held, {});
-  for (LiveCohorts::Question& question : held) {
-    if (!all && now < question.until) {
-      cohorts.held.push_back(std::move(question));
-      continue;
-    }
-    Result<CohortReply> reply = cohorts.machine.ask(question.device, question.what, now);
-    const bool is_not_yet = reply && std::holds_alternative<NotYet>(*reply);
-    if (is_not_yet && now < question.until && !draining_) cohorts.held.push_back(std::move(question));
-    else question.answer(std::move(reply));
-  }
-  if (cohorts.machine.progress() != progress) answer_held(cohorts);  // asking may have ended one whose time was up
+  step_attempt(notice.key, BeginCohorts{*terms.session, round.rules, notice.goal_count, has_accepted,
+                                        std::move(ring_seeds), identity_check(settings_.authority_key)});
 }
 
 void RoundScheduler::end_cohorts(const RoundKey& key) {
-  const auto found = cohorts_.find(key);
-  if (found == cohorts_.end()) return;
-  const std::vector<LiveCohorts::Question> held = std::move(found->second->held);
-  cohorts_.erase(found);
-  for (const LiveCohorts::Question& question : held) question.answer(no_session());
+  step_attempt(key, AttemptWithdrawn{});
+  attempts_.erase(key);
 }
 
-// Of cohorts that are ready: who vanished in which phase, and which of them came to nothing.
-void RoundScheduler::count_dropped(const RoundCohorts& cohorts) const {
-  for (const Error& reason : cohorts.left_out()) parts_.metrics.session_failed(reason.reason());
-  for (const secagg::Server* session : cohorts.sessions()) {
-    uint32_t present = 0;
-    for (uint32_t device = 0; device < session->size(); ++device) present += session->is_present(device);
-    const auto survivors = static_cast<uint32_t>(session->survivors().size());
-    parts_.metrics.devices_dropped("share", session->size() - present);
-    parts_.metrics.devices_dropped("mask", present - survivors);
-    parts_.metrics.devices_dropped("unmask", survivors - session->answered());
-  }
+void RoundScheduler::finalize_cohorts(const JobId& job, uint64_t serial, const FinalizeRound& finalize) {
+  attempt_of(finalize.round.key, job, finalize.job.spec.horizontal().privacy.level).finalize = finalize;
+  step_attempt(finalize.round.key, FinalizeAsked{serial});
+}
+
+void RoundScheduler::list_survivors(const RoundKey& key, SecurityLevel level, std::optional<uint64_t> serial) {
+  store_.post([this, key, level, serial] {
+    Result<std::vector<DeviceId>> accepted = survivors_of(key, level);
+    core_.post([this, key, serial, accepted = std::move(accepted)] {
+      if (accepted && !serial) os::crash_point(os::CrashPoint::cohorts_before_unmasking);
+      step_attempt(key, SurvivorsListed{serial, accepted});
+    });
+  });
 }
 
 // Who is accepted in a round that is frozen in the store. If devices added the noise, what the sum will have released
@@ -170,79 +120,56 @@ Result<std::vector<DeviceId>> RoundScheduler::survivors_of(const RoundKey& key, 
   return parts_.accepts.list_accepted(key);
 }
 
-// The round is frozen in the store: those who are accepted are the survivors, and devices can go on while the round is
-// claimed.
-void RoundScheduler::freeze_cohorts(const RoundNotice& notice) {
-  if (!cohorts_.contains(notice.key)) return;
-  store_.post([this, key = notice.key, level = notice.plan.privacy.level] {
-    Result<std::vector<DeviceId>> accepted = survivors_of(key, level);
-    core_.post([this, key, accepted = std::move(accepted)] {
-      const auto cohorts = cohorts_.find(key);
-      if (!accepted || cohorts == cohorts_.end()) return;  // finalize_cohorts() asks again
-      cohorts->second->machine.freeze(*accepted, os::monotonic_now());
-      os::crash_point(os::CrashPoint::cohorts_before_unmasking);
-      after_cohorts(key);
-    });
-  });
-}
-
-void RoundScheduler::finalize_cohorts(const JobId& job, uint64_t serial, const FinalizeRound& finalize) {
-  store_.post([this, job, serial, finalize] {
-    Result<std::vector<DeviceId>> accepted =
-        survivors_of(finalize.round.key, finalize.job.spec.horizontal().privacy.level);
-    core_.post([this, job, serial, finalize, accepted = std::move(accepted)] {
-      if (!accepted) return step_round(job, RoundFinalized{serial, accepted.error()});
-      const auto cohorts = cohorts_.find(finalize.round.key);
-      if (cohorts == cohorts_.end()) {
-        return step_round(job, AttemptLost{finalize.round.key, "the server was started anew while devices aggregated"});
-      }
-      cohorts->second->finalize = LiveCohorts::Finalize{job, serial, finalize};
-      cohorts->second->machine.freeze(*accepted, os::monotonic_now());
-      after_cohorts(finalize.round.key);
-    });
-  });
+// For cohorts that are ready: who vanished in which phase, and which of them came to nothing.
+void RoundScheduler::count_dropped(const RoundCohorts& cohorts) const {
+  for (const Error& reason : cohorts.left_out()) parts_.metrics.session_failed(reason.reason());
+  for (const secagg::Server* session : cohorts.sessions()) {
+    uint32_t present = 0;
+    for (uint32_t device = 0; device < session->size(); ++device) present += session->is_present(device);
+    const auto survivors = static_cast<uint32_t>(session->survivors().size());
+    parts_.metrics.devices_dropped("share", session->size() - present);
+    parts_.metrics.devices_dropped("mask", present - survivors);
+    parts_.metrics.devices_dropped("unmask", survivors - session->answered());
+  }
 }
 
 // ---- Device plane
 
+CohortCall RoundScheduler::expect(Taken answer) {
+  const CohortCall call(++last_call_);
+  taken_.emplace(call, std::move(answer));
+  return call;
+}
+
+CohortCall RoundScheduler::expect(Asked answer) {
+  const CohortCall call(++last_call_);
+  asked_.emplace(call, std::move(answer));
+  return call;
+}
+
 void RoundScheduler::cohort_receive(const RoundKey& key, const DeviceId& device, Bytes public_key,
                                     CohortMessage message, std::function<void(Status)> answer) {
   core_.post([this, key, device, public_key = std::move(public_key), message = std::move(message),
-              answer = std::move(answer)] {
-    const auto cohorts = cohorts_.find(key);
-    if (cohorts == cohorts_.end()) return answer(no_session());
-    answer(cohorts->second->machine.receive(device, public_key, message, os::monotonic_now()));
-    after_cohorts(key);
+              answer = std::move(answer)]() mutable {
+    if (!attempts_.contains(key)) return answer(attempt_has_no_session());
+    const CohortCall call = expect(std::move(answer));
+    step_attempt(key, CohortMessageCame{call, device, std::move(public_key), std::move(message)});
   });
 }
 
 void RoundScheduler::cohort_ask(const RoundKey& key, const DeviceId& device, CohortQuestion question, Millis hold,
                                 std::function<void(Result<CohortReply>)> answer) {
   core_.post([this, key, device, question, hold, answer = std::move(answer)]() mutable {
-    const auto found = cohorts_.find(key);
-    if (found == cohorts_.end()) return answer(no_session());
-    LiveCohorts& cohorts = *found->second;
-    const Instant now = os::monotonic_now();
-    Result<CohortReply> reply = cohorts.machine.ask(device, question, now);
-    const bool is_not_yet = reply && std::holds_alternative<NotYet>(*reply);
-    if (is_not_yet && !draining_) cohorts.held.push_back({device, question, now + hold, std::move(answer)});
-    else answer(std::move(reply));
-    after_cohorts(key);  // asking may have ended a phase
+    if (!attempts_.contains(key)) return answer(attempt_has_no_session());
+    step_attempt(key, CohortAsked{expect(std::move(answer)), device, question, hold});
   });
 }
 
 void RoundScheduler::cohort_input_arrived(const RoundKey& key, const DeviceId& device, MaskedInput input,
                                           std::function<void(Status)> answer) {
-  core_.post([this, key, device, input = std::move(input), answer = std::move(answer)] {
-    const auto cohorts = cohorts_.find(key);
-    if (cohorts == cohorts_.end()) return answer(no_session());
-    // The lanes that are added are those of the header that came first: a device that was cut off sends the same again.
-    const auto known = cohorts->second->inputs.find(device);
-    if (known != cohorts->second->inputs.end() && !(known->second == input)) return answer(another_input());
-    const Status arrived = cohorts->second->machine.input_arrived(device, input, os::monotonic_now());
-    if (arrived) cohorts->second->inputs.emplace(device, input);
-    answer(arrived);
-    after_cohorts(key);
+  core_.post([this, key, device, input = std::move(input), answer = std::move(answer)]() mutable {
+    if (!attempts_.contains(key)) return answer(attempt_has_no_session());
+    step_attempt(key, MaskedInputCame{expect(std::move(answer)), device, std::move(input)});
   });
 }
 

@@ -27,6 +27,7 @@
 #include "base/assert.h"
 #include "base/result.h"
 #include "scheduler/job/records.h"
+#include "scheduler/round/attempt_rules.h"
 #include "scheduler/round/round_moves.h"
 #include "scheduler/round/round_notice.h"
 #include "scheduler/round/round_policy.h"
@@ -44,14 +45,6 @@ struct FailJob { std::string reason; };
 // clang-format on
 using RoundRequest =
     std::variant<LoadProgress, OpenRound, CountAccepted, MoveRound, FinalizeRound, CommitRound, FailJob>;
-
-// What only the process that leads needs of an attempt, beside its notice.
-struct AttemptRules {
-  uint32_t cohort_count = 1;   // with secure aggregation
-  uint32_t adverts_goal = 0;   // devices that close the rosters of all cohorts
-  Millis cohort_phase_max{0};  // how long each phase of a session waits for devices
-  Instant deadline;            // selecting: of the choice; collecting: of the updates
-};
 
 // clang-format off
 struct AskRound { uint64_t serial; RoundRequest request; };

@@ -2,7 +2,7 @@
 // round machine to the scheduler, to the nodes of this process, and over the board to those of other processes.
 //
 // Whatever is here is true wherever it is read: a node reads no field that only the leader fills. What the leader alone
-// needs is AttemptRules (round_machine.h); what masks need is derived by terms_of (fl_server/core/attempt_terms.h).
+// needs is AttemptRules (attempt_rules.h); what masks need is derived by terms_of (fl_server/core/attempt_terms.h).
 //
 // It is here and not among the messages (proto/messages), as no device ever sees one and RoundState is the scheduler's.
 #pragma once
