@@ -111,6 +111,7 @@ THIRD_PARTY = [
     ("nlohmann/json", r"nlohmann/", ["fl_server/admin_api/", "fl_server/config/", "fl_server/fleet/", "fl_server/json/", "fl_server/net/",
                                    "fl_server/oidc/", "tools/", "tests/"]),
     ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/oidc/", "fl_server/store/s3/"]),
+    ("expat", r"expat", ["fl_server/store/s3/"]),
     ("SQLite", r"sqlite3", ["fl_server/store/sql/"]),
     ("libpq", r"libpq|postgresql/", ["fl_server/store/sql/"]),
     ("prometheus-cpp", r"prometheus/", ["fl_server/telemetry/"]),

@@ -3,7 +3,7 @@
 # What the programs of `coterie demo` are built of: all that ./quickstart installs.
 coterie_demo_packages=(
   cmake ninja-build pkg-config clang-16 lld-16
-  libboost1.81-dev libssl-dev libcurl4-openssl-dev zlib1g-dev   # network
+  libboost1.81-dev libssl-dev libcurl4-openssl-dev libexpat1-dev zlib1g-dev  # network
   libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev libcli11-dev
   libsodium-dev libsqlite3-dev libpq-dev prometheus-cpp-dev
   libjpeg-dev libpng-dev                                        # images

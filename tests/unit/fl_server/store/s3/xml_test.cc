@@ -52,11 +52,52 @@ TEST(Xml, RefusesWhatIsNotWellFormedOrNotNeeded) {
                           "<a><![CDATA[x]]></a>",
                           "<a><?x?></a>",
                           "<?xml version='1.0'",
+                          "<a>]]></a>",
+                          "<a b='1' b='2'/>",
+                          "<a>\xff</a>",
+                          "<a>\xc0\xaf</a>",
+                          "<a>\xed\xa0\x80</a>",
+                          "<a>\x01</a>",
                           "</a>",
                           "<a></a",
                           "< a/>"}) {
     EXPECT_ERROR(parse_xml(bad), ErrorCode::malformed, "XML: ") << bad;
   }
+}
+
+// Laughs grow tenfold a line; the other entities would have a reader open a file or ask a stranger.
+TEST(Xml, RefusesADocumentTypeBeforeAnyEntityOfItsIsDeclared) {
+  std::string laughs = "<?xml version='1.0'?><!DOCTYPE a [<!ENTITY l0 'ha'>";
+  for (int i = 1; i < 10; ++i) {
+    laughs += "<!ENTITY l" + std::to_string(i) + " '";
+    for (int j = 0; j < 10; ++j) laughs += "&l" + std::to_string(i - 1) + ";";
+    laughs += "'>";
+  }
+  laughs += "]><a>&l9;</a>";
+  for (const std::string& bad :
+       {laughs, std::string("<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a>&x;</a>"),
+        std::string("<!DOCTYPE a SYSTEM 'http://forger.example/a.dtd'><a/>"),
+        std::string("<!DOCTYPE a [<!ENTITY % x SYSTEM 'http://forger.example/a.dtd'>%x;]><a/>"),
+        std::string("<!DOCTYPE a [<!ATTLIST a b CDATA 'c'>]><a/>")}) {
+    EXPECT_ERROR(parse_xml(bad), ErrorCode::malformed, "a document type is not read") << bad;
+  }
+}
+
+TEST(Xml, ReadsUtf8WhateverIsDeclared) {
+  const Result<XmlElement> root = parse_xml("<?xml version='1.0' encoding='ISO-8859-1'?><a>\xc3\xa9</a>");
+  ASSERT_OK(root);
+  EXPECT_EQ(root->text, "\xc3\xa9");
+  EXPECT_ERROR(parse_xml(std::string_view("<\0a\0/\0>\0", 8)), ErrorCode::malformed, "a zero byte");
+  EXPECT_ERROR(parse_xml(std::string_view("\xfe\xff\0<\0a\0/\0>", 10)), ErrorCode::malformed, "a zero byte");
+}
+
+TEST(Xml, SaysWhereInTheWholeAnswer) { EXPECT_ERROR(parse_xml("   <a><b></a>"), ErrorCode::malformed, "at byte 11"); }
+
+TEST(Xml, NamesKeepTheirPrefix) {
+  const Result<XmlElement> root = parse_xml("<s:a xmlns:s='http://x'><s:b>1</s:b></s:a>");
+  ASSERT_OK(root);
+  EXPECT_EQ(root->name, "s:a");
+  EXPECT_EQ(root->child_text("s:b"), "1");
 }
 
 TEST(Xml, HasLimits) {
@@ -71,11 +112,13 @@ TEST(Xml, HasLimits) {
   for (size_t i = 1; i < kXmlElementsMax; ++i) many += "<b/>";
   EXPECT_OK(parse_xml(many + "</a>"));
   EXPECT_ERROR(parse_xml(many + "<b/></a>"), ErrorCode::too_large, "elements");
+  EXPECT_OK(parse_xml("<a>" + std::string(kXmlTextBytesMax, 'x') + "</a>"));
+  EXPECT_ERROR(parse_xml("<a>" + std::string(kXmlTextBytesMax + 1, 'x') + "</a>"), ErrorCode::too_large, "text");
   EXPECT_ERROR(parse_xml(std::string(kXmlBytesMax + 1, ' ')), ErrorCode::too_large, "bytes");
 }
 
 TEST(Xml, ReadsBackWhatItEscapes) {
-  const std::string text = "\"<a>&amp;'";
+  const std::string text = "\"<a>&amp;'\r\n]]>";
   const Result<XmlElement> root = parse_xml("<a>" + xml_escaped(text) + "</a>");
   ASSERT_OK(root);
   EXPECT_EQ(root->text, text);
