@@ -1,4 +1,4 @@
-# Everything we link, found once. Debian 12 package names are in tools/dev/packages.sh.
+# Everything we link, found once. docs/DEPENDENCIES.md says what for; a test compares.
 coterie_headers(coterie_flatbuffers_headers flatbuffers/flatbuffers.h)
 find_program(COTERIE_FLATC flatc REQUIRED)
 if(COTERIE_BUILD_TESTS)
@@ -16,7 +16,6 @@ endif()
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-find_package(ZLIB REQUIRED)
 if(COTERIE_BUILD_SERVER OR COTERIE_BUILD_TESTS)  # the programs behind ./bench, with or without a server
   find_package(CLI11 REQUIRED CONFIG)
 endif()
@@ -31,6 +30,7 @@ if(COTERIE_BUILD_SERVER)
   find_package(prometheus-cpp REQUIRED CONFIG)
   find_package(JPEG REQUIRED)
   find_package(PNG REQUIRED)
+  find_package(ZLIB REQUIRED)
   if(COTERIE_BUILD_ONNX)
     pkg_check_modules(protobuf_lite REQUIRED IMPORTED_TARGET protobuf-lite)
     find_program(COTERIE_PROTOC protoc REQUIRED)

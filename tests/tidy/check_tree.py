@@ -119,12 +119,11 @@ THIRD_PARTY = [
     ("Highway", r"hwy/", ["train_kernels/"]),
     ("libjpeg-turbo", r"j(peglib|error)\.h", ["tools/data/", "tests/unit/tools/"]),
     ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
-    ("zlib", r"zlib\.h", ["device_sdk/transport/", "fl_server/net/", "tools/"]),
+    ("zlib", r"zlib\.h", ["tools/data/"]),
     ("protobuf and ONNX", r"google/protobuf/|onnx\.pb\.h", ["model_import/onnx/"]),
     ("Coterie as installed", r"coterie(/|(_train)?\.h)", ["device_sdk/c_api/", "device_sdk/include/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),
     ("JNI", r"jni\.h", ["device_sdk/bindings/java/"]),
     ("GoogleTest", r"(gtest|gmock)/", ["tests/"]),
-    ("Google Benchmark", r"benchmark/", ["tests/bench/"]),
 ]
 BEAST_FILES_MAX = 3  # a file that includes it costs 12-23 CPU-seconds
 
