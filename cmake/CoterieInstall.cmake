@@ -1,5 +1,5 @@
 # cmake --install build/release --prefix /usr/local: the programs, libcoterie.so, its headers and what pkg-config
-# needs; the Java library where there is a JDK, and the Swift package.
+# needs; the Java library where there is a JDK, and the Swift package. CoterieSpdx.cmake adds the bill of materials.
 include(GNUInstallDirs)
 install(TARGETS coterie LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/device_sdk/include/coterie.h ${PROJECT_SOURCE_DIR}/device_sdk/include/coterie_train.h
