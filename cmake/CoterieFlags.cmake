@@ -25,6 +25,8 @@ else()
   add_link_options(-fsanitize=${COTERIE_SANITIZE})
 endif()
 if(COTERIE_ENGINE_ONLY)
+  # Nobody there reads what steps are called (device_sdk/runtime/step.h).
+  target_compile_definitions(coterie_flags INTERFACE COTERIE_NO_STEP_TEXT)
   # An app's linker drops what it does not reach; -Oz makes all but the kernels half as large as -O2.
   target_compile_options(coterie_flags INTERFACE -ffunction-sections -fdata-sections)
   set(CMAKE_CXX_FLAGS_MINSIZEREL "-Oz -DNDEBUG")

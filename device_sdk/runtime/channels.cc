@@ -29,6 +29,10 @@ bool is_in_range(const ChannelUpdate& update) {
   return update.fraction > 0 ? update.fraction <= 1 : update.fraction == 0 && update.first <= update.last;
 }
 
+void describe(const ChannelMatrix& m, SettingsText& text) {
+  text.add("first", m.range.first).add("count", m.range.count);
+}
+
 void run_take(const Step& step, const StepContext&) {
   const auto& m = step.as<ChannelMatrix>();
   const auto& [whole, narrow] = step.take<2>();
@@ -37,6 +41,8 @@ void run_take(const Step& step, const StepContext&) {
   }
 }
 
+constexpr StepKindOf<ChannelMatrix> kTakeStep{"channels.take", run_take, describe};
+
 void run_put(const Step& step, const StepContext&) {
   const auto& m = step.as<ChannelMatrix>();
   const auto& [narrow, whole] = step.take<2>();
@@ -44,6 +50,8 @@ void run_put(const Step& step, const StepContext&) {
     std::memcpy(whole + i * m.width + m.range.first, narrow + i * m.range.count, m.range.count * sizeof(float));
   }
 }
+
+constexpr StepKindOf<ChannelMatrix> kPutStep{"channels.put", run_put, describe};
 
 }  // namespace
 
@@ -91,11 +99,11 @@ ChannelMatrix channel_matrix(const Shape& shape, ChannelRange range) {
 }
 
 void emit_take_channels(Program& program, Phase phase, const ChannelMatrix& matrix, BufferId whole, BufferId narrow) {
-  program.emit(phase, run_take, matrix, {whole, narrow});
+  program.emit(phase, kTakeStep, matrix, {whole, narrow});
 }
 
 void emit_put_channels(Program& program, Phase phase, const ChannelMatrix& matrix, BufferId narrow, BufferId whole) {
-  program.emit(phase, run_put, matrix, {narrow, whole});
+  program.emit(phase, kPutStep, matrix, {narrow, whole});
 }
 
 }  // namespace coterie

@@ -9,17 +9,19 @@
 namespace coterie {
 namespace {
 
-struct NoSettings {};
-
 void run_sum(const Step& step, const StepContext& context) {
   const auto [a, b, y] = step.slice<3>();
   context.kernels.add(step.part.size(), a, b, y);
 }
 
+constexpr StepKindOf<NoSettings> kSumStep{"gradient.sum", run_sum};
+
 void run_accumulate(const Step& step, const StepContext& context) {
   const auto [gradient, sum] = step.slice<2>();
   context.kernels.accumulate(step.part.size(), gradient, sum);
 }
+
+constexpr StepKindOf<NoSettings> kAccumulateStep{"gradient.accumulate", run_accumulate};
 
 }  // namespace
 
@@ -56,10 +58,11 @@ Result<CompiledModel> GraphCompiler::run() {
     COT_ASSIGN(const TensorType target, target_for_loss(settings_.loss, types_[graph_.output]));
     compiled.target_elements = elements(target.shape) / settings_.batch_size;
     compiled.target = program_.add_planned(elements(target.shape) * kElementBytes);
+    program_.holds(compiled.target, {.type = element_type(target.type), .role = BufferRole::target});
     program_.fill_before(compiled.target);
     if (settings_.purpose == Purpose::evaluate) program_.read_after(compiled.target);
     program_.set_origin(kLossOrigin);
-    const BufferId gradient = needs_gradient_[graph_.output] ? new_value(graph_.output) : kNoBuffer;
+    const BufferId gradient = needs_gradient_[graph_.output] ? new_whole_gradient(graph_.output) : kNoBuffer;
     gradients_[graph_.output] = gradient;
     emit_loss(program_, settings_.loss, types_[graph_.output], compiled.output, compiled.target, gradient);
   }
@@ -87,7 +90,21 @@ bool GraphCompiler::op_needs_gradient(size_t op_index) const {
 
 uint64_t GraphCompiler::bytes_of(uint32_t tensor) const { return elements(types_[tensor].shape) * kElementBytes; }
 
-BufferId GraphCompiler::new_value(uint32_t tensor) { return program_.add_planned(bytes_of(tensor)); }
+BufferContent GraphCompiler::content_of(uint32_t tensor, BufferRole role) const {
+  return {element_type(types_[tensor].type), role, tensor, elements(types_[tensor].shape)};
+}
+
+BufferId GraphCompiler::new_value(uint32_t tensor) {
+  const BufferId buffer = program_.add_planned(bytes_of(tensor));
+  program_.holds(buffer, content_of(tensor, BufferRole::value));
+  return buffer;
+}
+
+BufferId GraphCompiler::new_whole_gradient(uint32_t tensor) {
+  const BufferId buffer = program_.add_planned(bytes_of(tensor));
+  program_.holds(buffer, content_of(tensor, BufferRole::gradient));
+  return buffer;
+}
 
 // A tensor needs a gradient if it is a trained parameter or computed from one, in floating point.
 void GraphCompiler::find_needed_gradients() {
@@ -147,6 +164,7 @@ void GraphCompiler::add_stored_tensors(CompiledModel& compiled) {
     const TensorInfo& tensor = graph_.tensors[i];
     if (has_payload(tensor.role)) values_[i] = program_.add_fixed(Region::parameters, tensor.payload_offset);
     if (tensor.role == TensorRole::constant) values_[i] = program_.add_constant(tensor.data);
+    if (values_[i] != kNoBuffer) program_.holds(values_[i], content_of(i, BufferRole::value));
   }
   for (const uint32_t input : graph_.inputs) {
     values_[input] = new_value(input);
@@ -197,8 +215,15 @@ uint64_t GraphCompiler::gradient_elements(uint32_t tensor) const {
   return channels_of(tensor).is_all() ? elements(types_[tensor].shape) : matrix_of(tensor).narrow_elements();
 }
 
+BufferId GraphCompiler::new_narrow_gradient(uint32_t tensor) {
+  const uint64_t count = gradient_elements(tensor);
+  const BufferId buffer = program_.add_planned(count * kElementBytes);
+  program_.holds(buffer, {.role = BufferRole::gradient, .tensor = tensor, .elements = count});
+  return buffer;
+}
+
 BufferId GraphCompiler::new_channel_gradient(uint32_t tensor) {
-  const BufferId buffer = program_.add_planned(gradient_elements(tensor) * kElementBytes);
+  const BufferId buffer = new_narrow_gradient(tensor);
   contributions_.push_back({tensor, buffer, true});
   return buffer;
 }
@@ -216,7 +241,7 @@ void GraphCompiler::narrow_what_is_held() {
 }
 
 BufferId GraphCompiler::new_gradient(uint32_t tensor) {
-  const BufferId buffer = new_value(tensor);
+  const BufferId buffer = new_whole_gradient(tensor);
   contributions_.push_back({tensor, buffer});
   return buffer;
 }
@@ -230,7 +255,7 @@ void GraphCompiler::settle_gradients() {
     const uint64_t count = gradient_elements(tensor);
     if (!is_narrow && !channels_of(tensor).is_all()) {
       const BufferId whole = gradient;
-      gradient = program_.add_planned(count * kElementBytes);
+      gradient = new_narrow_gradient(tensor);
       emit_take_channels(program_, Phase::backward, matrix_of(tensor), whole, gradient);
     }
     BufferId& sum = gradients_[tensor];
@@ -238,8 +263,8 @@ void GraphCompiler::settle_gradients() {
       sum = gradient;
       continue;
     }
-    const BufferId total = program_.add_planned(count * kElementBytes);
-    program_.emit(Phase::backward, run_sum, NoSettings{}, {sum, gradient, total}, by_elements(count));
+    const BufferId total = new_narrow_gradient(tensor);
+    program_.emit(Phase::backward, kSumStep, NoSettings{}, {sum, gradient, total}, by_elements(count));
     program_.may_share(total, sum);
     program_.may_share(total, gradient);
     sum = total;
@@ -253,7 +278,8 @@ void GraphCompiler::emit_update_if_last(uint32_t parameter) {
   if (!settings_.keeps_gradients) return emit_update_of(parameter, Phase::backward, gradient);
   program_.set_origin(kUpdateOrigin);
   const BufferId sum = program_.add_fixed(Region::gradients, graph_.tensors[parameter].payload_offset);
-  program_.emit(Phase::backward, run_accumulate, NoSettings{}, {gradient, sum},
+  program_.holds(sum, content_of(parameter, BufferRole::gradient));
+  program_.emit(Phase::backward, kAccumulateStep, NoSettings{}, {gradient, sum},
                 by_elements(gradient_elements(parameter)));
   emit_update_of(parameter, Phase::update, sum);
 }
@@ -271,7 +297,10 @@ void GraphCompiler::emit_update_of(uint32_t parameter, Phase phase, BufferId gra
   }
   const uint32_t slots = optimizer_slots(optimizer);
   const auto slot = [&](uint32_t i, Region region) {
-    return slots > i ? program_.add_fixed(region, tensor.payload_offset) : kNoBuffer;
+    if (slots <= i) return kNoBuffer;
+    const BufferId moment = program_.add_fixed(region, tensor.payload_offset);
+    program_.holds(moment, content_of(parameter, BufferRole::moment));
+    return moment;
   };
   const UpdateBuffers buffers{gradient, values_[parameter], slot(0, Region::slot0), slot(1, Region::slot1)};
   if (!channels_of(parameter).is_all()) {

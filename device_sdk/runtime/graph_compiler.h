@@ -74,10 +74,13 @@ class GraphCompiler {
   bool is_settled_op(const OpInfo& op) const;
   bool op_needs_gradient(size_t op_index) const;
   uint64_t bytes_of(uint32_t tensor) const;
+  BufferContent content_of(uint32_t tensor, BufferRole role) const;
   BufferId new_value(uint32_t tensor);
+  BufferId new_whole_gradient(uint32_t tensor);
   ChannelRange channels_of(uint32_t tensor) const;
   ChannelMatrix matrix_of(uint32_t tensor) const;
   uint64_t gradient_elements(uint32_t tensor) const;  // of a parameter: those of its trained channels
+  BufferId new_narrow_gradient(uint32_t tensor);      // of those
   BufferId new_gradient(uint32_t tensor);
   BufferId new_channel_gradient(uint32_t tensor);
   void add_gradient(uint32_t tensor, BufferId gradient);

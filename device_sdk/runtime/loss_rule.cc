@@ -37,6 +37,12 @@ bool is_class_loss(Loss loss) { return loss == Loss::softmax_cross_entropy || lo
 // How many vectors lie one behind the other in a row of an embedding loss; 1 for the others.
 size_t vectors_a_row(Loss loss) { return loss == Loss::cosine_embedding ? 2 : loss == Loss::triplet_margin ? 3 : 1; }
 
+void describe(const Settings& s, SettingsText& text) {
+  text.add(to_string(s.loss.kind));
+  if (s.loss.label_smoothing != 0) text.add("label smoothing", static_cast<double>(s.loss.label_smoothing));
+  if (!s.loss.class_weights.empty()) text.add("class weights", s.loss.class_weights.size());
+}
+
 // With class weights the mean is a weighted one: PyTorch divides by the weights of the labels.
 void run_labels(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -50,11 +56,15 @@ void run_labels(const Step& step, const StepContext& context) {
   loss(s.classes(), step.buffers[0], step.ints(1), scale, step.buffers[2], context.sums);
 }
 
+constexpr StepKindOf<Settings> kLabelsStep{"loss.labels", run_labels, describe};
+
 void run_soft_labels(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [y, target, dy] = step.take<3>();
   context.kernels.cross_entropy_of_targets(s.classes(), y, target, s.scale(context), dy, context.sums);
 }
+
+constexpr StepKindOf<Settings> kSoftLabelsStep{"loss.soft_labels", run_soft_labels, describe};
 
 // Labels as one-hot targets, or the target itself with one output: what jobs mean by mean_squared_error.
 void run_squared_error_of_labels(const Step& step, const StepContext& context) {
@@ -64,6 +74,8 @@ void run_squared_error_of_labels(const Step& step, const StepContext& context) {
   if (dy != nullptr && context.loss_scale != 1)
     context.kernels.scale_in_place(s.rows * s.width, context.loss_scale, dy);
 }
+
+constexpr StepKindOf<Settings> kSquaredErrorOfLabelsStep{"loss.squared_error", run_squared_error_of_labels, describe};
 
 void run_elements(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -75,6 +87,8 @@ void run_elements(const Step& step, const StepContext& context) {
     context.kernels.element_loss(shape, y, target, s.scale(context), dy, context.sums);
   }
 }
+
+constexpr StepKindOf<Settings> kElementsStep{"loss.elements", run_elements, describe};
 
 // The vectors of a row lie one behind the other, so a row at a time.
 void run_embeddings(const Step& step, const StepContext& context) {
@@ -95,6 +109,8 @@ void run_embeddings(const Step& step, const StepContext& context) {
     }
   }
 }
+
+constexpr StepKindOf<Settings> kEmbeddingsStep{"loss.embeddings", run_embeddings, describe};
 
 Error does_not_stand(const LossSettings& loss, const std::string& why, const Shape& shape) {
   return Error(ErrorCode::invalid_argument,
@@ -162,12 +178,14 @@ void emit_loss(Program& program, const LossSettings& loss, const TensorType& out
                BufferId target, BufferId gradient) {
   const Shape& shape = output_type.shape;
   const Settings settings{loss, elements(shape, 0, shape.size() - 1), static_cast<size_t>(shape.back())};
-  const auto emit = [&](StepFunction run) { program.emit(Phase::forward, run, settings, {output, target, gradient}); };
+  const auto emit = [&](const StepKindOf<Settings>& kind) {
+    program.emit(Phase::forward, kind, settings, {output, target, gradient});
+  };
   const bool has_labels = loss.target == TargetKind::labels;
-  if (vectors_a_row(loss.kind) > 1) emit(run_embeddings);
-  else if (is_class_loss(loss.kind)) emit(has_labels ? run_labels : run_soft_labels);
-  else if (loss.kind == Loss::mean_squared_error && has_labels) emit(run_squared_error_of_labels);
-  else emit(run_elements);
+  if (vectors_a_row(loss.kind) > 1) emit(kEmbeddingsStep);
+  else if (is_class_loss(loss.kind)) emit(has_labels ? kLabelsStep : kSoftLabelsStep);
+  else if (loss.kind == Loss::mean_squared_error && has_labels) emit(kSquaredErrorOfLabelsStep);
+  else emit(kElementsStep);
 }
 
 }  // namespace coterie

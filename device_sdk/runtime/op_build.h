@@ -99,36 +99,38 @@ class OpBuild {
   // How a step may be cut that does about what the op's forward does.
   Split split(size_t units, size_t grain = 1) const;
   template <typename Settings>
-  void emit(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers,
-            const Split& split = {}) {
-    program().emit(phase_, run, settings, buffers, split);
+  void emit(const StepKindOf<Settings>& kind, const std::type_identity_t<Settings>& settings,
+            std::initializer_list<BufferId> buffers, const Split& split = {}) {
+    program().emit(phase_, kind, settings, buffers, split);
   }
   template <typename Settings>
-  void emit(StepFunction run, const Settings& settings, std::span<const BufferId> buffers, const Split& split = {}) {
-    program().emit(phase_, run, settings, buffers, split);
+  void emit(const StepKindOf<Settings>& kind, const std::type_identity_t<Settings>& settings,
+            std::span<const BufferId> buffers, const Split& split = {}) {
+    program().emit(phase_, kind, settings, buffers, split);
   }
   // Once, before all other phases: reads settled inputs and what was prepared before, nothing else, and writes memory
   // of prepared() or scratch(). To be called in forward or in backward, in the order in which the steps run.
   template <typename Settings>
-  void emit_prepare(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers,
-                    const Split& split = {}) {
-    program().emit(Phase::prepare, run, settings, buffers, split);
+  void emit_prepare(const StepKindOf<Settings>& kind, const std::type_identity_t<Settings>& settings,
+                    std::initializer_list<BufferId> buffers, const Split& split = {}) {
+    program().emit(Phase::prepare, kind, settings, buffers, split);
   }
   // For a result of emit_prepare, which every later step may read: memory that is never overlaid.
   BufferId prepared(uint64_t bytes) { return scratch(bytes); }
-  // `weight` - input i, or what was made of it (ops/folded_norm.h) - as the kernels read it: run() takes {weight,
-  // result}. Once if keeps_prepared(i), else in front of the step that is emitted next, which reads the result.
+  // `weight` - input i, or what was made of it (ops/folded_norm.h) - as the kernels read it: a step of `kind` takes
+  // {weight, result}. Once if keeps_prepared(i), else in front of the step that is emitted next, which reads the result.
   template <typename Settings>
-  BufferId prepare_weight(size_t i, BufferId weight, StepFunction run, const Settings& settings, uint64_t bytes,
-                          const Split& split) {
+  BufferId prepare_weight(size_t i, BufferId weight, const StepKindOf<Settings>& kind,
+                          const std::type_identity_t<Settings>& settings, uint64_t bytes, const Split& split) {
     const BufferId made = scratch(bytes);
-    program().emit(keeps_prepared(i) ? Phase::prepare : phase_, run, settings, {weight, made}, split);
+    program().emit(keeps_prepared(i) ? Phase::prepare : phase_, kind, settings, {weight, made}, split);
     return made;
   }
   // Runs behind the loss, and only if it is finite: what changes the model's state.
   template <typename Settings>
-  void emit_after_loss(StepFunction run, const Settings& settings, std::initializer_list<BufferId> buffers) {
-    program().emit(Phase::backward, run, settings, buffers);
+  void emit_after_loss(const StepKindOf<Settings>& kind, const std::type_identity_t<Settings>& settings,
+                       std::initializer_list<BufferId> buffers) {
+    program().emit(Phase::backward, kind, settings, buffers);
     program().last_changes_state(Phase::backward);
   }
 

@@ -20,6 +20,13 @@ struct Settings {
 
 float to_float(double value) { return static_cast<float>(value); }
 
+void describe(const Settings& s, SettingsText& text) {
+  text.add(to_string(s.optimizer.kind));
+  if (s.optimizer.momentum != 0) text.add("momentum", static_cast<double>(s.optimizer.momentum));
+  if (s.optimizer.weight_decay != 0) text.add("weight decay", static_cast<double>(s.optimizer.weight_decay));
+  if (s.learning_rate_scale != 1) text.add("rate times", static_cast<double>(s.learning_rate_scale));
+}
+
 void run_sgd(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto [g, w, v] = step.slice<3>();
@@ -27,6 +34,8 @@ void run_sgd(const Step& step, const StepContext& context) {
                              s.optimizer.nesterov};
   context.kernels.sgd_step(step.part.size(), sgd, g, w, v);
 }
+
+constexpr StepKindOf<Settings> kSgdStep{"update.sgd", run_sgd, describe};
 
 void run_adam(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -44,12 +53,16 @@ void run_adam(const Step& step, const StepContext& context) {
   }
 }
 
+constexpr StepKindOf<Settings> kAdamStep{"update.adam", run_adam, describe};
+
 void run_adagrad(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto [g, w, sum] = step.slice<3>();
   context.kernels.adagrad_step(step.part.size(),
                                {s.learning_rate(context), s.optimizer.epsilon, s.optimizer.weight_decay}, g, w, sum);
 }
+
+constexpr StepKindOf<Settings> kAdagradStep{"update.adagrad", run_adagrad, describe};
 
 void run_rmsprop(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -60,6 +73,8 @@ void run_rmsprop(const Step& step, const StepContext& context) {
                                b, nullptr);
 }
 
+constexpr StepKindOf<Settings> kRmspropStep{"update.rmsprop", run_rmsprop, describe};
+
 void run_adadelta(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto [g, w, v, u] = step.slice<4>();
@@ -68,12 +83,16 @@ void run_adadelta(const Step& step, const StepContext& context) {
                                 w, v, u);
 }
 
+constexpr StepKindOf<Settings> kAdadeltaStep{"update.adadelta", run_adadelta, describe};
+
 void run_lion(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto [g, w, m] = step.slice<3>();
   const auto& o = s.optimizer;
   context.kernels.lion_step(step.part.size(), {s.learning_rate(context), o.beta1, o.beta2, o.weight_decay}, g, w, m);
 }
+
+constexpr StepKindOf<Settings> kLionStep{"update.lion", run_lion, describe};
 
 double norm(const StepContext& context, size_t count, const float* x, double* blocks) {
   context.kernels.sum_of_squares(count, x, blocks);
@@ -98,6 +117,8 @@ void run_lamb(const Step& step, const StepContext& context) {
   const double ratio = w_norm > 0 && u_norm > 0 ? w_norm / u_norm : 1;
   context.kernels.add_scaled(s.count, to_float(-static_cast<double>(s.learning_rate(context)) * ratio), direction, w);
 }
+
+constexpr StepKindOf<Settings> kLambStep{"update.lamb", run_lamb, describe};
 
 // -DCOTERIE_OPS_FROM leaves out what no list names: the kernels are null.
 bool is_in_build(OptimizerKind kind) {
@@ -163,19 +184,21 @@ void emit_update(Program& program, Phase phase, const OptimizerSettings& setting
   const Settings s{settings, learning_rate_scale, count};
   const Split split = by_elements(count);
   switch (settings.kind) {
-    case OptimizerKind::sgd: return program.emit(phase, run_sgd, s, {b.gradient, b.values, b.slot0}, split);
+    case OptimizerKind::sgd: return program.emit(phase, kSgdStep, s, {b.gradient, b.values, b.slot0}, split);
     case OptimizerKind::adam:
-    case OptimizerKind::adamw: return program.emit(phase, run_adam, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
-    case OptimizerKind::adagrad: return program.emit(phase, run_adagrad, s, {b.gradient, b.values, b.slot0}, split);
+    case OptimizerKind::adamw:
+      return program.emit(phase, kAdamStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+    case OptimizerKind::adagrad: return program.emit(phase, kAdagradStep, s, {b.gradient, b.values, b.slot0}, split);
     case OptimizerKind::rmsprop:
-      return program.emit(phase, run_rmsprop, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+      return program.emit(phase, kRmspropStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
     case OptimizerKind::adadelta:
-      return program.emit(phase, run_adadelta, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
-    case OptimizerKind::lion: return program.emit(phase, run_lion, s, {b.gradient, b.values, b.slot0}, split);
+      return program.emit(phase, kAdadeltaStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+    case OptimizerKind::lion: return program.emit(phase, kLionStep, s, {b.gradient, b.values, b.slot0}, split);
     case OptimizerKind::lamb: {
       const BufferId direction = program.add_planned(count * sizeof(float));
       const BufferId blocks = program.add_planned((count + kSquaresBlock - 1) / kSquaresBlock * sizeof(double));
-      return program.emit(phase, run_lamb, s, {b.gradient, b.values, b.slot0, b.slot1, direction, blocks});
+      program.holds(blocks, {.type = ElementType::float64});
+      return program.emit(phase, kLambStep, s, {b.gradient, b.values, b.slot0, b.slot1, direction, blocks});
     }
   }
 }

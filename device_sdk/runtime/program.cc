@@ -58,7 +58,7 @@ BufferId Program::add_constant(ByteView data) {
   return static_cast<BufferId>(buffers_.size() - 1);
 }
 
-void Program::emit_shared(Phase phase, StepFunction function, std::shared_ptr<const void> settings,
+void Program::emit_shared(Phase phase, const StepKind& kind, std::shared_ptr<const void> settings,
                           std::span<const BufferId> buffers, const Split& split) {
   for (const BufferId id : buffers) COT_ASSERT(id == kNoBuffer || id < buffers_.size());
   const double nanoseconds = nanoseconds_of(split, buffers);
@@ -70,8 +70,8 @@ void Program::emit_shared(Phase phase, StepFunction function, std::shared_ptr<co
     workspace.part_bytes = (workspace.bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
     workspace.bytes = workspace.part_bytes * parts;
   }
-  drafts_[static_cast<size_t>(phase)].push_back({function, std::move(settings), operands_.size(), buffers.size(),
-                                                 origin_, origin_ == kUpdateOrigin, split, parts});
+  drafts_[static_cast<size_t>(phase)].push_back(
+      {&kind, std::move(settings), operands_.size(), buffers.size(), origin_, origin_ == kUpdateOrigin, split, parts});
   operands_.insert(operands_.end(), buffers.begin(), buffers.end());
 }
 
@@ -100,11 +100,11 @@ void Program::run_parts(const Parts& parts, const StepContext& context) {
   const Job job{parts.whole + 1, context};
   const ThreadPool::Task task = [](const void* data, size_t part) {
     const Job& todo = *static_cast<const Job*>(data);
-    todo.first[part].run(todo.first[part], todo.context);
+    todo.first[part].run(todo.context);
   };
   run_tried(parts.trial, [&](bool cuts) {
     if (cuts) context.pool->run(task, &job, parts.count);
-    else parts.whole->run(*parts.whole, context);
+    else parts.whole->run(context);
   });
 }
 
@@ -284,7 +284,7 @@ void Program::bind_step(const Draft& draft, kernels::Range units, uint32_t works
     pointers_.push_back(id == kNoBuffer ? nullptr
                                         : resolved_[id] + workspace * buffers_[id].part_bytes / sizeof(float));
   }
-  steps_.push_back({draft.run, buffers, draft.settings.get(), units});
+  steps_.push_back({draft.kind, buffers, draft.settings.get(), units});
 }
 
 }  // namespace coterie

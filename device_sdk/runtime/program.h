@@ -1,4 +1,4 @@
-// Program: what a training step or an evaluation is at run time: a flat list of {function, pointers, settings}.
+// Program: what a training step or an evaluation is at run time: a flat list of steps (step.h).
 //
 // Life: the compiler adds buffers and emits steps; plan() decides where in memory each buffer lies, so that the size is
 // known before a byte is allocated; bind() puts the program onto an arena; run() walks the list and neither allocates
@@ -16,11 +16,11 @@
 // is the same model.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "base/bytes.h"
@@ -28,32 +28,15 @@
 #include "device_sdk/runtime/arena.h"
 #include "device_sdk/runtime/cut_trial.h"
 #include "device_sdk/runtime/memory_plan.h"
+#include "device_sdk/runtime/program_buffer.h"
 #include "device_sdk/runtime/recompute.h"
-#include "device_sdk/runtime/thread_pool.h"
-#include "train_kernels/kernel_table.h"
-#include "train_kernels/range.h"
+#include "device_sdk/runtime/step.h"
+#include "device_sdk/runtime/step_info.h"
 
 namespace coterie {
 
 using BufferId = uint32_t;
 inline constexpr BufferId kNoBuffer = ~0u;  // becomes a null pointer
-
-// What the updates of one step share (optimizer_rule.h).
-struct OptimizerMoment {
-  double learning_rate = 0;                 // the schedule applied
-  double correction1 = 1, correction2 = 1;  // 1 - beta^t: Adam's bias corrections
-};
-
-// What a step is told beside its pointers. One for each run of a program.
-struct StepContext {
-  const kernels::KernelTable& kernels;
-  kernels::LossSums* sums = nullptr;  // the loss adds to it
-  float loss_scale = 1;               // the gradient is that of loss_scale times the batch's mean loss
-  OptimizerMoment optimizer{};
-  uint64_t random_seed = 0;      // of this step: dropout
-  const char** fault = nullptr;  // set to what is wrong with the batch: an index outside a table
-  ThreadPool* pool = nullptr;    // runs parts at the same time; without one no step is cut
-};
 
 // How a step may be cut: of its `units` (images, rows, elements) any that begin at a multiple of `grain` may be
 // computed apart from the others. The step's function computes those in Step::part.
@@ -69,40 +52,6 @@ struct Split {
 constexpr Split by_elements(size_t count) {
   return {.units = count, .grain = 1024, .flops = 0, .is_elementwise = true};
 }
-
-struct Step;
-using StepFunction = void (*)(const Step&, const StepContext&);
-
-// Elements are float32 or int32, which, knows the step.
-struct Step {
-  StepFunction run;
-  float* const* buffers;  // in the order they were emitted
-  const void* settings;
-  kernels::Range part;  // of the Split's units; all of them, unless the program is for several threads
-
-  template <typename Settings>
-  const Settings& as() const {
-    return *static_cast<const Settings*>(settings);
-  }
-  // The first kCount buffers, to be taken apart: const auto& [x, y] = step.take<2>();
-  template <size_t kCount>
-  auto take() const -> float* const (&)[kCount] {
-    return *reinterpret_cast<float* const(*)[kCount]>(buffers);
-  }
-  // The same where units are elements: each buffer from the part's first element on; null stays null.
-  template <size_t kCount>
-  std::array<float*, kCount> slice() const {
-    std::array<float*, kCount> from;
-    for (size_t i = 0; i < kCount; ++i) from[i] = buffers[i] == nullptr ? nullptr : buffers[i] + part.begin;
-    return from;
-  }
-  int32_t* ints(size_t i) const { return reinterpret_cast<int32_t*>(buffers[i]); }
-};
-
-// prepare: once, before the others. forward (with the loss), backward, update: run separately, so that a loss that is
-// not finite changes nothing.
-enum class Phase : uint8_t { prepare, forward, backward, update };
-inline constexpr size_t kPhases = 4;
 
 // What a step belongs to if it is no op's.
 inline constexpr uint32_t kLossOrigin = ~0u, kUpdateOrigin = ~1u;
@@ -125,18 +74,20 @@ class Program {
   // the caller reads it.
   void fill_before(BufferId buffer) { buffers_[buffer].is_filled_before = true; }
   void read_after(BufferId buffer) { buffers_[buffer].is_read_after = true; }
+  // What the buffer is to those who read the plan: steps(). Without it, scratch of floats.
+  void holds(BufferId buffer, const BufferContent& content) { buffers_[buffer].content = content; }
   // What the steps emitted from now on belong to, for whoever measures them: an op's index, or one of those below.
   void set_origin(uint32_t origin) { origin_ = origin; }
-  // Copies `settings`.
+  // Copies `settings`. `kind` outlives the program.
   template <typename Settings>
-  void emit(Phase phase, StepFunction function, const Settings& settings, std::initializer_list<BufferId> buffers,
-            const Split& split = {}) {
-    emit(phase, function, settings, std::span<const BufferId>(buffers.begin(), buffers.size()), split);
+  void emit(Phase phase, const StepKindOf<Settings>& kind, const std::type_identity_t<Settings>& settings,
+            std::initializer_list<BufferId> buffers, const Split& split = {}) {
+    emit(phase, kind, settings, std::span<const BufferId>(buffers.begin(), buffers.size()), split);
   }
   template <typename Settings>
-  void emit(Phase phase, StepFunction function, const Settings& settings, std::span<const BufferId> buffers,
-            const Split& split = {}) {
-    emit_shared(phase, function, std::make_shared<const Settings>(settings), buffers, split);
+  void emit(Phase phase, const StepKindOf<Settings>& kind, const std::type_identity_t<Settings>& settings,
+            std::span<const BufferId> buffers, const Split& split = {}) {
+    emit_shared(phase, kind, std::make_shared<const Settings>(settings), buffers, split);
   }
   // The step that first writes `result` may write it over `operand`, which it reads, element by element.
   void may_share(BufferId result, BufferId operand) { shares_.push_back({result, operand}); }
@@ -179,16 +130,18 @@ class Program {
   // One step of it alone, all its parts; all in their order are run().
   void run_step(Phase phase, size_t i, const StepContext& context) const {
     const Parts& parts = parts_[static_cast<size_t>(phase)][i];
-    if (parts.count == 1 || context.pool == nullptr) parts.whole->run(*parts.whole, context);
+    if (parts.count == 1 || context.pool == nullptr) parts.whole->run(context);
     else run_parts(parts, context);
   }
   size_t step_count(Phase phase) const { return drafts_[static_cast<size_t>(phase)].size(); }
   uint32_t origin(Phase phase, size_t i) const { return drafts_[static_cast<size_t>(phase)][i].origin; }
   float* pointer(BufferId buffer) const { return resolved_[buffer]; }
   size_t step_count() const;
+  // All of them in the order they run, phase by phase, to be read: at any time, best when they are planned.
+  std::vector<StepInfo> steps() const;
 
  private:
-  enum class Place : uint8_t { planned, fixed, constant };
+  using Place = BufferPlace;
   struct Buffer {
     Place place;
     Region region = Region::parameters;  // fixed
@@ -198,9 +151,10 @@ class Program {
     bool is_filled_before = false, is_read_after = false;
     bool is_workspace = false;
     uint64_t part_bytes = 0;  // of a workspace: how far apart its parts lie
+    BufferContent content = {};
   };
   struct Draft {
-    StepFunction run;
+    const StepKind* kind;
     std::shared_ptr<const void> settings;
     size_t first_buffer, buffer_count;  // in operands_
     uint32_t origin;
@@ -220,7 +174,7 @@ class Program {
   struct Reordering;
   struct Chaining;
 
-  void emit_shared(Phase phase, StepFunction function, std::shared_ptr<const void> settings,
+  void emit_shared(Phase phase, const StepKind& kind, std::shared_ptr<const void> settings,
                    std::span<const BufferId> buffers, const Split& split);
   double nanoseconds_of(const Split& split, std::span<const BufferId> buffers) const;  // by one thread, roughly
   uint32_t parts_for(const Split& split, double nanoseconds) const;

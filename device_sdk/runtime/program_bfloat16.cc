@@ -5,8 +5,6 @@
 namespace coterie {
 namespace {
 
-struct NoSettings {};
-
 uint16_t* halves(float* buffer) { return reinterpret_cast<uint16_t*>(buffer); }
 
 void run_narrow(const Step& step, const StepContext& context) {
@@ -15,11 +13,15 @@ void run_narrow(const Step& step, const StepContext& context) {
   context.kernels.narrow(end - begin, x + begin, halves(copy) + begin);
 }
 
+constexpr StepKindOf<NoSettings> kNarrowStep{"bfloat16.narrow", run_narrow};
+
 void run_widen(const Step& step, const StepContext& context) {
   const auto [begin, end] = step.part;
   const auto& [copy, x] = step.take<2>();
   context.kernels.widen(end - begin, halves(copy) + begin, x + begin);
 }
+
+constexpr StepKindOf<NoSettings> kWidenStep{"bfloat16.widen", run_widen};
 
 bool names(std::span<const BufferId> operands, BufferId id) {
   return std::find(operands.begin(), operands.end(), id) != operands.end();
@@ -38,6 +40,9 @@ void Program::hold_as_bfloat16(std::span<const BufferId> buffers) {
     if (writer == forward.end() || reader == backward.end()) continue;
     const uint64_t bytes = buffers_[id].bytes, count = bytes / sizeof(float);
     const BufferId copy = add_planned((bytes + 1) / 2), again = add_planned(bytes);
+    holds(again, buffers_[id].content);
+    holds(copy, buffers_[id].content);
+    buffers_[copy].content.type = ElementType::bfloat16;
 
     // In backward its place is taken by what was widened.
     std::vector<bool> is_backward(buffers_.size());
@@ -61,10 +66,10 @@ void Program::hold_as_bfloat16(std::span<const BufferId> buffers) {
     const size_t write_at = static_cast<size_t>(writer - forward.begin()) + 1;
     const auto read_at = static_cast<size_t>(reader - backward.begin());
     set_origin(forward[write_at - 1].origin);
-    emit(Phase::forward, run_narrow, NoSettings{}, {id, copy}, by_elements(count));
+    emit(Phase::forward, kNarrowStep, NoSettings{}, {id, copy}, by_elements(count));
     std::rotate(forward.begin() + static_cast<ptrdiff_t>(write_at), forward.end() - 1, forward.end());
     set_origin(backward[read_at].origin);
-    emit(Phase::backward, run_widen, NoSettings{}, {copy, again}, by_elements(count));
+    emit(Phase::backward, kWidenStep, NoSettings{}, {copy, again}, by_elements(count));
     std::rotate(backward.begin() + static_cast<ptrdiff_t>(read_at), backward.end() - 1, backward.end());
   }
 }

@@ -3,6 +3,7 @@
 // Their own functions run on parts of what they ran on, which changes no bit.
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "device_sdk/runtime/program.h"
@@ -20,7 +21,7 @@ struct Place {
 };
 
 struct Link {
-  StepFunction run;
+  const StepKind* kind;
   std::shared_ptr<const void> settings;
   std::vector<Place> places;
 };
@@ -47,10 +48,20 @@ void run_chain(const Step& step, const StepContext& context) {
       for (const auto& [is_block, index] : link.places) {
         *buffer++ = is_block ? start_of(blocks + index * chain.block, begin) : step.buffers[index];
       }
-      link.run({link.run, buffers, link.settings.get(), block}, context);
+      link.kind->run({link.kind, buffers, link.settings.get(), block}, context);
     }
   }
 }
+
+// The links in turn, with what each would say alone.
+void describe(const Chain& chain, SettingsText& text) {
+  for (const Link& link : chain.links) {
+    const std::string settings = link.kind->describe(link.settings.get());
+    text.add(std::string(link.kind->name()) + (settings.empty() ? "" : " (" + settings + ")"));
+  }
+}
+
+constexpr StepKindOf<Chain> kChainStep{"chain", run_chain, describe};
 
 }  // namespace
 
@@ -127,7 +138,7 @@ struct Program::Chaining {
     std::vector<BufferId> operands, blocks;  // what lies in each block at the time
     Split split = by_elements(links[0].split.units);
     for (size_t i = 0; i < links.size(); ++i) {
-      Link& link = chain.links.emplace_back(Link{links[i].run, links[i].settings, {}});
+      Link& link = chain.links.emplace_back(Link{links[i].kind, links[i].settings, {}});
       for (const BufferId id : program.operands_of(links[i])) {
         const bool is_block = is_inner(id, links);
         link.places.push_back({is_block, place(is_block ? blocks : operands, id, is_block)});
@@ -143,7 +154,7 @@ struct Program::Chaining {
     chain.workspace = operands.size();
     operands.push_back(program.add_workspace(blocks.size() * chain.block * sizeof(float)));
     program.set_origin(links.back().origin);  // whose result remains
-    program.emit_shared(phase, run_chain, std::make_shared<const Chain>(std::move(chain)), operands, split);
+    program.emit_shared(phase, kChainStep, std::make_shared<const Chain>(std::move(chain)), operands, split);
   }
 
   // A result may be written over what only links in front of its own read, and no longer over what links behind read.

@@ -38,6 +38,14 @@ std::vector<std::string> names_below(const CLI::App& app) {
   return names;
 }
 
+// By its name or an alias; null if there is none.
+const CLI::App* command_below(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* below : app.get_subcommands(std::function<bool(const CLI::App*)>())) {
+    if (below->check_name(name)) return below;
+  }
+  return nullptr;
+}
+
 // The option as `app` and those above it know it: a command takes the options of its group, too.
 const CLI::Option* find_option(const CLI::App& app, const std::string& name) {
   for (const CLI::App* at = &app; at != nullptr; at = at->get_parent()) {
@@ -91,10 +99,11 @@ Walk walk(const CLI::App& root, const std::vector<std::string>& arguments) {
     }
     const std::vector<std::string> names = names_below(*at);
     if (names.empty()) continue;
-    if (std::ranges::find(names, word) == names.end()) {
+    const CLI::App* below = command_below(*at, word);
+    if (below == nullptr) {
       return {at, "there is no `" + word + "`" + did_you_mean(word, names) + " It is one of: " + listed(names) + "."};
     }
-    at = at->get_subcommand(word);
+    at = below;
   }
   const std::vector<std::string> names = names_below(*at);
   if (names.empty()) return {at, {}};

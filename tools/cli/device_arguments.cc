@@ -9,6 +9,7 @@
 #include "tools/cli/device_commands.h"
 #include "tools/cli/help.h"
 #include "tools/cli/model_commands.h"
+#include "tools/cli/model_steps.h"
 #include "tools/device/device_agent.h"
 
 namespace coterie {
@@ -96,12 +97,26 @@ void add_local_models(CLI::App& model, Invocation& invocation) {
   head->add_option("-o,--file", headed->to, "where to write it")->required()->type_name("FILE");
   head->callback([&, headed] { invocation.run = [headed] { return new_head(*headed); }; });
 
-  CLI::App* inspect =
-      add_command(model, "inspect", "layers, shapes and sizes of a model file", "  coterie model inspect model.cotf\n");
-  const auto inspected = add_file_argument(inspect, "model file");
+  CLI::App* inspect = add_command(model, "inspect", "layers, shapes and sizes of a model file",
+                                  "  coterie model inspect model.cotf\n"
+                                  "  coterie model inspect model.cotf --steps --batch 32\n");
+  inspect->alias("show");
+  const auto steps = std::make_shared<StepsOptions>();
+  inspect->add_option("FILE", steps->file, "model file")->required();
+  const auto lists_steps = std::make_shared<bool>(false);
+  CLI::Option* flag =
+      inspect->add_flag("--steps", *lists_steps,
+                        "instead, what a batch of training runs: what each step reads and, behind ->, what it makes");
+  inspect->add_option("--batch", steps->batch_size, "examples of that batch")
+      ->capture_default_str()
+      ->needs(flag)
+      ->check(between<uint32_t>(1, 65536));
   add_output_option(*inspect, admin);
-  inspect->callback([&, inspected] {
-    invocation.run = [&admin, inspected] { return inspect_model(*inspected, admin.wants_json()); };
+  inspect->callback([&, steps, lists_steps] {
+    invocation.run = [&admin, steps, lists_steps] {
+      steps->as_json = admin.wants_json();
+      return *lists_steps ? show_steps(*steps) : inspect_model(steps->file, steps->as_json);
+    };
   });
 }
 

@@ -47,12 +47,16 @@ void run_max_forward(const Step& step, const StepContext& context) {
   context.kernels.adaptive_max_pool2d_forward(s, x + at * x_image(s), y + at * y_image(s));
 }
 
+constexpr StepKindOf<AdaptivePool2dShape> kMaxForwardStep{"adaptive_max_pool2d.forward", run_max_forward};
+
 void run_max_backward(const Step& step, const StepContext& context) {
   const AdaptivePool2dShape s = part_of(step);
   const auto& [x, y, dy, dx] = step.take<4>();
   const size_t x_at = step.part.begin * x_image(s), y_at = step.part.begin * y_image(s);
   context.kernels.adaptive_max_pool2d_backward(s, x + x_at, y + y_at, dy + y_at, false, dx + x_at);
 }
+
+constexpr StepKindOf<AdaptivePool2dShape> kMaxBackwardStep{"adaptive_max_pool2d.backward", run_max_backward};
 
 void run_average_forward(const Step& step, const StepContext& context) {
   const AdaptivePool2dShape s = part_of(step);
@@ -61,6 +65,8 @@ void run_average_forward(const Step& step, const StepContext& context) {
   context.kernels.adaptive_average_pool2d_forward(s, x + at * x_image(s), y + at * y_image(s));
 }
 
+constexpr StepKindOf<AdaptivePool2dShape> kAverageForwardStep{"adaptive_average_pool2d.forward", run_average_forward};
+
 void run_average_backward(const Step& step, const StepContext& context) {
   const AdaptivePool2dShape s = part_of(step);
   const auto& [dy, dx] = step.take<2>();
@@ -68,23 +74,26 @@ void run_average_backward(const Step& step, const StepContext& context) {
   context.kernels.adaptive_average_pool2d_backward(s, dy + at * y_image(s), dx + at * x_image(s));
 }
 
+constexpr StepKindOf<AdaptivePool2dShape> kAverageBackwardStep{"adaptive_average_pool2d.backward",
+                                                               run_average_backward};
+
 Split by_images(const OpBuild& build) { return build.split(static_cast<size_t>(build.input_shape(0)[0])); }
 
 void forward_max(OpBuild& build) {
-  build.emit(run_max_forward, settings_of(build), {build.input(0), build.output()}, by_images(build));
+  build.emit(kMaxForwardStep, settings_of(build), {build.input(0), build.output()}, by_images(build));
 }
 
 void backward_max(OpBuild& build) {
-  build.emit(run_max_backward, settings_of(build),
+  build.emit(kMaxBackwardStep, settings_of(build),
              {build.input(0), build.output(), build.output_gradient(), build.input_gradient(0)}, by_images(build));
 }
 
 void forward_average(OpBuild& build) {
-  build.emit(run_average_forward, settings_of(build), {build.input(0), build.output()}, by_images(build));
+  build.emit(kAverageForwardStep, settings_of(build), {build.input(0), build.output()}, by_images(build));
 }
 
 void backward_average(OpBuild& build) {
-  build.emit(run_average_backward, settings_of(build), {build.output_gradient(), build.input_gradient(0)},
+  build.emit(kAverageBackwardStep, settings_of(build), {build.output_gradient(), build.input_gradient(0)},
              by_images(build));
 }
 

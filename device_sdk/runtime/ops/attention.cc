@@ -102,6 +102,10 @@ Settings settings_of(const OpBuild& build) {
   return s;
 }
 
+void describe(const Settings& s, SettingsText& text) {
+  text.add("heads", s.shape.heads).add("scale", static_cast<double>(s.shape.scale)).add(s.shape.causal ? "causal" : "");
+}
+
 void run_write_out_mask(const Step& step, const StepContext&) {
   const auto& s = step.as<Settings>();
   const auto& [mask, whole] = step.take<2>();
@@ -116,11 +120,15 @@ void run_write_out_mask(const Step& step, const StepContext&) {
   }
 }
 
+constexpr StepKindOf<Settings> kWriteOutMaskStep{"attention.write_out_mask", run_write_out_mask, describe};
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [q, k, v, mask, y, log_sums, scratch] = step.take<7>();
   context.kernels.attention_forward(s.shape, step.part, {q, k, v, mask, nullptr, y, log_sums}, scratch);
 }
+
+constexpr StepKindOf<Settings> kForwardStep{"attention.forward", run_forward, describe};
 
 void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -128,6 +136,8 @@ void run_backward(const Step& step, const StepContext& context) {
   context.kernels.attention_backward(s.shape, step.part, {q, k, v, mask, nullptr, y, dy, log_sums, dq, dk, dv},
                                      scratch);
 }
+
+constexpr StepKindOf<Settings> kBackwardStep{"attention.backward", run_backward, describe};
 
 float dot(size_t n, const float* a, const float* b) {
   float sum = 0;
@@ -160,15 +170,17 @@ void run_backward_mask(const Step& step, const StepContext&) {
   }
 }
 
+constexpr StepKindOf<Settings> kBackwardMaskStep{"attention.backward_mask", run_backward_mask, describe};
+
 void forward(OpBuild& build) {
   const Settings s = settings_of(build);
   const BufferId log_sums = build.save(s.shape.log_sums_floats() * sizeof(float));
   BufferId mask = build.input(kMask);
   if (mask != kNoBuffer && !s.has_whole_mask()) {
     mask = build.save(s.whole_mask_bytes());
-    build.emit(run_write_out_mask, s, {build.input(kMask), mask});
+    build.emit(kWriteOutMaskStep, s, {build.input(kMask), mask});
   }
-  build.emit(run_forward, s,
+  build.emit(kForwardStep, s,
              {build.input(kQ), build.input(kK), build.input(kV), mask, build.output(), log_sums,
               build.workspace(kernels::attention_forward_workspace(s.shape))},
              build.split(s.pairs()));
@@ -181,10 +193,10 @@ void backward(OpBuild& build) {
   const bool is_written_out = build.has_input(kMask) && !s.has_whole_mask();
   const BufferId mask = is_written_out ? build.saved(1) : build.input(kMask);
   if (build.needs_gradient(kMask)) {
-    build.emit(run_backward_mask, s, {q, k, v, mask, y, dy, log_sums, build.input_gradient(kMask)});
+    build.emit(kBackwardMaskStep, s, {q, k, v, mask, y, dy, log_sums, build.input_gradient(kMask)});
   }
   if (!build.needs_gradient(kQ) && !build.needs_gradient(kK) && !build.needs_gradient(kV)) return;
-  build.emit(run_backward, s,
+  build.emit(kBackwardStep, s,
              {q, k, v, mask, y, dy, log_sums, build.gradient_or_scratch(kQ), build.gradient_or_scratch(kK),
               build.gradient_or_scratch(kV), build.workspace(kernels::attention_backward_workspace(s.shape))},
              build.split(s.pairs()));

@@ -21,6 +21,8 @@ void run_average_forward(const Step& step, const StepContext& context) {
   context.kernels.average_pool2d_forward(s.of(step.part), x + at * s.x_image(), y + at * s.y_image());
 }
 
+constexpr StepKindOf<PoolSettings> kAverageForwardStep{"average_pool2d.forward", run_average_forward, describe_pool};
+
 void run_average_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<PoolSettings>();
   const auto& [dy, dx] = step.take<2>();
@@ -28,12 +30,14 @@ void run_average_backward(const Step& step, const StepContext& context) {
   context.kernels.average_pool2d_backward(s.of(step.part), dy + at * s.y_image(), dx + at * s.x_image());
 }
 
+constexpr StepKindOf<PoolSettings> kAverageBackwardStep{"average_pool2d.backward", run_average_backward, describe_pool};
+
 void forward_average(OpBuild& build) {
-  build.emit(run_average_forward, pool_settings(build), {build.input(0), build.output()}, split_of_images(build));
+  build.emit(kAverageForwardStep, pool_settings(build), {build.input(0), build.output()}, split_of_images(build));
 }
 
 void backward_average(OpBuild& build) {
-  build.emit(run_average_backward, pool_settings(build), {build.output_gradient(), build.input_gradient(0)},
+  build.emit(kAverageBackwardStep, pool_settings(build), {build.output_gradient(), build.input_gradient(0)},
              split_of_images(build));
 }
 

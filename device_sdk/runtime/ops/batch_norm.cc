@@ -72,6 +72,12 @@ bool uses_batch(const OpBuild& build) {
 // unbiased variance.
 enum BlockValue : size_t { kMean, kInverseStddev, kNewMean, kNewVariance, kBlockValues };
 
+void describe_statistics(const Settings& s, SettingsText& text) {
+  text.add("epsilon", static_cast<double>(s.epsilon)).add("blocks", s.blocks());
+}
+
+void describe_activation(const Settings& s, SettingsText& text) { text.add(s.activation); }
+
 void run_block_statistics(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, blocks] = step.take<2>();
@@ -85,6 +91,9 @@ void run_block_statistics(const Step& step, const StepContext& context) {
                                           values + kInverseStddev * channels, &from_zero);
   }
 }
+
+constexpr StepKindOf<Settings> kBlockStatisticsStep{"batch_norm.block_statistics", run_block_statistics,
+                                                    describe_statistics};
 
 // The batch's own: Chan, Golub and LeVeque (1983). The unbiased variance is what the state follows once the loss is
 // known to be finite.
@@ -108,6 +117,11 @@ void run_join_statistics(const Step& step, const StepContext&) {
   }
 }
 
+constexpr StepKindOf<Settings> kJoinStatisticsStep{"batch_norm.join_statistics", run_join_statistics,
+                                                   describe_statistics};
+
+void describe_follow(const Settings& s, SettingsText& text) { text.add("momentum", static_cast<double>(s.momentum)); }
+
 // One row has no unbiased variance; the running one then stays.
 void run_follow(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -120,11 +134,15 @@ void run_follow(const Step& step, const StepContext& context) {
   context.kernels.add_scaled(channels, s.momentum, variance, running_variance);
 }
 
+constexpr StepKindOf<Settings> kFollowStep{"batch_norm.follow", run_follow, describe_follow};
+
 void run_inverse_stddev(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [variance, inverse_stddev] = step.take<2>();
   context.kernels.batch_norm_inverse_stddev(s.shape.channels, variance, s.epsilon, inverse_stddev);
 }
+
+constexpr StepKindOf<Settings> kInverseStddevStep{"batch_norm.inverse_stddev", run_inverse_stddev, describe_statistics};
 
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -133,6 +151,8 @@ void run_forward(const Step& step, const StepContext& context) {
   context.kernels.batch_norm_forward(s.of(step.part), x + at, {mean, inverse_stddev, scale, bias}, s.activation,
                                      y + at);
 }
+
+constexpr StepKindOf<Settings> kForwardStep{"batch_norm.forward", run_forward, describe_activation};
 
 // Makes dscale and dbias of each block.
 void run_block_gradients(const Step& step, const StepContext& context) {
@@ -144,6 +164,9 @@ void run_block_gradients(const Step& step, const StepContext& context) {
                                                    s.activation, dy + s.block_at(i), dscale, dscale + s.shape.channels);
   }
 }
+
+constexpr StepKindOf<Settings> kBlockGradientsStep{"batch_norm.block_gradients", run_block_gradients,
+                                                   describe_activation};
 
 void run_join_gradients(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -157,6 +180,8 @@ void run_join_gradients(const Step& step, const StepContext& context) {
   }
 }
 
+constexpr StepKindOf<Settings> kJoinGradientsStep{"batch_norm.join_gradients", run_join_gradients};
+
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, mean, inverse_stddev, scale, bias, dscale, dbias, dy, dx] = step.take<9>();
@@ -164,6 +189,8 @@ void run_backward_input(const Step& step, const StepContext& context) {
   context.kernels.batch_norm_backward_input(s.of(step.part), s.shape.rows, x + at, {mean, inverse_stddev, scale, bias},
                                             s.activation, dscale, dbias, dy + at, dx + at);
 }
+
+constexpr StepKindOf<Settings> kBackwardInputStep{"batch_norm.backward_input", run_backward_input, describe_activation};
 
 void run_backward_frozen(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -173,6 +200,9 @@ void run_backward_frozen(const Step& step, const StepContext& context) {
                                              {mean, inverse_stddev, scale, bias}, s.activation, dy + at, dx + at);
 }
 
+constexpr StepKindOf<Settings> kBackwardFrozenStep{"batch_norm.backward_frozen", run_backward_frozen,
+                                                   describe_activation};
+
 // What x is normalised with; 1 / stddev is kept for backward, and of the batch its mean, too.
 struct Statistics {
   BufferId mean, inverse_stddev;
@@ -181,15 +211,15 @@ struct Statistics {
 Statistics emit_statistics(OpBuild& build, const Settings& s) {
   const BufferId inverse_stddev = build.save(s.bytes());
   if (!uses_batch(build)) {
-    if (build.is_settled(4)) build.emit_prepare(run_inverse_stddev, s, {build.input(4), inverse_stddev});
-    else build.emit(run_inverse_stddev, s, {build.input(4), inverse_stddev});
+    if (build.is_settled(4)) build.emit_prepare(kInverseStddevStep, s, {build.input(4), inverse_stddev});
+    else build.emit(kInverseStddevStep, s, {build.input(4), inverse_stddev});
     return {build.input(3), inverse_stddev};
   }
   const BufferId blocks = build.scratch(s.blocks() * kBlockValues * s.bytes());
   const BufferId mean = build.save(s.bytes()), new_variance = build.scratch(s.bytes());
-  build.emit(run_block_statistics, s, {build.input(0), blocks}, build.split(s.blocks()));
-  build.emit(run_join_statistics, s, {blocks, mean, inverse_stddev, new_variance});
-  build.emit_after_loss(run_follow, s, {mean, new_variance, build.input(3), build.input(4)});
+  build.emit(kBlockStatisticsStep, s, {build.input(0), blocks}, build.split(s.blocks()));
+  build.emit(kJoinStatisticsStep, s, {blocks, mean, inverse_stddev, new_variance});
+  build.emit_after_loss(kFollowStep, s, {mean, new_variance, build.input(3), build.input(4)});
   return {mean, inverse_stddev};
 }
 
@@ -197,7 +227,7 @@ void forward(OpBuild& build) {
   if (build.is_applied_by_producer()) return build.output_is_input();
   const Settings s = settings_of(build);
   const auto [mean, inverse_stddev] = emit_statistics(build, s);
-  build.emit(run_forward, s, {build.input(0), mean, inverse_stddev, build.input(1), build.input(2), build.output()},
+  build.emit(kForwardStep, s, {build.input(0), mean, inverse_stddev, build.input(1), build.input(2), build.output()},
              build.split(s.shape.rows));
   build.may_share(build.output(), build.input(0));
 }
@@ -214,17 +244,17 @@ void backward(OpBuild& build) {
     if (dscale == kNoBuffer) dscale = build.scratch(s.bytes());
     if (dbias == kNoBuffer) dbias = build.scratch(s.bytes());
     const BufferId blocks = build.scratch(s.blocks() * 2 * s.bytes());
-    build.emit(run_block_gradients, s, {x, mean, inverse_stddev, scale, bias, dy, blocks}, build.split(s.blocks()));
-    build.emit(run_join_gradients, s, {blocks, dscale, dbias});
+    build.emit(kBlockGradientsStep, s, {x, mean, inverse_stddev, scale, bias, dy, blocks}, build.split(s.blocks()));
+    build.emit(kJoinGradientsStep, s, {blocks, dscale, dbias});
   }
   if (!build.needs_gradient(0)) return;
   const BufferId dx = build.input_gradient(0);
   const BufferId read_x = s.activation == Activation::none ? kNoBuffer : x;  // by frozen statistics
   const Split by_rows = build.split(s.shape.rows);
   if (by_batch) {
-    build.emit(run_backward_input, s, {x, mean, inverse_stddev, scale, bias, dscale, dbias, dy, dx}, by_rows);
+    build.emit(kBackwardInputStep, s, {x, mean, inverse_stddev, scale, bias, dscale, dbias, dy, dx}, by_rows);
   } else {
-    build.emit(run_backward_frozen, s, {read_x, mean, inverse_stddev, scale, bias, dy, dx}, by_rows);
+    build.emit(kBackwardFrozenStep, s, {read_x, mean, inverse_stddev, scale, bias, dy, dx}, by_rows);
   }
   build.may_share(dx, dy);
 }

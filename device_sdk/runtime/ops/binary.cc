@@ -56,12 +56,25 @@ Settings settings_of(const OpBuild& build, size_t operand = 0) {
   return s;
 }
 
+void describe(const Settings& s, SettingsText& text) {
+  for (const auto& function : kFunctions) {
+    if (function.kernel == s.function) text.add(to_string(function.kind));
+  }
+}
+
+void describe_backward(const Settings& s, SettingsText& text) {
+  describe(s, text);
+  text.add("of operand", s.operand);
+}
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [a, b, y] = step.take<3>();
   const auto& [loops, at] = part_of(step);
   context.kernels.binary_forward(s.function, loops, a + at[0], b + at[1], y + at[2]);
 }
+
+constexpr StepKindOf<Settings> kForwardStep{"binary.forward", run_forward, describe};
 
 void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -71,21 +84,23 @@ void run_backward(const Step& step, const StepContext& context) {
                                   gradient + at[s.operand]);
 }
 
-struct NoSettings {};
+constexpr StepKindOf<Settings> kBackwardStep{"binary.backward", run_backward, describe_backward};
 
 void run_add(const Step& step, const StepContext& context) {
   const auto [a, b, y] = step.slice<3>();
   context.kernels.add(step.part.size(), a, b, y);
 }
 
+constexpr StepKindOf<NoSettings> kAddStep{"add.forward", run_add};
+
 void forward(OpBuild& build) {
   const BufferId a = build.input(0), b = build.input(1);
   const bool is_sum_of_equals = build.op().kind == OpKind::add && build.input_shape(0) == build.input_shape(1);
   if (!is_sum_of_equals) {
     const Settings s = settings_of(build);
-    return build.emit(run_forward, s, {a, b, build.output()}, s.split());
+    return build.emit(kForwardStep, s, {a, b, build.output()}, s.split());
   }
-  build.emit(run_add, NoSettings{}, {a, b, build.output()}, by_elements(elements(build.output_shape())));
+  build.emit(kAddStep, NoSettings{}, {a, b, build.output()}, by_elements(elements(build.output_shape())));
   build.may_share(build.output(), a);
   build.may_share(build.output(), b);
 }
@@ -101,7 +116,7 @@ void backward_of(OpBuild& build, size_t operand) {
   const bool is_product = s.function == Binary::mul;
   const BufferId a = is_sum || (is_product && operand == 0) ? kNoBuffer : build.input(0);
   const BufferId b = is_sum || (is_product && operand == 1) ? kNoBuffer : build.input(1);
-  build.emit(run_backward, s, {a, b, build.output_gradient(), build.input_gradient(operand)}, s.split());
+  build.emit(kBackwardStep, s, {a, b, build.output_gradient(), build.input_gradient(operand)}, s.split());
 }
 
 void backward(OpBuild& build) {

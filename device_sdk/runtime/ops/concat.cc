@@ -81,14 +81,14 @@ void forward_concat(OpBuild& build) {
   std::vector<BufferId> buffers;
   for (size_t i = 0; i < build.input_count(); ++i) buffers.push_back(build.input(i));
   buffers.push_back(build.output());
-  build.emit(run_join, concat_parts(build), std::span<const BufferId>(buffers));
+  build.emit(kJoinStep, concat_parts(build), std::span<const BufferId>(buffers));
 }
 
 void backward_concat(OpBuild& build) {
   const Parts parts = concat_parts(build);
   for (size_t i = 0; i < build.input_count(); ++i) {
     if (!build.needs_gradient(i)) continue;
-    build.emit(run_copy, parts.copies[i].reversed(), {build.output_gradient(), build.input_gradient(i)});
+    build.emit(kCopyStep, parts.copies[i].reversed(), {build.output_gradient(), build.input_gradient(i)});
   }
 }
 
@@ -101,7 +101,7 @@ void forward_split(OpBuild& build) {
   const Parts parts = split_parts(build);
   for (size_t i = 0; i < parts.copies.size(); ++i) {
     if (!build.has_output(i)) continue;
-    build.emit(run_copy, parts.copies[i].reversed(), {build.input(0), build.output(i)});
+    build.emit(kCopyStep, parts.copies[i].reversed(), {build.input(0), build.output(i)});
   }
 }
 
@@ -111,7 +111,7 @@ void backward_split(OpBuild& build) {
   std::vector<BufferId> buffers;
   for (size_t i = 0; i < parts.copies.size(); ++i) buffers.push_back(build.output_gradient(i));
   buffers.push_back(build.input_gradient(0));
-  build.emit(run_join, parts, std::span<const BufferId>(buffers));
+  build.emit(kJoinStep, parts, std::span<const BufferId>(buffers));
 }
 
 }  // namespace

@@ -71,15 +71,33 @@ Settings settings_of(const OpBuild& build) {
           build.activation()};
 }
 
+void describe_window(const Settings& s, SettingsText& text) { describe_convolution(s.shape, text); }
+
+void describe_input(const Settings& s, SettingsText& text) {
+  describe_window(s, text);
+  text.add(s.cut == Cut::rows ? "by rows" : s.cut == Cut::columns ? "by columns" : "");
+}
+
+void describe_forward(const Settings& s, SettingsText& text) {
+  describe_input(s, text);
+  text.add(s.activation);
+}
+
 void run_prepare_forward(const Step& step, const StepContext& context) {
   const auto& [w, prepared] = step.take<2>();
   context.kernels.conv2d_prepare_forward(step.as<Conv2dShape>(), step.part, w, prepared);
 }
 
+constexpr StepKindOf<Conv2dShape> kPrepareForwardStep{"conv2d.prepare_forward", run_prepare_forward,
+                                                      describe_convolution};
+
 void run_prepare_backward_input(const Step& step, const StepContext& context) {
   const auto& [w, prepared] = step.take<2>();
   context.kernels.conv2d_prepare_backward_input(step.as<Conv2dShape>(), step.part, w, prepared);
 }
+
+constexpr StepKindOf<Conv2dShape> kPrepareBackwardInputStep{"conv2d.prepare_backward_input", run_prepare_backward_input,
+                                                            describe_convolution};
 
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -94,6 +112,8 @@ void run_forward(const Step& step, const StepContext& context) {
                                       scratch);
 }
 
+constexpr StepKindOf<Settings> kForwardStep{"conv2d.forward", run_forward, describe_forward};
+
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [dy, w, prepared, dx, scratch] = step.take<5>();
@@ -106,12 +126,16 @@ void run_backward_input(const Step& step, const StepContext& context) {
                                              s.columns_of(step.part, s.shape.channels), dy, w, prepared, dx, scratch);
 }
 
+constexpr StepKindOf<Settings> kBackwardInputStep{"conv2d.backward_input", run_backward_input, describe_input};
+
 void run_backward_weights(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, dy, dw, dbias, scratch] = step.take<5>();
   float* const dbias_once = step.part.begin == 0 ? dbias : nullptr;
   context.kernels.conv2d_backward_weights_part(s.shape, step.part, x, dy, dw, dbias_once, scratch);
 }
+
+constexpr StepKindOf<Settings> kBackwardWeightsStep{"conv2d.backward_weights", run_backward_weights, describe_window};
 
 // A part reads all weights, or, of columns, the whole image: so many pixels and columns at least.
 constexpr size_t kPartPixelsMin = 32, kColumnsMin = 64;
@@ -141,11 +165,11 @@ void forward(OpBuild& build) {
   BufferId prepared = kNoBuffer;
   if (kernels::prepares_conv2d_forward(shape)) {
     prepared =
-        build.prepare_weight(1, weight, run_prepare_forward, shape, kernels::conv2d_forward_prepared_bytes(shape),
+        build.prepare_weight(1, weight, kPrepareForwardStep, shape, kernels::conv2d_forward_prepared_bytes(shape),
                              by_weights(shape.channels / shape.groups));
   }
   s.cut = cut_of(shape, prepared != kNoBuffer, kernels::conv2d_forward_has_columns(shape), shape.filters, true);
-  build.emit(run_forward, s,
+  build.emit(kForwardStep, s,
              {build.input(0), kernels::prepared_replaces_forward(shape) ? kNoBuffer : weight, prepared, bias,
               build.output(), build.workspace(kernels::conv2d_forward_workspace(shape))},
              split_of(build, s, shape.out_h(), shape.out_w(), shape.filters, kernels::conv2d_row_grain(shape)));
@@ -156,7 +180,7 @@ void emit_backward_weights(OpBuild& build, Settings s, BufferId dy) {
   const ChannelRange channels = s.shape.groups == 1 ? build.trained_channels(1, 2) : ChannelRange{};
   if (!channels.is_all()) s.shape.filters = channels.count;
   dy = build.take_channels(dy, build.output_shape(), channels);
-  build.emit(run_backward_weights, s,
+  build.emit(kBackwardWeightsStep, s,
              {build.input(0), dy, build.gradient_or_scratch(1, channels), build.channel_gradient(2, channels),
               build.workspace(kernels::conv2d_backward_weights_workspace(s.shape))},
              build.split(s.shape.taps(), s.tap_grain()));
@@ -171,13 +195,13 @@ void backward(OpBuild& build) {
   const BufferId weight = weight_in_backward(build);
   BufferId prepared = kNoBuffer;
   if (kernels::prepares_conv2d_backward_input(shape)) {
-    prepared = build.prepare_weight(1, weight, run_prepare_backward_input, shape,
+    prepared = build.prepare_weight(1, weight, kPrepareBackwardInputStep, shape,
                                     kernels::conv2d_backward_input_prepared_bytes(shape),
                                     by_weights(shape.filters / shape.groups));
   }
   s.cut = cut_of(shape, prepared != kNoBuffer, kernels::conv2d_backward_input_has_columns(shape), shape.channels,
                  kernels::gradient_has_rows(shape));
-  build.emit(run_backward_input, s,
+  build.emit(kBackwardInputStep, s,
              {dy, prepared == kNoBuffer ? weight : kNoBuffer, prepared, build.input_gradient(0),
               build.workspace(kernels::conv2d_backward_input_workspace(shape))},
              split_of(build, s, shape.height, shape.width, shape.channels, kernels::conv2d_gradient_row_grain(shape)));

@@ -77,11 +77,20 @@ Part part_of(const Step& step) {
   return {s, first * s.out_h() * s.out_w() * s.filters, first * s.height * s.width * s.channels};
 }
 
+void describe_window(const Settings& s, SettingsText& text) { describe_convolution(s.shape, text); }
+
+void describe_forward(const Settings& s, SettingsText& text) {
+  describe_window(s, text);
+  text.add(s.activation);
+}
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& [x, w, bias, y, scratch] = step.take<5>();
   const auto [shape, x_at, y_at] = part_of(step);
   context.kernels.conv_transpose2d_forward(shape, x + x_at, w, bias, step.as<Settings>().activation, y + y_at, scratch);
 }
+
+constexpr StepKindOf<Settings> kForwardStep{"conv_transpose2d.forward", run_forward, describe_forward};
 
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& [dy, w, dx, scratch] = step.take<4>();
@@ -89,15 +98,21 @@ void run_backward_input(const Step& step, const StepContext& context) {
   context.kernels.conv_transpose2d_backward_input(shape, dy + y_at, w, dx + x_at, scratch);
 }
 
+constexpr StepKindOf<Settings> kBackwardInputStep{"conv_transpose2d.backward_input", run_backward_input,
+                                                  describe_window};
+
 void run_backward_weights(const Step& step, const StepContext& context) {
   const auto& [x, dy, dw, dbias, scratch] = step.take<5>();
   context.kernels.conv_transpose2d_backward_weights(step.as<Settings>().shape, x, dy, dw, dbias, scratch);
 }
 
+constexpr StepKindOf<Settings> kBackwardWeightsStep{"conv_transpose2d.backward_weights", run_backward_weights,
+                                                    describe_window};
+
 void forward(OpBuild& build) {
   const Settings s = settings_of(build);
   const auto [weight, bias] = transposed_weights(build, s.shape.groups);
-  build.emit(run_forward, s,
+  build.emit(kForwardStep, s,
              {build.input(0), weight, bias, build.output(),
               build.workspace(kernels::conv_transpose2d_forward_workspace(s.shape))},
              build.split(s.shape.batch));
@@ -105,7 +120,7 @@ void forward(OpBuild& build) {
 
 // The kernel makes dw and dbias together; if only the bias is trained, dw goes to scratch memory.
 void emit_backward_weights(OpBuild& build, const Settings& s, BufferId dy) {
-  build.emit(run_backward_weights, s,
+  build.emit(kBackwardWeightsStep, s,
              {build.input(0), dy, build.gradient_or_scratch(1), build.input_gradient(2),
               build.scratch(kernels::conv_transpose2d_backward_weights_workspace(s.shape))});
 }
@@ -115,7 +130,7 @@ void backward(OpBuild& build) {
   const BufferId dy = build.output_gradient();
   if (build.needs_gradient(1) || build.needs_gradient(2)) emit_backward_weights(build, s, dy);
   if (!build.needs_gradient(0)) return;
-  build.emit(run_backward_input, s,
+  build.emit(kBackwardInputStep, s,
              {dy, weight_in_backward(build), build.input_gradient(0),
               build.workspace(kernels::conv_transpose2d_backward_input_workspace(s.shape))},
              build.split(s.shape.batch));

@@ -22,6 +22,13 @@ Status check_padded_size(const Shape& image, const Conv2dAttributes& a, const st
   return Error(ErrorCode::too_large, "its padded " + what + " has more than 2^28 elements");
 }
 
+void describe_convolution(const kernels::Conv2dShape& s, SettingsText& text) {
+  text.add("kernel", s.kernel_h, s.kernel_w).add("stride", s.stride_h, s.stride_w);
+  text.add_padding(s.pad_top, s.pad_left, s.pad_bottom, s.pad_right);
+  if (s.dilation_h * s.dilation_w > 1) text.add("dilation", s.dilation_h, s.dilation_w);
+  if (s.groups > 1) text.add("groups", s.groups);
+}
+
 kernels::Conv2dShape convolution_shape(const Shape& image, const Shape& weight, const Conv2dAttributes& a) {
   const auto size = [](int64_t dimension) { return static_cast<size_t>(dimension); };
   return {.batch = size(image[0]),

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "device_sdk/runtime/op_rule.h"
+#include "device_sdk/runtime/settings_text.h"
 #include "train_kernels/shapes.h"
 
 namespace coterie::ops {
@@ -17,5 +18,8 @@ Status check_padded_size(const Shape& image, const Conv2dAttributes& attributes,
 
 // The convolution that reads `image` with this weight.
 kernels::Conv2dShape convolution_shape(const Shape& image, const Shape& weight, const Conv2dAttributes& attributes);
+
+// The window; how large the operands are, they say themselves.
+void describe_convolution(const kernels::Conv2dShape& shape, SettingsText& text);
 
 }  // namespace coterie::ops

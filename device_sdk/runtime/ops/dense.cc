@@ -49,15 +49,26 @@ Settings settings_of(const OpBuild& build) {
   return {{elements(x, 0, x.size() - 1), static_cast<size_t>(w[0]), static_cast<size_t>(w[1])}, build.activation()};
 }
 
+void describe_input(const Settings& s, SettingsText& text) { text.add(s.by_columns ? "by columns" : ""); }
+
+void describe_forward(const Settings& s, SettingsText& text) {
+  text.add(s.activation);
+  describe_input(s, text);
+}
+
 void run_prepare_forward(const Step& step, const StepContext& context) {
   const auto& [w, prepared] = step.take<2>();
   context.kernels.dense_prepare_forward(step.as<DenseShape>(), step.part, w, prepared);
 }
 
+constexpr StepKindOf<DenseShape> kPrepareForwardStep{"dense.prepare_forward", run_prepare_forward};
+
 void run_prepare_backward_input(const Step& step, const StepContext& context) {
   const auto& [w, prepared] = step.take<2>();
   context.kernels.dense_prepare_backward_input(step.as<DenseShape>(), step.part, w, prepared);
 }
+
+constexpr StepKindOf<DenseShape> kPrepareBackwardInputStep{"dense.prepare_backward_input", run_prepare_backward_input};
 
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -67,6 +78,8 @@ void run_forward(const Step& step, const StepContext& context) {
                                 prepared, bias, s.activation, y + row * s.shape.out, scratch);
 }
 
+constexpr StepKindOf<Settings> kForwardStep{"dense.forward", run_forward, describe_forward};
+
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [dy, w, prepared, dx, scratch] = step.take<5>();
@@ -75,12 +88,16 @@ void run_backward_input(const Step& step, const StepContext& context) {
                                        prepared, dx + row * s.shape.in, scratch);
 }
 
+constexpr StepKindOf<Settings> kBackwardInputStep{"dense.backward_input", run_backward_input, describe_input};
+
 void run_backward_weights(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, dy, dw, dbias, scratch] = step.take<5>();
   float* const dbias_once = step.part.begin == 0 ? dbias : nullptr;
   context.kernels.dense_backward_weights_part(s.shape, step.part, x, dy, dw, dbias_once, scratch);
 }
+
+constexpr StepKindOf<Settings> kBackwardWeightsStep{"dense.backward_weights", run_backward_weights};
 
 // Columns where the weights are not prepared, because few rows read them: each part then packs and reads its own.
 Split split_of(const OpBuild& build, const Settings& s, size_t columns) {
@@ -95,11 +112,11 @@ void forward(OpBuild& build) {
   const auto [weight, bias] = layer_weights(build);
   BufferId prepared = kNoBuffer;
   if (kernels::prepares_dense_forward(s.shape)) {
-    prepared = build.prepare_weight(1, weight, run_prepare_forward, s.shape,
+    prepared = build.prepare_weight(1, weight, kPrepareForwardStep, s.shape,
                                     kernels::dense_forward_prepared_bytes(s.shape), by_weights(s.shape.in));
   }
   s.by_columns = prepared == kNoBuffer && s.shape.out >= kColumnsMin;
-  build.emit(run_forward, s,
+  build.emit(kForwardStep, s,
              {build.input(0), weight, prepared, bias, build.output(),
               build.workspace(kernels::dense_forward_workspace(s.shape))},
              split_of(build, s, s.shape.out));
@@ -110,7 +127,7 @@ void emit_backward_weights(OpBuild& build, Settings s, BufferId dy) {
   const ChannelRange channels = build.trained_channels(1, 2);
   if (!channels.is_all()) s.shape.out = channels.count;
   dy = build.take_channels(dy, build.output_shape(), channels);
-  build.emit(run_backward_weights, s,
+  build.emit(kBackwardWeightsStep, s,
              {build.input(0), dy, build.gradient_or_scratch(1, channels), build.channel_gradient(2, channels),
               build.workspace(kernels::dense_backward_weights_workspace(s.shape))},
              build.split(s.shape.in, kRowGrain));
@@ -124,11 +141,11 @@ void backward(OpBuild& build) {
   const BufferId weight = weight_in_backward(build);
   BufferId prepared = kNoBuffer;
   if (kernels::prepares_dense_backward_input(s.shape)) {
-    prepared = build.prepare_weight(1, weight, run_prepare_backward_input, s.shape,
+    prepared = build.prepare_weight(1, weight, kPrepareBackwardInputStep, s.shape,
                                     kernels::dense_backward_input_prepared_bytes(s.shape), by_weights(s.shape.out));
   }
   s.by_columns = prepared == kNoBuffer && s.shape.in >= kColumnsMin;
-  build.emit(run_backward_input, s,
+  build.emit(kBackwardInputStep, s,
              {dy, prepared == kNoBuffer ? weight : kNoBuffer, prepared, build.input_gradient(0),
               build.workspace(kernels::dense_backward_input_workspace(s.shape))},
              split_of(build, s, s.shape.in));

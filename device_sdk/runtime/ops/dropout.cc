@@ -27,6 +27,10 @@ Settings settings_of(const OpBuild& build) {
   return {build.index(), static_cast<uint32_t>(static_cast<double>(rate) * 0x1p32), 1 / (1 - rate)};
 }
 
+void describe(const Settings& s, SettingsText& text) {
+  text.add("stream", s.stream).add("rate", static_cast<double>(s.threshold) * 0x1p-32);
+}
+
 // Forward and backward alike: the mask is a function of the step's seed, the op and the element's place.
 void run(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -40,6 +44,8 @@ void run(const Step& step, const StepContext& context) {
   }
 }
 
+constexpr StepKindOf<Settings> kDropStep{"dropout", run, describe};
+
 // Four numbers are drawn at a time: parts begin at a multiple of that.
 Split split_of(const OpBuild& build) { return by_elements(elements(build.output_shape())); }
 
@@ -47,14 +53,14 @@ bool drops(const OpBuild& build) { return build.is_training() && build.attribute
 
 void forward(OpBuild& build) {
   if (!drops(build)) return build.output_is_input();
-  build.emit(run, settings_of(build), {build.input(0), build.output()}, split_of(build));
+  build.emit(kDropStep, settings_of(build), {build.input(0), build.output()}, split_of(build));
   build.may_share(build.output(), build.input(0));
 }
 
 void backward(OpBuild& build) {
   if (!drops(build)) return build.pass_gradient(0);
   const BufferId dy = build.output_gradient(), dx = build.input_gradient(0);
-  build.emit(run, settings_of(build), {dy, dx}, split_of(build));
+  build.emit(kDropStep, settings_of(build), {dy, dx}, split_of(build));
   build.may_share(dx, dy);
 }
 

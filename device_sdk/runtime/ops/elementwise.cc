@@ -15,8 +15,6 @@ Result<std::vector<TensorType>> infer_identity(const OpInfo&, std::span<const Op
   return one_output(inputs[0].shape, inputs[0].type);
 }
 
-struct NoSettings {};
-
 Split split_of(const OpBuild& build) { return by_elements(elements(build.output_shape())); }
 
 void run_relu_forward(const Step& step, const StepContext& context) {
@@ -24,14 +22,18 @@ void run_relu_forward(const Step& step, const StepContext& context) {
   context.kernels.relu_forward(step.part.size(), x, y);
 }
 
+constexpr StepKindOf<NoSettings> kReluForwardStep{"relu.forward", run_relu_forward};
+
 void run_relu_backward(const Step& step, const StepContext& context) {
   const auto [y, dy, dx] = step.slice<3>();
   context.kernels.relu_backward(step.part.size(), y, dy, dx);
 }
 
+constexpr StepKindOf<NoSettings> kReluBackwardStep{"relu.backward", run_relu_backward};
+
 void forward_relu(OpBuild& build) {
   if (build.is_applied_by_producer()) return build.output_is_input();
-  build.emit(run_relu_forward, NoSettings{}, {build.input(0), build.output()}, split_of(build));
+  build.emit(kReluForwardStep, NoSettings{}, {build.input(0), build.output()}, split_of(build));
   build.may_share(build.output(), build.input(0));
 }
 
@@ -39,7 +41,7 @@ void backward_relu(OpBuild& build) {
   const BufferId dy = build.output_gradient();
   if (build.is_undone_by_producer() || build.is_undone_by_consumer()) return build.pass_gradient(0);
   const BufferId dx = build.input_gradient(0);
-  build.emit(run_relu_backward, NoSettings{}, {build.output(), dy, dx}, split_of(build));
+  build.emit(kReluBackwardStep, NoSettings{}, {build.output(), dy, dx}, split_of(build));
   build.may_share(dx, dy);
 }
 

@@ -15,6 +15,8 @@ struct Settings {
   size_t row() const { return group_filters * channels; }
 };
 
+void describe(const Settings& s, SettingsText& text) { text.add("epsilon", static_cast<double>(s.epsilon)); }
+
 void run_factors(const Step& step, const StepContext&) {
   const auto& s = step.as<Settings>();
   const auto& [scale, norm_bias, mean, variance, bias, factors, folded_bias] = step.take<7>();
@@ -26,6 +28,8 @@ void run_factors(const Step& step, const StepContext&) {
     folded_bias[f] = static_cast<float>(above_mean * factor + value(norm_bias));
   }
 }
+
+constexpr StepKindOf<Settings> kFactorsStep{"folded_norm.factors", run_factors, describe};
 
 void run_scale(const Step& step, const StepContext&) {
   const auto& s = step.as<Settings>();
@@ -47,6 +51,8 @@ void run_scale(const Step& step, const StepContext&) {
   }
 }
 
+constexpr StepKindOf<Settings> kScaleStep{"folded_norm.scale", run_scale, describe};
+
 LayerWeights folded_weights(OpBuild& build, Settings s) {
   const OpInfo& norm = *build.folded_norm();
   s.epsilon = std::get<NormAttributes>(norm.attributes).epsilon;
@@ -54,8 +60,8 @@ LayerWeights folded_weights(OpBuild& build, Settings s) {
   const BufferId factors = build.scratch(filter_bytes);
   const LayerWeights folded{build.save(elements(build.input_shape(1)) * kElementBytes), build.prepared(filter_bytes)};
   const auto value = [&](size_t i) { return build.value(norm.inputs[i]); };
-  build.emit_prepare(run_factors, s, {value(1), value(2), value(3), value(4), build.input(2), factors, folded.bias});
-  build.emit_prepare(run_scale, s, {build.input(1), factors, folded.weight}, {.units = s.rows});
+  build.emit_prepare(kFactorsStep, s, {value(1), value(2), value(3), value(4), build.input(2), factors, folded.bias});
+  build.emit_prepare(kScaleStep, s, {build.input(1), factors, folded.weight}, {.units = s.rows});
   return folded;
 }
 

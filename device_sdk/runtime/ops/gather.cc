@@ -53,6 +53,8 @@ size_t row_of(const Settings& s, int32_t index, const StepContext& context) {
   return 0;
 }
 
+void describe(const Settings& s, SettingsText& text) { text.add("rows", s.rows).add("of", s.inner); }
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const float* x = step.buffers[0];
@@ -64,6 +66,8 @@ void run_forward(const Step& step, const StepContext& context) {
     }
   }
 }
+
+constexpr StepKindOf<Settings> kForwardStep{"gather.forward", run_forward, describe};
 
 // Rows that are met several times get the sum; always in the same order.
 void run_backward(const Step& step, const StepContext& context) {
@@ -79,12 +83,14 @@ void run_backward(const Step& step, const StepContext& context) {
   }
 }
 
+constexpr StepKindOf<Settings> kBackwardStep{"gather.backward", run_backward, describe};
+
 void forward(OpBuild& build) {
-  build.emit(run_forward, settings_of(build), {build.input(0), build.input(1), build.output()});
+  build.emit(kForwardStep, settings_of(build), {build.input(0), build.input(1), build.output()});
 }
 
 void backward(OpBuild& build) {
-  build.emit(run_backward, settings_of(build), {build.output_gradient(), build.input(1), build.input_gradient(0)});
+  build.emit(kBackwardStep, settings_of(build), {build.output_gradient(), build.input(1), build.input_gradient(0)});
 }
 
 }  // namespace

@@ -53,6 +53,10 @@ Settings settings_of(const OpBuild& build) {
           a.epsilon};
 }
 
+void describe(const Settings& s, SettingsText& text) {
+  text.add("groups", s.shape.groups).add("epsilon", static_cast<double>(s.epsilon));
+}
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, scale, bias, y, mean, inverse_stddev] = step.take<6>();
@@ -60,6 +64,8 @@ void run_forward(const Step& step, const StepContext& context) {
   context.kernels.group_norm_forward(s.of(step.part), x + at, scale, bias, s.epsilon, y + at, mean + group,
                                      inverse_stddev + group);
 }
+
+constexpr StepKindOf<Settings> kForwardStep{"group_norm.forward", run_forward, describe};
 
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -69,6 +75,8 @@ void run_backward_input(const Step& step, const StepContext& context) {
                                             dy + at, dx + at);
 }
 
+constexpr StepKindOf<Settings> kBackwardInputStep{"group_norm.backward_input", run_backward_input, describe};
+
 void run_backward_parameters(const Step& step, const StepContext& context) {
   const GroupNormShape& shape = step.as<Settings>().shape;
   const auto& [x, mean, inverse_stddev, dy, dscale, dbias] = step.take<6>();
@@ -76,11 +84,14 @@ void run_backward_parameters(const Step& step, const StepContext& context) {
                                                  dscale, dbias);
 }
 
+constexpr StepKindOf<Settings> kBackwardParametersStep{"group_norm.backward_parameters", run_backward_parameters,
+                                                       describe};
+
 void forward(OpBuild& build) {
   const Settings s = settings_of(build);
   const uint64_t bytes = s.shape.batch * s.shape.groups * sizeof(float);
   const BufferId mean = build.save(bytes), inverse_stddev = build.save(bytes);
-  build.emit(run_forward, s, {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev},
+  build.emit(kForwardStep, s, {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev},
              build.split(s.shape.batch));
   build.may_share(build.output(), build.input(0));
 }
@@ -91,7 +102,7 @@ void emit_backward_parameters(OpBuild& build, const Settings& s, BufferId dy) {
   const uint64_t bytes = s.shape.channels * sizeof(float);
   if (dscale == kNoBuffer) dscale = build.scratch(bytes);
   if (dbias == kNoBuffer) dbias = build.scratch(bytes);
-  build.emit(run_backward_parameters, s, {build.input(0), build.saved(0), build.saved(1), dy, dscale, dbias},
+  build.emit(kBackwardParametersStep, s, {build.input(0), build.saved(0), build.saved(1), dy, dscale, dbias},
              build.split(s.shape.channels, kColumnGrain));
 }
 
@@ -101,7 +112,7 @@ void backward(OpBuild& build) {
   if (build.needs_gradient(1) || build.needs_gradient(2)) emit_backward_parameters(build, s, dy);
   if (!build.needs_gradient(0)) return;
   const BufferId dx = build.input_gradient(0);
-  build.emit(run_backward_input, s, {build.input(0), build.input(1), build.saved(0), build.saved(1), dy, dx},
+  build.emit(kBackwardInputStep, s, {build.input(0), build.input(1), build.saved(0), build.saved(1), dy, dx},
              build.split(s.shape.batch));
   build.may_share(dx, dy);
 }

@@ -44,6 +44,10 @@ Settings settings_of(const OpBuild& build) {
   return {elements(x, 0, first), elements(x, first, x.size()), a.epsilon};
 }
 
+void describe(const Settings& s, SettingsText& text) {
+  text.add("features", s.features).add("epsilon", static_cast<double>(s.epsilon));
+}
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, scale, bias, y, mean, inverse_stddev] = step.take<6>();
@@ -51,6 +55,8 @@ void run_forward(const Step& step, const StepContext& context) {
   context.kernels.layer_norm_forward(step.part.size(), s.features, x + at, scale, bias, s.epsilon, y + at,
                                      mean == nullptr ? nullptr : mean + row, inverse_stddev + row);
 }
+
+constexpr StepKindOf<Settings> kForwardStep{"layer_norm.forward", run_forward, describe};
 
 void run_backward_input(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -61,6 +67,8 @@ void run_backward_input(const Step& step, const StepContext& context) {
                                             dx + at);
 }
 
+constexpr StepKindOf<Settings> kBackwardInputStep{"layer_norm.backward_input", run_backward_input, describe};
+
 void run_backward_parameters(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, mean, inverse_stddev, dy, dscale, dbias] = step.take<6>();
@@ -70,13 +78,16 @@ void run_backward_parameters(const Step& step, const StepContext& context) {
                                                  dbias == nullptr ? nullptr : dbias + at);
 }
 
+constexpr StepKindOf<Settings> kBackwardParametersStep{"layer_norm.backward_parameters", run_backward_parameters,
+                                                       describe};
+
 // To the kernels a mean that is absent means RMS.
 void forward(OpBuild& build) {
   const Settings s = settings_of(build);
   const uint64_t bytes = s.rows * sizeof(float);
   const BufferId inverse_stddev = build.save(bytes);
   const BufferId mean = build.op().kind == OpKind::layer_norm ? build.save(bytes) : kNoBuffer;
-  build.emit(run_forward, s, {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev},
+  build.emit(kForwardStep, s, {build.input(0), build.input(1), build.input(2), build.output(), mean, inverse_stddev},
              build.split(s.rows));
   build.may_share(build.output(), build.input(0));
 }
@@ -86,13 +97,13 @@ void backward(OpBuild& build) {
   const BufferId x = build.input(0), dy = build.output_gradient(), inverse_stddev = build.saved(0);
   const BufferId mean = build.op().kind == OpKind::layer_norm ? build.saved(1) : kNoBuffer;
   if (build.needs_gradient(1) || build.needs_gradient(2)) {
-    build.emit(run_backward_parameters, s,
+    build.emit(kBackwardParametersStep, s,
                {x, mean, inverse_stddev, dy, build.input_gradient(1), build.input_gradient(2)},
                build.split(s.features, kColumnGrain));
   }
   if (!build.needs_gradient(0)) return;
   const BufferId dx = build.input_gradient(0);
-  build.emit(run_backward_input, s, {x, build.input(1), mean, inverse_stddev, dy, dx}, build.split(s.rows));
+  build.emit(kBackwardInputStep, s, {x, build.input(1), mean, inverse_stddev, dy, dx}, build.split(s.rows));
   build.may_share(dx, dy);
 }
 

@@ -31,19 +31,25 @@ void run_where(const Step& step, const StepContext& context) {
   context.kernels.where_forward(step.as<WhereSettings>().loops, step.ints(0), a, b, y);
 }
 
+constexpr StepKindOf<WhereSettings> kWhereStep{"where.forward", run_where};
+
+void describe_where(const WhereSettings& s, SettingsText& text) { text.add("of operand", s.operand); }
+
 void run_where_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<WhereSettings>();
   context.kernels.where_backward(s.loops, s.operand, step.ints(0), step.buffers[1], step.buffers[2]);
 }
 
+constexpr StepKindOf<WhereSettings> kWhereBackwardStep{"where.backward", run_where_backward, describe_where};
+
 void forward_where(OpBuild& build) {
-  build.emit(run_where, where_settings_of(build, 1), {build.input(0), build.input(1), build.input(2), build.output()});
+  build.emit(kWhereStep, where_settings_of(build, 1), {build.input(0), build.input(1), build.input(2), build.output()});
 }
 
 void backward_where(OpBuild& build) {
   for (const size_t operand : {size_t{1}, size_t{2}}) {
     if (!build.needs_gradient(operand)) continue;
-    build.emit(run_where_backward, where_settings_of(build, operand),
+    build.emit(kWhereBackwardStep, where_settings_of(build, operand),
                {build.input(0), build.output_gradient(), build.input_gradient(operand)});
   }
 }
@@ -59,10 +65,22 @@ struct CompareSettings {
   kernels::BinaryLoops loops;
 };
 
+void describe_compare(const CompareSettings& s, SettingsText& text) {
+  switch (s.comparison) {
+    case Comparison::equal: text.add("equal"); break;
+    case Comparison::less: text.add("less"); break;
+    case Comparison::greater: text.add("greater"); break;
+    case Comparison::less_or_equal: text.add("less or equal"); break;
+    case Comparison::greater_or_equal: text.add("greater or equal"); break;
+  }
+}
+
 void run_compare(const Step& step, const StepContext& context) {
   const auto& s = step.as<CompareSettings>();
   context.kernels.compare(s.comparison, s.loops, step.buffers[0], step.buffers[1], step.ints(2));
 }
+
+constexpr StepKindOf<CompareSettings> kCompareStep{"compare.forward", run_compare, describe_compare};
 
 void forward_compare(OpBuild& build) {
   const OpKind kind = build.op().kind;
@@ -70,7 +88,7 @@ void forward_compare(OpBuild& build) {
                                 : kind == OpKind::less ? Comparison::less
                                                        : Comparison::greater;
   const std::vector<size_t> a = sizes_of(build.input_shape(0)), b = sizes_of(build.input_shape(1));
-  build.emit(run_compare, CompareSettings{comparison, *kernels::broadcast_loops<2>({a, b})},
+  build.emit(kCompareStep, CompareSettings{comparison, *kernels::broadcast_loops<2>({a, b})},
              {build.input(0), build.input(1), build.output()});
 }
 
@@ -91,15 +109,19 @@ void run_to_int32(const Step& step, const StepContext& context) {
   context.kernels.to_int32(step.as<CastSettings>().count, step.buffers[0], step.ints(1));
 }
 
+constexpr StepKindOf<CastSettings> kToInt32Step{"cast.to_int32", run_to_int32};
+
 void run_from_int32(const Step& step, const StepContext& context) {
   context.kernels.from_int32(step.as<CastSettings>().count, step.ints(0), step.buffers[1]);
 }
+
+constexpr StepKindOf<CastSettings> kFromInt32Step{"cast.from_int32", run_from_int32};
 
 void forward_cast(OpBuild& build) {
   const DataType from = build.input_type(0).type;
   const auto to = static_cast<DataType>(build.attributes<CastAttributes>().type);
   if (from == to) return build.output_is_input();
-  build.emit(from == DataType::float32 ? run_to_int32 : run_from_int32, CastSettings{elements(build.input_shape(0))},
+  build.emit(from == DataType::float32 ? kToInt32Step : kFromInt32Step, CastSettings{elements(build.input_shape(0))},
              {build.input(0), build.output()});
 }
 

@@ -75,6 +75,12 @@ Settings product(const OpBuild& build, Matrix left, Matrix right, Matrix result,
   return s;
 }
 
+void describe(const Settings& s, SettingsText& text) {
+  const MatmulShape& m = s.shape;
+  text.add("m", m.m).add("k", m.k).add("n", m.n).add("scale", static_cast<double>(m.alpha));
+  text.add(m.transpose_a ? "left turned" : "").add(m.transpose_b ? "right turned" : "");
+}
+
 void run(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [left, right, result, scratch] = step.take<4>();
@@ -93,8 +99,10 @@ void run(const Step& step, const StepContext& context) {
   }
 }
 
+constexpr StepKindOf<Settings> kProductStep{"matmul.product", run, describe};
+
 void emit(OpBuild& build, const Settings& s, BufferId left, BufferId right, BufferId result) {
-  build.emit(run, s, {left, right, result, build.scratch(kernels::matmul_workspace(s.shape))});
+  build.emit(kProductStep, s, {left, right, result, build.scratch(kernels::matmul_workspace(s.shape))});
 }
 
 // The leading dimensions are product()'s.

@@ -58,6 +58,14 @@ PoolSettings pool_settings(const OpBuild& build) {
   return {s, build.undoes_relu()};
 }
 
+void describe_pool(const PoolSettings& settings, SettingsText& text) {
+  const kernels::Pool2dShape& s = settings.shape;
+  text.add("kernel", s.kernel_h, s.kernel_w).add("stride", s.stride_h, s.stride_w);
+  text.add_padding(s.pad_top, s.pad_left, s.pad_bottom, s.pad_right);
+  if (s.ceil_h + s.ceil_w > 0) text.add("ceil", s.ceil_h, s.ceil_w);
+  text.add(s.count_padding ? "counts padding" : "");
+}
+
 Split split_of_images(const OpBuild& build) { return build.split(static_cast<size_t>(build.input_shape(0)[0])); }
 
 }  // namespace coterie::ops

@@ -29,6 +29,9 @@ struct PoolSettings {
 // Without Pool2dAttributes it is a global pool: one window over the whole image.
 PoolSettings pool_settings(const OpBuild& build);
 
+// The window.
+void describe_pool(const PoolSettings& settings, SettingsText& text);
+
 // A pool is cut between images.
 Split split_of_images(const OpBuild& build);
 

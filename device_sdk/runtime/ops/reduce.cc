@@ -56,11 +56,19 @@ Settings settings_of(const OpBuild& build) {
   return s;
 }
 
+void describe(const Settings& s, SettingsText& text) {
+  for (const auto& function : kFunctions) {
+    if (function.kernel == s.function) text.add(to_string(function.kind));
+  }
+}
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, y] = step.take<2>();
   context.kernels.reduce_forward(s.function, s.loops, x, y);
 }
+
+constexpr StepKindOf<Settings> kForwardStep{"reduce.forward", run_forward, describe};
 
 void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -68,13 +76,15 @@ void run_backward(const Step& step, const StepContext& context) {
   context.kernels.reduce_backward(s.function, s.loops, x, y, dy, dx);
 }
 
-void forward(OpBuild& build) { build.emit(run_forward, settings_of(build), {build.input(0), build.output()}); }
+constexpr StepKindOf<Settings> kBackwardStep{"reduce.backward", run_backward, describe};
+
+void forward(OpBuild& build) { build.emit(kForwardStep, settings_of(build), {build.input(0), build.output()}); }
 
 void backward(OpBuild& build) {
   const Settings s = settings_of(build);
   const bool reads_values = s.function != Reduction::sum && s.function != Reduction::mean;
   const BufferId x = reads_values ? build.input(0) : kNoBuffer, y = reads_values ? build.output() : kNoBuffer;
-  build.emit(run_backward, s, {x, y, build.output_gradient(), build.input_gradient(0)});
+  build.emit(kBackwardStep, s, {x, y, build.output_gradient(), build.input_gradient(0)});
 }
 
 constexpr auto kRules = rules_for(kFunctions, {{}, infer, flops, forward, backward});

@@ -121,6 +121,8 @@ void run_forward(const Step& step, const StepContext&) {
   });
 }
 
+constexpr StepKindOf<Settings> kForwardStep{"resize2d.forward", run_forward};
+
 void run_backward(const Step& step, const StepContext&) {
   const auto& s = step.as<Settings>();
   const auto& [from, to] = step.take<2>();
@@ -132,10 +134,12 @@ void run_backward(const Step& step, const StepContext&) {
   });
 }
 
-void forward(OpBuild& build) { build.emit(run_forward, settings_of(build), {build.input(0), build.output()}); }
+constexpr StepKindOf<Settings> kBackwardStep{"resize2d.backward", run_backward};
+
+void forward(OpBuild& build) { build.emit(kForwardStep, settings_of(build), {build.input(0), build.output()}); }
 
 void backward(OpBuild& build) {
-  build.emit(run_backward, settings_of(build), {build.output_gradient(), build.input_gradient(0)});
+  build.emit(kBackwardStep, settings_of(build), {build.output_gradient(), build.input_gradient(0)});
 }
 
 }  // namespace

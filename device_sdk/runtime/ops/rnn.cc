@@ -73,6 +73,17 @@ float* recurrent_bias(const RnnShape& s, float* bias) {
   return s.is_gru() && bias != nullptr ? bias + s.columns() : nullptr;
 }
 
+void describe(const RnnShape& s, SettingsText& text) {
+  switch (s.cell) {
+    case RnnCell::lstm: text.add("lstm"); break;
+    case RnnCell::gru: text.add("gru"); break;
+    case RnnCell::gru_linear_before_reset: text.add("gru, linear before reset"); break;
+    case RnnCell::tanh: text.add("tanh"); break;
+    case RnnCell::relu: text.add("relu"); break;
+  }
+  text.add("hidden", s.hidden).add(s.reverse ? "reversed" : "");
+}
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<RnnShape>();
   const auto& [x, w, r, bias, h0, c0, y, h_n, c_n, saved, scratch] = step.take<11>();
@@ -80,7 +91,11 @@ void run_forward(const Step& step, const StepContext& context) {
                               scratch);
 }
 
+constexpr StepKindOf<RnnShape> kForwardStep{"rnn.forward", run_forward, describe};
+
 void run_clear(const Step& step, const StepContext&) { std::memset(step.buffers[0], 0, y_bytes(step.as<RnnShape>())); }
+
+constexpr StepKindOf<RnnShape> kClearStep{"rnn.clear", run_clear, describe};
 
 void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<RnnShape>();
@@ -89,6 +104,8 @@ void run_backward(const Step& step, const StepContext& context) {
                                {w, r, h0, c0, y, dy != nullptr ? dy : zeros, dh_n, dc_n, saved, dx, dh0, dc0}, scratch);
 }
 
+constexpr StepKindOf<RnnShape> kBackwardStep{"rnn.backward", run_backward, describe};
+
 void run_backward_weights(const Step& step, const StepContext& context) {
   const auto& s = step.as<RnnShape>();
   const auto& [x, y, h0, saved, dw, dr, dbias, scratch] = step.take<8>();
@@ -96,12 +113,14 @@ void run_backward_weights(const Step& step, const StepContext& context) {
                                        scratch);
 }
 
+constexpr StepKindOf<RnnShape> kBackwardWeightsStep{"rnn.backward_weights", run_backward_weights, describe};
+
 // Backward reads y even if the model does not.
 void forward(OpBuild& build) {
   const RnnShape s = settings_of(build);
   const BufferId saved = build.save(s.saved_floats() * sizeof(float));
   const BufferId y = build.has_output(kY) ? build.output(kY) : build.save(y_bytes(s));
-  build.emit(run_forward, s,
+  build.emit(kForwardStep, s,
              {build.input(kX), build.input(kWeight), build.input(kRecurrent), build.input(kBias), build.input(kH0),
               build.input(kC0), y, build.output(kHn), build.output(kCn), saved,
               build.workspace(kernels::rnn_forward_workspace(s))},
@@ -115,15 +134,15 @@ void backward(OpBuild& build) {
   BufferId zeros = kNoBuffer;
   if (dy == kNoBuffer) {
     zeros = build.scratch(y_bytes(s));
-    build.emit(run_clear, s, {zeros});
+    build.emit(kClearStep, s, {zeros});
   }
-  build.emit(run_backward, s,
+  build.emit(kBackwardStep, s,
              {build.input(kWeight), build.input(kRecurrent), h0, build.input(kC0), y, dy, build.output_gradient(kHn),
               build.output_gradient(kCn), saved, build.input_gradient(kX), build.input_gradient(kH0),
               build.input_gradient(kC0), zeros, build.workspace(kernels::rnn_backward_workspace(s))},
              build.split(s.batch));
   if (!build.needs_gradient(kWeight) && !build.needs_gradient(kRecurrent) && !build.needs_gradient(kBias)) return;
-  build.emit(run_backward_weights, s,
+  build.emit(kBackwardWeightsStep, s,
              {x, y, h0, saved, build.gradient_or_scratch(kWeight), build.gradient_or_scratch(kRecurrent),
               build.input_gradient(kBias), build.workspace(kernels::rnn_backward_weights_workspace(s))},
              build.split(s.columns(), kColumnGrain));

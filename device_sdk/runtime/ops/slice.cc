@@ -63,11 +63,11 @@ Copy sliced(const OpBuild& build) {
   return window;
 }
 
-void forward_slice(OpBuild& build) { build.emit(run_copy, sliced(build), {build.input(0), build.output()}); }
+void forward_slice(OpBuild& build) { build.emit(kCopyStep, sliced(build), {build.input(0), build.output()}); }
 
 void backward_slice(OpBuild& build) {
   const Bordered bordered{sliced(build).reversed(), elements(build.input_shape(0))};
-  build.emit(run_bordered, bordered, {build.output_gradient(), build.input_gradient(0)});
+  build.emit(kBorderedStep, bordered, {build.output_gradient(), build.input_gradient(0)});
 }
 
 Result<std::vector<TensorType>> infer_pad(const OpInfo& op, std::span<const Operand> inputs) {
@@ -108,12 +108,12 @@ Copy kept_of(const OpBuild& build) {
 
 void forward_pad(OpBuild& build) {
   const Bordered bordered{kept_of(build), elements(build.output_shape()), build.attributes<PadAttributes>().value};
-  build.emit(run_bordered, bordered, {build.input(0), build.output()});
+  build.emit(kBorderedStep, bordered, {build.input(0), build.output()});
 }
 
 void backward_pad(OpBuild& build) {
   const Bordered bordered{kept_of(build).reversed(), elements(build.input_shape(0))};
-  build.emit(run_bordered, bordered, {build.output_gradient(), build.input_gradient(0)});
+  build.emit(kBorderedStep, bordered, {build.output_gradient(), build.input_gradient(0)});
 }
 
 }  // namespace

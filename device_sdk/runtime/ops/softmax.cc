@@ -10,15 +10,19 @@ void run_forward(const Step& step, const StepContext& context) {
   context.kernels.softmax_forward(shape, x + at, y + at);
 }
 
+constexpr SoftmaxKind kForwardStep{"softmax.forward", run_forward, describe_softmax};
+
 void run_backward(const Step& step, const StepContext& context) {
   const auto& [y, dy, dx] = step.take<3>();
   const auto [shape, at] = softmax_part(step);
   context.kernels.softmax_backward(shape, y + at, dy + at, dx + at);
 }
 
+constexpr SoftmaxKind kBackwardStep{"softmax.backward", run_backward, describe_softmax};
+
 }  // namespace
 
-const OpRule kSoftmax{OpKind::softmax, infer_softmax, softmax_flops, softmax_forward<run_forward>,
-                      softmax_backward<run_backward>};
+const OpRule kSoftmax{OpKind::softmax, infer_softmax, softmax_flops, softmax_forward<kForwardStep>,
+                      softmax_backward<kBackwardStep>};
 
 }  // namespace coterie::ops

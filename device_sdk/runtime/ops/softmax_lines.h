@@ -26,6 +26,10 @@ inline kernels::SoftmaxShape softmax_settings(const OpBuild& build) {
   return {elements(x, 0, axis), static_cast<size_t>(x[axis]), elements(x, axis + 1, x.size())};
 }
 
+using SoftmaxKind = StepKindOf<kernels::SoftmaxShape>;
+
+inline void describe_softmax(const kernels::SoftmaxShape& s, SettingsText& text) { text.add("of", s.axis); }
+
 // The lines of one part of a step that was cut.
 struct SoftmaxPart {
   kernels::SoftmaxShape shape;
@@ -37,18 +41,18 @@ inline SoftmaxPart softmax_part(const Step& step) {
   return {{step.part.size(), s.axis, s.inner}, step.part.begin * s.axis * s.inner};
 }
 
-template <StepFunction kRun>
+template <const SoftmaxKind& kKind>
 void softmax_forward(OpBuild& build) {
   const kernels::SoftmaxShape shape = softmax_settings(build);
-  build.emit(kRun, shape, {build.input(0), build.output()}, build.split(shape.outer));
+  build.emit(kKind, shape, {build.input(0), build.output()}, build.split(shape.outer));
   build.may_share(build.output(), build.input(0));
 }
 
-template <StepFunction kRun>
+template <const SoftmaxKind& kKind>
 void softmax_backward(OpBuild& build) {
   const BufferId dy = build.output_gradient(), dx = build.input_gradient(0);
   const kernels::SoftmaxShape shape = softmax_settings(build);
-  build.emit(kRun, shape, {build.output(), dy, dx}, build.split(shape.outer));
+  build.emit(kKind, shape, {build.output(), dy, dx}, build.split(shape.outer));
   build.may_share(dx, dy);
 }
 

@@ -45,12 +45,12 @@ void copy(const Copy& c, const float* x, float* y) {
   } while (walk.next());
 }
 
-}  // namespace
-
 void run_copy(const Step& step, const StepContext&) {
   const auto& [x, y] = step.take<2>();
   copy(step.as<Copy>(), x, y);
 }
+
+void describe_bordered(const Bordered& s, SettingsText& text) { text.add("border", static_cast<double>(s.value)); }
 
 void run_bordered(const Step& step, const StepContext&) {
   const auto& s = step.as<Bordered>();
@@ -69,5 +69,11 @@ void run_join(const Step& step, const StepContext&) {
     if (step.buffers[i] != nullptr) copy(s.copies[i], step.buffers[i], whole);
   }
 }
+
+}  // namespace
+
+constinit const StepKindOf<Copy> kCopyStep{"copy", run_copy};
+constinit const StepKindOf<Bordered> kBorderedStep{"copy.bordered", run_bordered, describe_bordered};
+constinit const StepKindOf<Parts> kJoinStep{"copy.joined", run_join};
 
 }  // namespace coterie::ops

@@ -25,15 +25,15 @@ struct Copy {
 };
 
 // Buffers: x, y.
-void run_copy(const Step& step, const StepContext& context);
+extern const StepKindOf<Copy> kCopyStep;
 
-// Into a y of `count` elements of which the others are `value`. Buffers as of run_copy.
+// Into a y of `count` elements of which the others are `value`. Buffers as of kCopyStep.
 struct Bordered {
   Copy copy;
   size_t count;
   float value = 0;
 };
-void run_bordered(const Step& step, const StepContext& context);
+extern const StepKindOf<Bordered> kBorderedStep;
 
 // Several parts and the whole, which either all are copied into, or from. Buffers: the parts, then the whole; a part
 // whose pointer is null is 0.
@@ -41,6 +41,6 @@ struct Parts {
   std::vector<Copy> copies;  // from each part into the whole
   size_t count;              // elements of the whole
 };
-void run_join(const Step& step, const StepContext& context);
+extern const StepKindOf<Parts> kJoinStep;
 
 }  // namespace coterie::ops

@@ -36,14 +36,14 @@ Copy transposing(const Shape& dims, std::span<const int64_t> order) {
 
 void forward_transpose(OpBuild& build) {
   const auto& order = build.attributes<TransposeAttributes>().order;
-  build.emit(run_copy, transposing(build.input_shape(0), order), {build.input(0), build.output()});
+  build.emit(kCopyStep, transposing(build.input_shape(0), order), {build.input(0), build.output()});
 }
 
 void backward_transpose(OpBuild& build) {
   const auto& order = build.attributes<TransposeAttributes>().order;
   std::vector<int64_t> back(order.size());
   for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  build.emit(run_copy, transposing(build.output_shape(), back), {build.output_gradient(), build.input_gradient(0)});
+  build.emit(kCopyStep, transposing(build.output_shape(), back), {build.output_gradient(), build.input_gradient(0)});
 }
 
 Result<std::vector<TensorType>> infer_expand(const OpInfo& op, std::span<const Operand> inputs) {
@@ -65,7 +65,7 @@ void forward_expand(OpBuild& build) {
   copy.loops.rank = loops.rank;
   copy.loops.size = loops.size;
   copy.loops.stride = {loops.stride[0], loops.stride[2]};
-  build.emit(run_copy, copy, {build.input(0), build.output()});
+  build.emit(kCopyStep, copy, {build.input(0), build.output()});
 }
 
 // The gradient of a broadcast operand is that of a sum with it.
@@ -74,9 +74,11 @@ void run_expand_backward(const Step& step, const StepContext& context) {
   context.kernels.binary_backward(kernels::Binary::add, 0, step.as<kernels::BinaryLoops>(), nullptr, nullptr, dy, dx);
 }
 
+constexpr StepKindOf<kernels::BinaryLoops> kExpandBackwardStep{"expand.backward", run_expand_backward};
+
 void backward_expand(OpBuild& build) {
   if (build.input_shape(0) == build.output_shape()) return build.pass_gradient(0);
-  build.emit(run_expand_backward, expand_loops(build), {build.output_gradient(), build.input_gradient(0)});
+  build.emit(kExpandBackwardStep, expand_loops(build), {build.output_gradient(), build.input_gradient(0)});
 }
 
 }  // namespace

@@ -60,11 +60,20 @@ Settings settings_of(const OpBuild& build) {
 
 Split split_of(const OpBuild& build) { return by_elements(elements(build.output_shape())); }
 
+void describe(const Settings& s, SettingsText& text) {
+  for (const auto& function : kFunctions) {
+    if (function.kernel == s.op.kind) text.add(to_string(function.kind));
+  }
+  text.add("alpha", static_cast<double>(s.op.alpha)).add("beta", static_cast<double>(s.op.beta));
+}
+
 void run_forward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto [x, y] = step.slice<2>();
   context.kernels.unary_forward(s.op, step.part.size(), x, y);
 }
+
+constexpr StepKindOf<Settings> kForwardStep{"unary.forward", run_forward, describe};
 
 void run_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -72,10 +81,12 @@ void run_backward(const Step& step, const StepContext& context) {
   context.kernels.unary_backward(s.op, step.part.size(), saved, dy, dx);
 }
 
+constexpr StepKindOf<Settings> kBackwardStep{"unary.backward", run_backward, describe};
+
 // Only a ReLU6 is ever applied or undone by the op in front.
 void forward(OpBuild& build) {
   if (build.is_applied_by_producer()) return build.output_is_input();
-  build.emit(run_forward, settings_of(build), {build.input(0), build.output()}, split_of(build));
+  build.emit(kForwardStep, settings_of(build), {build.input(0), build.output()}, split_of(build));
   build.may_share(build.output(), build.input(0));
 }
 
@@ -87,7 +98,7 @@ void backward(OpBuild& build) {
   if (reads == DerivativeReads::x) saved = build.input(0);
   if (reads == DerivativeReads::y) saved = build.output();
   const BufferId dy = build.output_gradient(), dx = build.input_gradient(0);
-  build.emit(run_backward, s, {saved, dy, dx}, split_of(build));
+  build.emit(kBackwardStep, s, {saved, dy, dx}, split_of(build));
   build.may_share(dx, dy);
   if (saved != kNoBuffer) build.may_share(dx, saved);
 }
@@ -99,6 +110,8 @@ void run_selu_forward(const Step& step, const StepContext& context) {
   context.kernels.scale_in_place(step.part.size(), kSeluGain, y);
 }
 
+constexpr StepKindOf<Settings> kSeluForwardStep{"selu.forward", run_selu_forward};
+
 // The derivative reads the ELU's own result, which is made again in dx.
 void run_selu_backward(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
@@ -108,14 +121,16 @@ void run_selu_backward(const Step& step, const StepContext& context) {
   context.kernels.scale_in_place(step.part.size(), kSeluGain, dx);
 }
 
+constexpr StepKindOf<Settings> kSeluBackwardStep{"selu.backward", run_selu_backward};
+
 void forward_selu(OpBuild& build) {
-  build.emit(run_selu_forward, settings_of(build), {build.input(0), build.output()}, split_of(build));
+  build.emit(kSeluForwardStep, settings_of(build), {build.input(0), build.output()}, split_of(build));
   build.may_share(build.output(), build.input(0));
 }
 
 void backward_selu(OpBuild& build) {
   const BufferId dy = build.output_gradient(), dx = build.input_gradient(0);
-  build.emit(run_selu_backward, settings_of(build), {build.input(0), dy, dx}, split_of(build));
+  build.emit(kSeluBackwardStep, settings_of(build), {build.input(0), dy, dx}, split_of(build));
   build.may_share(dx, build.input(0));
 }
 

@@ -113,6 +113,14 @@ TEST(CommandLine, SaysWhatItExpectedAndWhatItSaw) {
   EXPECT_THAT(error_of({"demo", "extra"}), HasSubstr("extra"));
 }
 
+TEST(CommandLine, ABatchIsOfSteps) {
+  Invocation invocation;
+  EXPECT_TRUE(parse_command_line({"model", "inspect", "m.cotf", "--steps", "--batch", "4"}, invocation).runs);
+  EXPECT_TRUE(parse_command_line({"model", "show", "m.cotf", "--steps"}, invocation).runs);
+  EXPECT_THAT(error_of({"model", "inspect", "m.cotf", "--batch", "4"}), HasSubstr("--steps"));
+  EXPECT_THAT(error_of({"model", "inspect", "m.cotf", "--steps", "--batch", "0"}), HasSubstr("--batch"));
+}
+
 TEST(CommandLine, FillsTheOptionsOfADemo) {
   Invocation invocation;
   const Words words = {"demo",   "--devices",  "7",       "--rounds",   "9",    "--data", "mnist:x", "--model",

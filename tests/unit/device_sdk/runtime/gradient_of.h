@@ -127,9 +127,27 @@ inline double training_loss(const Model& model, const std::vector<float>& parame
   return trained_once(moved, batch, loss).summary().loss_sum / static_cast<double>(batch.size());
 }
 
+// Every step of the training program says what it is: it has a name, and its settings are one line.
+inline void expect_steps_are_told(const Model& model, Loss loss) {
+  LossSettings settings;
+  settings.kind = loss;
+  const Result<CompiledModel> compiled =
+      compile(model, {.loss = settings, .batch_size = 2, .arena_bytes_max = limits::kArenaBytesMax});
+  ASSERT_OK(compiled);
+  for (const StepInfo& step : compiled->program.steps()) {
+    EXPECT_FALSE(step.operands.empty());
+    EXPECT_GT(step.bytes(), 0u);
+#ifndef COTERIE_NO_STEP_TEXT
+    EXPECT_FALSE(step.name.empty());
+    EXPECT_EQ(step.settings.find_first_of("\n\t"), std::string::npos) << step.settings;
+#endif
+  }
+}
+
 // Checks some eight elements of every trained parameter but the dense layers' (autodiff_test.cc has those), and that at
 // least one gradient of each tensor is far from zero; what is frozen stays.
 inline void expect_gradient_is_numerical(const Model& model, Batch& batch, Loss loss = Loss::softmax_cross_entropy) {
+  expect_steps_are_told(model, loss);
   std::vector<float> delta(model.value_count());
   trained_once(model, batch, loss).delta(delta);
   std::vector<float> delta_of_three(model.value_count());

@@ -13,6 +13,8 @@ void run_function(const Step& step, const StepContext&) {
   for (size_t i = 0; i < step.part.size(); ++i) y[i] = a[i] * number + (b == nullptr ? 1 : b[i]);
 }
 
+constexpr StepKindOf<float> kFunctionStep{"function", run_function};
+
 constexpr Split by_units(size_t count) { return {.units = count, .grain = 1024}; }  // as a step that is no link
 
 // Two sizes, of which one is no whole number of blocks; values of the one are never operands of the other.
@@ -40,7 +42,7 @@ Made random_program(uint64_t seed, uint32_t threads) {
     const BufferId a = any(), b = prng.below(2) == 0 ? any() : kNoBuffer;
     const BufferId y = made.program.add_planned(kSizes[size] * sizeof(float));
     const auto number = static_cast<float>(prng.uniform(-1, 1));
-    made.program.emit(i < 20 ? Phase::forward : Phase::backward, run_function, number, {a, b, y},
+    made.program.emit(i < 20 ? Phase::forward : Phase::backward, kFunctionStep, number, {a, b, y},
                       prng.below(6) == 0 ? by_units(kSizes[size]) : by_elements(kSizes[size]));
     if (prng.below(2) == 0) made.program.may_share(y, a);
     if (b != kNoBuffer && prng.below(2) == 0) made.program.may_share(y, b);

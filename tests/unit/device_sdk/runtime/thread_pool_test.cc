@@ -115,13 +115,15 @@ void note_part(const Step& step, const StepContext&) {
   }
 }
 
+constexpr StepKindOf<NoSettings> kNoteStep{"note", note_part};
+
 std::vector<Seen> parts_seen(uint32_t threads, double part_nanoseconds_min, const Split& split) {
   Program program;
   program.set_threads(threads, part_nanoseconds_min);
   const BufferId x = program.add_planned(split.units * 400), workspace = program.add_workspace(100);
   const BufferId notes = program.add_planned(split.units * sizeof(Seen));
   program.read_after(notes);
-  program.emit(Phase::forward, note_part, 0, {x, workspace, notes}, split);
+  program.emit(Phase::forward, kNoteStep, {}, {x, workspace, notes}, split);
   EXPECT_OK(program.plan(1 << 20));
   ArenaLayout layout;
   layout.planned_bytes = program.planned_bytes();
