@@ -2,6 +2,7 @@
 """A page that says how to add something to the tree is followed to the letter: its diffs, then its commands, in a copy.
 
 Usage: recipe_test.py ROOT PAGE
+       recipe_test.py ROOT --applies    no copy and no commands: whether the diffs of all pages of docs/contributing fit
 
 A fenced block is part of the recipe if it is marked so: `diff recipe` is applied, `sh recipe` is run in the copy, and each
 line of `text recipe` must be somewhere in what the commands printed. The copy has the files that git tracks or would.
@@ -44,13 +45,28 @@ def environment(copy: Path) -> dict[str, str]:
     return words
 
 
+def apply(diffs: list[str], copy: Path):
+    # A repository of its own: inside somebody else's, git apply skips what that does not have and says nothing.
+    subprocess.run(["git", "init", "--quiet", str(copy)], check=True)
+    subprocess.run(["git", "apply", "-C1", "--whitespace=nowarn", "-"], cwd=copy, input="".join(diffs), text=True, check=True)
+
+
+def check_that_it_applies(root: Path, page: Path, copy: Path):
+    diffs = blocks(page)["diff"]
+    files = re.findall(r"^--- a/(\S+)$", "".join(diffs), re.M)
+    for name in files:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(root / name, copy / name)
+    apply(diffs, copy)
+    unchanged = [name for name in files if (copy / name).read_bytes() == (root / name).read_bytes()]
+    assert not unchanged, f"{page.name}: its diffs change nothing in {unchanged}"
+    print(f"{page.name}: {len(diffs)} diffs fit {len(files)} files")
+
+
 def follow(root: Path, page: Path, copy: Path):
     recipe = blocks(page)
     copy_tree(root, copy)
-    # A repository of its own: inside somebody else's, git apply skips what that does not have and says nothing.
-    subprocess.run(["git", "init", "--quiet", str(copy)], check=True)
-    subprocess.run(["git", "apply", "-C1", "--whitespace=nowarn", "-"], cwd=copy, input="".join(recipe["diff"]), text=True,
-                   check=True)
+    apply(recipe["diff"], copy)
     printed = ""
     for commands in recipe["sh"]:
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=copy, env=environment(copy), text=True,
@@ -65,9 +81,15 @@ def follow(root: Path, page: Path, copy: Path):
 
 
 def main():
-    root, page = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    root = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory(prefix="recipe-") as folder:
-        follow(root, page, Path(folder).resolve() / "coterie")
+        copies = Path(folder).resolve()
+        if sys.argv[2] != "--applies":
+            return follow(root, Path(sys.argv[2]).resolve(), copies / "coterie")
+        pages = sorted((root / "docs/contributing").glob("*.md"))
+        assert pages, "docs/contributing has no pages"
+        for page in pages:
+            check_that_it_applies(root, page, copies / page.stem)
 
 
 if __name__ == "__main__":
