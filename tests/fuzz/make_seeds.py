@@ -14,6 +14,10 @@ PRELUDE_BYTES = 24
 ONNX_SEEDS = ["attention", "gru_initial_state", "lenet_static", "resizes", "shapes", "shuffle"]  # every family of nodes, in little
 
 
+# Their inputs are rows of choices (event_bytes.h): any bytes do.
+EVENT_TARGETS = ["ingest_events", "intake_events", "round_events", "fleet_events"]
+
+
 def damaged(frame, seed):
     """A few bytes of the header changed; sizes and magic kept."""
     chance = random.Random(seed)
@@ -41,6 +45,9 @@ def main():
             write(f"decode_{kind}", "cut", frame[: len(frame) * 2 // 3])
             write(f"decode_{kind}", "damaged", damaged(frame, kind))
             write("frame", kind, frame)
+    for target in EVENT_TARGETS:
+        for number in range(1, 9):
+            write(target, f"events-{number}", random.Random(f"{target} {number}").randbytes(40 * number))
     for name in ONNX_SEEDS:
         model = (TESTS / "golden" / "onnx" / f"{name}.onnx").read_bytes()
         write("onnx", name, model)
