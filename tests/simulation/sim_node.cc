@@ -142,11 +142,15 @@ void SimNode::read_board(uint64_t known_revision) {
 void SimNode::say(const NodeReport& report) {
   ask_store<Status>(
       [&w = world_, report]() -> Status {
+        FleetTables::Node& row = w.fleet().nodes[report.node];
+        row.when = w.queue().now();
+        if (row.said == report) return {};  // its text would be the same
         Result<NodeReport> read = node_report_from_text(to_text(report));
         COT_ASSERT(read.has_value());
         read->node = report.node;  // the row has these two
         read->incarnation = report.incarnation;
-        w.fleet().nodes[report.node] = {std::move(*read), w.queue().now()};
+        row.said = report;
+        row.report = std::move(*read);
         return {};
       },
       [](Error error) { return Status(std::move(error)); },

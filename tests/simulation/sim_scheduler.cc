@@ -162,7 +162,7 @@ void SimScheduler::perform(const LeadEffect& effect) {
     void operator()(const ForgetNodes& e) {
       const Instant now = self.world_.queue().now();
       std::erase_if(self.world_.fleet().nodes,
-                    [&](const auto& node) { return node.second.said + e.silent_for <= now; });
+                    [&](const auto& node) { return node.second.when + e.silent_for <= now; });
     }
     void operator()(const TellNodes& e) {
       self.nodes_ = e.nodes;
@@ -189,7 +189,7 @@ void SimScheduler::hear() {
       [&w = world_]() -> Answer {
         std::vector<NodeRow> rows;
         for (const auto& [name, node] : w.fleet().nodes) {
-          rows.push_back({node.report, {}, std::chrono::duration_cast<Millis>(w.queue().now() - node.said)});
+          rows.push_back({node.report, {}, std::chrono::duration_cast<Millis>(w.queue().now() - node.when)});
         }
         return rows;
       },

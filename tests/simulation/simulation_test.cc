@@ -1,6 +1,8 @@
 // The simulator in ./check: thousands of rounds clean, the same seed the same trace, and every broken variant caught.
 #include <gtest/gtest.h>
 
+#include "secure/crypto/signature.h"
+#include "tests/simulation/verified_signatures.h"
 #include "tests/simulation/world.h"
 
 namespace coterie::simulation {
@@ -34,6 +36,21 @@ TEST(Simulation, TheSameSeedGivesTheSameTrace) {
     const Verdict second = simulate(options_from_seed(seed));
     EXPECT_EQ(first.trace, second.trace) << "seed " << seed;
     EXPECT_EQ(first.events, second.events) << "seed " << seed;
+  }
+}
+
+// One that was good stays good; nothing else becomes good by it.
+TEST(Simulation, ABadSignatureIsBadThoughAGoodOneWasVerifiedBefore) {
+  const auto signer = *make_signer(KeyAlgorithm::ed25519, Bytes(32, 7));
+  const Bytes message(40, 1), other(40, 2);
+  const Bytes good = *signer->sign(message);
+  Bytes bad = good;
+  bad[5] ^= 1;
+  forget_verified_signatures();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(signature_is_valid(KeyAlgorithm::ed25519, signer->public_key(), message, bad));
+    EXPECT_TRUE(signature_is_valid(KeyAlgorithm::ed25519, signer->public_key(), message, good));
+    EXPECT_FALSE(signature_is_valid(KeyAlgorithm::ed25519, signer->public_key(), other, good));
   }
 }
 

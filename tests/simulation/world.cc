@@ -10,6 +10,7 @@
 #include "tests/simulation/sim_device.h"
 #include "tests/simulation/sim_node.h"
 #include "tests/simulation/sim_scheduler.h"
+#include "tests/simulation/verified_signatures.h"
 #include "tests/support/plain_model.h"
 
 namespace coterie::simulation {
@@ -41,6 +42,7 @@ StoreDefects defects_of(Mutant mutant) {
 
 World::World(const WorldOptions& options)
     : options_(options), prng_(Prng::derived(options.seed, 1)), store_(defects_of(options.mutant)) {
+  forget_verified_signatures();
   Bytes seed(32, 0x5a);
   signer_ = std::move(*make_signer(KeyAlgorithm::ed25519, seed));
   const JobSettings spec = spec_of(options_);
@@ -76,7 +78,8 @@ void World::send(std::function<void()> arrive) {
   const bool faults = faults_are_on();
   if (faults && prng_.chance(options_.loss)) return;
   const int copies = faults && prng_.chance(options_.duplication) ? 2 : 1;
-  for (int i = 0; i < copies; ++i) queue_.after(some_delay(options_.delay_max), arrive);
+  if (copies == 2) queue_.after(some_delay(options_.delay_max), arrive);
+  queue_.after(some_delay(options_.delay_max), std::move(arrive));
 }
 
 // A fault again and again, at exponentially distributed intervals, while faults are on.

@@ -38,8 +38,9 @@ struct FleetTables {
     std::shared_ptr<const PostedBoard> posted = std::make_shared<const PostedBoard>();
   };
   struct Node {
-    NodeReport report;
-    Instant said;
+    NodeReport said;    // as the node gave it
+    NodeReport report;  // what came of its text
+    Instant when;
   };
   Lease lease;
   Board board;
@@ -137,14 +138,17 @@ class World {
 template <typename T>
 void World::ask_store(Instant reached_from, std::function<T()> work, std::function<T(Error)> failure,
                       std::function<void(T)> answer) {
-  queue_.after(some_delay(options_.store_delay_max), [this, reached_from, work, failure, answer] {
-    const bool down = queue_.now() < std::max(store_down_until_, reached_from);
-    const bool executed = !down || prng_.chance(0.2);  // a dying store may still finish what it was doing
-    T result = executed ? work() : failure(Error(ErrorCode::unavailable, "the store is down"));
-    const bool lost = down || (faults_are_on() && prng_.chance(options_.store_answer_loss));
-    if (executed && lost) result = failure(Error(ErrorCode::unavailable, "the store's answer is lost"));
-    queue_.after(some_delay(options_.store_delay_max), [answer, result] { answer(result); });
-  });
+  queue_.after(
+      some_delay(options_.store_delay_max),
+      [this, reached_from, work = std::move(work), failure = std::move(failure), answer = std::move(answer)]() mutable {
+        const bool down = queue_.now() < std::max(store_down_until_, reached_from);
+        const bool executed = !down || prng_.chance(0.2);  // a dying store may still finish what it was doing
+        T result = executed ? work() : failure(Error(ErrorCode::unavailable, "the store is down"));
+        const bool lost = down || (faults_are_on() && prng_.chance(options_.store_answer_loss));
+        if (executed && lost) result = failure(Error(ErrorCode::unavailable, "the store's answer is lost"));
+        queue_.after(some_delay(options_.store_delay_max),
+                     [answer = std::move(answer), result = std::move(result)]() mutable { answer(std::move(result)); });
+      });
 }
 
 // Runs one world.
