@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
       "  coterie-simulation --sessions 1 --seed 4711          replay one\n"};
   uint64_t rounds = 2'000, seed = 1, worlds = 0, sessions = 0;
   std::string mutant_name = "none";
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, masked = false;
   app.add_option("--rounds", rounds, "stop after at least this many committed rounds (default 2000)");
   app.add_option("--worlds", worlds, "stop after this many worlds (seeds); 0: by rounds");
   app.add_option("--sessions", sessions, "so many sessions of secure aggregation, and no rounds");
@@ -36,7 +36,9 @@ int main(int argc, char** argv) {
       "--mutant", mutant_name,
       "none, ack_before_commit, hopeful_lookup, doubt_is_consent, conflict_for_all, early_partials,\n"
       "orphans_at_once, share_forgotten, board_of_first_round, deaf_lead, buffer_not_cleared,\n"
+      "masked_twice, unmasked_before_freeze, "
       "no_idempotence, no_conflict_check, no_state_check; with --sessions others: an unknown one lists them");
+  app.add_flag("--masked", masked, "every world aggregates securely, not one of a dozen");
   app.add_flag("--json", json, "one JSON object as the last line of standard output");
   app.add_flag("--quiet", quiet, "no progress on standard error");
   CLI11_PARSE(app, argc, argv);
@@ -59,9 +61,7 @@ int main(int argc, char** argv) {
   double shown = 0;
   uint64_t done = 0;
   for (; worlds > 0 ? done < worlds : total.rounds < rounds; ++done) {
-    WorldOptions options = options_from_seed(seed + done);
-    options.mutant = mutant;
-    total += simulate(options);
+    total += simulate(options_from_seed(seed + done, mutant, masked));
     if (!quiet && seconds() - shown > 2) {
       shown = seconds();
       std::fprintf(stderr, "%llu rounds in %.0f s, %llu crashes, %llu problems\n",
@@ -74,20 +74,22 @@ int main(int argc, char** argv) {
   if (!total.clean()) std::fprintf(stderr, "first problem: %s\n", total.first_problem.c_str());
   if (json) {
     std::printf(
-        "{\"rounds\":%llu,\"worlds\":%llu,\"seed\":%llu,\"crashes\":%llu,\"leaders\":%llu,\"lost\":%llu,\"doubled\":%"
+        "{\"rounds\":%llu,\"masked\":%llu,\"worlds\":%llu,\"seed\":%llu,\"crashes\":%llu,\"leaders\":%llu,\"lost\":%"
+        "llu,\"doubled\":%"
         "llu,\"phantom\":%llu,"
         "\"stuck\":%llu,\"retries\":%llu,\"conflicts\":%llu,\"events\":%llu,\"trace\":\"%016llx\","
         "\"rounds_per_second\":%.1f}\n",
-        n(total.rounds), n(done), n(seed), n(total.crashes), n(total.leaders), n(total.lost), n(total.doubled),
-        n(total.phantom), n(total.stuck), n(total.retries), n(total.conflicts), n(total.events), n(total.trace),
-        static_cast<double>(total.rounds) / elapsed);
+        n(total.rounds), n(total.masked), n(done), n(seed), n(total.crashes), n(total.leaders), n(total.lost),
+        n(total.doubled), n(total.phantom), n(total.stuck), n(total.retries), n(total.conflicts), n(total.events),
+        n(total.trace), static_cast<double>(total.rounds) / elapsed);
   } else {
     std::printf(
-        "%llu rounds in %llu worlds, %llu crashes, %llu leaders: %llu lost, %llu counted twice, %llu phantom, %llu "
+        "%llu rounds (%llu of them masked) in %llu worlds, %llu crashes, %llu leaders: %llu lost, %llu counted twice, "
+        "%llu phantom, %llu "
         "stuck "
         "(%.0f rounds/s, trace %016llx)\n",
-        n(total.rounds), n(done), n(total.crashes), n(total.leaders), n(total.lost), n(total.doubled), n(total.phantom),
-        n(total.stuck), static_cast<double>(total.rounds) / elapsed, n(total.trace));
+        n(total.rounds), n(total.masked), n(done), n(total.crashes), n(total.leaders), n(total.lost), n(total.doubled),
+        n(total.phantom), n(total.stuck), static_cast<double>(total.rounds) / elapsed, n(total.trace));
   }
   return total.clean() ? 0 : 1;
 }

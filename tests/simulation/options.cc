@@ -1,8 +1,32 @@
 #include "tests/simulation/options.h"
 
+#include <algorithm>
+
 #include "base/random.h"
 
 namespace coterie::simulation {
+namespace {
+
+// One world in twelve: keys and shares of a device cost as much as a hundred of its plain rounds.
+constexpr double kMaskedShare = 0.08;
+
+bool needs_masks(Mutant mutant) { return mutant == Mutant::masked_twice || mutant == Mutant::unmasked_before_freeze; }
+
+// Few devices and few rounds, for time's sake.
+void make_masked(WorldOptions& options, Prng& prng) {
+  const bool is_active = prng.chance(0.25);
+  options.level = is_active ? SecurityLevel::active : SecurityLevel::masked;
+  // A request goes through a node to the scheduler: four ways, and a phase is a message there and one back.
+  options.delay_max = std::min(options.delay_max, Millis(250));
+  options.rounds = static_cast<uint32_t>(2 + prng.below(3));
+  options.devices = static_cast<uint32_t>(4 + prng.below(6));
+  options.goal_count = static_cast<uint32_t>(3 + prng.below(options.devices - 2));
+  if (is_active) return;
+  options.dropout_share = prng.uniform(0, 0.4);
+  if (prng.chance(0.3)) options.cohort_max = static_cast<uint32_t>(4 + prng.below(3));
+}
+
+}  // namespace
 
 std::string_view to_string(Mutant mutant) {
   switch (mutant) {
@@ -15,6 +39,8 @@ std::string_view to_string(Mutant mutant) {
     case Mutant::no_conflict_check: return "no_conflict_check";
     case Mutant::no_state_check: return "no_state_check";
     case Mutant::buffer_not_cleared: return "buffer_not_cleared";
+    case Mutant::masked_twice: return "masked_twice";
+    case Mutant::unmasked_before_freeze: return "unmasked_before_freeze";
     case Mutant::hopeful_lookup: return "hopeful_lookup";
     case Mutant::early_partials: return "early_partials";
     case Mutant::doubt_is_consent: return "doubt_is_consent";
@@ -24,7 +50,7 @@ std::string_view to_string(Mutant mutant) {
   return "unknown";
 }
 
-WorldOptions options_from_seed(uint64_t seed) {
+WorldOptions options_from_seed(uint64_t seed, Mutant mutant, bool all_masked) {
   Prng prng = Prng::derived(seed, 0x6f7074);
   const auto between = [&](uint64_t low, uint64_t high) { return low + prng.below(high - low + 1); };
   const auto often_off = [&](double probability_on, double max) {
@@ -59,6 +85,8 @@ WorldOptions options_from_seed(uint64_t seed) {
   options.partition_every = every(0.5, 1'000, 20'000);
   options.partition_max = Millis(between(200, 10'000));
   options.clock_jump_every = every(0.3, 3'000, 30'000);
+  options.mutant = mutant;
+  if (prng.chance(kMaskedShare) || all_masked || needs_masks(mutant)) make_masked(options, prng);
   return options;
 }
 

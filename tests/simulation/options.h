@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/time.h"
+#include "proto/messages/secagg.h"
 #include "tests/support/memory_training_store.h"
 
 namespace coterie::simulation {
@@ -13,19 +14,21 @@ namespace coterie::simulation {
 // One guarantee broken on purpose (mutants.h). The checker must notice.
 enum class Mutant : uint8_t {
   none,
-  ack_before_commit,     // the ingest machine answers as soon as an update is in its sum
-  hopeful_lookup,        // the ingest machine takes a store that does not say who is accepted for a yes
-  doubt_is_consent,      // the ingest machine takes a batch whose commit is in doubt for done
-  conflict_for_all,      // the ingest machine answers all of a batch that met a conflict as if they were in it
-  early_partials,        // the finalizer sums the partials there were before the freeze
-  orphans_at_once,       // a new leader removes partial sums without a row though their batch may be on its way
-  share_forgotten,       // the member machine serves rounds without their tickets
-  board_of_first_round,  // the lead machine writes no round but a job's first
-  deaf_lead,             // the lead machine hears of no node
-  buffer_not_cleared,    // the node's shell goes on adding to a sum that is already on its way to the store
-  no_idempotence,        // the store writes a repeated batch again
-  no_conflict_check,     // the store lets a device be accepted twice
-  no_state_check,        // the store takes batches after the freeze
+  ack_before_commit,       // the ingest machine answers as soon as an update is in its sum
+  hopeful_lookup,          // the ingest machine takes a store that does not say who is accepted for a yes
+  doubt_is_consent,        // the ingest machine takes a batch whose commit is in doubt for done
+  conflict_for_all,        // the ingest machine answers all of a batch that met a conflict as if they were in it
+  early_partials,          // the finalizer sums the partials there were before the freeze
+  orphans_at_once,         // a new leader removes partial sums without a row though their batch may be on its way
+  share_forgotten,         // the member machine serves rounds without their tickets
+  board_of_first_round,    // the lead machine writes no round but a job's first
+  deaf_lead,               // the lead machine hears of no node
+  buffer_not_cleared,      // the node's shell goes on adding to a sum that is already on its way to the store
+  masked_twice,            // the node's shell adds a masked update to its sum twice
+  unmasked_before_freeze,  // the leader opens the sum of two devices though the round takes more
+  no_idempotence,          // the store writes a repeated batch again
+  no_conflict_check,       // the store lets a device be accepted twice
+  no_state_check,          // the store takes batches after the freeze
 };
 inline constexpr Mutant kMutants[] = {Mutant::none,
                                       Mutant::ack_before_commit,
@@ -38,6 +41,8 @@ inline constexpr Mutant kMutants[] = {Mutant::none,
                                       Mutant::board_of_first_round,
                                       Mutant::deaf_lead,
                                       Mutant::buffer_not_cleared,
+                                      Mutant::masked_twice,
+                                      Mutant::unmasked_before_freeze,
                                       Mutant::no_idempotence,
                                       Mutant::no_conflict_check,
                                       Mutant::no_state_check};
@@ -53,6 +58,12 @@ struct WorldOptions {
   uint32_t devices = 12;
   uint32_t goal_count = 8;
   double over_selection = 1.2;
+
+  // Secure aggregation. Its faults are those of all worlds: what is lost are messages of its sessions, too.
+  SecurityLevel level = SecurityLevel::none;
+  double dropout_share = 0.1;  // that the plan counts on
+  uint32_t cohort_max = 0;     // devices of one cohort; 0: all are in one
+  bool is_masked() const { return level != SecurityLevel::none; }
 
   // What may happen to every message, while faults are on.
   double loss = 0;
@@ -80,6 +91,8 @@ struct WorldOptions {
   Millis stuck_after{1'800'000};
 };
 
-WorldOptions options_from_seed(uint64_t seed);
+// A broken variant gets worlds in which it can be seen.
+// Some worlds have masked updates; with `all_masked`, all.
+WorldOptions options_from_seed(uint64_t seed, Mutant mutant = Mutant::none, bool all_masked = false);
 
 }  // namespace coterie::simulation

@@ -12,6 +12,7 @@ std::string name(const RoundKey& key, uint32_t device) {
 
 Verdict& Verdict::operator+=(const Verdict& other) {
   rounds += other.rounds;
+  masked += other.masked;
   crashes += other.crashes;
   leaders += other.leaders;
   retries += other.retries;
@@ -44,7 +45,7 @@ void Oracle::acknowledged(const RoundKey& key, uint32_t device) {
 // Nothing here damages what is stored and nobody cancels the job: an attempt fails only if nobody was accepted in it.
 void Oracle::failed(const RoundKey& key, uint64_t rows) {
   ++verdict_.retries;
-  if (rows == 0) return;
+  if (rows == 0 || is_masked_) return;
   problem(&Verdict::lost, "round " + std::to_string(key.round.value()) + " attempt " +
                               std::to_string(key.attempt.value()) + " failed with " + std::to_string(rows) + " rows");
 }
@@ -54,6 +55,7 @@ void Oracle::committed(const RoundKey& key, const std::vector<uint64_t>& counts,
   if (round.done) return;
   round.done = true;
   ++verdict_.rounds;
+  verdict_.masked += is_masked_;
   for (uint32_t device = 0; device < counts.size(); ++device) {
     trace(counts[device]);
     if (counts[device] > 0) round.counted.insert(device);

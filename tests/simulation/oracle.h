@@ -1,7 +1,8 @@
 // Oracle: sees everything, and says what must not be.
 //
 // Device i adds 1 to coordinate i, so a committed sum shows who was counted, and a 2 is a replay.
-//   lost      a device was told "accepted", its round is done, and it is not in the sum; or the attempt has failed
+//   lost      a device was told "accepted", its round is done, and it is not in the sum; or the attempt has failed,
+//             which masked ones may; or a masked sum that has all its shares is not its devices'
 //   doubled   a coordinate of a committed sum is more than 1
 //   phantom   an accept row without a contribution, or the reverse
 //   stuck     the job did not come to its end although faults had stopped long before
@@ -19,6 +20,7 @@ namespace coterie::simulation {
 
 struct Verdict {
   uint64_t rounds = 0;
+  uint64_t masked = 0;  // of these, with secure aggregation
   uint64_t crashes = 0;
   uint64_t leaders = 0;  // times that somebody began to lead
   uint64_t retries = 0;  // attempts that failed and were made again
@@ -37,6 +39,10 @@ struct Verdict {
 
 class Oracle {
  public:
+  // `is_masked`: rounds aggregate securely, so that accepted updates are lost with the sessions of their attempt, and
+  // receipts of an attempt that failed stand for nothing.
+  explicit Oracle(bool is_masked) : is_masked_(is_masked) {}
+
   // A device has the receipt, or a node has sent it.
   void acknowledged(const RoundKey& key, uint32_t device);
   // A round is done with this sum (already divided by the fixed-point unit) and these accept rows.
@@ -55,6 +61,7 @@ class Oracle {
     bool done = false;
     std::set<uint32_t> counted;
   };
+  bool is_masked_;
   std::map<RoundKey, Round> rounds_;
   Verdict verdict_;
 };

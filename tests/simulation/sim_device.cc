@@ -16,6 +16,7 @@ ParticipantPolicy quick_policy() {
 }
 
 constexpr Millis kAnswerMax{35'000};
+constexpr Millis kMaskedAnswerMax{5'000};  // what is lost should not cost a phase
 
 }  // namespace
 
@@ -27,12 +28,15 @@ SimDevice::SimDevice(World& world, uint32_t index) : world_(world), index_(index
   state.random = Prng::derived(world.options().seed, 1000 + index).state();
   saved_ = encode(state);
   machine_.emplace(quick_policy(), state);
+  if (!world.options().is_masked()) return;
+  signer_ = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, static_cast<uint8_t>(index + 1))));
 }
 
 void SimDevice::crash() {
   ++life_;
   ++world_.oracle().verdict().crashes;
   machine_.reset();
+  session_.reset();
   request_ = 0;
   world_.queue().after(world_.some_delay(Millis(10'000)), [this, life = life_] {
     if (life != life_) return;
@@ -64,6 +68,8 @@ void SimDevice::act() {
     });
   } else if (const auto* uploaded = std::get_if<DoUpload>(&action_)) {
     upload(*uploaded);
+  } else if (const auto* aggregated = std::get_if<DoAggregate>(&action_)) {
+    aggregate(*aggregated);
   } else {
     world_.oracle().problem(&Verdict::stuck, "device stopped: " + std::get<DoStop>(action_).error.message());
   }
@@ -73,8 +79,14 @@ void SimDevice::finish(ParticipantEvent event) {
   machine_->step(event, world_.queue().wall());
   machine_->check();
   saved_ = encode(machine_->state());
+  if (session_ && machine_->state().phase != ParticipantPhase::aggregating) {
+    session_.reset();
+    saved_session_ = {};
+  }
   act();
 }
+
+Millis SimDevice::patience() const { return world_.options().is_masked() ? kMaskedAnswerMax : kAnswerMax; }
 
 uint64_t SimDevice::begin_request(Millis patience) {
   const uint64_t request = world_.prng().next() | 1;
@@ -95,6 +107,7 @@ ParticipantEvent SimDevice::failure_event(const Failure& failure) const {
   if (std::holds_alternative<DoCheckIn>(action_)) return CheckInAnswered{failure};
   if (std::holds_alternative<DoFetchPlan>(action_)) return PlanFetched{failure};
   if (std::holds_alternative<DoFetchModel>(action_)) return ModelFetched{failure};
+  if (std::holds_alternative<DoAggregate>(action_)) return failed(failure);
   return UploadAnswered{failure};
 }
 
@@ -117,7 +130,7 @@ void SimDevice::enroll() {
 }
 
 void SimDevice::check_in(const DoCheckIn& action) {
-  const uint64_t request = begin_request(action.hold + kAnswerMax);
+  const uint64_t request = begin_request(action.hold + patience());
   at_some_node(request, [this, request, hold = action.hold](SimNode& node) {
     node.check_in(id_, hold, [this, request](CheckinAnswer answer) {
       world_.send([this, request, answer = std::move(answer)] {
@@ -134,7 +147,7 @@ void SimDevice::check_in(const DoCheckIn& action) {
 }
 
 void SimDevice::fetch(bool plan, const Digest& digest) {
-  const uint64_t request = begin_request(kAnswerMax);
+  const uint64_t request = begin_request(patience());
   at_some_node(request, [this, request, plan, digest](SimNode&) {
     world_.send([this, request, plan, digest] {
       if (plan) answered(request, PlanFetched{world_.plan_bytes()});
@@ -144,14 +157,12 @@ void SimDevice::fetch(bool plan, const Digest& digest) {
 }
 
 void SimDevice::upload(const DoUpload& action) {
-  const uint64_t request = begin_request(kAnswerMax);
+  const uint64_t request = begin_request(patience());
   at_some_node(request, [this, request, ticket = action.assignment.ticket](SimNode& node) {
-    node.upload(id_, ticket, [this, request](UploadAnswer answer) {
+    node.upload(id_, ticket, {}, [this, request](UploadAnswer answer) {
       world_.send([this, request, answer = std::move(answer)] {
         if (answer.receipt) return answered(request, UploadAnswered{*answer.receipt});
-        std::optional<RetryWindow> window;
-        if (answer.window.max_ms > 0) window = answer.window;
-        answered(request, UploadAnswered{Failure{*answer.error, window}});
+        answered(request, UploadAnswered{failure_of(answer)});
       });
     });
   });

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "device_sdk/client/participant_machine.h"
+#include "tests/simulation/sim_session.h"
 #include "tests/simulation/world.h"
 
 namespace coterie::simulation {
@@ -25,6 +26,12 @@ class SimDevice {
   void check_in(const DoCheckIn& action);
   void fetch(bool plan, const Digest& digest);
   void upload(const DoUpload& action);
+  void aggregate(const DoAggregate& action);
+  Status open_session(const DoAggregate& action);
+  void upload_masked(const Bytes& ticket);
+  AggregationAnswered taken(const Answer& answer);
+  AggregationAnswered failed(const Failure& failure) const;
+  Millis patience() const;
   // A fresh request: its answers are told from those of older ones.
   uint64_t begin_request(Millis patience);
   // An answer to `request` arrives, perhaps twice, perhaps too late.
@@ -38,6 +45,9 @@ class SimDevice {
   DeviceId id_;
   Bytes saved_;  // the state as it lies on the device's disk
   std::optional<ParticipantMachine> machine_;
+  std::unique_ptr<Signer> signer_;  // where sessions ask who speaks
+  SavedSession saved_session_;      // on the device's disk, too
+  std::optional<SimSession> session_;
   uint64_t life_ = 0;
   uint64_t request_ = 0;  // the one under way
   ParticipantAction action_;

@@ -23,6 +23,12 @@ IngestLimits small_limits() {
 
 }  // namespace
 
+Failure failure_of(UploadAnswer answer) {
+  std::optional<RetryWindow> window;
+  if (answer.window.max_ms > 0) window = answer.window;
+  return {std::move(*answer.error), std::move(window)};
+}
+
 // ---- Life
 
 void SimNode::boot() {
@@ -49,6 +55,7 @@ void SimNode::crash() {
   intake_.reset();
   ingest_.reset();
   member_.reset();
+  owner_.clear();
   rounds_.clear();
   looks_ = 0;
   waiters_.clear();
@@ -110,7 +117,7 @@ void SimNode::perform(const MemberEffect& effect) {
   struct Visitor {
     SimNode& self;
     void operator()(const ReadBoard& e) { self.read_board(e.known_revision); }
-    void operator()(const TellOwner&) {}
+    void operator()(const TellOwner& e) { self.owner_ = e.url; }
     void operator()(const TellFleet& e) { self.desk_->fleet_knows(e.steered, e.nodes); }
     void operator()(const ServeRound& e) { self.step(IntakeEvent(LearnRound{e.notice})); }
     void operator()(const EndRound& e) { self.step(IntakeEvent(ForgetRound{e.key})); }
@@ -125,14 +132,14 @@ void SimNode::perform(const MemberEffect& effect) {
 }
 
 void SimNode::read_board(uint64_t known_revision) {
-  using Answer = Result<std::optional<FleetTables::Board>>;
-  ask_store<Answer>(
-      [&w = world_, known_revision]() -> Answer {
+  using Returned = Result<std::optional<FleetTables::Board>>;
+  ask_store<Returned>(
+      [&w = world_, known_revision]() -> Returned {
         if (w.fleet().board.revision == known_revision) return std::optional<FleetTables::Board>();
         return std::optional<FleetTables::Board>(w.fleet().board);
       },
-      [](Error error) { return Answer(std::move(error)); },
-      [this](Answer answer) {
+      [](Error error) { return Returned(std::move(error)); },
+      [this](Returned answer) {
         if (!answer) return step(MemberEvent(BoardAnswered{.read = answer.error()}));
         if (!*answer) return step(MemberEvent(BoardAnswered{.read = {}}));
         step(MemberEvent(BoardAnswered{{}, (*answer)->revision, *(*answer)->posted}));
@@ -193,12 +200,12 @@ void SimNode::perform(const IntakeEffect& effect) {
 }
 
 void SimNode::ask_who_is_accepted(const RoundKey& key) {
-  using Answer = Result<std::vector<DeviceId>>;
-  ask_store<Answer>([&s = world_.store(), key] { return s.list_accepted(key); },
-                    [](Error error) { return Answer(std::move(error)); },
-                    [this, key](Answer accepted) {
-                      step(IntakeEvent(AcceptedListed{key, std::move(accepted)}));
-                    });
+  using Returned = Result<std::vector<DeviceId>>;
+  ask_store<Returned>([&s = world_.store(), key] { return s.list_accepted(key); },
+                      [](Error error) { return Returned(std::move(error)); },
+                      [this, key](Returned accepted) {
+                        step(IntakeEvent(AcceptedListed{key, std::move(accepted)}));
+                      });
 }
 
 void SimNode::take_up(const TakeUp& effect) {
@@ -246,11 +253,12 @@ void SimNode::give_ticket(const GiveTicket& effect) {
 
 // ---- Uploads
 
-void SimNode::upload(const DeviceId& device, const Bytes& ticket, std::function<void(UploadAnswer)> reply) {
+void SimNode::upload(const DeviceId& device, const Bytes& ticket, std::optional<MaskedUpdate> masked,
+                     std::function<void(UploadAnswer)> reply) {
   const Result<TicketClaims> claims = open_ticket(ticket, world_.ticket_key(), device, wall());
   if (!claims) return reply({.receipt = {}, .error = claims.error(), .window = {}});
   const UploadId upload(next_id_++);
-  uploads_.emplace(upload, Upload{claims->round, world_.index_of(device), std::move(reply)});
+  uploads_.emplace(upload, Upload{claims->round, world_.index_of(device), std::move(masked), std::move(reply)});
   step(IntakeEvent(OfferUpload{{upload, claims->round, device, kUpdateBytes}}));
 }
 
@@ -302,7 +310,10 @@ void SimNode::look_up(const LookUpAccepted& effect) {
 void SimNode::receive_body(UploadId upload) {
   const bool breaks = world_.faults_are_on() && world_.prng().chance(world_.options().loss / 2);
   world_.queue().after(world_.some_delay(kBodyMax), alive_guard([this, upload, breaks] {
-                         if (!breaks) return step(UploadReceived{upload, {.updates = 1, .weight = 1}});
+                         if (!breaks) {
+                           if (world_.options().is_masked()) return receive_masked(upload);
+                           return step(UploadReceived{upload, {.updates = 1, .weight = 1}});
+                         }
                          uploads_.erase(upload);
                          step(UploadLost{upload});
                        }));
@@ -327,6 +338,16 @@ void SimNode::answer(UploadId upload, UploadAnswer answer) {
 void SimNode::add(const AddUpdate& effect) {
   const Upload& upload = uploads_.at(effect.upload);
   batches_[effect.batch].key = upload.key;
+  if (upload.masked) {
+    return world_.queue().after(world_.some_delay(Millis(5)),
+                                alive_guard([this, effect, key = upload.key, lanes = upload.masked->lanes] {
+                                  std::vector<uint64_t>& sum = sums_[key];
+                                  sum.resize(lanes.size());
+                                  add_lanes(lanes, sum);
+                                  if (world_.options().mutant == Mutant::masked_twice) add_lanes(lanes, sum);
+                                  step(UpdateAdded{effect.upload, {}});
+                                }));
+  }
   world_.queue().after(world_.some_delay(Millis(5)),
                        alive_guard([this, effect, device = upload.device, key = upload.key] {
                          std::vector<float> one_hot(world_.options().devices, 0.0f);

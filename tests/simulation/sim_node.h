@@ -8,11 +8,13 @@
 #include <optional>
 #include <variant>
 
+#include "device_sdk/client/participant_machine.h"
 #include "fl_server/core/ingest_machine.h"
 #include "fl_server/core/round_intake.h"
 #include "proto/messages/update.h"
 #include "scheduler/fleet/member_machine.h"
 #include "scheduler/selection/checkin_desk.h"
+#include "tests/simulation/sessions/server_port.h"
 #include "tests/simulation/world.h"
 
 namespace coterie::simulation {
@@ -23,6 +25,8 @@ struct UploadAnswer {
   std::optional<Error> error;
   RetryWindow window;
 };
+// What went wrong, of an answer without a receipt.
+Failure failure_of(UploadAnswer answer);
 
 class SimNode {
  public:
@@ -33,7 +37,12 @@ class SimNode {
 
   // ---- Requests, as they arrive from the network
   void check_in(const DeviceId& device, Millis hold, std::function<void(CheckinAnswer)> reply);
-  void upload(const DeviceId& device, const Bytes& ticket, std::function<void(UploadAnswer)> reply);
+  // With or without masks.
+  void upload(const DeviceId& device, const Bytes& ticket, std::optional<MaskedUpdate> masked,
+              std::function<void(UploadAnswer)> reply);
+  // A message or a question of a session, or both: passed on to whoever keeps the sessions.
+  void exchange(const DeviceId& device, const Bytes& public_key, const Bytes& ticket, std::optional<CohortMessage> told,
+                std::optional<CohortQuestion> asked, Reply reply);
 
   // ---- What befalls it
   void cut_off(Instant until) { reached_from_ = until; }
@@ -52,6 +61,7 @@ class SimNode {
   struct Upload {
     RoundKey key;
     uint32_t device;
+    std::optional<MaskedUpdate> masked;
     std::function<void(UploadAnswer)> reply;
   };
 
@@ -80,6 +90,9 @@ class SimNode {
   void give_ticket(const GiveTicket& effect);
   void look_up(const LookUpAccepted& effect);
   void receive_body(UploadId upload);
+  void receive_masked(UploadId upload);
+  void refuse_body(UploadId upload, const Error& error);
+  void at_owner(std::function<void(SimScheduler&)> arrive, std::function<void(Error)> failure);
   void accept(const AcceptUpload& effect);
   void add(const AddUpdate& effect);
   void spill(const SpillBatch& effect);
@@ -105,6 +118,7 @@ class SimNode {
   std::optional<RoundIntake> intake_;
   std::optional<IngestMachine> ingest_;
   std::optional<MemberMachine> member_;
+  std::string owner_;                       // of the sessions, as the board says
   std::map<RoundKey, RoundNotice> rounds_;  // that the intake serves
   uint32_t looks_ = 0;                      // of the intake at the board, not answered yet
   std::map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;

@@ -43,6 +43,8 @@ void SimScheduler::die(Millis rest_max) {
   epoch_.reset();
   machine_.reset();
   lead_.reset();
+  cohorts_.reset();
+  counting_.reset();
   posted_.reset();
   waiting_ = nodes_ = 0;
   early_.clear();
@@ -71,6 +73,7 @@ void SimScheduler::arm() {
   };
   if (machine_) consider(machine_->next_deadline());
   if (lead_) consider(lead_->next_deadline());
+  if (cohorts_) consider(cohorts_->next_deadline());
   if (!next || (armed_ && *armed_ <= *next)) return;
   armed_ = *next;
   world_.queue().at(*next, guard([this, armed = *next] {
@@ -81,6 +84,7 @@ void SimScheduler::arm() {
     if (is_due(keeper_->next_deadline())) run(keeper_->time_passed(now));
     if (machine_ && is_due(machine_->next_deadline())) step(TimePassed{});
     if (lead_ && is_due(lead_->next_deadline())) step(LeadEvent(LeadTime{}));
+    if (cohorts_ && is_due(cohorts_->next_deadline())) cohorts_->time_passed();
     if (alive_) arm();
   }));
 }
@@ -96,11 +100,11 @@ void SimScheduler::run(const LeaseEffects& effects) {
 }
 
 void SimScheduler::ask_for_lease(uint64_t serial) {
-  const std::string holder = "scheduler" + std::to_string(index_) + "/" + std::to_string(incarnation_);
-  using Answer = Result<LeaseAnswer>;
-  world_.ask_store<Answer>(
+  const std::string holder = url();
+  using Returned = Result<LeaseAnswer>;
+  world_.ask_store<Returned>(
       reached_from_,
-      [&w = world_, holder]() -> Answer {
+      [&w = world_, holder]() -> Returned {
         FleetTables::Lease& lease = w.fleet().lease;
         const Instant now = w.queue().now();
         if (lease.holder != holder && lease.expires > now) {
@@ -112,8 +116,8 @@ void SimScheduler::ask_for_lease(uint64_t serial) {
         lease.expires = now + kLease.ttl;
         return LeaseAnswer{true, LeaseEpoch(lease.epoch), holder, kLease.ttl};
       },
-      [](Error error) { return Answer(std::move(error)); },
-      [this, serial, incarnation = incarnation_](Answer answer) {
+      [](Error error) { return Returned(std::move(error)); },
+      [this, serial, incarnation = incarnation_](Returned answer) {
         if (incarnation != incarnation_) return;
         guard([this, serial, answer = std::move(answer)] {
           run(keeper_->answered(serial, answer, world_.queue().now()));
@@ -131,7 +135,8 @@ void SimScheduler::lead(LeaseEpoch epoch) {
   COT_ASSERT(jobs.has_value());
   COT_ASSERT(remove_orphan_partials(*jobs, world_.store(), world_.store(), world_.partials(), age_min).has_value());
   const Millis poll_every = Millis(400) + world_.some_delay(Millis(400));
-  lead_.emplace(LeadSettings{.poll_every = poll_every, .settle = Millis(300)}, "", world_.queue().now());
+  lead_.emplace(LeadSettings{.poll_every = poll_every, .settle = Millis(300)}, url(), world_.queue().now());
+  cohorts_.emplace(world_, *this);
   machine_.emplace(world_.job());
   run(machine_->start());
 }
@@ -174,7 +179,15 @@ void SimScheduler::perform(const LeadEffect& effect) {
     }
     void operator()(const TellIssued& e) { self.step(TicketsIssued{e.key, e.total}); }
     void operator()(const TellAccepted& e) { self.step(UpdatesAccepted{e.key, e.total}); }
-    void operator()(const LookAtAccepted&) {}  // for cohorts alone
+    void operator()(const LookAtAccepted& e) {
+      if (!self.cohorts_->has(e.key)) return;
+      self.ask_accepted(e.key, [&me = self, key = e.key](const Result<std::vector<DeviceId>>& accepted) {
+        if (accepted) me.cohorts_->accepted(key, *accepted);
+        const bool opens_early = me.world_.options().mutant == Mutant::unmasked_before_freeze;
+        if (accepted && opens_early && accepted->size() > 1) me.cohorts_->freeze(key, *accepted);
+        me.arm();
+      });
+    }
     void operator()(const WriteBoard& e) { self.write(e.board); }
   };
   std::visit(Visitor{*this}, effect);
@@ -183,18 +196,18 @@ void SimScheduler::perform(const LeadEffect& effect) {
 void SimScheduler::tell_pool() { step(PoolChanged{waiting_, nodes_}); }
 
 void SimScheduler::hear() {
-  using Answer = Result<std::vector<NodeRow>>;
-  world_.ask_store<Answer>(
+  using Returned = Result<std::vector<NodeRow>>;
+  world_.ask_store<Returned>(
       reached_from_,
-      [&w = world_]() -> Answer {
+      [&w = world_]() -> Returned {
         std::vector<NodeRow> rows;
         for (const auto& [name, node] : w.fleet().nodes) {
           rows.push_back({node.report, {}, std::chrono::duration_cast<Millis>(w.queue().now() - node.when)});
         }
         return rows;
       },
-      [](Error error) { return Answer(std::move(error)); },
-      [this, incarnation = incarnation_](const Answer& rows) {
+      [](Error error) { return Returned(std::move(error)); },
+      [this, incarnation = incarnation_](const Returned& rows) {
         if (incarnation != incarnation_) return;
         guard([this, rows] { step(LeadEvent(NodesHeard{rows})); })();
       });
@@ -232,6 +245,8 @@ void SimScheduler::run(RoundEffects effects) {
       publish(*published);
     } else {
       const RoundKey key = std::get<WithdrawRound>(effect).key;
+      if (counting_ && counting_->notice.key == key) counting_.reset();
+      cohorts_->end(key);
       if (posted_ != key) continue;
       posted_.reset();
       step(LeadEvent(UnpostRound{key}));
@@ -240,14 +255,37 @@ void SimScheduler::run(RoundEffects effects) {
   arm();
 }
 
-// What RoundScheduler does with it, but for plans of ledgers and cohorts.
+// What RoundScheduler does with it, but for plans of ledgers.
 void SimScheduler::publish(const PublishRound& published) {
-  RoundNotice notice = published.notice;
-  if (posted_ && *posted_ != notice.key) step(LeadEvent(UnpostRound{*std::exchange(posted_, std::nullopt)}));
+  const RoundNotice& notice = published.notice;
+  if (posted_ && *posted_ != notice.key) {
+    cohorts_->end(*posted_);
+    step(LeadEvent(UnpostRound{*std::exchange(posted_, std::nullopt)}));
+  }
   if (notice.state == RoundState::selecting) {
     // Out of this call, which the machine made.
     return world_.queue().after(Millis(0), guard([this] { tell_pool(); }));
   }
+  if (!world_.options().is_masked()) return post(published);
+  const bool is_known = posted_ == notice.key;
+  const bool is_counting = counting_ && counting_->notice.key == notice.key;
+  counting_.reset();
+  if (notice.state == RoundState::collecting && !is_known) {
+    counting_ = published;
+    if (!is_counting) count_before_sessions(notice.key);
+    return;
+  }
+  if (notice.state == RoundState::frozen) {
+    ask_accepted(notice.key, [this, key = notice.key](const Result<std::vector<DeviceId>>& accepted) {
+      if (accepted) cohorts_->freeze(key, *accepted);  // else FinalizeRound asks again
+      arm();
+    });
+  }
+  post(published);
+}
+
+void SimScheduler::post(const PublishRound& published) {
+  RoundNotice notice = published.notice;
   const Millis left =
       std::max(Millis(0), std::chrono::duration_cast<Millis>(published.rules.deadline - world_.queue().now()));
   notice.assignment.not_after = world_.queue().wall() + left + kTicketLeeway;
@@ -256,13 +294,13 @@ void SimScheduler::publish(const PublishRound& published) {
   step(LeadEvent(PostRound{std::move(notice)}));
 }
 
-template <typename Answer, typename Value>
+template <typename Returned, typename Value>
 void SimScheduler::ask_store(uint64_t serial, std::function<Result<Value>()> work) {
   world_.ask_store<Result<Value>>(
       reached_from_, fenced<Value>(std::move(work)), [](Error error) { return Result<Value>(std::move(error)); },
       [this, serial, incarnation = incarnation_](Result<Value> value) {
         if (incarnation != incarnation_) return;
-        guard([this, serial, value = std::move(value)] { step(Answer{serial, value}); })();
+        guard([this, serial, value = std::move(value)] { step(Returned{serial, value}); })();
       });
 }
 
@@ -285,7 +323,12 @@ void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
       return won;
     });
   } else if (const auto* finalizing = std::get_if<FinalizeRound>(&request)) {
-    finalize(serial, *finalizing);
+    if (!world.options().is_masked()) return finalize(serial, *finalizing, nullptr);
+    ask_accepted(finalizing->round.key, [this, serial, e = *finalizing](const Result<std::vector<DeviceId>>& accepted) {
+      if (accepted) cohorts_->finalize(serial, e, *accepted);
+      else step(RoundFinalized{serial, accepted.error()});
+      arm();
+    });
   } else if (const auto* commit = std::get_if<CommitRound>(&request)) {
     ask_store<RoundCommitted, JobProgress>(serial, [&store, &world, e = *commit] {
       Result<JobProgress> progress = store.commit_round(world.job(), e, world.queue().wall());
@@ -297,13 +340,26 @@ void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
   }
 }
 
-void SimScheduler::finalize(uint64_t serial, const FinalizeRound& request) {
-  ask_store<RoundFinalized, FinalizedRound>(serial, [&w = world_, request, early = early_] {
+void SimScheduler::finalize(uint64_t serial, const FinalizeRound& request, std::shared_ptr<SumMasks> masks) {
+  using Returned = Result<FinalizedRound>;
+  const auto work = [&w = world_, request, masks, early = early_] {
     if (w.options().mutant == Mutant::early_partials) w.store().show(&early);
-    Result<FinalizedRound> round = w.finalizer().finalize(request.job, request.round, request.base, w.queue().wall());
+    Returned round = w.finalizer().finalize(request.job, request.round, request.base, w.queue().wall(), masks.get());
     w.store().show(nullptr);
     return round;
-  });
+  };
+  if (!masks) return ask_store<RoundFinalized, FinalizedRound>(serial, work);
+  world_.ask_store<Returned>(
+      reached_from_, fenced<FinalizedRound>(work), [](Error error) { return Returned(std::move(error)); },
+      [this, serial, key = request.round.key, incarnation = incarnation_](const Returned& round) {
+        if (incarnation != incarnation_) return;
+        guard([this, serial, key, round] {
+          if (round || round.error().code() != ErrorCode::data_loss) return step(RoundFinalized{serial, round});
+          // Nothing here damages what is stored: whoever is accepted is in the sum, and it can be opened.
+          world_.oracle().problem(&Verdict::lost, "a masked sum is not its devices': " + round.error().message());
+          attempt_lost(key, round.error().message());
+        })();
+      });
 }
 
 }  // namespace coterie::simulation

@@ -9,19 +9,30 @@
 #include "scheduler/fleet/lead_machine.h"
 #include "scheduler/lease/lease_keeper.h"
 #include "scheduler/round/round_machine.h"
+#include "tests/simulation/sim_cohorts.h"
 #include "tests/simulation/world.h"
 
 namespace coterie::simulation {
 
-class SimScheduler {
+class SimScheduler final : public CohortListener {
  public:
   SimScheduler(World& world, uint32_t index) : world_(world), index_(index) {}
+
+  bool alive() const { return alive_; }
+  // Where nodes reach this life of it for secure aggregation.
+  std::string url() const { return "scheduler" + std::to_string(index_) + "/" + std::to_string(incarnation_); }
 
   void boot();
   void crash();
   // Does nothing for so long, and does not know it: whatever comes meanwhile is looked at afterwards.
   void stand_still(Millis time);
   void cut_off(Instant until) { reached_from_ = until; }
+
+  // ---- Secure aggregation: requests of devices, passed on by nodes
+  void exchange(const RoundKey& key, const DeviceId& device, const Bytes& public_key, std::optional<CohortMessage> told,
+                std::optional<CohortQuestion> asked, Reply reply);
+  void arrived(const RoundKey& key, const DeviceId& device, const MaskedInput& input,
+               std::function<void(Status)> reply);
 
  private:
   void die(Millis rest_max);
@@ -36,15 +47,23 @@ class SimScheduler {
   void step(const RoundEvent& event);
   void run(RoundEffects effects);
   void publish(const PublishRound& published);
+  void post(const PublishRound& published);
+  void count_before_sessions(const RoundKey& key);
+  void begin_sessions(const PublishRound& published, bool has_accepted);
+  void ask_accepted(const RoundKey& key, std::function<void(Result<std::vector<DeviceId>>)> answer);
+  void updates_expected(const RoundKey& key, uint64_t total) override;
+  void updates_due(const RoundKey& key, uint64_t total) override;
+  void attempt_lost(const RoundKey& key, const std::string& reason) override;
+  void opened(uint64_t serial, const FinalizeRound& request, Result<std::shared_ptr<SumMasks>> masks) override;
   void ask(uint64_t serial, const RoundRequest& request);
-  void finalize(uint64_t serial, const FinalizeRound& request);
+  void finalize(uint64_t serial, const FinalizeRound& request, std::shared_ptr<SumMasks> masks);
   void arm();
   // Wraps an event so that it happens only in this life, and not while this process stands still.
   std::function<void()> guard(std::function<void()> event);
   // The store does `work` only if this one still leads.
   template <typename Value>
   std::function<Result<Value>()> fenced(std::function<Result<Value>()> work);
-  template <typename Answer, typename Value>
+  template <typename Returned, typename Value>
   void ask_store(uint64_t serial, std::function<Result<Value>()> work);
 
   World& world_;
@@ -57,6 +76,9 @@ class SimScheduler {
   std::optional<LeaseEpoch> epoch_;  // it leads, or thinks so
   std::optional<RoundMachine> machine_;
   std::optional<LeadMachine> lead_;
+  std::optional<SimCohorts> cohorts_;
+  std::optional<PublishRound>
+      counting_;                    // it begins to collect masked updates: once it is known that there are none yet
   std::optional<RoundKey> posted_;  // the job's round on the board
   uint64_t waiting_ = 0;            // devices, at so many nodes
   uint32_t nodes_ = 0;

@@ -20,15 +20,20 @@ JobSettings spec_of(const WorldOptions& options) {
   JobSettings spec;
   spec.common.name = "simulated";
   HorizontalSettings& settings = spec.horizontal();
-  settings.privacy.level = SecurityLevel::none;
+  settings.privacy.level = options.level;
   settings.rounds.count = options.rounds;
   settings.rounds.goal_count = options.goal_count;
   settings.rounds.goal_count_min = std::max(1u, options.goal_count / 2);
   settings.rounds.over_selection = options.over_selection;
   settings.rounds.selecting_max = Millis(3'000);
-  settings.rounds.collecting_max = Millis(20'000);
+  settings.rounds.collecting_max = Millis(options.is_masked() ? 40'000 : 20'000);
   settings.rounds.retry_delay = Millis(200);
   settings.rounds.attempts_max = 1000;
+  if (!options.is_masked()) return spec;
+  settings.rounds.goal_count_min = std::max(settings.rounds.goal_count_min, settings.privacy.cohort_min);
+  settings.privacy.dropout_share = options.dropout_share;
+  settings.privacy.cohort_max = options.cohort_max;
+  settings.privacy.phase_max = Millis(6'000);
   return spec;
 }
 
@@ -91,6 +96,13 @@ void World::repeat(Millis mean, std::function<void()> fault) {
     fault();
     repeat(mean, fault);
   });
+}
+
+SimScheduler* World::scheduler_at(std::string_view url) {
+  for (const auto& scheduler : schedulers_) {
+    if (scheduler->alive() && scheduler->url() == url) return scheduler.get();
+  }
+  return nullptr;
 }
 
 const DeviceId& World::device_id(uint32_t index) const { return devices_[index]->id(); }

@@ -86,6 +86,8 @@ class World {
   std::vector<std::unique_ptr<SimNode>>& nodes() { return nodes_; }
   FleetTables& fleet() { return fleet_; }
   SimDevice& device(uint32_t index) { return *devices_[index]; }
+  // The life of a scheduler that is reached there, or null.
+  SimScheduler* scheduler_at(std::string_view url);
   uint32_t index_of(const DeviceId& device) const { return by_id_.at(device); }
   const DeviceId& device_id(uint32_t index) const;
   bool faults_are_on() const { return queue_.now() < Instant(options_.faults_until); }
@@ -111,7 +113,7 @@ class World {
   WorldOptions options_;
   EventQueue queue_;
   Prng prng_;
-  Oracle oracle_;
+  Oracle oracle_{options_.is_masked()};
   SimRoundStore store_;
   test::MemoryBlobStore models_;
   test::MemoryBlobStore partials_;
