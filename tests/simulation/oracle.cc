@@ -13,6 +13,7 @@ std::string name(const RoundKey& key, uint32_t device) {
 Verdict& Verdict::operator+=(const Verdict& other) {
   rounds += other.rounds;
   masked += other.masked;
+  stale_sums += other.stale_sums;
   crashes += other.crashes;
   leaders += other.leaders;
   retries += other.retries;
@@ -48,6 +49,11 @@ void Oracle::failed(const RoundKey& key, uint64_t rows) {
   if (rows == 0 || is_masked_) return;
   problem(&Verdict::lost, "round " + std::to_string(key.round.value()) + " attempt " +
                               std::to_string(key.attempt.value()) + " failed with " + std::to_string(rows) + " rows");
+}
+
+void Oracle::sum_mismatched(const RoundKey& key, const std::string& why) {
+  if (rounds_[key].sessions == 1) problem(&Verdict::lost, "a masked sum is not its devices': " + why);
+  else ++verdict_.stale_sums;
 }
 
 void Oracle::committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted) {

@@ -2,7 +2,8 @@
 //
 // Device i adds 1 to coordinate i, so a committed sum shows who was counted, and a 2 is a replay.
 //   lost      a device was told "accepted", its round is done, and it is not in the sum; or the attempt has failed,
-//             which masked ones may; or a masked sum that has all its shares is not its devices'
+//             which masked ones may; or a masked sum that has all its shares is not its devices' though one leader had
+//             all its sessions
 //   doubled   a coordinate of a committed sum is more than 1
 //   phantom   an accept row without a contribution, or the reverse
 //   stuck     the job did not come to its end although faults had stopped long before
@@ -20,7 +21,8 @@ namespace coterie::simulation {
 
 struct Verdict {
   uint64_t rounds = 0;
-  uint64_t masked = 0;  // of these, with secure aggregation
+  uint64_t masked = 0;      // of these, with secure aggregation
+  uint64_t stale_sums = 0;  // attempts lost to a batch of an earlier leader's sessions
   uint64_t crashes = 0;
   uint64_t leaders = 0;  // times that somebody began to lead
   uint64_t retries = 0;  // attempts that failed and were made again
@@ -48,6 +50,12 @@ class Oracle {
   // A round is done with this sum (already divided by the fixed-point unit) and these accept rows.
   void committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted);
 
+  // A leader begins sessions for an attempt.
+  void sessions_began(const RoundKey& key) { ++rounds_[key].sessions; }
+  // A sum whose sessions have all their shares was not its devices'. A second leader of an attempt may come to that: it
+  // counts no rows and begins, while a batch of the first one's sessions is still on its way to the store.
+  void sum_mismatched(const RoundKey& key, const std::string& why);
+
   // An attempt has failed, with so many accept rows.
   void failed(const RoundKey& key, uint64_t rows);
 
@@ -59,6 +67,7 @@ class Oracle {
   struct Round {
     std::set<uint32_t> acknowledged;
     bool done = false;
+    uint32_t sessions = 0;
     std::set<uint32_t> counted;
   };
   bool is_masked_;

@@ -356,7 +356,7 @@ void SimScheduler::finalize(uint64_t serial, const FinalizeRound& request, std::
         guard([this, serial, key, round] {
           if (round || round.error().code() != ErrorCode::data_loss) return step(RoundFinalized{serial, round});
           // Nothing here damages what is stored: whoever is accepted is in the sum, and it can be opened.
-          world_.oracle().problem(&Verdict::lost, "a masked sum is not its devices': " + round.error().message());
+          world_.oracle().sum_mismatched(key, round.error().message());
           attempt_lost(key, round.error().message());
         })();
       });

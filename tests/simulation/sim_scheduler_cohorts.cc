@@ -27,6 +27,7 @@ void SimScheduler::begin_sessions(const PublishRound& published, bool has_accept
   if (const Status begun = cohorts_->begin(published.notice, published.rules); !begun) {
     return world_.oracle().problem(&Verdict::stuck, "no session: " + begun.error().message());
   }
+  world_.oracle().sessions_began(key);
   post(published);
 }
 
