@@ -98,9 +98,7 @@ Awaitable<HttpResponse> AdminService::respond(Exchange& exchange, RouteMatch mat
     HttpResponse refusal = problem_response(allowed.error());
     co_return co_await refused(exchange, &route, std::move(entry), std::move(refusal));
   }
-  // A stream of events passes on what the server that leads says.
-  const bool relays = context_.remote_events && std::string_view(route.operation) == "streamEvents";
-  if (!context_.leading && !relays && !route.traits.on_standby) {
+  if (!context_.leading && !route.is_served_on_standby(context_.remote_events != nullptr)) {
     co_return problem_response(
         Error(ErrorCode::unavailable, "this server stands by: ask the one that leads, or the balancer before both"));
   }

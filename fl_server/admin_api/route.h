@@ -27,10 +27,17 @@ enum class AdminBody : uint8_t {
 };
 inline constexpr uint64_t kAdminJsonBytesMax = 1 << 20;
 
+// Who answers a route while another server leads.
+enum class AdminServedBy : uint8_t {
+  leader,  // only the one that leads: the route looks at jobs, or changes something
+  any,     // every server: the answer is of its process, or of the fleet
+  relay,   // every server of a fleet: one that does not lead passes on what the leader says
+};
+
 struct AdminRouteTraits {
   bool takes_key = false;     // an Idempotency-Key; not what answers with a secret, which is not kept
   bool whole_server = false;  // tells of all tenants at once: not for a caller of one
-  bool on_standby = false;    // answered while another server leads, too: it is of this process or of the fleet
+  AdminServedBy served_by = AdminServedBy::leader;
 };
 
 struct AdminRoute {
@@ -46,6 +53,10 @@ struct AdminRoute {
 
   bool is_open() const { return !roles.has_value(); }
   bool allows(RoleSet caller) const { return is_open() || roles->intersects(caller); }
+  // Whether a server that does not lead answers. `relays`: it can ask the one that leads.
+  bool is_served_on_standby(bool relays) const {
+    return traits.served_by == AdminServedBy::any || (traits.served_by == AdminServedBy::relay && relays);
+  }
 };
 
 std::span<const AdminRoute> admin_routes();

@@ -33,18 +33,19 @@ constexpr AdminBody kFile = AdminBody::file;
 constexpr AdminRouteTraits kPlain = {};
 constexpr AdminRouteTraits kTakesKey = {.takes_key = true};
 constexpr AdminRouteTraits kWholeServer = {.whole_server = true};
-constexpr AdminRouteTraits kOnStandby = {.on_standby = true};
-constexpr AdminRouteTraits kWholeStandby = {.whole_server = true, .on_standby = true};
+constexpr AdminRouteTraits kServedByAny = {.served_by = AdminServedBy::any};
+constexpr AdminRouteTraits kWholeServedByAny = {.whole_server = true, .served_by = AdminServedBy::any};
+constexpr AdminRouteTraits kRelayed = {.served_by = AdminServedBy::relay};
 
 // tests/tidy/check_docs.py reads these rows: one a line or two, no expressions in them.
 constexpr AdminRoute kRoutes[] = {
-    {"GET", "/healthz", "getHealth", "The process is alive", kOpen, get_health, kOnStandby},
-    {"GET", "/readyz", "getReadiness", "The server serves", kOpen, get_readiness, kOnStandby},
-    {"GET", "/metrics", "getMetrics", "Prometheus text exposition", kReaders, get_metrics, kWholeStandby},
+    {"GET", "/healthz", "getHealth", "The process is alive", kOpen, get_health, kServedByAny},
+    {"GET", "/readyz", "getReadiness", "The server serves", kOpen, get_readiness, kServedByAny},
+    {"GET", "/metrics", "getMetrics", "Prometheus text exposition", kReaders, get_metrics, kWholeServedByAny},
     {"GET", "/admin/v1/server", "getServer", "Version, devices waiting, rounds under way", kReaders, get_server,
-     kOnStandby},
+     kServedByAny},
     {"GET", "/admin/v1/nodes", "listNodes", "The servers of the fleet and how much each has to do", kReaders,
-     list_nodes, kOnStandby},
+     list_nodes, kServedByAny},
     {"GET", "/admin/v1/jobs", "listJobs", "All jobs, oldest first", kReaders, list_jobs},
     {"POST", "/admin/v1/jobs", "createJob", "Create a job; it starts at once", kEngineer, create_job, kTakesKey,
      "job.create", kJson},
@@ -55,7 +56,7 @@ constexpr AdminRoute kRoutes[] = {
     {"POST", "/admin/v1/jobs/{job}:cancel", "cancelJob", "End for good", kStop, cancel_job, kPlain, "job.cancel"},
     {"GET", "/admin/v1/jobs/{job}/rounds", "listRounds", "Attempts of rounds, newest first", kReaders, list_rounds},
     {"GET", "/admin/v1/jobs/{job}/events", "streamEvents", "Its rounds as they go, as server-sent events", kReaders,
-     stream_events},
+     stream_events, kRelayed},
     {"GET", "/admin/v1/jobs/{job}/models", "listModels", "Versions of the model", kReaders, list_models},
     {"GET", "/admin/v1/jobs/{job}/models/{version}", "getModel", "One version", kReaders, get_model},
     {"GET", "/admin/v1/jobs/{job}/models/{version}/content", "getModelContent", "The model file", kEngineer,

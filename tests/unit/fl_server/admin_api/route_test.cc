@@ -65,15 +65,17 @@ TEST(CheckRoles, NamesWhoMayAndWhoAsked) {
   EXPECT_OK(check_roles(*find_admin_route("GET", "/healthz").route, {}));
 }
 
-// A server that stands by knows itself and the fleet; of jobs it could only tell what it remembers.
+// A server that stands by knows itself and the fleet. It passes on what the leader says of jobs as they go, and tells
+// nothing else of jobs: it could only tell what it remembers.
 TEST(AdminRoutesTable, SaysWhatAServerThatStandsByAnswers) {
-  std::set<std::string_view> answered;
+  std::set<std::string_view> answered, passed_on;
   for (const AdminRoute& route : admin_routes()) {
-    if (!route.traits.on_standby) continue;
-    answered.insert(route.operation);
+    if (!route.is_served_on_standby(true)) continue;
+    (route.is_served_on_standby(false) ? answered : passed_on).insert(route.operation);
     EXPECT_TRUE(route.action.empty()) << route.operation << " changes something";
   }
   EXPECT_THAT(answered, ElementsAre("getHealth", "getMetrics", "getReadiness", "getServer", "listNodes"));
+  EXPECT_THAT(passed_on, ElementsAre("streamEvents"));
 }
 
 TEST(RoleSet, IsReadAsItIsWritten) {
