@@ -1,11 +1,11 @@
 // What happens to a job, as server-sent events: of this server's scheduler, or of the one that leads.
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
-#include "fl_server/admin_api/event_reader.h"
 #include "fl_server/admin_api/handlers.h"
-#include "fl_server/admin_api/job_event_stream.h"
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/query_reader.h"
+#include "fl_server/events/event_reader.h"
+#include "fl_server/events/job_event_stream.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/job_store.h"
 

@@ -8,6 +8,7 @@
 #include "fl_server/admin_api/query_reader.h"
 #include "fl_server/admin_api/record_json.h"
 #include "fl_server/admin_api/tenants.h"
+#include "fl_server/json/rfc3339.h"
 #include "fl_server/store/ledger_store.h"
 
 namespace coterie::admin_handlers {

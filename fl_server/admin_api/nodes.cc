@@ -6,6 +6,7 @@
 #include "fl_server/admin_api/handlers.h"
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/record_json.h"
+#include "fl_server/json/rfc3339.h"
 
 namespace coterie::admin_handlers {
 namespace {

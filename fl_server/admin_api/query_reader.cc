@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
+
+#include "fl_server/json/rfc3339.h"
 
 namespace coterie {
 namespace {
@@ -45,30 +46,6 @@ std::optional<CreationCursor> CreationCursor::parse(std::string_view text) {
   const std::optional<int64_t> ms = digits<int64_t>(text.substr(0, dash));
   if (!ms) return std::nullopt;
   return CreationCursor{wall_time_from_unix_ms(*ms), std::string(text.substr(dash + 1))};
-}
-
-std::optional<WallTime> parse_rfc3339(std::string_view text) {
-  constexpr std::string_view kForm = "0000-00-00T00:00:00";
-  const auto has_form = [](std::string_view given, std::string_view form) {
-    return given.size() == form.size() &&
-           std::ranges::equal(given, form, [](char c, char f) { return f == '0' ? c >= '0' && c <= '9' : c == f; });
-  };
-  if (!text.ends_with('Z')) return std::nullopt;
-  text.remove_suffix(1);
-  int ms = 0;
-  if (has_form(text.substr(std::min(kForm.size(), text.size())), ".000")) {
-    ms = *digits<int>(text.substr(kForm.size() + 1));
-    text = text.substr(0, kForm.size());
-  }
-  if (!has_form(text, kForm)) return std::nullopt;
-  const auto field = [text](size_t at, size_t count) { return *digits<int>(text.substr(at, count)); };
-  const std::chrono::year_month_day date(std::chrono::year(field(0, 4)),
-                                         std::chrono::month(static_cast<unsigned>(field(5, 2))),
-                                         std::chrono::day(static_cast<unsigned>(field(8, 2))));
-  const int hour = field(11, 2), minute = field(14, 2), second = field(17, 2);
-  if (!date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
-  const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return wall_time_from_unix_ms((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + ms);
 }
 
 const std::string* QueryReader::find(const std::string& key) {

@@ -34,10 +34,6 @@ struct CreationCursor {
   friend auto operator<=>(const CreationCursor&, const CreationCursor&) = default;
 };
 
-// "2026-11-21T06:30:00Z" or with milliseconds, as rfc3339() writes it; UTC alone. Nothing if it is not so, or no such
-// time exists.
-std::optional<WallTime> parse_rfc3339(std::string_view text);
-
 inline constexpr uint64_t kPageDefault = 100;  // records of a page
 inline constexpr uint64_t kPageMax = 1000;
 

@@ -1,25 +1,13 @@
 #include "fl_server/admin_api/record_json.h"
 
 #include <cmath>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "fl_server/json/job_json.h"
+#include "fl_server/json/rfc3339.h"
 #include "scheduler/job/round_release.h"
 
 namespace coterie {
-
-std::string rfc3339(WallTime time) {
-  const auto whole = std::chrono::floor<std::chrono::seconds>(time.time_since_epoch());
-  const time_t seconds = static_cast<time_t>(whole.count());
-  struct tm fields {};
-  gmtime_r(&seconds, &fields);
-  char text[40];
-  const size_t size = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &fields);
-  std::string result(text, size);
-  const std::string fraction = std::to_string((time.time_since_epoch() - whole).count());
-  return result + "." + std::string(3 - fraction.size(), '0') + fraction + "Z";
-}
 
 nlohmann::json to_json(const JobRecord& job) {
   nlohmann::json json = {{"id", job.id.value()},

@@ -12,8 +12,6 @@
 
 namespace coterie {
 
-std::string rfc3339(WallTime time);  // "2026-11-21T06:30:00.123Z"
-
 nlohmann::json to_json(const JobRecord& job);
 // What a job with noise has spent, by which accountant, under which assumptions.
 nlohmann::json to_json(const JobPrivacy& privacy, const HorizontalSettings& settings);

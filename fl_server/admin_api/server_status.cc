@@ -9,6 +9,7 @@
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/record_json.h"
 #include "fl_server/admin_api/tenants.h"
+#include "fl_server/json/rfc3339.h"
 #include "fl_server/net/retry_after.h"
 #include "fl_server/runtime/device_plane.h"
 #include "fl_server/runtime/round_scheduler.h"

@@ -6,6 +6,7 @@
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/record_json.h"
 #include "fl_server/admin_api/tenants.h"
+#include "fl_server/json/rfc3339.h"
 #include "fl_server/net/entity_tag.h"
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/ledger_store.h"

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "fl_server/admin_api/admin_service.h"
-#include "fl_server/admin_api/event_reader.h"
 #include "fl_server/app/admin_caller.h"
 #include "fl_server/app/device_side.h"
 #include "fl_server/app/fleet_side.h"
@@ -15,6 +14,7 @@
 #include "fl_server/config/endpoints.h"
 #include "fl_server/config/server_config.h"
 #include "fl_server/evaluation/model_evaluator.h"
+#include "fl_server/events/event_reader.h"
 #include "fl_server/net/http_server.h"
 #include "fl_server/oidc/bearer_verifier.h"
 #include "fl_server/runtime/round_scheduler.h"

@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "fl_server/admin_api/event_reader.h"
 #include "fl_server/app/device_side.h"
 #include "fl_server/app/observers.h"
 #include "fl_server/app/server_keys.h"
 #include "fl_server/app/server_stores.h"
 #include "fl_server/config/endpoints.h"
 #include "fl_server/config/server_config.h"
+#include "fl_server/events/event_reader.h"
 #include "fl_server/fleet/cohort_router.h"
 #include "fl_server/fleet/fleet_member.h"
 #include "fl_server/fleet/peer_client.h"

@@ -13,9 +13,9 @@
 #include "base/os/clock.h"
 #include "base/os/crash_point.h"
 #include "base/os/file.h"
-#include "fl_server/admin_api/record_json.h"
 #include "fl_server/app/server.h"
 #include "fl_server/app/version.h"
+#include "fl_server/json/rfc3339.h"
 
 namespace {
 

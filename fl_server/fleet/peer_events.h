@@ -12,7 +12,7 @@
 #include <functional>
 #include <memory>
 
-#include "fl_server/admin_api/job_event_stream.h"
+#include "fl_server/events/job_event_stream.h"
 #include "fl_server/net/exchange.h"
 
 namespace coterie {

@@ -61,7 +61,8 @@ MAY_INCLUDE = {
     "fl_server/config/": ["base/", "scheduler/", "secure/crypto/", "fl_server/core/", "fl_server/json/", "fl_server/oidc/oidc_settings.h",
                           "fl_server/settings/"],
     "fl_server/telemetry/": ["base/", "scheduler/"],
-    "fl_server/events/": ["base/", "scheduler/", "fl_server/telemetry/"],
+    # What a stream says is told to whoever holds a connection, and to a node that asks: so its source is no plane's.
+    "fl_server/events/": ["base/", "scheduler/", "fl_server/json/rfc3339.h", "fl_server/net/event_source.h", "fl_server/telemetry/"],
     "fl_server/privacy/": ["base/", "proto/", "scheduler/", "secure/", "fl_server/records/", "fl_server/store/blob_store.h"],
     "fl_server/store/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/crypto/", "secure/dp/",
                          "fl_server/json/", "fl_server/records/", "fl_server/settings/"],
@@ -72,10 +73,9 @@ MAY_INCLUDE = {
     "fl_server/runtime/": OUTSIDE + STORES + ["fl_server/core/", "fl_server/finalize/", "fl_server/privacy/",
                                               "fl_server/events/", "fl_server/telemetry/"],
     "fl_server/fleet/": OUTSIDE + STORES + ["fl_server/core/", "fl_server/runtime/"],
-    # A job's events are passed on from the node that leads; the words of a stream are the admin plane's.
-    "fl_server/fleet/peer_events.": OUTSIDE + ["fl_server/admin_api/job_event_stream.h", "fl_server/events/", "fl_server/fleet/",
-                                               "fl_server/net/"],
-    "fl_server/fleet/remote_events.": OUTSIDE + ["fl_server/fleet/", "fl_server/net/event_source.h"],
+    # Events are passed on from the node that leads.
+    "fl_server/fleet/peer_events.": OUTSIDE + ["fl_server/events/", "fl_server/fleet/", "fl_server/net/"],
+    "fl_server/fleet/remote_events.": OUTSIDE + ["fl_server/events/", "fl_server/fleet/", "fl_server/net/event_source.h"],
     "fl_server/fleet/peer_service.": OUTSIDE + ["fl_server/fleet/", "fl_server/net/", "fl_server/runtime/"],
     # Bytes: it knows no job, and of the frames only what an error is in.
     "fl_server/net/": ["base/", "proto/codec/", "proto/messages/", "secure/crypto/", "secure/tls/",
@@ -94,9 +94,9 @@ MAY_INCLUDE = {
     "tests/": EVERYTHING,
 }
 
-# Folders of fl_server stand on floors: none includes, through others, what includes it. Arrows that are left out of
-# account until they are gone, and why they are still there; one that is not needed any more is an error.
-CIRCLES_UNTIL_MENDED = {}
+# Folders of fl_server stand on floors: none includes, through others, what includes it, and all that one includes is
+# below it in this drawing, which names each arrow ("a, b -> c, d (words)").
+DRAWING = "docs/ARCHITECTURE.md"
 
 # Third-party headers: include pattern -> where. Anything that is neither here, nor standard, nor ours is an error.
 TLS = ["secure/crypto/", "secure/tls/", "fl_server/net/", "device_sdk/transport/"]
@@ -108,7 +108,7 @@ THIRD_PARTY = [
     ("OpenSSL", r"openssl/", TLS + ["tests/unit/secure/", "tests/unit/device_sdk/transport/"]),  # there as an independent judge
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
     ("Asio", r"boost/|asio", ["fl_server/fleet/peer_events."] + NETWORK + COMPILED_ONCE),
-    ("nlohmann/json", r"nlohmann/", ["fl_server/admin_api/", "fl_server/config/", "fl_server/fleet/", "fl_server/json/", "fl_server/net/",
+    ("nlohmann/json", r"nlohmann/", ["fl_server/admin_api/", "fl_server/config/", "fl_server/events/", "fl_server/fleet/", "fl_server/json/", "fl_server/net/",
                                    "fl_server/oidc/", "tools/", "tests/"]),
     ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/oidc/", "fl_server/store/s3/"]),
     ("expat", r"expat", ["fl_server/store/s3/"]),
@@ -308,17 +308,39 @@ def check_folders(texts):
         folder = os.path.dirname(path) + "/"
         if path.endswith(CODE) and folder.startswith("fl_server/") and folder not in MAY_INCLUDE:
             yield Problem(path, 1, "floor", f"{folder} has no row in MAY_INCLUDE: say there what it may include")
-    left = {a: where for a, where in arrows.items() if a not in CIRCLES_UNTIL_MENDED}
-    for (source, target), (path, line, header) in left.items():
-        if source in reach(left, target):
+    for (source, target), (path, line, header) in arrows.items():
+        if source in reach(arrows, target):
             yield Problem(path, line, "circle", f"{target} includes {source}, maybe through others, so that {source} "
                                                 f"may not include {header}")
-    folders = {os.path.dirname(path) + "/" for path in texts}
-    for source, target in CIRCLES_UNTIL_MENDED:
-        if source in folders and target in folders and ((source, target) not in arrows
-                                                        or source not in reach(arrows, target)):
-            yield Problem("tests/tidy/check_tree.py", 1, "circle", f"{source} -> {target} closes no circle any more: "
-                                                                   "take it out of CIRCLES_UNTIL_MENDED")
+    if DRAWING in texts:
+        yield from check_drawing(arrows, texts[DRAWING])
+
+
+def drawn_arrows(drawing):
+    """Folder of fl_server -> what the drawing says it may include; folders from above to below."""
+    block = re.search(r"^```\n(app +->.*?)^```$", drawing, re.M | re.S)
+    drawn = {}
+    for line in block.group(1).splitlines() if block else []:
+        folders, arrow, targets = line.partition("->")
+        if arrow:
+            names = folders.replace(",", " ").split()
+            drawn.update({name: "" for name in names})
+        for name in names:
+            drawn[name] += " " + (targets if arrow else line)
+    return drawn
+
+
+def check_drawing(arrows, drawing):
+    drawn = drawn_arrows(drawing)
+    floors = list(drawn)
+    for (source, target), (path, line, header) in arrows.items():
+        source, target = source.split("/")[1], target.split("/")[1]
+        if source == target or drawn.get(source, "").strip() == "everything":
+            continue
+        if not re.search(rf"\b{target}\b", drawn.get(source, "")):
+            yield Problem(path, line, "drawing", f"{DRAWING} does not say that {source} includes {target} ({header})")
+        elif target in floors and floors.index(target) < floors.index(source):
+            yield Problem(path, line, "drawing", f"{DRAWING} has {target} above {source}, which includes {header}")
 
 
 def check_coroutines(path, code):

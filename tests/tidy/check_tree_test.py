@@ -89,6 +89,8 @@ class CheckTreeTest(unittest.TestCase):
                      ("fl_server/runtime/a.cc", "fl_server/net/http_types.h"),
                      ("fl_server/runtime/a.cc", "fl_server/store/sql_round_store.h"),
                      ("fl_server/fleet/a.cc", "fl_server/net/exchange.h"),
+                     ("fl_server/fleet/peer_events.cc", "fl_server/admin_api/route.h"),
+                     ("fl_server/events/a.cc", "fl_server/net/exchange.h"),
                      ("fl_server/fleet/peer_service.cc", "fl_server/device_api/device_service.h"),
                      ("fl_server/net/a.cc", "scheduler/job/job.h"), ("fl_server/net/a.cc", "fl_server/store/round_store.h"),
                      ("fl_server/net/a.cc", "fl_server/core/ingest_machine.h"),
@@ -124,14 +126,17 @@ class CheckTreeTest(unittest.TestCase):
         self.assertEqual(circles(dict(down, **{"fl_server/core/a.cc": include("runtime")})),
                          [("fl_server/core/a.cc", 1), ("fl_server/runtime/a.cc", 1), ("fl_server/store/a.cc", 2)])
 
-    def test_a_circle_is_excepted_by_name_and_only_while_it_is_there(self):
-        (low, high), reason = next(iter(check_tree.CIRCLES_UNTIL_MENDED.items()), (("", ""), "none is left"))
-        if not low:
-            self.skipTest(reason)
-        there = {low + "a.cc": f'#include "{high}b.h"\n', high + "a.cc": f'#include "{low}b.h"\n'}
-        self.assertEqual([p for p in problems_of(there) if p[2] == "circle"], [])
-        gone = [p for p in problems_of(dict(there, **{high + "a.cc": ""})) if p[2] == "circle"]
-        self.assertEqual(gone, [("tests/tidy/check_tree.py", 1, "circle")])
+    def test_the_drawing_names_each_arrow_and_has_it_go_down(self):
+        def drawn(*lines):
+            files = {"fl_server/runtime/a.cc": '#include "fl_server/store/b.h"\n',
+                     "docs/ARCHITECTURE.md": "```\n" + "\n".join(("app -> everything",) + lines) + "\n```\n"}
+            return [(path, line) for path, line, rule in problems_of(files) if rule == "drawing"]
+
+        wrong = [("fl_server/runtime/a.cc", 1)]
+        self.assertEqual(drawn("admin, runtime -> core,", "   store (all of it)", "store -> json"), [])
+        self.assertEqual(drawn("runtime -> core", "store -> json"), wrong)
+        self.assertEqual(drawn("store -> json", "runtime -> store"), wrong)
+        self.assertEqual(drawn("store -> json"), wrong)
 
     def test_includes_start_at_the_root(self):
         self.include("secure/dp/a.cc", "noise.h", "include-path")

@@ -67,22 +67,6 @@ TEST(JsonResponse, IsJsonWhateverBytesATextHas) {
   EXPECT_EQ(body_of(problem)["detail"], "no such \xef\xbf\xbd");
 }
 
-// ---- Times
-
-TEST(Rfc3339, IsUtcWithMilliseconds) {
-  EXPECT_EQ(rfc3339(wall(0)), "1970-01-01T00:00:00.000Z");
-  EXPECT_EQ(rfc3339(wall(1)), "1970-01-01T00:00:00.001Z");
-  EXPECT_EQ(rfc3339(wall(1'795'242'600'123)), "2026-11-21T06:30:00.123Z");
-  EXPECT_EQ(rfc3339(wall(951'782'400'050)), "2000-02-29T00:00:00.050Z");
-  EXPECT_EQ(rfc3339(wall(253'402'300'799'999)), "9999-12-31T23:59:59.999Z");
-}
-
-TEST(Rfc3339, KnowsTimesBefore1970) {
-  EXPECT_EQ(rfc3339(wall(-1)), "1969-12-31T23:59:59.999Z");
-  EXPECT_EQ(rfc3339(wall(-1'000)), "1969-12-31T23:59:59.000Z");
-  EXPECT_EQ(rfc3339(wall(-86'400'000)), "1969-12-31T00:00:00.000Z");
-}
-
 // ---- Records
 
 TEST(AdminJson, ShowsARoundUnderWayWithItsLiveCounts) {

@@ -1,9 +1,9 @@
-#include "fl_server/admin_api/job_event_stream.h"
+#include "fl_server/events/job_event_stream.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "fl_server/admin_api/event_json.h"
+#include "fl_server/events/event_json.h"
 
 namespace coterie {
 namespace {

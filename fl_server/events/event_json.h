@@ -1,4 +1,4 @@
-// An event as the admin plane shows it: one line of JSON.
+// An event as its readers see it: one line of JSON.
 #pragma once
 
 #include <string>

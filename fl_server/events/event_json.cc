@@ -1,8 +1,8 @@
-#include "fl_server/admin_api/event_json.h"
+#include "fl_server/events/event_json.h"
 
 #include <nlohmann/json.hpp>
 
-#include "fl_server/admin_api/record_json.h"
+#include "fl_server/json/rfc3339.h"
 
 namespace coterie {
 namespace {
