@@ -60,7 +60,7 @@ typedef enum coterie_status {
   COTERIE_INTERNAL = 20
 } coterie_status;
 
-/* "0.1.0" */
+/* "0.2.0" */
 COTERIE_API const char* coterie_version(void);
 /* The stable name of a status ("round_closed"); "internal" for an unknown one. Static. */
 COTERIE_API const char* coterie_status_name(coterie_status status);
