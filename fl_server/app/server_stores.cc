@@ -21,10 +21,11 @@ namespace {
 
 constexpr size_t kDevicesCached = 100'000;
 constexpr uint64_t kConninfoBytesMax = 16'384;
+constexpr const char* kSqliteFile = "coterie.sqlite3";
 
 Result<Database> open_database(const ServerConfig& config, const DataDirectory& data) {
   const StoreConfig& store = config.store;
-  if (!store.is_shared()) return open_sqlite(data.path("coterie.sqlite3"));
+  if (!store.is_shared()) return open_sqlite(data.path(kSqliteFile));
   COT_ASSIGN(const Bytes conninfo, os::read_file(store.conninfo_file, kConninfoBytesMax));
   PostgresSettings settings{.conninfo = std::string(as_text(conninfo)), .schema = store.schema};
   while (!settings.conninfo.empty() && settings.conninfo.back() == '\n') settings.conninfo.pop_back();
@@ -41,7 +42,11 @@ ServerStores::~ServerStores() = default;
 Result<std::unique_ptr<ServerStores>> ServerStores::open(const ServerConfig& config, const DataDirectory& data) {
   const auto database = [&] { return open_database(config, data); };
   std::unique_ptr<ServerStores> stores(new ServerStores());
-  COT_ASSIGN(stores->training_, SqlTrainingStore::open(database()));
+  auto training = SqlTrainingStore::open(database());
+  // The first to read what is there: SQLite says what is wrong with a file, and not with which.
+  if (!training)
+    return config.store.is_shared() ? training.error() : training.error().with_context(data.path(kSqliteFile));
+  stores->training_ = *std::move(training);
   COT_ASSIGN(stores->devices_, SqlDeviceStore::open(database()));
   COT_ASSIGN(stores->admin_, SqlAdminStore::open(database()));
   if (config.store.is_shared()) {
