@@ -43,4 +43,14 @@ void alter(Mutant mutant, LeadEffects& effects) {
   }
 }
 
+void alter(Mutant mutant, AttemptEvent& event) {
+  auto* begin = std::get_if<BeginCohorts>(&event);
+  if (mutant == Mutant::sessions_over_rows && begin != nullptr) begin->has_accepted = false;
+}
+
+void alter(Mutant mutant, AttemptEffects& effects) {
+  if (mutant != Mutant::loss_untold) return;
+  std::erase_if(effects, [](const AttemptEffect& effect) { return std::holds_alternative<LoseAttempt>(effect); });
+}
+
 }  // namespace coterie::simulation

@@ -1,10 +1,11 @@
-// Mutants: one guarantee broken on purpose, which the oracle must notice. All but the store's and one are defects of
-// machines that ship: what a machine is told, or what it says, is altered on its way.
+// Mutants: one guarantee broken on purpose, which the oracle must notice. All but the store's and two of the node's shell
+// are defects of machines that ship: what a machine is told, or what it says, is altered on its way.
 #pragma once
 
 #include <functional>
 #include <optional>
 
+#include "fl_server/core/attempt_machine.h"
 #include "fl_server/core/ingest_machine.h"
 #include "scheduler/fleet/lead_machine.h"
 #include "scheduler/fleet/member_machine.h"
@@ -19,5 +20,7 @@ void alter(Mutant mutant, const IngestEvent& event, IngestEffects& effects,
 void alter(Mutant mutant, MemberEffects& effects);
 void alter(Mutant mutant, LeadEvent& event);
 void alter(Mutant mutant, LeadEffects& effects);
+void alter(Mutant mutant, AttemptEvent& event);
+void alter(Mutant mutant, AttemptEffects& effects);
 
 }  // namespace coterie::simulation

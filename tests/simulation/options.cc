@@ -10,7 +10,10 @@ namespace {
 // One world in twelve: keys and shares of a device cost as much as a hundred of its plain rounds.
 constexpr double kMaskedShare = 0.08;
 
-bool needs_masks(Mutant mutant) { return mutant == Mutant::masked_twice || mutant == Mutant::unmasked_before_freeze; }
+bool needs_masks(Mutant mutant) {
+  return mutant == Mutant::masked_twice || mutant == Mutant::unmasked_before_freeze ||
+         mutant == Mutant::sessions_over_rows || mutant == Mutant::loss_untold;
+}
 
 // Few devices and few rounds, for time's sake.
 void make_masked(WorldOptions& options, Prng& prng) {
@@ -41,6 +44,8 @@ std::string_view to_string(Mutant mutant) {
     case Mutant::buffer_not_cleared: return "buffer_not_cleared";
     case Mutant::masked_twice: return "masked_twice";
     case Mutant::unmasked_before_freeze: return "unmasked_before_freeze";
+    case Mutant::sessions_over_rows: return "sessions_over_rows";
+    case Mutant::loss_untold: return "loss_untold";
     case Mutant::hopeful_lookup: return "hopeful_lookup";
     case Mutant::early_partials: return "early_partials";
     case Mutant::doubt_is_consent: return "doubt_is_consent";

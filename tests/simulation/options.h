@@ -25,7 +25,9 @@ enum class Mutant : uint8_t {
   deaf_lead,               // the lead machine hears of no node
   buffer_not_cleared,      // the node's shell goes on adding to a sum that is already on its way to the store
   masked_twice,            // the node's shell adds a masked update to its sum twice
-  unmasked_before_freeze,  // the leader opens the sum of two devices though the round takes more
+  unmasked_before_freeze,  // the attempt machine hears of two survivors though the round takes more
+  sessions_over_rows,      // the attempt machine does not hear that an earlier leader's sessions left accept rows
+  loss_untold,             // the round machine does not hear that its attempt is lost
   no_idempotence,          // the store writes a repeated batch again
   no_conflict_check,       // the store lets a device be accepted twice
   no_state_check,          // the store takes batches after the freeze
@@ -43,6 +45,8 @@ inline constexpr Mutant kMutants[] = {Mutant::none,
                                       Mutant::buffer_not_cleared,
                                       Mutant::masked_twice,
                                       Mutant::unmasked_before_freeze,
+                                      Mutant::sessions_over_rows,
+                                      Mutant::loss_untold,
                                       Mutant::no_idempotence,
                                       Mutant::no_conflict_check,
                                       Mutant::no_state_check};

@@ -51,6 +51,11 @@ void Oracle::failed(const RoundKey& key, uint64_t rows) {
                               std::to_string(key.attempt.value()) + " failed with " + std::to_string(rows) + " rows");
 }
 
+void Oracle::sessions_began(const RoundKey& key, bool over_rows) {
+  ++rounds_[key].sessions;
+  if (over_rows) problem(&Verdict::lost, "sessions began for an attempt that has rows of others");
+}
+
 void Oracle::sum_mismatched(const RoundKey& key, const std::string& why) {
   if (rounds_[key].sessions == 1) problem(&Verdict::lost, "a masked sum is not its devices': " + why);
   else ++verdict_.stale_sums;

@@ -3,7 +3,7 @@
 // Device i adds 1 to coordinate i, so a committed sum shows who was counted, and a 2 is a replay.
 //   lost      a device was told "accepted", its round is done, and it is not in the sum; or the attempt has failed,
 //             which masked ones may; or a masked sum that has all its shares is not its devices' though one leader had
-//             all its sessions
+//             all its sessions; or a leader begins sessions for an attempt of which it has seen accept rows
 //   doubled   a coordinate of a committed sum is more than 1
 //   phantom   an accept row without a contribution, or the reverse
 //   stuck     the job did not come to its end although faults had stopped long before
@@ -50,8 +50,8 @@ class Oracle {
   // A round is done with this sum (already divided by the fixed-point unit) and these accept rows.
   void committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted);
 
-  // A leader begins sessions for an attempt.
-  void sessions_began(const RoundKey& key) { ++rounds_[key].sessions; }
+  // A leader begins sessions for an attempt. `over_rows`: it has seen accept rows of it, whose masks nobody can take off.
+  void sessions_began(const RoundKey& key, bool over_rows);
   // A sum whose sessions have all their shares was not its devices'. A second leader of an attempt may come to that: it
   // counts no rows and begins, while a batch of the first one's sessions is still on its way to the store.
   void sum_mismatched(const RoundKey& key, const std::string& why);

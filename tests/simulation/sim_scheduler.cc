@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fl_server/finalize/orphan_partials.h"
+#include "fl_server/finalize/sum_masks.h"
 #include "fl_server/fleet/fleet_text.h"
 #include "secure/identity/manifest.h"
 #include "tests/simulation/mutants.h"
@@ -15,6 +16,24 @@ const LeaseSettings kLease{.ttl = Millis(2'000), .renew_every = Millis(500), .re
 
 constexpr Millis kTicketLeeway{10'000};
 constexpr Millis kOrphanAgeMin{3'600'000};  // as the server's
+
+// What the server's open_masks does with many threads. A session of a sum that is opened has shares enough.
+Result<SumMasks> open_masks(const OpenSum& sum, Oracle& oracle) {
+  COT_ASSIGN(MaskSum masks, MaskSum::make(sum.parameters.suite));
+  std::vector<secagg::SummedSession> summed;
+  for (const secagg::Server* session : sum.cohorts->sessions()) {
+    const Result<secagg::OpenedMasks> opened = session->opening().open();
+    if (!opened) {
+      oracle.problem(&Verdict::lost, "a masked sum cannot be opened: " + opened.error().message());
+      return opened.error();
+    }
+    if (!opened->blamed.empty()) oracle.problem(&Verdict::lost, "shares of honest devices are wrong");
+    COT_ASSIGN(MaskSum own, secagg::to_mask_sum(sum.parameters.suite, opened->masks));
+    masks.take(std::move(own));
+    summed.push_back({session->session(), session->survivors().size()});
+  }
+  return SumMasks{sum.parameters, std::move(summed), std::move(masks)};
+}
 
 Result<Plan> no_plan(const Assignment&) { return Error(ErrorCode::not_found, "every board here has its plans"); }
 
@@ -43,7 +62,8 @@ void SimScheduler::die(Millis rest_max) {
   epoch_.reset();
   machine_.reset();
   lead_.reset();
-  cohorts_.reset();
+  attempts_.clear();
+  calls_.clear();
   counting_.reset();
   posted_.reset();
   waiting_ = nodes_ = 0;
@@ -73,7 +93,7 @@ void SimScheduler::arm() {
   };
   if (machine_) consider(machine_->next_deadline());
   if (lead_) consider(lead_->next_deadline());
-  if (cohorts_) consider(cohorts_->next_deadline());
+  for (const auto& [key, attempt] : attempts_) consider(attempt.machine.next_deadline());
   if (!next || (armed_ && *armed_ <= *next)) return;
   armed_ = *next;
   world_.queue().at(*next, guard([this, armed = *next] {
@@ -84,7 +104,11 @@ void SimScheduler::arm() {
     if (is_due(keeper_->next_deadline())) run(keeper_->time_passed(now));
     if (machine_ && is_due(machine_->next_deadline())) step(TimePassed{});
     if (lead_ && is_due(lead_->next_deadline())) step(LeadEvent(LeadTime{}));
-    if (cohorts_ && is_due(cohorts_->next_deadline())) cohorts_->time_passed();
+    std::vector<RoundKey> due;
+    for (const auto& [key, attempt] : attempts_) {
+      if (is_due(attempt.machine.next_deadline())) due.push_back(key);
+    }
+    for (const RoundKey& key : due) step_attempt(key, AttemptTime{});
     if (alive_) arm();
   }));
 }
@@ -136,7 +160,6 @@ void SimScheduler::lead(LeaseEpoch epoch) {
   COT_ASSERT(remove_orphan_partials(*jobs, world_.store(), world_.store(), world_.partials(), age_min).has_value());
   const Millis poll_every = Millis(400) + world_.some_delay(Millis(400));
   lead_.emplace(LeadSettings{.poll_every = poll_every, .settle = Millis(300)}, url(), world_.queue().now());
-  cohorts_.emplace(world_, *this);
   machine_.emplace(world_.job());
   run(machine_->start());
 }
@@ -179,15 +202,7 @@ void SimScheduler::perform(const LeadEffect& effect) {
     }
     void operator()(const TellIssued& e) { self.step(TicketsIssued{e.key, e.total}); }
     void operator()(const TellAccepted& e) { self.step(UpdatesAccepted{e.key, e.total}); }
-    void operator()(const LookAtAccepted& e) {
-      if (!self.cohorts_->has(e.key)) return;
-      self.ask_accepted(e.key, [&me = self, key = e.key](const Result<std::vector<DeviceId>>& accepted) {
-        if (accepted) me.cohorts_->accepted(key, *accepted);
-        const bool opens_early = me.world_.options().mutant == Mutant::unmasked_before_freeze;
-        if (accepted && opens_early && accepted->size() > 1) me.cohorts_->freeze(key, *accepted);
-        me.arm();
-      });
-    }
+    void operator()(const LookAtAccepted& e) { self.look_at_accepted(e.key); }
     void operator()(const WriteBoard& e) { self.write(e.board); }
   };
   std::visit(Visitor{*this}, effect);
@@ -246,7 +261,7 @@ void SimScheduler::run(RoundEffects effects) {
     } else {
       const RoundKey key = std::get<WithdrawRound>(effect).key;
       if (counting_ && counting_->notice.key == key) counting_.reset();
-      cohorts_->end(key);
+      end_attempt(key);
       if (posted_ != key) continue;
       posted_.reset();
       step(LeadEvent(UnpostRound{key}));
@@ -258,38 +273,28 @@ void SimScheduler::run(RoundEffects effects) {
 // What RoundScheduler does with it, but for plans of ledgers.
 void SimScheduler::publish(const PublishRound& published) {
   const RoundNotice& notice = published.notice;
+  if (notice.state == RoundState::frozen) step_attempt(notice.key, AttemptFrozen{});
   if (posted_ && *posted_ != notice.key) {
-    cohorts_->end(*posted_);
+    end_attempt(*posted_);
     step(LeadEvent(UnpostRound{*std::exchange(posted_, std::nullopt)}));
   }
-  if (notice.state == RoundState::selecting) {
-    // Out of this call, which the machine made.
-    return world_.queue().after(Millis(0), guard([this] { tell_pool(); }));
-  }
-  if (!world_.options().is_masked()) return post(published);
+  if (notice.state == RoundState::selecting) return post([this] { tell_pool(); });  // out of this call
+  if (!world_.options().is_masked()) return serve(published, false);
   const bool is_known = posted_ == notice.key;
   const bool is_counting = counting_ && counting_->notice.key == notice.key;
   counting_.reset();
-  if (notice.state == RoundState::collecting && !is_known) {
-    counting_ = published;
-    if (!is_counting) count_before_sessions(notice.key);
-    return;
-  }
-  if (notice.state == RoundState::frozen) {
-    ask_accepted(notice.key, [this, key = notice.key](const Result<std::vector<DeviceId>>& accepted) {
-      if (accepted) cohorts_->freeze(key, *accepted);  // else FinalizeRound asks again
-      arm();
-    });
-  }
-  post(published);
+  if (notice.state != RoundState::collecting || is_known) return serve(published, false);
+  counting_ = published;
+  if (!is_counting) count_before_sessions(notice.key);
 }
 
-void SimScheduler::post(const PublishRound& published) {
+void SimScheduler::serve(const PublishRound& published, bool has_accepted) {
   RoundNotice notice = published.notice;
   const Millis left =
       std::max(Millis(0), std::chrono::duration_cast<Millis>(published.rules.deadline - world_.queue().now()));
   notice.assignment.not_after = world_.queue().wall() + left + kTicketLeeway;
   COT_ASSERT(sign_manifest(notice.assignment, world_.signer()).has_value());
+  if (notice.state == RoundState::collecting) begin_cohorts(published, has_accepted);
   posted_ = notice.key;
   step(LeadEvent(PostRound{std::move(notice)}));
 }
@@ -323,12 +328,8 @@ void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
       return won;
     });
   } else if (const auto* finalizing = std::get_if<FinalizeRound>(&request)) {
-    if (!world.options().is_masked()) return finalize(serial, *finalizing, nullptr);
-    ask_accepted(finalizing->round.key, [this, serial, e = *finalizing](const Result<std::vector<DeviceId>>& accepted) {
-      if (accepted) cohorts_->finalize(serial, e, *accepted);
-      else step(RoundFinalized{serial, accepted.error()});
-      arm();
-    });
+    if (world.options().is_masked()) finalize_cohorts(serial, *finalizing);
+    else finalize(serial, *finalizing, {});
   } else if (const auto* commit = std::get_if<CommitRound>(&request)) {
     ask_store<RoundCommitted, JobProgress>(serial, [&store, &world, e = *commit] {
       Result<JobProgress> progress = store.commit_round(world.job(), e, world.queue().wall());
@@ -340,24 +341,31 @@ void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
   }
 }
 
-void SimScheduler::finalize(uint64_t serial, const FinalizeRound& request, std::shared_ptr<SumMasks> masks) {
+// The masks of `sum`, if there are any, are opened first: after a while, as its cohorts change no more.
+void SimScheduler::finalize(uint64_t serial, const FinalizeRound& request, const std::optional<OpenSum>& sum) {
   using Returned = Result<FinalizedRound>;
-  const auto work = [&w = world_, request, masks, early = early_] {
+  const auto work = [&w = world_, request, sum, early = early_]() -> Returned {
+    std::optional<SumMasks> masks;
+    if (sum) {
+      COT_ASSIGN(masks, open_masks(*sum, w.oracle()));
+    }
     if (w.options().mutant == Mutant::early_partials) w.store().show(&early);
-    Returned round = w.finalizer().finalize(request.job, request.round, request.base, w.queue().wall(), masks.get());
+    Returned round =
+        w.finalizer().finalize(request.job, request.round, request.base, w.queue().wall(), masks ? &*masks : nullptr);
     w.store().show(nullptr);
     return round;
   };
-  if (!masks) return ask_store<RoundFinalized, FinalizedRound>(serial, work);
+  if (!sum) return ask_store<RoundFinalized, FinalizedRound>(serial, work);
   world_.ask_store<Returned>(
       reached_from_, fenced<FinalizedRound>(work), [](Error error) { return Returned(std::move(error)); },
       [this, serial, key = request.round.key, incarnation = incarnation_](const Returned& round) {
         if (incarnation != incarnation_) return;
         guard([this, serial, key, round] {
-          if (round || round.error().code() != ErrorCode::data_loss) return step(RoundFinalized{serial, round});
+          if (round) return step(RoundFinalized{serial, round});
           // Nothing here damages what is stored: whoever is accepted is in the sum, and it can be opened.
-          world_.oracle().sum_mismatched(key, round.error().message());
-          attempt_lost(key, round.error().message());
+          if (round.error().code() == ErrorCode::data_loss)
+            world_.oracle().sum_mismatched(key, round.error().message());
+          step_attempt(key, SumNotFinalized{serial, round.error()});
         })();
       });
 }

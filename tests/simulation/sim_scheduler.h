@@ -1,20 +1,22 @@
-// SimScheduler: one of the processes that may lead, on virtual time: the machines that ship (lease keeper, round, lead
-// of a fleet) and the finalizer that ships, with an event queue in the place of threads. It dies, stands still and is
-// cut off; one that has lost the lead starts anew.
+// SimScheduler: one of the processes that may lead, on virtual time: the machines that ship (lease keeper, round,
+// attempt, lead of a fleet) and the finalizer that ships, with an event queue in the place of threads. It dies, stands
+// still and is cut off; one that has lost the lead starts anew.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <variant>
 
+#include "fl_server/core/attempt_machine.h"
 #include "scheduler/fleet/lead_machine.h"
 #include "scheduler/lease/lease_keeper.h"
 #include "scheduler/round/round_machine.h"
-#include "tests/simulation/sim_cohorts.h"
+#include "tests/simulation/sessions/server_port.h"
 #include "tests/simulation/world.h"
 
 namespace coterie::simulation {
 
-class SimScheduler final : public CohortListener {
+class SimScheduler {
  public:
   SimScheduler(World& world, uint32_t index) : world_(world), index_(index) {}
 
@@ -28,13 +30,24 @@ class SimScheduler final : public CohortListener {
   void stand_still(Millis time);
   void cut_off(Instant until) { reached_from_ = until; }
 
-  // ---- Secure aggregation: requests of devices, passed on by nodes
+  // ---- Secure aggregation: requests of devices, passed on by nodes (sim_scheduler_cohorts.cc)
   void exchange(const RoundKey& key, const DeviceId& device, const Bytes& public_key, std::optional<CohortMessage> told,
                 std::optional<CohortQuestion> asked, Reply reply);
   void arrived(const RoundKey& key, const DeviceId& device, const MaskedInput& input,
                std::function<void(Status)> reply);
 
  private:
+  struct LiveAttempt {
+    AttemptMachine machine = AttemptMachine();
+    std::optional<FinalizeRound> finalize = {};  // asked for last
+  };
+  using Taken = std::function<void(Status)>;
+  using Asked = std::function<void(Result<CohortReply>)>;
+  struct Call {
+    RoundKey key;  // of the attempt that answers it
+    std::variant<Taken, Asked> answer;
+  };
+
   void die(Millis rest_max);
   void run(const LeaseEffects& effects);
   void ask_for_lease(uint64_t serial);
@@ -47,19 +60,26 @@ class SimScheduler final : public CohortListener {
   void step(const RoundEvent& event);
   void run(RoundEffects effects);
   void publish(const PublishRound& published);
-  void post(const PublishRound& published);
+  void serve(const PublishRound& published, bool has_accepted);
   void count_before_sessions(const RoundKey& key);
-  void begin_sessions(const PublishRound& published, bool has_accepted);
-  void ask_accepted(const RoundKey& key, std::function<void(Result<std::vector<DeviceId>>)> answer);
-  void updates_expected(const RoundKey& key, uint64_t total) override;
-  void updates_due(const RoundKey& key, uint64_t total) override;
-  void attempt_lost(const RoundKey& key, const std::string& reason) override;
-  void opened(uint64_t serial, const FinalizeRound& request, Result<std::shared_ptr<SumMasks>> masks) override;
   void ask(uint64_t serial, const RoundRequest& request);
-  void finalize(uint64_t serial, const FinalizeRound& request, std::shared_ptr<SumMasks> masks);
+  void finalize(uint64_t serial, const FinalizeRound& request, const std::optional<OpenSum>& sum);
+
+  void begin_cohorts(const PublishRound& published, bool has_accepted);
+  void finalize_cohorts(uint64_t serial, const FinalizeRound& finalize);
+  void look_at_accepted(const RoundKey& key);
+  void step_attempt(const RoundKey& key, AttemptEvent event);
+  void run(const RoundKey& key, AttemptEffects effects);
+  void end_attempt(const RoundKey& key);
+  CohortCall expect(const RoundKey& key, std::variant<Taken, Asked> answer);
+  std::variant<Taken, Asked> take(CohortCall call);
+  void ask_accepted(const RoundKey& key, std::function<void(Result<std::vector<DeviceId>>)> answer);
+
   void arm();
   // Wraps an event so that it happens only in this life, and not while this process stands still.
   std::function<void()> guard(std::function<void()> event);
+  // In the next turn of this process's loop.
+  void post(std::function<void()> event) { world_.queue().after(Millis(0), guard(std::move(event))); }
   // The store does `work` only if this one still leads.
   template <typename Value>
   std::function<Result<Value>()> fenced(std::function<Result<Value>()> work);
@@ -76,7 +96,9 @@ class SimScheduler final : public CohortListener {
   std::optional<LeaseEpoch> epoch_;  // it leads, or thinks so
   std::optional<RoundMachine> machine_;
   std::optional<LeadMachine> lead_;
-  std::optional<SimCohorts> cohorts_;
+  std::map<RoundKey, LiveAttempt> attempts_;  // whose updates are behind masks
+  std::map<CohortCall, Call> calls_;          // of devices that wait for an answer
+  uint64_t last_call_ = 0;
   std::optional<PublishRound>
       counting_;                    // it begins to collect masked updates: once it is known that there are none yet
   std::optional<RoundKey> posted_;  // the job's round on the board
