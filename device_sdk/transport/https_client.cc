@@ -116,7 +116,9 @@ Result<TransportResponse> HttpsClient::attempt(const TransportRequest& request, 
   TransportResponse response = answer->response;
   const bool has_body = request.method != "HEAD" && response.status != 204 && response.status != 304;
   if (has_body) COT_TRY(read_body(*answer, sink, response.body_bytes));
-  if (!answer->keep_alive || !go_on) socket_.reset();  // a refused body was never sent: the connection cannot go on
+  const bool ends = has_body && !answer->chunked && !answer->content_length;
+  if (!answer->keep_alive || ends || !go_on)
+    socket_.reset();  // a refused body was never sent: the connection cannot go on
   return response;
 }
 
@@ -151,6 +153,7 @@ Status HttpsClient::read_body(const ResponseHead& head, const BodySink& sink, ui
     COT_ASSIGN(size, read_chunked_body(std::exchange(buffered_, {}), more, pass_on));
     return {};
   }
+  if (!head.content_length && settings_.reads_to_end) return read_to_end(head, sink, size);
   if (!head.content_length) return Error(ErrorCode::malformed, "the server's answer has no length");
   size = *head.content_length;
   const size_t early = std::min<uint64_t>(buffered_.size(), size);
@@ -165,6 +168,19 @@ Status HttpsClient::read_body(const ResponseHead& head, const BodySink& sink, ui
     COT_TRY(sink(head.response, into.first(count)));
     left -= count;
   }
+  return {};
+}
+
+// Nothing is kept of it: the connection has no more to say.
+Status HttpsClient::read_to_end(const ResponseHead& head, const BodySink& sink, uint64_t& size) {
+  Bytes piece = std::exchange(buffered_, {});
+  size_t count = piece.size();
+  piece.resize(std::max(count, kReadBytes));
+  do {
+    if (count > 0) COT_TRY(sink(head.response, ByteView(piece).first(count)));
+    size += count;
+    COT_ASSIGN(count, socket_->read_some(piece, settings_.silence_max));
+  } while (count > 0);
   return {};
 }
 

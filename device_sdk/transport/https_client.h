@@ -18,6 +18,7 @@ struct HttpsClientSettings {
   std::string ca_pem;  // certificates to trust; empty: the system's
   Millis connect_max{10'000};
   Millis silence_max{30'000};                    // between two pieces of a body, either way
+  bool reads_to_end = false;                     // of the connection, where an answer has no length; else malformed
   const std::atomic<bool>* cancelled = nullptr;  // set by any thread: what is under way fails with `cancelled`, soon
 };
 
@@ -37,6 +38,7 @@ class HttpsClient final : public Transport {
   std::string head_of(const TransportRequest& request, bool waits) const;
   Result<ResponseHead> read_head(Millis patience);
   Status read_body(const ResponseHead& head, const BodySink& sink, uint64_t& size);
+  Status read_to_end(const ResponseHead& head, const BodySink& sink, uint64_t& size);
   Status fill(Bytes& buffer, Millis patience);
 
   HttpsClientSettings settings_;

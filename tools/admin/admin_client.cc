@@ -9,6 +9,9 @@ namespace {
 
 constexpr uint64_t kAnswerBytesMax = 1ull << 34;
 constexpr Millis kAnswerMax{120'000};  // the server may have to write a large model
+constexpr uint64_t kRefusalBytesMax = 64 * 1024;
+constexpr Millis kStreamSilenceMax{45'000};  // three of the server's heartbeats
+constexpr std::string_view kEvents = "text/event-stream";
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kFrame = "application/vnd.coterie.frame";
 
@@ -18,11 +21,23 @@ Result<nlohmann::json> parse_answer(const Bytes& body) {
   return json;
 }
 
+HttpsClientSettings settings_for(const AdminEndpoint& endpoint, const std::atomic<bool>* cancelled) {
+  HttpsClientSettings settings;
+  settings.url = endpoint.url;
+  settings.ca_pem = endpoint.ca_pem;
+  settings.cancelled = cancelled;
+  return settings;
+}
+
 ErrorCode code_of_status(int status) {
   for (const ErrorTraits& row : all_error_traits()) {
     if (row.http_status == status) return row.code;
   }
   return ErrorCode::internal;
+}
+
+bool is_stream(const TransportResponse& head) {
+  return head.status == 200 && head.header("content-type").starts_with(kEvents);
 }
 
 // A string member of a problem document, or "".
@@ -67,16 +82,13 @@ std::string path_segment(std::string_view text) {
 
 Result<std::unique_ptr<AdminClient>> AdminClient::make(const AdminEndpoint& endpoint,
                                                        const std::atomic<bool>* cancelled) {
-  HttpsClientSettings settings;
-  settings.url = endpoint.url;
-  settings.ca_pem = endpoint.ca_pem;
-  settings.cancelled = cancelled;
-  COT_ASSIGN(std::unique_ptr<HttpsClient> http, HttpsClient::make(settings));
-  return std::unique_ptr<AdminClient>(new AdminClient(std::move(http), endpoint.token));
+  COT_ASSIGN(std::unique_ptr<HttpsClient> http, HttpsClient::make(settings_for(endpoint, cancelled)));
+  return std::unique_ptr<AdminClient>(new AdminClient(endpoint, cancelled, std::move(http)));
 }
 
-AdminClient::AdminClient(std::unique_ptr<HttpsClient> http, const std::string& token)
-    : http_(std::move(http)), authorization_("Bearer " + token) {}
+AdminClient::AdminClient(const AdminEndpoint& endpoint, const std::atomic<bool>* cancelled,
+                         std::unique_ptr<HttpsClient> http)
+    : endpoint_(endpoint), cancelled_(cancelled), http_(std::move(http)), authorization_("Bearer " + endpoint.token) {}
 AdminClient::~AdminClient() = default;
 
 Result<Bytes> AdminClient::call(std::string_view method, const std::string& path, std::string_view content_type,
@@ -141,6 +153,33 @@ Status AdminClient::remove(const std::string& target) {
 }
 
 Result<Bytes> AdminClient::download(const std::string& target) { return call("GET", "/admin/v1/" + target, {}, {}); }
+
+Status AdminClient::stream(const std::string& target, const std::string& last_id,
+                           const std::function<Status(ByteView piece)>& sink) {
+  HttpsClientSettings settings = settings_for(endpoint_, cancelled_);
+  settings.reads_to_end = true;
+  settings.silence_max = kStreamSilenceMax;
+  COT_ASSIGN(const std::unique_ptr<HttpsClient> http, HttpsClient::make(settings));
+  TransportRequest request{.method = "GET",
+                           .target = "/admin/v1/" + target,
+                           .headers = {{"Authorization", authorization_}, {"Accept", std::string(kEvents)}},
+                           .content_type = {},
+                           .body = {}};
+  if (!last_id.empty()) request.headers.emplace_back("Last-Event-ID", last_id);
+  std::string refusal;
+  const auto pass_on = [&](const TransportResponse& head, ByteView piece) -> Status {
+    if (is_stream(head)) return sink(piece);
+    if (refusal.size() + piece.size() > kRefusalBytesMax) {
+      return Error(ErrorCode::too_large, "the server's answer is too long");
+    }
+    refusal.append(as_text(piece));
+    return {};
+  };
+  COT_ASSIGN(const TransportResponse response, http->send(request, pass_on));
+  if (is_stream(response)) return {};
+  if (response.status == 200) return Error(ErrorCode::malformed, "the server's answer is no stream of events");
+  return error_of_answer(response.status, response.header("content-type"), refusal);
+}
 
 Result<std::string> AdminClient::metrics() {
   COT_ASSIGN(const Bytes answer, call("GET", "/metrics", {}, {}));

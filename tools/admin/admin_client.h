@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -35,13 +36,20 @@ class AdminClient {
   Result<nlohmann::json> upload(const std::string& target, ByteView file);
   Status remove(const std::string& target);
   Result<Bytes> download(const std::string& target);
+  // Server-sent events: passes on the stream's bytes as they come, from behind `last_id` (empty: from now on), until the
+  // server ends it or `sink` fails, whose error it returns. On a connection of its own: `sink` may use this client.
+  // timed_out: nothing, and not even a heartbeat, has come for a while.
+  Status stream(const std::string& target, const std::string& last_id,
+                const std::function<Status(ByteView piece)>& sink);
   // The Prometheus text of /metrics.
   Result<std::string> metrics();
 
  private:
-  explicit AdminClient(std::unique_ptr<HttpsClient> http, const std::string& token);
+  AdminClient(const AdminEndpoint& endpoint, const std::atomic<bool>* cancelled, std::unique_ptr<HttpsClient> http);
   Result<Bytes> call(std::string_view method, const std::string& path, std::string_view content_type, ByteView body);
 
+  const AdminEndpoint endpoint_;
+  const std::atomic<bool>* cancelled_;
   std::unique_ptr<HttpsClient> http_;
   std::string authorization_;
 };

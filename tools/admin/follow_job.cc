@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/admin/admin_client.h"
+
 namespace coterie {
 namespace {
 
@@ -15,7 +17,7 @@ Result<JobNews> JobFollower::poll() {
   const std::string target = "jobs/" + path_segment(job_) + "/rounds?limit=" + std::to_string(kPageRounds);
   std::string older;
   for (;;) {
-    COT_ASSIGN(const nlohmann::json json, client_.get(target + older));
+    COT_ASSIGN(const nlohmann::json json, get_(target + older));
     COT_ASSIGN(const RoundsPage page, parse_rounds(json));
     if (older.empty()) {
       news.state = page.job_state;

@@ -1,12 +1,13 @@
-// JobFollower: what happens to a job, as news: asks the admin plane, tells every ended round once.
+// JobFollower: what has happened to a job, as news: asks the admin plane, tells every ended round once.
 #pragma once
 
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "tools/admin/admin_client.h"
 #include "tools/admin/round_report.h"
 
 namespace coterie {
@@ -22,13 +23,14 @@ struct JobNews {
 
 class JobFollower {
  public:
-  // `client` outlives the follower.
-  JobFollower(AdminClient& client, std::string job) : client_(client), job_(std::move(job)) {}
+  // A target below /admin/v1/ to the server's answer (AdminClient::get).
+  using Get = std::function<Result<nlohmann::json>(const std::string& target)>;
+  JobFollower(Get get, std::string job) : get_(std::move(get)), job_(std::move(job)) {}
 
   Result<JobNews> poll();
 
  private:
-  AdminClient& client_;
+  Get get_;
   std::string job_;
   RoundLedger ledger_;
 };

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/clock.h"
+#include "tools/admin/follow_events.h"
 #include "tools/admin/round_report.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
@@ -12,8 +13,6 @@
 
 namespace coterie {
 namespace {
-
-constexpr Millis kLookEvery{250};
 
 // Uploads a file and puts its digest under `key` of the job.
 Status attach(AdminClient& admin, const std::string& path, const std::string& target, const char* key,
@@ -169,12 +168,15 @@ ExitCode watch_job(const AdminCommand& command, const std::string& job) {
     const uint64_t rounds =
         answer.contains(count) && answer.at(count).is_number_unsigned() ? answer.at(count).get<uint64_t>() : 1;
     ProgressLine progress(stdout, false);
-    RoundWatch watch(admin, job, rounds, progress);
-    for (;;) {
-      COT_ASSIGN(const bool is_over, watch.look(os::monotonic_now()));
-      if (is_over) return watch.check_completed();
-      COT_TRY(Interrupt::wait(kLookEvery));
-    }
+    RoundWatch watch([&](const std::string& target) { return admin.get(target); }, job, rounds, progress);
+    const std::string events = "jobs/" + path_segment(job) + "/events";
+    const EventsFrom from{
+        .read = [&](const std::string& last_id, const auto& sink) { return admin.stream(events, last_id, sink); },
+        .wait = &Interrupt::wait,
+        .now = &os::monotonic_now};
+    COT_TRY(
+        follow_events(from, [&](const std::vector<SentEvent>& told) { return watch.hear(told, os::monotonic_now()); }));
+    return watch.check_completed();
   });
 }
 

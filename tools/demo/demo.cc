@@ -170,7 +170,8 @@ Status Demo::look_after_devices() {
 Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& result) {
   COT_ASSIGN(const std::string request, job_request(options_, data_.value_count, model, held_out));
   COT_ASSIGN(job_, server_->create_job(request));
-  RoundWatch watch(server_->admin(), job_, options_.rounds, progress_);
+  const auto get = [this](const std::string& target) { return server_->admin().get(target); };
+  RoundWatch watch(get, job_, options_.rounds, progress_);
   for (;;) {
     const Result<bool> is_over = watch.look(os::monotonic_now());
     // A server that has died explains a lost connection better than the connection does.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tools/admin/admin_client.h"
+#include "tools/admin/live_round.h"
+
 namespace coterie {
 namespace {
 
@@ -38,6 +41,21 @@ Result<bool> RoundWatch::look(Instant now) {
     progress_.clear();
     return true;
   }
+  return show(now);
+}
+
+Result<bool> RoundWatch::hear(const std::vector<SentEvent>& events, Instant now) {
+  bool must_look = !changed_;
+  const std::optional<RoundReport> before = live_;
+  for (const SentEvent& event : events) {
+    COT_ASSIGN(const bool says_all, bring_up_to_date(live_, event));
+    must_look |= !says_all;
+  }
+  if (live_ != before || state_ == "paused") changed_ = now;
+  return must_look ? look(now) : show(now);
+}
+
+Result<bool> RoundWatch::show(Instant now) {
   if (state_ == "paused") progress_.show("paused; go on with `job resume " + job_ + "`");
   else if (live_) progress_.show(live_line(*live_, rounds_, seconds_left(*live_), progress_.terminal()));
   if (now - *changed_ > kSilenceMax) {
@@ -59,7 +77,7 @@ double RoundWatch::seconds_left(const RoundReport& live) const {
 
 Status RoundWatch::check_completed() {
   if (state_ == "completed") return {};
-  const Result<nlohmann::json> job = admin_.get("jobs/" + path_segment(job_));
+  const Result<nlohmann::json> job = get_("jobs/" + path_segment(job_));
   std::string reason;
   if (job && job->is_object()) reason = job->value("reason", "");
   return Error(ErrorCode::conflict, "the job was " + state_ + (reason.empty() ? "" : ": " + reason));

@@ -1,4 +1,5 @@
-// RoundWatch: a job's rounds on the screen as they happen, until the job is over; for the demo and for `job watch`.
+// RoundWatch: a job's rounds on the screen as they happen, until the job is over. The demo looks, as often as it looks
+// after its devices; `job watch` hears the job's events.
 #pragma once
 
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "tools/admin/event_parser.h"
 #include "tools/admin/follow_job.h"
 #include "tools/demo/progress.h"
 
@@ -14,15 +16,19 @@ namespace coterie {
 
 class RoundWatch {
  public:
-  // `rounds`: how many the job shall do. `admin` and `progress` outlive the watch.
-  RoundWatch(AdminClient& admin, std::string job, uint64_t rounds, ProgressLine& progress)
-      : admin_(admin), job_(std::move(job)), follower_(admin, job_), rounds_(rounds), progress_(progress) {}
+  // `rounds`: how many the job shall do. `progress` outlives the watch.
+  RoundWatch(JobFollower::Get get, std::string job, uint64_t rounds, ProgressLine& progress)
+      : get_(std::move(get)), job_(std::move(job)), follower_(get_, job_), rounds_(rounds), progress_(progress) {}
 
   // Asks once and prints the news. True when the job is over. Errors: the admin plane's; timed_out if nothing has
   // changed for ten minutes, saying what is waited for (not while the job is paused).
   Result<bool> look(Instant now);
+  // Shows what the job's events say, none for one that only says that the server lives. Asks as look() does, once, where
+  // they do not say it all: at first, when a round or the job has ended, and when events were missed. Errors: also
+  // malformed.
+  Result<bool> hear(const std::vector<SentEvent>& events, Instant now);
 
-  // The round under way, as of the last look.
+  // The round under way, as of the last look or event.
   const std::optional<RoundReport>& live() const { return live_; }
 
   // When it is over: fine if the job is completed, else an error with the server's reason.
@@ -31,9 +37,11 @@ class RoundWatch {
   std::vector<RoundReport> take_attempts() { return std::move(attempts_); }
 
  private:
+  // False, or timed_out.
+  Result<bool> show(Instant now);
   double seconds_left(const RoundReport& live) const;
 
-  AdminClient& admin_;
+  JobFollower::Get get_;
   std::string job_;
   JobFollower follower_;
   uint64_t rounds_;

@@ -6,6 +6,7 @@
 
 #include "base/os/file.h"
 #include "tests/integration/demo/demo_process.h"
+#include "tests/integration/support/admin.h"
 #include "tests/integration/support/server_process.h"
 #include "tests/support/matchers.h"
 
@@ -95,6 +96,36 @@ TEST_F(Commands, PauseResumeAndCancelAJob) {
   EXPECT_THAT(errors_, HasSubstr("is cancelled and cannot become running"));
   coterie({"job", "watch", job}, 1);
   EXPECT_THAT(errors_, HasSubstr("the job was cancelled"));
+}
+
+// Opens a connection of its own for the answer.
+int admin_connections(const ServerProcess& server) {
+  const Result<AdminAnswer> answer = Admin(server).call("GET", "/metrics");
+  EXPECT_TRUE(test::is_ok(answer));
+  if (!answer) return 0;
+  constexpr std::string_view kGauge = "\ncoterie_http_connections{plane=\"admin\"} ";
+  const std::string text(as_text(answer->body));
+  const size_t at = text.find(kGauge);
+  EXPECT_NE(at, text.npos);
+  return at == text.npos ? 0 : std::stoi(text.substr(at + kGauge.size()));
+}
+
+TEST_F(Commands, WatchAJobThroughARestartOfItsServer) {
+  const std::string job = create_job();
+  DemoProcess watch(directory_.path(), {"--data-dir", directory_ / "data", "job", "watch", job});
+  // One is this test's, one the watch's look, one its stream of events.
+  while (admin_connections(*server_) < 3) ASSERT_FALSE(HasFailure());
+  const ServerOptions again{.data_dir = directory_ / "data",
+                            .config = {},
+                            .device_port = server_->device_port(),
+                            .admin_port = server_->admin_port()};
+  server_->kill();
+  auto started = ServerProcess::start(again);
+  ASSERT_TRUE(test::is_ok(started));
+  server_ = std::move(*started);
+  EXPECT_EQ(coterie({"job", "cancel", job}), "job " + job + " is cancelled\n");
+  EXPECT_EQ(watch.wait(), 1);
+  EXPECT_EQ(watch.errors(), "coterie job watch: the job was cancelled\n");
 }
 
 TEST_F(Commands, CreateListAndRemoveTokens) {

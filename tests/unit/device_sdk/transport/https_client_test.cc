@@ -248,6 +248,38 @@ TEST_F(HttpsClientTest, ACancelEndsARequestThatIsHeldByTheServer) {
   EXPECT_ERROR(get("/"), ErrorCode::cancelled, "cancelled by the app");
 }
 
+TEST_F(HttpsClientTest, ReadsAnAnswerWithoutALengthToTheEndWhereItIsToldTo) {
+  const std::string head = "HTTP/1.1 200 OK\r\n\r\n";
+  const auto in_two = [&](ServerConnection& connection) {
+    connection.read_head();
+    connection.write(head + "one ");
+    connection.write("two");
+  };
+  const auto cut = [&](ServerConnection& connection) {
+    connection.read_head();
+    connection.write(head + "one");
+    connection.cut();
+  };
+  serve({in_two, in_two, echo_targets(1), cut, reply_once(head)});
+  EXPECT_ERROR(get("/"), ErrorCode::malformed, "no length");
+  HttpsClientSettings settings;
+  settings.url = "https://127.0.0.1:" + std::to_string(server_->port());
+  settings.ca_pem = ca_.certificate;
+  settings.reads_to_end = true;
+  connect_with(settings);
+  const auto answer = get("/");
+  ASSERT_OK(answer);
+  EXPECT_EQ(body_, "one two");
+  EXPECT_EQ(answer->body_bytes, 7u);
+  ASSERT_OK(get("/next"));
+  EXPECT_EQ(body_, "/next") << "on a connection of its own";
+  client_->disconnect();
+  EXPECT_ERROR(get("/"), ErrorCode::unavailable, "lost");
+  EXPECT_EQ(body_, "one");
+  ASSERT_OK(get("/"));
+  EXPECT_EQ(body_, "");
+}
+
 TEST_F(HttpsClientTest, AnErrorOfTheSinkEndsTheTransferAndIsTheResult) {
   serve({reply_once(answer_of(std::string(100'000, 'x'))), echo_targets(1)});
   const TransportRequest request{.method = "GET", .target = "/", .headers = {}, .content_type = {}, .body = {}};
