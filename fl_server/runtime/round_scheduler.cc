@@ -15,7 +15,6 @@ namespace coterie {
 namespace {
 
 constexpr size_t kCleanUpBatch = 1000;
-constexpr Millis kServeAgain{500};  // a round, if the store did not answer
 
 double seconds_since(Instant begin) { return std::chrono::duration<double>(os::monotonic_now() - begin).count(); }
 
@@ -55,9 +54,7 @@ void RoundScheduler::consider_settled() {
   if (on_settled_.empty()) return;
   for (const auto& [job, machine] : machines_) {
     if (machine.is_loading()) return;
-    if (!machine.round() || machine.round()->state != RoundState::collecting) continue;
-    const auto live = rounds_.find(machine.round()->key);
-    if (live != rounds_.end() && live->second.notice.state == RoundState::selecting) return;  // about to be served
+    if (machine.round() && served_.is_waiting(machine.round()->key)) return;
   }
   for (const auto& done : std::exchange(on_settled_, {})) done();
 }
@@ -100,7 +97,7 @@ std::optional<Instant> RoundScheduler::next_deadline() const {
   const auto consider = [&](std::optional<Instant> at) {
     if (at) next = next ? std::min(*next, *at) : *at;
   };
-  consider(serve_at_);
+  consider(served_.next_deadline());
   for (const auto& [job, machine] : machines_) consider(machine.next_deadline());
   for (const auto& [key, attempt] : attempts_) consider(attempt.machine.next_deadline());
   return next;
@@ -113,10 +110,7 @@ void RoundScheduler::on_deadline() {
   std::vector<RoundKey> keys;
   for (const auto& [key, attempt] : attempts_) keys.push_back(key);
   for (const RoundKey& key : keys) step_attempt(key, AttemptTime{});
-  if (serve_at_ && *serve_at_ <= os::monotonic_now()) {
-    serve_at_.reset();
-    for (const auto& [key, round] : std::exchange(unserved_, {})) publish(round);
-  }
+  step_served(ServingTime{});
 }
 
 void RoundScheduler::step_round(const JobId& job, const RoundEvent& event) {
@@ -133,7 +127,7 @@ void RoundScheduler::run(const JobId& job, RoundEffects effects) {
   for (RoundEffect& effect : effects) {
     if (auto* asked = std::get_if<AskRound>(&effect)) ask(job, asked->serial, asked->request);
     else if (auto* published = std::get_if<PublishRound>(&effect)) publish(*published);
-    else withdraw(std::get<WithdrawRound>(effect).key);
+    else step_served(std::get<WithdrawRound>(effect));
   }
 }
 
@@ -145,44 +139,8 @@ void RoundScheduler::publish(const PublishRound& published) {
   if (notice.state == RoundState::finalizing)
     parts_.events.add(notice.job, event::RoundFinalizing{{notice.key, notice.number}});
   if (notice.state == RoundState::frozen) step_attempt(notice.key, AttemptFrozen{});
-  std::vector<RoundKey> replaced;
-  for (const auto& [key, round] : rounds_) {
-    if (round.notice.job == notice.job && key != notice.key) replaced.push_back(key);
-  }
-  for (const RoundKey& key : replaced) withdraw(key);
-  const auto [known, is_new] = rounds_.try_emplace(notice.key);
-  if (is_new) known->second.opened = os::monotonic_now();
-  const bool begins = notice.state == RoundState::collecting && known->second.notice.state != RoundState::collecting;
-  if (notice.state == RoundState::selecting) {
-    known->second.notice = notice;
-    return tell_pool(notice.job, notice.population);
-  }
-  if (!begins) {
-    PublishRound same = published;  // in all but the plan, which was made when the attempt began to collect
-    if (!is_new && notice.plan.ledger.records > 0) {
-      same.notice.assignment.plan = known->second.notice.assignment.plan;
-      same.notice.assignment.plan_bytes = known->second.notice.assignment.plan_bytes;
-    }
-    return serve(same, false);
-  }
-  if (is_new) known->second.notice = notice, known->second.notice.state = RoundState::selecting;  // not served yet
-  store_.post([this, published] {
-    const RoundKey key = published.notice.key;
-    const Result<uint64_t> accepted = parts_.accepts.count_accepted(key);
-    PublishRound ready = published;
-    const Status has_plan = make_plan(ready.notice);
-    if (!has_plan) {
-      log(LogLevel::warning, "plan_not_made",
-          {{"job", published.notice.job.value()}, {"reason", has_plan.error().message()}});
-    }
-    core_.post([this, key, published, ready, is_planned = static_cast<bool>(has_plan), accepted] {
-      const auto round = rounds_.find(key);
-      if (round == rounds_.end() || round->second.notice.state != RoundState::selecting) return;  // over meanwhile
-      if (accepted && is_planned) return serve(ready, *accepted > 0);
-      unserved_.insert_or_assign(key, published);
-      serve_at_ = os::monotonic_now() + kServeAgain;
-    });
-  });
+  rounds_.try_emplace(notice.key, LiveRound{.notice = notice, .opened = os::monotonic_now()});
+  step_served(published);
 }
 
 // What the job's machine would hear at the next change, now: out of this call, which it made.
@@ -254,33 +212,53 @@ void RoundScheduler::look_at_accepted(const RoundKey& key) {
 
 // ---- Publishing
 
-// On the store's thread: the attempt's own plan, where it has one.
-Status RoundScheduler::make_plan(RoundNotice& notice) {
-  if (notice.plan.ledger.records == 0) return {};
-  COT_ASSIGN(const RoundPlan plan, put_round_plan(parts_.blobs, notice.assignment.plan, notice.plan.ledger));
-  notice.assignment.plan = plan.digest;
-  notice.assignment.plan_bytes = plan.bytes;
-  return {};
+void RoundScheduler::step_served(const ServingEvent& event) {
+  struct Visitor {
+    RoundScheduler& self;
+    void operator()(const ChooseNow& e) { self.tell_pool(e.job, e.population); }
+    void operator()(const AskBeforeServing& e) { self.ask_before_serving(e); }
+    void operator()(const ServePublished& e) { self.serve(e); }
+    void operator()(const StopServing& e) { self.withdraw(e.key); }
+  };
+  for (const ServingEffect& effect : served_.step(event, os::monotonic_now())) std::visit(Visitor{*this}, effect);
 }
 
-void RoundScheduler::serve(const PublishRound& published, bool has_accepted) {
-  LiveRound& round = rounds_.at(published.notice.key);
-  const bool begins = round.notice.state == RoundState::selecting;
-  round.notice = published.notice;
-  round.rules = published.rules;
-  const RoundNotice& notice = round.notice;
+void RoundScheduler::ask_before_serving(const AskBeforeServing& asked) {
+  store_.post([this, asked] {
+    Result<ReadyRound> found = ready(asked.notice);
+    core_.post([this, asked = RoundReadied{asked.serial, asked.notice.key, std::move(found)}] { step_served(asked); });
+  });
+}
+
+// On the store's thread. The plan is the attempt's own, where it has one.
+Result<ReadyRound> RoundScheduler::ready(const RoundNotice& notice) const {
+  COT_ASSIGN(const uint64_t accepted, parts_.accepts.count_accepted(notice.key));
+  const Assignment& assignment = notice.assignment;
+  if (notice.plan.ledger.records == 0) return ReadyRound{accepted > 0, assignment.plan, assignment.plan_bytes};
+  const Result<RoundPlan> plan = put_round_plan(parts_.blobs, assignment.plan, notice.plan.ledger);
+  if (!plan) {
+    log(LogLevel::warning, "plan_not_made", {{"job", notice.job.value()}, {"reason", plan.error().message()}});
+    return plan.error();
+  }
+  return ReadyRound{accepted > 0, plan->digest, plan->bytes};
+}
+
+void RoundScheduler::serve(const ServePublished& served) {
+  RoundNotice& notice = rounds_.at(served.round.notice.key).notice;
+  notice = served.round.notice;
+  const AttemptRules& rules = served.round.rules;
   const Now now = os::now();
-  const Millis left = std::max(Millis(0), published.rules.deadline - now.instant);
-  round.notice.assignment.not_after = now.wall + left + settings_.ticket_leeway;
-  if (const Status is_signed = sign_manifest(round.notice.assignment, parts_.signer); !is_signed) {
+  const Millis left = std::max(Millis(0), rules.deadline - now.instant);
+  notice.assignment.not_after = now.wall + left + settings_.ticket_leeway;
+  if (const Status is_signed = sign_manifest(notice.assignment, parts_.signer); !is_signed) {
     log(LogLevel::error, "assignment_not_signed", {{"reason", is_signed.error().message()}});
     return;
   }
   if (notice.state == RoundState::collecting) {
     const event::RoundName name{notice.key, notice.number};
-    if (begins) parts_.events.add(notice.job, event::RoundCollecting{name});
+    if (served.begins) parts_.events.add(notice.job, event::RoundCollecting{name});
     else parts_.events.add(notice.job, event::RoundExtended{name});
-    begin_cohorts(round, has_accepted);
+    begin_cohorts(notice, rules, served.has_accepted);
   }
   os::crash_point(os::CrashPoint::round_before_served);
   board_->serve(notice);
@@ -288,14 +266,11 @@ void RoundScheduler::serve(const PublishRound& published, bool has_accepted) {
 }
 
 void RoundScheduler::withdraw(const RoundKey& key) {
-  unserved_.erase(key);
-  const auto round = rounds_.find(key);
-  if (round == rounds_.end()) return;
+  const LiveRound& round = must_find(rounds_, key, "a round that is served no more was published");
   board_->withdraw(key);
-  parts_.metrics.round_ended(
-      round->second.notice.state == RoundState::finalizing ? RoundState::done : RoundState::failed,
-      seconds_since(round->second.opened));
-  rounds_.erase(round);
+  parts_.metrics.round_ended(round.notice.state == RoundState::finalizing ? RoundState::done : RoundState::failed,
+                             seconds_since(round.opened));
+  rounds_.erase(key);
   end_cohorts(key);
 }
 

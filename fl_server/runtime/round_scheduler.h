@@ -1,8 +1,7 @@
-// RoundScheduler: the shell around the round machines of all jobs (RoundMachine), and around the attempts that
-// aggregate securely (AttemptMachine). One thread (the core) steps them; effects go to the store's thread and the
-// compute pool and come back as events. Those who talk to devices hear of rounds from it (RoundBoard) and tell it what
-// comes of them (NodeEvents). What it still decides itself is how a round is served: what an extended one keeps, and
-// when the store is asked for it again (ADR 41).
+// RoundScheduler: the shell around the round machines of all jobs (RoundMachine), around what decides how their rounds
+// are served (ServedRounds), and around the attempts that aggregate securely (AttemptMachine). One thread (the core)
+// steps them; effects go to the store's thread and the compute pool and come back as events. Those who talk to devices
+// hear of rounds from it (RoundBoard) and tell it what comes of them (NodeEvents).
 //
 // Threading: every public method may be called from any thread; callbacks run on the core's thread and must only hand
 // the answer on.
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "fl_server/core/attempt_machine.h"
+#include "fl_server/core/served_rounds.h"
 #include "fl_server/events/event_hub.h"
 #include "fl_server/events/job_now.h"
 #include "fl_server/finalize/finalizer.h"
@@ -112,10 +112,9 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
 
  private:
   struct LiveRound {
-    RoundNotice notice;
-    AttemptRules rules;
-    uint32_t issued = 0;
+    RoundNotice notice;  // as it is served, or was published first
     Instant opened;
+    uint32_t issued = 0;
   };
 
   // An attempt whose updates are behind masks.
@@ -134,7 +133,7 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   void consider_settled();
   void tell_pool(const JobId& job, const Population& population);
 
-  void begin_cohorts(const LiveRound& round, bool has_accepted);
+  void begin_cohorts(const RoundNotice& notice, const AttemptRules& rules, bool has_accepted);
   LiveAttempt& attempt_of(const RoundKey& key, const JobId& job, SecurityLevel level);
   void step_attempt(const RoundKey& key, const AttemptEvent& event);
   void run(const RoundKey& key, AttemptEffects effects);
@@ -149,8 +148,10 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
 
   void add_machine(const JobId& job);
   void publish(const PublishRound& round);
-  Status make_plan(RoundNotice& notice);
-  void serve(const PublishRound& round, bool has_accepted);
+  void step_served(const ServingEvent& event);
+  void ask_before_serving(const AskBeforeServing& asked);
+  Result<ReadyRound> ready(const RoundNotice& notice) const;
+  void serve(const ServePublished& served);
   void withdraw(const RoundKey& key);
   void ask(const JobId& job, uint64_t serial, const RoundRequest& request);
   template <typename Answer, typename Work>
@@ -170,13 +171,12 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   std::map<JobId, RoundMachine> machines_;
   std::map<Population, uint64_t> waiting_;
   uint32_t nodes_ = 0;
+  ServedRounds served_;
   std::map<RoundKey, LiveRound> rounds_;
   std::map<RoundKey, LiveAttempt> attempts_;
   std::map<CohortCall, Taken> taken_;  // whom attempts answer
   std::map<CohortCall, Asked> asked_;
   uint64_t last_call_ = 0;
-  std::map<RoundKey, PublishRound> unserved_;  // begun to collect, but the store did not answer
-  std::optional<Instant> serve_at_;            // those, again
   std::vector<std::function<void()>> on_settled_;
   bool draining_ = false;
 

@@ -78,15 +78,14 @@ void RoundScheduler::run(const RoundKey& key, AttemptEffects effects) {
 
 // ---- The round
 
-void RoundScheduler::begin_cohorts(const LiveRound& round, bool has_accepted) {
-  const RoundNotice& notice = round.notice;
+void RoundScheduler::begin_cohorts(const RoundNotice& notice, const AttemptRules& rules, bool has_accepted) {
   const AttemptTerms terms = terms_of(notice);
   if (!terms.session) return;
   attempt_of(notice.key, notice.job, notice.plan.privacy.level);
-  std::vector<uint64_t> ring_seeds(round.rules.cohort_count);
+  std::vector<uint64_t> ring_seeds(rules.cohort_count);
   std::ranges::generate(ring_seeds, random_u64);
-  step_attempt(notice.key, BeginCohorts{*terms.session, round.rules, notice.goal_count, has_accepted,
-                                        std::move(ring_seeds), identity_check(settings_.authority_key)});
+  step_attempt(notice.key, BeginCohorts{*terms.session, rules, notice.goal_count, has_accepted, std::move(ring_seeds),
+                                        identity_check(settings_.authority_key)});
 }
 
 void RoundScheduler::end_cohorts(const RoundKey& key) {

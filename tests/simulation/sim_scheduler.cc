@@ -64,8 +64,7 @@ void SimScheduler::die(Millis rest_max) {
   lead_.reset();
   attempts_.clear();
   calls_.clear();
-  counting_.reset();
-  posted_.reset();
+  served_.reset();
   waiting_ = nodes_ = 0;
   early_.clear();
   still_until_ = {};
@@ -92,6 +91,7 @@ void SimScheduler::arm() {
     if (at) next = next ? std::min(*next, *at) : *at;
   };
   if (machine_) consider(machine_->next_deadline());
+  if (served_) consider(served_->next_deadline());
   if (lead_) consider(lead_->next_deadline());
   for (const auto& [key, attempt] : attempts_) consider(attempt.machine.next_deadline());
   if (!next || (armed_ && *armed_ <= *next)) return;
@@ -103,6 +103,7 @@ void SimScheduler::arm() {
     const auto is_due = [&](std::optional<Instant> at) { return at && *at <= now; };
     if (is_due(keeper_->next_deadline())) run(keeper_->time_passed(now));
     if (machine_ && is_due(machine_->next_deadline())) step(TimePassed{});
+    if (served_ && is_due(served_->next_deadline())) step(ServingEvent(ServingTime{}));
     if (lead_ && is_due(lead_->next_deadline())) step(LeadEvent(LeadTime{}));
     std::vector<RoundKey> due;
     for (const auto& [key, attempt] : attempts_) {
@@ -160,6 +161,7 @@ void SimScheduler::lead(LeaseEpoch epoch) {
   COT_ASSERT(remove_orphan_partials(*jobs, world_.store(), world_.store(), world_.partials(), age_min).has_value());
   const Millis poll_every = Millis(400) + world_.some_delay(Millis(400));
   lead_.emplace(LeadSettings{.poll_every = poll_every, .settle = Millis(300)}, url(), world_.queue().now());
+  served_.emplace();
   machine_.emplace(world_.job());
   run(machine_->start());
 }
@@ -259,43 +261,59 @@ void SimScheduler::run(RoundEffects effects) {
     } else if (auto* published = std::get_if<PublishRound>(&effect)) {
       publish(*published);
     } else {
-      const RoundKey key = std::get<WithdrawRound>(effect).key;
-      if (counting_ && counting_->notice.key == key) counting_.reset();
-      end_attempt(key);
-      if (posted_ != key) continue;
-      posted_.reset();
-      step(LeadEvent(UnpostRound{key}));
+      step(ServingEvent(std::get<WithdrawRound>(effect)));
     }
   }
   arm();
 }
 
-// What RoundScheduler does with it, but for plans of ledgers.
 void SimScheduler::publish(const PublishRound& published) {
-  const RoundNotice& notice = published.notice;
-  if (notice.state == RoundState::frozen) step_attempt(notice.key, AttemptFrozen{});
-  if (posted_ && *posted_ != notice.key) {
-    end_attempt(*posted_);
-    step(LeadEvent(UnpostRound{*std::exchange(posted_, std::nullopt)}));
-  }
-  if (notice.state == RoundState::selecting) return post([this] { tell_pool(); });  // out of this call
-  if (!world_.options().is_masked()) return serve(published, false);
-  const bool is_known = posted_ == notice.key;
-  const bool is_counting = counting_ && counting_->notice.key == notice.key;
-  counting_.reset();
-  if (notice.state != RoundState::collecting || is_known) return serve(published, false);
-  counting_ = published;
-  if (!is_counting) count_before_sessions(notice.key);
+  if (published.notice.state == RoundState::frozen) step_attempt(published.notice.key, AttemptFrozen{});
+  step(ServingEvent(published));
 }
 
-void SimScheduler::serve(const PublishRound& published, bool has_accepted) {
-  RoundNotice notice = published.notice;
-  const Millis left =
-      std::max(Millis(0), std::chrono::duration_cast<Millis>(published.rules.deadline - world_.queue().now()));
+void SimScheduler::step(const ServingEvent& event) {
+  struct Visitor {
+    SimScheduler& self;
+    void operator()(const ChooseNow&) {
+      self.post([&s = self] { s.tell_pool(); });
+    }
+    void operator()(const AskBeforeServing& e) { self.ask_before_serving(e); }
+    void operator()(const ServePublished& e) { self.serve(e); }
+    void operator()(const StopServing& e) {
+      self.step(LeadEvent(UnpostRound{e.key}));
+      self.end_attempt(e.key);
+    }
+  };
+  const ServingEffects effects = served_->step(event, world_.queue().now());
+  served_->check();
+  for (const ServingEffect& effect : effects) std::visit(Visitor{*this}, effect);
+  arm();
+}
+
+// No world has a ledger: its attempts have the job's plan.
+void SimScheduler::ask_before_serving(const AskBeforeServing& asked) {
+  using Returned = Result<uint64_t>;
+  world_.ask_store<Returned>(
+      reached_from_, [&store = world_.store(), key = asked.notice.key] { return store.count_accepted(key); },
+      [](Error error) { return Returned(std::move(error)); },
+      [this, asked, incarnation = incarnation_](const Returned& accepted) {
+        if (incarnation != incarnation_) return;
+        const Assignment& assignment = asked.notice.assignment;
+        const Result<ReadyRound> ready =
+            accepted ? Result<ReadyRound>(ReadyRound{*accepted > 0, assignment.plan, assignment.plan_bytes})
+                     : Result<ReadyRound>(accepted.error());
+        guard([this, readied = RoundReadied{asked.serial, asked.notice.key, ready}] { step(ServingEvent(readied)); })();
+      });
+}
+
+void SimScheduler::serve(const ServePublished& served) {
+  RoundNotice notice = served.round.notice;
+  const AttemptRules& rules = served.round.rules;
+  const Millis left = std::max(Millis(0), std::chrono::duration_cast<Millis>(rules.deadline - world_.queue().now()));
   notice.assignment.not_after = world_.queue().wall() + left + kTicketLeeway;
   COT_ASSERT(sign_manifest(notice.assignment, world_.signer()).has_value());
-  if (notice.state == RoundState::collecting) begin_cohorts(published, has_accepted);
-  posted_ = notice.key;
+  if (notice.state == RoundState::collecting) begin_cohorts(notice, rules, served.has_accepted);
   step(LeadEvent(PostRound{std::move(notice)}));
 }
 

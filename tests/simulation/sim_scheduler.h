@@ -1,5 +1,5 @@
 // SimScheduler: one of the processes that may lead, on virtual time: the machines that ship (lease keeper, round,
-// attempt, lead of a fleet) and the finalizer that ships, with an event queue in the place of threads. It dies, stands
+// served rounds, attempt, lead of a fleet) and the finalizer that ships, with an event queue in the place of threads. It dies, stands
 // still and is cut off; one that has lost the lead starts anew.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "fl_server/core/attempt_machine.h"
+#include "fl_server/core/served_rounds.h"
 #include "scheduler/fleet/lead_machine.h"
 #include "scheduler/lease/lease_keeper.h"
 #include "scheduler/round/round_machine.h"
@@ -60,12 +61,13 @@ class SimScheduler {
   void step(const RoundEvent& event);
   void run(RoundEffects effects);
   void publish(const PublishRound& published);
-  void serve(const PublishRound& published, bool has_accepted);
-  void count_before_sessions(const RoundKey& key);
+  void step(const ServingEvent& event);
+  void ask_before_serving(const AskBeforeServing& asked);
+  void serve(const ServePublished& served);
   void ask(uint64_t serial, const RoundRequest& request);
   void finalize(uint64_t serial, const FinalizeRound& request, const std::optional<OpenSum>& sum);
 
-  void begin_cohorts(const PublishRound& published, bool has_accepted);
+  void begin_cohorts(const RoundNotice& notice, const AttemptRules& rules, bool has_accepted);
   void finalize_cohorts(uint64_t serial, const FinalizeRound& finalize);
   void look_at_accepted(const RoundKey& key);
   void step_attempt(const RoundKey& key, AttemptEvent event);
@@ -99,10 +101,8 @@ class SimScheduler {
   std::map<RoundKey, LiveAttempt> attempts_;  // whose updates are behind masks
   std::map<CohortCall, Call> calls_;          // of devices that wait for an answer
   uint64_t last_call_ = 0;
-  std::optional<PublishRound>
-      counting_;                    // it begins to collect masked updates: once it is known that there are none yet
-  std::optional<RoundKey> posted_;  // the job's round on the board
-  uint64_t waiting_ = 0;            // devices, at so many nodes
+  std::optional<ServedRounds> served_;
+  uint64_t waiting_ = 0;  // devices, at so many nodes
   uint32_t nodes_ = 0;
   std::optional<Instant> armed_;
   std::vector<PartialRecord> early_;  // for Mutant::early_partials

@@ -11,7 +11,6 @@ namespace coterie::simulation {
 namespace {
 
 constexpr Millis kHold{1'000};
-constexpr Millis kCountAgain{500};
 
 Error no_leader() { return Error(ErrorCode::unavailable, "this scheduler does not lead"); }
 
@@ -84,29 +83,15 @@ void SimScheduler::end_attempt(const RoundKey& key) {
 
 // ---- The round
 
-// Sessions that an earlier leader had are lost: masked updates that were accepted then cannot be opened any more.
-void SimScheduler::count_before_sessions(const RoundKey& key) {
-  ask_accepted(key, [this, key](const Result<std::vector<DeviceId>>& accepted) {
-    if (!counting_ || counting_->notice.key != key) return;
-    if (!accepted) {
-      return world_.queue().after(kCountAgain, guard([this, key] {
-                                    if (counting_ && counting_->notice.key == key) count_before_sessions(key);
-                                  }));
-    }
-    serve(*std::exchange(counting_, std::nullopt), !accepted->empty());
-  });
-}
-
-void SimScheduler::begin_cohorts(const PublishRound& published, bool has_accepted) {
-  const RoundNotice& notice = published.notice;
+void SimScheduler::begin_cohorts(const RoundNotice& notice, const AttemptRules& rules, bool has_accepted) {
   const AttemptTerms terms = terms_of(notice);
   if (!terms.session) return;
   const AttemptMachine& machine = attempts_[notice.key].machine;
   const bool has_begun = machine.is_aggregating();
-  std::vector<uint64_t> ring_seeds(published.rules.cohort_count);
+  std::vector<uint64_t> ring_seeds(rules.cohort_count);
   std::ranges::generate(ring_seeds, [this] { return world_.prng().next(); });
-  step_attempt(notice.key, BeginCohorts{*terms.session, published.rules, notice.goal_count, has_accepted,
-                                        std::move(ring_seeds), [](const DeviceIdentity&) { return true; }});
+  step_attempt(notice.key, BeginCohorts{*terms.session, rules, notice.goal_count, has_accepted, std::move(ring_seeds),
+                                        [](const DeviceIdentity&) { return true; }});
   if (!has_begun && machine.is_aggregating()) world_.oracle().sessions_began(notice.key, has_accepted);
 }
 
