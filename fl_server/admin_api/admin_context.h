@@ -65,8 +65,8 @@ struct AdminServiceParts {
   // Verifies a token that is not of ours, an identity provider's, and says who its caller is. Must not block. May be
   // empty: nobody.
   std::function<Result<AdminCaller>(std::string_view token, WallTime now)> verify_foreign = {};
-  // The events of a job that another server has, which leads; unavailable if nobody does. May be empty: there is no
-  // other. Must not block.
+  // The events that another server has, which leads; unavailable if nobody does. May be empty: there is no other. Must
+  // not block.
   std::function<Result<std::shared_ptr<EventSource>>(EventReader reader)> remote_events = {};
 };
 

@@ -1,4 +1,4 @@
-// What happens to a job, as server-sent events: of this server's scheduler, or of the one that leads.
+// What happens to a job, or to all that the caller sees, as server-sent events: of this server, or of the one that leads.
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
 #include "fl_server/admin_api/handlers.h"
@@ -6,6 +6,7 @@
 #include "fl_server/admin_api/query_reader.h"
 #include "fl_server/events/event_reader.h"
 #include "fl_server/events/job_event_stream.h"
+#include "fl_server/events/tenant_event_stream.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/job_store.h"
 
@@ -32,33 +33,28 @@ class Place {
 };
 
 std::shared_ptr<EventSource> own_events(AdminContext& context, EventReader reader) {
-  const auto look = [&scheduler = context.scheduler, job = reader.job, population = reader.population] {
+  const auto* of = std::get_if<OfJob>(&reader.of);
+  if (of == nullptr) return std::make_shared<TenantEventStream>(context.events, std::move(reader));
+  const auto look = [&scheduler = context.scheduler, job = of->job, population = of->population] {
     return scheduler.now_of(job, population);
   };
-  return std::make_shared<JobEventStream>(context.events,
-                                          JobEventStream::Reader{.job = std::move(reader.job),
-                                                                 .is_known = reader.is_over,
-                                                                 .read = std::move(reader.read),
-                                                                 .place = std::move(reader.place)},
-                                          look);
+  return std::make_shared<JobEventStream>(context.events, std::move(reader), look);
 }
 
-}  // namespace
-
-HttpResponse stream_events(AdminContext& context, const AdminCall& call) {
+// A stream has no query and begins behind Last-Event-ID. `reader` gets what the request says; otherwise a refusal.
+std::optional<HttpResponse> read_request(const AdminCall& call, EventReader& reader) {
   Problems problems;
   QueryReader(call.query, problems).finish();
   if (!problems.empty()) return query_problem(problems);
-  EventReader reader{.job = JobId(call.path.at("job")), .population = {}};
-  if (const std::string_view last = call.head.header("last-event-id"); !last.empty()) {
-    Result<EventId> read = EventId::parse(last);
-    if (!read) return problem_response(read.error().with_context("Last-Event-ID"));
-    reader.read = std::move(*read);
-  }
-  const Result<JobRecord> job = context.jobs.get_job(reader.job);
-  if (!job) return problem_response(job.error());
-  reader.population = job->spec.common.population;
-  reader.is_over = job->state != JobState::running && job->state != JobState::paused;
+  const std::string_view last = call.head.header("last-event-id");
+  if (last.empty()) return std::nullopt;
+  Result<EventId> read = EventId::parse(last);
+  if (!read) return problem_response(read.error().with_context("Last-Event-ID"));
+  reader.read = std::move(*read);
+  return std::nullopt;
+}
+
+HttpResponse open_stream(AdminContext& context, EventReader reader) {
   reader.place = Place::take(context.streams, context.settings.event_streams_max);
   if (!reader.place) {
     return problem_response(Error(ErrorCode::rate_limited, "there are " +
@@ -77,6 +73,26 @@ HttpResponse stream_events(AdminContext& context, const AdminCall& call) {
   if (!remote) return problem_response(remote.error());
   response.events = std::move(*remote);
   return response;
+}
+
+}  // namespace
+
+HttpResponse stream_events(AdminContext& context, const AdminCall& call) {
+  OfJob of{.job = JobId(call.path.at("job")), .population = {}};
+  EventReader reader;
+  if (std::optional<HttpResponse> refusal = read_request(call, reader)) return *std::move(refusal);
+  const Result<JobRecord> job = context.jobs.get_job(of.job);
+  if (!job) return problem_response(job.error());
+  of.population = job->spec.common.population;
+  of.is_known = job->state != JobState::running && job->state != JobState::paused;
+  reader.of = std::move(of);
+  return open_stream(context, std::move(reader));
+}
+
+HttpResponse stream_all_events(AdminContext& context, const AdminCall& call) {
+  EventReader reader{.of = OfTenant{call.caller.tenant}};
+  if (std::optional<HttpResponse> refusal = read_request(call, reader)) return *std::move(refusal);
+  return open_stream(context, std::move(reader));
 }
 
 }  // namespace coterie::admin_handlers

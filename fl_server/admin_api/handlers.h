@@ -31,6 +31,7 @@ HttpResponse create_job(AdminContext& context, const AdminCall& call);
 HttpResponse list_rounds(AdminContext& context, const AdminCall& call);
 // admin_events.cc
 HttpResponse stream_events(AdminContext& context, const AdminCall& call);
+HttpResponse stream_all_events(AdminContext& context, const AdminCall& call);
 // models.cc
 HttpResponse upload_model(AdminContext& context, const AdminCall& call);
 HttpResponse upload_dataset(AdminContext& context, const AdminCall& call);

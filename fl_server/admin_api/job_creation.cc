@@ -151,8 +151,9 @@ HttpResponse create_job(AdminContext& context, const AdminCall& call) {
     return problem_response(invalid_job(), {{"/population", claimed.error().message()}});
   }
   // Its owner is known before there is a job that others could see.
-  if (const auto owner = context.admin.claim_for_tenant(Owned::job, job.id.value(), *tenant); !owner)
-    return problem_response(owner.error());
+  const Result<std::string> owner = context.admin.claim_for_tenant(Owned::job, job.id.value(), *tenant);
+  if (!owner) return problem_response(owner.error());
+  context.events.belongs_to(job.id, *owner);
   if (const Status created = context.jobs.create_job(job, made.initial); !created) {
     return problem_response(created.error());
   }

@@ -57,6 +57,8 @@ constexpr AdminRoute kRoutes[] = {
     {"GET", "/admin/v1/jobs/{job}/rounds", "listRounds", "Attempts of rounds, newest first", kReaders, list_rounds},
     {"GET", "/admin/v1/jobs/{job}/events", "streamEvents", "Its rounds as they go, as server-sent events", kReaders,
      stream_events, kRelayed},
+    {"GET", "/admin/v1/events", "streamAllEvents", "All jobs as they go, as server-sent events", kReaders,
+     stream_all_events, kRelayed},
     {"GET", "/admin/v1/jobs/{job}/models", "listModels", "Versions of the model", kReaders, list_models},
     {"GET", "/admin/v1/jobs/{job}/models/{version}", "getModel", "One version", kReaders, get_model},
     {"GET", "/admin/v1/jobs/{job}/models/{version}/content", "getModelContent", "The model file", kEngineer,

@@ -75,13 +75,7 @@ Result<std::shared_ptr<EventSource>> FleetSide::events_of_leader(EventReader rea
   const std::string owner = member_->owner_url();
   if (owner.empty())
     return Error(ErrorCode::unavailable, "nobody leads now, as far as is known: ask again in a moment");
-  return std::shared_ptr<EventSource>(
-      std::make_shared<RemoteEvents>(*client_, owner,
-                                     RemoteEvents::Reader{.job = std::move(reader.job),
-                                                          .population = std::move(reader.population),
-                                                          .is_known = reader.is_over,
-                                                          .read = reader.read ? reader.read->text() : std::string(),
-                                                          .place = std::move(reader.place)}));
+  return std::shared_ptr<EventSource>(std::make_shared<RemoteEvents>(*client_, owner, std::move(reader)));
 }
 
 }  // namespace coterie

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/os/crash_point.h"
 #include "fl_server/app/fleet_side.h"
+#include "fl_server/app/job_tenants.h"
 #include "fl_server/app/observers.h"
 #include "fl_server/app/server_stores.h"
 #include "fl_server/config/server_config.h"
@@ -43,6 +44,8 @@ void Leading::begin(LeaseEpoch epoch) {
   // First the fence: whatever is read or written from here on is so only while nobody else has the lease.
   parts_.stores.training().set_fence(kLead, epoch);
   os::crash_point(os::CrashPoint::lead_fenced);
+  const Status told = tell_job_tenants(parts_.stores.training(), parts_.stores.admin(), parts_.observers.events);
+  if (!told) return calls_.on_lost("cannot lead: " + told.error().message());
   lead_ = std::make_unique<FleetLead>(fleet_settings_, *parts_.stores.fleet(), parts_.fleet.member().url());
   if (const Status leads = parts_.scheduler.start(*lead_); !leads)
     return calls_.on_lost("cannot lead: " + leads.error().message());

@@ -17,6 +17,7 @@
 #include "fl_server/app/endpoints_file.h"
 #include "fl_server/app/file_rotation.h"
 #include "fl_server/app/fleet_side.h"
+#include "fl_server/app/job_tenants.h"
 #include "fl_server/app/leading.h"
 #include "fl_server/app/network_threads.h"
 #include "fl_server/app/observers.h"
@@ -30,6 +31,7 @@
 #include "fl_server/net/http_server.h"
 #include "fl_server/runtime/device_plane.h"
 #include "fl_server/runtime/round_scheduler.h"
+#include "fl_server/store/sql_training_store.h"
 #include "secure/crypto/random.h"
 #include "secure/crypto/self_test.h"
 #include "secure/mask/mask_self_test.h"
@@ -152,6 +154,7 @@ Result<std::unique_ptr<Server::Running>> Server::Running::begin(Parts& p, WallTi
   if (p.fleet) {
     serving = Serving::in_fleet(scheduler, plane, p.fleet->member(), started, serves_devices);
   } else {
+    COT_TRY(tell_job_tenants(p.stores->training(), p.stores->admin(), p.observers->events));
     COT_ASSIGN(serving, Serving::alone(scheduler, plane));
     admin.set_leading(true);
   }

@@ -70,6 +70,7 @@ struct Event {
   WallTime time;
   JobId job;  // empty: of the server
   event::What what;
+  std::string tenant = {};  // that has the job; empty: nobody has said, or it is of the server
 };
 
 }  // namespace coterie

@@ -11,11 +11,17 @@ void EventHub::add(const JobId& job, event::What what) {
   {
     // The time is read inside, so that the times in the log do not go back where the numbers go on.
     const std::lock_guard lock(log_mutex_);
-    event = log_.add(os::wall_now(), job, std::move(what));
+    const auto tenant = tenants_.find(job);
+    event = log_.add(os::wall_now(), job, std::move(what), tenant == tenants_.end() ? std::string() : tenant->second);
   }
   // On this thread, so that a log line has the trace of the request that caused it.
   for (EventSubscriber* subscriber : subscribers_) subscriber->happened(*event);
   wake();
+}
+
+void EventHub::belongs_to(const JobId& job, std::string tenant) {
+  const std::lock_guard lock(log_mutex_);
+  tenants_[job] = std::move(tenant);
 }
 
 EventId EventHub::newest() const {
@@ -23,10 +29,10 @@ EventId EventHub::newest() const {
   return {.epoch = epoch_, .seq = log_.newest()};
 }
 
-EventPage EventHub::after(const EventId& read, const JobId& job, size_t events_max) const {
+EventPage EventHub::after(const EventId& read, const EventFilter& filter, size_t events_max) const {
   const std::lock_guard lock(log_mutex_);
   if (read.epoch != epoch_) return {.events = {}, .seq = log_.newest(), .missed = true};
-  return log_.after(read.seq, job, events_max);
+  return log_.after(read.seq, filter, events_max);
 }
 
 void EventHub::wake() {

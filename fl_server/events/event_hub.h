@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,6 +34,10 @@ class EventHub {
   // Before anything is added. `subscriber` outlives this.
   void subscribe(EventSubscriber& subscriber) { subscribers_.push_back(&subscriber); }
 
+  // From now on events of this job are this tenant's. To be said before the first of them: a tenant is not told of
+  // events of a job that nobody has named the tenant of. A name is kept for each job, as long as the process lives.
+  void belongs_to(const JobId& job, std::string tenant);
+
   void add(const JobId& job, event::What what);
   // An event of the server, not of a job.
   void add(event::What what) { add(JobId(), std::move(what)); }
@@ -42,7 +47,7 @@ class EventHub {
   // The newest event.
   EventId newest() const;
   // As EventLog has it; of another epoch everything was missed.
-  EventPage after(const EventId& read, const JobId& job, size_t events_max) const;
+  EventPage after(const EventId& read, const EventFilter& filter, size_t events_max) const;
   const std::string& epoch() const { return epoch_; }
 
   // As long as it lives, `wake` is called after each event and change, on any thread; must not block and must not call
@@ -69,6 +74,7 @@ class EventHub {
   std::vector<EventSubscriber*> subscribers_;
   mutable std::mutex log_mutex_;
   EventLog log_;
+  std::map<JobId, std::string> tenants_;  // of jobs; log_mutex_ guards it, too
   std::mutex wakes_mutex_;
   Watch::Wakes wakes_;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fl_server/events/event.h"
+#include "fl_server/events/event_filter.h"
 
 namespace coterie {
 
@@ -35,9 +36,9 @@ class EventLog {
   explicit EventLog(EventLimits limits = {}) : limits_(limits) {}
 
   // The newest event stays whatever its size.
-  std::shared_ptr<const Event> add(WallTime time, JobId job, event::What what);
-  // The first `events_max` events of this job with a number above `seq`.
-  EventPage after(uint64_t seq, const JobId& job, size_t events_max) const;
+  std::shared_ptr<const Event> add(WallTime time, JobId job, event::What what, std::string tenant = {});
+  // The first `events_max` events that the filter shows with a number above `seq`.
+  EventPage after(uint64_t seq, const EventFilter& filter, size_t events_max) const;
   uint64_t newest() const { return newest_; }
   size_t size() const { return events_.size(); }
   size_t bytes() const { return bytes_; }

@@ -12,6 +12,8 @@
 #include <string>
 
 #include "fl_server/events/event_hub.h"
+#include "fl_server/events/event_pieces.h"
+#include "fl_server/events/event_reader.h"
 #include "fl_server/events/job_now.h"
 #include "fl_server/net/event_source.h"
 
@@ -19,30 +21,24 @@ namespace coterie {
 
 class JobEventStream final : public EventSource {
  public:
-  struct Reader {
-    JobId job;
-    bool is_known = false;             // where the scheduler does not have the job, it is over; otherwise it may be new
-    std::optional<EventId> read = {};  // what the reader has had; none: nothing, and it wants none that are past
-    std::string told = {};             // the data of the `round` that it was told last
-    std::shared_ptr<void> place = {};  // held while the stream lives
-  };
   // Nothing: the scheduler does not have this job. Asked on the connection's thread, must not block.
   using Look = std::function<std::optional<JobNow>()>;
 
-  // `hub`, and what `look` works on, outlive this.
-  JobEventStream(EventHub& hub, Reader reader, Look look);
+  // `reader` reads one job. `hub`, and what `look` works on, outlive this.
+  JobEventStream(EventHub& hub, EventReader reader, Look look);
 
   std::optional<std::string> next() override;
   void when_ready(std::function<void()> wake) override { watch_ = hub_.watch(std::move(wake)); }
 
  private:
-  std::string missed(uint64_t newest);
+  std::string missed();
   std::string round(const JobNow& now);
 
   EventHub& hub_;
-  const Reader reader_;
+  const JobId job_;
+  const std::shared_ptr<void> place_;
   const Look look_;
-  EventId read_;
+  EventPieces events_;
   std::string told_;  // the last `round`
   bool is_known_;
   bool is_over_ = false;

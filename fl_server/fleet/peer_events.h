@@ -1,18 +1,22 @@
-// PeerEvents: answers what the other nodes of a fleet ask the one that leads, for those who read a job's events there.
+// PeerEvents: answers what the other nodes of a fleet ask the one that leads, for those who read events there.
 //
-//   POST /peer/v1/events    Coterie-Job, its Coterie-Population, Coterie-Job-Known (1 or 0), Coterie-Hold-Ms, and
-//                           Last-Event-ID unless the reader begins; the body is the data of the last `round` it was
-//                           told
+//   POST /peer/v1/events    Coterie-Hold-Ms, and Last-Event-ID unless the reader begins.
+//                           Of a job: Coterie-Job, its Coterie-Population and Coterie-Job-Known (1 or 0); the body is
+//                           the data of the last `round` that the reader was told.
+//                           Of all jobs that a tenant sees: Coterie-Tenant, "*" for those of every tenant.
 //
-// The answer is the next piece of the job's stream (JobEventStream) as text, or 204 if nothing has happened within the
-// hold. Who asks has checked who reads.
+// The answer is the next piece of the stream (JobEventStream, TenantEventStream) as text, or 204 if nothing has happened
+// within the hold. Who asks has checked who reads.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <memory>
 
-#include "fl_server/events/job_event_stream.h"
+#include "fl_server/events/event_hub.h"
+#include "fl_server/events/event_reader.h"
+#include "fl_server/events/job_now.h"
+#include "fl_server/net/event_source.h"
 #include "fl_server/net/exchange.h"
 
 namespace coterie {
@@ -29,6 +33,8 @@ class PeerEvents {
   Awaitable<Result<std::string>> answer(Exchange& exchange);
 
  private:
+  std::unique_ptr<EventSource> stream_of(EventReader reader);
+
   EventHub& hub_;
   const Look look_;
   // Shared with those who ask: the last of them may end after this.

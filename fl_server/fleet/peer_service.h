@@ -4,7 +4,7 @@
 //   POST /peer/v1/cohorts/{round}.{attempt}/message   a message of a device (fl_server/fleet/cohort_frames.h)
 //   POST /peer/v1/cohorts/{round}.{attempt}/{what}    what a device waits for: a frame, or 204 and Coterie-Cohort-Size
 //   POST /peer/v1/cohorts/{round}.{attempt}/input     the header of a masked update that has come
-//   POST /peer/v1/events                              what happens to a job (fl_server/fleet/peer_events.h)
+//   POST /peer/v1/events                              what happens to jobs (fl_server/fleet/peer_events.h)
 //
 // Coterie-Device names the device, whose signature and ticket the asking server has checked; Coterie-Key is its public
 // key, with a message. Refusals have the form of the device plane's.

@@ -21,7 +21,7 @@ std::string last_line(const std::string& text, const std::string& name) {
 
 }  // namespace
 
-RemoteEvents::RemoteEvents(PeerClient& client, std::string owner_url, Reader reader)
+RemoteEvents::RemoteEvents(PeerClient& client, std::string owner_url, EventReader reader)
     : client_(client), owner_url_(std::move(owner_url)), reader_(std::move(reader)) {}
 
 RemoteEvents::~RemoteEvents() {
@@ -46,36 +46,49 @@ std::optional<std::string> RemoteEvents::next() {
     is_out_ = false;
     if (!*answer || ((*answer)->status != 200 && (*answer)->status != kNothingNew)) {
       // Whoever leads has gone, or leads no more. Who leads now is for the client's next request to find.
-      log(LogLevel::debug, "events_not_relayed", {{"job", reader_.job.value()}});
-      is_over_ = true;
-      return std::nullopt;
+      return end();
     }
     text = std::string(as_text((*answer)->body));
-    remember(text);
+    if (!remember(text)) return end();
   }
   if (!is_over_ && !is_out_) ask();
   return text;
 }
 
+std::nullopt_t RemoteEvents::end() {
+  const auto* job = std::get_if<OfJob>(&reader_.of);
+  log(LogLevel::debug, "events_not_relayed", {{"job", job != nullptr ? job->job.value() : std::string()}});
+  is_over_ = true;
+  return std::nullopt;
+}
+
 // Where this reader stands now: the next question says it, as the one that leads keeps nothing of readers.
-void RemoteEvents::remember(const std::string& text) {
-  if (text.empty()) return;
-  reader_.read = last_line(text, "id: ");
-  if (const std::string round = last_line(text, "event: round\ndata: "); !round.empty()) told_ = round;
-  is_over_ = text.find("event: over\n") != std::string::npos;
-  reader_.is_known = true;
+Status RemoteEvents::remember(const std::string& text) {
+  if (text.empty()) return {};
+  COT_ASSIGN(EventId read, EventId::parse(last_line(text, "id: ")));
+  reader_.read = std::move(read);
+  if (auto* job = std::get_if<OfJob>(&reader_.of)) {
+    if (std::string round = last_line(text, "event: round\ndata: "); !round.empty()) reader_.told = std::move(round);
+    is_over_ = text.find("event: over\n") != std::string::npos;
+    job->is_known = true;
+  }
+  return {};
 }
 
 void RemoteEvents::ask() {
   is_out_ = true;
   PeerRequest request{.url = owner_url_ + "/peer/v1/events",
-                      .headers = {{"Coterie-Job", reader_.job.value()},
-                                  {"Coterie-Population", reader_.population.value()},
-                                  {"Coterie-Job-Known", reader_.is_known ? "1" : "0"},
-                                  {"Coterie-Hold-Ms", std::to_string(kHold.count())}},
-                      .body = Bytes(told_.begin(), told_.end()),
+                      .headers = {{"Coterie-Hold-Ms", std::to_string(kHold.count())}},
+                      .body = Bytes(reader_.told.begin(), reader_.told.end()),
                       .timeout = kHold + kMargin};
-  if (!reader_.read.empty()) request.headers.emplace_back("Last-Event-ID", reader_.read);
+  if (const auto* job = std::get_if<OfJob>(&reader_.of)) {
+    request.headers.emplace_back("Coterie-Job", job->job.value());
+    request.headers.emplace_back("Coterie-Population", job->population.value());
+    request.headers.emplace_back("Coterie-Job-Known", job->is_known ? "1" : "0");
+  } else {
+    request.headers.emplace_back("Coterie-Tenant", std::get<OfTenant>(reader_.of).tenant);
+  }
+  if (reader_.read) request.headers.emplace_back("Last-Event-ID", reader_.read->text());
   client_.send(std::move(request), [mailbox = mailbox_](Result<PeerAnswer> answer) {
     const std::lock_guard lock(mailbox->mutex);
     mailbox->answer = std::move(answer);

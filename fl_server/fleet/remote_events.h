@@ -1,4 +1,4 @@
-// RemoteEvents: a job's stream of events on a node that does not lead: asks the one that leads, over the peer plane,
+// RemoteEvents: a stream of events on a node that does not lead: asks the one that leads, over the peer plane,
 // and passes on what it says. The other side: fl_server/fleet/peer_events.h.
 //
 // One question is out at a time, held there until something happens. The stream ends when nobody answers: the client
@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "base/ids.h"
+#include "fl_server/events/event_reader.h"
 #include "fl_server/fleet/peer_client.h"
 #include "fl_server/net/event_source.h"
 
@@ -19,15 +19,8 @@ namespace coterie {
 
 class RemoteEvents final : public EventSource {
  public:
-  struct Reader {
-    JobId job;
-    Population population;             // of the job
-    bool is_known = false;             // where the one that leads has the job not, it is over and not new
-    std::string read = {};             // Last-Event-ID; empty: none
-    std::shared_ptr<void> place = {};  // held while the stream lives
-  };
   // `client` outlives this. `owner_url`: where the one that leads is, not empty.
-  RemoteEvents(PeerClient& client, std::string owner_url, Reader reader);
+  RemoteEvents(PeerClient& client, std::string owner_url, EventReader reader);
   ~RemoteEvents() override;
 
   std::optional<std::string> next() override;
@@ -41,12 +34,13 @@ class RemoteEvents final : public EventSource {
     std::function<void()> wake;  // none: nobody waits any more
   };
   void ask();
-  void remember(const std::string& text);
+  std::nullopt_t end();
+  // malformed: it is no piece of a stream.
+  Status remember(const std::string& text);
 
   PeerClient& client_;
   const std::string owner_url_;
-  Reader reader_;
-  std::string told_;  // the data of the last `round`
+  EventReader reader_;
   bool is_out_ = false, is_over_ = false;
   std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
 };

@@ -62,7 +62,8 @@ MAY_INCLUDE = {
                           "fl_server/settings/"],
     "fl_server/telemetry/": ["base/", "scheduler/"],
     # What a stream says is told to whoever holds a connection, and to a node that asks: so its source is no plane's.
-    "fl_server/events/": ["base/", "scheduler/", "fl_server/json/rfc3339.h", "fl_server/net/event_source.h", "fl_server/telemetry/"],
+    "fl_server/events/": ["base/", "scheduler/", "fl_server/json/rfc3339.h", "fl_server/net/event_source.h",
+                          "fl_server/records/tenant.h", "fl_server/telemetry/"],
     "fl_server/privacy/": ["base/", "proto/", "scheduler/", "secure/", "fl_server/records/", "fl_server/store/blob_store.h"],
     "fl_server/store/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/crypto/", "secure/dp/",
                          "fl_server/json/", "fl_server/records/", "fl_server/settings/"],
@@ -74,7 +75,7 @@ MAY_INCLUDE = {
                                               "fl_server/events/", "fl_server/telemetry/"],
     "fl_server/fleet/": OUTSIDE + STORES + ["fl_server/core/", "fl_server/runtime/"],
     # Events are passed on from the node that leads.
-    "fl_server/fleet/peer_events.": OUTSIDE + ["fl_server/events/", "fl_server/fleet/", "fl_server/net/"],
+    "fl_server/fleet/peer_events.": OUTSIDE + ["fl_server/events/", "fl_server/fleet/", "fl_server/net/", "fl_server/records/tenant.h"],
     "fl_server/fleet/remote_events.": OUTSIDE + ["fl_server/events/", "fl_server/fleet/", "fl_server/net/event_source.h"],
     "fl_server/fleet/peer_service.": OUTSIDE + ["fl_server/fleet/", "fl_server/net/", "fl_server/runtime/"],
     # Bytes: it knows no job, and of the frames only what an error is in.

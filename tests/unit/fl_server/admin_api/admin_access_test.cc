@@ -40,7 +40,9 @@ TEST_F(AdminAccess, IsForbiddenToExactlyThoseRolesThatTheTableSays) {
     const std::string bearer = "Bearer " + token_of(role);
     for (const AdminRoute& route : admin_routes()) {
       const std::string body = route.body == AdminBody::none ? "" : "[";
-      const Answer answer = ask_as(bearer, route.method, example_of(route.pattern), body);
+      // A stream that has no job to end with is asked for with a query, which it does not take.
+      const std::string query = route.operation == "streamAllEvents" ? "?none" : "";
+      const Answer answer = ask_as(bearer, route.method, example_of(route.pattern) + query, body);
       EXPECT_EQ(answer.status == 403, !route.allows({role}))
           << route.operation << " for " << to_string(role) << ": " << answer.body;
       EXPECT_NE(answer.status, 401) << route.operation;

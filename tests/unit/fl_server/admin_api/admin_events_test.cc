@@ -31,14 +31,20 @@ class AdminEvents : public test::AdminServerTest {
   // A connection on which `method` of the job's events was asked for.
   std::unique_ptr<TlsSocket> open(const std::string& job, const std::string& method = "GET",
                                   const std::string& last_event = {}) {
+    return open_path("/admin/v1/jobs/" + job + "/events", method, last_event, token_);
+  }
+  std::unique_ptr<TlsSocket> open_all(const std::string& token, const std::string& last_event = {}) {
+    return open_path("/admin/v1/events", "GET", last_event, token);
+  }
+  std::unique_ptr<TlsSocket> open_path(const std::string& path, const std::string& method,
+                                       const std::string& last_event, const std::string& token) {
     const auto trust = TlsTrust::make(read(server_->ca_file()));
     EXPECT_OK(trust);
     const std::string url = server_->admin_url();
     const auto port = static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
     auto socket = TlsSocket::connect("127.0.0.1", port, *trust, kPatience, nullptr);
     EXPECT_OK(socket);
-    const std::string request = method + " /admin/v1/jobs/" + job +
-                                "/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token_ +
+    const std::string request = method + " " + path + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token +
                                 (last_event.empty() ? "" : "\r\nLast-Event-ID: " + last_event) + "\r\n\r\n";
     EXPECT_OK((*socket)->write_all(as_bytes(request), kPatience));
     return std::move(*socket);
@@ -168,6 +174,40 @@ TEST_F(AdminEvents, AreForAJobThatExistsAndTakeNoQuery) {
   const std::string head = read_to_the_end(*open(job, "HEAD"));
   EXPECT_THAT(head, HasSubstr("text/event-stream"));
   EXPECT_THAT(head, Not(HasSubstr("event:")));
+}
+
+// A server of two tenants: each hears of its own jobs, also of those that there were before the server was started anew.
+TEST_F(AdminEvents, OfAllJobsAreToldToTheTenantThatHasThem) {
+  const auto token_of = [this](const std::string& tenant) {
+    const json label = {{"label", tenant}, {"tenant", tenant}, {"roles", {"viewer"}}};
+    return ask("POST", "/admin/v1/tokens", label.dump()).document()["token"].get<std::string>();
+  };
+  const std::string acme = token_of("acme"), other = token_of("other");
+  auto stream = open_all(acme);
+  const std::string begin = read_until(*stream, "data: {}\n\n");
+  EXPECT_THAT(begin, HasSubstr("event: begin\n"));
+  const std::string of_other = create_job({{"name", "theirs"}, {"population", "cars"}}, "?tenant=other");
+  const std::string of_acme = create_job({{"name", "ours"}, {"population", "phones"}}, "?tenant=acme");
+  const std::string told = read_until(*stream, "\"name\":\"ours\"");
+  EXPECT_THAT(told, HasSubstr("event: job_created\ndata: {\"job\":\"" + of_acme));
+  EXPECT_THAT(told, Not(HasSubstr(of_other)));
+  EXPECT_THAT(told, Not(HasSubstr("theirs")));
+
+  const std::string everything = read_until(*open_all(token_, events_in(begin).back().id), "\"name\":\"ours\"");
+  EXPECT_THAT(everything, HasSubstr("theirs"));
+
+  stream.reset();
+  server_->stop();
+  server_.reset();
+  SetUp();
+  stream = open_all(other, events_in(begin).back().id);
+  EXPECT_THAT(read_until(*stream, "data: {}"), HasSubstr("event: events_missed\n")) << "of the life before";
+  pause_and_resume(of_acme);
+  pause_and_resume(of_other);
+  const std::string later = read_until(*stream, "\"running\"");
+  EXPECT_THAT(later, HasSubstr("event: job_state_changed\ndata: {\"job\":\"" + of_other));
+  EXPECT_THAT(later, Not(HasSubstr(of_acme)));
+  EXPECT_EQ(ask("GET", "/admin/v1/events?x=1").status, 400);
 }
 
 TEST_F(AdminEvents, HaveSoManyPlacesAndGiveThemBack) {

@@ -75,7 +75,7 @@ TEST(AdminRoutesTable, SaysWhatAServerThatStandsByAnswers) {
     EXPECT_TRUE(route.action.empty()) << route.operation << " changes something";
   }
   EXPECT_THAT(answered, ElementsAre("getHealth", "getMetrics", "getReadiness", "getServer", "listNodes"));
-  EXPECT_THAT(passed_on, ElementsAre("streamEvents"));
+  EXPECT_THAT(passed_on, ElementsAre("streamAllEvents", "streamEvents"));
 }
 
 TEST(RoleSet, IsReadAsItIsWritten) {

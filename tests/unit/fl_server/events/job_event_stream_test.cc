@@ -17,7 +17,8 @@ event::RoundName round_name(uint64_t number) { return {.key = {RoundId(number), 
 class JobStream : public ::testing::Test {
  protected:
   JobEventStream open(std::optional<EventId> read, bool is_known = false) {
-    return JobEventStream(hub_, {.job = kJob, .is_known = is_known, .read = std::move(read)}, [this] { return now_; });
+    return JobEventStream(hub_, {.of = OfJob{.job = kJob, .is_known = is_known}, .read = std::move(read)},
+                          [this] { return now_; });
   }
   static JobNow collecting(uint64_t accepted) {
     RoundRecord round;

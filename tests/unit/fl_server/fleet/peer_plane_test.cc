@@ -144,10 +144,11 @@ class EventReading {
 };
 
 const JobId kJob("j1");
+const OfJob kOfJob{.job = kJob, .population = Population("p")};
 constexpr const char* kRoundNow = "event: round\ndata: {\"job\":\"j1\",\"waiting\":5}\n\n";
 
 TEST_F(PeerPlane, PassesAJobsEventsOnAsTheyHappenUntilItIsOver) {
-  RemoteEvents stream(*client_, url_, {.job = kJob, .population = Population("p")});
+  RemoteEvents stream(*client_, url_, {.of = kOfJob});
   EventReading reading(stream);
   EXPECT_EQ(reading.next(), std::string("id: 00000000000000aa-0\n") + kRoundNow);
   for (uint64_t seq = 1; seq <= 3; ++seq) {
@@ -165,17 +166,49 @@ TEST_F(PeerPlane, PassesAJobsEventsOnAsTheyHappenUntilItIsOver) {
 
 TEST_F(PeerPlane, TellsWhoReadAnotherLeadersEventsThatSomeWereMissed) {
   hub_.add(kJob, event::RoundFrozen{{kRound, 1}});
-  RemoteEvents stream(*client_, url_, {.job = kJob, .population = Population("p"), .read = "00000000000000bb-9"});
+  RemoteEvents stream(*client_, url_, {.of = kOfJob, .read = EventId{"00000000000000bb", 9}});
   EXPECT_EQ(EventReading(stream).next(),
             std::string("id: 00000000000000aa-1\nevent: events_missed\ndata: {\"job\":\"j1\"}\n\n") +
                 "id: 00000000000000aa-1\n" + kRoundNow);
 }
 
+TEST_F(PeerPlane, PassesATenantsEventsOnAndNobodyElses) {
+  hub_.belongs_to(kJob, "acme");
+  RemoteEvents of_acme(*client_, url_, {.of = OfTenant{"acme"}}), of_all(*client_, url_, {.of = OfTenant{"*"}});
+  EventReading reading(of_acme), reading_all(of_all);
+  EXPECT_EQ(reading.next(), "id: 00000000000000aa-0\nevent: begin\ndata: {}\n\n");
+  EXPECT_EQ(reading_all.next(), "id: 00000000000000aa-0\nevent: begin\ndata: {}\n\n");
+  hub_.add(JobId("others"), event::RoundFrozen{{kRound, 1}});
+  hub_.add(kJob, event::RoundFrozen{{kRound, 2}});
+  EXPECT_TRUE(reading.next().starts_with("id: 00000000000000aa-2\nevent: round_frozen\n"));
+  EXPECT_TRUE(reading_all.next().starts_with("id: 00000000000000aa-1\nevent: round_frozen\n"));
+  // The next question says where this reader stands.
+  hub_.add(kJob, event::RoundFrozen{{kRound, 3}});
+  const std::string third = reading.next();
+  EXPECT_TRUE(third.starts_with("id: 00000000000000aa-3\nevent: round_frozen\n")) << third;
+}
+
+TEST_F(PeerPlane, RefusesAQuestionAfterEventsThatNamesNobodyOrTwo) {
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+  const std::string name(257, 'x');
+  for (Headers headers : {Headers{}, Headers{{"Coterie-Tenant", "No Tenant"}},
+                          Headers{{"Coterie-Job", "j1"}, {"Coterie-Population", "p"}, {"Coterie-Tenant", "acme"}},
+                          Headers{{"Coterie-Job", name}}, Headers{{"Coterie-Job", "j1"}, {"Coterie-Population", name}},
+                          Headers{{"Coterie-Tenant", "acme"}, {"Last-Event-ID", "seven"}}}) {
+    headers.emplace_back("Coterie-Hold-Ms", "0");
+    const auto answer = wait<Result<PeerAnswer>>([&](auto done) {
+      client_->send({.url = url_ + "/peer/v1/events", .headers = headers, .body = {}, .timeout = kPatience}, done);
+    });
+    ASSERT_OK(answer);
+    EXPECT_EQ(answer->status, 400) << (headers.size() > 1 ? headers[0].second : "nobody");
+  }
+}
+
 TEST_F(PeerPlane, EndsAStreamOfEventsWhoseLeaderLeadsNoMoreOrIsGone) {
   service_.set_owning(false);
-  RemoteEvents stream(*client_, url_, {.job = kJob, .population = Population("p")});
+  RemoteEvents stream(*client_, url_, {.of = kOfJob});
   EXPECT_EQ(EventReading(stream).next(), "the end");
-  RemoteEvents lost(*client_, "https://127.0.0.1:1", {.job = kJob, .population = Population("p")});
+  RemoteEvents lost(*client_, "https://127.0.0.1:1", {.of = kOfJob});
   EXPECT_EQ(EventReading(lost).next(), "the end");
 }
 

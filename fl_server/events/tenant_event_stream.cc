@@ -1,0 +1,33 @@
+#include "fl_server/events/tenant_event_stream.h"
+
+#include <utility>
+
+namespace coterie {
+namespace {
+
+constexpr std::string_view kNoData = "{}";
+
+}  // namespace
+
+TenantEventStream::TenantEventStream(EventHub& hub, EventReader reader)
+    : hub_(hub),
+      place_(std::move(reader.place)),
+      begins_(!reader.read),
+      events_(hub, std::get<OfTenant>(reader.of), reader.read ? *std::move(reader.read) : hub.newest()),
+      told_seq_(events_.read().seq) {}
+
+std::optional<std::string> TenantEventStream::next() {
+  if (std::exchange(begins_, false)) return event_text(events_.read().text(), "begin", kNoData);
+  EventPieces::Piece piece = events_.next();
+  const EventId& read = events_.read();
+  if (!piece.text.empty()) {
+    told_seq_ = piece.told;
+    return std::move(piece.text);
+  }
+  if (!piece.missed && read.seq - told_seq_ < kPassedOverMax) return std::string();
+  told_seq_ = read.seq;
+  if (piece.missed) return event_text(read.text(), "events_missed", kNoData);
+  return "id: " + read.text() + "\n\n";  // without data it is no event: the client only keeps the id
+}
+
+}  // namespace coterie
