@@ -32,9 +32,9 @@ function(coterie_program name)
   endif()
 endfunction()
 
-# coterie_test(name SOURCES ... DEPENDS ... [DEFINES ...] [PROGRAMS ...] [LABEL unit] [PREFIX p.]): one GoogleTest binary, its
-# cases listed by CTest one by one, under the prefix. PROGRAMS: targets that it starts. What has the label nightly is built
-# with COTERIE_BUILD_NIGHTLY alone: mostly the same sources as by day, with more to do.
+# coterie_test(name SOURCES ... DEPENDS ... [DEFINES ...] [PROGRAMS ...] [LABEL unit] [PREFIX p.]): one GoogleTest binary. CTest
+# has its suites under the prefix, and of other labels than unit each case. PROGRAMS: targets that it starts. What has the label
+# nightly is built with COTERIE_BUILD_NIGHTLY alone: mostly the same sources as by day, with more to do.
 #
 # Called again with a name, it adds to that program: folders that need no flags of their own share one, as each costs a link.
 # Label, time limit, prefix and filter are the first call's.
@@ -46,7 +46,9 @@ function(coterie_test name)
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
-  if(NOT ARG_TIMEOUT)
+  if(NOT ARG_TIMEOUT AND ARG_LABEL STREQUAL "unit")
+    set(ARG_TIMEOUT 600)  # of a suite, also in an emulator
+  elseif(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   if(NOT TARGET ${name})
@@ -57,8 +59,12 @@ function(coterie_test name)
     if(COTERIE_ENGINE_ONLY)
       target_compile_definitions(${name} PRIVATE $<$<CONFIG:MinSizeRel>:COT_NO_UNWINDING>)
     endif()
-    gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" TEST_FILTER "${ARG_FILTER}" DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-                         PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+    if(ARG_LABEL STREQUAL "unit")
+      coterie_discover_suites(${name} PREFIX "${ARG_PREFIX}" FILTER "${ARG_FILTER}" LABEL unit TIMEOUT ${ARG_TIMEOUT})
+    else()
+      gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" TEST_FILTER "${ARG_FILTER}" DISCOVERY_MODE PRE_TEST
+                           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+    endif()
   endif()
   get_target_property(label ${name} COTERIE_TEST_LABEL)
   if(NOT label STREQUAL ARG_LABEL)
