@@ -15,6 +15,7 @@ class Kill : public ServerTest {};
 
 TEST_F(Kill, InMidRoundLosesNobodyWhoWasToldAcceptedAndCountsNobodyTwice) {
   constexpr uint32_t kRounds = 8;
+  constexpr uint32_t kKills = 12;
   constexpr uint64_t kSeed = 20261121;
   Prng prng(kSeed);
   start();
@@ -24,9 +25,11 @@ TEST_F(Kill, InMidRoundLosesNobodyWhoWasToldAcceptedAndCountsNobodyTwice) {
   spec["rounds"]["selecting_ms_max"] = 200;
   spec["rounds"]["collecting_ms_max"] = 2'000;
   spec["rounds"]["goal_count_min"] = 2;
+  spec["rounds"]["attempts_max"] = 100;
   const auto job = admin_->create_job(flat_model(kValues), spec);
   ASSERT_TRUE(test::is_ok(job));
   OneHotAudit audit;
+  audit.hold_from(ModelVersion(kRounds - 1));
   std::vector<std::unique_ptr<RawDevice>> devices;
   for (uint32_t i = 0; i < kDevices; ++i) devices.push_back(enrolled_device());
   std::vector<std::thread> threads;
@@ -34,16 +37,15 @@ TEST_F(Kill, InMidRoundLosesNobodyWhoWasToldAcceptedAndCountsNobodyTwice) {
     threads.emplace_back([&, i] { take_part(*devices[i], i, kValues, audit); });
   }
   uint32_t kills = 0;
-  for (; kills < 25; ++kills) {
+  for (; kills < kKills; ++kills) {
     audit.wait_for_receipts(prng.below(9));
-    const auto state = admin_->ask("GET", "/admin/v1/jobs/" + *job);
-    if (state && (*state)["state"] == "completed") break;
     audit.set_open(false);
     server_->kill();
     start();
     if (HasFatalFailure()) break;
     audit.set_open(true);
   }
+  audit.release();
   while (!HasFatalFailure()) {
     const auto state = admin_->ask("GET", "/admin/v1/jobs/" + *job);
     ASSERT_TRUE(test::is_ok(state));
@@ -53,7 +55,7 @@ TEST_F(Kill, InMidRoundLosesNobodyWhoWasToldAcceptedAndCountsNobodyTwice) {
   audit.finish();
   for (std::thread& thread : threads) thread.join();
 
-  EXPECT_GE(kills, 5u) << "seed " << kSeed << ": the job was over before the server had been killed often enough";
+  EXPECT_EQ(kills, kKills) << "seed " << kSeed;
   audit.check(*admin_, *job, kRounds, kDevices);
   RecordProperty("kills", static_cast<int>(kills));
 }

@@ -65,6 +65,22 @@ bool OneHotAudit::wait_until_open() {
   return !finished_;
 }
 
+void OneHotAudit::hold_from(ModelVersion version) {
+  const std::lock_guard lock(mutex_);
+  held_ = version;
+}
+
+void OneHotAudit::release() {
+  const std::lock_guard lock(mutex_);
+  held_.reset();
+  changed_.notify_all();
+}
+
+void OneHotAudit::wait_until_released(ModelVersion version) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !held_ || version < *held_ || finished_; });
+}
+
 void OneHotAudit::rest(Millis pause) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, pause, [&] { return finished_; });
@@ -159,6 +175,7 @@ void take_part(RawDevice& device, uint32_t index, size_t value_count, OneHotAudi
     const auto answer = device.api().check_in(device.id(), {Population("default"), "test", 1'000});
     const auto* assignment = std::get_if<Assignment>(&answer);
     if (assignment == nullptr) continue;
+    audit.wait_until_released(assignment->model_version);
     const auto outcome = device.upload_until_decided(*assignment, values);
     if (std::holds_alternative<Receipt>(outcome)) audit.acknowledged(assignment->round, index);
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -26,6 +27,12 @@ class OneHotAudit {
   void set_open(bool open);
   // Returns false when there is nothing left to do.
   bool wait_until_open();
+  // Devices keep what they trained on a model of this version, or a later one, to themselves until release(): a job
+  // cannot be over before its test has disturbed it as often as it must.
+  void hold_from(ModelVersion version);
+  void release();
+  // Returns when an update to that version may leave.
+  void wait_until_released(ModelVersion version);
   // A device's pause: that long, or until the audit is over.
   void rest(Millis pause);
   void finish();
@@ -46,6 +53,7 @@ class OneHotAudit {
   std::condition_variable changed_;
   std::map<RoundKey, std::set<uint32_t>> receipts_;
   uint64_t count_ = 0;
+  std::optional<ModelVersion> held_;
   bool open_ = true;
   bool finished_ = false;
 };
