@@ -54,6 +54,13 @@ Status check_authority(const AgentSettings& settings, const Signer& signer) {
              to_hex(signer.public_key()) + " certified");
 }
 
+// An update counts examples. Where each has several rows (the words of a sentence), so many of them are right as rows
+// are, rounded down.
+uint64_t correct_examples(const TrainingSummary& summary) {
+  const uint64_t rows_an_example = summary.examples == 0 ? 0 : summary.rows / summary.examples;
+  return rows_an_example == 0 ? 0 : summary.correct / rows_an_example;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transport& transport,
@@ -249,7 +256,7 @@ Result<Bytes> Agent::make_update(const DoTrain& action, const Training& training
                             .weight = update_weight(examples_.size(), action.plan.update),
                             .examples = static_cast<uint32_t>(std::min<uint64_t>(summary.examples, UINT32_MAX)),
                             .loss_sum = summary.loss_sum,
-                            .correct = static_cast<uint32_t>(std::min<uint64_t>(summary.correct, UINT32_MAX)),
+                            .correct = static_cast<uint32_t>(std::min<uint64_t>(correct_examples(summary), UINT32_MAX)),
                             .train_ms = static_cast<uint32_t>(training.spent.count())};
   COT_TRY(limit_update(delta, action.plan.update, running_statistics(training.model.graph())));
   return encode_update(header, delta);

@@ -18,7 +18,7 @@ struct UpdateHeader {
   uint32_t weight = 0;    // in the sum: the number of examples, capped by the plan's weight_max
   uint32_t examples = 0;  // seen in training, with repetition
   double loss_sum = 0;    // over those examples, as training saw them
-  uint32_t correct = 0;   // of those examples; 0 for a regression
+  uint32_t correct = 0;   // of those examples; of one with several rows (words), its part of them; 0 for a regression
   uint32_t train_ms = 0;
   friend bool operator==(const UpdateHeader&, const UpdateHeader&) = default;
 };

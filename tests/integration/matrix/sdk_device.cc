@@ -1,0 +1,63 @@
+#include "tests/integration/matrix/sdk_device.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace coterie::testing {
+namespace {
+
+uint64_t size_of(void* context) { return static_cast<Teacher*>(context)->size(); }
+
+int read_example(void* context, uint64_t index, const coterie_example* example) {
+  std::vector<Example::Place> inputs;
+  for (size_t i = 0; i < example->input_count; ++i)
+    inputs.emplace_back(example->inputs[i].floats, example->inputs[i].count);
+  const Example to(inputs, {example->target.floats, example->target.count});
+  return static_cast<Teacher*>(context)->read(index, to) ? 0 : 1;
+}
+
+}  // namespace
+
+SdkDevice::SdkDevice(const SdkDeviceOptions& options, Teacher data) : data_(std::move(data)) {
+  coterie_dataset dataset{};
+  dataset.struct_size = sizeof dataset;
+  dataset.context = &data_;
+  dataset.size = &size_of;
+  dataset.read_example = &read_example;
+  coterie_policy policy{};
+  policy.struct_size = sizeof policy;
+  policy.security_level_min = options.level_min;
+  coterie_options client_options{};
+  client_options.struct_size = sizeof client_options;
+  client_options.server_url = options.server_url.c_str();
+  client_options.ca_file = options.ca_file.c_str();
+  client_options.state_dir = options.state_dir.c_str();
+  client_options.enrollment_token = options.token.c_str();
+  client_options.seed = options.seed;
+  client_options.policy = &policy;
+  char error[512] = "";
+  EXPECT_EQ(coterie_client_open(&client_options, &dataset, &client_, error, sizeof error), COTERIE_OK) << error;
+  if (client_ == nullptr) return;
+  thread_ = std::thread([this] { coterie_client_run(client_, 0, &SdkDevice::hear, this); });
+}
+
+int SdkDevice::hear(void* self, const coterie_progress* progress) {
+  auto& device = *static_cast<SdkDevice*>(self);
+  if (progress->step_status != COTERIE_OK)
+    device.last_error_ =
+        std::string(coterie_activity_name(progress->activity)) + ": " + coterie_client_last_error(device.client_);
+  return 0;
+}
+
+SdkDevice::~SdkDevice() {
+  stop();
+  coterie_client_close(&client_);
+}
+
+void SdkDevice::stop() {
+  coterie_client_cancel(client_);
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace coterie::testing
