@@ -18,11 +18,11 @@ constexpr Millis kWindowMax{24 * 3600 * 1000};
 
 bool has_assignment(ParticipantPhase phase) { return phase >= ParticipantPhase::assigned; }
 
-// In these phases the machine holds the plan, verified.
-bool has_plan(ParticipantPhase phase) {
-  return phase == ParticipantPhase::planned || phase == ParticipantPhase::training ||
-         phase == ParticipantPhase::aggregating;
-}
+// In these phases the machine holds the plan, verified: all that can still lead to an upload.
+bool has_plan(ParticipantPhase phase) { return phase >= ParticipantPhase::planned; }
+
+// The update is made and its part is counted; it may have left.
+bool has_update(ParticipantPhase phase) { return phase >= ParticipantPhase::trained; }
 
 // The error an event brings, or null.
 const Error* error_of(const ParticipantEvent& event) {
@@ -50,8 +50,8 @@ ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantStat
   }
   const Status kept = read_plan(state_.plan);
   if (kept) return;
-  // To train again would be a second update in a session that may have masked the first.
-  if (state_.phase == ParticipantPhase::aggregating) {
+  // The update goes. To train again would be a second one, where the first may have left.
+  if (has_update(state_.phase)) {
     last_error_ = kept.error();
     state_.assignment.reset();
     forget_plan();
@@ -99,7 +99,8 @@ void ParticipantMachine::step(const ParticipantEvent& event, WallTime now) {
 void ParticipantMachine::check() const {
   COT_INVARIANT(state_.assignment.has_value() == has_assignment(state_.phase),
                 "a device has an assignment from check-in until the round is over for it");
-  COT_INVARIANT(plan_.has_value() == has_plan(state_.phase), "a device has a verified plan while it may train by it");
+  COT_INVARIANT(plan_.has_value() == has_plan(state_.phase),
+                "a device has a verified plan while it may train or upload by it");
   COT_INVARIANT(state_.plan.empty() == !plan_, "the plan that is saved is the plan that was verified");
   COT_INVARIANT(!plan_ || plan_->job == state_.assignment->job, "the plan is the assignment's");
   COT_INVARIANT(!stopped_ || last_error_, "a device that stops says why");
@@ -190,6 +191,7 @@ void ParticipantMachine::forget_plan() {
 
 Status ParticipantMachine::read_plan(ByteView bytes) {
   COT_INVARIANT(state_.assignment.has_value(), "a plan is read for an assignment");
+  if (bytes.empty()) return Error(ErrorCode::refused, "plan: was not kept, so that nobody can judge it again");
   if (content_digest(bytes) != state_.assignment->plan) {
     return Error(ErrorCode::refused, "plan: does not have the digest that was signed");
   }
@@ -197,7 +199,7 @@ Status ParticipantMachine::read_plan(ByteView bytes) {
   if (plan.job != state_.assignment->job) return Error(ErrorCode::refused, "plan: is of another job");
   Status good = judge(plan);
   // Not yet begun, or begun in an earlier life and counted only when the training has ended.
-  if (good && state_.phase != ParticipantPhase::aggregating) good = check_new_part(plan, *state_.assignment, state_);
+  if (good && !has_update(state_.phase)) good = check_new_part(plan, *state_.assignment, state_);
   if (!good) {
     note_refusal(plan, good.error());
     return good;
@@ -237,9 +239,8 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
   // Before the update can leave: a device that is killed between the two has counted too much, never too little.
   // After not_after nothing is sent.
   if (now_ <= state_.assignment->not_after) count_part(*plan_, *state_.assignment, state_);
-  if (plan_->privacy.level != SecurityLevel::none) return advance(ParticipantPhase::aggregating);
-  forget_plan();
-  advance(ParticipantPhase::trained);
+  const bool is_plain = plan_->privacy.level == SecurityLevel::none;
+  advance(is_plain ? ParticipantPhase::trained : ParticipantPhase::aggregating);
 }
 
 void ParticipantMachine::handle(const UploadAnswered& event) {

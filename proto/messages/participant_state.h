@@ -40,7 +40,7 @@ struct ParticipantState {
   std::array<uint64_t, 4> random{};             // jitter
   std::map<JobId, ModelVersion> newest_models;  // highest version ever accepted, per job: older ones are refused
   uint64_t rounds_done = 0;
-  Bytes plan;              // the assignment's, as it came; from `planned` to the end of training or of the session
+  Bytes plan;              // the assignment's, as it came; from `planned` on, so that a new life can judge it again
   DeviceSpent spent = {};  // counted before an update can leave
   // By job, of those in newest_models: the model version that the newest update which may have left was
   // trained from.

@@ -1,5 +1,6 @@
 // Plans with a security level: which of them a device trains under, and how a session of secure aggregation
 // ends for it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/device_sdk/client/dialogue.h"
@@ -118,6 +119,39 @@ TEST(ParticipantPrivacy, NeverTrainsTwiceForOneSession) {
   EXPECT_TRUE(std::holds_alternative<DoCheckIn>(updated.next(state.wait_until)));
   ASSERT_TRUE(updated.last_error());
   EXPECT_EQ(updated.last_error()->reason(), "security_level");
+}
+
+// The app comes back with another policy at every point of a round: from there on nothing leaves that it refuses.
+TEST(ParticipantPrivacy, JudgesAgainInEveryPhaseThatCanLeadToAnUpload) {
+  for (const Phase phase : {Phase::assigned, Phase::planned, Phase::training, Phase::trained, Phase::aggregating}) {
+    SCOPED_TRACE(static_cast<int>(phase));
+    Dialogue d;
+    d.reach(phase);
+    d.policy.privacy.security_level_min = SecurityLevel::active;
+    d.restart();
+    for (int steps = 0; steps < 4 && d.state().assignment; ++steps) {
+      ASSERT_FALSE(d.is_next<DoTrain>() || d.is_next<DoUpload>() || d.is_next<DoAggregate>());
+      d.tell(d.good_answer());
+    }
+    EXPECT_FALSE(d.state().assignment);
+    ASSERT_TRUE(d.machine->last_error());
+    EXPECT_EQ(d.machine->last_error()->reason(), "security_level");
+    EXPECT_TRUE(d.machine->take_refused_plan()) << "the app hears of it";
+    EXPECT_EQ(d.state().refusal, (Refusal{d.round, "security_level"})) << "and so does the server";
+    d.skip_wait();
+    EXPECT_TRUE(d.is_next<DoCheckIn>());
+  }
+}
+
+TEST(ParticipantPrivacy, DropsAPlainUpdateWhosePlanIsNotThereToBeJudged) {
+  Dialogue d;
+  d.reach(Phase::trained);
+  ParticipantState state = d.state();
+  state.plan.clear();  // as an SDK before 0.3 kept it
+  const ParticipantMachine machine({}, state);
+  EXPECT_FALSE(machine.state().assignment);
+  ASSERT_TRUE(machine.last_error());
+  EXPECT_THAT(machine.last_error()->message(), testing::HasSubstr("was not kept"));
 }
 
 }  // namespace
