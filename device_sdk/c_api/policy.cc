@@ -26,6 +26,8 @@ Result<PrivacyPolicy> policy_of(const coterie_policy* given) {
   policy.epsilon_total_max = known.epsilon_total_max;
   policy.delta_max = known.delta_max;
   policy.separation_min = known.separation_min;
+  if (known.corrupt_share_min != 0) policy.corrupt_share_min = known.corrupt_share_min;
+  if (known.attempts_max != 0) policy.attempts_max = known.attempts_max;
   COT_TRY(validate(policy));
   return policy;
 }

@@ -26,6 +26,9 @@ inline constexpr size_t kFirstReleaseBytes<coterie_dataset> = offsetof(coterie_d
 template <>
 inline constexpr size_t kFirstReleaseBytes<coterie_options> = offsetof(coterie_options, policy);
 
+template <>
+inline constexpr size_t kFirstReleaseBytes<coterie_policy> = offsetof(coterie_policy, corrupt_share_min);
+
 template <typename T>
 Status check_size(const T& given, const char* name) {
   if (given.struct_size >= kFirstReleaseBytes<T>) return {};

@@ -199,7 +199,7 @@ Status ParticipantMachine::read_plan(ByteView bytes) {
   if (plan.job != state_.assignment->job) return Error(ErrorCode::refused, "plan: is of another job");
   Status good = judge(plan);
   // Not yet begun, or begun in an earlier life and counted only when the training has ended.
-  if (good && !has_update(state_.phase)) good = check_new_part(plan, *state_.assignment, state_);
+  if (good && !has_update(state_.phase)) good = check_new_part(policy_.privacy, plan, *state_.assignment, state_);
   if (!good) {
     note_refusal(plan, good.error());
     return good;

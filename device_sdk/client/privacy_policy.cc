@@ -63,6 +63,14 @@ Status check_separation(const PrivacyPolicy& policy, const Assignment& assignmen
                  refusal_reason::kSeparation);
 }
 
+// Attempts that this device took part in, of the round that begins with the assignment's model.
+uint32_t attempts_of(const Assignment& assignment, const ParticipantState& state) {
+  const auto last = state.took_part.find(assignment.job);
+  if (last == state.took_part.end() || last->second != assignment.model_version) return 0;
+  const auto attempts = state.attempts.find(assignment.job);
+  return attempts == state.attempts.end() ? 0 : attempts->second;
+}
+
 bool in_range(double value) { return std::isfinite(value) && value >= 0; }
 
 }  // namespace
@@ -75,6 +83,9 @@ Status validate(const PrivacyPolicy& policy) {
   if (!in_range(policy.epsilon_round_max)) return bad("epsilon_round_max must be finite and >= 0 (0: no limit)");
   if (!in_range(policy.epsilon_total_max)) return bad("epsilon_total_max must be finite and >= 0 (0: no limit)");
   if (!in_range(policy.delta_max) || policy.delta_max >= 1) return bad("delta_max must be in [0, 1) (0: no limit)");
+  if (!(policy.corrupt_share_min >= kCorruptShareMin && policy.corrupt_share_min <= kCorruptShareMax))
+    return bad("corrupt_share_min must be in [0.1, 1/3]");
+  if (policy.attempts_max == 0) return bad("attempts_max must be at least 1");
   return {};
 }
 
@@ -91,6 +102,11 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
                        std::to_string(policy.cohort_min) + " at least",
                    refusal_reason::kCohortMin);
   }
+  if (privacy.level >= SecurityLevel::active && !(privacy.corrupt_share >= policy.corrupt_share_min)) {
+    return refused("counts on a share of corrupt devices of " + words(privacy.corrupt_share) +
+                       ", this device asks for " + words(policy.corrupt_share_min) + " at least",
+                   refusal_reason::kCorruptShare);
+  }
   if (policy.is_uncertified && privacy.level >= SecurityLevel::active) {
     return refused("at security level " + std::string(to_string(privacy.level)) +
                        " others end their session over a device without a certificate of their authority, and this "
@@ -101,12 +117,20 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
   return check_separation(policy, assignment, state);
 }
 
-Status check_new_part(const Plan& plan, const Assignment& assignment, const ParticipantState& state) {
-  if (plan.privacy.epsilon_round <= 0 || state.spent.last != assignment.round) return {};
-  return refused("this device has taken part in this attempt", refusal_reason::kSeparation);
+Status check_new_part(const PrivacyPolicy& policy, const Plan& plan, const Assignment& assignment,
+                      const ParticipantState& state) {
+  if (plan.privacy.epsilon_round > 0 && state.spent.last == assignment.round)
+    return refused("this device has taken part in this attempt", refusal_reason::kSeparation);
+  const bool draws_holders =
+      plan.privacy.level >= SecurityLevel::active && plan.privacy.roster_max > kCompleteRosterMax;
+  if (!draws_holders || attempts_of(assignment, state) < policy.attempts_max) return {};
+  return refused("this device has taken part in " + std::to_string(policy.attempts_max) +
+                     " attempts of this round, each of which drew holders: it gives no more",
+                 refusal_reason::kAttempts);
 }
 
 void count_part(const Plan& plan, const Assignment& assignment, ParticipantState& state) {
+  state.attempts[assignment.job] = std::min(attempts_of(assignment, state), UINT32_MAX - 1) + 1;
   state.took_part[assignment.job] = assignment.model_version;
   if (plan.privacy.epsilon_round <= 0 || state.spent.last == assignment.round) return;
   state.spent.epsilon = std::min(state.spent.epsilon + plan.privacy.epsilon_round, DBL_MAX);

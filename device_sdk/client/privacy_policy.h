@@ -9,6 +9,8 @@
 //   epsilon_total    with it, what all participations have cost would pass epsilon_total_max
 //   delta            with it, the sum of their deltas would pass delta_max
 //   separation       it comes too soon after the last participation
+//   corrupt_share    at level active or above, it counts on fewer corrupt devices than corrupt_share_min
+//   attempts         its holders are drawn, and this device has taken part in attempts_max attempts of the round
 //   certificate      others would end their session over this device: it trusts an authority that has not
 //                    certified it
 //
@@ -27,7 +29,9 @@
 
 namespace coterie {
 
-// 0 is no limit, but for cohort_min.
+inline constexpr uint32_t kAttemptsMax = 3;
+
+// 0 is no limit, but for cohort_min, corrupt_share_min and attempts_max.
 struct PrivacyPolicy {
   SecurityLevel security_level_min = SecurityLevel::none;
   uint32_t cohort_min = kRosterSizeMin;  // of plans with a level
@@ -39,6 +43,13 @@ struct PrivacyPolicy {
   // (Participation::separated): a step of the tree is a round of the job. Another attempt of the same round
   // is the same step. 0 and 1: every round.
   uint64_t separation_min = 0;
+  // At levels active and above, the share of corrupt devices that a plan must withstand; from kCorruptShareMin, which no
+  // device goes below, to kCorruptShareMax. Above kCompleteRosterMax devices thresholds follow from it, at active_dp what
+  // a round costs. Below active the plan's shares are the server's word.
+  double corrupt_share_min = kCorruptShareMin;
+  // Attempts of one round that this device takes part in, under plans of those levels whose roster may have more than
+  // kCompleteRosterMax devices. Each draws holders anew, and the server sees who they are before it goes on (ADR 51).
+  uint32_t attempts_max = kAttemptsMax;
   // Not the app's to set: whether there is an authority, and no certificate of it for this device. At
   // `active` and above identities are checked, and the others of a cohort end their session over one without
   // a certificate.
@@ -57,12 +68,13 @@ Status validate(const PrivacyPolicy& policy);
 Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignment& assignment,
                     const ParticipantState& state);
 
-// Whether a part that has not begun may begin: refused, for separation, if a plan that promises differential
-// privacy is of an attempt that was counted before. Who trains for it again adds other noise; both updates
-// together would cost twice.
-Status check_new_part(const Plan& plan, const Assignment& assignment, const ParticipantState& state);
+// Whether a part that has not begun may begin. refused, for separation, if a plan that promises differential
+// privacy is of an attempt that was counted before: who trains for it again adds other noise; both updates
+// together would cost twice. refused, for attempts, if this device has given the round all that it gives.
+Status check_new_part(const PrivacyPolicy& policy, const Plan& plan, const Assignment& assignment,
+                      const ParticipantState& state);
 
-// Counts a part in the assignment, once an attempt. To be durable before anything can leave that depends on
+// Counts a part in the assignment: what it costs once an attempt, the attempt each time. To be durable before anything can leave that depends on
 // the data; then a crash leaves it spent.
 void count_part(const Plan& plan, const Assignment& assignment, ParticipantState& state);
 

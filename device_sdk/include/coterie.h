@@ -169,13 +169,17 @@ typedef struct coterie_policy {
   double delta_max;            /* of all, ever: the sum over participations */
   uint64_t separation_min;     /* rounds of a job from one participation to the next: 3 takes part in every third
                               at most */
+  double corrupt_share_min;    /* of the devices of a sum, of levels from ACTIVE on: how many may be corrupt, at least;
+                              0: 0.1; else in [0.1, 1/3] */
+  uint32_t attempts_max;       /* of one round, where a cohort may have more than 255 devices; 0: 3 */
 } coterie_policy;
 
 /* A plan that this device did not train under. Good inside the callback only. */
 typedef struct coterie_refusal {
   size_t struct_size;
   const char* reason; /* "security_level", "cohort_min", "epsilon_round", "epsilon_total", "delta",
-                         "separation", "certificate", "ledger_rollback"; there may be more */
+                         "separation", "corrupt_share", "attempts", "certificate", "ledger_rollback"; there
+                         may be more */
   const char* text;   /* one sentence: what the plan says, what the policy asks */
   const char* job;
   uint64_t round;

@@ -33,10 +33,12 @@ flatbuffers::Offset<state::NewestModel> build(flatbuffers::FlatBufferBuilder& bu
                                               const JobId& job, ModelVersion newest) {
   const auto took_part = of.took_part.find(job);
   const bool has_taken_part = took_part != of.took_part.end();
+  const auto attempts = of.attempts.find(job);
   const auto ledger = of.ledgers.find(job);
   const auto ledger_head = flat::build(builder, ledger == of.ledgers.end() ? LedgerHead{} : ledger->second);
   return state::CreateNewestModel(builder, builder.CreateString(job.value()), newest.value(), has_taken_part,
-                                  has_taken_part ? took_part->second.value() : 0, ledger_head);
+                                  has_taken_part ? took_part->second.value() : 0, ledger_head,
+                                  has_taken_part && attempts != of.attempts.end() ? attempts->second : 0);
 }
 
 Status parse(const state::NewestModel& entry, ParticipantState& into) {
@@ -54,6 +56,7 @@ Status parse(const state::NewestModel& entry, ParticipantState& into) {
     return flat::out_of_range("took_part_version", "must be at most model_version");
   }
   into.took_part[job] = ModelVersion(entry.took_part_version());
+  if (entry.attempts() > 0) into.attempts[job] = entry.attempts();
   return {};
 }
 

@@ -45,6 +45,8 @@ struct ParticipantState {
   // By job, of those in newest_models: the model version that the newest update which may have left was
   // trained from.
   std::map<JobId, ModelVersion> took_part = {};
+  // Likewise, of those in took_part: attempts of that version's round that an update may have left in.
+  std::map<JobId, uint32_t> attempts = {};
   std::map<JobId, LedgerHead> ledgers = {};  // likewise: the longest that a plan had; with records
   std::optional<Refusal> refusal = {};       // of a plan, until the server has heard of it
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;

@@ -6,6 +6,7 @@
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/plan_privacy.h"
 #include "scheduler/job/settings_checker.h"
+#include "secure/dp/account/number_words.h"
 #include "secure/dp/distributed/device_noise.h"
 
 namespace coterie {
@@ -123,9 +124,10 @@ void check_secure_aggregation(const HorizontalSettings& settings, SettingsChecke
   if (privacy.level == SecurityLevel::none) return;
   check.in_range<uint32_t>(privacy.cohort_min, kRosterSizeMin, kRosterSizeMax, "/privacy/cohort_min");
   const bool is_active = privacy.level >= SecurityLevel::active;
-  check.require(privacy.corrupt_share >= 0 && privacy.corrupt_share <= (is_active ? 1.0 / 3 : 0.9),
-                "/privacy/corrupt_share",
-                is_active ? "must be in [0, 1/3] against an active server" : "must be in [0, 0.9]");
+  const double corrupt_min = is_active ? kCorruptShareMin : 0, corrupt_max = is_active ? kCorruptShareMax : 0.9;
+  check.require(privacy.corrupt_share >= corrupt_min && privacy.corrupt_share <= corrupt_max, "/privacy/corrupt_share",
+                (is_active ? "must be in [0.1, 1/3] against an active server, not " : "must be in [0, 0.9], not ") +
+                    number_words(privacy.corrupt_share));
   check.in_range(privacy.dropout_share, 0.0, 0.9, "/privacy/dropout_share");
   const bool is_share = privacy.dropout_share >= 0 && privacy.dropout_share <= 0.9;
   if (is_active && is_share) check_dropouts(cohort_goal(settings), privacy.dropout_share, check);

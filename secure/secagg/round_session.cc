@@ -27,7 +27,7 @@ SessionParameters session_parameters(const Plan& plan, const JobId& job, const R
                                .ring_bits = 64,
                                .lane_count = plan.update.value_count + 1,
                                .roster_max = plan.privacy.roster_max};
-  static_assert(kNoisyRosterMax == kCompleteCohortMax);
+  static_assert(kNoisyRosterMax == kCompleteCohortMax && kCompleteRosterMax == kCompleteCohortMax);
   if (plan.privacy.level == SecurityLevel::active_dp) {
     const EncodingTerms encoding = encoding_of(plan.privacy);
     parameters.ring_bits = encoding.ring_bits;

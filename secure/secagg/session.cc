@@ -26,8 +26,9 @@ Status validate(const SessionParameters& parameters) {
       !(parameters.dropout_share >= 0 && parameters.dropout_share < 1)) {
     return bad("corrupt_share and dropout_share must be in [0, 1)");
   }
-  if (parameters.is_active() && parameters.corrupt_share * 3 > 1) {
-    return bad("against an active server at most a third of the devices may be corrupt, not " +
+  if (parameters.is_active() &&
+      !(parameters.corrupt_share >= kCorruptShareMin && parameters.corrupt_share <= kCorruptShareMax)) {
+    return bad("against an active server corrupt_share must be in [0.1, 1/3], not " +
                std::to_string(parameters.corrupt_share));
   }
   if (parameters.suite != CipherSuite::aes256_ctr && parameters.suite != CipherSuite::chacha20) {
@@ -47,6 +48,7 @@ uint32_t lane_bits(const SessionParameters& parameters) {
 }
 
 Result<GraphShape> shape_for(const SessionParameters& parameters, uint32_t roster_size) {
+  COT_TRY(validate(parameters));
   const uint32_t roster_max = std::min(parameters.roster_max, kCohortSizeMax);
   if (roster_size < parameters.survivors_min || roster_size > roster_max) {
     return fault(Fault::cohort_size, "a roster of " + std::to_string(roster_size) + " devices; the session takes " +

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/result.h"
+#include "proto/messages/privacy_rules.h"
 #include "proto/messages/secagg.h"
 #include "secure/crypto/stream_cipher.h"
 #include "secure/secagg/graph_parameters.h"
@@ -19,8 +20,10 @@ struct SessionParameters {
   Digest context;
   SecurityLevel level = SecurityLevel::active;  // not none
   uint32_t survivors_min = 2;                   // no sum of fewer is ever unmasked
-  double corrupt_share = 1.0 / 3;               // of the roster: devices that may tell the server all they know
-  double dropout_share = 0.1;                   // that may vanish
+  // Devices of the roster that may tell the server all they know. At active levels in [kCorruptShareMin,
+  // kCorruptShareMax].
+  double corrupt_share = kCorruptShareMax;
+  double dropout_share = 0.1;  // that may vanish
   CipherSuite suite = CipherSuite::aes256_ctr;
   uint32_t ring_bits = 32;  // sums are modulo 2^ring_bits, in lanes of 16, 32 or 64 bits
   uint64_t lane_count = 0;  // of an update, without check lanes
@@ -33,7 +36,8 @@ struct SessionParameters {
 inline constexpr uint32_t kSessionRingBitsMin = 8;
 inline constexpr uint32_t kNeighboursMax = 1024;  // of one device, who chose it included
 
-// invalid_argument: a field out of range; an active level for which a third of the devices or more may be corrupt.
+// invalid_argument, which names the field: out of range; at an active level, corrupt_share out of its range there. Both
+// ends validate before they say anything: no plan takes a session below the floor.
 Status validate(const SessionParameters& parameters);
 
 // 16, 32 or 64.
@@ -52,8 +56,13 @@ struct GraphShape {
 };
 
 // masked: the sparsest ring there is, or a complete graph where there is none. active: complete up to
-// kCompleteCohortMax, drawn above. Server and devices compute it alike, so nobody can be told a lower threshold.
-// cohort_size (fault.h): a roster smaller than survivors_min, or one for which nothing is private enough.
+// kCompleteCohortMax, with a threshold that depends on the roster alone; drawn above, with one that follows from the
+// plan's shares, and so is the plan's writer's to choose, down to what kCorruptShareMin gives: in any one session some
+// device of the roster has more corrupt holders than thresholds withstand with probability 2^-41 at most, if no more than
+// that share of the roster is corrupt (ADR 51). Server and devices compute it alike: a device that was shown another size
+// of the roster is in another session.
+// Errors: those of validate(); cohort_size (fault.h): a roster smaller than survivors_min, or one for which nothing is
+// private enough.
 Result<GraphShape> shape_for(const SessionParameters& parameters, uint32_t roster_size);
 
 // SHA-256 of the parameters, the shape and the roster: a device computes it from what it was shown and believes no

@@ -25,12 +25,16 @@ void test_policy(void) {
                                  .epsilon_round_max = DBL_MAX,
                                  .epsilon_total_max = DBL_MAX,
                                  .delta_max = 0.999,
-                                 .separation_min = UINT64_MAX},
+                                 .separation_min = UINT64_MAX,
+                                 .corrupt_share_min = 1.0 / 3,
+                                 .attempts_max = UINT32_MAX},
                 COTERIE_OK, "");
   const coterie_status wrong = COTERIE_INVALID_ARGUMENT;
-  for (size_t less = 0; less < size; ++less) {
+  const size_t first_size = offsetof(coterie_policy, corrupt_share_min);
+  for (size_t less = 0; less < first_size; ++less) {
     expect_policy((coterie_policy){.struct_size = less}, wrong, "options.policy.struct_size");
   }
+  expect_policy((coterie_policy){.struct_size = first_size, .corrupt_share_min = 7}, COTERIE_OK, "");
   expect_policy((coterie_policy){.struct_size = size, .security_level_min = 4}, wrong, "security_level_min");
   expect_policy((coterie_policy){.struct_size = size, .security_level_min = UINT32_MAX}, wrong, "security_level_min");
   expect_policy((coterie_policy){.struct_size = size, .cohort_min = 1}, wrong, "cohort_min");
@@ -38,6 +42,8 @@ void test_policy(void) {
   expect_policy((coterie_policy){.struct_size = size, .epsilon_round_max = -1}, wrong, "epsilon_round_max");
   expect_policy((coterie_policy){.struct_size = size, .epsilon_total_max = (double)NAN}, wrong, "epsilon_total_max");
   expect_policy((coterie_policy){.struct_size = size, .delta_max = 1}, wrong, "delta_max");
+  expect_policy((coterie_policy){.struct_size = size, .corrupt_share_min = 0.09}, wrong, "corrupt_share_min");
+  expect_policy((coterie_policy){.struct_size = size, .corrupt_share_min = 0.34}, wrong, "corrupt_share_min");
 }
 
 typedef struct heard {

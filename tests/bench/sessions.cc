@@ -177,5 +177,5 @@ int main() {
     measure({SecurityLevel::masked, 1000, .1, .3, lanes, .3}, primitives);
   }
   measure({SecurityLevel::active, 255, .3, .1, 100'000}, primitives);
-  measure({SecurityLevel::active, 1000, .05, .1, 100'000}, primitives);
+  measure({SecurityLevel::active, 1000, .1, .1, 100'000}, primitives);
 }

@@ -53,7 +53,7 @@ Bytes refusing_state(SecurityLevel level) {
   plan.job = JobId(std::string(to_string(level)));
   plan.update.value_count = 16;
   plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
-  plan.privacy = {.level = level, .cohort_min = 7, .cipher_suite = 1};
+  plan.privacy = {.level = level, .cohort_min = 7, .corrupt_share = 0.1, .cipher_suite = 1};
   ParticipantState state;
   state.phase = ParticipantPhase::aggregating;
   state.population = Population("default");

@@ -154,6 +154,13 @@ void add_policy(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
   run.add_option("--separation-min", options->separation_min,
                  "rounds of a job from one part in it to the next (default: 1)")
       ->check(between<uint64_t>(0, UINT64_MAX));
+  run.add_option(
+         "--corrupt-share-min", options->corrupt_share_min,
+         "refuse plans of level active or above that withstand a smaller share of corrupt devices (default: 0.1)")
+      ->check(between<double>(0.1, 1.0 / 3));
+  run.add_option("--attempts-max", options->attempts_max,
+                 "attempts of one round, where a cohort may have more than 255 devices (default: 3)")
+      ->check(between<uint32_t>(1, UINT32_MAX));
 }
 
 void add_run(CLI::App& device, Invocation& invocation) {

@@ -72,6 +72,8 @@ coterie_policy policy_of(const DeviceOptions& options) {
   policy.epsilon_total_max = options.epsilon_total_max;
   policy.delta_max = options.delta_max;
   policy.separation_min = options.separation_min;
+  policy.corrupt_share_min = options.corrupt_share_min;
+  policy.attempts_max = options.attempts_max;
   return policy;
 }
 

@@ -23,12 +23,14 @@ struct DeviceOptions {
   Bytes authority_key;  // 32 bytes; empty: no authority
   Bytes certificate;    // 64 bytes; empty: none
   SecurityLevel security_level_min = SecurityLevel::none;
-  // Members of coterie_policy; 0: no limit.
+  // Members of coterie_policy; 0: its default.
   uint32_t cohort_min = 0;
   double epsilon_round_max = 0;
   double epsilon_total_max = 0;
   double delta_max = 0;
   uint64_t separation_min = 0;
+  double corrupt_share_min = 0;
+  uint32_t attempts_max = 0;
 };
 
 // Runs until the rounds are done, SIGTERM or SIGINT comes (a clean end: 0 and 130), or the client cannot go on.

@@ -174,6 +174,8 @@ struct Policy {
   double epsilon_total_max = 0;
   double delta_max = 0;
   uint64_t separation_min = 0;
+  double corrupt_share_min = 0;
+  uint32_t attempts_max = 0;
 
   coterie_policy c() const {
     auto policy = detail::sized<coterie_policy>();
@@ -183,6 +185,8 @@ struct Policy {
     policy.epsilon_total_max = epsilon_total_max;
     policy.delta_max = delta_max;
     policy.separation_min = separation_min;
+    policy.corrupt_share_min = corrupt_share_min;
+    policy.attempts_max = attempts_max;
     return policy;
   }
 };

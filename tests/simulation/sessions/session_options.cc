@@ -33,7 +33,7 @@ SessionParameters draw_parameters(Draw& draw, uint32_t devices) {
   for (uint8_t& byte : parameters.context.bytes) byte = static_cast<uint8_t>(draw.prng.next());
   parameters.level = draw.prng.chance(0.4) ? SecurityLevel::masked : SecurityLevel::active;
   parameters.survivors_min = static_cast<uint32_t>(draw.between(2, std::max(2u, devices * 4 / 5)));
-  parameters.corrupt_share = draw.prng.uniform(0, 1.0 / 3);
+  parameters.corrupt_share = draw.prng.uniform(parameters.is_active() ? kCorruptShareMin : 0, kCorruptShareMax);
   parameters.dropout_share = draw.prng.uniform(0, 0.4);
   parameters.suite = draw.prng.chance(0.5) ? CipherSuite::aes256_ctr : CipherSuite::chacha20;
   constexpr std::array kRings = {8u, 16u, 20u, 32u, 48u, 64u};
@@ -48,7 +48,8 @@ void make_crowd(Draw& draw, SessionOptions& options) {
   const bool is_active = parameters.is_active();
   options.devices = static_cast<uint32_t>(is_active ? draw.between(256, 270) : draw.between(40, 120));
   parameters.survivors_min = options.devices / 2;
-  parameters.corrupt_share = parameters.dropout_share = is_active ? 0.02 : 0.1;
+  parameters.corrupt_share = kCorruptShareMin;
+  parameters.dropout_share = is_active ? 0.02 : 0.1;
 }
 
 void draw_faults(Draw& draw, SessionOptions& options) {
@@ -98,6 +99,7 @@ void fit_to_mutant(Draw& draw, SessionOptions& options) {
     case SessionMutant::answers_twice: break;
   }
   options.parameters.level = SecurityLevel::active;
+  options.parameters.corrupt_share = std::max(options.parameters.corrupt_share, kCorruptShareMin);
   options.hostile_server = true;
   options.hostile_devices = 0;
   options.devices = std::min(options.devices, 24u);

@@ -64,7 +64,10 @@ TEST(ParticipantStateCodec, KnowsWhatCannotHaveBeenSpent) {
   }
   expect_accepted<M>([](M& m) { m.spent = {1.5, 0, {}}; });
   expect_rejected<M>("took_part_version must be at most", [](M& m) { m.took_part[JobId("k")] = ModelVersion(3); });
-  expect_accepted<M>([](M& m) { m.took_part[JobId("k")] = ModelVersion(2); });
+  expect_accepted<M>([](M& m) {
+    m.took_part[JobId("k")] = ModelVersion(2);
+    m.attempts[JobId("k")] = UINT32_MAX;
+  });
   expect_rejected<M>("ledger must have records", [](M& m) { m.ledgers[JobId("k")] = {3, {}}; });
   expect_rejected<M>("ledger must have records", [](M& m) { m.ledgers[JobId("k")].head.bytes[0] = 1; });
   expect_accepted<M>([](M& m) {
@@ -85,6 +88,7 @@ TEST(ParticipantStateCodec, ReadsStatesOfOlderBuilds) {
   expected.took_part.clear();
   expected.refusal.reset();
   expected.ledgers.clear();
+  expected.attempts.clear();
   EXPECT_EQ(*state, expected);
   EXPECT_EQ(encode(*state), *older) << "and an older build reads what was spent on nothing";
 }

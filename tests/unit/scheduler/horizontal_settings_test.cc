@@ -66,6 +66,7 @@ TEST(HorizontalSettings, PrivacyNamesTheFieldThatIsWrong) {
   EXPECT_THAT(wrong(active, [](HorizontalSettings& s) { s.privacy.corrupt_share = .34; }),
               ElementsAre("/privacy/corrupt_share"));
   EXPECT_THAT(wrong(masked_settings(), [](HorizontalSettings& s) { s.privacy.corrupt_share = .34; }), IsEmpty());
+  EXPECT_THAT(wrong(masked_settings(), [](HorizontalSettings& s) { s.privacy.corrupt_share = 0; }), IsEmpty());
   EXPECT_THAT(wrong(active, [](HorizontalSettings& s) { s.privacy.dropout_share = 1; }),
               ElementsAre("/privacy/dropout_share"));
   // 10 devices, 7 of which open a secret.
@@ -86,6 +87,17 @@ TEST(HorizontalSettings, PrivacyNamesTheFieldThatIsWrong) {
   EXPECT_THAT(wrong(active, alone), ElementsAre("/rounds/goal_count"));
   active.privacy.level = SecurityLevel::none;
   EXPECT_THAT(wrong(active, alone), IsEmpty());
+}
+
+TEST(HorizontalSettings, CountOnATenthCorruptAgainstAnActiveServer) {
+  for (const double share : {0.0, .05, .0999}) {
+    HorizontalSettings settings;
+    settings.privacy.corrupt_share = share;
+    const Problems problems = validate(settings);
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].pointer, "/privacy/corrupt_share");
+    EXPECT_THAT(problems[0].detail, testing::StartsWith("must be in [0.1, 1/3] against an active server, not 0"));
+  }
 }
 
 // Ten devices, nine of which open a sum; one may be corrupt.

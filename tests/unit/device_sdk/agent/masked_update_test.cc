@@ -25,7 +25,7 @@ Plan noisy_plan() {
   plan.privacy = {.level = SecurityLevel::active_dp,
                   .cohort_min = kDevices,
                   .roster_max = kDevices,
-                  .corrupt_share = 0,
+                  .corrupt_share = 0.1,
                   .dropout_share = 0,
                   .cipher_suite = 1};
   const DeviceNoiseGoal goal{.value_count = kValues, .clip_norm = 1, .noise_multiplier = 2, .delta = 1e-6};

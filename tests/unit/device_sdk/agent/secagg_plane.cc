@@ -42,7 +42,7 @@ SecaggPlane::SecaggPlane(SecurityLevel level, Bytes model_file, uint32_t devices
   plan_.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
   plan_.privacy = {.level = level,
                    .cohort_min = 2,
-                   .corrupt_share = devices > 255 ? .05 : .2,
+                   .corrupt_share = devices > 255 ? .1 : .2,
                    .dropout_share = devices > 255 ? .05 : .3,
                    .cipher_suite = 1};
   plan_bytes_ = encode(plan_);

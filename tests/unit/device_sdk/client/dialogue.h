@@ -21,7 +21,8 @@ inline constexpr uint64_t kPlanValues = 16;
 
 // What a plan of this level, not none, says.
 inline PrivacyRules rules_of(SecurityLevel level, uint32_t cohort_min = 2) {
-  PrivacyRules rules{.level = level, .cohort_min = cohort_min, .roster_max = 100, .cipher_suite = 1};
+  PrivacyRules rules{
+      .level = level, .cohort_min = cohort_min, .roster_max = 19, .corrupt_share = 0.1, .cipher_suite = 1};
   if (level != SecurityLevel::active_dp) return rules;
   const DeviceNoiseGoal goal{.value_count = kPlanValues, .clip_norm = 1, .noise_multiplier = 16, .delta = 1e-6};
   EXPECT_OK(add_device_noise(rules, goal));

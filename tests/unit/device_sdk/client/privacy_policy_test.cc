@@ -131,6 +131,69 @@ TEST(PrivacyPolicy, SeparatesStepsOfTheSameJobAsTreesDo) {
   EXPECT_EQ(c.reason(), "separation");
 }
 
+TEST(PrivacyPolicy, AsksThatASessionWithstandsATenthAtLeast) {
+  for (const SecurityLevel level : {SecurityLevel::active, SecurityLevel::active_dp}) {
+    Case c;
+    c.plan.privacy = rules_of(level);
+    EXPECT_EQ(c.reason(), "");
+    c.policy.corrupt_share_min = 0.2;
+    EXPECT_EQ(c.reason(), "corrupt_share");
+    c.plan.privacy.corrupt_share = 0.2;
+    EXPECT_EQ(c.reason(), "");
+    c.policy = {};
+    for (const double share : {0.0, 0.05, std::nextafter(0.1, 0.0)}) {
+      c.plan.privacy.corrupt_share = share;
+      EXPECT_EQ(c.reason(), "corrupt_share") << share;
+    }
+  }
+  Case masked;
+  masked.plan.privacy = rules_of(SecurityLevel::masked);
+  masked.plan.privacy.corrupt_share = 0;
+  EXPECT_EQ(masked.reason(), "") << "the server's word there";
+}
+
+// The noise is the same, what it is counted against is not: 0.90 was promised of a sum that costs 10.98 if all others are
+// corrupt.
+TEST(PrivacyPolicy, NoPlanCountsOnTheNoiseOfAll) {
+  PrivacyRules rules{
+      .level = SecurityLevel::active_dp, .cohort_min = 90, .roster_max = 112, .corrupt_share = 0, .cipher_suite = 1};
+  ASSERT_OK(add_device_noise(rules, {.value_count = 16, .clip_norm = 1, .noise_multiplier = 5, .delta = 1e-6}));
+  Case c;
+  c.plan.privacy = rules;
+  ASSERT_OK(check_promise(rules, 16));
+  EXPECT_EQ(c.reason(), "corrupt_share");
+  c.plan.privacy.corrupt_share = kCorruptShareMin;
+  EXPECT_EQ(c.reason(), "");
+  EXPECT_ERROR(check_promise(c.plan.privacy, 16), ErrorCode::refused, "a round costs epsilon");
+}
+
+TEST(PrivacyPolicy, GivesARoundWithDrawnHoldersAFewAttempts) {
+  Case c;
+  c.plan.privacy = rules_of(SecurityLevel::active);
+  c.plan.privacy.roster_max = kCompleteRosterMax + 1;
+  c.state.newest_models[JobId("job")] = ModelVersion(4);
+  const auto part = [&c](uint32_t attempt) {
+    c.assignment.round.attempt = Attempt(attempt);
+    const Status may = check_new_part(c.policy, c.plan, c.assignment, c.state);
+    if (!may) return std::string(may.error().reason());
+    count_part(c.plan, c.assignment, c.state);
+    c.state = *decode_participant_state(encode(c.state));  // the app was killed
+    return std::string();
+  };
+  for (uint32_t attempt = 1; attempt <= kAttemptsMax; ++attempt) EXPECT_EQ(part(attempt), "");
+  EXPECT_EQ(part(kAttemptsMax + 1), "attempts");
+  EXPECT_EQ(part(1), "attempts") << "whatever it is called";
+  EXPECT_EQ(c.reason(), "") << "the part under way goes on after a restart";
+  c.policy.attempts_max = kAttemptsMax + 1;
+  EXPECT_EQ(part(9), "");
+  EXPECT_EQ(part(10), "attempts");
+  c.plan.privacy.roster_max = kCompleteRosterMax;
+  EXPECT_EQ(part(11), "") << "nobody draws there";
+  c.plan.privacy.roster_max = kCompleteRosterMax + 1;
+  c.assignment.model_version = c.state.newest_models[JobId("job")] = ModelVersion(5);
+  EXPECT_EQ(part(1), "") << "the next round";
+}
+
 TEST(PrivacyPolicy, CountsAPartOnceAnAttempt) {
   Case c;
   count_part(c.plan, c.assignment, c.state);
@@ -168,15 +231,15 @@ TEST(PrivacyPolicy, NeverCountsBeyondWhatCanBeSaved) {
 
 TEST(PrivacyPolicy, DoesNotTrainTwiceForOneAttemptThatIsCounted) {
   Case c;
-  EXPECT_OK(check_new_part(c.plan, c.assignment, c.state));
+  EXPECT_OK(check_new_part(c.policy, c.plan, c.assignment, c.state));
   count_part(c.plan, c.assignment, c.state);
-  const Status again = check_new_part(c.plan, c.assignment, c.state);
+  const Status again = check_new_part(c.policy, c.plan, c.assignment, c.state);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().reason(), "separation");
   Case plain;
   plain.plan.privacy = {};
   count_part(plain.plan, plain.assignment, plain.state);
-  EXPECT_OK(check_new_part(plain.plan, plain.assignment, plain.state))
+  EXPECT_OK(check_new_part(plain.policy, plain.plan, plain.assignment, plain.state))
       << "the same update comes again: it is sent again";
 }
 
@@ -187,7 +250,8 @@ TEST(PrivacyPolicy, NamesTheLimitThatIsOutOfRange) {
     EXPECT_ERROR(validate(policy), ErrorCode::invalid_argument, words);
   };
   EXPECT_OK(validate(PrivacyPolicy{}));
-  EXPECT_OK(validate(PrivacyPolicy{SecurityLevel::active_dp, 10'000, DBL_MAX, DBL_MAX, 0.999, UINT64_MAX}));
+  EXPECT_OK(validate(PrivacyPolicy{SecurityLevel::active_dp, 10'000, DBL_MAX, DBL_MAX, 0.999, UINT64_MAX,
+                                   kCorruptShareMax, UINT32_MAX}));
   expect_bad("security_level_min", [](PrivacyPolicy& p) { p.security_level_min = static_cast<SecurityLevel>(4); });
   expect_bad("cohort_min", [](PrivacyPolicy& p) { p.cohort_min = 1; });
   expect_bad("cohort_min", [](PrivacyPolicy& p) { p.cohort_min = 10'001; });
@@ -197,6 +261,10 @@ TEST(PrivacyPolicy, NamesTheLimitThatIsOutOfRange) {
     expect_bad("delta_max", [wrong](PrivacyPolicy& p) { p.delta_max = wrong; });
   }
   expect_bad("delta_max", [](PrivacyPolicy& p) { p.delta_max = 1; });
+  for (const double wrong : {0.0, 0.0999, 0.334, std::nan("")}) {
+    expect_bad("corrupt_share_min", [wrong](PrivacyPolicy& p) { p.corrupt_share_min = wrong; });
+  }
+  expect_bad("attempts_max", [](PrivacyPolicy& p) { p.attempts_max = 0; });
 }
 
 }  // namespace

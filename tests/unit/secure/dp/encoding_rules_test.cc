@@ -19,7 +19,7 @@ PrivacyRules good() {
   return {
       .level = SecurityLevel::active_dp,
       .cohort_min = 2,
-      .corrupt_share = 0,
+      .corrupt_share = 0.1,
       .dropout_share = 0,
       .cipher_suite = 1,
       .encoding =

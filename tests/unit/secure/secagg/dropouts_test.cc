@@ -200,8 +200,8 @@ std::string crowd_name(const ::testing::TestParamInfo<Crowd>& info) {
 INSTANTIATE_TEST_SUITE_P(Nightly, RandomPattern,
                          ::testing::Values(Crowd{kMasked, .1, .1, 1000, GraphKind::ring, .1, 32},
                                            Crowd{kMasked, .1, .3, 1000, GraphKind::ring, .3, 40},
-                                           Crowd{kActive, .05, .1, 300, GraphKind::drawn, .1, 11},
-                                           Crowd{kActive, .05, .1, 1000, GraphKind::drawn, .1, 32},
+                                           Crowd{kActive, .1, .1, 300, GraphKind::drawn, .1, 11},
+                                           Crowd{kActive, .1, .1, 1000, GraphKind::drawn, .1, 32},
                                            Crowd{kMasked, .1, .1, 3000, GraphKind::ring, .1, 24}),
                          crowd_name);
 #else
@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Dropouts, RandomPattern,
                                            Crowd{kMasked, .1, .1, 100, GraphKind::ring, .7, 64},
                                            Crowd{kActive, .3, .1, 60, GraphKind::complete, .1, 27},
                                            Crowd{kActive, .3, .1, 60, GraphKind::complete, .5, 27},
-                                           Crowd{kActive, .02, .02, 256, GraphKind::drawn, .02, 11}),
+                                           Crowd{kActive, .1, .02, 256, GraphKind::drawn, .02, 11}),
                          crowd_name);
 #endif
 

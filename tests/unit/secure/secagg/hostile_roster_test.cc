@@ -189,7 +189,7 @@ TEST(HostileServer, AllBoxesTampered) {
 
 SecaggWorld drawn_world() {
   SessionParameters parameters = test::secagg_parameters(SecurityLevel::active);
-  parameters.corrupt_share = .02;
+  parameters.corrupt_share = .1;
   parameters.dropout_share = .02;
   return SecaggWorld(parameters, 256);
 }

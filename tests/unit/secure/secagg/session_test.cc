@@ -6,7 +6,9 @@
 #include <cmath>
 #include <set>
 
+#include "secure/secagg/client.h"
 #include "secure/secagg/fault.h"
+#include "secure/secagg/server.h"
 #include "tests/support/matchers.h"
 
 namespace coterie::secagg {
@@ -44,13 +46,42 @@ TEST(Session, ActiveIsCompleteUpTo255AndDrawnAbove) {
   SessionParameters parameters = good();
   EXPECT_EQ(shape_for(parameters, 255)->kind, GraphKind::complete);
   EXPECT_EQ(shape_for(parameters, 255)->threshold, 171u);
-  parameters.corrupt_share = .05;
+  parameters.corrupt_share = .1;
   parameters.dropout_share = .05;
   const auto drawn = shape_for(parameters, 1000);  // the document's table
   ASSERT_OK(drawn);
   EXPECT_EQ(drawn->kind, GraphKind::drawn);
-  EXPECT_EQ(drawn->holders, 52u);
-  EXPECT_EQ(drawn->threshold, 37u);
+  EXPECT_EQ(drawn->holders, 66u);
+  EXPECT_EQ(drawn->threshold, 49u);
+}
+
+// Whoever writes plans writes their shares, too. With shares of nothing 1,000 devices would have two holders each, and two
+// shares would open any update.
+TEST(Session, NoPlanTakesThresholdsBelowTheFloor) {
+  for (const auto level : {SecurityLevel::active, SecurityLevel::active_dp}) {
+    for (const double share :
+         {0.0, .05, std::nextafter(kCorruptShareMin, 0.0), std::nextafter(kCorruptShareMax, 1.0)}) {
+      SessionParameters parameters = good();
+      parameters.level = level;
+      parameters.corrupt_share = share;
+      parameters.dropout_share = 0;
+      EXPECT_ERROR(validate(parameters), ErrorCode::invalid_argument, "corrupt_share must be in [0.1, 1/3]");
+      EXPECT_ERROR(shape_for(parameters, 1000), ErrorCode::invalid_argument, "corrupt_share");
+      EXPECT_ERROR(Server::make(parameters, 1, nullptr), ErrorCode::invalid_argument, "corrupt_share");
+      EXPECT_ERROR(Client::make(parameters, Secret<32>(), {}, nullptr), ErrorCode::invalid_argument, "corrupt_share");
+    }
+  }
+  // What is left to the plan's writer: the least that any roster is opened with.
+  SessionParameters least = good();
+  least.corrupt_share = kCorruptShareMin;
+  least.dropout_share = 0;
+  for (const uint32_t size : {256u, 300u, 500u, 1000u, 3000u, 10'000u}) {
+    const auto shape = shape_for(least, size);
+    ASSERT_OK(shape);
+    EXPECT_EQ(shape->kind, GraphKind::drawn);
+    EXPECT_GE(shape->threshold, 16u) << size;
+    EXPECT_GT(2 * shape->threshold, shape->holders) << "no two halves of the holders open both kinds";
+  }
 }
 
 TEST(Session, MaskedIsTheSparsestRing) {

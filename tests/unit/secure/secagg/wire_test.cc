@@ -85,7 +85,8 @@ TEST(SecaggWire, CarriesAnActiveSession) {
 
 TEST(SecaggWire, CarriesASessionWhoseDevicesDrewTheirHolders) {
   secagg::SessionParameters parameters = secagg_parameters(SecurityLevel::active);
-  parameters.corrupt_share = parameters.dropout_share = 0.05;
+  parameters.corrupt_share = 0.1;
+  parameters.dropout_share = 0.05;
   SecaggWorld world(parameters, 256);
   world.takes_part = most_take_part;
   WireSession(world).expect_sum(

@@ -1,7 +1,7 @@
 // A participant in federated rounds, in Swift, over coterie.h. Rules about threads are those of coterie.h.
 import CCoterie
 
-/// The members of coterie_policy, with the same meaning; 0 is no limit.
+/// The members of coterie_policy, with the same meaning; 0 is its default.
 public struct Policy {
     public var securityLevelMin = COTERIE_SECURITY_NONE
     public var cohortMin: UInt32 = 0
@@ -9,6 +9,8 @@ public struct Policy {
     public var epsilonTotalMax = 0.0
     public var deltaMax = 0.0
     public var separationMin: UInt64 = 0
+    public var corruptShareMin = 0.0
+    public var attemptsMax: UInt32 = 0
 
     public init() {}
 
@@ -21,6 +23,8 @@ public struct Policy {
         c.epsilon_total_max = epsilonTotalMax
         c.delta_max = deltaMax
         c.separation_min = separationMin
+        c.corrupt_share_min = corruptShareMin
+        c.attempts_max = attemptsMax
         return try withUnsafePointer(to: c) { try body($0) }
     }
 }

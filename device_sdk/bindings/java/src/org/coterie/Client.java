@@ -44,9 +44,13 @@ public final class Client implements AutoCloseable {
     };
     long[] integers = {
       options.useP256 ? 1 : 0, options.seed, options.trainMsMax, options.checkinMsMax, options.checkpointSteps,
-      options.policy.securityLevelMin.ordinal(), options.policy.cohortMin, options.policy.separationMin
+      options.policy.securityLevelMin.ordinal(), options.policy.cohortMin, options.policy.separationMin,
+      options.policy.attemptsMax
     };
-    double[] limits = {options.policy.epsilonRoundMax, options.policy.epsilonTotalMax, options.policy.deltaMax};
+    double[] limits = {
+      options.policy.epsilonRoundMax, options.policy.epsilonTotalMax, options.policy.deltaMax,
+      options.policy.corruptShareMin
+    };
     onRefused = options.onRefused;
     handle = Native.clientOpen(texts, authority, integers, limits, options.transport, dataset.handle());
   }

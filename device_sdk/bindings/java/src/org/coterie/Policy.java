@@ -1,6 +1,6 @@
 package org.coterie;
 
-/** The members of coterie_policy, with the same meaning; 0 is no limit. */
+/** The members of coterie_policy, with the same meaning; 0 is its default. */
 public final class Policy {
   public SecurityLevel securityLevelMin = SecurityLevel.NONE;
   public int cohortMin;
@@ -8,4 +8,6 @@ public final class Policy {
   public double epsilonTotalMax;
   public double deltaMax;
   public long separationMin;
+  public double corruptShareMin;
+  public int attemptsMax;
 }
