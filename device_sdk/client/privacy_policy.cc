@@ -23,30 +23,34 @@ Error refused(const std::string& what, std::string_view reason) {
   return Error(ErrorCode::refused, "plan: " + what, reason);
 }
 
-bool passes(double sum, double limit) { return limit > 0 && !(sum - limit <= limit * kRounding); }
+bool passes(double sum, double limit) { return !std::isinf(limit) && !(sum - limit <= limit * kRounding); }
+
+double limit_of(double given, double when_not_set) { return given > 0 ? given : when_not_set; }
 
 Status check_spending(const PrivacyPolicy& policy, const PrivacyRules& privacy, const DeviceSpent& spent,
                       bool is_counted) {
-  if (!policy.limits_spending()) return {};
   if (privacy.epsilon_round <= 0) {
+    if (!policy.limits_spending()) return {};
     return refused("promises no differential privacy, this device limits what a round may cost",
                    refusal_reason::kEpsilonRound);
   }
-  if (passes(privacy.epsilon_round, policy.epsilon_round_max)) {
-    return refused("a round costs epsilon " + words(privacy.epsilon_round) + ", this device allows " +
-                       words(policy.epsilon_round_max),
+  const double round_max = limit_of(policy.epsilon_round_max, kEpsilonRoundMax);
+  const double total_max = limit_of(policy.epsilon_total_max, kEpsilonTotalMax);
+  const double delta_max = limit_of(policy.delta_max, kDeltaMax);
+  if (passes(privacy.epsilon_round, round_max)) {
+    return refused("a round costs epsilon " + words(privacy.epsilon_round) + ", this device allows " + words(round_max),
                    refusal_reason::kEpsilonRound);
   }
   const double epsilon = spent.epsilon + (is_counted ? 0 : privacy.epsilon_round);
-  if (passes(epsilon, policy.epsilon_total_max)) {
+  if (passes(epsilon, total_max)) {
     return refused("with epsilon " + words(privacy.epsilon_round) + " of this round, epsilon " + words(epsilon) +
-                       " would be spent in all, this device allows " + words(policy.epsilon_total_max),
+                       " would be spent in all, this device allows " + words(total_max),
                    refusal_reason::kEpsilonTotal);
   }
   const double delta = spent.delta + (is_counted ? 0 : privacy.delta);
-  if (passes(delta, policy.delta_max)) {
+  if (passes(delta, delta_max)) {
     return refused("with delta " + words(privacy.delta) + " of this round, delta " + words(delta) +
-                       " would be spent in all, this device allows " + words(policy.delta_max),
+                       " would be spent in all, this device allows " + words(delta_max),
                    refusal_reason::kDelta);
   }
   return {};
@@ -71,18 +75,22 @@ uint32_t attempts_of(const Assignment& assignment, const ParticipantState& state
   return attempts == state.attempts.end() ? 0 : attempts->second;
 }
 
-bool in_range(double value) { return std::isfinite(value) && value >= 0; }
+bool is_set(double limit) { return limit > 0 && !std::isinf(limit); }
 
 }  // namespace
+
+bool PrivacyPolicy::limits_spending() const {
+  return is_set(epsilon_round_max) || is_set(epsilon_total_max) || is_set(delta_max);
+}
 
 Status validate(const PrivacyPolicy& policy) {
   if (policy.security_level_min > SecurityLevel::active_dp)
     return bad("security_level_min must be from 0 (none) to 3 (active_dp)");
   if (policy.cohort_min < kRosterSizeMin || policy.cohort_min > kRosterSizeMax)
     return bad("cohort_min must be from 2 to 10000");
-  if (!in_range(policy.epsilon_round_max)) return bad("epsilon_round_max must be finite and >= 0 (0: no limit)");
-  if (!in_range(policy.epsilon_total_max)) return bad("epsilon_total_max must be finite and >= 0 (0: no limit)");
-  if (!in_range(policy.delta_max) || policy.delta_max >= 1) return bad("delta_max must be in [0, 1) (0: no limit)");
+  if (!(policy.epsilon_round_max >= 0)) return bad("epsilon_round_max must be >= 0 (0: 8; infinity: no limit)");
+  if (!(policy.epsilon_total_max >= 0)) return bad("epsilon_total_max must be >= 0 (0: 32; infinity: no limit)");
+  if (!(policy.delta_max >= 0 && policy.delta_max < 1)) return bad("delta_max must be in [0, 1) (0: 1e-5)");
   if (!(policy.corrupt_share_min >= kCorruptShareMin && policy.corrupt_share_min <= kCorruptShareMax))
     return bad("corrupt_share_min must be in [0.1, 1/3]");
   if (policy.attempts_max == 0) return bad("attempts_max must be at least 1");

@@ -4,8 +4,8 @@
 // A plan that offers less is `refused`, with one of refusal_reason as the error's reason:
 //   security_level   the level is lower than security_level_min, or one that this client does not speak
 //   cohort_min       a sum may be of fewer devices than cohort_min
-//   epsilon_round    one participation costs more than epsilon_round_max; or the plan promises nothing where there
-//                    is any limit of epsilon or delta: without a promise what it costs is unbounded
+//   epsilon_round    one participation costs more than epsilon_round_max; or the plan promises nothing where the app
+//                    set any limit of epsilon or delta: without a promise what it costs is unbounded
 //   epsilon_total    with it, what all participations have cost would pass epsilon_total_max
 //   delta            with it, the sum of their deltas would pass delta_max
 //   separation       it comes too soon after the last participation
@@ -29,15 +29,18 @@
 
 namespace coterie {
 
+// The limits of plans with noise, where an app sets none (ADR 52). An epsilon says nothing without its delta, so that a limit of
+// the one never goes without a limit of the other.
+inline constexpr double kEpsilonRoundMax = 8, kEpsilonTotalMax = 32, kDeltaMax = 1e-5;
 inline constexpr uint32_t kAttemptsMax = 3;
 
-// 0 is no limit, but for cohort_min, corrupt_share_min and attempts_max.
 struct PrivacyPolicy {
   SecurityLevel security_level_min = SecurityLevel::none;
   uint32_t cohort_min = kRosterSizeMin;  // of plans with a level
-  double epsilon_round_max = 0;          // of one participation
-  double epsilon_total_max = 0;          // of all participations in all jobs of this server, ever
-  double delta_max = 0;                  // likewise
+  // Each: 0 is not set. Then plans with noise have the default above, and others none. Infinity: any epsilon will do.
+  double epsilon_round_max = 0;  // of one participation
+  double epsilon_total_max = 0;  // of all participations in all jobs of this server, ever
+  double delta_max = 0;          // likewise; below 1
   // Rounds of one job between two participations: after a part in the round that began with model version v,
   // the next at version v + separation_min or later. It is the separation of secure/dp/account/tree.h
   // (Participation::separated): a step of the tree is a round of the job. Another attempt of the same round
@@ -55,7 +58,8 @@ struct PrivacyPolicy {
   // a certificate.
   bool is_uncertified = false;
 
-  bool limits_spending() const { return epsilon_round_max > 0 || epsilon_total_max > 0 || delta_max > 0; }
+  // Whether the app set any limit.
+  bool limits_spending() const;
   friend bool operator==(const PrivacyPolicy&, const PrivacyPolicy&) = default;
 };
 

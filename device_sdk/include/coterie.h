@@ -156,17 +156,18 @@ typedef enum coterie_security_level {
 /* "none", "masked", "active", "active_dp"; "unknown" for an unknown one. Static. */
 COTERIE_API const char* coterie_security_level_name(coterie_security_level level);
 
-/* The least that a plan must promise for this device to train under it; 0: no limit. The device judges the
- * plan, which the server has signed, before it trains; with a limit of epsilon or delta it refuses plans that
- * promise none. What was spent is kept in the state directory, counted before an update can leave: who
+/* The least that a plan must promise for this device to train under it; 0: the default, which the member's comment
+ * says. The device judges the plan, which the server has signed, before it trains; with a limit of epsilon or delta
+ * that the app set it refuses plans that promise none. The defaults of these three hold for plans that promise some;
+ * HUGE_VAL: any epsilon will do. What was spent is kept in the state directory, counted before an update can leave: who
  * removes the directory begins at nothing. */
 typedef struct coterie_policy {
   size_t struct_size;
   uint32_t security_level_min; /* a coterie_security_level */
   uint32_t cohort_min;         /* devices in a sum, of levels from MASKED on; 0: 2 */
-  double epsilon_round_max;    /* of one participation */
-  double epsilon_total_max;    /* of all, ever: the sum over participations */
-  double delta_max;            /* of all, ever: the sum over participations */
+  double epsilon_round_max;    /* of one participation; 0: 8 */
+  double epsilon_total_max;    /* of all, ever: the sum over participations; 0: 32 */
+  double delta_max;            /* of all, ever: the sum over participations; below 1; 0: 1e-5 */
   uint64_t separation_min;     /* rounds of a job from one participation to the next: 3 takes part in every third
                               at most */
   double corrupt_share_min;    /* of the devices of a sum, of levels from ACTIVE on: how many may be corrupt, at least;

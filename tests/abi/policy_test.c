@@ -39,6 +39,8 @@ void test_policy(void) {
   expect_policy((coterie_policy){.struct_size = size, .security_level_min = UINT32_MAX}, wrong, "security_level_min");
   expect_policy((coterie_policy){.struct_size = size, .cohort_min = 1}, wrong, "cohort_min");
   expect_policy((coterie_policy){.struct_size = size, .cohort_min = 10001}, wrong, "cohort_min");
+  expect_policy((coterie_policy){.struct_size = size, .epsilon_round_max = HUGE_VAL, .epsilon_total_max = HUGE_VAL},
+                COTERIE_OK, "");
   expect_policy((coterie_policy){.struct_size = size, .epsilon_round_max = -1}, wrong, "epsilon_round_max");
   expect_policy((coterie_policy){.struct_size = size, .epsilon_total_max = (double)NAN}, wrong, "epsilon_total_max");
   expect_policy((coterie_policy){.struct_size = size, .delta_max = 1}, wrong, "delta_max");

@@ -144,12 +144,12 @@ void add_policy(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
   run.add_option("--cohort-min", options->cohort_min, "refuse plans whose sums may be of fewer devices (default: 2)")
       ->check(between<uint32_t>(2, 10'000));
   run.add_option("--epsilon-round-max", options->epsilon_round_max,
-                 "refuse plans of which a round costs more (default: no limit)")
-      ->check(between<double>(0, DBL_MAX));
+                 "refuse plans of which a round costs more (default: 8, of plans with noise; inf: no limit)")
+      ->check(between<double>(0, HUGE_VAL));
   run.add_option("--epsilon-total-max", options->epsilon_total_max,
-                 "what all rounds together may cost (default: no limit)")
-      ->check(between<double>(0, DBL_MAX));
-  run.add_option("--delta-max", options->delta_max, "sum of delta over all rounds (default: no limit)")
+                 "what all rounds together may cost (default: 32, of plans with noise; inf: no limit)")
+      ->check(between<double>(0, HUGE_VAL));
+  run.add_option("--delta-max", options->delta_max, "sum of delta over all rounds (default: 1e-5, of plans with noise)")
       ->check(between<double>(0, std::nextafter(1.0, 0.0)));
   run.add_option("--separation-min", options->separation_min,
                  "rounds of a job from one part in it to the next (default: 1)")

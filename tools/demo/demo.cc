@@ -125,7 +125,8 @@ Status Demo::start_devices() {
                                .token = token,
                                .seed = options_.seed,
                                .devices = options_.devices,
-                               .dropout = options_.dropout},
+                               .dropout = options_.dropout,
+                               .policy = device_policy(options_)},
                  folder_);
   progress_.show("starting " + counted(options_.devices, "device"));
   COT_TRY(fleet_->start());

@@ -17,10 +17,22 @@ constexpr uint32_t kRestartsMaxPerDevice = 5;  // on average
 
 Result<Child> Fleet::start_device(uint32_t device) const {
   const std::string dir = folder_.device_dir(device);
+  std::vector<std::string> command = {settings_.program,
+                                      "device",
+                                      "run",
+                                      "--server",
+                                      settings_.server_url,
+                                      "--ca",
+                                      settings_.ca_file,
+                                      "--state-dir",
+                                      dir + "/state",
+                                      "--data",
+                                      dir + "/data.cotf",
+                                      "--seed",
+                                      std::to_string(settings_.seed * 1'000'003 + device)};
+  command.insert(command.end(), settings_.policy.begin(), settings_.policy.end());
   return Child::start({.name = "device " + std::to_string(device),
-                       .command = {settings_.program, "device", "run", "--server", settings_.server_url, "--ca",
-                                   settings_.ca_file, "--state-dir", dir + "/state", "--data", dir + "/data.cotf",
-                                   "--seed", std::to_string(settings_.seed * 1'000'003 + device)},
+                       .command = std::move(command),
                        // Not an argument: everybody on the machine can read those.
                        .environment = {"COTERIE_ENROLLMENT_TOKEN=" + settings_.token},
                        .log_file = log_file(device)});

@@ -24,7 +24,8 @@ struct FleetSettings {
   std::string token;  // good for every device
   uint64_t seed = 1;
   uint32_t devices = 1;
-  double dropout = 0;  // probability that a device vanishes in a round
+  double dropout = 0;               // probability that a device vanishes in a round
+  std::vector<std::string> policy;  // what each says of its policy: options of `coterie device run`
 };
 
 class Fleet {

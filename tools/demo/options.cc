@@ -1,6 +1,7 @@
 #include "tools/demo/options.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace coterie {
@@ -19,5 +20,17 @@ uint32_t DemoOptions::goal_count() const {
 double DemoOptions::server_rate() const { return server_learning_rate.value_or(strategy->learning_rate_advised); }
 
 double DemoOptions::dropout_share() const { return std::clamp(2 * dropout, kDropoutShareMin, kDropoutShareMax); }
+
+std::vector<std::string> device_policy(const DemoOptions& options) {
+  std::vector<std::string> words = {"--security-level-min", std::string(to_string(options.security)), "--cohort-min",
+                                    "2"};
+  if (options.security != SecurityLevel::active_dp) return words;
+  // Attempts that fail cost delta as well: a hundred times the whole job's is a limit that no demo meets.
+  const double delta_max = std::clamp(100 * options.delta, 1e-5, 0.9);
+  char text[32];
+  const std::string delta(text, std::to_chars(text, text + sizeof text, delta_max).ptr);
+  words.insert(words.end(), {"--epsilon-round-max", "inf", "--epsilon-total-max", "inf", "--delta-max", delta});
+  return words;
+}
 
 }  // namespace coterie

@@ -87,6 +87,37 @@ TEST(PrivacyPolicy, LimitsWhatAllRoundsCostTogether) {
   EXPECT_EQ(c.reason(), "delta");
 }
 
+// The same noise costs more at a smaller delta: 0.85 at 0.1 is 3.3 at 1e-6, and at a delta near one any noise will do.
+TEST(PrivacyPolicy, AnEpsilonLimitHasADeltaLimit) {
+  Case c;
+  c.policy.epsilon_round_max = c.policy.epsilon_total_max = 1.1;
+  c.plan.privacy.delta = 0.1;
+  EXPECT_EQ(c.reason(), "delta");
+  c.plan.privacy.delta = kDeltaMax;
+  EXPECT_EQ(c.reason(), "");
+  c.state.spent = {0.1, 1e-7, RoundKey{RoundId(4), Attempt(1)}};
+  EXPECT_EQ(c.reason(), "delta");
+  c.policy.delta_max = 0.2;
+  EXPECT_EQ(c.reason(), "") << "the app says so aloud";
+}
+
+TEST(PrivacyPolicy, LimitsWhatNoiseMayCostByDefault) {
+  Case c;
+  EXPECT_EQ(c.reason(), "");
+  c.plan.privacy.epsilon_round = kEpsilonRoundMax * 1.001;
+  EXPECT_EQ(c.reason(), "epsilon_round");
+  c.policy.epsilon_round_max = HUGE_VAL;
+  EXPECT_EQ(c.reason(), "");
+  c.state.spent = {kEpsilonTotalMax - 1, 0, RoundKey{RoundId(4), Attempt(1)}};
+  EXPECT_EQ(c.reason(), "epsilon_total");
+  c.policy.epsilon_total_max = HUGE_VAL;
+  EXPECT_EQ(c.reason(), "");
+  c.plan.privacy.delta = kDeltaMax * 1.001;
+  EXPECT_EQ(c.reason(), "delta");
+  c.plan.privacy = rules_of(SecurityLevel::active);
+  EXPECT_EQ(c.reason(), "") << "what has no noise is a matter of levels, not of epsilon";
+}
+
 TEST(PrivacyPolicy, AllowsAsManyRoundsAsAPersonWouldCount) {
   Case c;
   c.policy.epsilon_total_max = 0.3;
@@ -224,7 +255,7 @@ TEST(PrivacyPolicy, NeverCountsBeyondWhatCanBeSaved) {
   const auto saved = decode_participant_state(encode(c.state));
   ASSERT_OK(saved);
   EXPECT_EQ(saved->spent, c.state.spent);
-  c.policy.epsilon_total_max = DBL_MAX;
+  c.policy.epsilon_round_max = c.policy.epsilon_total_max = DBL_MAX;
   c.assignment.round.attempt = Attempt(9);
   EXPECT_EQ(c.reason(), "epsilon_total");
 }
@@ -255,7 +286,9 @@ TEST(PrivacyPolicy, NamesTheLimitThatIsOutOfRange) {
   expect_bad("security_level_min", [](PrivacyPolicy& p) { p.security_level_min = static_cast<SecurityLevel>(4); });
   expect_bad("cohort_min", [](PrivacyPolicy& p) { p.cohort_min = 1; });
   expect_bad("cohort_min", [](PrivacyPolicy& p) { p.cohort_min = 10'001; });
-  for (const double wrong : {-0.1, std::nan(""), HUGE_VAL}) {
+  EXPECT_OK(validate(PrivacyPolicy{.epsilon_round_max = HUGE_VAL, .epsilon_total_max = HUGE_VAL}));
+  expect_bad("delta_max", [](PrivacyPolicy& p) { p.delta_max = HUGE_VAL; });
+  for (const double wrong : {-0.1, std::nan(""), -HUGE_VAL}) {
     expect_bad("epsilon_round_max", [wrong](PrivacyPolicy& p) { p.epsilon_round_max = wrong; });
     expect_bad("epsilon_total_max", [wrong](PrivacyPolicy& p) { p.epsilon_total_max = wrong; });
     expect_bad("delta_max", [wrong](PrivacyPolicy& p) { p.delta_max = wrong; });
