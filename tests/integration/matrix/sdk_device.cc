@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace coterie::testing {
@@ -28,6 +29,9 @@ SdkDevice::SdkDevice(const SdkDeviceOptions& options, Teacher data) : data_(std:
   coterie_policy policy{};
   policy.struct_size = sizeof policy;
   policy.security_level_min = options.level_min;
+  policy.cohort_min = 2;
+  // The matrix is about what a job does: its noise is what eight devices can learn under.
+  policy.epsilon_round_max = policy.epsilon_total_max = HUGE_VAL;
   coterie_options client_options{};
   client_options.struct_size = sizeof client_options;
   client_options.server_url = options.server_url.c_str();
