@@ -53,7 +53,8 @@ typedef struct coterie_values {
 typedef struct coterie_evaluation {
   size_t struct_size;
   uint64_t examples;
-  double loss_mean; /* may be infinite or NaN: that is what such parameters are worth */
+  double loss_mean; /* with class weights the weighted mean that training lowers; may be infinite or NaN: that is what
+                       such parameters are worth */
   double accuracy;  /* in [0, 1]; 0 for a regression */
 } coterie_evaluation;
 
@@ -171,7 +172,7 @@ typedef struct coterie_train_progress {
   int finished;
   uint64_t steps, steps_in_all;
   uint64_t examples;    /* seen, with repetition */
-  double step_loss;     /* mean over the examples of the last step */
+  double step_loss;     /* the mean that the last step lowered, of all its examples; with class weights weighted */
   double loss_mean;     /* over all of them since the start */
   double accuracy;      /* likewise; 0 for a regression */
   double learning_rate; /* of the next step */

@@ -64,8 +64,10 @@ Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSour
   std::memcpy(s.arena.region(Region::parameters).data(), parameters.data(), parameters.size_bytes());
   s.prepared.forget();
   kernels::LossSums sums;
+  double weight = 0;
   const char* fault = nullptr;
-  const StepContext context{.kernels = kernels::kernels(), .sums = &sums, .fault = &fault, .pool = s.pool.get()};
+  const StepContext context{
+      .kernels = kernels::kernels(), .sums = &sums, .loss_weight = &weight, .fault = &fault, .pool = s.pool.get()};
   for (uint64_t from = 0; from < count; from += s.whole.batch_size) {
     const uint64_t batch = std::min<uint64_t>(s.whole.batch_size, count - from);
     BatchProgram& code = batch == s.whole.batch_size ? s.whole : *s.rest;
@@ -86,7 +88,7 @@ Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSour
   const Shape& output = s.model.output_shape();
   const uint64_t rows = count * elements(output) / static_cast<uint64_t>(output.back());
   return Evaluation{.examples = count,
-                    .loss_mean = sums.loss / static_cast<double>(rows),
+                    .loss_mean = weight > 0 ? sums.loss / weight : 0,
                     .accuracy = static_cast<double>(sums.correct) / static_cast<double>(rows)};
 }
 

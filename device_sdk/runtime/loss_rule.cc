@@ -43,14 +43,18 @@ void describe(const Settings& s, SettingsText& text) {
   if (!s.loss.class_weights.empty()) text.add("class weights", s.loss.class_weights.size());
 }
 
-// With class weights the mean is a weighted one: PyTorch divides by the weights of the labels.
+void add_weight(const StepContext& context, double weight) {
+  if (context.loss_weight != nullptr) *context.loss_weight += weight;
+}
+
+// With class weights the mean is a weighted one: PyTorch divides by the weights of the labels. Those belong to the
+// step: of a part only the sum is known.
 void run_labels(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   float scale = s.scale(context);
-  if (!s.loss.class_weights.empty()) {
-    const double weight = context.kernels.label_weight(s.rows, step.ints(1), s.loss.class_weights.data());
-    scale = weight > 0 ? context.loss_scale / static_cast<float>(weight) : 0;
-  }
+  const double weight = context.kernels.label_weight(s.rows, step.ints(1), s.classes().class_weights);
+  add_weight(context, weight);
+  if (!context.is_part_of_step) scale = weight > 0 ? context.loss_scale / static_cast<float>(weight) : 0;
   const auto loss = s.loss.kind == Loss::softmax_cross_entropy ? context.kernels.cross_entropy
                                                                : context.kernels.negative_log_likelihood;
   loss(s.classes(), step.buffers[0], step.ints(1), scale, step.buffers[2], context.sums);
@@ -60,6 +64,7 @@ constexpr StepKindOf<Settings> kLabelsStep{"loss.labels", run_labels, describe};
 
 void run_soft_labels(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
+  add_weight(context, static_cast<double>(s.rows));
   const auto& [y, target, dy] = step.take<3>();
   context.kernels.cross_entropy_of_targets(s.classes(), y, target, s.scale(context), dy, context.sums);
 }
@@ -69,6 +74,7 @@ constexpr StepKindOf<Settings> kSoftLabelsStep{"loss.soft_labels", run_soft_labe
 // Labels as one-hot targets, or the target itself with one output: what jobs mean by mean_squared_error.
 void run_squared_error_of_labels(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
+  add_weight(context, static_cast<double>(s.rows));
   float* dy = step.buffers[2];
   context.kernels.mean_squared_error(s.rows, s.width, step.buffers[0], step.ints(1), dy, context.sums);
   if (dy != nullptr && context.loss_scale != 1)
@@ -79,6 +85,7 @@ constexpr StepKindOf<Settings> kSquaredErrorOfLabelsStep{"loss.squared_error", r
 
 void run_elements(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
+  add_weight(context, static_cast<double>(s.rows));
   const auto& [y, target, dy] = step.take<3>();
   const kernels::ElementLossShape shape{*element_loss_of(s.loss.kind), s.rows, s.width, s.loss.threshold};
   if (s.loss.target == TargetKind::labels) {
@@ -93,6 +100,7 @@ constexpr StepKindOf<Settings> kElementsStep{"loss.elements", run_elements, desc
 // The vectors of a row lie one behind the other, so a row at a time.
 void run_embeddings(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
+  add_weight(context, static_cast<double>(s.rows));
   const size_t vectors = vectors_a_row(s.loss.kind), size = s.width / vectors;
   const float scale = s.scale(context), margin = s.loss.threshold;
   const auto& kernels = context.kernels;

@@ -1,7 +1,9 @@
 // Losses: what they compare a model's output with, and the step that computes one.
 //
 // Every loss is a mean over the rows of the output (all its dimensions but the last). `sums` counts rows: their losses
-// added up, and those that are correct.
+// added up, and those that are correct. With class weights and labels the mean is the weighted one of PyTorch: the sum
+// divided by the weights of the rows' labels. That divisor belongs to a whole step: what of the loss is optimised and
+// reported must not depend on how many examples are computed at a time (ADR 57).
 #pragma once
 
 #include "device_sdk/runtime/op_rule.h"

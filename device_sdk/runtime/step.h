@@ -25,7 +25,11 @@ struct OptimizerMoment {
 struct StepContext {
   const kernels::KernelTable& kernels;
   kernels::LossSums* sums = nullptr;  // the loss adds to it
+  double* loss_weight = nullptr;      // the loss adds what its mean divides by: rows, or the weights of their labels
   float loss_scale = 1;               // the gradient is that of loss_scale times the batch's mean loss
+  // The batch is one of several of a step, whose mean divides by what the weights of all come to. The gradient is then
+  // that of loss_scale times the batch's sum divided by its rows, and who adds the parts up does the rest.
+  bool is_part_of_step = false;
   OptimizerMoment optimizer{};
   uint64_t random_seed = 0;      // of this step: dropout
   const char** fault = nullptr;  // set to what is wrong with the batch: an index outside a table

@@ -22,6 +22,13 @@ Status check_loss(const LossSettings& loss) {
   if (!std::all_of(loss.class_weights.begin(), loss.class_weights.end(), is_limit)) {
     return bad("class weights must be numbers of at least 0");
   }
+  if (loss.label_smoothing > 0 && loss.kind != Loss::softmax_cross_entropy) {
+    return bad(std::string(to_string(loss.kind)) + " has no label smoothing");
+  }
+  if (!loss.class_weights.empty() && loss.kind != Loss::softmax_cross_entropy &&
+      loss.kind != Loss::negative_log_likelihood) {
+    return bad(std::string(to_string(loss.kind)) + " has no class weights");
+  }
   return {};
 }
 

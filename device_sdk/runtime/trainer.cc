@@ -82,13 +82,21 @@ TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, 
           .recomputed_share = whole.recomputed.share};
 }
 
+// What a step's loss comes to: its mean is sums.loss / weight.
+struct StepLoss {
+  kernels::LossSums sums;
+  double weight = 0;
+};
+
 // One micro-batch forward and backward. `share` is its part of the step's examples.
-Status run_micro_batch(TrainerState& s, size_t batch, float share, kernels::LossSums& sums) {
+Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& loss) {
   BatchProgram& code = s.program_for(batch);
   const char* fault = nullptr;
   StepContext context{.kernels = kernels::kernels(),
-                      .sums = &sums,
+                      .sums = &loss.sums,
+                      .loss_weight = &loss.weight,
                       .loss_scale = s.loss_scale.scale > 0 ? share * s.loss_scale.scale : share,
+                      .is_part_of_step = share < 1,
                       .random_seed = s.options.seed + s.epoch * s.order.size() + s.position,
                       .fault = &fault,
                       .pool = s.pool.get()};
@@ -99,7 +107,7 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, kernels::Loss
   for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(s.examples, s.order[s.position + i], i));
   code.compiled.program.run(Phase::forward, context);
   if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
-  if (!std::isfinite(s.loss_sum + sums.loss)) {
+  if (!std::isfinite(s.loss_sum + loss.sums.loss)) {
     return bad("the loss of step " + std::to_string(s.step) + " is not finite; training diverged");
   }
   code.compiled.program.run(Phase::backward, context);
@@ -142,15 +150,22 @@ void put_statistics_back(TrainerState& s) {
   });
 }
 
-// Takes the scale off the gradients. False if one of them is not finite: the step is then undone.
-bool unscale(TrainerState& s) {
-  if (s.loss_scale.scale == 0) return true;
+// Takes the scale of loss scaling off the gradients, and multiplies them by `factor`. False if one of them is not
+// finite: the step is then undone.
+bool unscale(TrainerState& s, double factor) {
   const std::span<float> gradients = s.region(Region::gradients);
-  const float scale = s.loss_scale.scale;
+  const auto multiply = [&](double by) {
+    if (by != 1) kernels::kernels().scale_in_place(gradients.size(), static_cast<float>(by), gradients.data());
+  };
+  if (s.loss_scale.scale == 0) {
+    multiply(factor);
+    return true;
+  }
+  const double scale = static_cast<double>(s.loss_scale.scale);
   const bool is_finite = all_finite(gradients);
   observe_gradient(s.options.loss_scaling, is_finite, s.loss_scale);
   if (is_finite) {
-    kernels::kernels().scale_in_place(gradients.size(), 1 / scale, gradients.data());
+    multiply(factor / scale);
   } else {
     put_statistics_back(s);
     s.skipped += 1;
@@ -234,28 +249,33 @@ Status Trainer::step() {
   const FlushDenormals flush;
   if (const auto sums = s.region(Region::gradients); !sums.empty()) std::memset(sums.data(), 0, sums.size_bytes());
   keep_statistics(s);
-  kernels::LossSums sums;
+  StepLoss loss;
   while (s.position < start + batch) {
     const size_t micro = std::min<uint64_t>(s.micro_batch_size, start + batch - s.position);
     const float share = static_cast<float>(micro) / static_cast<float>(batch);
-    if (const Status ran = run_micro_batch(s, micro, share, sums); !ran) {
+    if (const Status ran = run_micro_batch(s, micro, share, loss); !ran) {
       s.position = start;
       return ran;
     }
     s.position += micro;
   }
-  if (!s.region(Region::gradients).empty() && unscale(s)) {
+  // Parts were divided by the step's rows (run_micro_batch); the mean divides by what all their weights came to. A step
+  // whose labels weigh nothing has no loss and moves nothing.
+  const double rows = static_cast<double>(batch * s.rows_an_example);
+  const double rows_a_weight = loss.weight > 0 ? rows / loss.weight : 0;
+  const double factor = batch > s.micro_batch_size ? rows_a_weight : 1;
+  if (!s.region(Region::gradients).empty() && unscale(s, factor)) {
     clip(s);
     StepContext context{.kernels = kernels::kernels(), .pool = s.pool.get()};
-    const double factor = learning_rate_factor(s.options.schedule, s.optimizer_step(), s.steps_in_all(), s.plateau);
-    context.optimizer = optimizer_moment(s.options.optimizer, s.optimizer_step() + 1, factor);
+    const double rate = learning_rate_factor(s.options.schedule, s.optimizer_step(), s.steps_in_all(), s.plateau);
+    context.optimizer = optimizer_moment(s.options.optimizer, s.optimizer_step() + 1, rate);
     s.whole.compiled.program.run(Phase::update, context);
   }
 
   s.step += 1;
   s.seen += batch;
-  s.loss_sum += sums.loss / static_cast<double>(s.rows_an_example);
-  s.correct += sums.correct;
+  s.loss_sum += loss.sums.loss * rows_a_weight / static_cast<double>(s.rows_an_example);
+  s.correct += loss.sums.correct;
   if (s.position == s.order.size()) end_epoch(s);
   return {};
 }

@@ -21,10 +21,11 @@ namespace coterie {
 struct TrainingSummary {
   uint64_t steps = 0;
   uint64_t examples = 0;  // seen, with repetition
-  double loss_sum = 0;    // over those examples, as each was met: of an example with several rows, the mean of its rows
-  uint64_t correct = 0;   // rows (of an ordinary classifier: examples) whose label was the output's largest; else 0
-  uint64_t rows = 0;      // all of them
-  uint64_t skipped = 0;   // steps that changed nothing, because their scaled gradient was not finite
+  double loss_sum =
+      0;  // of each step the loss that it lowers, a mean over the rows of its examples, times its examples
+  uint64_t correct = 0;  // rows (of an ordinary classifier: examples) whose label was the output's largest; else 0
+  uint64_t rows = 0;     // all of them
+  uint64_t skipped = 0;  // steps that changed nothing, because their scaled gradient was not finite
   friend bool operator==(const TrainingSummary&, const TrainingSummary&) = default;
 };
 
