@@ -26,6 +26,7 @@ class HostDataset final : public ExampleSource {
   static Result<HostDataset> make(const coterie_dataset* dataset);
   uint64_t size() const override { return dataset_.size(dataset_.context); }
   Status read(uint64_t index, const Example& to) override;
+  std::optional<Digest> digest() const override { return source_ != nullptr ? source_->digest() : std::nullopt; }
 
  private:
   explicit HostDataset(const coterie_dataset& dataset) : dataset_(dataset), source_(source_of(dataset)) {}

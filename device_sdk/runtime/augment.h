@@ -44,6 +44,7 @@ class AugmentedSource final : public ExampleSource {
 
   uint64_t size() const override { return base_->size(); }
   void set_epoch(uint64_t epoch) override;
+  std::optional<Digest> digest() const override { return base_->digest(); }  // the augmentation is not in it
   // Does not allocate from the second call on.
   Status read(uint64_t index, const Example& to) override;
 

@@ -15,6 +15,7 @@
 namespace coterie {
 namespace {
 
+constexpr uint32_t kSlotsMax = 2;
 constexpr size_t kTrailerBytes = sizeof(Digest::bytes);
 
 Error not_ours(const std::string& what) { return Error(ErrorCode::conflict, "checkpoint: " + what); }
@@ -63,7 +64,8 @@ CheckpointHeader header_of(const TrainerState& state) {
           .seed = state.options.seed,
           .loss_scale = state.loss_scale.scale,
           .good_steps = state.loss_scale.good_steps,
-          .epoch_correct_start = state.epoch_correct_start};
+          .epoch_correct_start = state.epoch_correct_start,
+          .training = state.identity()};
 }
 
 // The slots that this optimizer keeps, in order.
@@ -74,6 +76,20 @@ std::vector<Region> slot_regions(const TrainerState& state) {
   return regions;
 }
 
+// Of this training: of the same options, loss and data, to the bit.
+Status check_identity(const CheckpointHeader& header, const TrainerState& state) {
+  if (header.training.empty()) {
+    return Error(ErrorCode::unsupported_version,
+                 "checkpoint: was written by a version before 0.3, which did not say of which training it is; "
+                 "training has to begin anew");
+  }
+  const std::string here = state.identity();
+  if (header.training != here) {
+    return not_ours("is of another training; not the same: " + identity_difference(header.training, here));
+  }
+  return {};
+}
+
 // Everything that training could not have brought about with these settings.
 Status check_header(const CheckpointHeader& header, const TrainerState& state) {
   const uint64_t examples = state.order.size(), batch = state.batch_size;
@@ -81,7 +97,8 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
   if (header.examples != examples) {
     return not_ours("is of " + std::to_string(header.examples) + " examples, here are " + std::to_string(examples));
   }
-  if (header.slots != state.slots()) return not_ours("is of another optimizer");
+  COT_TRY(check_identity(header, state));
+  if (header.slots != state.slots()) return damaged("has not its optimizer's state");
   if (header.value_bytes != state.model.value_count() * sizeof(float)) return not_ours("has other parameters");
   const uint64_t steps_an_epoch = (examples + batch - 1) / batch;
   if (header.epoch > state.options.epochs || header.position >= examples || header.position % batch != 0 ||
@@ -106,6 +123,17 @@ Status check_order(std::span<const uint32_t> order) {
     seen[index] = true;
   }
   return {};
+}
+
+// Of another optimizer a checkpoint may be larger, and is to be named as such: two slots is what any keeps.
+Result<Bytes> read_within(const std::string& path, const TrainerState& state) {
+  const uint64_t more = state.model.value_count() * sizeof(float) * (kSlotsMax - state.slots());
+  const uint64_t frame_bytes_max = kPreludeBytes + limits::kWireHeaderBytesMax + payload_bytes(state) + more;
+  Result<Bytes> file = os::read_file(path, sealed_bytes(frame_bytes_max) + kTrailerBytes);
+  if (!file && file.error().code() == ErrorCode::too_large) {
+    return not_ours("is larger than any of this model with " + std::to_string(state.order.size()) + " examples");
+  }
+  return file;
 }
 
 }  // namespace
@@ -136,8 +164,7 @@ Status write_checkpoint(const TrainerState& state, const std::string& path) {
 
 Status read_checkpoint(const std::string& path, TrainerState& state) {
   os::remove_abandoned(path);  // of the process that this one goes on for; it may end before it writes
-  const uint64_t frame_bytes_max = kPreludeBytes + limits::kWireHeaderBytesMax + payload_bytes(state);
-  COT_ASSIGN(Bytes file, os::read_file(path, sealed_bytes(frame_bytes_max) + kTrailerBytes));
+  COT_ASSIGN(Bytes file, read_within(path, state));
   if (file.size() < kTrailerBytes) return damaged("has " + std::to_string(file.size()) + " bytes");
   const Digest digest = content_digest(ByteView(file).first(file.size() - kTrailerBytes));
   if (!std::equal(digest.bytes.begin(), digest.bytes.end(), file.end() - kTrailerBytes)) {

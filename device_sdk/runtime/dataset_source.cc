@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
+#include "secure/crypto/digest.h"
 
 namespace coterie {
 namespace {
@@ -40,6 +41,11 @@ DatasetSource::DatasetSource(Bytes loaded, os::MappedFile mapped, DatasetHeader 
   };
   for (const DatasetColumn& input : header_.inputs) inputs_.push_back(take(input));
   target_ = take(header_.target);
+}
+
+std::optional<Digest> DatasetSource::digest() const {
+  if (!digest_) digest_ = content_digest(loaded_.empty() ? mapped_.bytes() : ByteView(loaded_));
+  return digest_;
 }
 
 Status DatasetSource::read(uint64_t index, const Example& to) {

@@ -23,6 +23,7 @@ class DatasetSource final : public ExampleSource {
 
   const DatasetHeader& header() const { return header_; }
   uint64_t size() const override { return header_.examples; }
+  std::optional<Digest> digest() const override;  // content_digest of the file
   // uint8 columns are converted to float32. invalid_argument if the model has another number of inputs, or an input or
   // a target of another size.
   Status read(uint64_t index, const Example& to) override;
@@ -43,6 +44,7 @@ class DatasetSource final : public ExampleSource {
   DatasetHeader header_;
   std::vector<Column> inputs_;
   Column target_;
+  mutable std::optional<Digest> digest_;  // once it was asked for
 };
 
 // A data set file of these columns: the inputs' in the header's order, then the target's, each as the payload has it

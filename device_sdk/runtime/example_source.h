@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "base/ids.h"
 #include "base/result.h"
 
 namespace coterie {
@@ -40,6 +42,9 @@ class ExampleSource {
   // The epoch, counted from 0, that the reads to come are part of: a Trainer says it before each batch, also when it
   // goes on from a checkpoint; an Evaluator never does.
   virtual void set_epoch(uint64_t) {}
+  // Names the examples by their content, where they have such a name: a checkpoint is then of these and no others. May
+  // read all of them the first time.
+  virtual std::optional<Digest> digest() const { return std::nullopt; }
   // Writes example `index` (below size()). An error stops the step that asked; the step may be tried again.
   virtual Status read(uint64_t index, const Example& to) = 0;
 };

@@ -11,6 +11,7 @@
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/prepared.h"
 #include "device_sdk/runtime/trainer.h"
+#include "device_sdk/runtime/training_identity.h"
 
 namespace coterie {
 
@@ -45,6 +46,7 @@ struct TrainerState {
   double epoch_loss_start = 0;       // loss_sum when this epoch began
   uint64_t epoch_correct_start = 0;  // likewise
 
+  std::string identity() const { return training_identity(options, steps_in_all(), examples.digest()); }
   uint64_t optimizer_step() const { return step - skipped; }
   std::span<float> region(Region region) const { return arena.region(region); }
   BatchProgram& program_for(size_t batch) { return batch == micro_batch_size ? whole : *rest; }

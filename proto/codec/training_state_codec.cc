@@ -17,11 +17,13 @@ Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
   FlatBufferBuilder builder;
   const auto random = builder.CreateVector(message.random.data(), message.random.size());
   const wire::Digest32 model = flat::digest(message.model);
+  const auto training = builder.CreateString(message.training);
   builder.Finish(state::CreateCheckpoint(
       builder, &model, message.step, message.epoch, message.position, random, message.optimizer_step, message.slots,
       message.value_bytes, message.examples, message.loss_sum, message.correct, message.seen, message.epoch_loss_start,
       message.plateau_best, message.plateau_epochs_seen, message.plateau_epochs_without_progress,
-      message.plateau_factor, message.seed, message.loss_scale, message.good_steps, message.epoch_correct_start));
+      message.plateau_factor, message.seed, message.loss_scale, message.good_steps, message.epoch_correct_start,
+      training));
   return flat::finish_head(builder, FrameKind::checkpoint, payload_bytes);
 }
 
@@ -48,7 +50,9 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
                           .seed = root->seed(),
                           .loss_scale = root->loss_scale(),
                           .good_steps = root->good_steps(),
-                          .epoch_correct_start = root->epoch_correct_start()};
+                          .epoch_correct_start = root->epoch_correct_start(),
+                          .training = {}};
+  COT_ASSIGN(header.training, flat::text(root->training(), "training", kTrainingIdentityBytesMax));
   if (root->random()->size() != header.random.size()) return flat::out_of_range("random", "must have 4 words");
   for (uint32_t i = 0; i < header.random.size(); ++i) {
     header.random[i] = flat::element(*root->random(), i);

@@ -11,6 +11,8 @@
 
 namespace coterie {
 
+inline constexpr size_t kTrainingIdentityBytesMax = 8 * 1024;
+
 // Header of a training checkpoint. Payload: parameters, then `slots` optimizer slots, value_bytes each, then the
 // shuffled order of examples (uint32 each): enough to go on to the same bits as if nothing had happened.
 struct CheckpointHeader {
@@ -35,6 +37,7 @@ struct CheckpointHeader {
   float loss_scale = 0;              // 0: none
   uint32_t good_steps = 0;           // since it changed
   uint64_t epoch_correct_start = 0;  // correct when this epoch began
+  std::string training;              // its identity; empty: of before there was one (0.2)
   friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/trainer.h"
 #include "secure/crypto/digest.h"
 #include "tests/support/temporary_directory.h"
@@ -229,11 +230,117 @@ TEST(Checkpoint, OfAnotherModelDataSetOrSettingsIsRefused) {
   Trainer other_data = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), fewer);
   EXPECT_ERROR(other_data.restore_checkpoint(path), ErrorCode::conflict, "of 10 examples, here are 9");
   Trainer other_optimizer = make_trainer(tiny_model(), settings_with(OptimizerKind::adam), examples);
-  EXPECT_ERROR(other_optimizer.restore_checkpoint(path), ErrorCode::conflict, "another optimizer");
+  EXPECT_ERROR(other_optimizer.restore_checkpoint(path), ErrorCode::conflict,
+               "another training; not the same: optimizer");
   TrainingSettings settings = settings_with(OptimizerKind::sgd);
   settings.batch_size = 3;
   Trainer other_batch = make_trainer(tiny_model(), settings, examples);
-  EXPECT_ERROR(other_batch.restore_checkpoint(path), ErrorCode::conflict, "another batch size");
+  EXPECT_ERROR(other_batch.restore_checkpoint(path), ErrorCode::conflict, "not the same: batch_size");
+}
+
+// What was trained one way does not go on another way: the numbers would be of neither.
+TEST(Checkpoint, OfAnotherTrainingIsRefusedAndSaysWhatDiffers) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "checkpoint";
+  Examples examples(kCount, 4, 2);
+  const Model model = tiny_model();
+  TrainOptions options;
+  options.optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0.05f};
+  options.batch_size = 4;
+  options.epochs = 3;
+  Trainer trainer = *Trainer::create(model, options, examples);
+  ASSERT_OK(trainer.step());
+  ASSERT_OK(trainer.save_checkpoint(path));
+  using Change = std::function<void(TrainOptions&)>;
+  const auto restored = [&](const Change& change) {
+    TrainOptions other = options;
+    change(other);
+    Trainer resumed = *Trainer::create(model, other, examples);
+    return resumed.restore_checkpoint(path);
+  };
+  const std::string prefix = "checkpoint: is of another training; not the same: ";
+  const std::pair<std::string, Change> others[] = {
+      {"optimizer", [](TrainOptions& o) { o.optimizer.kind = OptimizerKind::lamb; }},
+      {"optimizer", [](TrainOptions& o) { o.optimizer.kind = OptimizerKind::adamw; }},
+      {"optimizer", [](TrainOptions& o) { o.optimizer.kind = OptimizerKind::lion; }},  // it keeps less
+      {"learning_rate", [](TrainOptions& o) { o.optimizer.learning_rate = 0.051f; }},
+      {"beta2", [](TrainOptions& o) { o.optimizer.beta2 = 0.99f; }},
+      {"weight_decay", [](TrainOptions& o) { o.optimizer.weight_decay = 0.01f; }},
+      {"schedule", [](TrainOptions& o) { o.schedule = *parse_schedule("step:period=2"); }},
+      {"schedule, steps", [](TrainOptions& o) { o.schedule = *parse_schedule("cosine"); }},
+      {"freeze", [](TrainOptions& o) { o.freeze = {"dense1.weight"}; }},
+      {"train_last", [](TrainOptions& o) { o.train_last = 1; }},
+      {"groups",
+       [](TrainOptions& o) {
+         o.groups = {{"dense1*", 0.5f, 0}};
+       }},
+      {"channels",
+       [](TrainOptions& o) {
+         o.channels = {{"dense1.weight", 0, 1}};
+       }},
+      {"class_weights",
+       [](TrainOptions& o) {
+         o.loss.class_weights = {1, 2};
+       }},
+      {"label_smoothing", [](TrainOptions& o) { o.loss.label_smoothing = 0.1f; }},
+      {"loss", [](TrainOptions& o) { o.loss.kind = Loss::negative_log_likelihood; }},
+      {"storage", [](TrainOptions& o) { o.storage = Storage::bfloat16; }},
+      {"loss_scale", [](TrainOptions& o) { o.loss_scaling.start = 8; }},
+      {"clip_norm", [](TrainOptions& o) { o.clip_norm = 1; }},
+      {"micro_batch_size", [](TrainOptions& o) { o.micro_batch_size = 2; }},
+      {"learning_rate, optimizer",
+       [](TrainOptions& o) { o.optimizer = {.kind = OptimizerKind::rmsprop, .learning_rate = 1}; }}};
+  for (const auto& [names, change] : others) {
+    SCOPED_TRACE(names);
+    const Status status = restored(change);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code(), ErrorCode::conflict);
+    EXPECT_EQ(status.error().message(), prefix + names);
+  }
+  // What changes no bit, and how long it is to go on, may be another.
+  EXPECT_OK(restored([](TrainOptions& o) { o.threads = 2; }));
+  EXPECT_OK(restored([](TrainOptions& o) { o.planned_bytes_max = 1 << 20; }));
+  EXPECT_OK(restored([](TrainOptions& o) { o.epochs = 4; }));
+  EXPECT_OK(restored([](TrainOptions& o) { o.micro_batch_size = 4; }));
+}
+
+TEST(Checkpoint, OfOtherDataOfTheSameSizeIsRefused) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "checkpoint";
+  const auto data = [](float first) {
+    std::vector<float> features(kCount * 4, 0.5f);
+    features[0] = first;
+    const std::vector<int32_t> labels(kCount, 1);
+    Result<DatasetSource> source =
+        DatasetSource::load(encode_dataset(labelled_dataset("data", kCount, {4}, 2), features, labels));
+    EXPECT_OK(source);
+    return std::move(*source);
+  };
+  DatasetSource one = data(0), same = data(0), other = data(0.25f);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), one);
+  ASSERT_OK(trainer.step());
+  ASSERT_OK(trainer.save_checkpoint(path));
+  Trainer resumed = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), same);
+  EXPECT_OK(resumed.restore_checkpoint(path));
+  Trainer of_other = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), other);
+  EXPECT_ERROR(of_other.restore_checkpoint(path), ErrorCode::conflict, "not the same: data");
+}
+
+TEST(Checkpoint, OfBeforeCheckpointsSaidOfWhichTrainingTheyAreIsRefused) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "checkpoint";
+  Examples examples(kCount, 4, 2);
+  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  ASSERT_OK(trainer.save_checkpoint(path));
+  Bytes frame = contents(path);
+  frame.resize(frame.size() - 32);
+  Result<Decoded<CheckpointHeader>> decoded = decode_checkpoint(frame);
+  ASSERT_OK(decoded);
+  decoded->header.training.clear();
+  Bytes old = encode_head(decoded->header, decoded->payload.size());
+  old.insert(old.end(), decoded->payload.begin(), decoded->payload.end());
+  overwrite(path, with_checksum(old));
+  EXPECT_ERROR(trainer.restore_checkpoint(path), ErrorCode::unsupported_version, "has to begin anew");
 }
 
 TEST(Checkpoint, WithARightChecksumOverWrongContentsIsStillRefused) {
