@@ -39,7 +39,7 @@ class RoundStore;
 
 struct AdminServiceSettings {
   std::string version;
-  uint64_t upload_bytes_max = 4ull << 30;  // of a model or a data set
+  uint64_t upload_bytes_max = 512ull << 20;  // of a model or a data set
   size_t pool_threads = 2;
   uint32_t event_streams_max = 16;  // at a time
 };

@@ -1,6 +1,7 @@
 #include "fl_server/admin_api/admin_service.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/log.h"
 #include "base/os/clock.h"
@@ -139,18 +140,22 @@ Awaitable<HttpResponse> AdminService::answer(Exchange& exchange, const AdminRout
   uint64_t body_max = 0;
   if (route.body == AdminBody::json) body_max = kAdminJsonBytesMax;
   if (route.body == AdminBody::file) body_max = context_.settings.upload_bytes_max;
-  Result<Bytes> body = co_await exchange.read_body(body_max);
+  Result<RequestBody> body = co_await exchange.read_body(body_max);
   if (!body) {
     HttpResponse refusal = problem_response(body.error());
     co_return co_await refused(exchange, &route, std::move(entry), std::move(refusal));
   }
-  call.body = std::move(*body);
+  call.body = std::move(body->bytes);  // its share stays here until the answer is made
   const auto work = [this, &route, &call, &exchange](std::function<void(HttpResponse)> done) {
     pool_.post([this, &route, &call, &exchange, done = std::move(done)] {
       HttpResponse response;
       {
         const LogTrace trace(exchange.trace().trace_id());
-        response = carry_out(route, call);
+        try {
+          response = carry_out(route, call);
+        } catch (const std::bad_alloc&) {
+          response = problem_response(Error(ErrorCode::overloaded, "the server has no memory for this request"));
+        }
       }
       done(std::move(response));
     });

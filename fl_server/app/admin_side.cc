@@ -65,8 +65,9 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
 Result<std::unique_ptr<AdminSide>> AdminSide::open(const ServerConfig& config, WallTime started, AdminSideParts parts) {
   std::unique_ptr<AdminSide> side(new AdminSide());
   if (config.oidc) side->oidc_ = std::make_unique<BearerVerifier>(*config.oidc);
-  side->service_ = std::make_unique<AdminService>(AdminServiceSettings{.version = kVersion},
-                                                  side->service_parts(config, started, parts), parts.keys.admin_token);
+  side->service_ = std::make_unique<AdminService>(
+      AdminServiceSettings{.version = kVersion, .upload_bytes_max = config.upload_bytes_max},
+      side->service_parts(config, started, parts), parts.keys.admin_token);
   const ListenConfig& listen = config.admin;
   COT_ASSIGN(const uint16_t port,
              parts.http.listen({"admin", listen.address, listen.port, listen.limits}, parts.keys.tls, *side->service_));

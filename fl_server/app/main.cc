@@ -1,5 +1,4 @@
 // fl_server: the command line of the server process.
-#include <malloc.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "base/os/clock.h"
 #include "base/os/crash_point.h"
 #include "base/os/file.h"
+#include "fl_server/app/memory_return.h"
 #include "fl_server/app/server.h"
 #include "fl_server/app/version.h"
 #include "fl_server/json/rfc3339.h"
@@ -62,9 +62,7 @@ std::optional<ServerConfig> read_config(const std::string& path) {
 }
 
 int run(const ServerConfig& config) {
-  // A model or an update that is freed goes back to the system. Left alone, glibc raises this threshold to the largest
-  // block it ever freed (up to 32 MB) and keeps such blocks: one model's worth of memory for good.
-  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  give_large_blocks_pages_of_their_own();
   // Every thread inherits the mask, so that only this one is told to stop.
   sigset_t signals;
   sigemptyset(&signals);

@@ -19,8 +19,10 @@
 #include "fl_server/app/fleet_side.h"
 #include "fl_server/app/job_tenants.h"
 #include "fl_server/app/leading.h"
+#include "fl_server/app/memory_return.h"
 #include "fl_server/app/network_threads.h"
 #include "fl_server/app/observers.h"
+#include "fl_server/app/process_limits.h"
 #include "fl_server/app/rotated_keys.h"
 #include "fl_server/app/round_side.h"
 #include "fl_server/app/server_keys.h"
@@ -40,6 +42,7 @@ namespace coterie {
 namespace {
 
 constexpr Millis kRotationEvery{10'000};
+constexpr Millis kMemoryLookEvery{2'000};
 constexpr size_t kIncarnationBytes = 8;
 
 ServerConfig with_threads(ServerConfig config) {
@@ -79,6 +82,7 @@ struct Server::Running {
   std::unique_ptr<Serving> serving;
   std::unique_ptr<FileRotation> rotation;
   std::unique_ptr<NetworkThreads> network;
+  std::unique_ptr<MemoryReturn> memory;
   std::unique_ptr<EndpointsFile> endpoints;
   std::unique_ptr<Leading> leading;  // of a fleet, where this one may lead
 
@@ -99,6 +103,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
                                               std::function<void(const std::string&)> on_lost) {
   COT_TRY(crypto_self_test());
   COT_TRY(mask_self_test());
+  tell_what_does_not_fit(config);
   const WallTime started = os::wall_now();
   COT_ASSIGN(std::unique_ptr<Parts> parts, Parts::build(with_threads(config), started));
   COT_ASSIGN(std::unique_ptr<Running> running, Running::begin(*parts, started, std::move(on_lost)));
@@ -162,6 +167,9 @@ Result<std::unique_ptr<Server::Running>> Server::Running::begin(Parts& p, WallTi
   admin.set_ready(serves_devices);  // one that only leads is ready when it does
   auto network = std::make_unique<NetworkThreads>(*p.http);
   rotation->start(kRotationEvery);
+  auto memory = std::make_unique<MemoryReturn>(
+      kMemoryLookEvery, [&p] { return p.devices->plane().bytes_in_flight() + p.http->held_bytes(); },
+      [&p] { p.device_door->service().free_idle_bodies(); });
   const Endpoints endpoints{.device_url = p.device_door->url(),
                             .admin_url = p.admin->url(),
                             .ca_file = p.keys->tls_files.ca,
@@ -183,6 +191,7 @@ Result<std::unique_ptr<Server::Running>> Server::Running::begin(Parts& p, WallTi
   return std::make_unique<Running>(Running{.serving = std::move(serving),
                                            .rotation = std::move(rotation),
                                            .network = std::move(network),
+                                           .memory = std::move(memory),
                                            .endpoints = std::move(file),
                                            .leading = std::move(leading)});
 }

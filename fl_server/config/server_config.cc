@@ -11,6 +11,8 @@
 namespace coterie {
 namespace {
 
+constexpr uint64_t kBodiesBytesMin = 4 << 20;  // several of the largest messages, while they grow
+
 // Leaves finish() to the caller, who may know more keys.
 void read_listener(JsonReader& reader, ListenConfig& listen) {
   HttpLimits& limits = listen.limits;
@@ -24,9 +26,11 @@ void read_listener(JsonReader& reader, ListenConfig& listen) {
   reader.read("body_grace_ms", limits.body_grace);
   reader.read("body_bytes_per_second_min", limits.body_bytes_per_second_min);
   reader.read("answer_ms_max", limits.answer_max);
+  reader.read("bodies_bytes_max", limits.bodies_bytes_max);
   if (listen.address.empty()) reader.problem("address", "must not be empty");
   if (limits.connections_max == 0) reader.problem("connections_max", "must be at least 1");
   if (limits.handshakes_max == 0) reader.problem("handshakes_max", "must be at least 1");
+  if (limits.bodies_bytes_max < kBodiesBytesMin) reader.problem("bodies_bytes_max", "must be at least 4194304");
   if (limits.body_bytes_per_second_min == 0) reader.problem("body_bytes_per_second_min", "must be at least 1");
 }
 
@@ -35,9 +39,14 @@ void read_device(JsonReader reader, ListenConfig& device) {
   reader.finish();
 }
 
-void read_admin(JsonReader reader, ListenConfig& admin, std::optional<OidcSettings>& oidc) {
-  read_listener(reader, admin);
-  if (reader.has("oidc")) oidc = read_oidc(reader.object("oidc"));
+void read_admin(JsonReader reader, ServerConfig& config) {
+  read_listener(reader, config.admin);
+  reader.read("upload_bytes_max", config.upload_bytes_max);
+  // While it comes, a body holds up to one and a half times its size, and large ones have three quarters of the budget.
+  if (config.upload_bytes_max == 0 || config.upload_bytes_max > config.admin.limits.bodies_bytes_max / 2) {
+    reader.problem("upload_bytes_max", "must be at least 1, and at most half of bodies_bytes_max");
+  }
+  if (reader.has("oidc")) config.oidc = read_oidc(reader.object("oidc"));
   reader.finish();
 }
 
@@ -218,7 +227,7 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   reader.read("data_dir", config.data_dir);
   reader.read("node", config.node);
   read_device(reader.object("device"), config.device);
-  read_admin(reader.object("admin"), config.admin, config.oidc);
+  read_admin(reader.object("admin"), config);
   read_tls(reader.object("tls"), config.tls);
   read_store(reader.object("store"), config.store);
   read_lease(reader.object("lease"), config.lease);

@@ -59,8 +59,9 @@ struct ServerConfig {
   std::string data_dir = "coterie-data";
   std::string node = "node-0";
   ListenConfig device{.address = "0.0.0.0", .port = 8443, .limits = {}};
-  ListenConfig admin{.address = "127.0.0.1", .port = 8444, .limits = {}};
-  std::optional<OidcSettings> oidc;  // whose tokens the admin plane takes beside its own; none: nobody's
+  ListenConfig admin{.address = "127.0.0.1", .port = 8444, .limits = {.bodies_bytes_max = 1ull << 30}};
+  uint64_t upload_bytes_max = 512ull << 20;  // of a model or a data set
+  std::optional<OidcSettings> oidc;          // whose tokens the admin plane takes beside its own; none: nobody's
   TlsConfig tls;
   StoreConfig store;
   LeaseSettings lease;    // of the lead, where the store is shared

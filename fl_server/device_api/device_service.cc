@@ -15,6 +15,7 @@ namespace coterie {
 namespace {
 
 constexpr uint64_t kMessageBytesMax = limits::kWireHeaderBytesMax + 128;
+constexpr uint64_t kEnrollBytesMax = 16 * 1024;  // token, key, proof and version are at most 1 KiB together
 constexpr Millis kHoldMargin{30'000};
 constexpr int kUnauthenticated = 401;
 
@@ -78,19 +79,14 @@ Awaitable<HttpResponse> DeviceService::get_health(Exchange&, DeviceCall) {
   co_return response;
 }
 
-Result<DeviceRecord> DeviceService::authenticate(const RequestHead& head, const RequestClaims& claims,
-                                                 std::optional<ByteView> body) {
+Result<DeviceRecord> DeviceService::authenticate(const RequestHead& head, const RequestClaims& claims, Signs signs) {
   SignedRequest request{head.method, head.target, head.content_length.value_or(0), std::nullopt};
   const std::string_view digest = head.header("coterie-digest");
   if (!digest.empty()) {
     COT_ASSIGN(request.digest, Digest::from_hex(digest));
   }
-  if (body && !body->empty()) {
-    if (!request.digest)
-      return Error(ErrorCode::unauthenticated, "the request has a body but no Coterie-Digest header");
-    if (content_digest(*body) != *request.digest) {
-      return Error(ErrorCode::unauthenticated, "the body does not have the digest that was signed");
-    }
+  if (signs == Signs::body && request.content_length > 0 && !request.digest) {
+    return Error(ErrorCode::unauthenticated, "the request has a body but no Coterie-Digest header");
   }
   COT_ASSIGN(DeviceRecord device, parts_.directory.find(claims.device));
   const WallTime now = os::wall_now();
@@ -101,12 +97,23 @@ Result<DeviceRecord> DeviceService::authenticate(const RequestHead& head, const 
   return device;
 }
 
+Awaitable<Result<RequestBody>> DeviceService::read_signed_body(Exchange& exchange, uint64_t bytes_max) {
+  Result<RequestBody> body = co_await exchange.read_body(bytes_max);
+  if (!body || body->bytes.empty()) co_return std::move(body);
+  const Result<Digest> declared = Digest::from_hex(exchange.head().header("coterie-digest"));
+  if (!declared || content_digest(body->bytes) != *declared) {
+    co_return Error(ErrorCode::unauthenticated, "the body does not have the digest that was signed");
+  }
+  co_return std::move(body);
+}
+
 // ---- Enrollment
 
 Awaitable<HttpResponse> DeviceService::enroll(Exchange& exchange, DeviceCall) {
-  Result<Bytes> body = co_await exchange.read_body(kMessageBytesMax);
+  // The one body that is read before anybody has signed: the token that makes its sender known is in it.
+  Result<RequestBody> body = co_await exchange.read_body(kEnrollBytesMax);
   if (!body) co_return error_response(body.error(), {});
-  const Result<EnrollRequest> request = decode_enroll_request(*body);
+  const Result<EnrollRequest> request = decode_enroll_request(body->bytes);
   if (!request) co_return error_response(request.error(), {});
   if (!public_key_is_valid(request->key_algorithm, request->public_key)) {
     co_return error_response(Error(ErrorCode::invalid_argument, "enroll: not a public key of its algorithm"), {});
@@ -131,11 +138,12 @@ Awaitable<HttpResponse> DeviceService::enroll(Exchange& exchange, DeviceCall) {
 // ---- Check-in
 
 Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange, DeviceCall call) {
-  Result<Bytes> body = co_await exchange.read_body(kMessageBytesMax);
-  if (!body) co_return error_response(body.error(), {});
-  const Result<DeviceRecord> device = authenticate(exchange.head(), call.claims, *body);
+  const Result<DeviceRecord> device = authenticate(exchange.head(), call.claims, Signs::body);
   if (!device) co_return error_response(device.error(), {});
-  const Result<CheckinRequest> request = decode_checkin_request(*body);
+  Result<RequestBody> body = co_await read_signed_body(exchange, kMessageBytesMax);
+  if (!body) co_return error_response(body.error(), {});
+  const Result<CheckinRequest> request = decode_checkin_request(body->bytes);
+  *body = {};  // the device may wait here for long
   if (!request) co_return error_response(request.error(), {});
   if (request->population != device->population) {
     const Error foreign(ErrorCode::permission_denied, "this device is enrolled in population " +
@@ -163,7 +171,7 @@ Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange, DeviceCall c
 
 Awaitable<HttpResponse> DeviceService::get_blob(Exchange& exchange, DeviceCall call) {
   const RequestHead& head = exchange.head();
-  const Result<DeviceRecord> device = authenticate(head, call.claims, std::nullopt);
+  const Result<DeviceRecord> device = authenticate(head, call.claims, Signs::head);
   if (!device) co_return error_response(device.error(), {});
   const Result<Digest> digest = Digest::from_hex(call.path["digest"]);
   if (!digest) co_return error_response(digest.error(), {});
@@ -191,9 +199,8 @@ Result<TicketClaims> DeviceService::open_any(ByteView ticket, const DeviceId& ho
   return old ? open_ticket(ticket, *old, holder, now) : claims;
 }
 
-Result<TicketHolder> DeviceService::ticket_holder(const RequestHead& head, const DeviceCall& call,
-                                                  std::optional<ByteView> body) {
-  COT_ASSIGN(DeviceRecord device, authenticate(head, call.claims, body));
+Result<TicketHolder> DeviceService::ticket_holder(const RequestHead& head, const DeviceCall& call, Signs signs) {
+  COT_ASSIGN(DeviceRecord device, authenticate(head, call.claims, signs));
   const Result<Bytes> ticket = from_base64url(call.path["ticket"]);
   if (!ticket) return Error(ErrorCode::malformed, "ticket: " + ticket.error().message());
   COT_ASSIGN(const TicketClaims claims, open_any(*ticket, device.id));

@@ -57,6 +57,9 @@ class DeviceService final : public HttpService {
   // Tickets that this key has sealed are taken, too; null: none but those of `ticket_key`. Thread-safe.
   void take_old_tickets(std::shared_ptr<const MacKey> key);
 
+  // Memory that is kept for the next updates goes back to the system. Thread-safe.
+  void free_idle_bodies() { bodies_.free_idle(); }
+
   // Whether there is anybody here to answer. Not while another server leads: devices are told to try again, or
   // elsewhere.
   void set_serving(bool serving) { serving_ = serving; }
@@ -91,13 +94,18 @@ class DeviceService final : public HttpService {
   Awaitable<Result<ReceivedUpdate>> read_masked_update(Exchange& exchange, const TicketHolder& holder,
                                                        const UploadAdmitted& admitted);
 
+  // What a request's signature covers: the head alone, or also the body, by the digest that the head declares.
+  enum class Signs : uint8_t { head, body };
+
   // The device that signed this request and the attempt it has a ticket for.
-  Result<TicketHolder> ticket_holder(const RequestHead& head, const DeviceCall& call, std::optional<ByteView> body);
+  Result<TicketHolder> ticket_holder(const RequestHead& head, const DeviceCall& call, Signs signs);
 
   Result<TicketClaims> open_any(ByteView ticket, const DeviceId& holder) const;
 
-  // The device that signed this request. `body` is empty for a request whose body is not covered by the signature.
-  Result<DeviceRecord> authenticate(const RequestHead& head, const RequestClaims& claims, std::optional<ByteView> body);
+  // The device that signed this request: known from its head, before a byte of its body is read.
+  Result<DeviceRecord> authenticate(const RequestHead& head, const RequestClaims& claims, Signs signs);
+  // The body of a request of Signs::body that authenticate() has passed; unauthenticated if it is not the one signed.
+  static Awaitable<Result<RequestBody>> read_signed_body(Exchange& exchange, uint64_t bytes_max);
 
   DeviceServiceSettings settings_;
   DeviceServiceParts parts_;

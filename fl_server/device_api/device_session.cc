@@ -45,11 +45,12 @@ Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, DeviceCa
   const std::string_view what = call.path["what"];  // empty: a message alone
   const std::optional<CohortQuestion> question = cohort_question_from(what);
   if (!what.empty() && !question) co_return no_such_message();
-  Result<Bytes> body = co_await exchange.read_body(kSessionMessageBytesMax);
-  if (!body) co_return error_response(body.error(), {});
-  const Result<TicketHolder> holder = ticket_holder(exchange.head(), call, *body);
+  const Result<TicketHolder> holder = ticket_holder(exchange.head(), call, Signs::body);
   if (!holder) co_return error_response(holder.error(), {});
-  Result<CohortMessage> message = decode_cohort_message(*body);
+  Result<RequestBody> body = co_await read_signed_body(exchange, kSessionMessageBytesMax);
+  if (!body) co_return error_response(body.error(), {});
+  Result<CohortMessage> message = decode_cohort_message(body->bytes);
+  *body = {};  // its answer may be held
   if (!message) co_return error_response(message.error(), {});
   const auto send = [&](std::function<void(Status)> answer) {
     parts_.cohorts.cohort_receive(holder->round, holder->device.id, holder->device.public_key, std::move(*message),
@@ -62,7 +63,7 @@ Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, DeviceCa
 }
 
 Awaitable<HttpResponse> DeviceService::get_session(Exchange& exchange, DeviceCall call) {
-  const Result<TicketHolder> holder = ticket_holder(exchange.head(), call, std::nullopt);
+  const Result<TicketHolder> holder = ticket_holder(exchange.head(), call, Signs::head);
   if (!holder) co_return error_response(holder.error(), {});
   const std::optional<CohortQuestion> question = cohort_question_from(call.path["what"]);
   if (!question) co_return no_such_message();
@@ -92,10 +93,11 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_masked_upda
     co_return Error(ErrorCode::too_large, "the masked update has " + std::to_string(size) +
                                               " bytes, this round's have at most " + std::to_string(size_max));
   }
-  BodyPool::Body memory = bodies_.acquire(size);
-  Status read = co_await exchange.read_body_into(memory.bytes);
+  Result<BodyPool::Body> memory = bodies_.acquire(size);
+  if (!memory) co_return memory.error();
+  Status read = co_await exchange.read_body_into(memory->bytes);
   if (!read) co_return read.error();
-  Result<Decoded<MaskedInput>> update = decode_masked_input(memory.bytes);
+  Result<Decoded<MaskedInput>> update = decode_masked_input(memory->bytes);
   if (!update) co_return update.error();
   if (content_digest(update->payload) != update->header.lanes) {
     co_return Error(ErrorCode::malformed, "masked update: the lanes do not have the digest that its header says");
@@ -117,7 +119,7 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_masked_upda
   const Status welcome = co_await await_callback<Status>(check);
   if (!welcome) co_return welcome.error();
   UploadBody body{
-      .storage = memory.storage, .values = {}, .weight = 1, .masked = std::move(update->header), .lanes = lanes};
+      .storage = memory->storage, .values = {}, .weight = 1, .masked = std::move(update->header), .lanes = lanes};
   // Its weight is masked too: the sum's last lane tells that of all.
   co_return ReceivedUpdate{std::move(body), {.updates = 1, .weight = 1}};
 }

@@ -24,7 +24,7 @@ Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, DeviceCall
   if (!head.content_length) {
     co_return error_response(Error(ErrorCode::length_required, "an update needs a Content-Length"), {});
   }
-  const Result<TicketHolder> holder = ticket_holder(head, call, std::nullopt);
+  const Result<TicketHolder> holder = ticket_holder(head, call, Signs::head);
   if (!holder) co_return error_response(holder.error(), {});
 
   // Whichever way this function is left from here on, the core hears what became of the upload.
@@ -50,10 +50,11 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_update(Exch
     co_return Error(ErrorCode::too_large, "the update has " + std::to_string(size) +
                                               " bytes, this plan's have at most " + std::to_string(size_max));
   }
-  BodyPool::Body memory = bodies_.acquire(size);
-  Status read = co_await exchange.read_body_into(memory.bytes);
+  Result<BodyPool::Body> memory = bodies_.acquire(size);
+  if (!memory) co_return memory.error();
+  Status read = co_await exchange.read_body_into(memory->bytes);
   if (!read) co_return read.error();
-  const Result<Decoded<UpdateHeader>> update = decode_update(memory.bytes);
+  const Result<Decoded<UpdateHeader>> update = decode_update(memory->bytes);
   if (!update) co_return update.error();
   const UpdateHeader& header = update->header;
   const auto mismatch = [](const std::string& what) { return Error(ErrorCode::malformed, "update: " + what); };
@@ -72,7 +73,7 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_update(Exch
                            .loss_sum = header.loss_sum,
                            .correct = header.correct,
                            .train_ms = header.train_ms};
-  UploadBody body{.storage = memory.storage, .values = {}, .weight = header.weight};
+  UploadBody body{.storage = memory->storage, .values = {}, .weight = header.weight};
   const Result<std::span<const float>> values = decoder.values(update->payload, header.value_count, body.decoded);
   if (!values) co_return values.error();
   body.values = *values;

@@ -80,9 +80,9 @@ std::unique_ptr<EventSource> PeerEvents::stream_of(EventReader reader) {
 
 Awaitable<Result<std::string>> PeerEvents::answer(Exchange& exchange) {
   const Counted counted(questions_);
-  Result<Bytes> told = co_await exchange.read_body(kToldBytesMax);
+  Result<RequestBody> told = co_await exchange.read_body(kToldBytesMax);
   if (!told) co_return told.error();
-  Result<Question> question = read_question(exchange.head(), *told);
+  Result<Question> question = read_question(exchange.head(), told->bytes);
   if (!question) co_return question.error();
   if (counted.number() > kQuestionsMax) {
     co_return Error(ErrorCode::rate_limited, "the other nodes ask for " + std::to_string(kQuestionsMax) +

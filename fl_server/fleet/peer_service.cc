@@ -88,12 +88,12 @@ Awaitable<HttpResponse> PeerService::tell_events(Exchange& exchange) {
 }
 
 Awaitable<HttpResponse> PeerService::take_message(Exchange& exchange, Target target) {
-  Result<Bytes> body = co_await exchange.read_body(kMessageBytesMax);
+  Result<RequestBody> body = co_await exchange.read_body(kMessageBytesMax);
   if (!body) co_return error_response(body.error(), {});
   Result<Bytes> public_key = from_base64url(exchange.head().header("coterie-key"));
   if (!public_key)
     co_return error_response(Error(ErrorCode::malformed, "Coterie-Key: " + public_key.error().message()), {});
-  Result<CohortMessage> message = decode_cohort_message(*body);
+  Result<CohortMessage> message = decode_cohort_message(body->bytes);
   if (!message) co_return error_response(message.error(), {});
   const auto send = [&](std::function<void(Status)> answer) {
     cohorts_.cohort_receive(target.key, target.device, std::move(*public_key), std::move(*message), std::move(answer));
@@ -103,15 +103,15 @@ Awaitable<HttpResponse> PeerService::take_message(Exchange& exchange, Target tar
 }
 
 Awaitable<HttpResponse> PeerService::take_input(Exchange& exchange, Target target) {
-  Result<Bytes> body = co_await exchange.read_body(kMessageBytesMax);
+  Result<RequestBody> body = co_await exchange.read_body(kMessageBytesMax);
   if (!body) co_return error_response(body.error(), {});
-  const Result<Prelude> prelude = parse_prelude(*body);
+  const Result<Prelude> prelude = parse_prelude(body->bytes);
   if (!prelude) co_return error_response(prelude.error(), {});
-  if (prelude->kind != FrameKind::masked_input || body->size() < kPreludeBytes + prelude->header_bytes) {
+  if (prelude->kind != FrameKind::masked_input || body->bytes.size() < kPreludeBytes + prelude->header_bytes) {
     co_return error_response(Error(ErrorCode::malformed, "input: not the head of a masked update"), {});
   }
   Result<MaskedInput> input =
-      decode_masked_input_head(*prelude, ByteView(*body).subspan(kPreludeBytes, prelude->header_bytes));
+      decode_masked_input_head(*prelude, ByteView(body->bytes).subspan(kPreludeBytes, prelude->header_bytes));
   if (!input) co_return error_response(input.error(), {});
   const auto send = [&](std::function<void(Status)> answer) {
     cohorts_.cohort_input_arrived(target.key, target.device, std::move(*input), std::move(answer));

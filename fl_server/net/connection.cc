@@ -5,6 +5,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <cstring>
+#include <new>
 
 #include "base/log.h"
 #include "base/os/clock.h"
@@ -20,6 +21,18 @@ constexpr Millis kLingerMax{2'000};
 constexpr int kOurFault = 500;
 constexpr size_t kNetworkBytes = 8;  // of an IPv6 address: its /64, all of which one caller usually has
 constexpr auto kWait = asio::as_tuple(asio::use_awaitable_t<asio::io_context::executor_type>());
+
+// While it moves to larger memory a body takes both.
+bool grow(RequestBody& body, uint64_t size, uint64_t whole) {
+  if (!body.share.resize(body.bytes.size() + size, whole)) return false;
+  try {
+    body.bytes.reserve(size);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  body.bytes.resize(size);
+  return body.share.resize(size, whole);
+}
 
 int status_of_head_error(const Error& error) {
   return error.code() == ErrorCode::too_large ? 431 : traits(error.code()).http_status;
@@ -112,7 +125,12 @@ Awaitable<bool> Connection::serve_one() {
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(head_bytes));
     body_left_ = head_.content_length.value_or(0);
     extend_deadline(limits.answer_max);
-    routed = co_await context_.service.handle(*this);
+    try {
+      routed = co_await context_.service.handle(*this);
+    } catch (const std::bad_alloc&) {
+      const Error none(ErrorCode::overloaded, "the server has no memory for this request; come back later");
+      response = context_.service.refuse(none, traits(none.code()).http_status);
+    }
     response.head_only = head_.method == "HEAD";
   } else {
     response = context_.service.refuse(head.error(), status_of_head_error(head.error()));
@@ -156,36 +174,60 @@ void Connection::log_answer(std::string_view route, int status) const {
       {{"plane", context_.settings.plane}, {"route", route}, {"status", status}});
 }
 
-Awaitable<Result<Bytes>> Connection::read_body(uint64_t bytes_max) {
-  if (body_left_ > bytes_max) {
-    co_return Error(ErrorCode::too_large, "the body has " + std::to_string(body_left_) + " bytes, at most " +
+Awaitable<Result<RequestBody>> Connection::read_body(uint64_t bytes_max) {
+  const uint64_t whole = body_left_;
+  if (whole > bytes_max) {
+    co_return Error(ErrorCode::too_large, "the body has " + std::to_string(whole) + " bytes, at most " +
                                               std::to_string(bytes_max) + " are taken here");
   }
-  Bytes body(body_left_);
-  Status read = co_await read_body_into(body);
-  if (!read) co_return read.error();
-  co_return body;
+  Status begun = co_await begin_body();
+  if (!begun) co_return begun.error();
+  RequestBody body{{}, BodyBudget::Share(context_.bodies)};
+  while (body.bytes.size() < whole) {
+    const size_t have = body.bytes.size();
+    const uint64_t size = next_body_step(have, whole);
+    if (!grow(body, size, whole)) {
+      context_.metrics.request_refused("bodies");
+      co_return Error(ErrorCode::overloaded,
+                      "other requests' bodies have the memory that there is for them; come back later");
+    }
+    Status read = co_await read_piece(std::span(body.bytes).subspan(have));
+    if (!read) co_return read.error();
+  }
+  extend_deadline(context_.settings.limits.answer_max);
+  co_return std::move(body);
 }
 
 Awaitable<Status> Connection::read_body_into(std::span<uint8_t> into) {
   COT_ASSERT(into.size() == body_left_);
+  Status begun = co_await begin_body();
+  if (!begun) co_return begun;
+  Status read = co_await read_piece(into);
+  if (!read) co_return read;
+  extend_deadline(context_.settings.limits.answer_max);
+  co_return Status();
+}
+
+// One deadline for the whole body, by its size: a client that trickles does not keep the body's memory for long.
+Awaitable<Status> Connection::begin_body() {
   const HttpLimits& limits = context_.settings.limits;
-  // One deadline for the whole body, by its size: a client that trickles does not keep the body's memory for long.
-  extend_deadline(limits.body_grace + Millis(into.size() * 1000 / limits.body_bytes_per_second_min));
+  extend_deadline(limits.body_grace + Millis(body_left_ * 1000 / limits.body_bytes_per_second_min));
   // A client whose body has begun to come did not wait for this word.
-  if (head_.expects_continue && buffer_.empty() && !into.empty()) {
-    const std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
-    Status told = co_await stream_.write_all(as_bytes(go_on));
-    if (!told) co_return told;
-  }
+  if (!head_.expects_continue || !buffer_.empty() || body_left_ == 0) co_return Status();
+  const std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+  Status told = co_await stream_.write_all(as_bytes(go_on));
+  co_return told;
+}
+
+// The next bytes of the body.
+Awaitable<Status> Connection::read_piece(std::span<uint8_t> into) {
   const size_t early = std::min(buffer_.size(), into.size());
   std::copy_n(buffer_.begin(), early, into.begin());
   buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(early));
+  body_left_ -= early;
   Status read = co_await stream_.read_exact(into.subspan(early));
-  if (!read) co_return read;
-  body_left_ = 0;
-  extend_deadline(limits.answer_max);
-  co_return Status();
+  if (read) body_left_ -= into.size() - early;
+  co_return read;
 }
 
 Awaitable<Status> Connection::write_response(const HttpResponse& response) {

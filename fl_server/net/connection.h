@@ -36,6 +36,7 @@ struct ConnectionContext {
   size_t thread;
   Turns& turns;  // the thread's, as the next
   const Punctuality& punctuality;
+  BodyBudget& bodies;  // the listener's
 };
 
 class Connection final : public Exchange {
@@ -63,7 +64,7 @@ class Connection final : public Exchange {
   const Origin& origin() const override { return origin_; }
   Awaitable<Millis> stand_in_line(Work line) override;
   const TraceContext& trace() const override { return trace_; }
-  Awaitable<Result<Bytes>> read_body(uint64_t bytes_max) override;
+  Awaitable<Result<RequestBody>> read_body(uint64_t bytes_max) override;
   Awaitable<Status> read_body_into(std::span<uint8_t> into) override;
   void extend_deadline(Millis patience) override;
   Awaitable<void> rest(Millis time) override;
@@ -73,6 +74,8 @@ class Connection final : public Exchange {
   static Origin origin_of(const Socket& socket, size_t thread);
   void end_handshake();
   void pass_over_body();
+  Awaitable<Status> begin_body();
+  Awaitable<Status> read_piece(std::span<uint8_t> into);
   Awaitable<Status> read_head(size_t& head_bytes);
   Awaitable<bool> serve_one();
   void log_answer(std::string_view route, int status) const;

@@ -12,6 +12,7 @@
 
 #include "base/time.h"
 #include "fl_server/core/token_buckets.h"
+#include "fl_server/net/body_budget.h"
 #include "fl_server/net/http_types.h"
 #include "fl_server/net/tls_stream.h"
 #include "fl_server/net/trace_context.h"
@@ -24,6 +25,12 @@ struct Origin {
   size_t thread = 0;    // the network thread that serves it
 };
 
+// A whole body, and what it holds of the plane's budget: gone together.
+struct RequestBody {
+  Bytes bytes;
+  BodyBudget::Share share;
+};
+
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -34,8 +41,9 @@ class Exchange {
   virtual const RequestHead& head() const = 0;
   // What log lines that this request causes name it by: a LogTrace on each thread that works for it.
   virtual const TraceContext& trace() const = 0;
-  // The whole body; too_large (before a byte is read) if it is over bytes_max.
-  virtual Awaitable<Result<Bytes>> read_body(uint64_t bytes_max) = 0;
+  // The whole body, its memory taken as its bytes come; too_large (before a byte is read) if it is over bytes_max;
+  // overloaded if the plane's budget for bodies, or the process's memory, has no room for it.
+  virtual Awaitable<Result<RequestBody>> read_body(uint64_t bytes_max) = 0;
   // Exactly the body, which must have into.size() bytes.
   virtual Awaitable<Status> read_body_into(std::span<uint8_t> into) = 0;
   // The client is given this long from now until the next step of the exchange.

@@ -17,6 +17,7 @@ namespace {
 
 constexpr Millis kLookEvery{20};  // at how late the thread is
 constexpr int kLooksPerSweep = 5;
+constexpr uint64_t kConnectionBytes = 24 * 1024;  // as ./bench measures it
 constexpr Millis kAcceptPause{50};
 constexpr Millis kHandshakePause{2};
 constexpr auto kWait = asio::as_tuple(asio::use_awaitable_t<asio::io_context::executor_type>());
@@ -38,7 +39,11 @@ struct HttpServer::Thread {
 
 struct HttpServer::Listener {
   Listener(ListenerSettings s, TlsContext t, HttpService& h, asio::io_context& context)
-      : settings(std::move(s)), tls(std::move(t)), service(h), acceptor(context.get_executor()) {}
+      : settings(std::move(s)),
+        tls(std::move(t)),
+        service(h),
+        acceptor(context.get_executor()),
+        bodies(settings.limits.bodies_bytes_max) {}
   TlsContext present_tls() {
     const std::lock_guard lock(tls_mutex);
     return tls;
@@ -51,6 +56,7 @@ struct HttpServer::Listener {
   asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type> acceptor;
   std::atomic<uint32_t> connections{0};
   std::atomic<uint32_t> handshakes{0};
+  BodyBudget bodies;
 };
 
 HttpServer::HttpServer(size_t threads, Metrics& metrics) : metrics_(metrics) {
@@ -125,7 +131,7 @@ Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket soc
     const TlsContext tls = listener.present_tls();  // until the connection has made its own reference
     Connection connection(std::move(socket), tls.get(),
                           {listener.settings, listener.service, metrics_, draining_, busy_, listener.handshakes,
-                           thread.index, thread.turns, thread.punctuality});
+                           thread.index, thread.turns, thread.punctuality, listener.bodies});
     thread.connections.insert(&connection);
     co_await connection.run();
     thread.connections.erase(&connection);
@@ -185,6 +191,22 @@ uint32_t HttpServer::connections(std::string_view plane) const {
     if (listener->settings.plane == plane) count += listener->connections;
   }
   return count;
+}
+
+uint64_t HttpServer::body_bytes(std::string_view plane) const {
+  uint64_t bytes = 0;
+  for (const auto& listener : listeners_) {
+    if (listener->settings.plane == plane) bytes += listener->bodies.bytes();
+  }
+  return bytes;
+}
+
+uint64_t HttpServer::held_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& listener : listeners_) {
+    bytes += listener->bodies.bytes() + uint64_t{listener->connections} * kConnectionBytes;
+  }
+  return bytes;
 }
 
 void HttpServer::stop() {

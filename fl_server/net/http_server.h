@@ -47,6 +47,10 @@ class HttpServer {
   void stop();
   // Open now, of connections_max, of the plane's listener.
   uint32_t connections(std::string_view plane) const;
+  // What bodies hold now of bodies_bytes_max, likewise.
+  uint64_t body_bytes(std::string_view plane) const;
+  // About what bodies and connections of all planes hold.
+  uint64_t held_bytes() const;
 
  private:
   struct Thread;

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 
-#include "base/assert.h"
 #include "base/checked.h"
 
 namespace coterie {
@@ -12,10 +11,16 @@ constexpr size_t kAlignment = 64;
 
 }  // namespace
 
+void* BodyPool::allocate_aligned(size_t bytes) { return std::aligned_alloc(kAlignment, bytes); }
+
 void BodyPool::Free::operator()(uint8_t* memory) const { std::free(memory); }
 
-BodyPool::Body BodyPool::acquire(size_t size) {
+Result<BodyPool::Body> BodyPool::acquire(size_t size) {
   Block block = take(*state_, size);
+  if (!block.memory) {
+    return Error(ErrorCode::overloaded,
+                 "the server gets no memory for a body of " + std::to_string(size) + " bytes; come back later");
+  }
   uint8_t* const memory = block.memory.get();
   const size_t capacity = block.capacity;
   block.memory.release();
@@ -25,7 +30,7 @@ BodyPool::Body BodyPool::acquire(size_t size) {
     back.capacity = capacity;
     give_back(*state, std::move(back));
   });
-  return {std::move(storage), {memory, size}};
+  return Body{std::move(storage), {memory, size}};
 }
 
 BodyPool::Block BodyPool::take(State& state, size_t size) {
@@ -44,9 +49,18 @@ BodyPool::Block BodyPool::take(State& state, size_t size) {
   }
   Block fresh;
   fresh.capacity = round_up<size_t>(std::max<size_t>(size, 1), 4096);
-  fresh.memory.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, fresh.capacity)));
-  COT_ASSERT(fresh.memory != nullptr);
+  fresh.memory.reset(static_cast<uint8_t*>(state.allocate(fresh.capacity)));
+  if (fresh.memory) return fresh;
+  free_idle(state);  // may be what is missing
+  fresh.memory.reset(static_cast<uint8_t*>(state.allocate(fresh.capacity)));
   return fresh;
+}
+
+void BodyPool::free_idle(State& state) {
+  std::vector<Block> idle;  // freed behind the lock
+  const std::lock_guard lock(state.mutex);
+  idle.swap(state.idle);
+  state.idle_bytes = 0;
 }
 
 void BodyPool::give_back(State& state, Block block) {

@@ -16,6 +16,7 @@ struct HttpLimits {
   Millis idle_max{60'000};    // between two requests
   Millis body_grace{10'000};  // a body of n bytes must arrive within body_grace + n / body_bytes_per_second_min
   uint64_t body_bytes_per_second_min = 16 * 1024;
+  uint64_t bodies_bytes_max = 256ull << 20;  // of bodies at a time, updates aside
   Millis answer_max{120'000};  // for the client to take our answer, and for a handler that extends nothing
 };
 

@@ -182,6 +182,11 @@ TEST_F(Hostile, HttpThatIsWrongIsAnsweredWithTheRightStatus) {
       {"two lengths", "POST /v1/checkins HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400},
       {"unsigned", "GET /v1/models/" + std::string(64, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", 401},
       {"unsigned and large", "POST /v1/checkins HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", 401},
+      {"a session message that somebody else signed, its body not sent",
+       "POST /v1/rounds/1/session/AAAA HTTP/1.1\r\nHost: x\r\nContent-Length: 262272\r\nCoterie-Device: " +
+           std::string(32, 'a') + "\r\nCoterie-Time: 1\r\nCoterie-Nonce: " + std::string(32, 'b') +
+           "\r\nCoterie-Digest: " + std::string(64, 'c') + "\r\nCoterie-Signature: AAAA\r\n\r\n",
+       401},
       {"large enrollment", "POST /v1/enrollments HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", 413},
       {"large head", "GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + std::string(20'000, 'y') + "\r\n\r\n", 431},
       {"not HTTP/1", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400},
