@@ -76,7 +76,7 @@ std::vector<Region> slot_regions(const TrainerState& state) {
   return regions;
 }
 
-// Of this training: of the same options, loss and data, to the bit.
+// Whether it is of this training: of the same options, loss and data, to the bit.
 Status check_identity(const CheckpointHeader& header, const TrainerState& state) {
   if (header.training.empty()) {
     return Error(ErrorCode::unsupported_version,
@@ -125,7 +125,7 @@ Status check_order(std::span<const uint32_t> order) {
   return {};
 }
 
-// Of another optimizer a checkpoint may be larger, and is to be named as such: two slots is what any keeps.
+// A checkpoint of another optimizer may be larger, and is to be named as such: two slots is what any keeps.
 Result<Bytes> read_within(const std::string& path, const TrainerState& state) {
   const uint64_t more = state.model.value_count() * sizeof(float) * (kSlotsMax - state.slots());
   const uint64_t frame_bytes_max = kPreludeBytes + limits::kWireHeaderBytesMax + payload_bytes(state) + more;

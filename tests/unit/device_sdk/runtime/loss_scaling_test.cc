@@ -141,7 +141,7 @@ TEST(LossScaling, GoesOnFromACheckpointToTheSameBits) {
 
   Result<Trainer> other = Trainer::create(normed_sum(), options_with({}), examples);
   ASSERT_OK(other);
-  EXPECT_ERROR(other->restore_checkpoint(path), ErrorCode::conflict, "another loss scaling");
+  EXPECT_ERROR(other->restore_checkpoint(path), ErrorCode::conflict, "not the same: loss_scale");
 }
 
 TEST(LossScaling, RefusesAScaleThatRounds) {
