@@ -29,8 +29,8 @@
 
 namespace coterie {
 
-// The limits of plans with noise, where an app sets none (ADR 52). An epsilon says nothing without its delta, so that a limit of
-// the one never goes without a limit of the other.
+// The limits of plans with noise, where an app sets none (ADR 52). An epsilon says nothing without its delta, so that a
+// limit of the one never goes without a limit of the other.
 inline constexpr double kEpsilonRoundMax = 8, kEpsilonTotalMax = 32, kDeltaMax = 1e-5;
 inline constexpr uint32_t kAttemptsMax = 3;
 
@@ -46,9 +46,9 @@ struct PrivacyPolicy {
   // (Participation::separated): a step of the tree is a round of the job. Another attempt of the same round
   // is the same step. 0 and 1: every round.
   uint64_t separation_min = 0;
-  // At levels active and above, the share of corrupt devices that a plan must withstand; from kCorruptShareMin, which no
-  // device goes below, to kCorruptShareMax. Above kCompleteRosterMax devices thresholds follow from it, at active_dp what
-  // a round costs. Below active the plan's shares are the server's word.
+  // At levels active and above, the share of corrupt devices that a plan must withstand; from kCorruptShareMin, which
+  // no device goes below, to kCorruptShareMax. Above kCompleteRosterMax devices thresholds follow from it, at active_dp
+  // what a round costs. Below active the plan's shares are the server's word.
   double corrupt_share_min = kCorruptShareMin;
   // Attempts of one round that this device takes part in, under plans of those levels whose roster may have more than
   // kCompleteRosterMax devices. Each draws holders anew, and the server sees who they are before it goes on (ADR 51).
@@ -78,8 +78,8 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
 Status check_new_part(const PrivacyPolicy& policy, const Plan& plan, const Assignment& assignment,
                       const ParticipantState& state);
 
-// Counts a part in the assignment: what it costs once an attempt, the attempt each time. To be durable before anything can leave that depends on
-// the data; then a crash leaves it spent.
+// Counts a part in the assignment: what it costs once an attempt, the attempt each time. To be durable before anything
+// can leave that depends on the data; then a crash leaves it spent.
 void count_part(const Plan& plan, const Assignment& assignment, ParticipantState& state);
 
 }  // namespace coterie

@@ -16,8 +16,8 @@ namespace coterie {
 
 struct Evaluation {
   uint64_t examples = 0;
-  // The loss of the data set as one batch: the mean over the rows of all outputs, with class weights the weighted one that
-  // training lowers. May be infinite or NaN: that is what such parameters are worth.
+  // The loss of the data set as one batch: the mean over the rows of all outputs, with class weights the weighted one
+  // that training lowers. May be infinite or NaN: that is what such parameters are worth.
   double loss_mean = 0;
   double accuracy = 0;  // in [0, 1]; 0 for a regression
 };

@@ -118,7 +118,8 @@ class OpBuild {
   // For a result of emit_prepare, which every later step may read: memory that is never overlaid.
   BufferId prepared(uint64_t bytes) { return scratch(bytes); }
   // `weight` - input i, or what was made of it (ops/folded_norm.h) - as the kernels read it: a step of `kind` takes
-  // {weight, result}. Once if keeps_prepared(i), else in front of the step that is emitted next, which reads the result.
+  // {weight, result}. Once if keeps_prepared(i), else in front of the step that is emitted next, which reads the
+  // result.
   template <typename Settings>
   BufferId prepare_weight(size_t i, BufferId weight, const StepKindOf<Settings>& kind,
                           const std::type_identity_t<Settings>& settings, uint64_t bytes, const Split& split) {

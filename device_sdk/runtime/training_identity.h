@@ -14,7 +14,8 @@
 namespace coterie {
 
 // Lines of name=value, in an order that is always the same; equal if and only if what they stand for is. A value of
-// more than 64 bytes, or not of printable ASCII, is given by its digest, so the text stays below kTrainingIdentityBytesMax.
+// more than 64 bytes, or not of printable ASCII, is given by its digest, so the text stays below
+// kTrainingIdentityBytesMax.
 //
 // An option that is not in it changes no bit (threads, memory), comes from the checkpoint (seed), or says only when
 // training ends: `steps_in_all` counts where the schedule follows it. `data`: of the examples, where they have one.

@@ -1,4 +1,5 @@
-// What happens to a job, or to all that the caller sees, as server-sent events: of this server, or of the one that leads.
+// What happens to a job, or to all that the caller sees, as server-sent events: of this server, or of the one that
+// leads.
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
 #include "fl_server/admin_api/handlers.h"

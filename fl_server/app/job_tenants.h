@@ -1,4 +1,5 @@
-// The tenants of the jobs that there were before this server: so that the log of events can tell each tenant of its own.
+// The tenants of the jobs that there were before this server: so that the log of events can tell each tenant of its
+// own.
 #pragma once
 
 #include "base/result.h"

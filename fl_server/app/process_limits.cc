@@ -18,7 +18,8 @@ constexpr uint64_t kConnectionBytes = 24 * 1024;  // an idle one
 constexpr uint64_t kDescriptorsBeside = 256;      // database, blobs, other servers
 constexpr uint64_t kFileBytesMax = 64 * 1024;
 
-// The rest of a line of /proc/self/cgroup as the directory that its controller's tree is mounted at, and the path in it.
+// The rest of a line of /proc/self/cgroup as the directory that its controller's tree is mounted at, and the path in
+// it.
 struct Mount {
   std::string_view root, file, path;
 };

@@ -63,7 +63,8 @@ struct BufferReleased { BatchId batch; };                              // the la
 struct BatchSpilled { BatchId batch; Status durable; };                // the blob is durable
 struct BatchAnswered { BatchId batch; BatchOutcome outcome; };
 struct RoundPublished { RoundNotice notice; std::vector<DeviceId> accepted; };  // accepted: rows already in the store
-// No more than so many devices will be accepted in all: with the last of them a batch waits for nobody. In the goal's place.
+// No more than so many devices will be accepted in all: with the last of them a batch waits for nobody. In the goal's
+// place.
 struct UpdatesDue { RoundKey key; uint64_t total; };
 struct RoundWithdrawn { RoundKey key; };
 struct IngestTime {};

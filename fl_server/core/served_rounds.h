@@ -5,9 +5,9 @@
 //                                      ^                 | the store did not answer
 //                                      +---- later ------+
 //
-// Before devices are asked for updates of a round, its leader looks into the store: whether there are accept rows of it,
-// which an attempt with masks cannot go on from (attempt_machine.h); and for the attempt's own plan, if it has one. The
-// attempt keeps that plan to its end. The store is asked again until it answers.
+// Before devices are asked for updates of a round, its leader looks into the store: whether there are accept rows of
+// it, which an attempt with masks cannot go on from (attempt_machine.h); and for the attempt's own plan, if it has one.
+// The attempt keeps that plan to its end. The store is asked again until it answers.
 #pragma once
 
 #include <map>

@@ -5,8 +5,8 @@
 //                           the data of the last `round` that the reader was told.
 //                           Of all jobs that a tenant sees: Coterie-Tenant, "*" for those of every tenant.
 //
-// The answer is the next piece of the stream (JobEventStream, TenantEventStream) as text, or 204 if nothing has happened
-// within the hold. Who asks has checked who reads.
+// The answer is the next piece of the stream (JobEventStream, TenantEventStream) as text, or 204 if nothing has
+// happened within the hold. Who asks has checked who reads.
 #pragma once
 
 #include <atomic>

@@ -119,8 +119,8 @@ void read_privacy(JsonReader reader, PrivacySettings& privacy) {
   reader.finish();
 }
 
-// What a horizontal job has beside what every job has. Without a key `kind`: there were jobs before there were kinds, and
-// a server of the version before, beside this one, does not know the key.
+// What a horizontal job has beside what every job has. Without a key `kind`: there were jobs before there were kinds,
+// and a server of the version before, beside this one, does not know the key.
 void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
   const OptimizerSettings& optimizer = settings.training.optimizer;
   json["model"] = settings.model.hex();

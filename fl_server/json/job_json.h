@@ -12,7 +12,8 @@ namespace coterie {
 
 nlohmann::json to_json(const JobSettings& settings);
 
-// The key `kind` names the alternative of KindSettings; absent, it is "horizontal". "vertical" is refused in a sentence.
+// The key `kind` names the alternative of KindSettings; absent, it is "horizontal". "vertical" is refused in a
+// sentence.
 //
 // Reads what an operator sent; defaults for what is absent. `problems` gets everything wrong with form or values
 // (validate(settings) included).

@@ -23,7 +23,8 @@ struct AcceptRow {
 // clang-format off
 struct BatchDone {};
 struct BatchConflict { std::vector<DeviceId> accepted_before; };  // by id; nothing was written
-struct BatchClosed {};                                            // the round takes no more updates; nothing was written
+// The round takes no more updates; nothing was written.
+struct BatchClosed {};
 struct BatchFailed { Error error; };                              // nothing was written, certainly
 struct BatchUnknown { Error error; };                             // perhaps written: ask again under the same id
 // clang-format on

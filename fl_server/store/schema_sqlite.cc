@@ -82,12 +82,14 @@ CREATE TABLE admin_token(
   id TEXT PRIMARY KEY, label TEXT NOT NULL, roles INTEGER NOT NULL, hash TEXT NOT NULL, creator TEXT NOT NULL,
   created INTEGER NOT NULL, expires INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
--- The triggers are against mistakes of ours; who has the file can drop them. The chain of digests is what he cannot mend.
+-- The triggers are against mistakes of ours; who has the file can drop them. The chain of digests is what he cannot
+-- mend.
 CREATE TABLE audit(
   seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, who TEXT NOT NULL, roles TEXT NOT NULL, action TEXT NOT NULL,
   target TEXT NOT NULL, outcome INTEGER NOT NULL, request TEXT NOT NULL,
   digest BLOB NOT NULL CHECK(length(digest) = 32)) STRICT;
-CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit: records stay as they are'); END;
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+  BEGIN SELECT RAISE(ABORT, 'audit: records stay as they are'); END;
 CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit: records stay'); END;
 
 CREATE TABLE idempotency(

@@ -38,8 +38,8 @@ struct ImportedModel {
   std::vector<std::string> notes;  // what a person should know: outputs that were left out, ...
 };
 
-// `graph` is sorted. Errors: malformed, too_large, invalid_argument: unknown operators (all of them, each with its nodes
-// and the nearest supported form), dimensions that are not bound (all of them), forms of operators that are not
+// `graph` is sorted. Errors: malformed, too_large, invalid_argument: unknown operators (all of them, each with its
+// nodes and the nearest supported form), dimensions that are not bound (all of them), forms of operators that are not
 // supported.
 Result<ImportedModel> import_graph(Graph graph, const ImportOptions& options = {});
 

@@ -2,8 +2,9 @@
 //
 // Weights keep their names and, where the layer is one of PyTorch's, the shape that PyTorch gives them (Gemm
 // [out, in], Conv [out, in, h, w]); elements are moved, never computed, except that the bias of an LSTM or RNN becomes
-// the first of the operator's two halves and the other one is zero. Images are NCHW: an input that the model has as NHWC
-// ("input_layout") is NCHW in the graph. The batch is the symbol "batch". Ops that the vocabulary lacks are written out.
+// the first of the operator's two halves and the other one is zero. Images are NCHW: an input that the model has as
+// NHWC ("input_layout") is NCHW in the graph. The batch is the symbol "batch". Ops that the vocabulary lacks are
+// written out.
 #pragma once
 
 #include "base/result.h"
@@ -12,8 +13,8 @@
 
 namespace coterie::model_import {
 
-// The operators are those of opset 17, the first with LayerNormalization. Errors: invalid_argument (an op that no operator of it can say:
-// adaptive pooling into unequal windows), too_large.
+// The operators are those of opset 17, the first with LayerNormalization. Errors: invalid_argument (an op that no
+// operator of it can say: adaptive pooling into unequal windows), too_large.
 Result<Graph> export_graph(const Model& model);
 
 }  // namespace coterie::model_import

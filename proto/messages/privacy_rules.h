@@ -12,12 +12,13 @@
 namespace coterie {
 
 // The share of a roster that plans of level active and above must count as corrupt: from here to here. Less would let
-// whoever writes plans lower the thresholds above kCompleteRosterMax devices (ADR 51); for more there are no thresholds.
-// Not a range of the wire: a device refuses such a plan with a reason of its own, and neither end makes a session of it.
+// whoever writes plans lower the thresholds above kCompleteRosterMax devices (ADR 51); for more there are no
+// thresholds. Not a range of the wire: a device refuses such a plan with a reason of its own, and neither end makes a
+// session of it.
 inline constexpr double kCorruptShareMin = 0.1, kCorruptShareMax = 1.0 / 3;
 
-// Up to so many devices all are neighbours at these levels (secure/secagg/session.h): whatever a plan says, more than two
-// thirds of them must open a secret. Above, each draws its holders.
+// Up to so many devices all are neighbours at these levels (secure/secagg/session.h): whatever a plan says, more than
+// two thirds of them must open a secret. Above, each draws its holders.
 inline constexpr uint32_t kCompleteRosterMax = 255;
 
 // How an update becomes lanes that can be masked: the fields of secure/dp/encode/encoding_terms.h, which defines them.

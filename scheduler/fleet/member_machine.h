@@ -30,7 +30,8 @@ struct MemberSettings {
 
 // ---- Events
 // clang-format off
-struct BoardAnswered { Status read; uint64_t revision = 0; std::optional<PostedBoard> board = {}; };  // none: no other than known
+// No board: it is the one that is known.
+struct BoardAnswered { Status read; uint64_t revision = 0; std::optional<PostedBoard> board = {}; };
 struct ReportSaid { NodeReport report; };                                   // the store has it
 struct PoolNoted { Population population; uint64_t waiting; };
 struct SteeredNoted { Population population; uint64_t count; };
@@ -53,8 +54,10 @@ struct ServeRound { RoundNotice notice; };                                  // i
 struct EndRound { RoundKey key; };
 struct TellDue { RoundKey key; uint64_t total; };
 struct CountLacking {};                                                     // LackingNoted and SteeredNoted, soon
-struct SayReport { NodeReport report; };                                    // the load is the shell's to add; answer ReportSaid
-struct BoardLookedAt {};                                                    // the node has heard of what is on it, if it could be read
+// The load is the shell's to add; answer ReportSaid.
+struct SayReport { NodeReport report; };
+// The node has heard of what is on it, if it could be read.
+struct BoardLookedAt {};
 // clang-format on
 using MemberEffect = std::variant<ReadBoard, TellOwner, TellFleet, ServeRound, EndRound, TellDue, CountLacking,
                                   SayReport, BoardLookedAt>;

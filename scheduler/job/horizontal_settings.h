@@ -83,8 +83,8 @@ uint32_t adverts_goal(const HorizontalSettings& settings);
 uint32_t cohort_count(const HorizontalSettings& settings);
 uint32_t cohort_goal(const HorizontalSettings& settings);
 
-// What can be said only when the model is known: whether there is such noise for it. Precondition: validate(settings) is
-// empty.
+// What can be said only when the model is known: whether there is such noise for it. Precondition: validate(settings)
+// is empty.
 Problems validate_with_model(const HorizontalSettings& settings, uint64_t value_count);
 
 // The plan this job hands to its devices; `value_count` is the model's. Precondition: validate(settings) and

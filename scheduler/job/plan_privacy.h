@@ -13,8 +13,8 @@
 
 namespace coterie {
 
-// Precondition: validate(settings) names no cohort and no level; noise may be out of range. invalid_argument if no noise of
-// devices will do for a model of `value_count` values.
+// Precondition: validate(settings) names no cohort and no level; noise may be out of range. invalid_argument if no
+// noise of devices will do for a model of `value_count` values.
 Result<PrivacyRules> privacy_rules_of(const HorizontalSettings& settings, uint64_t value_count);
 
 }  // namespace coterie

@@ -12,8 +12,8 @@ namespace coterie {
 // Whether the job's releases are in the ledger, so that devices are shown its head.
 bool keeps_ledger(const JobSettings& settings);
 
-// Preconditions of all that follow: the job's spec is valid, has noise, and validate_with_model(settings, value_count) is
-// empty.
+// Preconditions of all that follow: the job's spec is valid, has noise, and validate_with_model(settings, value_count)
+// is empty.
 
 // Central noise: discrete Gaussian, of central_noise_of(), on a vector of `value_count` integers. Noise of the devices:
 // Skellam, of the plan's rules (secure/dp/distributed/device_noise.h).

@@ -19,7 +19,8 @@ namespace coterie {
 
 // ---- Effects
 // clang-format off
-struct AskLease { uint64_t serial; };                        // answer with answered(serial, ...), in any order, or never
+// To be answered with answered(serial, ...), in any order, or never.
+struct AskLease { uint64_t serial; };
 struct LeaseHeld { LeaseEpoch epoch; };                      // from now on, until LeaseLost
 struct LeaseWaits { std::string holder; Millis left; };      // somebody else has it: told when the holder changes
 struct LeaseLost { LeaseEpoch epoch; std::string reason; };  // stop acting at once

@@ -61,9 +61,11 @@ struct RoundOpened { uint64_t serial; Result<RoundRecord> round; };
 struct AcceptedCounted { uint64_t serial; Result<uint64_t> total; };
 struct RoundMoved { uint64_t serial; Result<bool> won; };                     // false: the round was in another state
 struct RoundFinalized { uint64_t serial; Result<FinalizedRound> round; };
-struct RoundCommitted { uint64_t serial; Result<JobProgress> progress; };     // conflict: the round was not ours to commit
+// An error of conflict: the round was not ours to commit.
+struct RoundCommitted { uint64_t serial; Result<JobProgress> progress; };
 struct JobFailed { uint64_t serial; Status done; };
-struct PoolChanged { uint64_t waiting; uint32_t nodes = 1; };                 // devices of the population that wait now, at so many nodes
+// Devices of the population that wait now, at so many nodes.
+struct PoolChanged { uint64_t waiting; uint32_t nodes = 1; };
 struct TicketsIssued { RoundKey key; uint32_t total; };
 struct UpdatesAccepted { RoundKey key; uint64_t total; };                     // hint: so many accept rows are durable
 // Of an attempt with secure aggregation: so many accept rows are durable and no more can come, as its roster is closed.

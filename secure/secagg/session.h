@@ -58,11 +58,10 @@ struct GraphShape {
 // masked: the sparsest ring there is, or a complete graph where there is none. active: complete up to
 // kCompleteCohortMax, with a threshold that depends on the roster alone; drawn above, with one that follows from the
 // plan's shares, and so is the plan's writer's to choose, down to what kCorruptShareMin gives: in any one session some
-// device of the roster has more corrupt holders than thresholds withstand with probability 2^-41 at most, if no more than
-// that share of the roster is corrupt (ADR 51). Server and devices compute it alike: a device that was shown another size
-// of the roster is in another session.
-// Errors: those of validate(); cohort_size (fault.h): a roster smaller than survivors_min, or one for which nothing is
-// private enough.
+// device of the roster has more corrupt holders than thresholds withstand with probability 2^-41 at most, if no more
+// than that share of the roster is corrupt (ADR 51). Server and devices compute it alike: a device that was shown
+// another size of the roster is in another session. Errors: those of validate(); cohort_size (fault.h): a roster
+// smaller than survivors_min, or one for which nothing is private enough.
 Result<GraphShape> shape_for(const SessionParameters& parameters, uint32_t roster_size);
 
 // SHA-256 of the parameters, the shape and the roster: a device computes it from what it was shown and believes no

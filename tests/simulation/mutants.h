@@ -1,5 +1,5 @@
-// Mutants: one guarantee broken on purpose, which the oracle must notice. All but the store's and two of the node's shell
-// are defects of machines that ship: what a machine is told, or what it says, is altered on its way.
+// Mutants: one guarantee broken on purpose, which the oracle must notice. All but the store's and two of the node's
+// shell are defects of machines that ship: what a machine is told, or what it says, is altered on its way.
 #pragma once
 
 #include <functional>

@@ -50,7 +50,8 @@ class Oracle {
   // A round is done with this sum (already divided by the fixed-point unit) and these accept rows.
   void committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted);
 
-  // A leader begins sessions for an attempt. `over_rows`: it has seen accept rows of it, whose masks nobody can take off.
+  // A leader begins sessions for an attempt. `over_rows`: it has seen accept rows of it, whose masks nobody can take
+  // off.
   void sessions_began(const RoundKey& key, bool over_rows);
   // A sum whose sessions have all their shares was not its devices'. A second leader of an attempt may come to that: it
   // counts no rows and begins, while a batch of the first one's sessions is still on its way to the store.

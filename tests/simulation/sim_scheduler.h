@@ -1,6 +1,6 @@
 // SimScheduler: one of the processes that may lead, on virtual time: the machines that ship (lease keeper, round,
-// served rounds, attempt, lead of a fleet) and the finalizer that ships, with an event queue in the place of threads. It dies, stands
-// still and is cut off; one that has lost the lead starts anew.
+// served rounds, attempt, lead of a fleet) and the finalizer that ships, with an event queue in the place of threads.
+// It dies, stands still and is cut off; one that has lost the lead starts anew.
 #pragma once
 
 #include <map>

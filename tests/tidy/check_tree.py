@@ -157,6 +157,7 @@ STREAM_HEADERS = r"(iostream|ostream|istream|sstream|fstream|iomanip|strstream)$
 COROUTINES = ["fl_server/net/", "tests/unit/fl_server/net/", "fl_server/admin_api/admin_service.", "fl_server/device_api/",
               "fl_server/fleet/peer_events.", "fl_server/fleet/peer_service."]
 
+COLUMNS_MAX = 120               # of C++ and its SQL and JSON
 LINES_MAX = 500                  # of a source file: one subject each
 FOLDER_FILES_MAX = {"base/": 15}  # C++ files right in the folder
 NO_PRAGMA_ONCE = [r".*_inl\.h$",            # included once a CPU target (Highway)
@@ -377,6 +378,8 @@ def check_layout(path, text):
             yield Problem(path, number, "blank", "a tab; use spaces")
         if line != line.rstrip():
             yield Problem(path, number, "blank", "blanks at the end of the line")
+        if path.endswith(CODE) and len(line) > COLUMNS_MAX:
+            yield Problem(path, number, "columns", f"{len(line)} columns, at most {COLUMNS_MAX}")
     lines = text.count("\n")
     if path.endswith(CODE + (".py", ".cmake")) and lines > LINES_MAX:
         yield Problem(path, lines, "length", f"{lines} lines, at most {LINES_MAX}: find the second subject in it")

@@ -283,6 +283,11 @@ class CheckTreeTest(unittest.TestCase):
         for folder in check_tree.MAY_RIDDLE:
             self.good(folder + "a.cc", "// Of the sum.\n")
 
+    def test_a_line_of_code_fits_in_120_columns(self):
+        self.good("base/a.cc", "// " + "é" * 117 + "\n")
+        self.bad("base/a.cc", "int a;\n// " + "a" * 118 + "\n", "columns", 2)
+        self.good("docs/a.md", "a" * 200 + "\n")
+
     def test_sees_new_files_but_not_what_git_ignores(self):
         files = {".gitignore": "/build/\n", "base/a.cc": "\t\n", "build/a.cc": "\t\n"}
         self.assertEqual({p[0] for p in problems_of(files, git=True)}, {"base/a.cc"})

@@ -36,8 +36,8 @@ class AdminClient {
   Result<nlohmann::json> upload(const std::string& target, ByteView file);
   Status remove(const std::string& target);
   Result<Bytes> download(const std::string& target);
-  // Server-sent events: passes on the stream's bytes as they come, from behind `last_id` (empty: from now on), until the
-  // server ends it or `sink` fails, whose error it returns. On a connection of its own: `sink` may use this client.
+  // Server-sent events: passes on the stream's bytes as they come, from behind `last_id` (empty: from now on), until
+  // the server ends it or `sink` fails, whose error it returns. On a connection of its own: `sink` may use this client.
   // timed_out: nothing, and not even a heartbeat, has come for a while.
   Status stream(const std::string& target, const std::string& last_id,
                 const std::function<Status(ByteView piece)>& sink);

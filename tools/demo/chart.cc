@@ -23,7 +23,8 @@ constexpr size_t kDevicesShownMax = 120;
 
 // No custom properties: several programs that show SVG do not know them.
 constexpr std::string_view kStyle =
-    R"(text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; font-size: 12px; fill: #1b2330; }
+    R"(text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; )"
+    R"(font-size: 12px; fill: #1b2330; }
 .paper { fill: #ffffff; }
 .title { font-size: 20px; font-weight: 600; }
 .heading { font-size: 14px; font-weight: 600; }

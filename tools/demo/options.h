@@ -48,8 +48,8 @@ struct DemoOptions {
 
 inline constexpr double kHeldOutFraction = 0.2;
 
-// The policy of the demo's own devices, as options of `coterie device run`. They take what the demo asks for, and so say
-// aloud what apps need not accept: the level, few devices in a sum, any epsilon.
+// The policy of the demo's own devices, as options of `coterie device run`. They take what the demo asks for, and so
+// say aloud what apps need not accept: the level, few devices in a sum, any epsilon.
 std::vector<std::string> device_policy(const DemoOptions& options);
 
 }  // namespace coterie

@@ -23,9 +23,9 @@ class RoundWatch {
   // Asks once and prints the news. True when the job is over. Errors: the admin plane's; timed_out if nothing has
   // changed for ten minutes, saying what is waited for (not while the job is paused).
   Result<bool> look(Instant now);
-  // Shows what the job's events say, none for one that only says that the server lives. Asks as look() does, once, where
-  // they do not say it all: at first, when a round or the job has ended, and when events were missed. Errors: also
-  // malformed.
+  // Shows what the job's events say, none for one that only says that the server lives. Asks as look() does, once,
+  // where they do not say it all: at first, when a round or the job has ended, and when events were missed. Errors:
+  // also malformed.
   Result<bool> hear(const std::vector<SentEvent>& events, Instant now);
 
   // The round under way, as of the last look or event.

@@ -31,8 +31,8 @@ struct StepListing {
   std::vector<ListedStep> steps;
 };
 
-// Training is by plain SGD and softmax_cross_entropy here, in one thread. Errors: too_large; invalid_argument, where that
-// loss does not fit the model.
+// Training is by plain SGD and softmax_cross_entropy here, in one thread. Errors: too_large; invalid_argument, where
+// that loss does not fit the model.
 Result<StepListing> list_steps(const Model& model, uint32_t batch_size);
 
 }  // namespace coterie

@@ -113,7 +113,8 @@ TEST_F(S3Server, CountsEveryReceiptOnceThoughAnswersAreLost) {
   start(config());
   store_.faults(R"([{"method": "PUT", "match": "/partials/", "times": 5, "kind": "lost"},
                     {"method": "PUT", "match": "/blobs/", "times": 5, "kind": "reset"},
-                    {"method": "GET", "times": 5, "kind": "cut"}, {"method": "DELETE", "times": 3, "kind": "internal"}])");
+                    {"method": "GET", "times": 5, "kind": "cut"},
+                     {"method": "DELETE", "times": 3, "kind": "internal"}])");
   const auto job = admin_->create_job(flat_model(kValues), spec_for(kDevices, kRounds));
   ASSERT_TRUE(test::is_ok(job));
   OneHotAudit audit;

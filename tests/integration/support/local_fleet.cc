@@ -64,11 +64,12 @@ Status LocalFleet::launch(Member& member, const std::string& role) {
   const std::string conninfo =
       options_.conninfo_of ? options_.conninfo_of(member.name, *postgres_) : postgres_->conninfo();
   COT_TRY(os::write_file_atomically(conninfo_file, as_bytes(conninfo + "\n")));
-  std::string config =
-      R"("role": ")" + role + R"(", "node": ")" + member.name +
-      R"(", "store": {"engine": "postgres", "conninfo_file": ")" + conninfo_file + R"("}, "keys_dir": ")" +
-      (directory_ / "keys") + R"(", "blobs_dir": ")" + (directory_ / "blobs") +
-      R"(", "lease": {"ttl_ms": 1000, "renew_ms": 200}, "fleet": {"poll_ms": 20, "silence_ms_max": 1000}, "threads": 1)";
+  std::string config = R"("role": ")" + role + R"(", "node": ")" + member.name +
+                       R"(", "store": {"engine": "postgres", "conninfo_file": ")" + conninfo_file +
+                       R"("}, "keys_dir": ")" + (directory_ / "keys") + R"(", "blobs_dir": ")" +
+                       (directory_ / "blobs") +
+                       R"(", "lease": {"ttl_ms": 1000, "renew_ms": 200},
+           "fleet": {"poll_ms": 20, "silence_ms_max": 1000}, "threads": 1)";
   const MemberHost host = options_.host_of ? options_.host_of(member.name) : MemberHost{};
   config += R"(, "peer": {"address": ")" + host.address + "\"}";
   if (!options_.config.empty()) config += ", " + options_.config;

@@ -18,9 +18,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(ErrorOfAnswer, TellsTheDetailAndEachErrorOfAProblemDocument) {
-  const Error error = error_of_answer(
-      422, "application/problem+json; charset=utf-8",
-      R"({"code":"too_large","title":"t","detail":"it is too long","errors":[{"pointer":"/a","detail":"is bad"},7,{"detail":"all of it"}]})");
+  const Error error = error_of_answer(422, "application/problem+json; charset=utf-8",
+                                      R"({"code":"too_large","title":"t","detail":"it is too long","errors":)"
+                                      R"([{"pointer":"/a","detail":"is bad"},7,{"detail":"all of it"}]})");
   EXPECT_EQ(error.code(), ErrorCode::too_large);
   EXPECT_EQ(error.message(), "it is too long\n  /a: is bad\n  /: all of it");
 }

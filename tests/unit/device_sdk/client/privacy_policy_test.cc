@@ -183,8 +183,8 @@ TEST(PrivacyPolicy, AsksThatASessionWithstandsATenthAtLeast) {
   EXPECT_EQ(masked.reason(), "") << "the server's word there";
 }
 
-// The noise is the same, what it is counted against is not: 0.90 was promised of a sum that costs 10.98 if all others are
-// corrupt.
+// The noise is the same, what it is counted against is not: 0.90 was promised of a sum that costs 10.98 if all others
+// are corrupt.
 TEST(PrivacyPolicy, NoPlanCountsOnTheNoiseOfAll) {
   PrivacyRules rules{
       .level = SecurityLevel::active_dp, .cohort_min = 90, .roster_max = 112, .corrupt_share = 0, .cipher_suite = 1};

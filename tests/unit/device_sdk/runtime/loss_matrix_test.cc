@@ -304,7 +304,8 @@ TEST(LossMatrix, EveryWayOfComputingAStepFollowsTheGradientOfOneBigBatch) {
       for (size_t i = 0; i < delta.size(); ++i) {
         error = std::max(error, std::fabs(-static_cast<double>(delta[i]) - expected.gradient[i]));
       }
-      // Parameters are below 1: float32 rounds a change of them to 2^-24. bfloat16 holds 8 bits, and sigmoid reads its output twice.
+      // Parameters are below 1: float32 rounds a change of them to 2^-24. bfloat16 holds 8 bits, and sigmoid reads its
+      // output twice.
       EXPECT_LE(error, way.storage == Storage::bfloat16 ? largest * 0x1p-7 : 2e-7 + largest * 2e-6) << largest;
       EXPECT_NEAR(trainer->summary().loss_sum / kExamples, expected.loss, 1e-5 * std::fabs(expected.loss));
     }

@@ -176,7 +176,8 @@ TEST_F(AdminEvents, AreForAJobThatExistsAndTakeNoQuery) {
   EXPECT_THAT(head, Not(HasSubstr("event:")));
 }
 
-// A server of two tenants: each hears of its own jobs, also of those that there were before the server was started anew.
+// A server of two tenants: each hears of its own jobs, also of those that there were before the server was started
+// anew.
 TEST_F(AdminEvents, OfAllJobsAreToldToTheTenantThatHasThem) {
   const auto token_of = [this](const std::string& tenant) {
     const json label = {{"label", tenant}, {"tenant", tenant}, {"roles", {"viewer"}}};

@@ -31,7 +31,8 @@ TEST(BlobsJson, IsADirectoryUnlessSomebodySaysS3) {
 TEST(BlobsJson, TakesEveryKeyItDocuments) {
   Problems problems;
   const ServerConfig config = server_config_from_json(R"({"blobs": {
-    "kind": "s3", "endpoint": "https://s3.example.org:9000", "region": "eu-central-1", "bucket": "fl-blobs", "prefix": "prod/",
+    "kind": "s3", "endpoint": "https://s3.example.org:9000", "region": "eu-central-1", "bucket": "fl-blobs",
+    "prefix": "prod/",
     "ca_file": "ca.pem", "path_style": true, "access_key_id_file": "id", "secret_key_file": "secret"}})",
                                                       problems);
   EXPECT_THAT(problems, IsEmpty());

@@ -55,14 +55,18 @@ TEST(ServerConfig, ASharedStoreNeedsWhatServersShareAndANameOfItsOwn) {
 TEST(ServerConfig, TakesEveryKeyItDocuments) {
   Problems problems;
   const ServerConfig config = read(R"({
-    "role": "scheduler", "data_dir": "/var/lib/coterie", "node": "n7", "threads": 256, "authority_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "clock_skew_ms_max": 1,
+    "role": "scheduler", "data_dir": "/var/lib/coterie", "node": "n7", "threads": 256,
+    "authority_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "clock_skew_ms_max": 1,
     "shutdown_ms_max": 2, "log_level": "debug",
-    "device": {"address": "::", "port": 0, "connections_max": 3, "handshakes_max": 19, "handshake_ms_max": 4, "head_ms_max": 5,
-               "idle_ms_max": 6, "body_grace_ms": 7, "body_bytes_per_second_min": 8, "answer_ms_max": 9, "bodies_bytes_max": 4194304},
+    "device": {"address": "::", "port": 0, "connections_max": 3, "handshakes_max": 19, "handshake_ms_max": 4,
+               "head_ms_max": 5,
+               "idle_ms_max": 6, "body_grace_ms": 7, "body_bytes_per_second_min": 8, "answer_ms_max": 9,
+               "bodies_bytes_max": 4194304},
     "admin": {"address": "::1", "port": 65535, "upload_bytes_max": 1048576},
     "store": {"engine": "postgres", "conninfo_file": "pg", "schema": "s", "statement_ms_max": 100, "lock_ms_max": 10},
     "lease": {"ttl_ms": 600, "renew_ms": 51}, "fleet": {"poll_ms": 10, "silence_ms_max": 500},
-    "peer": {"address": "0.0.0.0", "port": 8445, "url": "https://n7:8445", "certificate_file": "p.pem", "key_file": "pk.pem",
+    "peer": {"address": "0.0.0.0", "port": 8445, "url": "https://n7:8445", "certificate_file": "p.pem",
+             "key_file": "pk.pem",
              "ca_file": "pca.pem", "connections_max": 17},
     "keys_dir": "k", "blobs_dir": "b",
     "tls": {"certificate_file": "c.pem", "key_file": "k.pem", "names": ["fl.example.org"]},

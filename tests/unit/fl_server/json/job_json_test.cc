@@ -158,8 +158,8 @@ TEST(JobJson, AStrategyHasNoSettingsOfOthers) {
 // Word for word what the server before the registry of strategies stored.
 TEST(JobJson, ReadsStrategiesThatWereStoredBeforeThereWasARegistry) {
   json job = to_json(unusual_spec());
-  job["strategy"] = json::parse(
-      R"({"aggregation_rule":"mean","beta1":0.6,"beta2":0.97,"kind":"fedadam","server_learning_rate":0.01,"tau":0.0001})");
+  job["strategy"] = json::parse(R"({"aggregation_rule":"mean","beta1":0.6,"beta2":0.97,"kind":"fedadam",)"
+                                R"("server_learning_rate":0.01,"tau":0.0001})");
   EXPECT_EQ(job_settings_from_stored_json(job.dump()).value().horizontal().strategy,
             unusual_spec().horizontal().strategy);
   job["strategy"] = json::parse(

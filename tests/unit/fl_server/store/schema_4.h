@@ -73,12 +73,14 @@ CREATE TABLE admin_token(
   id TEXT PRIMARY KEY, label TEXT NOT NULL, roles INTEGER NOT NULL, hash TEXT NOT NULL, creator TEXT NOT NULL,
   created INTEGER NOT NULL, expires INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
--- The triggers are against mistakes of ours; who has the file can drop them. The chain of digests is what he cannot mend.
+-- The triggers are against mistakes of ours; who has the file can drop them. The chain of digests is what he cannot
+-- mend.
 CREATE TABLE audit(
   seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, who TEXT NOT NULL, roles TEXT NOT NULL, action TEXT NOT NULL,
   target TEXT NOT NULL, outcome INTEGER NOT NULL, request TEXT NOT NULL,
   digest BLOB NOT NULL CHECK(length(digest) = 32)) STRICT;
-CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit: records stay as they are'); END;
+CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+  BEGIN SELECT RAISE(ABORT, 'audit: records stay as they are'); END;
 CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit: records stay'); END;
 
 CREATE TABLE idempotency(
@@ -135,7 +137,8 @@ CREATE TABLE device(
 CREATE TABLE ledger(
   seq BIGINT PRIMARY KEY, previous BYTEA NOT NULL CHECK(length(previous) = 32), job TEXT NOT NULL,
   round BIGINT NOT NULL, attempt BIGINT NOT NULL, kind BIGINT NOT NULL, mechanism BIGINT NOT NULL,
-  variance DOUBLE PRECISION NOT NULL, l1_sensitivity DOUBLE PRECISION NOT NULL, l2_sensitivity DOUBLE PRECISION NOT NULL,
+  variance DOUBLE PRECISION NOT NULL, l1_sensitivity DOUBLE PRECISION NOT NULL,
+  l2_sensitivity DOUBLE PRECISION NOT NULL,
   total_variation DOUBLE PRECISION NOT NULL, delta DOUBLE PRECISION NOT NULL, contributors BIGINT NOT NULL,
   noise_commitment BYTEA NOT NULL CHECK(length(noise_commitment) = 32), time BIGINT NOT NULL,
   UNIQUE(round, attempt, kind));
@@ -148,13 +151,16 @@ CREATE TABLE noise_salt(
   round BIGINT NOT NULL, attempt BIGINT NOT NULL, salt BYTEA NOT NULL CHECK(length(salt) = 32),
   PRIMARY KEY(round, attempt));
 
-CREATE TABLE lease(name TEXT COLLATE "C" PRIMARY KEY, holder TEXT NOT NULL, epoch BIGINT NOT NULL, expires BIGINT NOT NULL);
+CREATE TABLE lease(
+  name TEXT COLLATE "C" PRIMARY KEY, holder TEXT NOT NULL, epoch BIGINT NOT NULL, expires BIGINT NOT NULL);
 
 CREATE TABLE admin_token(
-  id TEXT COLLATE "C" PRIMARY KEY, label TEXT NOT NULL, roles BIGINT NOT NULL, hash TEXT NOT NULL, creator TEXT NOT NULL,
+  id TEXT COLLATE "C" PRIMARY KEY, label TEXT NOT NULL, roles BIGINT NOT NULL, hash TEXT NOT NULL,
+  creator TEXT NOT NULL,
   created BIGINT NOT NULL, expires BIGINT NOT NULL);
 
--- The triggers are against mistakes of ours; who has the database can drop them. The chain of digests is what he cannot mend.
+-- The triggers are against mistakes of ours; who has the database can drop them. The chain of digests is what he
+-- cannot mend.
 CREATE TABLE audit(
   seq BIGINT PRIMARY KEY, time BIGINT NOT NULL, who TEXT COLLATE "C" NOT NULL, roles TEXT NOT NULL,
   action TEXT COLLATE "C" NOT NULL, target TEXT NOT NULL, outcome BIGINT NOT NULL, request TEXT NOT NULL,

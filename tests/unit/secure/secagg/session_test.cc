@@ -55,8 +55,8 @@ TEST(Session, ActiveIsCompleteUpTo255AndDrawnAbove) {
   EXPECT_EQ(drawn->threshold, 49u);
 }
 
-// Whoever writes plans writes their shares, too. With shares of nothing 1,000 devices would have two holders each, and two
-// shares would open any update.
+// Whoever writes plans writes their shares, too. With shares of nothing 1,000 devices would have two holders each, and
+// two shares would open any update.
 TEST(Session, NoPlanTakesThresholdsBelowTheFloor) {
   for (const auto level : {SecurityLevel::active, SecurityLevel::active_dp}) {
     for (const double share :
