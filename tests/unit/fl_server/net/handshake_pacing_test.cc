@@ -6,20 +6,12 @@
 #include <future>
 #include <thread>
 
-#include "base/os/clock.h"
-#include "base/os/file.h"
 #include "fl_server/fleet/peer_service.h"
-#include "fl_server/net/http_server.h"
-#include "secure/crypto/dev_ca.h"
-#include "tests/chaos/socket.h"
-#include "tests/integration/support/raw_http.h"
-#include "tests/support/matchers.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/unit/fl_server/net/http_world.h"
 
 namespace coterie {
 namespace {
 
-constexpr Millis kPatience{30'000};
 constexpr Millis kForever{3'600'000};
 
 // Whatever is asked here is not found: an answer all the same.
@@ -32,47 +24,21 @@ class NoSessions final : public CohortOwner {
 };
 constexpr int kAnswered = 404;
 
-class HandshakePacing : public ::testing::Test {
+class HandshakePacing : public test::HttpWorld {
  protected:
   void start(const HttpLimits& limits) {
-    const PemPair ca = *make_dev_ca(os::wall_now(), 10);
-    const PemPair leaf = *make_server_certificate(ca, {"127.0.0.1"}, os::wall_now(), 5);
-    ca_pem_ = ca.certificate;
-    ASSERT_OK(os::write_file_atomically(directory_ / "leaf.pem", as_bytes(leaf.certificate)));
-    ASSERT_OK(os::write_file_atomically(directory_ / "key.pem", as_bytes(leaf.private_key)));
-    auto tls = make_server_tls(directory_ / "leaf.pem", directory_ / "key.pem");
-    ASSERT_OK(tls);
-    auto port = http_.listen({"device", "127.0.0.1", 0, limits}, *tls, service_);
-    ASSERT_OK(port);
-    port_ = *port;
-    http_.start();
+    static NoSessions nobody;
+    HttpWorld::start(limits, std::make_unique<PeerService>(nobody));
   }
-  void TearDown() override {
-    http_.stop_accepting();
-    http_.stop();
-  }
-
-  // A connection that says nothing.
-  chaos::Socket silent() { return std::move(*chaos::connect_to({.port = port_})); }
   bool comes_to(uint32_t connections) {
-    const Instant until = os::monotonic_now() + kPatience;
-    while (http_.connections("device") != connections && os::monotonic_now() < until) std::this_thread::yield();
-    return http_.connections("device") == connections;
+    return comes_true([&] { return http_.connections("device") == connections; });
   }
   int ask() {
-    coterie::testing::RawHttp client("https://127.0.0.1:" + std::to_string(port_), ca_pem_);
+    testing::RawHttp client = this->client();
     EXPECT_OK(client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
     const auto answer = client.read_answer(kPatience);
-    return answer ? coterie::testing::status_of(*answer) : 0;
+    return answer ? testing::status_of(*answer) : 0;
   }
-
-  test::TemporaryDirectory directory_{test::memory_disk()};
-  NoSessions nobody_;
-  PeerService service_{nobody_};
-  Metrics metrics_{"test"};
-  HttpServer http_{2, metrics_};
-  std::string ca_pem_;
-  uint16_t port_ = 0;
 };
 
 TEST_F(HandshakePacing, MoreThanItsLimitWaitToBeAccepted) {
@@ -99,7 +65,7 @@ TEST_F(HandshakePacing, WhoDawdlesKeepsOthersWaitingForATurnAtMost) {
 
 TEST_F(HandshakePacing, AHandshakeThatIsDoneMakesRoomForTheNext) {
   start({.handshakes_max = 1, .handshake_turn = kForever});
-  coterie::testing::RawHttp first("https://127.0.0.1:" + std::to_string(port_), ca_pem_);
+  testing::RawHttp first("https://127.0.0.1:" + std::to_string(port_), ca_pem_);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(ask(), kAnswered) << "while the first connection stays";
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
 
 #include "base/os/clock.h"
@@ -41,7 +42,8 @@ class HttpWorld : public ::testing::Test {
  protected:
   static constexpr Millis kPatience{30'000};
 
-  void start(const HttpLimits& limits, HttpService& service) {
+  void start(const HttpLimits& limits, std::unique_ptr<HttpService> service) {
+    service_ = std::move(service);
     const PemPair ca = *make_dev_ca(os::wall_now(), 10);
     const PemPair leaf = *make_server_certificate(ca, {"127.0.0.1"}, os::wall_now(), 5);
     ca_pem_ = ca.certificate;
@@ -49,7 +51,7 @@ class HttpWorld : public ::testing::Test {
     ASSERT_OK(os::write_file_atomically(directory_ / "key.pem", as_bytes(leaf.private_key)));
     auto tls = make_server_tls(directory_ / "leaf.pem", directory_ / "key.pem");
     ASSERT_OK(tls);
-    auto port = http_.listen({"device", "127.0.0.1", 0, limits}, *tls, service);
+    auto port = http_.listen({"device", "127.0.0.1", 0, limits}, *tls, *service_);
     ASSERT_OK(port);
     port_ = *port;
     http_.start();
@@ -71,6 +73,7 @@ class HttpWorld : public ::testing::Test {
 
   TemporaryDirectory directory_{memory_disk()};
   Metrics metrics_{"test"};
+  std::unique_ptr<HttpService> service_;  // outlives the server: a connection may still be in it
   HttpServer http_{2, metrics_};
   std::string ca_pem_;
   uint16_t port_ = 0;

@@ -24,8 +24,7 @@ class RequestBodies : public test::HttpWorld {
 };
 
 TEST_F(RequestBodies, ALengthThatIsDeclaredTakesNoMemory) {
-  test::BodyReader service(8ull << 30);
-  start({.bodies_bytes_max = 64 * kMega}, service);
+  start({.bodies_bytes_max = 64 * kMega}, std::make_unique<test::BodyReader>(8ull << 30));
   auto client = this->client();
   ASSERT_OK(client.send(head_of(4ull << 30)));
   ASSERT_OK(client.send("a"));
@@ -37,8 +36,7 @@ TEST_F(RequestBodies, ALengthThatIsDeclaredTakesNoMemory) {
 }
 
 TEST_F(RequestBodies, WhatDoesNotFitIsOverloadedAndTheRestIsServed) {
-  test::BodyReader service(64 * kMega);
-  start({.bodies_bytes_max = 8 * kMega}, service);
+  start({.bodies_bytes_max = 8 * kMega}, std::make_unique<test::BodyReader>(64 * kMega));
   auto large = client(), small = client();
   ASSERT_OK(large.send(head_of(32 * kMega)));
   // The refusal comes while it is sent: what is sent behind it may not arrive.
@@ -55,8 +53,7 @@ TEST_F(RequestBodies, WhatDoesNotFitIsOverloadedAndTheRestIsServed) {
 }
 
 TEST_F(RequestBodies, OfEverySizeComeWholeAndTheNextRequestBehindThem) {
-  test::BodyReader service(4 * kMega);
-  start({}, service);
+  start({}, std::make_unique<test::BodyReader>(4 * kMega));
   auto client = this->client();
   for (const size_t size : {0, 1, 16'383, 16'384, 16'385, 65'536, 1'000'003}) {
     ASSERT_OK(client.send(head_of(size) + std::string(size, 'x')));
