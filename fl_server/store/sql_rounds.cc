@@ -131,6 +131,12 @@ Result<bool> SqlTrainingStore::move_round(const MoveRound& request, WallTime now
   bool won = false;
   const Status done = database_.transaction(points_of(request.to), [&]() -> Status {
     COT_TRY(check_fence());
+    if (request.if_nobody_counts) {
+      // Batches lock the row, too. The count is a statement of its own, so that it sees those that were waited for.
+      COT_TRY(lock_round(request.key));
+      COT_ASSIGN(const uint64_t accepted, read_accepted_count(request.key));
+      if (accepted > 0) return {};
+    }
     Statement update = database_.prepare(
         "UPDATE round SET state = ?1, reason = ?2, selected = CASE WHEN selected < ?3 THEN ?3 ELSE selected END, "
         "closed = ?4 WHERE id = ?5 AND attempt = ?6 AND state = ?7");

@@ -219,7 +219,8 @@ void RoundMachine::consider_freeze(bool counted) {
   switch (policy().judge({.accepted = accepted_, .is_late = late, .is_counted = counted})) {
     case CollectedVerdict::wait: return count_when_due(late);
     case CollectedVerdict::freeze: return freeze();
-    case CollectedVerdict::fail_attempt: return fail_attempt("no update came before the deadline");
+    // One may have been accepted since the count: the store looks again while nobody can be.
+    case CollectedVerdict::fail_attempt: return fail_attempt("no update came before the deadline", true);
     case CollectedVerdict::let_more_in: ++extensions_; return collect();
   }
 }
@@ -244,7 +245,8 @@ void RoundMachine::freeze() {
 void RoundMachine::handle(const RoundMoved& event) {
   if (!is_answer(event.serial)) return;
   if (!event.won) return ask_again_later();
-  if (!*event.won) return reload();  // another leader, or our own move whose answer was lost: the store knows
+  // Another leader, our own move whose answer was lost, or an update that came last: the store knows.
+  if (!*event.won) return reload();
   COT_INVARIANT(std::holds_alternative<MoveRound>(*pending_), "a move answers the request for it");
   round_->state = std::get<MoveRound>(*pending_).to;
   round_->reason = std::get<MoveRound>(*pending_).reason;
@@ -310,12 +312,12 @@ void RoundMachine::handle(const RoundCommitted& event) {
 
 // ---- Failing
 
-void RoundMachine::fail_attempt(std::string reason) {
+void RoundMachine::fail_attempt(std::string reason, bool if_nobody_counts) {
   COT_INVARIANT(round_ && round_->state < RoundState::done, "an attempt fails before it is over");
   phase_ = Phase::failing;
   deadline_.reset();
   effects_.push_back(WithdrawRound{round_->key});
-  ask(MoveRound{round_->key, round_->state, RoundState::failed, std::move(reason), tickets_});
+  ask(MoveRound{round_->key, round_->state, RoundState::failed, std::move(reason), tickets_, if_nobody_counts});
 }
 
 void RoundMachine::after_failure() {

@@ -59,7 +59,8 @@ using RoundEffects = std::vector<RoundEffect>;
 struct ProgressLoaded { uint64_t serial; Result<JobProgress> progress; };
 struct RoundOpened { uint64_t serial; Result<RoundRecord> round; };
 struct AcceptedCounted { uint64_t serial; Result<uint64_t> total; };
-struct RoundMoved { uint64_t serial; Result<bool> won; };                     // false: the round was in another state
+// false: the round was in another state, or somebody counts (MoveRound::if_nobody_counts)
+struct RoundMoved { uint64_t serial; Result<bool> won; };
 struct RoundFinalized { uint64_t serial; Result<FinalizedRound> round; };
 // An error of conflict: the round was not ours to commit.
 struct RoundCommitted { uint64_t serial; Result<JobProgress> progress; };
@@ -144,7 +145,7 @@ class RoundMachine {
   void freeze();
   void claim();
   void finalize();
-  void fail_attempt(std::string reason);
+  void fail_attempt(std::string reason, bool if_nobody_counts = false);
   void after_failure();
   void give_up(std::string reason);
   void end();

@@ -31,7 +31,10 @@ struct FinalizedRound {
 // clang-format off
 // Idempotent on (job, number, attempt). `round` is set from the second attempt on.
 struct OpenRound { uint64_t number; std::optional<RoundId> round; Attempt attempt; ModelRecord base; };
-struct MoveRound { RoundKey key; RoundState from; RoundState to; std::string reason; uint32_t selected; };
+// `if_nobody_counts`: only while no update of the attempt is accepted, which is looked up in the same transaction.
+struct MoveRound {
+  RoundKey key; RoundState from; RoundState to; std::string reason; uint32_t selected; bool if_nobody_counts = false;
+};
 // Model version, round done, job progress, and the next round's row if there is one.
 struct CommitRound { FinalizedRound round; uint64_t number; bool opens_next; bool completes_job; };
 // clang-format on

@@ -114,6 +114,7 @@ Result<bool> MemoryTrainingStore::move_round(const MoveRound& request, WallTime 
   const std::lock_guard lock(mutex_);
   const auto found = rounds_.find(request.key);
   if (found == rounds_.end() || found->second.state != request.from) return false;
+  if (request.if_nobody_counts && !accepted_[request.key].empty()) return false;
   RoundRecord& round = found->second;
   round.state = request.to;
   round.reason = request.reason;

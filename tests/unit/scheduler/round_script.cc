@@ -271,7 +271,8 @@ class Player {
       std::string operator()(const CountAccepted& r) const { return "count " + text_of(r.key); }
       std::string operator()(const MoveRound& r) const {
         return "move " + text_of(r.key) + " " + std::string(to_string(r.from)) + "->" + std::string(to_string(r.to)) +
-               " selected=" + std::to_string(r.selected) + (r.reason.empty() ? "" : " because \"" + r.reason + "\"");
+               " selected=" + std::to_string(r.selected) + (r.reason.empty() ? "" : " because \"" + r.reason + "\"") +
+               (r.if_nobody_counts ? " if nobody counts" : "");
       }
       std::string operator()(const FinalizeRound& r) const {
         return "finalize " + text_of(r.round.key) + " base=" + std::to_string(r.base.version.value());

@@ -65,7 +65,7 @@ class RoundStoreModel {
   }
 
   RoundEvent carry_out(uint64_t serial, const MoveRound& move) {
-    if (!is(move.key, move.from)) return RoundMoved{serial, false};
+    if (!is(move.key, move.from) || (move.if_nobody_counts && accepted_ > 0)) return RoundMoved{serial, false};
     latest_->state = move.to;
     latest_->reason = move.reason;
     return RoundMoved{serial, true};

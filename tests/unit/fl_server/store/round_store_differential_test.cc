@@ -111,7 +111,12 @@ class Differential {
     constexpr RoundState kOrder[] = {selecting, collecting, frozen, finalizing};
     const uint64_t from = prng_.below(4);
     const RoundState to = from == 3 || prng_.chance(0.2) ? failed : kOrder[from + 1];
-    const MoveRound request{key, kOrder[from], to, to == failed ? "storm" : "", static_cast<uint32_t>(prng_.below(9))};
+    const MoveRound request{key,
+                            kOrder[from],
+                            to,
+                            to == failed ? "storm" : "",
+                            static_cast<uint32_t>(prng_.below(9)),
+                            to == failed && prng_.chance(0.3)};
     both("move_round", [&](TrainingStore& s) { return s.move_round(request, wall(now_)); });
   }
 

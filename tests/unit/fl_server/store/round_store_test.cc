@@ -196,6 +196,18 @@ TYPED_TEST(RoundStoreConformance, MovesARoundByCompareAndSet) {
   EXPECT_EQ(round.closed, WallTime());
 }
 
+TYPED_TEST(RoundStoreConformance, FailsAnAttemptOfNobodyOnlyWhileNobodyCounts) {
+  const RoundKey key = this->collecting();
+  const MoveRound move{key, RoundState::collecting, RoundState::failed, "nobody came", 0, true};
+  EXPECT_EQ(this->accept("p", key, {1}), "done");
+  EXPECT_FALSE(*this->store().move_round(move, wall(200)));
+  EXPECT_EQ(this->store().load_progress(JobId("j"))->latest->state, RoundState::collecting);
+  EXPECT_TRUE(*this->move(key, RoundState::collecting, RoundState::failed)) << "for another reason";
+  const RoundKey next = this->open(1, 2)->key;
+  EXPECT_TRUE(*this->move(next, RoundState::selecting, RoundState::collecting));
+  EXPECT_TRUE(*this->store().move_round({next, RoundState::collecting, RoundState::failed, "", 0, true}, wall(200)));
+}
+
 TYPED_TEST(RoundStoreConformance, RemembersWhyAndWhenAnAttemptFailed) {
   const RoundKey key = this->collecting();
   ASSERT_TRUE(*this->move(key, RoundState::collecting, RoundState::failed, 4, "nobody came"));

@@ -142,6 +142,30 @@ TYPED_TEST(Races, NothingIsAcceptedBehindTheFreeze) {
   }
 }
 
+// Batches come while the attempt of nobody fails: it fails with nobody, or somebody counts and it goes on.
+TYPED_TEST(Races, AnAttemptOfNobodyFailsWithNobody) {
+  int failed = 0;
+  for (int turn = 0; turn < 40; ++turn) {
+    const std::string job = "j" + std::to_string(turn);
+    ASSERT_OK(this->store().create_job(job_record(job), model_record(job, 0)));
+    const RoundKey key = this->round_in(job, collecting);
+    bool has_failed = false;
+    std::atomic<uint64_t> counted{0};
+    at_once(this->servers_, [&](TrainingStore& server, size_t i) {
+      if (i == 0) {
+        has_failed = *server.move_round({key, collecting, RoundState::failed, "", 0, true}, wall(3));
+        return;
+      }
+      const std::string name = job + "/" + std::to_string(i);
+      const auto outcome = server.accept_batch(partial_record(name, key, 1), rows_of({i}));
+      if (std::holds_alternative<BatchDone>(outcome)) ++counted;
+    });
+    EXPECT_EQ(has_failed, counted == 0);
+    failed += has_failed;
+  }
+  std::printf("%d of 40 attempts failed before the first update\n", failed);
+}
+
 TYPED_TEST(Races, ARoundIsCommittedOnce) {
   ASSERT_OK(this->store().create_job(job_record("j"), model_record("j", 0)));
   const RoundKey key = this->round_in("j", finalizing);
