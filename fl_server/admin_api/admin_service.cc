@@ -83,6 +83,7 @@ Awaitable<HttpResponse> AdminService::respond(Exchange& exchange, RouteMatch mat
       HttpResponse refusal = problem_response(found.error());
       co_return co_await refused(exchange, match.route, std::move(entry), std::move(refusal));
     }
+    exchange.sender_is_known();
     caller = std::move(*found);
   }
   if (match.pattern.empty()) co_return problem_response(Error(ErrorCode::not_found, "no such route: " + head.path));

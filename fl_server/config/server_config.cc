@@ -13,22 +13,41 @@ namespace {
 
 constexpr uint64_t kBodiesBytesMin = 4 << 20;  // several of the largest messages, while they grow
 
+void read_trusted(JsonReader& reader, std::vector<AddressRange>& ranges) {
+  if (!reader.has("trusted_addresses")) return;
+  std::vector<std::string> texts;
+  reader.read("trusted_addresses", texts);
+  ranges.clear();
+  for (const std::string& text : texts) {
+    const std::optional<AddressRange> range = AddressRange::parse(text);
+    if (range) {
+      ranges.push_back(*range);
+    } else {
+      reader.problem("trusted_addresses", text + " is no address or range, such as 10.0.0.0/8 or fd00::/8");
+    }
+  }
+}
+
 // Leaves finish() to the caller, who may know more keys.
 void read_listener(JsonReader& reader, ListenConfig& listen) {
   HttpLimits& limits = listen.limits;
   reader.read("address", listen.address);
   reader.read("port", listen.port);
   reader.read("connections_max", limits.connections_max);
+  reader.read("connections_per_address_max", limits.connections_per_address_max);
+  read_trusted(reader, limits.trusted_addresses);
   reader.read("handshake_ms_max", limits.handshake_max);
   reader.read("handshakes_max", limits.handshakes_max);
   reader.read("head_ms_max", limits.head_max);
   reader.read("idle_ms_max", limits.idle_max);
+  reader.read("stranger_idle_ms_max", limits.stranger_idle_max);
   reader.read("body_grace_ms", limits.body_grace);
   reader.read("body_bytes_per_second_min", limits.body_bytes_per_second_min);
   reader.read("answer_ms_max", limits.answer_max);
   reader.read("bodies_bytes_max", limits.bodies_bytes_max);
   if (listen.address.empty()) reader.problem("address", "must not be empty");
   if (limits.connections_max == 0) reader.problem("connections_max", "must be at least 1");
+  if (limits.connections_per_address_max == 0) reader.problem("connections_per_address_max", "must be at least 1");
   if (limits.handshakes_max == 0) reader.problem("handshakes_max", "must be at least 1");
   if (limits.bodies_bytes_max < kBodiesBytesMin) reader.problem("bodies_bytes_max", "must be at least 4194304");
   if (limits.body_bytes_per_second_min == 0) reader.problem("body_bytes_per_second_min", "must be at least 1");

@@ -10,7 +10,7 @@ std::chrono::microseconds since_epoch(Instant now) { return now.time_since_epoch
 }  // namespace
 
 // Two rounds of SplitMix64's finalizer, keyed.
-size_t TokenBuckets::Hash::operator()(const CallerKey& key) const {
+size_t CallerHash::operator()(const CallerKey& key) const {
   const auto mix = [](uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;

@@ -25,10 +25,14 @@ struct TokenBucketSettings {
 // A device's id, or an address: sixteen bytes, hashed under a secret of this process, so that nobody makes names that
 // collide.
 using CallerKey = std::array<uint64_t, 2>;
+struct CallerHash {
+  uint64_t secret;
+  size_t operator()(const CallerKey& key) const;
+};
 
 class TokenBuckets {
  public:
-  TokenBuckets(TokenBucketSettings settings, uint64_t secret) : settings_(settings), callers_(0, Hash{secret}) {}
+  TokenBuckets(TokenBucketSettings settings, uint64_t secret) : settings_(settings), callers_(0, CallerHash{secret}) {}
 
   // Takes a token: nothing. Or there is none: how long until there is.
   std::optional<Millis> take(const CallerKey& caller, Instant now);
@@ -39,10 +43,6 @@ class TokenBuckets {
 
  private:
   using Micros = std::chrono::microseconds;
-  struct Hash {
-    uint64_t secret;
-    size_t operator()(const CallerKey& key) const;
-  };
   struct Bucket {
     CallerKey caller;
     Micros full_at;  // since the clock's epoch
@@ -52,7 +52,7 @@ class TokenBuckets {
 
   TokenBucketSettings settings_;
   std::list<Bucket> by_use_;  // the last to ask in front
-  std::unordered_map<CallerKey, std::list<Bucket>::iterator, Hash> callers_;
+  std::unordered_map<CallerKey, std::list<Bucket>::iterator, CallerHash> callers_;
 };
 
 }  // namespace coterie

@@ -42,6 +42,12 @@ std::optional<DeviceService::Refused> DeviceService::turn_away(Exchange& exchang
   return Refused{{"refused", error_response(refused->error, refused->window)}, refused->rest};
 }
 
+std::optional<DeviceService::Refused> DeviceService::turn_stranger_away(const Exchange& exchange) {
+  const std::optional<TurnedAway> refused = parts_.guard.hold_off(std::nullopt, exchange.origin().address);
+  if (!refused) return std::nullopt;
+  return Refused{{"refused", error_response(refused->error, refused->window)}, refused->rest};
+}
+
 Awaitable<RoutedResponse> DeviceService::handle(Exchange& exchange) {
   const DeviceRouteMatch match = find_device_route(exchange.head().method, exchange.head().path);
   // A path that nobody knows is worth as little as can be.
@@ -53,6 +59,11 @@ Awaitable<RoutedResponse> DeviceService::handle(Exchange& exchange) {
       if (refused->rest > Millis(0)) co_await exchange.rest(refused->rest);
       co_return std::move(refused->answer);
     }
+  }
+  if (!work && !exchange.origin().is_trusted) {
+    std::optional<Refused> refused = turn_stranger_away(exchange);
+    if (refused) co_return std::move(refused->answer);
+    parts_.guard.charge_stranger(exchange.origin().address);
   }
   HttpResponse response = co_await respond(exchange, match);
   if (response.status == kUnauthenticated) parts_.guard.charge_stranger(exchange.origin().address);
@@ -79,7 +90,8 @@ Awaitable<HttpResponse> DeviceService::get_health(Exchange&, DeviceCall) {
   co_return response;
 }
 
-Result<DeviceRecord> DeviceService::authenticate(const RequestHead& head, const RequestClaims& claims, Signs signs) {
+Result<DeviceRecord> DeviceService::authenticate(Exchange& exchange, const RequestClaims& claims, Signs signs) {
+  const RequestHead& head = exchange.head();
   SignedRequest request{head.method, head.target, head.content_length.value_or(0), std::nullopt};
   const std::string_view digest = head.header("coterie-digest");
   if (!digest.empty()) {
@@ -94,6 +106,7 @@ Result<DeviceRecord> DeviceService::authenticate(const RequestHead& head, const 
   parts_.guard.charge_device(device.id);
   const std::lock_guard lock(replays_mutex_);
   COT_TRY(replays_.admit(claims, now));
+  exchange.sender_is_known();
   return device;
 }
 
@@ -131,6 +144,7 @@ Awaitable<HttpResponse> DeviceService::enroll(Exchange& exchange, DeviceCall) {
   device.enrolled = now;
   const Result<DeviceRecord> enrolled = parts_.devices.enroll(token_digest(request->token), device, now);
   if (!enrolled) co_return error_response(enrolled.error(), {});
+  exchange.sender_is_known();
   parts_.directory.forget(device.id);
   co_return frame_response(encode(EnrollReply{enrolled->id, enrolled->population, parts_.signer.public_key()}), 201);
 }
@@ -138,7 +152,7 @@ Awaitable<HttpResponse> DeviceService::enroll(Exchange& exchange, DeviceCall) {
 // ---- Check-in
 
 Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange, DeviceCall call) {
-  const Result<DeviceRecord> device = authenticate(exchange.head(), call.claims, Signs::body);
+  const Result<DeviceRecord> device = authenticate(exchange, call.claims, Signs::body);
   if (!device) co_return error_response(device.error(), {});
   Result<RequestBody> body = co_await read_signed_body(exchange, kMessageBytesMax);
   if (!body) co_return error_response(body.error(), {});
@@ -171,7 +185,7 @@ Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange, DeviceCall c
 
 Awaitable<HttpResponse> DeviceService::get_blob(Exchange& exchange, DeviceCall call) {
   const RequestHead& head = exchange.head();
-  const Result<DeviceRecord> device = authenticate(head, call.claims, Signs::head);
+  const Result<DeviceRecord> device = authenticate(exchange, call.claims, Signs::head);
   if (!device) co_return error_response(device.error(), {});
   const Result<Digest> digest = Digest::from_hex(call.path["digest"]);
   if (!digest) co_return error_response(digest.error(), {});
@@ -199,8 +213,8 @@ Result<TicketClaims> DeviceService::open_any(ByteView ticket, const DeviceId& ho
   return old ? open_ticket(ticket, *old, holder, now) : claims;
 }
 
-Result<TicketHolder> DeviceService::ticket_holder(const RequestHead& head, const DeviceCall& call, Signs signs) {
-  COT_ASSIGN(DeviceRecord device, authenticate(head, call.claims, signs));
+Result<TicketHolder> DeviceService::ticket_holder(Exchange& exchange, const DeviceCall& call, Signs signs) {
+  COT_ASSIGN(DeviceRecord device, authenticate(exchange, call.claims, signs));
   const Result<Bytes> ticket = from_base64url(call.path["ticket"]);
   if (!ticket) return Error(ErrorCode::malformed, "ticket: " + ticket.error().message());
   COT_ASSIGN(const TicketClaims claims, open_any(*ticket, device.id));

@@ -86,6 +86,8 @@ class DeviceService final : public HttpService {
 
   // Before anything is read, verified or looked up.
   std::optional<Refused> turn_away(Exchange& exchange, Work work, Millis waited);
+  // The same for work that is always answered: by whoever asks too often, when nobody knows who it is.
+  std::optional<Refused> turn_stranger_away(const Exchange& exchange);
   Awaitable<HttpResponse> respond(Exchange& exchange, DeviceRouteMatch match);
   Awaitable<Result<ReceivedUpdate>> read_update(Exchange& exchange, const RoundKey& key,
                                                 const UploadAdmitted& admitted);
@@ -98,12 +100,12 @@ class DeviceService final : public HttpService {
   enum class Signs : uint8_t { head, body };
 
   // The device that signed this request and the attempt it has a ticket for.
-  Result<TicketHolder> ticket_holder(const RequestHead& head, const DeviceCall& call, Signs signs);
+  Result<TicketHolder> ticket_holder(Exchange& exchange, const DeviceCall& call, Signs signs);
 
   Result<TicketClaims> open_any(ByteView ticket, const DeviceId& holder) const;
 
   // The device that signed this request: known from its head, before a byte of its body is read.
-  Result<DeviceRecord> authenticate(const RequestHead& head, const RequestClaims& claims, Signs signs);
+  Result<DeviceRecord> authenticate(Exchange& exchange, const RequestClaims& claims, Signs signs);
   // The body of a request of Signs::body that authenticate() has passed; unauthenticated if it is not the one signed.
   static Awaitable<Result<RequestBody>> read_signed_body(Exchange& exchange, uint64_t bytes_max);
 

@@ -45,7 +45,7 @@ Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, DeviceCa
   const std::string_view what = call.path["what"];  // empty: a message alone
   const std::optional<CohortQuestion> question = cohort_question_from(what);
   if (!what.empty() && !question) co_return no_such_message();
-  const Result<TicketHolder> holder = ticket_holder(exchange.head(), call, Signs::body);
+  const Result<TicketHolder> holder = ticket_holder(exchange, call, Signs::body);
   if (!holder) co_return error_response(holder.error(), {});
   Result<RequestBody> body = co_await read_signed_body(exchange, kSessionMessageBytesMax);
   if (!body) co_return error_response(body.error(), {});
@@ -63,7 +63,7 @@ Awaitable<HttpResponse> DeviceService::post_session(Exchange& exchange, DeviceCa
 }
 
 Awaitable<HttpResponse> DeviceService::get_session(Exchange& exchange, DeviceCall call) {
-  const Result<TicketHolder> holder = ticket_holder(exchange.head(), call, Signs::head);
+  const Result<TicketHolder> holder = ticket_holder(exchange, call, Signs::head);
   if (!holder) co_return error_response(holder.error(), {});
   const std::optional<CohortQuestion> question = cohort_question_from(call.path["what"]);
   if (!question) co_return no_such_message();

@@ -24,7 +24,7 @@ Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, DeviceCall
   if (!head.content_length) {
     co_return error_response(Error(ErrorCode::length_required, "an update needs a Content-Length"), {});
   }
-  const Result<TicketHolder> holder = ticket_holder(head, call, Signs::head);
+  const Result<TicketHolder> holder = ticket_holder(exchange, call, Signs::head);
   if (!holder) co_return error_response(holder.error(), {});
 
   // Whichever way this function is left from here on, the core hears what became of the upload.

@@ -50,6 +50,7 @@ HttpResponse PeerService::refuse(const Error& error, int status) {
 }
 
 Awaitable<RoutedResponse> PeerService::handle(Exchange& exchange) {
+  exchange.sender_is_known();  // by its certificate, without which there is no connection
   const RequestHead& head = exchange.head();
   if (events_ != nullptr && head.method == "POST" && head.path == kEvents) {
     HttpResponse told = co_await tell_events(exchange);

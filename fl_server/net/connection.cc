@@ -4,7 +4,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <cstring>
 #include <new>
 
 #include "base/log.h"
@@ -19,8 +18,22 @@ constexpr size_t kBlobPieceBytes = 256 * 1024;
 constexpr size_t kLingerBytesMax = 4 * 1024 * 1024;
 constexpr Millis kLingerMax{2'000};
 constexpr int kOurFault = 500;
-constexpr size_t kNetworkBytes = 8;  // of an IPv6 address: its /64, all of which one caller usually has
 constexpr auto kWait = asio::as_tuple(asio::use_awaitable_t<asio::io_context::executor_type>());
+
+// Counts one up until end(), or its own.
+class Counted {
+ public:
+  explicit Counted(std::atomic<uint32_t>& count) : count_(&count) { ++count; }
+  ~Counted() { end(); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  void end() {
+    if (count_ != nullptr) --*std::exchange(count_, nullptr);
+  }
+
+ private:
+  std::atomic<uint32_t>* count_;
+};
 
 // While it moves to larger memory a body takes both.
 bool grow(RequestBody& body, uint64_t size, uint64_t whole) {
@@ -44,18 +57,8 @@ int status_of_head_error(const Error& error) {
 // waits for its socket wakes with an error.
 void Connection::extend_deadline(Millis patience) { deadline_ = os::monotonic_now() + patience; }
 
-Origin Connection::origin_of(const Socket& socket, size_t thread) {
-  Origin origin{.address = {}, .thread = thread};
-  boost::system::error_code error;
-  const auto peer = socket.remote_endpoint(error).address();
-  if (error) return origin;
-  if (peer.is_v4()) {
-    origin.address = {0, peer.to_v4().to_uint()};
-    return origin;
-  }
-  const auto bytes = peer.to_v6().to_bytes();
-  std::memcpy(origin.address.data(), bytes.data(), kNetworkBytes);
-  return origin;
+void Connection::sender_is_known() {
+  if (!std::exchange(is_known_, true)) context_.door.known(context_.id);
 }
 
 void Connection::end_handshake() {
@@ -81,7 +84,8 @@ Awaitable<Status> Connection::read_head(size_t& head_bytes) {
   const HttpLimits& limits = context_.settings.limits;
   // Who sends requests without waiting for answers has the next one in the buffer: such a connection is not idle, and a
   // server that drains does not close it.
-  extend_deadline(buffer_.empty() ? limits.idle_max : limits.head_max);
+  const Millis idle_max = is_known_ ? limits.idle_max : std::min(limits.idle_max, limits.stranger_idle_max);
+  extend_deadline(buffer_.empty() ? idle_max : limits.head_max);
   idle_ = buffer_.empty();
   stream_.begin_request();
   for (;;) {
@@ -113,7 +117,7 @@ Awaitable<bool> Connection::serve_one() {
   // A head that is too large is answered. Every other error is the end of the connection, so nobody would hear.
   if (!have_head && have_head.error().code() != ErrorCode::too_large) co_return false;
   const Instant began = os::monotonic_now();
-  ++context_.busy;  // a server that stops waits for requests, not for connections
+  Counted busy(context_.busy);  // a server that stops waits for requests, not for connections
   RoutedResponse routed{"unparsed", {}};
   HttpResponse& response = routed.response;
   Result<RequestHead> head =
@@ -147,7 +151,7 @@ Awaitable<bool> Connection::serve_one() {
   // Only now: the seconds are those until the client has taken the answer, or nearly all of it.
   context_.metrics.request_answered(context_.settings.plane, routed.route, response.status,
                                     std::chrono::duration<double>(os::monotonic_now() - began).count());
-  --context_.busy;
+  busy.end();
   if (!written) co_return false;
   if (close) {
     // A socket that is closed with unread bytes sends a reset, which may overtake the answer.

@@ -6,6 +6,7 @@
 
 #include "base/os/clock.h"
 #include "fl_server/net/bell.h"
+#include "fl_server/net/connection_door.h"
 #include "fl_server/net/exchange.h"
 #include "fl_server/net/http_server.h"
 
@@ -36,13 +37,15 @@ struct ConnectionContext {
   size_t thread;
   Turns& turns;  // the thread's, as the next
   const Punctuality& punctuality;
-  BodyBudget& bodies;  // the listener's
+  BodyBudget& bodies;  // the listener's, as the next
+  ConnectionDoor& door;
+  ConnectionId id;
 };
 
 class Connection final : public Exchange {
  public:
-  Connection(Socket socket, SSL_CTX* tls, ConnectionContext context)
-      : context_(context), origin_(origin_of(socket, context.thread)), stream_(std::move(socket), tls, context.turns) {}
+  Connection(Socket socket, SSL_CTX* tls, const Origin& origin, ConnectionContext context)
+      : context_(context), origin_(origin), stream_(std::move(socket), tls, context.turns) {}
 
   // Serves until either side has had enough. Never throws.
   Awaitable<void> run();
@@ -68,10 +71,10 @@ class Connection final : public Exchange {
   Awaitable<Status> read_body_into(std::span<uint8_t> into) override;
   void extend_deadline(Millis patience) override;
   Awaitable<void> rest(Millis time) override;
+  void sender_is_known() override;
   bool peer_is_gone() override { return stream_.peer_is_gone(); }
 
  private:
-  static Origin origin_of(const Socket& socket, size_t thread);
   void end_handshake();
   void pass_over_body();
   Awaitable<Status> begin_body();
@@ -90,6 +93,7 @@ class Connection final : public Exchange {
   bool shakes_hands_ = false;  // and counts as such
   Instant deadline_{};
   bool idle_ = true;
+  bool is_known_ = false;       // whoever sends here
   std::shared_ptr<Bell> bell_;  // of a stream of events
   Bytes buffer_;                // received, not yet consumed
   RequestHead head_;

@@ -21,8 +21,9 @@ namespace coterie {
 
 // Where a request came from, and to.
 struct Origin {
-  CallerKey address{};  // of the peer; of IPv6 its /64, as one client has that many
-  size_t thread = 0;    // the network thread that serves it
+  CallerKey address{};      // of the peer; of IPv6 its /64, as one client has that many
+  size_t thread = 0;        // the network thread that serves it
+  bool is_trusted = false;  // of HttpLimits::trusted_addresses
 };
 
 // A whole body, and what it holds of the plane's budget: gone together.
@@ -48,6 +49,9 @@ class Exchange {
   virtual Awaitable<Status> read_body_into(std::span<uint8_t> into) = 0;
   // The client is given this long from now until the next step of the exchange.
   virtual void extend_deadline(Millis patience) = 0;
+  // The sender has proved who it is: by a signature, a token or a certificate. From now on its connection may be idle
+  // for as long as any, and is not closed to make room for strangers.
+  virtual void sender_is_known() = 0;
   virtual bool peer_is_gone() = 0;
   // Lets so much time pass, for nothing: others have the thread.
   virtual Awaitable<void> rest(Millis time) = 0;

@@ -1,16 +1,20 @@
 #include "fl_server/net/http_server.h"
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <map>
 #include <mutex>
-#include <set>
+#include <new>
 #include <thread>
 
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/net/connection.h"
+#include "fl_server/net/peer_address.h"
+#include "secure/crypto/random.h"
 
 namespace coterie {
 namespace {
@@ -28,12 +32,13 @@ using Timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_t
                                          asio::io_context::executor_type>;
 
 struct HttpServer::Thread {
+  // By listener and ConnectionId. Connections that are left go with `context`, so it stands before.
+  std::map<std::pair<const Listener*, uint64_t>, Connection*> connections;
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
   Turns turns{context};
   size_t index = 0;
   Punctuality punctuality;
-  std::set<Connection*> connections;
   std::thread thread;
 };
 
@@ -43,7 +48,15 @@ struct HttpServer::Listener {
         tls(std::move(t)),
         service(h),
         acceptor(context.get_executor()),
-        bodies(settings.limits.bodies_bytes_max) {}
+        bodies(settings.limits.bodies_bytes_max),
+        door({.connections_max = settings.limits.connections_max,
+              .per_address_max = settings.limits.connections_per_address_max,
+              .grace = settings.limits.stranger_grace},
+             random_u64()) {}
+  bool trusts(const IpAddress& address) const {
+    const auto contains = [&address](const AddressRange& range) { return range.contains(address); };
+    return std::ranges::any_of(settings.limits.trusted_addresses, contains);
+  }
   TlsContext present_tls() {
     const std::lock_guard lock(tls_mutex);
     return tls;
@@ -54,9 +67,25 @@ struct HttpServer::Listener {
   TlsContext tls;  // guarded by it
   HttpService& service;
   asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type> acceptor;
-  std::atomic<uint32_t> connections{0};
   std::atomic<uint32_t> handshakes{0};
   BodyBudget bodies;
+  ConnectionDoor door;
+};
+
+// A connection in its thread's list, for as long as it is there.
+class HttpServer::Listed {
+ public:
+  Listed(decltype(Thread::connections)& all, const decltype(Thread::connections)::key_type& key, Connection* connection)
+      : all_(all), key_(key) {
+    all_.emplace(key, connection);
+  }
+  ~Listed() { all_.erase(key_); }
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
+
+ private:
+  decltype(Thread::connections)& all_;
+  const decltype(Thread::connections)::key_type key_;
 };
 
 HttpServer::HttpServer(size_t threads, Metrics& metrics) : metrics_(metrics) {
@@ -114,30 +143,47 @@ Awaitable<void> HttpServer::accept_loop(Listener& listener) {
       co_await pause.async_wait(kWait);
       continue;
     }
-    if (listener.connections >= listener.settings.limits.connections_max) {
-      metrics_.request_refused("connections");
+    const IpAddress peer = peer_of(socket);
+    const Origin origin{.address = caller_of(peer), .thread = thread.index, .is_trusted = listener.trusts(peer)};
+    // Counted here, as the connection's own thread may come to it late, and more would be let in meanwhile.
+    const EntryDecision decision = listener.door.enter(origin.address, origin.is_trusted, os::monotonic_now());
+    if (decision.entry != Entry::let_in) {
+      metrics_.request_refused(decision.entry == Entry::full ? "connections" : "address_connections");
       continue;  // closes it
     }
-    // Counted here, as the connection's own thread may come to it late, and more would be let in meanwhile.
-    ++listener.connections;
+    if (decision.evicted) evict(listener, *decision.evicted);
     ++listener.handshakes;
-    asio::co_spawn(thread.context, serve(thread, listener, std::move(socket)), asio::detached);
+    asio::co_spawn(thread.context, serve(thread, listener, std::move(socket), origin, decision.id), asio::detached);
   }
 }
 
-Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket socket) {
+// Whichever thread it is on.
+void HttpServer::evict(Listener& listener, ConnectionId id) {
+  metrics_.request_refused("stranger_evicted");
+  for (const auto& thread : threads_) {
+    asio::post(thread->context,
+               [&thread = *thread, key = std::pair(static_cast<const Listener*>(&listener), id.value())] {
+                 const auto found = thread.connections.find(key);
+                 if (found != thread.connections.end()) found->second->abort();
+               });
+  }
+}
+
+Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket socket, Origin origin, ConnectionId id) {
   metrics_.add_connections(listener.settings.plane, 1);
-  {
+  try {
     const TlsContext tls = listener.present_tls();  // until the connection has made its own reference
-    Connection connection(std::move(socket), tls.get(),
+    Connection connection(std::move(socket), tls.get(), origin,
                           {listener.settings, listener.service, metrics_, draining_, busy_, listener.handshakes,
-                           thread.index, thread.turns, thread.punctuality, listener.bodies});
-    thread.connections.insert(&connection);
+                           thread.index, thread.turns, thread.punctuality, listener.bodies, listener.door, id});
+    const auto key = std::pair(static_cast<const Listener*>(&listener), id.value());
+    const Listed listed(thread.connections, key, &connection);
     co_await connection.run();
-    thread.connections.erase(&connection);
+  } catch (const std::bad_alloc&) {
+    log(LogLevel::warning, "connection_dropped", {{"plane", listener.settings.plane}, {"reason", "no memory for it"}});
   }
   metrics_.add_connections(listener.settings.plane, -1);
-  --listener.connections;
+  listener.door.closed(id);
 }
 
 // Closes whoever is past their deadline and, while draining, whoever waits for a next request. How late it is itself,
@@ -154,7 +200,7 @@ Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
     thread.turns.observe(thread.punctuality.latest(), now);
     if (observe_delay_) observe_delay_(thread.index, thread.punctuality.latest() + thread.turns.delay(now));
     if (looks % kLooksPerSweep != 0) continue;
-    for (Connection* connection : thread.connections) {
+    for (const auto& [key, connection] : thread.connections) {
       connection->let_others_shake_hands(now);
       if (draining_) connection->wake_events();
       if (now > connection->deadline() || (draining_ && connection->is_idle())) connection->abort();
@@ -188,7 +234,7 @@ bool HttpServer::wait_until_quiet(Millis patience) {
 uint32_t HttpServer::connections(std::string_view plane) const {
   uint32_t count = 0;
   for (const auto& listener : listeners_) {
-    if (listener->settings.plane == plane) count += listener->connections;
+    if (listener->settings.plane == plane) count += static_cast<uint32_t>(listener->door.size());
   }
   return count;
 }
@@ -204,7 +250,7 @@ uint64_t HttpServer::body_bytes(std::string_view plane) const {
 uint64_t HttpServer::held_bytes() const {
   uint64_t bytes = 0;
   for (const auto& listener : listeners_) {
-    bytes += listener->bodies.bytes() + uint64_t{listener->connections} * kConnectionBytes;
+    bytes += listener->bodies.bytes() + listener->door.size() * kConnectionBytes;
   }
   return bytes;
 }

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "fl_server/core/connection_table.h"
 #include "fl_server/net/exchange.h"
 #include "fl_server/net/tls_context.h"
 #include "fl_server/settings/http_limits.h"
@@ -55,18 +56,20 @@ class HttpServer {
  private:
   struct Thread;
   struct Listener;
+  class Listed;
 
   Awaitable<void> accept_loop(Listener& listener);
-  Awaitable<void> serve(Thread& thread, Listener& listener, Socket socket);
+  Awaitable<void> serve(Thread& thread, Listener& listener, Socket socket, Origin origin, ConnectionId id);
+  void evict(Listener& listener, ConnectionId id);
   Awaitable<void> sweep_loop(Thread& thread);
 
   Metrics& metrics_;
   DelayObserver observe_delay_;
+  std::atomic<bool> draining_{false};
+  std::atomic<uint32_t> busy_{0};  // exchanges under way; before the threads, with which the last of them go
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::atomic<bool> draining_{false};
-  std::atomic<uint32_t> busy_{0};  // exchanges under way
-  size_t next_thread_ = 0;         // of the accepting thread
+  size_t next_thread_ = 0;  // of the accepting thread
 };
 
 }  // namespace coterie

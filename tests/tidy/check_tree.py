@@ -80,7 +80,7 @@ MAY_INCLUDE = {
     "fl_server/fleet/peer_service.": OUTSIDE + ["fl_server/fleet/", "fl_server/net/", "fl_server/runtime/"],
     # Bytes: it knows no job, and of the frames only what an error is in.
     "fl_server/net/": ["base/", "proto/codec/", "proto/messages/", "secure/crypto/", "secure/tls/",
-                       "fl_server/core/queue_delay.h", "fl_server/core/token_buckets.h", "fl_server/core/turn_order.h",
+                       "fl_server/core/connection_table.h", "fl_server/core/queue_delay.h", "fl_server/core/token_buckets.h", "fl_server/core/turn_order.h",
                        "fl_server/settings/", "fl_server/store/blob_store.h", "fl_server/telemetry/"],
     "fl_server/device_api/": OUTSIDE + STORES + ["fl_server/core/", "fl_server/fleet/cohort_frames.h", "fl_server/net/",
                                                  "fl_server/runtime/"],

@@ -72,6 +72,16 @@ TEST_F(Overload, StrangersAreHeldOffAndDevicesThatAreKnownAtTheirAddressAreNot) 
   EXPECT_THAT(metrics(), ::testing::HasSubstr("coterie_requests_refused_total{reason=\"stranger_rate\"} 1"));
 }
 
+TEST_F(Overload, WhoAsksForHealthTooOftenPaysAsAStrangerUnlessTrusted) {
+  start(
+      "\"overload\": {\"stranger_requests_per_second\": 0.01, \"stranger_requests_burst\": 2}, "
+      "\"device\": {\"trusted_addresses\": []}");
+  const std::string health = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(status_of(ask(health)), 200) << i;
+  EXPECT_EQ(status_of(ask(health)), 429);
+  EXPECT_EQ(status_of(ask(unsigned_download())), 429) << "it is the same bucket";
+}
+
 TEST_F(Overload, AServerThatIsBehindRefusesNewcomersUntilItHasCaughtUp) {
   start();
   const auto device = enrolled_device();

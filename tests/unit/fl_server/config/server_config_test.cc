@@ -58,10 +58,10 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
     "role": "scheduler", "data_dir": "/var/lib/coterie", "node": "n7", "threads": 256,
     "authority_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "clock_skew_ms_max": 1,
     "shutdown_ms_max": 2, "log_level": "debug",
-    "device": {"address": "::", "port": 0, "connections_max": 3, "handshakes_max": 19, "handshake_ms_max": 4,
-               "head_ms_max": 5,
-               "idle_ms_max": 6, "body_grace_ms": 7, "body_bytes_per_second_min": 8, "answer_ms_max": 9,
-               "bodies_bytes_max": 4194304},
+    "device": {"address": "::", "port": 0, "connections_max": 3, "connections_per_address_max": 20,
+               "trusted_addresses": ["10.0.0.0/8"], "stranger_idle_ms_max": 21, "handshakes_max": 19,
+               "handshake_ms_max": 4, "head_ms_max": 5, "idle_ms_max": 6, "body_grace_ms": 7,
+               "body_bytes_per_second_min": 8, "answer_ms_max": 9, "bodies_bytes_max": 4194304},
     "admin": {"address": "::1", "port": 65535, "upload_bytes_max": 1048576},
     "store": {"engine": "postgres", "conninfo_file": "pg", "schema": "s", "statement_ms_max": 100, "lock_ms_max": 10},
     "lease": {"ttl_ms": 600, "renew_ms": 51}, "fleet": {"poll_ms": 10, "silence_ms_max": 500},
@@ -114,6 +114,10 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(limits.body_bytes_per_second_min, 8u);
   EXPECT_EQ(limits.answer_max, Millis(9));
   EXPECT_EQ(limits.bodies_bytes_max, 4194304u);
+  EXPECT_EQ(limits.connections_per_address_max, 20u);
+  EXPECT_THAT(limits.trusted_addresses, ElementsAre(*AddressRange::parse("10.0.0.0/8")));
+  EXPECT_EQ(limits.stranger_idle_max, Millis(21));
+  EXPECT_EQ(config.admin.limits.trusted_addresses, loopback_addresses());
   EXPECT_EQ(config.upload_bytes_max, 1u << 20);
   EXPECT_EQ(config.admin.address, "::1");
   EXPECT_EQ(config.admin.port, 65535);
@@ -163,6 +167,8 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
       {R"({"device": {"port": 65536}})", "/device/port", "[0, 65535]"},
       {R"({"device": {"connections_max": 0}})", "/device/connections_max", "at least 1"},
       {R"({"admin": {"body_bytes_per_second_min": 0}})", "/admin/body_bytes_per_second_min", "at least 1"},
+      {R"({"device": {"connections_per_address_max": 0}})", "/device/connections_per_address_max", "at least 1"},
+      {R"({"device": {"trusted_addresses": ["10.0.0.1/8"]}})", "/device/trusted_addresses", "10.0.0.1/8 is no address"},
       {R"({"device": {"bodies_bytes_max": 4194303}})", "/device/bodies_bytes_max", "at least 4194304"},
       {R"({"admin": {"upload_bytes_max": 536870913}})", "/admin/upload_bytes_max", "half of bodies_bytes_max"},
       {R"({"admin": {"upload_bytes_max": 0}})", "/admin/upload_bytes_max", "at least 1"},

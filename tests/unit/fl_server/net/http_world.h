@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -23,6 +24,7 @@ class BodyReader : public HttpService {
  public:
   explicit BodyReader(uint64_t bytes_max) : bytes_max_(bytes_max) {}
   Awaitable<RoutedResponse> handle(Exchange& exchange) override {
+    if (knows_its_senders) exchange.sender_is_known();
     Result<RequestBody> body = co_await exchange.read_body(bytes_max_);
     if (!body) co_return RoutedResponse{"test", error_response(body.error(), {})};
     const std::string size = std::to_string(body->bytes.size());
@@ -33,6 +35,8 @@ class BodyReader : public HttpService {
     response.status = status;
     return response;
   }
+
+  std::atomic<bool> knows_its_senders{false};
 
  private:
   const uint64_t bytes_max_;
