@@ -104,7 +104,6 @@ Result<DeviceRecord> DeviceService::authenticate(Exchange& exchange, const Reque
   const WallTime now = os::wall_now();
   COT_TRY(verify_request(request, claims, device.algorithm, device.public_key, now, settings_.clock_skew_max));
   parts_.guard.charge_device(device.id);
-  const std::lock_guard lock(replays_mutex_);
   COT_TRY(replays_.admit(claims, now));
   exchange.sender_is_known();
   return device;

@@ -13,10 +13,10 @@
 #include "fl_server/runtime/body_pool.h"
 #include "fl_server/runtime/device_plane.h"
 #include "fl_server/runtime/overload_guard.h"
+#include "fl_server/runtime/replay_shards.h"
 #include "fl_server/store/device_directory.h"
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
-#include "secure/identity/replay_guard.h"
 #include "secure/identity/ticket.h"
 
 namespace coterie {
@@ -111,8 +111,7 @@ class DeviceService final : public HttpService {
 
   DeviceServiceSettings settings_;
   DeviceServiceParts parts_;
-  std::mutex replays_mutex_;
-  ReplayGuard replays_;
+  ReplayShards replays_;
   BodyPool bodies_;
   mutable std::mutex old_key_mutex_;
   std::shared_ptr<const MacKey> old_ticket_key_;

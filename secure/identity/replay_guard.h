@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "secure/crypto/short_hash.h"
 #include "secure/identity/request_signature.h"
 
 namespace coterie {
@@ -18,20 +19,24 @@ namespace coterie {
 class ReplayGuard {
  public:
   // `skew_max` as given to verify_request.
-  ReplayGuard(Millis skew_max, size_t entries_max) : skew_max_(skew_max), entries_max_(entries_max) {}
+  ReplayGuard(Millis skew_max, size_t entries_max, const ShortHash& hash)
+      : skew_max_(skew_max), entries_max_(entries_max), current_(0, Hash{hash}), previous_(0, Hash{hash}) {}
 
   // Call after the signature was found valid. unauthenticated for a nonce seen before.
   Status admit(const RequestClaims& claims, WallTime now);
 
- private:
   struct Entry {
     DeviceId device;
     Nonce nonce;
     friend bool operator==(const Entry&, const Entry&) = default;
   };
+  // Keyed: devices choose both, the one with their key and the other as they like, and would fill one bucket.
   struct Hash {
+    ShortHash hash;
     size_t operator()(const Entry& entry) const;
   };
+
+ private:
   using Generation = std::unordered_set<Entry, Hash>;
 
   Millis skew_max_;
