@@ -19,13 +19,17 @@ Error stranger() {
 }  // namespace
 
 AdminAuthenticator::AdminAuthenticator(AdminStore& store, const Digest& digest)
-    : store_(store), data_directory_digest_(digest) {
+    : store_(store),
+      data_directory_digest_(digest),
+      wrong_of_token_(kWrongOfToken, random_u64()),
+      wrong_of_address_(kWrongOfAddress, random_u64()) {
   fill_random(key_.mutable_bytes());
 }
 
 void AdminAuthenticator::replace_data_directory_digest(const Digest& digest) {
   const std::lock_guard lock(mutex_);
   data_directory_digest_ = digest;
+  end_watches(std::string(kDataDirectoryTokenId));
 }
 
 size_t AdminAuthenticator::DigestHash::operator()(const Digest& digest) const {
@@ -50,7 +54,7 @@ std::optional<AdminCaller> AdminAuthenticator::recall(std::string_view token, No
   return std::nullopt;
 }
 
-Result<AdminCaller> AdminAuthenticator::verify(std::string_view token, Now now) {
+Result<AdminCaller> AdminAuthenticator::verify(std::string_view token, Now now, const CallerKey& address) {
   const std::optional<std::string> id = admin_token_id(token);
   if (!id) return stranger();
   uint64_t changes = 0;
@@ -60,23 +64,29 @@ Result<AdminCaller> AdminAuthenticator::verify(std::string_view token, Now now) 
   }
   const Result<AdminTokenRecord> record = store_.get_admin_token(*id);
   if (!record) return record.error().code() == ErrorCode::not_found ? stranger() : record.error();
-  COT_TRY(admit_hash(now.instant));
-  if (!slow_hash_matches(record->hash, token)) return stranger();
+  const CallerKey token_there{std::hash<std::string>{}(*id), CallerHash{0}(address)};
+  COT_TRY(admit_hash(token_there, address, now.instant));
+  if (!slow_hash_matches(record->hash, token)) {
+    hash_was_wrong(token_there, address, now.instant);
+    return stranger();
+  }
   if (now.wall >= record->expires) {  // counts as wrong: else its holder could have us compute hashes without end
+    hash_was_wrong(token_there, address, now.instant);
     return Error(ErrorCode::unauthenticated, "this token has expired; ask a security_admin for a new one");
   }
   hash_was_right();
   remember(token, *record, now.instant, changes);
-  return AdminCaller{record->id, record->roles, record->tenant};
+  return AdminCaller{record->id, record->roles, record->tenant, record->expires};
 }
 
-Status AdminAuthenticator::admit_hash(Instant now) {
+Status AdminAuthenticator::admit_hash(const CallerKey& token, const CallerKey& address, Instant now) {
   const std::lock_guard lock(mutex_);
   if (now >= second_began_ + kSecond) {
     second_began_ = now;
     failed_hashes_ = 0;
   }
-  if (failed_hashes_ >= kFailedHashesPerSecondMax) {
+  const bool asks_too_often = wrong_of_token_.look(token, now) || wrong_of_address_.look(address, now);
+  if (asks_too_often || failed_hashes_ >= kFailedHashesPerSecondMax) {
     return Error(ErrorCode::rate_limited, "too many tokens were wrong within a second; try again in a second");
   }
   ++failed_hashes_;  // until it turns out to be right
@@ -88,18 +98,44 @@ void AdminAuthenticator::hash_was_right() {
   if (failed_hashes_ > 0) --failed_hashes_;
 }
 
+void AdminAuthenticator::hash_was_wrong(const CallerKey& token, const CallerKey& address, Instant now) {
+  const std::lock_guard lock(mutex_);
+  (void)wrong_of_token_.take(token, now);
+  (void)wrong_of_address_.take(address, now);
+}
+
+std::shared_ptr<const std::atomic<bool>> AdminAuthenticator::watch(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(watched_, [](const auto& entry) { return entry.second.expired(); });
+  std::shared_ptr<std::atomic<bool>> stands = watched_[id].lock();
+  if (!stands) {
+    stands = std::make_shared<std::atomic<bool>>(true);
+    watched_[id] = stands;
+  }
+  return stands;
+}
+
+// Under mutex_.
+void AdminAuthenticator::end_watches(const std::string& id) {
+  const auto found = watched_.find(id);
+  if (found == watched_.end()) return;
+  if (const auto stands = found->second.lock()) *stands = false;
+  watched_.erase(found);
+}
+
 void AdminAuthenticator::remember(std::string_view token, const AdminTokenRecord& record, Instant now,
                                   uint64_t changes) {
   const Digest name = name_of(token);
   const std::lock_guard lock(mutex_);
   if (changes != changes_) return;
   if (remembered_.size() >= kRememberedMax) remembered_.clear();
-  remembered_[name] = {{record.id, record.roles, record.tenant}, now + kRememberedFor, record.expires};
+  remembered_[name] = {{record.id, record.roles, record.tenant, record.expires}, now + kRememberedFor, record.expires};
 }
 
 void AdminAuthenticator::forget(const std::string& id) {
   const std::lock_guard lock(mutex_);
   ++changes_;
+  end_watches(id);
   std::erase_if(remembered_, [&](const auto& entry) { return entry.second.caller.id == id; });
 }
 

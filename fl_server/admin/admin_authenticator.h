@@ -2,15 +2,20 @@
 //
 // The token of the data directory is compared with its digest: it is 256 random bits, made here. Named tokens
 // are in the store as slow hashes, which cost tens of milliseconds each. So a token that was right is
-// remembered for kRememberedFor, by a digest under a key of this process alone; and of hashes that come to
-// nothing at most kFailedHashesPerSecondMax are computed in a second, whoever asks: after that everybody who
-// is not remembered has to wait. What has not the form of a token, or an id that does not exist, costs no
-// hash and so is not limited.
+// remembered for kRememberedFor, by a digest under a key of this process alone; and hashes that come to nothing
+// are limited: of one token id from one address, then of an address, so that who has an expired token holds up
+// nobody but themselves. Beyond kFailedHashesPerSecondMax, of all, everybody who is not remembered has to wait:
+// that takes many addresses. What has not the form of a token, or an id that does not exist, costs no hash and so
+// is not limited.
 #pragma once
 
+#include <atomic>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 
+#include "fl_server/core/token_buckets.h"
 #include "fl_server/store/admin_store.h"
 #include "secure/crypto/mac.h"
 
@@ -20,7 +25,9 @@ class AdminAuthenticator {
  public:
   static constexpr Millis kRememberedFor{60'000};
   static constexpr size_t kRememberedMax = 1024;
-  static constexpr uint32_t kFailedHashesPerSecondMax = 8;
+  static constexpr uint32_t kFailedHashesPerSecondMax = 32;
+  static constexpr TokenBucketSettings kWrongOfToken{.per_second = 2, .burst = 4, .callers_max = 10'000};
+  static constexpr TokenBucketSettings kWrongOfAddress{.per_second = 8, .burst = 8, .callers_max = 10'000};
 
   // `digest`: token_digest of the data directory's token.
   AdminAuthenticator(AdminStore& store, const Digest& digest);
@@ -32,8 +39,12 @@ class AdminAuthenticator {
   std::optional<AdminCaller> recall(std::string_view token, Now now);
 
   // As the store says. Blocks, and computes a hash if there is a token of this id. unauthenticated: unknown,
-  // wrong or expired; rate_limited: see above.
-  Result<AdminCaller> verify(std::string_view token, Now now);
+  // wrong or expired; rate_limited: see above. `address`: where it was shown.
+  Result<AdminCaller> verify(std::string_view token, Now now, const CallerKey& address = {});
+
+  // False from when the token of this id is removed, or another is that of the data directory. A token that was
+  // removed before this was called is not noticed: look into the store afterwards.
+  std::shared_ptr<const std::atomic<bool>> watch(const std::string& id);
 
   // After the token of this id was removed from the store: it is not remembered any more, nor by a verify
   // that is under way.
@@ -49,8 +60,10 @@ class AdminAuthenticator {
     size_t operator()(const Digest& digest) const;
   };
   Digest name_of(std::string_view token) const;
-  Status admit_hash(Instant now);
+  Status admit_hash(const CallerKey& token, const CallerKey& address, Instant now);
   void hash_was_right();
+  void hash_was_wrong(const CallerKey& token, const CallerKey& address, Instant now);
+  void end_watches(const std::string& id);
   void remember(std::string_view token, const AdminTokenRecord& record, Instant now, uint64_t changes);
 
   AdminStore& store_;
@@ -62,6 +75,8 @@ class AdminAuthenticator {
   uint64_t changes_ = 0;  // calls of forget(): a row that was read before one of them may be gone
   Instant second_began_;
   uint32_t failed_hashes_ = 0;  // in that second, and those under way
+  TokenBuckets wrong_of_token_, wrong_of_address_;
+  std::map<std::string, std::weak_ptr<std::atomic<bool>>> watched_;  // by id of the token
 };
 
 }  // namespace coterie

@@ -1,10 +1,15 @@
 // What happens to a job, or to all that the caller sees, as server-sent events: of this server, or of the one that
 // leads.
+#include <algorithm>
+
+#include "base/os/clock.h"
+#include "fl_server/admin/admin_authenticator.h"
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
 #include "fl_server/admin_api/handlers.h"
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/query_reader.h"
+#include "fl_server/admin_api/token_bound_stream.h"
 #include "fl_server/events/event_reader.h"
 #include "fl_server/events/job_event_stream.h"
 #include "fl_server/events/tenant_event_stream.h"
@@ -13,6 +18,9 @@
 
 namespace coterie::admin_handlers {
 namespace {
+
+constexpr Millis kLifeMax{300'000};
+constexpr std::string_view kForeignIds = "oidc:";  // callers whose tokens are an identity provider's
 
 // One of the places for streams. Given back with the last holder.
 class Place {
@@ -55,7 +63,23 @@ std::optional<HttpResponse> read_request(const AdminCall& call, EventReader& rea
   return std::nullopt;
 }
 
-HttpResponse open_stream(AdminContext& context, EventReader reader) {
+// Until the caller's token ends. Another node may remove it, of which nothing is told here: so where there are others
+// no stream lasts for longer than kLifeMax, and whoever reads it asks again behind the last event.
+std::shared_ptr<EventSource> bound_to_token(const AdminContext& context, const AdminCaller& caller,
+                                            std::shared_ptr<const std::atomic<bool>> stands,
+                                            std::shared_ptr<EventSource> events) {
+  const WallTime ends = context.remote_events ? std::min(caller.expires, os::wall_now() + kLifeMax) : caller.expires;
+  return std::make_shared<TokenBoundStream>(std::move(events), std::move(stands), ends);
+}
+
+HttpResponse open_stream(AdminContext& context, const AdminCaller& caller, EventReader reader) {
+  const auto stands = context.authenticator.watch(caller.id);
+  // It may have been removed since the request was authenticated.
+  const bool is_named = caller.id != kDataDirectoryTokenId && !caller.id.starts_with(kForeignIds);
+  if (const auto token = is_named ? context.admin.get_admin_token(caller.id) : Result<AdminTokenRecord>({}); !token) {
+    const bool is_removed = token.error().code() == ErrorCode::not_found;
+    return problem_response(is_removed ? Error(ErrorCode::unauthenticated, "this token was removed") : token.error());
+  }
   reader.place = Place::take(context.streams, context.settings.event_streams_max);
   if (!reader.place) {
     return problem_response(Error(ErrorCode::rate_limited, "there are " +
@@ -67,12 +91,12 @@ HttpResponse open_stream(AdminContext& context, EventReader reader) {
   response.content_type = "text/event-stream";
   response.headers = {{"Cache-Control", "no-store"}};
   if (context.leading || !context.remote_events) {
-    response.events = own_events(context, std::move(reader));
+    response.events = bound_to_token(context, caller, stands, own_events(context, std::move(reader)));
     return response;
   }
   Result<std::shared_ptr<EventSource>> remote = context.remote_events(std::move(reader));
   if (!remote) return problem_response(remote.error());
-  response.events = std::move(*remote);
+  response.events = bound_to_token(context, caller, stands, std::move(*remote));
   return response;
 }
 
@@ -87,13 +111,13 @@ HttpResponse stream_events(AdminContext& context, const AdminCall& call) {
   of.population = job->spec.common.population;
   of.is_known = job->state != JobState::running && job->state != JobState::paused;
   reader.of = std::move(of);
-  return open_stream(context, std::move(reader));
+  return open_stream(context, call.caller, std::move(reader));
 }
 
 HttpResponse stream_all_events(AdminContext& context, const AdminCall& call) {
   EventReader reader{.of = OfTenant{call.caller.tenant}};
   if (std::optional<HttpResponse> refusal = read_request(call, reader)) return *std::move(refusal);
-  return open_stream(context, std::move(reader));
+  return open_stream(context, call.caller, std::move(reader));
 }
 
 }  // namespace coterie::admin_handlers

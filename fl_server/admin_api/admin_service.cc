@@ -44,7 +44,7 @@ AdminService::~AdminService() { pool_.stop(); }
 
 HttpResponse AdminService::refuse(const Error& error, int status) { return problem_response(error, {}, status); }
 
-Awaitable<Result<AdminCaller>> AdminService::authenticate(std::string authorization) {
+Awaitable<Result<AdminCaller>> AdminService::authenticate(std::string authorization, CallerKey address) {
   constexpr std::string_view kBearer = "Bearer ";
   const Error stranger(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>");
   if (!authorization.starts_with(kBearer)) co_return stranger;
@@ -56,8 +56,9 @@ Awaitable<Result<AdminCaller>> AdminService::authenticate(std::string authorizat
       co_return context_.verify_foreign(token, os::wall_now());
     co_return stranger;
   }
-  const auto verify = [this, &token](std::function<void(Result<AdminCaller>)> done) {
-    pool_.post([this, &token, done = std::move(done)] { done(authenticator_.verify(token, os::now())); });
+  const auto verify = [this, &token, address](std::function<void(Result<AdminCaller>)> done) {
+    pool_.post(
+        [this, &token, address, done = std::move(done)] { done(authenticator_.verify(token, os::now(), address)); });
   };
   co_return co_await await_callback<Result<AdminCaller>>(verify);
 }
@@ -76,7 +77,7 @@ Awaitable<HttpResponse> AdminService::respond(Exchange& exchange, RouteMatch mat
   // Who may not ask is told nothing, not even what exists: so this comes before 404 and 405.
   if (match.route == nullptr || !match.route->is_open()) {
     std::string authorization(head.header("authorization"));
-    Result<AdminCaller> found = co_await authenticate(std::move(authorization));
+    Result<AdminCaller> found = co_await authenticate(std::move(authorization), exchange.origin().address);
     if (!found) {
       AuditEntry entry{.who = std::string(kNobody),
                        .target = std::string(match.pattern)};  // never a stranger's own words

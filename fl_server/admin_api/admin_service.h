@@ -38,7 +38,7 @@ class AdminService final : public HttpService {
  private:
   // Finds the caller that the value of the Authorization header stands for. Named tokens that are not remembered are
   // verified on the pool.
-  Awaitable<Result<AdminCaller>> authenticate(std::string authorization);
+  Awaitable<Result<AdminCaller>> authenticate(std::string authorization, CallerKey address);
   Awaitable<HttpResponse> respond(Exchange& exchange, RouteMatch match);
   // Reads query and body of a caller who may ask, then has the request carried out.
   Awaitable<HttpResponse> answer(Exchange& exchange, const AdminRoute& route, AdminCall call);

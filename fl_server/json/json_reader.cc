@@ -2,6 +2,8 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
 namespace coterie {
 namespace {
@@ -177,21 +179,30 @@ void JsonReader::finish() {
 }
 
 std::optional<nlohmann::json> parse_json(std::string_view text, Problems& problems) {
+  using Event = nlohmann::json::parse_event_t;
   constexpr int kDepthMax = 32;
   bool too_deep = false;
-  const auto limit = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json&) {
-    using Event = nlohmann::json::parse_event_t;
+  std::optional<std::string> twice;
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  const auto watch = [&](int depth, Event event, nlohmann::json& parsed) {
     too_deep |= depth >= kDepthMax && (event == Event::object_start || event == Event::array_start);
-    return !too_deep;
+    if (too_deep || twice) return false;
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event != Event::key) return true;
+    const std::string& key = parsed.get_ref<const std::string&>();
+    if (!keys.back().insert(key).second) twice = key;
+    return !twice;
   };
   if (text.find('\0') != std::string_view::npos) {  // the parser would take it for the text's end
     problems.push_back({"", "has a NUL character"});
     return std::nullopt;
   }
   try {
-    nlohmann::json json = nlohmann::json::parse(text, limit);
-    if (!too_deep) return json;
-    problems.push_back({"", "is nested more than 32 levels deep"});
+    nlohmann::json json = nlohmann::json::parse(text, watch);
+    if (!too_deep && !twice) return json;
+    problems.push_back({"", twice ? "has the key \"" + *twice + "\" twice in one object"
+                                  : std::string("is nested more than 32 levels deep")});
   } catch (const nlohmann::json::exception& error) {
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     const size_t bracket = what.find("] ");

@@ -58,6 +58,13 @@ Status read_target(std::string_view target, RequestHead& head) {
   return {};
 }
 
+// What says who sends, and what was signed: it is not for us to choose one of two.
+bool names_the_sender(std::string_view name) { return name == "authorization" || name.starts_with("coterie-"); }
+
+bool has_header(const RequestHead& head, std::string_view name) {
+  return std::ranges::any_of(head.headers, [name](const auto& header) { return header.first == name; });
+}
+
 Status read_length(std::string_view text, RequestHead& head) {
   uint64_t length = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
@@ -101,6 +108,7 @@ Result<RequestHead> parse_request_head(ByteView bytes) {
     if (name == "transfer-encoding") {
       return Error(ErrorCode::length_required, "request: send a Content-Length, not a Transfer-Encoding");
     }
+    if (names_the_sender(name) && has_header(head, name)) return bad(name + " is given twice");
     if (name == "host") ++hosts;
     if (name == "content-length") COT_TRY(read_length(value, head));
     if (name == "expect") head.expects_continue = lower(value) == "100-continue";

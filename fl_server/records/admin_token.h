@@ -37,7 +37,12 @@ struct AdminCaller {
   std::string id;
   RoleSet roles;
   std::string tenant = std::string(kEveryTenant);
-  friend bool operator==(const AdminCaller&, const AdminCaller&) = default;
+  WallTime expires = WallTime::max();  // the token's end
+
+  // Who it is, whatever token says so.
+  friend bool operator==(const AdminCaller& a, const AdminCaller& b) {
+    return a.id == b.id && a.roles == b.roles && a.tenant == b.tenant;
+  }
 };
 inline constexpr std::string_view kDataDirectoryTokenId = "admin-token";
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/clock.h"
+#include "fl_server/json/json_reader.h"
 #include "tools/admin/follow_events.h"
 #include "tools/admin/round_report.h"
 #include "tools/cli/interrupt.h"
@@ -27,15 +28,11 @@ Status attach(AdminClient& admin, const std::string& path, const std::string& ta
 
 Result<nlohmann::json> read_job(const std::string& path) {
   COT_ASSIGN(const Bytes text, read_input(path));
-  try {
-    nlohmann::json job = nlohmann::json::parse(as_text(text));
-    if (job.is_object()) return job;
-    return Error(ErrorCode::invalid_argument, path + ": a job is a JSON object");
-  } catch (const nlohmann::json::exception& error) {
-    const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-    const size_t bracket = what.find("] ");
-    return Error(ErrorCode::invalid_argument, path + ": " + (bracket == what.npos ? what : what.substr(bracket + 2)));
-  }
+  Problems problems;
+  std::optional<nlohmann::json> job = parse_json(as_text(text), problems);  // as the server reads it: no key twice
+  if (!job) return Error(ErrorCode::invalid_argument, path + ": " + problems.front().detail);
+  if (job->is_object()) return *std::move(job);
+  return Error(ErrorCode::invalid_argument, path + ": a job is a JSON object");
 }
 
 std::string optional_percent(const std::optional<double>& ratio) { return ratio ? format_percent(*ratio) : "-"; }

@@ -95,10 +95,10 @@ TEST_F(AdminAuthenticatorTest, ForgetsARemovedTokenAlsoWhileItIsVerified) {
 
 TEST_F(AdminAuthenticatorTest, ComputesFewHashesThatComeToNothing) {
   const std::string token = add({Role::viewer}), expired = add({Role::viewer}, Millis{0});
-  for (uint32_t i = 0; i < 2 * AdminAuthenticator::kFailedHashesPerSecondMax; ++i) {
+  for (uint32_t i = 0; i < 2 * AdminAuthenticator::kWrongOfAddress.burst; ++i) {
     ASSERT_OK(authenticator_.verify(token, now_)) << "what is right is not limited";
   }
-  for (uint32_t i = 0; i < AdminAuthenticator::kFailedHashesPerSecondMax; ++i) {
+  for (uint32_t i = 0; i < AdminAuthenticator::kWrongOfAddress.burst; ++i) {
     ASSERT_ERROR(authenticator_.verify(i % 2 == 0 ? spoiled(token) : expired, now_), ErrorCode::unauthenticated, "");
   }
   EXPECT_ERROR(authenticator_.verify(spoiled(token), now_), ErrorCode::rate_limited, "in a second");
@@ -109,6 +109,30 @@ TEST_F(AdminAuthenticatorTest, ComputesFewHashesThatComeToNothing) {
       << "what costs no hash is not limited";
   pass(Millis{1000});
   EXPECT_OK(authenticator_.verify(token, now_));
+}
+
+TEST_F(AdminAuthenticatorTest, HoldsUpNobodyElseForWhoShowsAnExpiredToken) {
+  constexpr CallerKey kAttacker{0, 1}, kOther{0, 2};
+  const std::string token = add({Role::viewer}), expired = add({Role::viewer}, Millis{0});
+  for (int i = 0; i < 100; ++i) (void)authenticator_.verify(expired, now_, kAttacker);
+  EXPECT_ERROR(authenticator_.verify(expired, now_, kAttacker), ErrorCode::rate_limited, "in a second");
+  EXPECT_OK(authenticator_.verify(token, now_, kAttacker)) << "another token of the same address";
+  EXPECT_ERROR(authenticator_.verify(expired, now_, kOther), ErrorCode::unauthenticated, "expired")
+      << "the same token somewhere else";
+  for (int i = 0; i < 100; ++i) (void)authenticator_.verify(spoiled(token), now_, kAttacker);
+  EXPECT_OK(authenticator_.verify(token, now_, kOther)) << "who guesses at a token does not lock it";
+}
+
+TEST_F(AdminAuthenticatorTest, TellsWhoWatchesATokenThatItIsGone) {
+  const auto first = authenticator_.watch("a"), same = authenticator_.watch("a"), other = authenticator_.watch("b");
+  const auto of_directory = authenticator_.watch("admin-token");
+  authenticator_.forget("a");
+  EXPECT_FALSE(*first);
+  EXPECT_FALSE(*same);
+  EXPECT_TRUE(*other);
+  EXPECT_TRUE(*authenticator_.watch("a")) << "whoever looks into the store next sees that there is none";
+  authenticator_.replace_data_directory_digest(token_digest("cot_another"));
+  EXPECT_FALSE(*of_directory);
 }
 
 TEST_F(AdminAuthenticatorTest, GivesAStoresFailureAsItIs) {

@@ -231,6 +231,17 @@ TEST_F(AdminEvents, HaveSoManyPlacesAndGiveThemBack) {
   EXPECT_THAT(answer, HasSubstr("200 OK"));
 }
 
+TEST_F(AdminEvents, EndWithTheTokenThatTheyWereAskedForWith) {
+  const std::string job = create_job({{"name", "n"}});
+  const json made =
+      ask("POST", "/admin/v1/tokens", json{{"label", "watcher"}, {"roles", {"viewer"}}}.dump()).document();
+  const auto stream = open_path("/admin/v1/jobs/" + job + "/events", "GET", {}, made["token"]);
+  EXPECT_THAT(read_until(*stream, "data: {"), HasSubstr("200 OK"));
+  ASSERT_EQ(ask("DELETE", "/admin/v1/tokens/" + made["id"].get<std::string>()).status, 204);
+  pause_and_resume(job);
+  EXPECT_THAT(read_to_the_end(*stream), Not(HasSubstr("paused"))) << "it ends, and what happens later is not told";
+}
+
 TEST_F(AdminEvents, EndWhenTheServerDrains) {
   const auto stream = open(create_job({{"name", "n"}}));
   EXPECT_THAT(read_until(*stream, "event:"), HasSubstr("200 OK"));

@@ -242,6 +242,18 @@ TEST(ParseJson, RefusesWhatIsNotJson) {
   }
 }
 
+TEST(ParseJson, RefusesAKeyThatIsTwiceInOneObject) {
+  for (const char* text : {R"({"a": 1, "a": 1})", R"({"privacy": {"level": "active"}, "privacy": {"level": "none"}})",
+                           R"([{"x": [{"b": 1, "c": {}, "b": 2}]}])", R"({"a": 1, "\u0061": 2})"}) {
+    Problems problems;
+    EXPECT_FALSE(parse_json(text, problems).has_value()) << text;
+    ASSERT_EQ(problems.size(), 1u) << text;
+    EXPECT_NE(problems[0].detail.find("twice in one object"), std::string::npos) << problems[0].detail;
+  }
+  Problems problems;
+  EXPECT_TRUE(parse_json(R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]})", problems).has_value()) << "objects are apart";
+}
+
 std::string nested(size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
 TEST(ParseJson, LimitsTheDepthTo32) {

@@ -150,6 +150,14 @@ TEST(RequestHeadRefusal, HostsThatAreMissingOrTwo) {
   });
 }
 
+TEST(RequestHeadRefusal, TwoWordsOnWhoSends) {
+  expect_all({{with("Authorization: Bearer a\r\nauthorization: Bearer b\r\n"), 400},
+              {with("Authorization:\r\nAuthorization: Bearer b\r\n"), 400},
+              {with("Coterie-Device: aa\r\nX: y\r\ncoterie-device: bb\r\n"), 400},
+              {with("Coterie-Signature: aa\r\nCoterie-Signature: aa\r\n"), 400},
+              {with("Coterie-Device: aa\r\nCoterie-Nonce: bb\r\nAuthorization: c\r\nX: 1\r\nX: 2\r\n"), 200}});
+}
+
 TEST(RequestHeadRefusal, LinesThatAreNoHeaders) {
   expect_all({
       {with("no colon\r\n"), 400},
