@@ -8,6 +8,7 @@
 #include "device_sdk/c_api/train_options.h"
 #include "device_sdk/runtime/evaluator.h"
 #include "device_sdk/runtime/head.h"
+#include "device_sdk/runtime/seal.h"
 
 namespace {
 
@@ -17,6 +18,7 @@ constexpr uint64_t kModelBytesMax = 1ull << 34;
 constexpr uint64_t kPredictBatch = 32;  // no faster beyond, and memory grows with it
 
 Result<std::unique_ptr<coterie_model>> load(Bytes file) {
+  COT_TRY(check_seal(file));
   COT_ASSIGN(Model model, Model::load(std::move(file)));
   return std::make_unique<coterie_model>(std::move(model));
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "device_sdk/runtime/seal.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "secure/crypto/digest.h"
@@ -21,12 +22,14 @@ ByteView bytes_of(const auto& numbers) {
 
 Result<DatasetSource> DatasetSource::open(const std::string& path) {
   COT_ASSIGN(os::MappedFile file, os::MappedFile::open(path, kFileBytesMax));
+  if (const Result<Seal> seal = check_seal(file.bytes()); !seal) return seal.error().with_context(path);
   Result<Decoded<DatasetHeader>> dataset = decode_dataset(file.bytes());
   if (!dataset) return dataset.error().with_context(path);
   return DatasetSource(Bytes(), std::move(file), std::move(dataset->header), dataset->payload);
 }
 
 Result<DatasetSource> DatasetSource::load(Bytes file) {
+  COT_TRY(check_seal(file));
   COT_ASSIGN(Decoded<DatasetHeader> dataset, decode_dataset(file));
   return DatasetSource(std::move(file), os::MappedFile(), std::move(dataset.header), dataset.payload);
 }
@@ -93,6 +96,7 @@ Bytes encode_dataset(const DatasetHeader& header, std::span<const ByteView> colu
     COT_ASSERT(columns[i].size() == header.examples * example_bytes(info).value());
     file.insert(file.end(), columns[i].begin(), columns[i].end());
   }
+  seal(file);
   return file;
 }
 

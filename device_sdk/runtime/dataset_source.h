@@ -15,8 +15,8 @@ namespace coterie {
 class DatasetSource final : public ExampleSource {
  public:
   // Maps the file: it may be larger than the memory, but nobody may shorten it in place meanwhile (os::MappedFile says
-  // more). The labels are checked now, so they are read. Errors name the file: malformed and too_large as
-  // decode_dataset says, and what the system says.
+  // more). All of it is read now, for its seal and its labels. Errors name the file: data_loss (it fails its seal),
+  // malformed and too_large as decode_dataset says, and what the system says.
   static Result<DatasetSource> open(const std::string& path);
   // Takes a whole data set file as bytes.
   static Result<DatasetSource> load(Bytes file);

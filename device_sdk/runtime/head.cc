@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/random.h"
 #include "device_sdk/runtime/parse_number.h"
+#include "device_sdk/runtime/seal.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 
@@ -84,6 +85,7 @@ Bytes file_of(const Model& model, ModelGraph graph, const std::vector<uint32_t>&
   Bytes file = encode_head(graph, values.size() * sizeof(float));
   const auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
   file.insert(file.end(), bytes, bytes + values.size() * sizeof(float));
+  seal(file);
   return file;
 }
 

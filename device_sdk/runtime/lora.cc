@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "device_sdk/runtime/name_pattern.h"
 #include "device_sdk/runtime/parse_number.h"
+#include "device_sdk/runtime/seal.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 
@@ -56,6 +57,7 @@ class Rewrite {
     Bytes file = encode_head(graph_, values_.size() * sizeof(float));
     const auto* bytes = reinterpret_cast<const uint8_t*>(values_.data());
     file.insert(file.end(), bytes, bytes + values_.size() * sizeof(float));
+    seal(file);
     return file;
   }
 

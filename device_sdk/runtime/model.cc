@@ -9,6 +9,7 @@
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/loss_scaling.h"
 #include "device_sdk/runtime/op_rule.h"
+#include "device_sdk/runtime/seal.h"
 #include "device_sdk/runtime/shape_inference.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
@@ -87,6 +88,7 @@ Bytes Model::file_with(std::span<const float> parameters) const {
   Bytes file = state_->file;
   const size_t bytes = parameters.size_bytes();
   std::memcpy(file.data() + (file.size() - bytes), parameters.data(), bytes);
+  if (const auto place = seal_place(file); place && *place) seal(file);
   return file;
 }
 

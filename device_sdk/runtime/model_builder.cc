@@ -6,6 +6,7 @@
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/op_rule.h"
+#include "device_sdk/runtime/seal.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 
@@ -212,6 +213,7 @@ Result<Bytes> ModelBuilder::finish(TensorId output) {
   Bytes file = encode_head(graph, payload_.size() * sizeof(float));
   const auto* values = reinterpret_cast<const uint8_t*>(payload_.data());
   file.insert(file.end(), values, values + payload_.size() * sizeof(float));
+  seal(file);
   COT_TRY(Model::load(file));
   return file;
 }

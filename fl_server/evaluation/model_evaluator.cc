@@ -3,6 +3,7 @@
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/evaluator.h"
 #include "device_sdk/runtime/model.h"
+#include "device_sdk/runtime/seal.h"
 
 namespace coterie {
 namespace {
@@ -21,6 +22,7 @@ Result<ModelEvaluation> evaluate_model(const Bytes& model_file, const Bytes& dat
 }
 
 Status check_model(const Bytes& model_file) {
+  COT_TRY(check_seal(model_file));
   COT_ASSIGN(const Model model, Model::load(model_file));
   return {};
 }

@@ -63,6 +63,15 @@ Status check_values(std::span<const float> values, uint64_t offset, std::span<co
   return {};
 }
 
+// The next model has the base's head but for its seal, which is of the base's values. Its digest is its name.
+Result<Bytes> unsealed(const FrameStream& model) {
+  Bytes head = model.head();
+  const auto place = seal_place(FrameKind::model, model.header());
+  if (!place) return does_not_fit("the base model cannot be read: " + place.error().message());
+  if (*place) std::fill_n(head.begin() + static_cast<std::ptrdiff_t>(kPreludeBytes + **place), sizeof(Digest), 0);
+  return head;
+}
+
 }  // namespace
 
 Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base,
@@ -95,7 +104,8 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   COT_ASSIGN(const NextStatistics statistics, NextStatistics::of(moving, plan.update.encoding, model, sum, divisor));
 
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_.create());
-  COT_TRY(writer->append(model.head()));
+  COT_ASSIGN(const Bytes head, unsealed(model));
+  COT_TRY(writer->append(head));
   const uint64_t tile = std::min(RoundSum::kTileValues, value_count);
   std::vector<float> mean(tile), weights(tile);
   for (uint64_t offset = 0; offset < value_count; offset += tile) {

@@ -2,13 +2,16 @@
 
 #include <utility>
 
+#include "device_sdk/runtime/seal.h"
 #include "model_import/onnx/read_onnx.h"
 
 namespace coterie::model_import {
 
 Result<ImportedModel> import_onnx(ByteView file, const ImportOptions& options) {
   COT_ASSIGN(Graph graph, read_onnx(file));
-  return import_graph(std::move(graph), options);
+  COT_ASSIGN(ImportedModel imported, import_graph(std::move(graph), options));
+  seal(imported.model);
+  return imported;
 }
 
 }  // namespace coterie::model_import

@@ -5,6 +5,8 @@
 // (does this plan fit that model?). Errors: malformed, too_large, unsupported_version. Views point into the input.
 #pragma once
 
+#include <optional>
+
 #include "base/bytes.h"
 #include "base/result.h"
 #include "proto/codec/frame.h"
@@ -65,6 +67,12 @@ Result<Decoded<ModelGraph>> decode_model(ByteView frame);
 Result<ModelGraph> decode_model_head(const Prelude& prelude, ByteView header);
 Result<PartialSumHeader> decode_partial_sum_head(const Prelude& prelude, ByteView header);
 Result<OptimizerStateHeader> decode_optimizer_state_head(const Prelude& prelude, ByteView header);
+
+// Where the seal's 32 bytes are in the header of a model or a data set; none in one of before there were seals. malformed;
+// data_loss: it has had one.
+Result<std::optional<uint64_t>> seal_place(FrameKind kind, ByteView header);
+// The same, from the start of a whole frame.
+Result<std::optional<uint64_t>> seal_place(ByteView frame);
 
 // float32/uint64 payloads as typed views; the payload must be aligned for T (it is, 64 bytes into any heap buffer).
 template <typename T>

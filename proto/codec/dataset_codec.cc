@@ -77,7 +77,9 @@ Bytes encode_head(const DatasetHeader& message) {
   for (const DatasetColumn& input : message.inputs) columns.push_back(build(builder, input));
   const auto inputs = builder.CreateVector(columns);
   const auto target = build(builder, message.target);
-  builder.Finish(state::CreateDataset(builder, name, message.examples, inputs, target, message.classes));
+  const wire::Digest32 no_seal = flat::digest(Digest());
+  builder.Finish(state::CreateDataset(builder, name, message.examples, inputs, target, message.classes, &no_seal),
+                 flat::kSealed);
   const Result<uint64_t> payload = payload_bytes_of(message);
   return flat::finish_head(builder, FrameKind::dataset, payload.value());
 }

@@ -41,6 +41,7 @@ class Root {
   Root(Root&&) noexcept = default;
   Root& operator=(Root&&) noexcept = default;
 
+  const uint8_t* data() const { return header_; }
   const Table* operator->() const { return flatbuffers::GetRoot<Table>(header_); }
   const Table& operator*() const { return *flatbuffers::GetRoot<Table>(header_); }
 
@@ -49,6 +50,13 @@ class Root {
   std::vector<uint8_t> copy_;
   const uint8_t* header_ = nullptr;
 };
+
+// The identifier of headers that have a field `seal`. One changed byte takes away the one or the other, so a file cannot
+// lose its seal unseen.
+inline constexpr char kSealed[] = "SEAL";
+inline bool is_marked_sealed(ByteView header) {
+  return header.size() >= 8 && std::memcmp(header.data() + sizeof(uint32_t), kSealed, 4) == 0;
+}
 
 // Element i of a vector of scalars. FlatBuffers' verifier (2.0) checks that a vector's length is aligned, not that its
 // 8-byte elements are: Vector::Get would be an unaligned load.

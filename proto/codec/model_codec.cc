@@ -326,8 +326,10 @@ Bytes encode_head(const ModelGraph& message, uint64_t payload_bytes) {
   const auto op_vector = builder.CreateVector(ops);
   const auto property_vector = builder.CreateVector(properties);
   const auto input_vector = builder.CreateVector(message.inputs);
-  builder.Finish(
-      model::CreateModel(builder, name, tensor_vector, op_vector, input_vector, message.output, property_vector));
+  const wire::Digest32 no_seal = flat::digest(Digest());
+  builder.Finish(model::CreateModel(builder, name, tensor_vector, op_vector, input_vector, message.output,
+                                    property_vector, &no_seal),
+                 flat::kSealed);
   return flat::finish_head(builder, FrameKind::model, payload_bytes);
 }
 

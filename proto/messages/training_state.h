@@ -37,7 +37,7 @@ struct CheckpointHeader {
   float loss_scale = 0;              // 0: none
   uint32_t good_steps = 0;           // since it changed
   uint64_t epoch_correct_start = 0;  // correct when this epoch began
-  std::string training;              // its identity; empty: of before there was one (0.2)
+  std::string training = {};         // its identity; empty: of before there was one (0.2)
   friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
 

@@ -1,6 +1,7 @@
 #include "tools/cli/local_files.h"
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/seal.h"
 #include "tools/cli/admin_command.h"
 #include "tools/cli/report.h"
 #include "tools/data/load.h"
@@ -9,6 +10,7 @@ namespace coterie {
 
 Result<Model> open_model(const std::string& file) {
   COT_ASSIGN(Bytes bytes, read_input(file));
+  if (const Result<Seal> seal = check_seal(bytes); !seal) return seal.error().with_context(file);
   Result<Model> model = Model::load(std::move(bytes));
   if (!model) return model.error().with_context(file);
   return model;

@@ -45,6 +45,23 @@ void expect_near(const std::vector<float>& got, const std::vector<double>& expec
   for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], bound) << "value " << i;
 }
 
+// The base's seal is of the base's values: with it, whoever opened the next model would take it for damaged.
+TEST(Finalizer, TakesTheSealOffTheNextModel) {
+  Bytes model = test::plain_model(some_values(1, 64, 3));
+  const auto place = seal_place(model);
+  ASSERT_OK(place);
+  ASSERT_TRUE(place->has_value());
+  const auto seal_of = [&](Bytes& file) { return std::span(file).subspan(**place, 32); };
+  std::ranges::fill(seal_of(model), uint8_t{0x5a});
+  FrozenRound round(kFedAvg, model);
+  round.add_partial("node-0/1/1", updates_from(2, 3, 64));
+  const auto finalized = round.finalize();
+  ASSERT_OK(finalized);
+  Bytes next = round.blobs_.bytes_of(finalized->model.digest);
+  EXPECT_EQ(next.size(), model.size());
+  EXPECT_THAT(seal_of(next), testing::Each(0));
+}
+
 TEST(Finalizer, MovesTheModelByTheWeightedMean) {
   const std::vector<float> base = some_values(1, kValues, 3);
   const std::vector<TestUpdate> updates = updates_from(2, 5);
