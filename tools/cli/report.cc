@@ -3,10 +3,12 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "tools/cli/table.h"
+
 namespace coterie {
 
 void print_error(std::string_view command, const Error& error) {
-  const std::string text = "coterie " + std::string(command) + ": " + error.message() + "\n";
+  const std::string text = "coterie " + std::string(command) + ": " + printable(error.message()) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

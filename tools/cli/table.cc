@@ -9,6 +9,25 @@
 
 namespace coterie {
 
+namespace {
+
+// Bytes of the character that the text begins with; 0: it is none (of UTF-8, RFC 3629), or one that commands a terminal.
+size_t printable_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  const size_t length = first >= 0xf5 || first < 0xc2 ? 0 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool is_too_long = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool is_no_character = (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);
+  const bool is_control = first == 0xc2 && byte(1) < 0xa0;
+  return is_too_long || is_no_character || is_control ? 0 : length;
+}
+
+}  // namespace
+
 void Table::add(std::vector<std::string> cells) {
   COT_ASSERT(cells.size() == columns_.size());
   for (std::string& cell : cells) cell = printable(cell);
@@ -40,8 +59,10 @@ std::string Table::text() const {
 
 std::string printable(std::string_view text) {
   std::string result(text);
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  for (size_t i = 0; i < result.size();) {
+    const size_t length = printable_length(text.substr(i));
+    if (length == 0) result[i] = '?';
+    i += std::max<size_t>(1, length);
   }
   return result;
 }

@@ -29,7 +29,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "value" with control characters as '?', so that it cannot move the cursor of whoever prints it.
+// "value" with control characters (C0, C1, DEL) and what is not UTF-8 as '?', so that it cannot move the cursor of
+// whoever prints it.
 std::string printable(std::string_view text);
 
 // `text` as one word of a shell command, quoted if it has to be.
