@@ -12,17 +12,14 @@ struct Aligned {
   std::vector<uint32_t> tensors;
   Order order;  // of the result
   Shape shape;  // of the result, in that order
+  bool has_trained = false;
+  bool is_raw = true;  // it is arithmetic of the input and of numbers
 };
 
 double size_of(const Shape& shape) {
   double size = 1;
   for (const int64_t dimension : shape) size *= static_cast<double>(dimension < 0 ? -dimension : dimension);
   return size;
-}
-
-// A raw input of the graph: an initializer beside it normalises the data and is not trained.
-bool is_raw_input(const Context& context, const Value& value) {
-  return value.tensor != kNoTensor && context.writer.role(value.tensor) == TensorRole::input;
 }
 
 // The operand as [1, ..., 1, its dimensions] in the order of the result. Dimensions of size 1 in front are
@@ -58,7 +55,7 @@ Result<Aligned> align(Context& context, const Node& node, size_t count) {
       return Error(ErrorCode::malformed, node.what() + ": operand " + std::to_string(i) + " is missing");
     const Value& value = context.in(node, i);
     COT_ASSIGN(shape, broadcast(node, shape, value.shape));
-    has_raw_input = has_raw_input || is_raw_input(context, value);
+    has_raw_input = has_raw_input || context.is_raw_input(value);
   }
   for (size_t i = 0; i < count; ++i) {
     const Value& value = context.in(node, i);
@@ -69,9 +66,16 @@ Result<Aligned> align(Context& context, const Node& node, size_t count) {
   aligned.shape = permuted(shape, aligned.order);
   for (size_t i = 0; i < count; ++i) {
     Value& value = context.in(node, i);
-    aligned.tensors.push_back(
-        aligned_tensor(context, value, aligned.order, !has_raw_input && context.is_trained_operand(value)));
+    bool is_trained = context.is_trained_operand(value);
+    if (is_trained && has_raw_input && !context.is_said_trainable(value)) {
+      is_trained = false;
+      context.note_constant(value, "it stands beside the input, so it normalises the data (--trainable trains it)");
+    }
+    aligned.has_trained = aligned.has_trained || is_trained;
+    aligned.is_raw = aligned.is_raw && (value.host != nullptr || context.is_raw_input(value));
+    aligned.tensors.push_back(aligned_tensor(context, value, aligned.order, is_trained));
   }
+  aligned.is_raw = aligned.is_raw && has_raw_input && !aligned.has_trained;
   return aligned;
 }
 
@@ -106,8 +110,10 @@ Status convert_arithmetic(Context& context, const Node& node) {
     for (TensorIndex& operand : aligned.tensors) operand = to_float(context, node, operand);
   }
   const DataType type = arithmetic.is_comparison ? DataType::int32 : context.writer.type(aligned.tensors[0]);
-  context.define(node, 0, context.writer.op(arithmetic.kind, name_of(node), aligned.tensors, {}, aligned.shape, type),
-                 aligned.order);
+  const TensorIndex result =
+      context.writer.op(arithmetic.kind, name_of(node), aligned.tensors, {}, aligned.shape, type);
+  if (aligned.is_raw) context.mark_raw(result);
+  context.define(node, 0, result, aligned.order);
   return {};
 }
 

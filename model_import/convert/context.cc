@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "device_sdk/runtime/name_pattern.h"
+#include "model_import/convert/computed_table.h"
+
 namespace coterie::model_import {
 namespace {
 
@@ -95,11 +98,69 @@ Order Context::lying_order(const Value& value) const {
   return identity_order(value.rank());
 }
 
-bool Context::is_trained_operand(const Value& value) const {
+bool Context::is_said(const std::vector<std::string>& patterns, const Value& value) {
+  for (const std::string& pattern : patterns) {
+    if (!name_matches(pattern, value.initializer) && !name_matches(pattern, value.name)) continue;
+    matched_.insert(pattern);
+    return true;
+  }
+  return false;
+}
+
+bool Context::is_computed(const HostTensor& tensor) {
+  const auto [found, is_new] = computed_.try_emplace(&tensor, false);
+  if (is_new) found->second = is_computed_table(tensor);
+  return found->second;
+}
+
+bool Context::is_trained_operand(const Value& value) {
   if (value.host == nullptr || value.initializer.empty() || value.element != Element::real) return false;
   const HostTensor& tensor = *value.host;
-  return !tensor.is_uniform && tensor.reals.size() > 1 &&
-         std::ranges::all_of(tensor.reals, [](float v) { return std::isfinite(v) && v > kMaskBelow; });
+  if (tensor.is_uniform || tensor.reals.size() < 2) return false;
+  if (is_said_trainable(value)) return true;
+  if (is_said(patterns_.constant, value)) {
+    note_constant(value, "--constant names it");
+    return false;
+  }
+  if (!std::ranges::all_of(tensor.reals, [](float v) { return std::isfinite(v) && v > kMaskBelow; })) return false;
+  if (!is_computed(tensor)) return true;
+  note_constant(value, "it holds sines and cosines of positions");
+  return false;
+}
+
+bool Context::is_raw_input(const Value& value) const {
+  return value.tensor != kNoTensor && (writer.role(value.tensor) == TensorRole::input || raw_.contains(value.tensor));
+}
+
+void Context::note(const std::string& name, const Shape& shape, const std::string& what, bool is_note) {
+  std::string dimensions;
+  for (const int64_t dimension : shape) dimensions += (dimensions.empty() ? "" : "x") + std::to_string(dimension);
+  std::string text = name + " (" + dimensions + ") " + what;
+  if (node_ != nullptr) text += ": " + node_->what() + " reads it";
+  uses_.try_emplace(name, TableUse{name, std::move(text), is_note});
+}
+
+void Context::note_constant(const Value& value, const std::string& why) {
+  note(is_made_up(value.initializer) ? value.name : value.initializer, value.shape, "is not trained, because " + why,
+       true);
+}
+
+std::vector<TableUse> Context::uses() const {
+  std::vector<TableUse> uses;
+  for (const auto& [name, use] : uses_) uses.push_back(use);
+  return uses;
+}
+
+Status Context::check_patterns() const {
+  for (const auto* patterns : {&patterns_.constant, &patterns_.trainable}) {
+    for (const std::string& pattern : *patterns) {
+      if (matched_.contains(pattern)) continue;
+      return Error(ErrorCode::invalid_argument,
+                   std::string(patterns == &patterns_.constant ? "--constant " : "--trainable ") + pattern +
+                       " matches no table of the model that an operator reads");
+    }
+  }
+  return {};
 }
 
 TensorIndex Context::in_shape(Value& value, const Order& order, const Shape& shape, bool is_trained) {
@@ -121,6 +182,10 @@ TensorIndex Context::in_shape(Value& value, const Order& order, const Shape& sha
     const std::vector<float> values = permuted_elements(tensor.reals, tensor.shape, order);
     value.tensor = is_trained ? writer.parameter(name, shape.empty() ? Shape{1} : shape, values)
                               : writer.constant(name, shape.empty() ? Shape{1} : shape, values);
+    if (is_trained) {
+      note(writer.name(value.tensor), tensor.shape, "is trained, though it is no layer's weight (--constant keeps it)",
+           !is_said_trainable(value));
+    }
   } else {
     std::vector<int32_t> values;
     for (const uint64_t source : permuted_indices(tensor.shape, order)) {
@@ -157,7 +222,15 @@ TensorIndex Context::in_order(Value& value, const Order& order) {
 TensorIndex Context::parameter(const Node& node, const Value& value, const std::string& part, Shape shape,
                                std::span<const float> values, TensorRole role) {
   const std::string name = is_made_up(value.initializer) ? scope_of(node) + "." + part : value.initializer;
-  return writer.parameter(name, std::move(shape), values, role);
+  if (role == TensorRole::parameter && is_said(patterns_.constant, value)) {
+    note_constant(value, "--constant names it");
+    return writer.constant(name, std::move(shape), values);
+  }
+  if (role == TensorRole::parameter) is_said_trainable(value);  // it is, and the pattern has matched
+  const Shape held = shape;
+  const TensorIndex tensor = writer.parameter(name, std::move(shape), values, role);
+  if (role == TensorRole::parameter) note(writer.name(tensor), held, "is trained, as the " + part, false);
+  return tensor;
 }
 
 Result<TensorIndex> Context::weight(const Node& node, size_t i, const std::string& part, const Order& order,
@@ -177,6 +250,7 @@ Result<TensorIndex> Context::weight(const Node& node, size_t i, const std::strin
 
 Result<TensorIndex> Context::vector_parameter(const Node& node, size_t i, const std::string& part, int64_t count,
                                               TensorRole role) {
+  const bool is_norm_part = role == TensorRole::parameter && node.op.ends_with("Normalization");
   Value& value = in(node, i);
   COT_ASSIGN(const HostTensor* tensor, host(node, i));
   if (tensor->element != Element::real || tensor->is_uniform || tensor->reals.size() != static_cast<size_t>(count)) {
@@ -186,7 +260,10 @@ Result<TensorIndex> Context::vector_parameter(const Node& node, size_t i, const 
   if (const auto found = placed_.find(value.host); found != placed_.end()) {
     return writer.reshape(found->second.tensor, {count});
   }
-  value.tensor = parameter(node, value, part, {count}, tensor->reals, role);
+  // A Constant node's numbers are the exporter's, who writes a norm without weights with ones and zeros.
+  const bool is_fixed = is_norm_part && value.initializer.empty();
+  value.tensor = is_fixed ? writer.constant(scope_of(node) + "." + part, {count}, std::span<const float>(tensor->reals))
+                          : parameter(node, value, part, {count}, tensor->reals, role);
   value.order = identity_order(value.rank());
   placed_[value.host] = {value.tensor, value.order};
   return value.tensor;

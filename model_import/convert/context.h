@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,21 @@ struct Value {
   bool is_activation() const { return host == nullptr; }
 };
 
+// What became of a table of the file that a model could train.
+struct TableUse {
+  std::string name;  // in the model; where it is not kept, in the file
+  std::string text;  // "NAME (3x4): trained, though no layer's weight: read by node /Mul (Mul)"
+  bool is_note = false;
+};
+
+// What the caller says of tables by name: patterns (name_pattern.h) of the file's name or the model's.
+struct TablePatterns {
+  std::vector<std::string> constant, trainable;
+};
+
 class Context {
  public:
-  explicit Context(const Graph& graph) : graph_(graph) {}
+  Context(const Graph& graph, TablePatterns patterns) : graph_(graph), patterns_(std::move(patterns)) {}
 
   ModelWriter writer;
   // The batch that static shapes of the file were exported for; 0: the file leaves it open.
@@ -77,9 +90,21 @@ class Context {
   // The operand, of rank 1 after dimensions of size 1, as a parameter of `count` elements.
   Result<TensorIndex> vector_parameter(const Node& node, size_t i, const std::string& part, int64_t count,
                                        TensorRole role = TensorRole::parameter);
-  // Whether a value that an arithmetic op reads is trained: an initializer of more than one finite element,
-  // none of them -1e4 or below (which masks are made of).
-  bool is_trained_operand(const Value& value) const;
+  // Whether a value that an arithmetic op reads is trained: an initializer of more than one finite element, none of
+  // them -1e4 or below (which masks are made of), that no formula filled (computed_table.h); or what the patterns say.
+  bool is_trained_operand(const Value& value);
+  bool is_said_trainable(const Value& value) { return is_said(patterns_.trainable, value); }
+  // The input, or arithmetic of it and of numbers: what stands beside it normalises the data.
+  bool is_raw_input(const Value& value) const;
+  void mark_raw(TensorIndex tensor) { raw_.insert(tensor); }
+  // That an operand which might be trained is not, and why.
+  void note_constant(const Value& value, const std::string& why);
+
+  void begin(const Node& node) { node_ = &node; }
+  // By name, each once.
+  std::vector<TableUse> uses() const;
+  // invalid_argument: a pattern that nothing matched.
+  Status check_patterns() const;
 
   // --- what a node writes
   Value& define(const Node& node, size_t i, TensorIndex tensor, const Order& order);
@@ -91,8 +116,17 @@ class Context {
 
  private:
   void check_size(TensorIndex tensor);
+  bool is_said(const std::vector<std::string>& patterns, const Value& value);
+  bool is_computed(const HostTensor& tensor);
+  void note(const std::string& name, const Shape& shape, const std::string& what, bool is_note);
 
   const Graph& graph_;
+  TablePatterns patterns_;
+  std::set<std::string> matched_;  // of the patterns
+  const Node* node_ = nullptr;     // that is being converted
+  std::set<TensorIndex> raw_;
+  std::map<const HostTensor*, bool> computed_;
+  std::map<std::string, TableUse> uses_;
   std::map<std::string, Value> values_;
   std::map<std::string, size_t> readers_;
   struct Placed {

@@ -181,6 +181,7 @@ Status check_node(Context& context, const Node& node) {
 
 Status convert_node(Context& context, const Node& node) {
   COT_TRY(check_node(context, node));
+  context.begin(node);
   COT_ASSIGN(const bool is_folded, fold_node(context, node));
   if (is_folded) return {};
   const Converter converter = converter_of(node.op);
@@ -224,7 +225,7 @@ Result<ImportedModel> import_graph(Graph graph, const ImportOptions& options) {
   keep_needed(graph, output);
   COT_TRY(check_operators(graph));
 
-  Context context(graph);
+  Context context(graph, {.constant = options.constant, .trainable = options.trainable});
   context.count_readers(output);
   for (const auto& [name, constant] : graph.constants) context.define_constant(name, constant);
   COT_TRY(define_inputs(context, graph));
@@ -238,7 +239,12 @@ Result<ImportedModel> import_graph(Graph graph, const ImportOptions& options) {
     tensor = context.writer.op(OpKind::identity, "output", {tensor}, {}, Shape(context.writer.shape(tensor)),
                                context.writer.type(tensor));
   }
+  COT_TRY(context.check_patterns());
   COT_ASSIGN(result.model, context.writer.finish(graph.name, tensor));
+  for (TableUse& use : context.uses()) {
+    if (use.is_note) result.notes.push_back(use.text);
+    result.roles.push_back(std::move(use.text));
+  }
   return result;
 }
 

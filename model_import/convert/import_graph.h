@@ -10,9 +10,12 @@
 //                "nhwc" or "plain" (absent: all plain). "output_layout" says the same of the output. Everything
 //                between is laid out so that elements move only where the graph's order is really needed.
 //   Parameters   Trained are: weights and biases of layers, embedding tables, slopes, and initializers of more than one
-//                finite element above -1e4 that Add, Sub, Mul, Div, Pow, Min, Max or Where read, unless an input of the
-//                graph is read beside them (that normalises the data). Everything else is constant. Running statistics
-//                are state. Elements are only moved, except that the two bias halves of LSTM and RNN are added.
+//                finite element above -1e4 that Add, Sub, Mul, Div, Pow, Min, Max or Where read, unless the input, or
+//                arithmetic of it and of constants, is read beside them (that normalises the data), or a formula filled
+//                them (computed_table.h). Everything else is constant, with the ones and zeros that a norm without
+//                weights has. Patterns overrule all of it; each trained table is told with its reason, as a note where
+//                it is no layer's weight. Running statistics are state. Elements are only moved, except that the two
+//                bias halves of LSTM and RNN are added.
 //   Names        Parameters keep the initializer's name. Where the exporter made one up (onnx::MatMul_12), they get
 //                PyTorch's: the module's path and weight, bias, weight_ih, ...
 //   Output       The model has one: the graph's first, unless another is asked for. What it does not need is left out.
@@ -31,11 +34,15 @@ namespace coterie::model_import {
 struct ImportOptions {
   std::map<std::string, int64_t> dimensions;  // sizes for named dimensions other than the batch
   std::string output;                         // empty: the first
+  // Patterns of names (device_sdk/runtime/name_pattern.h): tables that are not trained, and operands of arithmetic that
+  // are, whatever the rules say. The latter wins. One that matches nothing is invalid_argument.
+  std::vector<std::string> constant = {}, trainable = {};
 };
 
 struct ImportedModel {
   Bytes model;
-  std::vector<std::string> notes;  // what a person should know: outputs that were left out, ...
+  std::vector<std::string> notes;  // what a person should know: outputs that were left out, what is trained or not, ...
+  std::vector<std::string> roles;  // one a table: "fc.weight (3x4) is trained, as the weight: node /fc/Gemm (Gemm) ..."
 };
 
 // `graph` is sorted. Errors: malformed, too_large, invalid_argument: unknown operators (all of them, each with its

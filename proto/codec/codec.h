@@ -68,8 +68,8 @@ Result<ModelGraph> decode_model_head(const Prelude& prelude, ByteView header);
 Result<PartialSumHeader> decode_partial_sum_head(const Prelude& prelude, ByteView header);
 Result<OptimizerStateHeader> decode_optimizer_state_head(const Prelude& prelude, ByteView header);
 
-// Where the seal's 32 bytes are in the header of a model or a data set; none in one of before there were seals. malformed;
-// data_loss: it has had one.
+// Where the seal's 32 bytes are in the header of a model or a data set; none in one of before there were seals.
+// malformed; data_loss: it has had one.
 Result<std::optional<uint64_t>> seal_place(FrameKind kind, ByteView header);
 // The same, from the start of a whole frame.
 Result<std::optional<uint64_t>> seal_place(ByteView frame);

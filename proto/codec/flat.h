@@ -51,8 +51,8 @@ class Root {
   const uint8_t* header_ = nullptr;
 };
 
-// The identifier of headers that have a field `seal`. One changed byte takes away the one or the other, so a file cannot
-// lose its seal unseen.
+// The identifier of headers that have a field `seal`. One changed byte takes away the one or the other, so a file
+// cannot lose its seal unseen.
 inline constexpr char kSealed[] = "SEAL";
 inline bool is_marked_sealed(ByteView header) {
   return header.size() >= 8 && std::memcmp(header.data() + sizeof(uint32_t), kSealed, 4) == 0;

@@ -34,6 +34,14 @@ void add_convert(CLI::App& model, Invocation& invocation) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   convert->add_option("--onnx-output", options->output, "which output the model computes (default: the first)")
       ->type_name("NAME");
+  convert->add_option("--constant", options->constant, "tables that are not trained; may be given again")
+      ->type_name("PATTERN")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  convert
+      ->add_option("--trainable", options->trainable,
+                   "operands of arithmetic that are trained, whatever else would be decided; may be given again")
+      ->type_name("PATTERN")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   convert->add_flag("--verify", options->verifies,
                     "compute stored test data (test_data_set_0 beside the file) and random inputs, and "
                     "report the largest difference");

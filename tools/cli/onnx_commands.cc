@@ -10,6 +10,7 @@
 #include "model_import/onnx/import_onnx.h"
 #include "model_import/onnx/read_onnx.h"
 #include "tools/cli/admin_command.h"
+#include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/model/inspect.h"
@@ -74,10 +75,15 @@ void print_tables(const ModelReport& report, const std::vector<Footprint>& memor
 }
 
 void print_as_json(const ModelReport& report, const std::vector<Footprint>& memory,
-                   const std::vector<VerifyResult>& verified, const std::vector<std::string>& notes) {
-  nlohmann::json json{{"name", report.name},     {"digest", report.digest},         {"input", report.input},
-                      {"output", report.output}, {"parameters", report.parameters}, {"flops", report.flops},
-                      {"notes", notes}};
+                   const std::vector<VerifyResult>& verified, const model_import::ImportedModel& import) {
+  nlohmann::json json{{"name", report.name},
+                      {"digest", report.digest},
+                      {"input", report.input},
+                      {"output", report.output},
+                      {"parameters", report.parameters},
+                      {"flops", report.flops},
+                      {"notes", import.notes},
+                      {"roles", import.roles}};
   for (const ModelLayer& layer : report.layers) {
     json["layers"].push_back(
         {{"name", layer.name}, {"op", layer.op}, {"output", layer.output}, {"parameters", layer.parameters}});
@@ -103,8 +109,10 @@ ExitCode fail(const char* command, const Error& error, ExitCode code) {
 ExitCode convert_model(const ConvertOptions& options) {
   const Result<Bytes> file = os::read_file(options.from, model_import::kOnnxFileBytesMax);
   if (!file) return fail("model convert", file.error(), ExitCode::usage);
-  Result<model_import::ImportedModel> import =
-      model_import::import_onnx(*file, {.dimensions = options.dimensions, .output = options.output});
+  Result<model_import::ImportedModel> import = model_import::import_onnx(*file, {.dimensions = options.dimensions,
+                                                                                 .output = options.output,
+                                                                                 .constant = options.constant,
+                                                                                 .trainable = options.trainable});
   if (!import) return fail("model convert", import.error().with_context(options.from), ExitCode::usage);
   const Result<Model> model = Model::load(import->model);
   if (!model) return fail("model convert", model.error().with_context(options.from), ExitCode::usage);
@@ -117,7 +125,7 @@ ExitCode convert_model(const ConvertOptions& options) {
   if (const Status written = os::write_file_atomically(options.to, import->model); !written) {
     return fail("model convert", written.error(), ExitCode::failure);
   }
-  if (options.as_json) print_as_json(inspect(*model), footprints(*model), verified, import->notes);
+  if (options.as_json) print_as_json(inspect(*model), footprints(*model), verified, *import);
   else print_tables(inspect(*model), footprints(*model), verified);
   for (const std::string& note : import->notes) {
     if (!options.as_json) print_text("note: " + printable(note) + "\n");
@@ -134,10 +142,8 @@ ExitCode convert_model(const ConvertOptions& options) {
 }
 
 ExitCode export_model(const ExportOptions& options) {
-  Result<Bytes> file = read_input(options.from);
-  if (!file) return fail("model export", file.error(), ExitCode::usage);
-  const Result<Model> model = Model::load(std::move(*file));
-  if (!model) return fail("model export", model.error().with_context(options.from), ExitCode::usage);
+  const Result<Model> model = open_model(options.from);
+  if (!model) return fail("model export", model.error(), ExitCode::usage);
   const Result<Bytes> exported = model_import::export_onnx(*model);
   if (!exported) return fail("model export", exported.error().with_context(options.from), ExitCode::usage);
   if (const Status written = os::write_file_atomically(options.to, *exported); !written) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tools/cli/exit_code.h"
 
@@ -13,7 +14,8 @@ namespace coterie {
 struct ConvertOptions {
   std::string from, to;
   std::map<std::string, int64_t> dimensions;
-  std::string output;  // of the ONNX model; empty: its first
+  std::string output;                            // of the ONNX model; empty: its first
+  std::vector<std::string> constant, trainable;  // patterns of names: import_graph.h
   bool verifies = false;
   bool as_json = false;
 };

@@ -11,7 +11,8 @@ namespace coterie {
 
 namespace {
 
-// Bytes of the character that the text begins with; 0: it is none (of UTF-8, RFC 3629), or one that commands a terminal.
+// Bytes of the character that the text begins with; 0: it is none (of UTF-8, RFC 3629), or one that commands a
+// terminal.
 size_t printable_length(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const unsigned first = byte(0);

@@ -4,14 +4,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "base/random.h"
+#include "device_sdk/runtime/model.h"
 #include "tests/unit/model_import/onnx/graphs.h"
 
 namespace coterie {
 namespace {
 
 using namespace test;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 TEST(OnnxImport, ImagesStayNhwcUntilTheirOrderMatters) {
   OnnxBuild build;
@@ -57,13 +64,19 @@ TEST(OnnxImport, NamesThatTheExporterMadeUpBecomePyTorchs) {
   EXPECT_THAT(names_of(graph, TensorRole::parameter), ElementsAre("encoder.0.linear1.weight", "b"));
 }
 
+// Image networks from PyTorch carry (x - mean) / std as buffers, which a file cannot tell from weights.
 TEST(OnnxImport, WhatNormalisesTheInputIsNotTrainedAndMasksAreNot) {
   OnnxBuild build;
-  build.input("x", {0, 2}).weight("mean", {2}).weight("scale", {2}).weight("mask", {2}, -2e4f);
-  build.node("Sub", {"x", "mean"}, "a").node("Mul", {"a", "scale"}, "b").node("Add", {"b", "mask"}, "y");
+  build.input("x", {0, 2}).weight("mean", {2}).weight("std", {2}).weight("w", {2, 2}).weight("mask", {2}, -2e4f);
+  build.node("Sub", {"x", "mean"}, "a").node("Div", {"a", "std"}, "b").node("MatMul", {"b", "w"}, "c");
+  build.node("Relu", {"c"}, "d").node("Add", {"d", "mask"}, "y");
   const ModelGraph graph = build.imported("y");
-  EXPECT_THAT(names_of(graph, TensorRole::parameter), ElementsAre("scale"));
-  EXPECT_THAT(names_of(graph, TensorRole::constant), ElementsAre("mean", "mask"));
+  EXPECT_THAT(names_of(graph, TensorRole::parameter), ElementsAre("w"));
+  const auto import = build.import("y");
+  ASSERT_OK(import);
+  EXPECT_THAT(import->notes, Contains(HasSubstr("std (2) is not trained, because it stands beside the input")));
+  const ModelGraph trained = build.imported("y", {.trainable = {"st?"}});
+  EXPECT_THAT(names_of(trained, TensorRole::parameter), UnorderedElementsAre("std", "w"));
 }
 
 TEST(OnnxImport, EqualParametersThatTheExporterStoredOnceAreTrainedApart) {
@@ -138,6 +151,92 @@ TEST(OnnxImport, LeavesOutWhatTheOutputDoesNotNeed) {
   OnnxBuild build;
   build.input("x", {0, 4}).node("Relu", {"x"}, "y").node("TopK", {"x"}, "unused");
   EXPECT_THAT(kinds_of(build.imported("y")), ElementsAre(OpKind::relu));
+}
+
+// A table of sines and cosines, as the tutorials make them.
+model_import::HostTensor sinusoids(size_t positions, size_t features, bool is_split) {
+  model_import::HostTensor table;
+  table.shape = {1, static_cast<int64_t>(positions), static_cast<int64_t>(features)};
+  for (size_t t = 0; t < positions; ++t) {
+    for (size_t i = 0; i < features; ++i) {
+      const size_t pair = is_split ? i % (features / 2) : i / 2;
+      const bool is_sine = is_split ? i < features / 2 : i % 2 == 0;
+      const double angle =
+          static_cast<double>(t) * std::pow(10000, -2 * static_cast<double>(pair) / static_cast<double>(features));
+      table.reals.push_back(static_cast<float>(is_sine ? std::sin(angle) : std::cos(angle)));
+    }
+  }
+  return table;
+}
+
+TEST(OnnxImport, TablesOfSinesAndCosinesAreNotTrained) {
+  for (const size_t positions : {8u, 64u, 2000u}) {
+    for (const bool is_split : {false, true}) {
+      OnnxBuild build;
+      build.input("x", {0, static_cast<int64_t>(positions), 16}).weight("w", {16, 16});
+      build.graph.constants["pe"] = {sinusoids(positions, 16, is_split), false};
+      build.node("MatMul", {"x", "w"}, "a").node("Add", {"a", "pe"}, "b").node("Mul", {"b", "pe"}, "y");
+      EXPECT_THAT(names_of(build.imported("y"), TensorRole::parameter), ElementsAre("w"));
+      const auto import = build.import("y");
+      ASSERT_OK(import);
+      const std::string shape = "pe (1x" + std::to_string(positions) + "x16)";
+      EXPECT_THAT(import->notes, ElementsAre(HasSubstr(shape + " is not trained, because it holds sines")));
+    }
+  }
+}
+
+TEST(OnnxImport, LearnedTablesOfPositionsAreTrained) {
+  Prng prng(5);
+  for (const double size : {1.0, 0.02, 1e-4, 0.0}) {
+    OnnxBuild build;
+    build.input("x", {0, 8, 16}).weight("w", {16, 16});
+    model_import::HostTensor table;
+    table.shape = {1, 8, 16};
+    for (int i = 0; i < 128; ++i) table.reals.push_back(static_cast<float>(prng.uniform(-size, size)));
+    build.graph.constants["pos_embed"] = {std::move(table), false};
+    build.node("MatMul", {"x", "w"}, "a").node("Add", {"a", "pos_embed"}, "y");
+    EXPECT_THAT(names_of(build.imported("y"), TensorRole::parameter), UnorderedElementsAre("w", "pos_embed"));
+  }
+}
+
+TEST(OnnxImport, TellsOfEachTrainedTableWhyAndTakesPatterns) {
+  OnnxBuild build;
+  build.input("x", {0, 4}).weight("fc.weight", {4, 4}).weight("scale", {4}).weight("fc.bias", {4});
+  build.node("Gemm", {"x", "fc.weight", "fc.bias"}, "a").node("Mul", {"a", "scale"}, "y");
+  const auto import = build.import("y");
+  ASSERT_OK(import);
+  EXPECT_THAT(import->notes, ElementsAre("scale (4) is trained, though it is no layer's weight (--constant keeps it): "
+                                         "node /y/Mul (Mul) reads it"));
+  EXPECT_THAT(import->roles, Contains(HasSubstr("fc.weight (4x4) is trained, as the weight")));
+  EXPECT_EQ(import->roles.size(), 3u);
+  const ModelGraph fixed = build.imported("y", {.constant = {"scale", "*.bias"}});
+  EXPECT_THAT(names_of(fixed, TensorRole::parameter), ElementsAre("fc.weight"));
+  EXPECT_ERROR(build.import("y", {.constant = {"nothing*"}}), ErrorCode::invalid_argument,
+               "--constant nothing* matches no table");
+  const auto meant = build.import("y", {.trainable = {"scale"}});
+  ASSERT_OK(meant);
+  EXPECT_THAT(meant->notes, IsEmpty());
+}
+
+// PyTorch writes GroupNorm as InstanceNormalization with ones and zeros of a Constant node, and the weights behind it.
+TEST(OnnxImport, OnesAndZerosOfAConstantNodeAreNoWeightsOfANorm) {
+  OnnxBuild build;
+  build.input("x", {0, 4, 6, 6}).weight("conv", {4, 4, 1, 1}).weight("gn.weight", {4, 1, 1});
+  build.weight("gn.bias", {4, 1, 1});
+  for (const auto& [name, value] : {std::pair("ones", 1.0f), std::pair("zeros", 0.0f)}) {
+    model_import::HostTensor tensor;
+    tensor.shape = {4};
+    tensor.reals.assign(4, value);
+    build.graph.constants[name] = {std::move(tensor), true};
+  }
+  build.node("Conv", {"x", "conv"}, "c").node("InstanceNormalization", {"c", "ones", "zeros"}, "n");
+  build.node("Mul", {"n", "gn.weight"}, "m").node("Add", {"m", "gn.bias"}, "y");
+  const Result<model_import::ImportedModel> import = model_import::import_graph(build.sorted("y"));
+  ASSERT_OK(import);
+  const auto decoded = decode_model(import->model);
+  ASSERT_OK(decoded);
+  EXPECT_THAT(names_of(decoded->header, TensorRole::parameter), UnorderedElementsAre("conv", "gn.weight", "gn.bias"));
+  EXPECT_OK(Model::load(import->model));
 }
 
 }  // namespace
