@@ -13,14 +13,19 @@ static_assert(COTERIE_SECURITY_ACTIVE == static_cast<int>(SecurityLevel::active)
 static_assert(COTERIE_SECURITY_ACTIVE_DP == static_cast<int>(SecurityLevel::active_dp));
 
 Result<PrivacyPolicy> policy_of(const coterie_policy* given) {
-  PrivacyPolicy policy;
+  // What an app gets that says nothing.
+  PrivacyPolicy policy{
+      .security_level_min = SecurityLevel::active, .cohort_min = kCohortMinDefault, .keeps_level = true};
   if (given == nullptr) return policy;
   COT_ASSIGN(const coterie_policy known, known_part(given, "options.policy"));
   if (known.security_level_min > COTERIE_SECURITY_ACTIVE_DP) {
     return Error(ErrorCode::invalid_argument, "policy: security_level_min must be from 0 (none) to 3 (active_dp), is " +
                                                   std::to_string(known.security_level_min));
   }
-  policy.security_level_min = static_cast<SecurityLevel>(known.security_level_min);
+  if (known.security_level_min != COTERIE_SECURITY_NONE || known.accepts_none != 0) {
+    policy.security_level_min = static_cast<SecurityLevel>(known.security_level_min);
+    policy.keeps_level = false;
+  }
   if (known.cohort_min > 0) policy.cohort_min = known.cohort_min;
   policy.epsilon_round_max = known.epsilon_round_max;
   policy.epsilon_total_max = known.epsilon_total_max;

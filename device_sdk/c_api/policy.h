@@ -7,7 +7,8 @@
 
 namespace coterie {
 
-// NULL: the defaults. invalid_argument, which names the member.
+// NULL: the defaults: at least active, at least kCohortMinDefault devices, and never down (ADR 53). invalid_argument,
+// which names the member.
 Result<PrivacyPolicy> policy_of(const coterie_policy* given);
 
 struct RefusalCallback {

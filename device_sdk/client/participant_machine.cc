@@ -204,6 +204,7 @@ Status ParticipantMachine::read_plan(ByteView bytes) {
     note_refusal(plan, good.error());
     return good;
   }
+  note_level(plan, state_);
   plan_ = std::move(plan);
   return {};
 }

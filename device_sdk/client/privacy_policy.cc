@@ -75,6 +75,14 @@ uint32_t attempts_of(const Assignment& assignment, const ParticipantState& state
   return attempts == state.attempts.end() ? 0 : attempts->second;
 }
 
+SecurityLevel highest_before(const PrivacyPolicy& policy, const JobId& job, const ParticipantState& state) {
+  SecurityLevel highest = SecurityLevel::none;
+  for (const auto& [of, level] : state.levels) {
+    if (of == job || policy.keeps_level) highest = std::max(highest, level);
+  }
+  return highest;
+}
+
 bool is_set(double limit) { return limit > 0 && !std::isinf(limit); }
 
 }  // namespace
@@ -103,6 +111,11 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
   if (privacy.level < policy.security_level_min) {
     return refused("promises security level " + std::string(to_string(privacy.level)) + ", this device asks for " +
                        std::string(to_string(policy.security_level_min)) + " at least",
+                   refusal_reason::kSecurityLevel);
+  }
+  if (const SecurityLevel before = highest_before(policy, plan.job, state); privacy.level < before) {
+    return refused("promises security level " + std::string(to_string(privacy.level)) + ", this device has seen " +
+                       std::string(to_string(before)) + " and does not go down",
                    refusal_reason::kSecurityLevel);
   }
   if (privacy.level != SecurityLevel::none && privacy.cohort_min < policy.cohort_min) {
@@ -135,6 +148,12 @@ Status check_new_part(const PrivacyPolicy& policy, const Plan& plan, const Assig
   return refused("this device has taken part in " + std::to_string(policy.attempts_max) +
                      " attempts of this round, each of which drew holders: it gives no more",
                  refusal_reason::kAttempts);
+}
+
+void note_level(const Plan& plan, ParticipantState& state) {
+  if (plan.privacy.level == SecurityLevel::none) return;
+  SecurityLevel& level = state.levels[plan.job];
+  level = std::max(level, plan.privacy.level);
 }
 
 void count_part(const Plan& plan, const Assignment& assignment, ParticipantState& state) {

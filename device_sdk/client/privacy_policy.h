@@ -2,7 +2,8 @@
 // itself.
 //
 // A plan that offers less is `refused`, with one of refusal_reason as the error's reason:
-//   security_level   the level is lower than security_level_min, or one that this client does not speak
+//   security_level   the level is lower than security_level_min, than that of an earlier plan of the job, or, where
+//                    keeps_level, of any job; or one that this client does not speak
 //   cohort_min       a sum may be of fewer devices than cohort_min
 //   epsilon_round    one participation costs more than epsilon_round_max; or the plan promises nothing where the app
 //                    set any limit of epsilon or delta: without a promise what it costs is unbounded
@@ -33,7 +34,9 @@ namespace coterie {
 // limit of the one never goes without a limit of the other.
 inline constexpr double kEpsilonRoundMax = 8, kEpsilonTotalMax = 32, kDeltaMax = 1e-5;
 inline constexpr uint32_t kAttemptsMax = 3;
+inline constexpr uint32_t kCohortMinDefault = 20;  // of an app that says nothing (device_sdk/c_api/policy.h)
 
+// By itself it refuses nothing but what no app can want; apps get the defaults of the C interface (ADR 53).
 struct PrivacyPolicy {
   SecurityLevel security_level_min = SecurityLevel::none;
   uint32_t cohort_min = kRosterSizeMin;  // of plans with a level
@@ -53,6 +56,8 @@ struct PrivacyPolicy {
   // Attempts of one round that this device takes part in, under plans of those levels whose roster may have more than
   // kCompleteRosterMax devices. Each draws holders anew, and the server sees who they are before it goes on (ADR 51).
   uint32_t attempts_max = kAttemptsMax;
+  // No job goes below the highest level that any had: for a device whose app says nothing of levels.
+  bool keeps_level = false;
   // Not the app's to set: whether there is an authority, and no certificate of it for this device. At
   // `active` and above identities are checked, and the others of a cohort end their session over one without
   // a certificate.
@@ -77,6 +82,10 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
 // together would cost twice. refused, for attempts, if this device has given the round all that it gives.
 Status check_new_part(const PrivacyPolicy& policy, const Plan& plan, const Assignment& assignment,
                       const ParticipantState& state);
+
+// Remembers the level of a plan that this device goes on with: no later plan of the job promises less. To be durable
+// before the update can leave.
+void note_level(const Plan& plan, ParticipantState& state);
 
 // Counts a part in the assignment: what it costs once an attempt, the attempt each time. To be durable before anything
 // can leave that depends on the data; then a crash leaves it spent.

@@ -163,8 +163,9 @@ COTERIE_API const char* coterie_security_level_name(coterie_security_level level
  * removes the directory begins at nothing. */
 typedef struct coterie_policy {
   size_t struct_size;
-  uint32_t security_level_min; /* a coterie_security_level */
-  uint32_t cohort_min;         /* devices in a sum, of levels from MASKED on; 0: 2 */
+  uint32_t security_level_min; /* a coterie_security_level; 0: ACTIVE, and no job goes below the highest level that this
+                              device went on with in any, unless accepts_none */
+  uint32_t cohort_min;         /* devices in a sum, of levels from MASKED on; 0: 20 */
   double epsilon_round_max;    /* of one participation; 0: 8 */
   double epsilon_total_max;    /* of all, ever: the sum over participations; 0: 32 */
   double delta_max;            /* of all, ever: the sum over participations; below 1; 0: 1e-5 */
@@ -173,6 +174,7 @@ typedef struct coterie_policy {
   double corrupt_share_min;    /* of the devices of a sum, of levels from ACTIVE on: how many may be corrupt, at least;
                               0: 0.1; else in [0.1, 1/3] */
   uint32_t attempts_max;       /* of one round, where a cohort may have more than 255 devices; 0: 3 */
+  uint32_t accepts_none;       /* not 0: where security_level_min is 0 it means NONE, and is the app's word for it */
 } coterie_policy;
 
 /* A plan that this device did not train under. Good inside the callback only. */
@@ -208,7 +210,7 @@ typedef struct coterie_options {
   uint32_t checkin_ms_max;      /* how long the server may hold a check-in; 0: 25000 */
   uint32_t checkpoint_steps;    /* training steps between two checkpoints; 0: 50 */
   const coterie_transport* transport; /* NULL: the library's own HTTPS, if it was built in */
-  const coterie_policy* policy;       /* NULL: every plan will do */
+  const coterie_policy* policy;       /* NULL: the defaults of all members */
   /* Called inside step or run when a plan was refused by the policy; may be NULL. The server is told the
    * reason, too. */
   void (*on_refused)(void* context, const coterie_refusal* refusal);

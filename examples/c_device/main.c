@@ -38,11 +38,14 @@ int main(int argc, char** argv) {
     fprintf(stderr, "c_device: the examples: %s: %s\n", coterie_status_name(status), error);
     return 1;
   }
+  // Whatever the job's level is, for a look at how it works: an app leaves this out, or asks for more.
+  const coterie_policy policy = {.struct_size = sizeof policy, .accepts_none = 1, .cohort_min = 2};
   const coterie_options options = {.struct_size = sizeof options,
                                    .server_url = argv[1],
                                    .ca_file = argv[2],
                                    .state_dir = argv[3],
-                                   .enrollment_token = getenv("COTERIE_ENROLLMENT_TOKEN")};
+                                   .enrollment_token = getenv("COTERIE_ENROLLMENT_TOKEN"),
+                                   .policy = &policy};
   coterie_client* client = NULL;
   status = coterie_client_open(&options, &dataset, &client, error, sizeof error);
   if (status == COTERIE_OK) {

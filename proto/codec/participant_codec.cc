@@ -34,11 +34,13 @@ flatbuffers::Offset<state::NewestModel> build(flatbuffers::FlatBufferBuilder& bu
   const auto took_part = of.took_part.find(job);
   const bool has_taken_part = took_part != of.took_part.end();
   const auto attempts = of.attempts.find(job);
+  const auto level = of.levels.find(job);
   const auto ledger = of.ledgers.find(job);
   const auto ledger_head = flat::build(builder, ledger == of.ledgers.end() ? LedgerHead{} : ledger->second);
   return state::CreateNewestModel(builder, builder.CreateString(job.value()), newest.value(), has_taken_part,
                                   has_taken_part ? took_part->second.value() : 0, ledger_head,
-                                  has_taken_part && attempts != of.attempts.end() ? attempts->second : 0);
+                                  has_taken_part && attempts != of.attempts.end() ? attempts->second : 0,
+                                  level == of.levels.end() ? 0 : static_cast<uint8_t>(level->second));
 }
 
 Status parse(const state::NewestModel& entry, ParticipantState& into) {
@@ -51,6 +53,8 @@ Status parse(const state::NewestModel& entry, ParticipantState& into) {
       return flat::out_of_range("ledger", "must have records and a head");
     into.ledgers[job] = ledger;
   }
+  if (entry.level() > static_cast<uint8_t>(SecurityLevel::active_dp)) return flat::out_of_range("level", "is unknown");
+  if (entry.level() > 0) into.levels[job] = static_cast<SecurityLevel>(entry.level());
   if (!entry.took_part()) return {};
   if (entry.took_part_version() > entry.model_version()) {
     return flat::out_of_range("took_part_version", "must be at most model_version");

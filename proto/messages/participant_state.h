@@ -8,6 +8,7 @@
 
 #include "proto/messages/checkin.h"
 #include "proto/messages/ledger_head.h"
+#include "proto/messages/secagg.h"
 
 namespace coterie {
 
@@ -48,7 +49,9 @@ struct ParticipantState {
   // Likewise, of those in took_part: attempts of that version's round that an update may have left in.
   std::map<JobId, uint32_t> attempts = {};
   std::map<JobId, LedgerHead> ledgers = {};  // likewise: the longest that a plan had; with records
-  std::optional<Refusal> refusal = {};       // of a plan, until the server has heard of it
+  // Likewise: the highest level of a plan that this device went on with, above none.
+  std::map<JobId, SecurityLevel> levels = {};
+  std::optional<Refusal> refusal = {};  // of a plan, until the server has heard of it
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
 };
 

@@ -73,6 +73,10 @@ class AbiRound : public testing::Test {
     options.enrollment_token = "token";
     options.seed = 3;
     options.transport = &transport;
+    coterie_policy policy{};  // the scripted server's plans have no level
+    policy.struct_size = sizeof policy;
+    policy.accepts_none = accepts_none_;
+    options.policy = &policy;
     char error[256];
     ASSERT_EQ(coterie_client_open(&options, dataset == nullptr ? &own : dataset, &client_, error, sizeof error),
               COTERIE_OK)
@@ -91,6 +95,7 @@ class AbiRound : public testing::Test {
   }
   std::string error() const { return coterie_client_last_error(client_); }
 
+  uint32_t accepts_none_ = 1;
   TemporaryDirectory directory_{memory_disk()};
   Host host_;
   coterie_client* client_ = nullptr;
@@ -111,6 +116,19 @@ TEST_F(AbiRound, RunsUntilOneUpdateIsAccepted) {
   ASSERT_EQ(host_.server.uploads().size(), 1u);
   EXPECT_EQ(host_.server.uploads()[0].header.examples, 20u);
   EXPECT_EQ(error(), "");
+}
+
+TEST_F(AbiRound, AnAppThatSaysNothingTakesNoPartWithoutALevel) {
+  accepts_none_ = 0;
+  open();
+  coterie_progress progress{};
+  progress.struct_size = sizeof progress;
+  for (int i = 0; i < 20 && progress.activity != COTERIE_ACTIVITY_FETCHED_PLAN; ++i) {
+    ASSERT_EQ(coterie_client_step(client_, &progress), COTERIE_OK);
+  }
+  EXPECT_EQ(progress.step_status, COTERIE_REFUSED);
+  EXPECT_NE(error().find("promises security level none, this device asks for active"), std::string::npos) << error();
+  EXPECT_TRUE(host_.server.uploads().empty());
 }
 
 TEST_F(AbiRound, TellsHowTrainingGoes) {

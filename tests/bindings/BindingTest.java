@@ -321,6 +321,7 @@ public final class BindingTest {
     byte[] certificate = Files.readAllBytes(sample.resolve("certificate"));
     options.stateDir = state.toString();
     options.policy = new Policy();
+    options.policy.cohortMin = 7;
     options.onRefused = null;
     options.authorityKey = new byte[31];
     isRefused("authorityKey has 31 bytes, it must have 32", () -> new Client(options, images));

@@ -275,15 +275,17 @@ TEST(CppBinding, TakesPartInActiveRoundsWithACertificateOnly) {
   options.transport = &transport;
   options.authority_key = authority.data();
   std::vector<std::string> heard;
-  const auto step = [&] {
+  const auto step = [&](const coterie::Policy& policy = coterie::Policy{.cohort_min = 7}) {
     std::filesystem::remove_all(state);
     std::filesystem::copy(sample("certified/state"), state);
     heard.clear();
-    coterie::Client client(options, data, {}, [&](const coterie_refusal& refusal) {
+    coterie::Client client(options, data, policy, [&](const coterie_refusal& refusal) {
       heard.push_back(refusal.job + std::string(": ") + refusal.reason);
     });
     client.step();
   };
+  step({});
+  EXPECT_EQ(heard, std::vector<std::string>{"active: cohort_min"}) << "an app that says nothing asks for 20 devices";
   step();
   EXPECT_EQ(heard, std::vector<std::string>{"active: certificate"});
   options.certificate = certificate.data();

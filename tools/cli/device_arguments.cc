@@ -138,10 +138,10 @@ void add_policy(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
   run.add_option_function<std::string>(
          "--security-level-min",
          [options](const std::string& name) { options->security_level_min = *security_level_from(name); },
-         "refuse plans of a lower level: none, masked, active or active_dp (default: none)")
+         "refuse plans of a lower level: none, masked, active or active_dp (default: active, and never down)")
       ->check(one_of({"none", "masked", "active", "active_dp"}))
       ->type_name("LEVEL");
-  run.add_option("--cohort-min", options->cohort_min, "refuse plans whose sums may be of fewer devices (default: 2)")
+  run.add_option("--cohort-min", options->cohort_min, "refuse plans whose sums may be of fewer devices (default: 20)")
       ->check(between<uint32_t>(2, 10'000));
   run.add_option("--epsilon-round-max", options->epsilon_round_max,
                  "refuse plans of which a round costs more (default: 8, of plans with noise; inf: no limit)")

@@ -215,7 +215,7 @@ std::string opening_line(const DemoOptions& options, const DemoData& data) {
          to_string(options.split) + "), " + format_count(data.held_out_examples) + " held out; " +
          counted(options.goal_count(), "device") + " a round" +
          (options.security == SecurityLevel::none
-              ? ""
+              ? ", no secure aggregation: its server sees each update (--security none)"
               : ", secure aggregation: " + std::string(to_string(options.security)));
 }
 

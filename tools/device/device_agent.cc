@@ -66,7 +66,8 @@ const uint8_t* bytes_or_null(const Bytes& bytes) { return bytes.empty() ? nullpt
 coterie_policy policy_of(const DeviceOptions& options) {
   coterie_policy policy{};
   policy.struct_size = sizeof policy;
-  policy.security_level_min = static_cast<uint32_t>(options.security_level_min);
+  policy.security_level_min = static_cast<uint32_t>(options.security_level_min.value_or(SecurityLevel::none));
+  policy.accepts_none = options.security_level_min == SecurityLevel::none;
   policy.cohort_min = options.cohort_min;
   policy.epsilon_round_max = options.epsilon_round_max;
   policy.epsilon_total_max = options.epsilon_total_max;

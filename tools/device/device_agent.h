@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/bytes.h"
@@ -22,7 +23,7 @@ struct DeviceOptions {
   bool use_p256 = false;
   Bytes authority_key;  // 32 bytes; empty: no authority
   Bytes certificate;    // 64 bytes; empty: none
-  SecurityLevel security_level_min = SecurityLevel::none;
+  std::optional<SecurityLevel> security_level_min;
   // Members of coterie_policy; 0: its default.
   uint32_t cohort_min = 0;
   double epsilon_round_max = 0;

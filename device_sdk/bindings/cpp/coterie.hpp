@@ -16,6 +16,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -168,7 +169,7 @@ class Caller {
 
 // What the app asks of rounds: the members of coterie_policy, with the same meaning.
 struct Policy {
-  coterie_security_level security_level_min = COTERIE_SECURITY_NONE;
+  std::optional<coterie_security_level> security_level_min;  // none given: the default; NONE is said aloud
   uint32_t cohort_min = 0;
   double epsilon_round_max = 0;
   double epsilon_total_max = 0;
@@ -179,7 +180,8 @@ struct Policy {
 
   coterie_policy c() const {
     auto policy = detail::sized<coterie_policy>();
-    policy.security_level_min = security_level_min;
+    policy.security_level_min = security_level_min.value_or(COTERIE_SECURITY_NONE);
+    policy.accepts_none = security_level_min == COTERIE_SECURITY_NONE;
     policy.cohort_min = cohort_min;
     policy.epsilon_round_max = epsilon_round_max;
     policy.epsilon_total_max = epsilon_total_max;

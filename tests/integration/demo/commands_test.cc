@@ -61,7 +61,8 @@ TEST_F(Commands, TakeAJobFromItsFileToItsModel) {
         directory_.path(),
         std::vector<std::string>{"device", "run", "--server", server_->device_url(), "--ca",
                                  directory_ / "data/tls/ca.pem", "--token", token, "--state-dir", directory_ / device,
-                                 "--data", run() + "/devices/" + device + "/data.cotf", "--rounds", "3"}));
+                                 "--data", run() + "/devices/" + device + "/data.cotf", "--rounds", "3", "--cohort-min",
+                                 "2"}));
   }
   coterie({"model", "new", "mlp", "-o", "mlp.cotf"});
   put("job.json", R"({"name": "pilot", "rounds": {"count": 3, "goal_count": 2, "pool_min": 2}})");

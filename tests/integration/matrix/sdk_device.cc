@@ -29,6 +29,7 @@ SdkDevice::SdkDevice(const SdkDeviceOptions& options, Teacher data) : data_(std:
   coterie_policy policy{};
   policy.struct_size = sizeof policy;
   policy.security_level_min = options.level_min;
+  policy.accepts_none = 1;  // some jobs of the matrix have no level
   policy.cohort_min = 2;
   // The matrix is about what a job does: its noise is what eight devices can learn under.
   policy.epsilon_round_max = policy.epsilon_total_max = HUGE_VAL;

@@ -87,10 +87,22 @@ class Authorities : public ServerTest {
   }
   // Without a certificate if that is empty.
   Device run_device(const std::string& name, const std::string& authority_key, const std::string& certificate) {
-    std::vector<std::string> words = {
-        "device",          "run",        "--server",    server_->device_url(), "--ca",   directory_ / "ca.pem",
-        "--token",         token_,       "--state-dir", directory_ / name,     "--data", directory_ / "examples.cotf",
-        "--authority-key", authority_key};
+    std::vector<std::string> words = {"device",
+                                      "run",
+                                      "--server",
+                                      server_->device_url(),
+                                      "--ca",
+                                      directory_ / "ca.pem",
+                                      "--token",
+                                      token_,
+                                      "--state-dir",
+                                      directory_ / name,
+                                      "--data",
+                                      directory_ / "examples.cotf",
+                                      "--authority-key",
+                                      authority_key,
+                                      "--cohort-min",
+                                      "2"};
     if (!certificate.empty()) words.insert(words.end(), {"--certificate", certificate});
     return std::make_unique<DemoProcess>(directory_.path(), words);
   }

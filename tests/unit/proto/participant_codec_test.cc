@@ -74,6 +74,8 @@ TEST(ParticipantStateCodec, KnowsWhatCannotHaveBeenSpent) {
     m.ledgers[JobId("k")].records = 3;
     m.ledgers[JobId("k")].head.bytes[0] = 1;
   });
+  expect_rejected<M>("level is unknown", [](M& m) { m.levels[JobId("k")] = static_cast<SecurityLevel>(4); });
+  expect_accepted<M>([](M& m) { m.levels[JobId("k")] = SecurityLevel::active_dp; });
   expect_rejected<M>("refusal.reason", [](M& m) { m.refusal = Refusal{}; });
 }
 

@@ -53,6 +53,23 @@ TEST(PrivacyPolicy, ADeviceThatOthersWouldEndTheirSessionOverTakesNoPart) {
   EXPECT_EQ(c.reason(), "") << "nobody looks at certificates there";
 }
 
+TEST(PrivacyPolicy, KeepsTheLevelOfAJobOrOfAll) {
+  Case c;
+  c.plan.privacy = rules_of(SecurityLevel::active);
+  note_level(c.plan, c.state);
+  c.state.newest_models[JobId("job")] = ModelVersion(4);
+  c.state = *decode_participant_state(encode(c.state));  // through restarts
+  EXPECT_EQ(c.reason(), "");
+  c.plan.privacy = rules_of(SecurityLevel::masked);
+  EXPECT_EQ(c.reason(), "security_level");
+  note_level(c.plan, c.state);
+  EXPECT_EQ(c.state.levels.at(JobId("job")), SecurityLevel::active);
+  c.plan.job = JobId("another");
+  EXPECT_EQ(c.reason(), "") << "the app says which levels will do";
+  c.policy.keeps_level = true;
+  EXPECT_EQ(c.reason(), "security_level") << "it says nothing";
+}
+
 TEST(PrivacyPolicy, LimitsWhatOneRoundMayCost) {
   Case c;
   c.policy.epsilon_round_max = 0.5;

@@ -143,6 +143,25 @@ TEST(ParticipantPrivacy, JudgesAgainInEveryPhaseThatCanLeadToAnUpload) {
   }
 }
 
+// The same server, the same job: what was promised once is promised for good.
+TEST(ParticipantPrivacy, DoesNotGoDownInAJob) {
+  Dialogue d;
+  d.privacy = rules_of(SecurityLevel::active);
+  d.reach(Phase::aggregating);
+  d.tell(d.good_answer());
+  d.restart();
+  for (const PrivacyRules& less : {PrivacyRules{}, rules_of(SecurityLevel::masked)}) {
+    d.privacy = less;
+    d.reach(Phase::assigned);
+    d.tell(d.good_answer());
+    EXPECT_EQ(d.state().phase, Phase::idle);
+    EXPECT_EQ(d.machine->last_error()->reason(), "security_level");
+    EXPECT_TRUE(d.machine->take_refused_plan());
+  }
+  d.privacy = rules_of(SecurityLevel::active_dp);
+  d.reach(Phase::planned);
+}
+
 TEST(ParticipantPrivacy, DropsAPlainUpdateWhosePlanIsNotThereToBeJudged) {
   Dialogue d;
   d.reach(Phase::trained);

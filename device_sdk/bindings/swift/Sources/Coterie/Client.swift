@@ -3,7 +3,8 @@ import CCoterie
 
 /// The members of coterie_policy, with the same meaning; 0 is its default.
 public struct Policy {
-    public var securityLevelMin = COTERIE_SECURITY_NONE
+    /// nil is the default; COTERIE_SECURITY_NONE is said aloud.
+    public var securityLevelMin: coterie_security_level?
     public var cohortMin: UInt32 = 0
     public var epsilonRoundMax = 0.0
     public var epsilonTotalMax = 0.0
@@ -17,7 +18,8 @@ public struct Policy {
     func withC<R>(_ body: (UnsafePointer<coterie_policy>) throws -> R) rethrows -> R {
         var c = coterie_policy()
         c.struct_size = MemoryLayout<coterie_policy>.stride
-        c.security_level_min = UInt32(securityLevelMin.rawValue)
+        c.security_level_min = UInt32((securityLevelMin ?? COTERIE_SECURITY_NONE).rawValue)
+        c.accepts_none = securityLevelMin == COTERIE_SECURITY_NONE ? 1 : 0
         c.cohort_min = cohortMin
         c.epsilon_round_max = epsilonRoundMax
         c.epsilon_total_max = epsilonTotalMax

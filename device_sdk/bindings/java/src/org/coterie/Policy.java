@@ -2,7 +2,8 @@ package org.coterie;
 
 /** The members of coterie_policy, with the same meaning; 0 is its default. */
 public final class Policy {
-  public SecurityLevel securityLevelMin = SecurityLevel.NONE;
+  /** null is the default; NONE is said aloud. */
+  public SecurityLevel securityLevelMin;
   public int cohortMin;
   public double epsilonRoundMax;
   public double epsilonTotalMax;
