@@ -239,6 +239,19 @@ Status make_directories(const std::string& path) {
   return {};
 }
 
+Result<bool> make_private(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    return errno == ENOENT ? Result<bool>(false) : Result<bool>(system_error("cannot stat", path, errno));
+  }
+  constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+  if ((info.st_mode & kOthers) == 0) return false;
+  if (::chmod(path.c_str(), info.st_mode & 07777 & ~kOthers) != 0) {
+    return system_error("cannot take from others what they may do with", path, errno);
+  }
+  return true;
+}
+
 Status rename_file(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return system_error("cannot rename to", to, errno);
   return {};

@@ -109,6 +109,9 @@ Status write_file_atomically(const std::string& path, ByteView bytes, Durability
 Result<Bytes> read_file(const std::string& path, uint64_t bytes_max);
 
 bool exists(const std::string& path);
+// Takes away what the group and others may do with a file or a directory. Whether there was something to take away;
+// false also where there is no such file. permission_denied if it is somebody else's.
+Result<bool> make_private(const std::string& path);
 Result<WallTime> modified(const std::string& path);                  // File::modified
 bool is_at(const FileIdentity& identity, const std::string& path);   // of `path` itself, also if it is a link
 Status make_directories(const std::string& path);                    // mode 0700 for what it creates

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include "base/log.h"
 #include "base/os/crash_point.h"
 #include "secure/crypto/dev_ca.h"
 #include "secure/identity/key_file.h"
@@ -34,6 +35,17 @@ bool is_current(const std::string& certificate, WallTime now) {
   return end && *end > now + kRenewBefore;
 }
 
+// What a server writes is 0600 (main's umask). A directory that somebody else made, and a database of before, may be
+// open.
+void make_private(const std::string& directory) {
+  for (const char* name : {"", "/coterie.sqlite3", "/coterie.sqlite3-wal", "/coterie.sqlite3-shm"}) {
+    const std::string path = directory + name;
+    const Result<bool> changed = os::make_private(path);
+    if (!changed) log(LogLevel::warning, "others_may_read", {{"path", path}, {"error", changed.error().message()}});
+    else if (*changed) log(LogLevel::warning, "others_could_read", {{"path", path}, {"mended", "true"}});
+  }
+}
+
 }  // namespace
 
 Result<DataDirectory> DataDirectory::open(const std::string& path, const std::string& keys) {
@@ -48,6 +60,7 @@ Result<DataDirectory> DataDirectory::open(const std::string& path, const std::st
     return Error(ErrorCode::conflict, "another server runs on data directory " + path +
                                           "; stop it, or give this one another directory with --data-dir");
   }
+  make_private(path);
   os::File keys_lock;
   if (!keys.empty()) {
     const std::string keys_lock_path = keys_path + "/lock";

@@ -35,9 +35,10 @@ struct PeerFiles {
 
 class DataDirectory {
  public:
-  // Creates it if need be and takes the lock; conflict if another server has it. `keys` is where the keys and the admin
-  // token are, if they are not here; several servers may share it: it is theirs in turn until keys_are_loaded(), so
-  // that keys are made once.
+  // Creates it if need be and takes the lock; conflict if another server has it. A directory or a database that others
+  // may read is theirs no more, and the log says so, or that it could not be helped. `keys` is where the keys and the
+  // admin token are, if they are not here; several servers may share it: it is theirs in turn until keys_are_loaded(),
+  // so that keys are made once.
   static Result<DataDirectory> open(const std::string& path, const std::string& keys = {});
 
   std::string path(const std::string& name) const { return path_ + "/" + name; }

@@ -12,6 +12,7 @@ namespace coterie {
 
 class EndpointsFile {
  public:
+  // On a full disk without the file, and with a warning in the log: devices can still be served what is there.
   static Result<std::unique_ptr<EndpointsFile>> write(const std::string& path, const Endpoints& endpoints);
   ~EndpointsFile() { remove(); }
   EndpointsFile(const EndpointsFile&) = delete;

@@ -1,5 +1,6 @@
 // fl_server: the command line of the server process.
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -97,6 +98,7 @@ int run(const ServerConfig& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::umask(S_IRWXG | S_IRWXO);  // also for what libraries create: the database has tokens' hashes and devices' keys
   CLI::App app{
       "fl_server: runs federated rounds over a population of devices.\n\n"
       "Examples:\n"

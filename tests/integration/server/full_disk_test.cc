@@ -87,5 +87,28 @@ TEST_F(FullDisk, BetweenAcceptanceAndTheModelOnlyDelaysTheRound) {
   EXPECT_FLOAT_EQ((*weights)[4], 1.0f);
 }
 
+// Whoever was told "accepted" asks again, and who needs the model gets it, also of a server that can write nothing.
+TEST_F(FullDisk, IsEnoughToStartAndToGiveWhatIsThere) {
+  constexpr size_t kValues = 4'096;
+  const auto job = admin_->create_job(flat_model(kValues), spec_for(2, 1));
+  ASSERT_TRUE(test::is_ok(job));
+  const auto device = enrolled_device(), other = enrolled_device();
+  std::thread waits([&] { (void)other->wait_for_assignment(kPatience); });
+  const auto assignment = device->wait_for_assignment(kPatience);
+  waits.join();
+  ASSERT_TRUE(test::is_ok(assignment));
+  const auto accepted = device->upload_until_decided(*assignment, one_hot(kValues, 7));
+  ASSERT_TRUE(std::holds_alternative<Receipt>(accepted)) << failure_of(accepted).message();
+  fill();
+  server_->kill();
+  fill();  // what it left unfinished is gone
+  start();
+  ASSERT_FALSE(HasFatalFailure());
+  const auto again = device->upload_until_decided(*assignment, one_hot(kValues, 7));
+  EXPECT_TRUE(std::holds_alternative<Receipt>(again)) << failure_of(again).message();
+  EXPECT_TRUE(test::is_ok(admin_->download_weights(*job, 0)));
+  make_room();
+}
+
 }  // namespace
 }  // namespace coterie::testing
