@@ -4,6 +4,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <cstdlib>
+
 #include "base/os/clock.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/model_download.h"
@@ -17,6 +20,9 @@ namespace coterie {
 namespace {
 
 constexpr uint64_t kModelBytesMax = 1ull << 34;
+constexpr uint64_t kClockBytesMax = 32;
+constexpr Millis kClockKeptFrom{1'000};
+constexpr int64_t kClockMsMax = 253'402'300'799'999;  // as the server may say at most (device_api.cc)
 
 Result<os::File> lock_directory(const std::string& directory) {
   COT_TRY(os::make_directories(directory));
@@ -76,6 +82,7 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transp
   std::unique_ptr<Agent> agent(
       new Agent(settings, std::move(lock), std::move(signer), std::move(files), std::move(state), transport, examples));
   if (!agent->state().assignment) agent->clean_up();
+  agent->load_clock();
   return agent;
 }
 
@@ -89,6 +96,28 @@ Agent::Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> sign
       examples_(examples),
       machine_(policy_of(settings_), std::move(state)) {}
 
+void Agent::load_clock() {
+  api_.trust(machine_.state().signing_key);
+  const Result<Bytes> kept = os::read_file(path("clock"), kClockBytesMax);
+  int64_t ms = 0;
+  if (!kept) return;
+  const std::string_view text = as_text(*kept);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  if (error != std::errc() || std::abs(ms) > kClockMsMax) return;
+  ahead_saved_ = Millis(ms);
+  api_.set_server_ahead(ahead_saved_);
+}
+
+// A device that is started again does not wait by its own clock for what it noted by the server's.
+Status Agent::keep_clock() {
+  api_.trust(machine_.state().signing_key);
+  if (std::chrono::abs(api_.server_ahead() - ahead_saved_) < kClockKeptFrom) return {};  // no write a round
+  COT_TRY(os::write_file_atomically(path("clock"), as_bytes(std::to_string(api_.server_ahead().count())),
+                                    os::Durability::content));
+  ahead_saved_ = api_.server_ahead();
+  return {};
+}
+
 std::string Agent::checkpoint_path(const RoundKey& key) const {
   return path("train-" + std::to_string(key.round.value()) + "-" + std::to_string(key.attempt.value()) + ".ckpt");
 }
@@ -98,10 +127,10 @@ Result<AgentProgress> Agent::step() {
   AgentProgress progress;
   // The session must not run ahead of what a restart would find.
   if (!files_.saved()) COT_TRY(files_.save(machine_.state()));
-  const ParticipantAction action = machine_.next(os::wall_now());
+  const ParticipantAction action = machine_.next(api_.server_now());
   std::optional<ParticipantEvent> event;
   if (const auto* wait = std::get_if<DoWait>(&action)) {
-    progress.wait = std::max(Millis(0), wait->until - os::wall_now());
+    progress.wait = std::max(Millis(0), wait->until - api_.server_now());
   } else if (const auto* stop = std::get_if<DoStop>(&action)) {
     progress.activity = Activity::stopped;
     progress.error = stop->error;
@@ -131,7 +160,7 @@ Result<AgentProgress> Agent::step() {
   if (event) {
     const uint64_t done_before = machine_.state().rounds_done;
     const bool had_assignment = machine_.state().assignment.has_value();
-    machine_.step(*event, os::wall_now());
+    machine_.step(*event, api_.server_now());
     const bool round_ended = had_assignment && !machine_.state().assignment;
     if (round_ended) {
       training_.reset();
@@ -140,6 +169,7 @@ Result<AgentProgress> Agent::step() {
     // Saved before the files go: a restart in between finds litter, not a round without its model.
     COT_TRY(files_.save(machine_.state()));
     if (round_ended) clean_up();
+    COT_TRY(keep_clock());
     if (machine_.state().rounds_done == done_before) progress.error = machine_.last_error();
   }
   progress.rounds_done = machine_.state().rounds_done;
@@ -223,7 +253,7 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
     training_ = std::move(*begun);
   }
   Trainer& trainer = training_->trainer;
-  if (!trainer.finished() && os::wall_now() > action.assignment.not_after) {
+  if (!trainer.finished() && api_.server_now() > action.assignment.not_after) {
     return ended(Error(ErrorCode::ticket_expired, "the round was over before the training was"));
   }
   const Instant begin = os::monotonic_now();

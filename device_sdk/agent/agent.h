@@ -98,6 +98,8 @@ class Agent {
   Result<Training> begin_training(const DoTrain& action);
   Result<Bytes> make_update(const DoTrain& action, const Training& training) const;
   void clean_up();
+  void load_clock();
+  Status keep_clock();
   std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }
   std::string model_path(const Digest& digest) const { return path("model-" + digest.hex() + ".cotf"); }
   std::string checkpoint_path(const RoundKey& key) const;
@@ -107,6 +109,7 @@ class Agent {
   SessionFiles files_;
   std::unique_ptr<Signer> signer_;
   DeviceApi api_;
+  Millis ahead_saved_{0};  // what DeviceApi::server_ahead was when it was kept
   ExampleSource& examples_;
   ParticipantMachine machine_;
   std::optional<std::pair<Digest, Bytes>> newest_plan_;  // as it was fetched last, at most a plan's size

@@ -9,6 +9,7 @@
 #include "secure/crypto/digest.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/request_signature.h"
+#include "secure/identity/server_time.h"
 
 namespace coterie {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 constexpr Millis kHoldMargin{20'000};   // beyond what a server was asked to hold a request: the network's part
 constexpr Millis kSessionHold{20'000};  // a server holds a question for a session's message at most so long
 constexpr size_t kSessionMessageBytesMax = limits::kRosterHeaderBytesMax + 64;
+constexpr int64_t kServerTimeMsMax = 253'402'300'799'999;  // the year 9999: a clock that is further is none
 constexpr std::string_view kFrameType = "application/vnd.coterie.frame";
 
 // What an answer without a frame of ours means: a proxy's page, a balancer's refusal.
@@ -62,18 +64,45 @@ Outcome<T> decoded(Result<T> message) {
 
 }  // namespace
 
-Outcome<DeviceApi::Answer> DeviceApi::call(const DeviceId* device, TransportRequest request, CallOptions options) {
+WallTime DeviceApi::server_now() const { return os::wall_now() + server_ahead_; }
+
+Outcome<DeviceApi::Answer> DeviceApi::call(const DeviceId* device, const TransportRequest& request,
+                                           CallOptions options) {
+  for (bool again = false;; again = true) {
+    Nonce nonce;
+    fill_random(nonce);
+    Result<Answer> answer = send(device, request, nonce, options);
+    if (!answer) return Failure{answer.error(), {}};
+    const bool has_learned = learn_time(answer->head, nonce);
+    if (answer->head.status >= 200 && answer->head.status < 300) return *std::move(answer);
+    // Refused over its time: signed anew at the server's, once.
+    if (again || !has_learned) return failure_of(answer->head, answer->body);
+  }
+}
+
+bool DeviceApi::learn_time(const TransportResponse& head, const Nonce& nonce) {
+  const std::string_view text = head.header("coterie-time");
+  int64_t ms = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return false;
+  if (ms < 0 || ms > kServerTimeMsMax) return false;
+  const Result<Bytes> signature = from_base64url(head.header("coterie-signature"));
+  const WallTime time = wall_time_from_unix_ms(ms);
+  if (!signature || !server_time_is_valid(time, nonce, *signature, server_key_)) return false;
+  server_ahead_ = time - os::wall_now();
+  return true;
+}
+
+Result<DeviceApi::Answer> DeviceApi::send(const DeviceId* device, TransportRequest request, const Nonce& nonce,
+                                          CallOptions options) {
   if (device != nullptr) {
     SignedRequest to_sign{request.method, request.target, request.body.size(), std::nullopt};
     if (options.digest_body) to_sign.digest = content_digest(request.body);
-    Nonce nonce;
-    fill_random(nonce);
-    const Result<RequestClaims> claims = sign_request(to_sign, *device, os::wall_now(), nonce, signer_);
-    if (!claims) return Failure{claims.error(), {}};
+    COT_ASSIGN(const RequestClaims claims, sign_request(to_sign, *device, server_now(), nonce, signer_));
     request.headers.insert(request.headers.end(), {{"Coterie-Device", device->hex()},
-                                                   {"Coterie-Time", std::to_string(unix_ms(claims->time))},
+                                                   {"Coterie-Time", std::to_string(unix_ms(claims.time))},
                                                    {"Coterie-Nonce", to_hex(nonce)},
-                                                   {"Coterie-Signature", to_base64url(claims->signature)}});
+                                                   {"Coterie-Signature", to_base64url(claims.signature)}});
     if (to_sign.digest) request.headers.emplace_back("Coterie-Digest", to_sign.digest->hex());
   }
   Answer answer;
@@ -87,10 +116,7 @@ Outcome<DeviceApi::Answer> DeviceApi::call(const DeviceId* device, TransportRequ
     answer.body.insert(answer.body.end(), piece.begin(), piece.end());
     return {};
   };
-  Result<TransportResponse> head = transport_.send(request, collect);
-  if (!head) return Failure{head.error(), {}};
-  answer.head = std::move(*head);
-  if (answer.head.status < 200 || answer.head.status >= 300) return failure_of(answer.head, answer.body);
+  COT_ASSIGN(answer.head, transport_.send(request, collect));
   return answer;
 }
 

@@ -9,6 +9,7 @@
 #include "device_sdk/client/participant_machine.h"
 #include "device_sdk/client/transport.h"
 #include "secure/crypto/signature.h"
+#include "secure/identity/request_signature.h"
 
 namespace coterie {
 
@@ -16,6 +17,15 @@ class DeviceApi {
  public:
   // Both outlive the API. Not thread-safe.
   DeviceApi(Transport& transport, const Signer& signer) : transport_(transport), signer_(signer) {}
+
+  // The server's key, pinned at enrollment: who holds it says what the time is (secure/identity/server_time.h). Without
+  // one nobody does.
+  void trust(ByteView server_key) { server_key_.assign(server_key.begin(), server_key.end()); }
+  // By how much the server's clock is ahead of this device's: 0 until it was said, with an assignment or a refusal.
+  Millis server_ahead() const { return server_ahead_; }
+  void set_server_ahead(Millis ahead) { server_ahead_ = ahead; }  // as learned before
+  // What requests are signed at, and what an assignment's not_after is compared with.
+  WallTime server_now() const;
 
   Outcome<EnrollReply> enroll(const std::string& token, const std::string& sdk_version);
   std::variant<Assignment, RetryWindow, Failure> check_in(const DeviceId& device, const CheckinRequest& request);
@@ -47,10 +57,16 @@ class DeviceApi {
     const BodySink* sink = nullptr;  // takes the body of a success
     size_t answer_bytes_max = kMessageBytesMax;
   };
-  Outcome<Answer> call(const DeviceId* device, TransportRequest request, CallOptions options);
+  Outcome<Answer> call(const DeviceId* device, const TransportRequest& request, CallOptions options);
+  // Once, whatever the answer's status is.
+  Result<Answer> send(const DeviceId* device, TransportRequest request, const Nonce& nonce, CallOptions options);
+  // Whether the answer says, to the request of this nonce, what the time is.
+  bool learn_time(const TransportResponse& head, const Nonce& nonce);
 
   Transport& transport_;
   const Signer& signer_;
+  Bytes server_key_;
+  Millis server_ahead_{0};
 };
 
 }  // namespace coterie

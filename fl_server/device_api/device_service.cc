@@ -9,6 +9,7 @@
 #include "secure/crypto/digest.h"
 #include "secure/identity/bearer_token.h"
 #include "secure/identity/request_signature.h"
+#include "secure/identity/server_time.h"
 #include "secure/identity/ticket.h"
 
 namespace coterie {
@@ -77,9 +78,32 @@ Awaitable<HttpResponse> DeviceService::respond(Exchange& exchange, DeviceRouteMa
   if (match.route->is_signed) {
     Result<RequestClaims> claims = read_claims(exchange.head());
     if (!claims) co_return error_response(claims.error(), {});
+    if (std::optional<HttpResponse> refusal = refuse_time(*claims)) co_return *std::move(refusal);
     call.claims = std::move(*claims);
   }
   co_return co_await (this->*match.route->handler)(exchange, std::move(call));
+}
+
+std::optional<HttpResponse> DeviceService::refuse_time(const RequestClaims& claims) const {
+  const Now now = os::now();
+  Status timely = check_request_time(claims, now.wall, settings_.clock_skew_max);
+  // The nonces of an earlier life of this process are forgotten: a captured request of then is no news. By the clock of
+  // now, so that one which was put back keeps nobody away.
+  if (timely && now.wall - claims.time > now.instant - begun_) {
+    timely = Error(ErrorCode::unavailable, "the request was signed before this server began: sign it anew");
+  }
+  if (timely) return std::nullopt;
+  HttpResponse response = error_response(timely.error(), {});
+  if (parts_.directory.find(claims.device)) say_time(claims, response);  // no signature for strangers
+  return response;
+}
+
+void DeviceService::say_time(const RequestClaims& claims, HttpResponse& response) const {
+  const WallTime now = os::wall_now();
+  const Result<Bytes> said = sign_server_time(now, claims.nonce, parts_.signer);
+  if (!said) return;
+  response.headers.emplace_back("Coterie-Time", std::to_string(unix_ms(now)));
+  response.headers.emplace_back("Coterie-Signature", to_base64url(*said));
 }
 
 Awaitable<HttpResponse> DeviceService::get_health(Exchange&, DeviceCall) {
@@ -101,10 +125,9 @@ Result<DeviceRecord> DeviceService::authenticate(Exchange& exchange, const Reque
     return Error(ErrorCode::unauthenticated, "the request has a body but no Coterie-Digest header");
   }
   COT_ASSIGN(DeviceRecord device, parts_.directory.find(claims.device));
-  const WallTime now = os::wall_now();
-  COT_TRY(verify_request(request, claims, device.algorithm, device.public_key, now, settings_.clock_skew_max));
+  COT_TRY(verify_request(request, claims, device.algorithm, device.public_key));
   parts_.guard.charge_device(device.id);
-  COT_TRY(replays_.admit(claims, now));
+  COT_TRY(replays_.admit(claims, os::wall_now()));
   exchange.sender_is_known();
   return device;
 }
@@ -177,7 +200,9 @@ Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange, DeviceCall c
   if (const auto* window = std::get_if<RetryWindow>(&answer)) co_return frame_response(encode(*window));
   const auto& assignment = std::get<Assignment>(answer);
   if (exchange.peer_is_gone()) parts_.plane.ticket_undelivered(assignment.round, device->id);
-  co_return frame_response(encode(assignment));
+  HttpResponse response = frame_response(encode(assignment));
+  say_time(call.claims, response);  // what its not_after is compared with
+  co_return response;
 }
 
 // ---- Downloads
@@ -201,15 +226,14 @@ void DeviceService::take_old_tickets(std::shared_ptr<const MacKey> key) {
 }
 
 Result<TicketClaims> DeviceService::open_any(ByteView ticket, const DeviceId& holder) const {
-  const WallTime now = os::wall_now();
-  Result<TicketClaims> claims = open_ticket(ticket, parts_.ticket_key, holder, now);
+  Result<TicketClaims> claims = open_ticket(ticket, parts_.ticket_key, holder);
   if (claims || claims.error().code() != ErrorCode::unauthenticated) return claims;
   std::shared_ptr<const MacKey> old;
   {
     const std::lock_guard lock(old_key_mutex_);
     old = old_ticket_key_;
   }
-  return old ? open_ticket(ticket, *old, holder, now) : claims;
+  return old ? open_ticket(ticket, *old, holder) : claims;
 }
 
 Result<TicketHolder> DeviceService::ticket_holder(Exchange& exchange, const DeviceCall& call, Signs signs) {

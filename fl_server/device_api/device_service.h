@@ -8,6 +8,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "base/os/clock.h"
 #include "fl_server/device_api/device_route.h"
 #include "fl_server/net/exchange.h"
 #include "fl_server/runtime/body_pool.h"
@@ -89,6 +90,10 @@ class DeviceService final : public HttpService {
   // The same for work that is always answered: by whoever asks too often, when nobody knows who it is.
   std::optional<Refused> turn_stranger_away(const Exchange& exchange);
   Awaitable<HttpResponse> respond(Exchange& exchange, DeviceRouteMatch match);
+  // A request that was signed at another time than now, or before this process began. A device that the server knows
+  // hears the time, to sign it anew (server_time.h).
+  std::optional<HttpResponse> refuse_time(const RequestClaims& claims) const;
+  void say_time(const RequestClaims& claims, HttpResponse& response) const;
   Awaitable<Result<ReceivedUpdate>> read_update(Exchange& exchange, const RoundKey& key,
                                                 const UploadAdmitted& admitted);
   // Secure aggregation: device_session.cc.
@@ -111,6 +116,7 @@ class DeviceService final : public HttpService {
 
   DeviceServiceSettings settings_;
   DeviceServiceParts parts_;
+  const Instant begun_ = os::monotonic_now();
   ReplayShards replays_;
   BodyPool bodies_;
   mutable std::mutex old_key_mutex_;

@@ -15,6 +15,7 @@ namespace coterie {
 namespace {
 
 constexpr size_t kCleanUpBatch = 1000;
+constexpr Millis kClockLookEvery{1'000};
 
 double seconds_since(Instant begin) { return std::chrono::duration<double>(os::monotonic_now() - begin).count(); }
 
@@ -98,6 +99,7 @@ std::optional<Instant> RoundScheduler::next_deadline() const {
     if (at) next = next ? std::min(*next, *at) : *at;
   };
   consider(served_.next_deadline());
+  if (!rounds_.empty()) consider(look_at_clock_);
   for (const auto& [job, machine] : machines_) consider(machine.next_deadline());
   for (const auto& [key, attempt] : attempts_) consider(attempt.machine.next_deadline());
   return next;
@@ -111,6 +113,7 @@ void RoundScheduler::on_deadline() {
   for (const auto& [key, attempt] : attempts_) keys.push_back(key);
   for (const RoundKey& key : keys) step_attempt(key, AttemptTime{});
   step_served(ServingTime{});
+  look_at_clock();
 }
 
 void RoundScheduler::step_round(const JobId& job, const RoundEvent& event) {
@@ -247,13 +250,8 @@ void RoundScheduler::serve(const ServePublished& served) {
   RoundNotice& notice = rounds_.at(served.round.notice.key).notice;
   notice = served.round.notice;
   const AttemptRules& rules = served.round.rules;
-  const Now now = os::now();
-  const Millis left = std::max(Millis(0), rules.deadline - now.instant);
-  notice.assignment.not_after = now.wall + left + settings_.ticket_leeway;
-  if (const Status is_signed = sign_manifest(notice.assignment, parts_.signer); !is_signed) {
-    log(LogLevel::error, "assignment_not_signed", {{"reason", is_signed.error().message()}});
-    return;
-  }
+  if (!sign(notice, rules.deadline)) return;
+  rounds_.at(notice.key).deadline = rules.deadline;
   if (notice.state == RoundState::collecting) {
     const event::RoundName name{notice.key, notice.number};
     if (served.begins) parts_.events.add(notice.job, event::RoundCollecting{name});
@@ -263,6 +261,29 @@ void RoundScheduler::serve(const ServePublished& served) {
   os::crash_point(os::CrashPoint::round_before_served);
   board_->serve(notice);
   consider_settled();
+}
+
+bool RoundScheduler::sign(RoundNotice& notice, Instant deadline) const {
+  const Now now = os::now();
+  const Millis left = std::max(Millis(0), deadline - now.instant);
+  notice.assignment.not_after = now.wall + left + settings_.ticket_leeway;
+  const Status is_signed = sign_manifest(notice.assignment, parts_.signer);
+  if (!is_signed) log(LogLevel::error, "assignment_not_signed", {{"reason", is_signed.error().message()}});
+  return is_signed.has_value();
+}
+
+// Assignments end by the wall clock. When that is set, those of rounds under way are signed anew: devices would give
+// up what they have just been given, or work for a round that is long over.
+void RoundScheduler::look_at_clock() {
+  const Now now = os::now();
+  if (now.instant < look_at_clock_) return;
+  look_at_clock_ = now.instant + kClockLookEvery;
+  const Millis step = clock_.look(now);
+  if (step == Millis(0)) return;
+  log(LogLevel::warning, "clock_was_set", {{"forward_ms", step.count()}});
+  for (auto& [key, round] : rounds_) {
+    if (round.deadline && sign(round.notice, *round.deadline)) board_->serve(round.notice);
+  }
 }
 
 void RoundScheduler::withdraw(const RoundKey& key) {

@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "base/os/clock.h"
 #include "fl_server/core/attempt_machine.h"
+#include "fl_server/core/clock_watch.h"
 #include "fl_server/core/served_rounds.h"
 #include "fl_server/events/event_hub.h"
 #include "fl_server/events/job_now.h"
@@ -115,6 +117,7 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
     RoundNotice notice;  // as it is served, or was published first
     Instant opened;
     uint32_t issued = 0;
+    std::optional<Instant> deadline = {};  // of what is served; none: nothing is yet
   };
 
   // An attempt whose updates are behind masks.
@@ -152,6 +155,8 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   void ask_before_serving(const AskBeforeServing& asked);
   Result<ReadyRound> ready(const RoundNotice& notice) const;
   void serve(const ServePublished& served);
+  bool sign(RoundNotice& notice, Instant deadline) const;
+  void look_at_clock();
   void withdraw(const RoundKey& key);
   void ask(const JobId& job, uint64_t serial, const RoundRequest& request);
   template <typename Answer, typename Work>
@@ -179,6 +184,8 @@ class RoundScheduler final : public NodeEvents, public CohortOwner {
   uint64_t last_call_ = 0;
   std::vector<std::function<void()>> on_settled_;
   bool draining_ = false;
+  ClockWatch clock_{os::now()};
+  Instant look_at_clock_{};
 
   mutable std::mutex status_mutex_;
   SchedulerStatus status_;

@@ -51,9 +51,11 @@ std::string request_signature_text(const SignedRequest& request, const DeviceId&
 Result<RequestClaims> sign_request(const SignedRequest& request, const DeviceId& device, WallTime now,
                                    const Nonce& nonce, const Signer& signer);
 
-// The signature and the time (within `skew_max` of `now`). Replays are the ReplayGuard's business.
+// Whether the request was signed within `skew_max` of `now`; unauthenticated if not.
+Status check_request_time(const RequestClaims& claims, WallTime now, Millis skew_max);
+// The signature. Replays are the ReplayGuard's business.
 Status verify_request(const SignedRequest& request, const RequestClaims& claims, KeyAlgorithm algorithm,
-                      ByteView public_key, WallTime now, Millis skew_max);
+                      ByteView public_key);
 
 // Enrollment is signed by the key that is being enrolled.
 std::string enrollment_proof_text(std::string_view token, ByteView public_key);

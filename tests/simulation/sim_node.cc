@@ -255,7 +255,7 @@ void SimNode::give_ticket(const GiveTicket& effect) {
 
 void SimNode::upload(const DeviceId& device, const Bytes& ticket, std::optional<MaskedUpdate> masked,
                      std::function<void(UploadAnswer)> reply) {
-  const Result<TicketClaims> claims = open_ticket(ticket, world_.ticket_key(), device, wall());
+  const Result<TicketClaims> claims = open_ticket(ticket, world_.ticket_key(), device);
   if (!claims) return reply({.receipt = {}, .error = claims.error(), .window = {}});
   const UploadId upload(next_id_++);
   uploads_.emplace(upload, Upload{claims->round, world_.index_of(device), std::move(masked), std::move(reply)});

@@ -65,7 +65,7 @@ void SimNode::at_owner(std::function<void(SimScheduler&)> arrive, std::function<
 
 void SimNode::exchange(const DeviceId& device, const Bytes& public_key, const Bytes& ticket,
                        std::optional<CohortMessage> told, std::optional<CohortQuestion> asked, Reply reply) {
-  const Result<TicketClaims> claims = open_ticket(ticket, world_.ticket_key(), device, wall());
+  const Result<TicketClaims> claims = open_ticket(ticket, world_.ticket_key(), device);
   if (!claims) return reply(claims.error());
   at_owner(
       [this, key = claims->round, device, public_key, told = std::move(told), asked, reply,

@@ -21,7 +21,7 @@ class PrivateFiles : public ServerTest {
 
 TEST_F(PrivateFiles, AreAllThatAServerWrites) {
   start();
-  ASSERT_TRUE(test::is_ok(admin_->create_job(flat_model(8), spec_for(1, 1))));
+  ASSERT_TRUE(test::is_ok(admin_->create_job(flat_model(16), spec_for(1, 1))));
   int files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(data_)) {
     EXPECT_EQ(mode_of(entry.path()) & 077, 0u) << entry.path();

@@ -58,7 +58,8 @@ class RequestSignatureBy : public testing::TestWithParam<KeyAlgorithm> {
   RequestClaims claims_ = *sign_request(request(), device(), kNow, nonce(), *signer_);
 
   Status verify(const SignedRequest& seen, const RequestClaims& claims, WallTime now = kNow) const {
-    return verify_request(seen, claims, GetParam(), signer_->public_key(), now, kSkew);
+    COT_TRY(check_request_time(claims, now, kSkew));
+    return verify_request(seen, claims, GetParam(), signer_->public_key());
   }
 };
 INSTANTIATE_TEST_SUITE_P(Algorithm, RequestSignatureBy, testing::Values(KeyAlgorithm::ed25519, KeyAlgorithm::p256),
@@ -112,8 +113,8 @@ TEST_P(RequestSignatureBy, IsRefusedForOtherClaims) {
   claims.signature.clear();
   EXPECT_ERROR(verify(request(), claims), ErrorCode::unauthenticated, "does not match") << "no signature";
   const auto other = make_signer(GetParam(), Bytes(32, 0x34));
-  EXPECT_ERROR(verify_request(request(), claims_, GetParam(), (*other)->public_key(), kNow, kSkew),
-               ErrorCode::unauthenticated, "does not match")
+  EXPECT_ERROR(verify_request(request(), claims_, GetParam(), (*other)->public_key()), ErrorCode::unauthenticated,
+               "does not match")
       << "another device's key";
 }
 

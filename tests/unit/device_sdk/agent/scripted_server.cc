@@ -107,7 +107,7 @@ void ScriptedServer::check_signature(const TransportRequest& request) const {
     to_verify.digest = content_digest(request.body);
     EXPECT_EQ(digest, to_verify.digest->hex());
   }
-  EXPECT_OK(verify_request(to_verify, claims, device_algorithm_, device_key_, claims.time, Millis(1)));
+  EXPECT_OK(verify_request(to_verify, claims, device_algorithm_, device_key_));
 }
 
 Result<TransportResponse> ScriptedServer::enroll(const TransportRequest& request, const BodySink& sink) {

@@ -1,0 +1,25 @@
+// ClockWatch: whether the wall clock was set since the last look, so that it went on by another time than the monotonic
+// one. Steps of less than the tolerance are the clocks' own. Pure.
+#pragma once
+
+#include "base/time.h"
+
+namespace coterie {
+
+class ClockWatch {
+ public:
+  explicit ClockWatch(Now now) : last_(now) {}
+
+  // By how much the wall clock was put forward (back: less than 0); nothing is 0.
+  Millis look(Now now) {
+    const Millis step = (now.wall - last_.wall) - (now.instant - last_.instant);
+    last_ = now;
+    return step > kTolerance || step < -kTolerance ? step : Millis(0);
+  }
+
+ private:
+  static constexpr Millis kTolerance{500};
+  Now last_;
+};
+
+}  // namespace coterie
