@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "fl_server/admin_api/stream_places.h"
 #include "proto/messages/plan.h"
 #include "scheduler/fleet/node_report.h"
 
@@ -80,7 +81,7 @@ struct AdminContext : AdminServiceParts {
   std::atomic<bool> ready{false};
   std::atomic<bool> leading{false};
   // Streams of events that are open. Shared with them: the last may end after the service.
-  const std::shared_ptr<std::atomic<uint32_t>> streams = std::make_shared<std::atomic<uint32_t>>(0);
+  const std::shared_ptr<StreamPlaces> streams = std::make_shared<StreamPlaces>(settings.event_streams_max);
 };
 
 }  // namespace coterie

@@ -22,25 +22,6 @@ namespace {
 constexpr Millis kLifeMax{300'000};
 constexpr std::string_view kForeignIds = "oidc:";  // callers whose tokens are an identity provider's
 
-// One of the places for streams. Given back with the last holder.
-class Place {
- public:
-  static std::shared_ptr<Place> take(std::shared_ptr<std::atomic<uint32_t>> taken, uint32_t places) {
-    uint32_t present = taken->load();
-    do {
-      if (present >= places) return nullptr;
-    } while (!taken->compare_exchange_weak(present, present + 1));
-    return std::shared_ptr<Place>(new Place(std::move(taken)));
-  }
-  ~Place() { --*taken_; }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-
- private:
-  explicit Place(std::shared_ptr<std::atomic<uint32_t>> taken) : taken_(std::move(taken)) {}
-  std::shared_ptr<std::atomic<uint32_t>> taken_;
-};
-
 std::shared_ptr<EventSource> own_events(AdminContext& context, EventReader reader) {
   const auto* of = std::get_if<OfJob>(&reader.of);
   if (of == nullptr) return std::make_shared<TenantEventStream>(context.events, std::move(reader));
@@ -80,12 +61,14 @@ HttpResponse open_stream(AdminContext& context, const AdminCaller& caller, Event
     const bool is_removed = token.error().code() == ErrorCode::not_found;
     return problem_response(is_removed ? Error(ErrorCode::unauthenticated, "this token was removed") : token.error());
   }
-  reader.place = Place::take(context.streams, context.settings.event_streams_max);
+  StreamPlaces& places = *context.streams;
+  reader.place = places.take(caller.tenant);
   if (!reader.place) {
-    return problem_response(Error(ErrorCode::rate_limited, "there are " +
-                                                               std::to_string(context.settings.event_streams_max) +
-                                                               " streams of events, the most there may be; ask for the "
-                                                               "rounds now and then instead"));
+    return problem_response(
+        Error(ErrorCode::rate_limited,
+              "there are " + std::to_string(places.places_max()) + " streams of events, or " +
+                  std::to_string(places.places_max_of(caller.tenant)) +
+                  " of your tenant, the most there may be; ask for the rounds now and then instead"));
   }
   HttpResponse response;
   response.content_type = "text/event-stream";

@@ -1,4 +1,5 @@
 // Named admin tokens on the admin plane: who may act, as what, until when.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -63,6 +64,20 @@ AdminTokenRecord record_from(const nlohmann::json& json, const AdminCaller& call
   return record;
 }
 
+// Whether there may be one more of this tenant.
+Status check_room(const std::vector<AdminTokenRecord>& tokens, const std::string& tenant) {
+  const auto refuse = [](size_t count, const std::string& of) {
+    return Error(ErrorCode::conflict, "there are " + std::to_string(count) + " admin tokens" + of +
+                                          ", the most there may be; remove some that are not used");
+  };
+  if (tokens.size() >= kAdminTokensMax) return refuse(tokens.size(), "");
+  if (tenant == kEveryTenant) return {};
+  const auto of_tenant =
+      static_cast<size_t>(std::ranges::count_if(tokens, [&](const auto& token) { return token.tenant == tenant; }));
+  if (of_tenant >= kAdminTokensOfTenantMax) return refuse(of_tenant, " of tenant " + tenant);
+  return {};
+}
+
 }  // namespace
 
 HttpResponse list_admin_tokens(AdminContext& context, const AdminCall& call) {
@@ -92,11 +107,7 @@ HttpResponse create_admin_token(AdminContext& context, const AdminCall& call) {
     return problem_response(Error(ErrorCode::invalid_argument, "the token cannot be made so"), problems);
   const Result<std::vector<AdminTokenRecord>> tokens = context.admin.list_admin_tokens();
   if (!tokens) return problem_response(tokens.error());
-  if (tokens->size() >= kAdminTokensMax) {
-    return problem_response(
-        Error(ErrorCode::conflict, "there are " + std::to_string(tokens->size()) +
-                                       " admin tokens, the most there may be; remove some that are not used"));
-  }
+  if (const Status room = check_room(*tokens, record.tenant); !room) return problem_response(room.error());
   const NewAdminToken made = generate_admin_token();
   record.id = made.id;
   record.creator = call.caller.id;
