@@ -4,6 +4,7 @@
 #include <set>
 
 #include "model_import/convert/convert.h"
+#include "model_import/convert/recurrent_tables.h"
 #include "model_import/fold/fold.h"
 #include "model_import/patterns/patterns.h"
 #include "proto/codec/limits.h"
@@ -120,7 +121,7 @@ std::string carried_initializer(Context& context, const Node& node) {
 }
 
 // True: the node's output is known now.
-Result<bool> fold_node(Context& context, const Node& node) {
+Result<bool> fold_node(Context& context, const Node& node, const std::set<std::string>& tables) {
   if ((node.op == "Shape" || node.op == "Size") && node.has_input(0)) {
     HostTensor shape = shape_as_tensor(node, context.in(node, 0).shape);
     if (node.op == "Size") {
@@ -151,7 +152,8 @@ Result<bool> fold_node(Context& context, const Node& node) {
       continue;
     }
     const Value& value = context.in(node, i);
-    if (value.host == nullptr || (carried.empty() && context.is_trained_operand(value)) || value.tensor != kNoTensor)
+    const bool is_moved = !carried.empty() || tables.contains(node.outputs[0]);
+    if (value.host == nullptr || (!is_moved && context.is_trained_operand(value)) || value.tensor != kNoTensor)
       return false;
     operands.push_back(value.host);
   }
@@ -162,7 +164,10 @@ Result<bool> fold_node(Context& context, const Node& node) {
 }
 
 Status check_node(Context& context, const Node& node) {
-  if (node.inputs.empty() || node.outputs.empty() || node.outputs[0].empty()) {
+  // Some ask a recurrent operator for its last state alone.
+  const bool may_leave_out = recurrent_converter(node.op) != nullptr;
+  const bool has_output = std::ranges::any_of(node.outputs, [](const std::string& name) { return !name.empty(); });
+  if (node.inputs.empty() || !has_output || (node.outputs[0].empty() && !may_leave_out)) {
     return Error(ErrorCode::malformed, node.what() + ": an operator without operand or without output");
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -179,10 +184,10 @@ Status check_node(Context& context, const Node& node) {
   return {};
 }
 
-Status convert_node(Context& context, const Node& node) {
+Status convert_node(Context& context, const Node& node, const std::set<std::string>& tables) {
   COT_TRY(check_node(context, node));
   context.begin(node);
-  COT_ASSIGN(const bool is_folded, fold_node(context, node));
+  COT_ASSIGN(const bool is_folded, fold_node(context, node, tables));
   if (is_folded) return {};
   const Converter converter = converter_of(node.op);
   if (converter == nullptr) {
@@ -229,7 +234,8 @@ Result<ImportedModel> import_graph(Graph graph, const ImportOptions& options) {
   context.count_readers(output);
   for (const auto& [name, constant] : graph.constants) context.define_constant(name, constant);
   COT_TRY(define_inputs(context, graph));
-  for (const Node& node : graph.nodes) COT_TRY(convert_node(context, node));
+  const std::set<std::string> tables = recurrent_tables(graph);
+  for (const Node& node : graph.nodes) COT_TRY(convert_node(context, node, tables));
   Value* value = context.find(output);
   if (value == nullptr || !value->is_activation())
     return Error(ErrorCode::invalid_argument, "the output " + output + " does not depend on the input");
