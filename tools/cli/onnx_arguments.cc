@@ -43,8 +43,8 @@ void add_convert(CLI::App& model, Invocation& invocation) {
       ->type_name("PATTERN")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   convert->add_flag("--verify", options->verifies,
-                    "compute stored test data (test_data_set_0 beside the file) and random inputs, and "
-                    "report the largest difference");
+                    "report the largest difference: from the framework's own outputs (test_data_set_0 beside the "
+                    "file), and between this CPU's kernels and plain loops");
   convert->add_flag("--json", options->as_json, "print JSON");
   convert->callback([&invocation, options, dimensions] {
     for (const std::string& binding : *dimensions) {

@@ -71,6 +71,12 @@ void print_tables(const ModelReport& report, const std::vector<Footprint>& memor
     text += "\n" + v.what + ": " + counted(v.examples, "example") + ", largest difference " +
             format_fixed(v.difference * 1e6, 2) + " millionths of the largest value\n";
   }
+  // What stands there now is of the kernels alone.
+  if (verified.size() == 1) {
+    text +=
+        "the conversion itself is not checked: put test_data_set_0 (input_0.pb, output_0.pb, as onnx's own tests "
+        "have them) beside the file\n";
+  }
   print_text(text);
 }
 

@@ -105,7 +105,8 @@ Result<VerifyResult> verify_kernels(const Model& model, uint32_t examples) {
   }
   COT_ASSIGN(const Words fast, computed(model, inputs, examples, kernels::kernels()));
   COT_ASSIGN(const Words obvious, computed(model, inputs, examples, kernels::reference_kernels<float>()));
-  return VerifyResult{.what = "random inputs", .examples = examples, .difference = difference_of(fast, obvious)};
+  return VerifyResult{
+      .what = "kernels beside plain loops", .examples = examples, .difference = difference_of(fast, obvious)};
 }
 
 Result<std::vector<VerifyResult>> verify_stored(const Model& model, const std::string& onnx_file) {

@@ -9,13 +9,14 @@
 namespace coterie {
 
 struct VerifyResult {
-  std::string what;  // "test_data_set_0", "random inputs"
+  std::string what;  // "test_data_set_0", "kernels beside plain loops"
   uint64_t examples = 0;
   double difference = 0;  // the largest, as a part of the largest value that was expected (at least 1)
 };
 
-// The kernels of this CPU against the reference loops, on `examples` random examples: floats in [-1, 1],
-// indices 0 and 1 (which every table has). Errors: too_large.
+// The kernels of this CPU against the reference loops, both on the converted model: nothing of the conversion is
+// checked by it. On `examples` random examples: floats in [-1, 1], indices 0 and 1 (which every table has). Errors:
+// too_large.
 Result<VerifyResult> verify_kernels(const Model& model, uint32_t examples);
 
 // Every folder test_data_set_N beside the ONNX file, as onnx.backend.test has them: input_0.pb, ...,
