@@ -294,7 +294,9 @@ TEST(LossMatrix, EveryWayOfComputingAStepFollowsTheGradientOfOneBigBatch) {
     for (const Way& way : ways()) {
       SCOPED_TRACE(c.name + ", " + way.name);
       TrainOptions options = options_for(c, way);
-      if (way.has_budget) ASSERT_NO_FATAL_FAILURE(fit(model, options));
+      if (way.has_budget) {
+        ASSERT_NO_FATAL_FAILURE(fit(model, options));
+      }
       Result<Trainer> trainer = Trainer::create(model, options, data);
       ASSERT_OK(trainer);
       ASSERT_OK(trainer->step());
