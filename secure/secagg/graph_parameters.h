@@ -1,9 +1,9 @@
 // Degree and threshold of a secure aggregation: with how many others a device masks its update and shares its secrets,
 // and how many of those must help before a secret can be opened.
 //
-// Source: Bell, Bonawitz, Gascón, Lepoint, Raykova, "Secure Single-Server Aggregation with (Poly)Logarithmic Overhead",
-// CCS 2020 (ePrint 2020/704), sections 3.2 and 3.5: a k-regular graph, laid out at random, in which but with
-// probability 2^-40
+// Source: Bell, Bonawitz, Gascón, Lepoint, Raykova, "Secure Single-Server Aggregation with (Poly)Logarithmic
+// Overhead", CCS 2020 (ePrint 2020/704), sections 3.2 and 3.5: a k-regular graph, laid out at random, in which
+// but with probability 2^-40
 //   * the honest survivors are connected, and
 //   * no device has t corrupt neighbours (masked), nor t + t of both kinds of shares in corrupt and deceived hands
 //   (active);

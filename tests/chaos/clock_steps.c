@@ -3,23 +3,17 @@
 #define _GNU_SOURCE
 #include "tests/chaos/clock_steps.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/chaos/preloaded_control.h"
+
 static struct clock_steps* g_control;
 
 __attribute__((constructor)) static void begin(void) {
-  const char* path = getenv(CLOCK_STEPS_CONTROL);
-  const int fd = path == NULL ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
-  if (fd < 0) return;
-  void* mapped = mmap(NULL, sizeof *g_control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  syscall(SYS_close, fd);
-  if (mapped != MAP_FAILED) g_control = mapped;
+  g_control = map_preloaded_control(CLOCK_STEPS_CONTROL, sizeof *g_control);
 }
 
 __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec* now) {

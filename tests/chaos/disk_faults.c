@@ -15,18 +15,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tests/chaos/preloaded_control.h"
+
 static struct disk_faults* g_control;
 static int g_short_fd = -1; /* the file whose disk is full in the middle of a write */
 
 #define LOAD(field) __atomic_load_n(&g_control->field, __ATOMIC_SEQ_CST)
 
 __attribute__((constructor)) static void begin(void) {
-  const char* path = getenv(DISK_FAULTS_CONTROL);
-  const int fd = path == NULL ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
-  if (fd < 0) return;
-  void* mapped = mmap(NULL, sizeof *g_control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  syscall(SYS_close, fd);
-  if (mapped != MAP_FAILED) g_control = mapped;
+  g_control = map_preloaded_control(DISK_FAULTS_CONTROL, sizeof *g_control);
 }
 
 static int is_ours(const char* path) { return strncmp(path, g_control->under, strlen(g_control->under)) == 0; }

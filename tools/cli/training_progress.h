@@ -20,8 +20,8 @@ struct TrainingMoment {
   double seconds_left = 0;  // of the whole training; 0 where it cannot be told
 };
 
-// "epoch 2/3  ━━━━━╸────  loss 0.412  accuracy  91.3 %  12,345 samples/s  about 12 s left"; the bar, of the whole
-// training, only on a live terminal. Pure.
+// "epoch 2/3  ━━━━━╸────  loss 0.412  accuracy  91.3 %  12,345 samples/s  about 12 s left"; the
+// bar, of the whole training, only on a live terminal. Pure.
 std::string training_line(const TrainingMoment& moment, const Terminal& terminal);
 
 // Watches a trainer from step to step.
