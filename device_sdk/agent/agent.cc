@@ -10,6 +10,7 @@
 #include "base/os/clock.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/model_download.h"
+#include "device_sdk/agent/training_seed.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
 #include "secure/crypto/self_test.h"
@@ -118,8 +119,8 @@ Status Agent::keep_clock() {
   return {};
 }
 
-std::string Agent::checkpoint_path(const RoundKey& key) const {
-  return path("train-" + std::to_string(key.round.value()) + "-" + std::to_string(key.attempt.value()) + ".ckpt");
+std::string Agent::training_path(const RoundKey& key, const char* what) const {
+  return path("train-" + std::to_string(key.round.value()) + "-" + std::to_string(key.attempt.value()) + "." + what);
 }
 
 Result<AgentProgress> Agent::step() {
@@ -232,11 +233,13 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
     return Error(ErrorCode::refused, "plan: says " + std::to_string(action.plan.update.value_count) +
                                          " values, the model has " + std::to_string(model.value_count()));
   }
-  // The same session trains the same way after a restart; other devices and other rounds shuffle differently.
-  const uint64_t base = settings_.seed != 0 ? settings_.seed : std::hash<DeviceId>{}(machine_.state().device);
-  const uint64_t seed = Prng::derived(base, action.assignment.model_version.value()).next();
+  const RoundKey& round = action.assignment.round;
+  uint64_t seed = Prng::derived(settings_.seed, action.assignment.model_version.value()).next();
+  if (settings_.seed == 0) {
+    COT_ASSIGN(seed, training_seed(training_path(round, "seed")));
+  }
   COT_ASSIGN(Trainer trainer, Trainer::create(model, action.plan.training, examples_, seed));
-  const std::string checkpoint = checkpoint_path(action.assignment.round);
+  const std::string checkpoint = training_path(round, "ckpt");
   if (os::exists(checkpoint) && !trainer.restore_checkpoint(checkpoint)) {
     COT_TRY(os::remove_file(checkpoint));  // damaged, or the data changed: begin anew
   }
@@ -262,7 +265,7 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
     const uint64_t steps = trainer.summary().steps;
     const bool due = settings_.checkpoint_steps > 0 && steps - training_->checkpointed >= settings_.checkpoint_steps;
     if (due && !trainer.finished()) {
-      COT_TRY(trainer.save_checkpoint(checkpoint_path(action.assignment.round)));
+      COT_TRY(trainer.save_checkpoint(training_path(action.assignment.round, "ckpt")));
       training_->checkpointed = steps;
     }
   }
@@ -301,15 +304,15 @@ Result<ParticipantEvent> Agent::perform(const DoUpload& action) {
 
 Result<ParticipantEvent> Agent::perform(const DoAggregate& action) {
   if (!aggregation_) {
-    COT_ASSIGN(auto opened,
-               AggregationSession::open({.device = machine_.state().device,
-                                         .assignment = action.assignment,
-                                         .plan = action.plan,
-                                         .directory = settings_.state_dir,
-                                         .update_path = path("update.cotf"),
-                                         .signer = signer_.get(),
-                                         .certificate = settings_.certificate,
-                                         .certificate_is_good = certificate_check(settings_.authority_key)}));
+    COT_ASSIGN(auto opened, AggregationSession::open({.device = machine_.state().device,
+                                                      .assignment = action.assignment,
+                                                      .plan = action.plan,
+                                                      .directory = settings_.state_dir,
+                                                      .update_path = path("update.cotf"),
+                                                      .signer = signer_.get(),
+                                                      .certificate = settings_.certificate,
+                                                      .certificate_is_good = certificate_check(settings_.authority_key),
+                                                      .has_opened = machine_.state().has_opened}));
     if (auto* failure = std::get_if<Failure>(&opened))
       return ParticipantEvent(AggregationAnswered{std::move(*failure)});
     aggregation_ = std::move(std::get<std::unique_ptr<AggregationSession>>(opened));

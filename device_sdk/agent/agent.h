@@ -5,7 +5,7 @@
 //   identity.key                   the device's key (unless the app brings a signer)
 //   session.state, round.state     ParticipantState (session_files.h)
 //   model-<digest>.cotf            the present round's model (.part while it is being fetched)
-//   train-<round>-<attempt>.ckpt   training under way
+//   train-<round>-<attempt>.ckpt   training under way; .seed what its randomness comes from (training_seed.h)
 //   update.cotf                    the encoded update, until it is accepted
 //   secagg.log                     a session of secure aggregation under way (session_log.h)
 // One agent at a time may use a directory. Not thread-safe.
@@ -31,9 +31,11 @@ struct AgentSettings {
   std::string enrollment_token;  // needed until the device is enrolled
   std::string sdk_version;
   KeyAlgorithm key_algorithm = KeyAlgorithm::ed25519;  // of a new identity
-  uint64_t seed = 0;                                   // of shuffling and jitter; 0: drawn once and kept
-  Millis train_slice{1'000};                           // how long one step() may train
-  uint32_t checkpoint_steps = 50;                      // training steps between two checkpoints; 0: none
+  // For shuffling and jitter, the same in each training of a model version: for tests, as the server can then have one
+  // training twice. 0: drawn, for shuffling anew in each training.
+  uint64_t seed = 0;
+  Millis train_slice{1'000};       // how long one step() may train
+  uint32_t checkpoint_steps = 50;  // training steps between two checkpoints; 0: none
   ParticipantPolicy policy;
   // For secure aggregation: the Ed25519 key of an authority whose certificates other devices must have
   // (secure/identity/device_certificate.h), and the certificate of this one, without which it refuses plans of level
@@ -102,7 +104,7 @@ class Agent {
   Status keep_clock();
   std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }
   std::string model_path(const Digest& digest) const { return path("model-" + digest.hex() + ".cotf"); }
-  std::string checkpoint_path(const RoundKey& key) const;
+  std::string training_path(const RoundKey& key, const char* what) const;
 
   AgentSettings settings_;
   os::File lock_;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "base/os/file.h"
 #include "device_sdk/agent/masked_update.h"
@@ -36,7 +37,7 @@ secagg::CertificateCheck certificate_check(const Bytes& authority_key) {
 }
 
 AggregationSession::AggregationSession(AggregationSetup setup)
-    : setup_(std::move(setup)), log_(setup_.directory), signer_(*setup_.signer, log_) {}
+    : setup_(std::move(setup)), log_(setup_.directory), signer_(*setup_.signer, log_), is_counted_(setup_.has_opened) {}
 
 Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(AggregationSetup setup) {
   using Opened = Outcome<std::unique_ptr<AggregationSession>>;
@@ -56,6 +57,8 @@ Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(Ag
   if (!records) return Opened(Failure{Error(ErrorCode::refused, records.error().message()), {}});
   if (!*records) {
     if (!session->update_) return Opened(gone("the stored update is gone"));
+    // Another session would be another opening, which nobody counts.
+    if (with.has_opened) return Opened(gone("the session that was opened is gone"));
     COT_ASSIGN(*records, session->log_.begin(context, *session->update_));
   }
   session->signer_.remember(std::move((*records)->signatures));
@@ -158,6 +161,8 @@ Result<Failure> AggregationSession::failure_of(const Error& error) const {
 }
 
 Result<AggregationSession::Answered> AggregationSession::exchange(DeviceApi& api) {
+  const bool opens = stage_ == Stage::tell && !awaited_;
+  if (opens && !std::exchange(is_counted_, true)) return Answered(AggregationStep::opens);
   COT_ASSIGN(Answered outcome, stage_ == Stage::tell  ? tell_server(api)
                                : stage_ == Stage::ask ? ask_server(api)
                                                       : upload(api));

@@ -4,6 +4,8 @@
 //   advert -> [slot -> choice] -> view -> shares -> inbox -> masked update -> [confirm request -> confirmation] ->
 //   unmask request -> unmasking
 //
+// Before the unmasking leaves, its opening is counted: exchange() says `opens` first, and sends when called again.
+//
 // What it says and what it asks next travel in one request.
 // Each message of the server is durable before anything that follows from it leaves the device (session_log.h); a
 // session that is opened again takes them in once more and goes on with the last answer. The server may have had it:
@@ -31,6 +33,7 @@ struct AggregationSetup {
   const Signer* signer = nullptr;  // the device's enrolled key; outlives the session
   Bytes certificate;               // of that key
   secagg::CertificateCheck certificate_is_good;
+  bool has_opened = false;  // the opening was counted in an earlier life
 };
 
 // Identities with an authority's certificate; without an authority (no key) those that have no certificate.
@@ -79,6 +82,7 @@ class AggregationSession {
   std::optional<size_t> awaited_;   // of ServerMessage; tell: then, ask: now; none: then it is done
   std::optional<RosterSlot> slot_;  // holders are drawn for one roster alone
   bool has_receipt_ = false;
+  bool is_counted_ = false;  // the opening
 };
 
 }  // namespace coterie

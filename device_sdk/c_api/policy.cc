@@ -14,8 +14,10 @@ static_assert(COTERIE_SECURITY_ACTIVE_DP == static_cast<int>(SecurityLevel::acti
 
 Result<PrivacyPolicy> policy_of(const coterie_policy* given) {
   // What an app gets that says nothing.
-  PrivacyPolicy policy{
-      .security_level_min = SecurityLevel::active, .cohort_min = kCohortMinDefault, .keeps_level = true};
+  PrivacyPolicy policy{.security_level_min = SecurityLevel::active,
+                       .cohort_min = kCohortMinDefault,
+                       .openings_max = kOpeningsMaxDefault,
+                       .keeps_level = true};
   if (given == nullptr) return policy;
   COT_ASSIGN(const coterie_policy known, known_part(given, "options.policy"));
   if (known.security_level_min > COTERIE_SECURITY_ACTIVE_DP) {
@@ -33,6 +35,7 @@ Result<PrivacyPolicy> policy_of(const coterie_policy* given) {
   policy.separation_min = known.separation_min;
   if (known.corrupt_share_min != 0) policy.corrupt_share_min = known.corrupt_share_min;
   if (known.attempts_max != 0) policy.attempts_max = known.attempts_max;
+  if (known.openings_max != 0) policy.openings_max = known.openings_max;
   COT_TRY(validate(policy));
   return policy;
 }

@@ -7,7 +7,8 @@
 
 namespace coterie {
 
-// NULL: the defaults: at least active, at least kCohortMinDefault devices, and never down (ADR 53). invalid_argument,
+// NULL: the defaults: at least active, at least kCohortMinDefault devices, never down (ADR 53), one
+// opening (ADR 60). invalid_argument,
 // which names the member.
 Result<PrivacyPolicy> policy_of(const coterie_policy* given);
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "device_sdk/client/ledger_memory.h"
+#include "device_sdk/client/openings.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "secure/crypto/digest.h"
@@ -44,6 +45,7 @@ ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantStat
     : policy_(policy), state_(std::move(state)), prng_(Prng::from_state(state_.random)) {
   // The state comes from a file: what its phase has no use for is dropped, so that no file can break an invariant.
   if (!has_assignment(state_.phase)) state_.assignment.reset();
+  if (state_.phase != ParticipantPhase::aggregating) state_.has_opened = false;
   if (!has_plan(state_.phase)) {
     forget_plan();
     return;
@@ -103,6 +105,8 @@ void ParticipantMachine::check() const {
                 "a device has a verified plan while it may train or upload by it");
   COT_INVARIANT(state_.plan.empty() == !plan_, "the plan that is saved is the plan that was verified");
   COT_INVARIANT(!plan_ || plan_->job == state_.assignment->job, "the plan is the assignment's");
+  COT_INVARIANT(!state_.has_opened || state_.phase == ParticipantPhase::aggregating,
+                "what opens a sum is given in a session, and of each the opening is counted once");
   COT_INVARIANT(!stopped_ || last_error_, "a device that stops says why");
   COT_INVARIANT(state_.random == prng_.state(), "the jitter that is saved goes on where it stands");
 }
@@ -187,6 +191,7 @@ void ParticipantMachine::handle(const PlanFetched& event) {
 void ParticipantMachine::forget_plan() {
   plan_.reset();
   state_.plan.clear();
+  state_.has_opened = false;
 }
 
 Status ParticipantMachine::read_plan(ByteView bytes) {
@@ -200,6 +205,7 @@ Status ParticipantMachine::read_plan(ByteView bytes) {
   Status good = judge(plan);
   // Not yet begun, or begun in an earlier life and counted only when the training has ended.
   if (good && !has_update(state_.phase)) good = check_new_part(policy_.privacy, plan, *state_.assignment, state_);
+  if (good && !state_.has_opened) good = check_openings(policy_.privacy, plan, *state_.assignment, state_);
   if (!good) {
     note_refusal(plan, good.error());
     return good;
@@ -239,7 +245,10 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
   }
   // Before the update can leave: a device that is killed between the two has counted too much, never too little.
   // After not_after nothing is sent.
-  if (now_ <= state_.assignment->not_after) count_part(*plan_, *state_.assignment, state_);
+  if (now_ <= state_.assignment->not_after) {
+    count_part(*plan_, *state_.assignment, state_);
+    note_told(*plan_, *state_.assignment, state_);
+  }
   const bool is_plain = plan_->privacy.level == SecurityLevel::none;
   advance(is_plain ? ParticipantPhase::trained : ParticipantPhase::aggregating);
 }
@@ -257,7 +266,13 @@ void ParticipantMachine::handle(const AggregationAnswered& event) {
   if (const auto* window = std::get_if<RetryWindow>(&event.outcome)) {
     return wait_between(Millis(window->min_ms), Millis(window->max_ms));
   }
-  if (std::get<AggregationStep>(event.outcome) == AggregationStep::done) count_round();
+  switch (std::get<AggregationStep>(event.outcome)) {
+    case AggregationStep::went_on: return;
+    case AggregationStep::opens:
+      if (!std::exchange(state_.has_opened, true)) count_opening(*state_.assignment, state_);
+      return;
+    case AggregationStep::done: return count_round();
+  }
 }
 
 // ---- What follows

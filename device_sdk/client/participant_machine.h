@@ -98,7 +98,9 @@ struct ModelFetched { Outcome<Digest> outcome; };        // the content digest o
 struct TrainingEnded { Status outcome; };                // the encoded update is stored
 struct UploadAnswered { Outcome<Receipt> outcome; };
 // clang-format on
-enum class AggregationStep : uint8_t { went_on, done };  // done: this device's part is
+// opens: what opens the sum is made, and leaves with the next exchange, before which its opening is counted and saved.
+// done: this device's part is.
+enum class AggregationStep : uint8_t { went_on, opens, done };
 // A window: not yet, ask again inside it.
 struct AggregationAnswered {
   std::variant<AggregationStep, RetryWindow, Failure> outcome;

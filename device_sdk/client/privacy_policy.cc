@@ -102,6 +102,7 @@ Status validate(const PrivacyPolicy& policy) {
   if (!(policy.corrupt_share_min >= kCorruptShareMin && policy.corrupt_share_min <= kCorruptShareMax))
     return bad("corrupt_share_min must be in [0.1, 1/3]");
   if (policy.attempts_max == 0) return bad("attempts_max must be at least 1");
+  if (policy.openings_max == 0) return bad("openings_max must be at least 1");
   return {};
 }
 

@@ -12,6 +12,8 @@
 //   separation       it comes too soon after the last participation
 //   corrupt_share    at level active or above, it counts on fewer corrupt devices than corrupt_share_min
 //   attempts         its holders are drawn, and this device has taken part in attempts_max attempts of the round
+//   openings         this device has given what opens a sum with its update of the plan's model openings_max times
+//                    (openings.h)
 //   certificate      others would end their session over this device: it trusts an authority that has not
 //                    certified it
 //
@@ -34,7 +36,9 @@ namespace coterie {
 // limit of the one never goes without a limit of the other.
 inline constexpr double kEpsilonRoundMax = 8, kEpsilonTotalMax = 32, kDeltaMax = 1e-5;
 inline constexpr uint32_t kAttemptsMax = 3;
-inline constexpr uint32_t kCohortMinDefault = 20;  // of an app that says nothing (device_sdk/c_api/policy.h)
+// What an app gets that says nothing (device_sdk/c_api/policy.h).
+inline constexpr uint32_t kCohortMinDefault = 20;
+inline constexpr uint32_t kOpeningsMaxDefault = 1;  // ADR 60
 
 // By itself it refuses nothing but what no app can want; apps get the defaults of the C interface (ADR 53).
 struct PrivacyPolicy {
@@ -56,6 +60,8 @@ struct PrivacyPolicy {
   // Attempts of one round that this device takes part in, under plans of those levels whose roster may have more than
   // kCompleteRosterMax devices. Each draws holders anew, and the server sees who they are before it goes on (ADR 51).
   uint32_t attempts_max = kAttemptsMax;
+  // Sums of one model, over all jobs, that this device helps to open with its update in them (openings.h).
+  uint32_t openings_max = UINT32_MAX;
   // No job goes below the highest level that any had: for a device whose app says nothing of levels.
   bool keeps_level = false;
   // Not the app's to set: whether there is an authority, and no certificate of it for this device. At

@@ -175,14 +175,15 @@ typedef struct coterie_policy {
                               0: 0.1; else in [0.1, 1/3] */
   uint32_t attempts_max;       /* of one round, where a cohort may have more than 255 devices; 0: 3 */
   uint32_t accepts_none;       /* not 0: where security_level_min is 0 it means NONE, and is the app's word for it */
+  uint32_t openings_max; /* sums with this device's update of one model, over all jobs, that it helps to open; 0: 1 */
 } coterie_policy;
 
 /* A plan that this device did not train under. Good inside the callback only. */
 typedef struct coterie_refusal {
   size_t struct_size;
   const char* reason; /* "security_level", "cohort_min", "epsilon_round", "epsilon_total", "delta",
-                         "separation", "corrupt_share", "attempts", "certificate", "ledger_rollback"; there
-                         may be more */
+                         "separation", "corrupt_share", "attempts", "openings", "certificate",
+                         "ledger_rollback"; there may be more */
   const char* text;   /* one sentence: what the plan says, what the policy asks */
   const char* job;
   uint64_t round;
@@ -205,7 +206,8 @@ typedef struct coterie_options {
   const char* state_dir;        /* a private directory for identity, session and training state; created if absent */
   const char* enrollment_token; /* from the operator; needed until the device is enrolled, then ignored */
   int use_p256;                 /* new identities use ECDSA P-256 instead of Ed25519 */
-  uint64_t seed;                /* of shuffling and jitter; 0: random */
+  uint64_t seed;                /* of shuffling and jitter, for tests: a model version is always trained the same way;
+                                   0: random, and another order in each training */
   uint32_t train_ms_max;        /* how long one step may train; 0: 1000 */
   uint32_t checkin_ms_max;      /* how long the server may hold a check-in; 0: 25000 */
   uint32_t checkpoint_steps;    /* training steps between two checkpoints; 0: 50 */

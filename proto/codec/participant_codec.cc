@@ -1,5 +1,6 @@
 // The device's saved session. Fields are only ever added: a state of an older build reads as if nothing had
 // been spent yet.
+#include <algorithm>
 #include <cmath>
 
 #include "proto/codec/codec.h"
@@ -64,6 +65,16 @@ Status parse(const state::NewestModel& entry, ParticipantState& into) {
   return {};
 }
 
+Status parse(const state::ModelOpenings& entry, ParticipantState& into) {
+  const ModelOpenings openings{flat::digest(entry.model()), entry.sums(), entry.is_told()};
+  if (openings.sums == 0 && !openings.is_told) return flat::out_of_range("openings", "must have been opened");
+  if (std::ranges::find(into.openings, openings.model, &ModelOpenings::model) != into.openings.end()) {
+    return flat::out_of_range("openings", "must be of different models");
+  }
+  into.openings.push_back(openings);
+  return {};
+}
+
 }  // namespace
 
 Bytes encode(const ParticipantState& message) {
@@ -82,10 +93,16 @@ Bytes encode(const ParticipantState& message) {
   const auto spent = build(builder, message.spent);
   flatbuffers::Offset<wire::Refusal> refusal = 0;
   if (message.refusal) refusal = flat::build(builder, *message.refusal);
+  std::vector<state::ModelOpenings> openings;
+  for (const auto& [model, sums, is_told] : message.openings) {
+    openings.emplace_back(flat::digest(model), sums, is_told);
+  }
+  const auto opened = openings.empty() ? 0 : builder.CreateVectorOfStructs(openings);
   const wire::DeviceKeyHash device = flat::device(message.device);
   builder.Finish(state::CreateParticipantState(builder, static_cast<uint8_t>(message.phase), &device, population,
                                                signing_key, assignment, message.failures, unix_ms(message.wait_until),
-                                               random, newest_models, message.rounds_done, plan, spent, refusal));
+                                               random, newest_models, message.rounds_done, plan, spent, refusal, opened,
+                                               message.has_opened));
   return flat::finish(builder, FrameKind::participant_state);
 }
 
@@ -126,6 +143,13 @@ Result<ParticipantState> decode_participant_state(ByteView bytes) {
   message.rounds_done = root->rounds_done();
   COT_ASSIGN(message.plan, flat::bytes(root->plan(), "plan", limits::kPlanBytesMax, 0));
   COT_ASSIGN(message.spent, parse(root->spent()));
+  if (root->openings() != nullptr) {
+    if (root->openings()->size() > kOpeningsRememberedMax) {
+      return flat::out_of_range("openings", "has more than 256 entries");
+    }
+    for (const state::ModelOpenings* entry : *root->openings()) COT_TRY(parse(*entry, message));
+  }
+  message.has_opened = root->has_opened();
   if (root->refusal() != nullptr) {
     COT_ASSIGN(message.refusal, flat::parse(*root->refusal()));
   }

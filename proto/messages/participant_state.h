@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "proto/messages/checkin.h"
 #include "proto/messages/ledger_head.h"
@@ -30,6 +31,16 @@ struct DeviceSpent {
   friend bool operator==(const DeviceSpent&, const DeviceSpent&) = default;
 };
 
+inline constexpr size_t kOpeningsRememberedMax = 256;  // models
+
+// How often this device's update of one model was opened.
+struct ModelOpenings {
+  Digest model;
+  uint32_t sums = 0;     // to whose opening this device gave its shares
+  bool is_told = false;  // below level active one has left, which a server that lies can read
+  friend bool operator==(const ModelOpenings&, const ModelOpenings&) = default;
+};
+
 struct ParticipantState {
   ParticipantPhase phase = ParticipantPhase::unenrolled;
   DeviceId device;
@@ -51,6 +62,9 @@ struct ParticipantState {
   std::map<JobId, LedgerHead> ledgers = {};  // likewise: the longest that a plan had; with records
   // Likewise: the highest level of a plan that this device went on with, above none.
   std::map<JobId, SecurityLevel> levels = {};
+  // The models opened last, at most kOpeningsRememberedMax; the newest opening last.
+  std::vector<ModelOpenings> openings = {};
+  bool has_opened = false;              // while aggregating: this session's opening is counted
   std::optional<Refusal> refusal = {};  // of a plan, until the server has heard of it
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
 };

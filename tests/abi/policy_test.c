@@ -27,13 +27,16 @@ void test_policy(void) {
                                  .delta_max = 0.999,
                                  .separation_min = UINT64_MAX,
                                  .corrupt_share_min = 1.0 / 3,
-                                 .attempts_max = UINT32_MAX},
+                                 .attempts_max = UINT32_MAX,
+                                 .openings_max = UINT32_MAX},
                 COTERIE_OK, "");
   const coterie_status wrong = COTERIE_INVALID_ARGUMENT;
   const size_t first_size = offsetof(coterie_policy, corrupt_share_min);
   for (size_t less = 0; less < first_size; ++less) {
     expect_policy((coterie_policy){.struct_size = less}, wrong, "options.policy.struct_size");
   }
+  expect_policy((coterie_policy){.struct_size = offsetof(coterie_policy, openings_max), .openings_max = 7}, COTERIE_OK,
+                "");
   expect_policy((coterie_policy){.struct_size = first_size, .corrupt_share_min = 7}, COTERIE_OK, "");
   expect_policy((coterie_policy){.struct_size = size, .security_level_min = 4}, wrong, "security_level_min");
   expect_policy((coterie_policy){.struct_size = size, .security_level_min = UINT32_MAX}, wrong, "security_level_min");

@@ -161,6 +161,9 @@ void add_policy(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
   run.add_option("--attempts-max", options->attempts_max,
                  "attempts of one round, where a cohort may have more than 255 devices (default: 3)")
       ->check(between<uint32_t>(1, UINT32_MAX));
+  run.add_option("--openings-max", options->openings_max,
+                 "sums with this device's update of one model, over all jobs, that it helps to open (default: 1)")
+      ->check(between<uint32_t>(1, UINT32_MAX));
 }
 
 void add_run(CLI::App& device, Invocation& invocation) {
@@ -182,7 +185,8 @@ void add_run(CLI::App& device, Invocation& invocation) {
   run->add_option("--data", options->data_file, "data set file with its examples")->required()->type_name("FILE");
   run->add_option("--rounds", options->rounds, "end after so many rounds (default: go on)")
       ->check(between<uint64_t>(0, UINT64_MAX));
-  run->add_option("--seed", options->seed, "of shuffling and jitter (default: random)")
+  run->add_option("--seed", options->seed,
+                  "of shuffling and jitter, for tests: the same for each training of a model (default: random)")
       ->check(between<uint64_t>(0, UINT64_MAX));
   run->add_flag("--p256", options->use_p256,
                 "a new identity uses ECDSA P-256, as secure elements do, instead of Ed25519");

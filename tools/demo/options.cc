@@ -24,6 +24,8 @@ double DemoOptions::dropout_share() const { return std::clamp(2 * dropout, kDrop
 std::vector<std::string> device_policy(const DemoOptions& options) {
   std::vector<std::string> words = {"--security-level-min", std::string(to_string(options.security)), "--cohort-min",
                                     "2"};
+  // Every device is in every round: one that is lost after its sum was opened is tried again by the same.
+  words.insert(words.end(), {"--openings-max", "1000"});
   if (options.security != SecurityLevel::active_dp) return words;
   // Attempts that fail cost delta as well: a hundred times the whole job's is a limit that no demo meets.
   const double delta_max = std::clamp(100 * options.delta, 1e-5, 0.9);

@@ -75,6 +75,7 @@ coterie_policy policy_of(const DeviceOptions& options) {
   policy.separation_min = options.separation_min;
   policy.corrupt_share_min = options.corrupt_share_min;
   policy.attempts_max = options.attempts_max;
+  policy.openings_max = options.openings_max;
   return policy;
 }
 

@@ -32,6 +32,7 @@ struct DeviceOptions {
   uint64_t separation_min = 0;
   double corrupt_share_min = 0;
   uint32_t attempts_max = 0;
+  uint32_t openings_max = 0;
 };
 
 // Runs until the rounds are done, SIGTERM or SIGINT comes (a clean end: 0 and 130), or the client cannot go on.

@@ -177,6 +177,7 @@ struct Policy {
   uint64_t separation_min = 0;
   double corrupt_share_min = 0;
   uint32_t attempts_max = 0;
+  uint32_t openings_max = 0;
 
   coterie_policy c() const {
     auto policy = detail::sized<coterie_policy>();
@@ -189,6 +190,7 @@ struct Policy {
     policy.separation_min = separation_min;
     policy.corrupt_share_min = corrupt_share_min;
     policy.attempts_max = attempts_max;
+    policy.openings_max = openings_max;
     return policy;
   }
 };

@@ -33,6 +33,7 @@ SdkDevice::SdkDevice(const SdkDeviceOptions& options, Teacher data) : data_(std:
   policy.cohort_min = 2;
   // The matrix is about what a job does: its noise is what eight devices can learn under.
   policy.epsilon_round_max = policy.epsilon_total_max = HUGE_VAL;
+  policy.openings_max = UINT32_MAX;  // attempts that fail late are tried again by the same eight
   coterie_options client_options{};
   client_options.struct_size = sizeof client_options;
   client_options.server_url = options.server_url.c_str();

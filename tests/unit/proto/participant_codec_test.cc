@@ -79,6 +79,29 @@ TEST(ParticipantStateCodec, KnowsWhatCannotHaveBeenSpent) {
   expect_rejected<M>("refusal.reason", [](M& m) { m.refusal = Refusal{}; });
 }
 
+TEST(ParticipantStateCodec, KeepsOpeningsByModel) {
+  expect_accepted<M>([](M& m) {
+    m.openings = {{Digest{{1}}, 1, false}, {Digest{{2}}, 0, true}, {Digest{}, UINT32_MAX, true}};
+    m.has_opened = true;
+  });
+  expect_rejected<M>("openings must have been opened", [](M& m) { m.openings = {{Digest{{1}}, 0, false}}; });
+  expect_rejected<M>("openings must be of different models", [](M& m) {
+    m.openings = {{Digest{{1}}, 1, false}, {Digest{{1}}, 2, false}};
+  });
+  const auto with_models = [](size_t count) {
+    return [count](M& m) {
+      m.openings.resize(count);
+      for (size_t i = 0; i < count; ++i) {
+        m.openings[i].model.bytes[0] = static_cast<uint8_t>(i);
+        m.openings[i].model.bytes[1] = static_cast<uint8_t>(i >> 8);
+        m.openings[i].sums = 1;
+      }
+    };
+  };
+  expect_accepted<M>(with_models(kOpeningsRememberedMax));
+  expect_rejected<M>("openings has more than", with_models(kOpeningsRememberedMax + 1));
+}
+
 // Written before devices counted what they spend: nothing is spent, all else is as it was.
 TEST(ParticipantStateCodec, ReadsStatesOfOlderBuilds) {
   const Result<Bytes> older = test::read_golden_bytes("wire/participant_state.older.hex");

@@ -116,13 +116,13 @@ static const uint8_t* exact_bytes(JNIEnv* env, jobjectArray authority, jsize i, 
 
 /* `texts`: server URL, CA file, state directory, enrollment token, each may be null; `authority`:
  * authorityKey, certificate, likewise; `integers`: useP256, seed, trainMsMax, checkinMsMax, checkpointSteps,
- * and of the policy securityLevelMin, cohortMin, separationMin, attemptsMax, acceptsNone; `limits`: of the policy
- * epsilonRoundMax, epsilonTotalMax, deltaMax, corruptShareMin. */
+ * and of the policy securityLevelMin, cohortMin, separationMin, attemptsMax, acceptsNone, openingsMax; `limits`: of
+ * the policy epsilonRoundMax, epsilonTotalMax, deltaMax, corruptShareMin. */
 NATIVE(jlong, clientOpen)
 (JNIEnv* env, jclass type, jobjectArray texts, jobjectArray authority, jlongArray integers, jdoubleArray limits,
  jobject transport, jlong data) {
   (void)type;
-  enum { kTexts = 4, kIntegers = 10, kLimits = 4 };
+  enum { kTexts = 4, kIntegers = 11, kLimits = 4 };
   char error[1024] = "out of memory";
   char* t[kTexts] = {NULL};
   jlong n[kIntegers];
@@ -148,7 +148,8 @@ NATIVE(jlong, clientOpen)
                                    .separation_min = (uint64_t)n[7],
                                    .corrupt_share_min = f[3],
                                    .attempts_max = (uint32_t)n[8],
-                                   .accepts_none = (uint32_t)n[9]};
+                                   .accepts_none = (uint32_t)n[9],
+                                   .openings_max = (uint32_t)n[10]};
     const coterie_options options = {.struct_size = sizeof options,
                                      .server_url = t[0],
                                      .ca_file = t[1],

@@ -62,8 +62,10 @@ class AgentTest : public testing::Test {
 
   // What this device must send in the server's present round, computed without an agent.
   std::vector<float> expected_delta(const Bytes& model_file) {
+    return expected_delta(model_file, Prng::derived(settings_.seed, server_.assignment().model_version.value()).next());
+  }
+  std::vector<float> expected_delta(const Bytes& model_file, uint64_t seed) {
     const Model model = load_or_die(model_file);
-    const uint64_t seed = Prng::derived(settings_.seed, server_.assignment().model_version.value()).next();
     Examples examples(20, 16, 3);
     Result<Trainer> trainer = Trainer::create(model, server_.plan.training, examples, seed);
     EXPECT_OK(trainer);

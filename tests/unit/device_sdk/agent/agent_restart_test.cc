@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstring>
 #include <filesystem>
 #include <numeric>
 
@@ -30,6 +31,32 @@ TEST_F(AgentRestart, BeforeEveryStepGivesTheSameUpdateOnce) {
   EXPECT_EQ(server_.uploads()[0].values, expected_delta(model_)) << "to the bit, as without restarts";
   EXPECT_EQ(server_.calls(Call::enroll), 1);
   EXPECT_EQ(server_.calls(Call::model), 1) << "the model on the disk is good enough";
+}
+
+// A server that assigns a model again, under whatever name, does not get the same training again; a device that goes on
+// with one does.
+TEST_F(AgentRestart, ATrainingWithoutASeedIsItsOwnAndTheSameThroughRestarts) {
+  settings_.seed = 0;
+  settings_.train_slice = Millis(1);
+  std::vector<uint64_t> seeds;
+  for (int round = 0; round < 2; ++round) {
+    if (round > 0) server_.begin_round(model_);
+    const std::string name = "train-" + std::to_string(server_.assignment().round.round.value()) + "-1.seed";
+    for (int lives = 0; lives < 200 && agent_->state().phase != ParticipantPhase::trained; ++lives) {
+      ASSERT_OK(open());
+      step();
+    }
+    ASSERT_EQ(agent_->state().phase, ParticipantPhase::trained);
+    const Result<Bytes> seed = os::read_file(in_state(name), 8);
+    ASSERT_OK(seed);
+    ASSERT_EQ(seed->size(), 8u);
+    std::memcpy(&seeds.emplace_back(), seed->data(), 8);
+    step_until(Activity::uploaded);
+    EXPECT_EQ(server_.uploads().back().values, expected_delta(model_, seeds.back())) << "to the bit";
+    EXPECT_FALSE(os::exists(in_state(name))) << "the next training of this name is another one";
+  }
+  EXPECT_NE(seeds[0], seeds[1]);
+  EXPECT_NE(server_.uploads()[0].values, server_.uploads()[1].values);
 }
 
 TEST_F(AgentRestart, InTheMiddleOfTrainingGoesOnFromTheCheckpoint) {

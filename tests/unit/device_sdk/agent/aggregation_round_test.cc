@@ -1,5 +1,6 @@
 // Agents in rounds with secure aggregation: what the server gets is the sum of what they would have sent
 // without, whoever vanishes, whatever is lost or repeated, and however often apps are killed.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -257,6 +258,8 @@ TEST(AggregationRound, AppsThatAreKilledBeforeEveryStepComeToTheSameSum) {
     for (const uint32_t who : cohort.all()) {
       EXPECT_EQ(cohort.state(who).rounds_done, 1u);
       EXPECT_TRUE(cohort.errors(who).empty());
+      EXPECT_THAT(cohort.state(who).openings, testing::ElementsAre(ModelOpenings{cohort.plane.assignment().model, 1,
+                                                                                 level == SecurityLevel::masked}));
       for (const Exchange exchange : kExchanges) {
         const std::vector<Bytes>& sent = cohort.plane.sent(who, exchange);
         for (const Bytes& bytes : sent) EXPECT_TRUE(bytes == sent[0]) << name_of(exchange);
@@ -278,6 +281,59 @@ TEST(AggregationRound, TheSeedIsTheOwnersAloneAndThereBeforeTheAdvertLeaves) {
   ASSERT_OK(cohort.run());
   EXPECT_EQ(looked, 1);
   cohort.expect_sum_of(cohort.all());
+}
+
+// What opens the sum leaves when the disk has it that this device gave it, whatever becomes of power or process.
+TEST(AggregationRound, AnOpeningIsOnTheDiskBeforeTheSharesLeave) {
+  for (const SecurityLevel level : {SecurityLevel::masked, SecurityLevel::active}) {
+    SCOPED_TRACE(to_string(level));
+    Cohort cohort(level);
+    const Digest model = cohort.plane.assignment().model;
+    const bool is_told = level == SecurityLevel::masked;
+    const ModelOpenings once{model, 1, is_told};
+    int looked = 0;
+    cohort.plane.fail_next(2, Exchange::unmask_request, [&](const auto& honest, const BodySink&) {
+      for (const ModelOpenings& of : cohort.state(2).openings) EXPECT_EQ(of, (ModelOpenings{model, 0, is_told}));
+      ++looked;
+      return honest();
+    });
+    cohort.plane.fail_next(2, Exchange::unmasking, [&](const auto& honest, const BodySink&) {
+      const Result<Bytes> file = os::read_file(cohort.in_state(2, "session.state"), 1 << 20);
+      EXPECT_OK(file);
+      const Result<ParticipantState> durable = decode_participant_state(*file);
+      EXPECT_OK(durable);
+      EXPECT_THAT(durable->openings, testing::ElementsAre(once));
+      EXPECT_TRUE(durable->has_opened);
+      ++looked;
+      return honest();
+    });
+    ASSERT_OK(cohort.run());
+    cohort.expect_sum_of(cohort.all());
+    EXPECT_EQ(looked, 2);
+    EXPECT_THAT(cohort.state(2).openings, testing::ElementsAre(once));
+    EXPECT_FALSE(cohort.state(2).has_opened);
+  }
+}
+
+// The session that was opened and counted is gone from the disk: there is no second one under the same count.
+TEST(AggregationRound, AnOpenedSessionIsNotBegunAnew) {
+  Cohort cohort(SecurityLevel::active);
+  Bytes update;
+  bool is_done = false;
+  cohort.before_step = [&](uint32_t who) {
+    if (who != 2 || is_done) return;
+    const Result<Bytes> stored = os::read_file(cohort.in_state(2, "update.cotf"), 1 << 20);
+    if (stored) update = *stored;
+    if (!cohort.state(2).has_opened) return;
+    is_done = true;
+    ASSERT_TRUE(std::filesystem::remove(cohort.in_state(2, "secagg.log")));
+    ASSERT_OK(os::write_file_atomically(cohort.in_state(2, "update.cotf"), update));
+    ASSERT_OK(cohort.open(2));
+  };
+  ASSERT_OK(cohort.run());
+  EXPECT_TRUE(is_done);
+  EXPECT_FALSE(cohort.state(2).assignment);
+  EXPECT_EQ(cohort.plane.sent(2, Exchange::advert).size(), 1u);
 }
 
 // One device's file goes, or is damaged, just before it is needed.

@@ -66,6 +66,10 @@ TEST_F(SessionFilesTest, WhatAnUpdateCostsIsNeverForgotten) {
       [](ParticipantState& s) { s.spent.epsilon += 0.5; },
       [](ParticipantState& s) { s.newest_models[JobId("j")] = s.took_part[JobId("j")] = ModelVersion(4); },
       [](ParticipantState& s) { s.ledgers[JobId("j")] = LedgerHead{.records = 2, .head = Digest{{1}}}; },
+      [](ParticipantState& s) {
+        s.openings.push_back({Digest{{1}}, 1, false});
+      },
+      [](ParticipantState& s) { ++s.openings[0].sums; },
       [](ParticipantState& s) { s.signing_key = Bytes(32, 1); },
   };
   for (size_t i = 0; i < changes.size(); ++i) {

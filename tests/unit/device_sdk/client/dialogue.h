@@ -68,7 +68,7 @@ class Dialogue {
   EnrollReply identity() const { return {DeviceId{{1, 2, 3}}, Population("default"), signer->public_key()}; }
   Plan plan() const {
     Plan plan;
-    plan.job = JobId("job");
+    plan.job = job;
     plan.update.value_count = kPlanValues;
     plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
     plan.privacy = privacy;
@@ -77,13 +77,13 @@ class Dialogue {
   }
   Assignment unsigned_assignment() const {
     const Bytes plan_bytes = encode(plan());
-    return {.job = JobId("job"),
+    return {.job = job,
             .round = round,
             .model_version = version,
             .plan = content_digest(plan_bytes),
-            .model = content_digest(as_bytes("model")),
+            .model = content_digest(as_bytes(model)),
             .plan_bytes = static_cast<uint32_t>(plan_bytes.size()),
-            .model_bytes = 5,
+            .model_bytes = model.size(),
             .not_after = now + kRoundTime,
             .ticket = Bytes(40, 9),
             .signature = {}};
@@ -136,6 +136,8 @@ class Dialogue {
   ParticipantPolicy policy;
   PrivacyRules privacy;  // of the plan
   LedgerHead ledger;
+  JobId job{"job"};
+  std::string model = "model";
   RoundKey round{RoundId(5), Attempt(1)};
   ModelVersion version{4};
   WallTime now = wall_time_from_unix_ms(1'700'000'000'000);

@@ -315,6 +315,7 @@ TEST(PrivacyPolicy, NamesTheLimitThatIsOutOfRange) {
     expect_bad("corrupt_share_min", [wrong](PrivacyPolicy& p) { p.corrupt_share_min = wrong; });
   }
   expect_bad("attempts_max", [](PrivacyPolicy& p) { p.attempts_max = 0; });
+  expect_bad("openings_max", [](PrivacyPolicy& p) { p.openings_max = 0; });
 }
 
 }  // namespace

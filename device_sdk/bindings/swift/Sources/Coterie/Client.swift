@@ -12,6 +12,7 @@ public struct Policy {
     public var separationMin: UInt64 = 0
     public var corruptShareMin = 0.0
     public var attemptsMax: UInt32 = 0
+    public var openingsMax: UInt32 = 0
 
     public init() {}
 
@@ -27,6 +28,7 @@ public struct Policy {
         c.separation_min = separationMin
         c.corrupt_share_min = corruptShareMin
         c.attempts_max = attemptsMax
+        c.openings_max = openingsMax
         return try withUnsafePointer(to: c) { try body($0) }
     }
 }

@@ -45,7 +45,8 @@ public final class Client implements AutoCloseable {
     long[] integers = {
       options.useP256 ? 1 : 0, options.seed, options.trainMsMax, options.checkinMsMax, options.checkpointSteps,
       options.policy.securityLevelMin == null ? 0 : options.policy.securityLevelMin.ordinal(), options.policy.cohortMin, options.policy.separationMin,
-      options.policy.attemptsMax, options.policy.securityLevelMin == SecurityLevel.NONE ? 1 : 0
+      options.policy.attemptsMax, options.policy.securityLevelMin == SecurityLevel.NONE ? 1 : 0,
+      options.policy.openingsMax
     };
     double[] limits = {
       options.policy.epsilonRoundMax, options.policy.epsilonTotalMax, options.policy.deltaMax,

@@ -11,4 +11,5 @@ public final class Policy {
   public long separationMin;
   public double corruptShareMin;
   public int attemptsMax;
+  public int openingsMax;
 }
