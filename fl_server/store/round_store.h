@@ -28,7 +28,8 @@ class RoundStore {
   // ledger has the ledger's head, here and in commit_round. conflict if the job is not running, or another
   // number is due, or if the privacy ledger does not admit another release of the job.
   virtual Result<RoundRecord> open_round(const JobId& job, const OpenRound& request, WallTime now) = 0;
-  // Compare-and-set; false if the row is in another state, or if somebody counts and the request minds.
+  // Compare-and-set; false if the row is in another state, or if somebody counts and the request minds. An attempt that
+  // fails loses its salt; its reserve counts on, unless the request voids it and the noise was the server's.
   virtual Result<bool> move_round(const MoveRound& request, WallTime now) = 0;
   // One transaction: model version, round done, job progress (completed after the last), and, if asked for and the job
   // still runs and may release once more, the next round's row. A job with noise also gets the ledger's commit of the

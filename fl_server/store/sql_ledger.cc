@@ -125,6 +125,22 @@ Status SqlTrainingStore::commit_release(const JobRecord& job, const FinalizedRou
   return erase_salt(round.key);
 }
 
+// Inside the transaction of move_round that fails the attempt. Its next model may lie in a blob already: the finalizer
+// writes it before the commit. That is no release. A blob is asked for by its digest, which depends on every noisy value,
+// and no assignment, list or event names a digest before commit_round does; the attempt can never be committed now.
+// Noise of devices is another matter: their sum was opened before it could be found damaged.
+Status SqlTrainingStore::void_release(const RoundKey& key, WallTime now) {
+  COT_ASSIGN(const std::optional<RoundRecord> round, read_round(key));
+  COT_ASSERT(round.has_value());
+  COT_ASSIGN(const JobRecord job, read_job(round->job));
+  if (!job.spec.horizontal().privacy.has_central_noise()) return {};
+  COT_TRY(lock_ledger());
+  COT_TRY(refresh_ledger());
+  if (ledger_.find_reserve(key) == nullptr) return {};  // it failed before
+  COT_ASSIGN(const LedgerRecord record, ledger_.void_reserve(key, now));
+  return append_to_ledger(record);
+}
+
 Result<std::string> SqlTrainingStore::read_privacy_stop(const JobRecord& job) {
   if (!has_noise(job.spec)) return std::string();
   COT_TRY(refresh_ledger());

@@ -129,7 +129,7 @@ Result<RoundRecord> SqlTrainingStore::open_round(const JobId& job, const OpenRou
 Result<bool> SqlTrainingStore::move_round(const MoveRound& request, WallTime now) {
   const std::lock_guard lock(mutex_);
   bool won = false;
-  const Status done = database_.transaction(points_of(request.to), [&]() -> Status {
+  const Status done = ledger_transaction(points_of(request.to), [&]() -> Status {
     COT_TRY(check_fence());
     if (request.if_nobody_counts) {
       // Batches lock the row, too. The count is a statement of its own, so that it sees those that were waited for.
@@ -146,7 +146,9 @@ Result<bool> SqlTrainingStore::move_round(const MoveRound& request, WallTime now
            << request.key.round.value() << request.key.attempt.value() << static_cast<uint64_t>(request.from);
     COT_TRY(update.run());
     won = database_.changes() == 1;
-    return won && closes ? erase_salt(request.key) : Status();  // nobody needs the noise of a failed attempt (ADR 19)
+    if (!won || !closes) return {};
+    if (request.voids_release) COT_TRY(void_release(request.key, now));
+    return erase_salt(request.key);  // nobody needs the noise of a failed attempt (ADR 19)
   });
   if (!done) return done.error();
   return won;

@@ -86,6 +86,7 @@ class SqlTrainingStore : public TrainingStore {
   Result<NoiseSalt> read_salt(const RoundKey& key);
   Status erase_salt(const RoundKey& key);
   Status commit_release(const JobRecord& job, const FinalizedRound& round, WallTime now);
+  Status void_release(const RoundKey& key, WallTime now);
   Result<std::string> read_privacy_stop(const JobRecord& job);
   // A transaction that may append to the ledger: if it fails, ours is read anew.
   template <typename Body>

@@ -220,9 +220,15 @@ void RoundMachine::consider_freeze(bool counted) {
     case CollectedVerdict::wait: return count_when_due(late);
     case CollectedVerdict::freeze: return freeze();
     // One may have been accepted since the count: the store looks again while nobody can be.
-    case CollectedVerdict::fail_attempt: return fail_attempt("no update came before the deadline", true);
+    case CollectedVerdict::fail_attempt: return fail_as_nobody_came();
     case CollectedVerdict::let_more_in: ++extensions_; return collect();
   }
+}
+
+void RoundMachine::fail_as_nobody_came() {
+  MoveRound move = failed_because("no update came before the deadline");
+  move.if_nobody_counts = true;
+  fail_attempt(std::move(move));
 }
 
 // Hints get lost, so the rows are counted now and then; a count asked for before the deadline is no last look.
@@ -250,6 +256,8 @@ void RoundMachine::handle(const RoundMoved& event) {
   COT_INVARIANT(std::holds_alternative<MoveRound>(*pending_), "a move answers the request for it");
   round_->state = std::get<MoveRound>(*pending_).to;
   round_->reason = std::get<MoveRound>(*pending_).reason;
+  // The store was asked while the reserve that is void now counted. If nothing fits all the same, it opens no attempt.
+  if (std::get<MoveRound>(*pending_).voids_release) privacy_stop_.clear();
   answered();
   switch (round_->state) {
     case RoundState::collecting: return enter_collecting();
@@ -291,7 +299,11 @@ void RoundMachine::handle(const RoundFinalized& event) {
     // What is damaged may have been read badly, so even a hopeless error is tried a few times.
     const bool hopeless = traits(error.code()).retry == RetryClass::never;
     if (hopeless && ++finalize_failures_ >= kFinalizeFailuresMax) {
-      return fail_attempt(error.message());
+      MoveRound move = failed_because(error.message());
+      // What is stored is damaged, whatever noise was drawn. So the reason tells nothing of the noisy sum, and nobody
+      // was given what was made of it. Any other end may tell something of it.
+      move.voids_release = error.code() == ErrorCode::data_loss;
+      return fail_attempt(std::move(move));
     }
     return ask_again_later();
   }
@@ -312,12 +324,16 @@ void RoundMachine::handle(const RoundCommitted& event) {
 
 // ---- Failing
 
-void RoundMachine::fail_attempt(std::string reason, bool if_nobody_counts) {
+MoveRound RoundMachine::failed_because(std::string reason) const {
   COT_INVARIANT(round_ && round_->state < RoundState::done, "an attempt fails before it is over");
+  return {round_->key, round_->state, RoundState::failed, std::move(reason), tickets_};
+}
+
+void RoundMachine::fail_attempt(MoveRound move) {
   phase_ = Phase::failing;
   deadline_.reset();
   effects_.push_back(WithdrawRound{round_->key});
-  ask(MoveRound{round_->key, round_->state, RoundState::failed, std::move(reason), tickets_, if_nobody_counts});
+  ask(std::move(move));
 }
 
 void RoundMachine::after_failure() {

@@ -145,7 +145,10 @@ class RoundMachine {
   void freeze();
   void claim();
   void finalize();
-  void fail_attempt(std::string reason, bool if_nobody_counts = false);
+  void fail_as_nobody_came();
+  MoveRound failed_because(std::string reason) const;
+  void fail_attempt(MoveRound move);
+  void fail_attempt(std::string reason) { fail_attempt(failed_because(std::move(reason))); }
   void after_failure();
   void give_up(std::string reason);
   void end();

@@ -32,8 +32,11 @@ struct FinalizedRound {
 // Idempotent on (job, number, attempt). `round` is set from the second attempt on.
 struct OpenRound { uint64_t number; std::optional<RoundId> round; Attempt attempt; ModelRecord base; };
 // `if_nobody_counts`: only while no update of the attempt is accepted, which is looked up in the same transaction.
+// `voids_release`: to failed alone, and by who knows that nobody saw anything that was made of the attempt's noisy sum.
+// The same transaction takes the reserve of noise that the server drew back from the ledger.
 struct MoveRound {
   RoundKey key; RoundState from; RoundState to; std::string reason; uint32_t selected; bool if_nobody_counts = false;
+  bool voids_release = false;
 };
 // Model version, round done, job progress, and the next round's row if there is one.
 struct CommitRound { FinalizedRound round; uint64_t number; bool opens_next; bool completes_job; };

@@ -116,6 +116,12 @@ Result<bool> MemoryTrainingStore::move_round(const MoveRound& request, WallTime 
   if (found == rounds_.end() || found->second.state != request.from) return false;
   if (request.if_nobody_counts && !accepted_[request.key].empty()) return false;
   RoundRecord& round = found->second;
+  const PrivacySettings& privacy = jobs_.at(round.job).record.spec.horizontal().privacy;
+  if (request.to == RoundState::failed && request.voids_release && privacy.has_central_noise() &&
+      ledger_.find_reserve(request.key) != nullptr) {
+    COT_ASSIGN(const LedgerRecord record, ledger_.void_reserve(request.key, now));
+    COT_TRY(append_to_ledger(record));
+  }
   round.state = request.to;
   round.reason = request.reason;
   round.selected = std::max(round.selected, request.selected);

@@ -272,7 +272,7 @@ class Player {
       std::string operator()(const MoveRound& r) const {
         return "move " + text_of(r.key) + " " + std::string(to_string(r.from)) + "->" + std::string(to_string(r.to)) +
                " selected=" + std::to_string(r.selected) + (r.reason.empty() ? "" : " because \"" + r.reason + "\"") +
-               (r.if_nobody_counts ? " if nobody counts" : "");
+               (r.if_nobody_counts ? " if nobody counts" : "") + (r.voids_release ? " and void the release" : "");
       }
       std::string operator()(const FinalizeRound& r) const {
         return "finalize " + text_of(r.round.key) + " base=" + std::to_string(r.base.version.value());

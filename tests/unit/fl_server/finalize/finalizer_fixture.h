@@ -132,6 +132,15 @@ class FrozenRound {
     return values_of<float>(parse_frame(blobs_.bytes_of(model.digest), FrameKind::model).value().payload);
   }
 
+  // As RoundMachine does when finalizing came to nothing for good; then the next attempt collects.
+  void try_again_after(const Error& error) {
+    move(RoundState::finalizing);
+    MoveRound failed{round_.key, RoundState::finalizing, RoundState::failed, error.message(), 0};
+    failed.voids_release = error.code() == ErrorCode::data_loss;
+    ASSERT_TRUE(rounds_.move_round(failed, WallTime()).value());
+    open(Attempt(round_.key.attempt.value() + 1));
+  }
+
   void move(RoundState to) {
     EXPECT_TRUE(rounds_.move_round({round_.key, round_.state, to, "", 0}, WallTime()).value());
     round_.state = to;
@@ -146,9 +155,9 @@ class FrozenRound {
   RoundNoiseMaker noise_{noise_key_};
 
  private:
-  void open() {
+  void open(Attempt attempt = Attempt(1)) {
     const uint64_t number = base_.version.value() + 1;
-    const auto opened = rounds_.open_round(job_.id, OpenRound{number, std::nullopt, Attempt(1), base_}, WallTime());
+    const auto opened = rounds_.open_round(job_.id, OpenRound{number, std::nullopt, attempt, base_}, WallTime());
     ASSERT_OK(opened);
     round_ = *opened;
     move(RoundState::collecting);

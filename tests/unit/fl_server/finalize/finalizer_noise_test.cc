@@ -106,6 +106,28 @@ TEST(FinalizerWithNoise, ReservesNothingForSumsThatDoNotFit) {
   EXPECT_TRUE(round.rounds_.list_ledger(0, 10)->empty());
 }
 
+// The sums are found damaged behind the last tile, when all noise is drawn.
+TEST(FinalizerWithNoise, OfDamagedSumsCostsNothingHoweverOftenTheRoundIsTried) {
+  NoisyRound round;
+  const double epsilon_of_one = account_of({{release_of(round.job_.spec.horizontal(), kValues), 1}}, 1e-6)->epsilon;
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    const std::vector<TestUpdate> updates(3, {std::vector<float>(kValues), 1});
+    const Digest partial = round.add_partial("p" + std::to_string(attempt), updates);
+    round.move(RoundState::frozen);
+    round.partials_.bytes_of(partial).back() ^= 1;
+    const auto finalized = round.finalize();
+    ASSERT_ERROR(finalized, ErrorCode::data_loss, "digest");
+    EXPECT_EQ(round.rounds_.job_privacy(round.job_.id)->spent.account.epsilon, epsilon_of_one) << "as long as it may";
+    round.try_again_after(finalized.error());
+    EXPECT_EQ(round.rounds_.job_privacy(round.job_.id)->spent.account.epsilon, 0);
+  }
+  round.freeze(3);
+  const auto finalized = round.finalize();
+  ASSERT_OK(finalized);
+  round.commit_frozen(*finalized);
+  EXPECT_EQ(round.rounds_.job_privacy(round.job_.id)->spent.account.epsilon, epsilon_of_one);
+}
+
 // Without noise nothing changes: the golden rounds say so; here, that the ledger is not touched.
 TEST(FinalizerWithNoise, IsNotForJobsWithoutNoise) {
   FrozenRound round({}, std::vector<float>(100));

@@ -116,6 +116,7 @@ class Differential {
                             to,
                             to == failed ? "storm" : "",
                             static_cast<uint32_t>(prng_.below(9)),
+                            to == failed && prng_.chance(0.3),
                             to == failed && prng_.chance(0.3)};
     both("move_round", [&](TrainingStore& s) { return s.move_round(request, wall(now_)); });
   }

@@ -53,8 +53,9 @@ class RoundStoreLedger : public testing::Test {
     const FinalizedRound round{key, model_record(id, number), {3, 3, 30, 1, 2, 9}, filled_digest(0x77)};
     return store().commit_round(JobId(id), {round, number, opens_next, false}, wall(4));
   }
-  void fail(const RoundKey& key) {
-    EXPECT_TRUE(*store().move_round({key, finalizing_, RoundState::failed, "damage", 0}, wall(5)));
+  void fail(const RoundKey& key, bool voids_release = false) {
+    EXPECT_TRUE(
+        *store().move_round({key, finalizing_, RoundState::failed, "damage", 0, false, voids_release}, wall(5)));
   }
   std::vector<LedgerRecord> records() { return store().list_ledger(0, 1'000).value(); }
   JobPrivacy privacy(const std::string& id) { return store().job_privacy(JobId(id)).value(); }
@@ -142,6 +143,67 @@ TYPED_TEST(RoundStoreLedger, CountsAttemptsThatFailed) {
   ASSERT_OK(this->commit("j", second, 1));
   EXPECT_EQ(this->privacy("j").spent.releases, 2u);
   EXPECT_EQ(this->privacy("j").spent.open_reserves, 1u);
+}
+
+// Damaged sums: nobody saw what was made of them, so that k such attempts cost nothing.
+TYPED_TEST(RoundStoreLedger, TakesBackWhatAnAttemptThatReleasedNothingReserved) {
+  this->create("j", 1);
+  for (uint32_t attempt = 1; attempt <= 3; ++attempt) {
+    const RoundKey key = this->finalizing("j", 1, attempt);
+    ASSERT_EQ(this->reserve(key, static_cast<uint8_t>(attempt)), std::to_string(attempt)) << "fresh noise";
+    this->fail(key, true);
+    EXPECT_EQ(this->privacy("j").spent.releases, 0u);
+    EXPECT_EQ(this->privacy("j").spent.account.epsilon, 0);
+    EXPECT_EQ(this->reserve(key), "conflict") << "never again";
+    EXPECT_ERROR(this->commit("j", key, 1), ErrorCode::conflict, "");
+  }
+  this->reopen();
+  const std::vector<LedgerRecord> records = this->records();
+  ASSERT_EQ(records.size(), 6u);
+  EXPECT_EQ(records[1].kind, LedgerKind::voided);
+  EXPECT_EQ(records[1].time, wall(5));
+  const RoundKey last = this->finalizing("j", 1, 4);
+  ASSERT_EQ(this->reserve(last), "1");
+  ASSERT_OK(this->commit("j", last, 1));
+  EXPECT_EQ(this->privacy("j").spent.releases, 1u);
+}
+
+TYPED_TEST(RoundStoreLedger, TakesBackNothingOfAMoveThatIsLost) {
+  this->create("j", 2);
+  const RoundKey key = this->finalizing("j", 1);
+  ASSERT_EQ(this->reserve(key), "1");
+  EXPECT_FALSE(*this->store().move_round({key, RoundState::frozen, RoundState::failed, "", 0, false, true}, wall(5)));
+  ASSERT_OK(this->commit("j", key, 1));
+  EXPECT_FALSE(*this->store().move_round({key, this->finalizing_, RoundState::failed, "", 0, false, true}, wall(6)));
+  EXPECT_EQ(this->records().size(), 2u);
+  EXPECT_EQ(this->privacy("j").spent.releases, 1u);
+}
+
+TYPED_TEST(RoundStoreLedger, HasNothingToTakeBackWithoutAReserve) {
+  this->create("j", 2);
+  this->fail(this->finalizing("j", 1), true);
+  ASSERT_OK(this->store().create_job(job_record("plain"), model_record("plain", 0)));
+  this->fail(this->finalizing("plain", 1), true);
+  EXPECT_THAT(this->records(), IsEmpty());
+}
+
+// The sum with the devices' noise was opened before it was found damaged.
+TYPED_TEST(RoundStoreLedger, CountsWhatDevicesOpenedWhateverIsAskedFor) {
+  JobRecord job = noisy_job_record("j");
+  PrivacySettings& privacy = job.spec.horizontal().privacy;
+  privacy = {.level = SecurityLevel::active_dp, .noise_multiplier = 5, .target_delta = 1e-6, .epsilon_budget = 8};
+  privacy.cohort_min = 90;
+  RoundSettings& rounds = job.spec.horizontal().rounds;
+  rounds.goal_count = 100;
+  rounds.goal_count_min = 90;
+  rounds.over_selection = 1.3;
+  ASSERT_THAT(validate(job.spec), IsEmpty());
+  ASSERT_OK(this->store().create_job(job, model_record("j", 0)));
+  const RoundKey key = this->finalizing("j", 1);
+  ASSERT_EQ(this->reserve(key), "1");
+  this->fail(key, true);
+  EXPECT_EQ(this->records().size(), 1u);
+  EXPECT_EQ(this->privacy("j").spent.releases, 1u);
 }
 
 TYPED_TEST(RoundStoreLedger, OpensNoRoundThatWouldPassTheBudget) {
