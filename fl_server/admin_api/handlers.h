@@ -43,6 +43,9 @@ HttpResponse promote_model(AdminContext& context, const AdminCall& call);
 HttpResponse roll_back_model(AdminContext& context, const AdminCall& call);
 // ledger.cc
 HttpResponse list_ledger(AdminContext& context, const AdminCall& call);
+// privacy_budgets.cc
+HttpResponse list_privacy_budgets(AdminContext& context, const AdminCall& call);
+HttpResponse set_privacy_budget(AdminContext& context, const AdminCall& call);
 // devices.cc
 HttpResponse list_devices(AdminContext& context, const AdminCall& call);
 HttpResponse revoke_device(AdminContext& context, const AdminCall& call);

@@ -20,6 +20,7 @@
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/admin_store.h"
 #include "fl_server/store/job_store.h"
+#include "fl_server/store/ledger_store.h"
 #include "proto/codec/codec.h"
 #include "scheduler/job/model_rules.h"
 #include "scheduler/job/round_release.h"
@@ -147,6 +148,9 @@ HttpResponse create_job(AdminContext& context, const AdminCall& call) {
 
   made.initial.job = job.id;
   made.initial.created = job.created;
+  const Result<std::string> stop = context.ledger.why_no_job(job, made.initial.digest);
+  if (!stop) return problem_response(stop.error());
+  if (!stop->empty()) return problem_response(invalid_job(), {{"/population", "not one round fits: " + *stop}});
   if (const Status claimed = claim_population(context, job.spec.common.population, *tenant); !claimed) {
     return problem_response(invalid_job(), {{"/population", claimed.error().message()}});
   }

@@ -36,6 +36,23 @@ nlohmann::json to_json(const JobPrivacy& privacy, const HorizontalSettings& sett
                          {"ledger", {{"records", privacy.ledger_records}, {"head", privacy.ledger_head.hex()}}}};
   if (std::isfinite(account.epsilon)) json["epsilon"] = account.epsilon;
   if (!privacy.stop.empty()) json["stop"] = privacy.stop;
+  json["populations"] = nlohmann::json::array();
+  for (const PopulationPrivacy& population : privacy.populations) json["populations"].push_back(to_json(population));
+  return json;
+}
+
+nlohmann::json to_json(const PopulationPrivacy& privacy) {
+  const PrivacyAccount& account = privacy.spent.account;
+  nlohmann::json json = {{"population", privacy.population.value()},
+                         {"epsilon", nullptr},  // unbounded
+                         {"delta", account.delta},
+                         {"accountant", account.method},
+                         {"epsilon_budget", nullptr},  // none
+                         {"releases", privacy.spent.releases},
+                         {"releases_open", privacy.spent.open_reserves},
+                         {"jobs", privacy.jobs}};
+  if (std::isfinite(account.epsilon)) json["epsilon"] = account.epsilon;
+  if (privacy.budget) json["epsilon_budget"] = privacy.budget->epsilon;
   return json;
 }
 

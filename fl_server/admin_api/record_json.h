@@ -15,6 +15,7 @@ namespace coterie {
 nlohmann::json to_json(const JobRecord& job);
 // What a job with noise has spent, by which accountant, under which assumptions.
 nlohmann::json to_json(const JobPrivacy& privacy, const HorizontalSettings& settings);
+nlohmann::json to_json(const PopulationPrivacy& privacy);
 // `selected` and `accepted` are the live counts of a round under way; `model` is the round's outcome, if it has one.
 nlohmann::json to_json(const RoundRecord& round, uint64_t goal_count, uint32_t selected, uint64_t accepted,
                        const ModelRecord* model);

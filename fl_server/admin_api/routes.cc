@@ -3,8 +3,8 @@
 //   operator         keeps it running: pauses, resumes and cancels jobs, rolls a bad model back, lets devices in and
 //                    shuts them out
 //   ml_engineer      makes jobs from models and data sets, takes the models that come of them and promotes them
-//   privacy_officer  sees what is spent and reads the ledger, and stops a job: may take privacy loss away, never
-//                    add to it
+//   privacy_officer  says what populations may spend, sees what is spent, reads the ledger, and stops a job: releases
+//                    nothing
 //   security_admin   gives and takes admin tokens; reads the audit log; shuts devices and enrollment tokens out
 // docs/operating/access.md has the reasons; tests/unit/fl_server/admin_api/authorization_matrix.txt every cell.
 #include "fl_server/admin_api/route.h"
@@ -69,6 +69,10 @@ constexpr AdminRoute kRoutes[] = {
      "Back to the version that was promoted before the present one", kResume, roll_back_model, kPlain,
      "model.roll_back"},
     {"GET", "/admin/v1/ledger", "listLedger", "The privacy ledger of all jobs, in order", kPrivacy, list_ledger},
+    {"GET", "/admin/v1/privacy-budgets", "listPrivacyBudgets", "What each population may spend, and has spent",
+     kReaders, list_privacy_budgets},
+    {"POST", "/admin/v1/privacy-budgets", "setPrivacyBudget", "What all jobs of a population together may spend",
+     kPrivacy, set_privacy_budget, kPlain, "privacy_budget.set", kJson},
     {"POST", "/admin/v1/models", "uploadModel", "Upload a model file to start jobs from", kEngineer, upload_model,
      kPlain, "model.upload", kFile},
     {"POST", "/admin/v1/datasets", "uploadDataset", "Upload a data set to evaluate models on", kEngineer,

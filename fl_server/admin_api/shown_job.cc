@@ -33,7 +33,15 @@ Result<nlohmann::json> show_job(AdminContext& context, const JobRecord& job) {
 
 Result<std::optional<nlohmann::json>> show_privacy(AdminContext& context, const JobRecord& job) {
   if (!has_noise(job.spec)) return std::optional<nlohmann::json>();
-  COT_ASSIGN(const JobPrivacy privacy, context.ledger.job_privacy(job.id));
+  COT_ASSIGN(JobPrivacy privacy, context.ledger.job_privacy(job.id));
+  // Its model may come from another tenant's.
+  COT_ASSIGN(const std::string tenant, owner_of(context, Owned::job, job.id.value()));
+  std::vector<PopulationPrivacy> shown;
+  for (PopulationPrivacy& population : privacy.populations) {
+    COT_ASSIGN(const std::string owner, owner_of(context, Owned::population, population.population.value()));
+    if (owner == tenant) shown.push_back(std::move(population));
+  }
+  privacy.populations = std::move(shown);
   return std::visit([&](const auto& kind) { return std::optional(to_json(privacy, kind)); }, job.spec.kind);
 }
 

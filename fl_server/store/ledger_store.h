@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "fl_server/records/noise_salt.h"
 #include "proto/messages/ledger_head.h"
+#include "scheduler/job/population_draw.h"
 #include "secure/dp/ledger/ledger.h"
 
 namespace coterie {
@@ -19,21 +21,31 @@ struct JobPrivacy {
   std::string stop;             // why it may not release once more; empty: it may
   uint64_t ledger_records = 0;  // of the whole ledger, all jobs; and the digest that names it
   Digest ledger_head;
+  std::vector<PopulationPrivacy> populations;  // whose budgets it draws from, its own first; without one: at its delta
 };
 
 class LedgerStore {
  public:
   virtual ~LedgerStore() = default;
 
-  // For a round that is being finalized. One transaction: budget checked, reserve appended, `fresh` kept as the
-  // attempt's salt until the attempt ends. If it has its reserve: the salt that was kept then, so that its noise is
-  // drawn once. permission_denied if the budget does not admit the release; conflict if the round is in another state
-  // or its job has no noise; data_loss if the ledger does not verify.
+  // For a round that is being finalized. One transaction: budgets of the job and its populations checked, reserve
+  // appended, `fresh` kept as the attempt's salt until the attempt ends. If it has its reserve: the salt that was kept
+  // then, so that its noise is drawn once. permission_denied if a budget does not admit the release; conflict if the
+  // round is in another state or its job has no noise; data_loss if the ledger does not verify.
   virtual Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) = 0;
   // conflict if the job has no noise.
   virtual Result<JobPrivacy> job_privacy(const JobId& id) = 0;
   virtual Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) = 0;
   virtual Result<LedgerHead> ledger_head() = 0;  // of all jobs
+
+  // From now on the population's jobs together spend no more; none: as much as they like. What is spent is spent.
+  // invalid_argument unless epsilon is above 0 and delta is one that accountants take.
+  virtual Status set_population_budget(const Population& population, const std::optional<PrivacyBudget>& budget) = 0;
+  // Those with a budget, or with a record in the ledger, by name; `delta`: for those without a budget.
+  virtual Result<std::vector<PopulationPrivacy>> list_population_privacy(double delta) = 0;
+  // Why its populations would not admit a job that is not stored yet, with this initial model; empty if they would.
+  // Once the job is stored, JobProgress::privacy_stop says so.
+  virtual Result<std::string> why_no_job(const JobRecord& job, const Digest& model) = 0;
 };
 
 }  // namespace coterie

@@ -26,7 +26,7 @@ class RoundStore {
   virtual Result<JobProgress> load_progress(const JobId& id) = 0;
   // Idempotent on (job, number, attempt): the row that exists is returned. A new row of a job that keeps a
   // ledger has the ledger's head, here and in commit_round. conflict if the job is not running, or another
-  // number is due, or if the privacy ledger does not admit another release of the job.
+  // number is due, or if the privacy ledger does not admit another release of the job or of its populations.
   virtual Result<RoundRecord> open_round(const JobId& job, const OpenRound& request, WallTime now) = 0;
   // Compare-and-set; false if the row is in another state, or if somebody counts and the request minds. An attempt that
   // fails loses its salt; its reserve counts on, unless the request voids it and the noise was the server's.

@@ -115,6 +115,20 @@ ALTER TABLE admin_token ADD COLUMN tenant TEXT NOT NULL DEFAULT '*';
 UPDATE schema_version SET version = 5;
 )sql";
 
+constexpr const char* kVersion6 = R"sql(
+-- Whose budget a job draws from: its own population's, and those that its model comes from. No reference to job: what
+-- was spent outlives what it was spent on.
+CREATE TABLE job_population(
+  job TEXT COLLATE "C" NOT NULL, population TEXT COLLATE "C" NOT NULL,
+  inherited BIGINT NOT NULL CHECK(inherited IN (0, 1)), PRIMARY KEY(job, population));
+CREATE INDEX job_by_population ON job_population(population, inherited);
+INSERT INTO job_population SELECT id, coalesce(spec::json ->> 'population', 'default'), 0 FROM job;
+CREATE TABLE population_budget(
+  population TEXT COLLATE "C" PRIMARY KEY, epsilon DOUBLE PRECISION NOT NULL, delta DOUBLE PRECISION NOT NULL);
+
+UPDATE schema_version SET version = 6;
+)sql";
+
 }  // namespace
 
 Status prepare_postgres_schema(Database& database) {
@@ -137,7 +151,8 @@ Status prepare_postgres_schema(Database& database) {
     if (version == kSchemaVersion) return {};
     if (version < 0 || version > kSchemaVersion) return newer_schema(version);
     if (version < 4) COT_TRY(database.execute(kVersion4));  // there is none older
-    return database.execute(kVersion5);
+    if (version < 5) COT_TRY(database.execute(kVersion5));
+    return database.execute(kVersion6);
   });
 }
 

@@ -118,6 +118,20 @@ ALTER TABLE admin_token ADD COLUMN tenant TEXT NOT NULL DEFAULT '*';
 PRAGMA user_version = 5;
 )sql";
 
+constexpr const char* kVersion6 = R"sql(
+-- Whose budget a job draws from: its own population's, and those that its model comes from. No reference to job: what
+-- was spent outlives what it was spent on.
+CREATE TABLE job_population(
+  job TEXT NOT NULL, population TEXT NOT NULL, inherited INTEGER NOT NULL CHECK(inherited IN (0, 1)),
+  PRIMARY KEY(job, population)) STRICT, WITHOUT ROWID;
+CREATE INDEX job_by_population ON job_population(population, inherited);
+INSERT INTO job_population SELECT id, coalesce(json_extract(spec, '$.population'), 'default'), 0 FROM job;
+CREATE TABLE population_budget(population TEXT PRIMARY KEY, epsilon REAL NOT NULL, delta REAL NOT NULL)
+  STRICT, WITHOUT ROWID;
+
+PRAGMA user_version = 6;
+)sql";
+
 }  // namespace
 
 Status prepare_sqlite_schema(Database& database) {
@@ -138,6 +152,7 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 3) COT_TRY(database.execute(kVersion3));
     if (version < 4) COT_TRY(database.execute(kVersion4));
     if (version < 5) COT_TRY(database.execute(kVersion5));
+    if (version < 6) COT_TRY(database.execute(kVersion6));
     return {};
   });
 }

@@ -37,6 +37,7 @@ Status SqlTrainingStore::create_job(const JobRecord& job, const ModelRecord& ini
     insert << job.id.value() << job_settings_to_json_text(job.spec) << static_cast<uint64_t>(job.state) << job.reason
            << job.plan << job.plan_bytes << job.value_count << job.rounds_done << job.created << job.revision;
     COT_TRY(insert.run());
+    COT_TRY(insert_populations(job, initial.digest));
     return insert_model(initial);
   });
 }

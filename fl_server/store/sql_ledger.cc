@@ -44,7 +44,14 @@ Result<std::vector<LedgerRecord>> SqlTrainingStore::read_ledger(uint64_t after_s
 
 Status SqlTrainingStore::refresh_ledger() {
   COT_ASSIGN(const std::vector<LedgerRecord> news, read_ledger(ledger_.size(), INT64_MAX));
-  for (const LedgerRecord& record : news) COT_TRY(ledger_.append(record));
+  for (const LedgerRecord& record : news) COT_TRY(take_record(record));
+  return {};
+}
+
+Status SqlTrainingStore::take_record(const LedgerRecord& record) {
+  COT_ASSIGN(const Population population, population_of(record.job));
+  COT_TRY(ledger_.append(record));
+  logs_.append(record, population);
   return {};
 }
 
@@ -58,7 +65,7 @@ Status SqlTrainingStore::append_to_ledger(const LedgerRecord& record) {
          << release.l2_sensitivity << release.total_variation << record.delta << record.contributors
          << record.noise_commitment << record.time;
   COT_TRY(insert.run());
-  return ledger_.append(record);
+  return take_record(record);
 }
 
 Status SqlTrainingStore::erase_salt(const RoundKey& key) {
@@ -100,6 +107,9 @@ Result<NoiseSalt> SqlTrainingStore::reserve_release(const RoundKey& key, const N
       return {};
     }
     COT_ASSIGN(const LedgerRecord record, ledger_.reserve(job.id, key, release, budget_of(job.spec.horizontal()), now));
+    COT_ASSIGN(const std::vector<PopulationDraw> draws, read_draws(job));
+    COT_ASSIGN(const std::string stop, why_not_drawn(ledger_, job, draws));
+    if (!stop.empty()) return Error(ErrorCode::permission_denied, stop);
     COT_TRY(append_to_ledger(record));
     Statement insert = database_.prepare("INSERT INTO noise_salt(round, attempt, salt) VALUES(?, ?, ?)");
     insert << key.round.value() << key.attempt.value() << ByteView(fresh.reveal());
@@ -126,9 +136,9 @@ Status SqlTrainingStore::commit_release(const JobRecord& job, const FinalizedRou
 }
 
 // Inside the transaction of move_round that fails the attempt. Its next model may lie in a blob already: the finalizer
-// writes it before the commit. That is no release. A blob is asked for by its digest, which depends on every noisy value,
-// and no assignment, list or event names a digest before commit_round does; the attempt can never be committed now.
-// Noise of devices is another matter: their sum was opened before it could be found damaged.
+// writes it before the commit. That is no release. A blob is asked for by its digest, which depends on every noisy
+// value, and no assignment, list or event names a digest before commit_round does; the attempt can never be committed
+// now. Noise of devices is another matter: their sum was opened before it could be found damaged.
 Status SqlTrainingStore::void_release(const RoundKey& key, WallTime now) {
   COT_ASSIGN(const std::optional<RoundRecord> round, read_round(key));
   COT_ASSERT(round.has_value());
@@ -142,9 +152,17 @@ Status SqlTrainingStore::void_release(const RoundKey& key, WallTime now) {
 }
 
 Result<std::string> SqlTrainingStore::read_privacy_stop(const JobRecord& job) {
-  if (!has_noise(job.spec)) return std::string();
-  COT_TRY(refresh_ledger());
-  return why_no_release(ledger_, job);
+  if (has_noise(job.spec)) {
+    COT_TRY(refresh_ledger());
+    COT_ASSIGN(std::string own, why_no_release(ledger_, job));
+    if (!own.empty()) return own;
+    COT_ASSIGN(const std::vector<PopulationDraw> draws, read_draws(job));
+    return why_not_drawn(ledger_, job, draws);
+  }
+  // What others have drawn does not matter, and costs a look.
+  PopulationDraw draw{.population = job.spec.common.population};
+  COT_ASSIGN(draw.budget, read_budget(draw.population));
+  return why_not_drawn(ledger_, job, std::span(&draw, 1));
 }
 
 // What the plan of an attempt that is opened now says of the ledger.
@@ -163,6 +181,11 @@ Result<JobPrivacy> SqlTrainingStore::job_privacy(const JobId& id) {
   COT_ASSIGN(privacy.spent, ledger_.spent(id, job.spec.horizontal().privacy.target_delta));
   privacy.ledger_records = ledger_.size();
   privacy.ledger_head = ledger_.head();
+  COT_ASSIGN(const std::vector<PopulationDraw> draws, read_draws(job));
+  for (const PopulationDraw& draw : draws) {
+    COT_ASSIGN(PopulationPrivacy population, privacy_of(ledger_, draw, job.spec.horizontal().privacy.target_delta));
+    privacy.populations.push_back(std::move(population));
+  }
   return privacy;
 }
 

@@ -3,15 +3,18 @@
 // Other processes may write at the same time. A transaction that decides on what it has read locks it first, always in
 // this order: the lease's row, the job's, the round's, the ledger. SQLite's writers are serial, and need no locks.
 //
-// Its files follow the subjects: sql_jobs.cc, sql_rounds.cc, sql_accept.cc, sql_ledger.cc, sql_models.cc.
+// Its files follow the subjects: sql_jobs.cc, sql_rounds.cc, sql_accept.cc, sql_ledger.cc, sql_models.cc,
+// sql_population_budgets.cc.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 
 #include "fl_server/store/sql/database.h"
 #include "fl_server/store/training_store.h"
 #include "scheduler/lease/lease.h"
+#include "secure/dp/ledger/population_logs.h"
 
 namespace coterie {
 
@@ -48,6 +51,9 @@ class SqlTrainingStore : public TrainingStore {
   Result<JobPrivacy> job_privacy(const JobId& id) override;
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
   Result<LedgerHead> ledger_head() override;
+  Status set_population_budget(const Population& population, const std::optional<PrivacyBudget>& budget) override;
+  Result<std::vector<PopulationPrivacy>> list_population_privacy(double delta) override;
+  Result<std::string> why_no_job(const JobRecord& job, const Digest& model) override;
 
   Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
@@ -82,22 +88,35 @@ class SqlTrainingStore : public TrainingStore {
   Result<std::vector<LedgerRecord>> read_ledger(uint64_t after_seq, size_t limit);
   Status refresh_ledger();
   Result<LedgerHead> read_ledger_head(const JobRecord& job);
+  Status take_record(const LedgerRecord& record);
   Status append_to_ledger(const LedgerRecord& record);
   Result<NoiseSalt> read_salt(const RoundKey& key);
   Status erase_salt(const RoundKey& key);
   Status commit_release(const JobRecord& job, const FinalizedRound& round, WallTime now);
   Status void_release(const RoundKey& key, WallTime now);
   Result<std::string> read_privacy_stop(const JobRecord& job);
+  Status insert_populations(const JobRecord& job, const Digest& model);
+  Result<std::vector<Population>> read_inherited(const JobRecord& job, const Digest& model);
+  Result<Population> population_of(const JobId& job);
+  Result<std::optional<PrivacyBudget>> read_budget(const Population& population);
+  Result<PopulationDraw> read_draw(const Population& population, bool is_inherited);
+  Result<std::vector<PopulationDraw>> read_draws(const JobRecord& job);
+  Result<std::vector<PopulationDraw>> read_draws(const JobRecord& job, const std::vector<Population>& inherited);
   // A transaction that may append to the ledger: if it fails, ours is read anew.
   template <typename Body>
   Status ledger_transaction(const os::TransactionPoints& points, Body body) {
     bool was_run = false;
     const Status done = database_.transaction(points, [&]() -> Status {
-      if (std::exchange(was_run, true)) ledger_ = Ledger();
+      if (std::exchange(was_run, true)) forget_ledger();
       return body();
     });
-    if (!done) ledger_ = Ledger();
+    if (!done) forget_ledger();
     return done;
+  }
+
+  void forget_ledger() {
+    ledger_ = Ledger();
+    logs_ = PopulationLogs();
   }
 
   struct Fence {
@@ -108,7 +127,10 @@ class SqlTrainingStore : public TrainingStore {
   std::mutex mutex_;
   Database database_;
   std::optional<Fence> fence_;
-  Ledger ledger_;  // the table's records, as far as refresh_ledger() has read them
+  // The table's records, as far as refresh_ledger() has read them, as one chain and by population.
+  Ledger ledger_;
+  PopulationLogs logs_;
+  std::map<JobId, Population> populations_;  // of jobs in the ledger: it never changes
 };
 
 }  // namespace coterie

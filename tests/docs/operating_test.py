@@ -139,15 +139,15 @@ class OnSqlite(OperatingTest):
         self.rounds_done(self.plain, 1)
         self.site.shell("systemctl stop fl_server")
         with sqlite3.connect(self.site.data / "coterie.sqlite3") as database:
-            for table in ("fleet_node", "fleet_board", "model_release", "tenancy"):
+            for table in ("job_population", "population_budget", "fleet_node", "fleet_board", "model_release", "tenancy"):
                 database.execute(f"DROP TABLE {table}")
             database.execute("ALTER TABLE admin_token DROP COLUMN tenant")
             database.execute("PRAGMA user_version = 4")
-        self.assertEqual(self.site.run("upgrade").splitlines()[0], "5")
+        self.assertEqual(self.site.run("upgrade").splitlines()[0], "6")
         self.round_of("open")
         self.rounds_done(self.plain, 2)
-        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 6'")
-        self.assertIn("schema version 6", self.site.shell("systemctl start fl_server", fails=True))
+        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 7'")
+        self.assertIn("schema version 7", self.site.shell("systemctl start fl_server", fails=True))
 
     def test_tokens_are_replaced(self):
         old = (self.site.data / "admin-token").read_text()

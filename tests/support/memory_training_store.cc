@@ -19,7 +19,8 @@ bool may_become(JobState from, JobState to) {
 
 Status MemoryTrainingStore::create_job(const JobRecord& job, const ModelRecord& initial) {
   const std::lock_guard lock(mutex_);
-  if (!jobs_.try_emplace(job.id, Job{job, {initial}, {}, {}}).second) return in_conflict("job exists");
+  const std::set<Population> inherited = inherited_by(job, initial.digest);
+  if (!jobs_.try_emplace(job.id, Job{job, {initial}, {}, {}, inherited}).second) return in_conflict("job exists");
   return {};
 }
 
@@ -252,7 +253,67 @@ Status MemoryTrainingStore::append_to_ledger(const LedgerRecord& record) {
 }
 
 Result<std::string> MemoryTrainingStore::privacy_stop_of(const JobRecord& job) const {
-  return has_noise(job.spec) ? why_no_release(ledger_, job) : std::string();
+  if (has_noise(job.spec)) {
+    COT_ASSIGN(std::string own, why_no_release(ledger_, job));
+    if (!own.empty()) return own;
+  }
+  return why_not_drawn(ledger_, job, draws_of(job, jobs_.at(job.id).inherited));
+}
+
+std::set<Population> MemoryTrainingStore::inherited_by(const JobRecord& job, const Digest& model) const {
+  std::set<Population> populations;
+  for (const auto& [id, other] : jobs_) {
+    const auto is_it = [&](const ModelRecord& m) { return m.version > ModelVersion(0) && m.digest == model; };
+    if (std::ranges::none_of(other.models, is_it)) continue;
+    populations.insert(other.record.spec.common.population);
+    populations.insert(other.inherited.begin(), other.inherited.end());
+  }
+  populations.erase(job.spec.common.population);
+  return populations;
+}
+
+std::vector<PopulationDraw> MemoryTrainingStore::draws_of(const JobRecord& job,
+                                                          const std::set<Population>& inherited) const {
+  std::vector<PopulationDraw> draws = {{.population = job.spec.common.population}};
+  for (const Population& population : inherited) draws.push_back({.population = population, .is_inherited = true});
+  for (PopulationDraw& draw : draws) {
+    if (const auto budget = budgets_.find(draw.population); budget != budgets_.end()) draw.budget = budget->second;
+    for (const auto& [id, other] : jobs_) {
+      const bool draws_too =
+          other.record.spec.common.population == draw.population || other.inherited.contains(draw.population);
+      if (draws_too) draw.jobs.push_back(id);
+    }
+  }
+  return draws;
+}
+
+Status MemoryTrainingStore::set_population_budget(const Population& population,
+                                                  const std::optional<PrivacyBudget>& budget) {
+  if (budget) COT_TRY(check_budget(*budget));
+  const std::lock_guard lock(mutex_);
+  budgets_.erase(population);
+  if (budget) budgets_.emplace(population, *budget);
+  return {};
+}
+
+Result<std::vector<PopulationPrivacy>> MemoryTrainingStore::list_population_privacy(double delta) {
+  const std::lock_guard lock(mutex_);
+  std::set<Population> names;
+  for (const auto& [population, budget] : budgets_) names.insert(population);
+  for (const LedgerRecord& record : records_) names.insert(jobs_.at(record.job).record.spec.common.population);
+  std::vector<PopulationPrivacy> list;
+  for (const Population& name : names) {
+    JobRecord any;
+    any.spec.common.population = name;
+    COT_ASSIGN(PopulationPrivacy privacy, privacy_of(ledger_, draws_of(any, {}).front(), delta));
+    list.push_back(std::move(privacy));
+  }
+  return list;
+}
+
+Result<std::string> MemoryTrainingStore::why_no_job(const JobRecord& job, const Digest& model) {
+  const std::lock_guard lock(mutex_);
+  return why_not_drawn(ledger_, job, draws_of(job, inherited_by(job, model)));
 }
 
 Result<NoiseSalt> MemoryTrainingStore::reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) {
@@ -267,6 +328,8 @@ Result<NoiseSalt> MemoryTrainingStore::reserve_release(const RoundKey& key, cons
   if (ledger_.find_reserve(key) == nullptr) {
     const LedgerRelease release = release_of(job.spec.horizontal(), job.value_count);
     COT_ASSIGN(const LedgerRecord record, ledger_.reserve(job.id, key, release, budget_of(job.spec.horizontal()), now));
+    COT_ASSIGN(const std::string stop, why_not_drawn(ledger_, job, draws_of(job, jobs_.at(job.id).inherited)));
+    if (!stop.empty()) return Error(ErrorCode::permission_denied, stop);
     COT_TRY(append_to_ledger(record));
     salts_[key] = NoiseSalt(fresh.reveal());
   }
@@ -284,6 +347,10 @@ Result<JobPrivacy> MemoryTrainingStore::job_privacy(const JobId& id) {
   COT_ASSIGN(privacy.spent, ledger_.spent(id, record.spec.horizontal().privacy.target_delta));
   privacy.ledger_records = ledger_.size();
   privacy.ledger_head = ledger_.head();
+  for (const PopulationDraw& draw : draws_of(record, job->second.inherited)) {
+    COT_ASSIGN(PopulationPrivacy population, privacy_of(ledger_, draw, record.spec.horizontal().privacy.target_delta));
+    privacy.populations.push_back(std::move(population));
+  }
   return privacy;
 }
 

@@ -45,6 +45,9 @@ class MemoryTrainingStore : public TrainingStore {
   Result<JobPrivacy> job_privacy(const JobId& id) override;
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
   Result<LedgerHead> ledger_head() override;
+  Status set_population_budget(const Population& population, const std::optional<PrivacyBudget>& budget) override;
+  Result<std::vector<PopulationPrivacy>> list_population_privacy(double delta) override;
+  Result<std::string> why_no_job(const JobRecord& job, const Digest& model) override;
 
   Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
@@ -59,12 +62,15 @@ class MemoryTrainingStore : public TrainingStore {
     std::vector<ModelRecord> models;     // by version
     std::map<uint64_t, RoundId> rounds;  // by number
     std::vector<ModelRelease> releases;  // those that were not rolled back, the present one last
+    std::set<Population> inherited;      // where its first model comes from
   };
   Result<JobProgress> progress_of(const JobId& id);
   RoundRecord& insert_round(Job& job, uint64_t number, Attempt attempt, const ModelRecord& base, WallTime now);
 
   Status append_to_ledger(const LedgerRecord& record);
   Result<std::string> privacy_stop_of(const JobRecord& job) const;
+  std::set<Population> inherited_by(const JobRecord& job, const Digest& model) const;
+  std::vector<PopulationDraw> draws_of(const JobRecord& job, const std::set<Population>& inherited) const;
 
   StoreDefects defects_;
   std::mutex mutex_;
@@ -75,6 +81,7 @@ class MemoryTrainingStore : public TrainingStore {
   Ledger ledger_;
   std::vector<LedgerRecord> records_;  // of the ledger
   std::map<RoundKey, NoiseSalt> salts_;
+  std::map<Population, PrivacyBudget> budgets_;
   uint64_t next_round_ = 1;
 };
 

@@ -8,6 +8,7 @@
 #include "tools/admin/follow_events.h"
 #include "tools/admin/round_report.h"
 #include "tools/cli/interrupt.h"
+#include "tools/cli/privacy_budget.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/demo/round_watch.h"
@@ -78,11 +79,23 @@ void print_job(const nlohmann::json& job) {
     line("privacy", "epsilon " + at("/privacy/epsilon") + " of " + at("/privacy/epsilon_budget") + " at delta " +
                         at("/privacy/delta") + "; `coterie privacy show` says under which assumptions");
   }
+  for (const nlohmann::json& population : job.value("/privacy/populations"_json_pointer, nlohmann::json::array())) {
+    line("budget of", population_words(population));
+  }
   line("parameters", at("/value_count"));
   line("model", at("/spec/model"));
   line("evaluation", at("/spec/evaluation"));
   if (job.contains("released")) line("released", "version " + at("/released/version"));
   line("created", short_time(at("/created")));
+}
+
+// Said when a job with noise begins: nothing of its own stops what comes after it.
+void note_missing_budget(const nlohmann::json& job) {
+  for (const nlohmann::json& one : job.value("/privacy/populations"_json_pointer, nlohmann::json::array())) {
+    if (one.value("epsilon_budget", nlohmann::json()).is_number()) continue;
+    print_text("population " + printable(cell_of(one, "/population")) +
+               " has no privacy budget: nothing limits what further jobs add (`coterie privacy budget`)\n");
+  }
 }
 
 }  // namespace
@@ -102,6 +115,7 @@ ExitCode create_job(const AdminCommand& command, const JobFiles& files) {
     const std::string id = printable(cell_of(*created, "/id"));
     if (command.wants_json()) print_json(*created);
     else print_text("job " + id + " runs; follow it with `" + next_command(command, "job watch " + id) + "`\n");
+    if (!command.wants_json()) note_missing_budget(*created);
     return {};
   });
 }

@@ -5,6 +5,7 @@
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
 #include "tools/cli/privacy_account.h"
+#include "tools/cli/privacy_budget.h"
 #include "tools/cli/privacy_show.h"
 
 namespace coterie {
@@ -67,6 +68,30 @@ void add_group_options(CLI::App* app, PrivacyCommand& command) {
       ->trigger_on_parse();
 }
 
+void add_budget(CLI::App& privacy, Invocation& invocation) {
+  AdminCommand& admin = invocation.admin;
+  CLI::App* app = add_server_command(
+      privacy, "budget", "what all the jobs of a population together may spend, and have spent",
+      "  coterie privacy budget\n  coterie privacy budget phones --epsilon 8 --delta 1e-6\n"
+      "  coterie privacy budget phones --unlimited\n\n"
+      "Without --epsilon or --unlimited it shows. Where one more release would pass the budget no job is created and "
+      "no "
+      "round\nopened; jobs without noise are refused where there is a budget. To set one takes a privacy_officer.");
+  const auto budget = std::make_shared<BudgetCommand>();
+  app->add_option("POPULATION", budget->population, "the group of devices; to show: all, without it");
+  app->add_option("--epsilon", budget->epsilon, "of all releases of all jobs together")
+      ->type_name("E")
+      ->check(between<double>(kEpsilonMin, kEpsilonMax));
+  app->add_option("--delta", budget->delta, "probability that epsilon does not hold; far below 1 / persons")
+      ->type_name("D")
+      ->check(between<double>(kDeltaMin, kDeltaMax));
+  app->add_flag("--unlimited", budget->is_unlimited, "no budget any more");
+  add_output_option(*app, admin);
+  app->callback([&invocation, &admin, budget] {
+    invocation.run = [&admin, budget] { return show_or_set_budget(admin, *budget); };
+  });
+}
+
 }  // namespace
 
 void add_privacy(CLI::App& app, Invocation& invocation) {
@@ -101,6 +126,7 @@ void add_privacy(CLI::App& app, Invocation& invocation) {
   const auto job = std::make_shared<std::string>();
   show->add_option("JOB", *job, "id of the job (`coterie job list`)")->required();
   add_output_option(*show, admin);
+  add_budget(*privacy, invocation);
   show->callback([&invocation, &admin, job] { invocation.run = [&admin, job] { return show_privacy(admin, *job); }; });
   account->callback([&invocation, command] { invocation.run = [command] { return account_privacy(*command); }; });
 }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/cli/privacy_budget.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 
@@ -31,6 +32,9 @@ std::string privacy_text(const nlohmann::json& job) {
   text += line("noise", "multiplier " + at("/spec/privacy/noise_multiplier") + ", clip " + at("/spec/update/clip_l2") +
                             ", " + at("/spec/rounds/goal_count") + " updates a round");
   text += line("ledger", at("/privacy/ledger/records") + " records, head " + at("/privacy/ledger/head"));
+  for (const nlohmann::json& population : privacy.value("populations", nlohmann::json::array())) {
+    text += line("population", population_words(population));
+  }
   if (privacy.contains("stop")) text += line("stop", at("/privacy/stop"));
   text += "\nif all of this is true:\n";
   for (const nlohmann::json& words : privacy.value("assumptions", nlohmann::json::array())) {

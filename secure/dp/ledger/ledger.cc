@@ -31,6 +31,13 @@ bool protects_as_well(const LedgerRelease& release, const LedgerRelease& reserve
 
 }  // namespace
 
+Status check_budget(const PrivacyBudget& budget) {
+  if (!(budget.epsilon > 0 && std::isfinite(budget.epsilon))) {
+    return Error(ErrorCode::invalid_argument, "a privacy budget must have an epsilon above 0");
+  }
+  return check_delta(budget.delta);
+}
+
 Result<PrivacyAccount> account_of(const std::map<LedgerRelease, uint64_t>& releases, double delta) {
   COT_TRY(check_delta(delta));
   PrivacyAccount none;
@@ -167,9 +174,24 @@ Result<LedgerRecord> Ledger::void_reserve(const RoundKey& round, WallTime now) c
   return next(entry->second.reserve, LedgerKind::voided, now);
 }
 
-Result<PrivacySpent> Ledger::spent(const JobId& job, double delta) const {
+bool Ledger::has_releases(const JobId& job) const {
   const auto found = jobs_.find(job);
-  const JobEntry entry = found == jobs_.end() ? JobEntry{} : found->second;
+  return found != jobs_.end() && !found->second.counted.empty();
+}
+
+Ledger::JobEntry Ledger::together(std::span<const JobId> jobs) const {
+  JobEntry sum;
+  for (const JobId& job : jobs) {
+    const auto found = jobs_.find(job);
+    if (found == jobs_.end()) continue;
+    for (const auto& [release, count] : found->second.counted) sum.counted[release] += count;
+    sum.open_reserves += found->second.open_reserves;
+  }
+  return sum;
+}
+
+Result<PrivacySpent> Ledger::spent(std::span<const JobId> jobs, double delta) const {
+  const JobEntry entry = together(jobs);
   PrivacySpent spent;
   spent.open_reserves = entry.open_reserves;
   for (const auto& [release, count] : entry.counted) spent.releases += count;
@@ -177,9 +199,8 @@ Result<PrivacySpent> Ledger::spent(const JobId& job, double delta) const {
   return spent;
 }
 
-Status Ledger::admits(const JobId& job, const LedgerRelease& release, const PrivacyBudget& budget) const {
-  const auto found = jobs_.find(job);
-  std::map<LedgerRelease, uint64_t> after = found == jobs_.end() ? JobEntry{}.counted : found->second.counted;
+Status Ledger::admits(std::span<const JobId> jobs, const LedgerRelease& release, const PrivacyBudget& budget) const {
+  std::map<LedgerRelease, uint64_t> after = together(jobs).counted;
   ++after[release];
   COT_ASSIGN(const PrivacyAccount account, account_of(after, budget.delta));
   if (account.epsilon <= budget.epsilon) return {};  // false for NaN, too

@@ -23,6 +23,9 @@ struct PrivacyBudget {
   double delta = 0;
 };
 
+// invalid_argument unless epsilon is above 0 and finite, and delta one that accountants take.
+Status check_budget(const PrivacyBudget& budget);
+
 struct PrivacySpent {
   uint64_t releases = 0;       // that count
   uint64_t open_reserves = 0;  // of which reserved only: nobody knows that they were released, but they count
@@ -64,9 +67,16 @@ class Ledger {
   // commit.
   Result<LedgerRecord> void_reserve(const RoundKey& round, WallTime now) const;
 
-  Result<PrivacySpent> spent(const JobId& job, double delta) const;
-  // permission_denied, with the figures, if one more release would pass the budget.
-  Status admits(const JobId& job, const LedgerRelease& release, const PrivacyBudget& budget) const;
+  // Whether anything of the job counts.
+  bool has_releases(const JobId& job) const;
+  // All these jobs together, each named once: one composition of all that they have released.
+  Result<PrivacySpent> spent(std::span<const JobId> jobs, double delta) const;
+  Result<PrivacySpent> spent(const JobId& job, double delta) const { return spent(std::span(&job, 1), delta); }
+  // permission_denied, with the figures, if one more release beside theirs would pass the budget.
+  Status admits(std::span<const JobId> jobs, const LedgerRelease& release, const PrivacyBudget& budget) const;
+  Status admits(const JobId& job, const LedgerRelease& release, const PrivacyBudget& budget) const {
+    return admits(std::span(&job, 1), release, budget);
+  }
 
  private:
   struct Entry {
@@ -77,6 +87,7 @@ class Ledger {
     std::map<LedgerRelease, uint64_t> counted;
     uint64_t open_reserves = 0;
   };
+  JobEntry together(std::span<const JobId> jobs) const;
   LedgerRecord next(const LedgerRecord& like, LedgerKind kind, WallTime now) const;
   Status check_rules(const LedgerRecord& record) const;
 

@@ -10,6 +10,7 @@
 #include "secure/dp/account/account.h"
 #include "tests/support/matchers.h"
 #include "tools/admin/round_report.h"
+#include "tools/cli/privacy_budget.h"
 #include "tools/demo/job_request.h"
 #include "tools/demo/progress.h"
 #include "tools/demo/result.h"
@@ -50,6 +51,24 @@ TEST(PrivacyShow, SaysWhatIsSpentByWhomAndOnWhatItRests) {
   EXPECT_THAT(text, HasSubstr("  water is wet\n"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "what a server sends cannot steer the terminal";
   EXPECT_THAT(text, Not(HasSubstr("stop")));
+}
+
+TEST(PrivacyShow, SaysWhatThePopulationHasSpentAndWhetherAnythingLimitsIt) {
+  json job = noisy_job();
+  json phones = {{"population", "phones\x1b"}, {"epsilon", 4.5}, {"delta", 1e-6},      {"accountant", "rdp"},
+                 {"epsilon_budget", nullptr},  {"releases", 9},  {"releases_open", 0}, {"jobs", 3}};
+  job["privacy"]["populations"] = json::array({phones});
+  EXPECT_THAT(privacy_text(job),
+              HasSubstr(": epsilon 4.5 at delta 1e-06, by accountant rdp, in 9 releases of 3 jobs; no "
+                        "budget: nothing limits what further jobs add\n"));
+  EXPECT_THAT(privacy_text(job), Not(HasSubstr("\x1b")));
+  phones["epsilon_budget"] = 8;
+  phones["epsilon"] = nullptr;
+  const std::string text = budgets_text({{"privacy_budgets", json::array({phones})}});
+  EXPECT_THAT(text, HasSubstr(": epsilon without bound at delta"));
+  EXPECT_THAT(text, HasSubstr("3 jobs; budget 8\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(budgets_text({{"privacy_budgets", json::array()}}), HasSubstr("no population"));
 }
 
 TEST(PrivacyShow, SaysWhyAJobStopsAndThatNothingIsProtected) {

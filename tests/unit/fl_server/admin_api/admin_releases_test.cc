@@ -68,5 +68,50 @@ TEST_F(AdminReleases, WithNoiseAreInALedgerThatOnlyAPrivacyOfficerReads) {
   EXPECT_EQ(ask_as("Bearer " + made["token"].get<std::string>(), "GET", "/admin/v1/ledger").status, 403);
 }
 
+TEST_F(AdminReleases, WithNoiseDrawOnBudgetsThatAPrivacyOfficerSets) {
+  constexpr const char* kBudgets = "/admin/v1/privacy-budgets";
+  EXPECT_EQ(ask("GET", kBudgets).document()["privacy_budgets"], json::array());
+  const Answer set = ask("POST", kBudgets, R"({"population": "phones", "epsilon": 2, "delta": 1e-6})");
+  ASSERT_EQ(set.status, 200) << set.body;
+  EXPECT_EQ(set.document(), (json{{"population", "phones"},
+                                  {"epsilon", 0.0},
+                                  {"delta", 1e-6},
+                                  {"accountant", "none"},
+                                  {"epsilon_budget", 2.0},
+                                  {"releases", 0},
+                                  {"releases_open", 0},
+                                  {"jobs", 0}}));
+  EXPECT_EQ(ask("GET", std::string(kBudgets) + "?population=phones").document()["privacy_budgets"][0], set.document());
+  EXPECT_EQ(ask("GET", std::string(kBudgets) + "?after=phones").document()["privacy_budgets"], json::array());
+  for (const char* body :
+       {R"({"population": "phones"})", R"({"population": "phones", "epsilon": 1})",
+        R"({"population": "phones", "epsilon": 0, "delta": 1e-6})", R"({"epsilon": 1, "delta": 1e-6})",
+        R"({"population": "phones", "unlimited": true, "epsilon": 1})",
+        R"({"population": "phones", "epsilon": 1, "delta": 0.9})"}) {
+    EXPECT_EQ(ask("POST", kBudgets, body).status, 400) << body;
+  }
+  const json records = ask("GET", "/admin/v1/audit?action=privacy_budget.set").document()["records"];
+  EXPECT_GE(records.size(), 2u);
+  const json made =
+      ask("POST", "/admin/v1/tokens", R"({"label": "e", "roles": ["ml_engineer", "operator", "viewer"]})").document();
+  const std::string bearer = "Bearer " + made["token"].get<std::string>();
+  EXPECT_EQ(ask_as(bearer, "GET", kBudgets).status, 200);
+  EXPECT_EQ(ask_as(bearer, "POST", kBudgets, R"({"population": "phones", "unlimited": true})").status, 403);
+  EXPECT_EQ(ask("POST", kBudgets, R"({"population": "phones", "unlimited": true})").document()["epsilon_budget"],
+            json());
+  EXPECT_EQ(ask("GET", kBudgets).document()["privacy_budgets"], json::array());
+}
+
+TEST_F(AdminReleases, WithoutNoiseAreRefusedWhereAPopulationHasABudget) {
+  ASSERT_EQ(ask("POST", "/admin/v1/privacy-budgets", R"({"population": "phones", "epsilon": 2, "delta": 1e-6})").status,
+            200);
+  const std::string model = ask("GET", job_).document()["spec"]["model"];
+  const json plain = {{"name", "plain"}, {"population", "phones"}, {"model", model}};
+  const Answer refused = ask("POST", "/admin/v1/jobs", plain.dump());
+  ASSERT_EQ(refused.status, 400) << refused.body;
+  EXPECT_EQ(refused.document()["errors"][0]["pointer"], "/population");
+  EXPECT_THAT(refused.document()["errors"][0]["detail"].get<std::string>(), testing::HasSubstr("population phones"));
+}
+
 }  // namespace
 }  // namespace coterie

@@ -111,6 +111,23 @@ TEST_F(AdminTenants, ListWhatIsTheirs) {
       << "who has one tenant sees nothing of it";
 }
 
+TEST_F(AdminTenants, SetAndSeeBudgetsOfTheirOwnPopulations) {
+  constexpr const char* kBudgets = "/admin/v1/privacy-budgets";
+  const std::string acme = bearer_of("acme"), other = bearer_of("other");
+  things_of(acme, "phones");
+  const auto body = [](const char* population) {
+    return json{{"population", population}, {"epsilon", 3}, {"delta", 1e-6}}.dump();
+  };
+  EXPECT_EQ(ask_as(acme, "POST", kBudgets, body("phones")).status, 200);
+  EXPECT_EQ(ask_as(other, "POST", kBudgets, body("phones")).status, 400) << "as if there were none";
+  EXPECT_EQ(ask_as(other, "POST", kBudgets, body("cars")).status, 200) << "now it is theirs";
+  EXPECT_EQ(ask_as(acme, "POST", kBudgets, body("cars")).status, 400);
+  EXPECT_EQ(ask_as(acme, "GET", kBudgets).document()["privacy_budgets"].size(), 1u);
+  EXPECT_THAT(ask_as(other, "GET", std::string(kBudgets) + "?population=phones").document()["privacy_budgets"],
+              IsEmpty());
+  EXPECT_EQ(ask("GET", kBudgets).document()["privacy_budgets"].size(), 2u);
+}
+
 TEST_F(AdminTenants, AreNotToldOfTheWholeServer) {
   const std::string acme = bearer_of("acme");
   size_t refused = 0;

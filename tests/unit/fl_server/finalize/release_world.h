@@ -116,6 +116,15 @@ class StormyStore : public TrainingStore {
     return inner_->roll_back_model(job, revision_expected);
   }
   Result<LedgerHead> ledger_head() override { return inner_->ledger_head(); }
+  Status set_population_budget(const Population& population, const std::optional<PrivacyBudget>& budget) override {
+    return inner_->set_population_budget(population, budget);
+  }
+  Result<std::vector<PopulationPrivacy>> list_population_privacy(double delta) override {
+    return inner_->list_population_privacy(delta);
+  }
+  Result<std::string> why_no_job(const JobRecord& job, const Digest& model) override {
+    return inner_->why_no_job(job, model);
+  }
   BatchOutcome accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) override {
     return inner_->accept_batch(partial, rows);
   }

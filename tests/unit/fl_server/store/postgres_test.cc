@@ -42,9 +42,9 @@ TEST_F(Postgres, RefusesANewerSchema) {
   ASSERT_OK(SqlTrainingStore::open(open_postgres(settings())));
   Result<Database> database = open_postgres(settings());
   ASSERT_OK(database);
-  ASSERT_OK(database->execute("UPDATE schema_version SET version = 6"));
+  ASSERT_OK(database->execute("UPDATE schema_version SET version = 7"));
   EXPECT_ERROR(SqlTrainingStore::open(open_postgres(settings())), ErrorCode::unsupported_version,
-               "schema version 6, this server speaks 5; run the server that wrote it");
+               "schema version 7, this server speaks 6; run the server that wrote it");
 }
 
 TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
@@ -56,6 +56,7 @@ TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
   ASSERT_OK(database);
   ASSERT_OK(
       database->execute("DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; "
+                        "DROP TABLE job_population; DROP TABLE population_budget; "
                         "ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));
   store = SqlTrainingStore::open(open_postgres(settings()));
   ASSERT_OK(store);

@@ -33,6 +33,37 @@ class RoundStoreLedger : public testing::Test {
         account_of({{release, releases}}, job.spec.horizontal().privacy.target_delta)->epsilon;
     ASSERT_OK(store().create_job(job, model_record(id, 0)));
   }
+  // A job of the population with room for 100 releases.
+  JobRecord job_of(const std::string& id, const std::string& population) {
+    JobRecord job = noisy_job_record(id);
+    job.spec.common.population = Population(population);
+    job.spec.horizontal().rounds.count = 100;
+    const LedgerRelease release = release_of(job.spec.horizontal(), job.value_count);
+    job.spec.horizontal().privacy.epsilon_budget = account_of({{release, 100}}, 1e-6)->epsilon;
+    return job;
+  }
+  void create_in(const std::string& population, const std::string& id, const Digest& model) {
+    ModelRecord initial = model_record(id, 0);
+    initial.digest = model;
+    ASSERT_OK(store().create_job(job_of(id, population), initial));
+  }
+  // The budget takes so many releases of noisy_job_record's, no more.
+  PrivacyBudget budget_for(uint64_t releases) {
+    const JobRecord job = noisy_job_record("any");
+    return {account_of({{release_of(job.spec.horizontal(), job.value_count), releases}}, 1e-6)->epsilon, 1e-6};
+  }
+  // Rounds of the job until it may not go on; how many there were. Its models are of its own.
+  uint64_t play_all(const std::string& id, uint64_t rounds_max, uint8_t first_digest) {
+    for (uint64_t number = 1; number <= rounds_max; ++number) {
+      if (!store().load_progress(JobId(id))->privacy_stop.empty()) return number - 1;
+      const RoundKey key = finalizing(id, number);
+      EXPECT_EQ(reserve(key), "1");
+      FinalizedRound round{key, model_record(id, number), {3, 3, 30, 1, 2, 9}, filled_digest(0x77)};
+      round.model.digest = filled_digest(static_cast<uint8_t>(first_digest + number));
+      EXPECT_OK(store().commit_round(JobId(id), {round, number, false, false}, wall(4)));
+    }
+    return rounds_max;
+  }
   // The newest round of the job, opened if need be, on its way to `state`.
   RoundKey finalizing(const std::string& id, uint64_t number, uint32_t attempt = 1) {
     const OpenRound open{number, std::nullopt, Attempt(attempt), model_record(id, number - 1)};
@@ -234,6 +265,108 @@ TYPED_TEST(RoundStoreLedger, ReservesNothingThatWouldPassTheBudget) {
   const OpenRound again{1, std::nullopt, Attempt(2), model_record("j", 0)};
   EXPECT_ERROR(this->store().open_round(JobId("j"), again, wall(9)), ErrorCode::conflict, "");
   EXPECT_EQ(this->records().size(), 1u);
+}
+
+// Each job from the former's model, each with a budget of its own that it is far from.
+TYPED_TEST(RoundStoreLedger, FiveJobsOneAfterTheOtherStopAtThePopulationsBudget) {
+  ASSERT_OK(this->store().set_population_budget(Population("phones"), this->budget_for(7)));
+  uint64_t played = 0;
+  Digest model = filled_digest(0x10);
+  for (uint8_t i = 0; i < 5; ++i) {
+    const std::string id = "j" + std::to_string(i);
+    const Result<std::string> stop = this->store().why_no_job(this->job_of(id, "phones"), model);
+    ASSERT_OK(stop);
+    EXPECT_EQ(stop->empty(), played < 7) << *stop;
+    this->create_in("phones", id, model);
+    const uint64_t rounds = this->play_all(id, 2, static_cast<uint8_t>(0x80 + 2 * i));
+    EXPECT_EQ(rounds, i < 3 ? 2u : i == 3 ? 1u : 0u);
+    played += rounds;
+    model = filled_digest(static_cast<uint8_t>(0x80 + 2 * i + 2));
+    this->reopen();
+  }
+  EXPECT_EQ(played, 7u);
+  const JobPrivacy last = this->privacy("j4");
+  EXPECT_EQ(last.spent.releases, 0u);
+  EXPECT_THAT(last.stop, testing::HasSubstr("population phones: the privacy budget is used up"));
+  ASSERT_EQ(last.populations.size(), 1u);
+  const PopulationPrivacy& all = last.populations[0];
+  EXPECT_EQ(all.spent.account.epsilon, this->budget_for(7).epsilon) << "the accountant's, of all records together";
+  EXPECT_EQ(all.spent.releases, 7u);
+  EXPECT_EQ(all.jobs, 4u);
+  double added = 0;
+  for (const char* id : {"j0", "j1", "j2", "j3"}) added += this->privacy(id).spent.account.epsilon;
+  EXPECT_GT(added, 1.5 * all.spent.account.epsilon) << "which is not what is added up";
+  const OpenRound open{1, std::nullopt, Attempt(1), model_record("j4", 0)};
+  EXPECT_ERROR(this->store().open_round(JobId("j4"), open, wall(9)), ErrorCode::conflict, "");
+  EXPECT_EQ(this->records().size(), 14u);
+}
+
+TYPED_TEST(RoundStoreLedger, APopulationThatTheModelComesFromCountsToo) {
+  ASSERT_OK(this->store().set_population_budget(Population("a"), this->budget_for(3)));
+  this->create_in("a", "ja", filled_digest(1));
+  this->create_in("b", "same start", filled_digest(1));
+  EXPECT_EQ(this->play_all("ja", 2, 0x80), 2u);
+  this->create_in("b", "jb", filled_digest(0x82));
+  EXPECT_EQ(this->play_all("jb", 5, 0x90), 1u) << "one was left";
+  this->reopen();
+  EXPECT_THAT(this->privacy("jb").stop, testing::HasSubstr("that the job's model comes from: the privacy budget"));
+  ASSERT_EQ(this->privacy("jb").populations.size(), 2u);
+  EXPECT_EQ(this->privacy("jb").populations[0].population, Population("b"));
+  EXPECT_EQ(this->privacy("jb").populations[1].spent.releases, 3u);
+  this->create_in("c", "jc", filled_digest(0x91));
+  EXPECT_NE(this->store().load_progress(JobId("jc"))->privacy_stop, "") << "by way of b";
+  EXPECT_EQ(*this->store().why_no_job(this->job_of("new", "c"), filled_digest(0x66)), "") << "another model";
+  EXPECT_EQ(this->play_all("same start", 2, 0xa0), 2u) << "a first model comes from nobody";
+}
+
+TYPED_TEST(RoundStoreLedger, APopulationWithABudgetTakesNoJobWithoutNoise) {
+  JobRecord plain = job_record("plain");
+  plain.spec.common.population = Population("phones");
+  EXPECT_EQ(*this->store().why_no_job(plain, filled_digest(1)), "");
+  ASSERT_OK(this->store().create_job(plain, model_record("plain", 0)));
+  ASSERT_OK(this->store().set_population_budget(Population("phones"), this->budget_for(3)));
+  EXPECT_THAT(*this->store().why_no_job(plain, filled_digest(1)), testing::HasSubstr("population phones: it has a"));
+  EXPECT_NE(this->store().load_progress(JobId("plain"))->privacy_stop, "");
+  const OpenRound open{1, std::nullopt, Attempt(1), model_record("plain", 0)};
+  EXPECT_ERROR(this->store().open_round(JobId("plain"), open, wall(9)), ErrorCode::conflict, "");
+  ASSERT_OK(this->store().set_population_budget(Population("phones"), std::nullopt));
+  EXPECT_OK(this->store().open_round(JobId("plain"), open, wall(9)));
+}
+
+// Two rounds under way, one release left: the last gate.
+TYPED_TEST(RoundStoreLedger, OnlyOneOfTwoJobsGetsTheReleaseThatIsLeft) {
+  ASSERT_OK(this->store().set_population_budget(Population("phones"), this->budget_for(1)));
+  this->create_in("phones", "a", filled_digest(1));
+  this->create_in("phones", "b", filled_digest(1));
+  const RoundKey a = this->finalizing("a", 1), b = this->finalizing("b", 1);
+  EXPECT_EQ(this->reserve(b), "1");
+  EXPECT_EQ(this->reserve(a), "permission_denied");
+  EXPECT_EQ(this->reserve(b), "1") << "it has its reserve";
+  EXPECT_EQ(this->records().size(), 1u);
+}
+
+TYPED_TEST(RoundStoreLedger, BudgetsAreSetShownAndTakenAway) {
+  const Population phones("phones");
+  EXPECT_ERROR(this->store().set_population_budget(phones, PrivacyBudget{0, 1e-6}), ErrorCode::invalid_argument, "");
+  EXPECT_ERROR(this->store().set_population_budget(phones, PrivacyBudget{1, 0.9}), ErrorCode::invalid_argument, "");
+  EXPECT_THAT(*this->store().list_population_privacy(1e-6), IsEmpty());
+  ASSERT_OK(this->store().set_population_budget(phones, PrivacyBudget{2, 1e-7}));
+  ASSERT_OK(this->store().set_population_budget(phones, PrivacyBudget{3, 1e-8}));
+  this->reopen();
+  this->create_in("tablets", "j", filled_digest(1));
+  EXPECT_EQ(this->play_all("j", 2, 0x80), 2u);
+  const std::vector<PopulationPrivacy> both = this->store().list_population_privacy(1e-5).value();
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].population, phones);
+  EXPECT_EQ(both[0].budget->epsilon, 3);
+  EXPECT_EQ(both[0].spent.account.delta, 1e-8);
+  EXPECT_EQ(both[0].spent.releases, 0u);
+  EXPECT_EQ(both[1].population, Population("tablets"));
+  EXPECT_FALSE(both[1].budget.has_value());
+  EXPECT_EQ(both[1].spent.account.delta, 1e-5);
+  EXPECT_EQ(both[1].jobs, 1u);
+  ASSERT_OK(this->store().set_population_budget(phones, std::nullopt));
+  EXPECT_EQ(this->store().list_population_privacy(1e-5)->size(), 1u);
 }
 
 TYPED_TEST(RoundStoreLedger, IsOneChainForAllJobs) {

@@ -103,6 +103,30 @@ TYPED_TEST(SchemaUpgrade, AServerOfTheVersionBeforeGoesOnBesideOneOfThisVersionF
   EXPECT_EQ((*store)->ledger_head()->records, 2 * (kRoundsAlone + 2 * kRoundsBeside)) << "one chain of both";
 }
 
+// What a server of the version before has released counts for the population: by the row of the migration, or, if that
+// server has made the job after it, by the job's own.
+TYPED_TEST(SchemaUpgrade, ReleasesOfTheVersionBeforeCountForTheirPopulation) {
+  for (const bool is_made_before : {true, false}) {
+    TypeParam database;
+    Result<Database> made = database.open();
+    ASSERT_OK(made);
+    ASSERT_OK(made->execute(made->engine() == SqlEngine::sqlite ? kSchema4OnSqlite : kSchema4OnPostgres));
+    OldNode old(*database.open(), noisy_job_of_many_rounds("old"));
+    if (is_made_before) ASSERT_OK(old.begin());
+    if (is_made_before) ASSERT_OK(old.play_round(1));
+    auto store = SqlTrainingStore::open(database.open());  // migrates
+    ASSERT_OK(store);
+    if (!is_made_before) ASSERT_OK(old.begin());
+    if (!is_made_before) ASSERT_OK(old.play_round(1));
+    ASSERT_OK(old.play_round(2));
+    const std::vector<PopulationPrivacy> populations = (*store)->list_population_privacy(1e-6).value();
+    ASSERT_EQ(populations.size(), 1u);
+    EXPECT_EQ(populations[0].population, Population("default"));
+    EXPECT_EQ(populations[0].spent.releases, 2u);
+    EXPECT_EQ(populations[0].jobs, 1u);
+  }
+}
+
 TYPED_TEST(SchemaUpgrade, WhatTheOtherVersionWritesAfterTheMigrationIsRead) {
   OldNode old(*this->database_.open(), noisy_job_of_many_rounds("old"));
   ASSERT_OK(old.begin());

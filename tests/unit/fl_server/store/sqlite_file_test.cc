@@ -45,8 +45,8 @@ TEST_F(SqliteFile, IsCreatedOnceAndSharedByBothStores) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_OK(open());
-  execute("PRAGMA user_version = 6");
-  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 6, this server speaks 5");
+  execute("PRAGMA user_version = 7");
+  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 7, this server speaks 6");
   EXPECT_ERROR(SqlDeviceStore::open(open_sqlite(path())), ErrorCode::unsupported_version,
                "run the server that wrote it");
 }
@@ -63,7 +63,7 @@ TEST_F(SqliteFile, InADirectoryThatDoesNotExistIsUnavailable) {
 
 // The version says that the tables are there, but they are not: an answer, not an abort.
 TEST_F(SqliteFile, WithoutItsTablesIsDataLoss) {
-  execute("PRAGMA user_version = 5");
+  execute("PRAGMA user_version = 6");
   EXPECT_ERROR(open(), ErrorCode::data_loss, "no such table") << "the ledger is read first";
   execute("PRAGMA user_version = 0");
   ASSERT_OK(open());
@@ -115,7 +115,8 @@ class SqliteLedgerFile : public SqliteFile {
 TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
   fill();
   execute(
-      "DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
+      "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
+      "TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
       "DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; DROP TABLE ledger; DROP TABLE noise_salt; "
       "ALTER TABLE round DROP COLUMN ledger_head; "
       "ALTER TABLE round DROP COLUMN ledger_records; PRAGMA user_version = 1");
@@ -130,7 +131,8 @@ TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
 TEST_F(SqliteLedgerFile, IsLeftAsItIsByALaterVersion) {
   release(1, 1, true);
   execute(
-      "DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; ALTER TABLE "
+      "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
+      "TABLE model_release; DROP TABLE tenancy; ALTER TABLE "
       "admin_token DROP COLUMN tenant; PRAGMA user_version = 4");
   const auto store = open();
   ASSERT_OK(store);
@@ -143,7 +145,8 @@ TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
   release(1, 1, true);
   release(2, 1, true);
   execute(
-      "DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
+      "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
+      "TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
       "DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; ALTER TABLE round DROP COLUMN ledger_head; "
       "ALTER TABLE round DROP COLUMN ledger_records; "
       "PRAGMA user_version = 2");
