@@ -7,6 +7,7 @@
 //   keys/                ticket key (and perhaps the one before), noise key, signing key (0600)
 //   tls/                 ca.pem, server.pem and their keys, if the certificate is ours
 //   coterie.sqlite3      jobs, rounds, devices
+//   ledger.heads         what names the privacy ledger, outside of the database (ledger_anchor.h)
 //   blobs/  partials/    models, plans, data sets; partial sums of rounds under way
 #pragma once
 

@@ -19,6 +19,7 @@
 #include "fl_server/app/fleet_side.h"
 #include "fl_server/app/job_tenants.h"
 #include "fl_server/app/leading.h"
+#include "fl_server/app/ledger_anchor.h"
 #include "fl_server/app/memory_return.h"
 #include "fl_server/app/network_threads.h"
 #include "fl_server/app/observers.h"
@@ -116,6 +117,7 @@ Result<std::unique_ptr<Server::Parts>> Server::Parts::build(ServerConfig config,
   auto observers = std::make_unique<Observers>(incarnation);
   COT_ASSIGN(auto keys, ServerKeys::open(config, started));
   COT_ASSIGN(auto stores, ServerStores::open(config, keys->data));
+  COT_TRY(keep_ledger_anchor(stores->training(), keys->data, *keys->signer));
   auto http = std::make_unique<HttpServer>(config.threads, observers->metrics);
   auto rounds = std::make_unique<RoundSide>(config, *keys, *stores, *observers);
   auto devices = std::make_unique<DeviceSide>(config, incarnation, *keys, *stores, *observers, *http);

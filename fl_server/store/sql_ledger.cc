@@ -55,6 +55,23 @@ Status SqlTrainingStore::take_record(const LedgerRecord& record) {
   return {};
 }
 
+Status SqlTrainingStore::keep_heads(const std::optional<LedgerHeads>& before,
+                                    std::function<void(const LedgerHeads&)> tell) {
+  const std::lock_guard lock(mutex_);
+  COT_TRY(refresh_ledger());
+  if (before) COT_TRY(verify_continues(ledger_, logs_, *before));
+  told_records_ = before ? before->chain.records : 0;
+  tell_heads_ = std::move(tell);
+  tell_heads();
+  return {};
+}
+
+void SqlTrainingStore::tell_heads() {
+  if (!tell_heads_ || ledger_.size() == told_records_) return;
+  told_records_ = ledger_.size();
+  tell_heads_(heads_of(ledger_, logs_, WallTime()));
+}
+
 Status SqlTrainingStore::append_to_ledger(const LedgerRecord& record) {
   Statement insert = database_.prepare("INSERT INTO ledger(" COT_LEDGER_COLUMNS
                                        ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");

@@ -7,6 +7,7 @@
 // sql_population_budgets.cc.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "fl_server/store/sql/database.h"
 #include "fl_server/store/training_store.h"
 #include "scheduler/lease/lease.h"
+#include "secure/dp/ledger/ledger_heads.h"
 #include "secure/dp/ledger/population_logs.h"
 
 namespace coterie {
@@ -26,6 +28,11 @@ class SqlTrainingStore : public TrainingStore {
   // From now on rounds are moved, updates accepted and partial sums forgotten only while the lease has this epoch
   // (conflict otherwise): whoever lost the lead changes nothing, however late it wakes up. Without a call: always.
   void set_fence(const std::string& lease, LeaseEpoch epoch);
+
+  // data_loss unless the ledger goes on from `before`: its end was cut off, or it is another one. From then on `tell`
+  // is told what names the ledger (without a time) when it is not `before`, and whenever a transaction of ours has made
+  // it longer, on that call's thread and before it returns; it must not call the store.
+  Status keep_heads(const std::optional<LedgerHeads>& before, std::function<void(const LedgerHeads&)> tell);
 
   Status create_job(const JobRecord& job, const ModelRecord& initial) override;
   Result<std::vector<JobRecord>> list_jobs() override;
@@ -111,9 +118,11 @@ class SqlTrainingStore : public TrainingStore {
       return body();
     });
     if (!done) forget_ledger();
+    else tell_heads();
     return done;
   }
 
+  void tell_heads();
   void forget_ledger() {
     ledger_ = Ledger();
     logs_ = PopulationLogs();
@@ -131,6 +140,8 @@ class SqlTrainingStore : public TrainingStore {
   Ledger ledger_;
   PopulationLogs logs_;
   std::map<JobId, Population> populations_;  // of jobs in the ledger: it never changes
+  std::function<void(const LedgerHeads&)> tell_heads_;
+  uint64_t told_records_ = 0;
 };
 
 }  // namespace coterie

@@ -7,6 +7,7 @@
 #include "tools/cli/privacy_account.h"
 #include "tools/cli/privacy_budget.h"
 #include "tools/cli/privacy_show.h"
+#include "tools/cli/privacy_verify.h"
 
 namespace coterie {
 namespace {
@@ -92,6 +93,23 @@ void add_budget(CLI::App& privacy, Invocation& invocation) {
   });
 }
 
+void add_verify(CLI::App& privacy, Invocation& invocation) {
+  AdminCommand& admin = invocation.admin;
+  CLI::App* app = add_server_command(
+      privacy, "verify", "whether the privacy ledger is whole, and goes on from what was noted of it",
+      "  coterie privacy verify --save ledger.json\n"
+      "  coterie privacy verify --ledger ledger.json --heads ledger.heads.of-monday      without a server\n\n"
+      "Every record is digested again. ledger.heads lies in a server's data directory, signed: keep copies of it "
+      "elsewhere.\nIt takes a privacy_officer's token that is of all tenants.");
+  const auto verify = std::make_shared<VerifyCommand>();
+  app->add_option("--ledger", verify->ledger, "a ledger that was saved, instead of the server's")->type_name("FILE");
+  app->add_option("--heads", verify->heads, "a ledger.heads that the ledger must go on from")->type_name("FILE");
+  app->add_option("--server-key", verify->server_key, "the Ed25519 key that must have signed it")->type_name("HEX");
+  app->add_option("--save", verify->save, "where to save the server's ledger")->type_name("FILE");
+  app->callback(
+      [&invocation, &admin, verify] { invocation.run = [&admin, verify] { return verify_privacy(admin, *verify); }; });
+}
+
 }  // namespace
 
 void add_privacy(CLI::App& app, Invocation& invocation) {
@@ -127,6 +145,7 @@ void add_privacy(CLI::App& app, Invocation& invocation) {
   show->add_option("JOB", *job, "id of the job (`coterie job list`)")->required();
   add_output_option(*show, admin);
   add_budget(*privacy, invocation);
+  add_verify(*privacy, invocation);
   show->callback([&invocation, &admin, job] { invocation.run = [&admin, job] { return show_privacy(admin, *job); }; });
   account->callback([&invocation, command] { invocation.run = [command] { return account_privacy(*command); }; });
 }

@@ -125,7 +125,9 @@ TEST_F(LedgerRollback, IsRefusedByADeviceThatHasSeenTheLedger) {
   EXPECT_EQ(agent_->state().assignment->plan, plan_before) << "and the attempt the same plan";
   server_->kill();
 
+  // The server sees it, too, but for who takes away what it has noted.
   copy_database(copy, data);
+  ASSERT_TRUE(std::filesystem::remove(data + "/ledger.heads"));
   start();
   take_part();
   ASSERT_TRUE(wait_for_model(2));
