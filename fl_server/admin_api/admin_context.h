@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "fl_server/admin_api/stream_places.h"
+#include "fl_server/records/disk_use.h"
 #include "proto/messages/plan.h"
 #include "scheduler/fleet/node_report.h"
 
@@ -35,8 +37,10 @@ class LedgerStore;
 class Metrics;
 struct ModelEvaluation;
 class ModelStore;
+class RetentionStore;
 class RoundScheduler;
 class RoundStore;
+class UnnamedBlobs;
 
 struct AdminServiceSettings {
   std::string version;
@@ -56,10 +60,14 @@ struct AdminServiceParts {
   DeviceStore& devices;
   DeviceDirectory& directory;
   BlobStore& blobs;
+  RetentionStore& retention;
+  UnnamedBlobs& unnamed;  // of blobs
   AdminStore& admin;
   Metrics& metrics;
   EventHub& events;
   std::function<Result<std::vector<NodeRow>>()> nodes;    // of the fleet; may block
+  std::function<Result<DiskUse>()> disk_use;              // may block
+  std::function<std::optional<DiskUse>()> last_disk_use;  // as it was known last; does not block
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
   // EvaluateModel (fl_server/finalize/finalizer.h); may be empty.
   std::function<Result<ModelEvaluation>(const Bytes& model, const Bytes& dataset, Loss loss)> evaluate;

@@ -12,7 +12,9 @@ namespace coterie {
 HttpResponse call_once(AdminContext& context, const AdminRoute& route, const AdminCall& call) {
   const std::string_view text = call.head.header("idempotency-key");
   if (!route.traits.takes_key || text.empty()) return route.handler(context, call);
-  const auto key = make_idempotency_key(text, call.caller.id, route.operation, call.body);
+  // Where there is no body, the path says what is asked.
+  const ByteView asked = route.body == AdminBody::none ? as_bytes(call.head.path) : ByteView(call.body);
+  const auto key = make_idempotency_key(text, call.caller.id, route.operation, asked);
   if (!key) return problem_response(key.error());
   const Result<KeyClaim> claim = context.admin.claim_key(*key, os::wall_now());
   if (!claim) return problem_response(claim.error());
@@ -29,8 +31,9 @@ HttpResponse call_once(AdminContext& context, const AdminRoute& route, const Adm
     case KeyClaim::State::answered: {
       HttpResponse response;
       response.status = static_cast<int>(claim->answer.status);
-      response.content_type = "application/json";
-      response.headers = {{"Location", claim->answer.location}, {"Idempotent-Replayed", "true"}};
+      if (!claim->answer.body.empty()) response.content_type = "application/json";
+      if (!claim->answer.location.empty()) response.headers.emplace_back("Location", claim->answer.location);
+      response.headers.emplace_back("Idempotent-Replayed", "true");
       response.body = claim->answer.body;
       return response;
     }

@@ -38,6 +38,11 @@ HttpResponse upload_dataset(AdminContext& context, const AdminCall& call);
 HttpResponse list_models(AdminContext& context, const AdminCall& call);
 HttpResponse get_model(AdminContext& context, const AdminCall& call);
 HttpResponse get_model_content(AdminContext& context, const AdminCall& call);
+// deletion.cc
+HttpResponse delete_job(AdminContext& context, const AdminCall& call);
+HttpResponse delete_model(AdminContext& context, const AdminCall& call);
+HttpResponse delete_model_upload(AdminContext& context, const AdminCall& call);
+HttpResponse delete_dataset(AdminContext& context, const AdminCall& call);
 // releases.cc
 HttpResponse promote_model(AdminContext& context, const AdminCall& call);
 HttpResponse roll_back_model(AdminContext& context, const AdminCall& call);

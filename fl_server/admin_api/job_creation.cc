@@ -60,16 +60,24 @@ struct JobFiles {
   Bytes dataset;  // empty if it names none
 };
 
+// As if it were uploaded now: what is old and has no name goes (fl_server/retention), and the job that names it is not
+// there yet.
+Result<Bytes> take_upload(AdminContext& context, const Digest& digest) {
+  COT_ASSIGN(Bytes file, context.blobs.get(digest, context.settings.upload_bytes_max));
+  COT_TRY(context.blobs.put(file));
+  return file;
+}
+
 // With a problem for each that is not there. A digest that is malformed has been reported already.
 JobFiles find_files(AdminContext& context, const HorizontalSettings& settings, Problems& problems) {
   JobFiles files;
   if (settings.model != Digest{}) {
-    Result<Bytes> model = context.blobs.get(settings.model, context.settings.upload_bytes_max);
+    Result<Bytes> model = take_upload(context, settings.model);
     if (model) files.model = std::move(*model);
     else problems.push_back({"/model", "no such model: upload it with POST /admin/v1/models first"});
   }
   if (settings.evaluation) {
-    Result<Bytes> dataset = context.blobs.get(*settings.evaluation, context.settings.upload_bytes_max);
+    Result<Bytes> dataset = take_upload(context, *settings.evaluation);
     if (dataset) files.dataset = std::move(*dataset);
     else problems.push_back({"/evaluation", "no such data set: upload it with POST /admin/v1/datasets first"});
   }

@@ -1,5 +1,4 @@
 // The privacy ledger on the admin plane, record by record, so that whoever has noted a head can check it from outside.
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "fl_server/admin_api/admin_call.h"
@@ -10,7 +9,6 @@
 #include "fl_server/admin_api/record_json.h"
 #include "fl_server/admin_api/tenants.h"
 #include "fl_server/json/rfc3339.h"
-#include "fl_server/store/job_store.h"
 #include "fl_server/store/ledger_store.h"
 
 namespace coterie::admin_handlers {
@@ -20,11 +18,12 @@ std::string_view name_of(LedgerMechanism mechanism) {
   return mechanism == LedgerMechanism::skellam ? "skellam" : "discrete_gaussian";
 }
 
-nlohmann::json shown(const LedgerRecord& record, const std::map<JobId, Population>& populations) {
+nlohmann::json shown(const LedgerRecord& record, const Population& population) {
   const LedgerRelease& release = record.release;
   nlohmann::json json = {{"seq", record.seq},
                          {"previous", record.previous.hex()},
                          {"job", record.job.value()},
+                         {"population", population.value()},
                          {"round", record.round.round.value()},
                          {"attempt", record.round.attempt.value()},
                          {"kind", to_string(record.kind)},
@@ -37,9 +36,6 @@ nlohmann::json shown(const LedgerRecord& record, const std::map<JobId, Populatio
                          {"time", rfc3339(record.time)},
                          {"unix_ms", unix_ms(record.time)},
                          {"digest", digest_of(record).hex()}};
-  if (const auto found = populations.find(record.job); found != populations.end()) {
-    json["population"] = found->second.value();
-  }
   if (record.kind == LedgerKind::commit) {
     json["contributors"] = record.contributors;
     json["noise_commitment"] = record.noise_commitment.hex();
@@ -60,15 +56,14 @@ HttpResponse list_ledger(AdminContext& context, const AdminCall& call) {
   if (!head) return problem_response(head.error());
   const Result<std::vector<LedgerRecord>> records = context.ledger.list_ledger(after, limit);
   if (!records) return problem_response(records.error());
-  const Result<std::vector<JobRecord>> jobs = context.jobs.list_jobs();
-  if (!jobs) return problem_response(jobs.error());
-  std::map<JobId, Population> populations;
-  for (const JobRecord& job : *jobs) populations.emplace(job.id, job.spec.common.population);
   nlohmann::json list = nlohmann::json::array();
   const Result<TenantView> own = view_of(context, call, Owned::job);
   if (!own) return problem_response(own.error());
   for (const LedgerRecord& record : *records) {
-    if (own->sees(record.job.value())) list.push_back(shown(record, populations));
+    if (!own->sees(record.job.value())) continue;
+    const Result<Population> population = context.ledger.ledger_population(record.job);
+    if (!population) return problem_response(population.error());
+    list.push_back(shown(record, *population));
   }
   nlohmann::json json = {{"records", list}, {"head", {{"seq", head->records}, {"digest", head->head.hex()}}}};
   if (records->size() == limit) json["next_after"] = records->back().seq;

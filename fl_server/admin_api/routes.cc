@@ -33,6 +33,7 @@ constexpr AdminBody kFile = AdminBody::file;
 constexpr AdminRouteTraits kPlain = {};
 constexpr AdminRouteTraits kTakesKey = {.takes_key = true};
 constexpr AdminRouteTraits kWholeServer = {.whole_server = true};
+constexpr AdminRouteTraits kWholeTakesKey = {.takes_key = true, .whole_server = true};
 constexpr AdminRouteTraits kServedByAny = {.served_by = AdminServedBy::any};
 constexpr AdminRouteTraits kWholeServedByAny = {.whole_server = true, .served_by = AdminServedBy::any};
 constexpr AdminRouteTraits kRelayed = {.served_by = AdminServedBy::relay};
@@ -54,6 +55,8 @@ constexpr AdminRoute kRoutes[] = {
      "job.pause"},
     {"POST", "/admin/v1/jobs/{job}:resume", "resumeJob", "Go on", kResume, resume_job, kPlain, "job.resume"},
     {"POST", "/admin/v1/jobs/{job}:cancel", "cancelJob", "End for good", kStop, cancel_job, kPlain, "job.cancel"},
+    {"DELETE", "/admin/v1/jobs/{job}", "deleteJob", "Remove a job that has ended, with its models", kEngineer,
+     delete_job, kTakesKey, "job.delete"},
     {"GET", "/admin/v1/jobs/{job}/rounds", "listRounds", "Attempts of rounds, newest first", kReaders, list_rounds},
     {"GET", "/admin/v1/jobs/{job}/events", "streamEvents", "Its rounds as they go, as server-sent events", kReaders,
      stream_events, kRelayed},
@@ -63,6 +66,8 @@ constexpr AdminRoute kRoutes[] = {
     {"GET", "/admin/v1/jobs/{job}/models/{version}", "getModel", "One version", kReaders, get_model},
     {"GET", "/admin/v1/jobs/{job}/models/{version}/content", "getModelContent", "The model file", kEngineer,
      get_model_content},
+    {"DELETE", "/admin/v1/jobs/{job}/models/{version}", "deleteModel", "Remove a version that nothing needs", kEngineer,
+     delete_model, kTakesKey, "model.delete"},
     {"POST", "/admin/v1/jobs/{job}/models/{version}:promote", "promoteModel",
      "From now on applications should use this version", kEngineer, promote_model, kPlain, "model.promote"},
     {"POST", "/admin/v1/jobs/{job}/models:rollback", "rollBackModel",
@@ -77,6 +82,10 @@ constexpr AdminRoute kRoutes[] = {
      kPlain, "model.upload", kFile},
     {"POST", "/admin/v1/datasets", "uploadDataset", "Upload a data set to evaluate models on", kEngineer,
      upload_dataset, kPlain, "dataset.upload", kFile},
+    {"DELETE", "/admin/v1/models/{digest}", "deleteModelUpload", "Remove a model file that no job is made of",
+     kEngineer, delete_model_upload, kWholeTakesKey, "model.delete_upload"},
+    {"DELETE", "/admin/v1/datasets/{digest}", "deleteDataset", "Remove a data set that no job is made of", kEngineer,
+     delete_dataset, kWholeTakesKey, "dataset.delete"},
     {"GET", "/admin/v1/devices", "listDevices", "Enrolled devices, by id", kShutOut, list_devices},
     {"POST", "/admin/v1/devices/{device}:revoke", "revokeDevice", "Refuse everything this device asks from now on",
      kShutOut, revoke_device, kPlain, "device.revoke"},

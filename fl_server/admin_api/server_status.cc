@@ -32,6 +32,28 @@ HttpResponse text_response(std::string_view text, int status = 200) {
   return response;
 }
 
+nlohmann::json disk_json(const DiskUse& use) {
+  nlohmann::json kinds = nlohmann::json::object();
+  for (const DiskUse::Kind& kind : use.kinds) {
+    nlohmann::json& entry = kinds[std::string(kind.name)] = nlohmann::json::object();
+    if (kind.rows) entry["rows"] = *kind.rows;
+    if (kind.bytes) entry["bytes"] = *kind.bytes;
+  }
+  return kinds;
+}
+
+// As metrics have it: of the store, not of this process.
+std::string disk_metrics(const DiskUse& use) {
+  std::string rows = "# HELP coterie_store_rows Rows of the store, by kind\n# TYPE coterie_store_rows gauge\n";
+  std::string bytes = "# HELP coterie_store_bytes Bytes of the store, by kind\n# TYPE coterie_store_bytes gauge\n";
+  for (const DiskUse::Kind& kind : use.kinds) {
+    const std::string label = "{kind=\"" + std::string(kind.name) + "\"} ";
+    if (kind.rows) rows += "coterie_store_rows" + label + std::to_string(*kind.rows) + "\n";
+    if (kind.bytes) bytes += "coterie_store_bytes" + label + std::to_string(*kind.bytes) + "\n";
+  }
+  return rows + bytes;
+}
+
 }  // namespace
 
 HttpResponse get_server(AdminContext& context, const AdminCall& call) {
@@ -58,19 +80,28 @@ HttpResponse get_server(AdminContext& context, const AdminCall& call) {
   }
   const Result<uint64_t> devices = context.devices.count_devices({.tenant = device_tenant(call.caller)});
   const WallTime now = os::wall_now();
-  return json_response({{"version", context.settings.version},
-                        {"started", rfc3339(context.started)},
-                        {"uptime_seconds", std::chrono::duration<double>(now - context.started).count()},
-                        {"ready", context.ready.load()},
-                        {"leads", context.leading.load()},
-                        {"devices", devices ? *devices : 0},
-                        {"devices_waiting", waiting},
-                        {"update_bytes_in_flight", context.plane.bytes_in_flight()},
-                        {"jobs", jobs}});
+  nlohmann::json answer = {{"version", context.settings.version},
+                           {"started", rfc3339(context.started)},
+                           {"uptime_seconds", std::chrono::duration<double>(now - context.started).count()},
+                           {"ready", context.ready.load()},
+                           {"leads", context.leading.load()},
+                           {"devices", devices ? *devices : 0},
+                           {"devices_waiting", waiting},
+                           {"update_bytes_in_flight", context.plane.bytes_in_flight()},
+                           {"jobs", jobs}};
+  // It tells of all tenants at once.
+  if (call.caller.tenant == kEveryTenant) {
+    const Result<DiskUse> use = context.disk_use();
+    if (use) answer["store"] = disk_json(*use);
+  }
+  return json_response(answer);
 }
 
 HttpResponse get_metrics(AdminContext& context, const AdminCall&) {
-  HttpResponse response = text_response(context.metrics.exposition());
+  std::string text = context.metrics.exposition();
+  // A database that hangs must not hide the rest.
+  if (const std::optional<DiskUse> use = context.last_disk_use()) text += disk_metrics(*use);
+  HttpResponse response = text_response(text);
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   return response;
 }

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/os/clock.h"
 #include "fl_server/admin_api/admin_service.h"
 #include "fl_server/app/admin_caller.h"
 #include "fl_server/app/device_side.h"
@@ -18,6 +19,7 @@
 #include "fl_server/net/http_server.h"
 #include "fl_server/oidc/bearer_verifier.h"
 #include "fl_server/runtime/round_scheduler.h"
+#include "fl_server/store/sql_disk_use.h"
 #include "fl_server/store/sql_training_store.h"
 
 namespace coterie {
@@ -35,10 +37,14 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
                         .devices = parts.stores.devices(),
                         .directory = parts.stores.directory(),
                         .blobs = parts.stores.blobs(),
+                        .retention = parts.stores.training(),
+                        .unnamed = parts.stores.unnamed(),
                         .admin = parts.stores.admin(),
                         .metrics = parts.observers.metrics,
                         .events = parts.observers.events,
                         .nodes = {},
+                        .disk_use = [&use = parts.stores.disk_use()] { return use.read(os::monotonic_now()); },
+                        .last_disk_use = [&use = parts.stores.disk_use()] { return use.last(); },
                         .check_model = &check_model,
                         .evaluate = &evaluate_model};
   if (parts.fleet != nullptr) {

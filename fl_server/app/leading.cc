@@ -8,10 +8,12 @@
 #include "fl_server/app/fleet_side.h"
 #include "fl_server/app/job_tenants.h"
 #include "fl_server/app/observers.h"
+#include "fl_server/app/retention_side.h"
 #include "fl_server/app/server_stores.h"
 #include "fl_server/config/server_config.h"
 #include "fl_server/fleet/fleet_lead.h"
 #include "fl_server/fleet/fleet_member.h"
+#include "fl_server/retention/retention_loop.h"
 #include "fl_server/runtime/leadership.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/sql_training_store.h"
@@ -30,7 +32,7 @@ LeaseStore& leases_of(ServerStores& stores) {
 }  // namespace
 
 Leading::Leading(const ServerConfig& config, LeadingParts parts, Calls calls)
-    : fleet_settings_(config.fleet),
+    : config_(config),
       parts_(parts),
       calls_(std::move(calls)),
       leadership_(std::make_unique<Leadership>(config.lease, leases_of(parts.stores), kLead,
@@ -46,11 +48,12 @@ void Leading::begin(LeaseEpoch epoch) {
   os::crash_point(os::CrashPoint::lead_fenced);
   const Status told = tell_job_tenants(parts_.stores.training(), parts_.stores.admin(), parts_.observers.events);
   if (!told) return calls_.on_lost("cannot lead: " + told.error().message());
-  lead_ = std::make_unique<FleetLead>(fleet_settings_, *parts_.stores.fleet(), parts_.fleet.member().url());
+  lead_ = std::make_unique<FleetLead>(config_.fleet, *parts_.stores.fleet(), parts_.fleet.member().url());
   if (const Status leads = parts_.scheduler.start(*lead_); !leads)
     return calls_.on_lost("cannot lead: " + leads.error().message());
   os::crash_point(os::CrashPoint::lead_begun);
   lead_->start(kLead, epoch, parts_.scheduler);
+  retention_ = begin_retention(config_, parts_.stores);
   parts_.fleet.set_owning();
   calls_.on_led();
   parts_.observers.events.add(event::ServerLeads{epoch.value()});
@@ -61,6 +64,7 @@ Leading::~Leading() = default;
 void Leading::give_lease_back() { leadership_->stop(); }
 
 void Leading::stop_lead() {
+  if (retention_) retention_->stop();
   if (lead_) lead_->stop();
 }
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "fl_server/runtime/work_loop.h"
-#include "fl_server/settings/fleet_settings.h"
 #include "scheduler/lease/lease.h"
 
 namespace coterie {
@@ -14,6 +13,7 @@ namespace coterie {
 class FleetLead;
 class FleetSide;
 class Leadership;
+class RetentionLoop;
 struct Observers;
 class RoundScheduler;
 struct ServerConfig;
@@ -34,6 +34,7 @@ class Leading {
     std::function<void(const std::string& why)> on_lost;  // it does not any more, or cannot: the process is to end
   };
   // Stands for the lease from now on. Both calls come on threads of this class, `on_led` at most once.
+  // `config` outlives it.
   Leading(const ServerConfig& config, LeadingParts parts, Calls calls);
   ~Leading();
 
@@ -48,11 +49,12 @@ class Leading {
  private:
   void begin(LeaseEpoch epoch);
 
-  const FleetSettings fleet_settings_;
+  const ServerConfig& config_;
   LeadingParts parts_;
   const Calls calls_;
   std::unique_ptr<FleetLead> lead_;  // once it leads
-  WorkLoop begin_;                   // beginning takes a while, and the lease is renewed meanwhile
+  std::unique_ptr<RetentionLoop> retention_;
+  WorkLoop begin_;  // beginning takes a while, and the lease is renewed meanwhile
   std::unique_ptr<Leadership> leadership_;
 };
 

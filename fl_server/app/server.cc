@@ -24,6 +24,7 @@
 #include "fl_server/app/network_threads.h"
 #include "fl_server/app/observers.h"
 #include "fl_server/app/process_limits.h"
+#include "fl_server/app/retention_side.h"
 #include "fl_server/app/rotated_keys.h"
 #include "fl_server/app/round_side.h"
 #include "fl_server/app/server_keys.h"
@@ -32,6 +33,7 @@
 #include "fl_server/device_api/device_service.h"
 #include "fl_server/fleet/fleet_member.h"
 #include "fl_server/net/http_server.h"
+#include "fl_server/retention/retention_loop.h"
 #include "fl_server/runtime/device_plane.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/sql_training_store.h"
@@ -85,7 +87,8 @@ struct Server::Running {
   std::unique_ptr<NetworkThreads> network;
   std::unique_ptr<MemoryReturn> memory;
   std::unique_ptr<EndpointsFile> endpoints;
-  std::unique_ptr<Leading> leading;  // of a fleet, where this one may lead
+  std::unique_ptr<Leading> leading;          // of a fleet, where this one may lead
+  std::unique_ptr<RetentionLoop> retention;  // null: of a fleet, where whoever leads has it
 
   static Result<std::unique_ptr<Running>> begin(Parts& parts, WallTime started,
                                                 std::function<void(const std::string&)> on_lost);
@@ -190,12 +193,14 @@ Result<std::unique_ptr<Server::Running>> Server::Running::begin(Parts& p, WallTi
         LeadingParts{.stores = *p.stores, .scheduler = scheduler, .fleet = *p.fleet, .observers = *p.observers},
         Leading::Calls{.on_led = on_led, .on_lost = std::move(on_lost)});
   }
+  std::unique_ptr<RetentionLoop> retention = p.fleet ? nullptr : begin_retention(p.config, *p.stores);
   return std::make_unique<Running>(Running{.serving = std::move(serving),
                                            .rotation = std::move(rotation),
                                            .network = std::move(network),
                                            .memory = std::move(memory),
                                            .endpoints = std::move(file),
-                                           .leading = std::move(leading)});
+                                           .leading = std::move(leading),
+                                           .retention = std::move(retention)});
 }
 
 size_t Server::rotate_files() { return running_->rotation->look(); }
@@ -220,6 +225,7 @@ void Server::stop() {
     const StoreTimeLimit limit(p.stores->s3(), p.config.shutdown_max);
     r.serving->stop_rounds(p.config.shutdown_max);
     if (r.leading) r.leading->stop_lead();
+    if (r.retention) r.retention->stop();
   }
   p.http->stop();
   if (p.fleet) p.fleet->stop_asking();

@@ -12,9 +12,11 @@
 #include "fl_server/store/sql/sqlite.h"
 #include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_device_store.h"
+#include "fl_server/store/sql_disk_use.h"
 #include "fl_server/store/sql_fleet_store.h"
 #include "fl_server/store/sql_lease_store.h"
 #include "fl_server/store/sql_training_store.h"
+#include "fl_server/store/unnamed_blobs.h"
 
 namespace coterie {
 namespace {
@@ -36,7 +38,7 @@ Result<Database> open_database(const ServerConfig& config, const DataDirectory& 
 
 }  // namespace
 
-ServerStores::ServerStores() = default;
+ServerStores::ServerStores() : unnamed_(std::make_unique<UnnamedBlobs>()) {}
 ServerStores::~ServerStores() = default;
 
 Result<std::unique_ptr<ServerStores>> ServerStores::open(const ServerConfig& config, const DataDirectory& data) {
@@ -49,6 +51,7 @@ Result<std::unique_ptr<ServerStores>> ServerStores::open(const ServerConfig& con
   stores->training_ = *std::move(training);
   COT_ASSIGN(stores->devices_, SqlDeviceStore::open(database()));
   COT_ASSIGN(stores->admin_, SqlAdminStore::open(database()));
+  COT_ASSIGN(stores->disk_use_, SqlDiskUse::open(database()));
   if (config.store.is_shared()) {
     COT_ASSIGN(stores->accepts_, SqlTrainingStore::open(database()));
     COT_ASSIGN(stores->fleet_, SqlFleetStore::open(database()));

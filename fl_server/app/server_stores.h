@@ -20,9 +20,11 @@ struct BlobStores;
 struct ServerConfig;
 class SqlAdminStore;
 class SqlDeviceStore;
+class SqlDiskUse;
 class SqlFleetStore;
 class SqlLeaseStore;
 class SqlTrainingStore;
+class UnnamedBlobs;
 namespace s3 {
 class S3Client;
 }  // namespace s3
@@ -40,8 +42,10 @@ class ServerStores {
   DeviceStore& devices();
   DeviceDirectory& directory();
   AdminStore& admin();
+  SqlDiskUse& disk_use() { return *disk_use_; }
   BlobStore& blobs();
   BlobStore& partials();
+  UnnamedBlobs& unnamed() { return *unnamed_; }     // of blobs()
   const std::shared_ptr<s3::S3Client>& s3() const;  // null: blobs are in a directory
 
   // ---- Of a fleet; null: this server is alone
@@ -57,7 +61,9 @@ class ServerStores {
   std::unique_ptr<SqlAdminStore> admin_;
   std::unique_ptr<SqlFleetStore> fleet_;
   std::unique_ptr<SqlLeaseStore> leases_;
+  std::unique_ptr<SqlDiskUse> disk_use_;
   std::unique_ptr<BlobStores> blobs_;
+  std::unique_ptr<UnnamedBlobs> unnamed_;
   std::unique_ptr<DeviceDirectory> directory_;
 };
 

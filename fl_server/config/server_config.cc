@@ -129,6 +129,26 @@ void read_overload(JsonReader reader, OverloadSettings& overload) {
   reader.finish();
 }
 
+void read_retention(JsonReader reader, RetentionSettings& retention) {
+  reader.read("models_kept", retention.models_kept);
+  reader.read("models_kept_every", retention.models_kept_every);
+  reader.read("superseded_ms_min", retention.superseded_min);
+  reader.read("accepted_ms", retention.accepted_kept);
+  reader.read("rounds_kept", retention.rounds_kept);
+  reader.read("rounds_ms_min", retention.rounds_kept_min);
+  reader.read("uploads_ms", retention.uploads_kept);
+  reader.read("look_ms", retention.look_every);
+  if (retention.models_kept == 0) reader.problem("models_kept", "must be at least 1");
+  if (retention.rounds_kept == 0) reader.problem("rounds_kept", "must be at least 1");
+  if (retention.superseded_min < Millis(1'000)) reader.problem("superseded_ms_min", "must be at least 1000");
+  if (retention.accepted_kept < Millis(1'000)) reader.problem("accepted_ms", "must be at least 1000");
+  if (retention.rounds_kept_min < retention.accepted_kept)
+    reader.problem("rounds_ms_min", "must be at least accepted_ms");
+  if (retention.uploads_kept < Millis(3'600'000)) reader.problem("uploads_ms", "must be at least 3600000");
+  if (retention.look_every < Millis(100)) reader.problem("look_ms", "must be at least 100");
+  reader.finish();
+}
+
 void read_store(JsonReader reader, StoreConfig& store) {
   size_t engine = 0;
   reader.read_choice("engine", {"sqlite", "postgres"}, engine);
@@ -259,6 +279,7 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   read_ingest(reader.object("ingest"), config.ingest);
   read_selection(reader.object("selection"), config.desk, config.pace);
   read_overload(reader.object("overload"), config.overload);
+  read_retention(reader.object("retention"), config.retention);
   config.authority_key = read_authority_key(reader);
   reader.read("threads", config.threads);
   reader.read("clock_skew_ms_max", config.clock_skew_max);

@@ -14,6 +14,7 @@
 #include "fl_server/settings/fleet_settings.h"
 #include "fl_server/settings/http_limits.h"
 #include "fl_server/settings/overload_settings.h"
+#include "fl_server/settings/retention_settings.h"
 #include "scheduler/lease/lease.h"
 
 namespace coterie {
@@ -74,6 +75,7 @@ struct ServerConfig {
   DeskLimits desk;
   PaceSettings pace;
   OverloadSettings overload;
+  RetentionSettings retention;
   Bytes authority_key;             // Ed25519, of whoever certifies devices; empty: none does
   uint32_t threads = 0;            // network threads and compute threads each; 0: one a core
   Millis clock_skew_max{300'000};  // of a signed request

@@ -50,6 +50,7 @@ class AdminStore {
   virtual Status keep_answer(const IdempotencyKey& key,
                              const KeptAnswer& answer) = 0;   // of a key that is under way
   virtual Status release_key(const IdempotencyKey& key) = 0;  // likewise: nothing was done
+  virtual Result<uint64_t> forget_keys(WallTime now) = 0;     // whose time is over; how many
 };
 
 }  // namespace coterie

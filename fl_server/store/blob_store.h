@@ -35,7 +35,13 @@ class BlobStore {
   virtual Result<std::unique_ptr<BlobWriter>> create() = 0;
   virtual Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) = 0;  // not_found
   virtual Status remove(const Digest& digest) = 0;                                   // absent is fine
-  // What was put at least so long ago, by the store's own clock; 0: everything, without asking that clock. Putting the
+  // The store's own clock, which the two below go by.
+  virtual Result<WallTime> now() = 0;
+  // Removes it unless it was put at `put_min` or later. True: it is not there any more. A put of the same bytes at the
+  // same time either counts (false), or writes them anew; in S3, which cannot look and remove in one step, one that
+  // ends between two requests of this call is lost.
+  virtual Result<bool> remove_put_before(const Digest& digest, WallTime put_min) = 0;
+  // What was put at least so long ago; 0: everything, without asking that clock. Putting the
   // same bytes again counts as putting them now. In no order.
   virtual Result<std::vector<Digest>> list(Millis age_min) = 0;
 

@@ -22,13 +22,14 @@ class DirectoryBlobStore : public BlobStore {
   Result<std::unique_ptr<BlobWriter>> create() override;
   Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) override;
   Status remove(const Digest& digest) override;
+  Result<WallTime> now() override;
+  Result<bool> remove_put_before(const Digest& digest, WallTime put_min) override;
   Result<std::vector<Digest>> list(Millis age_min) override;
 
  private:
   DirectoryBlobStore(std::string root, std::string incoming, const os::FilePoints* points)
       : root_(std::move(root)), incoming_(std::move(incoming)), points_(points) {}
   std::string path_of(const Digest& digest) const;
-  Result<WallTime> file_system_now() const;
   std::string root_;
   std::string incoming_;  // where this server's writers write
   const os::FilePoints* points_;

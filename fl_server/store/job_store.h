@@ -23,7 +23,8 @@ class JobStore {
   virtual ~JobStore() = default;
 
   // Stores a job, its initial model (version 0) and whose privacy budgets it draws from together: its population's, and
-  // those of the jobs that have the model as a version of theirs, but not as their first. conflict if the id is taken.
+  // those of the jobs that have the model as a version of theirs, but not as their first. conflict if the id is taken,
+  // or ever was.
   virtual Status create_job(const JobRecord& job, const ModelRecord& initial) = 0;
   virtual Result<std::vector<JobRecord>> list_jobs() = 0;  // by creation
   virtual Result<JobRecord> get_job(const JobId& id) = 0;

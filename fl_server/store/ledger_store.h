@@ -37,6 +37,8 @@ class LedgerStore {
   virtual Result<JobPrivacy> job_privacy(const JobId& id) = 0;
   virtual Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) = 0;
   virtual Result<LedgerHead> ledger_head() = 0;  // of all jobs
+  // From whose budget the job of a record has drawn, also after the job was deleted.
+  virtual Result<Population> ledger_population(const JobId& job) = 0;
 
   // From now on the population's jobs together spend no more; none: as much as they like. What is spent is spent.
   // invalid_argument unless epsilon is above 0 and delta is one that accountants take.

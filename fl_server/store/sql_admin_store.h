@@ -27,6 +27,7 @@ class SqlAdminStore : public AdminStore {
   Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now) override;
   Status keep_answer(const IdempotencyKey& key, const KeptAnswer& answer) override;
   Status release_key(const IdempotencyKey& key) override;
+  Result<uint64_t> forget_keys(WallTime now) override;
 
  private:
   explicit SqlAdminStore(Database database) : database_(std::move(database)) {}

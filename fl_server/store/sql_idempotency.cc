@@ -59,4 +59,13 @@ Status SqlAdminStore::release_key(const IdempotencyKey& key) {
   return os::crash_around(os::crash::release_key, [&] { return remove.run(); });
 }
 
+// They are few: kIdempotencyKeysMax at most.
+Result<uint64_t> SqlAdminStore::forget_keys(WallTime now) {
+  const std::lock_guard lock(mutex_);
+  Statement remove = database_.prepare("DELETE FROM idempotency WHERE expires <= ?");
+  remove << now;
+  COT_TRY(os::crash_around(os::crash::forget_keys, [&] { return remove.run(); }));
+  return static_cast<uint64_t>(database_.changes());
+}
+
 }  // namespace coterie

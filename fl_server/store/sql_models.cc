@@ -30,6 +30,10 @@ Status SqlTrainingStore::insert_model(const ModelRecord& model) {
 
 Result<std::vector<ModelRecord>> SqlTrainingStore::list_models(const JobId& job) {
   const std::lock_guard lock(mutex_);
+  return read_models(job);
+}
+
+Result<std::vector<ModelRecord>> SqlTrainingStore::read_models(const JobId& job) {
   Statement rows = database_.prepare("SELECT " COT_MODEL_COLUMNS " FROM model WHERE job = ? ORDER BY version");
   rows << job.value();
   std::vector<ModelRecord> models;

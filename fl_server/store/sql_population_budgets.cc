@@ -49,6 +49,11 @@ Result<Population> SqlTrainingStore::population_of(const JobId& job) {
   return populations_.emplace(job, record->spec.common.population).first->second;
 }
 
+Result<Population> SqlTrainingStore::ledger_population(const JobId& job) {
+  const std::lock_guard lock(mutex_);
+  return population_of(job);
+}
+
 Result<std::optional<PrivacyBudget>> SqlTrainingStore::read_budget(const Population& population) {
   Statement row = database_.prepare("SELECT epsilon, delta FROM population_budget WHERE population = ?");
   row << population.value();

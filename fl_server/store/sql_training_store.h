@@ -4,7 +4,7 @@
 // this order: the lease's row, the job's, the round's, the ledger. SQLite's writers are serial, and need no locks.
 //
 // Its files follow the subjects: sql_jobs.cc, sql_rounds.cc, sql_accept.cc, sql_ledger.cc, sql_models.cc,
-// sql_population_budgets.cc.
+// sql_population_budgets.cc, sql_retention.cc.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 
+#include "fl_server/store/retention_store.h"
 #include "fl_server/store/sql/database.h"
 #include "fl_server/store/training_store.h"
 #include "scheduler/lease/lease.h"
@@ -20,12 +21,12 @@
 
 namespace coterie {
 
-class SqlTrainingStore : public TrainingStore {
+class SqlTrainingStore : public TrainingStore, public RetentionStore {
  public:
   // Prepares the schema.
   static Result<std::unique_ptr<SqlTrainingStore>> open(Result<Database> database);
 
-  // From now on rounds are moved, updates accepted and partial sums forgotten only while the lease has this epoch
+  // From now on rounds are moved, updates accepted and rows forgotten only while the lease has this epoch
   // (conflict otherwise): whoever lost the lead changes nothing, however late it wakes up. Without a call: always.
   void set_fence(const std::string& lease, LeaseEpoch epoch);
 
@@ -58,6 +59,7 @@ class SqlTrainingStore : public TrainingStore {
   Result<JobPrivacy> job_privacy(const JobId& id) override;
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
   Result<LedgerHead> ledger_head() override;
+  Result<Population> ledger_population(const JobId& job) override;
   Status set_population_budget(const Population& population, const std::optional<PrivacyBudget>& budget) override;
   Result<std::vector<PopulationPrivacy>> list_population_privacy(double delta) override;
   Result<std::string> why_no_job(const JobRecord& job, const Digest& model) override;
@@ -68,6 +70,14 @@ class SqlTrainingStore : public TrainingStore {
   Result<ModelRelease> promote_model(const JobId& job, ModelVersion version, WallTime now,
                                      std::optional<uint64_t> revision_expected = {}) override;
   Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) override;
+
+  Result<std::vector<Digest>> list_model_blobs() override;
+  Result<std::optional<WallTime>> oldest_under_way(RoundState from) override;
+  Result<std::vector<ModelVersion>> list_releases(const JobId& job) override;
+  Result<std::vector<ModelRecord>> forget_models(const JobId& job, const std::vector<ModelVersion>& versions) override;
+  Result<uint64_t> forget_accepted(WallTime ended_before, size_t limit) override;
+  Result<uint64_t> forget_rounds(const JobId& job, uint64_t number, WallTime ended_before, size_t limit) override;
+  Result<ForgottenJob> forget_job(const JobId& job, std::optional<uint64_t> revision_expected, size_t limit) override;
 
  private:
   explicit SqlTrainingStore(Database database) : database_(std::move(database)) {}
@@ -81,6 +91,7 @@ class SqlTrainingStore : public TrainingStore {
   static Status check_revision(const JobRecord& job, std::optional<uint64_t> expected);
   Status touch_job(const JobId& id);
   Result<ModelRecord> read_model(const JobId& job, ModelVersion version);
+  Result<std::vector<ModelRecord>> read_models(const JobId& job);
   Result<ModelRecord> read_newest_model(const JobId& job);
   Result<std::optional<ModelRelease>> read_release(const JobId& id);
   Result<JobProgress> read_progress(const JobId& id);

@@ -25,6 +25,17 @@ class MemoryBlobStore : public BlobStore {
     blobs_.erase(digest);
     return {};
   }
+  Result<WallTime> now() override {
+    const std::lock_guard lock(mutex_);
+    return WallTime(now_);
+  }
+  Result<bool> remove_put_before(const Digest& digest, WallTime put_min) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = blobs_.find(digest);
+    if (found != blobs_.end() && WallTime(found->second.put) >= put_min) return false;
+    blobs_.erase(digest);
+    return true;
+  }
   Result<std::vector<Digest>> list(Millis age_min) override {
     const std::lock_guard lock(mutex_);
     std::vector<Digest> digests;

@@ -20,7 +20,9 @@ bool may_become(JobState from, JobState to) {
 Status MemoryTrainingStore::create_job(const JobRecord& job, const ModelRecord& initial) {
   const std::lock_guard lock(mutex_);
   const std::set<Population> inherited = inherited_by(job, initial.digest);
-  if (!jobs_.try_emplace(job.id, Job{job, {initial}, {}, {}, inherited}).second) return in_conflict("job exists");
+  if (!drawn_.try_emplace(job.id, Drawn{job.spec.common.population, inherited}).second)
+    return in_conflict("job exists, or did");
+  jobs_.emplace(job.id, Job{job, {{initial.version, initial}}, {}, {}});
   return {};
 }
 
@@ -63,8 +65,11 @@ Result<JobProgress> MemoryTrainingStore::load_progress(const JobId& id) {
 Result<JobProgress> MemoryTrainingStore::progress_of(const JobId& id) {
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return no_such("job");
-  JobProgress progress{
-      .job = job->second.record, .head = job->second.models.back(), .latest = {}, .accepted = 0, .privacy_stop = {}};
+  JobProgress progress{.job = job->second.record,
+                       .head = job->second.models.rbegin()->second,
+                       .latest = {},
+                       .accepted = 0,
+                       .privacy_stop = {}};
   COT_ASSIGN(progress.privacy_stop, privacy_stop_of(progress.job));
   if (job->second.rounds.empty()) return progress;
   const RoundId newest = job->second.rounds.rbegin()->second;
@@ -150,7 +155,7 @@ Result<JobProgress> MemoryTrainingStore::commit_round(const JobId& id, const Com
     COT_TRY(append_to_ledger(commit));
     salts_.erase(round.key);
   }
-  job.models.push_back(request.round.model);
+  job.models[request.round.model.version] = request.round.model;
   round.state = RoundState::done;
   round.totals = request.round.totals;
   round.closed = now;
@@ -257,16 +262,17 @@ Result<std::string> MemoryTrainingStore::privacy_stop_of(const JobRecord& job) c
     COT_ASSIGN(std::string own, why_no_release(ledger_, job));
     if (!own.empty()) return own;
   }
-  return why_not_drawn(ledger_, job, draws_of(job, jobs_.at(job.id).inherited));
+  return why_not_drawn(ledger_, job, draws_of(job, drawn_.at(job.id).inherited));
 }
 
 std::set<Population> MemoryTrainingStore::inherited_by(const JobRecord& job, const Digest& model) const {
   std::set<Population> populations;
   for (const auto& [id, other] : jobs_) {
-    const auto is_it = [&](const ModelRecord& m) { return m.version > ModelVersion(0) && m.digest == model; };
+    const auto is_it = [&](const auto& entry) { return entry.first > ModelVersion(0) && entry.second.digest == model; };
     if (std::ranges::none_of(other.models, is_it)) continue;
-    populations.insert(other.record.spec.common.population);
-    populations.insert(other.inherited.begin(), other.inherited.end());
+    const Drawn& drawn = drawn_.at(id);
+    populations.insert(drawn.own);
+    populations.insert(drawn.inherited.begin(), drawn.inherited.end());
   }
   populations.erase(job.spec.common.population);
   return populations;
@@ -278,13 +284,18 @@ std::vector<PopulationDraw> MemoryTrainingStore::draws_of(const JobRecord& job,
   for (const Population& population : inherited) draws.push_back({.population = population, .is_inherited = true});
   for (PopulationDraw& draw : draws) {
     if (const auto budget = budgets_.find(draw.population); budget != budgets_.end()) draw.budget = budget->second;
-    for (const auto& [id, other] : jobs_) {
-      const bool draws_too =
-          other.record.spec.common.population == draw.population || other.inherited.contains(draw.population);
-      if (draws_too) draw.jobs.push_back(id);
+    for (const auto& [id, drawn] : drawn_) {
+      if (drawn.own == draw.population || drawn.inherited.contains(draw.population)) draw.jobs.push_back(id);
     }
   }
   return draws;
+}
+
+Result<Population> MemoryTrainingStore::ledger_population(const JobId& job) {
+  const std::lock_guard lock(mutex_);
+  const auto drawn = drawn_.find(job);
+  if (drawn == drawn_.end()) return no_such("job");
+  return drawn->second.own;
 }
 
 Status MemoryTrainingStore::set_population_budget(const Population& population,
@@ -300,7 +311,7 @@ Result<std::vector<PopulationPrivacy>> MemoryTrainingStore::list_population_priv
   const std::lock_guard lock(mutex_);
   std::set<Population> names;
   for (const auto& [population, budget] : budgets_) names.insert(population);
-  for (const LedgerRecord& record : records_) names.insert(jobs_.at(record.job).record.spec.common.population);
+  for (const LedgerRecord& record : records_) names.insert(drawn_.at(record.job).own);
   std::vector<PopulationPrivacy> list;
   for (const Population& name : names) {
     JobRecord any;
@@ -328,7 +339,7 @@ Result<NoiseSalt> MemoryTrainingStore::reserve_release(const RoundKey& key, cons
   if (ledger_.find_reserve(key) == nullptr) {
     const LedgerRelease release = release_of(job.spec.horizontal(), job.value_count);
     COT_ASSIGN(const LedgerRecord record, ledger_.reserve(job.id, key, release, budget_of(job.spec.horizontal()), now));
-    COT_ASSIGN(const std::string stop, why_not_drawn(ledger_, job, draws_of(job, jobs_.at(job.id).inherited)));
+    COT_ASSIGN(const std::string stop, why_not_drawn(ledger_, job, draws_of(job, drawn_.at(job.id).inherited)));
     if (!stop.empty()) return Error(ErrorCode::permission_denied, stop);
     COT_TRY(append_to_ledger(record));
     salts_[key] = NoiseSalt(fresh.reveal());
@@ -347,7 +358,7 @@ Result<JobPrivacy> MemoryTrainingStore::job_privacy(const JobId& id) {
   COT_ASSIGN(privacy.spent, ledger_.spent(id, record.spec.horizontal().privacy.target_delta));
   privacy.ledger_records = ledger_.size();
   privacy.ledger_head = ledger_.head();
-  for (const PopulationDraw& draw : draws_of(record, job->second.inherited)) {
+  for (const PopulationDraw& draw : draws_of(record, drawn_.at(id).inherited)) {
     COT_ASSIGN(PopulationPrivacy population, privacy_of(ledger_, draw, record.spec.horizontal().privacy.target_delta));
     privacy.populations.push_back(std::move(population));
   }
@@ -372,14 +383,17 @@ Result<std::vector<LedgerRecord>> MemoryTrainingStore::list_ledger(uint64_t afte
 Result<std::vector<ModelRecord>> MemoryTrainingStore::list_models(const JobId& id) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
-  return job == jobs_.end() ? std::vector<ModelRecord>() : job->second.models;
+  std::vector<ModelRecord> models;
+  if (job == jobs_.end()) return models;
+  for (const auto& [version, model] : job->second.models) models.push_back(model);
+  return models;
 }
 
 Result<ModelRecord> MemoryTrainingStore::get_model(const JobId& id, ModelVersion version) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
-  if (job == jobs_.end() || version.value() >= job->second.models.size()) return no_such("model");
-  return job->second.models[version.value()];
+  if (job == jobs_.end() || !job->second.models.contains(version)) return no_such("model");
+  return job->second.models.at(version);
 }
 
 Result<std::optional<ModelRelease>> MemoryTrainingStore::released_model(const JobId& id) {
@@ -396,7 +410,7 @@ Result<ModelRelease> MemoryTrainingStore::promote_model(const JobId& id, ModelVe
   if (found == jobs_.end()) return no_such("job");
   Job& job = found->second;
   if (revision_expected && *revision_expected != job.record.revision) return in_conflict("job has another revision");
-  if (version.value() >= job.models.size()) return no_such("model");
+  if (!job.models.contains(version)) return no_such("model");
   if (!job.releases.empty() && job.releases.back().version == version) return job.releases.back();
   job.releases.push_back({job.releases.size() + 1, version, now});
   ++job.record.revision;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "fl_server/store/retention_store.h"
 #include "fl_server/store/training_store.h"
 
 namespace coterie {
@@ -17,7 +18,7 @@ struct StoreDefects {
   bool ignores_round_state = false;  // batches are taken after the freeze
 };
 
-class MemoryTrainingStore : public TrainingStore {
+class MemoryTrainingStore : public TrainingStore, public RetentionStore {
  public:
   explicit MemoryTrainingStore(StoreDefects defects = {}) : defects_(defects) {}
 
@@ -45,6 +46,7 @@ class MemoryTrainingStore : public TrainingStore {
   Result<JobPrivacy> job_privacy(const JobId& id) override;
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
   Result<LedgerHead> ledger_head() override;
+  Result<Population> ledger_population(const JobId& job) override;
   Status set_population_budget(const Population& population, const std::optional<PrivacyBudget>& budget) override;
   Result<std::vector<PopulationPrivacy>> list_population_privacy(double delta) override;
   Result<std::string> why_no_job(const JobRecord& job, const Digest& model) override;
@@ -56,13 +58,25 @@ class MemoryTrainingStore : public TrainingStore {
                                      std::optional<uint64_t> revision_expected = {}) override;
   Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) override;
 
+  Result<std::vector<Digest>> list_model_blobs() override;
+  Result<std::optional<WallTime>> oldest_under_way(RoundState from) override;
+  Result<std::vector<ModelVersion>> list_releases(const JobId& job) override;
+  Result<std::vector<ModelRecord>> forget_models(const JobId& job, const std::vector<ModelVersion>& versions) override;
+  Result<uint64_t> forget_accepted(WallTime ended_before, size_t limit) override;
+  Result<uint64_t> forget_rounds(const JobId& job, uint64_t number, WallTime ended_before, size_t limit) override;
+  Result<ForgottenJob> forget_job(const JobId& job, std::optional<uint64_t> revision_expected, size_t limit) override;
+
  private:
   struct Job {
     JobRecord record;
-    std::vector<ModelRecord> models;     // by version
+    std::map<ModelVersion, ModelRecord> models;
     std::map<uint64_t, RoundId> rounds;  // by number
     std::vector<ModelRelease> releases;  // those that were not rolled back, the present one last
-    std::set<Population> inherited;      // where its first model comes from
+  };
+  // Whose budgets a job draws from. What was spent outlives the job.
+  struct Drawn {
+    Population own;
+    std::set<Population> inherited;  // where its first model comes from
   };
   Result<JobProgress> progress_of(const JobId& id);
   RoundRecord& insert_round(Job& job, uint64_t number, Attempt attempt, const ModelRecord& base, WallTime now);
@@ -82,6 +96,7 @@ class MemoryTrainingStore : public TrainingStore {
   std::vector<LedgerRecord> records_;  // of the ledger
   std::map<RoundKey, NoiseSalt> salts_;
   std::map<Population, PrivacyBudget> budgets_;
+  std::map<JobId, Drawn> drawn_;
   uint64_t next_round_ = 1;
 };
 

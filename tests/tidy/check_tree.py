@@ -23,7 +23,7 @@ STORES = ["fl_server/records/", "fl_server/settings/", "fl_server/store/", "!fl_
 NO_SOCKETS = [f"fl_server/net/{name}.h" for name in ("blob_response", "entity_tag", "event_source", "http_types",
                                                     "retry_after", "route_pattern")]
 HANDLERS = OUTSIDE + STORES + ["fl_server/admin/", "fl_server/json/", "fl_server/finalize/", "fl_server/privacy/",
-                               "fl_server/events/", "fl_server/runtime/", "fl_server/telemetry/"]
+                               "fl_server/events/", "fl_server/retention/", "fl_server/runtime/", "fl_server/telemetry/"]
 MAY_INCLUDE = {
     "base/": ["!base/os/"],
     "base/os/": ["base/"],
@@ -72,6 +72,9 @@ MAY_INCLUDE = {
     "fl_server/store/sql/": ["base/"],
     "fl_server/store/s3/": ["base/", "secure/crypto/", "fl_server/settings/", "fl_server/store/blob_store.h"],
     "fl_server/finalize/": OUTSIDE + STORES + ["fl_server/privacy/"],
+    # What may go is decided apart from its removal.
+    "fl_server/retention/": ["base/", "scheduler/"] + STORES,
+    "fl_server/retention/retention_plan.": ["base/", "scheduler/", "fl_server/records/", "fl_server/settings/"],
     "fl_server/evaluation/": OUTSIDE + ["device_sdk/runtime/", "fl_server/finalize/"],
     "fl_server/runtime/": OUTSIDE + STORES + ["fl_server/core/", "fl_server/finalize/", "fl_server/privacy/",
                                               "fl_server/events/", "fl_server/telemetry/"],
@@ -132,7 +135,7 @@ BEAST_FILES_MAX = 3  # a file that includes it costs 12-23 CPU-seconds
 
 # Decisions are made here: the same input gives the same output, in a test, in the simulator and on a phone.
 PURE = ["proto/", "train_kernels/", "secure/", "aggregation/", "scheduler/", "fl_server/core/", "fl_server/events/",
-        "fl_server/oidc/", "device_sdk/client/"]
+        "fl_server/oidc/", "fl_server/retention/retention_plan.", "device_sdk/client/"]
 PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)",  # key files are read and written there
                r"secure/tls/",  # sockets, for those who have a network
                r"aggregation/accumulate/",  # several threads add to one sum; which comes first changes no bit

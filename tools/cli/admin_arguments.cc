@@ -42,6 +42,12 @@ void add_job_changes(CLI::App& job, Invocation& invocation) {
       invocation.run = [&admin, changed, name] { return change_job(admin, *changed, name); };
     });
   }
+  AdminCommand& admin = invocation.admin;
+  CLI::App* remove = add_server_command(job, "delete", "remove a job that has ended, with its models and rounds",
+                                        "  coterie job delete jk2x9q4c\n");
+  const auto removed = add_job_argument(remove);
+  remove->callback(
+      [&invocation, &admin, removed] { invocation.run = [&admin, removed] { return delete_job(admin, *removed); }; });
 }
 
 }  // namespace

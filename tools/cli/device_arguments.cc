@@ -58,6 +58,14 @@ void add_server_models(CLI::App& model, Invocation& invocation) {
   rollback->callback(
       [&, released] { invocation.run = [&admin, released] { return release_model(admin, *released, {}); }; });
 
+  CLI::App* remove =
+      add_server_command(model, "delete", "remove a version that nothing needs", "  coterie model delete jk2x9q4c 3\n");
+  remove->add_option("JOB", *released, "id of the job (`coterie job list`)")->required();
+  remove->add_option("VERSION", *chosen, "as `coterie model list` shows it")->required();
+  remove->callback([&, released, chosen] {
+    invocation.run = [&admin, released, chosen] { return delete_model(admin, *released, *chosen); };
+  });
+
   CLI::App* upload = add_server_command(model, "upload", "store a model file on the server; prints its digest",
                                         "  coterie model upload model.cotf\n");
   const auto file = add_file_argument(upload, "model file");

@@ -134,6 +134,11 @@ ExitCode show_server(const AdminCommand& command) {
                  cell_of(job, "/selected"), cell_of(job, "/accepted")});
     }
     if (!table.empty()) print_text("\n" + table.text());
+    Table kept({{"KEPT"}, {"ROWS", Table::Align::right}, {"BYTES", Table::Align::right}});
+    const nlohmann::json store = answer.value("store", nlohmann::json::object());
+    for (const auto& [kind, of] : store.items())
+      kept.add({printable(kind), cell_of(of, "/rows"), cell_of(of, "/bytes")});
+    if (!kept.empty()) print_text("\n" + kept.text());
     return {};
   });
 }

@@ -172,6 +172,14 @@ ExitCode change_job(const AdminCommand& command, const std::string& job, const s
   });
 }
 
+ExitCode delete_job(const AdminCommand& command, const std::string& job) {
+  return with_admin(command, "job delete", [&](AdminClient& admin) -> Status {
+    COT_TRY(admin.remove("jobs/" + path_segment(job)));
+    print_text("job " + printable(job) + " is removed\n");
+    return {};
+  });
+}
+
 ExitCode watch_job(const AdminCommand& command, const std::string& job) {
   return with_admin(command, "job watch", [&](AdminClient& admin) -> Status {
     COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job)));

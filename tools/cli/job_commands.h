@@ -22,6 +22,7 @@ struct JobListOptions {
 ExitCode list_jobs(const AdminCommand& command, const JobListOptions& options);
 ExitCode show_job(const AdminCommand& command, const std::string& job);
 ExitCode list_rounds(const AdminCommand& command, const std::string& job, uint32_t limit);
+ExitCode delete_job(const AdminCommand& command, const std::string& job);
 // `verb`: pause, resume or cancel.
 ExitCode change_job(const AdminCommand& command, const std::string& job, const std::string& verb);
 // Follows the rounds until the job is over: ok if it was completed.

@@ -61,6 +61,14 @@ ExitCode release_model(const AdminCommand& command, const std::string& job, std:
   });
 }
 
+ExitCode delete_model(const AdminCommand& command, const std::string& job, uint64_t version) {
+  return with_admin(command, "model delete", [&](AdminClient& admin) -> Status {
+    COT_TRY(admin.remove("jobs/" + path_segment(job) + "/models/" + std::to_string(version)));
+    print_text("version " + std::to_string(version) + " of job " + printable(job) + " is removed\n");
+    return {};
+  });
+}
+
 ExitCode download_model(const AdminCommand& command, const std::string& job, std::optional<uint64_t> version,
                         const std::string& file) {
   return with_admin(command, "model download", [&](AdminClient& admin) -> Status {

@@ -13,6 +13,7 @@ namespace coterie {
 ExitCode list_models(const AdminCommand& command, const std::string& job);
 // Which version applications should use: this one, or (none) the one that was promoted before the present one.
 ExitCode release_model(const AdminCommand& command, const std::string& job, std::optional<uint64_t> version);
+ExitCode delete_model(const AdminCommand& command, const std::string& job, uint64_t version);
 // The newest version unless one is named.
 ExitCode download_model(const AdminCommand& command, const std::string& job, std::optional<uint64_t> version,
                         const std::string& file);

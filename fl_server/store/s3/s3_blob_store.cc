@@ -25,6 +25,22 @@ Result<std::shared_ptr<const BlobReader>> S3BlobStore::open(const Digest& digest
 
 Status S3BlobStore::remove(const Digest& digest) { return client_->remove(key_of(digest)); }
 
+// Its clock comes with every list; this one is short, as there is no such key.
+Result<WallTime> S3BlobStore::now() {
+  COT_ASSIGN(const s3::DatedPage dated, client_->list(prefix_ + "clock", {}));
+  return dated.now;
+}
+
+Result<bool> S3BlobStore::remove_put_before(const Digest& digest, WallTime put_min) {
+  const std::string key = key_of(digest);
+  COT_ASSIGN(const s3::DatedPage dated, client_->list(key, {}));
+  for (const s3::ListedObject& object : dated.page.objects) {
+    if (object.key == key && object.modified >= put_min) return false;
+  }
+  COT_TRY(client_->remove(key));
+  return true;
+}
+
 Result<std::vector<Digest>> S3BlobStore::list(Millis age_min) {
   std::vector<Digest> digests;
   std::string token;

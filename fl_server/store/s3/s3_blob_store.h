@@ -32,6 +32,8 @@ class S3BlobStore : public BlobStore {
   Result<std::unique_ptr<BlobWriter>> create() override;
   Result<std::shared_ptr<const BlobReader>> open(const Digest& digest) override;
   Status remove(const Digest& digest) override;
+  Result<WallTime> now() override;
+  Result<bool> remove_put_before(const Digest& digest, WallTime put_min) override;
   Result<std::vector<Digest>> list(Millis age_min) override;
 
   // A URL by which anybody may get the blob, if there is one, for `validity` from now: 1 second to 7 days.

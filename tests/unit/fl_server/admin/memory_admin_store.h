@@ -93,6 +93,9 @@ class MemoryAdminStore : public AdminStore {
     if (found != keys.end() && found->second.answer.status == 0) keys.erase(found);
     return {};
   }
+  Result<uint64_t> forget_keys(WallTime now) override {
+    return std::erase_if(keys, [&](const auto& row) { return row.second.expires <= now; });
+  }
 
   struct Key {
     Digest body;

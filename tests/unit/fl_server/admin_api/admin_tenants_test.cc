@@ -58,6 +58,7 @@ class AdminTenants : public test::AdminServerTest {
     path = std::regex_replace(path, std::regex("\\{job\\}"), things.job);
     path = std::regex_replace(path, std::regex("\\{token\\}"), is_admin_token ? things.admin_token : things.token);
     path = std::regex_replace(path, std::regex("\\{version\\}"), "0");
+    path = std::regex_replace(path, std::regex("\\{digest\\}"), std::string(64, '0'));
     return std::regex_replace(path, std::regex("\\{device\\}"), std::string(32, '0'));
   }
 };
@@ -69,6 +70,7 @@ TEST_F(AdminTenants, SeeWhatIsTheirsAndNothingElseByAnyRoute) {
   size_t asked = 0;
   for (const AdminRoute& route : admin_routes()) {
     if (route.pattern.find('{') == std::string_view::npos || route.operation == "streamEvents") continue;
+    if (route.traits.whole_server) continue;  // below
     const Answer answer = ask_as(other, route.method, path_of(route, of_acme));
     EXPECT_EQ(answer.status, 404) << route.operation << ": " << answer.body;
     ++asked;
@@ -133,11 +135,12 @@ TEST_F(AdminTenants, AreNotToldOfTheWholeServer) {
   size_t refused = 0;
   for (const AdminRoute& route : admin_routes()) {
     if (!route.traits.whole_server) continue;
-    EXPECT_EQ(ask_as(acme, route.method, std::string(route.pattern)).status, 403) << route.operation;
-    EXPECT_EQ(ask(route.method, std::string(route.pattern)).status, 200) << route.operation;
+    const std::string path = path_of(route, {});
+    EXPECT_EQ(ask_as(acme, route.method, path).status, 403) << route.operation;
+    EXPECT_EQ(ask(route.method, path).status, route.method == "GET" ? 200 : 404) << route.operation;
     ++refused;
   }
-  EXPECT_EQ(refused, 2u) << "metrics and the audit log";
+  EXPECT_EQ(refused, 4u) << "metrics, the audit log, and uploads, which belong to nobody";
 }
 
 TEST_F(AdminTenants, CannotTakeWhatIsAnothers) {

@@ -74,7 +74,9 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
                "linger_ms_min": 12, "linger_ms_max": 13},
     "selection": {"waiters_max": 14, "hold_ms_max": 15, "checkins_per_second_max": 16},
     "overload": {"queue_delay_ms": 20, "burst_ms": 21, "device_requests_per_second": 0.5, "device_requests_burst": 22,
-                 "stranger_requests_per_second": 0, "stranger_requests_burst": 23, "callers_max": 24}})",
+                 "stranger_requests_per_second": 0, "stranger_requests_burst": 23, "callers_max": 24},
+    "retention": {"models_kept": 31, "models_kept_every": 32, "superseded_ms_min": 60033, "accepted_ms": 60034,
+                  "rounds_kept": 35, "rounds_ms_min": 60036, "uploads_ms": 3600037, "look_ms": 138}})",
                                    problems);
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_EQ(config.data_dir, "/var/lib/coterie");
@@ -142,6 +144,14 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.overload.stranger.per_second, 0);
   EXPECT_EQ(config.overload.stranger.burst, 23u);
   EXPECT_EQ(config.overload.stranger.callers_max, 24u);
+  EXPECT_EQ(config.retention.models_kept, 31u);
+  EXPECT_EQ(config.retention.models_kept_every, 32u);
+  EXPECT_EQ(config.retention.superseded_min, Millis(60'033));
+  EXPECT_EQ(config.retention.accepted_kept, Millis(60'034));
+  EXPECT_EQ(config.retention.rounds_kept, 35u);
+  EXPECT_EQ(config.retention.rounds_kept_min, Millis(60'036));
+  EXPECT_EQ(config.retention.uploads_kept, Millis(3'600'037));
+  EXPECT_EQ(config.retention.look_every, Millis(138));
 }
 
 TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
@@ -190,6 +200,13 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
       {R"({"overload": {"stranger_requests_per_second": 0.0009}})", "/overload/stranger_requests_per_second", "0.001"},
       {R"({"overload": {"stranger_requests_burst": 0}})", "/overload/stranger_requests_burst", "at least 1"},
       {R"({"overload": {"callers_max": 0}})", "/overload/callers_max", "at least 1"},
+      {R"({"retention": {"models_kept": 0}})", "/retention/models_kept", "at least 1"},
+      {R"({"retention": {"rounds_kept": 0}})", "/retention/rounds_kept", "at least 1"},
+      {R"({"retention": {"superseded_ms_min": 999}})", "/retention/superseded_ms_min", "at least 1000"},
+      {R"({"retention": {"accepted_ms": 999}})", "/retention/accepted_ms", "at least 1000"},
+      {R"({"retention": {"rounds_ms_min": 5000, "accepted_ms": 5001}})", "/retention/rounds_ms_min", "accepted_ms"},
+      {R"({"retention": {"uploads_ms": 3599999}})", "/retention/uploads_ms", "at least 3600000"},
+      {R"({"retention": {"look_ms": 99}})", "/retention/look_ms", "at least 100"},
       {R"({"device": []})", "/device", "object"},
       {R"({"device": {"prot": 1}})", "/device/prot", "unknown key"},
       {R"({"Device": {}})", "/Device", "unknown key"},

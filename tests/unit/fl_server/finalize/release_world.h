@@ -116,6 +116,7 @@ class StormyStore : public TrainingStore {
     return inner_->roll_back_model(job, revision_expected);
   }
   Result<LedgerHead> ledger_head() override { return inner_->ledger_head(); }
+  Result<Population> ledger_population(const JobId& job) override { return inner_->ledger_population(job); }
   Status set_population_budget(const Population& population, const std::optional<PrivacyBudget>& budget) override {
     return inner_->set_population_budget(population, budget);
   }

@@ -130,6 +130,23 @@ TYPED_TEST_P(BlobStoreConformance, CountsFromTheLastPutOfTheSameBytes) {
   EXPECT_THAT(*this->store().list(hour / 2), testing::IsEmpty()) << "whoever put it again is about to name it";
 }
 
+TYPED_TEST_P(BlobStoreConformance, RemovesWhatIsOldEnoughUnlessItIsPutAgain) {
+  const Millis hour(3'600'000);
+  const Digest digest = this->put(counting(1));
+  const auto remove_aged = [&] { return *this->store().remove_put_before(digest, *this->store().now() - hour); };
+  EXPECT_FALSE(remove_aged());
+  this->backend_.grow_older(2 * hour);
+  this->put(counting(1));
+  EXPECT_FALSE(remove_aged()) << "whoever put it again is about to name it";
+  EXPECT_THAT(this->all(), testing::ElementsAre(digest));
+  this->backend_.grow_older(2 * hour);
+  EXPECT_TRUE(remove_aged());
+  EXPECT_THAT(this->all(), testing::IsEmpty());
+  EXPECT_TRUE(remove_aged()) << "absent is fine";
+  this->put(counting(1));
+  EXPECT_THAT(this->all(), testing::ElementsAre(digest));
+}
+
 TYPED_TEST_P(BlobStoreConformance, CountsFromTheEndOfWriting) {
   const Millis hour(3'600'000);
   Result<std::unique_ptr<BlobWriter>> writer = this->store().create();
@@ -279,11 +296,11 @@ TYPED_TEST_P(BlobStoreConformance, ManyThreadsReadOneBlob) {
 REGISTER_TYPED_TEST_SUITE_P(BlobStoreConformance, GivesBackWhatWasPutUnderItsDigest, PutsTogetherWhatIsAppended,
                             ReadsAnyRangeAndNothingBeyondTheEnd, LeavesNothingOfAnAbandonedWriter,
                             KeepsTheSameBytesOnce, ListsAndRemoves, ListsWhatIsOldEnough,
-                            CountsFromTheLastPutOfTheSameBytes, CountsFromTheEndOfWriting,
-                            GetsNoMoreThanTheCallerAllows, IsForManyThreads, KnowsNothingThatWasNotPut,
-                            PutsNothingAtAllAsABlobOfNoBytes, ComesBackAfterItWasRemovedAndPutAgain,
-                            WritersAtTheSameTimeDoNotMix, TwoWritersOfTheSameBytesMakeOneBlob, ListsEachOfManyOnce,
-                            BytesThatDifferInOneAreTwoBlobs, AReaderReadsInAnyOrderAsOftenAsItIsAsked,
-                            ManyThreadsReadOneBlob);
+                            RemovesWhatIsOldEnoughUnlessItIsPutAgain, CountsFromTheLastPutOfTheSameBytes,
+                            CountsFromTheEndOfWriting, GetsNoMoreThanTheCallerAllows, IsForManyThreads,
+                            KnowsNothingThatWasNotPut, PutsNothingAtAllAsABlobOfNoBytes,
+                            ComesBackAfterItWasRemovedAndPutAgain, WritersAtTheSameTimeDoNotMix,
+                            TwoWritersOfTheSameBytesMakeOneBlob, ListsEachOfManyOnce, BytesThatDifferInOneAreTwoBlobs,
+                            AReaderReadsInAnyOrderAsOftenAsItIsAsked, ManyThreadsReadOneBlob);
 
 }  // namespace coterie::test

@@ -60,6 +60,18 @@ TEST_F(DirectoryBlobStoreTest, NamesFilesByTheirDigest) {
   }
 }
 
+// A process that dies between taking the name away and looking at the time had not decided.
+TEST_F(DirectoryBlobStoreTest, GivesBackWhatADeadProcessWasRemoving) {
+  const Bytes blob = counting(5'000);
+  const Result<Digest> digest = store_->put(blob);
+  ASSERT_OK(digest);
+  ASSERT_OK(os::rename_file(path_of(*digest), root() + "/incoming/going-" + digest->hex()));
+  ASSERT_ERROR(store_->open(*digest), ErrorCode::not_found, "");
+  reopen();
+  EXPECT_EQ(store_->get(*digest, blob.size()).value_or(Bytes()), blob);
+  EXPECT_EQ(files(), 1u);
+}
+
 TEST_F(DirectoryBlobStoreTest, LeavesNothingOfAnAbandonedWriter) {
   {
     Result<std::unique_ptr<BlobWriter>> writer = store_->create();

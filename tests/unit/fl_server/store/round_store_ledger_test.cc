@@ -21,7 +21,7 @@ template <typename Backend>
 class RoundStoreLedger : public testing::Test {
  protected:
   void SetUp() override { SKIP_UNLESS_AVAILABLE(Backend); }
-  TrainingStore& store() { return backend_.store(); }
+  auto& store() { return backend_.store(); }
   void reopen() { backend_.reopen(); }
 
   // `releases` fit the budget, no more.
@@ -126,6 +126,28 @@ TYPED_TEST(RoundStoreLedger, ReservesOnlyWhatIsBeingFinalized) {
   EXPECT_EQ(this->reserve(this->finalizing("plain", 1)), "conflict");
   EXPECT_ERROR(this->store().job_privacy(JobId("plain")), ErrorCode::conflict, "noise");
   EXPECT_THAT(this->records(), IsEmpty());
+}
+
+TYPED_TEST(RoundStoreLedger, KnowsWhoseBudgetADeletedJobHasDrawnFrom) {
+  this->create("j", 1);
+  const RoundKey key = this->finalizing("j", 1);
+  ASSERT_EQ(this->reserve(key), "1");
+  ASSERT_OK(this->commit("j", key, 1));
+  ASSERT_OK(this->store().set_job_state(JobId("j"), JobState::cancelled, "over"));
+  for (bool is_gone = false; !is_gone;) {
+    const Result<ForgottenJob> step = this->store().forget_job(JobId("j"), std::nullopt, 10);
+    ASSERT_OK(step);
+    is_gone = step->is_gone;
+  }
+  this->reopen();
+  EXPECT_EQ(*this->store().ledger_population(JobId("j")), Population("default"));
+  EXPECT_EQ(this->records().size(), 2u);
+  const auto spent = this->store().list_population_privacy(1e-6);
+  ASSERT_OK(spent);
+  ASSERT_EQ(spent->size(), 1u);
+  EXPECT_EQ(spent->front().spent.releases, 1u);
+  EXPECT_ERROR(this->store().create_job(job_record("j"), model_record("j", 0)), ErrorCode::conflict, "")
+      << "its records would be another job's";
 }
 
 TYPED_TEST(RoundStoreLedger, CommitsWithTheModel) {

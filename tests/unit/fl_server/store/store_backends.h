@@ -89,7 +89,7 @@ class MemoryBackend {
  public:
   static constexpr const char* kName = "Memory";
   static bool is_available() { return true; }
-  TrainingStore& store() { return store_; }
+  MemoryTrainingStore& store() { return store_; }
   void reopen() {}
 
  private:

@@ -1,0 +1,17 @@
+// UnnamedBlob: a blob that no row names, as it was seen.
+#pragma once
+
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/time.h"
+
+namespace coterie {
+
+struct UnnamedBlob {
+  Digest digest;
+  // When the forgotten version was made that named it; nothing: nobody knows who put it.
+  std::optional<WallTime> made = {};
+};
+
+}  // namespace coterie

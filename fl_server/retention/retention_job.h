@@ -1,0 +1,91 @@
+// RetentionJob: carries out what retention_plan.h decides, a small transaction at a time, so that nobody waits long.
+//
+// Safe wherever the process dies: a row goes before its blob, so that no row is without its blob; a blob that is left
+// goes as one that nobody names. On a shared store each transaction is fenced by the lease: whoever has lost the lead
+// removes no row. Blobs need no fence: what others put since the rows were read is younger than the store's clock then,
+// and stays.
+//
+// Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "fl_server/retention/retention_plan.h"
+#include "fl_server/settings/retention_settings.h"
+#include "fl_server/store/admin_store.h"
+#include "fl_server/store/blob_store.h"
+#include "fl_server/store/job_store.h"
+#include "fl_server/store/model_store.h"
+#include "fl_server/store/retention_store.h"
+#include "fl_server/store/round_store.h"
+#include "fl_server/store/unnamed_blobs.h"
+
+namespace coterie {
+
+// What is looked at; outlives the job.
+struct RetentionParts {
+  JobStore& jobs;
+  RoundStore& rounds;
+  ModelStore& models;
+  RetentionStore& rows;
+  AdminStore& admin;
+  BlobStore& blobs;
+  UnnamedBlobs& unnamed;
+  std::function<WallTime()> wall_now;
+};
+
+// What has gone so far.
+struct RetentionCounts {
+  uint64_t models = 0;
+  uint64_t accepted = 0;
+  uint64_t rounds = 0;
+  uint64_t keys = 0;
+  uint64_t blobs = 0;
+  friend bool operator==(const RetentionCounts&, const RetentionCounts&) = default;
+};
+
+class RetentionJob {
+ public:
+  // `rows_max`: of one transaction.
+  RetentionJob(RetentionSettings settings, RetentionParts parts, size_t rows_max = 500);
+
+  // One step of a pass over everything: a transaction, or some blobs. False: the pass is over, and the next step begins
+  // another. After an error the pass is over, too.
+  Result<bool> step();
+  const RetentionCounts& counts() const { return counts_; }
+
+ private:
+  // clang-format off
+  struct ForgetModels { JobId job; };
+  struct ForgetRounds { JobId job; };
+  struct ForgetAccepted {};
+  struct ForgetKeys {};
+  struct RemoveUnnamed {};
+  struct FindUnnamed {};
+  // clang-format on
+  using Task = std::variant<ForgetModels, ForgetRounds, ForgetAccepted, ForgetKeys, RemoveUnnamed, FindUnnamed>;
+
+  Status plan_pass();
+  // True: there is more of the same.
+  Result<bool> run(const ForgetModels& task);
+  Result<bool> run(const ForgetRounds& task);
+  Result<bool> run(const ForgetAccepted& task);
+  Result<bool> run(const ForgetKeys& task);
+  Result<bool> run(const RemoveUnnamed& task);
+  Result<bool> run(const FindUnnamed& task);
+
+  const RetentionSettings settings_;
+  const RetentionParts parts_;
+  const size_t rows_max_;
+  std::deque<Task> tasks_;
+  std::vector<UnnamedBlob> unnamed_;  // that this pass has still to look at
+  std::vector<UnnamedBlob> waiting_;  // of them: perhaps for a round that is being finalized
+  RetentionCounts counts_;
+};
+
+}  // namespace coterie

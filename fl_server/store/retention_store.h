@@ -1,0 +1,51 @@
+// RetentionStore: rows of training that nobody needs any more, and their removal. What may go is decided elsewhere
+// (fl_server/retention); each removal looks again at what must stay, in its transaction, so that no caller's mistake
+// and no change since removes what is named. Rows of the privacy ledger are never removed.
+//
+// Errors and threads: job_store.h. Each call is one small transaction; `conflict` also if this server does not lead.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "scheduler/job/records.h"
+
+namespace coterie {
+
+// One step of forget_job.
+struct ForgottenJob {
+  bool is_gone = false;             // the job's row, and all that was its own; otherwise: ask again
+  std::vector<ModelRecord> models;  // whose rows are gone now
+};
+
+class RetentionStore {
+ public:
+  virtual ~RetentionStore() = default;
+
+  // Files and optimizer states of all versions of all jobs, each once; in no order.
+  virtual Result<std::vector<Digest>> list_model_blobs() = 0;
+  // When the oldest attempt was opened that is in this state, or in a later one that is not its end. Nothing: there is
+  // none.
+  virtual Result<std::optional<WallTime>> oldest_under_way(RoundState from) = 0;
+  // Versions that were promoted and not rolled back, each once.
+  virtual Result<std::vector<ModelVersion>> list_releases(const JobId& job) = 0;
+
+  // Removes these versions but for the first, the newest, those of list_releases() and what an attempt that has not
+  // ended trains from. Returns those that are gone now.
+  virtual Result<std::vector<ModelRecord>> forget_models(const JobId& job,
+                                                         const std::vector<ModelVersion>& versions) = 0;
+  // Removes who is counted in attempts that ended before `ended_before`, `limit` rows at most. Returns how many. An
+  // attempt that has ended takes no update, so nobody is counted anew.
+  virtual Result<uint64_t> forget_accepted(WallTime ended_before, size_t limit) = 0;
+  // Removes attempts of rounds before `number` that ended before `ended_before` and have neither accept rows nor
+  // partial sums any more, `limit` at most; never those of the job's newest round. Returns how many.
+  virtual Result<uint64_t> forget_rounds(const JobId& job, uint64_t number, WallTime ended_before, size_t limit) = 0;
+  // Removes a job that has ended, `limit` rows at a time and its models at the end; not its records in the privacy
+  // ledger. conflict if it has not ended, and as in JobStore::set_job_state.
+  virtual Result<ForgottenJob> forget_job(const JobId& job, std::optional<uint64_t> revision_expected,
+                                          size_t limit) = 0;
+};
+
+}  // namespace coterie

@@ -1,0 +1,190 @@
+// Rows that are removed when nobody needs them any more.
+#include "fl_server/store/sql_training_store.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kDone = static_cast<uint64_t>(RoundState::done);
+constexpr uint64_t kFailed = static_cast<uint64_t>(RoundState::failed);
+
+}  // namespace
+
+Result<std::vector<Digest>> SqlTrainingStore::list_model_blobs() {
+  const std::lock_guard lock(mutex_);
+  Statement rows = database_.prepare(
+      "SELECT digest FROM model UNION SELECT optimizer_state FROM model WHERE optimizer_state IS NOT NULL");
+  std::vector<Digest> blobs;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return blobs;
+    blobs.push_back(rows.digest(0));
+  }
+}
+
+Result<std::optional<WallTime>> SqlTrainingStore::oldest_under_way(RoundState from) {
+  const std::lock_guard lock(mutex_);
+  Statement row = database_.prepare(
+      "SELECT min(r.opened) FROM round r JOIN job j ON j.id = r.job WHERE r.state >= ? AND r.state NOT IN (?, ?) "
+      "AND j.state IN (1, 2)");
+  row << static_cast<uint64_t>(from) << kDone << kFailed;
+  COT_ASSIGN(const bool found, row.step());
+  if (!found || row.is_null(0)) return std::optional<WallTime>();
+  return std::optional<WallTime>(row.time(0));
+}
+
+Result<std::vector<ModelVersion>> SqlTrainingStore::list_releases(const JobId& job) {
+  const std::lock_guard lock(mutex_);
+  Statement rows = database_.prepare("SELECT DISTINCT version FROM model_release WHERE job = ? ORDER BY version");
+  rows << job.value();
+  std::vector<ModelVersion> versions;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return versions;
+    versions.emplace_back(rows.u64(0));
+  }
+}
+
+Result<std::vector<ModelRecord>> SqlTrainingStore::forget_models(const JobId& job,
+                                                                 const std::vector<ModelVersion>& versions) {
+  const std::lock_guard lock(mutex_);
+  std::vector<ModelRecord> gone;
+  const Status done = database_.transaction(os::crash::forget_models, [&]() -> Status {
+    gone.clear();
+    COT_TRY(check_fence());
+    // Whoever opens a round, commits one or promotes a version locks the job, too.
+    COT_TRY(lock_job(job));
+    for (const ModelVersion version : versions) {
+      const Result<ModelRecord> model = read_model(job, version);
+      if (!model && model.error().code() == ErrorCode::not_found) continue;
+      COT_TRY(model);
+      Statement remove = database_.prepare(
+          "DELETE FROM model WHERE job = ?1 AND version = ?2 AND version > 0 "
+          "AND version < (SELECT max(m.version) FROM model m WHERE m.job = ?1) "
+          "AND NOT EXISTS (SELECT 1 FROM model_release r WHERE r.job = ?1 AND r.version = ?2) "
+          "AND NOT EXISTS (SELECT 1 FROM round a WHERE a.job = ?1 AND a.base_version = ?2 AND a.state NOT IN (?3, "
+          "?4))");
+      remove << job.value() << version.value() << kDone << kFailed;
+      COT_TRY(remove.run());
+      if (database_.changes() == 1) gone.push_back(*model);
+    }
+    return {};
+  });
+  if (!done) return done.error();
+  return gone;
+}
+
+// The attempts first and the rows of each by its key: no index is needed on when an attempt ended, as there are few.
+Result<uint64_t> SqlTrainingStore::forget_accepted(WallTime ended_before, size_t limit) {
+  const std::lock_guard lock(mutex_);
+  uint64_t gone = 0;
+  const Status done = database_.transaction(os::crash::forget_accepted, [&]() -> Status {
+    gone = 0;
+    COT_TRY(check_fence());
+    while (gone < limit) {
+      Statement ended = database_.prepare(
+          "SELECT r.id, r.attempt FROM round r WHERE r.state IN (?, ?) AND r.closed < ? AND EXISTS "
+          "(SELECT 1 FROM accept a WHERE a.round = r.id AND a.attempt = r.attempt) LIMIT 1");
+      ended << kDone << kFailed << ended_before;
+      COT_ASSIGN(const bool found, ended.step());
+      if (!found) return {};
+      const RoundKey key{RoundId(ended.u64(0)), Attempt(ended.u32(1))};
+      Statement remove = database_.prepare(
+          "DELETE FROM accept WHERE round = ?1 AND attempt = ?2 AND device IN "
+          "(SELECT device FROM accept WHERE round = ?1 AND attempt = ?2 ORDER BY device LIMIT ?3)");
+      remove << key.round.value() << key.attempt.value() << static_cast<uint64_t>(limit - gone);
+      COT_TRY(remove.run());
+      gone += static_cast<uint64_t>(database_.changes());
+    }
+    return {};
+  });
+  if (!done) return done.error();
+  return gone;
+}
+
+Result<uint64_t> SqlTrainingStore::forget_rounds(const JobId& job, uint64_t number, WallTime ended_before,
+                                                 size_t limit) {
+  const std::lock_guard lock(mutex_);
+  std::vector<RoundKey> gone;
+  const Status done = database_.transaction(os::crash::forget_rounds, [&]() -> Status {
+    gone.clear();
+    COT_TRY(check_fence());
+    COT_TRY(lock_job(job));
+    {
+      Statement rows = database_.prepare(
+          "SELECT r.id, r.attempt FROM round r WHERE r.job = ?1 AND r.number < ?2 "
+          "AND r.number < (SELECT max(n.number) FROM round n WHERE n.job = ?1) "
+          "AND r.state IN (?3, ?4) AND r.closed < ?5 "
+          "AND NOT EXISTS (SELECT 1 FROM accept a WHERE a.round = r.id AND a.attempt = r.attempt) "
+          "AND NOT EXISTS (SELECT 1 FROM partial p WHERE p.round = r.id AND p.attempt = r.attempt) "
+          "ORDER BY r.number, r.attempt LIMIT ?6");
+      rows << job.value() << number << kDone << kFailed << ended_before << static_cast<uint64_t>(limit);
+      for (;;) {
+        COT_ASSIGN(const bool more, rows.step());
+        if (!more) break;
+        gone.push_back({RoundId(rows.u64(0)), Attempt(rows.u32(1))});
+      }
+    }
+    for (const RoundKey& key : gone) {
+      Statement remove = database_.prepare("DELETE FROM round WHERE id = ? AND attempt = ?");
+      remove << key.round.value() << key.attempt.value();
+      COT_TRY(remove.run());
+      // Its number is never given again: both engines count on from the highest that there ever was.
+      Statement name = database_.prepare(
+          "DELETE FROM round_name WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM round r WHERE r.id = ?1)");
+      name << key.round.value();
+      COT_TRY(name.run());
+    }
+    return {};
+  });
+  if (!done) return done.error();
+  return gone.size();
+}
+
+Result<ForgottenJob> SqlTrainingStore::forget_job(const JobId& id, std::optional<uint64_t> revision_expected,
+                                                  size_t limit) {
+  const std::lock_guard lock(mutex_);
+  ForgottenJob forgotten;
+  const Status done = database_.transaction(os::crash::forget_job, [&]() -> Status {
+    forgotten = {};
+    COT_TRY(check_fence());
+    COT_TRY(lock_job(id));
+    COT_ASSIGN(const JobRecord job, read_job(id));
+    COT_TRY(check_revision(job, revision_expected));
+    if (job.state == JobState::running || job.state == JobState::paused) {
+      return Error(ErrorCode::conflict, "job " + id.value() + " is " + std::string(to_string(job.state)) +
+                                            ": only one that has ended can be deleted");
+    }
+    const auto remove = [&](const char* sql) -> Result<bool> {
+      Statement rows = database_.prepare(sql);
+      rows << id.value() << static_cast<uint64_t>(limit);
+      COT_TRY(rows.run());
+      return database_.changes() > 0;
+    };
+    // What hangs on a round before it; the blobs of partial sums are removed at the next start, as no row names them.
+    for (const char* const sql :
+         {"DELETE FROM accept WHERE (round, attempt, device) IN (SELECT a.round, a.attempt, a.device FROM accept a "
+          "JOIN round r ON r.id = a.round AND r.attempt = a.attempt WHERE r.job = ? LIMIT ?)",
+          "DELETE FROM partial WHERE id IN (SELECT p.id FROM partial p "
+          "JOIN round r ON r.id = p.round AND r.attempt = p.attempt WHERE r.job = ? LIMIT ?)",
+          "DELETE FROM noise_salt WHERE (round, attempt) IN (SELECT s.round, s.attempt FROM noise_salt s "
+          "JOIN round r ON r.id = s.round AND r.attempt = s.attempt WHERE r.job = ? LIMIT ?)",
+          "DELETE FROM round WHERE (id, attempt) IN (SELECT id, attempt FROM round WHERE job = ? LIMIT ?)",
+          "DELETE FROM round_name WHERE id IN (SELECT id FROM round_name WHERE job = ? LIMIT ?)"}) {
+      COT_ASSIGN(const bool had_some, remove(sql));
+      if (had_some) return {};
+    }
+    COT_ASSIGN(forgotten.models, read_models(id));
+    for (const char* const sql : {"DELETE FROM model_release WHERE job = ?", "DELETE FROM model WHERE job = ?",
+                                  "DELETE FROM job WHERE id = ?"}) {
+      Statement rows = database_.prepare(sql);
+      rows << id.value();
+      COT_TRY(rows.run());
+    }
+    forgotten.is_gone = true;
+    return {};
+  });
+  if (!done) return done.error();
+  return forgotten;
+}
+
+}  // namespace coterie

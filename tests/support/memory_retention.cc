@@ -1,0 +1,133 @@
+// What MemoryTrainingStore does as a RetentionStore.
+#include <algorithm>
+#include <iterator>
+
+#include "tests/support/memory_training_store.h"
+
+namespace coterie {
+namespace {
+
+Error no_such(const std::string& what) { return Error(ErrorCode::not_found, "no such " + what); }
+Error in_conflict(const std::string& what) { return Error(ErrorCode::conflict, what); }
+
+}  // namespace
+
+Result<std::vector<Digest>> MemoryTrainingStore::list_model_blobs() {
+  const std::lock_guard lock(mutex_);
+  std::set<Digest> blobs;
+  for (const auto& [id, job] : jobs_) {
+    for (const auto& [version, model] : job.models) {
+      blobs.insert(model.digest);
+      if (model.optimizer_state) blobs.insert(*model.optimizer_state);
+    }
+  }
+  return std::vector<Digest>(blobs.begin(), blobs.end());
+}
+
+Result<std::optional<WallTime>> MemoryTrainingStore::oldest_under_way(RoundState from) {
+  const std::lock_guard lock(mutex_);
+  std::optional<WallTime> oldest;
+  for (const auto& [key, round] : rounds_) {
+    const JobState job = jobs_.at(round.job).record.state;
+    if (job != JobState::running && job != JobState::paused) continue;
+    const bool is_under_way = round.state >= from && round.state < RoundState::done;
+    if (is_under_way && (!oldest || round.opened < *oldest)) oldest = round.opened;
+  }
+  return oldest;
+}
+
+Result<std::vector<ModelVersion>> MemoryTrainingStore::list_releases(const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  std::set<ModelVersion> versions;
+  if (const auto job = jobs_.find(id); job != jobs_.end()) {
+    for (const ModelRelease& release : job->second.releases) versions.insert(release.version);
+  }
+  return std::vector<ModelVersion>(versions.begin(), versions.end());
+}
+
+Result<std::vector<ModelRecord>> MemoryTrainingStore::forget_models(const JobId& id,
+                                                                    const std::vector<ModelVersion>& versions) {
+  const std::lock_guard lock(mutex_);
+  std::vector<ModelRecord> gone;
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return gone;
+  Job& job = found->second;
+  for (const ModelVersion version : versions) {
+    const auto model = job.models.find(version);
+    if (model == job.models.end() || version == ModelVersion(0) || std::next(model) == job.models.end()) continue;
+    const bool is_released = std::ranges::count(job.releases, version, &ModelRelease::version) > 0;
+    const bool is_base = std::ranges::any_of(rounds_, [&](const auto& entry) {
+      const RoundRecord& round = entry.second;
+      return round.job == id && round.base == version && round.state < RoundState::done;
+    });
+    if (is_released || is_base) continue;
+    gone.push_back(model->second);
+    job.models.erase(model);
+  }
+  return gone;
+}
+
+Result<uint64_t> MemoryTrainingStore::forget_accepted(WallTime ended_before, size_t limit) {
+  const std::lock_guard lock(mutex_);
+  uint64_t gone = 0;
+  for (const auto& [key, round] : rounds_) {
+    if (round.state < RoundState::done || round.closed >= ended_before) continue;
+    std::set<DeviceId>& devices = accepted_[key];
+    for (; gone < limit && !devices.empty(); ++gone) devices.erase(devices.begin());
+  }
+  return gone;
+}
+
+Result<uint64_t> MemoryTrainingStore::forget_rounds(const JobId& id, uint64_t number, WallTime ended_before,
+                                                    size_t limit) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end() || job->second.rounds.empty()) return 0;
+  const uint64_t newest = job->second.rounds.rbegin()->first;
+  uint64_t gone = 0;
+  for (auto round = rounds_.begin(); round != rounds_.end() && gone < limit;) {
+    const auto& [key, record] = *round;
+    const bool has_partials =
+        std::ranges::any_of(partials_, [&key](const auto& partial) { return partial.second.key == key; });
+    if (record.job != id || record.number >= std::min(number, newest) || record.state < RoundState::done ||
+        record.closed >= ended_before || !accepted_[key].empty() || has_partials) {
+      ++round;
+      continue;
+    }
+    const RoundId name = key.round;
+    const uint64_t of = record.number;
+    accepted_.erase(key);
+    round = rounds_.erase(round);
+    ++gone;
+    if (rounds_.lower_bound({name, Attempt(0)}) == rounds_.upper_bound({name, Attempt(UINT32_MAX)}))
+      job->second.rounds.erase(of);
+  }
+  return gone;
+}
+
+Result<ForgottenJob> MemoryTrainingStore::forget_job(const JobId& id, std::optional<uint64_t> revision_expected,
+                                                     size_t) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end()) return no_such("job");
+  const JobRecord& record = job->second.record;
+  if (revision_expected && *revision_expected != record.revision) return in_conflict("job has another revision");
+  if (record.state == JobState::running || record.state == JobState::paused) return in_conflict("job has not ended");
+  ForgottenJob forgotten{.is_gone = true, .models = {}};
+  for (const auto& [version, model] : job->second.models) forgotten.models.push_back(model);
+  for (auto round = rounds_.begin(); round != rounds_.end();) {
+    const RoundKey key = round->first;
+    if (round->second.job != id) {
+      ++round;
+      continue;
+    }
+    accepted_.erase(key);
+    salts_.erase(key);
+    std::erase_if(partials_, [&key](const auto& partial) { return partial.second.key == key; });
+    round = rounds_.erase(round);
+  }
+  jobs_.erase(job);
+  return forgotten;
+}
+
+}  // namespace coterie

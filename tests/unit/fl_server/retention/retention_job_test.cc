@@ -1,0 +1,195 @@
+// The job on stores in memory: what goes, in which order, and that nothing that is named ever does.
+#include "fl_server/retention/retention_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/matchers.h"
+#include "tests/support/memory_blob_store.h"
+#include "tests/support/memory_training_store.h"
+#include "tests/unit/fl_server/admin/memory_admin_store.h"
+
+namespace coterie {
+namespace {
+
+using namespace test;
+using enum RoundState;
+
+constexpr Millis kHour{3'600'000};
+
+class RetentionJobTest : public testing::Test {
+ protected:
+  RetentionJobTest() {
+    JobRecord job;
+    job.id = JobId("j");
+    job.spec.horizontal().rounds.count = 1'000;
+    job.spec.horizontal().model = put("model 0");
+    job.spec.horizontal().evaluation = put("data set");
+    job.plan = put("plan");
+    EXPECT_OK(store_.create_job(job, model(0)));
+  }
+
+  Digest put(const std::string& content) { return *blobs_.put(as_bytes(content)); }
+  bool has(const std::string& content) { return blobs_.open(content_digest(as_bytes(content))).has_value(); }
+  ModelRecord model(uint64_t version) {
+    ModelRecord record;
+    record.job = JobId("j");
+    record.version = ModelVersion(version);
+    record.digest = put("model " + std::to_string(version));
+    record.optimizer_state = put("state " + std::to_string(version));
+    record.created = now_;
+    return record;
+  }
+  void pass_time(Millis time) {
+    now_ += time;
+    blobs_.pass(time);
+  }
+  RoundKey begin(uint64_t number) {
+    const RoundKey key =
+        store_.open_round(JobId("j"), {number, {}, Attempt(1), store_.load_progress(JobId("j"))->head}, now_)->key;
+    EXPECT_TRUE(*store_.move_round({key, selecting, collecting, "", 1}, now_));
+    DeviceId device;
+    device.bytes[0] = 7;
+    EXPECT_TRUE(std::holds_alternative<BatchDone>(
+        store_.accept_batch({.id = "p" + std::to_string(number), .key = key, .totals = {}, .blob = {}}, {{device}})));
+    EXPECT_TRUE(*store_.move_round({key, collecting, frozen, "", 1}, now_));
+    EXPECT_TRUE(*store_.move_round({key, frozen, finalizing, "", 1}, now_));
+    return key;
+  }
+  void end(const RoundKey& key, uint64_t number) {
+    EXPECT_OK(store_.commit_round(JobId("j"), {{key, model(number), {}}, number, false, false}, now_));
+    EXPECT_OK(store_.forget_partials({"p" + std::to_string(number)}));
+  }
+  void play(uint64_t number) {
+    end(begin(number), number);
+    pass_time(kHour);
+  }
+  void pass() {
+    Result<bool> more = true;
+    while (more && *more) more = job_.step();
+    ASSERT_OK(more);
+  }
+  size_t blobs() { return blobs_.list(Millis(0))->size(); }
+
+  WallTime now_ = wall_time_from_unix_ms(1'750'000'000'000);
+  MemoryTrainingStore store_;
+  MemoryAdminStore admin_;
+  MemoryBlobStore blobs_;
+  UnnamedBlobs unnamed_;
+  RetentionJob job_{{.models_kept = 2,
+                     .superseded_min = kHour,
+                     .accepted_kept = 3 * kHour,
+                     .rounds_kept = 4,
+                     .rounds_kept_min = 3 * kHour,
+                     .uploads_kept = 24 * kHour},
+                    {.jobs = store_,
+                     .rounds = store_,
+                     .models = store_,
+                     .rows = store_,
+                     .admin = admin_,
+                     .blobs = blobs_,
+                     .unnamed = unnamed_,
+                     .wall_now = [this] { return now_; }},
+                    3};
+};
+
+TEST_F(RetentionJobTest, KeepsWhatItIsToldToAndNoMore) {
+  for (uint64_t number = 1; number <= 20; ++number) play(number);
+  pass();
+  EXPECT_EQ(job_.counts(), (RetentionCounts{.models = 18, .accepted = 17, .rounds = 16, .keys = 0, .blobs = 36}));
+  EXPECT_EQ(store_.list_models(JobId("j"))->size(), 3u) << "the first and two";
+  EXPECT_EQ(store_.list_rounds(JobId("j"), {})->size(), 4u);
+  EXPECT_TRUE(has("model 0") && has("data set") && has("plan") && has("model 19") && has("model 20"));
+  EXPECT_FALSE(has("model 18") || has("state 18"));
+}
+
+TEST_F(RetentionJobTest, HoldsStillHoweverLongAJobRuns) {
+  for (uint64_t number = 1; number <= 30; ++number) {
+    play(number);
+    pass();
+  }
+  const size_t then = blobs();
+  for (uint64_t number = 31; number <= 100; ++number) {
+    play(number);
+    pass();
+    EXPECT_EQ(blobs(), then);
+    EXPECT_EQ(store_.list_rounds(JobId("j"), {})->size(), 4u);
+  }
+}
+
+// A round that moves the model back to bytes that it had before: its blob is one that was to go.
+TEST_F(RetentionJobTest, KeepsABlobThatIsPutAgainBeforeItIsNamed) {
+  for (uint64_t number = 1; number <= 6; ++number) play(number);
+  const RoundKey key = begin(7);
+  const Digest again = put("model 3");
+  pass_time(2 * kNamingMax);  // the commit waits for a database that is away
+  pass();
+  EXPECT_EQ(store_.get_model(JobId("j"), ModelVersion(3)).has_value(), false);
+  ASSERT_TRUE(has("model 3"));
+  ModelRecord seventh = model(7);
+  seventh.digest = again;
+  ASSERT_OK(store_.commit_round(JobId("j"), {{key, seventh, {}}, 7, false, false}, now_));
+  pass_time(48 * kHour);
+  pass();
+  EXPECT_TRUE(has("model 3"));
+}
+
+TEST_F(RetentionJobTest, WhatWaitsForARoundThatIsFinalizedGoesSoonAfterIt) {
+  for (uint64_t number = 1; number <= 6; ++number) play(number);
+  const RoundKey key = begin(7);
+  pass_time(20 * kHour);
+  pass();
+  EXPECT_FALSE(store_.get_model(JobId("j"), ModelVersion(4)).has_value());
+  end(key, 7);
+  pass();
+  EXPECT_FALSE(has("model 4"));
+}
+
+TEST_F(RetentionJobTest, KeepsTheBytesOfAForgottenVersionThatSomebodyUploadedSince) {
+  for (uint64_t number = 1; number <= 6; ++number) play(number);
+  put("model 2");
+  pass_time(kHour);
+  pass();
+  EXPECT_FALSE(store_.get_model(JobId("j"), ModelVersion(2)).has_value());
+  EXPECT_TRUE(has("model 2"));
+  EXPECT_FALSE(has("model 1"));
+  pass_time(24 * kHour);
+  pass();
+  EXPECT_FALSE(has("model 2")) << "nobody made a job of it";
+}
+
+TEST_F(RetentionJobTest, RemovesUploadsThatNobodyUses) {
+  put("unused");
+  pass_time(23 * kHour);
+  pass();
+  EXPECT_TRUE(has("unused"));
+  pass_time(2 * kHour);
+  pass();
+  EXPECT_FALSE(has("unused"));
+  EXPECT_TRUE(has("model 0") && has("state 0") && has("data set") && has("plan"));
+}
+
+// They are of a process that died when the rows were gone and the blobs were not.
+TEST_F(RetentionJobTest, FindsTheBlobsThatAnotherProcessLeft) {
+  for (uint64_t number = 1; number <= 4; ++number) play(number);
+  ASSERT_EQ(store_.forget_models(JobId("j"), {ModelVersion(1)})->size(), 1u);
+  pass_time(24 * kHour);
+  pass();
+  EXPECT_FALSE(has("model 1"));
+}
+
+TEST_F(RetentionJobTest, AStepRemovesNoMoreThanItsRows) {
+  for (uint64_t number = 1; number <= 20; ++number) play(number);
+  RetentionCounts before;
+  Result<bool> more = true;
+  while (more && *more) {
+    more = job_.step();
+    const RetentionCounts& now = job_.counts();
+    EXPECT_LE(now.models - before.models + now.accepted - before.accepted + now.rounds - before.rounds, 3u);
+    before = now;
+  }
+  EXPECT_EQ(before.models, 18u);
+}
+
+}  // namespace
+}  // namespace coterie
