@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "tests/simulation/sessions/plan_writer.h"
 #include "tests/simulation/sessions/session_world.h"
 
 namespace coterie::simulation {
@@ -31,6 +32,13 @@ constexpr Field kFields[] = {
     {"false_roster", &SessionVerdict::false_roster},
     {"failed", &SessionVerdict::failed},
     {"stuck", &SessionVerdict::stuck},
+    {"campaigns", &SessionVerdict::campaigns},
+    {"plans", &SessionVerdict::plans},
+    {"refusals", &SessionVerdict::refusals},
+    {"opened_sums", &SessionVerdict::opened_sums},
+    {"recovered", &SessionVerdict::recovered},
+    {"lowered", &SessionVerdict::lowered},
+    {"ground", &SessionVerdict::ground},
     {"events", &SessionVerdict::events},
 };
 
@@ -69,7 +77,9 @@ int run_sessions(const SessionRun& run) {
   double shown = 0;
   for (uint64_t seed = run.seed; total.sessions < run.sessions; ++seed) {
     const bool was_clean = total.clean();
-    total += simulate_session(session_options_from_seed(seed, *mutant));
+    if (is_of_plans(*mutant)) ++total.sessions;
+    else total += simulate_session(session_options_from_seed(seed, *mutant));
+    if (is_of_plans(*mutant) || *mutant == SessionMutant::none) total += simulate_plans(seed, *mutant);
     if (was_clean && !total.clean()) {
       std::fprintf(stderr, "first problem: %s\nrepeat it: coterie-simulation --sessions 1 --seed %llu --mutant %s\n",
                    total.first_problem.c_str(), n(seed), run.mutant.c_str());

@@ -11,11 +11,22 @@ namespace {
 using secagg::SessionParameters;
 
 constexpr std::array kMutants = {
-    SessionMutant::none,           SessionMutant::sums_twice,
-    SessionMutant::no_check_lanes, SessionMutant::forgets_input,
-    SessionMutant::no_deadlines,   SessionMutant::no_confirmations,
-    SessionMutant::answers_twice,  SessionMutant::acts_before_saving,
-    SessionMutant::trusts_anybody, SessionMutant::too_many_corrupt,
+    SessionMutant::none,
+    SessionMutant::sums_twice,
+    SessionMutant::no_check_lanes,
+    SessionMutant::forgets_input,
+    SessionMutant::no_deadlines,
+    SessionMutant::no_confirmations,
+    SessionMutant::answers_twice,
+    SessionMutant::acts_before_saving,
+    SessionMutant::trusts_anybody,
+    SessionMutant::too_many_corrupt,
+    SessionMutant::takes_any_share,
+    SessionMutant::takes_any_attempt,
+    SessionMutant::opens_again,
+    SessionMutant::counts_afterwards,
+    SessionMutant::takes_any_level,
+    SessionMutant::forgets_level,
 };
 
 struct Draw {
@@ -87,6 +98,12 @@ void fit_to_mutant(Draw& draw, SessionOptions& options) {
     case SessionMutant::sums_twice:
     case SessionMutant::forgets_input:
     case SessionMutant::no_deadlines: return;
+    case SessionMutant::takes_any_share:
+    case SessionMutant::takes_any_attempt:
+    case SessionMutant::opens_again:
+    case SessionMutant::counts_afterwards:
+    case SessionMutant::takes_any_level:
+    case SessionMutant::forgets_level: return;
     case SessionMutant::no_check_lanes:
       options.hostile_server = false;
       options.accomplices = 0;
@@ -129,6 +146,12 @@ std::string_view to_string(SessionMutant mutant) {
     case SessionMutant::acts_before_saving: return "acts_before_saving";
     case SessionMutant::trusts_anybody: return "trusts_anybody";
     case SessionMutant::too_many_corrupt: return "too_many_corrupt";
+    case SessionMutant::takes_any_share: return "takes_any_share";
+    case SessionMutant::takes_any_attempt: return "takes_any_attempt";
+    case SessionMutant::opens_again: return "opens_again";
+    case SessionMutant::counts_afterwards: return "counts_afterwards";
+    case SessionMutant::takes_any_level: return "takes_any_level";
+    case SessionMutant::forgets_level: return "forgets_level";
   }
   return "unknown";
 }

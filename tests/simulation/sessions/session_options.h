@@ -23,6 +23,13 @@ enum class SessionMutant : uint8_t {
   acts_before_saving,  // devices save a message when its answer has arrived, not before they make it
   trusts_anybody,      // devices take any certificate
   too_many_corrupt,    // nothing is broken, but the server has more accomplices than a session allows for
+  // Rules of plans (plan_writer.h), that devices do not keep.
+  takes_any_share,    // of corrupt devices
+  takes_any_attempt,  // of a round
+  opens_again,        // a sum of a model in an opened sum
+  counts_afterwards,  // an opening, when the session has ended well
+  takes_any_level,
+  forgets_level,  // of earlier plans, between two lives
 };
 std::span<const SessionMutant> all_session_mutants();  // none first
 std::string_view to_string(SessionMutant mutant);

@@ -19,11 +19,14 @@ std::vector<uint32_t> members_of(const SurvivorSet& set) {
 }  // namespace
 
 SessionVerdict& SessionVerdict::operator+=(const SessionVerdict& other) {
-  for (const auto field :
-       {&SessionVerdict::sessions, &SessionVerdict::sums, &SessionVerdict::hostile, &SessionVerdict::lies,
-        &SessionVerdict::openings, &SessionVerdict::faults, &SessionVerdict::crashes, &SessionVerdict::wrong,
-        &SessionVerdict::both_kinds, &SessionVerdict::opened_twice, &SessionVerdict::two_sets, &SessionVerdict::small,
-        &SessionVerdict::false_roster, &SessionVerdict::failed, &SessionVerdict::stuck, &SessionVerdict::events}) {
+  for (const auto field : {&SessionVerdict::sessions,     &SessionVerdict::sums,      &SessionVerdict::hostile,
+                           &SessionVerdict::lies,         &SessionVerdict::openings,  &SessionVerdict::faults,
+                           &SessionVerdict::crashes,      &SessionVerdict::wrong,     &SessionVerdict::both_kinds,
+                           &SessionVerdict::opened_twice, &SessionVerdict::two_sets,  &SessionVerdict::small,
+                           &SessionVerdict::false_roster, &SessionVerdict::failed,    &SessionVerdict::stuck,
+                           &SessionVerdict::campaigns,    &SessionVerdict::plans,     &SessionVerdict::refusals,
+                           &SessionVerdict::opened_sums,  &SessionVerdict::recovered, &SessionVerdict::lowered,
+                           &SessionVerdict::ground,       &SessionVerdict::events}) {
     this->*field += other.*field;
   }
   trace = trace * 1099511628211u ^ other.trace;

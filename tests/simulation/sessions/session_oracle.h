@@ -11,6 +11,7 @@
 //                 owner's
 //   failed        nothing went wrong, and yet there is no sum of everybody
 //   stuck         a session or a device came to no end
+//   recovered, lowered, ground   of plans: plan_writer.h
 //
 // It knows no threshold but that of a complete graph, 2 n / 3 + 1, which it says itself.
 #pragma once
@@ -44,12 +45,20 @@ struct SessionVerdict {
   uint64_t false_roster = 0;
   uint64_t failed = 0;
   uint64_t stuck = 0;
+  uint64_t campaigns = 0;    // servers that wrote plans (plan_writer.h)
+  uint64_t plans = 0;        // offered to devices
+  uint64_t refusals = 0;     // of them
+  uint64_t opened_sums = 0;  // by such servers
+  uint64_t recovered = 0;
+  uint64_t lowered = 0;
+  uint64_t ground = 0;
   uint64_t events = 0;
   uint64_t trace = 0;  // hash of what happened: equal seeds, equal traces
   std::string first_problem;
 
   uint64_t problems() const {
-    return wrong + both_kinds + opened_twice + two_sets + small + false_roster + failed + stuck;
+    return wrong + both_kinds + opened_twice + two_sets + small + false_roster + failed + stuck + recovered + lowered +
+           ground;
   }
   bool clean() const { return problems() == 0; }
   SessionVerdict& operator+=(const SessionVerdict& other);
