@@ -96,13 +96,23 @@ Result<ParameterGroup> parse_group(std::string_view text) {
   return group;
 }
 
+LossSettings loss_of(const TrainingSettings& settings) {
+  return {.kind = settings.loss,
+          .label_smoothing = settings.label_smoothing,
+          .threshold = settings.loss_threshold,
+          .class_weights = settings.class_weights};
+}
+
 TrainOptions options_of(const TrainingSettings& settings, uint64_t seed) {
   TrainOptions options;
-  options.loss.kind = settings.loss;
+  options.loss = loss_of(settings);
   options.optimizer = settings.optimizer;
   options.batch_size = settings.batch_size;
   options.epochs = settings.local_epochs;
   options.steps_max = settings.steps_max;
+  options.freeze = settings.freeze;
+  options.train_only = settings.train_only;
+  options.train_last = settings.train_last;
   options.seed = seed;
   return options;
 }

@@ -86,6 +86,9 @@ Result<ParameterGroup> parse_group(std::string_view text);
 // "float32" or "bf16". invalid_argument.
 Result<Storage> parse_storage(std::string_view text);
 
+// What a job's plan has of a loss: its devices have labels.
+LossSettings loss_of(const TrainingSettings& settings);
+
 // The options that a job's plan stands for.
 TrainOptions options_of(const TrainingSettings& settings, uint64_t seed);
 

@@ -70,7 +70,10 @@ struct AdminServiceParts {
   std::function<std::optional<DiskUse>()> last_disk_use;  // as it was known last; does not block
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty
   // EvaluateModel (fl_server/finalize/finalizer.h); may be empty.
-  std::function<Result<ModelEvaluation>(const Bytes& model, const Bytes& dataset, Loss loss)> evaluate;
+  std::function<Result<ModelEvaluation>(const Bytes& model, const Bytes& dataset, const TrainingSettings& training)>
+      evaluate;
+  // Whether devices could train the model so; may be empty.
+  std::function<Status(const Bytes& model, const TrainingSettings& training)> check_training;
   // Verifies a token that is not of ours, an identity provider's, and says who its caller is. Must not block. May be
   // empty: nobody.
   std::function<Result<AdminCaller>(std::string_view token, WallTime now)> verify_foreign = {};

@@ -39,7 +39,7 @@ Result<bool> remove_upload(AdminContext& context, const Digest& digest) {
   return context.blobs.remove_put_before(digest, now - kNamingMax);
 }
 
-// Of a model or a data set: both are blobs, and nobody has noted which one is what.
+// A model or a data set: both are blobs, and nobody has noted which one is what.
 HttpResponse delete_upload(AdminContext& context, const AdminCall& call) {
   const Result<Digest> digest = Digest::from_hex(call.path.at("digest"));
   if (!digest) return problem_response(Error(ErrorCode::not_found, "no such upload: a digest has 64 digits"));

@@ -91,7 +91,7 @@ ModelRecord judge_initial_model(AdminContext& context, const HorizontalSettings&
   initial.digest = settings.model;
   initial.bytes = files.model.size();
   if (!settings.evaluation || !context.evaluate) return initial;
-  const Result<ModelEvaluation> evaluation = context.evaluate(files.model, files.dataset, settings.training.loss);
+  const Result<ModelEvaluation> evaluation = context.evaluate(files.model, files.dataset, settings.training);
   if (evaluation) {
     initial.evaluation_loss = evaluation->loss;
     initial.evaluation_accuracy = evaluation->accuracy;
@@ -118,6 +118,11 @@ std::optional<HttpResponse> prepare(AdminContext& context, const nlohmann::json&
   const Result<Decoded<ModelGraph>> model = decode_model(files.model);
   if (!model) {
     return problem_response(invalid_job(), {{"/model", "is not a model file: " + model.error().message()}});
+  }
+  if (context.check_training) {
+    if (const Status trains = context.check_training(files.model, settings.training); !trains) {
+      return problem_response(invalid_job(), {{"/training", "does not fit the model: " + trains.error().message()}});
+    }
   }
   job.initial = judge_initial_model(context, settings, files, problems);
   if (!problems.empty()) return problem_response(invalid_job(), problems);

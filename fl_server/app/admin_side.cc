@@ -46,7 +46,8 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
                         .disk_use = [&use = parts.stores.disk_use()] { return use.read(os::monotonic_now()); },
                         .last_disk_use = [&use = parts.stores.disk_use()] { return use.last(); },
                         .check_model = &check_model,
-                        .evaluate = &evaluate_model};
+                        .evaluate = &evaluate_model,
+                        .check_training = &check_training};
   if (parts.fleet != nullptr) {
     all.nodes = [&store = *parts.stores.fleet()] { return fleet_nodes(store); };
     all.remote_events = [fleet = parts.fleet](EventReader reader) {

@@ -7,10 +7,14 @@
 
 namespace coterie {
 
-// For Finalizer: the mean loss and the accuracy of a model file on a data set file.
-Result<ModelEvaluation> evaluate_model(const Bytes& model, const Bytes& dataset, Loss loss);
+// For Finalizer: the mean of the job's loss, and the accuracy, of a model file on a data set file.
+Result<ModelEvaluation> evaluate_model(const Bytes& model, const Bytes& dataset, const TrainingSettings& training);
 
 // For uploads: malformed, with the op's name, if devices could not load this model.
 Status check_model(const Bytes& model);
+
+// For jobs: invalid_argument, with what is wrong, if devices could not train this model so: a loss that does not stand
+// at its output, a pattern that names no parameter, nothing that is left to train.
+Status check_training(const Bytes& model, const TrainingSettings& training);
 
 }  // namespace coterie

@@ -138,7 +138,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   if (settings.evaluation && evaluate_) {
     COT_ASSIGN(const Bytes file, blobs_.get(finalized.model.digest, kEvaluationBytesMax));
     COT_ASSIGN(const Bytes dataset, blobs_.get(*settings.evaluation, kEvaluationBytesMax));
-    COT_ASSIGN(const ModelEvaluation evaluation, evaluate_(file, dataset, settings.training.loss));
+    COT_ASSIGN(const ModelEvaluation evaluation, evaluate_(file, dataset, settings.training));
     if (!std::isfinite(evaluation.loss) || !std::isfinite(evaluation.accuracy)) {
       return unfit("the new model's evaluation is not finite (loss " + std::to_string(evaluation.loss) +
                    "): use smaller learning rates");

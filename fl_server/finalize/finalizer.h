@@ -30,8 +30,9 @@ struct ModelEvaluation {
   double loss = 0;
   double accuracy = 0;
 };
-// Evaluates a whole model file on a data set file.
-using EvaluateModel = std::function<Result<ModelEvaluation>(const Bytes& model, const Bytes& dataset, Loss loss)>;
+// Evaluates a whole model file on a data set file, by the job's loss.
+using EvaluateModel =
+    std::function<Result<ModelEvaluation>(const Bytes& model, const Bytes& dataset, const TrainingSettings& training)>;
 
 class Finalizer {
  public:

@@ -21,24 +21,36 @@ double readable(float value) {
   return wide;
 }
 
+// The enum counts from 1.
+template <typename Kind>
+void read_kind(JsonReader& reader, const char* key, std::span<const std::string_view> names, Kind& kind) {
+  size_t index = static_cast<size_t>(kind) - 1;
+  reader.read_choice(key, names, index);
+  kind = static_cast<Kind>(index + 1);
+}
+
 void read_training(JsonReader reader, TrainingSettings& training) {
-  size_t loss = training.loss == Loss::mean_squared_error ? 1 : 0;
-  reader.read_choice("loss", {"softmax_cross_entropy", "mean_squared_error"}, loss);
-  training.loss = loss == 1 ? Loss::mean_squared_error : Loss::softmax_cross_entropy;
+  read_kind(reader, "loss", loss_names(), training.loss);
+  reader.read("label_smoothing", training.label_smoothing);
+  reader.read("loss_threshold", training.loss_threshold);
+  reader.read("class_weights", training.class_weights);
+  reader.read("freeze", training.freeze);
+  reader.read("train_only", training.train_only);
+  reader.read("train_last", training.train_last);
   reader.read("batch_size", training.batch_size);
   reader.read("local_epochs", training.local_epochs);
   reader.read("steps_max", training.steps_max);
   JsonReader optimizer = reader.object("optimizer");
   OptimizerSettings& settings = training.optimizer;
-  size_t kind = settings.kind == OptimizerKind::adam ? 1 : 0;
-  optimizer.read_choice("kind", {"sgd", "adam"}, kind);
-  settings.kind = kind == 1 ? OptimizerKind::adam : OptimizerKind::sgd;
+  read_kind(optimizer, "kind", optimizer_names(), settings.kind);
   optimizer.read("learning_rate", settings.learning_rate);
   optimizer.read("momentum", settings.momentum);
   optimizer.read("weight_decay", settings.weight_decay);
   optimizer.read("beta1", settings.beta1);
   optimizer.read("beta2", settings.beta2);
   optimizer.read("epsilon", settings.epsilon);
+  optimizer.read("smoothing", settings.smoothing);
+  optimizer.read("nesterov", settings.nesterov);
   optimizer.finish();
   reader.finish();
 }
@@ -119,24 +131,40 @@ void read_privacy(JsonReader reader, PrivacySettings& privacy) {
   reader.finish();
 }
 
+nlohmann::json to_json(const OptimizerSettings& optimizer) {
+  nlohmann::json json = {
+      {"kind", to_string(optimizer.kind)},        {"learning_rate", readable(optimizer.learning_rate)},
+      {"momentum", readable(optimizer.momentum)}, {"weight_decay", readable(optimizer.weight_decay)},
+      {"beta1", readable(optimizer.beta1)},       {"beta2", readable(optimizer.beta2)},
+      {"epsilon", readable(optimizer.epsilon)}};
+  const OptimizerSettings standard;
+  if (optimizer.smoothing != standard.smoothing) json["smoothing"] = readable(optimizer.smoothing);
+  if (optimizer.nesterov) json["nesterov"] = true;
+  return json;
+}
+
+// What says nothing is left out: a server of the version before, beside this one, does not know it.
+nlohmann::json to_json(const TrainingSettings& training) {
+  nlohmann::json json = {{"loss", to_string(training.loss)},
+                         {"batch_size", training.batch_size},
+                         {"local_epochs", training.local_epochs},
+                         {"steps_max", training.steps_max},
+                         {"optimizer", to_json(training.optimizer)}};
+  if (training.label_smoothing != 0) json["label_smoothing"] = readable(training.label_smoothing);
+  if (training.loss_threshold != 1) json["loss_threshold"] = readable(training.loss_threshold);
+  for (const float weight : training.class_weights) json["class_weights"].push_back(readable(weight));
+  if (!training.freeze.empty()) json["freeze"] = training.freeze;
+  if (!training.train_only.empty()) json["train_only"] = training.train_only;
+  if (training.train_last != 0) json["train_last"] = training.train_last;
+  return json;
+}
+
 // What a horizontal job has beside what every job has. Without a key `kind`: there were jobs before there were kinds,
 // and a server of the version before, beside this one, does not know the key.
 void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
-  const OptimizerSettings& optimizer = settings.training.optimizer;
   json["model"] = settings.model.hex();
   if (settings.evaluation) json["evaluation"] = settings.evaluation->hex();
-  json["training"] = {{"loss", to_string(settings.training.loss)},
-                      {"batch_size", settings.training.batch_size},
-                      {"local_epochs", settings.training.local_epochs},
-                      {"steps_max", settings.training.steps_max},
-                      {"optimizer",
-                       {{"kind", to_string(optimizer.kind)},
-                        {"learning_rate", readable(optimizer.learning_rate)},
-                        {"momentum", readable(optimizer.momentum)},
-                        {"weight_decay", readable(optimizer.weight_decay)},
-                        {"beta1", readable(optimizer.beta1)},
-                        {"beta2", readable(optimizer.beta2)},
-                        {"epsilon", readable(optimizer.epsilon)}}}};
+  json["training"] = to_json(settings.training);
   json["update"] = {{"clip_l2", readable(settings.update.clip_l2)},
                     {"value_abs_max", readable(settings.update.value_abs_max)},
                     {"weight_max", settings.update.weight_max}};

@@ -13,6 +13,10 @@ const nlohmann::json& empty_object() {
   return empty;
 }
 
+constexpr double kInfiniteFrom = 0x1.ffffffp127;  // half a step above the largest float
+
+bool is_float(double value) { return value > -kInfiniteFrom && value < kInfiniteFrom; }
+
 // A key as one step of a JSON pointer (RFC 6901 section 3).
 std::string pointer_step(std::string_view key) {
   std::string step = "/";
@@ -88,10 +92,9 @@ void JsonReader::read(const char* key, double& value) {
 }
 
 void JsonReader::read(const char* key, float& value) {
-  constexpr double kInfiniteFrom = 0x1.ffffffp127;  // half a step above the largest float
   double wide = static_cast<double>(value);
   read(key, wide);
-  if (wide > -kInfiniteFrom && wide < kInfiniteFrom) value = static_cast<float>(wide);
+  if (is_float(wide)) value = static_cast<float>(wide);
   else problem(key, "must be a number in [-3.4e38, 3.4e38]");
 }
 
@@ -134,6 +137,19 @@ void JsonReader::read(const char* key, std::vector<std::string>& value) {
     return;
   }
   problem(key, "must be a list of strings");
+}
+
+void JsonReader::read(const char* key, std::vector<float>& value) {
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return;
+  if (!json->is_array()) return problem(key, "must be a list of numbers");
+  std::vector<float> items;
+  for (const nlohmann::json& item : *json) {
+    const double wide = item.is_number() ? item.get<double>() : kInfiniteFrom;
+    if (!is_float(wide)) return problem(key, "must be a list of numbers in [-3.4e38, 3.4e38]");
+    items.push_back(static_cast<float>(wide));
+  }
+  value = std::move(items);
 }
 
 void JsonReader::read(const char* key, std::map<std::string, std::string>& value) {

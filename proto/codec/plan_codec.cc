@@ -1,6 +1,7 @@
 // Plan frames.
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
+#include "proto/messages/training_rules.h"
 
 namespace coterie {
 namespace {
@@ -37,6 +38,60 @@ PrivacyRules parse(const wire::Privacy& p) {
   return rules;
 }
 
+// What devices before 0.3 know has the bytes, and so the digests, that it always had. All else names its loss where
+// they do not look: they would train something else, and refuse it so.
+bool is_known_to_all(const TrainingSettings& t) {
+  const TrainingSettings plain{.loss = t.loss,
+                               .batch_size = t.batch_size,
+                               .local_epochs = t.local_epochs,
+                               .steps_max = t.steps_max,
+                               .optimizer = {.kind = t.optimizer.kind,
+                                             .learning_rate = t.optimizer.learning_rate,
+                                             .momentum = t.optimizer.momentum,
+                                             .weight_decay = t.optimizer.weight_decay,
+                                             .beta1 = t.optimizer.beta1,
+                                             .beta2 = t.optimizer.beta2,
+                                             .epsilon = t.optimizer.epsilon}};
+  return t == plain && t.loss <= Loss::mean_squared_error && t.optimizer.kind <= OptimizerKind::adam;
+}
+
+flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuilder& builder,
+                                                     const TrainingSettings& t) {
+  if (is_known_to_all(t)) return 0;
+  const auto weights = t.class_weights.empty() ? 0 : builder.CreateVector(t.class_weights);
+  const auto freeze = t.freeze.empty() ? 0 : builder.CreateVectorOfStrings(t.freeze);
+  const auto train_only = t.train_only.empty() ? 0 : builder.CreateVectorOfStrings(t.train_only);
+  return wire::CreateObjective(builder, static_cast<uint8_t>(t.loss), t.label_smoothing, t.loss_threshold, weights,
+                               freeze, train_only, t.train_last);
+}
+
+using FlatStrings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
+
+Result<std::vector<std::string>> parse_patterns(const FlatStrings* from, const char* name) {
+  std::vector<std::string> patterns;
+  if (from == nullptr) return patterns;
+  if (from->size() > kPatternsMax) return flat::out_of_range(name, "has too many patterns");
+  for (const flatbuffers::String* pattern : *from) {
+    COT_ASSIGN(std::string text, flat::text(pattern, name, kPatternBytesMax, 1));
+    patterns.push_back(std::move(text));
+  }
+  return patterns;
+}
+
+Status parse(const wire::Objective& objective, TrainingSettings& into) {
+  into.loss = static_cast<Loss>(objective.loss());
+  into.label_smoothing = objective.label_smoothing();
+  into.loss_threshold = objective.loss_threshold();
+  if (const auto* weights = objective.class_weights(); weights != nullptr) {
+    if (weights->size() > kClassWeightsMax) return flat::out_of_range("class_weights", "has too many entries");
+    into.class_weights.assign(weights->begin(), weights->end());
+  }
+  COT_ASSIGN(into.freeze, parse_patterns(objective.freeze(), "freeze"));
+  COT_ASSIGN(into.train_only, parse_patterns(objective.train_only(), "train_only"));
+  into.train_last = objective.train_last();
+  return {};
+}
+
 }  // namespace
 
 namespace flat {
@@ -58,10 +113,11 @@ Bytes encode(const Plan& message) {
   const auto job = builder.CreateString(message.job.value());
   const OptimizerSettings& o = message.training.optimizer;
   const auto optimizer = wire::CreateOptimizer(builder, static_cast<uint8_t>(o.kind), o.learning_rate, o.momentum,
-                                               o.weight_decay, o.beta1, o.beta2, o.epsilon);
-  const auto training =
-      wire::CreateTraining(builder, static_cast<uint8_t>(message.training.loss), message.training.batch_size,
-                           message.training.local_epochs, message.training.steps_max, optimizer);
+                                               o.weight_decay, o.beta1, o.beta2, o.epsilon, o.smoothing, o.nesterov);
+  const auto objective = build_objective(builder, message.training);
+  const uint8_t loss = objective.IsNull() ? static_cast<uint8_t>(message.training.loss) : 0;
+  const auto training = wire::CreateTraining(builder, loss, message.training.batch_size, message.training.local_epochs,
+                                             message.training.steps_max, optimizer, objective);
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -91,7 +147,13 @@ Result<Plan> decode_plan(ByteView bytes) {
                                  .weight_decay = o.weight_decay(),
                                  .beta1 = o.beta1(),
                                  .beta2 = o.beta2(),
-                                 .epsilon = o.epsilon()}};
+                                 .epsilon = o.epsilon(),
+                                 .smoothing = o.smoothing(),
+                                 .nesterov = o.nesterov()}};
+  if (t.objective() != nullptr) {
+    if (t.loss() != 0) return flat::out_of_range("loss", "must be 0 beside an objective, which says it");
+    COT_TRY(parse(*t.objective(), plan.training));
+  }
   const wire::UpdateRules& u = *root->update();
   const wire::FixedPoint& f = *u.fixed_point();
   plan.update = {.encoding = static_cast<UpdateEncoding>(u.encoding()),

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "proto/messages/training_rules.h"
+
 namespace coterie {
 namespace {
 
@@ -40,28 +42,10 @@ std::optional<Value> from_name(const Names& names, std::string_view name) {
 
 bool in_range(float value, float low, float high) { return std::isfinite(value) && value >= low && value <= high; }
 
-Status validate(const OptimizerSettings& optimizer) {
-  if (optimizer.kind != OptimizerKind::sgd && optimizer.kind != OptimizerKind::adam) {
-    return bad("optimizer must be sgd or adam");
-  }
-  if (!in_range(optimizer.learning_rate, 0, 1e6f) || optimizer.learning_rate == 0) {
-    return bad("learning_rate must be in (0, 1e6]");
-  }
-  if (optimizer.nesterov) return bad("jobs have no Nesterov momentum");
-  if (!in_range(optimizer.momentum, 0, 1)) return bad("momentum must be in [0, 1]");
-  if (!in_range(optimizer.weight_decay, 0, 1e6f)) return bad("weight_decay must be in [0, 1e6]");
-  if (!in_range(optimizer.beta1, 0, 1) || optimizer.beta1 == 1) return bad("beta1 must be in [0, 1)");
-  if (!in_range(optimizer.beta2, 0, 1) || optimizer.beta2 == 1) return bad("beta2 must be in [0, 1)");
-  // SGD has no use for it and may leave it out.
-  const bool needs_epsilon = optimizer.kind == OptimizerKind::adam;
-  if (!in_range(optimizer.epsilon, 0, 1) || (needs_epsilon && optimizer.epsilon == 0)) {
-    return bad("epsilon must be in (0, 1]");
-  }
-  return {};
-}
-
 }  // namespace
 
+std::span<const std::string_view> loss_names() { return kLossNames; }
+std::span<const std::string_view> optimizer_names() { return kOptimizerNames; }
 std::string_view to_string(Loss loss) { return name_of(kLossNames, loss); }
 std::string_view to_string(OptimizerKind kind) { return name_of(kOptimizerNames, kind); }
 std::optional<Loss> loss_from(std::string_view name) { return from_name<Loss>(kLossNames, name); }
@@ -70,14 +54,11 @@ std::optional<OptimizerKind> optimizer_from(std::string_view name) {
 }
 
 Status validate(const Plan& plan) {
-  const TrainingSettings& training = plan.training;
   if (plan.job.value().empty() || plan.job.value().size() > 64) return bad("job must have 1 to 64 characters");
-  if (training.loss != Loss::softmax_cross_entropy && training.loss != Loss::mean_squared_error) {
-    return bad("loss must be softmax_cross_entropy or mean_squared_error");
+  if (const Problems problems = problems_of(plan.training); !problems.empty()) {
+    const Problem& first = problems.front();
+    return bad(first.pointer.substr(first.pointer.rfind('/') + 1) + " " + first.detail);
   }
-  if (training.batch_size < 1 || training.batch_size > 4096) return bad("batch_size must be in [1, 4096]");
-  if (training.local_epochs < 1 || training.local_epochs > 1000) return bad("local_epochs must be in [1, 1000]");
-  COT_TRY(validate(training.optimizer));
   if (plan.update.encoding != UpdateEncoding::float32 && plan.update.encoding != UpdateEncoding::float32_pooled) {
     return bad("encoding must be float32 or float32_pooled");
   }

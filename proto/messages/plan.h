@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -13,7 +16,6 @@
 
 namespace coterie {
 
-// Jobs know the first two of each; a device that trains for itself knows all.
 enum class Loss : uint8_t {
   softmax_cross_entropy = 1,
   mean_squared_error,
@@ -55,6 +57,15 @@ struct TrainingSettings {
   uint32_t local_epochs = 1;
   uint32_t steps_max = 0;  // 0: no limit but local_epochs
   OptimizerSettings optimizer = {};
+
+  float label_smoothing = 0;              // softmax_cross_entropy
+  float loss_threshold = 1;               // huber's delta, smooth_l1's beta, the margin of the embedding losses
+  std::vector<float> class_weights = {};  // softmax_cross_entropy and negative_log_likelihood; empty: ones
+  // Which parameters change, as TrainOptions has it (device_sdk/runtime/train_options.h). Coordinates of the others are
+  // 0 in the update.
+  std::vector<std::string> freeze = {};
+  std::vector<std::string> train_only = {};
+  uint32_t train_last = 0;
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 
@@ -79,6 +90,9 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
+// In the enums' order.
+std::span<const std::string_view> loss_names();
+std::span<const std::string_view> optimizer_names();
 std::string_view to_string(Loss loss);
 std::string_view to_string(OptimizerKind kind);
 std::optional<Loss> loss_from(std::string_view name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "proto/messages/training_rules.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/plan_privacy.h"
 #include "scheduler/job/settings_checker.h"
@@ -28,21 +29,15 @@ void check_rounds(const RoundSettings& rounds, SettingsChecker& check) {
   check.in_range<uint32_t>(rounds.attempts_max, 1, 1000, "/rounds/attempts_max");
 }
 
-void check_training(const TrainingSettings& training, SettingsChecker& check) {
-  const OptimizerSettings& optimizer = training.optimizer;
-  check.in_range<uint32_t>(training.batch_size, 1, 4096, "/training/batch_size");
-  check.in_range<uint32_t>(training.local_epochs, 1, 1000, "/training/local_epochs");
-  check.require(
-      std::isfinite(optimizer.learning_rate) && optimizer.learning_rate > 0 && optimizer.learning_rate <= 1e6f,
-      "/training/optimizer/learning_rate", "must be in (0, 1e6]");
-  check.in_range<double>(optimizer.momentum, 0, 1, "/training/optimizer/momentum");
-  check.in_range<double>(optimizer.weight_decay, 0, 1e6, "/training/optimizer/weight_decay");
-  // Adam's settings are part of every plan, and devices check the whole plan.
-  check.require(optimizer.beta1 >= 0 && optimizer.beta1 < 1, "/training/optimizer/beta1", "must be in [0, 1)");
-  check.require(optimizer.beta2 >= 0 && optimizer.beta2 < 1, "/training/optimizer/beta2", "must be in [0, 1)");
-  const bool may_be_zero = optimizer.kind != OptimizerKind::adam;
-  check.require((optimizer.epsilon > 0 || (may_be_zero && optimizer.epsilon == 0)) && optimizer.epsilon <= 1,
-                "/training/optimizer/epsilon", may_be_zero ? "must be in [0, 1]" : "must be in (0, 1]");
+void check_training(const HorizontalSettings& settings, SettingsChecker& check) {
+  for (const Problem& problem : problems_of(settings.training)) {
+    check.require(false, "/training" + problem.pointer, problem.detail);
+  }
+  const std::string why = "must be absent with noise: noise would move what devices leave as it is";
+  const bool has_noise = settings.privacy.has_noise();
+  check.require(!has_noise || settings.training.freeze.empty(), "/training/freeze", why);
+  check.require(!has_noise || settings.training.train_only.empty(), "/training/train_only", why);
+  check.require(!has_noise || settings.training.train_last == 0, "/training/train_last", why);
 }
 
 void check_strategy(const StrategySettings& strategy, SecurityLevel level, bool has_noise, SettingsChecker& check) {
@@ -158,7 +153,7 @@ uint32_t RoundSettings::ticket_count() const {
 Problems validate(const HorizontalSettings& settings) {
   Problems problems;
   SettingsChecker check(problems);
-  check_training(settings.training, check);
+  check_training(settings, check);
   const Problems before_rounds = problems;
   check_rounds(settings.rounds, check);
   const bool rounds_are_valid = problems == before_rounds;

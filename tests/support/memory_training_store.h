@@ -73,7 +73,7 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
     std::map<uint64_t, RoundId> rounds;  // by number
     std::vector<ModelRelease> releases;  // those that were not rolled back, the present one last
   };
-  // Whose budgets a job draws from. What was spent outlives the job.
+  // The populations whose budgets a job draws from. What was spent outlives the job.
   struct Drawn {
     Population own;
     std::set<Population> inherited;  // where its first model comes from

@@ -100,7 +100,7 @@ def strategies():
 
 def job_keys():
     """JobSettings in docs/openapi.json and examples/job.json have the keys that job_json.cc reads."""
-    real = set(re.findall(r'\.read(?:_choice)?\("(\w+)"', text("fl_server/json/job_json.cc")))
+    real = set(re.findall(r'(?:\.read(?:_choice)?\(|read_kind\(\w+, )"(\w+)"', text("fl_server/json/job_json.cc")))
     real |= set(re.findall(r'reader\.object\("(\w+)"', text("fl_server/json/job_json.cc"))) | {"optimizer"}
     real |= {setting for rule in strategy_rows() for setting, _, _ in rule["settings"]} | {"kind"}
 

@@ -1,6 +1,9 @@
 #include <cmath>
 #include <limits>
 
+#include "proto/codec/codec.h"
+#include "proto/generated/wire_generated.h"
+#include "proto/messages/training_rules.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/proto/rejection.h"
 
@@ -35,7 +38,7 @@ TEST(Plan, SaysWhichJobIsWrong) {
 
 TEST(Plan, LimitsTrainingByName) {
   expect_bad("loss", [](Plan& p) { p.training.loss = static_cast<Loss>(0); });
-  expect_bad("loss", [](Plan& p) { p.training.loss = static_cast<Loss>(3); });
+  expect_bad("loss", [](Plan& p) { p.training.loss = static_cast<Loss>(12); });
   expect_bad("batch_size", [](Plan& p) { p.training.batch_size = 0; });
   expect_bad("batch_size", [](Plan& p) { p.training.batch_size = 4097; });
   expect_bad("local_epochs", [](Plan& p) { p.training.local_epochs = 0; });
@@ -79,7 +82,7 @@ TEST(Plan, LimitsEveryOptimizerSettingByName) {
     for (float value : rule.good) expect_good(with(value));
   }
   expect_bad("optimizer", [](Plan& p) { p.training.optimizer.kind = static_cast<OptimizerKind>(0); });
-  expect_bad("optimizer", [](Plan& p) { p.training.optimizer.kind = static_cast<OptimizerKind>(3); });
+  expect_bad("optimizer", [](Plan& p) { p.training.optimizer.kind = static_cast<OptimizerKind>(9); });
 }
 
 // SGD does not use Adam's settings; they may be absent (zero), but a plan never holds a number that is none.
@@ -88,6 +91,92 @@ TEST(Plan, OfSgdStillHoldsOnlyFiniteNumbers) {
   expect_bad("beta1", [](Plan& p) { p.training.optimizer.beta1 = kNaN; });
   expect_bad("beta2", [](Plan& p) { p.training.optimizer.beta2 = kInf; });
   expect_bad("epsilon", [](Plan& p) { p.training.optimizer.epsilon = -kInf; });
+}
+
+TEST(Plan, LimitsTheOtherOptimizersSettings) {
+  expect_bad("smoothing", [](Plan& p) { p.training.optimizer.smoothing = 1; });
+  expect_bad("smoothing", [](Plan& p) { p.training.optimizer.smoothing = kNaN; });
+  expect_bad("nesterov", [](Plan& p) { p.training.optimizer = {.kind = OptimizerKind::adam, .nesterov = true}; });
+  expect_bad("nesterov", [](Plan& p) { p.training.optimizer = {.kind = OptimizerKind::sgd, .nesterov = true}; });
+  expect_good([](Plan& p) { p.training.optimizer = {.momentum = 0.9f, .nesterov = true}; });
+  for (const std::string_view name : optimizer_names()) {
+    const OptimizerKind kind = *optimizer_from(name);
+    expect_good([kind](Plan& p) { p.training.optimizer.kind = kind; });
+    const auto without = [kind](Plan& p) { p.training.optimizer = {.kind = kind, .epsilon = 0}; };
+    if (kind == OptimizerKind::sgd || kind == OptimizerKind::lion) expect_good(without);
+    else expect_bad("epsilon", without);
+  }
+}
+
+TEST(Plan, LimitsTheObjectiveByName) {
+  for (const std::string_view name : loss_names()) {
+    const Loss loss = *loss_from(name);
+    expect_good([loss](Plan& p) { p.training.loss = loss; });
+    const bool is_softmax = loss == Loss::softmax_cross_entropy;
+    const auto smoothed = [loss](Plan& p) { p.training.loss = loss, p.training.label_smoothing = 0.1f; };
+    const auto weighed = [loss](Plan& p) { p.training.loss = loss, p.training.class_weights = {1, 0.5f}; };
+    if (is_softmax) expect_good(smoothed);
+    else expect_bad("label_smoothing", smoothed);
+    if (is_softmax || loss == Loss::negative_log_likelihood) expect_good(weighed);
+    else expect_bad("class_weights", weighed);
+  }
+  expect_bad("label_smoothing", [](Plan& p) { p.training.label_smoothing = 1; });
+  expect_bad("label_smoothing", [](Plan& p) { p.training.label_smoothing = kNaN; });
+  expect_bad("loss_threshold", [](Plan& p) { p.training.loss_threshold = -1; });
+  expect_bad("loss_threshold", [](Plan& p) { p.training.loss = Loss::huber, p.training.loss_threshold = 0; });
+  for (const std::vector<float>& weights : {std::vector{-1.0f}, {kNaN}, {1.0f, kInf}, {0.0f, 0.0f}})
+    expect_bad("class_weights", [&weights](Plan& p) { p.training.class_weights = weights; });
+  expect_bad("class_weights", [](Plan& p) { p.training.class_weights.assign(kClassWeightsMax + 1, 1); });
+}
+
+TEST(Plan, LimitsPatternsByName) {
+  using Patterns = std::vector<std::string> TrainingSettings::*;
+  for (const auto& [name, patterns] : {std::pair<const char*, Patterns>("freeze", &TrainingSettings::freeze),
+                                       {"train_only", &TrainingSettings::train_only}}) {
+    expect_good([patterns](Plan& p) { p.training.*patterns = {"features.*", std::string(kPatternBytesMax, 'x')}; });
+    expect_good([patterns](Plan& p) { (p.training.*patterns).assign(kPatternsMax, "x"); });
+    expect_bad(name, [patterns](Plan& p) { (p.training.*patterns).assign(kPatternsMax + 1, "x"); });
+    expect_bad(name, [patterns](Plan& p) { p.training.*patterns = {""}; });
+    expect_bad(name, [patterns](Plan& p) { p.training.*patterns = {std::string(kPatternBytesMax + 1, 'x')}; });
+  }
+  expect_good([](Plan& p) { p.training.train_last = 2; });
+  expect_bad("train_last", [](Plan& p) { p.training.train_last = 1, p.training.train_only = {"x"}; });
+}
+
+TEST(Plan, IsAFrameHoweverMuchItSays) {
+  expect_good([](Plan& p) {
+    p.training.class_weights.assign(kClassWeightsMax, 0.5f);
+    p.training.freeze.assign(kPatternsMax, std::string(kPatternBytesMax, 'x'));
+    p.training.train_only = p.training.freeze;
+  });
+}
+
+// They would read past what they do not know, and train something else.
+TEST(Plan, ThatOlderDevicesWouldMisreadHasALossThatTheyRefuse) {
+  using Change = void (*)(TrainingSettings&);
+  const auto loss_seen_by_older = [](Change change) {
+    const Bytes frame = encode(changed<Plan>([&](Plan& p) {
+      p.training = {};
+      change(p.training);
+    }));
+    return static_cast<int>(
+        flatbuffers::GetRoot<wire::Plan>(parse_frame(frame, FrameKind::plan)->header.data())->training()->loss());
+  };
+  EXPECT_EQ(loss_seen_by_older([](TrainingSettings&) {}), 1);
+  EXPECT_EQ(loss_seen_by_older([](TrainingSettings& t) { t.loss = Loss::mean_squared_error; }), 2);
+  for (const Change change : std::initializer_list<Change>{
+           [](TrainingSettings& t) { t.loss = Loss::l1; }, [](TrainingSettings& t) { t.label_smoothing = 0.1f; },
+           [](TrainingSettings& t) { t.loss_threshold = 2; },
+           [](TrainingSettings& t) {
+             t.class_weights = {1, 2};
+           },
+           [](TrainingSettings& t) { t.freeze = {"a"}; }, [](TrainingSettings& t) { t.train_only = {"a"}; },
+           [](TrainingSettings& t) { t.train_last = 1; },
+           [](TrainingSettings& t) { t.optimizer.kind = OptimizerKind::lion; },
+           [](TrainingSettings& t) { t.optimizer.smoothing = 0.5f; },
+           [](TrainingSettings& t) { t.optimizer = {.momentum = 0.5f, .nesterov = true}; }}) {
+    EXPECT_EQ(loss_seen_by_older(change), 0);
+  }
 }
 
 TEST(Plan, LimitsTheUpdateByName) {

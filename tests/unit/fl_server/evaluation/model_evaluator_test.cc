@@ -29,7 +29,7 @@ TEST(EvaluateModel, IsTheMeanLossAndTheShareOfRightAnswers) {
   // everything.
   std::vector<int32_t> labels(100, 0);
   for (size_t i = 0; i < 25; ++i) labels[4 * i] = 1;
-  const auto evaluation = evaluate_model(model_of({0, 2, 0}), dataset_of(labels), Loss::softmax_cross_entropy);
+  const auto evaluation = evaluate_model(model_of({0, 2, 0}), dataset_of(labels), TrainingSettings{});
   ASSERT_OK(evaluation);
   const double log_sum = std::log(2 + std::exp(2.0));
   EXPECT_NEAR(evaluation->loss, 0.25 * (log_sum - 2) + 0.75 * log_sum, 1e-6);
@@ -38,24 +38,24 @@ TEST(EvaluateModel, IsTheMeanLossAndTheShareOfRightAnswers) {
 
 TEST(EvaluateModel, IsAboutTheModelItIsGiven) {
   const Bytes dataset = dataset_of({2, 2, 2});
-  EXPECT_EQ(evaluate_model(model_of({5, 0, 0}), dataset, Loss::softmax_cross_entropy)->accuracy, 0);
-  EXPECT_EQ(evaluate_model(model_of({0, 0, 5}), dataset, Loss::softmax_cross_entropy)->accuracy, 1);
+  EXPECT_EQ(evaluate_model(model_of({5, 0, 0}), dataset, TrainingSettings{})->accuracy, 0);
+  EXPECT_EQ(evaluate_model(model_of({0, 0, 5}), dataset, TrainingSettings{})->accuracy, 1);
 }
 
 TEST(EvaluateModel, RefusesFilesThatAreNoneOrDoNotFit) {
   const Bytes model = model_of({0, 0, 0}), dataset = dataset_of({0, 1, 2});
-  const Loss loss = Loss::softmax_cross_entropy;
-  ASSERT_OK(evaluate_model(model, dataset, loss));
-  EXPECT_ERROR(evaluate_model({}, dataset, loss), ErrorCode::malformed, "");
-  EXPECT_ERROR(evaluate_model(model, {}, loss), ErrorCode::malformed, "");
-  EXPECT_ERROR(evaluate_model(dataset, dataset, loss), ErrorCode::malformed, "");
-  EXPECT_ERROR(evaluate_model(model, model, loss), ErrorCode::malformed, "");
-  EXPECT_ERROR(evaluate_model(model, dataset_of({0, 1}, 5), loss), ErrorCode::invalid_argument, "");
-  EXPECT_ERROR(evaluate_model(model, dataset_of({9}, 2, 10), loss), ErrorCode::invalid_argument, "");
-  EXPECT_ERROR(evaluate_model(model, dataset_of({}), loss), ErrorCode::malformed, "examples");
+  const TrainingSettings training;
+  ASSERT_OK(evaluate_model(model, dataset, training));
+  EXPECT_ERROR(evaluate_model({}, dataset, training), ErrorCode::malformed, "");
+  EXPECT_ERROR(evaluate_model(model, {}, training), ErrorCode::malformed, "");
+  EXPECT_ERROR(evaluate_model(dataset, dataset, training), ErrorCode::malformed, "");
+  EXPECT_ERROR(evaluate_model(model, model, training), ErrorCode::malformed, "");
+  EXPECT_ERROR(evaluate_model(model, dataset_of({0, 1}, 5), training), ErrorCode::invalid_argument, "");
+  EXPECT_ERROR(evaluate_model(model, dataset_of({9}, 2, 10), training), ErrorCode::invalid_argument, "");
+  EXPECT_ERROR(evaluate_model(model, dataset_of({}), training), ErrorCode::malformed, "examples");
   Bytes cut = dataset;
   cut.pop_back();
-  EXPECT_ERROR(evaluate_model(model, cut, loss), ErrorCode::malformed, "");
+  EXPECT_ERROR(evaluate_model(model, cut, training), ErrorCode::malformed, "");
 }
 
 TEST(CheckModel, TakesWhatDevicesCanLoad) {
@@ -64,6 +64,29 @@ TEST(CheckModel, TakesWhatDevicesCanLoad) {
   EXPECT_ERROR(check_model({}), ErrorCode::malformed, "");
   EXPECT_ERROR(check_model(Bytes(model.begin(), model.end() - 1)), ErrorCode::malformed, "");
   EXPECT_ERROR(check_model(dataset_of({0})), ErrorCode::malformed, "");
+}
+
+TEST(EvaluateModel, IsByTheJobsOwnLoss) {
+  const Bytes model = model_of({0, 2, 0}), dataset = dataset_of({0, 1});
+  const double plain = evaluate_model(model, dataset, {})->loss;
+  const double of_class_1 = evaluate_model(model, dataset, {.class_weights = {0, 1, 0}})->loss;
+  EXPECT_NEAR(of_class_1, std::log(2 + std::exp(2.0)) - 2, 1e-6);
+  EXPECT_GT(plain, of_class_1);
+}
+
+TEST(CheckTraining, SaysWhatDevicesCouldNotDo) {
+  const Bytes model = model_of({0, 0, 0});
+  const auto check = [&](const TrainingSettings& training) { return check_training(model, training); };
+  EXPECT_OK(check({}));
+  EXPECT_OK(check({.class_weights = {1, 2, 3}, .freeze = {"w"}}));
+  EXPECT_OK(check({.optimizer = {.kind = OptimizerKind::lion}, .train_last = 1}));
+  EXPECT_ERROR(check({.class_weights = {1, 2}}), ErrorCode::invalid_argument, "class weights (2)");
+  EXPECT_ERROR(check({.freeze = {"features.*"}}), ErrorCode::invalid_argument,
+               "freeze features.* matches no parameter");
+  EXPECT_ERROR(check({.freeze = {"w", "b"}}), ErrorCode::invalid_argument, "nothing is left to train");
+  EXPECT_ERROR(check({.train_last = 2}), ErrorCode::invalid_argument, "train_last is 2");
+  EXPECT_ERROR(check({.loss = Loss::kl_divergence}), ErrorCode::invalid_argument, "values, not labels");
+  EXPECT_ERROR(check_training(dataset_of({0}), {}), ErrorCode::malformed, "");
 }
 
 }  // namespace

@@ -206,7 +206,8 @@ TEST(Release, IsRefusedWhereItsEvaluationIsNotFinite) {
     FrozenRound round(StrategySettings(), normed_model(base_values()));
     round.job_.spec.horizontal().evaluation = *round.blobs_.put(as_bytes("a data set"));
     round.add_partial("p", {{std::vector<float>(kValues), 1}});
-    EXPECT_ERROR(round.finalize([&](const Bytes&, const Bytes&, Loss) { return Result<ModelEvaluation>(bad); }),
+    EXPECT_ERROR(round.finalize(
+                     [&](const Bytes&, const Bytes&, const TrainingSettings&) { return Result<ModelEvaluation>(bad); }),
                  ErrorCode::invalid_argument, "evaluation is not finite");
   }
 }

@@ -204,10 +204,11 @@ TEST(Finalizer, EvaluatesTheNewModelIfTheJobHasADataSet) {
   FrozenRound round(kFedAvg, some_values(1, 100, 1));
   round.add_partial("p", updates_from(2, 1, 100));
   Bytes model, dataset;
-  const EvaluateModel evaluate = [&](const Bytes& m, const Bytes& d, Loss loss) -> Result<ModelEvaluation> {
+  const EvaluateModel evaluate = [&](const Bytes& m, const Bytes& d,
+                                     const TrainingSettings& training) -> Result<ModelEvaluation> {
     model = m;
     dataset = d;
-    EXPECT_EQ(loss, Loss::mean_squared_error);
+    EXPECT_EQ(training.loss, Loss::mean_squared_error);
     return ModelEvaluation{.loss = 0.25, .accuracy = 0.75};
   };
   auto finalized = round.finalize(evaluate);
@@ -224,9 +225,10 @@ TEST(Finalizer, EvaluatesTheNewModelIfTheJobHasADataSet) {
   EXPECT_EQ(as_text(dataset), "a data set");
   EXPECT_FALSE(round.finalize()->model.evaluation_loss.has_value()) << "there is nobody to evaluate";
 
-  const auto failed = round.finalize([](const Bytes&, const Bytes&, Loss) -> Result<ModelEvaluation> {
-    return Error(ErrorCode::malformed, "this is no data set");
-  });
+  const auto failed =
+      round.finalize([](const Bytes&, const Bytes&, const TrainingSettings&) -> Result<ModelEvaluation> {
+        return Error(ErrorCode::malformed, "this is no data set");
+      });
   EXPECT_ERROR(failed, ErrorCode::malformed, "no data set");
 }
 

@@ -48,7 +48,9 @@ JobSettings unusual_spec() {
                                      .weight_decay = 1e-5f,
                                      .beta1 = 0.8f,
                                      .beta2 = 0.95f,
-                                     .epsilon = 1e-7f}};
+                                     .epsilon = 1e-7f,
+                                     .smoothing = 0.9f},
+                       .loss_threshold = 0.5f};
   settings.update = {.clip_l2 = 1.1f, .value_abs_max = 8.5f, .weight_max = 1};
   settings.rounds = {.count = 5,
                      .goal_count = 20,
@@ -168,6 +170,31 @@ TEST(JobJson, ReadsStrategiesThatWereStoredBeforeThereWasARegistry) {
             StrategySettings::of("fedavg").with("server_learning_rate", 0.5f));
 }
 
+TEST(JobJson, CarriesEveryLossAndOptimizerWithWhatBelongsToIt) {
+  json job = minimal();
+  for (const std::string_view loss : loss_names()) {
+    for (const std::string_view optimizer : optimizer_names()) {
+      job["training"] = {{"loss", loss}, {"optimizer", {{"kind", optimizer}}}};
+      Problems problems;
+      const JobSettings read = job_settings_from_json(job, problems);
+      EXPECT_THAT(problems, IsEmpty()) << loss << ", " << optimizer;
+      EXPECT_EQ(to_json(read)["training"]["loss"], loss);
+      EXPECT_EQ(to_json(read)["training"]["optimizer"]["kind"], optimizer);
+    }
+  }
+  job["training"] = {{"label_smoothing", 0.1}, {"class_weights", {1, 0.3}}, {"freeze", {"a.*", "b"}}};
+  Problems problems;
+  const JobSettings read = job_settings_from_json(job, problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(to_json(read)["training"]["class_weights"], json({1, 0.3}));
+  EXPECT_EQ(job_settings_from_json(to_json(read), problems), read);
+  EXPECT_FALSE(to_json(read)["training"].contains("train_only")) << "a server of the version before does not know it";
+  for (const json& weights : {json("1"), json({"1"}), json({1, nullptr}), json({1e39})}) {
+    job["training"] = {{"class_weights", weights}};
+    EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/training/class_weights")) << weights;
+  }
+}
+
 TEST(JobJson, ShowsFloatsAsAPersonWroteThem) {
   const json shown = to_json(unusual_spec());
   EXPECT_EQ(shown["training"]["optimizer"]["learning_rate"].dump(), "0.3");
@@ -195,7 +222,7 @@ TEST(JobJson, ReportsProblemsOfFormAndOfRangeTogether) {
       {"model", "abc"},
       {"evaluation", 5},
       {"colour", "red"},
-      {"training", {{"loss", "hinge"}, {"batch_size", 0}, {"optimizer", {{"kind", "lion"}, {"learning_rate", -1}}}}},
+      {"training", {{"loss", "hinge"}, {"batch_size", 0}, {"optimizer", {{"kind", "newton"}, {"learning_rate", -1}}}}},
       {"rounds", {{"count", -3}, {"goal_count", 0}, {"selecting_ms_max", 1.5}}},
       {"strategy", "fedavg"},
       {"privacy", {{"level", "some"}, {"noise_multiplier", -1}, {"clip", 1}}},

@@ -1,0 +1,92 @@
+#include "proto/messages/training_rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace coterie {
+namespace {
+
+class Rules {
+ public:
+  void require(bool condition, std::string pointer, std::string detail) {
+    if (!condition) problems_.push_back({std::move(pointer), std::move(detail)});
+  }
+  // NaN is in no range.
+  void in_range(float value, float low, float high, std::string pointer, std::string range) {
+    require(std::isfinite(value) && value >= low && value <= high, std::move(pointer), "must be in " + range);
+  }
+  Problems take() { return std::move(problems_); }
+
+ private:
+  Problems problems_;
+};
+
+bool has_epsilon(OptimizerKind kind) {
+  return kind != OptimizerKind::sgd && kind != OptimizerKind::lion && to_string(kind) != "unknown";
+}
+
+void check(const OptimizerSettings& optimizer, Rules& rules) {
+  rules.require(to_string(optimizer.kind) != "unknown", "/optimizer/kind", "is no optimizer that this version knows");
+  rules.in_range(optimizer.learning_rate, 0, 1e6f, "/optimizer/learning_rate", "(0, 1e6]");
+  rules.require(optimizer.learning_rate != 0, "/optimizer/learning_rate", "must be in (0, 1e6]");
+  rules.in_range(optimizer.momentum, 0, 1, "/optimizer/momentum", "[0, 1]");
+  rules.in_range(optimizer.weight_decay, 0, 1e6f, "/optimizer/weight_decay", "[0, 1e6]");
+  // They are part of every plan, whatever its optimizer.
+  rules.require(optimizer.beta1 >= 0 && optimizer.beta1 < 1, "/optimizer/beta1", "must be in [0, 1)");
+  rules.require(optimizer.beta2 >= 0 && optimizer.beta2 < 1, "/optimizer/beta2", "must be in [0, 1)");
+  rules.require(optimizer.smoothing >= 0 && optimizer.smoothing < 1, "/optimizer/smoothing", "must be in [0, 1)");
+  // Whoever divides by a root needs it.
+  const bool needs_epsilon = has_epsilon(optimizer.kind);
+  rules.require(optimizer.epsilon >= 0 && optimizer.epsilon <= 1 && (!needs_epsilon || optimizer.epsilon > 0),
+                "/optimizer/epsilon", needs_epsilon ? "must be in (0, 1]" : "must be in [0, 1]");
+  rules.require(!optimizer.nesterov || (optimizer.kind == OptimizerKind::sgd && optimizer.momentum > 0),
+                "/optimizer/nesterov", "must be false, or the kind sgd with a momentum above 0");
+}
+
+void check_loss(const TrainingSettings& training, Rules& rules) {
+  const std::string name(to_string(training.loss));
+  const bool is_softmax = training.loss == Loss::softmax_cross_entropy;
+  rules.require(name != "unknown", "/loss", "is none of those that this version knows");
+  rules.require(training.label_smoothing >= 0 && training.label_smoothing < 1, "/label_smoothing", "must be in [0, 1)");
+  rules.require(training.label_smoothing == 0 || is_softmax, "/label_smoothing",
+                "must be 0: " + name + " has no label smoothing");
+  rules.in_range(training.loss_threshold, 0, 1e6f, "/loss_threshold", "[0, 1e6]");
+  rules.require(training.loss != Loss::huber || training.loss_threshold > 0, "/loss_threshold",
+                "must be above 0 with huber");
+  const std::vector<float>& weights = training.class_weights;
+  rules.require(weights.size() <= kClassWeightsMax, "/class_weights",
+                "must be at most " + std::to_string(kClassWeightsMax));
+  rules.require(std::ranges::all_of(weights, [](float w) { return w >= 0 && w <= 1e6f; }), "/class_weights",
+                "must be in [0, 1e6] each");
+  rules.require(weights.empty() || std::ranges::any_of(weights, [](float w) { return w > 0; }), "/class_weights",
+                "must not all be 0");
+  rules.require(weights.empty() || is_softmax || training.loss == Loss::negative_log_likelihood, "/class_weights",
+                "must be absent: " + name + " has no class weights");
+}
+
+void check_patterns(const std::vector<std::string>& patterns, const std::string& pointer, Rules& rules) {
+  rules.require(patterns.size() <= kPatternsMax, pointer,
+                "must have at most " + std::to_string(kPatternsMax) + " patterns");
+  const auto is_pattern = [](const std::string& text) { return !text.empty() && text.size() <= kPatternBytesMax; };
+  rules.require(std::ranges::all_of(patterns, is_pattern), pointer,
+                "must have patterns of 1 to " + std::to_string(kPatternBytesMax) + " bytes");
+}
+
+}  // namespace
+
+Problems problems_of(const TrainingSettings& training) {
+  Rules rules;
+  check_loss(training, rules);
+  rules.require(training.batch_size >= 1 && training.batch_size <= 4096, "/batch_size", "must be in [1, 4096]");
+  rules.require(training.local_epochs >= 1 && training.local_epochs <= 1000, "/local_epochs", "must be in [1, 1000]");
+  check(training.optimizer, rules);
+  check_patterns(training.freeze, "/freeze", rules);
+  check_patterns(training.train_only, "/train_only", rules);
+  rules.require(training.train_last == 0 || training.train_only.empty(), "/train_last",
+                "must be absent with train_only: both say which parameters change");
+  return rules.take();
+}
+
+}  // namespace coterie
