@@ -12,6 +12,8 @@ import tempfile
 
 import yaml
 
+import kubelet
+
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 FL_SERVER, COTERIE = sys.argv[2:4]
 PROBLEMS = []
@@ -32,16 +34,43 @@ def manifests():
             yield path.name, document
 
 
-def check_configuration(where, text):
+POD = {"metadata.name": "coterie-pod-6f7c-x2", "status.podIP": "10.0.0.7"}
+
+
+def configuration_of(where, pod, files):
+    """What the first container of a pod writes for the second: its command is run, as kubelet and then the shell understand it."""
+    container = pod["initContainers"][0]
+    variables = kubelet.environment(container, POD)
+    words = kubelet.command(container, variables)
+    with tempfile.TemporaryDirectory() as folder:
+        for mount in container["volumeMounts"]:
+            inside = pathlib.Path(folder + mount["mountPath"])
+            inside.mkdir(parents=True)
+            if mount["name"] == "config":
+                for name, text in files.items():
+                    (inside / name).write_text(text)
+        words = [re.sub(r"(?<=\s)/(etc|run)/coterie/", folder + r"/\1/coterie/", word) for word in words]
+        done = subprocess.run(words, env={"PATH": "/usr/bin:/bin", **variables}, capture_output=True, text=True, check=False)
+        expect(done.returncode == 0, where, f"the init command fails: {done.stderr}")
+        read = pod["containers"][0]["args"]
+        written = pathlib.Path(folder + read[read.index("--config") + 1])
+        expect(written.exists(), where, f"the init command does not write {written.name}, which the server reads")
+        text = written.read_text() if written.exists() else "{}"
+    for variable in variables:
+        expect(variable not in text, where, f"the init command leaves {variable} in the configuration")
+    return check_configuration(where, text, POD["metadata.name"])
+
+
+def check_configuration(where, text, node):
     """fl_server says whether it takes it."""
-    for variable, value in (("$(POD_NAME)", "pod-1"), ("$(POD_IP)", "10.0.0.7"), ("NODE", "pod-1")):
-        text = text.replace(variable, value)
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write(text)
         file.flush()
         done = subprocess.run([FL_SERVER, "--config", file.name, "--check"], capture_output=True, text=True, check=False)
     expect(done.returncode == 0, where, "fl_server does not take it: " + done.stderr)
-    return json.loads(text)
+    config = json.loads(text)
+    expect(config.get("node") == node, where, f"the node is named {config.get('node')}, not {node}")
+    return config
 
 
 def check_pod(where, name, pod, config_keys, claims):
@@ -79,8 +108,7 @@ def check_kubernetes():
         by_kind.setdefault(document["kind"], []).append((where, document))
         if document["kind"] != "Namespace":
             expect(document["metadata"].get("namespace") == "coterie", where, f"{document['metadata']['name']} is in no namespace")
-    configs = {key: check_configuration(f"{where} {key}", text)
-               for where, document in by_kind["ConfigMap"] for key, text in document["data"].items()}
+    configs = {key: text for _, document in by_kind["ConfigMap"] for key, text in document["data"].items()}
     claims = {document["metadata"]["name"] for _, document in by_kind["PersistentVolumeClaim"]}
     deployments = {}
     for where, document in by_kind["Deployment"]:
@@ -89,7 +117,9 @@ def check_kubernetes():
         labels = template["metadata"]["labels"]
         expect(document["spec"]["selector"]["matchLabels"] == labels, where, f"{name} does not select its own pods")
         ports = check_pod(where, name, template["spec"], configs, claims)
-        config = configs[name.removeprefix("coterie-") + ".json"]
+        config = configuration_of(where, template["spec"], configs)
+        role = name.removeprefix("coterie-")
+        expect(config.get("role") == role, where, f"{name} runs as {config.get('role')}")
         for plane, port in ports.items():
             expect(config[plane]["port"] == port, where, f"{name}'s port {plane} is not that of its configuration")
         grace = template["spec"]["terminationGracePeriodSeconds"]
@@ -142,7 +172,8 @@ def check_compose():
     for name, config in compose["configs"].items():
         expect((folder / config["file"]).exists(), "compose.yaml", f"{config['file']} is not there")
         if config["file"].endswith(".json"):
-            check_configuration(f"compose {name}", (folder / config["file"]).read_text())
+            text = (folder / config["file"]).read_text().replace("NODE", "pod-1")  # as its sed does
+            check_configuration(f"compose {name}", text, "pod-1")
 
 
 def check_container_file():
