@@ -1,19 +1,48 @@
-# cmake --install build/release --prefix /usr/local: the programs, libcoterie.so, its headers and what pkg-config
-# needs; the Java library where there is a JDK, and the Swift package. CoterieSpdx.cmake adds the bill of materials.
-include(GNUInstallDirs)
-install(TARGETS coterie LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# cmake --install build/release --prefix /usr/local: the programs, libcoterie.so and libcoterie.a, their headers and what CMake and
+# pkg-config need; the Java library where there is a JDK, and the Swift package. CoterieSpdx.cmake adds the bill of materials.
+#
+# What is installed has a component, which is a package of CoteriePackages.cmake: server, tools, sdk (what an app needs to run) and
+# dev (what it takes to build one), java. --component NAME installs one alone.
+include(CMakePackageConfigHelpers)
+set(coterie_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Coterie)
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
+install(TARGETS coterie coterie_cpp EXPORT CoterieTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sdk NAMELINK_COMPONENT dev
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+install(TARGETS coterie_static EXPORT CoterieStaticTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 install(FILES ${PROJECT_SOURCE_DIR}/device_sdk/include/coterie.h ${PROJECT_SOURCE_DIR}/device_sdk/include/coterie_train.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS coterie_cpp FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-if(TARGET coterie_jni)
-  install(TARGETS coterie_jni LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(FILES $<TARGET_PROPERTY:coterie_jar,JAR> $<TARGET_PROPERTY:coterie_aar,AAR>
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/java)
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+
+# find_package(Coterie): a version fits if its first number is the same, as the library's name has that.
+install(EXPORT CoterieTargets NAMESPACE Coterie:: DESTINATION ${coterie_cmake_dir} COMPONENT dev)
+install(EXPORT CoterieStaticTargets NAMESPACE Coterie:: DESTINATION ${coterie_cmake_dir} COMPONENT dev)
+set(COTERIE_STATIC_NEEDS_OPENSSL OFF)
+set(coterie_static_requires libsodium)
+if(COTERIE_STATIC_NEEDS MATCHES "OpenSSL")
+  set(COTERIE_STATIC_NEEDS_OPENSSL ON)
+  string(APPEND coterie_static_requires ", openssl >= 3.0")
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/device_sdk/bindings/swift DESTINATION ${CMAKE_INSTALL_DATADIR}/coterie)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/CoterieConfig.cmake.in ${PROJECT_BINARY_DIR}/CoterieConfig.cmake
+                              INSTALL_DESTINATION ${coterie_cmake_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/CoterieConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/CoterieConfig.cmake ${PROJECT_BINARY_DIR}/CoterieConfigVersion.cmake
+        DESTINATION ${coterie_cmake_dir} COMPONENT dev)
+
 file(RELATIVE_PATH coterie_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/coterie.pc.in ${PROJECT_BINARY_DIR}/coterie.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/coterie.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(module coterie coterie-static)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${module}.pc.in ${PROJECT_BINARY_DIR}/${module}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${module}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+endforeach()
+
+if(TARGET coterie_jni)
+  install(TARGETS coterie_jni LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT java)
+  install(FILES $<TARGET_PROPERTY:coterie_jar,JAR> $<TARGET_PROPERTY:coterie_aar,AAR>
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/java COMPONENT java)
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/device_sdk/bindings/swift DESTINATION ${CMAKE_INSTALL_DATADIR}/coterie COMPONENT dev)
+
 if(COTERIE_BUILD_SERVER)
-  install(TARGETS fl_server coterie_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS fl_server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
+  install(TARGETS coterie_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()

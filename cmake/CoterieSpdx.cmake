@@ -25,4 +25,4 @@ add_custom_command(OUTPUT ${COTERIE_SPDX}
           --version ${PROJECT_VERSION} ${spdx_options} ${COTERIE_SPDX}
   DEPENDS ${spdx_inputs} VERBATIM)
 add_custom_target(coterie_spdx ALL DEPENDS ${COTERIE_SPDX})
-install(FILES ${COTERIE_SPDX} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${COTERIE_SPDX} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)

@@ -20,10 +20,13 @@ INCLUDED_AS = {"Asio": ["Boost"], "Beast": ["Boost"], "JNI": ["OpenJDK"], "proto
                "Coterie as installed": []}
 
 
+OUTSIDE = ("examples/", "tests/install/consumer/")  # projects that have Coterie installed
+
+
 def cmake_files(root):
     """CMakeLists.txt and *.cmake of the tree, without comments."""
     for path in check_tree.list_files(root):
-        if path.endswith((".cmake", "CMakeLists.txt")) and not path.startswith("examples/"):
+        if path.endswith((".cmake", "CMakeLists.txt")) and not path.startswith(OUTSIDE):
             yield path, re.sub(r"#[^\n]*", "", (pathlib.Path(root) / path).read_text(encoding="utf-8"))
 
 
