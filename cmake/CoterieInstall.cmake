@@ -45,4 +45,19 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/device_sdk/bindings/swift DESTINATION ${
 if(COTERIE_BUILD_SERVER)
   install(TARGETS fl_server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
   install(TARGETS coterie_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  # Units name the program where it is put, which is known when it is installed: a package's prefix is not that of the build.
+  foreach(unit fl_server.service fl_server@.service)
+    install(CODE "
+      file(READ [[${PROJECT_SOURCE_DIR}/deploy/systemd/${unit}]] text)
+      string(REPLACE [[/usr/bin/]] \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\" text \"\${text}\")
+      file(WRITE [[${PROJECT_BINARY_DIR}/systemd/${unit}]] \"\${text}\")
+      file(INSTALL [[${PROJECT_BINARY_DIR}/systemd/${unit}]] DESTINATION \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system\")"
+      COMPONENT server)
+  endforeach()
+  foreach(kind sysusers tmpfiles)
+    install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/coterie.${kind} DESTINATION lib/${kind}.d RENAME coterie.conf COMPONENT server)
+  endforeach()
+  install(FILES ${PROJECT_SOURCE_DIR}/deploy/fl_server.json ${PROJECT_SOURCE_DIR}/deploy/fleet_scheduler.json
+                ${PROJECT_SOURCE_DIR}/deploy/fleet_server.json
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/coterie/examples COMPONENT server)
 endif()
