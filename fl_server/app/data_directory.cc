@@ -112,14 +112,36 @@ Result<PeerFiles> DataDirectory::peer_files(const PeerConfig& config, WallTime n
   return files;
 }
 
+// With the keys, where servers share them: devices trust one authority, whichever server answers. A server that is alone has
+// it in tls/.
+Result<PemPair> DataDirectory::development_ca(WallTime now) const {
+  const std::string own = path("tls/ca.pem"), own_key = path("tls/ca-key.pem");
+  const bool is_shared = keys_ != path("keys");
+  const std::string file = is_shared ? keys_ + "/device-ca.pem" : own;
+  const std::string key = is_shared ? keys_ + "/device-ca-key.pem" : own_key;
+  if (is_current(file, now)) return read_pair(file, key);
+  // A server of before made one for itself. The first such server's becomes the fleet's: its devices know it.
+  if (is_shared && !os::exists(file) && is_current(own, now) && os::exists(own_key)) {
+    COT_ASSIGN(PemPair before, read_pair(own, own_key));
+    const Status written = write_pair(before, file, key);
+    if (!written)
+      log(LogLevel::warning, "development_ca_not_shared", {{"path", file}, {"error", written.error().message()}});
+    return before;
+  }
+  COT_ASSIGN(PemPair made, make_dev_ca(now, kCaDays));
+  COT_TRY(os::remove_file(path("tls/server.pem")));  // first: one of another CA must not stay beside this one
+  COT_TRY(write_pair(made, file, key));
+  return made;
+}
+
 Result<TlsFiles> DataDirectory::tls_files(const TlsConfig& config, WallTime now) const {
   if (!config.certificate_file.empty()) return TlsFiles{config.certificate_file, config.key_file, {}};
   const TlsFiles files{path("tls/server.pem"), path("tls/server-key.pem"), path("tls/ca.pem")};
-  const std::string ca_key = path("tls/ca-key.pem");
-  if (!is_current(files.ca, now)) {
-    COT_ASSIGN(const PemPair ca, make_dev_ca(now, kCaDays));
-    COT_TRY(write_pair(ca, files.ca, ca_key));
-    COT_TRY(os::remove_file(files.certificate));
+  COT_ASSIGN(const PemPair ca, development_ca(now));
+  const Result<Bytes> told = os::read_file(files.ca, kPemBytesMax);
+  if (!told || as_text(*told) != ca.certificate) {
+    COT_TRY(os::remove_file(files.certificate));  // first, as above
+    COT_TRY(os::write_file_atomically(files.ca, as_bytes(ca.certificate), &os::crash::tls_file));
   }
   std::vector<std::string> names = {"localhost", "127.0.0.1", "::1"};
   names.insert(names.end(), config.names.begin(), config.names.end());
@@ -127,7 +149,6 @@ Result<TlsFiles> DataDirectory::tls_files(const TlsConfig& config, WallTime now)
   for (const std::string& name : names) wanted += name + "\n";
   const Result<Bytes> present = os::read_file(path("tls/names"), kPemBytesMax);
   if (!is_current(files.certificate, now) || !present || as_text(*present) != wanted) {
-    COT_ASSIGN(const PemPair ca, read_pair(files.ca, ca_key));
     COT_ASSIGN(const PemPair leaf, make_server_certificate(ca, names, now, kServerDays));
     COT_TRY(write_pair(leaf, files.certificate, files.key));
     COT_TRY(os::write_file_atomically(path("tls/names"), as_bytes(wanted), &os::crash::tls_file));

@@ -62,6 +62,21 @@ std::optional<ServerConfig> read_config(const std::string& path) {
   return std::nullopt;
 }
 
+// Each of its planes that is open, and who is asked next: of a fleet, the scheduler that leads.
+void tell_where_it_is(const Server& server, const ServerConfig& config) {
+  std::string text = "Coterie " + std::string(kVersion) + "\n";
+  if (!server.device_url().empty()) text += "  devices  " + server.device_url() + "\n";
+  text += "  admin    " + server.admin_url() + "\n  data     " + config.data_dir + "\n";
+  if (!server.ca_file().empty()) text += "  CA       " + server.ca_file() + " (development; clients need this file)\n";
+  text += "  token    " + server.admin_token_file() + "\n";
+  if (config.role == ServerRole::server) {
+    text += "Next, where the scheduler runs that leads: coterie --data-dir ITS_DATA_DIR token create\n";
+  } else {
+    text += "Next: coterie --data-dir " + config.data_dir + " token create\n";
+  }
+  std::fputs(text.c_str(), stderr);
+}
+
 int run(const ServerConfig& config) {
   give_large_blocks_pages_of_their_own();
   // Every thread inherits the mask, so that only this one is told to stop.
@@ -82,13 +97,7 @@ int run(const ServerConfig& config) {
     std::fprintf(stderr, "fl_server: %s\n", server.error().message().c_str());
     return 1;
   }
-  std::fprintf(stderr, "Coterie %s\n  devices  %s\n  admin    %s\n  data     %s\n", kVersion,
-               (*server)->device_url().c_str(), (*server)->admin_url().c_str(), config.data_dir.c_str());
-  if (!(*server)->ca_file().empty()) {
-    std::fprintf(stderr, "  CA       %s (development; clients need this file)\n", (*server)->ca_file().c_str());
-  }
-  std::fprintf(stderr, "  token    %s\nNext: coterie --data-dir %s token create\n",
-               (*server)->admin_token_file().c_str(), config.data_dir.c_str());
+  tell_where_it_is(**server, config);
   int received = 0;
   while (sigwait(&signals, &received) != 0 || received == SIGHUP) (*server)->rotate_files();
   (*server)->stop();

@@ -9,12 +9,14 @@
 namespace coterie {
 namespace {
 
-// How a device would use the token. Where devices connect to, only a server on this machine tells.
+// How a device would use the token. Where devices connect to, only a server on this machine tells; a scheduler of a fleet talks
+// to no device, but knows whom they trust.
 std::string device_command(const ConnectionOptions& connection, const std::string& token) {
   std::string server = " --server https://SERVER:8443";
   if (connection.admin_url.empty()) {
     const auto endpoints = read_endpoints(connection.data_dir.empty() ? kDefaultDataDir : connection.data_dir);
-    if (endpoints) server = " --server " + endpoints->device_url + " --ca " + shell_word(endpoints->ca_file);
+    if (endpoints && !endpoints->device_url.empty()) server = " --server " + endpoints->device_url;
+    if (endpoints && !endpoints->ca_file.empty()) server += " --ca " + shell_word(endpoints->ca_file);
   }
   return "coterie device run" + server + " --state-dir DIR --data FILE --token " + token;
 }

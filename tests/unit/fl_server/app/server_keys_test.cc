@@ -60,5 +60,50 @@ TEST_F(ServerKeysTest, OfAFleetHaveACertificateForItsPeers) {
   EXPECT_EQ((*second)->peer->files.ca, (*first)->peer->files.ca);
 }
 
+std::string text_of(const std::string& path) {
+  const Result<Bytes> bytes = os::read_file(path, 64 * 1024);
+  return bytes ? std::string(as_text(*bytes)) : "cannot read " + path;
+}
+
+// A device that trusts one server of a fleet may be answered by another.
+TEST_F(ServerKeysTest, OfAFleetShareOneDevelopmentCa) {
+  config_.keys_dir = directory_ / "shared";
+  auto first = keys();
+  ASSERT_OK(first);
+  const std::string ca = text_of((*first)->tls_files.ca);
+  EXPECT_EQ(ca, text_of(directory_ / "shared/device-ca.pem"));
+  config_.data_dir = directory_ / "data-1";
+  auto second = keys();
+  ASSERT_OK(second);
+  EXPECT_EQ(text_of((*second)->tls_files.ca), ca);
+  const std::string leaf = text_of((*second)->tls_files.certificate);
+  EXPECT_NE(leaf, text_of((*first)->tls_files.certificate));
+  second->reset();
+  second = keys();
+  ASSERT_OK(second);
+  EXPECT_EQ(text_of((*second)->tls_files.certificate), leaf) << "it was valid";
+}
+
+// Each server of before had a CA of its own. The first one's becomes the fleet's, and its certificate stays; the others get new ones.
+TEST_F(ServerKeysTest, OfAFleetOfBeforeAgreeOnTheFirstOnesCa) {
+  std::vector<std::string> cas, leaves;
+  for (const char* name : {"data-0", "data-1"}) {
+    config_.data_dir = directory_ / name;
+    const auto alone = keys();
+    ASSERT_OK(alone);
+    cas.push_back(text_of((*alone)->tls_files.ca));
+    leaves.push_back(text_of((*alone)->tls_files.certificate));
+  }
+  ASSERT_NE(cas[0], cas[1]);
+  config_.keys_dir = directory_ / "shared";
+  for (const char* name : {"data-0", "data-1"}) {
+    config_.data_dir = directory_ / name;
+    const auto member = keys();
+    ASSERT_OK(member);
+    EXPECT_EQ(text_of((*member)->tls_files.ca), cas[0]);
+    EXPECT_EQ(text_of((*member)->tls_files.certificate) == leaves[0], name == std::string("data-0"));
+  }
+}
+
 }  // namespace
 }  // namespace coterie
