@@ -112,8 +112,8 @@ Result<PeerFiles> DataDirectory::peer_files(const PeerConfig& config, WallTime n
   return files;
 }
 
-// With the keys, where servers share them: devices trust one authority, whichever server answers. A server that is alone has
-// it in tls/.
+// With the keys, where servers share them: devices trust one authority, whichever server answers. A server that is
+// alone has it in tls/.
 Result<PemPair> DataDirectory::development_ca(WallTime now) const {
   const std::string own = path("tls/ca.pem"), own_key = path("tls/ca-key.pem");
   const bool is_shared = keys_ != path("keys");

@@ -5,7 +5,7 @@
 //   endpoints.json       URLs and files of the running server, for tools on the same machine
 //   admin-token          the operator's bearer token (0600)
 //   keys/                ticket key (and perhaps the one before), noise key, signing key (0600)
-//   tls/                 ca.pem, server.pem and their keys, if the certificate is ours; the CA's key is with shared keys
+//   tls/                 ca.pem, server.pem and their keys, if the certificate is ours (a fleet's CA: with its keys)
 //   coterie.sqlite3      jobs, rounds, devices
 //   ledger.heads         what names the privacy ledger, outside of the database (ledger_anchor.h)
 //   blobs/  partials/    models, plans, data sets; partial sums of rounds under way
@@ -58,8 +58,8 @@ class DataDirectory {
   Result<PeerFiles> peer_files(const PeerConfig& config, WallTime now) const;
   // Other servers that share the keys may go on: all that may be made have been made.
   void keys_are_loaded() { keys_lock_ = {}; }
-  // The operator's files, or a server certificate of a development CA. Both are renewed before they expire. Servers that
-  // share their keys share the CA: it lies there, and a copy of its certificate here.
+  // The operator's files, or a server certificate of a development CA. Both are renewed before they expire. Servers
+  // that share their keys share the CA: it lies there, and a copy of its certificate here.
   Result<TlsFiles> tls_files(const TlsConfig& config, WallTime now) const;
 
  private:

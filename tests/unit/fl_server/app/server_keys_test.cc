@@ -84,7 +84,8 @@ TEST_F(ServerKeysTest, OfAFleetShareOneDevelopmentCa) {
   EXPECT_EQ(text_of((*second)->tls_files.certificate), leaf) << "it was valid";
 }
 
-// Each server of before had a CA of its own. The first one's becomes the fleet's, and its certificate stays; the others get new ones.
+// Each server of before had a CA of its own. The first one's becomes the fleet's, and its certificate stays; the
+// others get new ones.
 TEST_F(ServerKeysTest, OfAFleetOfBeforeAgreeOnTheFirstOnesCa) {
   std::vector<std::string> cas, leaves;
   for (const char* name : {"data-0", "data-1"}) {
