@@ -45,6 +45,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/device_sdk/bindings/swift DESTINATION ${
 if(COTERIE_BUILD_SERVER)
   install(TARGETS fl_server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
   install(TARGETS coterie_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  if(TARGET coterie_texts)  # of bash, zsh, fish and man
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT tools)
+  endif()
   # Units name the program where it is put, which is known when it is installed: a package's prefix is not that of the build.
   foreach(unit fl_server.service fl_server@.service)
     install(CODE "

@@ -131,6 +131,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments, Invocation&
   add_admin_token(app, invocation);
   add_audit(app, invocation);
   add_server(app, invocation);
+  add_texts(app, invocation);
   if (arguments.empty()) return {.runs = false, .is_error = true, .text = app.help()};
   const Walk walked = walk(app, arguments);
   if (!walked.wrong.empty()) return wrong(*walked.command, walked.wrong);

@@ -9,8 +9,8 @@
 namespace coterie {
 namespace {
 
-// How a device would use the token. Where devices connect to, only a server on this machine tells; a scheduler of a fleet talks
-// to no device, but knows whom they trust.
+// How a device would use the token. Where devices connect to, only a server on this machine tells; a scheduler of a
+// fleet talks to no device, but knows whom they trust.
 std::string device_command(const ConnectionOptions& connection, const std::string& token) {
   std::string server = " --server https://SERVER:8443";
   if (connection.admin_url.empty()) {

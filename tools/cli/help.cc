@@ -53,7 +53,7 @@ CLI::Validator one_of(const std::vector<std::string>& words) {
         if (std::ranges::find(words, text) != words.end()) return std::string();
         return "must be one of " + listed(words) + ", is " + text + did_you_mean(text, words);
       },
-      "");
+      kChoicesMark + CLI::detail::join(words, "|"));
 }
 
 void add_output_option(CLI::App& app, AdminCommand& command) {

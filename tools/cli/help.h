@@ -46,7 +46,9 @@ CLI::Validator between(T low, T high) {
       "");
 }
 
-// "must be one of mlp, cnn, lenet5, is cnm. Did you mean `cnn`?"
+// "must be one of mlp, cnn, lenet5, is cnm. Did you mean `cnn`?" Its description is this mark and the words, between
+// bars.
+constexpr const char* kChoicesMark = "one of ";
 CLI::Validator one_of(const std::vector<std::string>& words);
 
 // By a parser of ours, with the parser's own sentence.

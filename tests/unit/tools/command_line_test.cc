@@ -45,7 +45,9 @@ const Words kCommands[] = {{"demo"},
                            {"admin-token", "remove"},
                            {"audit", "list"},
                            {"audit", "verify"},
-                           {"server", "status"}};
+                           {"server", "status"},
+                           {"completion"},
+                           {"man"}};
 
 std::string error_of(const Words& words) {
   Invocation invocation;
