@@ -41,6 +41,7 @@ MAY_INCLUDE = {
     "device_sdk/transport/": ["base/", "proto/", "secure/", "device_sdk/"],
     "device_sdk/c_api/": ["base/", "proto/", "secure/", "device_sdk/", "!device_sdk/bindings/"],
     "device_sdk/bindings/": [],  # and what is installed
+    "bindings/": [],  # it loads the installed library
     # Models of other programs: a reader a format, then a graph that belongs to none.
     "model_import/": [],  # each of its folders has a row of its own
     "model_import/graph/": ["base/", "proto/messages/"],
