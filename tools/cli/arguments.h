@@ -26,6 +26,7 @@ struct Invocation {
 
 // `invocation` outlives `app` and stays where it is.
 void add_demo(CLI::App& app, Invocation& invocation);
+void add_data(CLI::App& app, Invocation& invocation);
 void add_job(CLI::App& app, Invocation& invocation);
 void add_model(CLI::App& app, Invocation& invocation);
 void add_onnx(CLI::App& model, Invocation& invocation);      // of the group model

@@ -18,14 +18,14 @@ constexpr const char* kExamples =
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout, 130 interrupted (nothing is left "
     "behind).";
 
-void add_data(CLI::App& demo, DemoOptions& options) {
+void add_data_choice(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--data", options.data,
                   "digits (built in), mnist:DIR (IDX files), cifar10:DIR (binary batches), images:DIR (a folder of "
                   "JPEG and PNG files a class) or csv:FILE?target=COLUMN")
       ->capture_default_str();
   demo.add_option_function<std::string>(
           "--split", [&options](const std::string& text) { options.split = parse_split(text).value(); },
-          "iid, or dirichlet:ALPHA: the smaller, the more devices differ")
+          "iid, or dirichlet:ALPHA: the smaller, the more devices differ; or another of `coterie data make --help`")
       ->default_str(to_string(options.split))
       ->check(checked_by([](const std::string& text) { return parse_split(text); }));
   demo.add_option("--devices", options.devices, "device processes")
@@ -141,7 +141,7 @@ void add_output(CLI::App& demo, DemoOptions& options) {
 void add_demo(CLI::App& app, Invocation& invocation) {
   CLI::App* demo =
       add_command(app, "demo", "train a model, now: a real server and real devices on this machine", kExamples);
-  add_data(*demo, invocation.demo);
+  add_data_choice(*demo, invocation.demo);
   add_model_choice(*demo, invocation.demo);
   add_training(*demo, invocation.demo);
   add_security(*demo, invocation.demo);

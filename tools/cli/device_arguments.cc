@@ -10,6 +10,7 @@
 #include "tools/cli/help.h"
 #include "tools/cli/model_commands.h"
 #include "tools/cli/model_steps.h"
+#include "tools/data/load.h"
 #include "tools/device/device_agent.h"
 
 namespace coterie {
@@ -175,13 +176,13 @@ void add_policy(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
 }
 
 void add_run(CLI::App& device, Invocation& invocation) {
-  CLI::App* run =
-      add_command(device, "run", "be a device: enroll, check in, train, until told to end",
-                  "  coterie device run --server https://127.0.0.1:8443 --ca data/tls/ca.pem --token T \\\n"
-                  "                     --state-dir ./device-1 --data digits-1.cotf\n\n"
-                  "It is the SDK in a process of its own. What it does, it says as JSON lines on standard "
-                  "error; its examples\n"
-                  "never leave it. Ended and started again on its state directory, it goes on where it was.");
+  CLI::App* run = add_command(device, "run", "be a device: enroll, check in, train, until told to end",
+                              "  coterie device run --server https://127.0.0.1:8443 --ca data/tls/ca.pem \\\n"
+                              "      --token T --state-dir ./device-1 --data adult/device-01.cotf\n"
+                              "  coterie device run ... --data 'csv:my.csv?contract=adult/contract.json'\n\n"
+                              "It is the SDK in a process of its own. What it does, it says as JSON lines\n"
+                              "on standard error; its examples never leave it. Ended and started again\n"
+                              "on its state directory, it goes on where it was.");
   const auto options = std::make_shared<DeviceOptions>();
   run->add_option("--server", options->server_url, "what devices connect to")->required()->type_name("URL");
   run->add_option("--ca", options->ca_file, "certificates to trust (default: the system's)")->type_name("FILE");
@@ -190,7 +191,11 @@ void add_run(CLI::App& device, Invocation& invocation) {
   run->add_option("--state-dir", options->state_dir, "its identity and what it is in the middle of")
       ->required()
       ->type_name("DIR");
-  run->add_option("--data", options->data_file, "data set file with its examples")->required()->type_name("FILE");
+  run->add_option("--data", options->data,
+                  std::string("its examples: a shard of `coterie data make`, or ") + kDataNames +
+                      "; with contract=FILE it reads its own table or images as the others read theirs")
+      ->required()
+      ->type_name("DATA");
   run->add_option("--rounds", options->rounds, "end after so many rounds (default: go on)")
       ->check(between<uint64_t>(0, UINT64_MAX));
   run->add_option("--seed", options->seed,

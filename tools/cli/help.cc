@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tools/cli/suggest.h"
+#include "tools/cli/wrap.h"
 
 namespace coterie {
 namespace {
@@ -28,7 +29,8 @@ std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
   if (option->get_required() && !option->get_positional()) text += " (required)";
   if (!option->get_default_str().empty()) text += " (default " + option->get_default_str() + ")";
   if (!option->get_envname().empty()) text += " (or $" + option->get_envname() + ")";
-  return text;
+  constexpr int kColumns = 80;
+  return wrapped(text, kColumns - static_cast<int>(get_column_width()), 0);
 }
 
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples) {

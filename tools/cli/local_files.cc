@@ -5,6 +5,7 @@
 #include "tools/cli/admin_command.h"
 #include "tools/cli/report.h"
 #include "tools/data/load.h"
+#include "tools/data/shard_folder.h"
 
 namespace coterie {
 
@@ -17,12 +18,18 @@ Result<Model> open_model(const std::string& file) {
 }
 
 Result<LocalData> open_data(const std::string& name) {
+  if (is_shard_folder(name)) {
+    COT_ASSIGN(const ShardFolder folder, open_shards(name));
+    const ShardRecord& record = folder.held_out ? *folder.held_out : folder.devices[0];
+    return Error(ErrorCode::invalid_argument, name + " holds the shards of " + std::to_string(folder.devices.size()) +
+                                                  " devices; name one file of it: " + folder.path_of(record));
+  }
   if (os::exists(name)) {
     COT_ASSIGN(DatasetSource source, DatasetSource::open(name));
     return LocalData{std::move(source), std::nullopt};
   }
   Result<TrainingData> loaded = load_data(name);
-  if (!loaded && loaded.error().code() == ErrorCode::invalid_argument) {
+  if (!loaded && loaded.error().code() == ErrorCode::invalid_argument && name.find(':') == std::string::npos) {
     return Error(ErrorCode::invalid_argument,
                  std::string("the data must be a data set file, ") + kDataNames + "; there is no file " + name);
   }

@@ -30,7 +30,7 @@ void add_model_file(CLI::App* command, std::string& file) {
   command->add_option("FILE", file, "model file")->required()->type_name("");
 }
 
-void add_data(CLI::App* command, std::string& data) {
+void add_data_option(CLI::App* command, std::string& data) {
   command->add_option("--data", data, std::string("a data set file, ") + kDataNames)->required()->type_name("DATA");
 }
 
@@ -170,7 +170,7 @@ void add_train(CLI::App& model, Invocation& invocation) {
       "Ctrl-C writes the checkpoint; the same command with --resume goes on from it, to the same bytes.");
   TrainCommand& command = invocation.train;
   add_model_file(train, command.model);
-  add_data(train, command.data);
+  add_data_option(train, command.data);
   train
       ->add_option("-o,--file", command.to,
                    "where to write the trained model (default: beside the model, net.cotf gives net.trained.cotf)")
@@ -225,7 +225,7 @@ void add_evaluate(CLI::App& model, Invocation& invocation) {
                                 "  coterie model evaluate model.cotf --data mnist:DIR --metrics top-3,f1 -o json\n");
   const auto options = std::make_shared<EvaluateOptions>();
   add_model_file(judge, options->model);
-  add_data(judge, options->data);
+  add_data_option(judge, options->data);
   add_loss(judge, options->loss);
   judge
       ->add_option("--metrics", options->measures,
@@ -247,7 +247,7 @@ void add_predict(CLI::App& model, Invocation& invocation) {
                                   "  coterie model predict trained.cotf --data mnist:DIR --limit 5 --top 3\n");
   const auto options = std::make_shared<PredictOptions>();
   add_model_file(predict, options->model);
-  add_data(predict, options->data);
+  add_data_option(predict, options->data);
   predict->add_option("--limit", options->limit, "examples, from the first; 0: all")->capture_default_str();
   predict->add_option("--top", options->top, "classes shown of each, with their scores")
       ->capture_default_str()

@@ -1,170 +1,281 @@
 #include "tools/data/csv.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <optional>
-#include <span>
-#include <vector>
-
-#include "tools/data/csv_reader.h"
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
 
 namespace coterie {
 namespace {
 
 constexpr size_t kCategoriesMax = 1000;
+constexpr double kNumberMax = 1e30;  // its square, summed, is finite, and so is its float32
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
-std::optional<double> number_in(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-struct Column {
-  std::string name;
-  std::vector<double> numbers;      // one a row, or
-  std::vector<int32_t> codes;       // one a row, an index into
-  std::vector<std::string> values;  // of a category; empty otherwise
+// NaN where there is no value.
+Result<double> number_at(const CsvRows& rows, size_t row, size_t column, bool refuses_missing) {
+  const std::string& field = rows.field(row, column);
+  if (const std::optional<double> number = number_in(field)) {
+    if (std::abs(*number) <= kNumberMax) return *number;
+    return rows.error(row, column, field + " is beyond 1e30, the largest number that is taken");
+  }
+  if (is_missing(field) && !refuses_missing) return kMissing;
+  if (field.empty()) return rows.error(row, column, "is empty, expected a number");
+  return rows.error(row, column, "expected a number, is " + quoted(field));
+}
 
-  bool is_category() const { return !values.empty(); }
+Result<std::vector<double>> numbers_of(const CsvRows& rows, size_t column, bool refuses_missing) {
+  std::vector<double> numbers;
+  numbers.reserve(rows.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
+    COT_ASSIGN(const double number, number_at(rows, row, column, refuses_missing));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+// The different texts of a column, in their order.
+std::vector<std::string> values_of(const CsvRows& rows, size_t column, std::span<const uint32_t> chosen) {
+  std::set<std::string> different;
+  for (const uint32_t row : chosen) different.insert(rows.field(row, column));
+  std::vector<std::string> values(different.begin(), different.end());
+  std::sort(values.begin(), values.end(), comes_before);
+  return values;
+}
+
+// The place of `text`; values.size() if it is none of them.
+size_t place_of(const std::vector<std::string>& values, const std::string& text) {
+  const auto found = std::lower_bound(values.begin(), values.end(), text, comes_before);
+  return found != values.end() && *found == text ? static_cast<size_t>(found - values.begin()) : values.size();
+}
+
+// The first row with a text that is no number; none if the column is one of numbers.
+std::optional<size_t> first_text(const CsvRows& rows, size_t column) {
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const std::string& field = rows.field(row, column);
+    if (!is_missing(field) && !number_in(field)) return row;
+  }
+  return std::nullopt;
+}
+
+std::vector<uint32_t> all_of(const CsvRows& rows) {
+  std::vector<uint32_t> all(rows.size());
+  std::iota(all.begin(), all.end(), 0u);
+  return all;
+}
+
+Result<ContractColumn> fit_category(const CsvRows& rows, size_t column, std::span<const uint32_t> fitted,
+                                    size_t text_row) {
+  ContractColumn fit{.name = rows.columns()[column], .is_category = true};
+  fit.values = values_of(rows, column, fitted);
+  if (fit.values.size() <= kCategoriesMax) return fit;
+  return rows.error(text_row, column,
+                    quoted(rows.field(text_row, column)) + " stands in a category with " +
+                        std::to_string(fit.values.size()) + " different values, at most " +
+                        std::to_string(kCategoriesMax) +
+                        "; a column of numbers has nothing but numbers, and drop=" + fit.name + " leaves a column out");
+}
+
+Status check_columns_exist(const CsvRows& rows, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (const Result<size_t> found = rows.find(name); !found) return found.error();
+  }
+  return {};
+}
+
+bool looks_like_number(const std::vector<std::string>& values) {
+  for (const std::string& value : values) {
+    const std::optional<double> number = number_in(value);
+    if (!number) return false;
+  }
+  const bool is_whole = std::all_of(values.begin(), values.end(),
+                                    [](const auto& v) { return *number_in(v) == std::floor(*number_in(v)); });
+  return !is_whole || values.size() > kClassesGuessedMax;
+}
+
+// One column of the contract, over all rows.
+struct Encoder {
+  const ContractColumn& column;
+  size_t index;  // in the file
+  uint64_t missing = 0, unseen = 0;
+
+  std::string note() const {
+    if (missing > 0) {
+      return "column " + column.name + ": " + std::to_string(missing) + (missing == 1 ? " value is" : " values are") +
+             " missing, taken as the mean";
+    }
+    if (unseen == 0) return {};
+    return "column " + column.name + ": " + std::to_string(unseen) + (unseen == 1 ? " field has" : " fields have") +
+           " a value that the fit did not see, taken as none";
+  }
 };
 
-// The rows below the header, and where a field of them is.
-struct Rows {
-  std::span<const CsvRow> all;
-  const std::string& field(size_t row, size_t column) const { return all[row].fields[column]; }
-  Error error(size_t row, const std::string& column, const std::string& what) const {
-    return Error(ErrorCode::malformed, "line " + std::to_string(all[row].line) + ", column " + column + ": " + what);
-  }
-};
-
-bool comes_before(const std::string& a, const std::string& b) {
-  const auto x = number_in(a), y = number_in(b);
-  if (x && y && *x != *y) return *x < *y;
-  if (x.has_value() != y.has_value()) return x.has_value();
-  return a < b;
+Status add_number(const CsvRows& rows, size_t row, const InputContract& contract, Encoder& encoder,
+                  std::vector<float>& numbers) {
+  COT_ASSIGN(const double value, number_at(rows, row, encoder.index, contract.refuses_missing));
+  add_standard(encoder.column, contract.standardise, value, numbers);
+  encoder.missing += std::isnan(value);
+  return {};
 }
 
-Result<Column> numbers_of(const Rows& rows, size_t index, const std::string& name) {
-  Column column{.name = name};
-  for (size_t row = 0; row < rows.all.size(); ++row) {
-    const std::string& field = rows.field(row, index);
-    const std::optional<double> number = number_in(field);
-    if (!number) {
-      return rows.error(row, name,
-                        field.empty() ? "is empty, expected a number" : "expected a number, is \"" + field + "\"");
-    }
-    column.numbers.push_back(*number);
-  }
-  return column;
-}
-
-// `first_text`: a row where there is no number, for the error.
-Result<Column> category_of(const Rows& rows, size_t index, const std::string& name, size_t first_text) {
-  Column column{.name = name};
-  for (size_t row = 0; row < rows.all.size(); ++row) column.values.push_back(rows.field(row, index));
-  std::sort(column.values.begin(), column.values.end(), comes_before);
-  column.values.erase(std::unique(column.values.begin(), column.values.end()), column.values.end());
-  if (column.values.size() > kCategoriesMax) {
-    return rows.error(first_text, name,
-                      "\"" + rows.field(first_text, index) + "\" stands in a category with " +
-                          std::to_string(column.values.size()) + " different values, at most " +
-                          std::to_string(kCategoriesMax) + "; a column of numbers has nothing but numbers");
-  }
-  for (size_t row = 0; row < rows.all.size(); ++row) {
-    const auto value =
-        std::lower_bound(column.values.begin(), column.values.end(), rows.field(row, index), comes_before);
-    column.codes.push_back(static_cast<int32_t>(value - column.values.begin()));
-  }
-  return column;
-}
-
-Result<Column> feature_of(const Rows& rows, size_t index, const std::string& name) {
-  for (size_t row = 0; row < rows.all.size(); ++row) {
-    const std::string& field = rows.field(row, index);
-    if (!field.empty() && !number_in(field)) return category_of(rows, index, name, row);
-  }
-  return numbers_of(rows, index, name);
-}
-
-void standardise(std::vector<double>& numbers) {
-  const auto count = static_cast<double>(numbers.size());
-  double mean = 0, squares = 0;
-  for (const double x : numbers) mean += x / count;
-  for (const double x : numbers) squares += (x - mean) * (x - mean) / count;
-  const double factor = squares > 0 ? 1 / std::sqrt(squares) : 0;
-  for (double& x : numbers) x = (x - mean) * factor;
-}
-
-void add_input(ExampleTable& table, const std::string& name, ColumnType type, size_t width, Bytes values) {
-  if (width == 0) return;
-  table.header.inputs.push_back({.name = name, .type = type, .shape = {static_cast<int64_t>(width)}});
-  table.columns.push_back(std::move(values));
-}
-
-void add_inputs(ExampleTable& table, const std::vector<Column>& features, bool one_hot) {
-  std::vector<float> numbers;
-  std::vector<int32_t> codes;
-  for (size_t row = 0; row < table.size(); ++row) {
-    for (const Column& column : features) {
-      if (!column.is_category()) {
-        numbers.push_back(static_cast<float>(column.numbers[row]));
-      } else if (one_hot) {
-        numbers.resize(numbers.size() + column.values.size());
-        numbers[numbers.size() - column.values.size() + static_cast<size_t>(column.codes[row])] = 1;
-      } else {
-        codes.push_back(column.codes[row]);
-      }
-    }
-  }
-  const size_t rows = table.size();
-  add_input(table, one_hot ? "features" : "numbers", ColumnType::float32, numbers.size() / rows, column_of(numbers));
-  add_input(table, "categories", ColumnType::int32, codes.size() / rows, column_of(codes));
-}
-
-Status add_target(ExampleTable& table, const Rows& rows, size_t index, const CsvOptions& options) {
-  if (options.target_is_number) {
-    COT_ASSIGN(const Column column, numbers_of(rows, index, options.target));
-    table.header.target = {.name = "target", .type = ColumnType::float32, .shape = {}};
-    table.columns.push_back(column_of(std::vector<float>(column.numbers.begin(), column.numbers.end())));
+Status add_category(const CsvRows& rows, size_t row, const InputContract& contract, Encoder& encoder,
+                    std::vector<float>& numbers, std::vector<int32_t>& codes) {
+  const std::vector<std::string>& values = encoder.column.values;
+  const std::string& field = rows.field(row, encoder.index);
+  const size_t place = place_of(values, field);
+  encoder.unseen += place == values.size();
+  if (contract.one_hot) {
+    numbers.resize(numbers.size() + values.size());
+    if (place < values.size()) numbers[numbers.size() - values.size() + place] = 1;
     return {};
   }
-  COT_ASSIGN(const Column column, category_of(rows, index, options.target, 0));
-  table.header.target = {.name = "target", .type = ColumnType::int32, .shape = {}};
-  table.header.classes = static_cast<uint32_t>(column.values.size());
-  table.columns.push_back(column_of(column.codes));
+  if (place == values.size()) {
+    return rows.error(row, encoder.index,
+                      quoted(field) + " is none of the " + std::to_string(values.size()) +
+                          " values that the fit saw, and categories=codes has no number for it");
+  }
+  codes.push_back(static_cast<int32_t>(place));
   return {};
 }
 
 }  // namespace
 
-Result<ExampleTable> csv_table(std::string_view text, const std::string& name, const CsvOptions& options) {
-  COT_ASSIGN(const std::vector<CsvRow> file, parse_csv(text));
-  if (file.size() < 2) return Error(ErrorCode::malformed, "has no rows below its header");
-  const std::vector<std::string>& names = file[0].fields;
-  const auto target = std::find(names.begin(), names.end(), options.target);
-  if (target == names.end()) {
-    std::string all;
-    for (const std::string& column : names) all += (all.empty() ? "" : ", ") + column;
-    return Error(ErrorCode::invalid_argument, "has no column " + options.target + "; it has " + all);
+Result<ContractTarget> csv_target(const CsvRows& rows, const CsvOptions& options) {
+  COT_ASSIGN(const size_t column, rows.find(options.target));
+  if (rows.columns().size() < 2) return Error(ErrorCode::invalid_argument, "has no column but the target");
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (!rows.field(row, column).empty()) continue;
+    return rows.error(row, column,
+                      "is empty, expected the target of this row; rows without one cannot be learned from");
   }
-  if (names.size() < 2) return Error(ErrorCode::invalid_argument, "has no column but the target");
-  const Rows rows{std::span(file).subspan(1)};
-  const auto target_index = static_cast<size_t>(target - names.begin());
-  std::vector<Column> features;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (i == target_index) continue;
-    COT_ASSIGN(Column column, feature_of(rows, i, names[i]));
-    if (options.standardise && !column.is_category()) standardise(column.numbers);
-    features.push_back(std::move(column));
+  const std::vector<uint32_t> all = all_of(rows);
+  ContractTarget target{.column = options.target};
+  target.classes = values_of(rows, column, all);
+  target.is_number = options.target_is_number.value_or(looks_like_number(target.classes));
+  if (!target.is_number) {
+    if (target.classes.size() <= kCategoriesMax) return target;
+    return rows.error(0, column,
+                      "the target has " + std::to_string(target.classes.size()) + " different texts, at most " +
+                          std::to_string(kCategoriesMax) + " classes can be told apart; as=number learns numbers");
+  }
+  target.classes.clear();
+  COT_ASSIGN(const std::vector<double> numbers, numbers_of(rows, column, true));
+  const ContractColumn fit = fit_numbers("", numbers, all);
+  target.mean = fit.mean;
+  target.deviation = fit.deviation;
+  target.low = fit.low;
+  target.high = fit.high;
+  return target;
+}
+
+Result<std::vector<int32_t>> csv_labels(const CsvRows& rows, const ContractTarget& target) {
+  COT_ASSIGN(const size_t column, rows.find(target.column));
+  std::map<std::string_view, int32_t> numbers;
+  for (const std::string& name : target.classes) numbers.emplace(name, static_cast<int32_t>(numbers.size()));
+  std::vector<int32_t> labels;
+  labels.reserve(rows.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const std::string& field = rows.field(row, column);
+    const auto found = numbers.find(field);
+    if (found == numbers.end()) {
+      std::string some;
+      for (size_t i = 0; i < std::min<size_t>(5, target.classes.size()); ++i) {
+        some += (i == 0 ? "" : ", ") + target.classes[i];
+      }
+      return rows.error(row, column,
+                        quoted(field) + " is none of the " + std::to_string(target.classes.size()) +
+                            " classes: " + some + (target.classes.size() > 5 ? ", ..." : ""));
+    }
+    labels.push_back(found->second);
+  }
+  return labels;
+}
+
+Result<std::vector<float>> csv_numbers(const CsvRows& rows, const ContractTarget& target) {
+  COT_ASSIGN(const size_t column, rows.find(target.column));
+  COT_ASSIGN(const std::vector<double> numbers, numbers_of(rows, column, true));
+  return std::vector<float>(numbers.begin(), numbers.end());
+}
+
+Result<InputContract> fit_csv(const CsvRows& rows, const CsvOptions& options, ContractTarget target,
+                              std::span<const uint32_t> fitted) {
+  COT_TRY(check_columns_exist(rows, options.dropped));
+  COT_TRY(check_columns_exist(rows, options.categories));
+  InputContract contract{.kind = "table", .name = "csv"};
+  contract.standardise = options.standardise;
+  contract.one_hot = options.one_hot;
+  contract.refuses_missing = options.refuses_missing;
+  for (size_t i = 0; i < rows.columns().size(); ++i) {
+    const std::string& name = rows.columns()[i];
+    if (name == target.column || contains(options.dropped, name)) continue;
+    const std::optional<size_t> text =
+        contains(options.categories, name) ? std::optional<size_t>(0) : first_text(rows, i);
+    if (text) {
+      COT_ASSIGN(ContractColumn column, fit_category(rows, i, fitted, *text));
+      contract.columns.push_back(std::move(column));
+    } else {
+      COT_ASSIGN(const std::vector<double> numbers, numbers_of(rows, i, options.refuses_missing));
+      contract.columns.push_back(fit_numbers(name, numbers, fitted));
+    }
+  }
+  contract.target = std::move(target);
+  contract.inputs = inputs_of(contract);
+  if (contract.inputs.empty()) return Error(ErrorCode::invalid_argument, "has no column but the target");
+  return contract;
+}
+
+Result<ExampleTable> encode_csv(const CsvRows& rows, const InputContract& contract, std::vector<std::string>& notes) {
+  std::vector<Encoder> encoders;
+  for (const ContractColumn& column : contract.columns) {
+    COT_ASSIGN(const size_t index, rows.find(column.name));
+    encoders.push_back({column, index});
+  }
+  std::vector<float> numbers;
+  std::vector<int32_t> codes;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    for (Encoder& encoder : encoders) {
+      if (encoder.column.is_category) COT_TRY(add_category(rows, row, contract, encoder, numbers, codes));
+      else COT_TRY(add_number(rows, row, contract, encoder, numbers));
+    }
   }
   ExampleTable table;
-  table.header.name = name;
-  table.header.examples = rows.all.size();
-  add_inputs(table, features, options.one_hot);
-  COT_TRY(add_target(table, rows, target_index, options));
+  table.header.name = contract.name;
+  table.header.examples = rows.size();
+  table.header.inputs = contract.inputs;
+  for (const DatasetColumn& input : contract.inputs) {
+    table.columns.push_back(input.type == ColumnType::int32 ? column_of(codes) : column_of(numbers));
+  }
+  if (contract.target.is_number) {
+    COT_ASSIGN(const std::vector<float> targets, csv_numbers(rows, contract.target));
+    table.header.target = {.name = "target", .type = ColumnType::float32, .shape = {}};
+    table.columns.push_back(column_of(targets));
+  } else {
+    COT_ASSIGN(const std::vector<int32_t> labels, csv_labels(rows, contract.target));
+    table.header.target = {.name = "target", .type = ColumnType::int32, .shape = {}};
+    table.header.classes = static_cast<uint32_t>(contract.target.classes.size());
+    table.columns.push_back(column_of(labels));
+  }
+  for (const Encoder& encoder : encoders) {
+    if (std::string note = encoder.note(); !note.empty()) notes.push_back(std::move(note));
+  }
   return table;
+}
+
+Result<ExampleTable> csv_table(std::string_view text, const std::string& name, const CsvOptions& options) {
+  COT_ASSIGN(const CsvRows rows, CsvRows::parse(text));
+  COT_ASSIGN(ContractTarget target, csv_target(rows, options));
+  COT_ASSIGN(InputContract contract, fit_csv(rows, options, std::move(target), all_of(rows)));
+  contract.name = name;
+  std::vector<std::string> notes;
+  return encode_csv(rows, contract, notes);
 }
 
 }  // namespace coterie

@@ -10,13 +10,12 @@ std::span<const int32_t> ExampleTable::labels() const {
   return {reinterpret_cast<const int32_t*>(columns.back().data()), static_cast<size_t>(header.examples)};
 }
 
-Bytes dataset_file(const ExampleTable& table, std::span<const uint32_t> chosen) {
-  DatasetHeader header = table.header;
-  header.examples = chosen.size();
-  std::vector<Bytes> picked;
+ExampleTable examples_of(const ExampleTable& table, std::span<const uint32_t> chosen) {
+  ExampleTable part{table.header, {}};
+  part.header.examples = chosen.size();
   for (const Bytes& column : table.columns) {
     const size_t row_bytes = column.size() / table.size();
-    Bytes& rows = picked.emplace_back();
+    Bytes& rows = part.columns.emplace_back();
     rows.reserve(chosen.size() * row_bytes);
     for (const uint32_t index : chosen) {
       COT_ASSERT(index < table.size());
@@ -24,7 +23,11 @@ Bytes dataset_file(const ExampleTable& table, std::span<const uint32_t> chosen) 
       rows.insert(rows.end(), row.begin(), row.end());
     }
   }
-  return encode_dataset(header, std::vector<ByteView>(picked.begin(), picked.end()));
+  return part;
+}
+
+Bytes dataset_file(const ExampleTable& table, std::span<const uint32_t> chosen) {
+  return dataset_file(examples_of(table, chosen));
 }
 
 Bytes dataset_file(const ExampleTable& table) {
@@ -34,6 +37,7 @@ Bytes dataset_file(const ExampleTable& table) {
 std::vector<uint32_t> count_labels(const ExampleTable& table, std::span<const uint32_t> chosen) {
   std::vector<uint32_t> counts(table.header.classes);
   const std::span<const int32_t> labels = table.labels();
+  if (labels.empty()) return {};
   for (const uint32_t index : chosen) ++counts[static_cast<size_t>(labels[index])];
   return counts;
 }

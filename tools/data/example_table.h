@@ -26,13 +26,16 @@ Bytes column_of(const std::vector<T>& numbers) {
   return Bytes(bytes, bytes + numbers.size() * sizeof(T));
 }
 
+// The examples `chosen`, in that order.
+ExampleTable examples_of(const ExampleTable& table, std::span<const uint32_t> chosen);
+
 // A data set file (proto/messages/dataset.h) of the examples `chosen`, in that order; there is at least one.
 Bytes dataset_file(const ExampleTable& table, std::span<const uint32_t> chosen);
 
 // As above, of all examples.
 Bytes dataset_file(const ExampleTable& table);
 
-// How many of `chosen` have each label; header.classes numbers. Precondition: the table has labels().
+// How many of `chosen` have each label; header.classes numbers. Empty if the table has no labels().
 std::vector<uint32_t> count_labels(const ExampleTable& table, std::span<const uint32_t> chosen);
 
 }  // namespace coterie

@@ -46,11 +46,23 @@ Bytes resized(const Bytes& pixels, size_t height, size_t width, const Shape& to)
 
 std::string size_text(int64_t height, int64_t width) { return std::to_string(height) + " x " + std::to_string(width); }
 
-// As an image of the class that is being read.
-Status add_image(LabelledImages& images, const std::string& path, bool is_resized) {
+// Images that do not decode.
+struct Skipped {
+  uint64_t count = 0;
+  std::string first;  // what is wrong with it
+  void add(const Error& error) {
+    if (count++ == 0) first = error.message();
+  }
+};
+
+// As an image of class `label`.
+Status add_image(LabelledImages& images, const std::string& path, int32_t label, bool is_resized, Skipped& skipped) {
   COT_ASSIGN(const Bytes file, os::read_file(path, kFileBytesMax));
   Result<Picture> picture = decode_image(file);
-  if (!picture) return picture.error().with_context(path);
+  if (!picture) {
+    skipped.add(picture.error().with_context(path));
+    return {};
+  }
   Bytes pixels = std::move(picture->pixels);
   Shape& shape = images.shape;
   const int64_t height = picture->height, width = picture->width;
@@ -59,7 +71,9 @@ Status add_image(LabelledImages& images, const std::string& path, bool is_resize
   if (shape[0] != height || shape[1] != width) {
     if (!is_resized) {
       return Error(ErrorCode::malformed, path + ": is " + size_text(height, width) + " pixels, those before it " +
-                                             size_text(shape[0], shape[1]) + "; give a size for all");
+                                             size_text(shape[0], shape[1]) +
+                                             "; give a size for all: images:DIR?height=" + std::to_string(shape[0]) +
+                                             "&width=" + std::to_string(shape[1]));
     }
     pixels = resized(pixels, picture->height, picture->width, shape);
   }
@@ -67,8 +81,22 @@ Status add_image(LabelledImages& images, const std::string& path, bool is_resize
     return Error(ErrorCode::too_large, path + ": the images before it fill 4 GiB; give them a smaller size");
   }
   images.pixels.insert(images.pixels.end(), pixels.begin(), pixels.end());
-  images.labels.push_back(static_cast<int32_t>(images.classes));
+  images.labels.push_back(label);
   return {};
+}
+
+// The class of a folder: its place among those that are given, or the next.
+Result<int32_t> label_of(const std::string& name, const std::string& folder, const ImageFolderOptions& options,
+                         LabelledImages& images) {
+  if (options.classes.empty()) {
+    images.class_names.push_back(name);
+    return static_cast<int32_t>(images.class_names.size()) - 1;
+  }
+  const auto found = std::find(options.classes.begin(), options.classes.end(), name);
+  if (found != options.classes.end()) return static_cast<int32_t>(found - options.classes.begin());
+  std::string all;
+  for (const std::string& each : options.classes) all += (all.empty() ? "" : ", ") + each;
+  return Error(ErrorCode::malformed, folder + " is none of the classes " + all);
 }
 
 }  // namespace
@@ -76,22 +104,34 @@ Status add_image(LabelledImages& images, const std::string& path, bool is_resize
 Result<LabelledImages> load_image_folder(const std::string& directory, const ImageFolderOptions& options) {
   const bool is_resized = options.height > 0;
   LabelledImages images{.name = "images", .shape = {options.height, options.width, options.channels}};
+  images.class_names = options.classes;
+  Skipped skipped;
+  bool has_folder = false;
   COT_ASSIGN(const std::vector<std::string> names, os::list_directory(directory));
   for (const std::string& name : names) {
     const std::string folder = directory + "/" + name;
-    if (!is_folder(folder)) continue;
-    const size_t images_before = images.size();
+    if (name.starts_with('.') || !is_folder(folder)) continue;
+    has_folder = true;
+    COT_ASSIGN(const int32_t label, label_of(name, folder, options, images));
+    const size_t images_before = images.size(), skipped_before = skipped.count;
     COT_ASSIGN(const std::vector<std::string> files, os::list_directory(folder));
     for (const std::string& file : files) {
-      if (!is_image_name(file)) continue;
-      COT_TRY(add_image(images, folder + "/" + file, is_resized));
+      if (file.starts_with('.') || !is_image_name(file)) continue;
+      COT_TRY(add_image(images, folder + "/" + file, label, is_resized, skipped));
     }
-    if (images.size() == images_before) {
-      return Error(ErrorCode::not_found, folder + " has no image: expected .jpg, .jpeg or .png files");
+    if (images.size() > images_before) continue;
+    if (skipped.count > skipped_before) {
+      return Error(ErrorCode::malformed, folder + ": none of its " + std::to_string(skipped.count - skipped_before) +
+                                             " images decodes; the first that failed: " + skipped.first);
     }
-    ++images.classes;
+    return Error(ErrorCode::not_found, folder + " has no image: expected .jpg, .jpeg or .png files");
   }
-  if (images.classes == 0) return Error(ErrorCode::not_found, directory + " has no folders: expected one a class");
+  if (!has_folder) return Error(ErrorCode::not_found, directory + " has no folders: expected one a class");
+  images.classes = static_cast<uint32_t>(images.class_names.size());
+  if (skipped.count > 0) {
+    images.notes.push_back(std::to_string(skipped.count) + (skipped.count == 1 ? " image was" : " images were") +
+                           " skipped; the first: " + skipped.first);
+  }
   return images;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "tools/data/labelled_images.h"
@@ -12,13 +13,17 @@ namespace coterie {
 struct ImageFolderOptions {
   uint32_t height = 0;  // of every image, resized to it; 0: they must all have the size of the first
   uint32_t width = 0;
-  uint32_t channels = 3;  // 3, or 1: grey, the luma of ITU-R BT.601
+  uint32_t channels = 3;                  // 3, or 1: grey, the luma of ITU-R BT.601
+  std::vector<std::string> classes = {};  // the classes there are, in order; empty: the folders decide
 };
 
 // Every folder in `directory` is a class, numbered from 0 in the order of their names; its images are the files whose
-// names end in .jpg, .jpeg or .png, whatever the case, in the order of their names. Other files are passed over.
+// names end in .jpg, .jpeg or .png, whatever the case, in the order of their names. Other files are passed over, and so
+// are folders and files whose names begin with a dot. An image that does not decode is skipped; a note counts them and
+// names the first. Where `classes` are given, a folder of another name is an error, and a class may lack its folder.
 // Resizing does not keep the aspect (bilinear_resize.h). Errors name the file: not_found (no folder, or one without an
-// image), malformed (decode_image, another size), too_large (more than 4 GiB of pixels).
+// image), malformed (no image of a folder decodes, another size, a folder that is no class), too_large (more than 4 GiB
+// of pixels).
 Result<LabelledImages> load_image_folder(const std::string& directory, const ImageFolderOptions& options);
 
 }  // namespace coterie

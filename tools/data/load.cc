@@ -1,5 +1,7 @@
 #include "tools/data/load.h"
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "base/os/file.h"
@@ -11,6 +13,8 @@
 #include "tools/data/idx.h"
 #include "tools/data/image_folder.h"
 #include "tools/data/labelled_images.h"
+#include "tools/data/npy.h"
+#include "tools/data/shard_folder.h"
 #include "tools/data/text.h"
 
 namespace coterie {
@@ -75,14 +79,29 @@ Result<std::optional<LabelledImages>> load_cifar10_files(const std::string& dire
   return all;
 }
 
+// Images whose classes are numbers, as the examples of a contract.
+TrainingData of_images(LabelledImages images) {
+  TrainingData data;
+  data.contract.kind = images.class_names.empty() ? "examples" : "images";
+  data.contract.name = images.name;
+  data.contract.target.classes = std::move(images.class_names);
+  data.notes = std::move(images.notes);
+  for (uint32_t i = static_cast<uint32_t>(data.contract.target.classes.size()); i < images.classes; ++i) {
+    data.contract.target.classes.push_back(std::to_string(i));
+  }
+  data.examples = to_table(std::move(images));
+  data.contract.inputs = data.examples.header.inputs;
+  return data;
+}
+
 Result<TrainingData> put_together(std::optional<LabelledImages> training, std::optional<LabelledImages> test,
                                   const std::string& directory, const std::string& expected) {
   if (!training && !test) return Error(ErrorCode::not_found, directory + " has no " + expected);
-  if (!training) return TrainingData{to_table(std::move(*test)), std::nullopt};
+  if (!training) return of_images(std::move(*test));
   if (test && test->shape != training->shape) {
     return Error(ErrorCode::malformed, directory + ": the test images have another size than the training images");
   }
-  TrainingData data{to_table(std::move(*training)), std::nullopt};
+  TrainingData data = of_images(std::move(*training));
   if (test) data.held_out = to_table(std::move(*test));
   return data;
 }
@@ -103,16 +122,48 @@ Result<TrainingData> load_cifar10(const std::string& directory) {
                       "CIFAR-10 file: expected data_batch_1.bin (the binary version)");
 }
 
-Result<TrainingData> load_images(DataName& name) {
+// The contract that the name speaks of, which then takes no other option.
+Result<std::optional<InputContract>> contract_of(DataName& name, const char* kind) {
+  const std::optional<std::string> path = name.take("contract");
+  if (!path) return std::optional<InputContract>();
+  if (const Status alone = name.check_all_taken("none beside contract, which says all"); !alone) return alone.error();
+  COT_ASSIGN(InputContract contract, read_contract(*path));
+  if (contract.kind != kind) {
+    return Error(ErrorCode::invalid_argument,
+                 *path + " is the contract of data of kind " + contract.kind + ", expected " + kind);
+  }
+  return std::optional<InputContract>(std::move(contract));
+}
+
+Result<ImageFolderOptions> image_options(DataName& name, const std::optional<InputContract>& contract) {
   ImageFolderOptions options;
+  if (contract) {
+    const Shape& shape = contract->inputs[0].shape;
+    if (shape.size() != 3 || (shape[2] != 1 && shape[2] != 3) || contract->target.is_number ||
+        std::max(shape[0], shape[1]) > kSideMax) {
+      return Error(ErrorCode::malformed, "images: the contract is not one of images");
+    }
+    options.height = static_cast<uint32_t>(shape[0]);
+    options.width = static_cast<uint32_t>(shape[1]);
+    options.channels = static_cast<uint32_t>(shape[2]);
+    options.classes = contract->target.classes;
+    return options;
+  }
   COT_ASSIGN(options.height, name.take_number("height", 0, 1, kSideMax));
   COT_ASSIGN(options.width, name.take_number("width", options.height, 1, kSideMax));
   if (options.height == 0) options.height = options.width;
   COT_ASSIGN(options.channels, name.take_number("channels", 3, 1, 3));
   if (options.channels == 2) return Error(ErrorCode::invalid_argument, "images: channels must be 1 or 3, is 2");
-  COT_TRY(name.check_all_taken("height, width and channels"));
+  COT_TRY(name.check_all_taken("height, width, channels and contract"));
+  return options;
+}
+
+Result<TrainingData> load_images(DataName& name) {
+  COT_ASSIGN(const std::optional<InputContract> contract, contract_of(name, "images"));
+  COT_ASSIGN(const ImageFolderOptions options, image_options(name, contract));
   COT_ASSIGN(LabelledImages images, load_image_folder(name.path(), options));
-  return TrainingData{to_table(std::move(images)), std::nullopt};
+  if (contract) images.name = contract->name;
+  return of_images(std::move(images));
 }
 
 // The value of an option that has two; the first is the default.
@@ -123,23 +174,140 @@ Result<bool> is_second(DataName& name, const char* option, const char* first, co
                name.kind() + ": " + option + " must be " + first + " or " + second + ", is \"" + value + "\"");
 }
 
-Result<TrainingData> of_table(Result<ExampleTable> table, const std::string& path) {
-  if (!table) return table.error().with_context(path);
-  return TrainingData{std::move(*table), std::nullopt};
+// "a,b" as its words.
+std::vector<std::string> words_of(const std::optional<std::string>& list) {
+  std::vector<std::string> words;
+  if (!list) return words;
+  for (size_t begin = 0; begin <= list->size();) {
+    const size_t end = std::min(list->find(',', begin), list->size());
+    words.push_back(list->substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
 }
 
-Result<TrainingData> load_csv(DataName& name) {
+Result<std::optional<bool>> target_is_number(DataName& name) {
+  const std::optional<std::string> as = name.take("as");
+  if (!as) return std::optional<bool>();
+  if (*as == "class" || *as == "number") return std::optional<bool>(*as == "number");
+  return Error(ErrorCode::invalid_argument, name.kind() + ": as must be class or number, is \"" + *as + "\"");
+}
+
+Result<Indices> fitted(const LoadRequest& request, std::span<const int32_t> labels, size_t examples) {
+  if (request.fit) return request.fit(labels, examples);
+  Indices all(examples);
+  std::iota(all.begin(), all.end(), 0u);
+  return all;
+}
+
+std::string base_name(const std::string& path) {
+  std::string name = path.substr(path.find_last_of('/') + 1);
+  for (const std::string& ending : {std::string(".gz"), std::string(".csv"), std::string(".npy")}) {
+    if (name.size() > ending.size() && name.ends_with(ending)) name.resize(name.size() - ending.size());
+  }
+  return name;
+}
+
+Result<CsvOptions> csv_options(DataName& name) {
   const std::optional<std::string> target = name.take("target");
   if (!target) return Error(ErrorCode::invalid_argument, "csv: say which column is the target: csv:FILE?target=COLUMN");
   CsvOptions options{.target = *target};
-  COT_ASSIGN(options.target_is_number, is_second(name, "as", "class", "number"));
+  COT_ASSIGN(options.target_is_number, target_is_number(name));
   COT_ASSIGN(const bool is_raw, is_second(name, "numbers", "standardised", "raw"));
   COT_ASSIGN(const bool is_coded, is_second(name, "categories", "onehot", "codes"));
-  COT_TRY(name.check_all_taken("target, as, numbers and categories"));
+  COT_ASSIGN(options.refuses_missing, is_second(name, "missing", "mean", "refuse"));
+  options.dropped = words_of(name.take("drop"));
+  options.categories = words_of(name.take("category"));
+  COT_TRY(name.check_all_taken("target, as, numbers, categories, missing, drop, category and contract"));
   options.standardise = !is_raw;
   options.one_hot = !is_coded;
+  return options;
+}
+
+Result<InputContract> fit_rows(const CsvRows& rows, CsvOptions options, const LoadRequest& request) {
+  if (!request.group.empty()) options.dropped.push_back(request.group);
+  COT_ASSIGN(ContractTarget target, csv_target(rows, options));
+  std::vector<int32_t> labels;
+  if (!target.is_number) {
+    COT_ASSIGN(labels, csv_labels(rows, target));
+  }
+  COT_ASSIGN(const Indices part, fitted(request, labels, rows.size()));
+  return fit_csv(rows, options, std::move(target), part);
+}
+
+Result<TrainingData> read_rows(std::string_view text, const std::string& path, const CsvOptions& options,
+                               std::optional<InputContract> contract, const LoadRequest& request) {
+  COT_ASSIGN(const CsvRows rows, CsvRows::parse(text));
+  TrainingData data;
+  if (!request.group.empty()) {
+    COT_ASSIGN(const size_t column, rows.find(request.group));
+    for (size_t row = 0; row < rows.size(); ++row) data.groups.push_back(rows.field(row, column));
+  }
+  if (contract) {
+    data.contract = std::move(*contract);
+  } else {
+    COT_ASSIGN(data.contract, fit_rows(rows, options, request));
+    data.contract.name = base_name(path);
+  }
+  COT_ASSIGN(data.examples, encode_csv(rows, data.contract, data.notes));
+  return data;
+}
+
+Result<TrainingData> load_csv(DataName& name, const LoadRequest& request) {
+  COT_ASSIGN(std::optional<InputContract> contract, contract_of(name, "table"));
+  CsvOptions options;
+  if (!contract) {
+    COT_ASSIGN(options, csv_options(name));
+  }
   COT_ASSIGN(const Bytes file, read_unpacked(name.path()));
-  return of_table(csv_table(as_text(file), "csv", options), name.path());
+  Result<TrainingData> data = read_rows(as_text(file), name.path(), options, std::move(contract), request);
+  if (!data) return data.error().with_context(name.path());
+  return data;
+}
+
+Result<NpyArray> read_npy(const std::string& path) {
+  COT_ASSIGN(const Bytes file, read_unpacked(path));
+  Result<NpyArray> array = parse_npy(file);
+  if (!array) return array.error().with_context(path);
+  return array;
+}
+
+Result<TrainingData> load_npy(DataName& name, const LoadRequest& request) {
+  const size_t comma = name.path().find(',');
+  if (comma == std::string::npos) {
+    return Error(ErrorCode::invalid_argument, "npy: give two files, the inputs and the targets: npy:X.npy,Y.npy");
+  }
+  const std::string x_path = name.path().substr(0, comma), y_path = name.path().substr(comma + 1);
+  TrainingData data;
+  COT_ASSIGN(std::optional<InputContract> contract, contract_of(name, "array"));
+  bool is_raw = false;
+  std::optional<bool> is_number;
+  if (!contract) {
+    COT_ASSIGN(is_number, target_is_number(name));
+    COT_ASSIGN(is_raw, is_second(name, "numbers", "standardised", "raw"));
+    COT_TRY(name.check_all_taken("as, numbers and contract"));
+  }
+  COT_ASSIGN(const NpyArray x, read_npy(x_path));
+  COT_ASSIGN(const NpyArray y, read_npy(y_path));
+  if (contract) {
+    data.contract = std::move(*contract);
+  } else {
+    Result<ContractTarget> target = npy_target(y, is_number);
+    if (!target) return target.error().with_context(y_path);
+    std::vector<int32_t> labels;
+    if (!target->is_number) {
+      COT_ASSIGN(labels, npy_labels(y, *target));
+    }
+    if (x.rows() == y.rows()) {  // otherwise encode_npy says so
+      COT_ASSIGN(const Indices part, fitted(request, labels, x.rows()));
+      COT_ASSIGN(data.contract, fit_npy(x, !is_raw, std::move(*target), part));
+    }
+    data.contract.name = base_name(x_path);
+  }
+  Result<ExampleTable> examples = encode_npy(x, y, data.contract);
+  if (!examples) return examples.error().with_context(x_path);
+  data.examples = std::move(*examples);
+  return data;
 }
 
 Result<TrainingData> load_text(DataName& name) {
@@ -148,17 +316,29 @@ Result<TrainingData> load_text(DataName& name) {
   COT_ASSIGN(options.is_last_only, is_second(name, "target", "each", "last"));
   COT_TRY(name.check_all_taken("length and target"));
   COT_ASSIGN(const Bytes file, read_unpacked(name.path()));
-  return of_table(text_table(as_text(file), "text", options), name.path());
+  Result<ExampleTable> table = text_table(as_text(file), "text", options);
+  if (!table) return table.error().with_context(name.path());
+  TrainingData data;
+  data.contract.kind = "text";
+  data.contract.name = table->header.name;
+  data.contract.inputs = table->header.inputs;
+  data.examples = std::move(*table);
+  return data;
 }
 
 }  // namespace
 
-Result<TrainingData> load_data(const std::string& text) {
-  if (text == "digits") return TrainingData{to_table(built_in_digits()), std::nullopt};
+Result<TrainingData> load_data(const std::string& text, const LoadRequest& request) {
   COT_ASSIGN(DataName name, DataName::parse(text));
+  if (!request.group.empty() && name.kind() != "csv") {
+    return Error(ErrorCode::invalid_argument,
+                 "split group:" + request.group + " goes by a column, and only csv: has any");
+  }
+  if (text == "digits") return of_images(built_in_digits());
   if (!name.path().empty()) {
     if (name.kind() == "images") return load_images(name);
-    if (name.kind() == "csv") return load_csv(name);
+    if (name.kind() == "csv") return load_csv(name, request);
+    if (name.kind() == "npy") return load_npy(name, request);
     if (name.kind() == "text") return load_text(name);
     const bool is_mnist = name.kind() == "mnist";
     if (is_mnist || name.kind() == "cifar10") {
@@ -167,6 +347,24 @@ Result<TrainingData> load_data(const std::string& text) {
     }
   }
   return Error(ErrorCode::invalid_argument, std::string("the data must be ") + kDataNames + ", is " + text);
+}
+
+Result<DatasetSource> open_examples(const std::string& name, std::vector<std::string>& notes) {
+  if (is_shard_folder(name)) {
+    COT_ASSIGN(const ShardFolder folder, open_shards(name));
+    return Error(ErrorCode::invalid_argument, name + " holds the shards of " + std::to_string(folder.devices.size()) +
+                                                  " devices; name one: " + folder.path_of(folder.devices[0]));
+  }
+  if (os::exists(name)) return DatasetSource::open(name);
+  Result<TrainingData> loaded = load_data(name);
+  if (loaded) {
+    notes.insert(notes.end(), loaded->notes.begin(), loaded->notes.end());
+    return DatasetSource::load(dataset_file(loaded->examples));
+  }
+  if (loaded.error().code() == ErrorCode::invalid_argument && name.find(':') == std::string::npos) {
+    return Error(ErrorCode::not_found, "there is no data set file " + name + "; the data may also be " + kDataNames);
+  }
+  return loaded.error();
 }
 
 }  // namespace coterie

@@ -1,36 +1,63 @@
 // Data sets by name, from the program itself or from files of a directory.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "device_sdk/runtime/dataset_source.h"
 #include "tools/data/example_table.h"
+#include "tools/data/input_contract.h"
+#include "tools/data/partition.h"
 
 namespace coterie {
 
 struct TrainingData {
   ExampleTable examples;
   std::optional<ExampleTable> held_out;  // where the data set brings its own test part
+  InputContract contract = {};           // by which both were read
+  std::vector<std::string> groups = {};  // of each example: what LoadRequest::group asked for
+  std::vector<std::string> notes = {};   // what was missing, unseen or left out, a sentence each
+};
+
+// Which of `examples` scales and categories are fitted on. `labels`: the class of each, empty where the target is a
+// number.
+using FitPart = std::function<Result<Indices>(std::span<const int32_t> labels, size_t examples)>;
+
+struct LoadRequest {
+  FitPart fit = nullptr;  // null: on all. Asked once, by kinds that fit: csv and npy without a contract.
+  std::string group;      // a column of csv, which is then no input
 };
 
 // What load_data takes, for messages and help.
 inline constexpr const char* kDataNames =
-    "digits, mnist:DIR, cifar10:DIR, images:DIR, csv:FILE?target=COLUMN or text:FILE";
+    "digits, mnist:DIR, cifar10:DIR, images:DIR, csv:FILE?target=COLUMN, npy:X.npy,Y.npy or text:FILE";
 
 // `text`:
-//   digits        the UCI digits, built in
-//   mnist:DIR     IDX files under their usual names, gzipped or not: train-*, t10k-* as the held-out part; one of the
-//                 two alone is all there is
-//   cifar10:DIR   data_batch_1.bin to _5.bin, test_batch.bin as the held-out part; likewise
-//   images:DIR    one folder of JPEG and PNG files a class (image_folder.h). ?height=32&width=32 resizes them (one of
-//                 the two alone: both), channels=1 makes them grey
-//   csv:FILE      a table with a header row (csv.h), gzipped or not. ?target=COLUMN is the class to be told;
-//                 as=number: a number. numbers=raw leaves them as they are, categories=codes gives their numbers
-//   text:FILE     pieces of a UTF-8 text and what comes next (text.h), gzipped or not. ?length=80 characters;
-//                 target=last: only what comes behind the piece
+//   digits          the UCI digits, built in
+//   mnist:DIR       IDX files under their usual names, gzipped or not: train-*, t10k-* as the held-out part; one of the
+//                   two alone is all there is
+//   cifar10:DIR     data_batch_1.bin to _5.bin, test_batch.bin as the held-out part; likewise
+//   images:DIR      one folder of JPEG and PNG files a class (image_folder.h). ?height=32&width=32 resizes them (one of
+//                   the two alone: both), channels=1 makes them grey
+//   csv:FILE        a table with a header row (csv.h), gzipped or not. ?target=COLUMN is what is to be told;
+//                   as=class or as=number says what it is, where the guess is wrong. numbers=raw leaves them as they
+//                   are, categories=codes gives their numbers, missing=refuse takes no row that lacks a number,
+//                   drop=A,B leaves columns out, category=A,B takes columns of numbers as names
+//   npy:X.npy,Y.npy NumPy arrays (npy.h). as and numbers as above
+//   text:FILE       pieces of a UTF-8 text and what comes next (text.h), gzipped or not. ?length=80 characters;
+//                   target=last: only what comes behind the piece
+// csv, npy and images take contract=FILE in place of all their options: the data are read as those that the contract
+// was made of (input_contract.h).
 // Errors name the file and what is wrong with it in one line: invalid_argument (the name), not_found, malformed,
 // too_large and what the system says.
-Result<TrainingData> load_data(const std::string& text);
+Result<TrainingData> load_data(const std::string& text, const LoadRequest& request = {});
+
+// One device's examples: a data set file, or what load_data knows, without its held-out part. Adds what load_data notes
+// to `notes`. Errors name it; invalid_argument for a directory of `coterie data make`, which has many devices'.
+Result<DatasetSource> open_examples(const std::string& name, std::vector<std::string>& notes);
 
 }  // namespace coterie

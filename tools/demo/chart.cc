@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "tools/cli/table.h"
+#include "tools/cli/terminal.h"
 #include "tools/demo/chart_scale.h"
 #include "tools/demo/svg.h"
 
@@ -156,10 +157,21 @@ Columns columns_of(const ChartData& data) {
   return {count, step, step - gap, step >= 24};
 }
 
+constexpr size_t kLabelTextMax = 9;  // characters of a class name, left of its row
+
+std::string label_name(const ChartData& data, size_t label) {
+  return label < data.class_names.size() ? data.class_names[label] : std::to_string(label);
+}
+
+std::string label_text(const ChartData& data, size_t label) {
+  const std::string name = label_name(data, label);
+  return width_of(name) <= static_cast<int>(kLabelTextMax) ? name : fit(name, kLabelTextMax - 2) + "..";
+}
+
 // Devices side by side, labels below each other, the number of examples as strength of colour.
-double draw_split(Svg& svg, const ChartData& data) {
+double draw_split(Svg& svg, const ChartData& data, double top) {
   const Columns columns = columns_of(data);
-  if (columns.count == 0) return kStripTop - 40;
+  if (columns.count == 0) return top - 40;
   const size_t labels = data.label_counts[0].size();
   uint32_t most = 1;
   for (const auto& counts : data.label_counts) most = std::max(most, *std::max_element(counts.begin(), counts.end()));
@@ -167,12 +179,13 @@ double draw_split(Svg& svg, const ChartData& data) {
   if (columns.count < data.label_counts.size()) {
     heading += " (the first " + std::to_string(columns.count) + " of " + std::to_string(data.label_counts.size()) + ")";
   }
-  svg.text("heading", {kStripLeft, kStripTop - 14}, heading);
-  svg.text("soft", {kStripLeft - 26, kStripTop + static_cast<double>(labels) * kCellHeight / 2 + 4}, "label",
-           Anchor::end);
+  svg.text("heading", {kStripLeft, top - 14}, heading);
+  if (data.class_names.empty()) {
+    svg.text("soft", {kStripLeft - 26, top + static_cast<double>(labels) * kCellHeight / 2 + 4}, "label", Anchor::end);
+  }
   for (size_t label = 0; label < labels; ++label) {
-    const double y = kStripTop + static_cast<double>(label) * kCellHeight;
-    svg.text("soft", {kStripLeft - 10, y + kCellHeight - 5}, std::to_string(label), Anchor::end);
+    const double y = top + static_cast<double>(label) * kCellHeight;
+    svg.text("soft", {kStripLeft - 10, y + kCellHeight - 5}, label_text(data, label), Anchor::end);
     for (size_t device = 0; device < columns.count; ++device) {
       const Svg::Point corner = {columns.left(device), y};
       const uint32_t count = data.label_counts[device][label];
@@ -180,14 +193,14 @@ double draw_split(Svg& svg, const ChartData& data) {
       if (count == 0) continue;
       const double strength = std::sqrt(static_cast<double>(count) / most);
       const std::string title =
-          "device " + std::to_string(device + 1) + ", label " + std::to_string(label) + ": " + std::to_string(count);
+          "device " + std::to_string(device + 1) + ", label " + label_name(data, label) + ": " + std::to_string(count);
       svg.rectangle("main", corner, columns.width, kCellHeight - 2, 2, 0.12 + 0.88 * strength, title);
       if (!columns.has_room) continue;
       svg.text(strength > 0.55 ? "count on" : "count", {columns.middle(device), y + kCellHeight - 6},
                std::to_string(count), Anchor::middle);
     }
   }
-  return kStripTop + static_cast<double>(labels) * kCellHeight;
+  return top + static_cast<double>(labels) * kCellHeight;
 }
 
 // Below each device's column, in how many rounds it trained. Returns where the drawing ends.
@@ -226,7 +239,17 @@ std::string draw_chart(const ChartData& data) {
   svg.text("soft", {kLeft, 68}, data.subtitle);
   draw_accuracy(svg, data);
   draw_loss(svg, data);
-  const double bottom = draw_participation(svg, data, draw_split(svg, data));
+  const double bottom = draw_participation(svg, data, draw_split(svg, data, kStripTop));
+  return svg.document(kWidth, bottom + 24, kStyle, data.title, data.subtitle);
+}
+
+std::string draw_holdings(const ChartData& data) {
+  constexpr double kTop = 130;
+  Svg svg;
+  svg.rectangle("paper", {0, 0}, kWidth, 10'000);
+  svg.text("title", {kLeft, 44}, data.title);
+  svg.text("soft", {kLeft, 68}, data.subtitle);
+  const double bottom = draw_participation(svg, data, draw_split(svg, data, kTop));
   return svg.document(kWidth, bottom + 24, kStyle, data.title, data.subtitle);
 }
 

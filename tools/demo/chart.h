@@ -24,8 +24,11 @@ struct ChartData {
   std::vector<ChartRound> rounds;                   // in order
   std::vector<std::vector<uint32_t>> label_counts;  // for each device, how many examples of each label
   std::vector<uint32_t> rounds_trained;             // for each device; may be empty
+  std::vector<std::string> class_names = {};        // of each label; empty: its number
 };
 
 std::string draw_chart(const ChartData& data);
+// Who has what alone, before there is any round.
+std::string draw_holdings(const ChartData& data);
 
 }  // namespace coterie

@@ -5,6 +5,7 @@
 
 #include "base/os/file.h"
 #include "tools/cli/interrupt.h"
+#include "tools/data/federate.h"
 #include "tools/data/load.h"
 
 namespace coterie {

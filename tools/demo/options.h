@@ -18,7 +18,7 @@ struct DemoOptions {
   uint32_t rounds = 40;
   std::string data = "digits";  // tools/data/load.h
   ModelKind model = ModelKind::cnn;
-  DataSplit split{.is_iid = false, .alpha = 0.3};
+  DataSplit split{SplitKind::dirichlet, 0.3};
   double fraction = 0.5;       // of the devices that train in a round
   double learning_rate = 0.1;  // the devices' (SGD)
   double momentum = 0;
@@ -45,8 +45,6 @@ struct DemoOptions {
   double dropout_share() const;  // that the job plans for
   bool has_noise() const { return noise_multiplier || target_epsilon; }
 };
-
-inline constexpr double kHeldOutFraction = 0.2;
 
 // The policy of the demo's own devices, as options of `coterie device run`. They take what the demo asks for, and so
 // say aloud what apps need not accept: the level, few devices in a sum, any epsilon.

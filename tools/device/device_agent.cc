@@ -3,11 +3,13 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <vector>
 
 #include "base/log.h"
 #include "coterie.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "tools/cli/interrupt.h"
+#include "tools/data/load.h"
 
 namespace coterie {
 namespace {
@@ -27,8 +29,16 @@ void say(LogLevel level, std::string_view event, std::initializer_list<LogField>
 
 uint64_t dataset_size(void* context) { return static_cast<DatasetSource*>(context)->size(); }
 
-int dataset_read(void* context, uint64_t index, float* features, size_t feature_count, int32_t* label) {
-  return static_cast<DatasetSource*>(context)->read(index, std::span(features, feature_count), *label) ? 0 : 1;
+int dataset_read(void* context, uint64_t index, const coterie_example* example) {
+  std::vector<Example::Place> inputs;
+  for (size_t i = 0; i < example->input_count; ++i) {
+    inputs.emplace_back(example->inputs[i].floats, example->inputs[i].count);
+  }
+  const Example place(inputs, {example->target.floats, example->target.count});
+  const Status read = static_cast<DatasetSource*>(context)->read(index, place);
+  if (read) return 0;
+  say(LogLevel::error, "example_not_read", {{"example", index}, {"error", read.error().message()}});
+  return 1;
 }
 
 int on_progress(void*, const coterie_progress* progress) {
@@ -93,7 +103,7 @@ coterie_client* open_client(const DeviceOptions& options, DatasetSource& data, c
   dataset.struct_size = sizeof dataset;
   dataset.context = &data;
   dataset.size = &dataset_size;
-  dataset.read = &dataset_read;
+  dataset.read_example = &dataset_read;
   coterie_options client_options{};
   client_options.struct_size = sizeof client_options;
   client_options.server_url = options.server_url.c_str();
@@ -120,11 +130,13 @@ coterie_client* open_client(const DeviceOptions& options, DatasetSource& data, c
 
 ExitCode run_device(const DeviceOptions& options) {
   coterie_set_log(+[](const char* line) { write_line(line); });
-  Result<DatasetSource> data = DatasetSource::open(options.data_file);
+  std::vector<std::string> notes;
+  Result<DatasetSource> data = open_examples(options.data, notes);
   if (!data) {
     say(LogLevel::error, "data_not_read", {{"status", data.error().name()}, {"error", data.error().message()}});
     return ExitCode::usage;
   }
+  for (const std::string& note : notes) say(LogLevel::warning, "data_note", {{"text", note}});
   coterie_status status = COTERIE_OK;
   coterie_client* client = open_client(options, *data, status);
   if (client == nullptr) return exit_code_of_status(status);

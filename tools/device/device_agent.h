@@ -1,5 +1,6 @@
 // A reference device: a process that embeds the SDK, as an app would, through its C interface alone. Its examples come
-// from a data set file; what it does, it says as JSON lines on standard error.
+// from a data set file or from a source that tools/data/load.h reads; what it does, it says as JSON lines on standard
+// error.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ struct DeviceOptions {
   std::string ca_file;  // empty: the system's certificates
   std::string token;    // of enrollment; needed the first time
   std::string state_dir;
-  std::string data_file;  // a frame of kind `dataset`
-  uint64_t rounds = 0;    // to take part in; 0: until told to end
-  uint64_t seed = 0;      // of shuffling and jitter; 0: random
+  std::string data;     // open_examples
+  uint64_t rounds = 0;  // to take part in; 0: until told to end
+  uint64_t seed = 0;    // of shuffling and jitter; 0: random
   bool use_p256 = false;
   Bytes authority_key;  // 32 bytes; empty: no authority
   Bytes certificate;    // 64 bytes; empty: none

@@ -85,7 +85,7 @@ TEST(CommandLine, ListsTheGroupsAndTheExitCodes) {
 
 TEST(CommandLine, SuggestsTheCommandThatWasMeant) {
   EXPECT_THAT(error_of({"demp"}),
-              StartsWith("coterie: there is no `demp`. Did you mean `demo`? It is one of: demo, job"));
+              StartsWith("coterie: there is no `demp`. Did you mean `demo`? It is one of: demo, data, job"));
   EXPECT_THAT(error_of({"--data-dir", "x", "job", "lst"}),
               StartsWith("coterie job: there is no `lst`. Did you mean `list`?"));
   EXPECT_THAT(error_of({"frobnicate"}), StartsWith("coterie: there is no `frobnicate`. It is one of:"));
@@ -109,7 +109,7 @@ TEST(CommandLine, SaysWhatItExpectedAndWhatItSaw) {
   EXPECT_THAT(error_of({"demo", "--lr", "nan"}), HasSubstr("--lr: must be a number from"));
   EXPECT_THAT(error_of({"demo", "--model", "cnm"}),
               HasSubstr("must be one of mlp, cnn, lenet5, is cnm. Did you mean `cnn`?"));
-  EXPECT_THAT(error_of({"demo", "--split", "dirichlet:0"}), HasSubstr("must be iid or dirichlet:ALPHA"));
+  EXPECT_THAT(error_of({"demo", "--split", "dirichlet:0"}), HasSubstr("must be iid, dirichlet:ALPHA, shards:K"));
   EXPECT_THAT(error_of({"job", "list", "-o", "xml"}), HasSubstr("must be one of table, json, is xml"));
   EXPECT_THAT(error_of({"job", "show"}), HasSubstr("JOB is required"));
   EXPECT_THAT(error_of({"demo", "extra"}), HasSubstr("extra"));
@@ -134,7 +134,7 @@ TEST(CommandLine, FillsTheOptionsOfADemo) {
   EXPECT_EQ(demo.rounds, 9u);
   EXPECT_EQ(demo.data, "mnist:x");
   EXPECT_EQ(demo.model, ModelKind::lenet5);
-  EXPECT_TRUE(demo.split.is_iid);
+  EXPECT_EQ(demo.split.kind, SplitKind::iid);
   EXPECT_EQ(demo.fraction, 0.25);
   EXPECT_EQ(demo.goal_count(), 2u);
   EXPECT_EQ(demo.learning_rate, 0.05);

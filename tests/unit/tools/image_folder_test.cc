@@ -128,12 +128,36 @@ TEST_F(ImageFolder, NamesTheFileThatIsOfAnotherSizeOrBroken) {
   put("a/1.png", test::png_file(black_white_));
   put("a/2.png", test::png_file({.height = 2, .width = 2, .left = {0, 0, 0}, .right = {0, 0, 0}}));
   EXPECT_ERROR(load(), ErrorCode::malformed,
-               directory_ / "a/2.png" + ": is 2 x 2 pixels, those before it 4 x 8; give a size for all");
-  put("a/2.png", {1, 2, 3});
-  EXPECT_ERROR(load(), ErrorCode::malformed, directory_ / "a/2.png" + ": is neither a JPEG nor a PNG file");
+               directory_ / "a/2.png" +
+                   ": is 2 x 2 pixels, those before it 4 x 8; give a size for all: " + "images:DIR?height=4&width=8");
   ASSERT_OK(os::remove_file(directory_ / "a/2.png"));
   ASSERT_OK(os::make_directories(directory_ / "b"));
   EXPECT_ERROR(load(), ErrorCode::not_found, directory_ / "b" + " has no image");
+}
+
+TEST_F(ImageFolder, SkipsWhatDoesNotDecodeAndCountsIt) {
+  put("a/1.png", test::png_file(black_white_));
+  put("a/2.png", {1, 2, 3});
+  put("a/3.jpg", {});
+  put("a/._4.png", {1});
+  put(".cache/5.png", {1});
+  const auto images = load();
+  ASSERT_OK(images);
+  EXPECT_EQ(images->size(), 1u);
+  EXPECT_THAT(images->class_names, ElementsAre("a"));
+  EXPECT_THAT(images->notes, ElementsAre("2 images were skipped; the first: " + directory_ / "a/2.png" +
+                                         ": is neither a JPEG nor a PNG file"));
+  ASSERT_OK(os::remove_file(directory_ / "a/1.png"));
+  EXPECT_ERROR(load(), ErrorCode::malformed, directory_ / "a" + ": none of its 2 images decodes");
+}
+
+TEST_F(ImageFolder, NumbersClassesAsItIsTold) {
+  put("dog/1.png", test::png_file(black_white_));
+  const auto images = load({.classes = {"ant", "dog", "emu"}});
+  ASSERT_OK(images);
+  EXPECT_EQ(images->classes, 3u);
+  EXPECT_THAT(images->labels, ElementsAre(1));
+  EXPECT_ERROR(load({.classes = {"ant", "emu"}}), ErrorCode::malformed, "dog is none of the classes ant, emu");
 }
 
 }  // namespace

@@ -135,7 +135,9 @@ TEST_F(LoadData, NamesTheOptionItCannotTake) {
   expect("csv:f?target", "csv:f?target: an option must be NAME=VALUE, is \"target\"");
   expect("csv:f?target=a&", "an option must be NAME=VALUE, is \"\"");
   expect("csv:f?target=a&target=b", "gives target twice");
-  expect("csv:f?target=a&colour=b", "csv: has no option colour; it has target, as, numbers and categories");
+  expect("csv:f?target=a&colour=b",
+         "csv: has no option colour; it has target, as, numbers, categories, missing, drop, "
+         "category and contract");
   expect("csv:f?target=a&as=text", "csv: as must be class or number, is \"text\"");
   expect("text:f?length=0", "text: length must be a number in [1, 65536], is \"0\"");
   expect("text:f?length=9x", "is \"9x\"");

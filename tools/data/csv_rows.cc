@@ -1,0 +1,61 @@
+#include "tools/data/csv_rows.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+namespace coterie {
+
+Result<CsvRows> CsvRows::parse(std::string_view text) {
+  COT_ASSIGN(std::vector<CsvRow> file, parse_csv(text));
+  if (file.size() < 2) return Error(ErrorCode::malformed, "has no rows below its header");
+  std::set<std::string> names;
+  for (const std::string& name : file[0].fields) {
+    if (!names.insert(name).second) {
+      return Error(ErrorCode::malformed,
+                   "line " + std::to_string(file[0].line) + ": the header names column " + name + " twice");
+    }
+  }
+  return CsvRows(std::move(file));
+}
+
+Result<size_t> CsvRows::find(const std::string& column) const {
+  const auto found = std::find(columns().begin(), columns().end(), column);
+  if (found != columns().end()) return static_cast<size_t>(found - columns().begin());
+  std::string all;
+  for (const std::string& name : columns()) all += (all.empty() ? "" : ", ") + name;
+  return Error(ErrorCode::invalid_argument, "has no column " + column + "; it has " + all);
+}
+
+Error CsvRows::error(size_t row, size_t column, const std::string& what) const {
+  return Error(ErrorCode::malformed,
+               "line " + std::to_string(file_[row + 1].line) + ", column " + columns()[column] + ": " + what);
+}
+
+std::optional<double> number_in(std::string_view field) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  if (error != std::errc() || end != field.data() + field.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+bool is_missing(std::string_view field) {
+  if (field.empty()) return true;
+  if (field.size() > 4) return false;
+  std::string small(field);
+  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const char* marker : {"?", "na", "n/a", "nan", "null", "none"}) {
+    if (small == marker) return true;
+  }
+  return false;
+}
+
+bool comes_before(const std::string& a, const std::string& b) {
+  const auto x = number_in(a), y = number_in(b);
+  if (x && y && *x != *y) return *x < *y;
+  if (x.has_value() != y.has_value()) return x.has_value();
+  return a < b;
+}
+
+}  // namespace coterie

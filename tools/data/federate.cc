@@ -1,0 +1,149 @@
+#include "tools/data/federate.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/os/file.h"
+#include "tools/data/feature_shift.h"
+#include "tools/data/load.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kAssignmentBytesMax = 1 << 28;
+
+// Which examples are held out, and who has the others where a file says so. Asked once, before the encoding is fitted.
+class Divider {
+ public:
+  explicit Divider(const FederateOptions& options) : options_(options) {}
+
+  Result<Indices> divide(std::span<const int32_t> labels, size_t examples, bool has_own_test_part) {
+    if (options_.split.kind == SplitKind::file) {
+      COT_TRY(read_assignment(examples));
+    }
+    is_divided_ = true;
+    if (assignment_ && assignment_->holds_out) {
+      for (uint32_t i = 0; i < examples; ++i) {
+        const uint32_t device = assignment_->devices[i];
+        if (device == ShardAssignment::kHeldOut) parts_.held_out.push_back(i);
+        else if (device != ShardAssignment::kNobody) parts_.training.push_back(i);
+      }
+      return parts_.training;
+    }
+    const double fraction = options_.held_out.value_or(has_own_test_part ? 0 : kHeldOutFraction);
+    const std::vector<int32_t> alike(labels.empty() ? examples : 0);
+    parts_ = hold_out(labels.empty() ? alike : labels, fraction, options_.seed);
+    if (parts_.held_out.empty() && fraction > 0) {
+      return Error(ErrorCode::invalid_argument, "the data has too few examples to hold some out: " +
+                                                    std::to_string(examples) + "; --held-out 0 holds out none");
+    }
+    if (assignment_) {
+      std::erase_if(parts_.training, [&](uint32_t i) { return assignment_->devices[i] == ShardAssignment::kNobody; });
+    }
+    return parts_.training;
+  }
+
+  bool is_divided() const { return is_divided_; }
+  const HeldOut& parts() const { return parts_; }
+
+  // Fills in the shards and their groups.
+  Status share_out(FederatedData& data, std::span<const std::string> groups) const {
+    if (assignment_) {
+      Result<std::vector<Indices>> shards = partition_as_assigned(*assignment_, parts_.training);
+      if (!shards) return shards.error().with_context(options_.split.name);
+      data.shards = std::move(*shards);
+    } else if (options_.split.kind == SplitKind::group) {
+      COT_ASSIGN(Groups made, partition_by_group(parts_.training, groups, options_.devices, options_.seed));
+      data.shards = std::move(made.shards);
+      data.groups = std::move(made.names);
+    } else {
+      const uint32_t devices = options_.devices == 0 ? kDevicesDefault : options_.devices;
+      COT_ASSIGN(data.shards,
+                 partition(options_.split, parts_.training, data.examples.labels(), devices, options_.seed));
+    }
+    if (options_.devices > 0 && data.shards.size() != options_.devices) {
+      return Error(ErrorCode::invalid_argument, options_.split.name + " names " + std::to_string(data.shards.size()) +
+                                                    " devices, not the " + std::to_string(options_.devices) +
+                                                    " of --devices");
+    }
+    if (data.shards.size() <= kShardDevicesMax) return {};
+    return Error(ErrorCode::too_large, "the split has " + std::to_string(data.shards.size()) + " devices, at most " +
+                                           std::to_string(kShardDevicesMax) + "; --devices deals groups out to fewer");
+  }
+
+ private:
+  Status read_assignment(size_t examples) {
+    COT_ASSIGN(const Bytes file, os::read_file(options_.split.name, kAssignmentBytesMax));
+    Result<ShardAssignment> assignment = parse_assignment(as_text(file), examples);
+    if (!assignment) return assignment.error().with_context(options_.split.name);
+    assignment_ = std::move(*assignment);
+    return {};
+  }
+
+  const FederateOptions& options_;
+  HeldOut parts_;
+  std::optional<ShardAssignment> assignment_;
+  bool is_divided_ = false;
+};
+
+// JSON is UTF-8: names in another encoding would come back as other names.
+Status check_texts(const InputContract& contract, const std::string& source) {
+  const Result<InputContract> again = parse_contract(to_json_text(contract));
+  if (again && *again == contract) return {};
+  return Error(ErrorCode::malformed, source +
+                                         ": its names and categories are not UTF-8; iconv -f latin1 -t utf-8 "
+                                         "converts a file that is in Latin-1");
+}
+
+}  // namespace
+
+ExampleTable FederatedData::shard(uint32_t device) const {
+  ExampleTable shard = examples_of(examples, shards[device]);
+  shift_features(shard, split, device, static_cast<uint32_t>(shards.size()), seed);
+  return shard;
+}
+
+Status check_for_job(const InputContract& contract) {
+  if (!contract.target.is_number) return {};
+  return Error(ErrorCode::invalid_argument,
+               "the target of " + contract.name +
+                   " is a number, and a federated job learns classes: as=class takes its values as classes, and "
+                   "`coterie model train` learns numbers on this machine");
+}
+
+Result<FederatedData> federate(const FederateOptions& options) {
+  Divider divider(options);
+  LoadRequest request;
+  request.fit = [&divider](std::span<const int32_t> labels, size_t examples) {
+    return divider.divide(labels, examples, false);
+  };
+  if (options.split.kind == SplitKind::group) request.group = options.split.name;
+  COT_ASSIGN(TrainingData loaded, load_data(options.source, request));
+  const DatasetHeader& header = loaded.examples.header;
+  if (loaded.contract.kind == "text") {
+    return Error(ErrorCode::invalid_argument, "text is not shared out: its encoding is of the whole text");
+  }
+  COT_TRY(check_texts(loaded.contract, options.source));
+  if (options.is_for_job) COT_TRY(check_for_job(loaded.contract));
+  COT_TRY(check_shift(options.split, header));
+  const bool has_own_test_part = loaded.held_out.has_value();
+  if (!divider.is_divided()) {
+    COT_TRY(divider.divide(loaded.examples.labels(), loaded.examples.size(), has_own_test_part));
+  }
+  FederatedData data;
+  data.split = options.split;
+  data.seed = options.seed;
+  data.contract = std::move(loaded.contract);
+  data.notes = std::move(loaded.notes);
+  data.examples = std::move(loaded.examples);
+  COT_TRY(divider.share_out(data, loaded.groups));
+  if (!divider.parts().held_out.empty()) {
+    data.held_out = examples_of(data.examples, divider.parts().held_out);
+    if (has_own_test_part) data.notes.push_back("the source's own test part is left out, as --held-out was given");
+  } else if (options.held_out.value_or(1) > 0) {
+    data.held_out = std::move(loaded.held_out);
+  }
+  return data;
+}
+
+}  // namespace coterie
