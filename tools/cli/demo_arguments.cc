@@ -1,35 +1,57 @@
 #include <cstdio>
 
+#include "base/os/file.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
+#include "tools/cli/local_files.h"
+#include "tools/cli/onnx_commands.h"
+#include "tools/cli/suggest.h"
 #include "tools/demo/demo.h"
 
 namespace coterie {
 namespace {
 
 constexpr const char* kExamples =
-    "  coterie demo                                      20 devices, UCI digits, a small CNN\n"
+    "  coterie demo                           20 devices, UCI digits, a small CNN\n"
     "  coterie demo --split dirichlet:0.1 --strategy fedadam --rounds 60\n"
     "  coterie demo --data mnist:DIR --model lenet5 --devices 30\n"
-    "  coterie demo --devices 200 --clip 1 --target-epsilon 8   noise; few devices pay for it in accuracy\n"
-    "  coterie demo --security active --dropout 0.1      a server that sees sums alone, devices that vanish\n"
-    "  coterie demo --devices 100 --security active_dp --clip 1 --target-epsilon 8   and the sum with noise alone\n"
-    "  coterie demo --json --quiet | tail -1             for a script\n\n"
-    "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout, 130 interrupted (nothing is left "
-    "behind).";
+    "  coterie demo --data 'csv:adult.csv?target=income' --devices 10\n"
+    "  coterie demo --data ./shards --model net.onnx\n"
+    "                        shards of `coterie data make`, a model of your own\n"
+    "  coterie demo --devices 200 --clip 1 --target-epsilon 8\n"
+    "                        noise; few devices pay for it in accuracy\n"
+    "  coterie demo --security active --dropout 0.1\n"
+    "                        a server that sees sums alone, devices that vanish\n"
+    "  coterie demo --devices 100 --security active_dp --clip 1 --target-epsilon 8\n"
+    "                        and the sum with noise alone\n"
+    "  coterie demo --json --quiet | tail -1  for a script\n\n"
+    "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout,\n"
+    "130 interrupted (nothing is left behind).";
 
 void add_data_choice(CLI::App& demo, DemoOptions& options) {
-  demo.add_option("--data", options.data,
-                  "digits (built in), mnist:DIR (IDX files), cifar10:DIR (binary batches), images:DIR (a folder of "
-                  "JPEG and PNG files a class) or csv:FILE?target=COLUMN")
+  demo.add_option(
+          "--data", options.data,
+          "digits (built in), mnist:DIR (IDX files), cifar10:DIR (binary batches), images:DIR (a folder of "
+          "JPEG and PNG files a class), csv:FILE?target=COLUMN, npy:X.npy,Y.npy, or a directory of `coterie data "
+          "make`, whose shards are the devices'; `coterie data make --help` says more")
       ->capture_default_str();
   demo.add_option_function<std::string>(
-          "--split", [&options](const std::string& text) { options.split = parse_split(text).value(); },
+          "--split",
+          [&options](const std::string& text) {
+            options.split = parse_split(text).value();
+            options.split_given = true;
+          },
           "iid, or dirichlet:ALPHA: the smaller, the more devices differ; or another of `coterie data make --help`")
       ->default_str(to_string(options.split))
       ->check(checked_by([](const std::string& text) { return parse_split(text); }));
-  demo.add_option("--devices", options.devices, "device processes")
-      ->capture_default_str()
+  demo.add_option_function<uint32_t>(
+          "--devices",
+          [&options](uint32_t devices) {
+            options.devices = devices;
+            options.devices_given = true;
+          },
+          "device processes")
+      ->default_str("20, or as the data say")
       ->check(between<uint32_t>(1, 2000));
   demo.add_option("--seed", options.seed, "of split, initial model and training")
       ->capture_default_str()
@@ -47,13 +69,30 @@ std::string advised_rates() {
   return text;
 }
 
+// A built-in model, or a file that is there.
+CLI::Validator a_model() {
+  return CLI::Validator(
+      [](std::string& text) {
+        if (model_kind_from(text) || os::exists(text)) return std::string();
+        const bool looks_like_file = text.find_first_of("./") != std::string::npos;
+        if (looks_like_file) return "there is no model file " + text;
+        std::vector<std::string> names = model_kind_names();
+        return "must be one of " + listed(names) + " or a model file, is " + text + did_you_mean(text, names);
+      },
+      kChoicesMark + CLI::detail::join(model_kind_names(), "|"));
+}
+
 void add_model_choice(CLI::App& demo, DemoOptions& options) {
   const std::vector<std::string_view> names = strategy_names();
   demo.add_option_function<std::string>(
-          "--model", [&options](const std::string& text) { options.model = model_kind_from(text).value(); },
-          "mlp, cnn or lenet5")
-      ->default_str(std::string(to_string(options.model)))
-      ->check(one_of({"mlp", "cnn", "lenet5"}));
+          "--model",
+          [&options](const std::string& text) {
+            options.model = model_kind_from(text);
+            options.model_file = options.model ? "" : text;
+          },
+          "mlp, logistic, cnn, lenet5, or a model file of your own, FILE.cotf or FILE.onnx")
+      ->default_str("cnn for images, mlp for rows")
+      ->check(a_model());
   demo.add_option_function<std::string>(
           "--strategy", [&options](const std::string& text) { options.strategy = find_strategy(text); },
           "how the server moves the model (docs/OPERATING.md says more of each)")
@@ -133,7 +172,25 @@ void add_output(CLI::App& demo, DemoOptions& options) {
       ->type_name("DIR");
   demo.add_flag("--json", options.json, "end standard output with one JSON object; the rest goes to standard error");
   demo.add_flag("--quiet", options.quiet, "no progress");
+  demo.add_flag("--print-job", options.print_job,
+                "print the job that runs, as `coterie job create` takes it for a server of your own");
   demo.add_flag("--keep", options.keep, "keep the server's data, the devices' state and all logs");
+}
+
+}  // namespace
+
+namespace {
+
+// Reads the user's own model, of whichever kind, into the options.
+Status read_model(DemoOptions& options) {
+  if (options.model_file.empty()) return {};
+  if (options.model_file.ends_with(".onnx")) {
+    COT_ASSIGN(options.model_bytes, model_from_onnx(options.model_file));
+    return {};
+  }
+  COT_ASSIGN(const Model model, open_model(options.model_file));
+  options.model_bytes = Bytes(model.file().begin(), model.file().end());
+  return {};
 }
 
 }  // namespace
@@ -147,8 +204,12 @@ void add_demo(CLI::App& app, Invocation& invocation) {
   add_security(*demo, invocation.demo);
   add_noise(*demo, invocation.demo);
   add_output(*demo, invocation.demo);
-  demo->callback(
-      [&invocation] { invocation.run = [&invocation] { return run_demo(invocation.demo, invocation.program); }; });
+  demo->callback([&invocation] {
+    invocation.run = [&invocation] {
+      if (const Status read = read_model(invocation.demo); !read) return fail_on_input("demo", read.error());
+      return run_demo(invocation.demo, invocation.program);
+    };
+  });
 }
 
 }  // namespace coterie

@@ -7,6 +7,7 @@
 #include "secure/crypto/digest.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
+#include "tools/cli/suggest.h"
 #include "tools/cli/table.h"
 #include "tools/model/inspect.h"
 #include "tools/model/zoo.h"
@@ -108,9 +109,10 @@ ExitCode upload_model(const AdminCommand& command, const std::string& file) {
 
 ExitCode new_model(const NewModel& options) {
   const std::optional<ModelKind> kind = model_kind_from(options.kind);
-  if (!kind)
-    return fail_on_input("model new",
-                         Error(ErrorCode::invalid_argument, "the kind must be mlp, cnn or lenet5, is " + options.kind));
+  if (!kind) {
+    return fail_on_input("model new", Error(ErrorCode::invalid_argument,
+                                            "the kind must be " + listed(model_kind_names()) + ", is " + options.kind));
+  }
   const Result<Shape> input = parse_shape(options.input);
   if (!input) return fail_on_input("model new", input.error());
   const Result<Bytes> model = make_model(*kind, *input, options.classes, options.seed);

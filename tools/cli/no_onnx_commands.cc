@@ -21,4 +21,10 @@ ExitCode convert_model(const ConvertOptions&) { return not_in_this_build("conver
 
 ExitCode export_model(const ExportOptions&) { return not_in_this_build("export"); }
 
+Result<Bytes> model_from_onnx(const std::string& path) {
+  return Error(ErrorCode::invalid_argument, path +
+                                                ": this build has no ONNX; one that has it makes a model file of it: "
+                                                "coterie model convert");
+}
+
 }  // namespace coterie

@@ -159,4 +159,11 @@ ExitCode export_model(const ExportOptions& options) {
   return ExitCode::ok;
 }
 
+Result<Bytes> model_from_onnx(const std::string& path) {
+  COT_ASSIGN(const Bytes file, os::read_file(path, model_import::kOnnxFileBytesMax));
+  Result<model_import::ImportedModel> import = model_import::import_onnx(file);
+  if (!import) return import.error().with_context(path);
+  return std::move(import->model);
+}
+
 }  // namespace coterie

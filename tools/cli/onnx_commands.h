@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/result.h"
 #include "tools/cli/exit_code.h"
 
 namespace coterie {
@@ -28,5 +30,8 @@ struct ExportOptions {
   std::string from, to;
 };
 ExitCode export_model(const ExportOptions& options);
+
+// The model file that an ONNX file becomes, as model convert makes it without options. Errors name the file.
+Result<Bytes> model_from_onnx(const std::string& path);
 
 }  // namespace coterie

@@ -11,6 +11,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/cli/wrap.h"
 #include "tools/demo/demo_data.h"
 #include "tools/demo/demo_server.h"
 #include "tools/demo/fleet.h"
@@ -170,6 +171,10 @@ Status Demo::look_after_devices() {
 
 Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& result) {
   COT_ASSIGN(const std::string request, job_request(options_, data_.value_count, model, held_out));
+  if (options_.print_job) {
+    progress_.clear();
+    std::fputs(request.c_str(), options_.json ? stderr : stdout);
+  }
   COT_ASSIGN(job_, server_->create_job(request));
   const auto get = [this](const std::string& target) { return server_->admin().get(target); };
   RoundWatch watch(get, job_, options_.rounds, progress_);
@@ -210,10 +215,9 @@ Status write_results(const DemoResult& result, const RunFolder& folder) {
 }
 
 std::string opening_line(const DemoOptions& options, const DemoData& data) {
-  return std::string(to_string(options.model)) + " on " + data.examples.header.name + ": " +
-         counted(data.training_examples(), "example") + " on " + counted(options.devices, "device") + " (" +
-         to_string(options.split) + "), " + format_count(data.held_out_examples) + " held out; " +
-         counted(options.goal_count(), "device") + " a round" +
+  return data.model_name + " on " + printable(data.name()) + ": " + counted(data.training_examples, "example") +
+         " on " + counted(options.devices, "device") + " (" + to_string(options.split) + "), " +
+         format_count(data.held_out_examples) + " held out; " + counted(options.goal_count(), "device") + " a round" +
          (options.security == SecurityLevel::none
               ? ", no secure aggregation: its server sees each update (--security none)"
               : ", secure aggregation: " + std::string(to_string(options.security)));
@@ -247,16 +251,17 @@ void tell(const DemoResult& result, std::FILE* human) {
 
 }  // namespace
 
-ExitCode run_demo(const DemoOptions& options, const std::string& program) {
-  std::FILE* const human = options.json ? stderr : stdout;
+ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
+  std::FILE* const human = asked.json ? stderr : stdout;
   const auto give_up = [](const Error& error, ExitCode code) {
     print_error("demo", error);
     return code;
   };
   Stopwatch watch;
-  if (const Status usable = check_privacy(options); !usable) return give_up(usable.error(), ExitCode::usage);
-  const Result<DemoData> data = prepare_data(options);
+  if (const Status usable = check_privacy(asked); !usable) return give_up(usable.error(), ExitCode::usage);
+  const Result<DemoData> data = prepare_data(asked);
   if (!data) return give_up(data.error(), ExitCode::usage);
+  const DemoOptions options = settled(asked, *data);
   if (options.has_noise()) {
     const Result<DemoNoise> noise = noise_of(options, data->value_count);
     if (!noise) return give_up(noise.error(), ExitCode::usage);
@@ -269,15 +274,20 @@ ExitCode run_demo(const DemoOptions& options, const std::string& program) {
   result.options = options;
   result.program = program;
   result.run_dir = folder->path();
-  result.data_name = data->examples.header.name;
-  result.training_examples = data->training_examples();
+  result.data_name = printable(data->name());
+  result.model_name = data->model_name;
+  result.class_names = data->contract.target.classes;
+  result.majority_accuracy = data->majority_accuracy;
+  result.training_examples = data->training_examples;
   result.held_out_examples = data->held_out_examples;
-  result.label_counts = data->label_counts();
+  result.label_counts = data->label_counts;
   result.phases.prepare = watch.lap();
   Status done;
   {
     ProgressLine progress(human, options.quiet);
-    progress.print(opening_line(options, *data));
+    const int columns = progress.terminal().columns;
+    progress.print(wrapped(opening_line(options, *data), columns, 2));
+    for (const std::string& note : data->notes) progress.print(wrapped("note: " + printable(note), columns, 2));
     Demo demo(options, *folder, *data, progress);
     done = demo.run(result);
     if (done) done = write_results(result, *folder);

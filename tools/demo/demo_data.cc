@@ -1,71 +1,180 @@
 #include "tools/demo/demo_data.h"
-#include "proto/codec/codec.h"
 
-#include <numeric>
+#include <algorithm>
+#include <memory>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/dataset_source.h"
+#include "device_sdk/runtime/model.h"
 #include "tools/cli/interrupt.h"
 #include "tools/data/federate.h"
-#include "tools/data/load.h"
+#include "tools/data/shard_folder.h"
+#include "tools/model/inspect.h"
 
 namespace coterie {
+namespace {
 
-uint64_t DemoData::training_examples() const {
-  uint64_t count = 0;
-  for (const Indices& shard : shards) count += shard.size();
-  return count;
+constexpr uint64_t kShardBytesMax = 4ull << 30;
+constexpr uint32_t kDemoDevicesMax = 2000;
+
+Error wrong(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
+
+Status check_inputs(const InputContract& contract) {
+  COT_TRY(check_for_job(contract));
+  if (contract.inputs.size() == 1 && contract.inputs[0].type != ColumnType::int32) return {};
+  return wrong("the demo shares out examples with one input of numbers and one class; " + contract.name +
+               " has others (categories=onehot, the default, makes one of a table)");
 }
 
-std::vector<std::vector<uint32_t>> DemoData::label_counts() const {
-  std::vector<std::vector<uint32_t>> counts;
-  for (const Indices& shard : shards) counts.push_back(count_labels(examples, shard));
-  return counts;
+uint64_t elements_of(const Shape& shape) {
+  const Result<uint64_t> count = element_count(shape);
+  return count ? *count : 0;
 }
 
-Result<DemoData> prepare_data(const DemoOptions& options) {
-  COT_ASSIGN(TrainingData loaded, load_data(options.data));
-  const DatasetHeader& header = loaded.examples.header;
-  const std::span<const int32_t> labels = loaded.examples.labels();
-  if (labels.empty() || header.inputs.size() != 1 || header.inputs[0].type == ColumnType::int32) {
-    return Error(ErrorCode::invalid_argument, "the demo shares out examples with one input of numbers and one class; " +
-                                                  header.name + " has others");
+// A model of the user's own takes what the examples are, and tells as many classes apart.
+Status check_model(const DemoOptions& options, const InputContract& contract) {
+  const Result<Model> model = Model::load(options.model_bytes);
+  if (!model) return model.error().with_context(options.model_file);
+  const Shape& examples = contract.inputs[0].shape;
+  const auto classes = static_cast<int64_t>(contract.target.classes.size());
+  const Shape &input = model->input_shape(), &output = model->output_shape();
+  const bool takes_examples = model->graph().inputs.size() == 1 && model->input_type() == DataType::float32 &&
+                              elements_of(input) == elements_of(examples) &&
+                              (input.size() == examples.size() || examples.size() == 1);
+  if (!takes_examples) {
+    return wrong(options.model_file + " takes " + std::to_string(model->graph().inputs.size()) + " input of " +
+                 shape_text(input) + ", and an example of " + contract.name + " is " + shape_text(examples));
+  }
+  if (output.size() == 1 && output[0] == classes) return {};
+  return wrong(options.model_file + " gives " + shape_text(output) + " numbers, and " + contract.name + " has " +
+               std::to_string(classes) + " classes; `coterie model new-head` gives a model another last layer");
+}
+
+Status choose_model(const DemoOptions& options, DemoData& data) {
+  const InputContract& contract = data.contract;
+  const Shape& shape = contract.inputs[0].shape;
+  if (!options.model_file.empty()) {
+    COT_TRY(check_model(options, contract));
+    data.model = options.model_bytes;
+    data.model_name = options.model_file.substr(options.model_file.find_last_of('/') + 1);
+  } else {
+    const ModelKind kind = options.model.value_or(shape.size() == 3 ? ModelKind::cnn : ModelKind::mlp);
+    data.model_name = to_string(kind);
+    Result<Bytes> made = make_model(kind, shape, static_cast<uint32_t>(contract.target.classes.size()), options.seed);
+    if (!made) return made.error().with_context("model " + data.model_name + " does not fit " + contract.name);
+    data.model = std::move(*made);
+  }
+  COT_ASSIGN(const Model model, Model::load(data.model));
+  data.value_count = model.value_count();
+  return {};
+}
+
+// How often the most frequent class of the shards is right of the held-out part.
+double majority_accuracy(const std::vector<std::vector<uint32_t>>& shards, const std::vector<uint32_t>& held_out) {
+  std::vector<uint64_t> sums(held_out.size());
+  for (const std::vector<uint32_t>& shard : shards) {
+    for (size_t i = 0; i < std::min(sums.size(), shard.size()); ++i) sums[i] += shard[i];
+  }
+  uint64_t all = 0;
+  for (const uint32_t count : held_out) all += count;
+  if (all == 0) return 0;
+  const auto most = static_cast<size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
+  return static_cast<double>(held_out[most]) / static_cast<double>(all);
+}
+
+// What the folder of a source and the folder of shards have in common.
+Status take_over(const ShardFolder& folder, DemoData& data) {
+  data.contract = folder.contract;
+  data.notes = folder.notes;
+  COT_TRY(check_inputs(data.contract));
+  if (!folder.held_out) {
+    return wrong(folder.source + " has nothing held out to judge the model by; share it out with --held-out 0.2");
+  }
+  if (folder.devices.size() > kDemoDevicesMax) {
+    return wrong("the data are of " + std::to_string(folder.devices.size()) + " devices, the demo has at most " +
+                 std::to_string(kDemoDevicesMax));
+  }
+  data.devices = static_cast<uint32_t>(folder.devices.size());
+  data.held_out_examples = folder.held_out->examples;
+  for (const ShardRecord& record : folder.devices) {
+    data.training_examples += record.examples;
+    data.label_counts.push_back(record.classes);
+  }
+  data.majority_accuracy = majority_accuracy(data.label_counts, folder.held_out->classes);
+  return {};
+}
+
+// A file of a made directory, as its contract and its manifest say it is.
+Result<Bytes> read_shard(const ShardFolder& folder, const ShardRecord& record) {
+  const std::string path = folder.path_of(record);
+  COT_ASSIGN(Bytes file, os::read_file(path, kShardBytesMax));
+  const Result<DatasetSource> source = DatasetSource::load(file);
+  if (!source) return source.error().with_context(path);
+  const DatasetHeader& header = source->header();
+  if (header.inputs == folder.contract.inputs && header.classes == folder.contract.target.classes.size() &&
+      header.examples == record.examples) {
+    return file;
+  }
+  return Error(ErrorCode::malformed, path + ": is not the shard that data.json and contract.json speak of");
+}
+
+Result<DemoData> from_directory(const DemoOptions& options) {
+  auto folder = std::make_shared<ShardFolder>();
+  COT_ASSIGN(*folder, open_shards(options.data));
+  if (options.split_given) {
+    return wrong(options.data + " is shared out already (" + folder->split + "); --split is for a source");
+  }
+  if (options.devices_given && options.devices != folder->devices.size()) {
+    return wrong(options.data + " has shards of " + std::to_string(folder->devices.size()) + " devices, not of " +
+                 std::to_string(options.devices));
   }
   DemoData data;
-  Indices training;
-  if (loaded.held_out) {
-    training.resize(loaded.examples.size());
-    std::iota(training.begin(), training.end(), 0u);
-    data.held_out = dataset_file(*loaded.held_out);
-    data.held_out_examples = loaded.held_out->size();
-  } else {
-    HeldOut parts = hold_out(labels, kHeldOutFraction, options.seed);
-    if (parts.held_out.empty()) {
-      return Error(ErrorCode::invalid_argument, "the data has too few examples to hold some out");
-    }
-    data.held_out = dataset_file(loaded.examples, parts.held_out);
-    data.held_out_examples = parts.held_out.size();
-    training = std::move(parts.training);
-  }
-  COT_ASSIGN(data.shards, partition(options.split, training, labels, options.devices, options.seed));
-  Result<Bytes> model = make_model(options.model, header.inputs[0].shape, header.classes, options.seed);
-  if (!model) {
-    return model.error().with_context("model " + std::string(to_string(options.model)) + " does not fit " +
-                                      header.name);
-  }
-  data.model = std::move(*model);
-  COT_ASSIGN(const Decoded<ModelGraph> decoded, decode_model(data.model));
-  data.value_count = decoded.payload.size() / sizeof(float);
-  data.examples = std::move(loaded.examples);
+  COT_TRY(take_over(*folder, data));
+  COT_ASSIGN(data.split, parse_split(folder->split));
+  COT_ASSIGN(data.held_out, read_shard(*folder, *folder->held_out));
+  data.shard_file = [folder](uint32_t device) { return read_shard(*folder, folder->devices[device]); };
   return data;
+}
+
+Result<DemoData> from_source(const DemoOptions& options) {
+  const bool is_by_chance = options.split.is_by_chance();
+  auto shared = std::make_shared<FederatedData>();
+  COT_ASSIGN(*shared, federate({.source = options.data,
+                                .split = options.split,
+                                .devices = is_by_chance || options.devices_given ? options.devices : 0,
+                                .seed = options.seed,
+                                .is_for_job = true}));
+  DemoData data;
+  COT_TRY(take_over(describe(*shared, options.data), data));
+  data.split = options.split;
+  data.held_out = dataset_file(*shared->held_out);
+  data.shard_file = [shared](uint32_t device) -> Result<Bytes> { return dataset_file(shared->shard(device)); };
+  return data;
+}
+
+}  // namespace
+
+Result<DemoData> prepare_data(const DemoOptions& options) {
+  COT_ASSIGN(DemoData data, is_shard_folder(options.data) ? from_directory(options) : from_source(options));
+  COT_TRY(choose_model(options, data));
+  return data;
+}
+
+DemoOptions settled(const DemoOptions& options, const DemoData& data) {
+  DemoOptions result = options;
+  result.devices = data.devices;
+  result.split = data.split;
+  return result;
 }
 
 Status write_data(const DemoData& data, const RunFolder& folder) {
   COT_TRY(folder.write("held-out.cotf", data.held_out));
-  for (uint32_t i = 0; i < data.shards.size(); ++i) {
+  for (uint32_t i = 0; i < data.devices; ++i) {
     if (Interrupt::requested()) return interrupted_error();
     const std::string dir = folder.device_dir(i + 1);
     COT_TRY(os::make_directories(dir));
-    COT_TRY(os::write_file_atomically(dir + "/data.cotf", dataset_file(data.examples, data.shards[i])));
+    COT_ASSIGN(const Bytes shard, data.shard_file(i));
+    COT_TRY(os::write_file_atomically(dir + "/data.cotf", shard));
   }
   return {};
 }

@@ -3,32 +3,45 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "tools/data/example_table.h"
+#include "proto/messages/dataset.h"
+#include "tools/data/input_contract.h"
 #include "tools/demo/options.h"
 #include "tools/demo/run_folder.h"
 
 namespace coterie {
 
 struct DemoData {
-  ExampleTable examples;        // shards index into it
-  std::vector<Indices> shards;  // one a device
-  Bytes held_out;               // a data set file: the data set's own test part, or a fifth of it
+  InputContract contract;
+  uint32_t devices = 0;
+  DataSplit split;                                    // by which they got what they have
+  std::function<Result<Bytes>(uint32_t)> shard_file;  // of a device, from 0: a data set file
+  std::vector<std::vector<uint32_t>> label_counts;    // for each device
+  std::vector<std::string> notes;                     // of the reader
+  uint64_t training_examples = 0;
+  Bytes held_out;  // a data set file
   uint64_t held_out_examples = 0;
-  Bytes model;               // untrained
-  uint64_t value_count = 0;  // of it
+  double majority_accuracy = 0;  // of a model that always says the most frequent class of the training part
+  Bytes model;                   // untrained, or as its file has it
+  std::string model_name;        // "mlp", or the file's name
+  uint64_t value_count = 0;      // of it
 
-  uint64_t training_examples() const;
-  std::vector<std::vector<uint32_t>> label_counts() const;  // for each device
+  const std::string& name() const { return contract.name; }
 };
 
-// Errors, each in one line: what load_data, partition and make_model say; invalid_argument unless the examples have one
-// input of numbers and one class each.
+// `options.data` is a source, or a directory of `coterie data make`, which has its own devices and split. Errors, each
+// in one line: what federate, open_shards and make_model say; invalid_argument unless the examples have one input of
+// numbers and one class each, for a model that does not fit them (with both shapes), and for options that the directory
+// has decided.
 Result<DemoData> prepare_data(const DemoOptions& options);
+
+// The options with what the data have decided: devices and split.
+DemoOptions settled(const DemoOptions& options, const DemoData& data);
 
 // Gives each device its data.cotf, and writes held-out.cotf. Looks up now and then whether it was interrupted.
 Status write_data(const DemoData& data, const RunFolder& folder);

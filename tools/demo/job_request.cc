@@ -130,7 +130,9 @@ Result<std::string> job_request(const DemoOptions& options, uint64_t value_count
     settings.privacy.epsilon_budget = noise.epsilon_budget;
   }
   JobSettings job{.common = {}, .kind = std::move(settings)};
-  job.common.name = "demo-" + options.data.substr(0, options.data.find(':'));
+  const size_t colon = options.data.find(':');
+  const bool is_directory = colon == std::string::npos && options.data != "digits";
+  job.common.name = is_directory ? "demo-shards" : "demo-" + options.data.substr(0, colon);
   return to_json(job).dump(2) + "\n";
 }
 

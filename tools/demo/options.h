@@ -15,10 +15,14 @@ namespace coterie {
 
 struct DemoOptions {
   uint32_t devices = 20;
+  bool devices_given = false;  // by the user; otherwise data that have devices of their own decide
   uint32_t rounds = 40;
-  std::string data = "digits";  // tools/data/load.h
-  ModelKind model = ModelKind::cnn;
+  std::string data = "digits";     // tools/data/load.h, or a directory of `coterie data make`
+  std::optional<ModelKind> model;  // built in; none: cnn for images, mlp for rows of numbers
+  std::string model_file;          // or the user's own; empty: none
+  Bytes model_bytes;               // what the file holds, as a model file
   DataSplit split{SplitKind::dirichlet, 0.3};
+  bool split_given = false;
   double fraction = 0.5;       // of the devices that train in a round
   double learning_rate = 0.1;  // the devices' (SGD)
   double momentum = 0;
@@ -35,10 +39,11 @@ struct DemoOptions {
   uint32_t cohort_max = 0;  // devices of a cohort at most; 0: all of a round are in one
   double dropout = 0;       // probability that a device vanishes, in each round, from a random moment to its end
   uint64_t seed = 1;
-  std::string out;     // empty: runs/demo-<date>-<time>
-  bool json = false;   // the last line of standard output is one JSON object, all else goes to standard error
-  bool quiet = false;  // no progress
-  bool keep = false;   // the server's data, the devices' state and the logs stay in the run folder
+  std::string out;         // empty: runs/demo-<date>-<time>
+  bool json = false;       // the last line of standard output is one JSON object, all else goes to standard error
+  bool quiet = false;      // no progress
+  bool print_job = false;  // the job as the server gets it
+  bool keep = false;       // the server's data, the devices' state and the logs stay in the run folder
 
   uint32_t goal_count() const;  // updates that close a round: fraction of the devices, at least one
   double server_rate() const;

@@ -44,6 +44,14 @@ std::string settings_of(const DemoResult& result) {
          std::to_string(options.seed);
 }
 
+// Whether classes are called as they are counted.
+bool are_numbers(const std::vector<std::string>& names) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != std::to_string(i)) return false;
+  }
+  return true;
+}
+
 nlohmann::json phases_json(const DemoPhases& phases) {
   return {{"prepare", rounded(phases.prepare)},
           {"server_start", rounded(phases.server_start)},
@@ -122,10 +130,11 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"loss", result.after.loss_mean},
       {"accuracy_before", result.before.accuracy},
       {"accuracy_best", best_accuracy(result)},
+      {"accuracy_majority", result.majority_accuracy},
       {"seconds", rounded(result.phases.total())},
       {"phases", phases_json(result.phases)},
       {"data", options.data},
-      {"model", to_string(options.model)},
+      {"model", options.model_file.empty() ? result.model_name : options.model_file},
       {"split", to_string(options.split)},
       {"fraction", options.fraction},
       {"learning_rate", options.learning_rate},
@@ -165,6 +174,9 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   std::string text = "\nHeld-out accuracy " + terminal.bold(format_percent(result.after.accuracy)) + " (" +
                      format_percent(result.before.accuracy) + " before training) on " +
                      counted(result.held_out_examples, "example") + " no device has seen\n";
+  if (result.majority_accuracy > 0) {
+    text += "  always saying the most frequent class: " + format_percent(result.majority_accuracy) + "\n";
+  }
   text += "  " + counted(rounds.size(), "round") + ", " + counted(sum_of(rounds, &RoundReport::accepted), "update") +
           ", " + format_seconds(phases.total()) + "\n";
   if (const std::optional<DemoPrivacy>& privacy = result.privacy) {
@@ -190,8 +202,13 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   };
   next(program + " model evaluate " + shell_word(dir + "/model.cotf") + " --data " + shell_word(dir + "/held-out.cotf"),
        "judge the model again, without a server");
-  next(program + " demo --split dirichlet:0.1 --strategy fedadam",
-       "devices that differ more, and a server that takes adaptive steps");
+  const std::string data = result.options.data == "digits" ? "" : " --data " + shell_word(result.options.data);
+  if (data.empty() || result.options.data.find(':') != std::string::npos) {
+    next(program + " demo" + data + " --split dirichlet:0.1 --strategy fedadam",
+         "devices that differ more, and a server that takes adaptive steps");
+  } else {
+    next(program + " demo" + data + " --strategy fedadam", "a server that takes adaptive steps");
+  }
   next(shell_word(beside(result.program, "fl_server")) + " --data-dir coterie-data",
        "a server for devices of your own; it says how to go on");
   return text;
@@ -199,8 +216,8 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
 
 ChartData chart_of(const DemoResult& result) {
   ChartData chart;
-  chart.title = std::string(to_string(result.options.model)) + " on " + result.data_name + ", trained by " +
-                counted(result.options.devices, "device");
+  chart.title =
+      result.model_name + " on " + result.data_name + ", trained by " + counted(result.options.devices, "device");
   chart.subtitle =
       settings_of(result) + "; " + counted(result.training_examples, "example") + ", none of which left its device";
   chart.rounds.push_back({.number = 0,
@@ -211,6 +228,7 @@ ChartData chart_of(const DemoResult& result) {
     chart.rounds.push_back({round.number, round.evaluation_accuracy, round.evaluation_loss, round.train_loss});
   }
   chart.label_counts = result.label_counts;
+  if (!are_numbers(result.class_names)) chart.class_names = result.class_names;
   chart.rounds_trained = result.rounds_trained;
   return chart;
 }

@@ -50,6 +50,9 @@ struct DemoResult {
   std::string program;  // as the user called it, for the commands to try next
   std::string run_dir;
   std::string data_name;
+  std::string model_name = "cnn";
+  std::vector<std::string> class_names;  // of each label
+  double majority_accuracy = 0;          // held out, of always saying the most frequent class
   uint64_t training_examples = 0;
   uint64_t held_out_examples = 0;
   Evaluation before;  // the untrained model

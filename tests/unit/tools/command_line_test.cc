@@ -108,7 +108,7 @@ TEST(CommandLine, SaysWhatItExpectedAndWhatItSaw) {
   EXPECT_THAT(error_of({"demo", "--seed", "-1"}), HasSubstr("--seed: must be a whole number from 0 to"));
   EXPECT_THAT(error_of({"demo", "--lr", "nan"}), HasSubstr("--lr: must be a number from"));
   EXPECT_THAT(error_of({"demo", "--model", "cnm"}),
-              HasSubstr("must be one of mlp, cnn, lenet5, is cnm. Did you mean `cnn`?"));
+              HasSubstr("must be one of mlp, logistic, cnn, lenet5 or a model file, is cnm. Did you mean `cnn`?"));
   EXPECT_THAT(error_of({"demo", "--split", "dirichlet:0"}), HasSubstr("must be iid, dirichlet:ALPHA, shards:K"));
   EXPECT_THAT(error_of({"job", "list", "-o", "xml"}), HasSubstr("must be one of table, json, is xml"));
   EXPECT_THAT(error_of({"job", "show"}), HasSubstr("JOB is required"));

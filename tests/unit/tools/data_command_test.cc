@@ -131,6 +131,15 @@ TEST_F(DataCommand, PrintsJsonAlone) {
   EXPECT_EQ(nlohmann::json::parse(run_command({"data", "inspect", made(), "-o", "json"}).out), json);
 }
 
+TEST_F(DataCommand, HelpsWithinEightyColumns) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"data", "make", "--help"},
+                                                {"data", "inspect", "--help"},
+                                                {"demo", "--help"},
+                                                {"device", "run", "--help"}}) {
+    expect_fits(run_command(words).err);
+  }
+}
+
 TEST(DataReport, ShowsAsManyClassesAsThereIsRoomFor) {
   ShardFolder folder;
   folder.contract.inputs = {{.name = "features", .shape = {1}}};

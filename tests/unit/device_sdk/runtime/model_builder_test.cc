@@ -85,11 +85,23 @@ TEST(Zoo, MakesNetsForDigitsAndForLargerImages) {
   EXPECT_EQ(count, 61'706u);
 }
 
+TEST(Zoo, HasModelsForRowsOfNumbers) {
+  const Model mlp = load_or_die(make_model(ModelKind::mlp, {14}, 2, 1));
+  EXPECT_EQ(mlp.input_shape(), Shape{14});
+  EXPECT_EQ(mlp.output_shape(), Shape{2});
+  const Model logistic = load_or_die(make_model(ModelKind::logistic, {14}, 3, 1));
+  EXPECT_EQ(logistic.graph().ops.size(), 1u);
+  EXPECT_EQ(load_or_die(make_model(ModelKind::logistic, {8, 8, 1}, 10, 1)).output_shape(), Shape{10});
+  EXPECT_EQ(model_kind_from("logistic"), ModelKind::logistic);
+}
+
 TEST(Zoo, IsReproducibleAndRefusesWhatDoesNotFit) {
   const Shape digits{8, 8, 1};
   EXPECT_EQ(*make_model(ModelKind::cnn, digits, 10, 4), *make_model(ModelKind::cnn, digits, 10, 4));
   EXPECT_NE(*make_model(ModelKind::cnn, digits, 10, 4), *make_model(ModelKind::cnn, digits, 10, 5));
-  EXPECT_ERROR(make_model(ModelKind::cnn, {64}, 10, 1), ErrorCode::invalid_argument, "height x width x channels");
+  EXPECT_ERROR(make_model(ModelKind::cnn, {64}, 10, 1), ErrorCode::invalid_argument,
+               "cnn takes images, height x width x channels, and an example is 64");
+  EXPECT_ERROR(make_model(ModelKind::mlp, {}, 10, 1), ErrorCode::invalid_argument, "one number");
   EXPECT_ERROR(make_model(ModelKind::cnn, digits, 0, 1), ErrorCode::invalid_argument, "one class");
   EXPECT_ERROR(make_model(ModelKind::lenet5, digits, 10, 1), ErrorCode::malformed, "larger than the input's");
 }

@@ -1,0 +1,124 @@
+// A stranger's own table and own model in a federation, by one command.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "base/random.h"
+#include "device_sdk/runtime/model_builder.h"
+#include "tests/integration/demo/demo_process.h"
+#include "tests/support/matchers.h"
+
+namespace coterie::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DemoOwnData : public DemoTest {
+ protected:
+  // 300 people: whether one is at risk follows from age, weight and whether one smokes. Scales are unlike, a number is
+  // missing here and there, and 30 % are at risk or so.
+  DemoOwnData() {
+    Prng prng(7);
+    std::string text = "hospital,age,weight,smokes,risk\n";
+    for (int i = 0; i < 300; ++i) {
+      const double age = 20 + 60 * prng.uniform(), grams = 50'000 + 60'000 * prng.uniform();
+      const bool smokes = prng.chance(0.3);
+      const double score = (age - 50) / 15 + (grams - 80'000) / 20'000 + (smokes ? 1.5 : -0.8) - 0.6;
+      text += "h" + std::to_string(i % 5) + "," + std::to_string(age) + "," +
+              (i % 40 == 3 ? "NA" : std::to_string(grams)) + "," + (smokes ? "\"yes, daily\"" : "no") + "," +
+              (score > 0 ? "high" : "low") + "\n";
+    }
+    EXPECT_TRUE(test::is_ok(os::write_file_atomically(directory_ / "people.csv", as_bytes(text))));
+  }
+  std::string people() const { return "csv:" + directory_ / "people.csv?target=risk&drop=hospital"; }
+  std::vector<std::string> demo_on(const std::string& data, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {"demo", "--json", "--quiet", "--data", data, "--out", run()};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  nlohmann::json summary_of(const std::vector<std::string>& words) const {
+    DemoProcess demo(directory_.path(), words);
+    EXPECT_EQ(demo.wait(), 0) << demo.errors();
+    return nlohmann::json::parse(demo.output(), nullptr, false);
+  }
+  void expect_refused(const std::vector<std::string>& words, const std::string& why) const {
+    DemoProcess demo(directory_.path(), words);
+    EXPECT_EQ(demo.wait(), 2);
+    EXPECT_THAT(demo.errors(), HasSubstr(why));
+    EXPECT_EQ(std::count(demo.errors().begin(), demo.errors().end(), '\n'), 1) << demo.errors();
+    EXPECT_FALSE(os::exists(run()));
+  }
+};
+
+TEST_F(DemoOwnData, TrainsOnATableInOneCommand) {
+  DemoProcess demo(directory_.path(),
+                   demo_on(people(), {"--devices", "5", "--rounds", "12", "--fraction", "1", "--print-job"}));
+  ASSERT_EQ(demo.wait(), 0) << demo.errors();
+  const std::string told = demo.errors();
+  const nlohmann::json job = nlohmann::json::parse(told.substr(0, told.find("\n}\n") + 3), nullptr, false);
+  ASSERT_TRUE(job.is_object()) << told;
+  EXPECT_EQ(job.value("/rounds/count"_json_pointer, 0), 12) << told;
+  const nlohmann::json summary = nlohmann::json::parse(demo.output(), nullptr, false);
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(summary["model"], "mlp");
+  EXPECT_EQ(summary["devices"], 5);
+  EXPECT_EQ(summary["training_examples"], 240);
+  const double majority = summary["accuracy_majority"], accuracy = summary["accuracy"];
+  EXPECT_GT(majority, 0.5);
+  EXPECT_LT(majority, 0.75);
+  EXPECT_GT(accuracy, majority + 0.12) << summary;
+}
+
+TEST_F(DemoOwnData, TrainsOnShardsThatWereMadeOfIt) {
+  DemoProcess make(directory_.path(), {"data", "make", "csv:" + directory_ / "people.csv?target=risk", "--split",
+                                       "group:hospital", "-o", directory_ / "shards", "--quiet"});
+  ASSERT_EQ(make.wait(), 0) << make.errors();
+  const std::string shards = directory_ / "shards";
+  expect_refused(demo_on(shards, {"--split", "iid"}), "is shared out already (group:hospital)");
+  expect_refused(demo_on(shards, {"--devices", "4"}), "has shards of 5 devices, not of 4");
+  expect_refused(demo_on(shards, {"--model", "cnn"}),
+                 "cnn takes images, height x width x channels, and an example is 5");
+  const nlohmann::json summary =
+      summary_of(demo_on(shards, {"--model", "logistic", "--rounds", "12", "--fraction", "1"}));
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(summary["devices"], 5);
+  EXPECT_EQ(summary["split"], "group:hospital");
+  EXPECT_GT(summary["accuracy"].get<double>(), summary["accuracy_majority"].get<double>() + 0.12) << summary;
+  // A shard that is another's is found before a process starts.
+  ASSERT_TRUE(test::is_ok(os::rename_file(shards + "/device-02.cotf", shards + "/device-01.cotf")));
+  DemoProcess broken(directory_.path(), {"demo", "--data", shards, "--out", directory_ / "second", "--quiet"});
+  EXPECT_NE(broken.wait(), 0);
+  EXPECT_THAT(broken.errors(), HasSubstr("device-0"));
+}
+
+TEST_F(DemoOwnData, TrainsAModelOfTheUsersOwn) {
+  ModelBuilder build("mine", {5}, 3);  // age, weight, whether weight is missing, smokes: no or yes
+  const Result<Bytes> model = build.finish(build.dense(build.relu(build.dense(build.input(), 9)), 2));
+  ASSERT_TRUE(test::is_ok(model));
+  const std::string file = directory_ / "mine.cotf";
+  ASSERT_TRUE(test::is_ok(os::write_file_atomically(file, *model)));
+  const nlohmann::json summary =
+      summary_of(demo_on(people(), {"--model", file, "--devices", "4", "--rounds", "2", "--fraction", "1"}));
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(summary["model"], file);
+  std::filesystem::remove_all(run());
+  ModelBuilder other("other", {7}, 3);
+  const Result<Bytes> wrong = other.finish(other.dense(other.input(), 2));
+  ASSERT_TRUE(test::is_ok(os::write_file_atomically(file, *wrong)));
+  expect_refused(demo_on(people(), {"--model", file}), "takes 1 input of 7, and an example of people is 5");
+  ModelBuilder third("third", {5}, 3);
+  const Result<Bytes> wide = third.finish(third.dense(third.input(), 3));
+  ASSERT_TRUE(test::is_ok(os::write_file_atomically(file, *wide)));
+  expect_refused(demo_on(people(), {"--model", file}), "gives 3 numbers, and people has 2 classes");
+}
+
+TEST_F(DemoOwnData, RefusesATargetThatIsANumber) {
+  expect_refused(demo_on("csv:" + directory_ / "people.csv?target=age&drop=hospital"),
+                 "the target of people is a number, and a federated job learns classes");
+}
+
+}  // namespace
+}  // namespace coterie::testing
