@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The container file, the compose file and the Kubernetes manifests are whole, closed, and name what exists.
 
-Usage: check_containers.py ROOT FL_SERVER COTERIE; prints file: what and why. There is no cluster here to try them on.
+Usage: check_containers.py ROOT FL_SERVER COTERIE BUILD; prints file: what and why. There is no cluster and no Docker here to try them on.
 """
 import json
 import pathlib
@@ -16,6 +16,7 @@ import kubelet
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 FL_SERVER, COTERIE = sys.argv[2:4]
+BUILD = pathlib.Path(sys.argv[4]).resolve()
 PROBLEMS = []
 
 
@@ -189,6 +190,28 @@ def check_container_file():
             if not packages or packages & {"libc6", "libgcc-s1"}:
                 continue  # in every image
             expect(packages & installed, "Dockerfile", f"{pathlib.Path(program).name} needs {library}: install {sorted(packages)}")
+    check_build_stage(text[:text.rindex("\nFROM ")], final)
+
+
+def check_build_stage(build, final):
+    """It installs what the build needs, by the same list; its targets are this build's, and what is copied is where they are put."""
+    listed = re.search(r"\. (\S+) && apt-get install[^&]*\$\{(\w+)\[@\]\}", build)
+    expect(listed is not None, "Dockerfile", "the build stage has a list of packages of its own")
+    if listed:
+        names = (ROOT / listed.group(1)).read_text()
+        expect(f"{listed.group(2)}=(" in names, "Dockerfile", f"{listed.group(1)} defines no {listed.group(2)}")
+    preset = re.search(r"cmake --preset (\w+)", build).group(1)
+    expect(f'"name": "{preset}"' in (ROOT / "CMakePresets.json").read_text(), "Dockerfile", f"there is no preset {preset}")
+    targets = re.search(r"ninja -C build/(\w+) ([\w ]+)", build)
+    expect(targets.group(1) == preset, "Dockerfile", f"configures {preset} and builds {targets.group(1)}")
+    known = subprocess.run(["ninja", "-C", BUILD, "-t", "query", *targets.group(2).split()], capture_output=True, text=True, check=False)
+    expect(known.returncode == 0, "Dockerfile", f"the build has no such target: {known.stderr}")
+    for copied in re.findall(r"/src/build/(\S+)", final):
+        inside = copied.removeprefix(preset + "/")
+        expect((BUILD / inside).exists(), "Dockerfile", f"copies {copied}, which the build does not make")
+    # A build folder of the host would be copied along, and CMake refuses one that was configured elsewhere.
+    ignored = (ROOT / ".dockerignore").read_text().split()
+    expect("build" in ignored and ".git" in ignored, ".dockerignore", "the host's build folder or history goes into the image")
 
 
 check_kubernetes()

@@ -9,7 +9,7 @@ fail() {
   exit 1
 }
 
-# Installs those of the named packages that are missing; says nothing when there are none.
+# The missing of the named packages; nothing is said when there are none.
 install_packages() {
   local package missing=()
   command -v dpkg-query > /dev/null && command -v apt-get > /dev/null ||
@@ -19,18 +19,34 @@ install_packages() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || missing+=("$package")
   done
   [ ${#missing[@]} -eq 0 ] && return
-  say "Installing ${#missing[@]} packages: ${missing[*]}"
+  apt_install "${missing[@]}"
+}
+
+# Package files, unless just these are installed: the same name and version.
+install_files() {
+  local file missing=()
+  for file in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status} ${Version}' "$(dpkg-deb -f "$file" Package)" 2> /dev/null)" = \
+      "installed $(dpkg-deb -f "$file" Version)" ] || missing+=("$file")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  apt_install "${missing[@]}"
+}
+
+# Names of packages, or paths of package files.
+apt_install() {
+  say "Installing $# packages: $*"
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo > /dev/null ||
-      fail "packages are missing and only root may install them. As root: apt-get install -y ${missing[*]}"
+      fail "packages are missing and only root may install them. As root: apt-get install -y $*"
     as_root=(sudo)
   fi
   local log
   log=$(mktemp)
   if ! "${as_root[@]}" apt-get update -qq > "$log" 2>&1 ||
     ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-      apt-get install -y -qq --no-install-recommends "${missing[@]}" >> "$log" 2>&1; then
+      apt-get install -y -qq --no-install-recommends "$@" >> "$log" 2>&1; then
     tail -n 15 "$log" >&2
     rm -f "$log"
     fail "apt-get could not install them (its last words are above). Coterie is built on Debian 12; check that" \
