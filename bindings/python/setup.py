@@ -5,6 +5,7 @@ folder is in Coterie's tree. Without one the package is pure, and looks for the 
 """
 import os
 import shutil
+import sys
 from pathlib import Path
 
 from setuptools import Distribution, setup
@@ -12,11 +13,14 @@ from setuptools.command.build_py import build_py
 from wheel.bdist_wheel import bdist_wheel
 
 HERE = Path(__file__).resolve().parent
+# As coterie/_find.py looks for it beside the package.
+NAME, BUILT = {"darwin": ("libcoterie.0.dylib", "libcoterie.dylib"), "win32": ("coterie.dll", "coterie.dll")}.get(
+    sys.platform, ("libcoterie.so.0", "libcoterie.so"))
 
 
 def library():
     named = os.environ.get("COTERIE_LIBRARY")
-    found = Path(named) if named else HERE.parents[1] / "build" / "release" / "lib" / "libcoterie.so"
+    found = Path(named) if named else HERE.parents[1] / "build" / "release" / "lib" / BUILT
     if named and not found.is_file():
         raise SystemExit(f"COTERIE_LIBRARY is {named}, and there is no such file")
     return found.resolve() if found.is_file() else None
@@ -31,7 +35,7 @@ class BuildPy(build_py):
     def run(self):
         super().run()
         if (found := library()) is not None:
-            shutil.copy(found, Path(self.build_lib) / "coterie" / "libcoterie.so.0")
+            shutil.copy(found, Path(self.build_lib) / "coterie" / NAME)
 
 
 class BdistWheel(bdist_wheel):

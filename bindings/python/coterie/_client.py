@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import TracebackType
 from typing import Any, Callable, Optional
 
@@ -44,7 +44,7 @@ class Activity(enum.IntEnum):
 @dataclass(frozen=True)
 class ClientProgress:
     """What one step did, and how it went: a status that is not OK is normal (the server is away), the client tries again.
-    `text` then says what went wrong."""
+    `text` then says what went wrong. This library repeats a failure with later steps, until a round is done."""
 
     activity: Activity
     status: Code
@@ -99,7 +99,7 @@ class Client:
         True to end. `enrollment_token` is needed until the device is enrolled. CoterieError: INVALID_ARGUMENT, NOT_FOUND
         (the CA file), CONFLICT (another client uses the directory), DATA_LOSS, PERMISSION_DENIED, STORAGE_FULL."""
         examples = dataset_of(dataset)
-        refused = _structs.ON_REFUSED() if on_refused is None else _structs.ON_REFUSED(_refusing(on_refused))
+        refused = _structs.ON_REFUSED(0) if on_refused is None else _structs.ON_REFUSED(_refusing(on_refused))
         struct = _structs.Options(
             server_url=text_bytes(server_url, "server_url"), state_dir=path_bytes(state_dir),
             ca_file=None if ca_file is None else path_bytes(ca_file),
@@ -195,10 +195,11 @@ def _refusing(on_refused: OnRefused) -> Callable[[Any, Any], None]:
     def refused(_context: Any, refusal: Any) -> None:
         def tell() -> None:
             given = refusal.contents
-            texts = [getattr(given, name).decode("utf-8", "replace") for name in ("reason", "text", "job")]
-            numbers = [getattr(given, name) for name, _ in given._fields_[4:7]]
-            costs = [getattr(given, name) for name, _ in given._fields_[8:]]
-            on_refused(Refusal(*texts, *numbers, SecurityLevel(given.security_level), *costs))
+            values: dict[str, Any] = {one.name: getattr(given, one.name) for one in fields(Refusal)}
+            for name in ("reason", "text", "job"):
+                values[name] = values[name].decode("utf-8", "replace")
+            values["security_level"] = SecurityLevel(values["security_level"])
+            on_refused(Refusal(**values))
 
         guarded(tell)
 

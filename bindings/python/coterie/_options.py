@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from . import _structs
@@ -57,7 +57,7 @@ COUNTS = {"class_weights": "class_weight_count", "freeze": "freeze_count", "trai
 MAX = {ctypes.c_uint32: 2**32 - 1, ctypes.c_uint64: 2**64 - 1}
 
 
-def struct_of(options: TrainOptions, targets_are_values: bool = False) -> _structs.TrainOptions:
+def struct_of(options: Mapping[str, Any], targets_are_values: bool = False) -> _structs.TrainOptions:
     """As the library takes them. TypeError, ValueError: an option that there is not, of another type or out of range."""
     hints: dict[str, str] = {name: getattr(hint, "__forward_arg__", hint) for name, hint in TrainOptions.__annotations__.items()}
     struct = _structs.TrainOptions(targets_are_values=targets_are_values)
@@ -89,13 +89,9 @@ def _set(struct: _structs.TrainOptions, name: str, value: Any, kind: str, member
     else:
         if isinstance(value, (str, bytes)):
             raise TypeError(f"{name} is a sequence of {'texts' if kind == 'lists' else 'numbers'}, not one text")
-        if kind == "lists":
-            array: Any = (ctypes.c_char_p * len(value))(*(text_bytes(text, name) for text in value))
-            pointer = ctypes.POINTER(ctypes.c_char_p)
-        else:
-            array = (ctypes.c_float * len(value))(*(number(one, name) for one in value))
-            pointer = ctypes.POINTER(ctypes.c_float)  # type: ignore[assignment]
-        _attach(struct, name, ctypes.cast(array, pointer))
+        array: Any = (ctypes.c_char_p * len(value))(*(text_bytes(text, name) for text in value)) if kind == "lists" else \
+            (ctypes.c_float * len(value))(*(number(one, name) for one in value))
+        _attach(struct, name, ctypes.cast(array, member))
         setattr(struct, COUNTS[name], len(value))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass, fields
+from typing import Any
 
 from . import _structs
 from ._options import MAX, number, whole
@@ -34,7 +35,7 @@ class Policy:
     openings_max: int = 0
 
     def _struct(self) -> _structs.Policy:
-        members = dict(_structs.Policy._fields_)
+        members: dict[str, Any] = dict(_structs.Policy._fields_)
         struct = _structs.Policy()
         for field in fields(self):
             value = getattr(self, field.name)
