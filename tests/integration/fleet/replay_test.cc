@@ -226,7 +226,8 @@ TEST_F(Replay, OfAMaskedRoundCountsNobodyTwice) {
   std::printf(" %llu the same receipt\n", static_cast<unsigned long long>(echoes.receipts));
   EXPECT_EQ(echoes.other_receipts, 0u);
   EXPECT_EQ(echoes.count("500"), 0u);
-  EXPECT_GT(echoes.count("200"), 0u) << "another node does not know what this one has seen";
+  // Another node does not know what this one has seen: it takes the update on, or has heard that the phase is over.
+  EXPECT_GT(echoes.count("200") + echoes.count("409"), 0u);
   replay_some("after the masked round");
   restart_nodes();
   replay_some("after a restart");
