@@ -10,7 +10,8 @@
   X(kFedAvgM)             \
   X(kFedAdagrad)          \
   X(kFedAdam)             \
-  X(kFedYogi)
+  X(kFedYogi)             \
+  X(kFedLion)
 
 namespace coterie {
 namespace strategy {

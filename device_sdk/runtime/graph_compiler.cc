@@ -4,6 +4,7 @@
 
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/name_pattern.h"
+#include "device_sdk/runtime/proximal_step.h"
 #include "device_sdk/runtime/shape_inference.h"
 
 namespace coterie {
@@ -302,11 +303,24 @@ void GraphCompiler::emit_update_of(uint32_t parameter, Phase phase, BufferId gra
     program_.holds(moment, content_of(parameter, BufferRole::moment));
     return moment;
   };
-  const UpdateBuffers buffers{gradient, values_[parameter], slot(0, Region::slot0), slot(1, Region::slot1)};
+  UpdateBuffers buffers{gradient, values_[parameter], slot(0, Region::slot0), slot(1, Region::slot1)};
   if (!channels_of(parameter).is_all()) {
     return emit_channel_update(parameter, phase, optimizer, learning_rate_scale, buffers);
   }
-  emit_update(program_, phase, optimizer, learning_rate_scale, elements(types_[parameter].shape), buffers);
+  const uint64_t count = elements(types_[parameter].shape);
+  if (settings_.proximal_mu > 0) {
+    buffers.gradient = emit_proximal(program_, phase, settings_.proximal_mu, count,
+                                     {buffers.gradient, buffers.values, start_of(parameter)});
+  }
+  emit_update(program_, phase, optimizer, learning_rate_scale, count, buffers);
+}
+
+BufferId GraphCompiler::start_of(uint32_t parameter) {
+  const uint64_t first = graph_.tensors[parameter].payload_offset / sizeof(float);
+  const std::span<const float> start = model_.parameters().subspan(first, elements(types_[parameter].shape));
+  const BufferId buffer = program_.add_constant({reinterpret_cast<const uint8_t*>(start.data()), start.size_bytes()});
+  program_.holds(buffer, content_of(parameter, BufferRole::value));
+  return buffer;
 }
 
 // Values and optimizer state of the trained channels are taken out, updated and put back.
@@ -318,6 +332,12 @@ void GraphCompiler::emit_channel_update(uint32_t parameter, Phase phase, const O
     if (whole.*part == kNoBuffer) continue;
     narrow.*part = program_.add_planned(matrix.narrow_elements() * kElementBytes);
     emit_take_channels(program_, phase, matrix, whole.*part, narrow.*part);
+  }
+  if (settings_.proximal_mu > 0) {
+    const BufferId start = program_.add_planned(matrix.narrow_elements() * kElementBytes);
+    emit_take_channels(program_, phase, matrix, start_of(parameter), start);
+    narrow.gradient = emit_proximal(program_, phase, settings_.proximal_mu, matrix.narrow_elements(),
+                                    {narrow.gradient, narrow.values, start});
   }
   emit_update(program_, phase, optimizer, learning_rate_scale, matrix.narrow_elements(), narrow);
   for (BufferId UpdateBuffers::*part : {&UpdateBuffers::values, &UpdateBuffers::slot0, &UpdateBuffers::slot1}) {

@@ -38,6 +38,7 @@ struct CompileSettings {
   bool keeps_gradients = false;
   bool freeze_statistics = false;  // TrainOptions
   std::vector<ParameterGroup> groups = {};
+  float proximal_mu = 0;                    // TrainOptions
   std::vector<bool> is_trainable = {};      // per tensor; empty: every parameter that is not frozen
   std::vector<ChannelRange> channels = {};  // per tensor: those of a parameter that are trained; empty: all of all
   uint64_t arena_bytes_max = 0;
@@ -96,6 +97,7 @@ class GraphCompiler {
   void emit_update_of(uint32_t parameter, Phase phase, BufferId gradient);
   void emit_channel_update(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer,
                            float learning_rate_scale, const UpdateBuffers& whole);
+  BufferId start_of(uint32_t parameter);  // its values as the model has them; read only
 
   const Model& model_;
   const ModelGraph& graph_;

@@ -113,6 +113,7 @@ TrainOptions options_of(const TrainingSettings& settings, uint64_t seed) {
   options.freeze = settings.freeze;
   options.train_only = settings.train_only;
   options.train_last = settings.train_last;
+  options.proximal_mu = settings.proximal_mu;
   options.seed = seed;
   return options;
 }
@@ -136,6 +137,7 @@ Status check_options(const TrainOptions& options) {
   if (!is_limit(options.clip_norm) || !is_limit(options.clip_value)) {
     return bad("clip_norm and clip_value must be numbers of at least 0");
   }
+  if (!is_limit(options.proximal_mu)) return bad("proximal_mu must be a number of at least 0");
   for (const ParameterGroup& group : options.groups) {
     if (!is_limit(group.learning_rate_scale) || !is_limit(group.weight_decay)) {
       return bad("the numbers of group " + group.pattern + " must be at least 0");

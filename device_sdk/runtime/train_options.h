@@ -62,6 +62,9 @@ struct TrainOptions {
   uint32_t train_last = 0;  // if above 0: only the parameters of so many last layers that have any; without train_only
   std::vector<ChannelUpdate> channels = {};  // of parameters that are trained, the only channels that change
   std::vector<ParameterGroup> groups = {};
+  // Each step's gradient has mu * (w - start) in it, whatever the optimizer makes of it: FedProx (Li et al. 2020). It
+  // is neither clipped nor part of the loss that is reported. 0: none.
+  float proximal_mu = 0;
   bool freeze_statistics = false;  // batch norm uses its running statistics and leaves them alone
 
   uint32_t threads = 1;  // with the caller's own, at most limits::kThreadsMax; the results are the same bits

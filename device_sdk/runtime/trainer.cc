@@ -50,6 +50,7 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
                                               options.loss_scaling.is_on(),
                            .freeze_statistics = options.freeze_statistics,
                            .groups = options.groups,
+                           .proximal_mu = options.proximal_mu,
                            .is_trainable = std::move(is_trainable),
                            .channels = std::move(channels),
                            .arena_bytes_max = options.arena_bytes_max,

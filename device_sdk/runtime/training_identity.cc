@@ -119,8 +119,9 @@ bool follows_the_end(ScheduleKind kind) { return kind == ScheduleKind::cosine ||
 
 std::string training_identity(const TrainOptions& options, uint64_t steps_in_all, const std::optional<Digest>& data) {
   const auto& [loss, optimizer, schedule, batch_size, micro_batch_size, epochs, steps_max, clip_norm, clip_value,
-               freeze, train_only, train_last, channels, groups, freeze_statistics, threads, part_nanoseconds_min,
-               storage, loss_scaling, seed, arena_bytes_max, checkpoint_cipher, planned_bytes_max] = options;
+               freeze, train_only, train_last, channels, groups, proximal_mu, freeze_statistics, threads,
+               part_nanoseconds_min, storage, loss_scaling, seed, arena_bytes_max, checkpoint_cipher,
+               planned_bytes_max] = options;
   Lines lines;
   add(lines, loss);
   add(lines, optimizer);
@@ -135,6 +136,8 @@ std::string training_identity(const TrainOptions& options, uint64_t steps_in_all
   lines.add("train_last", train_last);
   lines.add("channels", channels);
   lines.add("groups", groups);
+  // Left out where it says nothing: checkpoints of builds that knew none of it go on.
+  if (proximal_mu != 0) lines.add("proximal_mu", proximal_mu);
   lines.add("freeze_statistics", freeze_statistics);
   lines.add("storage", storage);
   lines.add("loss_scale", loss_scaling);

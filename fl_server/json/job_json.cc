@@ -37,6 +37,7 @@ void read_training(JsonReader reader, TrainingSettings& training) {
   reader.read("freeze", training.freeze);
   reader.read("train_only", training.train_only);
   reader.read("train_last", training.train_last);
+  reader.read("proximal_mu", training.proximal_mu);
   reader.read("batch_size", training.batch_size);
   reader.read("local_epochs", training.local_epochs);
   reader.read("steps_max", training.steps_max);
@@ -156,6 +157,7 @@ nlohmann::json to_json(const TrainingSettings& training) {
   if (!training.freeze.empty()) json["freeze"] = training.freeze;
   if (!training.train_only.empty()) json["train_only"] = training.train_only;
   if (training.train_last != 0) json["train_last"] = training.train_last;
+  if (training.proximal_mu != 0) json["proximal_mu"] = readable(training.proximal_mu);
   return json;
 }
 

@@ -62,7 +62,7 @@ flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuil
   const auto freeze = t.freeze.empty() ? 0 : builder.CreateVectorOfStrings(t.freeze);
   const auto train_only = t.train_only.empty() ? 0 : builder.CreateVectorOfStrings(t.train_only);
   return wire::CreateObjective(builder, static_cast<uint8_t>(t.loss), t.label_smoothing, t.loss_threshold, weights,
-                               freeze, train_only, t.train_last);
+                               freeze, train_only, t.train_last, t.proximal_mu);
 }
 
 using FlatStrings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
@@ -89,6 +89,7 @@ Status parse(const wire::Objective& objective, TrainingSettings& into) {
   COT_ASSIGN(into.freeze, parse_patterns(objective.freeze(), "freeze"));
   COT_ASSIGN(into.train_only, parse_patterns(objective.train_only(), "train_only"));
   into.train_last = objective.train_last();
+  into.proximal_mu = objective.proximal_mu();
   return {};
 }
 

@@ -66,6 +66,9 @@ struct TrainingSettings {
   std::vector<std::string> freeze = {};
   std::vector<std::string> train_only = {};
   uint32_t train_last = 0;
+  // FedProx (Li et al. 2020): mu / 2 |w - given|^2 is added to the loss that each step lowers; 0: nothing is. What
+  // devices report as their loss has no part of it.
+  float proximal_mu = 0;
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 

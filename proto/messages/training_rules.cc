@@ -86,6 +86,7 @@ Problems problems_of(const TrainingSettings& training) {
   check_patterns(training.train_only, "/train_only", rules);
   rules.require(training.train_last == 0 || training.train_only.empty(), "/train_last",
                 "must be absent with train_only: both say which parameters change");
+  rules.in_range(training.proximal_mu, 0, 1e6f, "/proximal_mu", "[0, 1e6]");
   return rules.take();
 }
 

@@ -117,6 +117,11 @@ void add_training(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--momentum", options.momentum, "momentum of the devices")
       ->capture_default_str()
       ->check(between(0.0, 1.0));
+  demo.add_option("--proximal-mu", options.proximal_mu,
+                  "FedProx: how strongly each step pulls a device back to the model that it was given; 0.01 to 1 where "
+                  "devices differ")
+      ->capture_default_str()
+      ->check(between(0.0, 1e6));
   demo.add_option("--local-epochs", options.local_epochs, "passes over its data a device makes in a round")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1000));

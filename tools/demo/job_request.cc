@@ -62,6 +62,7 @@ HorizontalSettings settings_of(const DemoOptions& options) {
   settings.training.loss = Loss::softmax_cross_entropy;
   settings.training.batch_size = options.batch_size;
   settings.training.local_epochs = options.local_epochs;
+  settings.training.proximal_mu = static_cast<float>(options.proximal_mu);
   settings.training.optimizer.kind = OptimizerKind::sgd;
   settings.training.optimizer.learning_rate = static_cast<float>(options.learning_rate);
   settings.training.optimizer.momentum = static_cast<float>(options.momentum);

@@ -26,6 +26,7 @@ struct DemoOptions {
   double fraction = 0.5;       // of the devices that train in a round
   double learning_rate = 0.1;  // the devices' (SGD)
   double momentum = 0;
+  double proximal_mu = 0;  // FedProx
   uint32_t local_epochs = 2;
   uint32_t batch_size = 16;
   const StrategyRule* strategy = &default_strategy();  // never null

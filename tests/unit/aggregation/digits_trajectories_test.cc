@@ -118,7 +118,8 @@ TEST(DigitsTrajectories, EndAtTheWeightsOfTheReference) {
                       {"fedavgm", with("fedavgm", {1, .9f}), 0},
                       {"fedadam", with("fedadam", {.1f, .9f, .99f, .001f}), 1e-6},
                       {"fedadam_v0_zero", with("fedadam", {.1f, .9f, .99f, .001f}), 0},
-                      {"fedadagrad", with("fedadagrad", {.1f, 0, .001f}), 1e-6}};
+                      {"fedadagrad", with("fedadagrad", {.1f, 0, .001f}), 1e-6},
+                      {"fedlion", with("fedlion", {.01f, .9f, .99f}), 0}};
   for (const Row& row : rows) {
     const std::vector<double> expected = reference["results"][row.result]["weights"];
     const std::vector<float> got = federated(row.strategy, clients, row.v_start);

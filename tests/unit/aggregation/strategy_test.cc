@@ -96,6 +96,14 @@ std::vector<Case> cases() {
          c.v -= (1 - static_cast<double>(s[2])) * g * g * sign;
          adaptive(c, static_cast<double>(s[0]), static_cast<double>(s[3]));
        }},
+      {"fedlion",
+       {0.05f, 0.9f, 0.99f},
+       0,
+       [](Coordinate& c, double g, auto s) {
+         const double towards = static_cast<double>(s[1]) * c.m + (1 - static_cast<double>(s[1])) * g;
+         c.w += static_cast<double>(s[0]) * (towards > 0 ? 1 : towards < 0 ? -1 : 0);
+         c.m = static_cast<double>(s[2]) * c.m + (1 - static_cast<double>(s[2])) * g;
+       }},
   };
 }
 
@@ -163,6 +171,12 @@ TEST(Strategies, GiveTheStepsThatWereWorkedOutElsewhere) {
   EXPECT_THAT(after(of("fedadagrad"), {.1f, 0, .001f}, 0), near(0.14676595293380216, 0.12830337567500028));
 }
 
+TEST(FedLion, LeavesWhatNoDeviceMovesToTheBit) {
+  Moved moved(StrategySettings::of("fedlion").with("server_learning_rate", 0.5f), {0.1f, 0.1f, 0.1f});
+  for (int round = 0; round < 3; ++round) moved.by(std::vector<float>{1e-6f, -4, 0});
+  EXPECT_THAT(moved.weights, ElementsAre(testing::FloatEq(1.6f), testing::FloatEq(-1.4f), 0.1f));
+}
+
 TEST(FedYogi, NeverLetsItsSecondMomentFallBelowZero) {
   Moved moved(StrategySettings::of("fedyogi").with("beta2", 0), {0, 0});
   for (const float mean : {5.0f, 1.0f, 0.0f, 3.0f, 2.9999f, 0.1f}) {
@@ -199,6 +213,8 @@ TEST(StrategyRegistry, KeepsWhatIsStored) {
   EXPECT_EQ(find_strategy("fedavg")->stored_as, 1);
   EXPECT_EQ(find_strategy("fedadam")->stored_as, 2);
   EXPECT_EQ(find_strategy("fedadam")->state_vectors, 2);
+  EXPECT_EQ(find_strategy("fedlion")->stored_as, 6);
+  EXPECT_EQ(find_strategy("fedlion")->state_vectors, 1);
   EXPECT_THAT(StrategySettings::of("fedadam").values, ElementsAre(1.0f, 0.9f, 0.99f, 0.001f));
 }
 

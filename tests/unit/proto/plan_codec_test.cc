@@ -127,6 +127,10 @@ TEST(Plan, LimitsTheObjectiveByName) {
   for (const std::vector<float>& weights : {std::vector{-1.0f}, {kNaN}, {1.0f, kInf}, {0.0f, 0.0f}})
     expect_bad("class_weights", [&weights](Plan& p) { p.training.class_weights = weights; });
   expect_bad("class_weights", [](Plan& p) { p.training.class_weights.assign(kClassWeightsMax + 1, 1); });
+  for (const float mu : {-0.1f, 1.000001e6f, kNaN, kInf}) {
+    expect_bad("proximal_mu", [mu](Plan& p) { p.training.proximal_mu = mu; });
+  }
+  for (const float mu : {0.01f, 1e6f}) expect_good([mu](Plan& p) { p.training.proximal_mu = mu; });
 }
 
 TEST(Plan, LimitsPatternsByName) {
@@ -171,7 +175,7 @@ TEST(Plan, ThatOlderDevicesWouldMisreadHasALossThatTheyRefuse) {
              t.class_weights = {1, 2};
            },
            [](TrainingSettings& t) { t.freeze = {"a"}; }, [](TrainingSettings& t) { t.train_only = {"a"}; },
-           [](TrainingSettings& t) { t.train_last = 1; },
+           [](TrainingSettings& t) { t.train_last = 1; }, [](TrainingSettings& t) { t.proximal_mu = 0.1f; },
            [](TrainingSettings& t) { t.optimizer.kind = OptimizerKind::lion; },
            [](TrainingSettings& t) { t.optimizer.smoothing = 0.5f; },
            [](TrainingSettings& t) { t.optimizer = {.momentum = 0.5f, .nesterov = true}; }}) {

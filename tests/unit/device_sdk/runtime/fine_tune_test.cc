@@ -187,6 +187,58 @@ TEST(Clip, ByValueBoundsEachElement) {
   }
 }
 
+// The first step begins where the model was given and is pulled nowhere; the second is, by what the first one moved.
+TEST(Proximal, PullsEachWeightBackByItsDistance) {
+  const Model model = small_cnn();
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  options.epochs = 2;
+  const auto expect_pulled = [&](const char* what) {
+    SCOPED_TRACE(what);
+    options.proximal_mu = 0;
+    const std::vector<float> once = delta_after(model, options, examples, 1);
+    std::vector<float> expected = delta_after(model, options, examples, 2);
+    options.proximal_mu = 2;
+    EXPECT_EQ(delta_after(model, options, examples, 1), once);
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] -= options.optimizer.learning_rate * 2 * once[i];
+    const std::vector<float> pulled = delta_after(model, options, examples, 2);
+    expect_near(pulled, expected, 1e-6f);
+    options.threads = 2;
+    options.part_nanoseconds_min = 0;
+    EXPECT_EQ(delta_after(model, options, examples, 2), pulled);
+    options.threads = 1;
+  };
+  expect_pulled("as each gradient is there");
+  options.micro_batch_size = 4;
+  expect_pulled("in micro-batches");
+  options.micro_batch_size = 0;
+  options.channels = {{.pattern = "conv1.weight", .first = 0, .last = 0, .fraction = 0.5f}};
+  expect_pulled("some channels alone");
+}
+
+TEST(Proximal, KeepsAllOptimizersNearerToTheGivenModel) {
+  const Model model = load_or_die(make_model(ModelKind::mlp, {8, 8, 1}, 10, 5));
+  Examples examples(16, 64, 10);
+  for (const std::string_view name : optimizer_names()) {
+    TrainOptions options = plain(16);
+    options.epochs = 40;
+    options.optimizer.kind = *optimizer_from(name);
+    options.optimizer.learning_rate = name == "adadelta" ? 1 : 0.01f;
+    const double free = norm(delta_after(model, options, examples, 40));
+    options.proximal_mu = 1;
+    EXPECT_LT(norm(delta_after(model, options, examples, 40)), free * 0.99) << name;
+  }
+}
+
+TEST(Proximal, IsANumberOfAtLeastZero) {
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  for (const float mu : {-1.0f, std::nanf(""), INFINITY}) {
+    options.proximal_mu = mu;
+    EXPECT_ERROR(Trainer::create(small_cnn(), options, examples), ErrorCode::invalid_argument, "proximal_mu");
+  }
+}
+
 TEST(Optimizers, AllLowerTheLossOfASmallNet) {
   const Model model = load_or_die(make_model(ModelKind::mlp, {8, 8, 1}, 10, 5));
   Examples examples(16, 64, 10);

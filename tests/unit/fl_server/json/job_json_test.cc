@@ -182,7 +182,8 @@ TEST(JobJson, CarriesEveryLossAndOptimizerWithWhatBelongsToIt) {
       EXPECT_EQ(to_json(read)["training"]["optimizer"]["kind"], optimizer);
     }
   }
-  job["training"] = {{"label_smoothing", 0.1}, {"class_weights", {1, 0.3}}, {"freeze", {"a.*", "b"}}};
+  job["training"] = {
+      {"label_smoothing", 0.1}, {"proximal_mu", 0.25}, {"class_weights", {1, 0.3}}, {"freeze", {"a.*", "b"}}};
   Problems problems;
   const JobSettings read = job_settings_from_json(job, problems);
   EXPECT_THAT(problems, IsEmpty());
