@@ -21,10 +21,27 @@ RistrettoElement ristretto_from_hash(std::span<const uint8_t, 64> hash) {
   return element;
 }
 
+RistrettoElement ristretto_of_message(std::initializer_list<ByteView> parts) {
+  ensure_sodium();
+  crypto_hash_sha512_state state;
+  crypto_hash_sha512_init(&state);
+  for (const ByteView part : parts) crypto_hash_sha512_update(&state, part.data(), part.size());
+  std::array<uint8_t, crypto_hash_sha512_BYTES> hash{};
+  crypto_hash_sha512_final(&state, hash.data());
+  return ristretto_from_hash(hash);
+}
+
 RistrettoScalar ristretto_random_scalar() {
   ensure_sodium();
   RistrettoScalar scalar;
   crypto_core_ristretto255_scalar_random(scalar.mutable_bytes().data());
+  return scalar;
+}
+
+RistrettoScalar ristretto_scalar_from_hash(std::span<const uint8_t, 64> hash) {
+  ensure_sodium();
+  RistrettoScalar scalar;
+  crypto_core_ristretto255_scalar_reduce(scalar.mutable_bytes().data(), hash.data());
   return scalar;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -25,8 +26,13 @@ bool ristretto_is_valid(const RistrettoElement& element);
 // The element that a hash of 64 bytes stands for (RFC 9496 section 4.3.4).
 RistrettoElement ristretto_from_hash(std::span<const uint8_t, 64> hash);
 
+// The same of SHA-512 over `parts`, one behind the other. Whoever calls keeps different lists of parts different.
+RistrettoElement ristretto_of_message(std::initializer_list<ByteView> parts);
+
 // Uniform, and not zero.
 RistrettoScalar ristretto_random_scalar();
+// The number that 64 bytes are, little-endian, modulo the group's order: uniform if they are.
+RistrettoScalar ristretto_scalar_from_hash(std::span<const uint8_t, 64> hash);
 
 // scalar * element. An error if that is the neutral element or `element` is not valid. Time depends on neither.
 Result<RistrettoElement> ristretto_multiply(const RistrettoScalar& scalar, const RistrettoElement& element);

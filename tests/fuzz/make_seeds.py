@@ -15,7 +15,7 @@ ONNX_SEEDS = ["attention", "gru_initial_state", "lenet_static", "resizes", "shap
 
 
 # Their inputs are rows of choices (event_bytes.h): any bytes do.
-EVENT_TARGETS = ["ingest_events", "intake_events", "round_events", "fleet_events"]
+EVENT_TARGETS = ["ingest_events", "intake_events", "round_events", "fleet_events", "matching"]
 
 
 def damaged(frame, seed):

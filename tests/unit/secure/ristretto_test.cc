@@ -47,6 +47,22 @@ TEST(Ristretto, HashesAsRfc9496Does) {
   }
 }
 
+// RFC 9496 appendix A.3, first vector: the hash is SHA-512 of this text.
+TEST(Ristretto, HashesAMessageInParts) {
+  constexpr const char* kElement = "3066f82a1a747d45120d1740f14358531a8f04bbffe6a819f86dfe50f44a0a46";
+  const std::string_view text = "Ristretto is traditionally a short shot of espresso coffee";
+  EXPECT_EQ(to_hex(ristretto_of_message({as_bytes(text)}).view()), kElement);
+  EXPECT_EQ(to_hex(ristretto_of_message({as_bytes(text.substr(0, 9)), {}, as_bytes(text.substr(9))}).view()), kElement);
+}
+
+TEST(Ristretto, ReducesAHashModuloTheOrder) {
+  Bytes wide = *from_hex("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010");  // the order
+  wide.resize(64);
+  wide[0] = static_cast<uint8_t>(wide[0] + 5);
+  const RistrettoScalar five = ristretto_scalar_from_hash(std::span<const uint8_t, 64>(wide));
+  EXPECT_TRUE(equal_in_constant_time(five.reveal(), scalar_of(5).reveal()));
+}
+
 TEST(Ristretto, GivesNoProductThatIsNeutral) {
   EXPECT_TRUE(ristretto_is_valid(RistrettoElement()));
   EXPECT_ERROR(ristretto_multiply(scalar_of(2), RistrettoElement()), ErrorCode::malformed, "neutral");

@@ -1,0 +1,77 @@
+#include "vertical/psi/matching_party.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/assert.h"
+
+namespace coterie::vertical {
+
+Message MatchingParty::hello() const {
+  return psi_message(peer_, PsiHello{.items = ids_.items(), .settings = psi_settings_digest(settings_)});
+}
+
+Status MatchingParty::take_hello(const Message& message) {
+  COT_TRY(expect_psi(message, peer_, PsiKind::hello));
+  COT_ASSIGN(const PsiHello hello, read_psi_hello(message));
+  if (hello.settings != psi_settings_digest(settings_)) {
+    return Error(ErrorCode::conflict,
+                 "the peer matches with other settings (salt, id_type, bucket_items or intersection_min); both parties "
+                 "must run one manifest");
+  }
+  if (hello.items > kPsiItemsMax) {
+    return Error(ErrorCode::too_large, "a party has at most " + std::to_string(kPsiItemsMax) + " ids, the peer has " +
+                                           std::to_string(hello.items));
+  }
+  peer_items_ = hello.items;
+  tag_bytes_ = psi_tag_bytes(ids_.items(), peer_items_);
+  buckets_ = psi_bucket_count(settings_, ids_.items(), peer_items_);
+  ids_.cut(settings_, buckets_);
+  return {};
+}
+
+std::vector<uint32_t> MatchingParty::secret_rows(uint32_t bucket) const {
+  const std::span<const uint32_t> rows = ids_.bucket(bucket);
+  std::vector<uint32_t> ordered = blinding_.order(bucket, static_cast<uint32_t>(rows.size()));
+  for (uint32_t& place : ordered) place = rows[place];
+  return ordered;
+}
+
+RistrettoElement MatchingParty::blinded(uint32_t row) const {
+  const Result<RistrettoElement> product = blinding_.blind(psi_element(settings_.salt, ids_.id(row)));
+  COT_ASSERT(product.has_value());  // neutral only if the key or a hash is, once in 2^252
+  return *product;
+}
+
+Result<RistrettoElement> MatchingParty::doubled(ByteView element, uint32_t place) const {
+  RistrettoElement received;
+  std::ranges::copy(element, received.bytes.begin());
+  Result<RistrettoElement> product = blinding_.blind(received);
+  if (product) return product;
+  return product.error().with_context("bucket " + std::to_string(bucket_) + ", entry " + std::to_string(place));
+}
+
+void MatchingParty::add_match(uint32_t row, const PsiTag& tag) {
+  matched_.push_back(row);
+  tags_.update(ByteView(tag).first(tag_bytes_));
+}
+
+Status MatchingParty::close() {
+  outcome_ = PsiOutcome{.count = matched_.size(), .root = tags_.finish()};
+  if (outcome_.count >= settings_.intersection_min) return {};
+  return Error(ErrorCode::refused, "the parties share " + std::to_string(outcome_.count) +
+                                       " ids, and the job asks for at least " +
+                                       std::to_string(settings_.intersection_min));
+}
+
+Status MatchingParty::take_result(const Message& message) const {
+  COT_TRY(expect_psi(message, peer_, PsiKind::result));
+  COT_ASSIGN(const PsiOutcome theirs, read_psi_outcome(message));
+  if (theirs == outcome_) return {};
+  return Error(ErrorCode::conflict, "the parties disagree about the intersection: the peer has " +
+                                        std::to_string(theirs.count) + " ids with root " + theirs.root.hex() +
+                                        ", we have " + std::to_string(outcome_.count) + " with root " +
+                                        outcome_.root.hex());
+}
+
+}  // namespace coterie::vertical

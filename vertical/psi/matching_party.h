@@ -1,0 +1,56 @@
+// What both sides of a matching do alike: the agreement at its begin, blinding of a bucket, the result at its end.
+#pragma once
+
+#include <optional>
+
+#include "secure/crypto/digest.h"
+#include "vertical/psi/blinding.h"
+#include "vertical/psi/matching.h"
+
+namespace coterie::vertical {
+
+class MatchingParty : public Matching {
+ public:
+  const std::vector<uint32_t>& matched_rows() const override { return matched_; }
+  const PsiOutcome& outcome() const override { return outcome_; }
+  uint64_t peer_items() const override { return peer_items_; }
+
+ protected:
+  MatchingParty(IdSet ids, PsiSettings settings, PartyIndex peer, const Secret<32>& seed)
+      : peer_(peer), settings_(std::move(settings)), ids_(std::move(ids)), blinding_(seed) {}
+
+  Message hello() const;
+  // Compares, and cuts the ids into buckets.
+  Status take_hello(const Message& message);
+
+  // A bucket's rows in their secret order.
+  std::vector<uint32_t> secret_rows(uint32_t bucket) const;
+  RistrettoElement blinded(uint32_t row) const;
+  // The product of the peer's element, or the error that names it.
+  Result<RistrettoElement> doubled(ByteView element, uint32_t place) const;
+  void add_match(uint32_t row, const PsiTag& tag);
+
+  // The smallest intersection is checked here; `refused` if ours is below.
+  Status close();
+  Message result() const { return psi_message(peer_, outcome_); }
+  Status take_result(const Message& message) const;
+
+  bool is_last_bucket() const { return bucket_ + 1 == buckets_; }
+  // What the peer's lists of a bucket may hold: no more than it has not shown yet.
+  uint64_t peer_items_left() const { return peer_items_ - peer_items_seen_; }
+
+  PartyIndex peer_;
+  PsiSettings settings_;
+  IdSet ids_;
+  Blinding blinding_;
+  uint64_t peer_items_ = 0, peer_items_seen_ = 0;
+  size_t tag_bytes_ = 0;
+  uint32_t buckets_ = 0, bucket_ = 0;
+
+ private:
+  std::vector<uint32_t> matched_;
+  ContentDigester tags_;
+  PsiOutcome outcome_;
+};
+
+}  // namespace coterie::vertical
