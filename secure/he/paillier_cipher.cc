@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "secure/he/fixed_base.h"
+#include "secure/he/paillier.h"
+#include "secure/he/paillier_key.h"
+#include "secure/he/seed_stream.h"
+
+namespace coterie {
+namespace he {
+namespace {
+
+constexpr size_t kWindowBits = 6;
+constexpr size_t kSubsetResidues = 40;
+constexpr size_t kStatisticalBits = 128;
+
+// In Montgomery form.
+class PaillierCiphertext : public Ciphertext {
+ public:
+  explicit PaillierCiphertext(Big number) : number(std::move(number)) {}
+  Big number;
+};
+
+const Big& number_of(const Ciphertext& ciphertext) { return static_cast<const PaillierCiphertext&>(ciphertext).number; }
+
+class PaillierCipher : public AdditiveCipher {
+ public:
+  PaillierCipher(Big n, const Secret<32>& seed)
+      : context_(big_context()),
+        random_(seed, "coterie paillier sums"),
+        n_(std::move(n)),
+        square_(product(n_, n_, context_)),
+        form_(montgomery(square_, context_)),
+        n_bytes_(static_cast<size_t>(BN_num_bytes(n_.get()))) {}
+
+  size_t ciphertext_bytes() const override { return 2 * n_bytes_; }
+  size_t plaintext_bits() const override { return 8 * n_bytes_ - 2; }
+
+  Result<std::vector<CiphertextPtr>> read(ByteView ciphertexts) const override {
+    if (ciphertexts.size() % ciphertext_bytes() != 0) {
+      return Error(ErrorCode::malformed, "ciphertexts have " + std::to_string(ciphertexts.size()) +
+                                             " bytes, expected a multiple of " + std::to_string(ciphertext_bytes()));
+    }
+    std::vector<CiphertextPtr> all;
+    Big together = big();
+    must(BN_one(together.get()) == 1);
+    const size_t count = ciphertexts.size() / ciphertext_bytes();
+    const auto number = [&](size_t i) {
+      return big_from(ciphertexts.subspan(i * ciphertext_bytes(), ciphertext_bytes()));
+    };
+    for (size_t i = 0; i < count; ++i) {
+      Big c = number(i);
+      if (BN_is_zero(c.get()) != 0 || BN_cmp(c.get(), square_.get()) >= 0) {
+        return Error(ErrorCode::malformed, "ciphertext " + std::to_string(i) + " is not in (0, n^2)");
+      }
+      must(BN_mod_mul(together.get(), together.get(), c.get(), n_.get(), context_.get()) == 1 &&
+           BN_to_montgomery(c.get(), c.get(), form_.get(), context_.get()) == 1);
+      all.push_back(std::make_unique<PaillierCiphertext>(std::move(c)));
+    }
+    // One division for all: the product is invertible if each factor is.
+    if (!is_invertible(together)) {
+      for (size_t i = 0; i < count; ++i) {
+        if (!is_invertible(number(i))) {
+          return Error(ErrorCode::malformed, "ciphertext " + std::to_string(i) + " is not invertible modulo n");
+        }
+      }
+    }
+    return all;
+  }
+
+  void write(const Ciphertext& ciphertext, std::span<uint8_t> out) const override {
+    Big number = big();
+    must(BN_from_montgomery(number.get(), number_of(ciphertext).get(), form_.get(), context_.get()) == 1);
+    write_big(number, out);
+  }
+
+  CiphertextPtr zero() const override {
+    Big one = big();
+    must(BN_one(one.get()) == 1 && BN_to_montgomery(one.get(), one.get(), form_.get(), context_.get()) == 1);
+    return std::make_unique<PaillierCiphertext>(std::move(one));
+  }
+
+  CiphertextPtr copy(const Ciphertext& ciphertext) const override {
+    return std::make_unique<PaillierCiphertext>(copy_of(number_of(ciphertext)));
+  }
+
+  void add(Ciphertext& sum, const Ciphertext& term) const override { multiply(sum, number_of(term)); }
+
+  void shift_left(Ciphertext& ciphertext, size_t bits) const override {
+    for (size_t i = 0; i < bits; ++i) multiply(ciphertext, number_of(ciphertext));
+  }
+
+  void rerandomize(Ciphertext& ciphertext) override {
+    if (!residues_) draw_residues();
+    const auto bits = static_cast<size_t>(BN_num_bits(n_.get())) + kStatisticalBits;
+    multiply(ciphertext, residues_->power(random_.bits(bits), context_));
+    const Big subset = random_.bits(kSubsetResidues);
+    for (size_t i = 0; i < kSubsetResidues; ++i) {
+      if (BN_is_bit_set(subset.get(), static_cast<int>(i)) != 0) multiply(ciphertext, subset_[i]);
+    }
+  }
+
+ private:
+  void multiply(Ciphertext& product, const Big& factor) const {
+    const Big& number = number_of(product);
+    must(BN_mod_mul_montgomery(number.get(), number.get(), factor.get(), form_.get(), context_.get()) == 1);
+  }
+  bool is_invertible(const Big& number) const {
+    Big divisor = big();
+    must(BN_gcd(divisor.get(), number.get(), n_.get(), context_.get()) == 1);
+    return BN_is_one(divisor.get()) != 0;
+  }
+  Big random_residue() {
+    Big residue = big();
+    must(BN_mod_exp_mont(residue.get(), random_.below(n_, context_).get(), n_.get(), square_.get(), context_.get(),
+                         form_.get()) == 1);
+    return residue;
+  }
+  void draw_residues() {
+    const auto bits = static_cast<size_t>(BN_num_bits(n_.get())) + kStatisticalBits;
+    residues_.emplace(random_residue(), bits, kWindowBits, form_.get(), context_);
+    for (size_t i = 0; i < kSubsetResidues; ++i) {
+      subset_.push_back(random_residue());
+      must(BN_to_montgomery(subset_[i].get(), subset_[i].get(), form_.get(), context_.get()) == 1);
+    }
+  }
+
+  BigContext context_;
+  SeedStream random_;
+  Big n_;
+  Big square_;
+  Montgomery form_;
+  size_t n_bytes_;
+  std::optional<FixedBase> residues_;  // drawn when the first sum goes out
+  std::vector<Big> subset_;
+};
+
+}  // namespace
+
+std::unique_ptr<AdditiveCipher> paillier_cipher_of(Big n, Secret<32> seed) {
+  return std::make_unique<PaillierCipher>(std::move(n), seed);
+}
+
+}  // namespace he
+
+Result<std::unique_ptr<AdditiveCipher>> paillier_cipher(ByteView public_key, Secret<32> seed) {
+  he::Big n = he::big_from(public_key);
+  const int bits = BN_num_bits(n.get());
+  const auto is = [&](PaillierBits size) {
+    return public_key.size() * 8 == static_cast<size_t>(size) && bits == static_cast<int>(size);
+  };
+  if (!is(PaillierBits::k2048) && !is(PaillierBits::k3072)) {
+    return Error(ErrorCode::invalid_argument,
+                 "the Paillier key has " + std::to_string(bits) + " bits in " + std::to_string(public_key.size()) +
+                     " bytes, expected 2048 or 3072");
+  }
+  if (BN_is_odd(n.get()) == 0) return Error(ErrorCode::invalid_argument, "the Paillier key is an even number");
+  const he::BigContext context = he::big_context();
+  if (BN_check_prime(n.get(), context.get(), nullptr) != 0) {
+    return Error(ErrorCode::invalid_argument, "the Paillier key is a prime, expected a product of two");
+  }
+  return he::paillier_cipher_of(std::move(n), std::move(seed));
+}
+
+}  // namespace coterie
