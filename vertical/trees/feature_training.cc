@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <deque>
+#include <string>
+
+#include "secure/crypto/digest.h"
+#include "secure/crypto/hkdf.h"
+#include "vertical/trees/frontier.h"
+#include "vertical/trees/gradients.h"
+#include "vertical/trees/left_sums.h"
+#include "vertical/trees/secret_order.h"
+#include "vertical/trees/settings_wire.h"
+#include "vertical/trees/train_trees.h"
+#include "vertical/trees/tree_messages.h"
+
+namespace coterie::vertical {
+namespace {
+
+constexpr PartyIndex kLabelParty = 0;
+
+class FeatureMachine : public FeatureTraining {
+ public:
+  FeatureMachine(BinnedColumns columns, TreeSettings settings, Secret<32> seed, CipherMaker make_cipher)
+      : columns_(std::move(columns)),
+        candidates_(candidates_of(columns_)),
+        seed_(std::move(seed)),
+        make_cipher_(make_cipher),
+        frontier_(columns_.rows) {
+    model_.settings = settings;
+    model_.columns = columns_.columns();
+    if (settings.label_party_first) model_.trees.resize(settings.classes, Tree(1));
+  }
+
+  std::optional<Message> next() override {
+    if (outbox_.empty() && !to_compute_.empty()) {
+      send_splits(to_compute_.front());
+      to_compute_.pop_front();
+    }
+    if (outbox_.empty()) return std::nullopt;
+    Message message = std::move(outbox_.front());
+    outbox_.pop_front();
+    return message;
+  }
+
+  Status receive(const Message& message) override {
+    if (message.peer != kLabelParty || done() || !to_compute_.empty()) {
+      return unexpected_peer(message);
+    }
+    if (!cipher_) return take_hello(message);
+    if (terms_.size() < columns_.rows) return take_gradients(message);
+    if (message.kind == static_cast<uint16_t>(TreeMessage::choice)) return take_choice(message);
+    return take_level(message);
+  }
+
+  bool done() const override {
+    const bool nothing_to_do = model_.trees.size() == model_.settings.trees() && !in_tree_;
+    return nothing_to_do && cipher_ != nullptr && outbox_.empty();
+  }
+  const FeatureTreeModel& model() const override { return model_; }
+  uint32_t trees_done() const override {
+    return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0);
+  }
+
+ private:
+  uint32_t tree() const { return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0); }
+
+  Status take_hello(const Message& message) {
+    COT_TRY(expect_kind(message, TreeMessage::hello));
+    WireReader reader(message.payload);
+    const uint32_t version = reader.u32();
+    const TreeSettings settings = read_settings(reader);
+    const uint32_t rows = reader.u32();
+    const uint32_t bits = reader.u32();
+    if (!reader.ok()) return Error(ErrorCode::malformed, "trees: hello ends before its numbers");
+    if (version != kTreeProtocolVersion) {
+      return Error(ErrorCode::unsupported_version, "trees: the label party speaks version " + std::to_string(version) +
+                                                       ", expected " + std::to_string(kTreeProtocolVersion));
+    }
+    if (!(settings == model_.settings)) {
+      return Error(ErrorCode::conflict, "trees: the label party has other settings than this party has approved");
+    }
+    COT_TRY(expect_number("hello", "rows", rows, columns_.rows));
+    COT_TRY(expect_number("hello", "bits of a sum", bits,
+                          static_cast<uint32_t>(sum_bits(settings.objective, columns_.rows))));
+    COT_ASSIGN(cipher_, make_cipher_(reader.rest(), hkdf<32>({}, seed_.reveal(), as_bytes("coterie tree sums"))));
+    packing_.emplace(bits, cipher_->plaintext_bits());
+    WireWriter writer;
+    writer.u32(static_cast<uint32_t>(candidates_.size()));
+    outbox_.push_back(tree_message(kLabelParty, TreeMessage::ready, writer));
+    return {};
+  }
+
+  Status take_gradients(const Message& message) {
+    COT_TRY(expect_kind(message, TreeMessage::gradients));
+    WireReader reader(message.payload);
+    COT_TRY(expect_number("gradients", "tree", reader.u32(), tree()));
+    COT_TRY(expect_number("gradients", "first row", reader.u32(), static_cast<uint32_t>(terms_.size())));
+    COT_ASSIGN(std::vector<CiphertextPtr> terms, cipher_->read(reader.rest()));
+    if (!reader.ok() || terms.empty() || terms.size() > columns_.rows - terms_.size()) {
+      return Error(ErrorCode::malformed, "trees: gradients of " + std::to_string(terms.size()) +
+                                             " rows, expected 1 to " + std::to_string(columns_.rows - terms_.size()));
+    }
+    std::ranges::move(terms, std::back_inserter(terms_));
+    if (terms_.size() < columns_.rows) return {};
+    order_ = secret_order(seed_, tree(), static_cast<uint32_t>(candidates_.size()));
+    model_.trees.emplace_back(1);
+    in_tree_ = true;
+    level_ = 0;
+    frontier_ = Frontier(columns_.rows);
+    compute_frontier();
+    return {};
+  }
+
+  void compute_frontier() {
+    for (const size_t node : frontier_.computed()) to_compute_.push_back(node);
+  }
+
+  // The sums left of all candidates of one node, packed, under fresh randomness.
+  void send_splits(size_t position) {
+    const FrontierNode& node = frontier_.nodes()[position];
+    const std::vector<CiphertextPtr> sums =
+        left_sums<CipherSums>(columns_, candidates_, node.rows, terms_, CipherSums{*cipher_});
+    const size_t pairs_max = packing_->pairs_max();
+    const size_t count = (sums.size() + pairs_max - 1) / pairs_max;
+    const size_t bytes = cipher_->ciphertext_bytes();
+    for (size_t first = 0; first < count;) {
+      const size_t end = std::min(count, first + ciphertexts_of_message(bytes));
+      WireWriter writer;
+      writer.u32(tree());
+      writer.u32(node.id);
+      writer.u32(static_cast<uint32_t>(first));
+      Bytes ciphertext(bytes);
+      for (; first < end; ++first) {
+        const size_t pairs = std::min(pairs_max, sums.size() - first * pairs_max);
+        CiphertextPtr packed = cipher_->zero();
+        // Horner's rule, from the highest pair down.
+        for (size_t k = pairs; k-- > 0;) {
+          if (k + 1 < pairs) cipher_->shift_left(*packed, packing_->pair_bits());
+          const CiphertextPtr& sum = sums[order_[first * pairs_max + k]];
+          if (sum) cipher_->add(*packed, *sum);
+        }
+        cipher_->rerandomize(*packed);
+        cipher_->write(*packed, ciphertext);
+        writer.raw(ciphertext);
+      }
+      outbox_.push_back(tree_message(kLabelParty, TreeMessage::splits, writer));
+    }
+  }
+
+  Status take_choice(const Message& message) {
+    COT_TRY(expect_kind(message, TreeMessage::choice));
+    WireReader reader(message.payload);
+    COT_TRY(expect_number("choice", "tree", reader.u32(), tree()));
+    const uint32_t id = reader.u32();
+    const auto node = std::ranges::find(frontier_.nodes(), id, &FrontierNode::id);
+    const size_t count = reader.rest().size() / 4;
+    if (!reader.ok() || node == frontier_.nodes().end() || count == 0 || reader.rest().size() % 4 != 0) {
+      return Error(ErrorCode::malformed, "trees: a choice of " + std::to_string(count) + " candidates for node " +
+                                             std::to_string(id) + ", which is no node of this level or has none");
+    }
+    const auto position = static_cast<size_t>(node - frontier_.nodes().begin());
+    if (!own_[position].empty()) {
+      return Error(ErrorCode::malformed, "trees: a second choice for node " + std::to_string(id));
+    }
+    uint32_t best = UINT32_MAX;
+    while (!reader.ended()) {
+      const uint32_t number = reader.u32();
+      if (number >= order_.size()) {
+        return Error(ErrorCode::malformed, "trees: a choice of candidate " + std::to_string(number) + ", there are " +
+                                               std::to_string(order_.size()));
+      }
+      best = std::min(best, order_[number]);
+    }
+    const Candidate& candidate = candidates_[best];
+    Bitmap left(bitmap_bytes(node->rows.size()));
+    for (size_t k = 0; k < node->rows.size(); ++k) {
+      if (goes_left(columns_, candidate, node->rows[k])) set_bit(left, k);
+    }
+    TreeNode& split = model_.trees.back()[id];
+    split.kind = TreeNode::Kind::own_split;
+    split.column = candidate.column;
+    split.threshold = threshold_of(columns_, candidate);
+    split.missing_left = candidate.missing_left;
+    WireWriter writer;
+    writer.u32(tree());
+    writer.u32(id);
+    writer.raw(left);
+    outbox_.push_back(tree_message(kLabelParty, TreeMessage::partition, writer));
+    own_[position] = std::move(left);
+    return {};
+  }
+
+  Status take_level(const Message& message) {
+    COT_TRY(expect_kind(message, TreeMessage::level));
+    WireReader reader(message.payload);
+    COT_TRY(expect_number("level", "tree", reader.u32(), tree()));
+    COT_TRY(expect_number("level", "level", reader.u32(), level_));
+    if (!reader.ok()) return Error(ErrorCode::malformed, "trees: level ends before its numbers");
+    COT_ASSIGN(const LevelSplits splits, read_level(reader.rest(), frontier_));
+    for (size_t i = 0; i < splits.size(); ++i) {
+      if (!own_[i].empty() && own_[i] != splits[i]) {
+        return Error(ErrorCode::malformed, "trees: the label party did not split node " +
+                                               std::to_string(frontier_.nodes()[i].id) + " as it had this party do it");
+      }
+    }
+    shape_.update(message.payload);
+    frontier_.split(splits, model_.trees.back());
+    ++level_;
+    own_.clear();
+    if (!frontier_.nodes().empty() && level_ < model_.settings.depth) {
+      compute_frontier();
+      own_.resize(frontier_.nodes().size());
+      return {};
+    }
+    in_tree_ = false;
+    terms_.clear();
+    own_.assign(1, {});
+    if (model_.trees.size() == model_.settings.trees()) model_.shape = shape_.finish();
+    return {};
+  }
+
+  BinnedColumns columns_;
+  std::vector<Candidate> candidates_;
+  Secret<32> seed_;
+  CipherMaker make_cipher_;
+  std::unique_ptr<AdditiveCipher> cipher_;
+  std::optional<PairPacking> packing_;
+
+  std::vector<CiphertextPtr> terms_;  // of the tree: a row's gradients
+  std::vector<uint32_t> order_;       // of the tree
+  Frontier frontier_;
+  bool in_tree_ = false;
+  uint32_t level_ = 0;
+  std::vector<Bitmap> own_{Bitmap{}};  // [node of the frontier]: this party's split of it, or none
+  std::deque<size_t> to_compute_;      // nodes of the frontier whose sums are still to be sent
+
+  ContentDigester shape_;
+  FeatureTreeModel model_;
+  std::deque<Message> outbox_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FeatureTraining>> FeatureTraining::start(BinnedColumns columns, TreeSettings settings,
+                                                                Secret<32> seed, CipherMaker make_cipher) {
+  COT_TRY(check_tree_settings(settings));
+  const size_t candidates = candidates_of(columns).size();
+  if (candidates == 0 || candidates > kTreeCandidatesMax) {
+    return Error(ErrorCode::invalid_argument,
+                 "trees: " + std::to_string(columns.rows) + " rows with " + std::to_string(candidates) +
+                     " candidates for splits, expected 1 to " + std::to_string(kTreeCandidatesMax));
+  }
+  return std::unique_ptr<FeatureTraining>(
+      std::make_unique<FeatureMachine>(std::move(columns), settings, std::move(seed), make_cipher));
+}
+
+}  // namespace coterie::vertical

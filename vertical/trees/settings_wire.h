@@ -1,0 +1,34 @@
+// TreeSettings as bytes, in messages and model files.
+#pragma once
+
+#include "vertical/trees/tree_settings.h"
+#include "vertical/trees/wire.h"
+
+namespace coterie::vertical {
+
+inline void write_settings(WireWriter& writer, const TreeSettings& settings) {
+  writer.u8(static_cast<uint8_t>(settings.objective));
+  writer.u32(settings.classes);
+  writer.u32(settings.rounds);
+  writer.u32(settings.depth);
+  writer.f32(settings.eta);
+  writer.f64(settings.lambda);
+  writer.f64(settings.min_child_weight);
+  writer.u8(settings.label_party_first ? 1 : 0);
+}
+
+// Checked by whoever reads it: check_tree_settings.
+inline TreeSettings read_settings(WireReader& reader) {
+  TreeSettings settings;
+  settings.objective = static_cast<TreeObjective>(reader.u8());
+  settings.classes = reader.u32();
+  settings.rounds = reader.u32();
+  settings.depth = reader.u32();
+  settings.eta = reader.f32();
+  settings.lambda = reader.f64();
+  settings.min_child_weight = reader.f64();
+  settings.label_party_first = reader.u8() != 0;
+  return settings;
+}
+
+}  // namespace coterie::vertical

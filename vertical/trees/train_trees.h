@@ -1,0 +1,60 @@
+// Gradient-boosted trees over columns that two or more organisations hold, as stages (vertical/stage/stage.h): the
+// entry for whoever runs a job.
+//
+//   label party:    auto stage = LabelTraining::start(columns, labels, settings, peers, key);
+//   feature party:  auto stage = FeatureTraining::start(columns, settings, seed, paillier_cipher);
+//   both:           run the stage until done(); then stage->model() is the party's part of the model
+//
+// Row i is the same person for all parties: whoever calls has matched and ordered the rows. The label party is peer 0
+// of each feature party; a feature party hears of no other one. Trees equal those of XGBoost 1.7 with tree_method=hist
+// on the same bin codes, bit for bit (tests/unit/vertical/xgboost_oracle_test.cc).
+//
+// What each learns beyond its part (row L3 of docs/vertical/trees.md): the label party the sums (G, H) left of each of
+// a feature party's cuts under numbers that are drawn anew for each tree, and who of the rows went left; a feature
+// party which rows share a node, and which of its cuts won.
+//
+// Not thread-safe: one thread at a time. Stages hold their arguments by value.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "secure/crypto/secret.h"
+#include "secure/he/additive_cipher.h"
+#include "vertical/stage/stage.h"
+#include "vertical/trees/binned_columns.h"
+#include "vertical/trees/tree_model.h"
+#include "vertical/trees/tree_settings.h"
+
+namespace coterie::vertical {
+
+class LabelTraining : public Stage {
+ public:
+  // `labels` has one value a row; `peers` are the feature parties: of equal splits the label party's wins, then that of
+  // the lowest index. `key` encrypts gradients, and comes from make_paillier_key (secure/he/paillier.h).
+  // invalid_argument names what does not fit.
+  static Result<std::unique_ptr<LabelTraining>> start(BinnedColumns columns, std::vector<float> labels,
+                                                      TreeSettings settings, std::vector<PartyIndex> peers,
+                                                      std::unique_ptr<AdditiveKey> key);
+
+  // When done().
+  virtual const LabelTreeModel& model() const = 0;
+  // Trees that are finished, of settings.trees().
+  virtual uint32_t trees_done() const = 0;
+};
+
+// Makes what sums ciphertexts from the public key that the label party sent.
+using CipherMaker = Result<std::unique_ptr<AdditiveCipher>> (*)(ByteView public_key, Secret<32> seed);
+
+class FeatureTraining : public Stage {
+ public:
+  // `seed` draws the secret order of candidates and what hides sums. `make_cipher` is paillier_cipher but in tests.
+  static Result<std::unique_ptr<FeatureTraining>> start(BinnedColumns columns, TreeSettings settings, Secret<32> seed,
+                                                        CipherMaker make_cipher);
+
+  virtual const FeatureTreeModel& model() const = 0;
+  virtual uint32_t trees_done() const = 0;
+};
+
+}  // namespace coterie::vertical
