@@ -22,13 +22,25 @@ std::optional<Number> number_of(std::string_view text) {
   return value;
 }
 
-Noise noise_of(const PrivacyGroup& group) {
+Result<Noise> noise_of(const PrivacyGroup& group) {
+  const bool is_tree = group.mechanism == "tree";
+  if (is_tree != group.separation.has_value() || (group.is_periodic && !is_tree)) {
+    return Error(ErrorCode::invalid_argument,
+                 is_tree ? "--mechanism tree needs --separation: the steps from one part of a person to the next"
+                         : "--separation and --periodic are of --mechanism tree alone, not of " + group.mechanism);
+  }
+  if (is_tree) {
+    const Participation participation = group.is_periodic ? Participation::periodic : Participation::separated;
+    COT_ASSIGN(TreeNoise tree, tree_noise({group.steps, *group.separation, participation}, 1));
+    return Noise(tree);
+  }
   const double l2 = group.sensitivity;
-  if (group.mechanism == "laplace") return LaplaceNoise{};
-  if (group.mechanism == "discrete_gaussian") return DiscreteGaussianNoise{1, l2, group.is_scalar};
-  if (group.mechanism == "discrete_laplace") return DiscreteLaplaceNoise{1, l2};
-  if (group.mechanism == "skellam") return SkellamNoise{1, group.l1_sensitivity.value_or(std::max(l2, l2 * l2)), l2};
-  return GaussianNoise{};
+  if (group.mechanism == "laplace") return Noise(LaplaceNoise{});
+  if (group.mechanism == "discrete_gaussian") return Noise(DiscreteGaussianNoise{1, l2, group.is_scalar});
+  if (group.mechanism == "discrete_laplace") return Noise(DiscreteLaplaceNoise{1, l2});
+  if (group.mechanism == "skellam")
+    return Noise(SkellamNoise{1, group.l1_sensitivity.value_or(std::max(l2, l2 * l2)), l2});
+  return Noise(GaussianNoise{});
 }
 
 std::string epsilon_words(const EpsilonBound& bound) {
@@ -133,8 +145,10 @@ Result<Sampling> parse_sampling(const std::string& text) {
 
 Result<Releases> releases_of(const PrivacyGroup& group, double multiplier) {
   COT_ASSIGN(Sampling sampling, parse_sampling(group.sampling));
-  return Releases{with_multiplier(noise_of(group), group.noise_multiplier.value_or(multiplier)), std::move(sampling),
-                  group.steps};
+  COT_ASSIGN(Noise noise, noise_of(group));
+  const uint64_t count = std::holds_alternative<TreeNoise>(noise) ? 1 : group.steps;  // a tree is one release
+  return Releases{with_multiplier(std::move(noise), group.noise_multiplier.value_or(multiplier)), std::move(sampling),
+                  count};
 }
 
 ExitCode account_privacy(const PrivacyCommand& command) {

@@ -21,6 +21,8 @@ struct PrivacyGroup {
   double sensitivity = 1;                // of a discrete mechanism, in steps of its grid: L2, of discrete_laplace L1
   std::optional<double> l1_sensitivity;  // of skellam; none: its most for whole numbers, the square of the L2
   bool is_scalar = false;
+  std::optional<uint64_t> separation;  // of tree, which needs it; of no other
+  bool is_periodic = false;            // of tree
 };
 
 struct PrivacyCommand {

@@ -29,7 +29,7 @@ void add_group_options(CLI::App* app, PrivacyCommand& command) {
                             [](Group& g, const std::string& v) { g.mechanism = v; })
       ->default_str("gaussian")
       ->type_name("NAME")
-      ->check(one_of({"gaussian", "laplace", "discrete_gaussian", "discrete_laplace", "skellam"}));
+      ->check(one_of({"gaussian", "laplace", "discrete_gaussian", "discrete_laplace", "skellam", "tree"}));
   add_to_group<std::string>(
       app, "--sampling", command,
       "none, poisson:RATE or without_replacement:DRAWN/ALL: who takes part in a step. The report says "
@@ -43,7 +43,8 @@ void add_group_options(CLI::App* app, PrivacyCommand& command) {
                        [](Group& g, double v) { g.noise_multiplier = v; })
       ->type_name("Z")
       ->check(between<double>(kNoiseMultiplierMin, kNoiseMultiplierMax));
-  add_to_group<uint64_t>(app, "--steps", command, "releases of this kind", [](Group& g, uint64_t v) { g.steps = v; })
+  add_to_group<uint64_t>(app, "--steps", command, "releases of this kind; of tree: its leaves",
+                         [](Group& g, uint64_t v) { g.steps = v; })
       ->default_str("1")
       ->type_name("T")
       ->check(between<uint64_t>(1, kStepsMax));
@@ -62,6 +63,15 @@ void add_group_options(CLI::App* app, PrivacyCommand& command) {
   app->add_flag_callback(
          "--scalar", [&command] { command.groups.back().is_scalar = true; },
          "of discrete_gaussian: one number is released, not a vector; then PLD has a bound, too")
+      ->trigger_on_parse();
+  add_to_group<uint64_t>(app, "--separation", command,
+                         "of tree: a person takes part again so many steps later at the earliest (separation_min)",
+                         [](Group& g, uint64_t v) { g.separation = v; })
+      ->type_name("B")
+      ->check(between<uint64_t>(1, kTreeStepsMax));
+  app->add_flag_callback(
+         "--periodic", [&command] { command.groups.back().is_periodic = true; },
+         "of tree: persons are dealt into B groups once for all, and a group takes part every B steps")
       ->trigger_on_parse();
   app->add_flag_callback(
          "--then", [&command] { command.groups.emplace_back(); },
@@ -122,7 +132,9 @@ void add_privacy(CLI::App& app, Invocation& invocation) {
       "  coterie privacy account --sampling poisson:0.01 --noise-multiplier 1.1 --steps 10000 --delta 1e-5\n"
       "  coterie privacy account --sampling poisson:0.01 --steps 10000 --delta 1e-5 --target-epsilon 2\n"
       "  coterie privacy account --noise-multiplier 5 --steps 200 --then --mechanism laplace \\\n"
-      "                          --noise-multiplier 20 --steps 10 --delta 1e-6 --json\n\n"
+      "                          --noise-multiplier 20 --steps 10 --delta 1e-6 --json\n"
+      "  coterie privacy account --mechanism tree --separation 400 --noise-multiplier 7 \\\n"
+      "                          --steps 2000 --delta 1e-10\n\n"
       "RDP and PLD are upper bounds, exact is what it says; the least counts. PLD is nearly exact. What the figures "
       "rest\n"
       "on stands below them: read it, they are worth nothing if it is not so.");

@@ -21,11 +21,11 @@ EpsilonBound bound_of(const Result<double>& epsilon) {
 EpsilonBound exact_bound(const Composition& composition, double delta) {
   double squared = 0;  // of mu, which adds up as sensitivities over noise do
   for (const Releases& releases : composition) {
-    const auto* gaussian = std::get_if<GaussianNoise>(&releases.noise);
-    if (gaussian == nullptr || releases.sampling.rate() < 1) {
+    const std::optional<double> precision = gaussian_precision(releases.noise);
+    if (!precision || releases.sampling.rate() < 1) {
       return {std::nullopt, "only Gaussian noise without sampling has a closed form"};
     }
-    squared += static_cast<double>(releases.steps) / (gaussian->noise_multiplier * gaussian->noise_multiplier);
+    squared += static_cast<double>(releases.steps) * *precision;
   }
   return {gaussian_epsilon(std::sqrt(squared), delta), {}};
 }
@@ -59,19 +59,36 @@ std::string noise_words(const Noise& noise) {
   if (std::holds_alternative<DistributedGaussianNoise>(noise)) {
     return "distributed_discrete_gaussian: the parties that are counted are honest, and their noise is in every sum";
   }
+  if (std::holds_alternative<TreeNoise>(noise)) {
+    return "tree: each finished node of the binary tree over the steps is released once, and a node's noise is drawn "
+           "once; the sensitivity is the L2 norm a person can move one step by";
+  }
   if (std::holds_alternative<GaussianNoise>(noise))
     return "gaussian: the sensitivity is the L2 norm a person can move a step by";
   return mechanism_name(noise) + ": the sensitivity is the L1 norm a person can move a step by";
+}
+
+std::string participation_words(const Releases& releases) {
+  const auto* tree = std::get_if<TreeNoise>(&releases.noise);
+  if (tree != nullptr) {
+    const std::string separation = std::to_string(tree->schedule.separation);
+    const std::string steps = " of a tree's " + std::to_string(tree->schedule.steps) + " steps";
+    if (tree->schedule.participation == Participation::periodic) {
+      return "participation: a person takes part in every " + separation + "th" + steps +
+             " at most, dealt once for all";
+    }
+    return "participation: between two parts that a person takes in any" + steps + " lie at least " + separation +
+           " steps, which devices enforce (separation_min)";
+  }
+  if (releases.sampling.kind() != Sampling::Kind::none) return "sampling: " + releases.sampling.words();
+  return "sampling: none is claimed; a person may take part in every step";
 }
 
 std::vector<std::string> assumptions_of(const Composition& composition) {
   std::vector<std::string> words = {neighbours_of(composition)};
   std::set<std::string> said;
   for (const Releases& releases : composition) {
-    const std::string sampling = releases.sampling.kind() == Sampling::Kind::none
-                                     ? "sampling: none is claimed; a person may take part in every step"
-                                     : "sampling: " + releases.sampling.words();
-    for (const std::string& line : {sampling, noise_words(releases.noise)}) {
+    for (const std::string& line : {participation_words(releases), noise_words(releases.noise)}) {
       if (said.insert(line).second) words.push_back(line);
     }
   }

@@ -24,7 +24,7 @@ struct PrivacyAccount {
   EpsilonBound rdp;
   double rdp_order = 0;  // that gave it
   EpsilonBound pld;
-  EpsilonBound exact;         // of Gaussian noise without sampling
+  EpsilonBound exact;         // of Gaussian noise without sampling, also in trees
   std::optional<double> rho;  // zCDP, where it has one
 
   double epsilon = 0;       // the least of the above; infinity if all are

@@ -21,6 +21,8 @@ void set_multiplier(DistributedGaussianNoise& n, double z) {
   n.local_sigma = z * n.l2_sensitivity / std::sqrt(static_cast<double>(n.parties));
 }
 
+void set_multiplier(TreeNoise& n, double z) { n.noise_multiplier = z; }
+
 }  // namespace
 
 Noise with_multiplier(Noise noise, double noise_multiplier) {

@@ -158,6 +158,10 @@ Result<std::unique_ptr<LossLaw>> law(const DistributedGaussianNoise&, double) {
   return no_law("a sum of discrete Gaussians on a vector has no loss distribution that is known to be the worst");
 }
 
+Result<std::unique_ptr<LossLaw>> law(const TreeNoise& n, double count) {
+  return law(GaussianNoise{n.noise_multiplier / std::sqrt(n.squared_sensitivity)}, count);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LossLaw>> loss_law(const Noise& noise, double count) {

@@ -16,6 +16,10 @@ double rdp(const GaussianNoise& n, double order) { return order / (2 * square(n.
 
 double rdp(const DiscreteGaussianNoise& n, double order) { return order / 2 * square(n.l2_sensitivity / n.sigma); }
 
+double rdp(const TreeNoise& n, double order) {
+  return order * n.squared_sensitivity / (2 * square(n.noise_multiplier));
+}
+
 // log(order/(2 order - 1) e^((order-1)/b) + (order-1)/(2 order - 1) e^(-order/b)) / (order - 1), written so that
 // nothing overflows.
 double rdp(const LaplaceNoise& n, double order) {

@@ -15,6 +15,7 @@ namespace coterie {
 //   discrete Gaussian order (l2 / sigma)^2 / 2, also for vectors: Canonne, Kamath and Steinke 2020, Theorem 4
 //   discrete Laplace  exact for one number, summed over the losses it can have
 //   Skellam           Agarwal, Kairouz and Liu 2021 (arXiv 2110.04995), Theorem 3.5
+//   tree              order squared_sensitivity / (2 z^2): all its nodes are one Gaussian release
 //   distributed       Kairouz, Liu and Steinke 2021 (arXiv 2102.06387), Theorem 1: the least of its three bounds
 double unsampled_rdp(const Noise& noise, double order);
 

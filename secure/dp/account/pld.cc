@@ -30,7 +30,7 @@ struct Part {
 // All unsampled Gaussian releases are one.
 Result<std::vector<Part>> parts_of(const Composition& composition) {
   std::vector<Part> parts;
-  double gaussian_precision = 0;  // sum of 1 / noise_multiplier^2
+  double precision_sum = 0;  // sum of 1 / noise_multiplier^2
   for (const Releases& releases : composition) {
     if (releases.sampling.kind() == Sampling::Kind::without_replacement && releases.sampling.rate() < 1) {
       return Error(ErrorCode::invalid_argument,
@@ -38,16 +38,16 @@ Result<std::vector<Part>> parts_of(const Composition& composition) {
     }
     const double rate = releases.sampling.rate();
     const auto steps = static_cast<double>(releases.steps);
-    const auto* gaussian = std::get_if<GaussianNoise>(&releases.noise);
-    if (gaussian != nullptr && rate == 1) {
-      gaussian_precision += steps / (gaussian->noise_multiplier * gaussian->noise_multiplier);
+    const std::optional<double> precision = gaussian_precision(releases.noise);
+    if (precision && rate == 1) {
+      precision_sum += steps * *precision;
       continue;
     }
     COT_ASSIGN(std::unique_ptr<LossLaw> law, loss_law(releases.noise));
     parts.push_back({std::move(law), rate, steps});
   }
-  if (gaussian_precision > 0) {
-    COT_ASSIGN(std::unique_ptr<LossLaw> law, loss_law(GaussianNoise{1 / std::sqrt(gaussian_precision)}));
+  if (precision_sum > 0) {
+    COT_ASSIGN(std::unique_ptr<LossLaw> law, loss_law(GaussianNoise{1 / std::sqrt(precision_sum)}));
     parts.push_back({std::move(law), 1, 1});
   }
   return parts;

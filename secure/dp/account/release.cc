@@ -66,11 +66,26 @@ Status check_noise(const DistributedGaussianNoise& n) {
   return check_multiplier(n.local_sigma * std::sqrt(static_cast<double>(n.parties)) / n.l2_sensitivity);
 }
 
+Status check_noise(const TreeNoise& n) { return check_multiplier(n.noise_multiplier); }
+
 }  // namespace
 
+Result<TreeNoise> tree_noise(const TreeSchedule& schedule, double noise_multiplier) {
+  COT_ASSIGN(const double squared, tree_squared_sensitivity(schedule));
+  return TreeNoise{noise_multiplier, schedule, squared};
+}
+
+std::optional<double> gaussian_precision(const Noise& noise) {
+  if (const auto* n = std::get_if<GaussianNoise>(&noise)) return 1 / (n->noise_multiplier * n->noise_multiplier);
+  const auto* tree = std::get_if<TreeNoise>(&noise);
+  if (tree == nullptr) return std::nullopt;
+  return tree->squared_sensitivity / (tree->noise_multiplier * tree->noise_multiplier);
+}
+
 std::string mechanism_name(const Noise& noise) {
-  constexpr const char* kNames[] = {"gaussian",         "laplace", "discrete_gaussian",
-                                    "discrete_laplace", "skellam", "distributed_discrete_gaussian"};
+  constexpr const char* kNames[] = {
+      "gaussian", "laplace", "discrete_gaussian", "discrete_laplace", "skellam", "distributed_discrete_gaussian",
+      "tree"};
   static_assert(std::size(kNames) == std::variant_size_v<Noise>);
   return kNames[noise.index()];
 }
@@ -87,6 +102,9 @@ Status check_composition(const Composition& composition) {
     if (releases.steps < 1 || releases.steps > kStepsMax) {
       return wrong("the number of steps must be from 1 to " + std::to_string(kStepsMax) + ", is " +
                    std::to_string(releases.steps));
+    }
+    if (std::holds_alternative<TreeNoise>(releases.noise) && releases.sampling.kind() != Sampling::Kind::none) {
+      return wrong("a tree of noise is not amplified by sampling: it counts on the separation of a person's steps");
     }
     has_poisson |= releases.sampling.kind() == Sampling::Kind::poisson;
     has_replacement |= releases.sampling.kind() == Sampling::Kind::without_replacement;

@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
 #include "secure/dp/account/sampling.h"
+#include "secure/dp/account/tree.h"
 
 namespace coterie {
 
@@ -54,8 +56,23 @@ struct DistributedGaussianNoise {
   double l2_sensitivity = 1;
 };
 
+// Normal noise on the nodes of one whole tree (tree.h), which is one release. Let tree_noise() make it.
+struct TreeNoise {
+  double noise_multiplier = 1;  // of a node's noise, over the L2 norm that a person adds to one leaf
+  TreeSchedule schedule;
+  double squared_sensitivity = 1;  // tree_squared_sensitivity(schedule)
+};
+
 using Noise = std::variant<GaussianNoise, LaplaceNoise, DiscreteGaussianNoise, DiscreteLaplaceNoise, SkellamNoise,
-                           DistributedGaussianNoise>;
+                           DistributedGaussianNoise, TreeNoise>;
+
+// invalid_argument for a schedule that tree_squared_sensitivity() does not take.
+Result<TreeNoise> tree_noise(const TreeSchedule& schedule, double noise_multiplier);
+
+// 1 / multiplier^2 of normal noise, a whole tree's among them: what adds up over releases without sampling, where they
+// are as one with the multiplier 1 / sqrt(sum). Also if each release is chosen by those before it: Denisov et al. 2022
+// (arXiv 2202.08312), Theorem 2.1. None for other noise.
+std::optional<double> gaussian_precision(const Noise& noise);
 
 // "gaussian", "laplace", ...
 std::string mechanism_name(const Noise& noise);
@@ -69,8 +86,8 @@ struct Releases {
 
 using Composition = std::vector<Releases>;
 
-// Everything within account_limits, numbers finite, and one neighbouring relation for all: Poisson sampling speaks of a
-// person who comes or goes, sampling without replacement of one who is replaced.
+// Everything within account_limits, numbers finite, no sampling of a tree, and one neighbouring relation for all:
+// Poisson sampling speaks of a person who comes or goes, sampling without replacement of one who is replaced.
 Status check_composition(const Composition& composition);
 
 // delta within [kDeltaMin, kDeltaMax].

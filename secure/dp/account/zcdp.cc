@@ -9,15 +9,15 @@ std::optional<double> rho_of(const Composition& composition) {
   double rho = 0;
   for (const Releases& releases : composition) {
     if (releases.sampling.kind() != Sampling::Kind::none) return std::nullopt;
-    double ratio = 0;  // sensitivity over standard deviation
-    if (const auto* normal = std::get_if<GaussianNoise>(&releases.noise)) {
-      ratio = 1 / normal->noise_multiplier;
+    double squared = 0;  // of sensitivity over standard deviation
+    if (const std::optional<double> precision = gaussian_precision(releases.noise)) {
+      squared = *precision;
     } else if (const auto* discrete = std::get_if<DiscreteGaussianNoise>(&releases.noise)) {
-      ratio = discrete->l2_sensitivity / discrete->sigma;
+      squared = std::pow(discrete->l2_sensitivity / discrete->sigma, 2);
     } else {
       return std::nullopt;
     }
-    rho += static_cast<double>(releases.steps) * ratio * ratio / 2;
+    rho += static_cast<double>(releases.steps) * squared / 2;
   }
   return rho;
 }

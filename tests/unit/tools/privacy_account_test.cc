@@ -11,6 +11,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 using Outcome = test::CommandOutcome;
 using Words = std::vector<std::string>;
@@ -73,6 +74,56 @@ TEST(PrivacyAccount, KnowsEachMechanism) {
   Words scalar = count;
   scalar.emplace_back("--scalar");
   EXPECT_EQ(json_of(scalar)["method"], "pld");
+}
+
+// The figures of docs/operating/privacy.md; closed form of the analytic Gaussian mechanism, computed apart.
+TEST(PrivacyAccount, KnowsTreesOfNoise) {
+  const Words independent = {"--noise-multiplier", "7", "--steps", "2000", "--delta", "1e-10", "--json"};
+  Words separated = independent;
+  separated.insert(separated.end(), {"--mechanism", "tree", "--separation", "400"});
+  Words periodic = separated;
+  periodic.emplace_back("--periodic");
+  EXPECT_NEAR(json_of(independent)["epsilon"].get<double>(), 60.3565, 1e-4);
+  const nlohmann::json tree = json_of(separated);
+  EXPECT_NEAR(tree["epsilon"].get<double>(), 7.51984, 1e-5);
+  EXPECT_NEAR(tree["rho"].get<double>(), 63.0 / 98, 1e-9);
+  EXPECT_THAT(tree["assumptions"].dump(), AllOf(HasSubstr("at least 400 steps"), HasSubstr("drawn once"),
+                                                Not(HasSubstr("may take part in every step"))));
+  EXPECT_NEAR(json_of(periodic)["epsilon"].get<double>(), 7.31987, 1e-5);
+  Words restarted = separated;  // a second tree of the same size costs as much again
+  restarted.insert(restarted.end(), {"--then", "--mechanism", "tree", "--separation", "400", "--noise-multiplier", "7",
+                                     "--steps", "2000"});
+  EXPECT_NEAR(json_of(restarted)["rho"].get<double>(), 63.0 / 49, 1e-9);
+}
+
+TEST(PrivacyAccount, FindsTheNoiseOfATree) {
+  const nlohmann::json json = json_of({"--mechanism", "tree", "--separation", "400", "--steps", "2000", "--delta",
+                                       "1e-10", "--target-epsilon", "7.51985", "--json"});
+  EXPECT_NEAR(json["noise_multiplier"].get<double>(), 7, 1e-3);
+  // Who takes part in every step: the search begins at a multiplier that protects nothing.
+  const nlohmann::json dense = json_of({"--mechanism", "tree", "--separation", "1", "--steps", "2000", "--delta",
+                                        "1e-10", "--target-epsilon", "7.51985", "--json"});
+  EXPECT_GT(dense["noise_multiplier"], 1000.0);
+  EXPECT_LE(dense["epsilon"], 7.51985);
+}
+
+TEST(PrivacyAccount, RefusesTreesThatAreNone) {
+  const Words tree = {"--mechanism", "tree", "--noise-multiplier", "7", "--delta", "1e-6"};
+  EXPECT_THAT(run(tree).err, HasSubstr("--mechanism tree needs --separation"));
+  Words none = tree;
+  none.insert(none.end(), {"--separation", "0"});
+  EXPECT_THAT(run(none).err, HasSubstr("--separation: must be"));
+  Words sampled = tree;
+  sampled.insert(sampled.end(), {"--separation", "4", "--sampling", "poisson:0.1"});
+  EXPECT_THAT(run(sampled).err, HasSubstr("a tree of noise is not amplified by sampling"));
+  Words long_tree = tree;
+  long_tree.insert(long_tree.end(), {"--separation", "4", "--steps", "1048577"});
+  EXPECT_THAT(run(long_tree).err, HasSubstr("the number of steps of a tree must be from 1 to"));
+  for (const Words& of_tree : {Words{"--separation", "4"}, Words{"--periodic"}}) {
+    Words gaussian = {"--noise-multiplier", "1", "--delta", "1e-6"};
+    gaussian.insert(gaussian.end(), of_tree.begin(), of_tree.end());
+    EXPECT_THAT(run(gaussian).err, HasSubstr("are of --mechanism tree alone"));
+  }
 }
 
 TEST(PrivacyAccount, SaysWhatItExpectedAndWhatItSaw) {

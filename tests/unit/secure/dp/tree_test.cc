@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "secure/dp/account/account.h"
 #include "secure/dp/account/zcdp.h"
 
 namespace coterie {
@@ -88,6 +89,27 @@ TEST(Tree, OfASingleEpochMeetsTheReference) {
   EXPECT_NEAR(zcdp_epsilon(single_epoch_tree_rho(1024, 2).value(), 1e-6).epsilon, 9.355390, 1e-5);
   EXPECT_NEAR(zcdp_epsilon(single_epoch_tree_rho(2000, 4).value(), 1e-6).epsilon, 4.229541, 5e-6);
   EXPECT_NEAR(zcdp_epsilon(single_epoch_tree_rho(4096, 7).value(), 1e-10).epsilon, 3.349522, 4e-6);
+}
+
+// A tree as the accountants have it against a Gaussian release of the same squared ratio, and without sampling alone.
+TEST(Tree, IsOneGaussianRelease) {
+  for (const Row& row : kRows) {
+    const TreeNoise tree =
+        tree_noise({row.steps, row.separation, Participation::periodic}, row.noise_multiplier).value();
+    const PrivacyAccount account = account_for({Releases{tree}}, 1e-6).value();
+    const GaussianNoise normal{row.noise_multiplier / std::sqrt(row.squared)};
+    const PrivacyAccount same = account_for({Releases{normal}}, 1e-6).value();
+    EXPECT_NEAR(account.epsilon, same.epsilon, 1e-9 * same.epsilon);
+    EXPECT_NEAR(account.rdp.epsilon.value(), same.rdp.epsilon.value(), 1e-9 * same.epsilon);
+    EXPECT_NEAR(account.pld.epsilon.value(), same.pld.epsilon.value(), 1e-4 * same.epsilon);  // of a grid
+    EXPECT_NEAR(account.rho.value(), row.rho, 1e-6);
+    EXPECT_EQ(account.method, "exact");
+  }
+  Releases sampled{tree_noise({16, 4, Participation::separated}, 1).value()};
+  sampled.sampling = Sampling::assume_poisson(0.1, "a test").value();
+  EXPECT_FALSE(check_composition({sampled}));
+  EXPECT_FALSE(tree_noise({16, 0, Participation::separated}, 1));
+  EXPECT_FALSE(check_composition({Releases{tree_noise({16, 4, Participation::separated}, 0.001).value()}}));
 }
 
 TEST(Tree, RefusesWhatIsOutOfItsLimits) {
