@@ -111,9 +111,25 @@ void add_training(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--fraction", options.fraction, "part of the devices that trains in a round")
       ->capture_default_str()
       ->check(between(1e-6, 1.0));
-  demo.add_option("--lr", options.learning_rate, "learning rate of the devices")
-      ->capture_default_str()
+  demo.add_option_function<std::string>(
+          "--optimizer", [&options](const std::string& name) { options.optimizer = *optimizer_from(name); },
+          "of the devices: sgd, adam, adamw, adagrad, rmsprop, adadelta, lamb or lion")
+      ->default_str("sgd")
+      ->type_name("NAME")
+      ->check(one_of({optimizer_names().begin(), optimizer_names().end()}));
+  demo.add_option("--lr", options.learning_rate,
+                  "learning rate of the devices (default: by optimizer, 0.1 for sgd, 0.001 for adam)")
+      ->type_name("X")
       ->check(between(1e-9, 1e6));
+  demo.add_option("--weight-decay", options.weight_decay, "of every parameter")
+      ->capture_default_str()
+      ->check(between(0.0, 1e6));
+  demo.add_option("--freeze", options.freeze, "parameters that stay as they are, such as 'conv1.*'; several times")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  demo.add_option("--train-last", options.train_last, "only so many of the last layers change; 0: all")
+      ->capture_default_str();
   demo.add_option("--momentum", options.momentum, "momentum of the devices")
       ->capture_default_str()
       ->check(between(0.0, 1.0));

@@ -11,6 +11,7 @@
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/cli/training_progress.h"
+#include "tools/model/default_learning_rate.h"
 #include "tools/model/measure.h"
 
 namespace coterie {
@@ -168,20 +169,6 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
 }
 
 }  // namespace
-
-float default_learning_rate(OptimizerKind kind) {
-  switch (kind) {
-    case OptimizerKind::sgd: return 0.1f;
-    case OptimizerKind::adagrad:
-    case OptimizerKind::rmsprop: return 0.01f;
-    case OptimizerKind::adadelta: return 1;
-    case OptimizerKind::lion: return 1e-4f;
-    case OptimizerKind::adam:
-    case OptimizerKind::adamw:
-    case OptimizerKind::lamb: break;
-  }
-  return 1e-3f;
-}
 
 std::string trained_name(const std::string& model) {
   const size_t name = model.find_last_of('/') + 1;  // 0 if there is none

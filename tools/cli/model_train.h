@@ -29,9 +29,6 @@ struct TrainCommand {
   bool is_quiet = false;
 };
 
-// The learning rate an optimizer starts with unless told: PyTorch's defaults, and for Lion that of its paper.
-float default_learning_rate(OptimizerKind kind);
-
 // Where a trained model goes unless told: beside `model`, never over it. "a/net.cot" gives "a/net.trained.cot".
 std::string trained_name(const std::string& model);
 

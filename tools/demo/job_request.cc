@@ -63,8 +63,11 @@ HorizontalSettings settings_of(const DemoOptions& options) {
   settings.training.batch_size = options.batch_size;
   settings.training.local_epochs = options.local_epochs;
   settings.training.proximal_mu = static_cast<float>(options.proximal_mu);
-  settings.training.optimizer.kind = OptimizerKind::sgd;
-  settings.training.optimizer.learning_rate = static_cast<float>(options.learning_rate);
+  settings.training.freeze = options.freeze;
+  settings.training.train_last = options.train_last;
+  settings.training.optimizer.kind = options.optimizer;
+  settings.training.optimizer.learning_rate = static_cast<float>(options.device_rate());
+  settings.training.optimizer.weight_decay = static_cast<float>(options.weight_decay);
   settings.training.optimizer.momentum = static_cast<float>(options.momentum);
   if (options.clip) settings.update.clip_l2 = static_cast<float>(*options.clip);
   settings.rounds = rounds_of(options);

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "tools/model/default_learning_rate.h"
+
 namespace coterie {
 namespace {
 
@@ -18,6 +20,15 @@ uint32_t DemoOptions::goal_count() const {
 }
 
 double DemoOptions::server_rate() const { return server_learning_rate.value_or(strategy->learning_rate_advised); }
+
+double DemoOptions::device_rate() const {
+  // By way of its shortest text, so that the job says 0.001 and not the float next to it.
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, default_learning_rate(optimizer)).ptr;
+  double rate = 0;
+  std::from_chars(text, end, rate);
+  return learning_rate.value_or(rate);
+}
 
 double DemoOptions::dropout_share() const { return std::clamp(2 * dropout, kDropoutShareMin, kDropoutShareMax); }
 

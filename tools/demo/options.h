@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aggregation/strategy/registry.h"
+#include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
 #include "tools/data/partition.h"
 #include "tools/model/zoo.h"
@@ -23,10 +24,14 @@ struct DemoOptions {
   Bytes model_bytes;               // what the file holds, as a model file
   DataSplit split{SplitKind::dirichlet, 0.3};
   bool split_given = false;
-  double fraction = 0.5;       // of the devices that train in a round
-  double learning_rate = 0.1;  // the devices' (SGD)
+  double fraction = 0.5;                         // of the devices that train in a round
+  OptimizerKind optimizer = OptimizerKind::sgd;  // the devices'
+  std::optional<double> learning_rate;           // theirs; by optimizer unless given
   double momentum = 0;
-  double proximal_mu = 0;  // FedProx
+  double weight_decay = 0;
+  std::vector<std::string> freeze = {};  // patterns of parameters that stay as they are
+  uint32_t train_last = 0;               // if above 0, only so many last layers change
+  double proximal_mu = 0;                // FedProx
   uint32_t local_epochs = 2;
   uint32_t batch_size = 16;
   const StrategyRule* strategy = &default_strategy();  // never null
@@ -48,6 +53,7 @@ struct DemoOptions {
 
   uint32_t goal_count() const;  // updates that close a round: fraction of the devices, at least one
   double server_rate() const;
+  double device_rate() const;
   double dropout_share() const;  // that the job plans for
   bool has_noise() const { return noise_multiplier || target_epsilon; }
 };

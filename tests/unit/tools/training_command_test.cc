@@ -2,6 +2,7 @@
 
 #include "tests/support/matchers.h"
 #include "tools/cli/command_line.h"
+#include "tools/model/default_learning_rate.h"
 #include "tools/model/measure.h"
 
 namespace coterie::test {
