@@ -80,7 +80,7 @@ class FeatureMatching final : public MatchingParty {
   void begin_bucket() {
     rows_ = secret_rows(bucket_);
     tags_.clear();
-    reader_.emplace(PsiKind::masked, bucket_, peer_items_left(), kElementBytes);
+    reader_.emplace(PsiKind::masked, bucket_, peer_bucket_max(), kElementBytes);
     state_ = State::hear_masked;
   }
 

@@ -26,7 +26,7 @@ class LabelMatching final : public MatchingParty {
         if (writer_->done()) {
           // As many tags as we sent elements; a list of another length is found when it ends.
           doubled_.emplace(PsiKind::doubled, bucket_, rows_.size(), tag_bytes_);
-          masked_.emplace(PsiKind::masked, bucket_, peer_items_left(), kElementBytes);
+          masked_.emplace(PsiKind::masked, bucket_, peer_bucket_max(), kElementBytes);
           state_ = State::hear_doubled;
         }
         return message;

@@ -56,7 +56,15 @@ void MatchingParty::add_match(uint32_t row, const PsiTag& tag) {
   tags_.update(ByteView(tag).first(tag_bytes_));
 }
 
+uint64_t MatchingParty::peer_bucket_max() const {
+  return std::min(peer_items_ - peer_items_seen_, psi_bucket_size_max(peer_items_, buckets_));
+}
+
 Status MatchingParty::close() {
+  if (peer_items_seen_ != peer_items_) {
+    return Error(ErrorCode::malformed, "the peer said that it has " + std::to_string(peer_items_) + " ids, " +
+                                           std::to_string(peer_items_seen_) + " came");
+  }
   outcome_ = PsiOutcome{.count = matched_.size(), .root = tags_.finish()};
   if (outcome_.count >= settings_.intersection_min) return {};
   return Error(ErrorCode::refused, "the parties share " + std::to_string(outcome_.count) +

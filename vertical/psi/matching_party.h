@@ -30,14 +30,15 @@ class MatchingParty : public Matching {
   Result<RistrettoElement> doubled(ByteView element, uint32_t place) const;
   void add_match(uint32_t row, const PsiTag& tag);
 
-  // The smallest intersection is checked here; `refused` if ours is below.
+  // Behind the last bucket. malformed unless the peer has shown as many ids as it said, `refused` if the parties share
+  // too few.
   Status close();
   Message result() const { return psi_message(peer_, outcome_); }
   Status take_result(const Message& message) const;
 
   bool is_last_bucket() const { return bucket_ + 1 == buckets_; }
-  // What the peer's lists of a bucket may hold: no more than it has not shown yet.
-  uint64_t peer_items_left() const { return peer_items_ - peer_items_seen_; }
+  // What the peer's list of a bucket may hold: what a bucket can have, and no more than it has not shown yet.
+  uint64_t peer_bucket_max() const;
 
   PartyIndex peer_;
   PsiSettings settings_;

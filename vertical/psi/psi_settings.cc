@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "secure/crypto/digest.h"
 #include "secure/crypto/domain_fields.h"
@@ -35,7 +36,12 @@ Digest psi_settings_digest(const PsiSettings& settings) {
 
 uint32_t psi_bucket_count(const PsiSettings& settings, uint64_t items, uint64_t peer_items) {
   const uint64_t larger = std::max<uint64_t>({items, peer_items, 1});
-  return static_cast<uint32_t>((larger + settings.bucket_items - 1) / settings.bucket_items);
+  return static_cast<uint32_t>(std::min((larger + settings.bucket_items - 1) / settings.bucket_items, kPsiBucketsMax));
+}
+
+uint64_t psi_bucket_size_max(uint64_t items, uint32_t buckets) {
+  const double mean = static_cast<double>(items) / static_cast<double>(buckets);
+  return std::min(items, static_cast<uint64_t>(std::ceil(mean + 12 * std::sqrt(mean))) + 64);
 }
 
 size_t psi_tag_bytes(uint64_t items, uint64_t peer_items) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "secure/crypto/sha256.h"
 #include "tests/support/matchers.h"
 #include "tests/support/paths.h"
 #include "tests/unit/vertical/psi_pair.h"
@@ -158,6 +159,77 @@ TEST(Matching, SaysNothingButItsFourListsAndSizes) {
                                                              {{1, 2}, 32 * m}, {{1, 3}, 12 * n}, {{0, 4}, 8 * 150},
                                                              {{0, 5}, 40},     {{1, 5}, 40}};
   EXPECT_EQ(entry_bytes, allowed);
+}
+
+// Memory goes with the lists that are under way.
+TEST(Matching, KeepsListsAsLongAsABucket) {
+  PsiPair pair(numbered_ids(2000), numbered_ids(1000, 2), psi_settings(50));
+  ASSERT_OK(pair.run());
+  std::set<uint32_t> buckets;
+  for (const Passed& passed : pair.transcript) {
+    if (passed.message.kind == 1 || passed.message.kind == 5) continue;
+    const ByteView bytes(passed.message.payload);
+    buckets.insert(read_u32(bytes));
+    EXPECT_LE(read_u32(bytes.subspan(4)), psi_bucket_size_max(2000, 40));
+  }
+  EXPECT_EQ(buckets.size(), 40u);
+}
+
+TEST(Matching, RefusesABucketThatNoHashWouldFill) {
+  const PsiSettings settings = psi_settings(10);
+  PsiPair pair(numbered_ids(4000), numbered_ids(10), settings);
+  ASSERT_OK(pair.run(2));
+  Message masked = *pair.label->next();
+  masked.peer = 0;
+  write_u32(std::span(masked.payload).subspan(4), 200);
+  EXPECT_ERROR(pair.feature->receive(masked), ErrorCode::too_large, "bucket 0 may have 112 entries, is to have 200");
+}
+
+TEST(Matching, RefusesFewerIdsThanWereSaid) {
+  PsiPair pair(numbered_ids(5), numbered_ids(5), psi_settings());
+  Message hello = *pair.label->next();
+  hello.peer = 0;
+  hello.payload[4] = 6;  // items
+  ASSERT_OK(pair.feature->receive(hello));
+  for (int i = 0; i < 5; ++i) {
+    for (const auto& [from, to] :
+         {std::pair(pair.feature.get(), pair.label.get()), {pair.label.get(), pair.feature.get()}}) {
+      while (std::optional<Message> message = from->next()) {
+        message->peer = from == pair.label.get() ? 0 : 1;
+        const Status status = to->receive(*message);
+        if (!status) {
+          EXPECT_ERROR(status, ErrorCode::malformed, "said that it has 6 ids, 5 came");
+          return;
+        }
+      }
+    }
+  }
+  FAIL() << "nobody noticed";
+}
+
+TEST(Matching, MakesNoTableOfBucketsByAPeersWordAlone) {
+  EXPECT_EQ(psi_bucket_count(psi_settings(1), 1, kPsiItemsMax), kPsiBucketsMax);
+  PsiPair pair(numbered_ids(1), numbered_ids(1), psi_settings());
+  Message hello = *pair.label->next();
+  hello.peer = 0;
+  hello.payload[11] = 1;
+  EXPECT_ERROR(pair.feature->receive(hello), ErrorCode::too_large, "the peer has 72057594037927937");
+}
+
+TEST(Matching, EqualsTheReferenceSets) {
+  const nlohmann::json refs = psi_references();
+  if (!refs.is_object()) GTEST_SKIP() << "SKIPPED: no ../shared/vectors/vertical/psi_refs.json";
+  ASSERT_EQ(refs["sets"].size(), 4u);
+  for (const nlohmann::json& set : refs["sets"]) {
+    const auto x = numbered_ids(set["n"].get<uint32_t>());
+    const auto y = numbered_ids(set["m"].get<uint32_t>(), set["step"].get<uint32_t>());
+    PsiPair pair(x, y, psi_settings(20'000));
+    ASSERT_OK(pair.run());
+    std::string joined;
+    for (const std::string& id : shared_ids(pair, x, y)) joined += (joined.empty() ? "" : "\n") + id;
+    EXPECT_EQ(pair.label->outcome().count, set["size"].get<uint64_t>());
+    EXPECT_EQ(sha256(as_bytes(joined)).hex(), set["sha256_sorted_newline"].get<std::string>());
+  }
 }
 
 TEST(Matching, CutsABigListIntoMessages) {
