@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -68,6 +69,20 @@ struct PsiPair {
     return {};
   }
 };
+
+// The ids that both parties say they share, in their common order.
+inline std::vector<std::string> shared_ids(const PsiPair& pair, const std::vector<std::string>& x,
+                                           const std::vector<std::string>& y) {
+  std::vector<std::string> shared;
+  const auto &a = pair.label->matched_rows(), &b = pair.feature->matched_rows();
+  EXPECT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    EXPECT_EQ(x[a[i]], y[b[i]]);
+    shared.push_back(x[a[i]]);
+  }
+  std::ranges::sort(shared);
+  return shared;
+}
 
 // "u00000000" and so on, each `step`-th.
 inline std::vector<std::string> numbered_ids(uint32_t count, uint32_t step = 1) {

@@ -1,15 +1,11 @@
 #include "vertical/psi/matching.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/random.h"
-#include "secure/crypto/sha256.h"
 #include "tests/support/matchers.h"
-#include "tests/support/paths.h"
 #include "tests/unit/vertical/psi_pair.h"
 #include "vertical/psi/blinding.h"
 
@@ -18,51 +14,12 @@ namespace {
 
 using namespace vertical;
 
-nlohmann::json psi_references() {
-  std::ifstream file(source_dir() + "/../shared/vectors/vertical/psi_refs.json");
-  return file ? nlohmann::json::parse(file, nullptr, false) : nlohmann::json();
-}
-
-// The ids that both parties say they share, in their common order.
-std::vector<std::string> shared_ids(const PsiPair& pair, const std::vector<std::string>& x,
-                                    const std::vector<std::string>& y) {
-  std::vector<std::string> shared;
-  const auto &a = pair.label->matched_rows(), &b = pair.feature->matched_rows();
-  EXPECT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    EXPECT_EQ(x[a[i]], y[b[i]]);
-    shared.push_back(x[a[i]]);
-  }
-  std::ranges::sort(shared);
-  return shared;
-}
-
 std::vector<std::string> expected_shared(std::vector<std::string> x, std::vector<std::string> y) {
   std::ranges::sort(x);
   std::ranges::sort(y);
   std::vector<std::string> shared;
   std::ranges::set_intersection(x, y, std::back_inserter(shared));
   return shared;
-}
-
-TEST(PsiBlinding, EqualsTheReferenceVectors) {
-  const nlohmann::json refs = psi_references();
-  if (!refs.is_object()) GTEST_SKIP() << "SKIPPED: no ../shared/vectors/vertical/psi_refs.json";
-  const auto scalar = [&](const char* name) {
-    const Bytes bytes = *from_hex(refs[name].get<std::string>());
-    return RistrettoScalar(std::span<const uint8_t, 32>(bytes));
-  };
-  const RistrettoScalar a = scalar("key_a"), b = scalar("key_b");
-  ASSERT_EQ(refs["vectors"].size(), 6u);
-  for (const nlohmann::json& vector : refs["vectors"]) {
-    const RistrettoElement point = psi_element({}, vector["id"].get<std::string>());
-    EXPECT_EQ(to_hex(point.view()), vector["point"].get<std::string>());
-    EXPECT_EQ(to_hex(ristretto_multiply(a, point)->view()), vector["mask_a"].get<std::string>());
-    EXPECT_EQ(to_hex(ristretto_multiply(b, *ristretto_multiply(a, point))->view()),
-              vector["mask_ab"].get<std::string>());
-    EXPECT_EQ(to_hex(ristretto_multiply(a, *ristretto_multiply(b, point))->view()),
-              vector["mask_ab"].get<std::string>());
-  }
 }
 
 TEST(PsiBlinding, AnotherSaltGivesAnotherElement) {
@@ -214,22 +171,6 @@ TEST(Matching, MakesNoTableOfBucketsByAPeersWordAlone) {
   hello.peer = 0;
   hello.payload[11] = 1;
   EXPECT_ERROR(pair.feature->receive(hello), ErrorCode::too_large, "the peer has 72057594037927937");
-}
-
-TEST(Matching, EqualsTheReferenceSets) {
-  const nlohmann::json refs = psi_references();
-  if (!refs.is_object()) GTEST_SKIP() << "SKIPPED: no ../shared/vectors/vertical/psi_refs.json";
-  ASSERT_EQ(refs["sets"].size(), 4u);
-  for (const nlohmann::json& set : refs["sets"]) {
-    const auto x = numbered_ids(set["n"].get<uint32_t>());
-    const auto y = numbered_ids(set["m"].get<uint32_t>(), set["step"].get<uint32_t>());
-    PsiPair pair(x, y, psi_settings(20'000));
-    ASSERT_OK(pair.run());
-    std::string joined;
-    for (const std::string& id : shared_ids(pair, x, y)) joined += (joined.empty() ? "" : "\n") + id;
-    EXPECT_EQ(pair.label->outcome().count, set["size"].get<uint64_t>());
-    EXPECT_EQ(sha256(as_bytes(joined)).hex(), set["sha256_sorted_newline"].get<std::string>());
-  }
 }
 
 TEST(Matching, CutsABigListIntoMessages) {
