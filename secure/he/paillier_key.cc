@@ -16,8 +16,9 @@ bool is_prime(const Big& number, const BigContext& context) {
 Big random_prime(size_t bits, SeedStream& random, const BigContext& context) {
   for (;;) {
     Big candidate = random.bits(bits);
-    must(BN_set_bit(candidate.get(), 0) == 1 && BN_set_bit(candidate.get(), static_cast<int>(bits) - 1) == 1 &&
-         BN_set_bit(candidate.get(), static_cast<int>(bits) - 2) == 1);
+    // Three leading ones: 2 s t then has its two highest bits set, and n = p q is as long as it is meant to be.
+    must(BN_set_bit(candidate.get(), 0) == 1);
+    for (int i = 1; i <= 3; ++i) must(BN_set_bit(candidate.get(), static_cast<int>(bits) - i) == 1);
     if (is_prime(candidate, context)) return candidate;
   }
 }
@@ -41,11 +42,8 @@ PaillierPrime generate_prime(size_t bits, SeedStream& random, const BigContext& 
     const Big order = product(twice_s, t, context);
     Big p = copy_of(order);
     must(BN_add_word(p.get(), 1) == 1);
-    // The two highest bits set make n = p q as long as it is meant to be.
-    if (BN_num_bits(p.get()) != static_cast<int>(bits) || BN_is_bit_set(p.get(), static_cast<int>(bits) - 2) == 0 ||
-        !is_prime(p, context)) {
-      continue;
-    }
+    COT_ASSERT(BN_num_bits(p.get()) == static_cast<int>(bits));
+    if (!is_prime(p, context)) continue;
     for (;;) {
       Big g = random.below(p, context);
       if (BN_is_zero(g.get()) == 0 && misses(g, order, two, p, context) && misses(g, order, s, p, context) &&

@@ -73,6 +73,7 @@ class PlainKey : public AdditiveKey {
   Bytes public_key() const override { return {}; }
   void encrypt(const PlainNumber& number, std::span<uint8_t> out) override { plain_write(number, out); }
   Result<std::vector<PlainNumber>> decrypt(ByteView ciphertexts) const override {
+    if (ciphertexts.size() % ciphertext_bytes() != 0) return Error(ErrorCode::malformed, "a piece of a plain number");
     std::vector<PlainNumber> numbers;
     for (size_t i = 0; i + ciphertext_bytes() <= ciphertexts.size(); i += ciphertext_bytes()) {
       numbers.push_back(plain_from(ciphertexts.subspan(i, ciphertext_bytes())));
@@ -81,7 +82,8 @@ class PlainKey : public AdditiveKey {
   }
 };
 
-inline Result<std::unique_ptr<AdditiveCipher>> plain_cipher(ByteView, Secret<32>) {
+inline Result<std::unique_ptr<AdditiveCipher>> plain_cipher(ByteView public_key, Secret<32>) {
+  if (!public_key.empty()) return Error(ErrorCode::malformed, "a plain cipher has no key");
   return std::unique_ptr<AdditiveCipher>(std::make_unique<PlainCipher>());
 }
 
