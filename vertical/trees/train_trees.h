@@ -7,7 +7,7 @@
 //
 // Row i is the same person for all parties: whoever calls has matched and ordered the rows. The label party is peer 0
 // of each feature party; a feature party hears of no other one. Trees equal those of XGBoost 1.7 with tree_method=hist
-// on the same bin codes, bit for bit (tests/unit/vertical/xgboost_oracle_test.cc).
+// on the same bin codes, bit for bit (tests/unit/vertical_trees/xgboost_oracle_test.cc).
 //
 // What each learns beyond its part (row L3 of docs/vertical/trees.md): the label party the sums (G, H) left of each of
 // a feature party's cuts under numbers that are drawn anew for each tree, and who of the rows went left; a feature

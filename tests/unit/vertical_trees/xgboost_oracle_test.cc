@@ -12,8 +12,8 @@
 #include "secure/he/paillier.h"
 #include "tests/support/matchers.h"
 #include "tests/support/paths.h"
-#include "tests/unit/vertical/plain_cipher.h"
-#include "tests/unit/vertical/run_trees.h"
+#include "tests/unit/vertical_trees/plain_cipher.h"
+#include "tests/unit/vertical_trees/run_trees.h"
 
 namespace coterie::vertical {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "base/random.h"
 #include "tests/support/matchers.h"
-#include "tests/unit/vertical/plain_cipher.h"
-#include "tests/unit/vertical/run_trees.h"
+#include "tests/unit/vertical_trees/plain_cipher.h"
+#include "tests/unit/vertical_trees/run_trees.h"
 #include "vertical/trees/predict_trees.h"
 
 namespace coterie::vertical {
