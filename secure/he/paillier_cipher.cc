@@ -151,9 +151,8 @@ Result<std::unique_ptr<AdditiveCipher>> paillier_cipher(ByteView public_key, Sec
     return public_key.size() * 8 == static_cast<size_t>(size) && bits == static_cast<int>(size);
   };
   if (!is(PaillierBits::k2048) && !is(PaillierBits::k3072)) {
-    return Error(ErrorCode::invalid_argument,
-                 "the Paillier key has " + std::to_string(bits) + " bits in " + std::to_string(public_key.size()) +
-                     " bytes, expected 2048 or 3072");
+    return Error(ErrorCode::invalid_argument, "the Paillier key has " + std::to_string(bits) + " bits in " +
+                                                  std::to_string(public_key.size()) + " bytes, expected 2048 or 3072");
   }
   if (BN_is_odd(n.get()) == 0) return Error(ErrorCode::invalid_argument, "the Paillier key is an even number");
   const he::BigContext context = he::big_context();

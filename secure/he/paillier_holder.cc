@@ -54,8 +54,7 @@ class Half {
     if (BN_is_zero(rest.get()) != 0) return nullptr;
     must(BN_mod_exp_mont_consttime(value.get(), value.get(), order_.get(), square_.get(), context.get(), form_.get()) ==
              1 &&
-         BN_sub_word(value.get(), 1) == 1 &&
-         BN_div(value.get(), nullptr, value.get(), p_.get(), context.get()) == 1 &&
+         BN_sub_word(value.get(), 1) == 1 && BN_div(value.get(), nullptr, value.get(), p_.get(), context.get()) == 1 &&
          BN_mod_mul(value.get(), value.get(), inverse_.get(), p_.get(), context.get()) == 1);
     return value;
   }

@@ -9,7 +9,7 @@
 
 namespace coterie::vertical {
 
-constexpr uint32_t kBinsMax = 4096;          // of a column
+constexpr uint32_t kBinsMax = 4096;           // of a column
 constexpr uint32_t kTreeColumnsMax = 10'000;  // of a party
 constexpr int16_t kMissingBin = -1;
 

@@ -56,9 +56,7 @@ class FeatureMachine : public FeatureTraining {
     return nothing_to_do && cipher_ != nullptr && outbox_.empty();
   }
   const FeatureTreeModel& model() const override { return model_; }
-  uint32_t trees_done() const override {
-    return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0);
-  }
+  uint32_t trees_done() const override { return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0); }
 
  private:
   uint32_t tree() const { return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0); }

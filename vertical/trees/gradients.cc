@@ -56,9 +56,7 @@ std::vector<std::vector<SumPair>> gradients(const TreeSettings& settings, std::s
           all[k][row] = {fixed(p[k] - target), fixed(std::max(2.0f * p[k] * (1.0f - p[k]), kEps))};
         }
         break;
-      case TreeObjective::squared_error:
-        all[0][row] = {fixed(p[0] - labels[row]), fixed(1.0f)};
-        break;
+      case TreeObjective::squared_error: all[0][row] = {fixed(p[0] - labels[row]), fixed(1.0f)}; break;
     }
   }
   return all;
@@ -77,8 +75,7 @@ void scores_of_margins(const TreeSettings& settings, std::span<float> margins) {
     case TreeObjective::multi_softprob:
       for (size_t i = 0; i < margins.size(); i += settings.classes) softmax(margins.subspan(i, settings.classes));
       break;
-    case TreeObjective::squared_error:
-      break;
+    case TreeObjective::squared_error: break;
   }
 }
 

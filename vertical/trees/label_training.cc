@@ -90,9 +90,7 @@ class LabelMachine : public LabelTraining {
 
   bool done() const override { return finished_ && outbox_.empty(); }
   const LabelTreeModel& model() const override { return model_; }
-  uint32_t trees_done() const override {
-    return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0);
-  }
+  uint32_t trees_done() const override { return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0); }
 
  private:
   uint32_t rows() const { return static_cast<uint32_t>(labels_.size()); }
@@ -114,9 +112,9 @@ class LabelMachine : public LabelTraining {
     WireReader reader(message.payload);
     peer.candidates = reader.u32();
     if (!reader.ended() || peer.candidates == 0 || peer.candidates > kTreeCandidatesMax) {
-      return Error(ErrorCode::malformed, "trees: ready with " + std::to_string(peer.candidates) +
-                                             " candidates in " + std::to_string(message.payload.size()) +
-                                             " bytes, expected 1 to " + std::to_string(kTreeCandidatesMax));
+      return Error(ErrorCode::malformed, "trees: ready with " + std::to_string(peer.candidates) + " candidates in " +
+                                             std::to_string(message.payload.size()) + " bytes, expected 1 to " +
+                                             std::to_string(kTreeCandidatesMax));
     }
     peer.ready = true;
     if (std::ranges::all_of(peers_, &Peer::ready)) begin_trees();
@@ -149,15 +147,13 @@ class LabelMachine : public LabelTraining {
   }
   bool waits() const {
     if (!shared()) return false;
-    return std::ranges::any_of(peers_, [this](const Peer& peer) {
-      return !peer.asked.empty() || peer.arrived < frontier_.computed().size();
-    });
+    return std::ranges::any_of(
+        peers_, [this](const Peer& peer) { return !peer.asked.empty() || peer.arrived < frontier_.computed().size(); });
   }
 
   void encrypt_some() {
     const size_t bytes = key_->ciphertext_bytes();
-    const auto end = static_cast<uint32_t>(
-        std::min<size_t>(rows(), encrypted_ + ciphertexts_of_message(bytes)));
+    const auto end = static_cast<uint32_t>(std::min<size_t>(rows(), encrypted_ + ciphertexts_of_message(bytes)));
     WireWriter writer;
     writer.u32(tree());
     writer.u32(encrypted_);
@@ -393,15 +389,15 @@ class LabelMachine : public LabelTraining {
 Status check_labels(const TreeSettings& settings, const std::vector<float>& labels) {
   for (size_t row = 0; row < labels.size(); ++row) {
     const float label = labels[row];
-    const bool fits = settings.objective == TreeObjective::squared_error
-                          ? std::fabs(label) < kLabelMax
-                          : label >= 0 && label == std::floor(label) &&
-                                label < (settings.objective == TreeObjective::multi_softprob
-                                             ? static_cast<float>(settings.classes)
-                                             : 2.0f);
+    const bool fits =
+        settings.objective == TreeObjective::squared_error
+            ? std::fabs(label) < kLabelMax
+            : label >= 0 && label == std::floor(label) &&
+                  label < (settings.objective == TreeObjective::multi_softprob ? static_cast<float>(settings.classes)
+                                                                               : 2.0f);
     if (!fits) {
-      return Error(ErrorCode::invalid_argument, "trees: the label of row " + std::to_string(row) +
-                                                    " does not fit the objective");
+      return Error(ErrorCode::invalid_argument,
+                   "trees: the label of row " + std::to_string(row) + " does not fit the objective");
     }
   }
   return {};
@@ -425,8 +421,8 @@ Result<std::unique_ptr<LabelTraining>> LabelTraining::start(BinnedColumns column
   if (std::ranges::adjacent_find(peers) != peers.end() || std::ranges::find(peers, 0u) != peers.end()) {
     return Error(ErrorCode::invalid_argument, "trees: a feature party twice, or the label party as one");
   }
-  return std::unique_ptr<LabelTraining>(std::make_unique<LabelMachine>(
-      std::move(columns), std::move(labels), settings, std::move(peers), std::move(key)));
+  return std::unique_ptr<LabelTraining>(std::make_unique<LabelMachine>(std::move(columns), std::move(labels), settings,
+                                                                       std::move(peers), std::move(key)));
 }
 
 }  // namespace coterie::vertical

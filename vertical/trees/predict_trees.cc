@@ -149,8 +149,8 @@ class LabelScorer : public LabelPrediction {
           ++leaf;
         }
         if (open != 1) {
-          return Error(ErrorCode::malformed, "trees: row " + std::to_string(row) + " comes to " +
-                                                 std::to_string(open) + " leaves of tree " + std::to_string(t) +
+          return Error(ErrorCode::malformed, "trees: row " + std::to_string(row) + " comes to " + std::to_string(open) +
+                                                 " leaves of tree " + std::to_string(t) +
                                                  ", expected one: the parts are not of one model, or a party lies");
         }
       }
@@ -165,7 +165,7 @@ class LabelScorer : public LabelPrediction {
   size_t first_shared_;
   size_t row_bytes_;  // of what a peer says of a row
   Bytes own_;         // open leaves of all trees, row by row
-  Bytes open_;      // what all peers leave open, row by row
+  Bytes open_;        // what all peers leave open, row by row
   std::vector<Peer> peers_;
   std::vector<float> scores_;
   bool scored_ = false;
@@ -174,8 +174,8 @@ class LabelScorer : public LabelPrediction {
 
 }  // namespace
 
-Result<std::unique_ptr<LabelPrediction>> LabelPrediction::start(RawColumns columns, LabelTreeModel model,
-                                                                uint32_t rows, std::vector<PartyIndex> peers) {
+Result<std::unique_ptr<LabelPrediction>> LabelPrediction::start(RawColumns columns, LabelTreeModel model, uint32_t rows,
+                                                                std::vector<PartyIndex> peers) {
   COT_TRY(check_columns(columns, model.columns, rows));
   auto scorer = std::make_unique<LabelScorer>(std::move(columns), std::move(model), rows, peers);
   COT_TRY(scorer->begin());

@@ -26,14 +26,13 @@ Status expect_kind(const Message& message, TreeMessage expected) {
                                            " bytes, at most " + std::to_string(kMessageBytesMax));
   }
   if (message.kind == static_cast<uint16_t>(expected)) return {};
-  return Error(ErrorCode::malformed, "trees: party " + std::to_string(message.peer) + " sent " +
-                                         name_of(message.kind) + ", expected " +
-                                         name_of(static_cast<uint16_t>(expected)));
+  return Error(ErrorCode::malformed, "trees: party " + std::to_string(message.peer) + " sent " + name_of(message.kind) +
+                                         ", expected " + name_of(static_cast<uint16_t>(expected)));
 }
 
 Error unexpected_peer(const Message& message) {
-  return Error(ErrorCode::malformed, "trees: party " + std::to_string(message.peer) + " sent " +
-                                         name_of(message.kind) + ", expected nothing of it now");
+  return Error(ErrorCode::malformed, "trees: party " + std::to_string(message.peer) + " sent " + name_of(message.kind) +
+                                         ", expected nothing of it now");
 }
 
 Status expect_number(const char* message, const char* name, uint32_t came, uint32_t expected) {

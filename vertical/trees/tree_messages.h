@@ -22,15 +22,15 @@ namespace coterie::vertical {
 
 // From 100 on, so that no stage before it has the same kinds.
 enum class TreeMessage : uint16_t {
-  hello = 100,     // u32 version, settings, u32 rows, u32 bits of a sum, the public key
-  ready = 101,     // u32 candidates
+  hello = 100,      // u32 version, settings, u32 rows, u32 bits of a sum, the public key
+  ready = 101,      // u32 candidates
   gradients = 102,  // u32 tree, u32 first row, ciphertexts
-  splits = 103,    // u32 tree, u32 node, u32 first ciphertext, ciphertexts
-  choice = 104,    // u32 tree, u32 node, u32 candidates...
+  splits = 103,     // u32 tree, u32 node, u32 first ciphertext, ciphertexts
+  choice = 104,     // u32 tree, u32 node, u32 candidates...
   partition = 105,  // u32 tree, u32 node, bitmap
-  level = 106,     // u32 tree, u32 level, frontier.h's write_level
-  ask = 110,       // prediction: u32 version, the model's shape, u32 rows
-  reach = 111,     // u32 first row, leaves that are open, whole bytes a row
+  level = 106,      // u32 tree, u32 level, frontier.h's write_level
+  ask = 110,        // prediction: u32 version, the model's shape, u32 rows
+  reach = 111,      // u32 first row, leaves that are open, whole bytes a row
 };
 
 constexpr uint32_t kTreeProtocolVersion = 1;

@@ -74,8 +74,8 @@ Result<Model> read_part(ByteView bytes, std::string_view magic) {
   }
   WireReader reader(body.subspan(magic.size()));
   if (const uint32_t version = reader.u32(); version != kTreeFileVersion) {
-    return Error(ErrorCode::unsupported_version, "tree model: version " + std::to_string(version) + ", expected " +
-                                                     std::to_string(kTreeFileVersion));
+    return Error(ErrorCode::unsupported_version,
+                 "tree model: version " + std::to_string(version) + ", expected " + std::to_string(kTreeFileVersion));
   }
   Model model;
   model.settings = read_settings(reader);

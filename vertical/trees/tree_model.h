@@ -15,7 +15,7 @@ namespace coterie::vertical {
 struct TreeNode {
   enum class Kind : uint8_t { leaf = 0, own_split = 1, peer_split = 2 };
   Kind kind = Kind::leaf;
-  uint32_t left = 0;   // of a split; right is left + 1
+  uint32_t left = 0;    // of a split; right is left + 1
   uint32_t column = 0;  // of an own split: the party's column
   float threshold = 0;  // of an own split: left if value < threshold
   bool missing_left = false;

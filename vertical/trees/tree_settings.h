@@ -9,9 +9,9 @@
 namespace coterie::vertical {
 
 enum class TreeObjective : uint8_t {
-  binary_logistic = 0,   // labels 0 and 1
-  multi_softprob = 1,    // labels 0 ... classes - 1; each round has a tree a class
-  squared_error = 2,     // any finite label below kLabelMax
+  binary_logistic = 0,  // labels 0 and 1
+  multi_softprob = 1,   // labels 0 ... classes - 1; each round has a tree a class
+  squared_error = 2,    // any finite label below kLabelMax
 };
 
 // As XGBoost's parameters of the same names (https://xgboost.readthedocs.io/en/release_1.7.0/parameter.html).

@@ -2,9 +2,7 @@
 // are in shared/vectors/vertical/breast_xgb.json, the table in shared/data/uci.
 #include <gtest/gtest.h>
 
-#include <charconv>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>

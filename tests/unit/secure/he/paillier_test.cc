@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/random.h"
-#include "secure/he/pair_packing.h"
 #include "secure/he/paillier_key.h"
+#include "secure/he/pair_packing.h"
 #include "tests/support/matchers.h"
 
 namespace coterie {
