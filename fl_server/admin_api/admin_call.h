@@ -16,6 +16,7 @@ struct AdminCall {
   std::map<std::string, std::string> path;   // the pattern's parameters
   std::map<std::string, std::string> query;  // each key once
   Bytes body;
+  std::string session;  // the secret of the console's session that shows the caller; empty: a bearer token does
   std::string request;  // its id in the audit log; empty for what only reads
 };
 

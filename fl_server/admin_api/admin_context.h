@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "fl_server/admin_api/stream_places.h"
+#include "fl_server/console/console_sessions.h"
 #include "fl_server/records/disk_use.h"
 #include "proto/messages/plan.h"
 #include "scheduler/fleet/node_report.h"
@@ -89,6 +90,7 @@ struct AdminContext : AdminServiceParts {
   const AdminServiceSettings settings;
   AdminAuthenticator& authenticator;
   const WallTime started;
+  ConsoleSessions sessions;
   std::atomic<bool> ready{false};
   std::atomic<bool> leading{false};
   // Streams of events that are open. Shared with them: the last may end after the service.

@@ -8,6 +8,7 @@
 #include "fl_server/admin_api/call_once.h"
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/tenants.h"
+#include "fl_server/console/session_cookie.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/bearer_token.h"
 
@@ -16,6 +17,8 @@ namespace {
 
 constexpr std::string_view kNobody = "-";
 constexpr size_t kRequestIdBytes = 8;
+constexpr std::string_view kForeignIds = "oidc:";  // callers whose tokens are an identity provider's
+constexpr std::string_view kCsrfHeader = "coterie-csrf";
 
 // The query as a map, with a problem for each key that is given twice: it is not for us to choose one of two values.
 Result<std::map<std::string, std::string>> read_query(const std::string& text, Problems& problems) {
@@ -63,6 +66,22 @@ Awaitable<Result<AdminCaller>> AdminService::authenticate(std::string authorizat
   co_return co_await await_callback<Result<AdminCaller>>(verify);
 }
 
+Result<AdminCaller> AdminService::caller_of_session(std::string_view session) {
+  std::optional<AdminCaller> caller = context_.sessions.find(session, os::now());
+  if (caller) return *std::move(caller);
+  return Error(ErrorCode::unauthenticated, "there is no such session, or it has ended: sign in again");
+}
+
+Status AdminService::check_session(const AdminCall& call) {
+  const std::string& id = call.caller.id;
+  if (call.session.empty() || id == kDataDirectoryTokenId || id.starts_with(kForeignIds)) return {};
+  const Result<AdminTokenRecord> token = context_.admin.get_admin_token(id);
+  if (token) return {};
+  if (token.error().code() != ErrorCode::not_found) return token.error();
+  context_.sessions.close(call.session);
+  return Error(ErrorCode::unauthenticated, "the token of this session was removed");
+}
+
 Awaitable<RoutedResponse> AdminService::handle(Exchange& exchange) {
   const RequestHead& head = exchange.head();
   RouteMatch match = find_admin_route(head.method, head.path);
@@ -74,10 +93,13 @@ Awaitable<RoutedResponse> AdminService::handle(Exchange& exchange) {
 Awaitable<HttpResponse> AdminService::respond(Exchange& exchange, RouteMatch match) {
   const RequestHead& head = exchange.head();
   AdminCaller caller;
+  std::string session;
   // Who may not ask is told nothing, not even what exists: so this comes before 404 and 405.
   if (match.route == nullptr || !match.route->is_open()) {
     std::string authorization(head.header("authorization"));
-    Result<AdminCaller> found = co_await authenticate(std::move(authorization), exchange.origin().address);
+    if (authorization.empty()) session = session_secret(head.header("cookie"));
+    Result<AdminCaller> found = caller_of_session(session);
+    if (session.empty()) found = co_await authenticate(std::move(authorization), exchange.origin().address);
     if (!found) {
       AuditEntry entry{.who = std::string(kNobody),
                        .target = std::string(match.pattern)};  // never a stranger's own words
@@ -101,11 +123,19 @@ Awaitable<HttpResponse> AdminService::respond(Exchange& exchange, RouteMatch mat
     HttpResponse refusal = problem_response(allowed.error());
     co_return co_await refused(exchange, &route, std::move(entry), std::move(refusal));
   }
+  // A browser sends the cookie whoever made the page: so a change has to show what only our own page knows.
+  if (!session.empty() && !route.action.empty() &&
+      !context_.sessions.is_csrf_token(session, head.header(kCsrfHeader))) {
+    AuditEntry entry{.who = caller.id, .roles = caller.roles.text(), .target = head.path, .request = request};
+    HttpResponse refusal =
+        problem_response(Error(ErrorCode::permission_denied, "a session's changes need its token in Coterie-Csrf"));
+    co_return co_await refused(exchange, &route, std::move(entry), std::move(refusal));
+  }
   if (!context_.leading && !route.is_served_on_standby(context_.remote_events != nullptr)) {
     co_return problem_response(
         Error(ErrorCode::unavailable, "this server stands by: ask the one that leads, or the balancer before both"));
   }
-  AdminCall call{head, std::move(caller), std::move(match.parameters), {}, {}, request};
+  AdminCall call{head, std::move(caller), std::move(match.parameters), {}, {}, std::move(session), request};
   co_return co_await answer(exchange, route, std::move(call));
 }
 
@@ -166,6 +196,7 @@ Awaitable<HttpResponse> AdminService::answer(Exchange& exchange, const AdminRout
 }
 
 HttpResponse AdminService::carry_out(const AdminRoute& route, const AdminCall& call) {
+  if (const Status stands = check_session(call); !stands) return problem_response(stands.error());
   if (route.action.empty()) {
     if (const Status mine = check_tenant(context_, route, call); !mine) return problem_response(mine.error());
     return route.handler(context_, call);

@@ -39,6 +39,9 @@ class AdminService final : public HttpService {
   // Finds the caller that the value of the Authorization header stands for. Named tokens that are not remembered are
   // verified on the pool.
   Awaitable<Result<AdminCaller>> authenticate(std::string authorization, CallerKey address);
+  Result<AdminCaller> caller_of_session(std::string_view session);
+  // On the pool: unauthenticated if the call's session has outlived its token, which another node may have removed.
+  Status check_session(const AdminCall& call);
   Awaitable<HttpResponse> respond(Exchange& exchange, RouteMatch match);
   // Reads query and body of a caller who may ask, then has the request carried out.
   Awaitable<HttpResponse> answer(Exchange& exchange, const AdminRoute& route, AdminCall call);

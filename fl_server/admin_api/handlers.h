@@ -17,6 +17,13 @@ HttpResponse get_health(AdminContext& context, const AdminCall& call);
 HttpResponse get_readiness(AdminContext& context, const AdminCall& call);
 HttpResponse get_metrics(AdminContext& context, const AdminCall& call);
 HttpResponse get_server(AdminContext& context, const AdminCall& call);
+// console.cc
+HttpResponse get_console(AdminContext& context, const AdminCall& call);
+HttpResponse get_console_script(AdminContext& context, const AdminCall& call);
+HttpResponse get_console_style(AdminContext& context, const AdminCall& call);
+HttpResponse sign_in(AdminContext& context, const AdminCall& call);
+HttpResponse get_session(AdminContext& context, const AdminCall& call);
+HttpResponse sign_out(AdminContext& context, const AdminCall& call);
 // nodes.cc
 HttpResponse list_nodes(AdminContext& context, const AdminCall& call);
 // jobs.cc

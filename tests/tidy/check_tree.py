@@ -22,7 +22,7 @@ STORES = ["fl_server/records/", "fl_server/settings/", "fl_server/store/", "!fl_
           "!fl_server/store/sql"]  # what is kept, and not by what
 NO_SOCKETS = [f"fl_server/net/{name}.h" for name in ("blob_response", "entity_tag", "event_source", "http_types",
                                                     "retry_after", "route_pattern")]
-HANDLERS = OUTSIDE + STORES + ["fl_server/admin/", "fl_server/json/", "fl_server/finalize/", "fl_server/privacy/",
+HANDLERS = OUTSIDE + STORES + ["fl_server/admin/", "fl_server/console/", "fl_server/json/", "fl_server/finalize/", "fl_server/privacy/",
                                "fl_server/events/", "fl_server/retention/", "fl_server/runtime/", "fl_server/telemetry/"]
 MAY_INCLUDE = {
     "base/": ["!base/os/"],
@@ -91,6 +91,7 @@ MAY_INCLUDE = {
     "fl_server/device_api/": OUTSIDE + STORES + ["fl_server/core/", "fl_server/fleet/cohort_frames.h", "fl_server/net/",
                                                  "fl_server/runtime/"],
     # Handlers see requests and answers, never a socket: that is the service's, and the service knows no handler.
+    "fl_server/console/": ["base/", "secure/crypto/", "fl_server/records/admin_token.h"] + NO_SOCKETS,
     "fl_server/admin_api/": HANDLERS + NO_SOCKETS + ["!fl_server/admin_api/admin_service.h"],
     "fl_server/admin_api/admin_service.": HANDLERS + ["fl_server/admin_api/", "fl_server/net/",
                                                       "!fl_server/admin_api/handlers.h"],

@@ -1,0 +1,41 @@
+// Requests to the server that the page came from, as the session's caller. Paths and JSON are those of docs/openapi.json.
+export type Json = Record<string, any>;
+export type Session = { who: string; roles: string[]; tenant: string; expires?: string; csrf_token: string };
+
+export class Refused extends Error {
+  constructor(readonly status: number, text: string) { super(text); }
+}
+
+let csrf = "";
+let ended: () => void = () => {};
+export const when_session_ends = (then: () => void) => { ended = then; };
+
+async function send(method: string, path: string, headers: Record<string, string> = {}): Promise<Response> {
+  const answer = await fetch(path, { method, headers, credentials: "same-origin", cache: "no-store" });
+  if (answer.ok) return answer;
+  const problem = await answer.json().catch(() => ({}));
+  if (answer.status === 401) ended();
+  throw new Refused(answer.status, String(problem.detail ?? `the server answered ${answer.status}`));
+}
+
+export async function get(path: string): Promise<Json> { return (await send("GET", "/admin/v1/" + path)).json(); }
+export async function post(path: string): Promise<void> { await send("POST", "/admin/v1/" + path, { "Coterie-Csrf": csrf }); }
+
+// All pages of a list, up to `most` records.
+export async function list(path: string, key: string, most = 2000, cursor = "after"): Promise<Json[]> {
+  const all: Json[] = [];
+  for (let next: string | undefined = ""; next !== undefined && all.length < most;) {
+    const query = `${path.includes("?") ? "&" : "?"}limit=500${next ? `&${cursor}=${encodeURIComponent(next)}` : ""}`;
+    const page = await get(path + query);
+    all.push(...page[key]);
+    next = page["next_" + cursor];
+  }
+  return all;
+}
+
+const keep = (session: Session) => { csrf = session.csrf_token; return session; };
+export async function session(): Promise<Session> { return keep(await get("session") as Session); }
+export async function sign_in(token: string): Promise<Session> {
+  return keep(await (await send("POST", "/admin/v1/session", { Authorization: `Bearer ${token.trim()}` })).json());
+}
+export async function sign_out(): Promise<void> { await send("DELETE", "/admin/v1/session", { "Coterie-Csrf": csrf }); }

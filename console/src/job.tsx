@@ -1,0 +1,80 @@
+// One job as it goes: its rounds, and what the server tells of it meanwhile.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, Json, list, Session } from "./api";
+import { Act, Chart, Facts, Said, Table, useAsked } from "./parts";
+import { number, percent, shown, time } from "./text";
+
+const kEvents = ["job_state_changed", "job_completed", "job_failed", "model_released", "round_opened", "round_collecting",
+  "round_extended", "updates_accepted", "round_frozen", "round_finalizing", "finalize_failed", "round_failed", "round_done"];
+
+// What happens to the job, from the server's stream, which begins again behind the last event by itself.
+function useEvents(job: string, happened: (kind: string) => void) {
+  const [now, set_now] = useState<Json>({});
+  const [link, set_link] = useState("connecting");
+  useEffect(() => {
+    const stream = new EventSource(`/admin/v1/jobs/${encodeURIComponent(job)}/events`);
+    const read = (event: MessageEvent) => { try { return JSON.parse(event.data); } catch { return {}; } };
+    stream.onopen = () => set_link("live");
+    stream.onerror = () => {
+      const is_closed = stream.readyState === EventSource.CLOSED;  // refused: asking says why, also that the session has ended
+      set_link(is_closed ? "not live: reload the page to try again" : "connecting again");
+      if (is_closed) happened("closed");
+    };
+    stream.addEventListener("round", (e) => set_now(read(e as MessageEvent)));
+    stream.addEventListener("over", () => { stream.close(); set_link("the job is over"); happened("over"); });
+    for (const kind of kEvents) stream.addEventListener(kind, (e) => {
+      if (kind === "updates_accepted") { const told = read(e as MessageEvent); set_now((old) => ({ ...old, ...told })); }
+      else happened(kind);
+    });
+    return () => stream.close();
+  }, [job]);
+  return { now, link };
+}
+
+export function Job({ id, session }: { id: string; session: Session }) {
+  const path = `jobs/${encodeURIComponent(id)}`;
+  const may = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
+  const asked = useAsked(async () => ({ job: await get(path), rounds: await list(`${path}/rounds`, "rounds", 2000, "before"),
+    models: await list(`${path}/models`, "models") }), id);
+  const soon = useRef(0);
+  const { now, link } = useEvents(id, () => {
+    clearTimeout(soon.current);
+    soon.current = setTimeout(asked.refresh, 150) as unknown as number;
+  });
+  if (!asked.value) return <Said error={asked.error} waits />;
+  const { job, rounds, models } = asked.value;
+  const done = rounds.filter((r) => r.state === "done").reverse();
+  const xs = done.map((r) => r.number as number);
+  const of = (read: (r: Json) => unknown) => done.map((r) => { const v = read(r); return typeof v === "number" ? v : null; });
+  const privacy = job.privacy;
+  return <>
+    <h1>{shown(job.spec.name)}</h1><Said error={asked.error} />
+    <Facts of={[["job", id], ["state", job.state + (job.reason ? `: ${job.reason}` : "")], ["population", job.spec.population ?? "default"],
+      ["rounds", `${job.rounds_done} of ${job.spec.rounds?.count ?? 10}`], ["created", time(job.created)], ["privacy level", job.spec.privacy?.level ?? "active"],
+      ["released model", job.released ? `version ${job.released.version}` : "none"],
+      ...(privacy ? [["epsilon", `${privacy.epsilon === null ? "unbounded" : number(privacy.epsilon)} of ${number(privacy.epsilon_budget)} at delta ${privacy.delta}`]] as [string, string][] : [])]} />
+    {privacy && privacy.epsilon !== null && <p><label>epsilon spent <meter min={0} max={privacy.epsilon_budget} value={privacy.epsilon} /></label></p>}
+    <p class="bar">
+      {job.state === "running" && may("operator", "ml_engineer", "privacy_officer") && <Act text="Pause" path={`${path}:pause`} then={asked.refresh} />}
+      {job.state === "paused" && may("operator", "ml_engineer") && <Act text="Resume" path={`${path}:resume`} then={asked.refresh} />}
+      {["running", "paused"].includes(job.state) && may("operator", "ml_engineer", "privacy_officer") &&
+        <Act text="Cancel" path={`${path}:cancel`} sure="End this job for good?" then={asked.refresh} />}
+    </p>
+    <p role="status" class="now">{link}{now.round !== undefined && `: round ${now.round}, attempt ${now.attempt}, ${shown(now.state ?? "")}, ${number(now.accepted)} accepted of ${number(now.selected)} drawn`}
+      {now.waiting !== undefined && `; ${number(now.waiting)} devices wait`}</p>
+    {xs.length > 0 && <div class="charts">
+      <Chart name="Loss" xs={xs} lines={[["held out", of((r) => r.model?.evaluation_loss)], ["on devices", of((r) => r.train_loss)]]} />
+      <Chart name="Accuracy" xs={xs} lines={[["held out", of((r) => r.model?.evaluation_accuracy)], ["on devices", of((r) => r.train_accuracy)]]} />
+      <Chart name="Updates accepted" xs={xs} lines={[["accepted", of((r) => r.accepted)]]} />
+      <Chart name="Seconds" xs={xs} lines={[["round", of((r) => r.seconds)], ["training", of((r) => r.train_seconds)]]} /></div>}
+    <Table name="Rounds" head={["round", "attempt", "state", "drawn", "accepted", "goal", "seconds", "loss", "accuracy", "opened", "reason"]}
+      rows={rounds.slice(0, 500).map((r) => [String(r.number), String(r.attempt), r.state, number(r.selected), number(r.accepted), number(r.goal_count),
+        number(r.seconds, 2), number(r.model?.evaluation_loss), percent(r.model?.evaluation_accuracy), time(r.opened), r.reason ?? ""])} />
+    {job.released && may("operator", "ml_engineer") &&
+      <p><Act text="Roll back" path={`${path}/models:rollback`} sure="Back to the version that was promoted before?" then={asked.refresh} /></p>}
+    <Table name="Models" head={["version", "created", "bytes", "loss", "accuracy", "digest", "use"]} rows={[...models].reverse().map((m) =>
+      [String(m.version), time(m.created), number(m.bytes), number(m.evaluation_loss), percent(m.evaluation_accuracy), m.digest, <>
+        {m.released ? "released " : may("ml_engineer") && <Act text="Promote" path={`${path}/models/${m.version}:promote`} then={asked.refresh} />}
+        {may("ml_engineer") && <a href={`/admin/v1/${path}/models/${m.version}/content`} download={`model-${m.version}.cotf`}>Download</a>}</>])} />
+  </>;
+}

@@ -1,0 +1,66 @@
+// The console: who is signed in, and which page the address names.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Session, session as ask_session, sign_in, sign_out, when_session_ends } from "./api";
+import { Job } from "./job";
+import { Audit, Devices, Jobs, Overview, Privacy, Tokens } from "./pages";
+import { Said } from "./parts";
+import { shown } from "./text";
+
+const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["devices", "Devices", ["operator", "security_admin"]],
+  ["privacy", "Privacy", []], ["audit", "Audit", ["security_admin"]], ["tokens", "Tokens", ["operator", "security_admin"]]];
+
+function SignIn({ why, then }: { why: string; then: (session: Session) => void }) {
+  const [error, set_error] = useState(why);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const field = (event.target as HTMLFormElement).elements.namedItem("token") as HTMLInputElement;
+    sign_in(field.value).then(then, (e) => set_error(e.message));
+    field.value = "";
+  };
+  return <main class="sign-in"><h1>Coterie</h1><form onSubmit={submit}>
+    <label for="token">Admin token</label>
+    <input id="token" name="token" type="password" autocomplete="off" spellcheck={false} required autofocus />
+    <button>Sign in</button></form><Said error={error} />
+    <p>On the server's machine it is in the file <code>admin-token</code> of the data directory.</p></main>;
+}
+
+function route() {
+  const [page = "", id] = location.hash.replace(/^#\/?/, "").split("/");
+  try { return { page, id: id && decodeURIComponent(id) }; } catch { return { page: "", id: undefined }; }
+}
+
+function Page({ session }: { session: Session }) {
+  const [{ page, id }, go] = useState(route());
+  useEffect(() => {
+    const changed = () => go(route());
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  const has = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
+  if (page === "jobs" && id) return <Job key={id} id={id} session={session} />;
+  if (page === "jobs") return <Jobs />;
+  if (page === "devices") return <Devices />;
+  if (page === "privacy") return <Privacy officer={has("privacy_officer")} />;
+  if (page === "audit") return <Audit />;
+  if (page === "tokens") return <Tokens security={has("security_admin")} shut_out={has("operator", "security_admin")} />;
+  return <Overview />;
+}
+
+function App() {
+  const [session, set] = useState<Session | null | undefined>();
+  const [why, set_why] = useState("");
+  useEffect(() => {
+    when_session_ends(() => set((old) => { if (old) set_why("Your session has ended. Sign in again, and this page is as it was."); return null; }));
+    ask_session().then(set, () => set(null));
+  }, []);
+  if (session === undefined) return <p role="status">Asking the server …</p>;
+  if (session === null) return <SignIn why={why} then={set} />;
+  const leave = () => sign_out().finally(() => { set_why(""); set(null); });
+  return <><header><nav aria-label="Pages"><strong>Coterie</strong>
+    {kPages.filter(([, , roles]) => !roles.length || roles.some((r) => session.roles.includes(r))).map(([path, name]) => <a href={`#/${path}`}>{name}</a>)}</nav>
+    <span>{shown(session.who)} <button class="plain" onClick={leave}>Sign out</button></span></header>
+    <main><Page session={session} /></main></>;
+}
+
+render(<App />, document.getElementById("app")!);

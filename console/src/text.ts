@@ -1,0 +1,22 @@
+// Texts of devices, models and operators as a page may show them: control and direction characters are made visible.
+const kHidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+export const shown = (text: unknown): string =>
+  String(text ?? "").replace(kHidden, (c) => `\\u{${c.charCodeAt(0).toString(16)}}`);
+export const number = (value: unknown, digits = 4): string =>
+  typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: digits }) : "–";
+export const percent = (value: unknown): string => typeof value === "number" ? `${(value * 100).toFixed(1)} %` : "–";
+export const time = (value: unknown): string => value ? shown(value).replace("T", " ").replace(/\.\d+Z$/, "Z") : "–";
+
+// A cell that a spreadsheet would run gets a quote before it.
+const cell = (value: unknown): string => {
+  const text = shown(value);
+  return `"${(/^[=+\-@]/.test(text) && typeof value !== "number" ? "'" : "") + text.replace(/"/g, '""')}"`;
+};
+export function save_csv(name: string, head: string[], rows: unknown[][]): void {
+  const text = [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.download = name.replace(/[^\w.-]/g, "_") + ".csv";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
