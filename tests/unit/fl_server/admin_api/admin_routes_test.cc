@@ -19,7 +19,7 @@ class AdminRoutes : public test::AdminServerTest {};
 TEST_F(AdminRoutes, WithoutTheTokenTellNothingNotEvenWhatExists) {
   for (const std::string& authorization : {std::string(), std::string("Bearer "), "Bearer x" + token_,
                                            "Bearer " + token_ + "x", "Basic " + token_, token_}) {
-    for (const char* target : {"/admin/v1/jobs", "/metrics", "/admin/v1/nothing", "/", "/v1/checkins"}) {
+    for (const char* target : {"/admin/v1/jobs", "/metrics", "/admin/v1/nothing", "/x", "/v1/checkins"}) {
       for (const char* method : {"GET", "POST", "DELETE"}) {
         const Answer answer = ask_as(authorization, method, target);
         EXPECT_EQ(answer.status, 401) << method << " " << target;
@@ -36,7 +36,7 @@ TEST_F(AdminRoutes, WithoutTheTokenTellNothingNotEvenWhatExists) {
 
 TEST_F(AdminRoutes, ThatDoNotExistAreNotFound) {
   for (const char* target :
-       {"/", "/admin", "/admin/v1", "/admin/v1/", "/admin/v1/jobs/", "/admin/v1/job", "/admin/v1/jobsx",
+       {"/x", "/admin", "/admin/v1", "/admin/v1/", "/admin/v1/jobs/", "/admin/v1/job", "/admin/v1/jobsx",
         "/admin/v1/jobs/j1/", "/admin/v1/jobs/j1:fly", "/admin/v1/jobs/j1/rounds/1", "/admin/v1/jobs/j1:pause:pause",
         "/admin/v1/jobs/:pause", "/admin/v2/jobs", "/v1/checkins"}) {
     const Answer answer = ask("GET", target);
