@@ -9,6 +9,7 @@
 
 #include "base/os/clock.h"
 #include "device_sdk/agent/encode_update.h"
+#include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/model_download.h"
 #include "device_sdk/agent/training_seed.h"
 #include "proto/codec/codec.h"
@@ -59,13 +60,6 @@ Status check_authority(const AgentSettings& settings, const Signer& signer) {
     return {};
   return bad("certificate: is not by this authority for this device's key: have the key " +
              to_hex(signer.public_key()) + " certified");
-}
-
-// An update counts examples. Where each has several rows (the words of a sentence), so many of them are right as rows
-// are, rounded down.
-uint64_t correct_examples(const TrainingSummary& summary) {
-  const uint64_t rows_an_example = summary.examples == 0 ? 0 : summary.rows / summary.examples;
-  return rows_an_example == 0 ? 0 : summary.correct / rows_an_example;
 }
 
 }  // namespace
@@ -234,7 +228,7 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
                                          " values, the model has " + std::to_string(model.value_count()));
   }
   const RoundKey& round = action.assignment.round;
-  uint64_t seed = Prng::derived(settings_.seed, action.assignment.model_version.value()).next();
+  uint64_t seed = repeated_seed(settings_.seed, action.assignment.model_version);
   if (settings_.seed == 0) {
     COT_ASSIGN(seed, training_seed(training_path(round, "seed")));
   }
@@ -271,28 +265,20 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   }
   training_->spent += os::monotonic_now() - begin;
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
-  const Result<Bytes> update = make_update(action, *training_);
+  const Result<Bytes> update = encoded_update(action, *training_);
   if (!update) return ended(update.error());
   // If there is no room now, then perhaps later. An update that a power loss takes away is trained again.
   COT_TRY(os::write_file_atomically(path("update.cotf"), *update, os::Durability::content));
   return ended({});
 }
 
-Result<Bytes> Agent::make_update(const DoTrain& action, const Training& training) const {
-  const TrainingSummary summary = training.trainer.summary();
-  std::vector<float> delta(training.model.value_count());
-  training.trainer.delta(delta);
-  const UpdateHeader header{.round = action.assignment.round,
-                            .model = action.assignment.model,
-                            .encoding = action.plan.update.encoding,
-                            .value_count = delta.size(),
-                            .weight = update_weight(examples_.size(), action.plan.update),
-                            .examples = static_cast<uint32_t>(std::min<uint64_t>(summary.examples, UINT32_MAX)),
-                            .loss_sum = summary.loss_sum,
-                            .correct = static_cast<uint32_t>(std::min<uint64_t>(correct_examples(summary), UINT32_MAX)),
-                            .train_ms = static_cast<uint32_t>(training.spent.count())};
-  COT_TRY(limit_update(delta, action.plan.update, running_statistics(training.model.graph())));
-  return encode_update(header, delta);
+Result<Bytes> Agent::encoded_update(const DoTrain& action, const Training& training) const {
+  COT_ASSIGN(TrainedUpdate update,
+             make_update(training.model, training.trainer, examples_.size(), action.plan.update));
+  update.header.round = action.assignment.round;
+  update.header.model = action.assignment.model;
+  update.header.train_ms = static_cast<uint32_t>(training.spent.count());
+  return encode_update(update.header, update.delta);
 }
 
 Result<ParticipantEvent> Agent::perform(const DoUpload& action) {

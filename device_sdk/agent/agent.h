@@ -98,7 +98,7 @@ class Agent {
   Result<ParticipantEvent> perform(const DoUpload& action);
   Result<ParticipantEvent> perform(const DoAggregate& action);
   Result<Training> begin_training(const DoTrain& action);
-  Result<Bytes> make_update(const DoTrain& action, const Training& training) const;
+  Result<Bytes> encoded_update(const DoTrain& action, const Training& training) const;
   void clean_up();
   void load_clock();
   Status keep_clock();

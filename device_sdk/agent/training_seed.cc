@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/os/file.h"
+#include "base/random.h"
 #include "secure/crypto/random.h"
 
 namespace coterie {
@@ -20,6 +21,10 @@ Result<uint64_t> training_seed(const std::string& path) {
   // After a loss of power the round is begun anew, or goes on from a checkpoint, which has its own.
   COT_TRY(os::write_file_atomically(path, bytes, os::Durability::process));
   return seed;
+}
+
+uint64_t repeated_seed(uint64_t device_seed, ModelVersion version) {
+  return Prng::derived(device_seed, version.value()).next();
 }
 
 }  // namespace coterie

@@ -43,6 +43,7 @@ BUDGETS_KIB = {
     "tools/": 60,
     "tools/cli/": 210,
     "tools/demo/": 210,
+    "tools/simulate/": 110,
     "tools/model/": 190,
     "tests/": 310,
 }

@@ -9,6 +9,7 @@
 #include "tools/cli/exit_code.h"
 #include "tools/cli/model_train.h"
 #include "tools/demo/options.h"
+#include "tools/simulate/options.h"
 
 namespace CLI {
 class App;
@@ -20,12 +21,14 @@ struct Invocation {
   std::string program;  // as the user called it
   AdminCommand admin;   // the connection, shared by all commands
   DemoOptions demo;
+  SimulateOptions simulate;
   TrainCommand train;
   std::function<ExitCode()> run;  // set by the subcommand that was named
 };
 
 // `invocation` outlives `app` and stays where it is.
 void add_demo(CLI::App& app, Invocation& invocation);
+void add_simulate(CLI::App& app, Invocation& invocation);
 void add_data(CLI::App& app, Invocation& invocation);
 void add_job(CLI::App& app, Invocation& invocation);
 void add_model(CLI::App& app, Invocation& invocation);

@@ -122,6 +122,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments, Invocation&
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // so that aliases can be overruled
   add_connection_options(app, invocation.admin.connection);
   add_demo(app, invocation);
+  add_simulate(app, invocation);
   add_data(app, invocation);
   add_job(app, invocation);
   add_model(app, invocation);

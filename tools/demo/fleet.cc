@@ -6,6 +6,7 @@
 
 #include "base/os/file.h"
 #include "tools/cli/interrupt.h"
+#include "tools/demo/options.h"
 
 namespace coterie {
 namespace {
@@ -29,7 +30,7 @@ Result<Child> Fleet::start_device(uint32_t device) const {
                                       "--data",
                                       dir + "/data.cotf",
                                       "--seed",
-                                      std::to_string(settings_.seed * 1'000'003 + device)};
+                                      std::to_string(device_seed(settings_.seed, device))};
   command.insert(command.end(), settings_.policy.begin(), settings_.policy.end());
   return Child::start({.name = "device " + std::to_string(device),
                        .command = std::move(command),

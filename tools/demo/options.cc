@@ -32,6 +32,8 @@ double DemoOptions::device_rate() const {
 
 double DemoOptions::dropout_share() const { return std::clamp(2 * dropout, kDropoutShareMin, kDropoutShareMax); }
 
+uint64_t device_seed(uint64_t seed, uint32_t device) { return seed * 1'000'003 + device; }
+
 std::vector<std::string> device_policy(const DemoOptions& options) {
   std::vector<std::string> words = {"--security-level-min", std::string(to_string(options.security)), "--cohort-min",
                                     "2"};

@@ -58,6 +58,9 @@ struct DemoOptions {
   bool has_noise() const { return noise_multiplier || target_epsilon; }
 };
 
+// What device `device` (from 1) of a run with this seed trains by.
+uint64_t device_seed(uint64_t seed, uint32_t device);
+
 // The policy of the demo's own devices, as options of `coterie device run`. They take what the demo asks for, and so
 // say aloud what apps need not accept: the level, few devices in a sum, any epsilon.
 std::vector<std::string> device_policy(const DemoOptions& options);

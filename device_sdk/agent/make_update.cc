@@ -1,0 +1,36 @@
+#include "device_sdk/agent/make_update.h"
+
+#include <algorithm>
+
+#include "device_sdk/agent/encode_update.h"
+#include "proto/messages/running_statistics.h"
+
+namespace coterie {
+namespace {
+
+// An update counts examples. Where each has several rows (the words of a sentence), so many of them are right as rows
+// are, rounded down.
+uint64_t correct_examples(const TrainingSummary& summary) {
+  const uint64_t rows_an_example = summary.examples == 0 ? 0 : summary.rows / summary.examples;
+  return rows_an_example == 0 ? 0 : summary.correct / rows_an_example;
+}
+
+}  // namespace
+
+Result<TrainedUpdate> make_update(const Model& model, const Trainer& trainer, uint64_t examples,
+                                  const UpdateRules& rules) {
+  const TrainingSummary summary = trainer.summary();
+  TrainedUpdate update;
+  update.delta.resize(model.value_count());
+  trainer.delta(update.delta);
+  update.header.encoding = rules.encoding;
+  update.header.value_count = update.delta.size();
+  update.header.weight = update_weight(examples, rules);
+  update.header.examples = static_cast<uint32_t>(std::min<uint64_t>(summary.examples, UINT32_MAX));
+  update.header.loss_sum = summary.loss_sum;
+  update.header.correct = static_cast<uint32_t>(std::min<uint64_t>(correct_examples(summary), UINT32_MAX));
+  COT_TRY(limit_update(update.delta, rules, running_statistics(model.graph())));
+  return update;
+}
+
+}  // namespace coterie

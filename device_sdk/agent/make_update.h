@@ -1,0 +1,23 @@
+// From a finished training to what the device sends: one function for the agent and for the simulator, so that a
+// simulated device sends what a real one would, bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "device_sdk/runtime/trainer.h"
+#include "proto/messages/update.h"
+
+namespace coterie {
+
+struct TrainedUpdate {
+  UpdateHeader header;  // but for round, model and train_ms, which the training does not know
+  std::vector<float> delta;
+};
+
+// trained - given, limited as `rules` say. `examples`: the device has so many; they are its weight. Errors: those of
+// limit_update (encode_update.h).
+Result<TrainedUpdate> make_update(const Model& model, const Trainer& trainer, uint64_t examples,
+                                  const UpdateRules& rules);
+
+}  // namespace coterie

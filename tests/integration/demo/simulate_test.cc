@@ -1,0 +1,71 @@
+// A simulated job has the model of real processes, bit for bit, with any number of threads.
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "tests/integration/demo/demo_process.h"
+#include "tests/support/matchers.h"
+
+namespace coterie::testing {
+namespace {
+
+class Simulate : public DemoTest {
+ protected:
+  // Runs a demo that prints its job, and keeps the job. What the demo says of itself.
+  nlohmann::json demo(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"demo", "--json",     "--quiet", "--devices",  "4", "--rounds",
+                                      "2",    "--fraction", "1",       "--seed",     "5", "--model",
+                                      "mlp",  "--out",      run(),     "--print-job"};
+    words.insert(words.end(), more.begin(), more.end());
+    DemoProcess process(directory_.path(), words);
+    EXPECT_EQ(process.wait(), 0) << process.errors();
+    const std::string& said = process.errors();  // with --json the job is told there
+    const size_t begin = said.find('{'), end = said.find("\n}\n", begin);
+    EXPECT_NE(end, said.npos) << said;
+    if (end == said.npos) return {};
+    EXPECT_TRUE(os::write_file_atomically(job(), as_bytes(said.substr(begin, end + 2 - begin))));
+    return nlohmann::json::parse(process.output());
+  }
+  nlohmann::json simulate(const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"simulate", job(),     "--json", "--quiet", "--seed",
+                                      "5",        "--model", "mlp",    "--out",   directory_ / out};
+    words.insert(words.end(), more.begin(), more.end());
+    DemoProcess process(directory_.path(), words);
+    EXPECT_EQ(process.wait(), 0) << process.errors();
+    return nlohmann::json::parse(process.output());
+  }
+  std::string job() const { return directory_ / "job.json"; }
+};
+
+TEST_F(Simulate, HasTheModelOfRealProcessesWithAnyThreads) {
+  const nlohmann::json real = demo();
+  ASSERT_TRUE(real.contains("model_digest"));
+  const nlohmann::json one = simulate("one", {"--devices", "4", "--threads", "1"});
+  const nlohmann::json two = simulate("two", {"--devices", "4", "--threads", "2"});
+  EXPECT_EQ(one["model_digest"], real["model_digest"]);
+  EXPECT_EQ(two["model_digest"], real["model_digest"]);
+  EXPECT_EQ(one["counted"], 8);
+  EXPECT_EQ(one["accuracy"], real["accuracy"]);
+  EXPECT_TRUE(os::exists(directory_ / "one/chart.svg"));
+  EXPECT_TRUE(os::exists(directory_ / "one/metrics.csv"));
+}
+
+TEST_F(Simulate, LosesWhomTheTraceNamesAndHasAnotherModel) {
+  const nlohmann::json real = demo();
+  ASSERT_TRUE(os::write_file_atomically(directory_ / "trace.csv", as_bytes("device,round\n2,1\n")));
+  const nlohmann::json thin = simulate("thin", {"--devices", "4", "--trace", directory_ / "trace.csv"});
+  EXPECT_EQ(thin["lost"], 1);
+  EXPECT_EQ(thin["counted"], 7);
+  EXPECT_NE(thin["model_digest"], real["model_digest"]);
+}
+
+TEST_F(Simulate, RefusesAJobOfAnotherModel) {
+  demo();
+  DemoProcess process(directory_.path(), {"simulate", job(), "--devices", "4", "--seed", "6", "--model", "mlp", "--out",
+                                          directory_ / "other"});
+  EXPECT_EQ(process.wait(), 2);
+  EXPECT_NE(process.errors().find("/model is"), std::string::npos) << process.errors();
+  EXPECT_FALSE(os::exists(directory_ / "other"));
+}
+
+}  // namespace
+}  // namespace coterie::testing

@@ -1,0 +1,60 @@
+#include "tools/simulate/job_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "fl_server/json/job_json.h"
+#include "tests/support/temporary_directory.h"
+
+namespace coterie {
+namespace {
+
+class JobFile : public testing::Test {
+ protected:
+  Result<JobSettings> read(const std::string& text) {
+    const std::string path = directory_.path() + "/job.json";
+    EXPECT_TRUE(os::write_file_atomically(path, as_bytes(text)));
+    return read_job(path);
+  }
+  static nlohmann::json job() {
+    JobSettings settings{.common = {}, .kind = HorizontalSettings{}};
+    settings.common.name = "a";
+    settings.horizontal().privacy.level = SecurityLevel::none;
+    return to_json(settings);
+  }
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(JobFile, IsReadAsTheServerReadsIt) {
+  const Result<JobSettings> read_back = read(job().dump());
+  ASSERT_TRUE(read_back) << read_back.error().message();
+  EXPECT_EQ(read_back->common.name, "a");
+}
+
+TEST_F(JobFile, IsRefusedByName) {
+  EXPECT_EQ(read("{").error().code(), ErrorCode::malformed);
+  nlohmann::json other = job();
+  other["kind"] = "vertical";
+  const Result<JobSettings> vertical = read(other.dump());
+  ASSERT_FALSE(vertical);
+  EXPECT_EQ(vertical.error().code(), ErrorCode::invalid_argument);
+  EXPECT_THAT(vertical.error().message(), testing::HasSubstr("/kind"));
+}
+
+TEST_F(JobFile, MayHaveNoNoise) {
+  nlohmann::json noisy = job();
+  noisy["privacy"]["noise_multiplier"] = 1.0;
+  noisy["privacy"]["target_delta"] = 1e-5;
+  noisy["privacy"]["epsilon_budget"] = 8.0;
+  noisy["update"]["clip_l2"] = 1.0;
+  noisy["update"]["weight_max"] = 1;
+  const Result<JobSettings> refused = read(noisy.dump());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), testing::HasSubstr("/privacy/noise_multiplier"));
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,57 @@
+// CohortTrainer: the devices of one round train on all cores, and their updates are summed as the server sums them.
+//
+// The sum is of integers modulo 2^64 (aggregation/accumulate/ring_sum.h): the number of threads changes no bit of it,
+// nor of the totals, which are added in the devices' order.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "aggregation/accumulate/ring_sum.h"
+#include "device_sdk/runtime/dataset_source.h"
+#include "device_sdk/runtime/model.h"
+#include "proto/messages/plan.h"
+#include "scheduler/job/records.h"
+
+namespace coterie {
+
+struct CohortWork {
+  Model model;
+  ModelVersion version;
+  std::vector<uint32_t> devices;  // from 0
+};
+
+class CohortTrainer {
+ public:
+  // Device d has the data set file shard_files[d % size]. `watch` is told how many updates are done, on the caller's
+  // thread, several times a second.
+  CohortTrainer(const Plan& plan, std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
+                std::function<void(uint64_t)> watch);
+
+  // Adds the updates of all of them to `sum`. Errors: cancelled; those of training, naming the device: of several the
+  // first by its number.
+  Result<RoundTotals> train(const CohortWork& work, RingSum& sum);
+
+ private:
+  struct Outcome {
+    RoundTotals totals;
+    std::optional<Error> error;
+  };
+  using Sources = std::vector<std::optional<DatasetSource>>;  // opened once in each thread: reading is one thread's
+  void work_off(const CohortWork& work, Sources& sources, RingSum& sum);
+  Result<RoundTotals> train_one(const CohortWork& work, uint32_t device, Sources& sources, RingSum& sum) const;
+
+  Plan plan_;
+  std::vector<std::string> shard_files_;
+  uint64_t seed_;
+  std::function<void(uint64_t)> watch_;
+  std::vector<Sources> sources_;  // of each thread
+  std::vector<Outcome> outcomes_;
+  std::atomic<size_t> next_{0}, done_{0};
+  std::atomic<bool> is_stopped_{false};
+};
+
+}  // namespace coterie

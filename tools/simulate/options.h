@@ -1,0 +1,23 @@
+// SimulateOptions: everything a user can say about a simulation; what the job says is in the job's file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/demo/options.h"
+
+namespace coterie {
+
+struct SimulateOptions {
+  std::string job_file;
+  DemoOptions demo;       // data, split, model, seed, devices (as many as there are shards), out, json, quiet
+  uint32_t devices = 20;  // virtual
+  uint32_t shards = 0;    // parts that the data are shared out into; device i has part i modulo shards; 0: devices
+  uint32_t rounds = 0;    // 0: as the job says
+  uint32_t threads = 0;   // 0: a core each
+  double dropout = 0;
+  double speed_spread = 0;
+  std::string trace_file;  // device,round: who is lost when
+};
+
+}  // namespace coterie

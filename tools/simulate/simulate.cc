@@ -1,0 +1,273 @@
+#include "tools/simulate/simulate.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/os/clock.h"
+#include "base/os/file.h"
+#include "secure/crypto/digest.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+#include "tools/data/shard_folder.h"
+#include "tools/demo/demo_data.h"
+#include "tools/demo/progress.h"
+#include "tools/demo/result.h"
+#include "tools/model/evaluate.h"
+#include "tools/simulate/job_file.h"
+#include "tools/simulate/simulation.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kTraceBytesMax = 1 << 28;
+constexpr uint32_t kShardsMax = 2000;  // as the demo's data have at most (tools/demo/demo_data.cc)
+
+double seconds_since(Instant begin) { return std::chrono::duration<double>(os::monotonic_now() - begin).count(); }
+
+struct Inputs {
+  JobSettings job;
+  DemoData data;
+  VirtualFleet fleet;
+};
+
+// The job names its files by digest: it is simulated with these and no others, or the result would be of another job.
+Status check_digests(const HorizontalSettings& job, const DemoData& data, const std::string& job_file) {
+  const Digest model = content_digest(data.model), held_out = content_digest(data.held_out);
+  if (job.model != model) {
+    return Error(ErrorCode::conflict, job_file + ": /model is " + job.model.hex() +
+                                          ", and the model of --model, --data " + "and --seed is " + model.hex() +
+                                          "; give the model file that the job names, or the seed it was made with");
+  }
+  if (!job.evaluation || *job.evaluation == held_out) return {};
+  return Error(ErrorCode::conflict, job_file + ": /evaluation is " + job.evaluation->hex() +
+                                        ", and what --data, --split and --seed hold out is " + held_out.hex());
+}
+
+Result<Inputs> prepare(const SimulateOptions& options) {
+  Inputs inputs;
+  COT_ASSIGN(inputs.job, read_job(options.job_file));
+  HorizontalSettings& job = inputs.job.horizontal();
+  if (options.rounds > 0) job.rounds.count = options.rounds;
+  if (options.devices < job.rounds.goal_count_min) {
+    return Error(ErrorCode::invalid_argument, "--devices " + std::to_string(options.devices) +
+                                                  " are fewer than the job's goal_count_min " +
+                                                  std::to_string(job.rounds.goal_count_min));
+  }
+  if (options.demo.devices_given && options.demo.devices > kShardsMax) {
+    return Error(ErrorCode::invalid_argument, "--devices " + std::to_string(options.devices) +
+                                                  " share out the data into more than " + std::to_string(kShardsMax) +
+                                                  " parts: give --shards, and devices share them");
+  }
+  COT_ASSIGN(inputs.data, prepare_data(options.demo));
+  COT_TRY(check_digests(job, inputs.data, options.job_file));
+  std::vector<uint64_t> sizes;
+  for (const std::vector<uint32_t>& counts : inputs.data.label_counts) {
+    uint64_t examples = 0;
+    for (const uint32_t count : counts) examples += count;
+    sizes.push_back(examples);
+  }
+  inputs.fleet.devices = options.devices;
+  inputs.fleet.seed = options.demo.seed;
+  inputs.fleet.speed_spread = options.speed_spread;
+  inputs.fleet.dropout = options.dropout;
+  inputs.fleet.examples_of = [sizes](uint32_t device) { return sizes[device % sizes.size()]; };
+  if (options.trace_file.empty()) return inputs;
+  COT_ASSIGN(const Bytes trace, os::read_file(options.trace_file, kTraceBytesMax));
+  Result<DropTrace> parsed = DropTrace::parse(as_text(trace), options.devices);
+  if (!parsed) return parsed.error().with_context(options.trace_file);
+  inputs.fleet.trace = std::move(*parsed);
+  return inputs;
+}
+
+// How the demo would have put it, for its files.
+DemoOptions demo_options(const SimulateOptions& options, const Inputs& inputs) {
+  const HorizontalSettings& job = inputs.job.horizontal();
+  DemoOptions demo = settled(options.demo, inputs.data);
+  demo.devices = options.devices;
+  demo.rounds = job.rounds.count;
+  demo.fraction = std::min(1.0, static_cast<double>(job.rounds.goal_count) / options.devices);
+  demo.learning_rate = static_cast<double>(job.training.optimizer.learning_rate);
+  demo.momentum = static_cast<double>(job.training.optimizer.momentum);
+  demo.local_epochs = job.training.local_epochs;
+  demo.batch_size = job.training.batch_size;
+  demo.strategy = job.strategy.rule;
+  demo.security = job.privacy.level;
+  demo.dropout = options.dropout;
+  return demo;
+}
+
+struct Tally {
+  uint64_t drawn = 0, counted = 0, lost = 0, late = 0, surplus = 0;
+  double virtual_seconds = 0;
+  void add(const VirtualRound& round) {
+    drawn += round.drawn;
+    counted += round.counted.size();
+    lost += round.lost;
+    late += round.late;
+    surplus += round.surplus;
+    virtual_seconds += round.seconds;
+  }
+};
+
+nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, uint32_t threads, double seconds) {
+  const double rate = seconds > 0 ? static_cast<double>(tally.counted) / seconds : 0;
+  return {{"schema", "coterie.simulate.v1"},
+          {"rounds", done_rounds(result).size()},
+          {"attempts_failed", result.attempts.size() - done_rounds(result).size()},
+          {"devices", result.options.devices},
+          {"shards", result.label_counts.size()},
+          {"drawn", tally.drawn},
+          {"counted", tally.counted},
+          {"lost", tally.lost},
+          {"late", tally.late},
+          {"surplus", tally.surplus},
+          {"virtual_seconds", tally.virtual_seconds},
+          {"seconds", seconds},
+          {"clients_per_second", rate},
+          {"threads", threads},
+          {"seed", result.options.seed},
+          {"split", to_string(result.options.split)},
+          {"security", to_string(result.options.security)},
+          {"accuracy_before", result.before.accuracy},
+          {"accuracy", result.after.accuracy},
+          {"loss", result.after.loss_mean},
+          {"model_digest", result.model_digest},
+          {"run_dir", result.run_dir}};
+}
+
+class Run {
+ public:
+  Run(const SimulateOptions& options, const Inputs& inputs, const RunFolder& folder, ProgressLine& progress)
+      : options_(options), inputs_(inputs), folder_(folder), progress_(progress) {}
+
+  Status run(DemoResult& result);
+  const Tally& tally() const { return tally_; }
+  double seconds() const { return seconds_; }
+
+ private:
+  void watch(uint64_t done);
+  void note(const SimulatedRound& round, DemoResult& result);
+
+  const SimulateOptions& options_;
+  const Inputs& inputs_;
+  const RunFolder& folder_;
+  ProgressLine& progress_;
+  Tally tally_;
+  Instant begin_{};
+  double seconds_ = 0;
+  uint64_t round_ = 0;
+};
+
+// Clients a second, and by them the time of the rounds that are left, each of as many clients as the job wants.
+void Run::watch(uint64_t done) {
+  const double seconds = seconds_since(begin_);
+  const RoundSettings& rounds = inputs_.job.horizontal().rounds;
+  const uint64_t so_far = tally_.counted + done, all = uint64_t{rounds.count} * rounds.goal_count;
+  if (seconds <= 0 || so_far == 0) return;
+  const double rate = static_cast<double>(so_far) / seconds;
+  const double left = static_cast<double>(all - std::min(all, so_far)) / rate;
+  progress_.show("round " + std::to_string(round_) + "/" + std::to_string(rounds.count) + "  " + std::to_string(done) +
+                 " updates  " + format_fixed(rate, rate < 10 ? 1 : 0) + " clients/s  about " + format_seconds(left) +
+                 " left");
+}
+
+void Run::note(const SimulatedRound& round, DemoResult& result) {
+  tally_.add(round.plan);
+  result.attempts.push_back(round.report);
+  for (const uint32_t device : round.plan.counted) ++result.rounds_trained[device % result.rounds_trained.size()];
+  progress_.print(round_line(round.report, inputs_.job.horizontal().rounds.count, progress_.terminal()));
+}
+
+Status Run::run(DemoResult& result) {
+  const DemoData& data = inputs_.data;
+  const HorizontalSettings& job = inputs_.job.horizontal();
+  COT_ASSIGN(result.before, evaluate(data.model, data.held_out));
+  COT_TRY(write_data(data, folder_));
+  std::vector<std::string> shard_files;
+  for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");
+  CohortTrainer trainer(plan_of(job, JobId("simulated"), data.value_count), std::move(shard_files), options_.demo.seed,
+                        options_.threads, [this](uint64_t done) { watch(done); });
+  COT_ASSIGN(Simulation simulation,
+             Simulation::begin(job, data.model, data.held_out, folder_.server_dir(), inputs_.fleet, trainer));
+  result.rounds_trained.assign(data.devices, 0);
+  begin_ = os::monotonic_now();
+  while (simulation.rounds_done() < job.rounds.count) {
+    round_ = simulation.rounds_done() + 1;
+    COT_ASSIGN(const SimulatedRound round, simulation.attempt());
+    note(round, result);
+  }
+  seconds_ = seconds_since(begin_);
+  progress_.clear();
+  COT_ASSIGN(const Bytes model, simulation.model());
+  COT_ASSIGN(result.after, evaluate(model, data.held_out));
+  result.model_bytes = model.size();
+  result.model_digest = content_digest(model).hex();
+  COT_TRY(folder_.write("model.cotf", model));
+  COT_TRY(folder_.write("metrics.csv", as_bytes(metrics_csv(result))));
+  COT_TRY(folder_.write("chart.svg", as_bytes(draw_chart(chart_of(result)))));
+  return folder_.write("summary.json", as_bytes(summary_of(result, tally_, options_.threads, seconds_).dump(2) + "\n"));
+}
+
+std::string told(const DemoResult& result, const Tally& tally, double seconds) {
+  return "\nHeld-out accuracy " + format_percent(result.after.accuracy) + " (" +
+         format_percent(result.before.accuracy) + " before training)\n  drawn " + format_count(tally.drawn) +
+         ": counted " + format_count(tally.counted) + ", lost " + format_count(tally.lost) + ", late " +
+         format_count(tally.late) + ", surplus " + format_count(tally.surplus) + "\n  " + format_seconds(seconds) +
+         ", " + format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +
+         format_seconds(tally.virtual_seconds) + " of virtual time\n  model " + result.model_digest + "\n\nIn " +
+         result.run_dir + "\n  model.cotf chart.svg metrics.csv held-out.cotf summary.json\n";
+}
+
+}  // namespace
+
+ExitCode run_simulate(const SimulateOptions& asked, const std::string& program) {
+  std::FILE* const human = asked.demo.json ? stderr : stdout;
+  const auto give_up = [](const Error& error, ExitCode code) {
+    print_error("simulate", error);
+    return code;
+  };
+  SimulateOptions options = asked;
+  if (options.threads == 0) options.threads = std::max(1u, std::thread::hardware_concurrency());
+  options.demo.devices = options.shards > 0 ? options.shards : options.devices;
+  options.demo.devices_given = !is_shard_folder(options.demo.data);  // which has its own number of shards
+  const Result<Inputs> inputs = prepare(options);
+  if (!inputs) return give_up(inputs.error(), ExitCode::usage);
+  Result<RunFolder> folder = options.demo.out.empty() ? RunFolder::create_default(options.demo.keep)
+                                                      : RunFolder::create(options.demo.out, options.demo.keep);
+  if (!folder) return give_up(folder.error(), ExitCode::usage);
+
+  DemoResult result;
+  result.options = demo_options(options, *inputs);
+  result.program = program;
+  result.run_dir = folder->path();
+  result.data_name = printable(inputs->data.name());
+  result.model_name = inputs->data.model_name;
+  result.class_names = inputs->data.contract.target.classes;
+  result.training_examples = inputs->data.training_examples;
+  result.held_out_examples = inputs->data.held_out_examples;
+  result.label_counts = inputs->data.label_counts;
+  ProgressLine progress(human, options.demo.quiet);
+  Run run(options, *inputs, *folder, progress);
+  const Status done = run.run(result);
+  if (done) {
+    folder->finished();
+    std::fputs(told(result, run.tally(), run.seconds()).c_str(), human);
+    if (options.demo.json) {
+      std::printf("%s\n", summary_of(result, run.tally(), options.threads, run.seconds()).dump().c_str());
+    }
+    return ExitCode::ok;
+  }
+  progress.clear();
+  if (done.error().code() == ErrorCode::cancelled) {
+    folder->interrupted();
+    std::fprintf(stderr, "coterie simulate: interrupted; nothing is left behind\n");
+    return ExitCode::interrupted;
+  }
+  folder->failed();
+  return give_up(done.error(), done.error().code() == ErrorCode::timed_out ? ExitCode::timeout : ExitCode::failure);
+}
+
+}  // namespace coterie

@@ -1,0 +1,110 @@
+#include "tools/simulate/simulation.h"
+
+#include <cmath>
+
+#include "fl_server/evaluation/model_evaluator.h"
+#include "fl_server/finalize/finalizer.h"
+#include "proto/codec/codec.h"
+#include "tools/simulate/round_stores.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kModelBytesMax = 1ull << 34;
+
+}  // namespace
+
+Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes& model, const Bytes& evaluation,
+                                     const std::string& directory, const VirtualFleet& fleet, CohortTrainer& trainer) {
+  COT_TRY(check_training(model, job.training));
+  COT_ASSIGN(const Model loaded, Model::load(model));
+  JobRecord record;
+  record.id = JobId("simulated");
+  record.spec.kind = job;
+  record.value_count = loaded.value_count();
+  Simulation simulation(std::move(record), fleet, trainer);
+  COT_ASSIGN(simulation.blobs_, DirectoryBlobStore::open_directory(directory));
+  COT_ASSIGN(simulation.base_.digest, simulation.blobs_->put(model));
+  COT_ASSIGN(simulation.record_.spec.horizontal().evaluation, simulation.blobs_->put(evaluation));
+  simulation.base_.job = simulation.record_.id;
+  simulation.base_.bytes = model.size();
+  const Plan plan = plan_of(job, simulation.record_.id, loaded.value_count());
+  simulation.sum_ = std::make_unique<RingSum>(loaded.value_count(), plan.update.fixed_point);
+  return simulation;
+}
+
+Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKey& key) {
+  COT_ASSIGN(Bytes file, model());
+  COT_ASSIGN(Model model, Model::load(std::move(file)));
+  sum_->clear();
+  COT_ASSIGN(const RoundTotals totals, trainer_->train({std::move(model), base_.version, plan.counted}, *sum_));
+  PartialRecord partial{
+      .id = "simulated/1/" + std::to_string(key.round.value()), .key = key, .totals = totals, .blob = {}};
+  COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_->create());
+  COT_TRY(writer->append(encode_head(
+      PartialSumHeader{key, partial.id, static_cast<uint32_t>(totals.updates), totals.weight, sum_->lane_count()})));
+  COT_TRY(writer->append({reinterpret_cast<const uint8_t*>(sum_->lanes().data()), sum_->lanes().size_bytes()}));
+  COT_ASSIGN(partial.blob, writer->finish());
+  return partial;
+}
+
+Result<SimulatedRound> Simulation::attempt() {
+  const HorizontalSettings& job = record_.spec.horizontal();
+  const uint64_t number = record_.rounds_done + 1;
+  SimulatedRound round;
+  round.plan = draw_round(*fleet_, job, number, ++attempts_);
+  RoundReport& report = round.report;
+  report.number = number;
+  report.attempt = attempts_;
+  report.goal_count = job.rounds.goal_count;
+  report.selected = round.plan.drawn;
+  report.seconds = round.plan.seconds;
+  if (round.plan.is_failed) {
+    report.state = "failed";
+    report.reason = std::to_string(round.plan.late) + " updates came, " + std::to_string(job.rounds.goal_count_min) +
+                    " are needed at least";
+    if (attempts_ < job.rounds.attempts_max) return round;
+    return Error(ErrorCode::timed_out, "round " + std::to_string(number) + " failed in all of its " +
+                                           std::to_string(attempts_) + " attempts: " + report.reason);
+  }
+  const RoundKey key{RoundId(number), Attempt(attempts_)};
+  COT_ASSIGN(const PartialRecord partial, sum_of(round.plan, key));
+  OnePartial accepts(partial);
+  NoLedger ledger;
+  const MacKey no_key{};  // no noise is drawn
+  RoundNoiseMaker noise(no_key);
+  const Finalizer finalizer(accepts, ledger, *blobs_, *blobs_, noise, evaluate_model);
+  RoundRecord record;
+  record.key = key;
+  record.job = record_.id;
+  record.number = number;
+  record.base = base_.version;
+  record.base_model = base_.digest;
+  COT_ASSIGN(const FinalizedRound finalized, finalizer.finalize(record_, record, base_, WallTime()));
+  // What the next round does not need goes: a long job would fill the disk.
+  COT_TRY(blobs_->remove(partial.blob));
+  if (finalized.model.digest != base_.digest) COT_TRY(blobs_->remove(base_.digest));
+  if (base_.optimizer_state && base_.optimizer_state != finalized.model.optimizer_state) {
+    COT_TRY(blobs_->remove(*base_.optimizer_state));
+  }
+  base_ = finalized.model;
+  record_.rounds_done = number;
+  attempts_ = 0;
+  const RoundTotals& totals = partial.totals;
+  report.state = "done";
+  report.accepted = totals.updates;
+  report.examples = totals.examples;
+  report.train_seconds = static_cast<double>(totals.train_ms) / 1000;
+  if (totals.examples > 0) {
+    report.train_loss = totals.loss_sum / static_cast<double>(totals.examples);
+    report.train_accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.examples);
+  }
+  report.evaluation_loss = base_.evaluation_loss;
+  report.evaluation_accuracy = base_.evaluation_accuracy;
+  report.model_version = base_.version.value();
+  return round;
+}
+
+Result<Bytes> Simulation::model() const { return blobs_->get(base_.digest, kModelBytesMax); }
+
+}  // namespace coterie

@@ -1,0 +1,51 @@
+// Simulation: the rounds of a job, one after the other, on a virtual fleet.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fl_server/records/batch.h"
+#include "fl_server/store/directory_blob_store.h"
+#include "scheduler/job/records.h"
+#include "tools/admin/round_report.h"
+#include "tools/simulate/cohort_trainer.h"
+#include "tools/simulate/virtual_round.h"
+
+namespace coterie {
+
+// One attempt, in numbers.
+struct SimulatedRound {
+  RoundReport report;  // seconds are virtual, train_seconds real
+  VirtualRound plan;
+};
+
+class Simulation {
+ public:
+  // `evaluation` is what each model is judged on; `directory` is for models and sums while it runs. `fleet` and
+  // `trainer` outlive this. Errors: those of the store and of the model.
+  static Result<Simulation> begin(const HorizontalSettings& job, const Bytes& model, const Bytes& evaluation,
+                                  const std::string& directory, const VirtualFleet& fleet, CohortTrainer& trainer);
+
+  // One attempt of the next round. Errors: those of training and of the finalizer; timed_out if the round has failed
+  // attempts_max times.
+  Result<SimulatedRound> attempt();
+  uint64_t rounds_done() const { return record_.rounds_done; }
+  Result<Bytes> model() const;
+
+ private:
+  Simulation(JobRecord record, const VirtualFleet& fleet, CohortTrainer& trainer)
+      : record_(std::move(record)), fleet_(&fleet), trainer_(&trainer) {}
+  Result<PartialRecord> sum_of(const VirtualRound& plan, const RoundKey& key);
+
+  JobRecord record_;
+  const VirtualFleet* fleet_;
+  CohortTrainer* trainer_;
+  std::unique_ptr<DirectoryBlobStore> blobs_;
+  ModelRecord base_;
+  std::unique_ptr<RingSum> sum_;
+  uint32_t attempts_ = 0;  // of the round under way
+};
+
+}  // namespace coterie

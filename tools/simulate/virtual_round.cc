@@ -1,0 +1,74 @@
+#include "tools/simulate/virtual_round.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+#include <utility>
+
+#include "base/random.h"
+
+namespace coterie {
+namespace {
+
+// Each use of chance has its own stream, so that changing one does not change the others.
+enum Stream : uint64_t { kDraw = 1, kSpeed = 2, kLoss = 3 };
+
+Prng stream_of(uint64_t seed, Stream stream, uint64_t a, uint64_t b = 0) {
+  return Prng::derived(Prng::derived(Prng::derived(seed, stream).next(), a).next(), b);
+}
+
+std::vector<uint32_t> draw(uint32_t count, uint32_t of, Prng prng) {
+  std::unordered_set<uint32_t> chosen;
+  for (uint32_t last = of - count; last < of; ++last) {
+    const auto device = static_cast<uint32_t>(prng.below(uint64_t{last} + 1));
+    if (!chosen.insert(device).second) chosen.insert(last);
+  }
+  std::vector<uint32_t> devices(chosen.begin(), chosen.end());
+  std::sort(devices.begin(), devices.end());
+  return devices;
+}
+
+double seconds_of(const VirtualFleet& fleet, const HorizontalSettings& job, uint32_t device) {
+  const double work = static_cast<double>(fleet.examples_of(device)) * job.training.local_epochs * kExampleSeconds;
+  if (fleet.speed_spread <= 0) return work;
+  return work * std::exp(fleet.speed_spread * stream_of(fleet.seed, kSpeed, device).normal());
+}
+
+}  // namespace
+
+VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round, uint32_t attempt) {
+  const RoundSettings& rules = job.rounds;
+  const std::vector<uint32_t> drawn =
+      draw(std::min(rules.ticket_count(), fleet.devices), fleet.devices, stream_of(fleet.seed, kDraw, round, attempt));
+  VirtualRound result;
+  result.drawn = drawn.size();
+  Prng losses = stream_of(fleet.seed, kLoss, round, attempt);
+  std::vector<std::pair<double, uint32_t>> arrivals;
+  for (const uint32_t device : drawn) {
+    const bool is_lost = losses.chance(fleet.dropout);  // drawn for each, so that a trace moves nobody else
+    if (is_lost || fleet.trace.drops(device, round)) ++result.lost;
+    else arrivals.emplace_back(seconds_of(fleet, job, device), device);
+  }
+  std::sort(arrivals.begin(), arrivals.end());
+  const double deadline = std::chrono::duration<double>(rules.collecting_max).count();
+  result.seconds = deadline;
+  if (arrivals.size() < rules.goal_count_min) {
+    result.is_failed = true;
+    result.late = arrivals.size();
+    return result;
+  }
+  for (const auto& [seconds, device] : arrivals) {
+    const bool is_in_time = seconds <= deadline || result.counted.size() < rules.goal_count_min;
+    if (!is_in_time) ++result.late;
+    else if (result.counted.size() >= rules.goal_count) ++result.surplus;
+    else {
+      result.counted.push_back(device);
+      // A round that lacks an update that was lost waits for it to the deadline.
+      result.seconds = result.counted.size() == rules.goal_count ? seconds : std::max(deadline, seconds);
+    }
+  }
+  std::sort(result.counted.begin(), result.counted.end());
+  return result;
+}
+
+}  // namespace coterie

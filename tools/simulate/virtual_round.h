@@ -1,0 +1,44 @@
+// VirtualRound: who is drawn in an attempt of a round, whose update comes when, and which are counted: before anybody
+// trains, so that only what is counted is computed. Pure.
+//
+// The draw: ticket_count() of the devices (all, if there are no more), each set of them as likely as any other, by
+// Floyd's algorithm (Bentley and Floyd 1987). A device's time is its examples times the epochs times kExampleSeconds
+// times its speed, which is lognormal, the same in every round. Everything follows from the seed: a virtual device has
+// no memory of its own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "scheduler/job/horizontal_settings.h"
+#include "tools/simulate/drop_trace.h"
+
+namespace coterie {
+
+inline constexpr double kExampleSeconds = 0.001;  // of virtual time, for one example once, at speed 1
+
+struct VirtualFleet {
+  uint32_t devices = 0;
+  uint64_t seed = 1;
+  double speed_spread = 0;  // standard deviation of the logarithm of a device's time; 0: all are alike
+  double dropout = 0;       // probability that a drawn device is lost
+  DropTrace trace = {};     // who is lost besides
+  std::function<uint64_t(uint32_t)> examples_of = {};
+};
+
+struct VirtualRound {
+  std::vector<uint32_t> counted;  // devices from 0, ascending
+  // What became of the others that were drawn: drawn = counted + lost + late + surplus.
+  uint64_t drawn = 0, lost = 0;
+  uint64_t late = 0;       // after the deadline
+  uint64_t surplus = 0;    // in time, when the round had all it wanted
+  double seconds = 0;      // of virtual time
+  bool is_failed = false;  // fewer than goal_count_min came at all: nothing is counted
+};
+
+// A round takes the first goal_count updates that come before collecting_max; a thin one waits beyond it until it has
+// goal_count_min (docs/adr/0004).
+VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round, uint32_t attempt);
+
+}  // namespace coterie
