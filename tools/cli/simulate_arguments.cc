@@ -1,4 +1,3 @@
-#include "base/os/file.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
 #include "tools/cli/local_files.h"
