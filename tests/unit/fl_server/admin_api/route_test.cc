@@ -65,7 +65,7 @@ TEST(CheckRoles, NamesWhoMayAndWhoAsked) {
   EXPECT_OK(check_roles(*find_admin_route("GET", "/healthz").route, {}));
 }
 
-// A server that stands by knows itself and the fleet. It passes on what the leader says of jobs as they go, and tells
+// A server that stands by knows itself, the fleet and who asks, and has the console's page. It passes on what the leader says of jobs as they go, and tells
 // nothing else of jobs: it could only tell what it remembers.
 TEST(AdminRoutesTable, SaysWhatAServerThatStandsByAnswers) {
   std::set<std::string_view> answered, passed_on;
@@ -74,7 +74,8 @@ TEST(AdminRoutesTable, SaysWhatAServerThatStandsByAnswers) {
     (route.is_served_on_standby(false) ? answered : passed_on).insert(route.operation);
     EXPECT_TRUE(route.action.empty()) << route.operation << " changes something";
   }
-  EXPECT_THAT(answered, ElementsAre("getHealth", "getMetrics", "getReadiness", "getServer", "listNodes"));
+  EXPECT_THAT(answered, ElementsAre("getConsole", "getConsoleScript", "getConsoleStyle", "getHealth", "getMetrics",
+                                    "getReadiness", "getServer", "getSession", "listNodes"));
   EXPECT_THAT(passed_on, ElementsAre("streamAllEvents", "streamEvents"));
 }
 
