@@ -65,8 +65,8 @@ TEST(CheckRoles, NamesWhoMayAndWhoAsked) {
   EXPECT_OK(check_roles(*find_admin_route("GET", "/healthz").route, {}));
 }
 
-// A server that stands by knows itself, the fleet and who asks, and has the console's page. It passes on what the leader says of jobs as they go, and tells
-// nothing else of jobs: it could only tell what it remembers.
+// A server that stands by knows itself, the fleet and who asks, and has the console's page. It passes on what the
+// leader says of jobs as they go, and tells nothing else of jobs: it could only tell what it remembers.
 TEST(AdminRoutesTable, SaysWhatAServerThatStandsByAnswers) {
   std::set<std::string_view> answered, passed_on;
   for (const AdminRoute& route : admin_routes()) {
