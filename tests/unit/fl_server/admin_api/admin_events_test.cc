@@ -108,7 +108,7 @@ class AdminEvents : public test::AdminServerTest {
 TEST_F(AdminEvents, TellHowRoundsGoUntilTheJobIsOver) {
   const std::string job = create_job({{"name", "n"}});
   const auto stream = open(job);
-  const std::string begin = read_until(*stream, "\"round\"");
+  const std::string begin = read_until(*stream, "\"waiting\":0");
   EXPECT_THAT(begin, HasSubstr("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(begin, HasSubstr("Content-Type: text/event-stream\r\n"));
   EXPECT_THAT(begin, HasSubstr("Connection: close\r\n"));
