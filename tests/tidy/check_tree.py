@@ -112,8 +112,9 @@ NETWORK = ["fl_server/net/", "device_sdk/transport/"]
 COMPILED_ONCE = ["cmake/beast/"]  # the bodies of Asio and Beast, so that no other file compiles them
 THIRD_PARTY = [
     ("FlatBuffers", r"flatbuffers/|proto/generated/", ["proto/codec/", "tests/unit/proto/"]),
-    ("libsodium", r"sodium(\.h|/)", ["secure/crypto/"]),
-    ("OpenSSL", r"openssl/", TLS + ["secure/he/", "tests/unit/secure/", "tests/unit/device_sdk/transport/"]),  # there as an independent judge
+    ("libsodium", r"sodium(\.h|/)", ["secure/crypto/", "tests/bench/"]),  # there as the limit
+    ("OpenSSL", r"openssl/", TLS + ["secure/he/", "tests/unit/secure/", "tests/unit/device_sdk/transport/",  # there as an independent judge
+                                       "tests/bench/"]),
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
     ("Asio", r"boost/|asio", ["fl_server/fleet/peer_events."] + NETWORK + COMPILED_ONCE),
     ("nlohmann/json", r"nlohmann/", ["fl_server/admin_api/", "fl_server/config/", "fl_server/events/", "fl_server/fleet/", "fl_server/json/", "fl_server/net/",

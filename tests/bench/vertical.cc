@@ -1,0 +1,17 @@
+// coterie-bench-vertical: the parts of vertical jobs on one thread, each beside its limit in the same run.
+//
+//   {"bench":"psi", ...}            a matching of 50,000 with 50,000 ids, half of them shared, by both machines:
+//                                   ids of both a second, beside libsodium's hash to the group and two products
+//   {"bench":"paillier", ...}       operations of Paillier-2048 a second, beside OpenSSL's that each is made of
+//   {"bench":"vertical_tree", ...}  one tree of depth 3 on 5,000 rows, 10 columns at the label party and 30 at the
+//                                   feature party, beside its operations by OpenSSL alone, and beside the same tree
+//                                   where one party has all columns
+//
+// Times are this thread's processor time.
+#include "tests/bench/vertical_bench.h"
+
+int main() {
+  coterie::bench::measure_psi();
+  const auto limits = coterie::bench::measure_paillier();
+  coterie::bench::measure_tree(limits);
+}
