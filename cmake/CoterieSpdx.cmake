@@ -14,6 +14,10 @@ if(COTERIE_BUILD_SERVER)
 elseif(NOT COTERIE_SDK_TRANSPORT)
   list(APPEND spdx_options --without Boost)
 endif()
+get_property(console_is_built GLOBAL PROPERTY COTERIE_CONSOLE_IS_BUILT)
+if(NOT console_is_built)
+  list(APPEND spdx_options --without Preact --without uPlot)
+endif()
 set(spdx_inputs ${PROJECT_SOURCE_DIR}/docs/DEPENDENCIES.md ${PROJECT_SOURCE_DIR}/tools/dev/dependency_tables.py
                 ${PROJECT_SOURCE_DIR}/tools/dev/write_spdx.py)
 if(EXISTS /var/lib/dpkg/status)  # an update of a library is a change of this file

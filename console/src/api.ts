@@ -14,7 +14,7 @@ async function send(method: string, path: string, headers: Record<string, string
   const answer = await fetch(path, { method, headers, credentials: "same-origin", cache: "no-store" });
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({}));
-  if (answer.status === 401) ended();
+  if (answer.status === 401) { localStorage.removeItem(kMark); ended(); }
   throw new Refused(answer.status, String(problem.detail ?? `the server answered ${answer.status}`));
 }
 
@@ -33,9 +33,17 @@ export async function list(path: string, key: string, most = 2000, cursor = "aft
   return all;
 }
 
-const keep = (session: Session) => { csrf = session.csrf_token; return session; };
-export async function session(): Promise<Session> { return keep(await get("session") as Session); }
+// The cookie is not for scripts: a mark says that this browser signed in, so that nobody else asks for a session and is refused.
+const kMark = "coterie-signed-in";
+const keep = (session: Session) => { csrf = session.csrf_token; localStorage.setItem(kMark, "1"); return session; };
+export async function session(): Promise<Session | null> { return localStorage.getItem(kMark) ? keep(await get("session") as Session) : null; }
 export async function sign_in(token: string): Promise<Session> {
-  return keep(await (await send("POST", "/admin/v1/session", { Authorization: `Bearer ${token.trim()}` })).json());
+  const answer = await send("POST", "/admin/v1/session", { Authorization: `Bearer ${token.trim()}` }).catch((error) => {
+    throw error.status === 401 ? new Refused(401, "The server knows no such token, or its time is over.") : error;
+  });
+  return keep(await answer.json());
 }
-export async function sign_out(): Promise<void> { await send("DELETE", "/admin/v1/session", { "Coterie-Csrf": csrf }); }
+export async function sign_out(): Promise<void> {
+  localStorage.removeItem(kMark);
+  await send("DELETE", "/admin/v1/session", { "Coterie-Csrf": csrf });
+}

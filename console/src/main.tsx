@@ -30,13 +30,17 @@ function route() {
   try { return { page, id: id && decodeURIComponent(id) }; } catch { return { page: "", id: undefined }; }
 }
 
-function Page({ session }: { session: Session }) {
-  const [{ page, id }, go] = useState(route());
+function useRoute() {
+  const [now, go] = useState(route());
   useEffect(() => {
     const changed = () => go(route());
     addEventListener("hashchange", changed);
     return () => removeEventListener("hashchange", changed);
   }, []);
+  return now;
+}
+
+function Page({ session, page, id }: { session: Session; page: string; id?: string }) {
   const has = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
   if (page === "jobs" && id) return <Job key={id} id={id} session={session} />;
   if (page === "jobs") return <Jobs />;
@@ -50,6 +54,7 @@ function Page({ session }: { session: Session }) {
 function App() {
   const [session, set] = useState<Session | null | undefined>();
   const [why, set_why] = useState("");
+  const { page, id } = useRoute();
   useEffect(() => {
     when_session_ends(() => set((old) => { if (old) set_why("Your session has ended. Sign in again, and this page is as it was."); return null; }));
     ask_session().then(set, () => set(null));
@@ -58,9 +63,9 @@ function App() {
   if (session === null) return <SignIn why={why} then={set} />;
   const leave = () => sign_out().finally(() => { set_why(""); set(null); });
   return <><header><nav aria-label="Pages"><strong>Coterie</strong>
-    {kPages.filter(([, , roles]) => !roles.length || roles.some((r) => session.roles.includes(r))).map(([path, name]) => <a href={`#/${path}`}>{name}</a>)}</nav>
+    {kPages.filter(([, , roles]) => !roles.length || roles.some((r) => session.roles.includes(r))).map(([path, name]) => <a href={`#/${path}`} aria-current={path === page ? "page" : undefined}>{name}</a>)}</nav>
     <span>{shown(session.who)} <button class="plain" onClick={leave}>Sign out</button></span></header>
-    <main><Page session={session} /></main></>;
+    <main><Page session={session} page={page} id={id} /></main></>;
 }
 
 render(<App />, document.getElementById("app")!);

@@ -48,8 +48,7 @@ export function Privacy({ officer }: { officer: boolean }) {
   return <><h1>Privacy</h1>
     <Table name="Budgets of populations" head={["population", "epsilon spent", "budget", "delta", "accountant", "releases", "jobs"]} rows={value.budgets.map((b) =>
       [b.population, b.epsilon === null ? "unbounded" : number(b.epsilon), b.epsilon_budget === null ? "none" : number(b.epsilon_budget), String(b.delta), b.accountant, number(b.releases), number(b.jobs)])} />
-    {officer ? <><Facts of={[["records", number(value.head?.seq)], ["head", value.head?.digest ?? "–"]]} />
-      <p>This page does not verify the chain of digests: <code>coterie privacy show JOB</code> does.</p>
+    {officer ? <><p>The ledger has {number(value.head?.seq)} records; its head is <code class="long">{value.head?.digest ?? "–"}</code>. This page does not verify the chain of digests: <code>coterie privacy verify</code> does.</p>
       <Table name="Ledger" head={["seq", "time", "job", "round", "attempt", "kind", "mechanism", "variance", "digest"]} rows={value.ledger.map((r) =>
         [String(r.seq), time(r.time), job_link(r.job), String(r.round), String(r.attempt), r.kind, r.mechanism, number(r.variance), r.digest])} /></> :
       <p>The ledger is for a privacy_officer.</p>}</>;

@@ -41,6 +41,9 @@ export function Facts({ of }: { of: [string, ComponentChildren][] }) {
   return <dl class="facts">{of.map(([name, value]) => <div><dt>{name}</dt><dd>{typeof value === "string" ? shown(value) : value}</dd></div>)}</dl>;
 }
 
+// What the longest label of an axis needs; uPlot asks first without labels.
+const label_width = (_: uPlot, labels: string[] | null) => Math.max(40, 18 + 7 * Math.max(...(labels ?? [""]).map((text) => text.length)));
+
 // A line for each of `names` over `xs`; what is null is a gap.
 export function Chart({ name, xs, lines }: { name: string; xs: number[]; lines: [string, (number | null)[]][] }) {
   const place = useRef<HTMLDivElement>(null);
@@ -51,7 +54,7 @@ export function Chart({ name, xs, lines }: { name: string; xs: number[]; lines: 
     const ink = style.getPropertyValue("--ink"), grid = style.getPropertyValue("--line");
     const width = () => Math.max(240, place.current!.clientWidth);
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
-    plot.current = new uPlot({ width: width(), height: 220, scales: { x: { time: false } }, axes: [axis, axis],
+    plot.current = new uPlot({ width: width(), height: 220, scales: { x: { time: false } }, axes: [axis, { ...axis, size: label_width }],
       series: [{ label: "round" }, ...lines.map(([label], i) => ({ label, stroke: style.getPropertyValue(i ? "--second" : "--accent"), width: 2, spanGaps: true, points: { show: xs.length < 40 } }))] },
       data, place.current!);
     const watch = new ResizeObserver(() => plot.current!.setSize({ width: width(), height: 220 }));

@@ -67,7 +67,7 @@ def document(rows, version, programs, left_out, time, version_of=installed_versi
     relations = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": ours["SPDXID"]}]
     for row in linked:
         relations.append({"spdxElementId": ours["SPDXID"], "relatedSpdxElement": identifier(row["library"]),
-                          "relationshipType": "STATIC_LINK" if row["as"] == "headers" else "DYNAMIC_LINK"})
+                          "relationshipType": "STATIC_LINK" if row["as"] in ("headers", "bundle") else "DYNAMIC_LINK"})
     content = hashlib.sha256(json.dumps([packages, relations], sort_keys=True).encode()).hexdigest()
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"coterie-{version}",
             "documentNamespace": f"https://spdx.org/spdxdocs/coterie-{version}-{uuid.uuid5(uuid.NAMESPACE_OID, content)}",

@@ -1,0 +1,121 @@
+// The console in a browser, before a real server with a job that is over and one that waits for devices: each page at 1280 and 360 px,
+// light and dark, without an error of the console, a breach of its policy, a sideways scroll, or a rule of axe that is broken.
+// Usage: browser_test.mjs CHROMIUM FOLDER_OF_PROGRAMS JOB_JSON FOLDER; packages, server and screenshots go into FOLDER. 77: skipped.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const kWaitMs = 60_000; // for what a page shows; a build with sanitizers on a busy machine is slow
+const here = dirname(fileURLToPath(import.meta.url));
+const [chromium, ...paths] = process.argv.slice(2);
+const [programs, job_file, folder] = paths.map((path) => resolve(path));
+const skip = (why) => { console.log(`SKIPPED: ${why}`); process.exit(77); };
+
+if (!existsSync(chromium)) skip("chromium is not installed");
+mkdirSync(folder, { recursive: true });
+const lock = join(here, "package-lock.json"), lock_there = join(folder, "package-lock.json");
+const is_installed = existsSync(join(folder, "node_modules/.package-lock.json")) && existsSync(lock_there) &&
+                     readFileSync(lock, "utf8") === readFileSync(lock_there, "utf8");
+if (!is_installed) {
+  for (const file of ["package.json", "package-lock.json"]) cpSync(join(here, file), join(folder, file));
+  try {
+    execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"], { cwd: folder, stdio: "pipe", timeout: 240_000 });
+  } catch (error) { skip(`npm ci failed: ${error.message}`); }
+}
+const from_folder = createRequire(join(folder, "package.json"));
+const puppeteer = from_folder("puppeteer-core");
+const axe = readFileSync(from_folder.resolve("axe-core/axe.min.js"), "utf8");
+
+// The server that `coterie demo` kept: two rounds of three devices. Its ports are its own; the line about its token says that it is up.
+const work = mkdtempSync(join(tmpdir(), "console-test-"));
+const demo = join(work, "demo"), data = join(demo, "server"), coterie = join(programs, "coterie");
+execFileSync(coterie, ["demo", "--devices", "3", "--rounds", "2", "--clip", "1", "--noise-multiplier", "1", "--target-epsilon", "1000", "--keep", "--quiet",
+  "--out", demo], { stdio: "pipe" });
+rmSync(join(data, "endpoints.json"), { force: true });
+const server = spawn(join(programs, "fl_server"), ["--data-dir", data, "--device-address", "127.0.0.1", "--device-port", "0", "--admin-port", "0"],
+  { stdio: ["ignore", "pipe", "inherit"] });
+let browser;
+try {
+  const lines = createInterface({ input: server.stdout });
+  await new Promise((up, down) => {
+    lines.on("line", (line) => line.startsWith("  token") && up());
+    server.on("exit", (code) => down(new Error(`fl_server ended with ${code}`)));
+  });
+  const base = JSON.parse(readFileSync(join(data, "endpoints.json"), "utf8")).admin_url;
+  const token = readFileSync(join(data, "admin-token"), "utf8").trim();
+  execFileSync(coterie, ["--data-dir", data, "job", "create", job_file, "--model", join(demo, "model.cotf")], { stdio: "pipe" });
+
+  browser = await puppeteer.launch({ executablePath: chromium, acceptInsecureCerts: true, protocolTimeout: 3 * kWaitMs,
+    args: ["--disable-dev-shm-usage", ...(process.getuid() === 0 ? ["--no-sandbox"] : [])] });
+  const page = await browser.newPage();
+  page.setDefaultTimeout(kWaitMs);
+  const wrongs = [];
+  page.on("console", (message) => ["error", "warn"].includes(message.type()) && wrongs.push(message.text()));
+  page.on("pageerror", (error) => wrongs.push(error.message));
+  await page.evaluateOnNewDocument(() => document.addEventListener("securitypolicyviolation",
+    (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
+
+  let look = "";
+  const examine = async (name) => {
+    await page.screenshot({ path: join(folder, `${look}-${name}.png`), fullPage: true });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${look} ${name} is wider than the screen`);
+    assert.deepEqual(await page.evaluate(`${axe}; axe.run(document).then((told) => told.violations.map((v) => v.id + " " + v.nodes[0].target))`), [],
+      `${look} ${name}`);
+    assert.deepEqual(wrongs, [], `${look} ${name}`);
+  };
+  const headed = (title) => page.waitForFunction((text) => document.querySelector("main h1")?.textContent === text, {}, title);
+  const texts = (selector) => page.$$eval(selector, (found) => found.map((one) => one.textContent));
+  const sign_in = async (what) => { await page.type("#token", what); await page.click("form button"); };
+
+  for (const [width, scheme] of [[1280, "light"], [360, "light"], [1280, "dark"]]) {
+    look = `${width}-${scheme}`;
+    await page.setViewport({ width, height: 800 });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    await page.goto(`${base}/`);
+    await page.waitForSelector("#token");
+    await examine("sign-in");
+    await sign_in(token);
+    await headed("Overview");
+    assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Devices", "Privacy", "Audit", "Tokens"]);
+    assert.deepEqual(await texts("nav [aria-current=page]"), ["Overview"]);
+    await examine("overview");
+    for (const title of ["Devices", "Privacy", "Audit", "Tokens", "Jobs"]) {
+      await page.goto(`${base}/#/${title.toLowerCase()}`);
+      await headed(title);
+      await examine(title.toLowerCase());
+    }
+    assert.deepEqual(await texts("tbody td:nth-child(3)"), ["running", "completed"]);
+    const [waits, over] = await page.$$eval("td a", (links) => links.map((link) => link.href));
+    await page.goto(waits);
+    await headed("handwritten digits");
+    await page.waitForFunction(() => document.querySelector(".now")?.textContent.startsWith("live"));
+    assert.deepEqual(await texts("p.bar button"), ["Pause", "Cancel"]);
+    await examine("job-that-runs");
+    await page.goto(over);
+    await headed("demo-digits");
+    await page.waitForFunction(() => document.querySelector(".now")?.textContent === "the job is over");
+    assert.equal((await page.$$("figure canvas")).length, 4);
+    assert.deepEqual(await texts("[aria-label=Rounds] td:first-child"), ["2", "1"]);
+    await examine("job-that-is-over");
+    await page.reload();
+    await headed("demo-digits"); // the session outlives a reload
+    await page.evaluate(() => document.querySelector("header button").click());
+    await page.waitForSelector("#token");
+  }
+  // A token that the server does not know. The browser notes the 401 in its console, and nothing else is noted.
+  await sign_in("no-such-token");
+  await page.waitForSelector("[role=alert]");
+  assert.deepEqual(await texts("[role=alert]"), ["The server knows no such token, or its time is over."]);
+  assert.ok(wrongs.every((text) => text.includes("401")), wrongs.join("; "));
+  console.log(`The screenshots are in ${folder}`);
+} finally {
+  await browser?.close();
+  server.removeAllListeners("exit");
+  if (server.exitCode === null) await new Promise((ended) => { server.once("exit", ended); server.kill("SIGTERM"); });
+  rmSync(work, { recursive: true, force: true });
+}
