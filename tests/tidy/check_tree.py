@@ -113,7 +113,7 @@ COMPILED_ONCE = ["cmake/beast/"]  # the bodies of Asio and Beast, so that no oth
 THIRD_PARTY = [
     ("FlatBuffers", r"flatbuffers/|proto/generated/", ["proto/codec/", "tests/unit/proto/"]),
     ("libsodium", r"sodium(\.h|/)", ["secure/crypto/", "tests/bench/"]),  # there as the limit
-    ("OpenSSL", r"openssl/", TLS + ["secure/he/", "tests/unit/secure/", "tests/unit/device_sdk/transport/",  # there as an independent judge
+    ("OpenSSL", r"openssl/", TLS + ["secure/he/", "vertical/link/", "tests/unit/secure/", "tests/unit/device_sdk/transport/",  # there as an independent judge
                                        "tests/bench/"]),
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
     ("Asio", r"boost/|asio", ["fl_server/fleet/peer_events."] + NETWORK + COMPILED_ONCE),

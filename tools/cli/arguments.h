@@ -10,6 +10,7 @@
 #include "tools/cli/model_train.h"
 #include "tools/demo/options.h"
 #include "tools/simulate/options.h"
+#include "tools/vertical/vertical_demo.h"
 
 namespace CLI {
 class App;
@@ -23,12 +24,14 @@ struct Invocation {
   DemoOptions demo;
   SimulateOptions simulate;
   TrainCommand train;
+  VerticalDemoOptions vertical;
   std::function<ExitCode()> run;  // set by the subcommand that was named
 };
 
 // `invocation` outlives `app` and stays where it is.
 void add_demo(CLI::App& app, Invocation& invocation);
 void add_simulate(CLI::App& app, Invocation& invocation);
+void add_vertical(CLI::App& app, Invocation& invocation);
 void add_data(CLI::App& app, Invocation& invocation);
 void add_job(CLI::App& app, Invocation& invocation);
 void add_model(CLI::App& app, Invocation& invocation);

@@ -1,0 +1,126 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "tests/support/matchers.h"
+#include "tools/vertical/example_tables.h"
+#include "tools/vertical/manifest.h"
+#include "tools/vertical/party_config.h"
+#include "tools/vertical/party_table.h"
+#include "tools/vertical/scores.h"
+
+namespace coterie {
+namespace {
+
+Result<PartyTable> table(const std::string& text) { return parse_party_table(text, "t.csv", "id", "label"); }
+
+TEST(PartyTable, HasIdsLabelsAndColumnsInAnyOrder) {
+  const Result<PartyTable> read = table("age,label,id,income\n3,1,a,1.5\n,0,b,2\n");
+  ASSERT_OK(read);
+  EXPECT_EQ(read->ids, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(read->names, (std::vector<std::string>{"age", "income"}));
+  EXPECT_EQ(read->labels, (std::vector<float>{1, 0}));
+  EXPECT_EQ(read->columns[0][0], 3);
+  EXPECT_TRUE(std::isnan(read->columns[0][1]));
+  EXPECT_EQ(read->columns[1], (std::vector<float>{1.5, 2}));
+  EXPECT_EQ(rows_of(read->columns, {1, 0})[1], (std::vector<float>{2, 1.5}));
+}
+
+TEST(PartyTable, NamesFileLineAndColumnOfWhatIsWrong) {
+  EXPECT_ERROR(table("id,label,x\na,1,2\nb,1\n"), ErrorCode::malformed, "t.csv: line 3");
+  EXPECT_ERROR(table("id,label,x\na,1,2\nb,1,two\n"), ErrorCode::malformed,
+               "t.csv: line 3, column x: must be a finite");
+  EXPECT_ERROR(table("id,label,x\na,1,1e99\n"), ErrorCode::malformed, "line 2, column x");
+  EXPECT_ERROR(table("id,label,x\na,2,2\n"), ErrorCode::malformed, "line 2, column label: a label must be 0 or 1");
+  EXPECT_ERROR(table("id,label,x\na,,2\n"), ErrorCode::malformed, "line 2, column label");
+  EXPECT_ERROR(table("id,label,x\na,1,2\na,1,2\n"), ErrorCode::malformed, "line 3, column id: this id was there");
+  EXPECT_ERROR(table("id,label,x\n\"\",1,2\n"), ErrorCode::malformed, "line 2, column id");
+  EXPECT_ERROR(table("key,label,x\na,1,2\n"), ErrorCode::invalid_argument, "id");
+  EXPECT_ERROR(table("id,x\na,2\n"), ErrorCode::invalid_argument, "label");
+}
+
+TEST(PartyTable, TheExamplesOverlap) {
+  const Result<PartyTable> label = table(std::string(as_text(kLabelPartyBytes)));
+  const Result<PartyTable> feature = parse_party_table(as_text(kFeaturePartyBytes), "feature_party.csv", "id", "");
+  ASSERT_OK(label);
+  ASSERT_OK(feature);
+  EXPECT_EQ(label->columns.size(), 10u);
+  EXPECT_EQ(feature->columns.size(), 20u);
+  EXPECT_EQ(label->ids.size(), 549u);
+  EXPECT_EQ(feature->ids.size(), 554u);
+}
+
+TEST(VerticalManifest, ReadsWhatItWrites) {
+  VerticalManifest manifest;
+  manifest.job[3] = 9;
+  manifest.matching.salt[5] = 200;
+  manifest.trees.rounds = 7;
+  manifest.bins = 16;
+  const std::string text = write_manifest(manifest);
+  const Result<VerticalManifest> read = parse_manifest(text);
+  ASSERT_OK(read);
+  EXPECT_EQ(read->job, manifest.job);
+  EXPECT_EQ(read->matching.salt, manifest.matching.salt);
+  EXPECT_EQ(read->trees, manifest.trees);
+  EXPECT_EQ(read->bins, 16u);
+  EXPECT_EQ(manifest_digest("abc").hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(VerticalManifest, RefusesWhatItDoesNotKnowAndWhatItDoesNotAcknowledge) {
+  const std::string text = write_manifest({});
+  const auto changed = [&text](const std::string& from, const std::string& to) {
+    std::string other = text;
+    const size_t at = other.find(from);
+    EXPECT_NE(at, other.npos);
+    return parse_manifest(other.replace(at, from.size(), to));
+  };
+  EXPECT_ERROR(changed("\"L4\"", "\"L5\""), ErrorCode::invalid_argument, "/leakage_ack");
+  EXPECT_ERROR(changed("\"bins\": 32", "\"bins\": 1"), ErrorCode::invalid_argument, "/trees/bins");
+  EXPECT_ERROR(changed("\"bins\"", "\"bin\""), ErrorCode::invalid_argument, "/trees/bin");
+  EXPECT_ERROR(changed("\"depth\": 3", "\"depth\": 99"), ErrorCode::invalid_argument, "depth");
+  EXPECT_ERROR(changed("\"job\": \"00", "\"job\": \"0"), ErrorCode::invalid_argument, "/job");
+  EXPECT_ERROR(parse_manifest("{"), ErrorCode::malformed, "");
+}
+
+std::string config_text(const std::string& role, const std::string& address) {
+  return R"({"role": ")" + role + R"(", "manifest": "m.json", "approved": ")" + Digest{}.hex() +
+         R"(", "table": "/t.csv",
+    "out": "results", )" +
+         address + R"(, "tls": {"ca": "ca.pem", "certificate": "c.pem", "key": "k.pem",
+    "peer_name": "other"}})";
+}
+
+TEST(PartyConfig, TakesPathsFromItsOwnFolder) {
+  const Result<PartyConfig> config = parse_party_config(config_text("label", R"("listen": "[::1]:0")"), "/folder");
+  ASSERT_OK(config);
+  EXPECT_TRUE(config->is_label_party);
+  EXPECT_EQ(config->manifest_file, "/folder/m.json");
+  EXPECT_EQ(config->table_file, "/t.csv");
+  EXPECT_EQ(config->host, "::1");
+  EXPECT_EQ(config->port, 0);
+  EXPECT_EQ(config->tls.peer_name, "other");
+}
+
+TEST(PartyConfig, NamesTheFieldThatIsWrong) {
+  const auto parse = [](const std::string& role, const std::string& address) {
+    return parse_party_config(config_text(role, address), ".");
+  };
+  EXPECT_ERROR(parse("feature", R"("listen": "h:1")"), ErrorCode::invalid_argument, "/connect");
+  EXPECT_ERROR(parse("feature", R"("connect": "h:0")"), ErrorCode::invalid_argument, "/connect");
+  EXPECT_ERROR(parse("feature", R"("connect": "h:70000")"), ErrorCode::invalid_argument, "/connect");
+  EXPECT_ERROR(parse("judge", R"("connect": "h:1")"), ErrorCode::invalid_argument, "/role");
+  EXPECT_ERROR(parse("label", R"("listen": "h:1", "patience_ms": 1)"), ErrorCode::invalid_argument, "/patience_ms");
+  EXPECT_ERROR(parse_party_config("[]", "."), ErrorCode::invalid_argument, "");
+}
+
+TEST(Scores, CountTiesByHalf) {
+  const std::array<float, 4> labels = {0, 0, 1, 1};
+  EXPECT_EQ(judge_scores(std::array<float, 4>{0.1f, 0.2f, 0.3f, 0.4f}, labels).auc, 1);
+  EXPECT_EQ(judge_scores(std::array<float, 4>{0.5f, 0.5f, 0.5f, 0.5f}, labels).auc, 0.5);
+  EXPECT_EQ(judge_scores(std::array<float, 4>{0.1f, 0.3f, 0.3f, 0.2f}, labels).auc, 0.625);
+  EXPECT_NEAR(judge_scores(std::array<float, 4>{0.5f, 0.5f, 0.5f, 0.5f}, labels).log_loss, std::log(2.0), 1e-7);
+}
+
+}  // namespace
+}  // namespace coterie

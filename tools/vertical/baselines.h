@@ -1,0 +1,20 @@
+// What the encrypted job is compared with: the same trees in one process, without encryption.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "vertical/trees/tree_settings.h"
+
+namespace coterie {
+
+struct PlainData {
+  std::vector<std::vector<float>> train, held_out;  // [column][row]
+  std::vector<float> labels;                        // of the training rows
+};
+
+// Trains on all of these columns and scores the held-out rows.
+Result<std::vector<float>> plain_scores(const PlainData& data, const vertical::TreeSettings& settings, uint32_t bins);
+
+}  // namespace coterie

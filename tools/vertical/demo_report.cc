@@ -1,0 +1,87 @@
+#include "tools/vertical/demo_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/table.h"
+#include "tools/cli/wrap.h"
+
+namespace coterie {
+namespace {
+
+constexpr int kColumns = 80;
+
+std::string stages_table(const VerticalDemoResult& result) {
+  Table table({{"stage"},
+               {"time", Table::Align::right},
+               {"label party sent", Table::Align::right},
+               {"feature party sent", Table::Align::right}});
+  for (const StageReport& stage : result.label.stages) {
+    table.add({stage.name, format_seconds(stage.seconds), format_bytes(stage.bytes.sent),
+               format_bytes(stage.bytes.received)});
+  }
+  return table.text();
+}
+
+std::string quality_table(const VerticalDemoResult& result) {
+  Table table({{"held-out people"}, {"AUC", Table::Align::right}, {"log loss", Table::Align::right}});
+  const auto add = [&table](const char* name, const ScoreQuality& quality) {
+    table.add({name, format_fixed(quality.auc, 4), format_fixed(quality.log_loss, 4)});
+  };
+  add("both parties, encrypted", result.together);
+  add("one table of all columns", result.pooled);
+  add("label party alone", result.alone);
+  return table.text();
+}
+
+nlohmann::ordered_json quality_json(const ScoreQuality& quality) {
+  return {{"auc", quality.auc}, {"log_loss", quality.log_loss}};
+}
+
+}  // namespace
+
+std::string demo_text(const VerticalDemoResult& result, const std::string& folder) {
+  const uint64_t held_out = result.label.held_out;
+  std::string text = "people: the label party has " + format_count(result.label.ids) + ", the feature party " +
+                     format_count(result.feature.ids) + ", both " + format_count(result.label.matched) +
+                     "\n        trained on " + format_count(result.label.trained) + ", held out " +
+                     format_count(held_out) + "\n\n";
+  text += stages_table(result) + "\n" + quality_table(result);
+  text += result.is_pooled()
+              ? "Each of the " + counted(held_out, "encrypted score") + " equals the one table's, bit for bit.\n"
+              : format_count(held_out - result.equal_scores) + " of " + counted(held_out, "encrypted score") +
+                    " differ from the one table's.\n";
+  text += "\nWhat each party learned of the other, by row of the ledger\n";
+  for (const LedgerRow& row : ledger_rows(result.label, true, result.trees)) {
+    text += row.id + " " + row.stage + "\n";
+    text += "   " + wrapped("label party: " + row.label_party, kColumns - 3, 5) + "\n";
+    text += "   " + wrapped("feature party: " + row.feature_party, kColumns - 3, 5) + "\n";
+  }
+  return text + "\nmanifest.json, ledger.json, metrics.json and each party's part of the model\nare in " + folder +
+         " (" + format_seconds(result.seconds) + ")\n";
+}
+
+std::string demo_metrics(const VerticalDemoResult& result) {
+  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
+  for (const StageReport& stage : result.label.stages) {
+    stages.push_back({{"name", stage.name},
+                      {"seconds", stage.seconds},
+                      {"label_party_bytes_sent", stage.bytes.sent},
+                      {"feature_party_bytes_sent", stage.bytes.received}});
+  }
+  const nlohmann::ordered_json json = {{"manifest_sha256", result.manifest.hex()},
+                                       {"label_party_ids", result.label.ids},
+                                       {"feature_party_ids", result.feature.ids},
+                                       {"matched", result.label.matched},
+                                       {"trained", result.label.trained},
+                                       {"held_out", result.label.held_out},
+                                       {"trees", result.trees},
+                                       {"stages", stages},
+                                       {"together", quality_json(result.together)},
+                                       {"pooled", quality_json(result.pooled)},
+                                       {"label_party_alone", quality_json(result.alone)},
+                                       {"scores_equal_to_pooled", result.equal_scores},
+                                       {"seconds", result.seconds}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace coterie

@@ -1,0 +1,27 @@
+// What a vertical demo says at its end, and the files that say the same.
+#pragma once
+
+#include <string>
+
+#include "base/bytes.h"
+#include "tools/vertical/party_report.h"
+#include "tools/vertical/scores.h"
+
+namespace coterie {
+
+struct VerticalDemoResult {
+  Digest manifest;
+  PartyReport label, feature;
+  uint32_t label_columns = 0, feature_columns = 0, trees = 0;
+  ScoreQuality together, pooled, alone;
+  uint64_t equal_scores = 0;  // of label.held_out: the same float as the pooled training's
+  double seconds = 0;
+
+  bool is_pooled() const { return equal_scores == label.held_out; }
+};
+
+// At most 80 columns.
+std::string demo_text(const VerticalDemoResult& result, const std::string& folder);
+std::string demo_metrics(const VerticalDemoResult& result);  // metrics.json
+
+}  // namespace coterie

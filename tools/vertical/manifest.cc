@@ -1,0 +1,102 @@
+#include "tools/vertical/manifest.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "fl_server/json/json_reader.h"
+#include "secure/crypto/sha256.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint32_t kOneIn = 5;  // people are held out
+
+template <size_t kBytes>
+void read_hex(JsonReader& reader, const char* key, std::array<uint8_t, kBytes>& value) {
+  std::string text;
+  reader.require(key);
+  reader.read(key, text);
+  const Result<Bytes> bytes = from_hex(text);
+  if (!bytes || bytes->size() != kBytes) {
+    reader.problem(key, "must be " + std::to_string(2 * kBytes) + " hexadecimal digits");
+    return;
+  }
+  std::ranges::copy(*bytes, value.begin());
+}
+
+std::string listed(const Problems& problems) {
+  std::string text;
+  for (const Problem& problem : problems) {
+    text += (text.empty() ? "" : "; ") + (problem.pointer.empty() ? "" : problem.pointer + ": ") + problem.detail;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<VerticalManifest> parse_manifest(std::string_view text) {
+  Problems problems;
+  const std::optional<nlohmann::json> json = parse_json(text, problems);
+  if (!json) return Error(ErrorCode::malformed, listed(problems));
+  VerticalManifest manifest;
+  JsonReader reader(*json, "", problems);
+  size_t kind = 0;
+  reader.require("kind");
+  reader.read_choice("kind", {"vertical_trees"}, kind);
+  read_hex(reader, "job", manifest.job);
+  std::vector<std::string> leakage;
+  reader.read("leakage_ack", leakage);
+  if (!std::ranges::equal(leakage, kVerticalLeakage)) {
+    reader.problem("leakage_ack", "must be [\"L1\", \"L3\", \"L4\"], what such a job tells the parties of each other");
+  }
+  JsonReader matching = reader.object("matching");
+  read_hex(matching, "salt", manifest.matching.salt);
+  matching.read("id_type", manifest.matching.id_type);
+  matching.read("bucket_items", manifest.matching.bucket_items);
+  matching.read("intersection_min", manifest.matching.intersection_min);
+  matching.finish();
+  JsonReader trees = reader.object("trees");
+  trees.read("rounds", manifest.trees.rounds);
+  trees.read("depth", manifest.trees.depth);
+  trees.read("eta", manifest.trees.eta);
+  trees.read("lambda", manifest.trees.lambda);
+  trees.read("min_child_weight", manifest.trees.min_child_weight);
+  trees.read("label_party_first", manifest.trees.label_party_first);
+  trees.read("bins", manifest.bins);
+  if (manifest.bins < 2 || manifest.bins > kVerticalBinsMax) {
+    trees.problem("bins", "must be from 2 to " + std::to_string(kVerticalBinsMax));
+  }
+  trees.finish();
+  reader.finish();
+  if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));
+  COT_TRY(vertical::check_psi_settings(manifest.matching));
+  COT_TRY(vertical::check_tree_settings(manifest.trees));
+  return manifest;
+}
+
+std::string write_manifest(const VerticalManifest& manifest) {
+  const nlohmann::ordered_json json = {{"kind", "vertical_trees"},
+                                       {"job", to_hex(manifest.job)},
+                                       {"leakage_ack", kVerticalLeakage},
+                                       {"matching",
+                                        {{"salt", to_hex(manifest.matching.salt)},
+                                         {"id_type", manifest.matching.id_type},
+                                         {"bucket_items", manifest.matching.bucket_items},
+                                         {"intersection_min", manifest.matching.intersection_min}}},
+                                       {"trees",
+                                        {{"rounds", manifest.trees.rounds},
+                                         {"depth", manifest.trees.depth},
+                                         {"eta", manifest.trees.eta},
+                                         {"lambda", manifest.trees.lambda},
+                                         {"min_child_weight", manifest.trees.min_child_weight},
+                                         {"label_party_first", manifest.trees.label_party_first},
+                                         {"bins", manifest.bins}}}};
+  return json.dump(2) + "\n";
+}
+
+Digest manifest_digest(std::string_view text) { return sha256(as_bytes(text)); }
+
+bool is_held_out(std::string_view id) { return sha256(as_bytes(id)).bytes[0] % kOneIn == 0; }
+
+}  // namespace coterie

@@ -1,0 +1,40 @@
+// VerticalManifest: what two parties agree on before any byte of their data moves. Both have the same file, and each
+// approves it by the SHA-256 of its bytes (`sha256sum manifest.json`).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "vertical/psi/psi_settings.h"
+#include "vertical/trees/tree_settings.h"
+
+namespace coterie {
+
+// Rows of the leakage ledger (docs/VERTICAL.md) that such a job implies: a manifest must list them.
+inline constexpr std::array<std::string_view, 3> kVerticalLeakage = {"L1", "L3", "L4"};
+inline constexpr uint32_t kVerticalBinsMax = 256;
+
+struct VerticalManifest {
+  std::array<uint8_t, 16> job{};
+  vertical::PsiSettings matching;
+  vertical::TreeSettings trees;
+  uint32_t bins = 32;  // of a column
+};
+
+// invalid_argument or malformed, with every field that is wrong.
+Result<VerticalManifest> parse_manifest(std::string_view text);
+std::string write_manifest(const VerticalManifest& manifest);
+
+// The name of the file with these bytes.
+Digest manifest_digest(std::string_view text);
+
+// Whether a person is kept from training, to judge the model by: one in five, by SHA-256 of the id, so that both
+// parties know without a word. No secret: both know these ids by then.
+bool is_held_out(std::string_view id);
+
+}  // namespace coterie

@@ -1,0 +1,35 @@
+// PartyConfig: what a party's operator says, in a JSON file; docs/VERTICAL.md has the fields. Paths in it are relative
+// to the folder of the file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "vertical/link/tls_link.h"
+
+namespace coterie {
+
+struct PartyConfig {
+  bool is_label_party = false;
+  std::string manifest_file;
+  Digest approved;  // SHA-256 of the manifest that this party agrees to
+  std::string table_file;
+  std::string id_column = "id";
+  std::string label_column = "label";  // the label party's
+  std::string host;                    // where the label party listens and the feature party dials
+  uint16_t port = 0;                   // 0: a free one, for the label party
+  std::string port_file;               // the label party writes its port there; empty: nowhere
+  vertical::TlsIdentity tls;
+  Millis patience{60'000};  // with a peer that says nothing
+  std::string out;          // folder of results, made if it is not there
+};
+
+// Errors name the file and every field that is wrong.
+Result<PartyConfig> read_party_config(const std::string& file);
+Result<PartyConfig> parse_party_config(std::string_view text, const std::string& folder);
+
+}  // namespace coterie

@@ -1,0 +1,81 @@
+#include "tools/vertical/party_report.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "fl_server/json/json_reader.h"
+#include "tools/cli/table.h"
+
+namespace coterie {
+
+std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, uint32_t trees) {
+  const uint64_t label_ids = label_party ? report.ids : report.peer_ids;
+  const uint64_t feature_ids = label_party ? report.peer_ids : report.ids;
+  const std::string matched = format_count(report.matched);
+  const std::string on = format_count(report.trained) + " people and " + counted(trees, "tree");
+  return {
+      {"L1", "matching",
+       "which " + matched + " of its ids the other has; that the other has " + format_count(feature_ids) +
+           ", by bucket",
+       "which " + matched + " of its ids the other has; that the other has " + format_count(label_ids) + ", by bucket"},
+      {"L3", "training",
+       "on " + on +
+           ": for each node the sums (G, H) left of each cut of the other, without names or order; who "
+           "goes left at the other's splits",
+       "on " + on + ": which rows share a node; which of its cuts won"},
+      {"L4", "prediction",
+       "of " + format_count(report.held_out) + " people: which leaves the other's splits leave open",
+       "which " + format_count(report.held_out) + " people are scored"}};
+}
+
+std::string write_report(const PartyReport& report) {
+  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
+  for (const StageReport& stage : report.stages) {
+    stages.push_back({{"name", stage.name},
+                      {"seconds", stage.seconds},
+                      {"bytes_sent", stage.bytes.sent},
+                      {"bytes_received", stage.bytes.received}});
+  }
+  const nlohmann::ordered_json json = {{"ids", report.ids},           {"peer_ids", report.peer_ids},
+                                       {"matched", report.matched},   {"trained", report.trained},
+                                       {"held_out", report.held_out}, {"stages", stages}};
+  return json.dump(2) + "\n";
+}
+
+Result<PartyReport> parse_report(std::string_view text) {
+  Problems problems;
+  const std::optional<nlohmann::json> json = parse_json(text, problems);
+  if (!json || !json->is_object()) return Error(ErrorCode::malformed, "a party's report is no JSON object");
+  PartyReport report;
+  JsonReader reader(*json, "", problems);
+  reader.read("ids", report.ids);
+  reader.read("peer_ids", report.peer_ids);
+  reader.read("matched", report.matched);
+  reader.read("trained", report.trained);
+  reader.read("held_out", report.held_out);
+  if (const auto stages = json->find("stages"); stages != json->end() && stages->is_array()) {
+    for (const nlohmann::json& entry : *stages) {
+      JsonReader stage(entry, "/stages", problems);
+      StageReport& to = report.stages.emplace_back();
+      stage.read("name", to.name);
+      stage.read("seconds", to.seconds);
+      stage.read("bytes_sent", to.bytes.sent);
+      stage.read("bytes_received", to.bytes.received);
+    }
+  }
+  if (!problems.empty()) return Error(ErrorCode::malformed, problems[0].pointer + ": " + problems[0].detail);
+  return report;
+}
+
+std::string write_ledger(const std::vector<LedgerRow>& rows) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const LedgerRow& row : rows) {
+    json.push_back({{"id", row.id},
+                    {"stage", row.stage},
+                    {"label_party_learns", row.label_party},
+                    {"feature_party_learns", row.feature_party}});
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace coterie

@@ -1,0 +1,31 @@
+// PartyTable: one organisation's CSV file as ids, columns of numbers and perhaps labels.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace coterie {
+
+struct PartyTable {
+  std::vector<std::string> ids;             // row by row
+  std::vector<std::string> names;           // of the columns below
+  std::vector<std::vector<float>> columns;  // [column][row]; NaN where the file says that there is no value
+  std::vector<float> labels;                // 0 or 1; empty without a label column
+};
+
+// `label_column` is empty for a feature party. A header names the columns; all but the id and the label are numbers.
+// Errors name file, line and column, never a value or an id: malformed (ragged rows, no number, not finite as float,
+// another label than 0 and 1, no id, an id twice), invalid_argument (a column that is not there).
+Result<PartyTable> parse_party_table(std::string_view text, const std::string& file, const std::string& id_column,
+                                     const std::string& label_column);
+Result<PartyTable> read_party_table(const std::string& file, const std::string& id_column,
+                                    const std::string& label_column);
+
+// The same rows of each column, in this order.
+std::vector<std::vector<float>> rows_of(const std::vector<std::vector<float>>& columns,
+                                        const std::vector<uint32_t>& rows);
+
+}  // namespace coterie

@@ -1,0 +1,33 @@
+#include "tools/vertical/scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace coterie {
+
+ScoreQuality judge_scores(std::span<const float> scores, std::span<const float> labels) {
+  std::vector<uint32_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, {}, [&](uint32_t i) { return scores[i]; });
+  double rank_sum = 0, ones = 0, loss = 0;
+  for (size_t begin = 0; begin < order.size();) {
+    size_t end = begin;
+    while (end < order.size() && scores[order[end]] == scores[order[begin]]) ++end;
+    const double rank = static_cast<double>(begin + end + 1) / 2;  // the mean of the tied ones
+    for (size_t i = begin; i < end; ++i) {
+      const bool is_one = labels[order[i]] == 1;
+      const double score = std::clamp(static_cast<double>(scores[order[i]]), 1e-15, 1 - 1e-15);
+      loss -= std::log(is_one ? score : 1 - score);
+      if (is_one) rank_sum += rank;
+      if (is_one) ones += 1;
+    }
+    begin = end;
+  }
+  const auto count = static_cast<double>(order.size());
+  return {.auc = (rank_sum - ones * (ones + 1) / 2) / (ones * (count - ones)), .log_loss = loss / count};
+}
+
+}  // namespace coterie

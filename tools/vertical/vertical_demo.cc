@@ -1,0 +1,278 @@
+#include "tools/vertical/vertical_demo.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include "base/os/clock.h"
+#include "base/os/file.h"
+#include "secure/crypto/dev_ca.h"
+#include "secure/crypto/random.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/table.h"
+#include "tools/data/csv_rows.h"
+#include "tools/demo/child_process.h"
+#include "tools/demo/run_folder.h"
+#include "tools/vertical/baselines.h"
+#include "tools/vertical/demo_report.h"
+#include "tools/vertical/example_tables.h"
+#include "tools/vertical/manifest.h"
+#include "tools/vertical/party_table.h"
+
+namespace coterie {
+namespace {
+
+constexpr Millis kLook{20};     // how often what the parties do is looked at
+constexpr Millis kGrace{2000};  // for parties that are asked to end
+constexpr uint64_t kResultBytesMax = 64 << 20;
+constexpr int kCertificateDays = 2;
+constexpr uint64_t kIntersectionMin = 10;  // small tables of one's own are tried out, too
+
+void remove_tree(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+// The keys of the demo's parties, which nobody needs afterwards.
+class Certificates {
+ public:
+  explicit Certificates(std::string folder) : folder_(std::move(folder)) {}
+  Certificates(const Certificates&) = delete;
+  Certificates& operator=(const Certificates&) = delete;
+  ~Certificates() { remove_tree(folder_); }
+
+  Status make() const {
+    COT_TRY(os::make_directories(folder_));
+    const WallTime now = os::wall_now();
+    COT_ASSIGN(const PemPair ca, make_dev_ca(now, kCertificateDays));
+    COT_TRY(os::write_file_atomically(folder_ + "/ca.pem", as_bytes(ca.certificate)));
+    for (const std::string name : {"label-party", "feature-party"}) {
+      COT_ASSIGN(const PemPair pair, make_peer_certificate(ca, {name}, now, kCertificateDays));
+      COT_TRY(os::write_file_atomically(folder_ + "/" + name + ".pem", as_bytes(pair.certificate)));
+      COT_TRY(os::write_file_atomically(folder_ + "/" + name + ".key", as_bytes(pair.private_key)));
+    }
+    return {};
+  }
+
+ private:
+  std::string folder_;
+};
+
+// Both tables as this process reads them, for the comparison.
+struct Tables {
+  std::string label_text, feature_text;
+  PartyTable label, feature;
+};
+
+Result<std::string> text_of(const std::string& file, ByteView built_in) {
+  if (file.empty()) return std::string(as_text(built_in));
+  COT_ASSIGN(const Bytes bytes, os::read_file(file, uint64_t{1} << 30));
+  return std::string(as_text(bytes));
+}
+
+Result<Tables> read_tables(const VerticalDemoOptions& options) {
+  Tables tables;
+  COT_ASSIGN(tables.label_text, text_of(options.label_table, kLabelPartyBytes));
+  COT_ASSIGN(tables.feature_text, text_of(options.feature_table, kFeaturePartyBytes));
+  const auto name = [](const std::string& file, const char* built_in) { return file.empty() ? built_in : file; };
+  COT_ASSIGN(tables.label,
+             parse_party_table(tables.label_text, name(options.label_table, "label_party.csv"), "id", "label"));
+  COT_ASSIGN(tables.feature,
+             parse_party_table(tables.feature_text, name(options.feature_table, "feature_party.csv"), "id", ""));
+  return tables;
+}
+
+class Demo {
+ public:
+  Demo(const VerticalDemoOptions& options, const Tables& tables, const RunFolder& folder)
+      : options_(options), tables_(tables), folder_(folder), certificates_(folder.path("certificates")) {}
+
+  Result<VerticalDemoResult> run() {
+    const Instant started = os::monotonic_now();
+    COT_TRY(prepare());
+    COT_TRY(run_parties());
+    COT_TRY(read_reports());
+    COT_TRY(compare());
+    result_.seconds = std::chrono::duration<double>(os::monotonic_now() - started).count();
+    COT_TRY(folder_.write("metrics.json", as_bytes(demo_metrics(result_))));
+    const std::vector<LedgerRow> rows = ledger_rows(result_.label, true, result_.trees);
+    COT_TRY(folder_.write("ledger.json", as_bytes(write_ledger(rows))));
+    return result_;
+  }
+
+ private:
+  Status prepare() {
+    COT_TRY(certificates_.make());
+    fill_random(manifest_.job);
+    fill_random(manifest_.matching.salt);
+    manifest_.matching.id_type = "id";
+    manifest_.matching.intersection_min = kIntersectionMin;
+    manifest_.trees.rounds = options_.trees;
+    manifest_.trees.depth = options_.depth;
+    manifest_.bins = options_.bins;
+    const std::string text = write_manifest(manifest_);
+    result_.manifest = manifest_digest(text);
+    result_.trees = manifest_.trees.trees();
+    result_.label_columns = static_cast<uint32_t>(tables_.label.columns.size());
+    result_.feature_columns = static_cast<uint32_t>(tables_.feature.columns.size());
+    COT_TRY(folder_.write("manifest.json", as_bytes(text)));
+    for (const char* name : {"label_party", "feature_party"}) COT_TRY(os::make_directories(folder_.path(name)));
+    COT_TRY(folder_.write("devices/label_party.csv", as_bytes(tables_.label_text)));
+    return folder_.write("devices/feature_party.csv", as_bytes(tables_.feature_text));
+  }
+
+  Status write_config(bool is_label, const std::string& address) const {
+    const std::string self = is_label ? "label" : "feature", other = is_label ? "feature" : "label";
+    nlohmann::ordered_json json = {{"role", self},
+                                   {"manifest", "../manifest.json"},
+                                   {"approved", result_.manifest.hex()},
+                                   {"table", "../devices/" + self + "_party.csv"},
+                                   {is_label ? "listen" : "connect", address},
+                                   {"tls",
+                                    {{"ca", "../certificates/ca.pem"},
+                                     {"certificate", "../certificates/" + self + "-party.pem"},
+                                     {"key", "../certificates/" + self + "-party.key"},
+                                     {"peer_name", other + "-party"}}},
+                                   {"out", "."}};
+    if (is_label) json["port_file"] = "../server/port";
+    return folder_.write(self + "_party/config.json", as_bytes(json.dump(2) + "\n"));
+  }
+
+  Result<Child> start(const std::string& self) const {
+    std::error_code error;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error) return Error(ErrorCode::unavailable, "cannot find out where this program lies: " + error.message());
+    return Child::start(
+        {.name = "the " + self + " party",
+         .command = {program.string(), "vertical", "party", "--config", folder_.path(self + "_party/config.json")},
+         .environment = {},
+         .log_file = folder_.log_file(self + "-party")});
+  }
+
+  // Both to their end. A party that fails takes the other one with it: each sees the connection end.
+  Status run_parties() const {
+    COT_TRY(write_config(true, "127.0.0.1:0"));
+    COT_ASSIGN(Child label, start("label"));
+    const std::string port_file = folder_.path("server/port");
+    while (!os::exists(port_file)) {
+      COT_TRY(Interrupt::wait(kLook));
+      if (label.has_ended()) return Error(ErrorCode::unavailable, label.name() + " " + label.obituary());
+    }
+    COT_ASSIGN(const Bytes port, os::read_file(port_file, 16));
+    COT_TRY(write_config(false, "127.0.0.1:" + std::string(as_text(port).substr(0, as_text(port).find('\n')))));
+    COT_ASSIGN(Child feature, start("feature"));
+    for (;;) {
+      const bool label_ended = label.has_ended(), feature_ended = feature.has_ended();
+      if (label_ended && feature_ended) break;
+      if ((label_ended && !label.succeeded()) || (feature_ended && !feature.succeeded())) {
+        stop_children({&label, &feature}, kGrace);
+        break;
+      }
+      if (Status status = Interrupt::wait(kLook); !status) {
+        stop_children({&label, &feature}, kGrace);
+        return status;
+      }
+    }
+    std::string failed;
+    for (Child* child : {&label, &feature}) {
+      if (!child->has_ended() || child->succeeded()) continue;
+      failed += (failed.empty() ? "" : "; ") + child->name() + " " + child->obituary();
+    }
+    if (!failed.empty()) return Error(ErrorCode::unavailable, failed);
+    return {};
+  }
+
+  Status read_reports() {
+    for (const auto& [name, report] :
+         {std::pair("label_party", &result_.label), std::pair("feature_party", &result_.feature)}) {
+      COT_ASSIGN(const Bytes bytes, os::read_file(folder_.path(std::string(name) + "/report.json"), kResultBytesMax));
+      COT_ASSIGN(*report, parse_report(as_text(bytes)));
+    }
+    return {};
+  }
+
+  // Who was held out is in the label party's scores; everybody else whom both have was trained on.
+  Status compare() {
+    COT_ASSIGN(const Bytes bytes, os::read_file(folder_.path("label_party/scores.csv"), kResultBytesMax));
+    COT_ASSIGN(const CsvRows scored, CsvRows::parse(as_text(bytes)));
+    std::unordered_map<std::string, size_t> place;
+    std::vector<float> scores;
+    for (size_t i = 0; i < scored.size(); ++i) {
+      place.emplace(scored.field(i, 0), i);
+      scores.push_back(static_cast<float>(number_in(scored.field(i, 2)).value_or(0)));
+    }
+    std::unordered_map<std::string, uint32_t> feature_row;
+    for (uint32_t row = 0; row < tables_.feature.ids.size(); ++row) feature_row.emplace(tables_.feature.ids[row], row);
+    std::vector<uint32_t> label_train, feature_train, label_held(scores.size()), feature_held(scores.size());
+    for (uint32_t row = 0; row < tables_.label.ids.size(); ++row) {
+      const std::string& id = tables_.label.ids[row];
+      const auto theirs = feature_row.find(id);
+      if (theirs == feature_row.end()) continue;
+      if (const auto held = place.find(id); held != place.end()) {
+        label_held[held->second] = row;
+        feature_held[held->second] = theirs->second;
+      } else {
+        label_train.push_back(row);
+        feature_train.push_back(theirs->second);
+      }
+    }
+    PlainData alone{.train = rows_of(tables_.label.columns, label_train),
+                    .held_out = rows_of(tables_.label.columns, label_held),
+                    .labels = rows_of({tables_.label.labels}, label_train)[0]};
+    const std::vector<float> labels = rows_of({tables_.label.labels}, label_held)[0];
+    COT_ASSIGN(const std::vector<float> alone_scores, plain_scores(alone, manifest_.trees, manifest_.bins));
+    PlainData pooled = std::move(alone);
+    for (auto& column : rows_of(tables_.feature.columns, feature_train)) pooled.train.push_back(std::move(column));
+    for (auto& column : rows_of(tables_.feature.columns, feature_held)) pooled.held_out.push_back(std::move(column));
+    COT_ASSIGN(const std::vector<float> pooled_scores, plain_scores(pooled, manifest_.trees, manifest_.bins));
+    for (size_t i = 0; i < scores.size(); ++i) result_.equal_scores += scores[i] == pooled_scores[i] ? 1 : 0;
+    result_.together = judge_scores(scores, labels);
+    result_.pooled = judge_scores(pooled_scores, labels);
+    result_.alone = judge_scores(alone_scores, labels);
+    return {};
+  }
+
+  const VerticalDemoOptions& options_;
+  const Tables& tables_;
+  const RunFolder& folder_;
+  Certificates certificates_;
+  VerticalManifest manifest_;
+  VerticalDemoResult result_;
+};
+
+ExitCode fail(const Error& error, ExitCode code) {
+  std::fprintf(stderr, "coterie vertical demo: %s\n", printable(error.message()).c_str());
+  return code;
+}
+
+}  // namespace
+
+ExitCode run_vertical_demo(const VerticalDemoOptions& options) {
+  const Result<Tables> tables = read_tables(options);
+  if (!tables) return fail(tables.error(), ExitCode::usage);
+  Result<RunFolder> folder =
+      options.out.empty() ? RunFolder::create_default(false) : RunFolder::create(options.out, false);
+  if (!folder) return fail(folder.error(), ExitCode::usage);
+  std::fprintf(stderr,
+               "Two parties, two processes, mutual TLS 1.3. Label party: %zu columns and the\n"
+               "label; feature party: %zu columns. Gradients under Paillier-2048 ...\n\n",
+               tables->label.columns.size(), tables->feature.columns.size());
+  const Result<VerticalDemoResult> result = Demo(options, *tables, *folder).run();
+  if (result) {
+    folder->finished();
+    std::fputs(demo_text(*result, folder->path()).c_str(), stdout);
+    return result->is_pooled() ? ExitCode::ok : ExitCode::failure;
+  }
+  if (result.error().code() == ErrorCode::cancelled) {
+    for (const char* name : {"label_party", "feature_party", "manifest.json"}) remove_tree(folder->path(name));
+    folder->interrupted();
+    return fail(result.error(), ExitCode::interrupted);
+  }
+  folder->failed();
+  return fail(result.error(), ExitCode::failure);
+}
+
+}  // namespace coterie

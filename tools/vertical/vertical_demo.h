@@ -1,0 +1,22 @@
+// `coterie vertical demo`: a job between two organisations, each a process of its own on this machine, over mutual TLS.
+//
+// This process makes the certificates, the manifest and the parties' configurations, starts both, and compares what
+// comes of it with trees that see one table. It sees both tables, which nobody would outside of a demo.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/cli/exit_code.h"
+
+namespace coterie {
+
+struct VerticalDemoOptions {
+  std::string label_table, feature_table;  // CSV files; empty: the built-in ones
+  uint32_t trees = 4, depth = 3, bins = 32;
+  std::string out;  // empty: runs/demo-DATE-TIME
+};
+
+ExitCode run_vertical_demo(const VerticalDemoOptions& options);
+
+}  // namespace coterie

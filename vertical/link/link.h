@@ -1,0 +1,54 @@
+// Link: two parties' messages over one connection, and the agreement at its begin.
+//
+// Not thread-safe. Parties take turns in all stages that there are; a stage in which both send more than the network
+// holds at the same time would end with timed_out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "vertical/link/byte_stream.h"
+#include "vertical/link/frame.h"
+#include "vertical/stage/stage.h"
+
+namespace coterie::vertical {
+
+constexpr uint32_t kLinkVersion = 1;
+
+// What both parties must mean before any byte of their data moves.
+struct LinkHello {
+  std::array<uint8_t, 16> job{};
+  Digest manifest;       // of all settings that both agreed on
+  PartyIndex party = 0;  // who says this
+};
+
+struct LinkBytes {
+  uint64_t sent = 0, received = 0;  // frames with their headers; what TLS adds is not counted
+};
+
+class Link {
+ public:
+  explicit Link(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
+
+  // Says ours, and reads the hello of party `peer`. Both do so before either judges, so that both learn of a mismatch:
+  // `refused` with the reason "job_differs", "manifest_differs" or "party_differs"; unsupported_version.
+  Status agree(const LinkHello& own, PartyIndex peer);
+
+  // Runs a stage to its end. The stage's error, or the connection's, with the stage's name.
+  Status run(Stage& stage, StageId id, PartyIndex peer);
+
+  const LinkBytes& bytes() const { return bytes_; }
+
+ private:
+  Status send(StageId stage, const Message& message);
+  Result<Message> receive(StageId stage, PartyIndex peer);
+
+  std::unique_ptr<ByteStream> stream_;
+  uint64_t sent_ = 0, received_ = 0;  // frames
+  LinkBytes bytes_;
+};
+
+}  // namespace coterie::vertical
