@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <span>
 
 #include "base/assert.h"
 #include "vertical/link/link.h"
