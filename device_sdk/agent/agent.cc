@@ -273,8 +273,7 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
 }
 
 Result<Bytes> Agent::encoded_update(const DoTrain& action, const Training& training) const {
-  COT_ASSIGN(TrainedUpdate update,
-             make_update(training.model, training.trainer, examples_.size(), action.plan.update));
+  COT_ASSIGN(TrainedUpdate update, make_update(training.model, training.trainer, examples_.size(), action.plan.update));
   update.header.round = action.assignment.round;
   update.header.model = action.assignment.model;
   update.header.train_ms = static_cast<uint32_t>(training.spent.count());
