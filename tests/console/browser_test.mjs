@@ -38,10 +38,10 @@ execFileSync(coterie, ["demo", "--devices", "3", "--rounds", "2", "--clip", "1",
   "--out", demo], { stdio: "pipe" });
 rmSync(join(data, "endpoints.json"), { force: true });
 const server = spawn(join(programs, "fl_server"), ["--data-dir", data, "--device-address", "127.0.0.1", "--device-port", "0", "--admin-port", "0"],
-  { stdio: ["ignore", "pipe", "inherit"] });
+  { stdio: ["ignore", "inherit", "pipe"] });
 let browser;
 try {
-  const lines = createInterface({ input: server.stdout });
+  const lines = createInterface({ input: server.stderr });
   await new Promise((up, down) => {
     lines.on("line", (line) => line.startsWith("  token") && up());
     server.on("exit", (code) => down(new Error(`fl_server ended with ${code}`)));
