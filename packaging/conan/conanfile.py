@@ -23,7 +23,7 @@ class Coterie(ConanFile):
         self.version = re.search(r"project\(coterie VERSION (\S+)", load(self, os.path.join(self._tree(), "CMakeLists.txt"))).group(1)
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "base/*", "cmake/*", "proto/*", "secure/*", "train_kernels/*", "device_sdk/*",
+        for pattern in ("CMakeLists.txt", "LICENSE", "base/*", "cmake/*", "proto/*", "secure/*", "train_kernels/*", "vertical/*", "device_sdk/*",
                         "aggregation/*", "scheduler/*", "tools/model/*", "bindings/python/*", "examples/*", "deploy/*", "docs/*", "tools/dev/*"):
             copy(self, pattern, self._tree(), self.export_sources_folder)
 
