@@ -15,6 +15,8 @@ using testing::StartsWith;
 using Words = std::vector<std::string>;
 
 const Words kCommands[] = {{"demo"},
+                           {"vertical", "demo"},
+                           {"vertical", "party"},
                            {"job", "create"},
                            {"job", "list"},
                            {"job", "show"},
@@ -84,8 +86,10 @@ TEST(CommandLine, ListsTheGroupsAndTheExitCodes) {
 }
 
 TEST(CommandLine, SuggestsTheCommandThatWasMeant) {
-  EXPECT_THAT(error_of({"demp"}),
-              StartsWith("coterie: there is no `demp`. Did you mean `demo`? It is one of: demo, data, job"));
+  EXPECT_THAT(
+      error_of({"demp"}),
+      StartsWith(
+          "coterie: there is no `demp`. Did you mean `demo`? It is one of: demo, simulate, vertical, data, job"));
   EXPECT_THAT(error_of({"--data-dir", "x", "job", "lst"}),
               StartsWith("coterie job: there is no `lst`. Did you mean `list`?"));
   EXPECT_THAT(error_of({"frobnicate"}), StartsWith("coterie: there is no `frobnicate`. It is one of:"));
