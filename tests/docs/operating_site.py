@@ -94,7 +94,7 @@ class Site:
         """The first start; later ones have its ports, so that devices find the server again."""
         self.shell("systemctl start fl_server")
         if "node" in json.loads((self.etc / "fl_server.json").read_text()):
-            self.wait_for_log('"lease_held"')  # a node of a fleet stands by until it leads
+            self.wait_for_log('"server_leads"')  # it stands by until then
         if fresh:
             ends = json.loads((self.data / "endpoints.json").read_text())
             config = json.loads((self.etc / "fl_server.json").read_text())
