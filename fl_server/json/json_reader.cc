@@ -227,4 +227,12 @@ std::optional<nlohmann::json> parse_json(std::string_view text, Problems& proble
   return std::nullopt;
 }
 
+std::string listed(const Problems& problems) {
+  std::string text;
+  for (const Problem& problem : problems) {
+    text += (text.empty() ? "" : "; ") + (problem.pointer.empty() ? "" : problem.pointer + ": ") + problem.detail;
+  }
+  return text;
+}
+
 }  // namespace coterie

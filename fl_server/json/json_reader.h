@@ -68,4 +68,7 @@ class JsonReader {
 // Text to JSON; one problem with the place if it does not parse. Depth is limited to 32.
 std::optional<nlohmann::json> parse_json(std::string_view text, Problems& problems);
 
+// All of them in one line, each behind its pointer: for people who see no problem document.
+std::string listed(const Problems& problems);
+
 }  // namespace coterie

@@ -11,14 +11,6 @@ namespace {
 
 constexpr uint64_t kJobBytesMax = 1 << 20;
 
-std::string listed(const Problems& problems) {
-  std::string text;
-  for (const Problem& problem : problems) {
-    text += (text.empty() ? "" : "; ") + (problem.pointer.empty() ? "" : problem.pointer + ": ") + problem.detail;
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<JobSettings> read_job(const std::string& path) {

@@ -25,14 +25,6 @@ void read_hex(JsonReader& reader, const char* key, std::array<uint8_t, kBytes>& 
   std::ranges::copy(*bytes, value.begin());
 }
 
-std::string listed(const Problems& problems) {
-  std::string text;
-  for (const Problem& problem : problems) {
-    text += (text.empty() ? "" : "; ") + (problem.pointer.empty() ? "" : problem.pointer + ": ") + problem.detail;
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<VerticalManifest> parse_manifest(std::string_view text) {

@@ -29,15 +29,8 @@ bool read_address(const std::string& text, PartyConfig& config) {
 
 Result<PartyConfig> parse_party_config(std::string_view text, const std::string& folder) {
   Problems problems;
-  const auto listed = [&problems] {
-    std::string all;
-    for (const Problem& problem : problems) {
-      all += (all.empty() ? "" : "; ") + (problem.pointer.empty() ? "" : problem.pointer + ": ") + problem.detail;
-    }
-    return all;
-  };
   const std::optional<nlohmann::json> json = parse_json(text, problems);
-  if (!json) return Error(ErrorCode::malformed, listed());
+  if (!json) return Error(ErrorCode::malformed, listed(problems));
   PartyConfig config;
   JsonReader reader(*json, "", problems);
   const auto path = [&folder](JsonReader& from, const char* key, std::string& value) {
@@ -84,7 +77,7 @@ Result<PartyConfig> parse_party_config(std::string_view text, const std::string&
   if (config.tls.peer_name.empty()) tls.problem("peer_name", "must not be empty");
   tls.finish();
   reader.finish();
-  if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed());
+  if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));
   return config;
 }
 

@@ -56,9 +56,7 @@ class LabelMatching final : public MatchingParty {
         COT_TRY(take_result(message));
         state_ = State::done;
         return {};
-      default:
-        return Error(ErrorCode::malformed, "expected nothing, " + std::string(psi_kind_name(message.kind)) + " (kind " +
-                                               std::to_string(message.kind) + ") came");
+      default: return unexpected(message);
     }
   }
 

@@ -82,4 +82,9 @@ Status MatchingParty::take_result(const Message& message) const {
                                         outcome_.root.hex());
 }
 
+Error MatchingParty::unexpected(const Message& message) {
+  return Error(ErrorCode::malformed, "expected nothing, " + std::string(psi_kind_name(message.kind)) + " (kind " +
+                                         std::to_string(message.kind) + ") came");
+}
+
 }  // namespace coterie::vertical

@@ -36,6 +36,9 @@ class MatchingParty : public Matching {
   Message result() const { return psi_message(peer_, outcome_); }
   Status take_result(const Message& message) const;
 
+  // For whoever has to hear nothing now.
+  static Error unexpected(const Message& message);
+
   bool is_last_bucket() const { return bucket_ + 1 == buckets_; }
   // What the peer's list of a bucket may hold: what a bucket can have, and no more than it has not shown yet.
   uint64_t peer_bucket_max() const;
