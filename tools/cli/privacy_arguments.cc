@@ -126,18 +126,20 @@ void add_privacy(CLI::App& app, Invocation& invocation) {
   CLI::App* privacy = add_group(app, "privacy", "differential privacy: what it costs",
                                 "  coterie privacy account --noise-multiplier 1 --steps 100 --delta 1e-6\n"
                                 "  coterie --data-dir ./data privacy show jk2x9q4c\n");
-  CLI::App* account = add_command(
-      *privacy, "account", "epsilon of noisy releases, or the noise for an epsilon",
-      "  coterie privacy account --noise-multiplier 1 --steps 100 --delta 1e-6\n"
-      "  coterie privacy account --sampling poisson:0.01 --noise-multiplier 1.1 --steps 10000 --delta 1e-5\n"
-      "  coterie privacy account --sampling poisson:0.01 --steps 10000 --delta 1e-5 --target-epsilon 2\n"
-      "  coterie privacy account --noise-multiplier 5 --steps 200 --then --mechanism laplace \\\n"
-      "                          --noise-multiplier 20 --steps 10 --delta 1e-6 --json\n"
-      "  coterie privacy account --mechanism tree --separation 400 --noise-multiplier 7 \\\n"
-      "                          --steps 2000 --delta 1e-10\n\n"
-      "RDP and PLD are upper bounds, exact is what it says; the least counts. PLD is nearly exact. What the figures "
-      "rest\n"
-      "on stands below them: read it, they are worth nothing if it is not so.");
+  CLI::App* account = add_command(*privacy, "account", "epsilon of noisy releases, or the noise for an epsilon",
+                                  "  coterie privacy account --noise-multiplier 1 --steps 100 --delta 1e-6\n"
+                                  "  coterie privacy account --sampling poisson:0.01 --noise-multiplier 1.1 \\\n"
+                                  "                          --steps 10000 --delta 1e-5\n"
+                                  "  coterie privacy account --sampling poisson:0.01 --steps 10000 \\\n"
+                                  "                          --delta 1e-5 --target-epsilon 2\n"
+                                  "  coterie privacy account --noise-multiplier 5 --steps 200 \\\n"
+                                  "                          --then --mechanism laplace --noise-multiplier 20 \\\n"
+                                  "                          --steps 10 --delta 1e-6 --json\n"
+                                  "  coterie privacy account --mechanism tree --separation 400 \\\n"
+                                  "                          --noise-multiplier 7 --steps 2000 --delta 1e-10\n\n"
+                                  "RDP and PLD are upper bounds, exact is what it says; the least counts.\n"
+                                  "What the figures rest on stands below them: read it, they are worth nothing\n"
+                                  "if it is not so.");
   const auto command = std::make_shared<PrivacyCommand>();
   add_group_options(account, *command);
   account->add_option("--delta", command->delta, "probability that epsilon does not hold; far below 1 / persons")
