@@ -10,14 +10,14 @@
 namespace coterie {
 namespace {
 
-using Complex = std::complex<double>;
-
 // Without what std::complex does about infinities.
-Complex times(Complex a, Complex b) {
+template <typename Real>
+std::complex<Real> times(std::complex<Real> a, std::complex<Real> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-void reverse_bits(Complex* data, size_t count) {
+template <typename Real>
+void reverse_bits(std::complex<Real>* data, size_t count) {
   for (size_t i = 1, j = 0; i < count; ++i) {
     size_t bit = count >> 1;
     for (; (j & bit) != 0; bit >>= 1) j ^= bit;
@@ -28,17 +28,20 @@ void reverse_bits(Complex* data, size_t count) {
 
 }  // namespace
 
-RealFourier::RealFourier(size_t size) : size_(size), turns_(size / 2) {
+template <typename Real>
+RealFourier<Real>::RealFourier(size_t size) : size_(size), turns_(size / 2) {
   COT_ASSERT(size >= 2 && std::has_single_bit(size));
   for (size_t k = 0; k < turns_.size(); ++k) {
-    const double angle = -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size);
+    const Real angle = -2 * std::numbers::pi_v<Real> * static_cast<Real>(k) / static_cast<Real>(size);
     turns_[k] = {std::cos(angle), std::sin(angle)};
   }
 }
 
 // Transforms size / 2 complex numbers, radix 2, decimation in time; the first two stages, with turns 1 and -i, at once.
+template <typename Real>
 template <bool kIsInverse>
-void RealFourier::transform(Complex* data) const {
+void RealFourier<Real>::transform(std::complex<Real>* data) const {
+  using Complex = std::complex<Real>;
   const size_t count = size_ / 2;
   reverse_bits(data, count);
   size_t half = 1;
@@ -71,8 +74,11 @@ void RealFourier::transform(Complex* data) const {
 }
 
 // Even values as real parts, odd ones as imaginary parts of a transform of half the size, taken apart afterwards.
-void RealFourier::forward(std::span<const double> values, std::span<Complex> spectrum) const {
+template <typename Real>
+void RealFourier<Real>::forward(std::span<const Real> values, std::span<std::complex<Real>> spectrum) const {
   COT_ASSERT(values.size() == size_ && spectrum.size() == spectrum_size());
+  using Complex = std::complex<Real>;
+  constexpr Real kHalf = 0.5;
   const size_t half = size_ / 2;
   for (size_t i = 0; i < half; ++i) spectrum[i] = {values[2 * i], values[2 * i + 1]};
   transform<false>(spectrum.data());
@@ -82,33 +88,39 @@ void RealFourier::forward(std::span<const double> values, std::span<Complex> spe
   for (size_t k = 1; k <= half / 2; ++k) {
     const Complex a = spectrum[k];
     const Complex b = std::conj(spectrum[half - k]);
-    const Complex even = 0.5 * (a + b);
-    const Complex odd = times(turns_[k], times({0, -0.5}, a - b));
+    const Complex even = kHalf * (a + b);
+    const Complex odd = times(turns_[k], times(Complex(0, -kHalf), a - b));
     spectrum[k] = even + odd;
     spectrum[half - k] = std::conj(even - odd);
   }
 }
 
-void RealFourier::backward(std::span<Complex> spectrum, std::span<double> values) const {
+template <typename Real>
+void RealFourier<Real>::backward(std::span<std::complex<Real>> spectrum, std::span<Real> values) const {
   COT_ASSERT(values.size() == size_ && spectrum.size() == spectrum_size());
+  using Complex = std::complex<Real>;
+  constexpr Real kHalf = 0.5;
   const size_t half = size_ / 2;
-  const double first = spectrum[0].real();
-  const double last = spectrum[half].real();
-  spectrum[0] = {0.5 * (first + last), 0.5 * (first - last)};
+  const Real first = spectrum[0].real();
+  const Real last = spectrum[half].real();
+  spectrum[0] = {kHalf * (first + last), kHalf * (first - last)};
   for (size_t k = 1; k <= half / 2; ++k) {
     const Complex a = spectrum[k];
     const Complex b = std::conj(spectrum[half - k]);
-    const Complex even = 0.5 * (a + b);
-    const Complex odd = times(std::conj(turns_[k]), 0.5 * (a - b));
-    spectrum[k] = even + times({0, 1}, odd);
-    spectrum[half - k] = std::conj(even - times({0, 1}, odd));
+    const Complex even = kHalf * (a + b);
+    const Complex odd = times(std::conj(turns_[k]), kHalf * (a - b));
+    spectrum[k] = even + times(Complex(0, 1), odd);
+    spectrum[half - k] = std::conj(even - times(Complex(0, 1), odd));
   }
   transform<true>(spectrum.data());
-  const double scale = 1 / static_cast<double>(half);
+  const Real scale = 1 / static_cast<Real>(half);
   for (size_t i = 0; i < half; ++i) {
     values[2 * i] = spectrum[i].real() * scale;
     values[2 * i + 1] = spectrum[i].imag() * scale;
   }
 }
+
+template class RealFourier<double>;
+template class RealFourier<long double>;
 
 }  // namespace coterie

@@ -18,6 +18,7 @@ constexpr double kEpsilonError = 2e-4;  // what discretization may add to epsilo
 constexpr double kStepMax = 1e-3;       // likewise
 constexpr double kLostShare = 1e-4;     // of delta, for what is cut off
 constexpr double kRaisedShare = 1e-5;   // of all mass, raised to the lower end of its range: K grows by no more
+constexpr double kSpoiledShare = 0.01;  // of delta: more, and it is computed again
 constexpr double kRoughPoints = 2048;   // to find the tilt with
 
 // A law, how often, and with which sampling.
@@ -64,15 +65,30 @@ class OneDirection {
     }
   }
 
+  // Every answer is an upper bound, so the least of some is one. The first tilt is the best where the sum is nearly
+  // normal. Where few large losses decide, its mean lies far above epsilon, and errors are large beside what is left of
+  // delta there: then others are tried with more digits, from the one whose mean is epsilon down, as the window of a
+  // lesser tilt loses less.
   double epsilon() const {
     const std::vector<RepeatedPmf> rough = on_grids([this](size_t i) { return width(i) / kRoughPoints; });
-    const double tilt = best_tilt(rough, delta_);
-    const double step = step_for(tilt, cumulant(rough, tilt));
-    const std::vector<RepeatedPmf> fine = on_grids([step](size_t) { return step; });
-    return epsilon_of_sum(fine, tilt, delta_, kPldPointsMax);
+    double tilt = best_tilt(rough, delta_);
+    SumEpsilon best = on_fine_grid(rough, tilt, Precision::standard);
+    if (best.spoiled <= kSpoiledShare * delta_) return best.epsilon;
+    if (std::isfinite(best.epsilon)) tilt = tilt_with_mean(rough, best.epsilon);
+    for (const double share : {1.0, 0.9, 0.8}) {
+      const SumEpsilon other = on_fine_grid(rough, share * tilt, Precision::extended);
+      best.epsilon = std::min(best.epsilon, other.epsilon);
+      if (other.spoiled <= kSpoiledShare * delta_) break;
+    }
+    return best.epsilon;
   }
 
  private:
+  SumEpsilon on_fine_grid(std::span<const RepeatedPmf> rough, double tilt, Precision precision) const {
+    const double step = step_for(tilt, cumulant(rough, tilt));
+    return epsilon_of_sum(on_grids([step](size_t) { return step; }), tilt, delta_, kPldPointsMax, precision);
+  }
+
   double width(size_t i) const { return ranges_[i].high - ranges_[i].low; }
 
   // The cost of a step, count x (tilt + 1) x step^2 / 8 at most (the chord of e^(tilt l) between grid points), is

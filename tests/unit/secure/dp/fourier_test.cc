@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "base/random.h"
@@ -22,7 +23,7 @@ std::vector<double> random_values(size_t size) {
 TEST(RealFourier, IsItsDefinition) {
   for (const size_t size : {2, 4, 8, 16, 64, 256}) {
     const std::vector<double> values = random_values(size);
-    const RealFourier fourier(size);
+    const RealFourier<double> fourier(size);
     std::vector<Complex> spectrum(fourier.spectrum_size());
     fourier.forward(values, spectrum);
     for (size_t k = 0; k < spectrum.size(); ++k) {
@@ -39,7 +40,7 @@ TEST(RealFourier, IsItsDefinition) {
 TEST(RealFourier, ComesBackWithinItsErrorBound) {
   for (const size_t size : {2, 4, 1 << 10, 1 << 15}) {
     const std::vector<double> values = random_values(size);
-    const RealFourier fourier(size);
+    const RealFourier<double> fourier(size);
     std::vector<Complex> spectrum(fourier.spectrum_size());
     std::vector<double> back(size);
     fourier.forward(values, spectrum);
@@ -53,6 +54,19 @@ TEST(RealFourier, ComesBackWithinItsErrorBound) {
       EXPECT_NEAR(back[i], values[i], one_way * (sum + absolute / static_cast<double>(size))) << size << " " << i;
     }
   }
+}
+
+TEST(RealFourier, IsMorePreciseInLongDoubles) {
+  constexpr size_t kSize = 1 << 12;
+  const std::vector<double> values = random_values(kSize);
+  const std::vector<long double> wide(values.begin(), values.end());
+  const RealFourier<long double> fourier(kSize);
+  std::vector<std::complex<long double>> spectrum(fourier.spectrum_size());
+  std::vector<long double> back(kSize);
+  fourier.forward(wide, spectrum);
+  fourier.backward(spectrum, back);
+  const long double error = kFourierErrorFactor * 12 * std::numeric_limits<long double>::epsilon() / 2;
+  for (size_t i = 0; i < kSize; ++i) EXPECT_LE(std::abs(back[i] - wide[i]), error * 2 * kSize) << i;
 }
 
 }  // namespace
