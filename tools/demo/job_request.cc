@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fl_server/json/job_json.h"
+#include "scheduler/job/central_noise.h"
 #include "scheduler/job/plan_privacy.h"
 #include "secure/dp/account/calibrate.h"
 #include "secure/dp/distributed/device_noise.h"
@@ -91,9 +92,12 @@ void add_noise(HorizontalSettings& settings, const DemoOptions& options, double 
 
 // What a round releases at this multiplier, in the terms of its mechanism.
 Noise noise_at(const DemoOptions& options, uint64_t value_count, double multiplier) {
-  if (!is_noise_of_devices(options)) return DiscreteGaussianNoise{multiplier, 1, false};
   HorizontalSettings settings = settings_of(options);
   add_noise(settings, options, multiplier);
+  if (!is_noise_of_devices(options)) {
+    const Result<CentralNoise> noise = central_noise_of(settings, value_count);
+    return noise ? Noise(DiscreteGaussianNoise{noise->sigma, noise->l2_sensitivity, false}) : GaussianNoise{multiplier};
+  }
   // Where there is no such noise the server will say so; a search goes on from what it would cost without a grid.
   const Result<PrivacyRules> rules = privacy_rules_of(settings, value_count);
   if (!rules) return GaussianNoise{multiplier};

@@ -20,14 +20,19 @@ EpsilonBound bound_of(const Result<double>& epsilon) {
 
 EpsilonBound exact_bound(const Composition& composition, double delta) {
   double squared = 0;  // of mu, which adds up as sensitivities over noise do
+  double slack = 0;
   for (const Releases& releases : composition) {
-    const std::optional<double> precision = gaussian_precision(releases.noise);
+    std::optional<double> precision = gaussian_precision(releases.noise);
+    if (!precision) {
+      precision = rounded_gaussian_precision(releases.noise);
+      slack = kRoundedSlack;
+    }
     if (!precision || releases.sampling.rate() < 1) {
       return {std::nullopt, "only Gaussian noise without sampling has a closed form"};
     }
     squared += static_cast<double>(releases.steps) * *precision;
   }
-  return {gaussian_epsilon(std::sqrt(squared), delta), {}};
+  return {gaussian_epsilon(std::sqrt(squared), delta * (1 - slack)) + slack, {}};
 }
 
 std::string neighbours_of(const Composition& composition) {

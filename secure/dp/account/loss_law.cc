@@ -7,6 +7,7 @@
 
 #include "secure/dp/account/limits.h"
 #include "secure/dp/account/log_math.h"
+#include "secure/dp/account/number_words.h"
 
 namespace coterie {
 namespace {
@@ -113,9 +114,16 @@ Result<std::unique_ptr<LossLaw>> law(const LaplaceNoise& n, double) {
 
 // k ~ p(k - S) with, p(k) without; l = S (2 k - S) / (2 sigma^2). Beyond 15 sigma lies 1e-48 of the mass, which stays
 // with the last atom on each side: below by rounding up, above as an atom of infinite loss.
-Result<std::unique_ptr<LossLaw>> law(const DiscreteGaussianNoise& n, double) {
-  if (!n.is_scalar)
-    return no_law("a vector of discrete Gaussian noise has no loss distribution that is known to be the worst");
+Result<std::unique_ptr<LossLaw>> law(const DiscreteGaussianNoise& n, double count) {
+  if (!n.is_scalar) {
+    if (const std::optional<double> precision = rounded_gaussian_precision(n)) {
+      return law(GaussianNoise{1 / std::sqrt(*precision)}, count);
+    }
+    return no_law(
+        "a vector of discrete Gaussian noise has no loss distribution that is known to be the worst where its standard "
+        "deviation is " +
+        number_words(std::sqrt(kRounded)) + " steps of the grid or less");
+  }
   constexpr double kSigmas = 15;
   const double reach = std::ceil(kSigmas * n.sigma);
   const double shift = n.l2_sensitivity;

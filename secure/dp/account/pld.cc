@@ -39,7 +39,8 @@ Result<std::vector<Part>> parts_of(const Composition& composition) {
     }
     const double rate = releases.sampling.rate();
     const auto steps = static_cast<double>(releases.steps);
-    const std::optional<double> precision = gaussian_precision(releases.noise);
+    std::optional<double> precision = gaussian_precision(releases.noise);
+    if (!precision) precision = rounded_gaussian_precision(releases.noise);
     if (precision && rate == 1) {
       precision_sum += steps * *precision;
       continue;
@@ -134,11 +135,15 @@ class OneDirection {
 
 Result<double> pld_epsilon(const Composition& composition, double delta) {
   COT_ASSIGN(const std::vector<Part> parts, parts_of(composition));
+  const bool is_rounded = std::ranges::any_of(
+      composition, [](const Releases& releases) { return rounded_gaussian_precision(releases.noise).has_value(); });
+  const double slack = is_rounded ? kRoundedSlack : 0;
+  delta *= 1 - slack;
   double epsilon = OneDirection(parts, Direction::person_leaves, delta).epsilon();
   if (std::ranges::any_of(parts, [](const Part& part) { return part.rate < 1; })) {
     epsilon = std::max(epsilon, OneDirection(parts, Direction::person_joins, delta).epsilon());
   }
-  return epsilon * (1 + 1e-12);  // the rounding of the grid's own losses
+  return epsilon * (1 + 1e-12) + slack;  // the rounding of the grid's own losses
 }
 
 }  // namespace coterie

@@ -82,6 +82,12 @@ std::optional<double> gaussian_precision(const Noise& noise) {
   return tree->squared_sensitivity / (tree->noise_multiplier * tree->noise_multiplier);
 }
 
+std::optional<double> rounded_gaussian_precision(const Noise& noise) {
+  const auto* n = std::get_if<DiscreteGaussianNoise>(&noise);
+  if (n == nullptr || n->is_scalar || n->sigma * n->sigma <= kRounded) return std::nullopt;
+  return n->l2_sensitivity * n->l2_sensitivity / (n->sigma * n->sigma - kRounded);
+}
+
 std::string mechanism_name(const Noise& noise) {
   constexpr const char* kNames[] = {
       "gaussian", "laplace", "discrete_gaussian", "discrete_laplace", "skellam", "distributed_discrete_gaussian",

@@ -151,7 +151,7 @@ class JobMatrix : public ServerTest, public ::testing::WithParamInterface<Case> 
       if (record["kind"] != "commit") continue;
       const double variance = record["variance"], l2 = record["l2_sensitivity"];
       if (promise().level_min == COTERIE_SECURITY_NONE) {
-        composition.push_back({DiscreteGaussianNoise{std::sqrt(variance) / l2, 1, false}, Sampling::none(), 1});
+        composition.push_back({DiscreteGaussianNoise{std::sqrt(variance), l2, false}, Sampling::none(), 1});
       } else {
         composition.push_back({SkellamNoise{variance, record["l1_sensitivity"], l2}, Sampling::none(), 1});
       }

@@ -15,8 +15,10 @@ constexpr double kMultiplier = 0.7;
 constexpr double kDelta = 1e-6;
 constexpr uint64_t kReleases = 3;  // that the budget takes
 
+// On a fine grid, as the server's.
 double epsilon_of(uint64_t releases) {
-  return account_for({{DiscreteGaussianNoise{kMultiplier, 1, false}, Sampling::none(), releases}}, kDelta)->epsilon;
+  return account_for({{DiscreteGaussianNoise{kMultiplier * 1e6, 1e6, false}, Sampling::none(), releases}}, kDelta)
+      ->epsilon;
 }
 
 class Noise : public ServerTest {

@@ -69,8 +69,8 @@ TEST(PrivacyAccount, KnowsEachMechanism) {
         {"--mechanism", mechanism, "--noise-multiplier", "4", "--sensitivity", "3", "--delta", "1e-6", "--json"});
     EXPECT_GT(json["epsilon"], 0.0) << mechanism;
   }
-  const Words count = {"--mechanism", "discrete_gaussian", "--noise-multiplier", "4", "--delta", "1e-6", "--json"};
-  EXPECT_TRUE(json_of(count)["pld"]["epsilon"].is_null());
+  const Words count = {"--mechanism", "discrete_gaussian", "--noise-multiplier", "1.5", "--delta", "1e-6", "--json"};
+  EXPECT_TRUE(json_of(count)["pld"]["epsilon"].is_null()) << "on a grid as coarse as this";
   Words scalar = count;
   scalar.emplace_back("--scalar");
   EXPECT_EQ(json_of(scalar)["method"], "pld");

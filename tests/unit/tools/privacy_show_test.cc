@@ -101,8 +101,9 @@ TEST(RoundsPage, HasTheEpsilonOfAJobWithNoise) {
 
 constexpr uint64_t kValues = 2'000;
 
+// On a fine grid, as the server's.
 double epsilon_of(double multiplier, uint32_t rounds, double delta) {
-  return account_for({{DiscreteGaussianNoise{multiplier, 1, false}, Sampling::none(), rounds}}, delta)->epsilon;
+  return account_for({{DiscreteGaussianNoise{multiplier * 1e6, 1e6, false}, Sampling::none(), rounds}}, delta)->epsilon;
 }
 
 TEST(DemoNoise, FindsTheMultiplierForATargetOrTheBudgetForAMultiplier) {
@@ -207,10 +208,10 @@ TEST(DemoSecurity, NoiseOfTheDevicesIsSizedForTheSumsThatAreOpened) {
   EXPECT_EQ(job["privacy"]["epsilon_budget"], 8);
   EXPECT_EQ(job["update"]["clip_l2"], 1);
   EXPECT_EQ(job["update"]["weight_max"], 1);
-  // Skellam noise costs more than Gaussian noise of the same variance, but not much.
+  // Skellam noise costs more than Gaussian noise of the same variance, but not much; it has only RDP's bound.
   const double multiplier = job["privacy"]["noise_multiplier"];
   EXPECT_LE(epsilon_of(multiplier, options.rounds, options.delta), 8);
-  EXPECT_GT(epsilon_of(multiplier * 0.95, options.rounds, options.delta), 8);
+  EXPECT_GT(epsilon_of(multiplier * 0.9, options.rounds, options.delta), 8);
 }
 
 TEST(DemoResult, SaysWhatARunWithNoiseHasSpent) {

@@ -39,7 +39,7 @@ TEST(Account, SaysWhatItRestsOn) {
 }
 
 TEST(Account, RefusesWhatNoAccountantKnows) {
-  const auto account = account_for({{DiscreteGaussianNoise{4, 1, false}, poisson(0.1), 3}}, 1e-6);
+  const auto account = account_for({{SkellamNoise{}, poisson(0.1), 3}}, 1e-6);
   ASSERT_FALSE(account);
   EXPECT_THAT(account.error().message(), HasSubstr("no accountant has a bound"));
 }
