@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kDevices = 8;
 constexpr uint32_t kRounds = 3;
 constexpr uint64_t kExamples = 16;  // of each device
-constexpr double kMultiplier = 0.5;
+constexpr double kMultiplier = 0.4;
 constexpr double kDelta = 1e-6;
 constexpr Millis kJobMax{60'000};
 
@@ -102,12 +102,14 @@ class JobMatrix : public ServerTest, public ::testing::WithParamInterface<Case> 
     spec["rounds"]["attempts_max"] = 3;
     spec["training"] = {{"loss", to_string(loss_for(model))},
                         {"batch_size", 4},
-                        {"local_epochs", 2},
-                        {"optimizer", {{"kind", "sgd"}, {"learning_rate", 0.05}}}};
+                        {"local_epochs", promise().has_noise ? 4 : 2},
+                        {"optimizer", {{"kind", "sgd"}, {"learning_rate", promise().has_noise ? 0.1 : 0.05}}}};
     spec["strategy"] = {{"kind", GetParam().strategy}};
-    // What noise does to the loss goes with the square of the step, what is learnt with the step itself.
+    // What noise does to the loss goes with the square of the step, what is learnt with the step itself. And updates
+    // with noise are longer than their clip, so that what is learnt stands far above the noise: a case that fails is
+    // wrong, and not unlucky (in 20 runs of each the loss fell by 3 % at least, and differed between runs by 1 %).
     const bool is_adaptive = spec["strategy"]["kind"] == "fedadam";
-    if (promise().has_noise) spec["strategy"]["server_learning_rate"] = is_adaptive ? 0.004 : 0.1;
+    if (promise().has_noise) spec["strategy"]["server_learning_rate"] = is_adaptive ? 0.015 : 0.5;
     else if (is_adaptive) spec["strategy"]["server_learning_rate"] = 0.05;
     spec["privacy"] = {{"level", promise().level}};
     if (promise().level_min != COTERIE_SECURITY_NONE) {
@@ -115,7 +117,7 @@ class JobMatrix : public ServerTest, public ::testing::WithParamInterface<Case> 
       spec["privacy"]["corrupt_share"] = 0.3;
     }
     if (promise().has_noise) {
-      spec["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
+      spec["update"] = {{"clip_l2", 0.3}, {"weight_max", 1}};
       spec["privacy"]["noise_multiplier"] = kMultiplier;
       spec["privacy"]["target_delta"] = kDelta;
       spec["privacy"]["epsilon_budget"] = 1000;
@@ -208,8 +210,8 @@ TEST_P(JobMatrix, CompletesLearnsAndSpendsWhatTheAccountantSays) {
   const auto weights = admin_->download_weights(*job, kRounds);
   ASSERT_TRUE(test::is_ok(weights));
   const double after = loss_of(*model, *weights, held_out);
-  EXPECT_LT(after, before * (promise().has_noise ? 1.0 : 0.95)) << "before " << before;
-  std::printf("loss %.4g -> %.4g\n", before, after);
+  EXPECT_LT(after, before * (promise().has_noise ? 0.99 : 0.95)) << "before " << before;
+  std::printf("loss %.4g -> %.4g, ratio %.4f\n", before, after, after / before);
   if (!promise().has_noise) return;
 
   const auto shown = admin_->ask("GET", "/admin/v1/jobs/" + *job);
