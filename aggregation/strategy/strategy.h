@@ -49,6 +49,10 @@ struct StrategyRule {
   // Keys that jobs of before the registry may hold beside this rule: read, and without meaning.
   std::span<const char* const> ignored = {};
   StrategyNeeds needs = StrategyNeeds::sum;
+  // The model after any rounds is the first one and a sum of their means, each times what depends on settings and
+  // rounds alone. So noise that a later mean takes off an earlier one's (privacy.mechanism tree) leaves the model, at
+  // once or by and by.
+  bool is_linear = false;
   uint8_t state_vectors = 0;  // at most kStateVectorsMax (proto/messages/training_state.h)
   // What every value of a state vector is before the first round; null: 0.
   float (*state_start)(size_t vector, std::span<const float> settings) = nullptr;

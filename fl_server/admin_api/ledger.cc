@@ -14,10 +14,6 @@
 namespace coterie::admin_handlers {
 namespace {
 
-std::string_view name_of(LedgerMechanism mechanism) {
-  return mechanism == LedgerMechanism::skellam ? "skellam" : "discrete_gaussian";
-}
-
 nlohmann::json shown(const LedgerRecord& record, const Population& population) {
   const LedgerRelease& release = record.release;
   nlohmann::json json = {{"seq", record.seq},
@@ -27,7 +23,7 @@ nlohmann::json shown(const LedgerRecord& record, const Population& population) {
                          {"round", record.round.round.value()},
                          {"attempt", record.round.attempt.value()},
                          {"kind", to_string(record.kind)},
-                         {"mechanism", name_of(release.mechanism)},
+                         {"mechanism", to_string(release.mechanism)},
                          {"variance", release.variance},
                          {"l1_sensitivity", release.l1_sensitivity},
                          {"l2_sensitivity", release.l2_sensitivity},

@@ -61,19 +61,19 @@ void RoundIntake::handle(const LearnDue& event) {
 void RoundIntake::handle(const AcceptedListed& event) {
   const auto asked = asked_.find(event.key);
   if (asked == asked_.end()) return;  // over meanwhile
-  if (!event.accepted) {
+  if (!event.listed) {
     asked->second.ask_at = now_ + settings_.ask_again;
     return;
   }
   const RoundNotice notice = std::move(asked->second.notice);
   asked_.erase(asked);
-  take_up(notice, *event.accepted);
+  take_up(notice, *event.listed);
   offer_early();
 }
 
-void RoundIntake::take_up(const RoundNotice& notice, std::vector<DeviceId> accepted) {
+void RoundIntake::take_up(const RoundNotice& notice, Listed devices) {
   served_.insert_or_assign(notice.key, notice.job);
-  effects_.push_back(TakeUp{notice, std::move(accepted)});
+  effects_.push_back(TakeUp{notice, std::move(devices)});
   if (notice.updates_due) effects_.push_back(StepIngest{UpdatesDue{notice.key, *notice.updates_due}});
 }
 

@@ -4,7 +4,8 @@
 //   LearnRound --AskAccepted--> AcceptedListed --TakeUp--> served --GiveUp--> forgotten
 //
 // Before devices are asked for updates of a round, the node must know who has sent one already, elsewhere or in an
-// earlier life of its own: the store says, and is asked again until it does.
+// earlier life of its own, and who may not, as an earlier round of the job counts him: the store says, and is asked
+// again until it does.
 //
 // An upload may come before its round: another node, which heard of the round sooner, gave the ticket. It waits for
 // the board to be looked at, and for the answer of the store; then the ingest machine decides.
@@ -30,7 +31,8 @@ struct IntakeSettings {
 struct LearnRound { RoundNotice notice; };                 // takes the place of any other round of its job
 struct LearnDue { RoundKey key; uint64_t total; };         // UpdatesDue
 struct ForgetRound { RoundKey key; };
-struct AcceptedListed { RoundKey key; Result<std::vector<DeviceId>> accepted; };
+struct Listed { std::vector<DeviceId> accepted; std::vector<DeviceId> resting = {}; };
+struct AcceptedListed { RoundKey key; Result<Listed> listed; };
 struct OfferUpload { UploadOffered offered; };
 struct RoundsLookedAt {};                                  // LearnRound was said for each round there is
 struct IntakeTime {};
@@ -41,7 +43,7 @@ using IntakeEvent =
 // ---- Effects
 // clang-format off
 struct AskAccepted { RoundKey key; };                      // the store; answer AcceptedListed
-struct TakeUp { RoundNotice notice; std::vector<DeviceId> accepted; };  // for the ingest machine and the check-in desk
+struct TakeUp { RoundNotice notice; Listed devices; };     // for the ingest machine and the check-in desk
 struct GiveUp { RoundKey key; };                           // the same
 struct LookForRounds {};                                   // answer RoundsLookedAt
 struct StepIngest { IngestEvent event; };
@@ -76,7 +78,7 @@ class RoundIntake {
   void handle(const RoundsLookedAt&);
   void handle(const IntakeTime&);
 
-  void take_up(const RoundNotice& notice, std::vector<DeviceId> accepted);
+  void take_up(const RoundNotice& notice, Listed devices);
   void forget(const RoundKey& key);
   void offer_early();
 

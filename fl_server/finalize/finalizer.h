@@ -8,16 +8,15 @@
 // The model's graph says which values are whose: parameters are moved by the job's strategy, running statistics as
 // proto/messages/running_statistics.h says, and all else (frozen statistics, padding) is as it was.
 //
-// A job with central noise has its release reserved in the privacy ledger first. Then the attempt's noise is added to
-// the integer sum, once, before anything is made of the sum; what is committed for it is up to the store's
-// commit_round. The noisy sum is divided by the plan's goal_count (scheduler/job/central_noise.h). Where devices add
-// the noise the release is reserved before their sum is opened (freeze_cohort), and what is committed names the
-// session.
+// A job with central noise has its release reserved in the privacy ledger first. Then the attempt's noise (that of a
+// tree less what ends with it: round_noise.h) is added to the integer sum, once, before anything is made of the sum;
+// what is committed for it is up to the store's commit_round. The noisy sum is divided by the plan's goal_count
+// (scheduler/job/central_noise.h). Where devices add the noise the release is reserved before their sum is opened
+// (freeze_cohort), and what is committed names the session.
 #pragma once
 
 #include <functional>
 
-#include "fl_server/finalize/round_noise.h"
 #include "fl_server/finalize/sum_masks.h"
 #include "fl_server/store/accept_store.h"
 #include "fl_server/store/blob_store.h"
@@ -25,6 +24,8 @@
 #include "scheduler/round/round_moves.h"
 
 namespace coterie {
+
+class RoundNoiseMaker;
 
 struct ModelEvaluation {
   double loss = 0;

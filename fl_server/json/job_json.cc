@@ -76,6 +76,7 @@ void read_rounds(JsonReader reader, HorizontalSettings& settings) {
   reader.read("retry_delay_ms", rounds.retry_delay);
   reader.read("attempts_max", rounds.attempts_max);
   reader.read("nodes_min", rounds.nodes_min);
+  reader.read("separation_min", rounds.separation_min);
   reader.finish();
 }
 
@@ -122,6 +123,9 @@ void read_privacy(JsonReader reader, PrivacySettings& privacy) {
   reader.read_choice("level", {"none", "masked", "active", "active_dp"}, level);
   privacy.level = static_cast<SecurityLevel>(level);
   reader.read("noise_multiplier", privacy.noise_multiplier);
+  size_t mechanism = static_cast<size_t>(privacy.mechanism);
+  reader.read_choice("mechanism", noise_mechanism_names(), mechanism);
+  privacy.mechanism = static_cast<NoiseMechanism>(mechanism);
   reader.read("target_delta", privacy.target_delta);
   reader.read("epsilon_budget", privacy.epsilon_budget);
   reader.read("cohort_min", privacy.cohort_min);
@@ -181,6 +185,7 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
                     {"attempts_max", settings.rounds.attempts_max}};
   // Left out where it says nothing, as above.
   if (settings.rounds.nodes_min != 0) json["rounds"]["nodes_min"] = settings.rounds.nodes_min;
+  if (settings.rounds.separation_min != 0) json["rounds"]["separation_min"] = settings.rounds.separation_min;
   json["strategy"] = to_json(settings.strategy);
   json["privacy"] = {
       {"level", to_string(settings.privacy.level)},        {"noise_multiplier", settings.privacy.noise_multiplier},
@@ -188,6 +193,9 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
       {"cohort_min", settings.privacy.cohort_min},         {"cohort_max", settings.privacy.cohort_max},
       {"corrupt_share", settings.privacy.corrupt_share},   {"dropout_share", settings.privacy.dropout_share},
       {"phase_ms_max", settings.privacy.phase_max.count()}};
+  if (settings.privacy.mechanism != NoiseMechanism::independent) {
+    json["privacy"]["mechanism"] = to_string(settings.privacy.mechanism);
+  }
 }
 
 KindSettings read_horizontal(JsonReader& reader) {

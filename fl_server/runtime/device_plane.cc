@@ -125,8 +125,12 @@ void DevicePlane::perform(const IntakeEffect& effect) {
 
 void DevicePlane::ask_who_is_accepted(const RoundKey& key) {
   store_.post([this, key] {
-    Result<std::vector<DeviceId>> accepted = parts_.accepts.list_accepted(key);
-    core_.post([this, key, accepted = std::move(accepted)] { step_intake(AcceptedListed{key, accepted}); });
+    const auto list = [&]() -> Result<Listed> {
+      COT_ASSIGN(std::vector<DeviceId> accepted, parts_.accepts.list_accepted(key));
+      COT_ASSIGN(std::vector<DeviceId> resting, parts_.accepts.list_resting(key));
+      return Listed{std::move(accepted), std::move(resting)};
+    };
+    core_.post([this, key, listed = list()] { step_intake(AcceptedListed{key, listed}); });
   });
 }
 
@@ -135,8 +139,8 @@ void DevicePlane::take_up(const TakeUp& effect) {
   LiveRound& round = rounds_[effect.notice.key];
   round.notice = effect.notice;
   round.terms = terms_of(effect.notice);
-  step_ingest(RoundPublished{effect.notice, effect.accepted});
-  run(desk_.publish(effect.notice, effect.accepted));
+  step_ingest(RoundPublished{effect.notice, effect.devices.accepted});
+  run(desk_.publish(effect.notice, effect.devices.accepted, effect.devices.resting));
 }
 
 void DevicePlane::give_up(const RoundKey& key) {

@@ -20,6 +20,9 @@ class AcceptStore {
   virtual BatchOutcome accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) = 0;
   virtual Result<uint64_t> count_accepted(const RoundKey& key) = 0;
   virtual Result<std::vector<DeviceId>> list_accepted(const RoundKey& key) = 0;
+  // Who may not be counted in this round, as one of the last rounds.separation_min - 1 of its job counts them. Each
+  // once; empty where the job has no separation.
+  virtual Result<std::vector<DeviceId>> list_resting(const RoundKey& key) = 0;
   virtual Result<bool> is_accepted(const RoundKey& key, const DeviceId& device) = 0;
   virtual Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) = 0;
   // Partial rows whose round is done or failed, and that still have blobs: for clean-up; then forget them.

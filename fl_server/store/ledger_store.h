@@ -15,6 +15,12 @@
 
 namespace coterie {
 
+// Noise of an earlier round that is in the model still.
+struct KeptNoise {
+  RoundKey round;
+  NoiseSalt salt;
+};
+
 // What a job with noise has spent.
 struct JobPrivacy {
   PrivacySpent spent;
@@ -32,7 +38,14 @@ class LedgerStore {
   // appended, `fresh` kept as the attempt's salt until the attempt ends. If it has its reserve: the salt that was kept
   // then, so that its noise is drawn once. permission_denied if a budget does not admit the release; conflict if the
   // round is in another state or its job has no noise; data_loss if the ledger does not verify.
+  // Noise of a tree is reserved whole, by the first round that is released; after that the salt alone is kept. It needs
+  // devices apart: data_loss if this attempt counts one that a round within rounds.separation_min counts, or if it is
+  // not known any more whom that round counts.
   virtual Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) = 0;
+  // Noise of a tree: salts of earlier rounds whose noise this round takes off (noise_tree.h), the last round first.
+  // Empty where noise is independent. data_loss if one is gone. The store keeps each from the commit of its round to
+  // that of the round that takes it off, or to the job's end.
+  virtual Result<std::vector<KeptNoise>> ended_noise(const RoundKey& key) = 0;
   // conflict if the job has no noise.
   virtual Result<JobPrivacy> job_privacy(const JobId& id) = 0;
   virtual Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) = 0;

@@ -36,11 +36,12 @@ class RetentionStore {
   // ended trains from. Returns those that are gone now.
   virtual Result<std::vector<ModelRecord>> forget_models(const JobId& job,
                                                          const std::vector<ModelVersion>& versions) = 0;
-  // Removes who is counted in attempts that ended before `ended_before`, `limit` rows at most. Returns how many. An
-  // attempt that has ended takes no update, so nobody is counted anew.
+  // Removes who is counted in attempts that ended before `ended_before`, `limit` rows at most, but for whom keeps a
+  // device from the next round of a job that goes on (AcceptStore::list_resting). Returns how many. An attempt that has
+  // ended takes no update, so nobody is counted anew.
   virtual Result<uint64_t> forget_accepted(WallTime ended_before, size_t limit) = 0;
   // Removes attempts of rounds before `number` that ended before `ended_before` and have neither accept rows nor
-  // partial sums any more, `limit` at most; never those of the job's newest round. Returns how many.
+  // partial sums nor kept noise any more, `limit` at most; never those of the job's newest round. Returns how many.
   virtual Result<uint64_t> forget_rounds(const JobId& job, uint64_t number, WallTime ended_before, size_t limit) = 0;
   // Removes a job that has ended, `limit` rows at a time and its models at the end; not its records in the privacy
   // ledger. conflict if it has not ended, and as in JobStore::set_job_state.

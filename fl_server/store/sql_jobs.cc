@@ -91,7 +91,9 @@ Result<JobRecord> SqlTrainingStore::set_job_state(const JobId& id, JobState to, 
     ++job.revision;
     Statement update = database_.prepare("UPDATE job SET state = ?, reason = ?, revision = ? WHERE id = ?");
     update << static_cast<uint64_t>(job.state) << job.reason << job.revision << id.value();
-    return update.run();
+    COT_TRY(update.run());
+    // No round of it takes noise off the model any more.
+    return to == JobState::running || to == JobState::paused ? Status() : erase_kept_noise(id, 0, INT64_MAX);
   });
   if (!done) return done.error();
   return job;

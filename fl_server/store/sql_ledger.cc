@@ -91,6 +91,14 @@ Status SqlTrainingStore::erase_salt(const RoundKey& key) {
   return erase.run();
 }
 
+// That of an earlier try stays.
+Status SqlTrainingStore::keep_salt(const RoundKey& key, const NoiseSalt& fresh) {
+  Statement insert =
+      database_.prepare("INSERT INTO noise_salt(round, attempt, salt) VALUES(?, ?, ?) ON CONFLICT DO NOTHING");
+  insert << key.round.value() << key.attempt.value() << ByteView(fresh.reveal());
+  return insert.run();
+}
+
 // The salt of the attempt's reserve, which exists.
 Result<NoiseSalt> SqlTrainingStore::read_salt(const RoundKey& key) {
   Statement row = database_.prepare("SELECT salt FROM noise_salt WHERE round = ? AND attempt = ?");
@@ -117,9 +125,15 @@ Result<NoiseSalt> SqlTrainingStore::reserve_release(const RoundKey& key, const N
     if (!has_noise(job.spec)) return Error(ErrorCode::conflict, "privacy: the job has no noise");
     COT_TRY(lock_ledger());
     COT_TRY(refresh_ledger());
+    COT_TRY(check_separation(*round, job.spec.horizontal()));
     const LedgerRelease release = release_of(job.spec.horizontal(), job.value_count);
     if (const LedgerRecord* reserve = ledger_.find_reserve(key)) {
       if (reserve->release != release) return Error(ErrorCode::conflict, "privacy: another release is reserved");
+      COT_ASSIGN(salt, read_salt(key));
+      return {};
+    }
+    if (is_charged(ledger_, job)) {
+      COT_TRY(keep_salt(key, fresh));
       COT_ASSIGN(salt, read_salt(key));
       return {};
     }
@@ -128,9 +142,7 @@ Result<NoiseSalt> SqlTrainingStore::reserve_release(const RoundKey& key, const N
     COT_ASSIGN(const std::string stop, why_not_drawn(ledger_, job, draws));
     if (!stop.empty()) return Error(ErrorCode::permission_denied, stop);
     COT_TRY(append_to_ledger(record));
-    Statement insert = database_.prepare("INSERT INTO noise_salt(round, attempt, salt) VALUES(?, ?, ?)");
-    insert << key.round.value() << key.attempt.value() << ByteView(fresh.reveal());
-    COT_TRY(insert.run());
+    COT_TRY(keep_salt(key, fresh));
     salt = NoiseSalt(fresh.reveal());
     return {};
   });
@@ -146,10 +158,15 @@ Status SqlTrainingStore::commit_release(const JobRecord& job, const FinalizedRou
   if (!round.noise_commitment) return {};
   COT_TRY(lock_ledger());
   COT_TRY(refresh_ledger());
+  if (ledger_.find_reserve(round.key) == nullptr && is_charged(ledger_, job)) {
+    // An earlier round has committed the tree. This one's noise was drawn if there is its salt.
+    COT_TRY(read_salt(round.key));
+    return end_noise(job, round.key);
+  }
   COT_ASSIGN(const LedgerRecord record, ledger_.commit(round.key, release_of(job.spec.horizontal(), job.value_count),
                                                        round.totals.updates, *round.noise_commitment, now));
   COT_TRY(append_to_ledger(record));
-  return erase_salt(round.key);
+  return end_noise(job, round.key);
 }
 
 // Inside the transaction of move_round that fails the attempt. Its next model may lie in a blob already: the finalizer

@@ -73,6 +73,40 @@ Result<std::vector<ModelRecord>> SqlTrainingStore::forget_models(const JobId& jo
   return gone;
 }
 
+// Rounds of jobs that go on, behind which the devices rest that they count (AcceptStore::list_resting): by job.
+Result<std::map<JobId, uint64_t>> SqlTrainingStore::read_rests() {
+  std::map<JobId, uint64_t> rests;
+  Statement rows = database_.prepare("SELECT id FROM job WHERE state IN (1, 2)");
+  std::vector<JobId> running;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) break;
+    running.emplace_back(rows.text(0));
+  }
+  for (const JobId& id : running) {
+    COT_ASSIGN(const JobRecord job, read_job(id));
+    const RoundSettings& settings = job.spec.horizontal().rounds;
+    if (settings.separation_min >= 2) rests.emplace(id, settings.far_enough_before(job.rounds_done + 1));
+  }
+  return rests;
+}
+
+// An attempt that ended before, and that nobody rests after, with rows; none if there is none.
+Result<std::optional<RoundKey>> SqlTrainingStore::find_forgettable(WallTime ended_before,
+                                                                   const std::map<JobId, uint64_t>& rests) {
+  Statement ended = database_.prepare(
+      "SELECT r.id, r.attempt, r.job, r.number, r.state FROM round r WHERE r.state IN (?, ?) AND r.closed < ? AND "
+      "EXISTS (SELECT 1 FROM accept a WHERE a.round = r.id AND a.attempt = r.attempt)");
+  ended << kDone << kFailed << ended_before;
+  for (;;) {
+    COT_ASSIGN(const bool found, ended.step());
+    if (!found) return std::optional<RoundKey>();
+    const auto rest = rests.find(JobId(ended.text(2)));
+    const bool is_needed = rest != rests.end() && ended.u64(3) > rest->second && ended.u64(4) == kDone;
+    if (!is_needed) return std::optional(RoundKey{RoundId(ended.u64(0)), Attempt(ended.u32(1))});
+  }
+}
+
 // The attempts first and the rows of each by its key: no index is needed on when an attempt ended, as there are few.
 Result<uint64_t> SqlTrainingStore::forget_accepted(WallTime ended_before, size_t limit) {
   const std::lock_guard lock(mutex_);
@@ -80,14 +114,11 @@ Result<uint64_t> SqlTrainingStore::forget_accepted(WallTime ended_before, size_t
   const Status done = database_.transaction(os::crash::forget_accepted, [&]() -> Status {
     gone = 0;
     COT_TRY(check_fence());
+    COT_ASSIGN(const auto rests, read_rests());
     while (gone < limit) {
-      Statement ended = database_.prepare(
-          "SELECT r.id, r.attempt FROM round r WHERE r.state IN (?, ?) AND r.closed < ? AND EXISTS "
-          "(SELECT 1 FROM accept a WHERE a.round = r.id AND a.attempt = r.attempt) LIMIT 1");
-      ended << kDone << kFailed << ended_before;
-      COT_ASSIGN(const bool found, ended.step());
+      COT_ASSIGN(const std::optional<RoundKey> found, find_forgettable(ended_before, rests));
       if (!found) return {};
-      const RoundKey key{RoundId(ended.u64(0)), Attempt(ended.u32(1))};
+      const RoundKey key = *found;
       Statement remove = database_.prepare(
           "DELETE FROM accept WHERE round = ?1 AND attempt = ?2 AND device IN "
           "(SELECT device FROM accept WHERE round = ?1 AND attempt = ?2 ORDER BY device LIMIT ?3)");
@@ -116,6 +147,7 @@ Result<uint64_t> SqlTrainingStore::forget_rounds(const JobId& job, uint64_t numb
           "AND r.state IN (?3, ?4) AND r.closed < ?5 "
           "AND NOT EXISTS (SELECT 1 FROM accept a WHERE a.round = r.id AND a.attempt = r.attempt) "
           "AND NOT EXISTS (SELECT 1 FROM partial p WHERE p.round = r.id AND p.attempt = r.attempt) "
+          "AND NOT EXISTS (SELECT 1 FROM noise_salt s WHERE s.round = r.id AND s.attempt = r.attempt) "
           "ORDER BY r.number, r.attempt LIMIT ?6");
       rows << job.value() << number << kDone << kFailed << ended_before << static_cast<uint64_t>(limit);
       for (;;) {

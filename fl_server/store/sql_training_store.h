@@ -4,7 +4,7 @@
 // this order: the lease's row, the job's, the round's, the ledger. SQLite's writers are serial, and need no locks.
 //
 // Its files follow the subjects: sql_jobs.cc, sql_rounds.cc, sql_accept.cc, sql_ledger.cc, sql_models.cc,
-// sql_population_budgets.cc, sql_retention.cc.
+// sql_population_budgets.cc, sql_retention.cc, sql_tree_noise.cc.
 #pragma once
 
 #include <functional>
@@ -50,12 +50,14 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   BatchOutcome accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) override;
   Result<uint64_t> count_accepted(const RoundKey& key) override;
   Result<std::vector<DeviceId>> list_accepted(const RoundKey& key) override;
+  Result<std::vector<DeviceId>> list_resting(const RoundKey& key) override;
   Result<bool> is_accepted(const RoundKey& key, const DeviceId& device) override;
   Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) override;
   Result<std::vector<PartialRecord>> list_finished_partials(size_t limit) override;
   Status forget_partials(const std::vector<std::string>& ids) override;
 
   Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) override;
+  Result<std::vector<KeptNoise>> ended_noise(const RoundKey& key) override;
   Result<JobPrivacy> job_privacy(const JobId& id) override;
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
   Result<LedgerHead> ledger_head() override;
@@ -110,6 +112,12 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   Status append_to_ledger(const LedgerRecord& record);
   Result<NoiseSalt> read_salt(const RoundKey& key);
   Status erase_salt(const RoundKey& key);
+  Result<std::map<JobId, uint64_t>> read_rests();
+  Result<std::optional<RoundKey>> find_forgettable(WallTime ended_before, const std::map<JobId, uint64_t>& rests);
+  Status keep_salt(const RoundKey& key, const NoiseSalt& fresh);
+  Status check_separation(const RoundRecord& round, const HorizontalSettings& settings);
+  Status end_noise(const JobRecord& job, const RoundKey& key);
+  Status erase_kept_noise(const JobId& job, uint64_t after, uint64_t before);
   Status commit_release(const JobRecord& job, const FinalizedRound& round, WallTime now);
   Status void_release(const RoundKey& key, WallTime now);
   Result<std::string> read_privacy_stop(const JobRecord& job);

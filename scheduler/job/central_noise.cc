@@ -4,6 +4,8 @@
 #include <limits>
 #include <string>
 
+#include "secure/dp/account/release.h"
+
 namespace coterie {
 namespace {
 
@@ -23,7 +25,8 @@ Result<CentralNoise> central_noise_of(const HorizontalSettings& settings, uint64
     noise.value_abs_max = std::nextafter(static_cast<float>(norm_max), std::numeric_limits<float>::infinity());
     const double scaled = std::ldexp(norm_max, static_cast<int>(bits));
     noise.l2_sensitivity = (scaled + rounding) * kRoundedUp;
-    noise.sigma = noise.l2_sensitivity * settings.privacy.noise_multiplier * kRoundedUp;
+    const double meant = noise.l2_sensitivity * settings.privacy.noise_multiplier;
+    noise.sigma = std::sqrt(meant * meant + kRounded) * kRoundedUp;
     noise.inflation = noise.l2_sensitivity / scaled;
     return noise;
   };

@@ -10,8 +10,9 @@
 // Weights other than 1 would multiply it by their maximum, while most devices stay far below it: they buy noise for
 // nothing. The mean divides by the plan's goal_count, not by how many came, so that the divisor tells nothing.
 //
-// sigma = noise_multiplier * l2_sensitivity. fraction_bits is the finest grid on which sigma is at most kNoiseSigmaMax:
-// finer than half that sigma, so that rounding is lost in the noise.
+// sigma = sqrt((noise_multiplier * l2_sensitivity)^2 + kRounded), so that it protects as normal noise of this
+// multiplier does (secure/dp/account/release.h). fraction_bits is the finest grid on which sigma is at most
+// kNoiseSigmaMax: finer than half that sigma, so that rounding is lost in the noise.
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,7 @@ namespace coterie {
 namespace {
 
 constexpr uint32_t kNodesMax = 10'000;
+constexpr std::string_view kNoiseMechanisms[] = {"independent", "tree"};
 
 void check_rounds(const RoundSettings& rounds, SettingsChecker& check) {
   check.in_range<uint32_t>(rounds.count, 1, 1'000'000, "/rounds/count");
@@ -23,6 +24,7 @@ void check_rounds(const RoundSettings& rounds, SettingsChecker& check) {
   check.in_range(rounds.over_selection, 1.0, 10.0, "/rounds/over_selection");
   check.in_range<uint32_t>(rounds.pool_min, 0, 10'000'000, "/rounds/pool_min");
   check.in_range<uint32_t>(rounds.nodes_min, 0, kNodesMax, "/rounds/nodes_min");
+  check.in_range<uint32_t>(rounds.separation_min, 0, 1'000'000, "/rounds/separation_min");
   check.in_range(rounds.selecting_max, Millis(1), Millis(86'400'000), "/rounds/selecting_ms_max");
   check.in_range(rounds.collecting_max, Millis(1), Millis(86'400'000), "/rounds/collecting_ms_max");
   check.in_range(rounds.retry_delay, Millis(0), Millis(86'400'000), "/rounds/retry_delay_ms");
@@ -60,8 +62,24 @@ void check_strategy(const StrategySettings& strategy, SecurityLevel level, bool 
   }
 }
 
+// Noise of a tree is taken off again, bit by bit, by later rounds: so each must reach the model as the others do.
+void check_tree(const HorizontalSettings& settings, SettingsChecker& check) {
+  const PrivacySettings& privacy = settings.privacy;
+  if (privacy.mechanism != NoiseMechanism::tree) return;
+  check.require(privacy.has_central_noise(), "/privacy/mechanism",
+                "tree is noise of the server: it needs privacy.level none and a noise_multiplier");
+  check.require(settings.rounds.separation_min >= 2, "/rounds/separation_min",
+                "must be at least 2 with privacy.mechanism tree: a tree costs less than independent noise by how many "
+                "rounds lie between two that count the same device");
+  check.require(settings.strategy.rule->is_linear, "/strategy/kind",
+                std::string(settings.strategy.rule->name) +
+                    " does not go with privacy.mechanism tree: later rounds take off the noise of earlier ones, which "
+                    "needs a strategy that adds each round's mean at one rate; take fedavg or fedavgm");
+}
+
 void check_privacy(const HorizontalSettings& settings, SettingsChecker& check) {
   const PrivacySettings& privacy = settings.privacy;
+  check_tree(settings, check);
   if (privacy.noise_multiplier == 0) {
     check.require(privacy.level != SecurityLevel::active_dp, "/privacy/noise_multiplier",
                   "must be > 0 at active_dp: it is the noise that devices add");
@@ -144,6 +162,14 @@ FixedPointSpec fixed_point_of(const HorizontalSettings& settings) {
 }
 
 }  // namespace
+
+uint64_t RoundSettings::far_enough_before(uint64_t number) const {
+  const uint64_t separation = std::max(1u, separation_min);
+  return number > separation ? number - separation : 0;
+}
+
+std::string_view to_string(NoiseMechanism mechanism) { return kNoiseMechanisms[static_cast<size_t>(mechanism)]; }
+std::span<const std::string_view> noise_mechanism_names() { return kNoiseMechanisms; }
 
 uint32_t RoundSettings::ticket_count() const {
   const double tickets = std::ceil(static_cast<double>(goal_count) * over_selection);

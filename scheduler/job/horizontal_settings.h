@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "aggregation/strategy/strategy_settings.h"
 #include "base/bytes.h"
@@ -30,9 +32,12 @@ struct RoundSettings {
   Millis retry_delay{1'000};       // before the next attempt of a failed round
   uint32_t attempts_max = 10;      // of one round; then the job has failed
   uint32_t nodes_min = 0;          // servers that talk to devices, without which no round begins; 0: any
+  uint32_t separation_min = 0;     // a device that round n counts is drawn again in n + separation_min at the earliest
   friend bool operator==(const RoundSettings&, const RoundSettings&) = default;
 
   uint32_t ticket_count() const;
+  // The last round so far before `number` that whom it counts may be counted in that one again; 0: there is none.
+  uint64_t far_enough_before(uint64_t number) const;
   uint32_t pool_target() const { return pool_min == 0 ? ticket_count() : pool_min; }
 };
 
@@ -42,6 +47,15 @@ struct UpdateSettings {
   uint32_t weight_max = 16384;  // examples that count of one device
   friend bool operator==(const UpdateSettings&, const UpdateSettings&) = default;
 };
+
+// How the server's noise of one round goes with that of the others.
+enum class NoiseMechanism : uint8_t {
+  independent,  // fresh in each round
+  tree          // what the rounds so far share: secure/dp/noise/noise_tree.h
+};
+std::string_view to_string(NoiseMechanism mechanism);
+// In the order of the enumerators.
+std::span<const std::string_view> noise_mechanism_names();
 
 // What the server may learn of one update, and what secure aggregation counts on (secure/secagg/session.h). And
 // differential privacy: at level none the server adds noise to each round's sum before anything is made of it
@@ -57,8 +71,10 @@ struct PrivacySettings {
   double corrupt_share = 0.1;  // of a cohort: devices that may tell the server all they know
   double dropout_share = 0.1;  // that may vanish
   Millis phase_max{30'000};    // how long a phase of a session waits for devices
+  NoiseMechanism mechanism = NoiseMechanism::independent;
   bool has_noise() const { return noise_multiplier > 0; }
   bool has_central_noise() const { return has_noise() && level == SecurityLevel::none; }
+  bool has_tree_noise() const { return has_central_noise() && mechanism == NoiseMechanism::tree; }
   friend bool operator==(const PrivacySettings&, const PrivacySettings&) = default;
 };
 

@@ -20,6 +20,7 @@ Result<std::string> why_not(const Ledger& ledger, const JobRecord& job, const Po
     if (draw.is_inherited) return std::string();
     return name_of(draw) + "it has a privacy budget, and the models of a job without noise keep within none";
   }
+  if (is_charged(ledger, job)) return std::string();
   std::vector<JobId> jobs = draw.jobs;
   if (std::ranges::count(jobs, job.id) == 0) jobs.push_back(job.id);
   const Status admitted = ledger.admits(jobs, release_of(job.spec.horizontal(), job.value_count), *draw.budget);

@@ -30,6 +30,20 @@ LedgerRelease release_of(const HorizontalSettings& settings, uint64_t value_coun
   const Result<CentralNoise> noise = central_noise_of(settings, value_count);
   COT_ASSERT(noise.has_value());
   const auto values = static_cast<double>(value_count);
+  if (settings.privacy.has_tree_noise()) {
+    // The job's nodes are a part of the tree's (noise_tree.h), of which there are fewer than two a round. The account
+    // is of all that a device is in, for whatever rounds as far apart as the server keeps them (tree.h).
+    const Result<double> squared =
+        tree_squared_sensitivity({settings.rounds.count, settings.rounds.separation_min, Participation::separated});
+    COT_ASSERT(squared.has_value());
+    const double drawn = values * static_cast<double>(settings.rounds.count);
+    const double l2_sensitivity = noise->l2_sensitivity * std::sqrt(*squared) * (1 + 0x1p-40);
+    return {.mechanism = LedgerMechanism::tree,
+            .variance = noise->sigma * noise->sigma,
+            .l1_sensitivity = std::sqrt(drawn) * l2_sensitivity,
+            .l2_sensitivity = l2_sensitivity,
+            .total_variation = drawn * WideGaussian::kTotalVariationMax};
+  }
   return {.mechanism = LedgerMechanism::discrete_gaussian,
           .variance = noise->sigma * noise->sigma,
           .l1_sensitivity = std::sqrt(values) * noise->l2_sensitivity,
@@ -37,11 +51,17 @@ LedgerRelease release_of(const HorizontalSettings& settings, uint64_t value_coun
           .total_variation = values * WideGaussian::kTotalVariationMax};
 }
 
+bool is_charged(const Ledger& ledger, const JobRecord& job) {
+  const HorizontalSettings& settings = job.spec.horizontal();
+  return settings.privacy.has_tree_noise() && ledger.covers(job.id, release_of(settings, job.value_count));
+}
+
 PrivacyBudget budget_of(const HorizontalSettings& settings) {
   return {settings.privacy.epsilon_budget, settings.privacy.target_delta};
 }
 
 Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job) {
+  if (is_charged(ledger, job)) return std::string();
   const Status admitted =
       ledger.admits(job.id, release_of(job.spec.horizontal(), job.value_count), budget_of(job.spec.horizontal()));
   if (admitted) return std::string();
@@ -65,7 +85,7 @@ std::vector<std::string> round_assumptions(const HorizontalSettings& settings) {
             "not covered: which devices take part in a round, and how many",
             "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
   }
-  return {
+  std::vector<std::string> assumptions = {
       "unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
       "sensitivity: the server refuses an update whose norm is over the plan's clip, and every update has weight 1",
       "divisor: the noisy sum is divided by the plan's goal_count, " + std::to_string(settings.rounds.goal_count) +
@@ -74,6 +94,14 @@ std::vector<std::string> round_assumptions(const HorizontalSettings& settings) {
       "not covered: how many devices a round counts, and their summed loss and accuracy, shown to operators without "
       "noise",
       "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
+  if (settings.privacy.has_tree_noise()) {
+    assumptions.push_back("tree: the epsilon is of all " + std::to_string(settings.rounds.count) +
+                          " rounds, from the first one on; later rounds add nothing");
+    assumptions.push_back("separation: between two rounds that count the same device lie " +
+                          std::to_string(settings.rounds.separation_min) +
+                          " rounds or more, which the server enforces");
+  }
+  return assumptions;
 }
 
 }  // namespace coterie

@@ -53,13 +53,15 @@ void CheckinDesk::accepted(const RoundKey& key, const DeviceId& device) {
   found->second.accepted.insert(device);
 }
 
-DeskEffects CheckinDesk::publish(const RoundNotice& notice, std::span<const DeviceId> accepted) {
+DeskEffects CheckinDesk::publish(const RoundNotice& notice, std::span<const DeviceId> accepted,
+                                 std::span<const DeviceId> resting) {
   // A newer attempt or round of the job replaces the older one.
   std::erase_if(rounds_,
                 [&](const auto& entry) { return entry.second.notice.job == notice.job && entry.first != notice.key; });
   Round& round = rounds_[notice.key];
   round.notice = notice;
   round.accepted.insert(accepted.begin(), accepted.end());
+  round.resting.insert(resting.begin(), resting.end());
   begin_turn(notice);
   draw(round);
   rooms_[notice.population].reported = UINT64_MAX;  // whoever published wants to know the pool, changed or not
@@ -126,7 +128,7 @@ std::map<RoundKey, uint64_t> CheckinDesk::lacking() const {
     const auto room = rooms_.find(round.notice.population);
     if (round.has_tickets() || room == rooms_.end()) continue;
     for (const auto& [device, waiter] : room->second.by_device) {
-      count += !round.accepted.contains(device) && !round.holders.contains(device);
+      count += round.wants(device) && !round.holders.contains(device);
     }
   }
   return lacking;
@@ -156,7 +158,7 @@ CheckinDesk::Round* CheckinDesk::round_for(const DeviceId& device, const Populat
   Round* next = nullptr;
   for (auto& [key, round] : rounds_) {
     if (round.notice.population != population || round.notice.state != RoundState::collecting) continue;
-    if (round.accepted.contains(device)) continue;
+    if (!round.wants(device)) continue;
     if (round.holders.contains(device)) return &round;  // it has the right already
     if (!round.has_tickets()) continue;
     if (next == nullptr || tickets_of(round.notice.job) < tickets_of(next->notice.job)) next = &round;
@@ -181,7 +183,7 @@ void CheckinDesk::draw(Round& round) {
 
 bool CheckinDesk::serve(WaiterId id, Round& round) {
   const DeviceId device = waiter_of(id).device;
-  if (round.accepted.contains(device)) return false;
+  if (!round.wants(device)) return false;
   if (!round.holders.contains(device)) {
     if (!round.has_tickets()) return false;
     ++round.issued;
@@ -240,6 +242,9 @@ void CheckinDesk::check() const {
     COT_INVARIANT(jobs.insert(round.notice.job).second, "a job has one round");
     COT_INVARIANT(served_.contains(round.notice.job), "every job with a round has its count of tickets");
     COT_INVARIANT(round.holders.size() <= round.issued, "whoever holds a ticket was given one");
+    const auto rests = [&](const DeviceId& device) { return round.resting.contains(device); };
+    COT_INVARIANT(round.resting.empty() || std::ranges::none_of(round.holders, rests),
+                  "nobody who rests holds a ticket");
   }
 }
 

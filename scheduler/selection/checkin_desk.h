@@ -61,8 +61,10 @@ class CheckinDesk {
   DeskEffects undelivered(const RoundKey& key, const DeviceId& device);
   // This device is counted in this attempt: it is not asked again.
   void accepted(const RoundKey& key, const DeviceId& device);
-  // A round as the round machine published it, or changed; `accepted` are devices that are counted in it already.
-  DeskEffects publish(const RoundNotice& notice, std::span<const DeviceId> accepted = {});
+  // A round as the round machine published it, or changed; `accepted` are devices that are counted in it already,
+  // `resting` those that may not be, as they were counted too short a time ago (AcceptStore::list_resting).
+  DeskEffects publish(const RoundNotice& notice, std::span<const DeviceId> accepted = {},
+                      std::span<const DeviceId> resting = {});
   DeskEffects withdraw(const RoundKey& key);
   DeskEffects time_passed(Instant now);
   // Sends all who wait away.
@@ -101,7 +103,9 @@ class CheckinDesk {
     RoundNotice notice;
     std::unordered_set<DeviceId> holders;  // have a ticket, are not accepted
     std::unordered_set<DeviceId> accepted;
+    std::unordered_set<DeviceId> resting;
     uint32_t issued = 0;  // so many of the notice's tickets
+    bool wants(const DeviceId& device) const { return !accepted.contains(device) && !resting.contains(device); }
     bool has_tickets() const { return notice.state == RoundState::collecting && issued < notice.ticket_count; }
   };
 

@@ -103,6 +103,18 @@ TEST(CrashPoints, EachOnPostgres) {
       [&] { return std::make_unique<CrashScene>((*postgres)->conninfo(), (*postgres)->fresh_schema()); });
 }
 
+// Between noise and publish, in rounds that take off what earlier ones have added: one release for all of them, and the
+// devices stay apart.
+TEST(CrashPoints, OfRoundsThatShareNoise) {
+  for (const std::string point : {"finalize.noise_reserved:2", "commit_round.before_commit:3"}) {
+    SCOPED_TRACE(point);
+    const std::optional<CrashResult> result = CrashScene().run(point, CrashWay::start, SceneJob::tree);
+    ASSERT_TRUE(result.has_value());
+    std::printf("%s: ready in %lld ms, %llu rounds audited\n", point.c_str(),
+                static_cast<long long>(result->ready.count()), static_cast<unsigned long long>(result->rounds));
+  }
+}
+
 TEST(CrashPoints, ANameThatDoesNotExistIsRefused) {
   const test::TemporaryDirectory directory;
   for (const std::string point : {"accept_batch", "accept_batch.begun:0"}) {

@@ -64,6 +64,17 @@ nlohmann::json Scene::spec() const {
   if (settings_.job == SceneJob::noise) {
     spec["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
     spec["privacy"] = {{"level", "none"}, {"noise_multiplier", 3}, {"target_delta", 1e-6}, {"epsilon_budget", 50}};
+  } else if (settings_.job == SceneJob::tree) {
+    spec["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
+    spec["rounds"].update({{"count", 200},
+                           {"goal_count", settings_.devices / kTreeSeparation},
+                           {"over_selection", 1.0},
+                           {"separation_min", kTreeSeparation}});
+    spec["privacy"] = {{"level", "none"},
+                       {"mechanism", "tree"},
+                       {"noise_multiplier", 100},
+                       {"target_delta", 1e-6},
+                       {"epsilon_budget", 50}};
   } else if (settings_.job == SceneJob::masked) {
     spec["rounds"].update({{"goal_count", settings_.devices},
                            {"goal_count_min", 4},
@@ -139,6 +150,7 @@ uint64_t Scene::end() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   if (settings_.job == SceneJob::noise) return audit_.check_ledger(*admin_, job_);
+  if (settings_.job == SceneJob::tree) return audit_.check_tree(*admin_, job_, kTreeSeparation);
   return audit_.check_done(*admin_, job_, settings_.devices);
 }
 

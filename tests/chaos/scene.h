@@ -24,6 +24,7 @@ namespace coterie::chaos {
 enum class SceneJob : uint8_t {
   plain,
   noise,   // of the server; the audit is the ledger's, as the models show nobody
+  tree,    // the same with noise that rounds share: one release for all, and no device in two rounds running
   masked,  // level active: who holds a receipt counts unless the attempt is lost; nobody counts twice
 };
 
@@ -35,6 +36,7 @@ struct SceneSettings {
 class Scene : public ::testing::Test {
  protected:
   static constexpr uint32_t kGoal = 4;
+  static constexpr uint32_t kTreeSeparation = 2;
   static constexpr size_t kValues = 16;
   static constexpr Millis kPatience{60'000};
 

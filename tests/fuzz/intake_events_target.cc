@@ -54,8 +54,7 @@ class Driver {
     const RoundKey key = asked_.back();
     asked_.pop_back();
     const bool fails = bytes_.one_in(3);
-    using Accepted = Result<std::vector<DeviceId>>;
-    step(AcceptedListed{key, fails ? Accepted(Error(ErrorCode::unavailable, "")) : std::vector<DeviceId>()});
+    step(AcceptedListed{key, fails ? Result<Listed>(Error(ErrorCode::unavailable, "")) : Listed{}});
   }
   void look() {
     --looks_;

@@ -200,18 +200,23 @@ void SimNode::perform(const IntakeEffect& effect) {
 }
 
 void SimNode::ask_who_is_accepted(const RoundKey& key) {
-  using Returned = Result<std::vector<DeviceId>>;
-  ask_store<Returned>([&s = world_.store(), key] { return s.list_accepted(key); },
-                      [](Error error) { return Returned(std::move(error)); },
-                      [this, key](Returned accepted) {
-                        step(IntakeEvent(AcceptedListed{key, std::move(accepted)}));
-                      });
+  using Returned = Result<Listed>;
+  const auto list = [&s = world_.store(), key]() -> Returned {
+    COT_ASSIGN(std::vector<DeviceId> accepted, s.list_accepted(key));
+    COT_ASSIGN(std::vector<DeviceId> resting, s.list_resting(key));
+    return Listed{std::move(accepted), std::move(resting)};
+  };
+  ask_store<Returned>(
+      list, [](Error error) { return Returned(std::move(error)); },
+      [this, key](Returned listed) {
+        step(IntakeEvent(AcceptedListed{key, std::move(listed)}));
+      });
 }
 
 void SimNode::take_up(const TakeUp& effect) {
   rounds_.insert_or_assign(effect.notice.key, effect.notice);
-  step(IngestEvent(RoundPublished{effect.notice, effect.accepted}));
-  run(desk_->publish(effect.notice, effect.accepted));
+  step(IngestEvent(RoundPublished{effect.notice, effect.devices.accepted}));
+  run(desk_->publish(effect.notice, effect.devices.accepted, effect.devices.resting));
 }
 
 // ---- Check-ins

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "fl_server/finalize/finalizer.h"
+#include "fl_server/finalize/round_noise.h"
 #include "scheduler/fleet/posted_board.h"
 #include "scheduler/lease/lease.h"
 #include "secure/crypto/mac.h"

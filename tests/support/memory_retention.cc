@@ -72,6 +72,12 @@ Result<uint64_t> MemoryTrainingStore::forget_accepted(WallTime ended_before, siz
   uint64_t gone = 0;
   for (const auto& [key, round] : rounds_) {
     if (round.state < RoundState::done || round.closed >= ended_before) continue;
+    const JobRecord& job = jobs_.at(round.job).record;
+    const RoundSettings& settings = job.spec.horizontal().rounds;
+    const bool goes_on = job.state == JobState::running || job.state == JobState::paused;
+    if (goes_on && settings.separation_min >= 2 && round.state == RoundState::done &&
+        round.number > settings.far_enough_before(job.rounds_done + 1))
+      continue;
     std::set<DeviceId>& devices = accepted_[key];
     for (; gone < limit && !devices.empty(); ++gone) devices.erase(devices.begin());
   }
@@ -90,7 +96,7 @@ Result<uint64_t> MemoryTrainingStore::forget_rounds(const JobId& id, uint64_t nu
     const bool has_partials =
         std::ranges::any_of(partials_, [&key](const auto& partial) { return partial.second.key == key; });
     if (record.job != id || record.number >= std::min(number, newest) || record.state < RoundState::done ||
-        record.closed >= ended_before || !accepted_[key].empty() || has_partials) {
+        record.closed >= ended_before || !accepted_[key].empty() || has_partials || salts_.contains(key)) {
       ++round;
       continue;
     }

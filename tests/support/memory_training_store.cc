@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/job/round_release.h"
+#include "secure/dp/noise/noise_tree.h"
 
 namespace coterie {
 namespace {
@@ -54,6 +55,7 @@ Result<JobRecord> MemoryTrainingStore::set_job_state(const JobId& id, JobState t
   record.state = to;
   record.reason = reason;
   ++record.revision;
+  if (to != JobState::running && to != JobState::paused) erase_kept_noise(id, 0, UINT64_MAX);
   return record;
 }
 
@@ -148,13 +150,19 @@ Result<JobProgress> MemoryTrainingStore::commit_round(const JobId& id, const Com
     return in_conflict("not being finalized");
   Job& job = jobs_.at(id);
   if (has_noise(job.record.spec) != request.round.noise_commitment.has_value()) return in_conflict("noise");
-  if (request.round.noise_commitment) {
+  const HorizontalSettings& settings = job.record.spec.horizontal();
+  const bool is_charged_before = ledger_.find_reserve(round.key) == nullptr && is_charged(ledger_, job.record);
+  if (is_charged_before && !salts_.contains(round.key)) return Error(ErrorCode::data_loss, "no salt");
+  if (request.round.noise_commitment && !is_charged_before) {
     COT_ASSIGN(const LedgerRecord commit,
                ledger_.commit(round.key, release_of(job.record.spec.horizontal(), job.record.value_count),
                               request.round.totals.updates, *request.round.noise_commitment, now));
     COT_TRY(append_to_ledger(commit));
-    salts_.erase(round.key);
   }
+  const bool goes_on = job.record.state == JobState::running || job.record.state == JobState::paused;
+  const bool keeps = settings.privacy.has_tree_noise() && goes_on && round.number < settings.rounds.count;
+  erase_kept_noise(id, keeps ? before_node(round.number) : 0, round.number);
+  if (!keeps) salts_.erase(round.key);
   job.models[request.round.model.version] = request.round.model;
   round.state = RoundState::done;
   round.totals = request.round.totals;
@@ -336,7 +344,21 @@ Result<NoiseSalt> MemoryTrainingStore::reserve_release(const RoundKey& key, cons
   }
   const JobRecord& job = jobs_.at(round->second.job).record;
   if (!has_noise(job.spec)) return in_conflict("no noise");
-  if (ledger_.find_reserve(key) == nullptr) {
+  const RoundSettings& rounds = job.spec.horizontal().rounds;
+  if (job.spec.horizontal().privacy.has_tree_noise()) {
+    const std::set<DeviceId> resting = resting_in(round->second);
+    if (std::ranges::any_of(accepted_[key], [&](const DeviceId& device) { return resting.contains(device); }))
+      return Error(ErrorCode::data_loss, "counts devices too soon");
+    for (const auto& [other, before] : rounds_) {
+      if (before.job == job.id && before.state == RoundState::done && before.number < round->second.number &&
+          before.number > rounds.far_enough_before(round->second.number) &&
+          accepted_[other].size() != before.totals.updates)
+        return Error(ErrorCode::data_loss, "does not know whom a round counts");
+    }
+  }
+  if (ledger_.find_reserve(key) == nullptr && is_charged(ledger_, job)) {
+    salts_.try_emplace(key, fresh.reveal());
+  } else if (ledger_.find_reserve(key) == nullptr) {
     const LedgerRelease release = release_of(job.spec.horizontal(), job.value_count);
     COT_ASSIGN(const LedgerRecord record, ledger_.reserve(job.id, key, release, budget_of(job.spec.horizontal()), now));
     COT_ASSIGN(const std::string stop, why_not_drawn(ledger_, job, draws_of(job, drawn_.at(job.id).inherited)));
@@ -345,6 +367,51 @@ Result<NoiseSalt> MemoryTrainingStore::reserve_release(const RoundKey& key, cons
     salts_[key] = NoiseSalt(fresh.reveal());
   }
   return NoiseSalt(salts_.at(key).reveal());
+}
+
+std::set<DeviceId> MemoryTrainingStore::resting_in(const RoundRecord& round) const {
+  std::set<DeviceId> devices;
+  const RoundSettings& settings = jobs_.at(round.job).record.spec.horizontal().rounds;
+  for (const auto& [key, before] : rounds_) {
+    const bool is_near = before.number < round.number && before.number > settings.far_enough_before(round.number);
+    const auto accepted = accepted_.find(key);
+    if (before.job != round.job || before.state != RoundState::done || !is_near || accepted == accepted_.end())
+      continue;
+    devices.insert(accepted->second.begin(), accepted->second.end());
+  }
+  return devices;
+}
+
+Result<std::vector<DeviceId>> MemoryTrainingStore::list_resting(const RoundKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto round = rounds_.find(key);
+  if (round == rounds_.end()) return std::vector<DeviceId>();
+  const std::set<DeviceId> devices = resting_in(round->second);
+  return std::vector<DeviceId>(devices.begin(), devices.end());
+}
+
+Result<std::vector<KeptNoise>> MemoryTrainingStore::ended_noise(const RoundKey& key) {
+  const std::lock_guard lock(mutex_);
+  std::vector<KeptNoise> kept;
+  const auto round = rounds_.find(key);
+  if (round == rounds_.end()) return in_conflict("no such round");
+  if (!jobs_.at(round->second.job).record.spec.horizontal().privacy.has_tree_noise()) return kept;
+  for (const uint64_t node : nodes_ended_by(round->second.number)) {
+    const auto salt = std::ranges::find_if(salts_, [&](const auto& entry) {
+      const RoundRecord& of = rounds_.at(entry.first);
+      return of.job == round->second.job && of.number == node && of.state == RoundState::done;
+    });
+    if (salt == salts_.end()) return Error(ErrorCode::data_loss, "kept noise is gone");
+    kept.push_back({salt->first, NoiseSalt(salt->second.reveal())});
+  }
+  return kept;
+}
+
+void MemoryTrainingStore::erase_kept_noise(const JobId& job, uint64_t after, uint64_t before) {
+  std::erase_if(salts_, [&](const auto& entry) {
+    const RoundRecord& of = rounds_.at(entry.first);
+    return of.job == job && of.state == RoundState::done && of.number > after && of.number < before;
+  });
 }
 
 Result<JobPrivacy> MemoryTrainingStore::job_privacy(const JobId& id) {

@@ -37,12 +37,14 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
   BatchOutcome accept_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows) override;
   Result<uint64_t> count_accepted(const RoundKey& key) override;
   Result<std::vector<DeviceId>> list_accepted(const RoundKey& key) override;
+  Result<std::vector<DeviceId>> list_resting(const RoundKey& key) override;
   Result<bool> is_accepted(const RoundKey& key, const DeviceId& device) override;
   Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) override;
   Result<std::vector<PartialRecord>> list_finished_partials(size_t limit) override;
   Status forget_partials(const std::vector<std::string>& ids) override;
 
   Result<NoiseSalt> reserve_release(const RoundKey& key, const NoiseSalt& fresh, WallTime now) override;
+  Result<std::vector<KeptNoise>> ended_noise(const RoundKey& key) override;
   Result<JobPrivacy> job_privacy(const JobId& id) override;
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
   Result<LedgerHead> ledger_head() override;
@@ -81,6 +83,8 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
   Result<JobProgress> progress_of(const JobId& id);
   RoundRecord& insert_round(Job& job, uint64_t number, Attempt attempt, const ModelRecord& base, WallTime now);
 
+  std::set<DeviceId> resting_in(const RoundRecord& round) const;
+  void erase_kept_noise(const JobId& job, uint64_t after, uint64_t before);
   Status append_to_ledger(const LedgerRecord& record);
   Result<std::string> privacy_stop_of(const JobRecord& job) const;
   std::set<Population> inherited_by(const JobRecord& job, const Digest& model) const;

@@ -9,7 +9,7 @@ namespace coterie {
 namespace {
 
 constexpr std::array<std::string_view, 3> kKinds = {"reserve", "commit", "voided"};  // LedgerKind's order
-constexpr std::array<std::string_view, 2> kMechanisms = {"skellam", "discrete_gaussian"};
+constexpr std::array<std::string_view, 3> kMechanisms = {"skellam", "discrete_gaussian", "tree"};
 
 Error malformed(const Problems& problems) {
   return Error(ErrorCode::malformed, "privacy ledger: " + problems.front().pointer + " " + problems.front().detail);

@@ -65,7 +65,7 @@ void add_group_options(CLI::App* app, PrivacyCommand& command) {
          "of discrete_gaussian: one number is released, not a vector; then PLD has a bound, too")
       ->trigger_on_parse();
   add_to_group<uint64_t>(app, "--separation", command,
-                         "of tree: a person takes part again so many steps later at the earliest (separation_min)",
+                         "of tree: steps from one part of a person to the next at least (rounds.separation_min)",
                          [](Group& g, uint64_t v) { g.separation = v; })
       ->type_name("B")
       ->check(between<uint64_t>(1, kTreeStepsMax));

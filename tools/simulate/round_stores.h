@@ -19,6 +19,7 @@ class OnePartial final : public AcceptStore {
     return key == partial_.key ? partial_.totals.updates : 0;
   }
   Result<std::vector<DeviceId>> list_accepted(const RoundKey&) override { return no_names(); }
+  Result<std::vector<DeviceId>> list_resting(const RoundKey&) override { return no_names(); }
   Result<bool> is_accepted(const RoundKey&, const DeviceId&) override { return no_names(); }
   Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) override {
     return key == partial_.key ? std::vector{partial_} : std::vector<PartialRecord>();
@@ -34,6 +35,7 @@ class OnePartial final : public AcceptStore {
 class NoLedger final : public LedgerStore {
  public:
   Result<NoiseSalt> reserve_release(const RoundKey&, const NoiseSalt&, WallTime) override { return none(); }
+  Result<std::vector<KeptNoise>> ended_noise(const RoundKey&) override { return none(); }
   Result<JobPrivacy> job_privacy(const JobId&) override { return none(); }
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t, size_t) override { return std::vector<LedgerRecord>(); }
   Result<LedgerHead> ledger_head() override { return LedgerHead{}; }

@@ -4,6 +4,7 @@
 
 #include "fl_server/evaluation/model_evaluator.h"
 #include "fl_server/finalize/finalizer.h"
+#include "fl_server/finalize/round_noise.h"
 #include "proto/codec/codec.h"
 #include "tools/simulate/round_stores.h"
 

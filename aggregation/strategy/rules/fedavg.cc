@@ -26,6 +26,7 @@ extern const StrategyRule kFedAvg = {
     .learning_rate_advised = 1.0,
     .settings = kSettings,
     .ignored = kIgnored,
+    .is_linear = true,
     .apply = apply,
 };
 

@@ -28,6 +28,7 @@ extern const StrategyRule kFedAvgM = {
     .source = "Hsu et al. 2019",
     .learning_rate_advised = 0.3,
     .settings = kSettings,
+    .is_linear = true,
     .state_vectors = 1,
     .apply = apply,
 };

@@ -83,7 +83,7 @@ std::string participation_words(const Releases& releases) {
              " at most, dealt once for all";
     }
     return "participation: between two parts that a person takes in any" + steps + " lie at least " + separation +
-           " steps, which devices enforce (separation_min)";
+           " steps, which the server enforces (rounds.separation_min of a job)";
   }
   if (releases.sampling.kind() != Sampling::Kind::none) return "sampling: " + releases.sampling.words();
   return "sampling: none is claimed; a person may take part in every step";

@@ -45,8 +45,9 @@ class LossLaw {
 };
 
 // That of a vector of discrete Gaussians is of the normal noise that it is made of (rounded_gaussian_precision(), whose
-// slack is the caller's). Fails for noise that has no such law of one dimension: Skellam, sums of discrete Gaussians, and
-// vectors of discrete Gaussians on too coarse a grid; and if the tail of a discrete one has more than kAtomsMax values.
+// slack is the caller's). Fails for noise that has no such law of one dimension: Skellam, sums of discrete Gaussians,
+// and vectors of discrete Gaussians on too coarse a grid; and if the tail of a discrete one has more than kAtomsMax
+// values.
 // The Gaussian law is also that of `count` adaptive releases at once, with sigma / sqrt(count).
 Result<std::unique_ptr<LossLaw>> loss_law(const Noise& noise, double count = 1);
 

@@ -25,7 +25,7 @@ constexpr double kLostShare = 1e-5;   // of delta
 constexpr double kPointsMin = 16384;  // of the window: costs nothing, and holds the whole of small sums
 constexpr double kLogNegligible = -80;
 
-// Of one operation.
+// The error of one operation.
 template <typename Real>
 constexpr Real kRounding = std::numeric_limits<Real>::epsilon() / 2;
 

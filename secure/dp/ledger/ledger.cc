@@ -1,5 +1,6 @@
 #include "secure/dp/ledger/ledger.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -177,6 +178,13 @@ Result<LedgerRecord> Ledger::void_reserve(const RoundKey& round, WallTime now) c
 bool Ledger::has_releases(const JobId& job) const {
   const auto found = jobs_.find(job);
   return found != jobs_.end() && !found->second.counted.empty();
+}
+
+bool Ledger::covers(const JobId& job, const LedgerRelease& release) const {
+  const auto found = jobs_.find(job);
+  return found != jobs_.end() && std::ranges::any_of(found->second.counted, [&](const auto& counted) {
+           return protects_as_well(release, counted.first);
+         });
 }
 
 Ledger::JobEntry Ledger::together(std::span<const JobId> jobs) const {

@@ -69,6 +69,9 @@ class Ledger {
 
   // Whether anything of the job counts.
   bool has_releases(const JobId& job) const;
+  // Whether something counts of the job that protects no better than this release. If that is a whole tree of noise,
+  // all that the job will ever release is charged then.
+  bool covers(const JobId& job, const LedgerRelease& release) const;
   // All these jobs together, each named once: one composition of all that they have released.
   Result<PrivacySpent> spent(std::span<const JobId> jobs, double delta) const;
   Result<PrivacySpent> spent(const JobId& job, double delta) const { return spent(std::span(&job, 1), delta); }

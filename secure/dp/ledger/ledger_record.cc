@@ -23,6 +23,15 @@ std::string_view to_string(LedgerKind kind) {
   return "unknown";
 }
 
+std::string_view to_string(LedgerMechanism mechanism) {
+  switch (mechanism) {
+    case LedgerMechanism::skellam: return "skellam";
+    case LedgerMechanism::discrete_gaussian: return "discrete_gaussian";
+    case LedgerMechanism::tree: return "tree";
+  }
+  return "unknown";
+}
+
 Noise noise_of(const LedgerRelease& release) {
   if (release.mechanism == LedgerMechanism::skellam) {
     return SkellamNoise{release.variance, release.l1_sensitivity, release.l2_sensitivity};
@@ -56,9 +65,7 @@ Status check_record(const LedgerRecord& record) {
   };
   const LedgerRelease& release = record.release;
   if (to_string(record.kind) == "unknown") return wrong("is of no known kind");
-  if (release.mechanism != LedgerMechanism::skellam && release.mechanism != LedgerMechanism::discrete_gaussian) {
-    return wrong("is of no known mechanism");
-  }
+  if (to_string(release.mechanism) == "unknown") return wrong("is of no known mechanism");
   if (!(release.l1_sensitivity >= 0 && std::isfinite(release.l1_sensitivity))) return wrong("has no L1 sensitivity");
   if (!(release.total_variation >= 0 && release.total_variation <= 1)) return wrong("has no total variation");
   if (const Status noise = check_composition({Releases{noise_of(release)}}); !noise) {

@@ -20,14 +20,20 @@ namespace coterie {
 enum class LedgerKind : uint8_t { reserve = 1, commit, voided };
 std::string_view to_string(LedgerKind kind);
 
-enum class LedgerMechanism : uint8_t { skellam = 1, discrete_gaussian };
+enum class LedgerMechanism : uint8_t {
+  skellam = 1,
+  discrete_gaussian,
+  tree  // discrete Gaussian on every node of a job's tree of noise (secure/dp/noise/noise_tree.h), all in one release
+};
+
+std::string_view to_string(LedgerMechanism mechanism);  // "skellam", "discrete_gaussian", "tree"; "unknown"
 
 // Noise on a vector of integers. Sampling is always Sampling::none(): devices come when they like.
 struct LedgerRelease {
   LedgerMechanism mechanism = LedgerMechanism::discrete_gaussian;
-  double variance = 0;        // the mechanism's parameter, in squared steps of the grid
-  double l1_sensitivity = 0;  // in steps of the grid
-  double l2_sensitivity = 0;
+  double variance = 0;         // the mechanism's parameter, in squared steps of the grid
+  double l1_sensitivity = 0;   // in steps of the grid
+  double l2_sensitivity = 0;   // of a tree: of all its nodes together
   double total_variation = 0;  // at most so far is all that was drawn from the distribution: sampler, tables
   friend auto operator<=>(const LedgerRelease&, const LedgerRelease&) = default;
 };

@@ -168,6 +168,43 @@ uint64_t OneHotAudit::check_ledger(Admin& admin, const std::string& job) const {
   return done;
 }
 
+uint64_t OneHotAudit::check_tree(Admin& admin, const std::string& job, uint64_t separation) const {
+  const auto ledger = admin.ask("GET", kLedger);
+  const auto shown = admin.rounds(job);
+  EXPECT_TRUE(test::is_ok(ledger));
+  EXPECT_TRUE(test::is_ok(shown));
+  if (!ledger || !shown) return 0;
+  uint64_t commits = 0;
+  for (const auto& record : (*ledger)["records"]) {
+    EXPECT_NE(record["kind"], "voided") << "no attempt failed for what is stored";
+    EXPECT_EQ(record["mechanism"], "tree");
+    commits += record["kind"] == "commit";
+  }
+  EXPECT_EQ(commits, 1u);
+  EXPECT_EQ((*ledger)["records"].size(), 2u) << ledger->dump();
+  const std::lock_guard lock(mutex_);
+  uint64_t done = 0;
+  std::map<uint64_t, RoundKey> by_number;
+  for (const auto& round : (*shown)["rounds"]) {
+    const RoundKey key{RoundId(round["round"].get<uint64_t>()), Attempt(round["attempt"].get<uint32_t>())};
+    if (round["state"] == "failed") EXPECT_FALSE(receipts_.contains(key)) << "round " << round["number"] << " failed";
+    if (round["state"] != "done") continue;
+    ++done;
+    by_number.emplace(round["number"].get<uint64_t>(), key);
+  }
+  std::map<uint32_t, uint64_t> last;  // round of each device
+  for (const auto& [number, key] : by_number) {
+    const auto told = receipts_.find(key);
+    if (told == receipts_.end()) continue;
+    for (const uint32_t device : told->second) {
+      const auto [before, is_first] = last.try_emplace(device, number);
+      if (!is_first) EXPECT_GE(number - before->second, separation) << "device " << device << ", round " << number;
+      before->second = number;
+    }
+  }
+  return done;
+}
+
 void take_part(RawDevice& device, uint32_t index, size_t value_count, OneHotAudit& audit) {
   std::vector<float> values(value_count);
   values[index] = 1.0f;

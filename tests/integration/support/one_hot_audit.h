@@ -47,6 +47,9 @@ class OneHotAudit {
   // Checks a job with noise, in whose models nobody can be seen: as many count as hold receipts, or more, and the
   // privacy ledger has each of its rounds that are done once, with as many contributors. Returns how many are done.
   uint64_t check_ledger(Admin& admin, const std::string& job) const;
+  // Checks a job whose rounds share noise: its tree is in the ledger once, no attempt failed with a receipt, and two
+  // rounds with receipts of the same device are at least `separation` apart. Returns how many rounds are done.
+  uint64_t check_tree(Admin& admin, const std::string& job, uint64_t separation) const;
 
  private:
   mutable std::mutex mutex_;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "scheduler/job/round_release.h"
 #include "tests/support/matchers.h"
 
 namespace coterie {
@@ -46,6 +47,51 @@ TEST(PrivacySettings, PromiseNothingWithoutNoise) {
   EXPECT_THAT(pointers_of(settings), ElementsAre("/privacy/target_delta", "/privacy/epsilon_budget"));
   settings.privacy = {};
   EXPECT_THAT(validate(settings), IsEmpty());
+}
+
+HorizontalSettings tree_settings() {
+  HorizontalSettings settings = noisy_settings();
+  settings.rounds.count = 2000;
+  settings.rounds.separation_min = 400;
+  settings.privacy.mechanism = NoiseMechanism::tree;
+  return settings;
+}
+
+TEST(PrivacySettings, TakeATreeWhereItsNoiseLeavesTheModelAndDevicesAreApart) {
+  EXPECT_THAT(validate(tree_settings()), IsEmpty());
+  for (const StrategyRule* rule : strategies()) {
+    HorizontalSettings settings = tree_settings();
+    settings.strategy = StrategySettings::of(rule->name);
+    const bool fits = std::string(rule->name) == "fedavg" || std::string(rule->name) == "fedavgm";
+    EXPECT_EQ(validate(settings).empty(), fits) << rule->name;
+    if (!fits) EXPECT_THAT(validate(settings)[0].detail, testing::StartsWith(rule->name));
+  }
+  for (const uint32_t separation_min : {0u, 1u}) {
+    HorizontalSettings settings = tree_settings();
+    settings.rounds.separation_min = separation_min;
+    EXPECT_THAT(pointers_of(settings), ElementsAre("/rounds/separation_min"));
+  }
+  HorizontalSettings quiet = tree_settings();
+  quiet.privacy = {.level = SecurityLevel::none, .mechanism = NoiseMechanism::tree};
+  EXPECT_THAT(pointers_of(quiet), ElementsAre("/privacy/mechanism"));
+  HorizontalSettings of_devices = tree_settings();
+  of_devices.privacy.level = SecurityLevel::active_dp;
+  EXPECT_THAT(pointers_of(of_devices), testing::Contains("/privacy/mechanism"));
+}
+
+// The figure of docs/operating/privacy.md: 2,000 rounds at z = 7, separation 400, delta 1e-10.
+TEST(CentralNoise, OfATreeCostsWhatTheAccountantSays) {
+  HorizontalSettings settings = tree_settings();
+  settings.privacy = {SecurityLevel::none, 7, 1e-10, 8};
+  settings.privacy.mechanism = NoiseMechanism::tree;
+  const double of_job = account_of({{release_of(settings, 100'000), 1}}, 1e-10)->epsilon;
+  const TreeNoise tree = tree_noise({2000, 400, Participation::separated}, 7).value();
+  const double of_tree = account_for({{tree, Sampling::none(), 1}}, 1e-10)->epsilon;
+  EXPECT_GE(of_job, of_tree * (1 - 1e-12));
+  EXPECT_NEAR(of_job, of_tree, 1e-6);
+  EXPECT_NEAR(of_job, 7.52, 0.005);
+  settings.privacy.mechanism = NoiseMechanism::independent;
+  EXPECT_GT(account_of({{release_of(settings, 100'000), 2000}}, 1e-10)->epsilon, 60);
 }
 
 TEST(PrivacySettings, AreFinite) {
@@ -107,7 +153,7 @@ TEST(CentralNoise, IsWhatTheHeaderSays) {
   const CentralNoise noise = central_noise_of(noisy_settings(1, 1), 10'000).value();
   EXPECT_EQ(noise.fraction_bits, 15u);
   EXPECT_NEAR(noise.l2_sensitivity, 32850, 1e-6);
-  EXPECT_NEAR(noise.sigma, 32850, 1e-6);
+  EXPECT_NEAR(noise.sigma, std::sqrt(32850.0 * 32850 + kRounded), 1e-6);
 }
 
 TEST(CentralNoise, SaysThatNoGridWillDo) {

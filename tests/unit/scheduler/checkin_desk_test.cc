@@ -52,8 +52,9 @@ class Desk {
     return text(desk_.undelivered({RoundId(round), Attempt(1)}, device(who)));
   }
   void accepted(uint64_t who, uint64_t round = 1) { desk_.accepted({RoundId(round), Attempt(1)}, device(who)); }
-  Lines publish(const RoundNotice& round, const std::vector<DeviceId>& accepted = {}) {
-    return text(desk_.publish(round, accepted));
+  Lines publish(const RoundNotice& round, const std::vector<DeviceId>& accepted = {},
+                const std::vector<DeviceId>& resting = {}) {
+    return text(desk_.publish(round, accepted, resting));
   }
   Lines withdraw(uint64_t round = 1) { return text(desk_.withdraw({RoundId(round), Attempt(1)})); }
   Lines at(int64_t ms) {
@@ -229,6 +230,16 @@ TEST(CheckinDesk, GivesNoTicketToWhoIsCountedSinceBeforeARestart) {
   desk.check_in(1, 1);
   desk.check_in(2, 2);
   EXPECT_THAT(tickets_in(desk.publish(notice(RoundState::collecting, 2), {device(1)})), ElementsAre("2"));
+}
+
+TEST(CheckinDesk, GivesNoTicketToWhoRestsAndTheNextRoundGivesOne) {
+  Desk desk;
+  desk.check_in(1, 1);
+  desk.check_in(2, 2);
+  EXPECT_THAT(tickets_in(desk.publish(notice(RoundState::collecting, 2), {}, {device(1)})), UnorderedElementsAre("2"));
+  EXPECT_THAT(desk.check_in(3, 1), ElementsAre("dismiss 1: replaced by a newer check-in of the same device"));
+  EXPECT_EQ(desk.desk().lacking()[notice(RoundState::collecting, 2).key], 0u) << "it would not take a ticket";
+  EXPECT_THAT(tickets_in(desk.publish(notice(RoundState::collecting, 2, kPhones, 2))), UnorderedElementsAre("3"));
 }
 
 TEST(CheckinDesk, StartsANewAttemptWithFreshTickets) {

@@ -38,7 +38,7 @@ class Intake {
 
   Lines learn(const RoundNotice& round = notice()) { return step(LearnRound{round}); }
   Lines listed(const RoundKey& key = kRound, std::vector<DeviceId> accepted = {}) {
-    return step(AcceptedListed{key, std::move(accepted)});
+    return step(AcceptedListed{key, Listed{std::move(accepted)}});
   }
   Lines not_listed(const RoundKey& key = kRound) {
     return step(AcceptedListed{key, Error(ErrorCode::unavailable, "down")});
@@ -62,7 +62,7 @@ class Intake {
     struct Visitor {
       std::string operator()(const AskAccepted& e) { return "ask " + text_of(e.key); }
       std::string operator()(const TakeUp& e) {
-        return "take up " + text_of(e.notice.key) + " accepted=" + std::to_string(e.accepted.size());
+        return "take up " + text_of(e.notice.key) + " accepted=" + std::to_string(e.devices.accepted.size());
       }
       std::string operator()(const GiveUp& e) { return "give up " + text_of(e.key); }
       std::string operator()(const LookForRounds&) { return "look"; }

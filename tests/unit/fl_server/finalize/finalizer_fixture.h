@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "fl_server/finalize/finalizer.h"
+#include "fl_server/finalize/round_noise.h"
 #include "proto/codec/codec.h"
 #include "tests/support/matchers.h"
 #include "tests/support/memory_blob_store.h"

@@ -8,13 +8,15 @@ namespace {
 #define COT_STORM_SEEDS 25
 #endif
 
-TEST(ReleaseKill, TheLedgerNeverUnderstatesAndNoSumGetsTwoNoises) {
+class ReleaseKill : public testing::TestWithParam<NoiseMechanism> {};
+
+TEST_P(ReleaseKill, TheLedgerNeverUnderstatesAndNoSumGetsTwoNoises) {
   MacKey key;
   RoundNoiseMaker noise(key);
   uint64_t deaths = 0, released = 0, drawn = 0;
   for (uint64_t seed = 1; seed <= COT_STORM_SEEDS; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    test::ReleaseWorld world(seed, noise);
+    test::ReleaseWorld world(seed, noise, GetParam());
     world.run();
     if (HasFailure()) return;
     deaths += world.deaths();
@@ -29,6 +31,9 @@ TEST(ReleaseKill, TheLedgerNeverUnderstatesAndNoSumGetsTwoNoises) {
   EXPECT_GT(released, 2 * COT_STORM_SEEDS);
   EXPECT_GT(drawn, released) << "some attempts fail after noise is drawn";
 }
+
+INSTANTIATE_TEST_SUITE_P(Mechanisms, ReleaseKill, testing::Values(NoiseMechanism::independent, NoiseMechanism::tree),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
 
 }  // namespace
 }  // namespace coterie

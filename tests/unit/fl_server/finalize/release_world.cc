@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fl_server/store/sql/sqlite.h"
+#include "secure/dp/noise/noise_tree.h"
 #include "tests/unit/fl_server/finalize/finalizer_fixture.h"
 
 namespace coterie::test {
@@ -17,7 +18,7 @@ WallTime wall(int64_t ms) { return wall_time_from_unix_ms(1'760'000'000'000 + ms
 
 }  // namespace
 
-ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise)
+ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise, NoiseMechanism mechanism)
     : storm_(seed), finalizer_(store_, store_, blobs_, partials_, noise, {}) {
   job_.id = JobId("j");
   job_.spec.common.name = "storm";
@@ -27,9 +28,12 @@ ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise)
   job_.spec.horizontal().update.clip_l2 = 1;
   job_.spec.horizontal().update.weight_max = 1;
   job_.spec.horizontal().privacy = {SecurityLevel::none, 2, 1e-6, 0};
+  job_.spec.horizontal().privacy.mechanism = mechanism;
+  if (is_tree()) job_.spec.horizontal().rounds.separation_min = 2;
   job_.value_count = kValues;
   const LedgerRelease release = release_of(job_.spec.horizontal(), kValues);
-  job_.spec.horizontal().privacy.epsilon_budget = account_of({{release, kReleasesMax}}, 1e-6)->epsilon;
+  const uint64_t releases_max = is_tree() ? 1 : kReleasesMax;
+  job_.spec.horizontal().privacy.epsilon_budget = account_of({{release, releases_max}}, 1e-6)->epsilon;
   const std::vector<float> weights(kValues);
   ModelRecord base;
   base.job = job_.id;
@@ -85,7 +89,7 @@ void ReleaseWorld::drive() {
   ASSERT_TRUE(storm_.dead()) << "the job does not end";
 }
 
-// Devices come at once, and three of them send an update of zeros.
+// Devices come at once, and three of them send an update of zeros: others in every other round.
 std::optional<RoundEvent> ReleaseWorld::react(const RoundNotice& notice) {
   if (notice.state == RoundState::selecting) return PoolChanged{100};
   if (notice.state != RoundState::collecting) return std::nullopt;
@@ -97,7 +101,10 @@ std::optional<RoundEvent> ReleaseWorld::react(const RoundNotice& notice) {
   RoundTotals totals;
   totals.updates = totals.weight = 3;
   std::vector<AcceptRow> rows(3);
-  for (uint8_t i = 0; i < 3; ++i) rows[i].device.bytes[0] = i;
+  for (uint8_t i = 0; i < 3; ++i) {
+    rows[i].device.bytes[0] = i;
+    rows[i].device.bytes[1] = static_cast<uint8_t>(notice.number % 2);
+  }
   const PartialRecord record{id, notice.key, totals, *partials_.put(frame)};
   EXPECT_TRUE(std::holds_alternative<BatchDone>(store_.accept_batch(record, rows)));
   return UpdatesAccepted{notice.key, 3};
@@ -145,9 +152,10 @@ void ReleaseWorld::check() {
 
   for (const auto& [key, models] : drawn_) {
     EXPECT_EQ(models.size(), 1u) << "one sum got two noises";
-    EXPECT_NE(ledger->find_reserve(key), nullptr) << "noise without a durable reserve";
+    if (!is_tree()) EXPECT_NE(ledger->find_reserve(key), nullptr) << "noise without a durable reserve";
   }
   const PrivacySpent spent = ledger->spent(job_.id, 1e-6).value();
+  if (is_tree()) return check_tree(spent);
   std::set<RoundKey> voided;
   for (const LedgerRecord& record : records) {
     if (record.kind == LedgerKind::voided) voided.insert(record.round);
@@ -169,6 +177,34 @@ void ReleaseWorld::check() {
   const JobRecord job = sqlite_->get_job(job_.id).value();
   if (job.state == JobState::completed) EXPECT_EQ(released_, kRounds);
   EXPECT_NE(job.state, JobState::failed) << job.reason;
+}
+
+// One release for all rounds, from the first noise on that may have been released.
+void ReleaseWorld::check_tree(const PrivacySpent& spent) {
+  std::set<Digest> drawn_models;
+  bool has_noise = false;
+  for (const auto& [key, models] : drawn_) {
+    drawn_models.insert(models.begin(), models.end());
+    has_noise = has_noise || !doomed_.contains(key);
+  }
+  const std::vector<ModelRecord> models = sqlite_->list_models(job_.id).value();
+  released_ = models.size() - 1;
+  for (size_t i = 1; i < models.size(); ++i) EXPECT_TRUE(drawn_models.contains(models[i].digest));
+  if (has_noise) EXPECT_EQ(spent.releases, 1u) << "the ledger understates, or charges an attempt that failed";
+  if (released_ > 0) EXPECT_EQ(spent.open_reserves, 0u) << "the tree is committed with the first model";
+  EXPECT_LE(spent.releases, 1u);
+  EXPECT_LE(spent.account.epsilon, job_.spec.horizontal().privacy.epsilon_budget);
+  const JobRecord job = sqlite_->get_job(job_.id).value();
+  EXPECT_NE(job.state, JobState::failed) << job.reason;
+  // What of the noise can be made again: that of the model, and that of the attempt under way.
+  auto database = open_sqlite(directory_ / "db");
+  ASSERT_OK(database);
+  Statement salts = database->prepare(
+      "SELECT count(*) FROM noise_salt s JOIN round r ON r.id = s.round AND r.attempt = s.attempt WHERE r.state = 5");
+  ASSERT_TRUE(*salts.step());
+  const size_t needed = job.state == JobState::completed ? 0 : nodes_of_prefix(released_).size();
+  EXPECT_EQ(salts.u64(0), needed);
+  if (job.state == JobState::completed) EXPECT_EQ(released_, kRounds);
 }
 
 }  // namespace coterie::test

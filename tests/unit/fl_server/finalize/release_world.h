@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "fl_server/finalize/finalizer.h"
+#include "fl_server/finalize/round_noise.h"
 #include "fl_server/store/sql_training_store.h"
 #include "proto/codec/codec.h"
 #include "scheduler/job/round_release.h"
@@ -137,6 +138,8 @@ class StormyStore : public TrainingStore {
     return inner_->list_finished_partials(n);
   }
   Status forget_partials(const std::vector<std::string>& ids) override { return inner_->forget_partials(ids); }
+  Result<std::vector<KeptNoise>> ended_noise(const RoundKey& key) override { return inner_->ended_noise(key); }
+  Result<std::vector<DeviceId>> list_resting(const RoundKey& key) override { return inner_->list_resting(key); }
   Result<JobPrivacy> job_privacy(const JobId& id) override { return inner_->job_privacy(id); }
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after, size_t limit) override {
     return inner_->list_ledger(after, limit);
@@ -151,7 +154,7 @@ class StormyStore : public TrainingStore {
 
 class ReleaseWorld {
  public:
-  explicit ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise);
+  ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise, NoiseMechanism mechanism = NoiseMechanism::independent);
   void run();
   uint64_t deaths() const { return storm_.deaths(); }
   uint64_t released() const { return released_; }
@@ -164,6 +167,8 @@ class ReleaseWorld {
   RoundEvent finalize(uint64_t serial, const FinalizeRound& request);
   std::optional<RoundEvent> react(const RoundNotice& notice);
   void check();
+  void check_tree(const PrivacySpent& spent);
+  bool is_tree() const { return job_.spec.horizontal().privacy.has_tree_noise(); }
 
   Storm storm_;
   TemporaryDirectory directory_{memory_disk()};

@@ -129,6 +129,32 @@ TEST(JobJson, ReadsBackExactlyWhatItShows) {
   EXPECT_EQ(job_settings_from_stored_json(job_settings_to_json_text(plain)).value(), plain);
 }
 
+TEST(JobJson, CarriesTheMechanismOfNoiseAndSaysNothingOfTheUsualOne) {
+  EXPECT_FALSE(to_json(unusual_spec())["privacy"].contains("mechanism"));
+  EXPECT_FALSE(to_json(unusual_spec())["rounds"].contains("separation_min"));
+  json job = minimal();
+  job["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
+  job["rounds"] = {{"separation_min", 400}};
+  job["privacy"] = {{"level", "none"},
+                    {"mechanism", "tree"},
+                    {"noise_multiplier", 7},
+                    {"target_delta", 1e-10},
+                    {"epsilon_budget", 8}};
+  Problems problems;
+  const JobSettings spec = job_settings_from_json(job, problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_TRUE(spec.horizontal().privacy.has_tree_noise());
+  EXPECT_EQ(spec.horizontal().rounds.separation_min, 400u);
+  const Result<JobSettings> stored = job_settings_from_stored_json(job_settings_to_json_text(spec));
+  ASSERT_OK(stored);
+  EXPECT_EQ(*stored, spec);
+  job["strategy"] = {{"kind", "fedadam"}};
+  job["rounds"] = json::object();
+  EXPECT_THAT(pointers_of(problems_of(job)), UnorderedElementsAre("/strategy/kind", "/rounds/separation_min"));
+  job["privacy"]["mechanism"] = "forest";
+  EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/privacy/mechanism"));
+}
+
 TEST(JobJson, KnowsEveryStrategyThatThereIs) {
   for (const StrategyRule* rule : strategies()) {
     json job = minimal();
