@@ -9,9 +9,9 @@
 namespace coterie {
 
 // For one size, a power of two from 2. Each result is off by less than kFourierErrorFactor x log2(size) x half of
-// Real's epsilon x the sum of the absolute values that went in (backward: over size): as many roundings as stages, each of a
-// turn, a product and a sum (Higham 2002, section 24.1). Real: double, or long double where a double's error matters
-// (11 bits more on x86; where a platform's long double is a double, the error is that of a double).
+// Real's epsilon x the sum of the absolute values that went in (backward: over size): as many roundings as stages, each
+// of a turn, a product and a sum (Higham 2002, section 24.1). Real: double, or long double where a double's error
+// matters (11 bits more on x86; where a platform's long double is a double, the error is that of a double).
 inline constexpr double kFourierErrorFactor = 8;
 
 template <typename Real>
