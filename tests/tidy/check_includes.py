@@ -44,6 +44,7 @@ BUDGETS_KIB = {
     "tools/cli/": 210,
     "tools/demo/": 210,
     "tools/simulate/": 110,
+    "tools/sweep/": 110,
     "tools/vertical/": 110,
     "tools/model/": 190,
     "tests/": 310,

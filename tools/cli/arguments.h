@@ -8,8 +8,10 @@
 #include "tools/cli/admin_command.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/model_train.h"
+#include "tools/compare/compare_runs.h"
 #include "tools/demo/options.h"
 #include "tools/simulate/options.h"
+#include "tools/sweep/sweep.h"
 #include "tools/vertical/vertical_demo.h"
 
 namespace CLI {
@@ -23,6 +25,8 @@ struct Invocation {
   AdminCommand admin;   // the connection, shared by all commands
   DemoOptions demo;
   SimulateOptions simulate;
+  SweepOptions sweep;
+  CompareOptions compare;
   TrainCommand train;
   VerticalDemoOptions vertical;
   std::function<ExitCode()> run;  // set by the subcommand that was named
@@ -31,6 +35,8 @@ struct Invocation {
 // `invocation` outlives `app` and stays where it is.
 void add_demo(CLI::App& app, Invocation& invocation);
 void add_simulate(CLI::App& app, Invocation& invocation);
+void add_sweep(CLI::App& app, Invocation& invocation);
+void add_compare(CLI::App& app, Invocation& invocation);
 void add_vertical(CLI::App& app, Invocation& invocation);
 void add_data(CLI::App& app, Invocation& invocation);
 void add_job(CLI::App& app, Invocation& invocation);

@@ -123,6 +123,8 @@ Parsed parse_command_line(const std::vector<std::string>& arguments, Invocation&
   add_connection_options(app, invocation.admin.connection);
   add_demo(app, invocation);
   add_simulate(app, invocation);
+  add_sweep(app, invocation);
+  add_compare(app, invocation);
   add_vertical(app, invocation);
   add_data(app, invocation);
   add_job(app, invocation);

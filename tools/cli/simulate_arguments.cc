@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
 #include "tools/cli/local_files.h"
@@ -18,6 +20,29 @@ constexpr const char* kExamples =
     "refused.\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 a round failed in\n"
     "all attempts, 130 interrupted (nothing is left behind).";
+
+constexpr const char* kSweepExamples =
+    "  coterie demo --print-job --quiet --devices 6   prints a job to begin with\n"
+    "  coterie sweep job.json --set strategy.kind=fedavg,fedadam \\\n"
+    "          --set training.optimizer.learning_rate=0.01,0.05,0.1 --seeds 5\n"
+    "                        six variants, five runs of each\n"
+    "  coterie sweep job.json --variant training.proximal_mu=0 \\\n"
+    "          --variant 'training.proximal_mu=0.1;training.local_epochs=4'\n"
+    "                        these two\n\n"
+    "FIELD is a field of the job, its keys joined by dots. The job's model and\n"
+    "held-out data are made anew for each seed. A sweep that was ended goes on\n"
+    "where it was if the same command is given again; more --seeds add runs.\n\n"
+    "Exit codes: 0 all runs trained, 1 some failed, 2 usage or bad data, 130\n"
+    "interrupted (the runs that are done stay).";
+
+constexpr const char* kCompareExamples =
+    "  coterie compare runs/sweep-1                     a sweep's variants\n"
+    "  coterie compare runs/a runs/b -o chart.svg       two runs\n"
+    "  coterie compare sgd=runs/1,runs/2 adam=runs/3,runs/4\n"
+    "                        runs of two variants, paired by their seeds\n\n"
+    "95 %: half the width of the confidence interval of the mean (Student's t).\n"
+    "to the first: the difference of the means over pairs of runs with one seed;\n"
+    "* where its interval is without 0.";
 
 void add_data_choice(CLI::App& simulate, SimulateOptions& options) {
   simulate.add_option("job", options.job_file, "the job, as `coterie job create` takes it")
@@ -89,6 +114,15 @@ void add_output(CLI::App& simulate, SimulateOptions& options) {
   simulate.add_flag("--keep", options.demo.keep, "keep the shards and what the run worked with");
 }
 
+// The model file that --model names, if it names one; an exit code if it cannot be read.
+std::optional<ExitCode> read_model(DemoOptions& demo, const char* command) {
+  if (demo.model_file.empty()) return std::nullopt;
+  const Result<Model> model = open_model(demo.model_file);
+  if (!model) return fail_on_input(command, model.error());
+  demo.model_bytes = Bytes(model->file().begin(), model->file().end());
+  return std::nullopt;
+}
+
 }  // namespace
 
 void add_simulate(CLI::App& app, Invocation& invocation) {
@@ -100,15 +134,53 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
   add_output(*simulate, options);
   simulate->callback([&invocation] {
     invocation.run = [&invocation] {
-      DemoOptions& demo = invocation.simulate.demo;
-      if (!demo.model_file.empty()) {
-        const Result<Model> model = open_model(demo.model_file);
-        if (!model) return fail_on_input("simulate", model.error());
-        demo.model_bytes = Bytes(model->file().begin(), model->file().end());
-      }
+      if (const auto failed = read_model(invocation.simulate.demo, "simulate")) return *failed;
       return run_simulate(invocation.simulate, invocation.program);
     };
   });
+}
+
+void add_sweep(CLI::App& app, Invocation& invocation) {
+  CLI::App* sweep =
+      add_command(app, "sweep", "simulate variants of a job with several seeds each, and compare them", kSweepExamples);
+  SweepOptions& options = invocation.sweep;
+  DemoOptions& demo = options.simulate.demo;
+  add_data_choice(*sweep, options.simulate);
+  sweep->get_option("--seed")->description("the first seed: of split, model, draw and training");
+  add_fleet(*sweep, options.simulate);
+  sweep->add_option("--set", options.grid, "a field's values; more of it: every combination")
+      ->type_name("FIELD=VALUE,...")
+      ->take_all();
+  sweep->add_option("--variant", options.list, "one variant's fields; more of it: each of them")
+      ->type_name("FIELD=VALUE;...")
+      ->take_all();
+  sweep->add_option("--seeds", options.seeds, "runs of each variant, with as many seeds one after the other")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 1000));
+  sweep->add_option("-o,--out", demo.out, "folder of the sweep, new, empty or its own")
+      ->capture_default_str()
+      ->type_name("DIR");
+  demo.out = "runs/sweep";
+  sweep->add_flag("--json", demo.json, "end standard output with one JSON object");
+  sweep->add_flag("--quiet", demo.quiet, "no progress");
+  sweep->callback([&invocation] {
+    invocation.run = [&invocation] {
+      if (const auto failed = read_model(invocation.sweep.simulate.demo, "sweep")) return *failed;
+      return run_sweep(invocation.sweep, invocation.program);
+    };
+  });
+}
+
+void add_compare(CLI::App& app, Invocation& invocation) {
+  CLI::App* compare =
+      add_command(app, "compare", "runs side by side, with intervals over their seeds", kCompareExamples);
+  CompareOptions& options = invocation.compare;
+  compare->add_option("runs", options.runs, "a run's folder, a sweep's folder, or NAME=FOLDER,FOLDER...")
+      ->required()
+      ->type_name("RUN...");
+  compare->add_option("-o,--out", options.out, "where the chart goes (SVG)")->type_name("FILE");
+  compare->add_flag("--json", options.json, "print JSON");
+  compare->callback([&invocation] { invocation.run = [&invocation] { return run_compare(invocation.compare); }; });
 }
 
 }  // namespace coterie

@@ -13,6 +13,14 @@ std::string element(std::string_view name, std::string_view style) {
   return "<" + std::string(name) + " class=\"" + std::string(style) + "\"";
 }
 
+std::string through(const std::vector<Svg::Point>& points) {
+  std::string text = " points=\"";
+  for (size_t i = 0; i < points.size(); ++i) {
+    text += (i == 0 ? "" : " ") + svg_number(points[i].first) + "," + svg_number(points[i].second);
+  }
+  return text + "\"/>\n";
+}
+
 }  // namespace
 
 std::string svg_number(double value) {
@@ -44,11 +52,11 @@ void Svg::line(std::string_view style, Point from, Point to) {
 }
 
 void Svg::path(std::string_view style, const std::vector<Point>& points) {
-  body_ += element("polyline", style) + " points=\"";
-  for (size_t i = 0; i < points.size(); ++i) {
-    body_ += (i == 0 ? "" : " ") + svg_number(points[i].first) + "," + svg_number(points[i].second);
-  }
-  body_ += "\"/>\n";
+  body_ += element("polyline", style) + through(points);
+}
+
+void Svg::polygon(std::string_view style, const std::vector<Point>& points) {
+  body_ += element("polygon", style) + through(points);
 }
 
 void Svg::circle(std::string_view style, Point centre, double radius) {

@@ -16,6 +16,7 @@ class Svg {
 
   void line(std::string_view style, Point from, Point to);
   void path(std::string_view style, const std::vector<Point>& points);
+  void polygon(std::string_view style, const std::vector<Point>& points);
   void circle(std::string_view style, Point centre, double radius);
   // `opacity` below 1 is written; `title` shows when the pointer rests on it.
   void rectangle(std::string_view style, Point corner, double width, double height, double radius = 0,

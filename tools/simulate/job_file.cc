@@ -13,21 +13,31 @@ constexpr uint64_t kJobBytesMax = 1 << 20;
 
 }  // namespace
 
-Result<JobSettings> read_job(const std::string& path) {
+Result<nlohmann::json> read_job_json(const std::string& path) {
   COT_ASSIGN(const Bytes file, os::read_file(path, kJobBytesMax));
   Problems problems;
-  const std::optional<nlohmann::json> json = parse_json(as_text(file), problems);
+  std::optional<nlohmann::json> json = parse_json(as_text(file), problems);
   if (!json) return Error(ErrorCode::malformed, path + ": " + listed(problems));
-  JobSettings job = job_settings_from_json(*json, problems);
-  if (!problems.empty()) return Error(ErrorCode::invalid_argument, path + ": " + listed(problems));
+  return *std::move(json);
+}
+
+Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string& where) {
+  Problems problems;
+  JobSettings job = job_settings_from_json(json, problems);
+  if (!problems.empty()) return Error(ErrorCode::invalid_argument, where + ": " + listed(problems));
   const PrivacySettings& privacy = job.horizontal().privacy;
   if (privacy.has_noise()) {
     return Error(ErrorCode::invalid_argument,
-                 path +
+                 where +
                      ": /privacy/noise_multiplier: a simulation has no privacy ledger to release noisy sums from, so "
                      "jobs with noise are not simulated; set it to 0, or use `coterie demo`");
   }
   return job;
+}
+
+Result<JobSettings> read_job(const std::string& path) {
+  COT_ASSIGN(const nlohmann::json json, read_job_json(path));
+  return job_from_json(json, path);
 }
 
 }  // namespace coterie

@@ -1,6 +1,7 @@
 // The job that is simulated, as its file says it and as far as it can be simulated.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "base/result.h"
@@ -11,5 +12,8 @@ namespace coterie {
 // Errors name the file: malformed (no JSON), invalid_argument (what is wrong with the job, by JSON pointers: an unknown
 // kind is among it; a job with noise), and those of reading it.
 Result<JobSettings> read_job(const std::string& path);
+// The same in two steps: the file as JSON, and what it says; `where` is named by errors.
+Result<nlohmann::json> read_job_json(const std::string& path);
+Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string& where);
 
 }  // namespace coterie

@@ -17,7 +17,8 @@ struct SimulateOptions {
   uint32_t threads = 0;   // 0: a core each
   double dropout = 0;
   double speed_spread = 0;
-  std::string trace_file;  // device,round: who is lost when
+  std::string trace_file;     // device,round: who is lost when
+  bool adopts_files = false;  // whatever model and held-out data the job names, it gets those of the options above
 };
 
 }  // namespace coterie

@@ -46,9 +46,9 @@ Status check_digests(const HorizontalSettings& job, const DemoData& data, const 
                                         ", and what --data, --split and --seed hold out is " + held_out.hex());
 }
 
-Result<Inputs> prepare(const SimulateOptions& options) {
+Result<Inputs> prepare(const SimulateOptions& options, const JobSettings& settings) {
   Inputs inputs;
-  COT_ASSIGN(inputs.job, read_job(options.job_file));
+  inputs.job = settings;
   HorizontalSettings& job = inputs.job.horizontal();
   if (options.rounds > 0) job.rounds.count = options.rounds;
   if (options.devices < job.rounds.goal_count_min) {
@@ -62,6 +62,10 @@ Result<Inputs> prepare(const SimulateOptions& options) {
                                                   " parts: give --shards, and devices share them");
   }
   COT_ASSIGN(inputs.data, prepare_data(options.demo));
+  if (options.adopts_files) {
+    job.model = content_digest(inputs.data.model);
+    job.evaluation = content_digest(inputs.data.held_out);
+  }
   COT_TRY(check_digests(job, inputs.data, options.job_file));
   std::vector<uint64_t> sizes;
   for (const std::vector<uint32_t>& counts : inputs.data.label_counts) {
@@ -223,9 +227,10 @@ std::string told(const DemoResult& result, const Tally& tally, double seconds) {
 
 }  // namespace
 
-ExitCode run_simulate(const SimulateOptions& asked, const std::string& program) {
-  std::FILE* const human = asked.demo.json ? stderr : stdout;
-  const auto give_up = [](const Error& error, ExitCode code) {
+ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, const std::string& program,
+                        ProgressLine& progress, SimulatedRun& run_done) {
+  const auto give_up = [&](const Error& error, ExitCode code) {
+    progress.clear();
     print_error("simulate", error);
     return code;
   };
@@ -233,7 +238,7 @@ ExitCode run_simulate(const SimulateOptions& asked, const std::string& program) 
   if (options.threads == 0) options.threads = std::max(1u, std::thread::hardware_concurrency());
   options.demo.devices = options.shards > 0 ? options.shards : options.devices;
   options.demo.devices_given = !is_shard_folder(options.demo.data);  // which has its own number of shards
-  const Result<Inputs> inputs = prepare(options);
+  const Result<Inputs> inputs = prepare(options, job);
   if (!inputs) return give_up(inputs.error(), ExitCode::usage);
   Result<RunFolder> folder = options.demo.out.empty() ? RunFolder::create_default(options.demo.keep)
                                                       : RunFolder::create(options.demo.out, options.demo.keep);
@@ -249,25 +254,42 @@ ExitCode run_simulate(const SimulateOptions& asked, const std::string& program) 
   result.training_examples = inputs->data.training_examples;
   result.held_out_examples = inputs->data.held_out_examples;
   result.label_counts = inputs->data.label_counts;
-  ProgressLine progress(human, options.demo.quiet);
   Run run(options, *inputs, *folder, progress);
   const Status done = run.run(result);
   if (done) {
     folder->finished();
-    std::fputs(told(result, run.tally(), run.seconds()).c_str(), human);
-    if (options.demo.json) {
-      std::printf("%s\n", summary_of(result, run.tally(), options.threads, run.seconds()).dump().c_str());
-    }
+    run_done = {.accuracy = result.after.accuracy,
+                .seconds = run.seconds(),
+                .summary = summary_of(result, run.tally(), options.threads, run.seconds()).dump(),
+                .told = told(result, run.tally(), run.seconds())};
     return ExitCode::ok;
   }
-  progress.clear();
   if (done.error().code() == ErrorCode::cancelled) {
     folder->interrupted();
-    std::fprintf(stderr, "coterie simulate: interrupted; nothing is left behind\n");
     return ExitCode::interrupted;
   }
   folder->failed();
   return give_up(done.error(), done.error().code() == ErrorCode::timed_out ? ExitCode::timeout : ExitCode::failure);
+}
+
+ExitCode run_simulate(const SimulateOptions& options, const std::string& program) {
+  std::FILE* const human = options.demo.json ? stderr : stdout;
+  const Result<JobSettings> job = read_job(options.job_file);
+  if (!job) {
+    print_error("simulate", job.error());
+    return ExitCode::usage;
+  }
+  ProgressLine progress(human, options.demo.quiet);
+  SimulatedRun done;
+  const ExitCode code = run_simulation(options, *job, program, progress, done);
+  progress.clear();
+  if (code == ExitCode::interrupted) {
+    std::fprintf(stderr, "coterie simulate: interrupted; nothing is left behind\n");
+  }
+  if (code != ExitCode::ok) return code;
+  std::fputs(done.told.c_str(), human);
+  if (options.demo.json) std::printf("%s\n", done.summary.c_str());
+  return code;
 }
 
 }  // namespace coterie

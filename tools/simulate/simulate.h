@@ -8,11 +8,27 @@
 
 #include <string>
 
+#include "base/result.h"
+#include "scheduler/job/job_settings.h"
 #include "tools/cli/exit_code.h"
+#include "tools/demo/progress.h"
 #include "tools/simulate/options.h"
 
 namespace coterie {
 
+struct SimulatedRun {
+  double accuracy = 0;  // of the model, on the held-out examples
+  double seconds = 0;
+  std::string summary;  // one JSON object in one line, as summary.json has it
+  std::string told;     // the same for a person
+};
+
+// Simulates this job, whatever options.job_file says, which is only named. Rounds go to `progress`, errors to standard
+// error. `done` is set if it returns ok.
+ExitCode run_simulation(const SimulateOptions& options, const JobSettings& job, const std::string& program,
+                        ProgressLine& progress, SimulatedRun& done);
+
+// `coterie simulate`.
 ExitCode run_simulate(const SimulateOptions& options, const std::string& program);
 
 }  // namespace coterie

@@ -86,10 +86,8 @@ TEST(CommandLine, ListsTheGroupsAndTheExitCodes) {
 }
 
 TEST(CommandLine, SuggestsTheCommandThatWasMeant) {
-  EXPECT_THAT(
-      error_of({"demp"}),
-      StartsWith(
-          "coterie: there is no `demp`. Did you mean `demo`? It is one of: demo, simulate, vertical, data, job"));
+  EXPECT_THAT(error_of({"demp"}), StartsWith("coterie: there is no `demp`. Did you mean `demo`? It is one of: demo, "
+                                             "simulate, sweep, compare, vertical, data, job"));
   EXPECT_THAT(error_of({"--data-dir", "x", "job", "lst"}),
               StartsWith("coterie job: there is no `lst`. Did you mean `list`?"));
   EXPECT_THAT(error_of({"frobnicate"}), StartsWith("coterie: there is no `frobnicate`. It is one of:"));

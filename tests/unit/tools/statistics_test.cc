@@ -1,0 +1,49 @@
+#include "tools/compare/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace coterie {
+namespace {
+
+TEST(Statistics, QuantilesAreStudents) {
+  EXPECT_DOUBLE_EQ(student_t(1), 12.706);
+  EXPECT_DOUBLE_EQ(student_t(30), 2.042);
+  // From a table of the distribution.
+  EXPECT_NEAR(student_t(31), 2.0395, 2e-4);
+  EXPECT_NEAR(student_t(60), 2.0003, 2e-4);
+  EXPECT_NEAR(student_t(1'000'000), 1.959966, 1e-5);
+  for (size_t degrees = 1; degrees < 200; ++degrees) EXPECT_GT(student_t(degrees), student_t(degrees + 1)) << degrees;
+}
+
+// By hand: mean 3, squares 10, deviation sqrt(2.5), of the mean sqrt(.5), times t(4) = 2.776.
+TEST(Statistics, AMeanHasItsInterval) {
+  const std::vector<double> values = {1, 2, 3, 4, 5};
+  const MeanInterval interval = mean_interval(values);
+  EXPECT_DOUBLE_EQ(interval.mean, 3);
+  EXPECT_EQ(interval.count, 5u);
+  EXPECT_NEAR(*interval.half_width, 2.776 * std::sqrt(0.5), 1e-12);
+}
+
+TEST(Statistics, OneValueHasNone) {
+  const std::vector<double> one = {0.5};
+  EXPECT_DOUBLE_EQ(mean_interval(one).mean, 0.5);
+  EXPECT_FALSE(mean_interval(one).half_width);
+}
+
+// What the seeds have in common is not in the difference.
+TEST(Statistics, DifferencesArePairedBySeed) {
+  const std::map<uint64_t, double> a = {{1, 0.1}, {2, 0.5}, {3, 0.9}, {4, 0}};
+  const std::map<uint64_t, double> b = {{1, 0.2}, {2, 0.6}, {3, 1.0}, {9, 7}};
+  const auto difference = paired_difference(a, b);
+  ASSERT_TRUE(difference);
+  EXPECT_NEAR(difference->mean, 0.1, 1e-12);
+  EXPECT_NEAR(*difference->half_width, 0, 1e-12);
+  EXPECT_EQ(difference->count, 3u);
+  EXPECT_FALSE(paired_difference(a, {{5, 1.0}}));
+}
+
+}  // namespace
+}  // namespace coterie

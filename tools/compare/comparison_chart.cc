@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cmath>
+
+#include "tools/cli/table.h"
+#include "tools/cli/terminal.h"
+#include "tools/compare/comparison.h"
+#include "tools/demo/chart_scale.h"
+#include "tools/demo/svg.h"
+
+namespace coterie {
+namespace {
+
+constexpr double kWidth = 960, kLeft = 64, kTop = 104, kPanelWidth = 620, kPanelHeight = 380;
+constexpr double kLabelGap = 18;
+constexpr int kNameColumnsMax = 30;
+
+// Six colours that are told apart without colour vision (Okabe and Ito 2008, darkened for white paper); the second six
+// variants have them again, dashed.
+constexpr size_t kColours = 6;
+constexpr std::string_view kStyle =
+    R"(text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; )"
+    R"(font-size: 12px; fill: #1b2330; }
+.paper { fill: #ffffff; }
+.title { font-size: 20px; font-weight: 600; }
+.soft { fill: #5d6778; }
+.rule { stroke: #e4e8ee; }
+.axis { stroke: #8a94a6; }
+.curve { fill: none; stroke-width: 2.25; stroke-linejoin: round; stroke-linecap: round; }
+.dashed { stroke-dasharray: 5 4; }
+.band { fill-opacity: 0.13; }
+.leader { stroke: #b6bdc9; }
+.c0 { stroke: #2459c9; } .f0 { fill: #2459c9; }
+.c1 { stroke: #b45309; } .f1 { fill: #b45309; }
+.c2 { stroke: #00785a; } .f2 { fill: #00785a; }
+.c3 { stroke: #a8437c; } .f3 { fill: #a8437c; }
+.c4 { stroke: #0b7fab; } .f4 { fill: #0b7fab; }
+.c5 { stroke: #5b6472; } .f5 { fill: #5b6472; }
+)";
+
+struct Range {
+  double low = 0, high = 1;
+};
+
+// The accuracies that are shown, and a little more: a curve between 96 % and 98 % is to be seen as one.
+Range accuracy_range(const std::vector<const ComparedVariant*>& drawn) {
+  double low = 1, high = 0;
+  for (const ComparedVariant* one : drawn) {
+    for (const BandPoint& point : one->curve) {
+      const double half = point.accuracy.half_width.value_or(0);
+      low = std::min(low, point.accuracy.mean - half);
+      high = std::max(high, point.accuracy.mean + half);
+    }
+  }
+  if (low > high) return {};
+  const double room = std::max(0.01, 0.05 * (high - low));
+  return {std::max(0.0, low - room), std::min(1.0, high + room)};
+}
+
+Range round_range(const std::vector<const ComparedVariant*>& drawn) {
+  double low = INFINITY, high = -INFINITY;
+  for (const ComparedVariant* one : drawn) {
+    if (one->curve.empty()) continue;
+    low = std::min(low, static_cast<double>(one->curve.front().round));
+    high = std::max(high, static_cast<double>(one->curve.back().round));
+  }
+  if (low > high) return {0, 1};
+  return {std::min(low, high - 1), high};
+}
+
+void draw_axes(Svg& svg, const Scale& x, const Scale& y) {
+  const std::vector<double> ticks = round_ticks(100 * y.low, 100 * y.high, 6);
+  const double step = ticks.size() > 1 ? ticks[1] - ticks[0] : 1;
+  for (const double tick : ticks) {
+    const double at = y.at(tick / 100);
+    svg.line("rule", {kLeft, at}, {kLeft + kPanelWidth, at});
+    svg.text("soft", {kLeft - 8, at + 4}, tick_text(tick, step) + " %", Anchor::end);
+  }
+  const double bottom = kTop + kPanelHeight;
+  svg.line("axis", {kLeft, bottom}, {kLeft + kPanelWidth, bottom});
+  for (const double tick : round_ticks(x.low, x.high, 10)) {
+    if (tick != std::floor(tick)) continue;
+    svg.line("axis", {x.at(tick), bottom}, {x.at(tick), bottom + 4});
+    svg.text("soft", {x.at(tick), bottom + 19}, tick_text(tick, 1), Anchor::middle);
+  }
+  svg.text("soft", {kLeft + kPanelWidth / 2, bottom + 38}, "round", Anchor::middle);
+}
+
+std::string colour(std::string_view what, size_t i) { return std::string(what) + std::to_string(i % kColours); }
+
+void draw_variant(Svg& svg, const ComparedVariant& one, size_t i, const Scale& x, const Scale& y) {
+  std::vector<Svg::Point> mean, band;
+  const auto point = [&](const BandPoint& at, double side) {
+    return Svg::Point(x.at(static_cast<double>(at.round)),
+                      y.at(std::clamp(at.accuracy.mean + side * at.accuracy.half_width.value_or(0), y.low, y.high)));
+  };
+  for (const BandPoint& at : one.curve) {
+    mean.push_back(point(at, 0));
+    band.push_back(point(at, 1));
+  }
+  if (one.accuracy.half_width && !one.curve.empty()) {
+    for (size_t k = one.curve.size(); k-- > 0;) band.push_back(point(one.curve[k], -1));
+    svg.polygon("band " + colour("f", i), band);
+  }
+  svg.path("curve " + colour("c", i) + (i >= kColours ? " dashed" : ""), mean);
+}
+
+// A name at each line's end, apart from each other, with its number.
+void draw_names(Svg& svg, const std::vector<const ComparedVariant*>& drawn, const Scale& x, const Scale& y) {
+  std::vector<double> ends;
+  for (const ComparedVariant* one : drawn) {
+    ends.push_back(one->curve.empty() ? kTop + kPanelHeight : y.at(one->curve.back().accuracy.mean));
+  }
+  const std::vector<double> places = spread(ends, kLabelGap, kTop, kTop + kPanelHeight);
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    const ComparedVariant& one = *drawn[i];
+    const double text_left = kLeft + kPanelWidth + 22;
+    if (!one.curve.empty()) {
+      const double from = x.at(static_cast<double>(one.curve.back().round));
+      svg.line("leader", {from + 2, ends[i]}, {text_left - 4, places[i]});
+    }
+    const bool is_long = width_of(one.name) > kNameColumnsMax;
+    const std::string name = is_long ? fit(one.name, kNameColumnsMax - 2) + ".." : one.name;
+    const std::string value = one.curve.empty() ? "no accuracy" : format_percent(one.curve.back().accuracy.mean);
+    svg.text(colour("f", i), {text_left, places[i] + 4}, value + "  " + name);
+  }
+}
+
+// All, or the best in their order.
+std::vector<const ComparedVariant*> drawn_of(const std::vector<ComparedVariant>& compared) {
+  std::vector<const ComparedVariant*> drawn;
+  for (const ComparedVariant& one : compared) drawn.push_back(&one);
+  if (drawn.size() <= kVariantsDrawnMax) return drawn;
+  std::ranges::stable_sort(drawn, std::greater(), [](const ComparedVariant* one) { return one->accuracy.mean; });
+  drawn.resize(kVariantsDrawnMax);
+  std::ranges::sort(drawn);
+  return drawn;
+}
+
+std::string subtitle_of(const std::vector<ComparedVariant>& compared, size_t drawn) {
+  const auto [least, most] =
+      std::ranges::minmax_element(compared, {}, [](const ComparedVariant& one) { return one.accuracy.count; });
+  std::string text = "accuracy on held-out examples; mean of " + std::to_string(least->accuracy.count);
+  if (most->accuracy.count > least->accuracy.count) text += " to " + std::to_string(most->accuracy.count);
+  text += most->accuracy.count == 1 ? " run" : " runs, with its 95 % interval";
+  if (drawn < compared.size()) {
+    text += "; the best " + std::to_string(drawn) + " of " + std::to_string(compared.size()) + " variants";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string draw_comparison(const std::vector<ComparedVariant>& compared, const std::string& title) {
+  const std::vector<const ComparedVariant*> drawn = drawn_of(compared);
+  const Range rounds = round_range(drawn), accuracies = accuracy_range(drawn);
+  const Scale x{rounds.low, rounds.high, kLeft, kLeft + kPanelWidth};
+  const Scale y{accuracies.low, accuracies.high, kTop + kPanelHeight, kTop};
+  const std::string subtitle = subtitle_of(compared, drawn.size());
+  Svg svg;
+  const double height = kTop + kPanelHeight + 62;
+  svg.rectangle("paper", {0, 0}, kWidth, height);
+  svg.text("title", {kLeft, 44}, title);
+  svg.text("soft", {kLeft, 68}, subtitle);
+  draw_axes(svg, x, y);
+  for (size_t i = 0; i < drawn.size(); ++i) draw_variant(svg, *drawn[i], i, x, y);
+  draw_names(svg, drawn, x, y);
+  return svg.document(kWidth, height, kStyle, title, subtitle);
+}
+
+}  // namespace coterie

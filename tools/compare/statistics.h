@@ -1,0 +1,30 @@
+// What some runs of the same thing say together: a mean and how sure it is. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+
+namespace coterie {
+
+// The mean of `count` values, and half the width of its 95 % confidence interval by Student's t: with probability .95
+// the interval covers the mean of all runs there could be, if their values are nearly normal. None for a single value.
+struct MeanInterval {
+  double mean = 0;
+  std::optional<double> half_width;
+  size_t count = 0;
+};
+
+// `values` has at least one, and all are finite.
+MeanInterval mean_interval(std::span<const double> values);
+
+// The mean of b - a over the seeds that both have: what differs between runs of one seed is what was changed, and not
+// the luck of the draw. None without such a seed.
+std::optional<MeanInterval> paired_difference(const std::map<uint64_t, double>& a, const std::map<uint64_t, double>& b);
+
+// The .975 quantile of Student's t; `degrees` of freedom from 1.
+double student_t(size_t degrees);
+
+}  // namespace coterie
