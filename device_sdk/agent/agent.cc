@@ -15,7 +15,6 @@
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
 #include "secure/crypto/self_test.h"
-#include "secure/identity/device_certificate.h"
 #include "secure/identity/key_file.h"
 
 namespace coterie {
@@ -38,28 +37,26 @@ Result<os::File> lock_directory(const std::string& directory) {
   return lock;
 }
 
-ParticipantPolicy policy_of(const AgentSettings& settings) {
-  ParticipantPolicy policy = settings.policy;
-  policy.privacy.is_uncertified = !settings.authority_key.empty() && settings.certificate.empty();
-  return policy;
+Result<std::shared_ptr<const Signer>> identity_of(const AgentSettings& settings) {
+  if (settings.signer) return settings.signer;
+  COT_ASSIGN(std::unique_ptr<Signer> own,
+             load_or_create_signer(settings.state_dir + "/identity.key", settings.key_algorithm));
+  return std::shared_ptr<const Signer>(std::move(own));
 }
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
+// By how much the server's clock was ahead when that was kept: 0 if it was not.
+Millis ahead_of(const std::string& path) {
+  const Result<Bytes> kept = os::read_file(path, kClockBytesMax);
+  if (!kept) return Millis(0);
+  const std::string_view text = as_text(*kept);
+  int64_t ms = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  return error == std::errc() && std::abs(ms) <= kClockMsMax ? Millis(ms) : Millis(0);
+}
 
-Status check_authority(const AgentSettings& settings, const Signer& signer) {
-  if (settings.authority_key.empty()) {
-    if (settings.certificate.empty()) return {};
-    return bad("certificate: needs the authority_key that it is by: devices without an authority take no certificates");
-  }
-  if (!public_key_is_valid(KeyAlgorithm::ed25519, settings.authority_key)) {
-    return bad("authority_key: must be the 32 bytes of an Ed25519 public key");
-  }
-  if (settings.certificate.empty()) return {};
-  if (device_certificate_is_valid({signer.algorithm(), signer.public_key(), settings.certificate},
-                                  settings.authority_key))
-    return {};
-  return bad("certificate: is not by this authority for this device's key: have the key " +
-             to_hex(signer.public_key()) + " certified");
+Error not_enrolled() {
+  return Error(ErrorCode::conflict,
+               "certificate: the device is not enrolled yet, and its population says for which it is");
 }
 
 }  // namespace
@@ -69,38 +66,45 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transp
   COT_TRY(validate(settings.policy.privacy));
   COT_TRY(crypto_self_test());
   COT_ASSIGN(os::File lock, lock_directory(settings.state_dir));
-  COT_ASSIGN(std::unique_ptr<Signer> signer,
-             load_or_create_signer(settings.state_dir + "/identity.key", settings.key_algorithm));
-  COT_TRY(check_authority(settings, *signer));
+  COT_ASSIGN(std::shared_ptr<const Signer> signer, identity_of(settings));
+  COT_ASSIGN(CertificateStore certificates,
+             CertificateStore::open(settings.state_dir, settings.authority_key, settings.certificate, *signer));
   SessionFiles files(settings.state_dir);
   COT_ASSIGN(ParticipantState state, files.load(settings.seed));
-  std::unique_ptr<Agent> agent(
-      new Agent(settings, std::move(lock), std::move(signer), std::move(files), std::move(state), transport, examples));
+  if (settings.signer && state.phase != ParticipantPhase::unenrolled &&
+      state.device != device_id_of(signer->public_key())) {
+    return Error(ErrorCode::conflict, "state directory " + settings.state_dir +
+                                          " was enrolled with another key than the app's: use that one, or another "
+                                          "directory");
+  }
+  std::unique_ptr<Agent> agent(new Agent(settings, std::move(lock), std::move(signer), std::move(certificates),
+                                         std::move(files), std::move(state), transport, examples));
   if (!agent->state().assignment) agent->clean_up();
-  agent->load_clock();
   return agent;
 }
 
-Agent::Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> signer, SessionFiles files,
-             ParticipantState state, Transport& transport, ExampleSource& examples)
+Agent::Agent(AgentSettings settings, os::File lock, std::shared_ptr<const Signer> signer, CertificateStore certificates,
+             SessionFiles files, ParticipantState state, Transport& transport, ExampleSource& examples)
     : settings_(std::move(settings)),
       lock_(std::move(lock)),
       files_(std::move(files)),
       signer_(std::move(signer)),
+      certificates_(std::move(certificates)),
       api_(transport, *signer_),
+      ahead_saved_(ahead_of(path("clock"))),
       examples_(examples),
-      machine_(policy_of(settings_), std::move(state)) {}
-
-void Agent::load_clock() {
+      machine_{policy_for(state.population), std::move(state)} {  // braces: in this order
   api_.trust(machine_.state().signing_key);
-  const Result<Bytes> kept = os::read_file(path("clock"), kClockBytesMax);
-  int64_t ms = 0;
-  if (!kept) return;
-  const std::string_view text = as_text(*kept);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
-  if (error != std::errc() || std::abs(ms) > kClockMsMax) return;
-  ahead_saved_ = Millis(ms);
+}
+
+DeviceClocks Agent::clocks() const { return {.own = os::wall_now(), .server = api_.server_now()}; }
+
+// A plan that was kept is judged as the machine is made.
+ParticipantPolicy Agent::policy_for(const Population& population) {
   api_.set_server_ahead(ahead_saved_);
+  ParticipantPolicy policy = settings_.policy;
+  policy.privacy.uncertified = certificates_.obstacle(population, clocks());
+  return policy;
 }
 
 // A device that is started again does not wait by its own clock for what it noted by the server's.
@@ -155,6 +159,7 @@ Result<AgentProgress> Agent::step() {
   if (event) {
     const uint64_t done_before = machine_.state().rounds_done;
     const bool had_assignment = machine_.state().assignment.has_value();
+    machine_.set_uncertified(certificates_.obstacle(machine_.state().population, clocks()));
     machine_.step(*event, api_.server_now());
     const bool round_ended = had_assignment && !machine_.state().assignment;
     if (round_ended) {
@@ -170,6 +175,25 @@ Result<AgentProgress> Agent::step() {
   progress.rounds_done = machine_.state().rounds_done;
   progress.refused_plan = machine_.take_refused_plan();
   return progress;
+}
+
+bool Agent::certificate_is_due() const {
+  return is_enrolled() && certificates_.is_due(machine_.state().population, clocks());
+}
+
+Result<Digest> Agent::attestation_hash(ByteView nonce) const {
+  if (!is_enrolled()) return not_enrolled();
+  return coterie::attestation_hash(nonce, machine_.state().population, signer_->algorithm(), signer_->public_key());
+}
+
+Result<Bytes> Agent::certificate_request(Attestation attestation) const {
+  if (!is_enrolled()) return not_enrolled();
+  return certificates_.request(machine_.state().population, std::move(attestation));
+}
+
+Status Agent::take_certificate(Bytes certificate) {
+  if (!is_enrolled()) return not_enrolled();
+  return certificates_.take(std::move(certificate), machine_.state().population);
 }
 
 // The round is over for this device: what belonged to it goes. Nobody needs these files, so failures are ignored.
@@ -287,16 +311,37 @@ Result<ParticipantEvent> Agent::perform(const DoUpload& action) {
   return ParticipantEvent(UploadAnswered{api_.upload(machine_.state().device, action.assignment, *update)});
 }
 
+// The authority's newest list, before a session in which others are judged with it. Why there can be none, if so; an
+// error is the disk's.
+Result<std::optional<Failure>> Agent::update_list(const Plan& plan) {
+  if (plan.privacy.level < SecurityLevel::active || !certificates_.needs_list()) return std::optional<Failure>();
+  const Outcome<Bytes> fetched = api_.fetch_revocations(machine_.state().device, certificates_.list_number());
+  if (const auto* failure = std::get_if<Failure>(&fetched)) {
+    if (failure->error.code() != ErrorCode::not_found) return std::optional(*failure);  // none that is newer is fine
+  } else if (const Status taken = certificates_.take_list(std::get<Bytes>(fetched)); !taken) {
+    if (taken.error().code() != ErrorCode::refused) return taken.error();
+    return std::optional(Failure{taken.error(), {}});
+  }
+  const Status current = certificates_.list_is_current(clocks());
+  return current ? std::optional<Failure>() : std::optional(Failure{current.error(), {}});
+}
+
 Result<ParticipantEvent> Agent::perform(const DoAggregate& action) {
   if (!aggregation_) {
+    COT_ASSIGN(const std::optional<Failure> without_list, update_list(action.plan));
+    if (without_list) return ParticipantEvent(AggregationAnswered{*without_list});
+    // By the time at which it is asked: a session may take long.
+    auto is_good = [this](const DeviceIdentity& other) {
+      return certificates_.judge(other, machine_.state().population, clocks());
+    };
     COT_ASSIGN(auto opened, AggregationSession::open({.device = machine_.state().device,
                                                       .assignment = action.assignment,
                                                       .plan = action.plan,
                                                       .directory = settings_.state_dir,
                                                       .update_path = path("update.cotf"),
                                                       .signer = signer_.get(),
-                                                      .certificate = settings_.certificate,
-                                                      .certificate_is_good = certificate_check(settings_.authority_key),
+                                                      .certificate = certificates_.certificate(),
+                                                      .certificate_is_good = std::move(is_good),
                                                       .has_opened = machine_.state().has_opened}));
     if (auto* failure = std::get_if<Failure>(&opened))
       return ParticipantEvent(AggregationAnswered{std::move(*failure)});

@@ -7,6 +7,7 @@
 //   model-<digest>.cotf            the present round's model (.part while it is being fetched)
 //   train-<round>-<attempt>.ckpt   training under way; .seed what its randomness comes from (training_seed.h)
 //   update.cotf                    the encoded update, until it is accepted
+//   certificate, revocations       of the authority (certificate_store.h)
 //   secagg.log                     a session of secure aggregation under way (session_log.h)
 // One agent at a time may use a directory. Not thread-safe.
 #pragma once
@@ -17,6 +18,7 @@
 
 #include "base/os/file.h"
 #include "device_sdk/agent/aggregation_session.h"
+#include "device_sdk/agent/certificate_store.h"
 #include "device_sdk/agent/device_api.h"
 #include "device_sdk/agent/session_files.h"
 #include "device_sdk/client/participant_machine.h"
@@ -31,6 +33,7 @@ struct AgentSettings {
   std::string enrollment_token;  // needed until the device is enrolled
   std::string sdk_version;
   KeyAlgorithm key_algorithm = KeyAlgorithm::ed25519;  // of a new identity
+  std::shared_ptr<const Signer> signer;                // the app's own key; null: one in the state directory
   // For shuffling and jitter, the same in each training of a model version: for tests, as the server can then have one
   // training twice. 0: drawn, for shuffling anew in each training.
   uint64_t seed = 0;
@@ -38,8 +41,9 @@ struct AgentSettings {
   uint32_t checkpoint_steps = 50;  // training steps between two checkpoints; 0: none
   ParticipantPolicy policy;
   // For secure aggregation: the Ed25519 key of an authority whose certificates other devices must have
-  // (secure/identity/device_certificate.h), and the certificate of this one, without which it refuses plans of level
-  // active and above. Without an authority nobody must have one, and whoever can enroll devices can be all the others.
+  // (secure/identity/device_certificate.h), and the certificate of this one, without which, or when it has ended, it
+  // refuses plans of level active and above. Without an authority nobody must have one, and whoever can enroll devices
+  // can be all the others.
   Bytes authority_key;
   Bytes certificate;
 };
@@ -68,7 +72,8 @@ struct AgentProgress {
 class Agent {
  public:
   // `transport` and `examples` outlive the agent. invalid_argument if the policy is out of range, or
-  // authority and certificate are not what they must be (one that is not for this device's key); conflict if
+  // authority and certificate are not what they must be (certificate_store.h); conflict if the directory was enrolled
+  // with another key than settings.signer, or if
   // another agent uses the directory; data_loss if its state is damaged.
   static Result<std::unique_ptr<Agent>> open(const AgentSettings& settings, Transport& transport,
                                              ExampleSource& examples);
@@ -78,10 +83,19 @@ class Agent {
   const ParticipantState& state() const { return machine_.state(); }
   // The device's identity: an authority certifies its public key.
   const Signer& identity() const { return *signer_; }
+  // Whether to ask the authority for the next certificate (CertificateStore::is_due); not before the device is
+  // enrolled.
+  bool certificate_is_due() const;
+  // What the app carries to the authority for a certificate, the first or the next (certificate_request.h), and what
+  // comes back (CertificateStore::take). conflict: the device is not enrolled, so that it has no population yet.
+  Result<Bytes> certificate_request(Attestation attestation) const;
+  Status take_certificate(Bytes certificate);
+  // attestation_hash() of this device. conflict: as above.
+  Result<Digest> attestation_hash(ByteView nonce) const;
 
  private:
-  Agent(AgentSettings settings, os::File lock, std::unique_ptr<Signer> signer, SessionFiles files,
-        ParticipantState state, Transport& transport, ExampleSource& examples);
+  Agent(AgentSettings settings, os::File lock, std::shared_ptr<const Signer> signer, CertificateStore certificates,
+        SessionFiles files, ParticipantState state, Transport& transport, ExampleSource& examples);
 
   struct Training {  // of the round under way
     Model model;
@@ -97,10 +111,13 @@ class Agent {
   Result<std::optional<ParticipantEvent>> train(const DoTrain& action);
   Result<ParticipantEvent> perform(const DoUpload& action);
   Result<ParticipantEvent> perform(const DoAggregate& action);
+  Result<std::optional<Failure>> update_list(const Plan& plan);
   Result<Training> begin_training(const DoTrain& action);
   Result<Bytes> encoded_update(const DoTrain& action, const Training& training) const;
   void clean_up();
-  void load_clock();
+  DeviceClocks clocks() const;
+  bool is_enrolled() const { return machine_.state().phase != ParticipantPhase::unenrolled; }
+  ParticipantPolicy policy_for(const Population& population);
   Status keep_clock();
   std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }
   std::string model_path(const Digest& digest) const { return path("model-" + digest.hex() + ".cotf"); }
@@ -109,7 +126,8 @@ class Agent {
   AgentSettings settings_;
   os::File lock_;
   SessionFiles files_;
-  std::unique_ptr<Signer> signer_;
+  std::shared_ptr<const Signer> signer_;
+  CertificateStore certificates_;
   DeviceApi api_;
   Millis ahead_saved_{0};  // what DeviceApi::server_ahead was when it was kept
   ExampleSource& examples_;

@@ -9,7 +9,6 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/secagg_codec.h"
 #include "secure/crypto/digest.h"
-#include "secure/identity/device_certificate.h"
 #include "secure/mask/mask_self_test.h"
 #include "secure/secagg/round_session.h"
 
@@ -29,12 +28,6 @@ constexpr uint32_t kOthersChooseMsMin = 200, kOthersChooseMsMax = 1'000;
 Failure gone(std::string what) { return {Error(ErrorCode::ticket_expired, std::move(what)), {}}; }
 
 }  // namespace
-
-secagg::CertificateCheck certificate_check(const Bytes& authority_key) {
-  if (authority_key.empty()) return [](const DeviceIdentity& identity) { return identity.certificate.empty(); };
-  return
-      [authority_key](const DeviceIdentity& identity) { return device_certificate_is_valid(identity, authority_key); };
-}
 
 AggregationSession::AggregationSession(AggregationSetup setup)
     : setup_(std::move(setup)), log_(setup_.directory), signer_(*setup_.signer, log_), is_counted_(setup_.has_opened) {}

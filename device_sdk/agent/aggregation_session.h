@@ -36,9 +36,6 @@ struct AggregationSetup {
   bool has_opened = false;  // the opening was counted in an earlier life
 };
 
-// Identities with an authority's certificate; without an authority (no key) those that have no certificate.
-secagg::CertificateCheck certificate_check(const Bytes& authority_key);
-
 class AggregationSession {
  public:
   using Answered = decltype(AggregationAnswered::outcome);

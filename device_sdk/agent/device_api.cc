@@ -9,6 +9,7 @@
 #include "secure/crypto/digest.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/request_signature.h"
+#include "secure/identity/revocation_list.h"
 #include "secure/identity/server_time.h"
 
 namespace coterie {
@@ -164,6 +165,18 @@ Outcome<Bytes> DeviceApi::fetch_plan(const DeviceId& device, const Digest& plan,
   Bytes& body = std::get<Answer>(answer).body;
   if (body.size() > bytes_max) return Failure{Error(ErrorCode::too_large, "the plan is larger than announced"), {}};
   return std::move(body);
+}
+
+Outcome<Bytes> DeviceApi::fetch_revocations(const DeviceId& device, uint64_t number) {
+  Outcome<Answer> answer = call(&device,
+                                {.method = "GET",
+                                 .target = "/v1/revocations/" + std::to_string(number),
+                                 .headers = {},
+                                 .content_type = {},
+                                 .body = {}},
+                                {.answer_bytes_max = kRevocationListBytesMax});
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  return std::move(std::get<Answer>(answer).body);
 }
 
 Outcome<uint64_t> DeviceApi::fetch_model(const DeviceId& device, const Digest& model, uint64_t offset,

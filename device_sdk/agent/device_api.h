@@ -30,6 +30,9 @@ class DeviceApi {
   Outcome<EnrollReply> enroll(const std::string& token, const std::string& sdk_version);
   std::variant<Assignment, RetryWindow, Failure> check_in(const DeviceId& device, const CheckinRequest& request);
   Outcome<Bytes> fetch_plan(const DeviceId& device, const Digest& plan, uint32_t bytes_max);
+  // The authority's list of revoked certificates, unverified, if the server has one after that of `number`; not_found
+  // if it has none.
+  Outcome<Bytes> fetch_revocations(const DeviceId& device, uint64_t number);
   // The model's bytes from `offset` on, to `sink` with status 206; a server that cannot do ranges sends all of them,
   // with status 200. Returns how many came.
   Outcome<uint64_t> fetch_model(const DeviceId& device, const Digest& model, uint64_t offset, const BodySink& sink);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/log.h"
@@ -16,6 +17,8 @@
 #include "device_sdk/c_api/policy.h"
 #include "device_sdk/c_api/sdk_version.h"
 #include "proto/codec/limits.h"
+#include "secure/identity/attestation.h"
+#include "secure/identity/certificate_request.h"
 #include "secure/identity/device_certificate.h"
 
 namespace {
@@ -23,7 +26,10 @@ namespace {
 using namespace coterie;
 
 static_assert(COTERIE_AUTHORITY_KEY_BYTES == kAuthorityKeyBytes &&
-              COTERIE_CERTIFICATE_BYTES == kDeviceCertificateBytes);
+              COTERIE_CERTIFICATE_BYTES == kEndlessCertificateBytes &&
+              COTERIE_CERTIFICATE_BYTES_MAX == limits::kCertificateBytesMax &&
+              COTERIE_NONCE_BYTES == kAttestationNonceBytes && COTERIE_ATTESTATION_BYTES_MAX == kAttestationBytesMax &&
+              COTERIE_CERTIFICATE_REQUEST_BYTES_MAX == kCertificateRequestBytesMax);
 
 std::string text_or_empty(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
@@ -33,6 +39,10 @@ Status check(const coterie_options& options) {
   };
   if (options.state_dir == nullptr || *options.state_dir == 0) return missing("options.state_dir");
   if (options.transport == nullptr && options.server_url == nullptr) return missing("options.server_url");
+  if (options.certificate_size > COTERIE_CERTIFICATE_BYTES_MAX) {
+    return Error(ErrorCode::invalid_argument,
+                 "options.certificate_size must be at most " + std::to_string(COTERIE_CERTIFICATE_BYTES_MAX));
+  }
   return {};
 }
 
@@ -52,9 +62,26 @@ AgentSettings settings_of(const coterie_options& options) {
     settings.authority_key.assign(options.authority_key, options.authority_key + COTERIE_AUTHORITY_KEY_BYTES);
   }
   if (options.certificate != nullptr) {
-    settings.certificate.assign(options.certificate, options.certificate + COTERIE_CERTIFICATE_BYTES);
+    const size_t size = options.certificate_size > 0 ? options.certificate_size : COTERIE_CERTIFICATE_BYTES;
+    settings.certificate.assign(options.certificate, options.certificate + size);
   }
   return settings;
+}
+
+Result<Attestation> attestation_of(const coterie_attestation* given) {
+  if (given == nullptr) return Attestation{};
+  COT_ASSIGN(const coterie_attestation known, known_part(given, "attestation"));
+  if (known.nonce == nullptr || known.bytes == nullptr) return null_argument("attestation.nonce and attestation.bytes");
+  const bool has_format = known.format > 0 && known.format <= static_cast<uint32_t>(AttestationFormat::opaque);
+  if (!has_format || known.size > kAttestationBytesMax) {
+    return Error(ErrorCode::invalid_argument,
+                 "attestation: its format must be one of coterie_attestation_format, and it "
+                 "has at most " +
+                     std::to_string(kAttestationBytesMax) + " bytes");
+  }
+  return Attestation{.format = static_cast<AttestationFormat>(known.format),
+                     .nonce = Bytes(known.nonce, known.nonce + COTERIE_NONCE_BYTES),
+                     .blob = Bytes(known.bytes, known.bytes + known.size)};
 }
 
 std::atomic<void (*)(const char*)> g_write_log{nullptr};
@@ -85,6 +112,9 @@ struct coterie_client : Handle {
       COT_ASSIGN(transport, make_default_transport(options.server_url, text_or_empty(options.ca_file), cancelled));
     }
     AgentSettings settings = settings_of(options);
+    if (options.signer != nullptr) {
+      COT_ASSIGN(settings.signer, HostSigner::make(options.signer));
+    }
     COT_ASSIGN(settings.policy.privacy, policy_of(options.policy));
     refused = {options.on_refused, options.refused_context};
     COT_ASSIGN(agent, Agent::open(settings, *transport, *dataset));
@@ -180,6 +210,51 @@ coterie_status coterie_client_identity(coterie_client* client, coterie_identity*
     std::copy(signer.public_key().begin(), signer.public_key().end(), filled.public_key);
     fill_known_part(*identity, filled);
     return COTERIE_OK;
+  });
+}
+
+int coterie_client_certificate_is_due(coterie_client* client) {
+  int is_due = 0;
+  (void)with_status(client, [&] {
+    is_due = client->agent->certificate_is_due() ? 1 : 0;
+    return COTERIE_OK;
+  });
+  return is_due;
+}
+
+coterie_status coterie_client_certificate_request(coterie_client* client, const coterie_attestation* attestation,
+                                                  uint8_t* request, size_t* request_size) {
+  return with(client, [&]() -> Status {
+    if (request_size == nullptr || (request == nullptr && *request_size > 0)) return null_argument("request");
+    COT_ASSIGN(Attestation given, attestation_of(attestation));
+    COT_ASSIGN(const Bytes made, client->agent->certificate_request(std::move(given)));
+    const size_t room = std::exchange(*request_size, made.size());
+    if (made.size() > room) {
+      return Error(ErrorCode::too_large, "the request has " + std::to_string(made.size()) +
+                                             " bytes, there is room for " + std::to_string(room));
+    }
+    std::copy(made.begin(), made.end(), request);
+    return {};
+  });
+}
+
+coterie_status coterie_client_take_certificate(coterie_client* client, const uint8_t* certificate,
+                                               size_t certificate_size) {
+  return with(client, [&]() -> Status {
+    if (certificate == nullptr) return null_argument("certificate");
+    if (certificate_size > COTERIE_CERTIFICATE_BYTES_MAX) {
+      return Error(ErrorCode::invalid_argument, "a certificate has at most 1024 bytes");
+    }
+    return client->agent->take_certificate(Bytes(certificate, certificate + certificate_size));
+  });
+}
+
+coterie_status coterie_client_attestation_hash(coterie_client* client, const uint8_t* nonce, uint8_t* hash) {
+  return with(client, [&]() -> Status {
+    if (nonce == nullptr || hash == nullptr) return null_argument("nonce and hash");
+    COT_ASSIGN(const Digest digest, client->agent->attestation_hash(ByteView(nonce, COTERIE_NONCE_BYTES)));
+    std::copy(digest.bytes.begin(), digest.bytes.end(), hash);
+    return {};
   });
 }
 

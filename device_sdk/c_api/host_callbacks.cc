@@ -42,6 +42,37 @@ Status HostDataset::read(uint64_t index, const Example& to) {
                                            std::to_string(to.features().size()) + " features");
 }
 
+Result<std::shared_ptr<const Signer>> HostSigner::make(const coterie_signer* signer) {
+  const auto bad = [](const char* what) {
+    return Error(ErrorCode::invalid_argument, std::string("options.signer") + what);
+  };
+  COT_ASSIGN(const coterie_signer known, known_part(signer, "options.signer"));
+  if (known.sign == nullptr || known.public_key == nullptr) return bad("->sign or ->public_key is missing");
+  if (known.key_algorithm != static_cast<uint32_t>(KeyAlgorithm::ed25519) &&
+      known.key_algorithm != static_cast<uint32_t>(KeyAlgorithm::p256)) {
+    return bad("->key_algorithm must be 1 (Ed25519) or 2 (P-256)");
+  }
+  if (known.public_key_size > COTERIE_PUBLIC_KEY_BYTES_MAX) return bad("->public_key_size is more than a key has");
+  Bytes key(known.public_key, known.public_key + known.public_key_size);
+  if (!public_key_is_valid(static_cast<KeyAlgorithm>(known.key_algorithm), key)) {
+    return bad("->public_key is no key of its algorithm");
+  }
+  return std::shared_ptr<const Signer>(new HostSigner(known, std::move(key)));
+}
+
+Result<Bytes> HostSigner::sign(ByteView message) const {
+  Bytes signature(COTERIE_SIGNATURE_BYTES_MAX);
+  size_t size = signature.size();
+  const int failed = signer_.sign(signer_.context, message.data(), message.size(), signature.data(), &size);
+  if (failed != 0) return Error(ErrorCode::unavailable, "the app's key could not sign");
+  if (size == 0 || size > signature.size()) {
+    return Error(ErrorCode::invalid_argument, "options.signer->sign said that a signature has " + std::to_string(size) +
+                                                  " bytes, at most " + std::to_string(signature.size()) + " fit");
+  }
+  signature.resize(size);
+  return signature;
+}
+
 Result<TransportResponse> HostTransport::send(const TransportRequest& request, const BodySink& sink) {
   if (cancelled_) return Error(ErrorCode::cancelled, "cancelled by the app");
   std::vector<coterie_http_header> headers;

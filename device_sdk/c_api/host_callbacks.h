@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <vector>
 
 #include "coterie.h"
 #include "device_sdk/c_api/source_dataset.h"
 #include "device_sdk/client/transport.h"
 #include "device_sdk/runtime/example_source.h"
+#include "secure/crypto/signature.h"
 
 // What coterie_http_reply_* fill.
 struct coterie_http_reply {
@@ -35,6 +37,21 @@ class HostDataset final : public ExampleSource {
   coterie_dataset dataset_;
   ExampleSource* source_;              // if it is ours: asked directly, it can say what is wrong
   std::vector<coterie_place> places_;  // kept, so that reading does not allocate
+};
+
+class HostSigner final : public Signer {
+ public:
+  // INVALID_ARGUMENT if something is missing, or the key is none of its algorithm.
+  static Result<std::shared_ptr<const Signer>> make(const coterie_signer* signer);
+  KeyAlgorithm algorithm() const override { return static_cast<KeyAlgorithm>(signer_.key_algorithm); }
+  const Bytes& public_key() const override { return public_key_; }
+  Result<Bytes> sign(ByteView message) const override;
+
+ private:
+  HostSigner(const coterie_signer& signer, Bytes public_key) : signer_(signer), public_key_(std::move(public_key)) {}
+
+  coterie_signer signer_;
+  Bytes public_key_;
 };
 
 class HostTransport final : public Transport {

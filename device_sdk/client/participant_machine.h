@@ -29,6 +29,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -116,6 +117,9 @@ class ParticipantMachine {
   // The same answer until an event or the time changes it.
   ParticipantAction next(WallTime now) const;
   void step(const ParticipantEvent& event, WallTime now);
+
+  // What policy.privacy.uncertified is from now on, as time changes it.
+  void set_uncertified(std::string why) { policy_.privacy.uncertified = std::move(why); }
 
   const ParticipantState& state() const { return state_; }
   // Why the last assignment was given up or the last step failed; for the app to show.

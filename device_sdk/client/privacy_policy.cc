@@ -129,11 +129,12 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
                        ", this device asks for " + words(policy.corrupt_share_min) + " at least",
                    refusal_reason::kCorruptShare);
   }
-  if (policy.is_uncertified && privacy.level >= SecurityLevel::active) {
-    return refused("at security level " + std::string(to_string(privacy.level)) +
-                       " others end their session over a device without a certificate of their authority, and this "
-                       "one has none",
-                   refusal_reason::kCertificate);
+  if (!policy.uncertified.empty() && privacy.level >= SecurityLevel::active) {
+    return refused(
+        "at security level " + std::string(to_string(privacy.level)) +
+            " others end their session over a device without a certificate of their authority, and this one " +
+            policy.uncertified,
+        refusal_reason::kCertificate);
   }
   COT_TRY(check_spending(policy, privacy, state.spent, state.spent.last == assignment.round));
   return check_separation(policy, assignment, state);

@@ -15,7 +15,7 @@
 //   openings         this device has given what opens a sum with its update of the plan's model openings_max times
 //                    (openings.h)
 //   certificate      others would end their session over this device: it trusts an authority that has not
-//                    certified it
+//                    certified it, or whose certificate has ended, was revoked or is for another population
 //
 // What all have cost is the sum of epsilon_round, and the sum of delta, over every attempt in which an update
 // may have left. That is basic composition. It holds for plans that are chosen in view of earlier answers,
@@ -25,6 +25,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "proto/messages/checkin.h"
 #include "proto/messages/participant_state.h"
@@ -64,10 +65,10 @@ struct PrivacyPolicy {
   uint32_t openings_max = UINT32_MAX;
   // No job goes below the highest level that any had: for a device whose app says nothing of levels.
   bool keeps_level = false;
-  // Not the app's to set: whether there is an authority, and no certificate of it for this device. At
-  // `active` and above identities are checked, and the others of a cohort end their session over one without
-  // a certificate.
-  bool is_uncertified = false;
+  // Not the app's to set: why the others of a cohort would end their session over this device, as the end of "and this
+  // one ...": where there is an authority, and no certificate of it for this device that is good now. At `active` and
+  // above identities are checked. Empty: they would not.
+  std::string uncertified;
 
   // Whether the app set any limit.
   bool limits_spending() const;

@@ -199,6 +199,22 @@ typedef struct coterie_refusal {
 /* ---- A client -----------------------------------------------------------------------------------------------------
  */
 
+/* The device's key where the app has it: one that never leaves the platform's key store, which can then attest to it.
+ * */
+typedef struct coterie_signer {
+  size_t struct_size;
+  void* context;
+  uint32_t key_algorithm; /* 1 Ed25519, 2 ECDSA P-256; the same key for as long as the state directory is used */
+  uint32_t public_key_size;
+  const uint8_t* public_key; /* as in coterie_identity; borrowed while the client is opened */
+  /* Signs `size` bytes: writes at most COTERIE_SIGNATURE_BYTES_MAX bytes to `signature`, and how many to
+   * *signature_size. Ed25519: 64 bytes; P-256: ECDSA with SHA-256, as DER. Returns 0, or anything else if it cannot
+   * now: what needed the signature fails with COTERIE_UNAVAILABLE. */
+  int (*sign)(void* context, const uint8_t* message, size_t size, uint8_t* signature, size_t* signature_size);
+} coterie_signer;
+
+#define COTERIE_SIGNATURE_BYTES_MAX 80
+
 typedef struct coterie_options {
   size_t struct_size;
   const char* server_url;       /* "https://fl.example.org:8443"; not needed with a transport */
@@ -221,13 +237,19 @@ typedef struct coterie_options {
    * devices, and is not the server's operator (docs/THREAT_MODEL.md of the project). Its Ed25519 key, 32 bytes;
    * NULL: there is none, and others must have no certificate either. */
   const uint8_t* authority_key;
-  /* The authority's 64 bytes about this device's key (coterie_client_identity); NULL: none yet, and plans of
-   * those levels are refused as "certificate". */
+  /* The authority's word about this device's key (coterie_client_identity); NULL: none yet, and plans of those levels
+   * are refused as "certificate", also when it has ended. */
   const uint8_t* certificate;
+  size_t certificate_size; /* at most COTERIE_CERTIFICATE_BYTES_MAX; 0: COTERIE_CERTIFICATE_BYTES, as before 0.3 */
+  /* NULL: the library makes a key of its own in the state directory. The callback and its context outlive the client. A
+   * state directory that another key was enrolled with is a CONFLICT. */
+  const coterie_signer* signer;
 } coterie_options;
 
 #define COTERIE_AUTHORITY_KEY_BYTES 32
+/* Of the form before 0.3, which has no end: a client opens with one, and its device counts as not certified. */
 #define COTERIE_CERTIFICATE_BYTES 64
+#define COTERIE_CERTIFICATE_BYTES_MAX 1024
 #define COTERIE_PUBLIC_KEY_BYTES_MAX 65
 
 typedef struct coterie_client coterie_client;
@@ -250,6 +272,54 @@ typedef struct coterie_identity {
 
 /* INVALID_ARGUMENT: a NULL, or a struct_size of no version. */
 COTERIE_API coterie_status coterie_client_identity(coterie_client* client, coterie_identity* identity);
+
+/* What a platform says of this device, for the authority to judge before it certifies the device's key. */
+typedef enum coterie_attestation_format {
+  COTERIE_ATTESTATION_ANDROID_KEY =
+      1, /* the chain of the key's certificates, as DER one behind the other, the key's first;
+                                          the nonce was its attestationChallenge */
+  COTERIE_ATTESTATION_PLAY_INTEGRITY = 2, /* the token; its nonce or request hash is base64url of the hash below */
+  COTERIE_ATTESTATION_APP_ATTEST = 3,     /* the attestation object; the hash below was its clientDataHash */
+  COTERIE_ATTESTATION_OPAQUE = 4          /* what the app and its authority have agreed on */
+} coterie_attestation_format;
+
+#define COTERIE_NONCE_BYTES 32
+#define COTERIE_ATTESTATION_BYTES_MAX 32768
+#define COTERIE_CERTIFICATE_REQUEST_BYTES_MAX (COTERIE_ATTESTATION_BYTES_MAX + 4096)
+
+typedef struct coterie_attestation {
+  size_t struct_size;
+  uint32_t format;      /* a coterie_attestation_format */
+  const uint8_t* nonce; /* COTERIE_NONCE_BYTES, from the authority, for this attestation */
+  const uint8_t* bytes;
+  size_t size; /* at most COTERIE_ATTESTATION_BYTES_MAX */
+} coterie_attestation;
+
+/* A certificate is renewed by the app: when one is due, it has a request made, carries it to the authority by a way of
+ * its own (the server is not that authority), and hands the answer back, which is kept in the state directory. These
+ * four may be called from within on_progress of coterie_client_run, too. */
+
+/* 1 if the device is enrolled, the app pins an authority, and a certificate of it is due: a third of its validity is
+ * left (a twelfth earlier at most, so that devices do not come at once), or there is none that is good. Else 0; of NULL
+ * 0. */
+COTERIE_API int coterie_client_certificate_is_due(coterie_client* client);
+
+/* Fills `request`, which has *request_size bytes of room, and sets *request_size to what it needs: at most
+ * COTERIE_CERTIFICATE_REQUEST_BYTES_MAX. It is signed by the device's key and holds the present certificate, if there
+ * is one. `attestation` may be NULL: then the authority can renew, and nothing else. TOO_LARGE: more room is needed, as
+ * *request_size says. CONFLICT: the device is not enrolled yet. INVALID_ARGUMENT: no authority, a bad attestation. */
+COTERIE_API coterie_status coterie_client_certificate_request(coterie_client* client,
+                                                              const coterie_attestation* attestation, uint8_t* request,
+                                                              size_t* request_size);
+
+/* INVALID_ARGUMENT: not by this authority for this device's key and population. CONFLICT: it began before the present
+ * one, or the device is not enrolled yet. STORAGE_FULL, PERMISSION_DENIED: it was not kept, and is not in use. */
+COTERIE_API coterie_status coterie_client_take_certificate(coterie_client* client, const uint8_t* certificate,
+                                                           size_t certificate_size);
+
+/* What binds an attestation that is not of the device's own key to it: fills `hash` with 32 bytes over the nonce
+ * (COTERIE_NONCE_BYTES), the population and the device's key. CONFLICT: the device is not enrolled yet. */
+COTERIE_API coterie_status coterie_client_attestation_hash(coterie_client* client, const uint8_t* nonce, uint8_t* hash);
 
 /* Frees *client and sets it to NULL, so that closing twice does nothing; NULL is fine. Whatever was under way goes on
  * when the directory is opened again. Not from within a callback. */

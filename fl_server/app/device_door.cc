@@ -21,7 +21,7 @@ Result<std::unique_ptr<DeviceDoor>> DeviceDoor::open(const ServerConfig& config,
                                        .idle_body_bytes_max = config.ingest.bytes_in_flight_max};
   door->service_ = std::make_unique<DeviceService>(
       settings, DeviceServiceParts{devices.plane(), cohorts, stores.devices(), stores.directory(), stores.blobs(),
-                                   keys.ticket, *keys.signer, devices.guard()});
+                                   keys.ticket, *keys.signer, devices.guard(), *keys.revocations});
   door->service_->take_old_tickets(keys.old_ticket);
   if (config.serves_devices()) {
     const ListenConfig& listen = config.device;

@@ -20,9 +20,13 @@ std::vector<RotatedFiles> rotated_keys(const ServerKeys& keys, KeyUsers users) {
     take(std::move(key));
     return {};
   };
-  return {{"tls", {keys.tls_files.certificate, keys.tls_files.key}, tls},
-          {"admin_token", {keys.data.admin_token_path()}, token},
-          {"old_ticket_key", {keys.data.old_ticket_key_path()}, old_tickets}};
+  std::vector<RotatedFiles> rotated = {{"tls", {keys.tls_files.certificate, keys.tls_files.key}, tls},
+                                       {"admin_token", {keys.data.admin_token_path()}, token},
+                                       {"old_ticket_key", {keys.data.old_ticket_key_path()}, old_tickets}};
+  if (!keys.revocations_file.empty()) {
+    rotated.push_back({"revocations", {keys.revocations_file}, [&keys] { return keys.take_revocations(); }});
+  }
+  return rotated;
 }
 
 }  // namespace coterie

@@ -24,7 +24,8 @@ RoundSide::RoundSide(const ServerConfig& config, const ServerKeys& keys, ServerS
       std::make_unique<Finalizer>(training, training, stores.blobs(), stores.partials(), *noise_, &evaluate_model);
   const RoundSchedulerSettings settings{.pool_threads = config.threads,
                                         .orphan_age_min = config.store.is_shared() ? kOrphanAgeMin : Millis(0),
-                                        .authority_key = config.authority_key};
+                                        .authority_key = config.authority_key,
+                                        .revocations = keys.revocations};
   scheduler_ = std::make_unique<RoundScheduler>(settings, RoundSchedulerParts{.jobs = training,
                                                                               .rounds = training,
                                                                               .accepts = training,

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/os/file.h"
+
 namespace coterie {
 namespace {
 
@@ -27,15 +29,25 @@ Result<std::unique_ptr<ServerKeys>> ServerKeys::open(const ServerConfig& config,
     COT_ASSIGN(peer, open_peer(config, data, now));
   }
   data.keys_are_loaded();
-  return std::make_unique<ServerKeys>(ServerKeys{.data = std::move(data),
-                                                 .ticket = std::move(ticket),
-                                                 .old_ticket = std::move(old_ticket),
-                                                 .noise = std::move(noise),
-                                                 .signer = std::move(signer),
-                                                 .admin_token = std::move(admin_token),
-                                                 .tls_files = std::move(tls_files),
-                                                 .tls = std::move(tls),
-                                                 .peer = std::move(peer)});
+  auto keys =
+      std::make_unique<ServerKeys>(ServerKeys{.data = std::move(data),
+                                              .ticket = std::move(ticket),
+                                              .old_ticket = std::move(old_ticket),
+                                              .noise = std::move(noise),
+                                              .signer = std::move(signer),
+                                              .admin_token = std::move(admin_token),
+                                              .tls_files = std::move(tls_files),
+                                              .tls = std::move(tls),
+                                              .peer = std::move(peer),
+                                              .revocations = std::make_shared<Revocations>(config.authority_key),
+                                              .revocations_file = config.authority_revocations_file});
+  if (!keys->revocations_file.empty()) COT_TRY(keys->take_revocations());
+  return keys;
+}
+
+Status ServerKeys::take_revocations() const {
+  COT_ASSIGN(Bytes bytes, os::read_file(revocations_file, kRevocationListBytesMax));
+  return revocations->take(std::move(bytes));
 }
 
 }  // namespace coterie

@@ -11,6 +11,7 @@
 #include "fl_server/app/data_directory.h"
 #include "fl_server/config/server_config.h"
 #include "fl_server/net/tls_context.h"
+#include "fl_server/runtime/revocations.h"
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
 
@@ -26,6 +27,8 @@ struct ServerKeys {
   // Takes the lock of the data directory: conflict if another server has it. Servers that share a directory of keys
   // wait for each other in here, so that each key is made once. A certificate of ours that ends soon is renewed.
   static Result<std::unique_ptr<ServerKeys>> open(const ServerConfig& config, WallTime now);
+  // Reads the file anew. What Revocations::take() refuses, and what reading refuses.
+  Status take_revocations() const;
 
   DataDirectory data;
   MacKey ticket;
@@ -36,6 +39,9 @@ struct ServerKeys {
   TlsFiles tls_files;
   TlsContext tls;
   std::optional<Peer> peer;  // of a fleet
+  // The authority's that certifies devices; without one there is never a list.
+  std::shared_ptr<Revocations> revocations;
+  std::string revocations_file;  // where the operator puts the newest; empty: there is none
 };
 
 }  // namespace coterie

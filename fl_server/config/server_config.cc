@@ -281,6 +281,10 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   read_overload(reader.object("overload"), config.overload);
   read_retention(reader.object("retention"), config.retention);
   config.authority_key = read_authority_key(reader);
+  reader.read("authority_revocations_file", config.authority_revocations_file);
+  if (!config.authority_revocations_file.empty() && config.authority_key.empty()) {
+    reader.problem("authority_revocations_file", "needs the authority_key that the list is signed with");
+  }
   reader.read("threads", config.threads);
   reader.read("clock_skew_ms_max", config.clock_skew_max);
   reader.read("shutdown_ms_max", config.shutdown_max);

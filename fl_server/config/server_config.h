@@ -76,9 +76,10 @@ struct ServerConfig {
   PaceSettings pace;
   OverloadSettings overload;
   RetentionSettings retention;
-  Bytes authority_key;             // Ed25519, of whoever certifies devices; empty: none does
-  uint32_t threads = 0;            // network threads and compute threads each; 0: one a core
-  Millis clock_skew_max{300'000};  // of a signed request
+  Bytes authority_key;                     // Ed25519, of whoever certifies devices; empty: none does
+  std::string authority_revocations_file;  // its newest list of revoked certificates, for devices; empty: none
+  uint32_t threads = 0;                    // network threads and compute threads each; 0: one a core
+  Millis clock_skew_max{300'000};          // of a signed request
   Millis shutdown_max{20'000};
   std::string log_level = "info";  // debug, info, warning, error
   bool serves_devices() const { return role != ServerRole::scheduler; }

@@ -1,5 +1,7 @@
 #include "fl_server/device_api/device_service.h"
 
+#include <charconv>
+
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/net/blob_response.h"
@@ -216,6 +218,28 @@ Awaitable<HttpResponse> DeviceService::get_blob(Exchange& exchange, DeviceCall c
   Result<HttpResponse> response = blob_response(head, parts_.blobs, *digest, "application/vnd.coterie.frame");
   if (!response) co_return error_response(response.error(), {});
   co_return std::move(*response);
+}
+
+Awaitable<HttpResponse> DeviceService::get_revocations(Exchange& exchange, DeviceCall call) {
+  const Result<DeviceRecord> device = authenticate(exchange, call.claims, Signs::head);
+  if (!device) co_return error_response(device.error(), {});
+  const std::string_view text = call.path["number"];
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    co_return error_response(Error(ErrorCode::malformed, "the number of a list is a whole number"), {});
+  }
+  const auto newest = parts_.revocations.newest();
+  if (!newest || newest->list.number <= number) {
+    co_return error_response(
+        Error(ErrorCode::not_found, "there is no list of revoked certificates after number " + std::to_string(number)),
+        {});
+  }
+  HttpResponse response;
+  response.content_type = "application/octet-stream";
+  response.body = newest->bytes;
+  response.head_only = exchange.head().method == "HEAD";
+  co_return response;
 }
 
 // ---- Tickets

@@ -15,6 +15,7 @@
 #include "fl_server/runtime/device_plane.h"
 #include "fl_server/runtime/overload_guard.h"
 #include "fl_server/runtime/replay_shards.h"
+#include "fl_server/runtime/revocations.h"
 #include "fl_server/store/device_directory.h"
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
@@ -37,6 +38,7 @@ struct DeviceServiceParts {
   const MacKey& ticket_key;
   const Signer& signer;
   OverloadGuard& guard;
+  const Revocations& revocations;
 };
 
 struct TicketHolder {
@@ -70,6 +72,7 @@ class DeviceService final : public HttpService {
   Awaitable<HttpResponse> enroll(Exchange& exchange, DeviceCall call);    // token and key -> device id
   Awaitable<HttpResponse> check_in(Exchange& exchange, DeviceCall call);  // -> assignment or retry window; may be held
   Awaitable<HttpResponse> get_blob(Exchange& exchange, DeviceCall call);  // immutable; ranges, ETag
+  Awaitable<HttpResponse> get_revocations(Exchange& exchange, DeviceCall call);  // the list after that of a number
   Awaitable<HttpResponse> put_update(Exchange& exchange, DeviceCall call);  // an update, or a masked one -> receipt
   // A message of secure aggregation; what the device is to answer next, or a retry window; or both in one.
   Awaitable<HttpResponse> post_session(Exchange& exchange, DeviceCall call);

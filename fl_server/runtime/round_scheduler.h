@@ -21,6 +21,7 @@
 #include "fl_server/events/job_now.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/runtime/fleet_link.h"
+#include "fl_server/runtime/revocations.h"
 #include "fl_server/runtime/work_loop.h"
 #include "fl_server/runtime/work_pool.h"
 #include "fl_server/store/accept_store.h"
@@ -43,6 +44,8 @@ struct RoundSchedulerSettings {
   // Ed25519, of whoever certifies devices. Devices that trust it share with nobody in whose cohort there is a stranger:
   // at active and above such a device is not let in. Empty: whoever is enrolled is.
   Bytes authority_key;
+  // Of that authority; null: none.
+  std::shared_ptr<const Revocations> revocations;
 };
 
 // What the scheduler works on; outlives it.

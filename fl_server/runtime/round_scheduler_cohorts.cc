@@ -8,17 +8,24 @@
 #include "fl_server/core/attempt_terms.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "secure/crypto/random.h"
-#include "secure/identity/device_certificate.h"
+#include "secure/identity/certificate_judge.h"
 
 namespace coterie {
 namespace {
 
 // Not for safety, as devices ask their authority themselves: for the others of a cohort, whom a stranger would end it
 // for.
-secagg::CertificateCheck identity_check(const Bytes& authority_key) {
-  if (authority_key.empty()) return [](const DeviceIdentity&) { return true; };
+secagg::CertificateCheck identity_check(const RoundSchedulerSettings& settings, const Population& population) {
+  if (settings.authority_key.empty()) return [](const DeviceIdentity&) { return Status(); };
   return
-      [authority_key](const DeviceIdentity& identity) { return device_certificate_is_valid(identity, authority_key); };
+      [key = settings.authority_key, revocations = settings.revocations, population](const DeviceIdentity& identity) {
+        const auto newest = revocations ? revocations->newest() : nullptr;
+        return judge_certificate(identity, {.authority_key = key,
+                                            .population = population,
+                                            .now = os::wall_now(),
+                                            .list = newest ? &newest->list : nullptr,
+                                            .asks_for_list = false});
+      };
 }
 
 // The call's own entry, which its one answer takes with it.
@@ -85,7 +92,7 @@ void RoundScheduler::begin_cohorts(const RoundNotice& notice, const AttemptRules
   std::vector<uint64_t> ring_seeds(rules.cohort_count);
   std::ranges::generate(ring_seeds, random_u64);
   step_attempt(notice.key, BeginCohorts{*terms.session, rules, notice.goal_count, has_accepted, std::move(ring_seeds),
-                                        identity_check(settings_.authority_key)});
+                                        identity_check(settings_, notice.population)});
 }
 
 void RoundScheduler::end_cohorts(const RoundKey& key) {

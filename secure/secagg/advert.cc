@@ -60,9 +60,11 @@ Status check_advert(const SessionParameters& parameters, const KeyAdvert& advert
     return fault(Fault::duplicate_key, "an advert has one key for masks and for sealed shares");
   }
   if (!parameters.is_active()) return {};
-  if (!certificate_is_good(advert.identity)) {
+  if (const Status good = certificate_is_good(advert.identity); !good) {
     return fault(Fault::bad_certificate,
-                 "an advert's identity is not certified by an authority that this device trusts");
+                 "an advert's identity is not certified by an authority that this device "
+                 "trusts: " +
+                     good.error().message());
   }
   if (!signature_is_valid(advert.identity.key_algorithm, advert.identity.public_key,
                           signed_text(parameters.context, advert), advert.signature)) {

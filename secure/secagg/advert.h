@@ -14,8 +14,9 @@
 
 namespace coterie::secagg {
 
-// Whether an identity's certificate is by an authority that the asking party trusts. Thread-safe.
-using CertificateCheck = std::function<bool(const DeviceIdentity&)>;
+// Whether an identity's certificate is by an authority that the asking party trusts, and good now; an error says why
+// not. Thread-safe.
+using CertificateCheck = std::function<Status(const DeviceIdentity&)>;
 
 // Who a device is, and how it signs. The signer outlives the session.
 struct DeviceCredentials {

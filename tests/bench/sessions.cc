@@ -89,7 +89,7 @@ void measure(const Cohort& cohort, const Primitives& primitives) {
   parameters.corrupt_share = cohort.corrupt_share;
   parameters.dropout_share = cohort.dropout_share;
   parameters.lane_count = cohort.lanes;
-  const auto anybody = [](const DeviceIdentity&) { return true; };
+  const auto anybody = [](const DeviceIdentity&) { return Status(); };
   secagg::Server server = must(secagg::Server::make(parameters, 1, anybody));
   std::vector<Device> devices(cohort.devices);
   Prng prng(1);

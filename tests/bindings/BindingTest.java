@@ -327,9 +327,9 @@ public final class BindingTest {
     isRefused("authorityKey has 31 bytes, it must have 32", () -> new Client(options, images));
     options.authorityKey = Files.readAllBytes(sample.resolve("authority"));
     options.certificate = new byte[0];
-    isRefused("certificate has 0 bytes, it must have 64", () -> new Client(options, images));
-    options.certificate = new byte[65];
-    isRefused("certificate has 65 bytes, it must have 64", () -> new Client(options, images));
+    isRefused("certificate has 0 bytes, it must have 1 to 1024", () -> new Client(options, images));
+    options.certificate = new byte[1025];
+    isRefused("certificate has 1025 bytes, it must have 1 to 1024", () -> new Client(options, images));
     options.certificate = new byte[64];
     fails("invalid_argument", "is not by this authority", () -> new Client(options, images));
     options.certificate = null;

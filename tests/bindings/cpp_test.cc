@@ -266,7 +266,7 @@ TEST(CppBinding, TakesPartInActiveRoundsWithACertificateOnly) {
   const std::vector<uint8_t> authority = bytes_of(sample("certified/authority"));
   std::vector<uint8_t> certificate = bytes_of(sample("certified/certificate"));
   ASSERT_EQ(authority.size(), size_t{COTERIE_AUTHORITY_KEY_BYTES});
-  ASSERT_EQ(certificate.size(), size_t{COTERIE_CERTIFICATE_BYTES});
+  ASSERT_LE(certificate.size(), size_t{COTERIE_CERTIFICATE_BYTES_MAX});
   coterie_transport transport{};
   transport.struct_size = sizeof transport;
   transport.send = [](void*, const coterie_http_request*, coterie_http_reply*) { return 1; };
@@ -289,8 +289,39 @@ TEST(CppBinding, TakesPartInActiveRoundsWithACertificateOnly) {
   step();
   EXPECT_EQ(heard, std::vector<std::string>{"active: certificate"});
   options.certificate = certificate.data();
+  options.certificate_size = certificate.size();
   step();
   EXPECT_TRUE(heard.empty()) << heard.front();
+  // What the app does when one is due; here the authority answers with what it said before.
+  {
+    std::filesystem::remove_all(state);
+    std::filesystem::copy(sample("certified/state"), state);
+    options.certificate = nullptr;
+    options.certificate_size = 0;
+    coterie::Client client(options, data, coterie::Policy{.cohort_min = 7});
+    EXPECT_TRUE(client.certificate_is_due()) << "it has none";
+    const std::vector<uint8_t> first = client.certificate_request();
+    client.take_certificate(certificate);
+    EXPECT_FALSE(client.certificate_is_due());
+    EXPECT_EQ(client.certificate_request().size(), first.size() + certificate.size()) << "it shows the one that it has";
+    std::vector<uint8_t> nonce(COTERIE_NONCE_BYTES, 1), token(100, 2);
+    auto attestation = coterie::detail::sized<coterie_attestation>();
+    attestation.format = COTERIE_ATTESTATION_PLAY_INTEGRITY;
+    attestation.nonce = nonce.data();
+    attestation.bytes = token.data();
+    attestation.size = token.size();
+    EXPECT_EQ(client.certificate_request(&attestation).size(),
+              first.size() + certificate.size() + nonce.size() + token.size());
+    size_t too_small = 10;
+    uint8_t room[10];
+    EXPECT_EQ(coterie_client_certificate_request(client.c(), nullptr, room, &too_small), COTERIE_TOO_LARGE);
+    EXPECT_EQ(too_small, first.size() + certificate.size());
+    certificate[40] ^= 1;
+    expect_error(COTERIE_INVALID_ARGUMENT, "not by this authority", [&] { client.take_certificate(certificate); });
+    certificate[40] ^= 1;
+    options.certificate = certificate.data();
+    options.certificate_size = certificate.size();
+  }
   certificate[0] ^= 1;
   expect_error(COTERIE_INVALID_ARGUMENT, "is not by this authority", step);
   std::filesystem::remove_all(state);

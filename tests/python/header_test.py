@@ -20,6 +20,8 @@ NOT_BOUND = {
     "coterie_client_step",  # run is it, in a loop
     "coterie_activity_name", "coterie_security_level_name",  # enums have names in Python
     "coterie_http_reply_status", "coterie_http_reply_header", "coterie_http_reply_body",  # there is no transport in Python
+    "coterie_client_certificate_is_due", "coterie_client_certificate_request", "coterie_client_take_certificate",
+    "coterie_client_attestation_hash",  # phones renew; here the next Client is given the next certificate
     "coterie_set_log",  # nothing in the library has written a line yet
     "coterie_trainer_run",  # step in a loop of Python's, so that callbacks raise and ^C comes
     "coterie_examples_open", "coterie_examples_close", "coterie_examples_last_error", "coterie_examples_add",
@@ -70,7 +72,8 @@ class Headers(unittest.TestCase):
     def test_structs_have_the_members_of_the_headers(self):
         bound = [name for name in STRUCTS if hasattr(_structs, struct_name := "".join(
             word.capitalize() for word in name.removeprefix("coterie_").split("_"))) and struct_name]
-        self.assertEqual(set(STRUCTS) - set(bound), {"coterie_http_header", "coterie_http_request", "coterie_transport"})
+        self.assertEqual(set(STRUCTS) - set(bound), {"coterie_attestation", "coterie_http_header", "coterie_http_request",
+                                                  "coterie_signer", "coterie_transport"})
         for name in bound:
             members = []
             for declaration in re.split(r";\s*", re.sub(r"\s+", " ", STRUCTS[name]).strip()):

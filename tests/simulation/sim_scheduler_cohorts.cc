@@ -91,7 +91,7 @@ void SimScheduler::begin_cohorts(const RoundNotice& notice, const AttemptRules& 
   std::vector<uint64_t> ring_seeds(rules.cohort_count);
   std::ranges::generate(ring_seeds, [this] { return world_.prng().next(); });
   step_attempt(notice.key, BeginCohorts{*terms.session, rules, notice.goal_count, has_accepted, std::move(ring_seeds),
-                                        [](const DeviceIdentity&) { return true; }});
+                                        [](const DeviceIdentity&) { return Status(); }});
   if (!has_begun && machine.is_aggregating()) world_.oracle().sessions_began(notice.key, has_accepted);
 }
 

@@ -6,7 +6,7 @@ namespace coterie::simulation {
 
 Result<SimSession> SimSession::open(const secagg::SessionParameters& parameters, const Signer& signer,
                                     std::vector<uint64_t> update, SavedSession& saved) {
-  const auto accept_all = [](const DeviceIdentity&) { return true; };
+  const auto accept_all = [](const DeviceIdentity&) { return Status(); };
   COT_ASSIGN(secagg::Client client,
              secagg::Client::make(parameters, Secret<32>(std::span<const uint8_t, 32>(saved.seed.data(), 32)),
                                   {.signer = &signer, .certificate = {}}, accept_all));

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/os/clock.h"
 #include "base/os/file.h"
 #include "base/random.h"
 #include "device_sdk/runtime/dataset_source.h"
@@ -20,6 +21,7 @@
 #include "secure/crypto/digest.h"
 #include "secure/identity/device_certificate.h"
 #include "secure/identity/key_file.h"
+#include "secure/identity/signed_seconds.h"
 #include "tools/model/zoo.h"
 
 namespace coterie {
@@ -80,7 +82,16 @@ Status write_certified(const std::string& directory) {
   COT_TRY(os::make_directories(state));
   COT_ASSIGN(const auto authority, load_or_create_signer(directory + "/authority.key", KeyAlgorithm::ed25519));
   COT_ASSIGN(const auto device, load_or_create_signer(state + "/identity.key", KeyAlgorithm::ed25519));
-  COT_ASSIGN(const Bytes certificate, make_device_certificate(device->algorithm(), device->public_key(), *authority));
+  // For the state's population, and for as long as samples of a build are used.
+  const WallTime now = time_of_seconds(signed_seconds(os::wall_now()));
+  const CertificateStatement statement{.issuer = {},
+                                       .serial = 1,
+                                       .population = Population("default"),
+                                       .not_before = now,
+                                       .not_after = now + kCertificateValidityMax,
+                                       .has_lists = false};
+  COT_ASSIGN(const Bytes certificate,
+             make_device_certificate(statement, device->algorithm(), device->public_key(), *authority));
   COT_TRY(os::write_file_atomically(directory + "/authority", authority->public_key()));
   COT_TRY(os::write_file_atomically(directory + "/certificate", certificate));
   return os::write_file_atomically(state + "/session.state", refusing_state(SecurityLevel::active));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "proto/codec/limits.h"
 #include "secure/identity/device_certificate.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/authority_commands.h"
@@ -130,11 +131,14 @@ void add_local_models(CLI::App& model, Invocation& invocation) {
 }
 
 // So many bytes, in hexadecimal.
-void add_hex(CLI::App& app, const std::string& name, Bytes& into, size_t bytes, const std::string& what) {
-  const auto parse = [bytes](const std::string& text) -> Result<Bytes> {
+void add_hex(CLI::App& app, const std::string& name, Bytes& into, size_t bytes_min, size_t bytes_max,
+             const std::string& what) {
+  const auto parse = [=](const std::string& text) -> Result<Bytes> {
     Result<Bytes> parsed = from_hex(text);
-    if (parsed && parsed->size() == bytes) return parsed;
-    return Error(ErrorCode::invalid_argument, "must be " + std::to_string(2 * bytes) + " hexadecimal digits");
+    if (parsed && parsed->size() >= bytes_min && parsed->size() <= bytes_max) return parsed;
+    const std::string most = bytes_min == bytes_max ? "" : " to " + std::to_string(2 * bytes_max);
+    return Error(ErrorCode::invalid_argument,
+                 "must be " + std::to_string(2 * bytes_min) + most + " hexadecimal digits");
   };
   app.add_option_function<std::string>(
          name, [&into, parse](const std::string& text) { into = *parse(text); }, what)
@@ -203,10 +207,13 @@ void add_run(CLI::App& device, Invocation& invocation) {
       ->check(between<uint64_t>(0, UINT64_MAX));
   run->add_flag("--p256", options->use_p256,
                 "a new identity uses ECDSA P-256, as secure elements do, instead of Ed25519");
-  add_hex(*run, "--authority-key", options->authority_key, kAuthorityKeyBytes,
+  add_hex(*run, "--authority-key", options->authority_key, kAuthorityKeyBytes, kAuthorityKeyBytes,
           "an authority that other devices must be certified by (`coterie authority new`)");
-  add_hex(*run, "--certificate", options->certificate, kDeviceCertificateBytes,
+  add_hex(*run, "--certificate", options->certificate, kEndlessCertificateBytes, limits::kCertificateBytesMax,
           "of that authority for this device (`coterie authority certify`)");
+  run->add_option("--certify", options->certify_command,
+                  "when a certificate is due, run this with the request's file; it prints the next one in hex")
+      ->type_name("COMMAND");
   add_policy(*run, options);
   run->callback([&, options] { invocation.run = [options] { return run_device(*options); }; });
 }

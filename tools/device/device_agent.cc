@@ -10,6 +10,8 @@
 #include "device_sdk/runtime/dataset_source.h"
 #include "tools/cli/interrupt.h"
 #include "tools/data/load.h"
+#include "tools/device/certificate_renewal.h"
+#include "tools/device/log_line.h"
 
 namespace coterie {
 namespace {
@@ -17,11 +19,6 @@ namespace {
 std::atomic<coterie_client*> g_client{nullptr};
 
 void cancel_client() { coterie_client_cancel(g_client.load()); }
-
-void write_line(const std::string& line) {
-  const std::string whole = line + "\n";
-  std::fwrite(whole.data(), 1, whole.size(), stderr);
-}
 
 void say(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
   write_line(to_json_line(level, event, std::span(fields.begin(), fields.size())));
@@ -41,7 +38,8 @@ int dataset_read(void* context, uint64_t index, const coterie_example* example) 
   return 1;
 }
 
-int on_progress(void*, const coterie_progress* progress) {
+int on_progress(void* context, const coterie_progress* progress) {
+  static_cast<CertificateRenewal*>(context)->look(g_client.load());
   if (progress->activity == COTERIE_ACTIVITY_WAITING) return 0;
   const std::string_view event = coterie_activity_name(progress->activity);
   if (progress->step_status != COTERIE_OK) {
@@ -117,6 +115,7 @@ coterie_client* open_client(const DeviceOptions& options, DatasetSource& data, c
   client_options.on_refused = &on_refused;
   client_options.authority_key = bytes_or_null(options.authority_key);
   client_options.certificate = bytes_or_null(options.certificate);
+  client_options.certificate_size = options.certificate.size();
   coterie_client* client = nullptr;
   char error[512] = "";
   status = coterie_client_open(&client_options, &dataset, &client, error, sizeof error);
@@ -144,7 +143,8 @@ ExitCode run_device(const DeviceOptions& options) {
   g_client = client;
   Interrupt::set_handler(&cancel_client);
   if (Interrupt::requested()) coterie_client_cancel(client);  // it came before there was a client to cancel
-  status = coterie_client_run(client, options.rounds, &on_progress, nullptr);
+  CertificateRenewal renewal(options.certify_command, options.state_dir);
+  status = coterie_client_run(client, options.rounds, &on_progress, &renewal);
   const bool is_fine = status == COTERIE_OK || status == COTERIE_CANCELLED;
   say(is_fine ? LogLevel::info : LogLevel::error, "device_ended",
       {{"status", coterie_status_name(status)}, {"error", is_fine ? "" : coterie_client_last_error(client)}});

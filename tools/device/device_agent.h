@@ -23,7 +23,10 @@ struct DeviceOptions {
   uint64_t seed = 0;    // of shuffling and jitter; 0: random
   bool use_p256 = false;
   Bytes authority_key;  // 32 bytes; empty: no authority
-  Bytes certificate;    // 64 bytes; empty: none
+  Bytes certificate;    // empty: none
+  // Run with the file of a certificate request as its last argument whenever a certificate is due: prints one in
+  // hexadecimal. Empty: none is asked for.
+  std::string certify_command;
   std::optional<SecurityLevel> security_level_min;
   // Members of coterie_policy; 0: its default.
   uint32_t cohort_min = 0;

@@ -108,7 +108,8 @@ class Client:
             checkin_ms_max=whole(checkin_ms_max, "checkin_ms_max", U32),
             checkpoint_steps=whole(checkpoint_steps, "checkpoint_steps", U32), on_refused=refused,
             authority_key=_exactly(authority_key, 32, "authority_key"),
-            certificate=_exactly(certificate, 64, "certificate"))
+            certificate=_at_most(certificate, 1024, "certificate"),
+            certificate_size=0 if certificate is None else len(certificate))
         limits = (Policy() if policy is None else policy)._struct()
         struct.policy = ctypes.pointer(limits)
         data = examples._source.acquire()
@@ -188,6 +189,12 @@ class Client:
 def _exactly(content: bytes | None, size: int, what: str) -> bytes | None:
     if content is not None and len(content) != size:  # the library could not see it
         raise ValueError(f"{what} has {len(content)} bytes, it must have {size}")
+    return None if content is None else bytes(content)
+
+
+def _at_most(content: bytes | None, size_max: int, what: str) -> bytes | None:
+    if content is not None and not 1 <= len(content) <= size_max:
+        raise ValueError(f"{what} has {len(content)} bytes, it must have 1 to {size_max}")
     return None if content is None else bytes(content)
 
 

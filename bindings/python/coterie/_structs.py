@@ -54,7 +54,8 @@ class Options(Sized):
                 ("enrollment_token", c_char_p), ("use_p256", c_int), ("seed", c_uint64), ("train_ms_max", c_uint32),
                 ("checkin_ms_max", c_uint32), ("checkpoint_steps", c_uint32), ("transport", c_void_p),
                 ("policy", POINTER(Policy)), ("on_refused", ON_REFUSED), ("refused_context", c_void_p),
-                ("authority_key", c_char_p), ("certificate", c_char_p)]
+                ("authority_key", c_char_p), ("certificate", c_char_p), ("certificate_size", c_size_t),
+                ("signer", c_void_p)]
 
 
 class Identity(Sized):

@@ -259,6 +259,18 @@ class Client {
     check(coterie_client_identity(c(), &identity));
     return {identity.key_algorithm, {identity.public_key, identity.public_key + identity.public_key_size}};
   }
+  // Renewal, as coterie.h says it. Also from within on_progress.
+  bool certificate_is_due() const { return coterie_client_certificate_is_due(c()) != 0; }
+  std::vector<uint8_t> certificate_request(const coterie_attestation* attestation = nullptr) const {
+    std::vector<uint8_t> request(COTERIE_CERTIFICATE_REQUEST_BYTES_MAX);
+    size_t size = request.size();
+    check(coterie_client_certificate_request(c(), attestation, request.data(), &size));
+    request.resize(size);
+    return request;
+  }
+  void take_certificate(const std::vector<uint8_t>& certificate) {
+    check(coterie_client_take_certificate(c(), certificate.data(), certificate.size()));
+  }
   // From any thread, while the client is there.
   void cancel() noexcept { coterie_client_cancel(c()); }
   std::string last_error() const { return coterie_client_last_error(c()); }

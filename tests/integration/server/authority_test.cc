@@ -5,8 +5,11 @@
 #include "base/os/file.h"
 #include "base/random.h"
 #include "device_sdk/runtime/dataset_source.h"
+#include "secure/identity/key_file.h"
 #include "tests/integration/demo/demo_process.h"
 #include "tests/integration/support/fixture.h"
+#include "tests/support/certificates.h"
+#include "tests/support/paths.h"
 
 namespace coterie::testing {
 namespace {
@@ -63,18 +66,24 @@ class Authorities : public ServerTest {
     return print({"authority", "new", "--file", directory_ / name});
   }
   // By that authority, for the device of that name, whose key may be of either kind.
-  std::string certify(const std::string& authority, const std::string& device, bool use_p256 = false) {
+  std::string certify(const std::string& authority, const std::string& device, bool use_p256 = false,
+                      bool with_lists = false) {
     std::vector<std::string> identity = {"device", "identity", "--state-dir", directory_ / device};
     if (use_p256) identity.push_back("--p256");
     const std::string line = print(identity);
     const size_t space = line.find(' ');
     if (space == std::string::npos) return "";
-    return print({"authority", "certify", "--key", directory_ / authority, "--device-key", line.substr(space + 1),
-                  "--algorithm", line.substr(0, space)});
+    std::vector<std::string> words = {"authority",    "certify",
+                                      "--key",        directory_ / authority,
+                                      "--device-key", line.substr(space + 1),
+                                      "--algorithm",  line.substr(0, space),
+                                      "--population", "default"};
+    if (with_lists) words.push_back("--lists");
+    return print(words);
   }
   // Starts the server, which knows this authority, and a job of one round.
-  void begin(const std::string& authority_key) {
-    start("\"authority_key\": \"" + authority_key + "\"");
+  void begin(const std::string& authority_key, const std::string& more = "") {
+    start("\"authority_key\": \"" + authority_key + "\"" + more);
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(test::is_ok(os::write_file_atomically(directory_ / "ca.pem", as_bytes(server_->ca_pem()))));
     ASSERT_TRUE(test::is_ok(os::write_file_atomically(directory_ / "examples.cotf", examples_file())));
@@ -86,7 +95,8 @@ class Authorities : public ServerTest {
     job_ = *job;
   }
   // Without a certificate if that is empty.
-  Device run_device(const std::string& name, const std::string& authority_key, const std::string& certificate) {
+  Device run_device(const std::string& name, const std::string& authority_key, const std::string& certificate,
+                    const std::vector<std::string>& more = {}) {
     std::vector<std::string> words = {"device",
                                       "run",
                                       "--server",
@@ -104,7 +114,16 @@ class Authorities : public ServerTest {
                                       "--cohort-min",
                                       "2"};
     if (!certificate.empty()) words.insert(words.end(), {"--certificate", certificate});
+    words.insert(words.end(), more.begin(), more.end());
     return std::make_unique<DemoProcess>(directory_.path(), words);
+  }
+  // The serial in a certificate of that authority, as an operator of it would look it up.
+  uint64_t serial_of(const std::string& device, const std::string& authority, const std::string& certificate) {
+    const std::string line = print({"device", "identity", "--state-dir", directory_ / device});
+    const size_t space = line.find(' ');
+    const std::string shown = print({"authority", "show", "--certificate", certificate, "--authority-key", authority,
+                                     "--device-key", line.substr(space + 1), "--algorithm", line.substr(0, space)});
+    return std::stoull(shown.substr(std::string("serial").size()));
   }
   static std::string ended(DemoProcess& device) {
     device.signal(SIGTERM);
@@ -169,12 +188,70 @@ TEST_F(Authorities, KeepStrangersOutOfARoundThatFinishesWithoutThem) {
 TEST_F(Authorities, CertifyOneDeviceOnly) {
   const std::string authority = new_authority("authority.key");
   const std::string certificate = certify("authority.key", "device");
-  ASSERT_EQ(certificate.size(), 128u);
+  ASSERT_GT(certificate.size(), 128u);
   ASSERT_NO_FATAL_FAILURE(begin(authority));
   const Device thief = run_device("thief", authority, certificate);
   EXPECT_EQ(thief->wait(), 2) << thief->errors();
   EXPECT_NE(thief->errors().find("is not by this authority for this device's key"), std::string::npos)
       << thief->errors();
+}
+
+// The authority's list goes by way of the server to all devices: the one that is on it takes no part any more, and the
+// round finishes without it.
+TEST_F(Authorities, RevokeADeviceByAListThatTheServerHandsOut) {
+  const std::string authority = new_authority("authority.key"), list = directory_ / "revoked.list";
+  std::vector<std::string> certificates;
+  for (uint32_t i = 0; i <= kCertified; ++i) {
+    certificates.push_back(certify("authority.key", "device-" + std::to_string(i), false, true));
+  }
+  const std::string revoked = "device-" + std::to_string(kCertified);
+  print({"authority", "revoke", "--key", directory_ / "authority.key", "--list", list, "--serial",
+         std::to_string(serial_of(revoked, authority, certificates.back()))});
+  ASSERT_NO_FATAL_FAILURE(begin(authority, ", \"authority_revocations_file\": \"" + list + "\""));
+
+  const Device uncertified = run_device("uncertified", authority, "");  // so that enough of them wait
+  const Device shut_out = run_device(revoked, authority, certificates.back());
+  std::vector<Device> devices;
+  for (uint32_t i = 0; i < kCertified; ++i) {
+    // The roster closes with the last of them: not before the revoked one was turned away.
+    if (i + 1 == kCertified) {
+      EXPECT_TRUE(shut_out->wait_for("its authority has revoked it")) << shut_out->errors();
+    }
+    devices.push_back(run_device("device-" + std::to_string(i), authority, certificates[i]));
+  }
+  for (uint32_t i = 0; i < kCertified; ++i) {
+    EXPECT_TRUE(devices[i]->wait_for(kRoundDone)) << devices[i]->errors();
+    EXPECT_TRUE(os::exists(directory_ / ("device-" + std::to_string(i)) + "/revocations")) << "it judged with a list";
+  }
+  ASSERT_TRUE(wait_for_job(job_, "completed")) << server_->log();
+  EXPECT_EQ(ended(*shut_out).find(kRoundDone), std::string::npos);
+}
+
+// With a third of its certificate's time left a device gets the next one by itself, and keeps it.
+TEST_F(Authorities, RenewTheCertificateOfADeviceThatAsks) {
+  const std::string authority = new_authority("authority.key");
+  ASSERT_NO_FATAL_FAILURE(begin(authority));
+  ASSERT_FALSE(print({"device", "identity", "--state-dir", directory_ / "device"}).empty());
+  const auto key = load_signer(directory_ / "device/identity.key");
+  const auto signer = load_signer(directory_ / "authority.key");
+  ASSERT_TRUE(test::is_ok(key));
+  ASSERT_TRUE(test::is_ok(signer));
+  CertificateStatement statement = test::certificate_statement("default", 5);
+  statement.not_before -= std::chrono::days(20);
+  statement.not_after += std::chrono::days(5);
+  const Bytes old = test::certificate_for(**key, **signer, statement);
+  const Device device = run_device("device", authority, to_hex(old),
+                                   {"--certify", test::bin_dir() + "/coterie authority answer --key " +
+                                                     (directory_ / "authority.key") + " --request"});
+  EXPECT_TRUE(device->wait_for("certificate_renewed")) << device->errors();
+  EXPECT_EQ(ended(*device).find("certificate_not_renewed"), std::string::npos);
+  const auto kept = os::read_file(directory_ / "device/certificate", 1024);
+  ASSERT_TRUE(test::is_ok(kept));
+  const auto renewed =
+      read_device_certificate({(*key)->algorithm(), (*key)->public_key(), *kept}, (*signer)->public_key());
+  ASSERT_TRUE(test::is_ok(renewed));
+  EXPECT_GT(renewed->not_before, statement.not_before);
+  EXPECT_NE(renewed->serial, statement.serial);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ Status take_masked_part(RawDevice& device, const Assignment& assignment, const M
     traces.patterns.emplace_back(secret->reveal().begin(), secret->reveal().end());
   }
   COT_ASSIGN(secagg::Client client, secagg::Client::make(parameters, std::move(seed), {&device.signer(), {}},
-                                                         [](const DeviceIdentity&) { return true; }));
+                                                         [](const DeviceIdentity&) { return Status(); }));
   if (part.stop == Stop::behind_advert) return tell(device, assignment, encode(client.advert()));
   COT_ASSIGN(const Bytes view_frame,
              tell_and_ask(device, assignment, part.asks_apart, encode(client.advert()), "roster_view"));

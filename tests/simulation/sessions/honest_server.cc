@@ -34,7 +34,7 @@ void HonestServer::start() {
                                 .phase_max = waits_for_ever ? for_ever : options.phase_max,
                                 .dropout_share = waits_for_ever ? 0 : options.parameters.dropout_share};
   Result<CohortMachine> made = CohortMachine::make(
-      options.parameters, settings, world_.prng().next(), [](const DeviceIdentity&) { return true; },
+      options.parameters, settings, world_.prng().next(), [](const DeviceIdentity&) { return Status(); },
       world_.queue().now());
   COT_ASSERT(made.has_value());
   cohort_.emplace(std::move(*made));

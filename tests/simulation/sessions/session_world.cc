@@ -39,10 +39,11 @@ Digest SessionWorld::random_digest() {
 }
 
 secagg::CertificateCheck SessionWorld::certificate_check() const {
-  if (options_.mutant == SessionMutant::trusts_anybody) return [](const DeviceIdentity&) { return true; };
-  return [this](const DeviceIdentity& identity) {
-    return std::ranges::any_of(signers_,
-                               [&](const auto& signer) { return signer->public_key() == identity.public_key; });
+  if (options_.mutant == SessionMutant::trusts_anybody) return [](const DeviceIdentity&) { return Status(); };
+  return [this](const DeviceIdentity& identity) -> Status {
+    const auto is_its = [&](const auto& signer) { return signer->public_key() == identity.public_key; };
+    if (std::ranges::any_of(signers_, is_its)) return {};
+    return Error(ErrorCode::unauthenticated, "nobody here enrolled it");
   };
 }
 

@@ -14,7 +14,7 @@ Secret<32> random_secret(SessionWorld& world) {
   return Secret<32>(std::span<const uint8_t, 32>(bytes.data(), 32));
 }
 
-bool anybody(const DeviceIdentity&) { return true; }
+Status anybody(const DeviceIdentity&) { return {}; }
 
 Error closed() { return Error(ErrorCode::round_closed, "the cohort goes on without this device"); }
 

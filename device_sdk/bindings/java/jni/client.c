@@ -103,12 +103,17 @@ static void close_client(JNIEnv* env, binding_client* client) {
   free(client);
 }
 
-/* Element i of `authority`, exactly `size` bytes of it, into `room`; returns that, or NULL for null, and with
- * an exception pending: fewer bytes are an ArrayIndexOutOfBoundsException. Client.java has looked before. */
-static const uint8_t* exact_bytes(JNIEnv* env, jobjectArray authority, jsize i, jsize size, uint8_t* room) {
+/* Element i of `authority`, all of it, of at most `size_max` bytes, into `room`; returns that, or NULL for null, and
+ * with an exception pending: another size is an ArrayIndexOutOfBoundsException. Client.java has looked before. */
+static const uint8_t* all_bytes(JNIEnv* env, jobjectArray authority, jsize i, jsize size_min, jsize size_max,
+                                uint8_t* room, size_t* size_out) {
   if ((*env)->ExceptionCheck(env)) return NULL;
   const jbyteArray bytes = (*env)->GetObjectArrayElement(env, authority, i);
   if ((*env)->ExceptionCheck(env) || bytes == NULL) return NULL;
+  jsize size = (*env)->GetArrayLength(env, bytes);
+  if (size < size_min) size = size_min;
+  if (size > size_max) size = size_max;
+  *size_out = (size_t)size;
   (*env)->GetByteArrayRegion(env, bytes, 0, size, (jbyte*)room);
   (*env)->DeleteLocalRef(env, bytes);
   return (*env)->ExceptionCheck(env) ? NULL : room;
@@ -134,9 +139,12 @@ NATIVE(jlong, clientOpen)
   for (jsize i = 0; i < kTexts && !(*env)->ExceptionCheck(env); ++i) {
     t[i] = binding_text(env, (*env)->GetObjectArrayElement(env, texts, i));
   }
-  uint8_t key_room[COTERIE_AUTHORITY_KEY_BYTES], certificate_room[COTERIE_CERTIFICATE_BYTES];
-  const uint8_t* authority_key = exact_bytes(env, authority, 0, COTERIE_AUTHORITY_KEY_BYTES, key_room);
-  const uint8_t* certificate = exact_bytes(env, authority, 1, COTERIE_CERTIFICATE_BYTES, certificate_room);
+  uint8_t key_room[COTERIE_AUTHORITY_KEY_BYTES], certificate_room[COTERIE_CERTIFICATE_BYTES_MAX];
+  size_t key_size = 0, certificate_size = 0;
+  const uint8_t* authority_key =
+      all_bytes(env, authority, 0, COTERIE_AUTHORITY_KEY_BYTES, COTERIE_AUTHORITY_KEY_BYTES, key_room, &key_size);
+  const uint8_t* certificate =
+      all_bytes(env, authority, 1, 1, COTERIE_CERTIFICATE_BYTES_MAX, certificate_room, &certificate_size);
   if (client != NULL && !(*env)->ExceptionCheck(env)) {
     const coterie_transport c_transport = {.struct_size = sizeof c_transport, .context = client, .send = &send_request};
     const coterie_policy policy = {.struct_size = sizeof policy,
@@ -165,7 +173,8 @@ NATIVE(jlong, clientOpen)
                                      .on_refused = &keep_refusal,
                                      .refused_context = client,
                                      .authority_key = authority_key,
-                                     .certificate = certificate};
+                                     .certificate = certificate,
+                                     .certificate_size = certificate_size};
     client->dataset = binding_hold((binding_dataset*)(intptr_t)data);
     client->transport = transport == NULL ? NULL : (*env)->NewGlobalRef(env, transport);
     const coterie_dataset* dataset = client->dataset == NULL ? NULL : &client->dataset->c;

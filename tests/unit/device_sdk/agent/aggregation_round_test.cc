@@ -15,134 +15,15 @@
 #include "device_sdk/agent/encode_update.h"
 #include "proto/codec/codec.h"
 #include "proto/ring/ring_vector.h"
-#include "secure/identity/device_certificate.h"
 #include "secure/identity/key_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/unit/device_sdk/agent/secagg_plane.h"
-#include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
+#include "tests/unit/device_sdk/agent/aggregation_cohort.h"
 
 namespace coterie::test {
 namespace {
 
 using Activity = AgentProgress::Activity;
-
-class Cohort {
- public:
-  explicit Cohort(SecurityLevel level, uint32_t devices = 5)
-      : plane(level, *make_model(ModelKind::mlp, {4, 4, 1}, 3, 1), devices) {
-    for (uint32_t who = 0; who < devices; ++who) {
-      Device& device = devices_.emplace_back();
-      device.examples = std::make_unique<Examples>(12 + who, 16, 3, who + 1);
-      device.settings.state_dir = directory_ / std::to_string(who);
-      device.settings.enrollment_token = "token";
-      device.settings.seed = 5 + who;
-      device.settings.policy.backoff_first = device.settings.policy.refusal_pause = Millis(0);
-      // ECDSA signatures differ each time: a restart must not sign again.
-      if (who == 1) device.settings.key_algorithm = KeyAlgorithm::p256;
-    }
-  }
-
-  Status open(uint32_t who) {
-    devices_[who].agent.reset();
-    COT_ASSIGN(devices_[who].agent, Agent::open(devices_[who].settings, plane.transport(who), *devices_[who].examples));
-    return {};
-  }
-
-  // Everybody steps until nothing new comes; then the phase is closed. To the end, or to the server's giving
-  // up.
-  Status run() {
-    for (uint32_t who = 0; who < devices_.size(); ++who) COT_TRY(open(who));
-    int quiet = 0;
-    for (int sweep = 0; sweep < 1000 && !plane.is_over(); ++sweep) {
-      const int before = plane.news();
-      bool is_busy = false;
-      for (uint32_t who = 0; who < devices_.size(); ++who) {
-        if (plane.has_vanished(who)) continue;
-        if (before_step) before_step(who);
-        COT_TRY(step(who));
-        const ParticipantPhase phase = state(who).phase;
-        is_busy |= phase != ParticipantPhase::aggregating && phase != ParticipantPhase::idle;
-      }
-      quiet = is_busy || plane.news() != before ? 0 : quiet + 1;
-      if (quiet < quiet_sweeps) continue;
-      quiet = 0;
-      COT_TRY(plane.close());
-    }
-    for (uint32_t who = 0; who < devices_.size(); ++who) {
-      for (int i = 0; i < 4 && !plane.has_vanished(who); ++i) COT_TRY(step(who));
-    }
-    return {};
-  }
-
-  Status step(uint32_t who) {
-    COT_ASSIGN(const AgentProgress progress, devices_[who].agent->step());
-    if (progress.error) devices_[who].errors.push_back(*progress.error);
-    return {};
-  }
-
-  // The lanes that the survivors' plain updates sum up to, the weights' behind them.
-  std::vector<uint64_t> expected_sum(const std::vector<uint32_t>& survivors) {
-    const Model model = load_or_die(make_model(ModelKind::mlp, {4, 4, 1}, 3, 1));
-    std::vector<uint64_t> lanes(model.value_count() + 1);
-    for (const uint32_t who : survivors) {
-      Examples examples(12 + who, 16, 3, who + 1);
-      const uint64_t seed = Prng::derived(devices_[who].settings.seed, plane.assignment().model_version.value()).next();
-      Result<Trainer> trainer = Trainer::create(model, plane.plan().training, examples, seed);
-      EXPECT_OK(trainer);
-      while (!trainer->finished()) EXPECT_OK(trainer->step());
-      std::vector<float> delta(model.value_count());
-      trainer->delta(delta);
-      EXPECT_OK(limit_update(delta, plane.plan().update));
-      EXPECT_OK(add_update(delta, 12 + who, plane.plan().update.fixed_point, std::span(lanes).first(delta.size())));
-      lanes.back() += 12 + who;
-    }
-    return lanes;
-  }
-  void expect_sum_of(const std::vector<uint32_t>& survivors) {
-    EXPECT_EQ(plane.survivors(), survivors);
-    const auto sum = plane.sum();
-    ASSERT_OK(sum);
-    EXPECT_TRUE(*sum == expected_sum(survivors)) << "bit for bit";
-  }
-  std::vector<uint32_t> all() const {
-    std::vector<uint32_t> all(devices_.size());
-    std::iota(all.begin(), all.end(), 0u);
-    return all;
-  }
-  std::vector<uint32_t> all_but(uint32_t who) const {
-    std::vector<uint32_t> rest = all();
-    std::erase(rest, who);
-    return rest;
-  }
-
-  const ParticipantState& state(uint32_t who) const { return devices_[who].agent->state(); }
-  AgentSettings& settings(uint32_t who) { return devices_[who].settings; }
-  const std::vector<Error>& errors(uint32_t who) const { return devices_[who].errors; }
-  // But for round.state, which may or may not be there (session_files.h).
-  std::vector<std::string> files(uint32_t who) const {
-    std::vector<std::string> names = *os::list_directory(devices_[who].settings.state_dir);
-    std::erase(names, "round.state");
-    return names;
-  }
-  std::string in_state(uint32_t who, const std::string& name) const {
-    return devices_[who].settings.state_dir + "/" + name;
-  }
-
-  SecaggPlane plane;
-  std::function<void(uint32_t who)> before_step;
-  int quiet_sweeps = 3;  // end a phase; steps that fail and are repeated need more
-
- private:
-  struct Device {
-    AgentSettings settings;
-    std::unique_ptr<Examples> examples;
-    std::unique_ptr<Agent> agent;
-    std::vector<Error> errors;
-  };
-  TemporaryDirectory directory_{memory_disk()};
-  std::deque<Device> devices_;
-};
 
 const std::vector<std::string> kFilesAtRest = {"identity.key", "lock", "session.state"};
 
@@ -407,71 +288,6 @@ TEST(AggregationRound, IsRefusedByADeviceThatAsksForMore) {
   ASSERT_FALSE(cohort.errors(3).empty());
   EXPECT_EQ(cohort.errors(3)[0].reason(), "cohort_min");
   EXPECT_TRUE(cohort.plane.sent(2, Exchange::advert).empty());
-}
-
-// Gives each device its key, and the authority's certificate of it.
-void certify_all(Cohort& cohort, const Signer& authority) {
-  for (const uint32_t who : cohort.all()) {
-    ASSERT_OK(cohort.open(who));  // makes its key
-    const auto key = load_or_create_signer(cohort.in_state(who, "identity.key"), cohort.settings(who).key_algorithm);
-    ASSERT_OK(key);
-    cohort.settings(who).authority_key = authority.public_key();
-    cohort.settings(who).certificate = *make_device_certificate((*key)->algorithm(), (*key)->public_key(), authority);
-  }
-}
-
-std::unique_ptr<Signer> authority_of(uint8_t fill) {
-  return std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, fill)));
-}
-
-TEST(AggregationRound, WithAnAuthorityTakesPartWithItsDevicesAlone) {
-  for (const bool all_are_certified : {true, false}) {
-    SCOPED_TRACE(all_are_certified);
-    Cohort cohort(SecurityLevel::active);
-    certify_all(cohort, *authority_of(9));
-    if (!all_are_certified) cohort.settings(2).authority_key = cohort.settings(2).certificate = {};  // knows of none
-    const Status ran = cohort.run();
-    if (all_are_certified) {
-      ASSERT_OK(ran);
-      cohort.expect_sum_of(cohort.all());
-      continue;
-    }
-    EXPECT_FALSE(ran) << "nobody shares with a stranger, so nobody shares";
-    for (const uint32_t who : cohort.all_but(2)) {
-      ASSERT_FALSE(cohort.errors(who).empty());
-      EXPECT_EQ(cohort.errors(who)[0].reason(), "bad_certificate");
-      EXPECT_TRUE(cohort.plane.sent(who, Exchange::shares).empty());
-    }
-  }
-}
-
-TEST(AggregationRound, WithAnAuthorityAndNoCertificateOfItRefuses) {
-  Cohort cohort(SecurityLevel::active);
-  certify_all(cohort, *authority_of(9));
-  cohort.settings(2).certificate.clear();
-  ASSERT_OK(cohort.run());
-  cohort.expect_sum_of({0, 1, 3, 4});
-  ASSERT_FALSE(cohort.errors(2).empty());
-  EXPECT_EQ(cohort.errors(2)[0].reason(), "certificate");
-  EXPECT_TRUE(cohort.plane.sent(2, Exchange::advert).empty());
-}
-
-TEST(AggregationRound, OpensWithACertificateOfItsOwnKeyAlone) {
-  Cohort cohort(SecurityLevel::active);
-  certify_all(cohort, *authority_of(9));
-  EXPECT_OK(cohort.open(0));
-  const auto refused = [&](const std::string& words) {
-    EXPECT_ERROR(cohort.open(0), ErrorCode::invalid_argument, words);
-  };
-  const Bytes own = std::exchange(cohort.settings(0).certificate, cohort.settings(3).certificate);
-  refused("is not by this authority for this device's key");
-  cohort.settings(0).certificate = own;
-  cohort.settings(0).authority_key = authority_of(10)->public_key();
-  refused("is not by this authority for this device's key");
-  cohort.settings(0).authority_key.resize(31);
-  refused("authority_key: must be the 32 bytes");
-  cohort.settings(0).authority_key.clear();
-  refused("needs the authority_key");
 }
 
 }  // namespace

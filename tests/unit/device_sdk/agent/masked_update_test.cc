@@ -37,7 +37,7 @@ Plan noisy_plan() {
 std::vector<Bytes> frames_of(const Plan& plan, uint64_t seed_of_first) {
   const secagg::SessionParameters parameters =
       secagg::session_parameters(plan, plan.job, {RoundId(1), Attempt(1)}, Digest{{1}}, Digest{{2}});
-  const auto anybody = [](const DeviceIdentity&) { return true; };
+  const auto anybody = [](const DeviceIdentity&) { return Status(); };
   secagg::Server server = *secagg::Server::make(parameters, 11, anybody);
   std::vector<std::unique_ptr<Signer>> signers;
   std::vector<secagg::Client> clients;

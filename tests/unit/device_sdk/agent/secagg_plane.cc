@@ -58,7 +58,7 @@ SecaggPlane::SecaggPlane(SecurityLevel level, Bytes model_file, uint32_t devices
                  .signature = {}};
   EXPECT_OK(sign_manifest(assignment_, *signer_));
   parameters_ = secagg::session_parameters(plan_, plan_.job, assignment_.round, assignment_.model, assignment_.plan);
-  check_certificates([](const DeviceIdentity&) { return true; });
+  check_certificates([](const DeviceIdentity&) { return Status(); });
   for (uint32_t who = 0; who < devices; ++who) ports_.push_back(std::make_unique<Port>(*this, who));
 }
 
@@ -161,6 +161,7 @@ Result<Bytes> SecaggPlane::tell(uint32_t who, ByteView frame) {
     } else {
       if (keys_.contains(who)) EXPECT_EQ(message->identity.public_key, keys_[who]);
       keys_[who] = message->identity.public_key;
+      if (certificates_.contains(who)) message->identity.certificate = certificates_[who];
     }
     return server_->receive(*message);
   };

@@ -61,6 +61,8 @@ class SecaggPlane {
   // From this exchange on the device is heard no more.
   void vanish(uint32_t who, Exchange exchange) { vanishes_[who] = exchange; }
   bool has_vanished(uint32_t who) const { return vanished_.contains(who); }
+  // In the place of the one in this device's advert.
+  void shows_certificate(uint32_t who, Bytes certificate) { certificates_[who] = std::move(certificate); }
   // Before anything came.
   void check_certificates(secagg::CertificateCheck check);
 
@@ -101,6 +103,7 @@ class SecaggPlane {
   std::optional<secagg::Server> server_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::map<uint32_t, Bytes> keys_;  // public, by who
+  std::map<uint32_t, Bytes> certificates_;
   std::map<std::pair<uint32_t, Exchange>, std::deque<Fault>> faults_;
   std::map<std::pair<uint32_t, Exchange>, std::vector<Bytes>> sent_;
   std::map<uint32_t, Exchange> vanishes_;

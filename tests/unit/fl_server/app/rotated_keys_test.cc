@@ -2,6 +2,8 @@
 
 #include "base/os/file.h"
 #include "secure/identity/bearer_token.h"
+#include "secure/identity/revocation_list.h"
+#include "secure/identity/signed_seconds.h"
 #include "tests/unit/fl_server/app/parts_world.h"
 
 namespace coterie {
@@ -71,6 +73,53 @@ TEST_F(RotatedKeys, ThatAreBrokenGoNowhere) {
   ASSERT_OK(os::write_file_atomically(keys_->data.admin_token_path(), {}));
   EXPECT_FALSE(named("admin_token").take());
   EXPECT_EQ(token_, "");
+}
+
+// The authority's list, which its operator puts there: the newest is for devices, and none goes back.
+class RotatedRevocations : public test::PartsWorld {
+ protected:
+  RotatedRevocations() {
+    config_.authority_key = authority_->public_key();
+    config_.authority_revocations_file = directory_ / "revoked.list";
+    write(5);
+  }
+  void write(uint64_t number) {
+    const WallTime now = time_of_seconds(signed_seconds(os::wall_now()));
+    const auto list = make_revocation_list(
+        {.issuer = {}, .number = number, .issued_at = now, .next_update = now + std::chrono::days(1), .serials = {7}},
+        *authority_);
+    ASSERT_OK(list);
+    ASSERT_OK(os::write_file_atomically(config_.authority_revocations_file, *list));
+  }
+  uint64_t newest() const { return keys_->revocations->newest()->list.number; }
+  Status take() {
+    for (const RotatedFiles& files : rotated_keys(*keys_, {})) {
+      if (files.name == "revocations") return files.take();
+    }
+    return Error(ErrorCode::not_found, "no rotated files are called revocations");
+  }
+
+  const std::unique_ptr<Signer> authority_ = *make_signer(KeyAlgorithm::ed25519, Bytes(32, 1));
+};
+
+TEST_F(RotatedRevocations, AreReadAtTheStartAndAgain) {
+  open();
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_EQ(newest(), 5u);
+  write(6);
+  ASSERT_OK(take());
+  EXPECT_EQ(newest(), 6u);
+  write(5);
+  EXPECT_ERROR(take(), ErrorCode::conflict, "number 5 is older than number 6");
+  EXPECT_EQ(newest(), 6u);
+  ASSERT_OK(os::write_file_atomically(config_.authority_revocations_file, as_bytes("no list")));
+  EXPECT_ERROR(take(), ErrorCode::malformed, "list of revoked certificates");
+  EXPECT_EQ(newest(), 6u);
+}
+
+TEST_F(RotatedRevocations, KeepAServerFromStartingWithoutTheirFile) {
+  ASSERT_OK(os::remove_file(config_.authority_revocations_file));
+  EXPECT_ERROR(ServerKeys::open(config_, os::wall_now()), ErrorCode::not_found, "revoked.list");
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   Problems problems;
   const ServerConfig config = read(R"({
     "role": "scheduler", "data_dir": "/var/lib/coterie", "node": "n7", "threads": 256,
-    "authority_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "clock_skew_ms_max": 1,
+    "authority_key": "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+    "authority_revocations_file": "r.list", "clock_skew_ms_max": 1,
     "shutdown_ms_max": 2, "log_level": "debug",
     "device": {"address": "::", "port": 0, "connections_max": 3, "connections_per_address_max": 20,
                "trusted_addresses": ["10.0.0.0/8"], "stranger_idle_ms_max": 21, "handshakes_max": 19,
@@ -100,6 +101,7 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.peer.ca_file, "pca.pem");
   EXPECT_EQ(config.keys_dir, "k");
   EXPECT_EQ(config.blobs_dir, "b");
+  EXPECT_EQ(config.authority_revocations_file, "r.list");
   EXPECT_EQ(config.threads, 256u);
   EXPECT_EQ(config.clock_skew_max, Millis(1));
   EXPECT_EQ(config.shutdown_max, Millis(2));

@@ -15,7 +15,7 @@ struct CohortDevice {
   std::optional<secagg::Client> client;
 };
 
-inline bool accept_all(const DeviceIdentity&) { return true; }
+inline Status accept_all(const DeviceIdentity&) { return {}; }
 
 // `index` below 255: all that it has follows from that.
 inline CohortDevice cohort_device(const secagg::SessionParameters& parameters, uint32_t index) {

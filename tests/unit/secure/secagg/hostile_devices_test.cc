@@ -316,7 +316,7 @@ TEST(SecaggServer, ComesBackFromItsMessagesInAnyOrder) {
   world.on_unmasking = [&](uint32_t, Unmasking& m) { unmaskings.push_back(m); };
   ASSERT_OK(world.run());
 
-  auto again = Server::make(parameters, 99, [](const DeviceIdentity&) { return true; });
+  auto again = Server::make(parameters, 99, [](const DeviceIdentity&) { return Status(); });
   ASSERT_OK(again);
   const auto replay = [&](auto& messages) {
     std::ranges::reverse(messages);
@@ -355,7 +355,7 @@ TEST(SecaggClient, ComesBackFromItsSeedAndItsMessages) {
     Secret<32> seed;
     seed.mutable_bytes()[3] = 77;
     return Client::make(parameters, std::move(seed), {.signer = signer.get(), .certificate = {}},
-                        [](const DeviceIdentity&) { return true; });
+                        [](const DeviceIdentity&) { return Status(); });
   };
   auto first = begin();
   ASSERT_OK(first);

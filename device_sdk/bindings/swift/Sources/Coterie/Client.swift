@@ -107,8 +107,8 @@ public struct ClientOptions {
     public var policy = Policy()
     /// The Ed25519 key of an authority that certifies devices, 32 bytes; nil: there is none.
     public var authorityKey: [UInt8]?
-    /// The authority's 64 bytes about this device's key (`Client.identity()`); nil: none yet, and plans of level
-    /// `COTERIE_SECURITY_ACTIVE` and above are refused as "certificate".
+    /// The authority's word about this device's key (`Client.identity()`); nil: none yet, and plans of level
+    /// `COTERIE_SECURITY_ACTIVE` and above are refused as "certificate", also when it has ended.
     public var certificate: [UInt8]?
 
     public init(serverURL: String, stateDirectory: String) {
@@ -118,19 +118,21 @@ public struct ClientOptions {
 
     /// The authority's two, good inside only. A wrong size throws: the library reads so many bytes, whatever there are.
     func withAuthority<R>(_ body: (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?) throws -> R) throws -> R {
-        try withBytes("authorityKey", authorityKey, size: Int(COTERIE_AUTHORITY_KEY_BYTES)) { key in
-            try withBytes("certificate", certificate, size: Int(COTERIE_CERTIFICATE_BYTES)) { try body(key, $0) }
+        try withBytes("authorityKey", authorityKey, sizes: 32...Int(COTERIE_AUTHORITY_KEY_BYTES)) { key in
+            try withBytes("certificate", certificate, sizes: 1...Int(COTERIE_CERTIFICATE_BYTES_MAX)) {
+                try body(key, $0)
+            }
         }
     }
 
     private func withBytes<R>(
-        _ name: String, _ bytes: [UInt8]?, size: Int, _ body: (UnsafePointer<UInt8>?) throws -> R
+        _ name: String, _ bytes: [UInt8]?, sizes: ClosedRange<Int>, _ body: (UnsafePointer<UInt8>?) throws -> R
     ) throws -> R {
         guard let bytes = bytes else { return try body(nil) }
-        guard bytes.count == size else {
+        guard sizes.contains(bytes.count) else {
             throw CoterieError(
                 status: COTERIE_INVALID_ARGUMENT,
-                message: "\(name) has \(bytes.count) bytes, it must have \(size) or be nil")
+                message: "\(name) has \(bytes.count) bytes, it must have \(sizes.lowerBound) to \(sizes.upperBound) or be nil")
         }
         return try bytes.withUnsafeBufferPointer { try body($0.baseAddress) }
     }
@@ -166,6 +168,7 @@ public final class Client {
                                 c.policy = policy
                                 c.authority_key = authorityKey
                                 c.certificate = certificate
+                                c.certificate_size = options.certificate?.count ?? 0
                                 try opening { coterie_client_open(&c, &dataset.c, &handle, $0, $1) }
                             }
                         }

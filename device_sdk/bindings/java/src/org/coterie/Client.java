@@ -19,14 +19,14 @@ public final class Client implements AutoCloseable {
     /** The Ed25519 key of an authority that certifies devices, 32 bytes, or null: there is none. */
     public byte[] authorityKey;
     /**
-     * The authority's 64 bytes about this device's key ({@link Client#identity}), or null: none yet, and plans of level
-     * ACTIVE and above are refused as "certificate".
+     * The authority's word about this device's key ({@link Client#identity}), or null: none yet, and plans of level
+     * ACTIVE and above are refused as "certificate", also when it has ended.
      */
     public byte[] certificate;
   }
 
   private static final int AUTHORITY_KEY_BYTES = 32; // as coterie.h has them
-  private static final int CERTIFICATE_BYTES = 64;
+  private static final int CERTIFICATE_BYTES_MAX = 1024;
 
   private final Object lock = new Object(); // of the handle, because of cancel()
   private final Refusal.Listener onRefused;
@@ -35,8 +35,8 @@ public final class Client implements AutoCloseable {
   /** An authorityKey or a certificate of another size is an IllegalArgumentException. */
   public Client(Options options, Dataset dataset) {
     byte[][] authority = {
-      sized("authorityKey", options.authorityKey, AUTHORITY_KEY_BYTES),
-      sized("certificate", options.certificate, CERTIFICATE_BYTES)
+      sized("authorityKey", options.authorityKey, AUTHORITY_KEY_BYTES, AUTHORITY_KEY_BYTES),
+      sized("certificate", options.certificate, 1, CERTIFICATE_BYTES_MAX)
     };
     byte[][] texts = {
       Native.utf8(options.serverUrl), Native.utf8(options.caFile), Native.utf8(options.stateDir),
@@ -57,11 +57,12 @@ public final class Client implements AutoCloseable {
   }
 
   // A copy, as other threads may write to the app's; the library reads so many bytes, whatever there are.
-  private static byte[] sized(String name, byte[] bytes, int size) {
+  private static byte[] sized(String name, byte[] bytes, int least, int most) {
     if (bytes == null) return null;
     byte[] copy = bytes.clone();
-    if (copy.length == size) return copy;
-    throw new IllegalArgumentException(name + " has " + copy.length + " bytes, it must have " + size + " or be null");
+    if (copy.length >= least && copy.length <= most) return copy;
+    String sizes = least == most ? "" + least : least + " to " + most;
+    throw new IllegalArgumentException(name + " has " + copy.length + " bytes, it must have " + sizes + " or be null");
   }
 
   /** This device's own key: what an authority certifies ({@link Options#certificate}). */
