@@ -142,6 +142,9 @@ Result<AgentProgress> Agent::step() {
   } else if (const auto* plan = std::get_if<DoFetchPlan>(&action)) {
     progress.activity = Activity::fetched_plan;
     COT_ASSIGN(event, perform(*plan));
+  } else if (const auto* proof = std::get_if<DoFetchLogProof>(&action)) {
+    progress.activity = Activity::fetched_plan;  // what it has to show is a part of it
+    COT_ASSIGN(event, perform(*proof));
   } else if (const auto* model = std::get_if<DoFetchModel>(&action)) {
     progress.activity = Activity::fetched_model;
     COT_ASSIGN(event, perform(*model));
@@ -233,6 +236,10 @@ Result<ParticipantEvent> Agent::perform(const DoFetchPlan& action) {
     newest_plan_.emplace(action.plan, *bytes);
   }
   return ParticipantEvent(PlanFetched{std::move(plan)});
+}
+
+Result<ParticipantEvent> Agent::perform(const DoFetchLogProof& action) {
+  return ParticipantEvent(LogProofFetched{api_.fetch_log_proof(machine_.state().device, action.step)});
 }
 
 Result<ParticipantEvent> Agent::perform(const DoFetchModel& action) {

@@ -107,6 +107,7 @@ class Agent {
   Result<ParticipantEvent> perform(const DoEnroll& action);
   Result<ParticipantEvent> perform(const DoCheckIn& action);
   Result<ParticipantEvent> perform(const DoFetchPlan& action);
+  Result<ParticipantEvent> perform(const DoFetchLogProof& action);
   Result<ParticipantEvent> perform(const DoFetchModel& action);
   Result<std::optional<ParticipantEvent>> train(const DoTrain& action);
   Result<ParticipantEvent> perform(const DoUpload& action);

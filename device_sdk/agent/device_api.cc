@@ -18,6 +18,7 @@ namespace {
 constexpr Millis kHoldMargin{20'000};   // beyond what a server was asked to hold a request: the network's part
 constexpr Millis kSessionHold{20'000};  // a server holds a question for a session's message at most so long
 constexpr size_t kSessionMessageBytesMax = limits::kRosterHeaderBytesMax + 64;
+constexpr size_t kProofBytesMax = 4096;  // limits::kLogProofHashesMax hashes, and the frame around them
 constexpr int64_t kServerTimeMsMax = 253'402'300'799'999;  // the year 9999: a clock that is further is none
 constexpr std::string_view kFrameType = "application/vnd.coterie.frame";
 
@@ -177,6 +178,19 @@ Outcome<Bytes> DeviceApi::fetch_revocations(const DeviceId& device, uint64_t num
                                 {.answer_bytes_max = kRevocationListBytesMax});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   return std::move(std::get<Answer>(answer).body);
+}
+
+Outcome<LogProof> DeviceApi::fetch_log_proof(const DeviceId& device, const LogStep& step) {
+  Outcome<Answer> answer =
+      call(&device,
+           {.method = "GET",
+            .target = "/v1/ledger/proofs/" + std::to_string(step.before) + "/" + std::to_string(step.size),
+            .headers = {},
+            .content_type = {},
+            .body = {}},
+           {.answer_bytes_max = kProofBytesMax});
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  return decoded(decode_log_proof(std::get<Answer>(answer).body));
 }
 
 Outcome<uint64_t> DeviceApi::fetch_model(const DeviceId& device, const Digest& model, uint64_t offset,

@@ -33,6 +33,8 @@ class DeviceApi {
   // The authority's list of revoked certificates, unverified, if the server has one after that of `number`; not_found
   // if it has none.
   Outcome<Bytes> fetch_revocations(const DeviceId& device, uint64_t number);
+  // What shows that one head of the log of this device's population goes on from the other.
+  Outcome<LogProof> fetch_log_proof(const DeviceId& device, const LogStep& step);
   // The model's bytes from `offset` on, to `sink` with status 206; a server that cannot do ranges sends all of them,
   // with status 200. Returns how many came.
   Outcome<uint64_t> fetch_model(const DeviceId& device, const Digest& model, uint64_t offset, const BodySink& sink);

@@ -50,7 +50,7 @@ ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantStat
     forget_plan();
     return;
   }
-  const Status kept = read_plan(state_.plan);
+  const Status kept = read_kept_plan();
   if (kept) return;
   // The update goes. To train again would be a second one, where the first may have left.
   if (has_update(state_.phase)) {
@@ -72,7 +72,9 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
   switch (state_.phase) {
     case ParticipantPhase::unenrolled: return DoEnroll{};
     case ParticipantPhase::idle: return DoCheckIn{state_.population, policy_.checkin_hold, state_.refusal};
-    case ParticipantPhase::assigned: return DoFetchPlan{state_.assignment->plan, state_.assignment->plan_bytes};
+    case ParticipantPhase::assigned:
+      if (unproven_) return DoFetchLogProof{unproven_->step};
+      return DoFetchPlan{state_.assignment->plan, state_.assignment->plan_bytes};
     case ParticipantPhase::planned: return DoFetchModel{state_.assignment->model, state_.assignment->model_bytes};
     case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_};
     case ParticipantPhase::trained: return DoUpload{*state_.assignment};
@@ -105,6 +107,7 @@ void ParticipantMachine::check() const {
                 "a device has a verified plan while it may train or upload by it");
   COT_INVARIANT(state_.plan.empty() == !plan_, "the plan that is saved is the plan that was verified");
   COT_INVARIANT(!plan_ || plan_->job == state_.assignment->job, "the plan is the assignment's");
+  COT_INVARIANT(!unproven_ || state_.phase == ParticipantPhase::assigned, "a plan is taken when its log is proven");
   COT_INVARIANT(!state_.has_opened || state_.phase == ParticipantPhase::aggregating,
                 "what opens a sum is given in a session, and of each the opening is counted once");
   COT_INVARIANT(!stopped_ || last_error_, "a device that stops says why");
@@ -181,20 +184,55 @@ void ParticipantMachine::handle(const PlanFetched& event) {
   if (state_.phase != ParticipantPhase::assigned) return;
   if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
   const Bytes& bytes = std::get<Bytes>(event.outcome);
-  if (const Status good = read_plan(bytes); !good) {
-    return give_up(good.error(), policy_.refusal_pause, 2 * policy_.refusal_pause);
+  Result<Plan> plan = open_plan(bytes);
+  if (!plan) return give_up(plan.error(), policy_.refusal_pause, 2 * policy_.refusal_pause);
+  const Result<std::optional<LogStep>> step = look_at_ledger(*plan);
+  if (!step) return refuse_plan(*plan, step.error());
+  if (!*step) return go_on_with(*std::move(plan), bytes);
+  unproven_ = UnprovenPlan{bytes, **step};
+  state_.wait_until = WallTime();
+}
+
+void ParticipantMachine::handle(const LogProofFetched& event) {
+  if (!unproven_) return;
+  const auto* failure = std::get_if<Failure>(&event.outcome);
+  if (failure != nullptr && traits(failure->error.code()).retry != RetryClass::never) return fail(*failure);
+  const UnprovenPlan unproven = *std::exchange(unproven_, std::nullopt);
+  Result<Plan> plan = open_plan(unproven.bytes);
+  COT_INVARIANT(plan.has_value(), "a plan whose proof was asked for was read before");
+  if (failure != nullptr) {  // asking again cannot help: the server has no proof
+    return refuse_plan(*plan, Error(ErrorCode::refused,
+                                    "plan: the server does not prove that its privacy ledger goes on from the one that "
+                                    "this device has seen: " +
+                                        failure->error.message(),
+                                    refusal_reason::kLedgerUnproven));
   }
-  state_.plan = bytes;
+  const Status proven = check_log_proof(*plan, state_, std::get<LogProof>(event.outcome));
+  if (!proven) return refuse_plan(*plan, proven.error());
+  go_on_with(*std::move(plan), unproven.bytes);
+}
+
+void ParticipantMachine::go_on_with(Plan plan, Bytes bytes) {
+  note_ledger(plan, state_);  // the server has signed it: it counts whether or not this device takes part
+  note_log(plan, state_);
+  if (const Status good = take_plan(plan); !good) return refuse_plan(plan, good.error());
+  state_.plan = std::move(bytes);
   advance(ParticipantPhase::planned);
+}
+
+void ParticipantMachine::refuse_plan(const Plan& plan, const Error& error) {
+  note_refusal(plan, error);
+  give_up(error, policy_.refusal_pause, 2 * policy_.refusal_pause);
 }
 
 void ParticipantMachine::forget_plan() {
   plan_.reset();
+  unproven_.reset();
   state_.plan.clear();
   state_.has_opened = false;
 }
 
-Status ParticipantMachine::read_plan(ByteView bytes) {
+Result<Plan> ParticipantMachine::open_plan(ByteView bytes) const {
   COT_INVARIANT(state_.assignment.has_value(), "a plan is read for an assignment");
   if (bytes.empty()) return Error(ErrorCode::refused, "plan: was not kept, so that nobody can judge it again");
   if (content_digest(bytes) != state_.assignment->plan) {
@@ -202,22 +240,42 @@ Status ParticipantMachine::read_plan(ByteView bytes) {
   }
   COT_ASSIGN(Plan plan, decode_plan(bytes));
   if (plan.job != state_.assignment->job) return Error(ErrorCode::refused, "plan: is of another job");
+  return plan;
+}
+
+Result<std::optional<LogStep>> ParticipantMachine::look_at_ledger(const Plan& plan) const {
+  COT_TRY(check_ledger(plan, state_));
+  return check_log(plan, state_);
+}
+
+// What its log had to show was shown before it was kept; but for one that was kept by a version which knew no logs, and
+// then nothing was seen, or a head without a step between. Any other head stays as it was.
+Status ParticipantMachine::read_kept_plan() {
+  COT_ASSIGN(Plan plan, open_plan(state_.plan));
+  const Result<std::optional<LogStep>> step = look_at_ledger(plan);
+  if (!step) {
+    note_refusal(plan, step.error());
+    return step.error();
+  }
+  note_ledger(plan, state_);
+  if (!*step) note_log(plan, state_);
+  const Status good = take_plan(plan);
+  if (!good) note_refusal(plan, good.error());
+  return good;
+}
+
+Status ParticipantMachine::take_plan(Plan plan) {
   Status good = judge(plan);
   // Not yet begun, or begun in an earlier life and counted only when the training has ended.
   if (good && !has_update(state_.phase)) good = check_new_part(policy_.privacy, plan, *state_.assignment, state_);
   if (good && !state_.has_opened) good = check_openings(policy_.privacy, plan, *state_.assignment, state_);
-  if (!good) {
-    note_refusal(plan, good.error());
-    return good;
-  }
+  if (!good) return good;
   note_level(plan, state_);
   plan_ = std::move(plan);
   return {};
 }
 
 Status ParticipantMachine::judge(const Plan& plan) {
-  COT_TRY(check_ledger(plan, state_));
-  note_ledger(plan, state_);  // the server has signed it: it counts whether or not this device takes part
   if (plan.privacy.level == SecurityLevel::active_dp) COT_TRY(check_promise(plan.privacy, plan.update.value_count));
   return check_policy(policy_.privacy, plan, *state_.assignment, state_);
 }

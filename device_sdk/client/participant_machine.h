@@ -16,7 +16,9 @@
 //
 // A device believes nothing it has not verified: the assignment's signature (the server it enrolled with), a
 // model version not older than any it has seen of the job, the plan's and the model's digests, the plan's
-// rules, a privacy ledger that was not rolled back (ledger_memory.h). It trains under no plan that promises less than
+// rules, a privacy ledger that was not rolled back and is the one it has seen (ledger_memory.h). Where a plan shows a
+// longer ledger, its proof is fetched before the plan is taken; nothing of that is saved, so that a new life fetches
+// plan and proof again. It trains under no plan that promises less than
 // its own policy asks (privacy_policy.h): that is `refused` with a reason, which the app hears at once and the server
 // with the next check-in. What a part costs is in the state before the update can leave: the shell saves the state
 // between any two steps.
@@ -72,6 +74,7 @@ struct DoCheckIn {
 };
 // clang-format off
 struct DoFetchPlan { Digest plan; uint32_t bytes_max; };
+struct DoFetchLogProof { LogStep step; };               // of the plan that was fetched
 struct DoFetchModel { Digest model; uint64_t bytes; };
 struct DoTrain { Assignment assignment; Plan plan; };   // resume where a checkpoint of this assignment stands
 struct DoUpload { Assignment assignment; };
@@ -79,8 +82,8 @@ struct DoAggregate { Assignment assignment; Plan plan; };  // the session's next
 struct DoWait { WallTime until; };
 struct DoStop { Error error; };                         // nothing a device can do helps: the app or the operator must
 // clang-format on
-using ParticipantAction =
-    std::variant<DoEnroll, DoCheckIn, DoFetchPlan, DoFetchModel, DoTrain, DoUpload, DoAggregate, DoWait, DoStop>;
+using ParticipantAction = std::variant<DoEnroll, DoCheckIn, DoFetchPlan, DoFetchLogProof, DoFetchModel, DoTrain,
+                                       DoUpload, DoAggregate, DoWait, DoStop>;
 
 // ---- What came of it
 // An error with what the server said about when to try again, if it said anything.
@@ -95,6 +98,7 @@ using Outcome = std::variant<T, Failure>;
 struct EnrollAnswered { Outcome<EnrollReply> outcome; };
 struct CheckInAnswered { std::variant<Assignment, RetryWindow, Failure> outcome; };
 struct PlanFetched { Outcome<Bytes> outcome; };          // the frame's bytes, unverified
+struct LogProofFetched { Outcome<LogProof> outcome; };
 struct ModelFetched { Outcome<Digest> outcome; };        // the content digest of what was stored
 struct TrainingEnded { Status outcome; };                // the encoded update is stored
 struct UploadAnswered { Outcome<Receipt> outcome; };
@@ -106,8 +110,8 @@ enum class AggregationStep : uint8_t { went_on, opens, done };
 struct AggregationAnswered {
   std::variant<AggregationStep, RetryWindow, Failure> outcome;
 };
-using ParticipantEvent = std::variant<EnrollAnswered, CheckInAnswered, PlanFetched, ModelFetched, TrainingEnded,
-                                      UploadAnswered, AggregationAnswered>;
+using ParticipantEvent = std::variant<EnrollAnswered, CheckInAnswered, PlanFetched, LogProofFetched, ModelFetched,
+                                      TrainingEnded, UploadAnswered, AggregationAnswered>;
 
 class ParticipantMachine {
  public:
@@ -136,6 +140,7 @@ class ParticipantMachine {
   void handle(const EnrollAnswered& event);
   void handle(const CheckInAnswered& event);
   void handle(const PlanFetched& event);
+  void handle(const LogProofFetched& event);
   void handle(const ModelFetched& event);
   void handle(const TrainingEnded& event);
   void handle(const UploadAnswered& event);
@@ -143,8 +148,15 @@ class ParticipantMachine {
 
   Status verify(const Assignment& assignment) const;
   void take(const Assignment& assignment);
-  Status read_plan(ByteView bytes);
+  Result<Plan> open_plan(ByteView bytes) const;
+  // The plan that this device has gone on with in an earlier life.
+  Status read_kept_plan();
+  // What is to be proven of the plan's ledger before it is judged by the rest.
+  Result<std::optional<LogStep>> look_at_ledger(const Plan& plan) const;
   Status judge(const Plan& plan);
+  Status take_plan(Plan plan);
+  void go_on_with(Plan plan, Bytes bytes);
+  void refuse_plan(const Plan& plan, const Error& error);
   void note_refusal(const Plan& plan, const Error& error);
   void count_round();
   void forget_plan();
@@ -159,6 +171,11 @@ class ParticipantMachine {
   Prng prng_;
   WallTime now_{};
   std::optional<Plan> plan_;  // state_.plan, verified
+  struct UnprovenPlan {
+    Bytes bytes;
+    LogStep step;
+  };
+  std::optional<UnprovenPlan> unproven_;  // while assigned: the plan, verified but for what its log's proof shows
   std::optional<Error> stopped_;
   std::optional<Error> last_error_;
   std::optional<RefusedPlan> refused_plan_;

@@ -183,7 +183,7 @@ typedef struct coterie_refusal {
   size_t struct_size;
   const char* reason; /* "security_level", "cohort_min", "epsilon_round", "epsilon_total", "delta",
                          "separation", "corrupt_share", "attempts", "openings", "certificate",
-                         "ledger_rollback"; there may be more */
+                         "ledger_rollback", "ledger_fork", "ledger_unproven"; there may be more */
   const char* text;   /* one sentence: what the plan says, what the policy asks */
   const char* job;
   uint64_t round;

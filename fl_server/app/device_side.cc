@@ -7,6 +7,7 @@
 #include "fl_server/net/http_server.h"
 #include "fl_server/runtime/device_plane.h"
 #include "fl_server/runtime/overload_guard.h"
+#include "fl_server/store/sql_training_store.h"
 #include "secure/crypto/random.h"
 
 namespace coterie {
@@ -21,9 +22,11 @@ DeviceSide::DeviceSide(const ServerConfig& config, const std::string& incarnatio
                                      .ingest = config.ingest,
                                      .desk = config.desk,
                                      .pace = config.pace,
-                                     .pool_threads = config.threads};
+                                     .pool_threads = config.threads,
+                                     .draw_seed = config.draw_seed};
   plane_ = std::make_unique<DevicePlane>(
-      settings, incarnation, DevicePlaneParts{stores.accepts(), stores.partials(), keys.ticket, observers.metrics});
+      settings, incarnation,
+      DevicePlaneParts{stores.accepts(), stores.training(), stores.partials(), keys.ticket, observers.metrics});
   guard_ = std::make_unique<OverloadGuard>(
       config.overload, config.pace, config.threads, observers.metrics,
       [this] { return Delays{.core = plane_->core_delay(), .store = plane_->store_delay()}; },

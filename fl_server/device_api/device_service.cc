@@ -22,6 +22,13 @@ constexpr uint64_t kEnrollBytesMax = 16 * 1024;  // token, key, proof and versio
 constexpr Millis kHoldMargin{30'000};
 constexpr int kUnauthenticated = 401;
 
+Result<uint64_t> size_from(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return value;
+  return Error(ErrorCode::malformed, "the size of a log must be a number");
+}
+
 }  // namespace
 
 HttpResponse DeviceService::refuse(const Error& error, int status) {
@@ -240,6 +247,22 @@ Awaitable<HttpResponse> DeviceService::get_revocations(Exchange& exchange, Devic
   response.body = newest->bytes;
   response.head_only = exchange.head().method == "HEAD";
   co_return response;
+}
+
+// Whoever is enrolled may see proofs of its own population: hashes, which tell nothing of a record.
+Awaitable<HttpResponse> DeviceService::get_log_proof(Exchange& exchange, DeviceCall call) {
+  const Result<DeviceRecord> device = authenticate(exchange, call.claims, Signs::head);
+  if (!device) co_return error_response(device.error(), {});
+  const Result<uint64_t> before = size_from(call.path["before"]);
+  if (!before) co_return error_response(before.error(), {});
+  const Result<uint64_t> size = size_from(call.path["size"]);
+  if (!size) co_return error_response(size.error(), {});
+  const auto ask = [&](std::function<void(Result<LogProof>)> answer) {
+    parts_.plane.prove_log(device->population, *before, *size, std::move(answer));
+  };
+  const Result<LogProof> proof = co_await await_callback<Result<LogProof>>(ask);
+  if (!proof) co_return error_response(proof.error(), {});
+  co_return frame_response(encode(*proof));
 }
 
 // ---- Tickets

@@ -73,6 +73,7 @@ class DeviceService final : public HttpService {
   Awaitable<HttpResponse> check_in(Exchange& exchange, DeviceCall call);  // -> assignment or retry window; may be held
   Awaitable<HttpResponse> get_blob(Exchange& exchange, DeviceCall call);  // immutable; ranges, ETag
   Awaitable<HttpResponse> get_revocations(Exchange& exchange, DeviceCall call);  // the list after that of a number
+  Awaitable<HttpResponse> get_log_proof(Exchange& exchange, DeviceCall call);    // of its population's log
   Awaitable<HttpResponse> put_update(Exchange& exchange, DeviceCall call);  // an update, or a masked one -> receipt
   // A message of secure aggregation; what the device is to answer next, or a retry window; or both in one.
   Awaitable<HttpResponse> post_session(Exchange& exchange, DeviceCall call);

@@ -25,7 +25,8 @@ DevicePlane::DevicePlane(DevicePlaneSettings settings, std::string incarnation, 
     : settings_(std::move(settings)),
       parts_(parts),
       incarnation_(std::move(incarnation)),
-      desk_(settings_.desk, settings_.pace, random_u64()),
+      desk_(settings_.desk, settings_.pace, settings_.draw_seed ? *settings_.draw_seed : random_u64(),
+            settings_.draw_seed.has_value()),
       ingest_(settings_.ingest) {}
 
 DevicePlane::~DevicePlane() {
@@ -121,6 +122,13 @@ void DevicePlane::perform(const IntakeEffect& effect) {
     void operator()(const StepIngest& e) { self.step_ingest(e.event); }
   };
   std::visit(Visitor{*this}, effect);
+}
+
+void DevicePlane::prove_log(const Population& population, uint64_t before, uint64_t size,
+                            std::function<void(Result<LogProof>)> answer) {
+  store_.post([this, population, before, size, answer = std::move(answer)] {
+    answer(parts_.ledger.prove_log(population, before, size));
+  });
 }
 
 void DevicePlane::ask_who_is_accepted(const RoundKey& key) {

@@ -27,6 +27,7 @@
 #include "fl_server/settings/device_plane_settings.h"
 #include "fl_server/store/accept_store.h"
 #include "fl_server/store/blob_store.h"
+#include "fl_server/store/ledger_store.h"
 #include "fl_server/telemetry/metrics.h"
 #include "proto/messages/update.h"
 #include "scheduler/selection/checkin_desk.h"
@@ -37,6 +38,7 @@ namespace coterie {
 // What the device plane works on; outlives it.
 struct DevicePlaneParts {
   AcceptStore& accepts;
+  LedgerStore& ledger;
   BlobStore& partials;
   const MacKey& ticket_key;
   Metrics& metrics;
@@ -76,6 +78,10 @@ class DevicePlane final : public RoundBoard {
   void ticket_undelivered(const RoundKey& key, const DeviceId& device);
   // What a device says about an earlier assignment: for metrics and the log.
   void plan_refused(const DeviceId& device, const Refusal& refusal);
+
+  // What LedgerStore::prove_log says; `answer` is called on the store's thread.
+  void prove_log(const Population& population, uint64_t before, uint64_t size,
+                 std::function<void(Result<LogProof>)> answer);
 
   // ---- Uploads
   // `slot` is answered (UploadSlot): admitted, or decided at once. After an admission: received() or lost(), as

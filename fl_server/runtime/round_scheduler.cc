@@ -19,6 +19,14 @@ constexpr Millis kClockLookEvery{1'000};
 
 double seconds_since(Instant begin) { return std::chrono::duration<double>(os::monotonic_now() - begin).count(); }
 
+// The plan of the attempt, with the ledger's heads from when it was opened.
+Result<RoundPlan> make_plan(const RoundSchedulerParts& parts, const RoundNotice& notice) {
+  const LedgerHead& ledger = notice.plan.ledger;
+  COT_ASSIGN(const LogHead head, parts.ledger.log_head(notice.population, ledger.records));
+  COT_ASSIGN(const std::optional<SignedLogHead> log, sign_log(notice.population, head, parts.signer));
+  return put_round_plan(parts.blobs, notice.assignment.plan, ledger, log);
+}
+
 }  // namespace
 
 RoundScheduler::RoundScheduler(RoundSchedulerSettings settings, RoundSchedulerParts parts)
@@ -238,7 +246,7 @@ Result<ReadyRound> RoundScheduler::ready(const RoundNotice& notice) const {
   COT_ASSIGN(const uint64_t accepted, parts_.accepts.count_accepted(notice.key));
   const Assignment& assignment = notice.assignment;
   if (notice.plan.ledger.records == 0) return ReadyRound{accepted > 0, assignment.plan, assignment.plan_bytes};
-  const Result<RoundPlan> plan = put_round_plan(parts_.blobs, assignment.plan, notice.plan.ledger);
+  const Result<RoundPlan> plan = make_plan(parts_, notice);
   if (!plan) {
     log(LogLevel::warning, "plan_not_made", {{"job", notice.job.value()}, {"reason", plan.error().message()}});
     return plan.error();

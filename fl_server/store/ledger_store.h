@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "fl_server/records/noise_salt.h"
 #include "proto/messages/ledger_head.h"
+#include "proto/messages/population_log.h"
 #include "scheduler/job/population_draw.h"
 #include "secure/dp/ledger/ledger.h"
 
@@ -50,6 +51,12 @@ class LedgerStore {
   virtual Result<JobPrivacy> job_privacy(const JobId& id) = 0;
   virtual Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) = 0;
   virtual Result<LedgerHead> ledger_head() = 0;  // of all jobs
+  // The head of the population's log as it was when the ledger had `records` records; all zeros: it had none of the
+  // population. conflict if the ledger is shorter.
+  virtual Result<LogHead> log_head(const Population& population, uint64_t records) = 0;
+  // That the population's log of `size` records begins with that of `before`. not_found if it is shorter than that,
+  // invalid_argument unless before <= size.
+  virtual Result<LogProof> prove_log(const Population& population, uint64_t before, uint64_t size) = 0;
   // From whose budget the job of a record has drawn, also after the job was deleted.
   virtual Result<Population> ledger_population(const JobId& job) = 0;
 

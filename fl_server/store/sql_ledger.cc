@@ -199,10 +199,11 @@ Result<std::string> SqlTrainingStore::read_privacy_stop(const JobRecord& job) {
   return why_not_drawn(ledger_, job, std::span(&draw, 1));
 }
 
-// What the plan of an attempt that is opened now says of the ledger.
+// What the plan of an attempt that is opened now says of the ledger. A job whose releases are not in it says as much
+// where others of its population have records: devices hold every plan of the population against their log.
 Result<LedgerHead> SqlTrainingStore::read_ledger_head(const JobRecord& job) {
-  if (!keeps_ledger(job.spec)) return LedgerHead{};
   COT_TRY(refresh_ledger());
+  if (!keeps_ledger(job.spec) && logs_.log_of(job.spec.common.population).size() == 0) return LedgerHead{};
   return LedgerHead{ledger_.size(), ledger_.head()};
 }
 
@@ -227,6 +228,19 @@ Result<LedgerHead> SqlTrainingStore::ledger_head() {
   const std::lock_guard lock(mutex_);
   COT_TRY(refresh_ledger());
   return LedgerHead{ledger_.size(), ledger_.head()};
+}
+
+Result<LogHead> SqlTrainingStore::log_head(const Population& population, uint64_t records) {
+  const std::lock_guard lock(mutex_);
+  if (records > ledger_.size()) COT_TRY(refresh_ledger());
+  return logs_.head_at(population, records, ledger_.size());
+}
+
+// Records of other processes are read only if need be: proofs of what was published long ago cost no query.
+Result<LogProof> SqlTrainingStore::prove_log(const Population& population, uint64_t before, uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  if (size > logs_.log_of(population).size()) COT_TRY(refresh_ledger());
+  return logs_.prove(population, before, size);
 }
 
 Result<std::vector<LedgerRecord>> SqlTrainingStore::list_ledger(uint64_t after_seq, size_t limit) {

@@ -61,6 +61,8 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   Result<JobPrivacy> job_privacy(const JobId& id) override;
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
   Result<LedgerHead> ledger_head() override;
+  Result<LogHead> log_head(const Population& population, uint64_t records) override;
+  Result<LogProof> prove_log(const Population& population, uint64_t before, uint64_t size) override;
   Result<Population> ledger_population(const JobId& job) override;
   Status set_population_budget(const Population& population, const std::optional<PrivacyBudget>& budget) override;
   Result<std::vector<PopulationPrivacy>> list_population_privacy(double delta) override;

@@ -15,6 +15,7 @@
 #include "proto/messages/model.h"
 #include "proto/messages/participant_state.h"
 #include "proto/messages/plan.h"
+#include "proto/messages/population_log.h"
 #include "proto/messages/training_state.h"
 #include "proto/messages/update.h"
 
@@ -28,6 +29,7 @@ Bytes encode(const Assignment& message);
 Bytes encode(const Plan& message);
 Bytes encode(const Receipt& message);
 Bytes encode(const ErrorReply& message);
+Bytes encode(const LogProof& message);
 Bytes encode(const ParticipantState& message);
 
 Result<EnrollRequest> decode_enroll_request(ByteView frame);
@@ -38,6 +40,7 @@ Result<Assignment> decode_assignment(ByteView frame);
 Result<Plan> decode_plan(ByteView frame);  // includes validate(plan)
 Result<Receipt> decode_receipt(ByteView frame);
 Result<ErrorReply> decode_error_reply(ByteView frame);
+Result<LogProof> decode_log_proof(ByteView frame);
 Result<ParticipantState> decode_participant_state(ByteView frame);
 
 // Messages with a payload: encode_head gives everything before it, so that large tensors are never copied.

@@ -18,6 +18,7 @@
 #include "proto/generated/wire_generated.h"
 #include "proto/messages/checkin.h"
 #include "proto/messages/ledger_head.h"
+#include "proto/messages/population_log.h"
 
 namespace coterie::flat {
 
@@ -98,6 +99,9 @@ Result<Assignment> parse(const wire::Assignment& table);
 // of a plan.
 flatbuffers::Offset<wire::Ledger> build(flatbuffers::FlatBufferBuilder& builder, const LedgerHead& message);
 LedgerHead parse(const wire::Ledger* table);
+// And those of populations' logs (log_codec.cc).
+flatbuffers::Offset<wire::Log> build(flatbuffers::FlatBufferBuilder& builder, const SignedLogHead& message);
+Result<SignedLogHead> parse(const wire::Log& table);
 flatbuffers::Offset<wire::Refusal> build(flatbuffers::FlatBufferBuilder& builder, const Refusal& message);
 Result<Refusal> parse(const wire::Refusal& table);
 

@@ -72,6 +72,7 @@ std::string_view to_string(FrameKind kind) {
     case FrameKind::confirmation: return "confirmation";
     case FrameKind::unmask_request: return "unmask_request";
     case FrameKind::unmasking: return "unmasking";
+    case FrameKind::log_proof: return "log_proof";
     case FrameKind::model: return "model";
     case FrameKind::checkpoint: return "checkpoint";
     case FrameKind::partial_sum: return "partial_sum";

@@ -40,6 +40,7 @@ enum class FrameKind : uint16_t {
   confirmation = 18,
   unmask_request = 19,
   unmasking = 20,
+  log_proof = 21,
   model = 100,
   checkpoint = 101,
   partial_sum = 102,

@@ -25,6 +25,7 @@ inline constexpr size_t kSignatureBytesMax = 128;
 inline constexpr uint32_t kWaitMsMax = 10 * 60 * 1000;
 inline constexpr int64_t kUnixMsMax = 253'402'300'799'999;  // the end of the year 9999
 inline constexpr size_t kJobsRememberedMax = 1024;
+inline constexpr size_t kLogProofHashesMax = 65;  // of any log of less than 2^64 records
 
 // Secure aggregation. With these the largest roster view fits kRosterHeaderBytesMax: 1.7 MB.
 inline constexpr size_t kNeighboursMax = 1024;  // of one device

@@ -98,11 +98,13 @@ Bytes encode(const ParticipantState& message) {
     openings.emplace_back(flat::digest(model), sums, is_told);
   }
   const auto opened = openings.empty() ? 0 : builder.CreateVectorOfStructs(openings);
+  flatbuffers::Offset<wire::Log> log = 0;
+  if (message.log) log = flat::build(builder, *message.log);
   const wire::DeviceKeyHash device = flat::device(message.device);
   builder.Finish(state::CreateParticipantState(builder, static_cast<uint8_t>(message.phase), &device, population,
                                                signing_key, assignment, message.failures, unix_ms(message.wait_until),
                                                random, newest_models, message.rounds_done, plan, spent, refusal, opened,
-                                               message.has_opened));
+                                               message.has_opened, log));
   return flat::finish(builder, FrameKind::participant_state);
 }
 
@@ -150,6 +152,9 @@ Result<ParticipantState> decode_participant_state(ByteView bytes) {
     for (const state::ModelOpenings* entry : *root->openings()) COT_TRY(parse(*entry, message));
   }
   message.has_opened = root->has_opened();
+  if (root->log() != nullptr) {
+    COT_ASSIGN(message.log, flat::parse(*root->log()));
+  }
   if (root->refusal() != nullptr) {
     COT_ASSIGN(message.refusal, flat::parse(*root->refusal()));
   }

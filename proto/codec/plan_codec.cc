@@ -126,7 +126,9 @@ Bytes encode(const Plan& message) {
                                               message.update.value_count, message.update.clip_l2, fixed_point);
   const auto privacy = build(builder, message.privacy);
   const auto ledger = flat::build(builder, message.ledger);
-  builder.Finish(wire::CreatePlan(builder, job, training, update, privacy, ledger));
+  flatbuffers::Offset<wire::Log> log = 0;
+  if (message.log) log = flat::build(builder, *message.log);
+  builder.Finish(wire::CreatePlan(builder, job, training, update, privacy, ledger, log));
   return flat::finish(builder, FrameKind::plan);
 }
 
@@ -167,6 +169,9 @@ Result<Plan> decode_plan(ByteView bytes) {
                                  .contributors_max = f.contributors_max()}};
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());
+  if (root->log() != nullptr) {
+    COT_ASSIGN(plan.log, flat::parse(*root->log()));
+  }
   if (Status valid = validate(plan); !valid) return Error(ErrorCode::malformed, valid.error().message());
   return plan;
 }

@@ -9,6 +9,7 @@
 
 #include "proto/messages/checkin.h"
 #include "proto/messages/ledger_head.h"
+#include "proto/messages/population_log.h"
 #include "proto/messages/secagg.h"
 
 namespace coterie {
@@ -64,8 +65,9 @@ struct ParticipantState {
   std::map<JobId, SecurityLevel> levels = {};
   // The models opened last, at most kOpeningsRememberedMax; the newest opening last.
   std::vector<ModelOpenings> openings = {};
-  bool has_opened = false;              // while aggregating: this session's opening is counted
-  std::optional<Refusal> refusal = {};  // of a plan, until the server has heard of it
+  bool has_opened = false;                // while aggregating: this session's opening is counted
+  std::optional<SignedLogHead> log = {};  // of its population: the longest that a plan had and a proof led to
+  std::optional<Refusal> refusal = {};    // of a plan, until the server has heard of it
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
 };
 

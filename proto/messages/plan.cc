@@ -74,6 +74,9 @@ Status validate(const Plan& plan) {
   if ((plan.ledger.records == 0) != (plan.ledger.head == Digest{})) {
     return bad("ledger must have a head if it has records, and none if it has none");
   }
+  if (plan.log && (plan.log->head.size < 1 || plan.log->head.size > plan.ledger.records)) {
+    return bad("log must have 1 to so many records as the ledger that it is a part of");
+  }
   return validate(plan.privacy);
 }
 

@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "proto/messages/ledger_head.h"
+#include "proto/messages/population_log.h"
 #include "proto/messages/privacy_rules.h"
 #include "proto/ring/fixed_point.h"
 
@@ -90,6 +91,7 @@ struct Plan {
   PrivacyRules privacy;
   LedgerHead ledger = {};  // of a job whose releases are in one: from before the round; no records: there is
                            // none, or none yet
+  std::optional<SignedLogHead> log = {};  // of the job's population, from the same moment; none: it has no record
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

@@ -25,9 +25,11 @@ inline constexpr std::string_view kAttempts = "attempts";
 inline constexpr std::string_view kOpenings = "openings";  // device_sdk/client/openings.h
 inline constexpr std::string_view kCertificate = "certificate";
 inline constexpr std::string_view kLedgerRollback = "ledger_rollback";  // device_sdk/client/ledger_memory.h
-inline constexpr std::array kAll = {kSecurityLevel, kCohortMin,   kEpsilonRound,  kEpsilonTotal,
-                                    kDelta,         kSeparation,  kCorruptShare,  kAttempts,
-                                    kOpenings,      kCertificate, kLedgerRollback};
+inline constexpr std::string_view kLedgerFork = "ledger_fork";
+inline constexpr std::string_view kLedgerUnproven = "ledger_unproven";
+inline constexpr std::array kAll = {kSecurityLevel,  kCohortMin,    kEpsilonRound,  kEpsilonTotal, kDelta,
+                                    kSeparation,     kCorruptShare, kAttempts,      kOpenings,     kCertificate,
+                                    kLedgerRollback, kLedgerFork,   kLedgerUnproven};
 inline constexpr std::string_view kOther = "other";  // of a later version
 
 // One of kAll, or kOther.

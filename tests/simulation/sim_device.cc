@@ -60,6 +60,8 @@ void SimDevice::act() {
     check_in(*checked_in);
   } else if (const auto* plan = std::get_if<DoFetchPlan>(&action_)) {
     fetch(true, plan->plan);
+  } else if (std::holds_alternative<DoFetchLogProof>(action_)) {
+    world_.oracle().problem(&Verdict::stuck, "a proof of a log was asked for, and no plan of this world has one");
   } else if (const auto* model = std::get_if<DoFetchModel>(&action_)) {
     fetch(false, model->model);
   } else if (std::holds_alternative<DoTrain>(action_)) {
@@ -106,6 +108,7 @@ void SimDevice::answered(uint64_t request, ParticipantEvent event) {
 ParticipantEvent SimDevice::failure_event(const Failure& failure) const {
   if (std::holds_alternative<DoCheckIn>(action_)) return CheckInAnswered{failure};
   if (std::holds_alternative<DoFetchPlan>(action_)) return PlanFetched{failure};
+  if (std::holds_alternative<DoFetchLogProof>(action_)) return LogProofFetched{failure};
   if (std::holds_alternative<DoFetchModel>(action_)) return ModelFetched{failure};
   if (std::holds_alternative<DoAggregate>(action_)) return failed(failure);
   return UploadAnswered{failure};

@@ -94,7 +94,8 @@ RoundRecord& MemoryTrainingStore::insert_round(Job& job, uint64_t number, Attemp
   round.base_model = base.digest;
   round.base_model_bytes = base.bytes;
   round.opened = now;
-  if (keeps_ledger(job.record.spec)) round.ledger = {ledger_.size(), ledger_.head()};
+  const bool has_log = logs_.log_of(job.record.spec.common.population).size() > 0;
+  if (keeps_ledger(job.record.spec) || has_log) round.ledger = {ledger_.size(), ledger_.head()};
   return round;
 }
 
@@ -261,6 +262,7 @@ Status MemoryTrainingStore::forget_partials(const std::vector<std::string>& ids)
 
 Status MemoryTrainingStore::append_to_ledger(const LedgerRecord& record) {
   COT_TRY(ledger_.append(record));
+  logs_.append(record, drawn_.at(record.job).own);
   records_.push_back(record);
   return {};
 }
@@ -435,6 +437,16 @@ Result<JobPrivacy> MemoryTrainingStore::job_privacy(const JobId& id) {
 Result<LedgerHead> MemoryTrainingStore::ledger_head() {
   const std::lock_guard lock(mutex_);
   return LedgerHead{ledger_.size(), ledger_.head()};
+}
+
+Result<LogHead> MemoryTrainingStore::log_head(const Population& population, uint64_t records) {
+  const std::lock_guard lock(mutex_);
+  return logs_.head_at(population, records, ledger_.size());
+}
+
+Result<LogProof> MemoryTrainingStore::prove_log(const Population& population, uint64_t before, uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  return logs_.prove(population, before, size);
 }
 
 Result<std::vector<LedgerRecord>> MemoryTrainingStore::list_ledger(uint64_t after_seq, size_t limit) {

@@ -8,6 +8,7 @@
 
 #include "fl_server/store/retention_store.h"
 #include "fl_server/store/training_store.h"
+#include "secure/dp/ledger/population_logs.h"
 
 namespace coterie {
 
@@ -48,6 +49,8 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
   Result<JobPrivacy> job_privacy(const JobId& id) override;
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after_seq, size_t limit) override;
   Result<LedgerHead> ledger_head() override;
+  Result<LogHead> log_head(const Population& population, uint64_t records) override;
+  Result<LogProof> prove_log(const Population& population, uint64_t before, uint64_t size) override;
   Result<Population> ledger_population(const JobId& job) override;
   Status set_population_budget(const Population& population, const std::optional<PrivacyBudget>& budget) override;
   Result<std::vector<PopulationPrivacy>> list_population_privacy(double delta) override;
@@ -97,6 +100,7 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
   std::map<RoundKey, std::set<DeviceId>> accepted_;
   std::map<std::string, PartialRecord> partials_;
   Ledger ledger_;
+  PopulationLogs logs_;
   std::vector<LedgerRecord> records_;  // of the ledger
   std::map<RoundKey, NoiseSalt> salts_;
   std::map<Population, PrivacyBudget> budgets_;

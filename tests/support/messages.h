@@ -50,6 +50,7 @@ COTERIE_MESSAGE(ConfirmRequest, FrameKind::confirm_request, decode_confirm_reque
 COTERIE_MESSAGE(Confirmation, FrameKind::confirmation, decode_confirmation);
 COTERIE_MESSAGE(UnmaskRequest, FrameKind::unmask_request, decode_unmask_request);
 COTERIE_MESSAGE(Unmasking, FrameKind::unmasking, decode_unmasking);
+COTERIE_MESSAGE(LogProof, FrameKind::log_proof, decode_log_proof);
 COTERIE_MESSAGE(ModelGraph, FrameKind::model, decode_model);
 COTERIE_MESSAGE(CheckpointHeader, FrameKind::checkpoint, decode_checkpoint);
 COTERIE_MESSAGE(PartialSumHeader, FrameKind::partial_sum, decode_partial_sum);
@@ -62,10 +63,11 @@ COTERIE_MESSAGE(ParticipantState, FrameKind::participant_state, decode_participa
 template <typename F>
 void for_each_message(F&& f) {
   const auto call = [&]<typename... Message>() { (f.template operator()<Message>(), ...); };
-  call.template operator()<EnrollRequest, EnrollReply, CheckinRequest, RetryWindow, Assignment, Plan, UpdateHeader,
-                           Receipt, ErrorReply, KeyAdvert, RosterSlot, HolderChoice, RosterView, SealedShares,
-                           ShareInbox, MaskedInput, ConfirmRequest, Confirmation, UnmaskRequest, Unmasking, ModelGraph,
-                           CheckpointHeader, PartialSumHeader, OptimizerStateHeader, DatasetHeader, ParticipantState>();
+  call.template
+  operator()<EnrollRequest, EnrollReply, CheckinRequest, RetryWindow, Assignment, Plan, UpdateHeader, Receipt,
+             ErrorReply, KeyAdvert, RosterSlot, HolderChoice, RosterView, SealedShares, ShareInbox, MaskedInput,
+             ConfirmRequest, Confirmation, UnmaskRequest, Unmasking, LogProof, ModelGraph, CheckpointHeader,
+             PartialSumHeader, OptimizerStateHeader, DatasetHeader, ParticipantState>();
 }
 
 template <typename Message>

@@ -175,6 +175,12 @@ Samples<ErrorReply> MessageTraits<ErrorReply>::samples() {
           .extreme = {odd_text(64), odd_text(limits::kDetailBytesMax), kMax32, kMax32}};
 }
 
+Samples<LogProof> MessageTraits<LogProof>::samples() {
+  return {.minimal = {},
+          .typical = {14, 16, {counting_digest(1), counting_digest(101), counting_digest(0xf0)}},
+          .extreme = {kMax64, kMax64, std::vector<Digest>(limits::kLogProofHashesMax, counting_digest(0xf0))}};
+}
+
 Samples<ModelGraph> MessageTraits<ModelGraph>::samples() {
   ModelGraph minimal;
   minimal.tensors = {input("x", {1}), activation("y")};
@@ -277,6 +283,9 @@ Samples<ParticipantState> MessageTraits<ParticipantState>::samples() {
   extreme.spent = {DBL_MAX, DBL_TRUE_MIN, round_key(kMax64, kMax32)};
   extreme.took_part = {{JobId(odd_text(64)), ModelVersion(kMax64)}, {JobId("z"), ModelVersion(0)}};
   extreme.refusal = Refusal{round_key(kMax64, kMax32), odd_text(limits::kTextBytesMax)};
+  extreme.log = SignedLogHead{Population(odd_text(limits::kTextBytesMax)),
+                              {kMax64, counting_digest(0xf0)},
+                              Bytes(limits::kSignatureBytesMax, 0xff)};
   extreme.ledgers = {{JobId(odd_text(64)), {kMax64, counting_digest(0xf0)}}, {JobId("z"), {1, counting_digest(1)}}};
   return {.minimal = {},
           .typical = {ParticipantPhase::assigned,

@@ -39,6 +39,8 @@ class NoLedger final : public LedgerStore {
   Result<JobPrivacy> job_privacy(const JobId&) override { return none(); }
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t, size_t) override { return std::vector<LedgerRecord>(); }
   Result<LedgerHead> ledger_head() override { return LedgerHead{}; }
+  Result<LogHead> log_head(const Population&, uint64_t) override { return LogHead{}; }
+  Result<LogProof> prove_log(const Population&, uint64_t, uint64_t) override { return none(); }
   Result<Population> ledger_population(const JobId&) override { return none(); }
   Status set_population_budget(const Population&, const std::optional<PrivacyBudget>&) override { return none(); }
   Result<std::vector<PopulationPrivacy>> list_population_privacy(double) override {

@@ -17,17 +17,12 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "proto/messages/ledger_head.h"
+#include "proto/messages/population_log.h"
 #include "secure/crypto/signature.h"
 #include "secure/dp/ledger/ledger.h"
 #include "secure/dp/ledger/population_logs.h"
 
 namespace coterie {
-
-struct LogHead {
-  uint64_t size = 0;
-  Digest root;
-  friend bool operator==(const LogHead&, const LogHead&) = default;
-};
 
 struct LedgerHeads {
   LedgerHead chain;

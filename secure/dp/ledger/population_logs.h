@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
+#include "proto/messages/population_log.h"
 #include "secure/dp/ledger/ledger_record.h"
 #include "secure/merkle/merkle_log.h"
 
@@ -22,6 +24,11 @@ class PopulationLogs {
 
   // Empty, of a population that has no record.
   const MerkleLog& log_of(const Population& population) const;
+  // The head of its log when the ledger, which has `ledger_size` by now, had `records` records; all zeros: none of them
+  // was the population's. conflict if the ledger is shorter.
+  Result<LogHead> head_at(const Population& population, uint64_t records, uint64_t ledger_size) const;
+  // not_found if its log is shorter than `size`; invalid_argument unless before <= size.
+  Result<LogProof> prove(const Population& population, uint64_t before, uint64_t size) const;
   // Those of the population that have a record, each once.
   std::vector<JobId> jobs_of(const Population& population) const;
   std::vector<Population> populations() const;
@@ -29,6 +36,7 @@ class PopulationLogs {
  private:
   struct Entry {
     MerkleLog log;
+    std::vector<uint64_t> seqs;  // of its records, growing
     std::set<JobId> jobs;
   };
   std::map<Population, Entry> entries_;

@@ -105,12 +105,18 @@ TEST_F(LedgerRollback, IsRefusedByADeviceThatHasSeenTheLedger) {
   copy_database(data, copy);
 
   start();
+  open_agent();
+  EXPECT_FALSE(next_plan().refused_plan);
+  ASSERT_TRUE(agent_->state().log);
+  EXPECT_EQ(agent_->state().log->head.size, 2u) << "the first round's reserve and commit";
   take_part(&plan);
-  EXPECT_EQ(plan.ledger.records, 2u) << "the first round's reserve and commit";
+  EXPECT_EQ(plan.ledger.records, 2u);
+  EXPECT_EQ(plan.log, agent_->state().log);
   ASSERT_TRUE(wait_for_model(2));
-  const AgentProgress taken = next_plan();
-  EXPECT_FALSE(taken.refused_plan);
-  EXPECT_FALSE(taken.error) << taken.error->message();
+  EXPECT_FALSE(next_plan().refused_plan) << "it has the next plan, and asks for a proof";
+  EXPECT_EQ(agent_->state().log->head.size, 2u);
+  EXPECT_FALSE(next_plan().refused_plan) << "which the server gives";
+  EXPECT_EQ(agent_->state().log->head.size, 4u);
   const LedgerHead seen = agent_->state().ledgers.at(JobId(job_));
   EXPECT_EQ(seen.records, 4u);
   const auto shown = admin_->ask("GET", "/admin/v1/jobs/" + job_);
@@ -140,6 +146,19 @@ TEST_F(LedgerRollback, IsRefusedByADeviceThatHasSeenTheLedger) {
   EXPECT_EQ(agent_->state().ledgers.at(JobId(job_)), seen);
   ASSERT_TRUE(agent_->step());  // checks in, and tells
   EXPECT_TRUE(server_->wait_for_log("\"reason\":\"ledger_rollback\"", kPatience));
+
+  // One round later its ledger is longer than any that the device has seen.
+  take_part();
+  ASSERT_TRUE(wait_for_model(3));
+  std::string_view reason;
+  for (int plans = 0; plans < 10 && reason != "ledger_fork"; ++plans) {
+    const AgentProgress looked = next_plan();
+    if (looked.refused_plan) reason = looked.refused_plan->error.reason();
+  }
+  EXPECT_EQ(reason, "ledger_fork");
+  EXPECT_EQ(agent_->state().log->head.size, 4u);
+  ASSERT_TRUE(agent_->step());
+  EXPECT_TRUE(server_->wait_for_log("\"reason\":\"ledger_fork\"", kPatience));
 }
 
 }  // namespace

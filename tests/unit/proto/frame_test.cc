@@ -14,15 +14,14 @@
 namespace coterie {
 namespace {
 
-constexpr FrameKind kAllKinds[] = {FrameKind::enroll_request, FrameKind::enroll_reply,     FrameKind::checkin_request,
-                                   FrameKind::retry_window,   FrameKind::assignment,       FrameKind::plan,
-                                   FrameKind::update,         FrameKind::receipt,          FrameKind::error_reply,
-                                   FrameKind::key_advert,     FrameKind::roster_slot,      FrameKind::holder_choice,
-                                   FrameKind::roster_view,    FrameKind::sealed_shares,    FrameKind::share_inbox,
-                                   FrameKind::masked_input,   FrameKind::confirm_request,  FrameKind::confirmation,
-                                   FrameKind::unmask_request, FrameKind::unmasking,        FrameKind::model,
-                                   FrameKind::checkpoint,     FrameKind::partial_sum,      FrameKind::optimizer_state,
-                                   FrameKind::dataset,        FrameKind::participant_state};
+constexpr FrameKind kAllKinds[] = {
+    FrameKind::enroll_request,  FrameKind::enroll_reply,  FrameKind::checkin_request,  FrameKind::retry_window,
+    FrameKind::assignment,      FrameKind::plan,          FrameKind::update,           FrameKind::receipt,
+    FrameKind::error_reply,     FrameKind::key_advert,    FrameKind::roster_slot,      FrameKind::holder_choice,
+    FrameKind::roster_view,     FrameKind::sealed_shares, FrameKind::share_inbox,      FrameKind::masked_input,
+    FrameKind::confirm_request, FrameKind::confirmation,  FrameKind::unmask_request,   FrameKind::unmasking,
+    FrameKind::log_proof,       FrameKind::model,         FrameKind::checkpoint,       FrameKind::partial_sum,
+    FrameKind::optimizer_state, FrameKind::dataset,       FrameKind::participant_state};
 
 size_t header_limit(FrameKind kind) {
   if (kind == FrameKind::roster_view) return 2 * 1024 * 1024;

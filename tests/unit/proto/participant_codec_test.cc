@@ -113,6 +113,7 @@ TEST(ParticipantStateCodec, ReadsStatesOfOlderBuilds) {
   expected.took_part.clear();
   expected.refusal.reset();
   expected.ledgers.clear();
+  expected.log.reset();
   expected.attempts.clear();
   EXPECT_EQ(*state, expected);
   EXPECT_EQ(encode(*state), *older) << "and an older build reads what was spent on nothing";

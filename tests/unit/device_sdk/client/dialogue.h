@@ -73,6 +73,7 @@ class Dialogue {
     plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
     plan.privacy = privacy;
     plan.ledger = ledger;
+    plan.log = log;
     return plan;
   }
   Assignment unsigned_assignment() const {
@@ -136,6 +137,7 @@ class Dialogue {
   ParticipantPolicy policy;
   PrivacyRules privacy;  // of the plan
   LedgerHead ledger;
+  std::optional<SignedLogHead> log;
   JobId job{"job"};
   std::string model = "model";
   RoundKey round{RoundId(5), Attempt(1)};

@@ -38,6 +38,7 @@ TEST(FindDeviceRoute, GivesRouteParametersAndWhatTheWorkIsWorth) {
        {Case{"POST", "/v1/checkins", "/v1/checkins", Work::newcomer},
         Case{"HEAD", "/v1/plans/ab", "/v1/plans/{digest}", Work::download},
         Case{"GET", "/v1/revocations/12", "/v1/revocations/{number}", Work::download},
+        Case{"GET", "/v1/ledger/proofs/3/9", "/v1/ledger/proofs/{before}/{size}", Work::download},
         Case{"PUT", "/v1/rounds/7/updates/T", "/v1/rounds/{round}/updates/{ticket}", Work::update},
         Case{"POST", "/v1/rounds/7/session/T", "/v1/rounds/{round}/session/{ticket}", Work::session},
         Case{"GET", "/v1/rounds/7/session/T/roster_view", "/v1/rounds/{round}/session/{ticket}/{what}",

@@ -117,6 +117,12 @@ class StormyStore : public TrainingStore {
     return inner_->roll_back_model(job, revision_expected);
   }
   Result<LedgerHead> ledger_head() override { return inner_->ledger_head(); }
+  Result<LogHead> log_head(const Population& population, uint64_t records) override {
+    return inner_->log_head(population, records);
+  }
+  Result<LogProof> prove_log(const Population& population, uint64_t before, uint64_t size) override {
+    return inner_->prove_log(population, before, size);
+  }
   Result<Population> ledger_population(const JobId& job) override { return inner_->ledger_population(job); }
   Status set_population_budget(const Population& population, const std::optional<PrivacyBudget>& budget) override {
     return inner_->set_population_budget(population, budget);

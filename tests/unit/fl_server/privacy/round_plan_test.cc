@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "proto/codec/codec.h"
+#include "secure/identity/log_head_signature.h"
 #include "tests/support/matchers.h"
 #include "tests/support/memory_blob_store.h"
 
@@ -26,7 +27,7 @@ LedgerHead head_of(uint64_t records) {
 TEST(RoundPlan, IsTheJobsWithTheHeadOfTheLedger) {
   MemoryBlobStore blobs;
   const Digest job = *blobs.put(encode(job_plan()));
-  const Result<RoundPlan> round = put_round_plan(blobs, job, head_of(4));
+  const Result<RoundPlan> round = put_round_plan(blobs, job, head_of(4), {});
   ASSERT_OK(round);
   EXPECT_NE(round->digest, job);
   const Result<Bytes> stored = blobs.get(round->digest, 1 << 20);
@@ -40,18 +41,36 @@ TEST(RoundPlan, IsTheJobsWithTheHeadOfTheLedger) {
 TEST(RoundPlan, IsTheSameAfterARestartAndAnotherWithAnotherHead) {
   MemoryBlobStore blobs;
   const Digest job = *blobs.put(encode(job_plan()));
-  const RoundPlan first = *put_round_plan(blobs, job, head_of(4));
-  EXPECT_EQ(*put_round_plan(blobs, job, head_of(4)), first);
-  EXPECT_NE(put_round_plan(blobs, job, head_of(6))->digest, first.digest);
-  EXPECT_EQ(put_round_plan(blobs, job, LedgerHead{})->digest, job);
+  const RoundPlan first = *put_round_plan(blobs, job, head_of(4), {});
+  EXPECT_EQ(*put_round_plan(blobs, job, head_of(4), {}), first);
+  EXPECT_NE(put_round_plan(blobs, job, head_of(6), {})->digest, first.digest);
+  EXPECT_EQ(put_round_plan(blobs, job, LedgerHead{}, {})->digest, job);
+}
+
+TEST(RoundPlan, HasTheSignedHeadOfThePopulationsLog) {
+  MemoryBlobStore blobs;
+  const Digest job = *blobs.put(encode(job_plan()));
+  const auto signer = make_signer(KeyAlgorithm::ed25519, Bytes(32, 7)).value();
+  const LogHead head{3, head_of(9).head};
+  const auto log = sign_log(Population("phones"), head, *signer);
+  ASSERT_OK(log);
+  const RoundPlan round = *put_round_plan(blobs, job, head_of(4), *log);
+  const Plan plan = *decode_plan(*blobs.get(round.digest, 1 << 20));
+  ASSERT_TRUE(plan.log);
+  EXPECT_EQ(plan.log->population, Population("phones"));
+  EXPECT_EQ(plan.log->head, head);
+  EXPECT_OK(verify_log_head(*plan.log, signer->public_key()));
+  EXPECT_EQ(*put_round_plan(blobs, job, head_of(4), *sign_log(Population("phones"), head, *signer)), round)
+      << "signed anew, after a restart or by another server of the fleet";
+  EXPECT_FALSE(sign_log(Population("phones"), {}, *signer)->has_value()) << "a log without records is not named";
 }
 
 TEST(RoundPlan, OfAPlanThatIsDamagedOrGoneIsNone) {
   MemoryBlobStore blobs;
   const Digest job = *blobs.put(encode(job_plan()));
   blobs.bytes_of(job)[3] ^= 1;
-  EXPECT_ERROR(put_round_plan(blobs, job, head_of(4)), ErrorCode::data_loss, "the job's plan");
-  EXPECT_ERROR(put_round_plan(blobs, Digest{}, head_of(4)), ErrorCode::not_found, "");
+  EXPECT_ERROR(put_round_plan(blobs, job, head_of(4), {}), ErrorCode::data_loss, "the job's plan");
+  EXPECT_ERROR(put_round_plan(blobs, Digest{}, head_of(4), {}), ErrorCode::not_found, "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "secure/merkle/merkle_proof.h"
 #include "tests/support/matchers.h"
 
 namespace coterie {
@@ -97,6 +98,40 @@ TEST(LedgerHeads, FindARecordInAnotherPopulation) {
 }
 
 // What is released elsewhere neither shows in a population's root nor makes its log longer.
+TEST(PopulationLogs, KnowTheirHeadsOfBefore) {
+  World world;
+  const Population phones("phones");
+  std::vector<LogHead> heads{{}};  // by the ledger's records
+  for (uint64_t number = 1; number <= 20; ++number) {
+    world.reserve("a", number % 3 == 0 ? "phones" : "tablets", number);
+    const MerkleLog& log = world.logs.log_of(phones);
+    heads.push_back(log.size() == 0 ? LogHead{} : LogHead{log.size(), log.root()});
+  }
+  for (uint64_t records = 0; records <= 20; ++records) {
+    EXPECT_EQ(world.logs.head_at(phones, records, 20).value(), heads[records]) << records;
+  }
+  EXPECT_EQ(world.logs.head_at(Population("none"), 20, 20).value(), LogHead{});
+  EXPECT_ERROR(world.logs.head_at(phones, 21, 20), ErrorCode::conflict, "not 21 yet");
+}
+
+TEST(PopulationLogs, ProveThatALaterHeadGoesOnFromAnEarlierOne) {
+  World world;
+  const Population phones("phones");
+  for (uint64_t number = 1; number <= 24; ++number) world.reserve("a", number % 2 == 0 ? "phones" : "tablets", number);
+  const MerkleLog& log = world.logs.log_of(phones);
+  for (uint64_t size = 1; size <= 12; ++size) {
+    for (uint64_t before = 1; before <= size; ++before) {
+      const Result<LogProof> proof = world.logs.prove(phones, before, size);
+      ASSERT_OK(proof);
+      EXPECT_OK(verify_consistency(before, log.root(before), size, log.root(size), proof->hashes));
+      EXPECT_LE(proof->hashes.size(), 5u) << "a proof grows with the logarithm";
+    }
+  }
+  EXPECT_ERROR(world.logs.prove(phones, 1, 13), ErrorCode::not_found, "has 12 records, not 13");
+  EXPECT_ERROR(world.logs.prove(phones, 3, 2), ErrorCode::invalid_argument, "");
+  EXPECT_ERROR(world.logs.prove(Population("none"), 0, 1), ErrorCode::not_found, "has 0 records");
+}
+
 TEST(PopulationLogs, KeepNoRecordOfOthers) {
   World alone, beside;
   alone.reserve("a", "phones", 1);
