@@ -34,7 +34,7 @@ Result<bool> remove_upload(AdminContext& context, const Digest& digest) {
   COT_TRY(context.blobs.open(digest));
   // In this order: whoever names it after these rows were read has put it after the time that was asked for first.
   COT_ASSIGN(const WallTime now, context.blobs.now());
-  COT_ASSIGN(const std::set<Digest> named, list_named_blobs(context.jobs, context.retention));
+  COT_ASSIGN(const std::set<Digest> named, list_named_blobs(context.jobs, context.retention, context.admin));
   if (named.contains(digest)) return Error(ErrorCode::conflict, "a job or a version of a model is made of it");
   return context.blobs.remove_put_before(digest, now - kNamingMax);
 }

@@ -18,6 +18,7 @@ std::unique_ptr<RetentionLoop> begin_retention(const ServerConfig& config, Serve
                        .models = training,
                        .rows = training,
                        .admin = stores.admin(),
+                       .devices = stores.devices(),
                        .blobs = stores.blobs(),
                        .unnamed = stores.unnamed(),
                        .wall_now = &os::wall_now};

@@ -27,6 +27,7 @@
 #include "fl_server/app/retention_side.h"
 #include "fl_server/app/rotated_keys.h"
 #include "fl_server/app/round_side.h"
+#include "fl_server/app/seen_writer.h"
 #include "fl_server/app/server_keys.h"
 #include "fl_server/app/server_stores.h"
 #include "fl_server/app/serving.h"
@@ -84,6 +85,7 @@ struct Server::Parts {
 struct Server::Running {
   std::unique_ptr<Serving> serving;
   std::unique_ptr<FileRotation> rotation;
+  std::unique_ptr<SeenWriter> seen;  // goes after the network, so that it writes all
   std::unique_ptr<NetworkThreads> network;
   std::unique_ptr<MemoryReturn> memory;
   std::unique_ptr<EndpointsFile> endpoints;
@@ -170,6 +172,7 @@ Result<std::unique_ptr<Server::Running>> Server::Running::begin(Parts& p, WallTi
   }
   p.device_door->service().set_serving(serves_devices);
   admin.set_ready(serves_devices);  // one that only leads is ready when it does
+  auto seen = std::make_unique<SeenWriter>(p.stores->directory(), p.config.retention.look_every);
   auto network = std::make_unique<NetworkThreads>(*p.http);
   rotation->start(kRotationEvery);
   auto memory = std::make_unique<MemoryReturn>(
@@ -196,6 +199,7 @@ Result<std::unique_ptr<Server::Running>> Server::Running::begin(Parts& p, WallTi
   std::unique_ptr<RetentionLoop> retention = p.fleet ? nullptr : begin_retention(p.config, *p.stores);
   return std::make_unique<Running>(Running{.serving = std::move(serving),
                                            .rotation = std::move(rotation),
+                                           .seen = std::move(seen),
                                            .network = std::move(network),
                                            .memory = std::move(memory),
                                            .endpoints = std::move(file),

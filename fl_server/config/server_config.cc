@@ -129,6 +129,15 @@ void read_overload(JsonReader reader, OverloadSettings& overload) {
   reader.finish();
 }
 
+// A time that may be longer than the 49 days which other settings take.
+void read_long_time(JsonReader& reader, const char* key, Millis& value) {
+  constexpr uint64_t kMax = 100ull * 366 * 86'400'000;
+  auto count = static_cast<uint64_t>(value.count());
+  reader.read(key, count);
+  if (count <= kMax) value = Millis(static_cast<int64_t>(count));
+  else reader.problem(key, "must be at most " + std::to_string(kMax) + ", which is a hundred years");
+}
+
 void read_retention(JsonReader reader, RetentionSettings& retention) {
   reader.read("models_kept", retention.models_kept);
   reader.read("models_kept_every", retention.models_kept_every);
@@ -137,6 +146,10 @@ void read_retention(JsonReader reader, RetentionSettings& retention) {
   reader.read("rounds_kept", retention.rounds_kept);
   reader.read("rounds_ms_min", retention.rounds_kept_min);
   reader.read("uploads_ms", retention.uploads_kept);
+  reader.read("devices_days", retention.devices_days);
+  read_long_time(reader, "audit_ms", retention.audit_kept);
+  reader.read("audit_segment_records", retention.audit_segment_records);
+  read_long_time(reader, "audit_segments_ms", retention.audit_segments_kept);
   reader.read("look_ms", retention.look_every);
   if (retention.models_kept == 0) reader.problem("models_kept", "must be at least 1");
   if (retention.rounds_kept == 0) reader.problem("rounds_kept", "must be at least 1");
@@ -145,6 +158,17 @@ void read_retention(JsonReader reader, RetentionSettings& retention) {
   if (retention.rounds_kept_min < retention.accepted_kept)
     reader.problem("rounds_ms_min", "must be at least accepted_ms");
   if (retention.uploads_kept < Millis(3'600'000)) reader.problem("uploads_ms", "must be at least 3600000");
+  // Who was counted is known for as long as its row is there.
+  constexpr Millis kDay{86'400'000};
+  const Millis devices_kept = kDay * int64_t{retention.devices_days};
+  if (retention.devices_days != 0 && devices_kept < retention.accepted_kept)
+    reader.problem("devices_days", "must be 0, or at least as long as accepted_ms");
+  constexpr uint32_t kSegmentRecordsMax = 10'000;
+  if (retention.audit_kept < Millis(1'000)) reader.problem("audit_ms", "must be at least 1000");
+  if (retention.audit_segment_records < 10 || retention.audit_segment_records > kSegmentRecordsMax)
+    reader.problem("audit_segment_records", "must be in [10, 10000]");
+  if (retention.audit_segments_kept != Millis(0) && retention.audit_segments_kept < retention.audit_kept)
+    reader.problem("audit_segments_ms", "must be 0, or at least audit_ms");
   if (retention.look_every < Millis(100)) reader.problem("look_ms", "must be at least 100");
   reader.finish();
 }

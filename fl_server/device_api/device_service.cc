@@ -138,6 +138,7 @@ Result<DeviceRecord> DeviceService::authenticate(Exchange& exchange, const Reque
   parts_.guard.charge_device(device.id);
   COT_TRY(replays_.admit(claims, os::wall_now()));
   exchange.sender_is_known();
+  parts_.directory.note_seen(device.id, os::monotonic_now());
   return device;
 }
 

@@ -65,8 +65,18 @@ Status AuditVerifier::append(const AuditRecord& record) {
 }
 
 Status AuditVerifier::finish() const {
-  if (!noted_ || head_.seq >= noted_->seq) return {};
-  return tampered("it ends with record " + std::to_string(head_.seq) + ", but record " + std::to_string(noted_->seq) +
+  if (!noted_) return {};
+  const std::string noted = std::to_string(noted_->seq);
+  if (noted_->seq < begin_.seq) {
+    return tampered("it begins behind record " + std::to_string(begin_.seq) + ", so that record " + noted +
+                    ", which was noted, cannot be checked: look for it in the segment that was exported");
+  }
+  if (noted_->seq == begin_.seq && noted_->digest != begin_.digest) {
+    return tampered("the seal of record " + noted + " is " + begin_.digest.hex() + ", but " + noted_->digest.hex() +
+                    " was noted");
+  }
+  if (head_.seq >= noted_->seq) return {};
+  return tampered("it ends with record " + std::to_string(head_.seq) + ", but record " + noted +
                   " was noted: the end was cut off, or an older copy was put back");
 }
 

@@ -54,22 +54,23 @@ Digest audit_digest(const Digest& previous, const AuditEntry& entry);
 // it is the same bytes in the database, in JSON and on a terminal.
 std::string audit_text(std::string_view text);
 
-// Reads a log from its first record on. Not thread-safe.
+// Reads a log from its first record on, or from the one behind `begin`. Not thread-safe.
 class AuditVerifier {
  public:
-  explicit AuditVerifier(std::optional<AuditHead> noted = {}) : noted_(std::move(noted)) {}
+  explicit AuditVerifier(std::optional<AuditHead> noted = {}, AuditHead begin = {})
+      : noted_(std::move(noted)), begin_(begin), head_(begin) {}
 
   // data_loss if this is not the record that was written behind the ones before; then head().seq + 1 is the
   // first bad one.
   Status append(const AuditRecord& record);
-  // data_loss if the log ends before the noted head.
+  // data_loss if the log ends before the noted head, or begins behind it: then nothing is known of that one.
   Status finish() const;
 
   const AuditHead& head() const { return head_; }
 
  private:
   std::optional<AuditHead> noted_;
-  AuditHead head_;
+  AuditHead begin_, head_;
 };
 
 }  // namespace coterie

@@ -10,7 +10,7 @@ namespace coterie {
 
 struct UnnamedBlob {
   Digest digest;
-  // When the forgotten version was made that named it; nothing: nobody knows who put it.
+  // When the forgotten version was made that named it, or the segment sealed; nothing: nobody knows who put it.
   std::optional<WallTime> made = {};
 };
 

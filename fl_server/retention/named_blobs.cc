@@ -16,7 +16,7 @@ void name_files(const JobSettings& settings, std::set<Digest>& named) {
 
 }  // namespace
 
-Result<std::set<Digest>> list_named_blobs(JobStore& jobs, RetentionStore& rows) {
+Result<std::set<Digest>> list_named_blobs(JobStore& jobs, RetentionStore& rows, AdminStore& admin) {
   std::set<Digest> named;
   // Jobs before models: the files of a job that is created in between were put just now.
   COT_ASSIGN(const std::vector<JobRecord> all, jobs.list_jobs());
@@ -26,6 +26,10 @@ Result<std::set<Digest>> list_named_blobs(JobStore& jobs, RetentionStore& rows) 
   }
   COT_ASSIGN(const std::vector<Digest> of_models, rows.list_model_blobs());
   named.insert(of_models.begin(), of_models.end());
+  COT_ASSIGN(const std::vector<AuditSegment> segments, admin.list_audit_segments());
+  for (const AuditSegment& segment : segments) {
+    if (segment.blob) named.insert(*segment.blob);
+  }
   return named;
 }
 

@@ -37,6 +37,10 @@ Status RetentionJob::plan_pass() {
     tasks_.emplace_back(ForgetRounds{job.id});
   }
   tasks_.emplace_back(ForgetKeys{});
+  if (settings_.devices_days != 0) tasks_.emplace_back(ForgetDevices{});
+  tasks_.emplace_back(SealAudit{});
+  tasks_.emplace_back(ForgetAudit{});
+  if (settings_.audit_segments_kept != Millis(0)) tasks_.emplace_back(DropAuditSegments{});
   tasks_.emplace_back(FindUnnamed{});
   tasks_.emplace_back(RemoveUnnamed{});
   return {};
@@ -84,11 +88,50 @@ Result<bool> RetentionJob::run(const ForgetKeys&) {
   return false;
 }
 
+Result<bool> RetentionJob::run(const ForgetDevices&) {
+  COT_ASSIGN(const uint64_t gone, parts_.devices.forget_devices(settings_.devices_days, parts_.wall_now(), rows_max_));
+  counts_.devices += gone;
+  return gone == rows_max_;
+}
+
+// The file before its seal, as a row names what is there. The same records are the same file, whoever writes it.
+Result<bool> RetentionJob::run(const SealAudit&) {
+  COT_ASSIGN(const std::vector<AuditSegment> segments, parts_.admin.list_audit_segments());
+  const AuditHead before = segments.empty() ? AuditHead{} : segments.back().head;
+  const size_t count = settings_.audit_segment_records;
+  COT_ASSIGN(std::vector<AuditRecord> records, parts_.admin.list_audit({.after = before.seq, .limit = count + 1}));
+  if (records.size() <= count) return false;
+  records.pop_back();  // there is one behind the segment, which stays
+  const WallTime now = parts_.wall_now();
+  if (now - records.back().entry.time < settings_.audit_kept) return false;
+  COT_ASSIGN(const Bytes file, encode_audit_segment(before, records));
+  COT_ASSIGN(const Digest blob, parts_.blobs.put(file));
+  COT_TRY(parts_.admin.seal_audit({.before = before,
+                                   .head = {records.back().entry.seq, records.back().digest},
+                                   .blob = blob,
+                                   .bytes = file.size(),
+                                   .sealed = now}));
+  return true;
+}
+
+Result<bool> RetentionJob::run(const ForgetAudit&) {
+  COT_ASSIGN(const uint64_t gone, parts_.admin.forget_audit(rows_max_));
+  counts_.audit += gone;
+  return gone == rows_max_;
+}
+
+Result<bool> RetentionJob::run(const DropAuditSegments&) {
+  COT_ASSIGN(const std::vector<AuditSegment> dropped,
+             parts_.admin.drop_audit_segments(parts_.wall_now() - settings_.audit_segments_kept));
+  for (const AuditSegment& segment : dropped) parts_.unnamed.add(UnnamedBlob{*segment.blob, segment.sealed});
+  return false;
+}
+
 // Uploads that no job names, and what a process that died had put or was about to remove.
 Result<bool> RetentionJob::run(const FindUnnamed&) {
   COT_ASSIGN(const std::vector<Digest> old, parts_.blobs.list(settings_.uploads_kept));
   if (old.empty()) return false;
-  COT_ASSIGN(const std::set<Digest> named, list_named_blobs(parts_.jobs, parts_.rows));
+  COT_ASSIGN(const std::set<Digest> named, list_named_blobs(parts_.jobs, parts_.rows, parts_.admin));
   for (const Digest& digest : old) {
     if (!named.contains(digest)) parts_.unnamed.add(UnnamedBlob{digest});
   }
@@ -105,7 +148,7 @@ Result<bool> RetentionJob::run(const RemoveUnnamed&) {
   UnderWay under_way;
   COT_ASSIGN(under_way.frozen, parts_.rows.oldest_under_way(RoundState::frozen));
   COT_ASSIGN(under_way.collecting, parts_.rows.oldest_under_way(RoundState::collecting));
-  COT_ASSIGN(const std::set<Digest> named, list_named_blobs(parts_.jobs, parts_.rows));
+  COT_ASSIGN(const std::set<Digest> named, list_named_blobs(parts_.jobs, parts_.rows, parts_.admin));
   for (size_t i = 0; i < kBlobsAStep && !unnamed_.empty(); ++i) {
     const UnnamedBlob blob = unnamed_.back();
     unnamed_.pop_back();

@@ -19,6 +19,7 @@
 #include "fl_server/settings/retention_settings.h"
 #include "fl_server/store/admin_store.h"
 #include "fl_server/store/blob_store.h"
+#include "fl_server/store/device_store.h"
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/model_store.h"
 #include "fl_server/store/retention_store.h"
@@ -34,6 +35,7 @@ struct RetentionParts {
   ModelStore& models;
   RetentionStore& rows;
   AdminStore& admin;
+  DeviceStore& devices;
   BlobStore& blobs;
   UnnamedBlobs& unnamed;
   std::function<WallTime()> wall_now;
@@ -45,6 +47,8 @@ struct RetentionCounts {
   uint64_t accepted = 0;
   uint64_t rounds = 0;
   uint64_t keys = 0;
+  uint64_t devices = 0;
+  uint64_t audit = 0;  // records, which are in files
   uint64_t blobs = 0;
   friend bool operator==(const RetentionCounts&, const RetentionCounts&) = default;
 };
@@ -65,10 +69,15 @@ class RetentionJob {
   struct ForgetRounds { JobId job; };
   struct ForgetAccepted {};
   struct ForgetKeys {};
+  struct ForgetDevices {};
+  struct SealAudit {};
+  struct ForgetAudit {};
+  struct DropAuditSegments {};
   struct RemoveUnnamed {};
   struct FindUnnamed {};
   // clang-format on
-  using Task = std::variant<ForgetModels, ForgetRounds, ForgetAccepted, ForgetKeys, RemoveUnnamed, FindUnnamed>;
+  using Task = std::variant<ForgetModels, ForgetRounds, ForgetAccepted, ForgetKeys, ForgetDevices, SealAudit,
+                            ForgetAudit, DropAuditSegments, RemoveUnnamed, FindUnnamed>;
 
   Status plan_pass();
   // True: there is more of the same.
@@ -76,6 +85,10 @@ class RetentionJob {
   Result<bool> run(const ForgetRounds& task);
   Result<bool> run(const ForgetAccepted& task);
   Result<bool> run(const ForgetKeys& task);
+  Result<bool> run(const ForgetDevices& task);
+  Result<bool> run(const SealAudit& task);
+  Result<bool> run(const ForgetAudit& task);
+  Result<bool> run(const DropAuditSegments& task);
   Result<bool> run(const RemoveUnnamed& task);
   Result<bool> run(const FindUnnamed& task);
 

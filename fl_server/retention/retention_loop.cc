@@ -53,6 +53,8 @@ Millis RetentionLoop::step() {
          {"accepted", counts.accepted - told_.accepted},
          {"rounds", counts.rounds - told_.rounds},
          {"idempotency_keys", counts.keys - told_.keys},
+         {"devices", counts.devices - told_.devices},
+         {"audit_records", counts.audit - told_.audit},
          {"blobs", counts.blobs - told_.blobs}});
     told_ = counts;
   }

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "fl_server/records/admin_token.h"
 #include "fl_server/records/audit_chain.h"
+#include "fl_server/records/audit_segment.h"
 #include "fl_server/records/idempotency.h"
 
 namespace coterie {
@@ -42,7 +43,18 @@ class AdminStore {
   // One durable transaction: gives the entry the next number, ties it to the record before. The new head.
   virtual Result<AuditHead> append_audit(AuditEntry entry) = 0;
   virtual Result<AuditHead> audit_head() = 0;
-  virtual Result<std::vector<AuditRecord>> list_audit(const AuditQuery& query) = 0;  // in order
+  virtual Result<std::vector<AuditRecord>> list_audit(const AuditQuery& query) = 0;  // in order; of rows alone
+
+  // ---- Segments of the audit log: records that are in a file (fl_server/records/audit_segment.h)
+  virtual Result<std::vector<AuditSegment>> list_audit_segments() = 0;  // in order, each behind the one before
+  // From now on these records may be forgotten. One durable transaction. conflict unless it begins behind the last
+  // segment, ends with a record that has this digest, and at least one record follows: the newest says where the chain
+  // goes on. So of two servers that seal the same records one does.
+  virtual Status seal_audit(const AuditSegment& segment) = 0;
+  // Removes rows of sealed records, `limit` at most, the oldest first. Returns how many.
+  virtual Result<uint64_t> forget_audit(size_t limit) = 0;
+  // The files of segments that were sealed before are named no more. Returns those segments as they were.
+  virtual Result<std::vector<AuditSegment>> drop_audit_segments(WallTime sealed_before) = 0;
 
   // One durable transaction each. A claimed key is kept for kIdempotencyKeptFor, also over a restart.
   // rate_limited: too many keys.

@@ -60,6 +60,13 @@ class DeviceStore {
   // All of the query, whatever its `after` and `limit`.
   virtual Result<uint64_t> count_devices(const DeviceQuery& query = {}) = 0;
   virtual Status revoke_device(const DeviceId& id, WallTime now) = 0;
+
+  // These are there today (fl_server/records/device_day.h). Returns those of them that are not enrolled.
+  virtual Result<std::vector<DeviceId>> mark_seen(const std::vector<DeviceId>& devices) = 0;
+  // Removes devices that were not seen for more than so many days, `limit` at most; never a revoked one, which could
+  // enroll again, nor one that an accept row names. Who was never marked counts as seen on the day of the first call
+  // that finds it. One transaction, and no harm if two servers do it at once. Returns how many.
+  virtual Result<uint64_t> forget_devices(uint32_t unseen_days, WallTime now, size_t limit) = 0;
 };
 
 }  // namespace coterie

@@ -8,13 +8,14 @@
 // 4  leases; of the admin plane tokens, audit log, idempotency keys
 // 5  the nodes of a fleet, and what the one that leads tells the others; which versions of models are released; tenants
 // 6  budgets of populations, and which jobs draw from them
+// 7  when devices were seen; segments of the audit log
 #pragma once
 
 #include "fl_server/store/sql/database.h"
 
 namespace coterie {
 
-inline constexpr int kSchemaVersion = 6;
+inline constexpr int kSchemaVersion = 7;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
 // (unsupported_version). Where several servers start at once, one does it and the others wait.

@@ -129,6 +129,27 @@ CREATE TABLE population_budget(
 UPDATE schema_version SET version = 6;
 )sql";
 
+constexpr const char* kVersion7 = R"sql(
+-- When a device was seen, by days that the database counts. NULL: not since there is this column.
+ALTER TABLE device ADD COLUMN seen_day BIGINT;
+CREATE INDEX device_by_seen_day ON device(seen_day);
+CREATE TABLE device_day(
+  one BIGINT PRIMARY KEY CHECK(one = 1), number BIGINT NOT NULL, began BIGINT NOT NULL);
+INSERT INTO device_day VALUES(1, 1, 0);
+
+-- Records of the audit log that are in a file. A seal stays when its records and its file are gone.
+CREATE TABLE audit_segment(
+  seq BIGINT PRIMARY KEY, digest BYTEA NOT NULL CHECK(length(digest) = 32), before_seq BIGINT NOT NULL,
+  before_digest BYTEA NOT NULL CHECK(length(before_digest) = 32), blob BYTEA CHECK(length(blob) = 32),
+  bytes BIGINT NOT NULL, sealed BIGINT NOT NULL);
+CREATE OR REPLACE FUNCTION audit_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF TG_OP = 'DELETE' AND OLD.seq <= (SELECT coalesce(max(seq), 0) FROM audit_segment) THEN RETURN OLD; END IF;
+  RAISE EXCEPTION 'audit: records stay as they are, and until they are sealed' USING ERRCODE = 'restrict_violation';
+END $$;
+
+UPDATE schema_version SET version = 7;
+)sql";
+
 }  // namespace
 
 Status prepare_postgres_schema(Database& database) {
@@ -152,7 +173,8 @@ Status prepare_postgres_schema(Database& database) {
     if (version < 0 || version > kSchemaVersion) return newer_schema(version);
     if (version < 4) COT_TRY(database.execute(kVersion4));  // there is none older
     if (version < 5) COT_TRY(database.execute(kVersion5));
-    return database.execute(kVersion6);
+    if (version < 6) COT_TRY(database.execute(kVersion6));
+    return database.execute(kVersion7);
   });
 }
 

@@ -132,6 +132,27 @@ CREATE TABLE population_budget(population TEXT PRIMARY KEY, epsilon REAL NOT NUL
 PRAGMA user_version = 6;
 )sql";
 
+constexpr const char* kVersion7 = R"sql(
+-- When a device was seen, by days that the database counts. NULL: not since there is this column.
+ALTER TABLE device ADD COLUMN seen_day INTEGER;
+CREATE INDEX device_by_seen_day ON device(seen_day);
+CREATE TABLE device_day(
+  one INTEGER PRIMARY KEY CHECK(one = 1), number INTEGER NOT NULL, began INTEGER NOT NULL) STRICT;
+INSERT INTO device_day VALUES(1, 1, 0);
+
+-- Records of the audit log that are in a file. A seal stays when its records and its file are gone.
+CREATE TABLE audit_segment(
+  seq INTEGER PRIMARY KEY, digest BLOB NOT NULL CHECK(length(digest) = 32), before_seq INTEGER NOT NULL,
+  before_digest BLOB NOT NULL CHECK(length(before_digest) = 32), blob BLOB CHECK(length(blob) = 32),
+  bytes INTEGER NOT NULL, sealed INTEGER NOT NULL) STRICT;
+DROP TRIGGER audit_is_never_cut;
+CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON audit
+  WHEN OLD.seq > (SELECT coalesce(max(seq), 0) FROM audit_segment)
+  BEGIN SELECT RAISE(ABORT, 'audit: records stay until they are sealed'); END;
+
+PRAGMA user_version = 7;
+)sql";
+
 }  // namespace
 
 Status prepare_sqlite_schema(Database& database) {
@@ -153,6 +174,7 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 4) COT_TRY(database.execute(kVersion4));
     if (version < 5) COT_TRY(database.execute(kVersion5));
     if (version < 6) COT_TRY(database.execute(kVersion6));
+    if (version < 7) COT_TRY(database.execute(kVersion7));
     return {};
   });
 }

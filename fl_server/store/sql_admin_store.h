@@ -24,6 +24,10 @@ class SqlAdminStore : public AdminStore {
   Result<AuditHead> append_audit(AuditEntry entry) override;
   Result<AuditHead> audit_head() override;
   Result<std::vector<AuditRecord>> list_audit(const AuditQuery& query) override;
+  Result<std::vector<AuditSegment>> list_audit_segments() override;
+  Status seal_audit(const AuditSegment& segment) override;
+  Result<uint64_t> forget_audit(size_t limit) override;
+  Result<std::vector<AuditSegment>> drop_audit_segments(WallTime sealed_before) override;
   Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now) override;
   Status keep_answer(const IdempotencyKey& key, const KeptAnswer& answer) override;
   Status release_key(const IdempotencyKey& key) override;
@@ -32,6 +36,7 @@ class SqlAdminStore : public AdminStore {
  private:
   explicit SqlAdminStore(Database database) : database_(std::move(database)) {}
   Result<AuditHead> read_head();
+  Result<std::vector<AuditSegment>> read_segments();
   Result<std::string> read_owner(Owned kind, const std::string& name);
 
   std::mutex mutex_;

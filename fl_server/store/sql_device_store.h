@@ -23,10 +23,13 @@ class SqlDeviceStore : public DeviceStore {
   Result<std::vector<DeviceRecord>> list_devices(const DeviceQuery& query) override;
   Result<uint64_t> count_devices(const DeviceQuery& query = {}) override;
   Status revoke_device(const DeviceId& id, WallTime now) override;
+  Result<std::vector<DeviceId>> mark_seen(const std::vector<DeviceId>& devices) override;
+  Result<uint64_t> forget_devices(uint32_t unseen_days, WallTime now, size_t limit) override;
 
  private:
   explicit SqlDeviceStore(Database database) : database_(std::move(database)) {}
   Result<std::optional<DeviceRecord>> read_device(const DeviceId& id);
+  Result<uint64_t> enter_day(WallTime now);
   Status use_token(const Digest& token, DeviceRecord& device, WallTime now);
 
   std::mutex mutex_;

@@ -22,6 +22,9 @@ constexpr Counted kTables[] = {
 constexpr const char* kModels =
     "SELECT count(*), CAST(coalesce((SELECT sum(f.bytes) FROM (SELECT DISTINCT digest, bytes FROM model) f), 0) "
     "AS BIGINT) FROM model";
+// Those that still have a file.
+constexpr const char* kAuditSegments =
+    "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM audit_segment WHERE blob IS NOT NULL";
 constexpr const char* kSqliteBytes = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
 constexpr const char* kPostgresBytes =
     "SELECT CAST(sum(pg_total_relation_size(oid)) AS BIGINT) FROM pg_class "
@@ -57,10 +60,10 @@ Result<DiskUse> SqlDiskUse::count() {
     COT_ASSIGN(const bool found, row.step());
     use.kinds.push_back({table.name, found ? row.u64(0) : 0, std::nullopt});
   }
-  {
-    Statement row = database_.prepare(kModels);
+  for (const Counted& files : {Counted{"models", kModels}, Counted{"audit_segments", kAuditSegments}}) {
+    Statement row = database_.prepare(files.sql);
     COT_ASSIGN(const bool found, row.step());
-    use.kinds.push_back({"models", found ? row.u64(0) : 0, found ? row.u64(1) : 0});
+    use.kinds.push_back({files.name, found ? row.u64(0) : 0, found ? row.u64(1) : 0});
   }
   Statement row = database_.prepare(database_.engine() == SqlEngine::sqlite ? kSqliteBytes : kPostgresBytes);
   COT_ASSIGN(const bool found, row.step());

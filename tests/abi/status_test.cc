@@ -33,7 +33,8 @@ std::map<std::string, int> enumerators(const std::string& prefix) {
 std::map<std::string, int> statuses() {
   std::map<std::string, int> all = enumerators("COTERIE_");
   std::erase_if(all, [](const auto& entry) {
-    return entry.first.starts_with("activity_") || entry.first.starts_with("security_");
+    return entry.first.starts_with("activity_") || entry.first.starts_with("attestation_") ||
+           entry.first.starts_with("security_");
   });
   return all;
 }

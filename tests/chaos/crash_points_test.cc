@@ -29,8 +29,9 @@ bool is_of_a_fleet(const std::string& verb) {
 
 // Hours pass until a server that runs comes to these: tests/unit/fl_server/retention/retention_crash_test.cc has them.
 bool is_of_retention(const std::string& verb) {
-  const std::vector<std::string> verbs = {"forget_models", "retention",   "forget_accepted",
-                                          "forget_rounds", "forget_keys", "forget_job"};
+  const std::vector<std::string> verbs = {"forget_models",       "retention",      "forget_accepted", "forget_rounds",
+                                          "forget_keys",         "forget_devices", "seal_audit",      "forget_audit",
+                                          "drop_audit_segments", "forget_job"};
   return std::ranges::count(verbs, verb) > 0;
 }
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 
+#include "fl_server/records/device_day.h"
 #include "fl_server/store/device_store.h"
 
 namespace coterie::test {
@@ -71,6 +73,38 @@ class MemoryDeviceStore final : public DeviceStore {
     return {};
   }
 
+  Result<std::vector<DeviceId>> mark_seen(const std::vector<DeviceId>& devices) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<DeviceId> unknown;
+    for (const DeviceId& id : devices) {
+      if (devices_.contains(id)) {
+        seen_[id] = day_.number;
+      } else {
+        unknown.push_back(id);
+      }
+    }
+    return unknown;
+  }
+  Result<uint64_t> forget_devices(uint32_t unseen_days, WallTime now, size_t limit) override {
+    const std::lock_guard lock(mutex_);
+    day_ = day_.at(now);
+    uint64_t gone = 0;
+    for (auto row = devices_.begin(); row != devices_.end() && gone < limit;) {
+      const DeviceId id = row->first;
+      const uint64_t seen = seen_.try_emplace(id, day_.number).first->second;
+      const bool goes = seen + unseen_days < day_.number && !row->second.revoked && !accepted_.contains(id);
+      row = goes ? devices_.erase(row) : std::next(row);
+      if (goes) seen_.erase(id);
+      gone += goes ? 1 : 0;
+    }
+    return gone;
+  }
+
+  // There is an accept row of it from now on.
+  void accept(const DeviceId& id) {
+    const std::lock_guard lock(mutex_);
+    accepted_.insert(id);
+  }
   // The population is this tenant's from now on, if it was nobody's.
   void claim(const std::string& population, const std::string& tenant) {
     const std::lock_guard lock(mutex_);
@@ -88,6 +122,9 @@ class MemoryDeviceStore final : public DeviceStore {
   std::mutex mutex_;
   std::map<Digest, TokenRecord> tokens_;
   std::map<DeviceId, DeviceRecord> devices_;
+  std::map<DeviceId, uint64_t> seen_;  // day
+  std::set<DeviceId> accepted_;
+  DeviceDay day_{.number = 1, .began = {}};
   std::map<std::string, std::string> owners_;
 };
 

@@ -39,12 +39,32 @@ Result<AuditRecord> audit_record_from(const nlohmann::json& json) {
   return record;
 }
 
-Result<AuditHead> verify_audit(const std::function<Result<nlohmann::json>(const std::string& target)>& get,
-                               const std::optional<AuditHead>& noted) {
+namespace {
+
+// Where the server's records begin: behind a seal, if it has none of before that.
+Result<AuditHead> begin_of(const nlohmann::json& answer) {
+  const auto seal = answer.find("begins_after");
+  if (seal == answer.end()) return AuditHead{};
+  const nlohmann::json seq = seal->is_object() ? seal->value("seq", nlohmann::json()) : nlohmann::json();
+  const nlohmann::json digest = seal->is_object() ? seal->value("digest", nlohmann::json()) : nlohmann::json();
+  if (!seq.is_number_unsigned() || !digest.is_string()) return foreign();
+  COT_ASSIGN(const Digest parsed, Digest::from_hex(digest.get<std::string>()));
+  return AuditHead{seq.get<uint64_t>(), parsed};
+}
+
+}  // namespace
+
+Result<VerifiedAudit> verify_audit(const std::function<Result<nlohmann::json>(const std::string& target)>& get,
+                                   const std::optional<AuditHead>& noted) {
   AuditVerifier verifier(noted);
-  for (;;) {
+  AuditHead begin;
+  for (bool is_first = true;; is_first = false) {
     const std::string page = "audit?limit=" + std::to_string(kPage) + "&after=" + std::to_string(verifier.head().seq);
     COT_ASSIGN(const nlohmann::json answer, get(page));
+    if (is_first) {
+      COT_ASSIGN(begin, begin_of(answer));
+      verifier = AuditVerifier(noted, begin);
+    }
     const auto records = answer.find("records");
     if (records == answer.end() || !records->is_array()) return foreign();
     for (const nlohmann::json& json : *records) {
@@ -54,7 +74,7 @@ Result<AuditHead> verify_audit(const std::function<Result<nlohmann::json>(const 
     if (records->size() < kPage) break;
   }
   COT_TRY(verifier.finish());
-  return verifier.head();
+  return VerifiedAudit{begin, verifier.head()};
 }
 
 }  // namespace coterie

@@ -46,17 +46,27 @@ ExitCode verify_audit_log(const AdminCommand& command, const std::string& head) 
     noted = *parsed;
   }
   return with_admin(command, "audit verify", [&](AdminClient& admin) -> Status {
-    COT_ASSIGN(const AuditHead reached,
+    COT_ASSIGN(const VerifiedAudit verified,
                verify_audit([&](const std::string& target) { return admin.get(target); }, noted));
+    const AuditHead& reached = verified.head;
+    const uint64_t records = reached.seq - verified.begin.seq;
     if (command.wants_json()) {
-      print_json({{"records", reached.seq}, {"head", reached.text()}, {"noted", head}});
+      nlohmann::json json = {{"records", records}, {"head", reached.text()}, {"noted", head}};
+      if (verified.begin.seq > 0) json["begins_after"] = verified.begin.text();
+      print_json(json);
       return {};
     }
     print_text(reached.text() + "\n");
+    if (verified.begin.seq > 0) {
+      std::fprintf(stderr,
+                   "The server has no records up to %llu any more, but their seal, %s:\nwhat follows was checked from "
+                   "there on.\n",
+                   static_cast<unsigned long long>(verified.begin.seq), verified.begin.text().c_str());
+    }
     std::fprintf(stderr,
                  "%s, one behind the other as they were written%s.\nNote the line above elsewhere, and check "
                  "against it next time: coterie audit verify --head %s\n",
-                 counted(reached.seq, "record").c_str(), noted ? ", and the head that was noted is among them" : "",
+                 counted(records, "record").c_str(), noted ? ", and the head that was noted is among them" : "",
                  reached.text().c_str());
     return {};
   });

@@ -135,6 +135,7 @@ TEST(DemoNoise, NeedsAClip) {
 
 TEST(DemoNoise, IsInTheJobThatIsAskedFor) {
   DemoOptions options;
+  options.security = SecurityLevel::none;
   const json plain = json::parse(*job_request(options, kValues, Digest{}, Digest{}));
   EXPECT_EQ(plain["privacy"]["level"], "none");
   EXPECT_EQ(plain["privacy"]["noise_multiplier"], 0);

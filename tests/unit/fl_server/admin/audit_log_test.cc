@@ -28,7 +28,7 @@ class AuditLogTest : public testing::Test {
     ++pages_;
     return nlohmann::json{{"records", list}};
   }
-  Result<AuditHead> verify(const std::optional<AuditHead>& noted = {}) {
+  Result<VerifiedAudit> verify(const std::optional<AuditHead>& noted = {}) {
     return verify_audit([this](const std::string& target) { return get(target); }, noted);
   }
 
@@ -76,15 +76,16 @@ TEST_F(AuditLogTest, SaysThatItCannotWrite) {
 }
 
 TEST_F(AuditLogTest, IsVerifiedByItsClientPageByPage) {
-  const Result<AuditHead> empty = verify();
+  const Result<VerifiedAudit> empty = verify();
   ASSERT_OK(empty);
-  EXPECT_EQ(*empty, AuditHead{});
+  EXPECT_EQ(empty->head, AuditHead{});
   for (int i = 0; i < 2500; ++i) ASSERT_OK(log_.write({.who = std::to_string(i)}, now_.wall));
   pages_ = 0;
-  const Result<AuditHead> head = verify();
-  ASSERT_OK(head);
+  const Result<VerifiedAudit> verified = verify();
+  ASSERT_OK(verified);
+  const AuditHead head = verified->head;
   EXPECT_EQ(pages_, 3);
-  EXPECT_EQ(*head, *store_.audit_head());
+  EXPECT_EQ(head, *store_.audit_head());
   EXPECT_OK(verify(AuditHead{1700, store_.records[1699].digest}));
 
   std::vector<AuditRecord> whole = store_.records;
@@ -96,7 +97,7 @@ TEST_F(AuditLogTest, IsVerifiedByItsClientPageByPage) {
   store_.records = whole;
   store_.records.resize(2000);  // ends with a page
   EXPECT_OK(verify()) << "without a noted head nobody can see it";
-  EXPECT_ERROR(verify(*head), ErrorCode::data_loss, "ends with record 2000, but record 2500 was noted");
+  EXPECT_ERROR(verify(head), ErrorCode::data_loss, "ends with record 2000, but record 2500 was noted");
 }
 
 TEST(AuditRecordFromJson, TakesWhatTheServerSendsAndNothingElse) {

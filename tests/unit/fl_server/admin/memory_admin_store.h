@@ -70,6 +70,36 @@ class MemoryAdminStore : public AdminStore {
     return list;
   }
 
+  Result<std::vector<AuditSegment>> list_audit_segments() override { return segments; }
+  Status seal_audit(const AuditSegment& segment) override {
+    const AuditHead sealed = segments.empty() ? AuditHead{} : segments.back().head;
+    const bool is_there = std::ranges::any_of(records, [&](const AuditRecord& record) {
+      return record.entry.seq == segment.head.seq && record.digest == segment.head.digest;
+    });
+    if (sealed != segment.before || !is_there || segment.head.seq >= audit_head()->seq)
+      return Error(ErrorCode::conflict,
+                   "sealed up to " + sealed.text() + ": a segment begins behind it and leaves the newest record");
+    segments.push_back(segment);
+    return {};
+  }
+  Result<uint64_t> forget_audit(size_t limit) override {
+    const uint64_t sealed = segments.empty() ? 0 : segments.back().head.seq;
+    uint64_t gone = 0;
+    for (; gone < limit && !records.empty() && records.front().entry.seq <= sealed; ++gone)
+      records.erase(records.begin());
+    return gone;
+  }
+  Result<std::vector<AuditSegment>> drop_audit_segments(WallTime sealed_before) override {
+    std::vector<AuditSegment> dropped;
+    for (AuditSegment& segment : segments) {
+      if (!segment.blob || segment.sealed >= sealed_before) continue;
+      dropped.push_back(segment);
+      segment.blob.reset();
+      segment.bytes = 0;
+    }
+    return dropped;
+  }
+
   Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now) override {
     if (now != pruned_) std::erase_if(keys, [&](const auto& row) { return row.second.expires <= now; });
     pruned_ = now;
@@ -105,6 +135,7 @@ class MemoryAdminStore : public AdminStore {
   std::map<std::string, AdminTokenRecord> tokens;
   std::map<Owned, std::map<std::string, std::string>> owners;
   std::vector<AuditRecord> records;
+  std::vector<AuditSegment> segments;
   std::map<Digest, Key> keys;
   int reads = 0;
   std::optional<Error> failure;

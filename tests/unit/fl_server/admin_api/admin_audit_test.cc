@@ -7,7 +7,9 @@
 
 #include "base/log.h"
 #include "fl_server/admin_api/route.h"
+#include "fl_server/store/directory_blob_store.h"
 #include "fl_server/store/sql/sqlite.h"
+#include "fl_server/store/sql_admin_store.h"
 #include "tests/unit/fl_server/admin_api/admin_server.h"
 #include "tools/admin/audit_records.h"
 
@@ -26,7 +28,7 @@ class AdminAudit : public test::AdminServerTest {
     const json document = ask("GET", "/admin/v1/audit?limit=1000" + query).document();
     return document.at("records");
   }
-  Result<AuditHead> verify(const std::optional<AuditHead>& noted = {}) {
+  Result<VerifiedAudit> verify(const std::optional<AuditHead>& noted = {}) {
     const auto get = [this](const std::string& target) -> Result<json> {
       return ask("GET", "/admin/v1/" + target).document();
     };
@@ -120,18 +122,71 @@ TEST_F(AdminAudit, IsPaged) {
 
 TEST_F(AdminAudit, ShowsWhoeverVerifiesItThatItWasTamperedWith) {
   for (int i = 0; i < 4; ++i) ask("POST", "/admin/v1/jobs/none:pause");
-  const Result<AuditHead> head = verify();
-  ASSERT_OK(head);
-  EXPECT_EQ(head->seq, 8u);
+  const Result<VerifiedAudit> verified = verify();
+  ASSERT_OK(verified);
+  const AuditHead head = verified->head;
+  EXPECT_EQ(head.seq, 8u);
   tamper("UPDATE audit SET who = 'somebody' WHERE seq = 5");
   EXPECT_ERROR(verify(), ErrorCode::data_loss, "record 5 is not what was written");
   tamper("UPDATE audit SET who = 'admin-token' WHERE seq = 5");
-  EXPECT_OK(verify(*head));
+  EXPECT_OK(verify(head));
   tamper("DELETE FROM audit WHERE seq > 6");
   EXPECT_OK(verify());
-  EXPECT_ERROR(verify(*head), ErrorCode::data_loss, "ends with record 6, but record 8 was noted");
+  EXPECT_ERROR(verify(head), ErrorCode::data_loss, "ends with record 6, but record 8 was noted");
   tamper("DELETE FROM audit WHERE seq = 2");
-  EXPECT_ERROR(verify(*head), ErrorCode::data_loss, "record 2 is not there");
+  EXPECT_ERROR(verify(head), ErrorCode::data_loss, "record 2 is not there");
+}
+
+// The chain goes through records that are in a file now, and ends at the seal of those that are nowhere any more.
+TEST_F(AdminAudit, IsVerifiedAcrossSegments) {
+  for (int i = 0; i < 15; ++i) ask("POST", "/admin/v1/jobs/none:pause");
+  const AuditHead noted = verify().value().head;
+  ASSERT_EQ(noted.seq, 30u);
+  const auto store = SqlAdminStore::open(open_sqlite(directory_ / "data/coterie.sqlite3"));
+  ASSERT_OK(store);
+  const auto blobs = DirectoryBlobStore::open_directory(directory_ / "data/blobs");
+  ASSERT_OK(blobs);
+  std::vector<AuditSegment> segments;
+  for (AuditHead before; before.seq < 20;) {
+    const auto records = (*store)->list_audit({.after = before.seq, .limit = 10});
+    ASSERT_OK(records);
+    const Bytes file = encode_audit_segment(before, *records).value();
+    segments.push_back({.before = before,
+                        .head = {records->back().entry.seq, records->back().digest},
+                        .blob = (*blobs)->put(file).value(),
+                        .bytes = file.size(),
+                        .sealed = wall_time_from_unix_ms(static_cast<int64_t>(before.seq))});
+    ASSERT_OK((*store)->seal_audit(segments.back()));
+    before = segments.back().head;
+  }
+  const std::vector<json> all = records();
+  EXPECT_EQ(*(*store)->forget_audit(15), 15u);
+  EXPECT_EQ(records(), all) << "half of a segment's rows are gone";
+  EXPECT_EQ(*(*store)->forget_audit(15), 5u);
+  EXPECT_EQ(records(), all);
+  EXPECT_EQ(verify(noted).value(), (VerifiedAudit{{}, noted}));
+  const json page = ask("GET", "/admin/v1/audit?after=8&limit=14").document();
+  EXPECT_EQ(page["records"].front()["seq"], 9);
+  EXPECT_EQ(page["next_after"], 22) << "a page of two files and of rows";
+  EXPECT_EQ(ask("GET", "/admin/v1/audit?limit=20&action=job.pause").document()["records"].size(), 20u);
+
+  // The first file is not kept any longer.
+  EXPECT_EQ((*store)->drop_audit_segments(wall_time_from_unix_ms(5)).value(), std::vector{segments[0]});
+  ASSERT_OK((*blobs)->remove(*segments[0].blob));
+  EXPECT_EQ(verify(noted).value(), (VerifiedAudit{segments[0].head, noted}));
+  EXPECT_OK(verify(segments[0].head)) << "the seal is one that was noted";
+  EXPECT_OK(verify(segments[1].head));
+  EXPECT_ERROR(verify(AuditHead{4, noted.digest}), ErrorCode::data_loss, "begins behind record 10");
+  EXPECT_ERROR(verify(AuditHead{10, noted.digest}), ErrorCode::data_loss, "the seal of record 10");
+  tamper("UPDATE audit_segment SET digest = zeroblob(32) WHERE seq = 10");
+  EXPECT_ERROR(verify(noted), ErrorCode::data_loss, "record 11 is not what was written");
+  EXPECT_EQ(ask("GET", "/admin/v1/audit").document()["begins_after"]["seq"], 10);
+
+  // A file that is away is no end of the log.
+  ASSERT_OK((*blobs)->remove(*segments[1].blob));
+  const Answer missing = ask("GET", "/admin/v1/audit");
+  EXPECT_EQ(missing.status, 500);
+  EXPECT_THAT(missing.body, HasSubstr("records 11 to 20 is missing"));
 }
 
 TEST_F(AdminAudit, ThatCannotBeWrittenLetsNothingBeDone) {

@@ -38,6 +38,8 @@ TEST(ServerConfig, HasADefaultForEverything) {
   EXPECT_EQ(config.threads, 0u);
   EXPECT_EQ(config.clock_skew_max, Millis(300'000));
   EXPECT_EQ(config.log_level, "info");
+  const ServerConfig retention = read(R"({"retention": {"models_kept": 3}})", problems);
+  EXPECT_EQ(retention.retention.audit_kept, RetentionSettings{}.audit_kept) << "90 days, more than 32 bits hold";
 }
 
 TEST(ServerConfig, ASharedStoreNeedsWhatServersShareAndANameOfItsOwn) {
@@ -77,7 +79,8 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
     "overload": {"queue_delay_ms": 20, "burst_ms": 21, "device_requests_per_second": 0.5, "device_requests_burst": 22,
                  "stranger_requests_per_second": 0, "stranger_requests_burst": 23, "callers_max": 24},
     "retention": {"models_kept": 31, "models_kept_every": 32, "superseded_ms_min": 60033, "accepted_ms": 60034,
-                  "rounds_kept": 35, "rounds_ms_min": 60036, "uploads_ms": 3600037, "look_ms": 138}})",
+                  "rounds_kept": 35, "rounds_ms_min": 60036, "uploads_ms": 3600037, "look_ms": 138,
+                  "devices_days": 39, "audit_ms": 4000, "audit_segment_records": 41, "audit_segments_ms": 4200}})",
                                    problems);
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_EQ(config.data_dir, "/var/lib/coterie");
@@ -153,6 +156,10 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.retention.rounds_kept, 35u);
   EXPECT_EQ(config.retention.rounds_kept_min, Millis(60'036));
   EXPECT_EQ(config.retention.uploads_kept, Millis(3'600'037));
+  EXPECT_EQ(config.retention.devices_days, 39u);
+  EXPECT_EQ(config.retention.audit_kept, Millis(4'000));
+  EXPECT_EQ(config.retention.audit_segment_records, 41u);
+  EXPECT_EQ(config.retention.audit_segments_kept, Millis(4'200));
   EXPECT_EQ(config.retention.look_every, Millis(138));
 }
 
@@ -208,6 +215,13 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
       {R"({"retention": {"accepted_ms": 999}})", "/retention/accepted_ms", "at least 1000"},
       {R"({"retention": {"rounds_ms_min": 5000, "accepted_ms": 5001}})", "/retention/rounds_ms_min", "accepted_ms"},
       {R"({"retention": {"uploads_ms": 3599999}})", "/retention/uploads_ms", "at least 3600000"},
+      {R"({"retention": {"devices_days": 1, "accepted_ms": 86400001, "rounds_ms_min": 86400001}})",
+       "/retention/devices_days", "accepted_ms"},
+      {R"({"retention": {"audit_ms": 999}})", "/retention/audit_ms", "at least 1000"},
+      {R"({"retention": {"audit_segment_records": 9}})", "/retention/audit_segment_records", "[10, 10000]"},
+      {R"({"retention": {"audit_segment_records": 10001}})", "/retention/audit_segment_records", "[10, 10000]"},
+      {R"({"retention": {"audit_segments_ms": 7775999999}})", "/retention/audit_segments_ms", "at least audit_ms"},
+      {R"({"retention": {"audit_ms": 3162240000001}})", "/retention/audit_ms", "a hundred years"},
       {R"({"retention": {"look_ms": 99}})", "/retention/look_ms", "at least 100"},
       {R"({"device": []})", "/device", "object"},
       {R"({"device": {"prot": 1}})", "/device/prot", "unknown key"},

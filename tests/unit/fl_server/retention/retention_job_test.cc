@@ -6,6 +6,7 @@
 
 #include "tests/support/matchers.h"
 #include "tests/support/memory_blob_store.h"
+#include "tests/support/memory_device_store.h"
 #include "tests/support/memory_training_store.h"
 #include "tests/unit/fl_server/admin/memory_admin_store.h"
 
@@ -69,11 +70,15 @@ class RetentionJobTest : public testing::Test {
     while (more && *more) more = job_.step();
     ASSERT_OK(more);
   }
+  void write_audit(int count) {
+    for (int i = 0; i < count; ++i) ASSERT_OK(admin_.append_audit({.time = now_, .who = "anna"}));
+  }
   size_t blobs() { return blobs_.list(Millis(0))->size(); }
 
   WallTime now_ = wall_time_from_unix_ms(1'750'000'000'000);
   MemoryTrainingStore store_;
   MemoryAdminStore admin_;
+  MemoryDeviceStore devices_;
   MemoryBlobStore blobs_;
   UnnamedBlobs unnamed_;
   RetentionJob job_{{.models_kept = 2,
@@ -81,12 +86,17 @@ class RetentionJobTest : public testing::Test {
                      .accepted_kept = 3 * kHour,
                      .rounds_kept = 4,
                      .rounds_kept_min = 3 * kHour,
-                     .uploads_kept = 24 * kHour},
+                     .uploads_kept = 24 * kHour,
+                     .devices_days = 2,
+                     .audit_kept = 24 * kHour,
+                     .audit_segment_records = 10,
+                     .audit_segments_kept = 72 * kHour},
                     {.jobs = store_,
                      .rounds = store_,
                      .models = store_,
                      .rows = store_,
                      .admin = admin_,
+                     .devices = devices_,
                      .blobs = blobs_,
                      .unnamed = unnamed_,
                      .wall_now = [this] { return now_; }},
@@ -96,7 +106,9 @@ class RetentionJobTest : public testing::Test {
 TEST_F(RetentionJobTest, KeepsWhatItIsToldToAndNoMore) {
   for (uint64_t number = 1; number <= 20; ++number) play(number);
   pass();
-  EXPECT_EQ(job_.counts(), (RetentionCounts{.models = 18, .accepted = 17, .rounds = 16, .keys = 0, .blobs = 36}));
+  EXPECT_EQ(
+      job_.counts(),
+      (RetentionCounts{.models = 18, .accepted = 17, .rounds = 16, .keys = 0, .devices = 0, .audit = 0, .blobs = 36}));
   EXPECT_EQ(store_.list_models(JobId("j"))->size(), 3u) << "the first and two";
   EXPECT_EQ(store_.list_rounds(JobId("j"), {})->size(), 4u);
   EXPECT_TRUE(has("model 0") && has("data set") && has("plan") && has("model 19") && has("model 20"));
@@ -115,6 +127,47 @@ TEST_F(RetentionJobTest, HoldsStillHoweverLongAJobRuns) {
     EXPECT_EQ(blobs(), then);
     EXPECT_EQ(store_.list_rounds(JobId("j"), {})->size(), 4u);
   }
+}
+
+TEST_F(RetentionJobTest, SealsOldRecordsOfTheAuditLogIntoFilesAndKeepsTheirSeals) {
+  write_audit(25);
+  pass_time(24 * kHour);
+  write_audit(3);
+  const AuditHead head = *admin_.audit_head();
+  const std::vector<AuditRecord> all = admin_.records;
+  pass();
+  ASSERT_EQ(admin_.segments.size(), 2u);
+  EXPECT_EQ(job_.counts().audit, 20u);
+  EXPECT_EQ(admin_.records.size(), 8u) << "the rest of the old ones waits until it fills a file";
+  std::vector<AuditRecord> read;
+  for (const AuditSegment& segment : admin_.segments) {
+    const auto records = decode_audit_segment(*blobs_.get(*segment.blob, kAuditSegmentBytesMax), segment);
+    ASSERT_OK(records);
+    read.insert(read.end(), records->begin(), records->end());
+  }
+  read.insert(read.end(), admin_.records.begin(), admin_.records.end());
+  EXPECT_EQ(read, all);
+  EXPECT_EQ(*admin_.audit_head(), head);
+  const size_t files = blobs();
+  pass_time(71 * kHour);
+  pass();
+  EXPECT_EQ(blobs(), files) << "a row names them, however old they are";
+  pass_time(2 * kHour);
+  pass();
+  EXPECT_EQ(blobs(), files - 2);
+  EXPECT_EQ(admin_.segments.size(), 2u);
+  EXPECT_FALSE(admin_.segments[0].blob || admin_.segments[1].blob);
+}
+
+TEST_F(RetentionJobTest, RemovesNoRecordOfAnAuditLogThatWasTamperedWith) {
+  write_audit(25);
+  admin_.records[4].entry.who = "nobody";
+  pass_time(48 * kHour);
+  Result<bool> more = true;
+  while (more && *more) more = job_.step();
+  EXPECT_ERROR(more, ErrorCode::data_loss, "record 5 is not what was written");
+  EXPECT_EQ(admin_.records.size(), 25u);
+  EXPECT_TRUE(admin_.segments.empty());
 }
 
 // A round that moves the model back to bytes that it had before: its blob is one that was to go.

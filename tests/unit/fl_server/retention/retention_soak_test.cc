@@ -19,14 +19,18 @@ constexpr Millis kRound{10'000};
 constexpr uint64_t kRoundsAPass = 6;
 #ifdef COT_SOAK_NIGHTLY
 constexpr uint64_t kRounds = 100'000;
-constexpr RetentionSettings kSettings;
+constexpr RetentionSettings kSettings{
+    .audit_kept = Millis(86'400'000), .audit_segment_records = 500, .audit_segments_kept = Millis(172'800'000)};
 #else
 constexpr uint64_t kRounds = 400;
 constexpr RetentionSettings kSettings{.models_kept = 5,
                                       .superseded_min = Millis(600'000),
                                       .accepted_kept = Millis(900'000),
                                       .rounds_kept = 20,
-                                      .rounds_kept_min = Millis(900'000)};
+                                      .rounds_kept_min = Millis(900'000),
+                                      .audit_kept = Millis(900'000),
+                                      .audit_segment_records = 10,
+                                      .audit_segments_kept = Millis(900'000)};
 #endif
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -55,6 +59,7 @@ TEST(RetentionSoak, NothingGrowsHoweverManyRoundsThereAre) {
   std::printf("round rows files disk_bytes resident_bytes descriptors\n");
   for (uint64_t round = 1; round <= kRounds; ++round) {
     ASSERT_OK(world.play_round(kDevices, kRound));
+    ASSERT_OK(world.write_audit(2));
     if (round % kRoundsAPass == 0) ASSERT_OK(world.pass());
     if (round % (kRounds / kLooks) != 0) continue;
     ASSERT_OK(world.pass());

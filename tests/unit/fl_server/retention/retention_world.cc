@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "fl_server/store/sql/sqlite.h"
+#include "secure/crypto/digest.h"
 
 namespace coterie::test {
 namespace {
@@ -14,10 +15,12 @@ namespace {
 using enum RoundState;
 
 constexpr size_t kBlobBytes = 4'096;
+constexpr Millis kAges{int64_t{365} * 86'400'000};
 constexpr const char* kTables[] = {"SELECT count(*) FROM round",      "SELECT count(*) FROM round_name",
                                    "SELECT count(*) FROM accept",     "SELECT count(*) FROM partial",
                                    "SELECT count(*) FROM model",      "SELECT count(*) FROM ledger",
-                                   "SELECT count(*) FROM noise_salt", "SELECT count(*) FROM idempotency"};
+                                   "SELECT count(*) FROM noise_salt", "SELECT count(*) FROM idempotency",
+                                   "SELECT count(*) FROM device",     "SELECT count(*) FROM audit"};
 
 const JobId kJob("j");
 
@@ -76,12 +79,14 @@ Result<std::vector<Digest>> VirtualTimeBlobs::list(Millis age_min) {
 RetentionWorld::RetentionWorld(std::string directory, RetentionSettings settings) : directory_(std::move(directory)) {
   store_ = *SqlTrainingStore::open(open_sqlite(database_of(directory_)));
   admin_ = *SqlAdminStore::open(open_sqlite(database_of(directory_)));
+  devices_ = *SqlDeviceStore::open(open_sqlite(database_of(directory_)));
   blobs_ = std::make_unique<VirtualTimeBlobs>(*DirectoryBlobStore::open_directory(directory_ + "/blobs"), now_);
   job_ = std::make_unique<RetentionJob>(settings, RetentionParts{.jobs = *store_,
                                                                  .rounds = *store_,
                                                                  .models = *store_,
                                                                  .rows = *store_,
                                                                  .admin = *admin_,
+                                                                 .devices = *devices_,
                                                                  .blobs = *blobs_,
                                                                  .unnamed = unnamed_,
                                                                  .wall_now = [this] { return now_; }});
@@ -137,6 +142,32 @@ Status RetentionWorld::play_round(uint32_t devices, Millis took) {
   return store_->forget_partials({partial.id});
 }
 
+Status RetentionWorld::enroll(uint8_t number) {
+  const Digest token = content_digest(as_bytes("token"));
+  if (devices_->list_tokens()->empty()) {
+    COT_TRY(devices_->create_token({.digest = token,
+                                    .population = Population("p"),
+                                    .label = {},
+                                    .uses_left = 1'000'000,
+                                    .expires = now_ + kAges,
+                                    .created = now_}));
+  }
+  DeviceRecord device;
+  device.id.bytes.fill(number);
+  device.public_key = Bytes(32, number);
+  device.enrolled = now_;
+  const Result<DeviceRecord> enrolled = devices_->enroll(token, device, now_);
+  return enrolled ? Status() : Status(enrolled.error());
+}
+
+Status RetentionWorld::write_audit(size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const Result<AuditHead> head = admin_->append_audit({.time = now_, .who = "anna", .action = "job.pause"});
+    if (!head) return head.error();
+  }
+  return {};
+}
+
 Status RetentionWorld::pass() {
   for (;;) {
     COT_ASSIGN(const bool more, job_->step());
@@ -149,6 +180,18 @@ Status RetentionWorld::check() {
   for (const Digest& digest : named) {
     if (const auto blob = blobs_->get(digest, kBlobBytes); !blob) return blob.error().with_context("a row names it");
   }
+  COT_ASSIGN(const std::vector<AuditSegment> segments, admin_->list_audit_segments());
+  AuditHead sealed;
+  for (const AuditSegment& segment : segments) {
+    if (segment.before != sealed) return Error(ErrorCode::data_loss, "a segment of the audit log is missing");
+    sealed = segment.head;
+    if (!segment.blob) continue;
+    COT_ASSIGN(const Bytes file, blobs_->get(*segment.blob, kAuditSegmentBytesMax));
+    COT_TRY(decode_audit_segment(file, segment));
+  }
+  AuditVerifier rest({}, sealed);
+  COT_ASSIGN(const std::vector<AuditRecord> records, admin_->list_audit({.after = sealed.seq}));
+  for (const AuditRecord& record : records) COT_TRY(rest.append(record));
   COT_ASSIGN(const JobRecord job, store_->get_job(kJob));
   COT_TRY(blobs_->get(job.plan, kBlobBytes));
   COT_TRY(blobs_->get(job.spec.horizontal().model, kBlobBytes));

@@ -9,6 +9,7 @@
 #include "fl_server/retention/retention_job.h"
 #include "fl_server/store/directory_blob_store.h"
 #include "fl_server/store/sql_admin_store.h"
+#include "fl_server/store/sql_device_store.h"
 #include "fl_server/store/sql_training_store.h"
 
 namespace coterie::test {
@@ -49,6 +50,9 @@ class RetentionWorld {
   Status create_job();
   // The next round, of so many devices; then so much time passes.
   Status play_round(uint32_t devices, Millis took);
+  // A device of this number, which is never seen.
+  Status enroll(uint8_t number);
+  Status write_audit(size_t count);
   // A whole pass of retention.
   Status pass();
   void pass_time(Millis time) { now_ += time; }
@@ -66,6 +70,7 @@ class RetentionWorld {
   WallTime now_ = wall_time_from_unix_ms(1'750'000'000'000);
   std::unique_ptr<SqlTrainingStore> store_;
   std::unique_ptr<SqlAdminStore> admin_;
+  std::unique_ptr<SqlDeviceStore> devices_;
   std::unique_ptr<VirtualTimeBlobs> blobs_;
   UnnamedBlobs unnamed_;
   std::unique_ptr<RetentionJob> job_;

@@ -131,12 +131,84 @@ TYPED_TEST(AdminStoreConformance, TiesEachAuditRecordToTheOneBeforeAlsoOverARest
   EXPECT_EQ(this->store().list_audit({.who = "a", .since = at(1), .until = at(4)})->size(), 1u);
 }
 
+// The next `count` records behind the last segment.
+AuditSegment segment_of(AdminStore& store, size_t count) {
+  const auto segments = store.list_audit_segments();
+  AuditSegment segment{.before = {}, .head = {}, .blob = Digest(), .bytes = count * 100, .sealed = {}};
+  if (!segments->empty()) segment.before = segments->back().head;
+  const auto records = store.list_audit({.after = segment.before.seq, .limit = count});
+  segment.head = {records->back().entry.seq, records->back().digest};
+  segment.sealed = wall_time_from_unix_ms(static_cast<int64_t>(segment.head.seq));
+  segment.blob->bytes.fill(static_cast<uint8_t>(segment.head.seq));
+  return segment;
+}
+
+TYPED_TEST(AdminStoreConformance, ForgetsNoAuditRecordThatIsNotSealed) {
+  AdminStore& store = this->store();
+  EXPECT_TRUE(store.list_audit_segments()->empty());
+  EXPECT_EQ(*store.forget_audit(10), 0u);
+  for (int i = 0; i < 7; ++i) ASSERT_OK(store.append_audit({.who = std::to_string(i)}));
+  const auto all = store.list_audit({});
+  EXPECT_EQ(*store.forget_audit(10), 0u);
+  const AuditSegment first = segment_of(store, 3);
+  ASSERT_OK(store.seal_audit(first));
+  EXPECT_ERROR(store.seal_audit(first), ErrorCode::conflict, "sealed up to") << "as another server did";
+  EXPECT_EQ(store.list_audit({})->size(), 7u) << "a seal removes nothing";
+  EXPECT_EQ(*store.forget_audit(2), 2u);
+  const AuditSegment second = segment_of(store, 3);
+  EXPECT_EQ(second.before, first.head);
+  ASSERT_OK(store.seal_audit(second));
+  EXPECT_EQ(*store.forget_audit(10), 4u);
+  EXPECT_ERROR(store.seal_audit(segment_of(store, 1)), ErrorCode::conflict, "leaves the newest")
+      << "the chain's end stays";
+  this->backend_.reopen();
+  EXPECT_EQ(*this->store().list_audit_segments(), (std::vector{first, second}));
+  EXPECT_EQ(*this->store().list_audit({}), (std::vector{all->back()}));
+  const auto next = this->store().append_audit({.who = "next"});
+  ASSERT_OK(next);
+  EXPECT_EQ(next->seq, 8u) << "the chain goes on";
+  AuditVerifier verifier({}, second.head);
+  const auto rest = this->store().list_audit({});
+  for (const AuditRecord& record : *rest) EXPECT_OK(verifier.append(record));
+  EXPECT_EQ(verifier.head(), *next);
+}
+
+TYPED_TEST(AdminStoreConformance, SealsWhatIsThereAndNothingElse) {
+  AdminStore& store = this->store();
+  for (int i = 0; i < 5; ++i) ASSERT_OK(store.append_audit({.who = std::to_string(i)}));
+  const AuditSegment good = segment_of(store, 3);
+  AuditSegment gap = good, other = good, beyond = good;
+  gap.before = {1, good.head.digest};
+  other.head.digest = Digest();
+  beyond.head.seq = 9;
+  for (const AuditSegment& bad : {gap, other, beyond})
+    EXPECT_ERROR(store.seal_audit(bad), ErrorCode::conflict, "a segment begins behind");
+  EXPECT_TRUE(store.list_audit_segments()->empty());
+  EXPECT_OK(store.seal_audit(good));
+}
+
+TYPED_TEST(AdminStoreConformance, KeepsTheSealOfASegmentWhoseFileGoes) {
+  AdminStore& store = this->store();
+  for (int i = 0; i < 7; ++i) ASSERT_OK(store.append_audit({.who = std::to_string(i)}));
+  for (int i = 0; i < 2; ++i) ASSERT_OK(store.seal_audit(segment_of(store, 3)));
+  std::vector<AuditSegment> segments = *store.list_audit_segments();
+  EXPECT_EQ(*store.drop_audit_segments(segments[1].sealed), std::vector{segments[0]});
+  EXPECT_TRUE(store.drop_audit_segments(segments[1].sealed)->empty()) << "once";
+  segments[0].blob.reset();
+  segments[0].bytes = 0;
+  this->backend_.reopen();
+  EXPECT_EQ(*this->store().list_audit_segments(), segments);
+}
+
 TYPED_TEST(AdminStoreOnSql, LetsNoAuditRecordBeChangedOrCutByMistake) {
   ASSERT_OK(this->store().append_audit({.who = "a"}));
   Result<Database> database = this->backend_.open_database();
   ASSERT_OK(database);
   EXPECT_ERROR(database->execute("UPDATE audit SET who = 'b'"), ErrorCode::conflict, "records stay");
   EXPECT_ERROR(database->execute("DELETE FROM audit"), ErrorCode::conflict, "records stay");
+  ASSERT_OK(this->store().append_audit({.who = "b"}));
+  ASSERT_OK(this->store().seal_audit(segment_of(this->store(), 1)));
+  EXPECT_ERROR(database->execute("DELETE FROM audit"), ErrorCode::conflict, "records stay") << "one is sealed";
 }
 
 // Two servers write at once: one chain.

@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "fl_server/store/device_directory.h"
 #include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_device_store.h"
@@ -176,6 +179,81 @@ TYPED_TEST(DeviceStoreConformance, ListsDevicesByPopulationAndWhetherTheyAreRevo
   EXPECT_EQ(ids({.tenant = "other"}), "/0");
 }
 
+// ---- Devices that are not seen any more
+
+constexpr Millis kDay{86'400'000};
+
+template <typename OnDatabase>
+void accept_update_of(SqlBackend<SqlDeviceStore, OnDatabase>& backend, const DeviceId& id) {
+  auto database = backend.open_database();
+  ASSERT_OK(database);
+  Statement insert = database->prepare("INSERT INTO accept(round, attempt, device, partial) VALUES(1, 1, ?, 'p')");
+  insert << id;
+  ASSERT_OK(insert.run());
+}
+void accept_update_of(MemoryStoreBackend<MemoryDeviceStore>& backend, const DeviceId& id) {
+  backend.store().accept(id);
+}
+
+std::string ids_of(DeviceStore& store) {
+  std::string text;
+  for (const DeviceRecord& found : *store.list_devices({})) text += std::to_string(found.id.bytes[0]);
+  return text;
+}
+
+TYPED_TEST(DeviceStoreConformance, ForgetsWhoWasNotSeenForDaysOnWhichTheServerWasThere) {
+  DeviceStore& store = this->store();
+  ASSERT_OK(store.create_token(token(1, 9)));
+  for (const uint8_t i : {1, 2, 3}) ASSERT_OK(store.enroll(digest(1), device(i), wall(0)));
+  for (int64_t day = 0; day <= 3; ++day) {
+    EXPECT_EQ(*store.forget_devices(3, wall(0) + day * kDay, 10), 0u) << "day " << day;
+    EXPECT_THAT(*store.mark_seen({device(2).id}), IsEmpty());
+  }
+  EXPECT_EQ(ids_of(store), "123") << "three days are not more than three";
+  EXPECT_EQ(*store.forget_devices(3, wall(0) + 4 * kDay, 1), 1u) << "no more than it is told";
+  EXPECT_EQ(*store.forget_devices(3, wall(0) + 4 * kDay, 10), 1u);
+  this->reopen();
+  EXPECT_EQ(ids_of(this->store()), "2");
+}
+
+TYPED_TEST(DeviceStoreConformance, AClockThatJumpsMakesOneDayOfItAndOneThatIsPutBackNone) {
+  DeviceStore& store = this->store();
+  ASSERT_OK(store.create_token(token(1, 9)));
+  ASSERT_OK(store.enroll(digest(1), device(1), wall(0)));
+  EXPECT_EQ(*store.forget_devices(1, wall(0), 10), 0u);
+  EXPECT_EQ(*store.forget_devices(1, wall(0) + 400 * kDay, 10), 0u) << "the first day after it, whatever the date";
+  EXPECT_EQ(*store.forget_devices(1, wall(0), 10), 0u) << "put right again";
+  EXPECT_EQ(*store.forget_devices(1, wall(0) + kDay - Millis(1), 10), 0u) << "that day begins anew";
+  EXPECT_EQ(*store.forget_devices(1, wall(0) + kDay, 10), 1u) << "the second day on which nobody saw it";
+}
+
+TYPED_TEST(DeviceStoreConformance, KeepsWhoIsRevokedOrCountedHoweverLongItIsAway) {
+  DeviceStore& store = this->store();
+  ASSERT_OK(store.create_token(token(1, 9)));
+  for (const uint8_t i : {1, 2, 3}) ASSERT_OK(store.enroll(digest(1), device(i), wall(0)));
+  ASSERT_OK(store.revoke_device(device(1).id, wall(0)));
+  accept_update_of(this->backend_, device(2).id);
+  for (int64_t day = 0; day < 9; ++day) ASSERT_OK(store.forget_devices(1, wall(0) + day * kDay, 10));
+  EXPECT_EQ(ids_of(store), "12");
+  EXPECT_ERROR(store.enroll(digest(1), device(1), wall(0)), ErrorCode::permission_denied, "revoked");
+}
+
+TYPED_TEST(DeviceStoreConformance, WhoIsForgottenEnrollsAgainAndIsNewThen) {
+  DeviceStore& store = this->store();
+  ASSERT_OK(store.create_token(token(1, 2)));
+  ASSERT_OK(store.enroll(digest(1), device(1), wall(0)));
+  for (int64_t day = 0; day < 3; ++day) ASSERT_OK(store.forget_devices(1, wall(0) + day * kDay, 10));
+  EXPECT_ERROR(store.get_device(device(1).id), ErrorCode::not_found, "no such device");
+  const Result<std::vector<DeviceId>> unknown = store.mark_seen({device(1).id});
+  ASSERT_OK(unknown);
+  EXPECT_EQ(*unknown, std::vector{device(1).id});
+  ASSERT_OK(store.enroll(digest(1), device(1), wall(0)));
+  EXPECT_EQ(store.list_tokens()->at(0).uses_left, 0u) << "with a use of a token, as anybody new";
+  EXPECT_EQ(*store.forget_devices(1, wall(0) + 3 * kDay, 10), 0u);
+  EXPECT_EQ(*store.forget_devices(1, wall(0) + 4 * kDay, 10), 0u);
+  EXPECT_EQ(ids_of(store), "1");
+}
+
 // ---- The directory: a cache that must not know better than the store
 
 class CountingStore : public DeviceStore {
@@ -190,6 +268,14 @@ class CountingStore : public DeviceStore {
     devices[id].revoked = now;
     return {};
   }
+  Result<std::vector<DeviceId>> mark_seen(const std::vector<DeviceId>& ids) override {
+    if (broken) return Error(ErrorCode::unavailable, "the disk is away");
+    marked.insert(marked.end(), ids.begin(), ids.end());
+    std::vector<DeviceId> unknown;
+    std::ranges::copy_if(ids, std::back_inserter(unknown), [&](const DeviceId& id) { return !devices.contains(id); });
+    return unknown;
+  }
+  Result<uint64_t> forget_devices(uint32_t, WallTime, size_t) override { return 0; }
   Result<DeviceRecord> get_device(const DeviceId& id) override {
     ++lookups;
     if (broken) return Error(ErrorCode::unavailable, "the disk is away");
@@ -201,6 +287,7 @@ class CountingStore : public DeviceStore {
   }
 
   std::map<DeviceId, DeviceRecord> devices;
+  std::vector<DeviceId> marked;
   int lookups = 0;
   bool broken = false;
   std::function<void()> meanwhile;  // happens after the row is read, before the caller has it
@@ -259,6 +346,41 @@ TEST_F(DeviceDirectoryTest, IsNotOutrunByALookupThatBeganBeforeTheRevocation) {
   };
   (void)directory_.find(device(1).id);
   EXPECT_ERROR(directory_.find(device(1).id), ErrorCode::permission_denied, "revoked by the operator");
+}
+
+TEST_F(DeviceDirectoryTest, SaysOnceADayWhoWasThere) {
+  const Instant start = Instant() + kDay;
+  const auto come = [&](uint8_t i, Millis after) {
+    ASSERT_OK(directory_.find(device(i).id));
+    directory_.note_seen(device(i).id, start + after);
+  };
+  come(1, Millis(0));
+  come(2, Millis(0));
+  come(1, Millis(5));
+  EXPECT_TRUE(*directory_.write_seen(1)) << "there is one more";
+  EXPECT_FALSE(*directory_.write_seen(1));
+  EXPECT_EQ(store_.marked.size(), 2u);
+  come(1, kDay - Millis(1));
+  EXPECT_FALSE(*directory_.write_seen(9));
+  EXPECT_EQ(store_.marked.size(), 2u);
+  come(1, kDay);
+  EXPECT_FALSE(*directory_.write_seen(9));
+  EXPECT_EQ(store_.marked.size(), 3u) << "the next day";
+  directory_.note_seen(device(5).id, start);
+  EXPECT_FALSE(*directory_.write_seen(9));
+  EXPECT_EQ(store_.marked.size(), 3u) << "nobody that find() has not found";
+}
+
+TEST_F(DeviceDirectoryTest, TriesAgainToSayWhoWasThereAndForgetsWhoIsNotEnrolledAnyMore) {
+  ASSERT_OK(directory_.find(device(1).id));
+  directory_.note_seen(device(1).id, Instant());
+  store_.broken = true;
+  EXPECT_ERROR(directory_.write_seen(9), ErrorCode::unavailable, "disk is away");
+  store_.broken = false;
+  store_.devices.erase(device(1).id);
+  EXPECT_FALSE(*directory_.write_seen(9));
+  EXPECT_EQ(store_.marked, std::vector{device(1).id});
+  EXPECT_ERROR(directory_.find(device(1).id), ErrorCode::unauthenticated, "not enrolled here");
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ std::string text(const DeviceRecord& device) {
   return device.id.hex() + device.population.value() + to_hex(device.public_key) +
          (device.revoked ? " revoked " + std::to_string(unix_ms(*device.revoked)) : "");
 }
+std::string text(const DeviceId& id) { return id.hex(); }
 std::string text(const AdminTokenRecord& token) {
   return token.id + token.label + std::to_string(unix_ms(token.created));
 }
@@ -97,7 +98,7 @@ void step_devices(Prng& prng, DeviceStore& memory, DeviceStore& database, Tally&
   const DeviceId id = device_of(prng.below(12));
   const WallTime now = at(1'000 + prng.below(1'000));
   const std::string population = prng.chance(0.5) ? "phones" : "cars";
-  switch (prng.below(8)) {
+  switch (prng.below(10)) {
     case 0: {
       const TokenRecord record{.digest = token,
                                .population = Population(population),
@@ -124,6 +125,12 @@ void step_devices(Prng& prng, DeviceStore& memory, DeviceStore& database, Tally&
       if (prng.chance(0.3)) COT_BOTH(revoke_device(id, now));
       break;
     case 6: COT_BOTH(list_tokens()); break;
+    case 7: COT_BOTH(mark_seen({id})); break;
+    case 8: {
+      const WallTime later = now + kDeviceDay * static_cast<int64_t>(prng.below(9));
+      COT_BOTH(forget_devices(2, later, 100));
+      break;
+    }
     default: {
       DeviceQuery query{.after = prng.chance(0.5) ? id : DeviceId(), .limit = prng.below(6)};
       if (prng.chance(0.5)) query.population = population;
