@@ -4,29 +4,15 @@
 #include <onnx.pb.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
+#include "model_import/graph/small_floats.h"
 #include "proto/codec/limits.h"
 
 namespace coterie::model_import {
 namespace {
 
 using ::onnx::TensorProto;
-
-// IEEE 754 binary16 and bfloat16 to float32, exactly.
-float half_to_float(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-  uint32_t exponent = (half >> 10) & 0x1fu;
-  uint32_t fraction = half & 0x3ffu;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13);
-  if (exponent == 0) {
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-}
-float bfloat_to_float(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
 template <typename T, typename Convert>
 bool from_raw(const std::string& raw, uint64_t count, Convert&& convert) {

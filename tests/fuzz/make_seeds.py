@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the seed corpora of the message targets from the golden frames (each as it is, cut short, and damaged) and of
-the ONNX importer from golden models.
+the importers from golden models and weights.
 
-Run it when tests/golden/wire or tests/golden/onnx has changed. Only files whose names begin with seed- are written or removed; what a fuzzer
+Run it when tests/golden/wire, onnx or weights has changed. Only files whose names begin with seed- are written or removed; what a fuzzer
 found (crash-..., found-...) or somebody wrote (hand-...) stays.
 """
 import pathlib
@@ -17,6 +17,8 @@ ONNX_SEEDS = ["attention", "gru_initial_state", "lenet_static", "resizes", "shap
 # Their inputs are rows of choices (event_bytes.h): any bytes do.
 EVENT_TARGETS = ["ingest_events", "intake_events", "round_events", "fleet_events", "matching"]
 
+WEIGHTS = {"safetensors": "safetensors", "npz": "npz", "pt": "pytorch", "ckpt": "mindspore"}
+
 
 def damaged(frame, seed):
     """A few bytes of the header changed; sizes and magic kept."""
@@ -25,6 +27,14 @@ def damaged(frame, seed):
     result = bytearray(frame)
     for _ in range(4):
         result[PRELUDE_BYTES + chance.randrange(header_bytes)] = chance.choice([0, 1, 0x7F, 0x80, 0xFF])
+    return bytes(result)
+
+
+def flipped(content, seed):
+    """One byte changed, anywhere."""
+    chance = random.Random(seed)
+    result = bytearray(content)
+    result[chance.randrange(len(result))] ^= 1 << chance.randrange(8)
     return bytes(result)
 
 
@@ -52,6 +62,13 @@ def main():
         model = (TESTS / "golden" / "onnx" / f"{name}.onnx").read_bytes()
         write("onnx", name, model)
         write("onnx", f"{name}-cut", model[: len(model) * 2 // 3])
+    for suffix, target in WEIGHTS.items():
+        for golden in sorted((TESTS / "golden" / "weights").glob(f"*.{suffix}")):
+            weights = golden.read_bytes()
+            write(f"weights_{target}", golden.stem, weights)
+            write(f"weights_{target}", f"{golden.stem}-cut", weights[: len(weights) * 2 // 3])
+            for seed in range(4):
+                write(f"weights_{target}", f"{golden.stem}-flipped-{seed}", flipped(weights, f"{golden.name} {seed}"))
 
 
 if __name__ == "__main__":

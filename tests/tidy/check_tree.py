@@ -50,6 +50,9 @@ MAY_INCLUDE = {
     "model_import/convert/": ["base/", "proto/", "device_sdk/runtime/name_pattern.h", "model_import/fold/",
                               "model_import/graph/", "model_import/patterns/"],
     "model_import/export/": ["base/", "proto/", "device_sdk/runtime/", "model_import/fold/", "model_import/graph/"],
+    "model_import/weights/": ["base/", "proto/messages/", "model_import/graph/small_floats.h"],
+    "model_import/mapping/": ["base/", "device_sdk/runtime/", "proto/messages/", "model_import/graph/order.h",
+                              "model_import/weights/"],
     "model_import/onnx/": ["base/", "proto/", "device_sdk/runtime/", "model_import/convert/import_graph.h",
                            "model_import/export/export_graph.h", "model_import/graph/"],
     "fl_server/": [],  # each of its folders has a row of its own
@@ -128,7 +131,7 @@ THIRD_PARTY = [
     ("Highway", r"hwy/", ["train_kernels/"]),
     ("libjpeg-turbo", r"j(peglib|error)\.h", ["tools/data/", "tests/unit/tools/"]),
     ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
-    ("zlib", r"zlib\.h", ["tools/data/"]),
+    ("zlib", r"zlib\.h", ["model_import/weights/", "tools/data/"]),
     ("protobuf and ONNX", r"google/protobuf/|onnx\.pb\.h", ["model_import/onnx/"]),
     ("Coterie as installed", r"coterie(/|(_train)?\.h)", ["device_sdk/c_api/", "device_sdk/include/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),
     ("JNI", r"jni\.h", ["device_sdk/bindings/java/"]),

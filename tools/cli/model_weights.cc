@@ -1,0 +1,189 @@
+#include "tools/cli/model_weights.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/os/file.h"
+#include "base/os/mapped_file.h"
+#include "model_import/weights/read_weights.h"
+#include "tools/cli/local_files.h"
+#include "tools/cli/onnx_commands.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+#include "tools/model/output_check.h"
+
+namespace coterie {
+namespace {
+
+using model_import::MappedTensor;
+using model_import::MapProblem;
+using model_import::MapReport;
+
+constexpr const char* kCommand = "model load-weights";
+constexpr uint64_t kMapBytesMax = 1u << 20;
+constexpr uint32_t kRandomExamples = 2;
+
+Result<Model> open_graph(const std::string& file) {
+  if (!file.ends_with(".onnx")) return open_model(file);
+  COT_ASSIGN(Bytes bytes, model_from_onnx(file));
+  return Model::load(std::move(bytes));
+}
+
+Result<MapReport> mapped(const Model& model, const LoadWeightsOptions& options) {
+  COT_ASSIGN(const os::MappedFile file, os::MappedFile::open(options.weights, model_import::kWeightFileBytesMax));
+  const auto table = model_import::read_weights(file.bytes(), {.part = options.part});
+  if (!table) return table.error().with_context(options.weights);
+  model_import::MapOptions mapping = options.mapping;
+  COT_ASSIGN(mapping.by_hand, parse_maps(options.maps));
+  Result<MapReport> report = map_weights(model, *table, mapping);
+  if (!report) return report.error().with_context(options.weights);
+  return report;
+}
+
+Result<OutputCheck> checked(const Model& model, const std::string& file) {
+  COT_ASSIGN(const os::MappedFile bytes, os::MappedFile::open(file, model_import::kWeightFileBytesMax));
+  const auto arrays = model_import::read_npz(bytes.bytes());
+  if (!arrays) return arrays.error().with_context(file);
+  Result<OutputCheck> check = check_outputs(model, *arrays);
+  if (!check) return check.error().with_context(file);
+  return check;
+}
+
+std::string sources_text(const MappedTensor& tensor) {
+  std::string text;
+  for (const std::string& source : tensor.sources) text += (text.empty() ? "" : " + ") + source;
+  return text.empty() ? "-" : text;
+}
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+void print_tables(const MapReport& report, const std::optional<OutputCheck>& random) {
+  using enum Table::Align;
+  Table table({{"TENSOR"}, {"SOURCE"}, {"RULE"}, {"CONFIDENCE"}, {"CHANGE", right}});
+  for (const MappedTensor& tensor : report.tensors) {
+    table.add({tensor.name, sources_text(tensor), tensor.rule + (tensor.how.empty() ? "" : ": " + tensor.how),
+               tensor.confidence, short_number(tensor.change)});
+  }
+  std::string text = table.empty() ? "" : table.text();
+  for (const std::string& note : report.notes) text += "note: " + printable(note) + "\n";
+  if (random) {
+    text += "on random inputs the outputs are up to " + short_number(random->difference) +
+            " of the largest value away from those with the graph's own weights\n";
+  }
+  print_text(text);
+}
+
+nlohmann::json json_of(const MapReport& report) {
+  nlohmann::json json{
+      {"tensors", nlohmann::json::array()}, {"problems", nlohmann::json::array()}, {"notes", report.notes}};
+  for (const MappedTensor& tensor : report.tensors) {
+    json["tensors"].push_back({{"name", tensor.name},
+                               {"shape", tensor.shape},
+                               {"sources", tensor.sources},
+                               {"rule", tensor.rule},
+                               {"how", tensor.how},
+                               {"confidence", tensor.confidence},
+                               {"change", tensor.change}});
+  }
+  for (const MapProblem& problem : report.problems) {
+    json["problems"].push_back({{"name", problem.name}, {"what", problem.what}});
+  }
+  return json;
+}
+
+ExitCode fail_on_problems(const MapReport& report, bool as_json) {
+  constexpr size_t kShownMax = 20;
+  std::string text = "nothing is written: " + counted(report.problems.size(), "tensor") + " without a certain place";
+  for (size_t i = 0; !as_json && i < report.problems.size() && i < kShownMax; ++i) {
+    text += "\n  " + printable(report.problems[i].name) + ": " + printable(report.problems[i].what);
+  }
+  if (!as_json && report.problems.size() > kShownMax) text += "\n  and more: --json shows all of them";
+  text += "\n--map says which is which, --keep what keeps its own values, --ignore what is not needed";
+  print_error(kCommand, Error(ErrorCode::conflict, text));
+  return ExitCode::failure;
+}
+
+}  // namespace
+
+Result<std::vector<std::pair<std::string, std::string>>> parse_maps(const std::vector<std::string>& maps) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  const auto add = [&](std::string_view line) -> Status {
+    const size_t equals = line.find('=');
+    if (equals == std::string_view::npos || equals == 0 || equals + 1 == line.size()) {
+      return Error(ErrorCode::invalid_argument,
+                   "--map must be TENSOR=TENSOR, of the model and of the file, is " + std::string(line));
+    }
+    pairs.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+    return {};
+  };
+  for (const std::string& map : maps) {
+    if (map.find('=') != std::string::npos) {
+      COT_TRY(add(map));
+      continue;
+    }
+    COT_ASSIGN(const Bytes file, os::read_file(map, kMapBytesMax));
+    for (std::string_view rest = as_text(file); !rest.empty();) {
+      std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      line = line.substr(0, line.find('#'));
+      while (line.ends_with(' ') || line.ends_with('\r')) line.remove_suffix(1);
+      if (!line.empty()) COT_TRY(add(line));
+    }
+  }
+  return pairs;
+}
+
+ExitCode load_weights(const LoadWeightsOptions& options) {
+  const Result<Model> model = open_graph(options.graph);
+  if (!model) return fail_on_input(kCommand, model.error());
+  const Result<MapReport> report = mapped(*model, options);
+  if (!report) return fail_on_input(kCommand, report.error());
+  if (!report->problems.empty()) {
+    if (options.as_json) print_json(json_of(*report));
+    else print_tables(*report, std::nullopt);
+    return fail_on_problems(*report, options.as_json);
+  }
+  const Result<Model> loaded = Model::load(model->file_with(report->parameters));
+  if (!loaded) return fail_on_input(kCommand, loaded.error().with_context(options.weights));
+  std::optional<OutputCheck> random, check;
+  // A model that cannot be run on such inputs is loaded all the same.
+  if (auto compared = compare_on_random_inputs(*loaded, *model, kRandomExamples)) random = *compared;
+  if (!options.check.empty()) {
+    Result<OutputCheck> result = checked(*loaded, options.check);
+    if (!result) return fail_on_input(kCommand, result.error());
+    check = *result;
+  }
+  if (options.as_json) {
+    nlohmann::json json = json_of(*report);
+    if (random) json["random_difference"] = random->difference;
+    if (check) json["check"] = {{"examples", check->examples}, {"difference", check->difference}};
+    print_json(json);
+  } else {
+    print_tables(*report, random);
+  }
+  if (check) {
+    const std::string said = counted(check->examples, "example") + " of " + options.check +
+                             ": the largest difference is " + short_number(check->difference) + " of the largest value";
+    if (!(check->difference <= options.difference_max)) {
+      print_error(kCommand, Error(ErrorCode::conflict, "nothing is written: " + said + ", at most " +
+                                                           short_number(options.difference_max) + " is allowed"));
+      return ExitCode::failure;
+    }
+    if (!options.as_json) print_text(said + "\n");
+  }
+  if (const Status written = os::write_file_atomically(options.to, loaded->file()); !written) {
+    return fail_on_output(kCommand, written.error());
+  }
+  if (!options.as_json) {
+    print_text(counted(report->tensors.size(), "tensor") + ", " + format_bytes(loaded->file().size()) + " written to " +
+               printable(options.to) + "\n");
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace coterie
