@@ -33,7 +33,7 @@ BUDGETS_KIB = {
     "device_sdk/agent/": 270,
     "fl_server/": 140,
     "fl_server/core/": 96,
-    "fl_server/net/": 100,
+    "fl_server/net/": 104,
     "fl_server/evaluation/": 160,
     "fl_server/finalize/": 160,
     "fl_server/fleet/": 160,
