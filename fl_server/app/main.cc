@@ -118,6 +118,7 @@ int main(int argc, char** argv) {
       "  fl_server --config fleet.json --role server     of a fleet, one that talks to devices (many)\n"};
   std::string config_path, data_dir, role, device_address;
   int device_port = -1, admin_port = -1;
+  std::optional<uint64_t> draw_seed;
   bool check = false;
   app.add_option("--config", config_path, "JSON configuration file");
   app.add_option("--data-dir", data_dir, "where keys, database and models are kept (default coterie-data)");
@@ -131,6 +132,9 @@ int main(int argc, char** argv) {
   app.add_option("--admin-port", admin_port,
                  "port for operators on 127.0.0.1, 0 to let the system choose (default 8444)")
       ->check(CLI::Range(0, 65535));
+  app.add_option("--development-draw-seed", draw_seed,
+                 "draw who trains by this seed, so that a run on one machine can be repeated; "
+                 "needs --device-address 127.0.0.1");
   app.add_flag("--check", check, "check the configuration and exit");
   app.set_version_flag("--version", kVersion);
   try {
@@ -154,6 +158,11 @@ int main(int argc, char** argv) {
   if (!device_address.empty()) config->device.address = device_address;
   if (device_port >= 0) config->device.port = static_cast<uint16_t>(device_port);
   if (admin_port >= 0) config->admin.port = static_cast<uint16_t>(admin_port);
+  config->draw_seed = draw_seed;
+  if (const Status usable = check_draw_seed(*config); !usable) {
+    std::fprintf(stderr, "fl_server: %s\n", usable.error().message().c_str());
+    return kExitUsage;
+  }
   const char* crash_point = std::getenv("COTERIE_CRASH_POINT");
   if (const Status armed = os::arm_crash_point(crash_point == nullptr ? "" : crash_point); !armed) {
     std::fprintf(stderr, "fl_server: COTERIE_CRASH_POINT: %s\n", armed.error().message().c_str());
@@ -165,5 +174,6 @@ int main(int argc, char** argv) {
   }
   g_level = level_named(config->log_level);
   set_log_sink(&write_log);
+  if (draw_seed) log(LogLevel::warning, "draws_can_be_foretold", {{"option", "--development-draw-seed"}});
   return run(*config);
 }

@@ -281,6 +281,17 @@ std::optional<ServerRole> server_role_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+Status check_draw_seed(const ServerConfig& config) {
+  if (!config.draw_seed) return {};
+  const std::string& address = config.device.address;
+  const bool is_of_this_machine = address.starts_with("127.") || address == "::1";
+  if (is_of_this_machine && config.role == ServerRole::all && !config.store.is_shared()) return {};
+  return Error(ErrorCode::invalid_argument,
+               "--development-draw-seed: everybody who knows the seed can foretell who is drawn; only a server alone, "
+               "whose devices connect to 127.0.0.1 or ::1, takes it (here: " +
+                   address + ")");
+}
+
 ServerConfig server_config_from_json(std::string_view text, Problems& problems) {
   ServerConfig config;
   const auto json = parse_json(text, problems);

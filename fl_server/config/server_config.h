@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/problem.h"
+#include "base/result.h"
 #include "fl_server/config/blobs_json.h"
 #include "fl_server/oidc/oidc_settings.h"
 #include "fl_server/settings/device_plane_settings.h"
@@ -81,12 +82,16 @@ struct ServerConfig {
   uint32_t threads = 0;                    // network threads and compute threads each; 0: one a core
   Millis clock_skew_max{300'000};          // of a signed request
   Millis shutdown_max{20'000};
-  std::string log_level = "info";  // debug, info, warning, error
+  std::optional<uint64_t> draw_seed;  // DevicePlaneSettings; of the command line alone (check_draw_seed)
+  std::string log_level = "info";     // debug, info, warning, error
   bool serves_devices() const { return role != ServerRole::scheduler; }
   bool may_lead() const { return role != ServerRole::server; }
 };
 
 std::optional<ServerRole> server_role_from_name(std::string_view name);
+
+// invalid_argument, if who trains is to be drawn by a seed on a server that others can reach: such draws are foretold.
+Status check_draw_seed(const ServerConfig& config);
 
 // `problems` gets everything wrong with form or values.
 ServerConfig server_config_from_json(std::string_view text, Problems& problems);

@@ -1,6 +1,7 @@
 // DevicePlaneSettings: the limits a node that talks to devices works under.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "fl_server/core/ingest_machine.h"
@@ -14,6 +15,7 @@ struct DevicePlaneSettings {
   DeskLimits desk;
   PaceSettings pace;
   size_t pool_threads = 2;
+  std::optional<uint64_t> draw_seed = {};  // for development: CheckinDesk draws by device; none: as nobody can foretell
 };
 
 }  // namespace coterie

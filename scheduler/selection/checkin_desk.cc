@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace coterie {
 
@@ -174,11 +175,24 @@ void CheckinDesk::draw(Round& round) {
   candidates.reserve(room.by_device.size());
   for (const auto& [device, waiter] : room.by_device) candidates.push_back(waiter);
   std::sort(candidates.begin(), candidates.end());  // the map's order is not the same on every machine
-  prng_.shuffle(candidates);
+  put_in_order(candidates, round.notice.key);
   for (WaiterId candidate : candidates) {
     if (!round.has_tickets()) break;
     serve(candidate, round);
   }
+}
+
+void CheckinDesk::put_in_order(std::vector<WaiterId>& candidates, const RoundKey& key) {
+  if (!draws_by_device_) return prng_.shuffle(candidates);
+  const uint64_t attempt_seed =
+      Prng::derived(Prng::derived(seed_, key.round.value()).next(), key.attempt.value()).next();
+  const auto place_of = [&](WaiterId waiter) {
+    const DeviceId& device = waiter_of(waiter).device;
+    uint64_t name = 0;
+    std::memcpy(&name, device.bytes.data(), sizeof name);
+    return std::pair(Prng::derived(attempt_seed, name).next(), device);
+  };
+  std::sort(candidates.begin(), candidates.end(), [&](WaiterId a, WaiterId b) { return place_of(a) < place_of(b); });
 }
 
 bool CheckinDesk::serve(WaiterId id, Round& round) {

@@ -52,7 +52,10 @@ using DeskEffects = std::vector<DeskEffect>;
 
 class CheckinDesk {
  public:
-  CheckinDesk(DeskLimits limits, PaceSettings pace, uint64_t seed) : limits_(limits), pace_(pace), prng_(seed) {}
+  // draws_by_device: for development. Who is drawn then follows from the seed, the attempt and the devices that wait,
+  // in whatever order they came: whoever knows the seed can make a key that is drawn.
+  CheckinDesk(DeskLimits limits, PaceSettings pace, uint64_t seed, bool draws_by_device = false)
+      : limits_(limits), pace_(pace), seed_(seed), draws_by_device_(draws_by_device), prng_(seed) {}
 
   DeskEffects check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold, Instant now);
   // The connection of a held check-in is gone.
@@ -112,6 +115,7 @@ class CheckinDesk {
   void begin_turn(const RoundNotice& notice);
   Round* round_for(const DeviceId& device, const Population& population);
   void draw(Round& round);
+  void put_in_order(std::vector<WaiterId>& candidates, const RoundKey& key);
   bool serve(WaiterId id, Round& round);
   void remove(WaiterId id);
   void dismiss(WaiterId id, std::string_view reason, Instant now);
@@ -122,6 +126,8 @@ class CheckinDesk {
 
   DeskLimits limits_;
   PaceSettings pace_;
+  uint64_t seed_;
+  bool draws_by_device_;
   Prng prng_;
   DeskEffects effects_;
 

@@ -24,11 +24,11 @@ Result<Bytes> load_or_create(const std::string& path, Make make) {
 }
 
 // As a key file has it: the algorithm, then the stored form.
-Bytes fresh_signer_bytes(KeyAlgorithm algorithm) {
-  Bytes bytes = generate_secret(algorithm);
-  bytes.insert(bytes.begin(), static_cast<uint8_t>(algorithm));
-  return bytes;
+Bytes signer_bytes(KeyAlgorithm algorithm, Bytes secret) {
+  secret.insert(secret.begin(), static_cast<uint8_t>(algorithm));
+  return secret;
 }
+Bytes fresh_signer_bytes(KeyAlgorithm algorithm) { return signer_bytes(algorithm, generate_secret(algorithm)); }
 
 // Makes a signer of the bytes of a key file, and wipes them.
 Result<std::unique_ptr<Signer>> signer_of(Bytes bytes, const std::string& path) {
@@ -51,6 +51,14 @@ Status create_file(const std::string& path, ByteView bytes) {
   if (done) done = os::sync_directory(os::parent_directory(path));
   if (!done) (void)os::remove_file(path);  // it is ours, and perhaps half a key
   return done;
+}
+
+Result<std::unique_ptr<Signer>> create_signer_of(Bytes bytes, const std::string& path) {
+  if (const Status created = create_file(path, bytes); !created) {
+    wipe(bytes);
+    return created.error();
+  }
+  return signer_of(std::move(bytes), path);
 }
 
 }  // namespace
@@ -86,12 +94,11 @@ Result<std::unique_ptr<Signer>> load_signer(const std::string& path) {
 }
 
 Result<std::unique_ptr<Signer>> create_signer(const std::string& path, KeyAlgorithm algorithm) {
-  Bytes bytes = fresh_signer_bytes(algorithm);
-  if (const Status created = create_file(path, bytes); !created) {
-    wipe(bytes);
-    return created.error();
-  }
-  return signer_of(std::move(bytes), path);
+  return create_signer_of(fresh_signer_bytes(algorithm), path);
+}
+
+Result<std::unique_ptr<Signer>> create_signer(const std::string& path, KeyAlgorithm algorithm, ByteView secret) {
+  return create_signer_of(signer_bytes(algorithm, Bytes(secret.begin(), secret.end())), path);
 }
 
 Result<std::string> load_or_create_token(const std::string& path) {

@@ -29,6 +29,10 @@ Result<std::unique_ptr<Signer>> load_signer(const std::string& path);
 // storage_full.
 Result<std::unique_ptr<Signer>> create_signer(const std::string& path, KeyAlgorithm algorithm);
 
+// The same with this private key, in its stored form, in the place of a fresh one. For development, where devices are
+// to be the same in each run: whoever knows what the key was made of has it, too.
+Result<std::unique_ptr<Signer>> create_signer(const std::string& path, KeyAlgorithm algorithm, ByteView secret);
+
 // The token in `path` (one line of text), or a fresh one written there.
 Result<std::string> load_or_create_token(const std::string& path);
 

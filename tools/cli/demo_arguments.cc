@@ -18,12 +18,12 @@ constexpr const char* kExamples =
     "  coterie demo --data 'csv:adult.csv?target=income' --devices 10\n"
     "  coterie demo --data ./shards --model net.onnx\n"
     "                        shards of `coterie data make`, a model of your own\n"
-    "  coterie demo --devices 200 --clip 1 --target-epsilon 8\n"
-    "                        noise; few devices pay for it in accuracy\n"
-    "  coterie demo --security active --dropout 0.1\n"
-    "                        a server that sees sums alone, devices that vanish\n"
+    "  coterie demo --dropout 0.1             devices that vanish in mid-round\n"
+    "  coterie demo --security none           the server sees each update\n"
     "  coterie demo --devices 100 --security active_dp --clip 1 --target-epsilon 8\n"
-    "                        and the sum with noise alone\n"
+    "                        sums with noise; few devices pay in accuracy\n"
+    "  coterie demo --devices 200 --security none --clip 1 --target-epsilon 8\n"
+    "                        noise that the server adds to what it has seen\n"
     "  coterie demo --json --quiet | tail -1  for a script\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout,\n"
     "130 interrupted (nothing is left behind).";
@@ -53,7 +53,9 @@ void add_data_choice(CLI::App& demo, DemoOptions& options) {
           "device processes")
       ->default_str("20, or as the data say")
       ->check(between<uint32_t>(1, 2000));
-  demo.add_option("--seed", options.seed, "of split, initial model and training")
+  demo.add_option("--seed", options.seed,
+                  "of split, initial model, training and who is drawn: the same seed, the same model "
+                  "(unless --dropout takes devices away)")
       ->capture_default_str()
       ->check(between<uint64_t>(0, UINT64_MAX));
 }
@@ -155,7 +157,7 @@ void add_security(CLI::App& demo, DemoOptions& options) {
           "needs --clip and --target-epsilon or --noise-multiplier)")
       ->check(CLI::IsMember({"none", "masked", "active", "active_dp"}))
       ->type_name("LEVEL")
-      ->default_str("none");
+      ->default_str("active");
   demo.add_option("--cohort-max", options.cohort_max,
                   "devices that aggregate together at most: a round of more has several cohorts, whose sums are added")
       ->type_name("N")

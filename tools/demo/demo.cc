@@ -85,7 +85,7 @@ Status Demo::run(DemoResult& result) {
   result.phases.prepare += watch.lap();
 
   progress_.show("starting the server");
-  COT_ASSIGN(server_, DemoServer::start(folder_));
+  COT_ASSIGN(server_, DemoServer::start(folder_, options_.seed));
   Digest model, held_out;
   COT_TRY(upload(model, held_out));
   result.phases.server_start = watch.lap();
@@ -219,25 +219,37 @@ std::string opening_line(const DemoOptions& options, const DemoData& data) {
          " on " + counted(options.devices, "device") + " (" + to_string(options.split) + "), " +
          format_count(data.held_out_examples) + " held out; " + counted(options.goal_count(), "device") + " a round" +
          (options.security == SecurityLevel::none
-              ? ", no secure aggregation: its server sees each update (--security none)"
-              : ", secure aggregation: " + std::string(to_string(options.security)));
+              ? ". No secure aggregation: the server sees each update (--security none)"
+              : ". Security " + std::string(to_string(options.security)) +
+                    ": the server sees sums of updates, none alone");
 }
 
 Status check_privacy(const DemoOptions& options) {
   const bool is_of_devices = options.security == SecurityLevel::active_dp;
+  const std::string level = "--security " + std::string(to_string(options.security));
   if (is_of_devices && !options.has_noise()) {
     return Error(ErrorCode::invalid_argument,
                  "--security active_dp needs noise: give --target-epsilon or --noise-multiplier");
   }
   if (options.has_noise() && !is_of_devices && options.security != SecurityLevel::none) {
     return Error(ErrorCode::invalid_argument,
-                 "noise of the server's does not go with --security " + std::string(to_string(options.security)) +
-                     ": it cannot see that updates are clipped; active_dp has the devices add it");
+                 "noise of the server's does not go with " + level +
+                     ": it cannot see that updates are clipped. Say --security active_dp, and the devices add it; or "
+                     "--security none, and the server sees each update");
   }
   if (options.has_noise() && !options.clip) {
     return Error(ErrorCode::invalid_argument, "noise needs --clip: it is what the noise has to hide");
   }
   return {};
+}
+
+// A sum of one is that device's update.
+Status check_round(const DemoOptions& options) {
+  if (options.security == SecurityLevel::none || options.goal_count() >= 2) return {};
+  return Error(ErrorCode::invalid_argument,
+               "--security " + std::string(to_string(options.security)) +
+                   ": a round of one device has no sum to hide it in. Take more of them with --devices or --fraction, "
+                   "or say --security none, and the server sees each update");
 }
 
 // The wait for the end of the children is over and the results lie on disk: what is left is to say so.
@@ -262,6 +274,7 @@ ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
   const Result<DemoData> data = prepare_data(asked);
   if (!data) return give_up(data.error(), ExitCode::usage);
   const DemoOptions options = settled(asked, *data);
+  if (const Status enough = check_round(options); !enough) return give_up(enough.error(), ExitCode::usage);
   if (options.has_noise()) {
     const Result<DemoNoise> noise = noise_of(options, data->value_count);
     if (!noise) return give_up(noise.error(), ExitCode::usage);

@@ -40,7 +40,7 @@ double metric_value(std::string_view exposition, std::string_view name) {
   return value;
 }
 
-Result<std::unique_ptr<DemoServer>> DemoServer::start(const RunFolder& folder) {
+Result<std::unique_ptr<DemoServer>> DemoServer::start(const RunFolder& folder, uint64_t seed) {
   COT_ASSIGN(const std::string self, own_path());
   const std::string program = os::parent_directory(self) + "/fl_server";
   if (!os::exists(program)) {
@@ -48,7 +48,8 @@ Result<std::unique_ptr<DemoServer>> DemoServer::start(const RunFolder& folder) {
   }
   COT_ASSIGN(Child child, Child::start({.name = "the server",
                                         .command = {program, "--data-dir", folder.server_dir(), "--device-address",
-                                                    "127.0.0.1", "--device-port", "0", "--admin-port", "0"},
+                                                    "127.0.0.1", "--device-port", "0", "--admin-port", "0",
+                                                    "--development-draw-seed", std::to_string(seed)},
                                         .environment = {},
                                         .log_file = folder.log_file("server")}));
   std::unique_ptr<DemoServer> server(new DemoServer(std::move(child)));

@@ -14,7 +14,7 @@ namespace coterie {
 class DemoServer {
  public:
   // Starts it and waits until it answers. Errors: it did not start (its last words), timed_out, cancelled.
-  static Result<std::unique_ptr<DemoServer>> start(const RunFolder& folder);
+  static Result<std::unique_ptr<DemoServer>> start(const RunFolder& folder, uint64_t seed);
   ~DemoServer() { stop(); }
 
   const ServerEndpoints& endpoints() const { return endpoints_; }

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "base/os/file.h"
+#include "secure/identity/key_file.h"
 #include "tools/cli/interrupt.h"
 #include "tools/demo/options.h"
 
@@ -39,9 +40,18 @@ Result<Child> Fleet::start_device(uint32_t device) const {
                        .log_file = log_file(device)});
 }
 
+Status Fleet::give_key(uint32_t device) const {
+  const std::string state = folder_.device_dir(device) + "/state";
+  COT_TRY(os::make_directories(state));
+  Bytes key = device_key(settings_.seed, device);
+  const Result<std::unique_ptr<Signer>> kept = create_signer(state + "/identity.key", KeyAlgorithm::ed25519, key);
+  return kept ? Status() : Status(kept.error());
+}
+
 Status Fleet::start() {
   for (uint32_t device = 1; device <= settings_.devices; ++device) {
     if (Interrupt::requested()) return interrupted_error();
+    COT_TRY(give_key(device));
     COT_ASSIGN(Child child, start_device(device));
     devices_.push_back(std::move(child));
   }

@@ -54,6 +54,7 @@ class Fleet {
   std::vector<uint32_t> rounds_trained() const;
 
  private:
+  Status give_key(uint32_t device) const;
   Result<Child> start_device(uint32_t device) const;
   std::string log_file(uint32_t device) const { return folder_.log_file("device-" + device_label(device)); }
 

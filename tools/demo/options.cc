@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "secure/crypto/domain_fields.h"
+#include "secure/crypto/sha256.h"
 #include "tools/model/default_learning_rate.h"
 
 namespace coterie {
@@ -33,6 +35,13 @@ double DemoOptions::device_rate() const {
 double DemoOptions::dropout_share() const { return std::clamp(2 * dropout, kDropoutShareMin, kDropoutShareMax); }
 
 uint64_t device_seed(uint64_t seed, uint32_t device) { return seed * 1'000'003 + device; }
+
+Bytes device_key(uint64_t seed, uint32_t device) {
+  DomainFields fields("coterie/v1/demo-device");
+  fields.add(seed).add(uint64_t{device});
+  const Digest key = sha256(fields.view());
+  return Bytes(key.bytes.begin(), key.bytes.end());
+}
 
 std::vector<std::string> device_policy(const DemoOptions& options) {
   std::vector<std::string> words = {"--security-level-min", std::string(to_string(options.security)), "--cohort-min",

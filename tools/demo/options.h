@@ -41,7 +41,7 @@ struct DemoOptions {
   std::optional<double>
       target_epsilon;   // of all rounds: finds the multiplier, or is the budget of the one that is given
   double delta = 1e-5;  // that goes with it
-  SecurityLevel security = SecurityLevel::none;
+  SecurityLevel security = SecurityLevel::active;
   uint32_t cohort_max = 0;  // devices of a cohort at most; 0: all of a round are in one
   double dropout = 0;       // probability that a device vanishes, in each round, from a random moment to its end
   uint64_t seed = 1;
@@ -60,6 +60,10 @@ struct DemoOptions {
 
 // What device `device` (from 1) of a run with this seed trains by.
 uint64_t device_seed(uint64_t seed, uint32_t device);
+
+// Its private key, Ed25519, in stored form: the same in each run, so that the server can draw the same devices. Whoever
+// knows the seed has the key, too.
+Bytes device_key(uint64_t seed, uint32_t device);
 
 // The policy of the demo's own devices, as options of `coterie device run`. They take what the demo asks for, and so
 // say aloud what apps need not accept: the level, few devices in a sum, any epsilon.

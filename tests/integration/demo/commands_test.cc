@@ -53,7 +53,8 @@ class Commands : public DemoTest {
 
 TEST_F(Commands, TakeAJobFromItsFileToItsModel) {
   // The demo leaves data for devices behind; its held-out examples judge.
-  coterie({"demo", "--quiet", "--rounds", "1", "--devices", "2", "--model", "mlp", "--keep", "--out", run()});
+  coterie({"demo", "--quiet", "--rounds", "1", "--devices", "2", "--security", "none", "--model", "mlp", "--keep",
+           "--out", run()});
   const std::string token = coterie_json({"token", "create", "--uses", "2"})["token"].get<std::string>();
   std::vector<std::unique_ptr<DemoProcess>> devices;
   for (const std::string device : {"01", "02"}) {
@@ -169,7 +170,8 @@ TEST_F(Commands, FindTheServerByUrlAndTokenFileAsWellAsByItsDirectory) {
 
 TEST_F(Commands, CountTheDevicesThatWait) {
   const std::string token = coterie_json({"token", "create"})["token"].get<std::string>();
-  coterie({"demo", "--quiet", "--rounds", "1", "--devices", "1", "--model", "mlp", "--out", run()});
+  coterie(
+      {"demo", "--quiet", "--rounds", "1", "--devices", "1", "--security", "none", "--model", "mlp", "--out", run()});
   DemoProcess device(directory_.path(),
                      {"device", "run", "--server", server_->device_url(), "--ca", directory_ / "data/tls/ca.pem",
                       "--token", token, "--state-dir", directory_ / "device", "--data", run() + "/held-out.cotf"});

@@ -109,8 +109,8 @@ std::vector<int> processes_with(const std::string& text) {
 }
 
 std::vector<std::string> DemoTest::small(const std::vector<std::string>& more) const {
-  std::vector<std::string> words = {"demo", "--json",  "--devices", "3",     "--rounds",
-                                    "3",    "--model", "mlp",       "--out", run()};
+  std::vector<std::string> words = {"demo",    "--json", "--devices",  "3",    "--rounds", "3",
+                                    "--model", "mlp",    "--security", "none", "--out",    run()};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }

@@ -127,10 +127,14 @@ TEST_F(DemoResults, AreOnStandardOutputForAPersonWithACommandThatWorks) {
   EXPECT_THAT(next.output(), HasSubstr("accuracy " + told.substr(0, told.find('%')) + "%"));
 }
 
-TEST_F(DemoResults, CountTheSameForTheSameSeed) {
+// The cohort, too: each round draws two of five devices.
+TEST_F(DemoResults, AreTheSameForTheSameSeed) {
   std::vector<json> summaries;
-  for (const char* name : {"one", "two"}) {
-    DemoProcess demo(directory_.path(), small({"--seed", "5", "--out", directory_ / name}));
+  for (const char* name : {"one", "two", "three", "none", "other"}) {
+    const std::string which = name;
+    DemoProcess demo(directory_.path(),
+                     small({"--devices", "5", "--fraction", "0.4", "--security", which == "none" ? "none" : "active",
+                            "--seed", which == "other" ? "6" : "5", "--out", directory_ / name}));
     ASSERT_EQ(demo.wait(), 0) << demo.errors();
     summaries.push_back(last_line(demo.output()));
   }
@@ -138,6 +142,23 @@ TEST_F(DemoResults, CountTheSameForTheSameSeed) {
     EXPECT_EQ(summaries[0][key], summaries[1][key]) << key;
   }
   EXPECT_EQ(file(directory_ / "one/held-out.cotf"), file(directory_ / "two/held-out.cotf"));
+  for (const size_t run : {1u, 2u, 3u}) {
+    EXPECT_EQ(summaries[run]["model_digest"], summaries[0]["model_digest"]) << "run " << run;
+  }
+  EXPECT_NE(summaries[4]["model_digest"], summaries[0]["model_digest"]) << "another seed";
+}
+
+TEST_F(DemoResults, SayTheLevelAloudAndWhatItNeeds) {
+  DemoProcess demo(directory_.path(),
+                   {"demo", "--devices", "2", "--fraction", "1", "--rounds", "1", "--model", "mlp", "--out", run()});
+  ASSERT_EQ(demo.wait(), 0) << demo.errors();
+  EXPECT_THAT(demo.output(), HasSubstr("Security active: "));
+  DemoProcess alone(directory_.path(), {"demo", "--devices", "2", "--model", "mlp", "--out", directory_ / "alone"});
+  EXPECT_EQ(alone.wait(), 2);
+  EXPECT_THAT(alone.errors(), HasSubstr("or say --security none"));
+  DemoProcess noisy(directory_.path(), {"demo", "--clip", "1", "--target-epsilon", "8", "--out", directory_ / "noisy"});
+  EXPECT_EQ(noisy.wait(), 2);
+  EXPECT_THAT(noisy.errors(), HasSubstr("Say --security active_dp"));
 }
 
 TEST_F(DemoResults, DoNotCollideWhenTwoRunAtOnce) {

@@ -37,7 +37,8 @@ TEST(ForgedHeader, WithoutAnyFieldIsAnErrorOrTheDefaults) {
     SCOPED_TRACE(std::string(to_string(kind)));
     const Bytes frame = frame_of_empty_table(kind);
     const bool decodes = test::decodes_and_reencodes<Message>(frame);
-    EXPECT_EQ(decodes, kind == FrameKind::retry_window) << "the one message that has no required field";
+    EXPECT_EQ(decodes, kind == FrameKind::retry_window || kind == FrameKind::log_proof)
+        << "the messages that have no required field";
   });
 }
 

@@ -46,7 +46,7 @@ struct KindAsName {
 using Messages =
     testing::Types<EnrollRequest, EnrollReply, CheckinRequest, RetryWindow, Assignment, Plan, UpdateHeader, Receipt,
                    ErrorReply, KeyAdvert, RosterSlot, HolderChoice, RosterView, SealedShares, ShareInbox, MaskedInput,
-                   ConfirmRequest, Confirmation, UnmaskRequest, Unmasking, ModelGraph, CheckpointHeader,
+                   ConfirmRequest, Confirmation, UnmaskRequest, Unmasking, LogProof, ModelGraph, CheckpointHeader,
                    PartialSumHeader, OptimizerStateHeader, DatasetHeader, ParticipantState>;
 TYPED_TEST_SUITE(EveryMessage, Messages, KindAsName);
 

@@ -41,7 +41,8 @@ RoundNotice notice(RoundState state, uint32_t tickets, Population population = k
 // A desk, its effects as text: "ticket 3" for waiter 3, "dismiss 4: reason", "pool phones 2", "tickets 1.1 2".
 class Desk {
  public:
-  explicit Desk(uint64_t seed = 1, DeskLimits limits = {}) : desk_(limits, {}, seed) {}
+  explicit Desk(uint64_t seed = 1, DeskLimits limits = {}, bool draws_by_device = false)
+      : desk_(limits, {}, seed, draws_by_device) {}
 
   using Lines = std::vector<std::string>;
   Lines check_in(uint64_t waiter, uint64_t who, const Population& population = kPhones, Millis hold = kHold) {
@@ -288,6 +289,42 @@ TEST(CheckinDesk, ChoosesTheSameDevicesForTheSameSeed) {
   };
   EXPECT_EQ(chosen(1), chosen(1));
   EXPECT_NE(chosen(1), chosen(2));
+}
+
+// For development: the order in which devices come differs from run to run, and their keys do not.
+TEST(CheckinDesk, DrawsByDeviceWhateverTheOrderTheyCame) {
+  const auto chosen = [](uint64_t seed, uint64_t round, uint64_t first) {
+    Desk desk(seed, {}, true);
+    for (uint64_t i = 0; i < 20; ++i) desk.check_in(i, (i * 7 + first) % 20);
+    std::set<uint64_t> devices;
+    for (const std::string& waiter : tickets_in(desk.publish(notice(RoundState::collecting, 5, kPhones, round)))) {
+      devices.insert((std::stoul(waiter) * 7 + first) % 20);
+    }
+    return devices;
+  };
+  std::set<std::set<uint64_t>> draws;
+  for (uint64_t round = 1; round <= 10; ++round) {
+    for (uint64_t first = 1; first < 20; ++first) EXPECT_EQ(chosen(3, round, first), chosen(3, round, 0));
+    draws.insert(chosen(3, round, 0));
+  }
+  EXPECT_GT(draws.size(), 8u) << "another draw in each round";
+  EXPECT_NE(chosen(3, 1, 0), chosen(4, 1, 0));
+}
+
+TEST(CheckinDesk, DrawsByDeviceUniformlyOverRounds) {
+  constexpr uint64_t kDevices = 12, kTickets = 5, kDraws = 1'500;
+  std::vector<double> counts(kDevices);
+  for (uint64_t round = 1; round <= kDraws; ++round) {
+    Desk desk(1, {}, true);
+    for (uint64_t i = 0; i < kDevices; ++i) desk.check_in(i, i);
+    for (const std::string& ticket : tickets_in(desk.publish(notice(RoundState::collecting, 5, kPhones, round)))) {
+      counts[std::stoul(ticket)] += 1;
+    }
+  }
+  const double expected = static_cast<double>(kDraws * kTickets) / kDevices;
+  double sum = 0;
+  for (double count : counts) sum += (count - expected) * (count - expected) / expected;
+  EXPECT_LT(sum * (kDevices - 1) / (kDevices - kTickets), 50.0) << "as ChoosesUniformly has it";
 }
 
 // Five of twelve, fifteen hundred times: every device as often as any other. Counts of a draw without replacement from

@@ -97,6 +97,18 @@ TEST_F(KeyFile, CreatesASignerWhereThereIsNoFile) {
   EXPECT_ERROR(create_signer(directory_ / "absent/key", KeyAlgorithm::ed25519), ErrorCode::not_found, "absent");
 }
 
+TEST_F(KeyFile, AreMadeOfAKeyThatIsGiven) {
+  const Bytes secret(32, 7);
+  const auto made = create_signer(directory_ / "given", KeyAlgorithm::ed25519, secret);
+  ASSERT_OK(made);
+  EXPECT_EQ((*made)->public_key(), (*make_signer(KeyAlgorithm::ed25519, secret))->public_key());
+  const auto again = load_or_create_signer(directory_ / "given", KeyAlgorithm::ed25519);
+  ASSERT_OK(again);
+  EXPECT_EQ((*again)->public_key(), (*made)->public_key());
+  EXPECT_ERROR(create_signer(directory_ / "given", KeyAlgorithm::ed25519, secret), ErrorCode::conflict, "overwritten");
+  EXPECT_ERROR(create_signer(directory_ / "short", KeyAlgorithm::ed25519, Bytes(31, 7)), ErrorCode::data_loss, "");
+}
+
 TEST_F(KeyFile, KeepsATokenAsOneLineOfText) {
   const Result<std::string> token = load_or_create_token(directory_ / "token");
   ASSERT_OK(token);

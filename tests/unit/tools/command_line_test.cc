@@ -151,8 +151,8 @@ TEST(CommandLine, FillsTheOptionsOfADemo) {
 TEST(CommandLine, FillsASecureDemo) {
   Invocation invocation;
   ASSERT_TRUE(
-      parse_command_line({"demo", "--security", "active", "--dropout", "0.1", "--cohort-max", "5"}, invocation).runs);
-  EXPECT_EQ(invocation.demo.security, SecurityLevel::active);
+      parse_command_line({"demo", "--security", "masked", "--dropout", "0.1", "--cohort-max", "5"}, invocation).runs);
+  EXPECT_EQ(invocation.demo.security, SecurityLevel::masked);
   EXPECT_EQ(invocation.demo.dropout, 0.1);
   EXPECT_EQ(invocation.demo.cohort_max, 5u);
   EXPECT_THAT(error_of({"demo", "--cohort-max", "1"}), HasSubstr("--cohort-max"));
@@ -173,6 +173,7 @@ TEST(CommandLine, LeavesTheDefaultsOfADemoAsTheyAre) {
   ASSERT_TRUE(parse_command_line({"demo"}, invocation).runs);
   EXPECT_EQ(*job_request(invocation.demo, 5, Digest{}, Digest{}), *job_request(DemoOptions{}, 5, Digest{}, Digest{}));
   EXPECT_EQ(to_string(invocation.demo.split), to_string(DemoOptions{}.split));
+  EXPECT_EQ(invocation.demo.security, SecurityLevel::active);
 }
 
 TEST(CommandLine, TakesTheConnectionBeforeOrBehindTheCommand) {

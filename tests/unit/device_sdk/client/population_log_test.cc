@@ -46,7 +46,6 @@ struct World : Dialogue {
   void fetch_plan() {
     reach(Phase::assigned);
     tell(good_answer());
-    skip_wait();
   }
   LogStep asked() const {
     const auto* ask = std::get_if<DoFetchLogProof>(&keep_next());

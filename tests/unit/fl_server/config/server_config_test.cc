@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/matchers.h"
 #include "tests/unit/fl_server/json/problem_list.h"
 
 namespace coterie {
@@ -234,6 +235,23 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
     EXPECT_EQ(problems[0].pointer, bad.pointer) << bad.text;
     EXPECT_THAT(problems[0].detail, HasSubstr(bad.words)) << bad.text;
   }
+}
+
+// Who is drawn must not be foretold where strangers' devices are.
+TEST(DrawSeed, IsForAServerThatNobodyElseReaches) {
+  ServerConfig config;
+  EXPECT_OK(check_draw_seed(config)) << "none is given";
+  config.draw_seed = 0;
+  for (const char* address : {"0.0.0.0", "::", "10.0.0.1", "localhost.example", "1127.0.0.1", ""}) {
+    config.device.address = address;
+    EXPECT_ERROR(check_draw_seed(config), ErrorCode::invalid_argument, "can foretell who is drawn");
+  }
+  for (const char* address : {"127.0.0.1", "127.8.9.1", "::1"}) {
+    config.device.address = address;
+    EXPECT_OK(check_draw_seed(config)) << address;
+  }
+  config.store.engine = "postgres";
+  EXPECT_ERROR(check_draw_seed(config), ErrorCode::invalid_argument, "a server alone") << "a fleet has other nodes";
 }
 
 TEST(ServerConfig, WithFiveMistakesReportsAllFive) {
