@@ -9,6 +9,7 @@
 #include "device_sdk/runtime/evaluator.h"
 #include "device_sdk/runtime/head.h"
 #include "device_sdk/runtime/seal.h"
+#include "device_sdk/runtime/stored_model_file.h"
 
 namespace {
 
@@ -19,6 +20,7 @@ constexpr uint64_t kPredictBatch = 32;  // no faster beyond, and memory grows wi
 
 Result<std::unique_ptr<coterie_model>> load(Bytes file) {
   COT_TRY(check_seal(file));
+  COT_ASSIGN(file, expand_model(std::move(file)));
   COT_ASSIGN(Model model, Model::load(std::move(file)));
   return std::make_unique<coterie_model>(std::move(model));
 }

@@ -56,7 +56,6 @@ std::vector<Placed> in_order(const Pairs& pairs, const Pairing& pairing, const s
 struct Norm {
   std::vector<size_t> sources = std::vector<size_t>(4);  // gamma, beta, mean, variance
   std::vector<std::string> stem;
-  size_t first = 0;  // in the file
   int64_t size = 0;
   bool is_taken = false;
 };
@@ -71,11 +70,9 @@ std::vector<Norm> norms_in(const Pairs& pairs, const Pairing& pairing) {
   for (const auto& [stem, parts] : by_stem) {
     constexpr WeightPart kParts[] = {WeightPart::weight, WeightPart::bias, WeightPart::mean, WeightPart::variance};
     Norm norm{.stem = stem};
-    norm.first = pairing.sources.size();
     std::set<int64_t> sizes;
     for (size_t i = 0; i < std::size(kParts) && parts.contains(kParts[i]); ++i) {
       norm.sources[i] = parts.at(kParts[i]);
-      norm.first = std::min(norm.first, norm.sources[i]);
       sizes.insert(pairing.sources[norm.sources[i]].offer.shape[0]);
     }
     if (parts.size() != std::size(kParts) || sizes.size() != 1) continue;
@@ -163,15 +160,12 @@ void pair_by_place(Pairs& pairs, bool has_order) {
   for (const size_t slot : pairs.free_slots()) {
     std::vector<size_t> found;
     for (const size_t source : pairs.free_sources()) {
-      if (!pairs.fits_of(slot, source).empty()) found.push_back(source);
+      if (pairs.could_be(slot, source)) found.push_back(source);
     }
     if (found.size() != 1) continue;
-    const auto rivals = std::ranges::count_if(pairs.free_slots(),
-                                              [&](size_t other) { return !pairs.fits_of(other, found[0]).empty(); });
-    const WeightPart part = pairing.sources[found[0]].name.part;
-    const bool is_part = part == WeightPart::unknown || pairing.slots[slot].part == WeightPart::unknown ||
-                         part == pairing.slots[slot].part;
-    if (rivals == 1 && is_part) only.push_back({slot, found[0]});
+    const auto rivals =
+        std::ranges::count_if(pairs.free_slots(), [&](size_t other) { return pairs.could_be(other, found[0]); });
+    if (rivals == 1) only.push_back({slot, found[0]});
   }
   for (const Placed& each : only) pairs.pair(each.slot, each.source, "only one", "medium");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/assert.h"
 #include "device_sdk/runtime/name_pattern.h"
 
 namespace coterie::model_import {
@@ -74,7 +75,7 @@ void report_rest(Pairing& pairing, Pairs& pairs) {
     std::string candidates;
     size_t count = 0;
     for (const size_t source : pairs.free_sources()) {
-      if (pairs.fits_of(slot, source).empty() || ++count > 3) continue;
+      if (!pairs.could_be(slot, source) || ++count > 3) continue;
       candidates += (candidates.empty() ? "" : ", ") + pairing.sources[source].offer.name;
     }
     if (count > 3) candidates += " and " + std::to_string(count - 3) + " more";
@@ -149,7 +150,14 @@ std::vector<size_t> Pairs::free_sources() const {
 }
 
 std::vector<Fit> Pairs::fits_of(size_t slot, size_t source) const {
+  COT_ASSERT(slot < pairing_.slots.size() && source < pairing_.sources.size());
   return fits(pairing_.slots[slot], pairing_.sources[source].offer, pairing_.sources[source].name.is_kernel);
+}
+
+bool Pairs::could_be(size_t slot, size_t source) const {
+  const WeightPart to = pairing_.slots[slot].part, from = pairing_.sources[source].name.part;
+  const bool is_part = to == WeightPart::unknown || from == WeightPart::unknown || to == from;
+  return is_part && !fits_of(slot, source).empty();
 }
 
 bool Pairs::pair(size_t slot, size_t source, const char* rule, const char* confidence) {
@@ -172,12 +180,15 @@ void Pairs::problem(size_t slot, const std::string& what) {
 
 void Pairs::settle_layouts(WeightFormat format) {
   size_t out_first = 0, in_first = 0;
+  // A bias that is made of a norm alone has no source, and lies one way.
+  const auto has_source = [&](const Pair& pair) { return pair.source < pairing_.sources.size(); };
   for (const Pair& pair : pairing_.pairs) {
-    if (fits_of(pair.slot, pair.source).size() != 1) continue;
+    if (!has_source(pair) || fits_of(pair.slot, pair.source).size() != 1) continue;
     out_first += pair.fit.layout == WeightLayout::out_first;
     in_first += pair.fit.layout == WeightLayout::in_first;
   }
   for (Pair& pair : pairing_.pairs) {
+    if (!has_source(pair)) continue;
     std::vector<Fit> found = fits_of(pair.slot, pair.source);
     if (found.size() < 2) continue;
     const Source& source = pairing_.sources[pair.source];

@@ -22,7 +22,8 @@ struct Pair {
   size_t slot = 0, source = 0;
   std::string rule, confidence;
   Fit fit;
-  // fused norm: gamma, beta, mean, variance, and the bias of the layer if it has one; of the bias's slot alone: no fit.
+  // fused norm: gamma, beta, mean, variance, and the bias of the layer if it has one. The pair of the bias has no
+  // source (as many as there are) and no fit.
   std::vector<size_t> norm = {};
   std::optional<size_t> norm_bias = {};
 };
@@ -51,6 +52,8 @@ class Pairs {
   std::vector<size_t> free_slots() const;
   std::vector<size_t> free_sources() const;
   std::vector<Fit> fits_of(size_t slot, size_t source) const;
+  // They fit, and neither name says that it is another part.
+  bool could_be(size_t slot, size_t source) const;
   // Pairs them if they fit; a fit of two layouts is decided by settle_layouts. Whether they do.
   bool pair(size_t slot, size_t source, const char* rule, const char* confidence);
   void take(Pair pair);

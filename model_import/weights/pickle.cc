@@ -14,6 +14,7 @@ Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "i
 Error cut_short() { return malformed("is cut short"); }
 
 constexpr PickleIndex kMark = ~0u;
+constexpr size_t kStorageNameBytesMax = 64;  // "17": each tensor has a copy of it
 
 class Machine {
  public:
@@ -76,7 +77,7 @@ Result<std::string> Machine::line() {
 
 Status Machine::push(PickleValue value) {
   if (values_.size() == kPickleValuesMax || stack_.size() == kPickleValuesMax) {
-    return Error(ErrorCode::too_large, "its pickle makes more than 2^19 values");
+    return Error(ErrorCode::too_large, "its pickle makes more than 2^18 values");
   }
   stack_.push_back(static_cast<PickleIndex>(values_.size()));
   values_.push_back(std::move(value));
@@ -111,7 +112,7 @@ Status Machine::tuple_of(size_t count) {
 Status Machine::remember(uint64_t key) {
   if (stack_.empty() || stack_.back() == kMark) return malformed("remembers what is not there");
   if (memo_.size() == kPickleValuesMax)
-    return Error(ErrorCode::too_large, "its pickle remembers more than 2^19 values");
+    return Error(ErrorCode::too_large, "its pickle remembers more than 2^18 values");
   memo_[key] = stack_.back();
   return {};
 }
@@ -151,7 +152,7 @@ Status Machine::persistent() {
   const auto* const name = as<std::string>(tuple->items[2]);
   const auto* const elements = as<int64_t>(tuple->items[4]);
   if (kind == nullptr || *kind != "storage" || type == nullptr || type->callable != PickleCallable::storage ||
-      name == nullptr || name->size() > kWeightNameBytesMax || elements == nullptr || *elements < 0) {
+      name == nullptr || name->size() > kStorageNameBytesMax || elements == nullptr || *elements < 0) {
     return malformed("names a storage in an unknown way");
   }
   return push(PickleStorage{type->type, *name, static_cast<uint64_t>(*elements)});

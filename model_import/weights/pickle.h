@@ -22,7 +22,7 @@
 namespace coterie::model_import {
 
 inline constexpr uint64_t kPickleBytesMax = 64ull << 20;  // of the program; the elements lie in files of their own
-inline constexpr size_t kPickleValuesMax = 1u << 19;      // that it makes
+inline constexpr size_t kPickleValuesMax = 1u << 18;      // that it makes
 inline constexpr size_t kPickleNestingMax = 16;           // of dictionaries in each other
 
 struct PickledTensor {

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
+#include "proto/codec/stored_model.h"
 #include "proto/generated/model_generated.h"
 
 namespace coterie {
@@ -147,7 +148,29 @@ Status check_constant(const TensorInfo& tensor) {
   return {};
 }
 
-Result<TensorInfo> parse_tensor(const model::Tensor& table) {
+constexpr uint8_t kInt8 = 3;  // of a stored parameter
+
+// A parameter that is stored as int8: the scales of its channels.
+Result<QuantisedTensor> parse_scales(const model::Tensor& table, const TensorInfo& tensor, uint32_t index) {
+  const std::string what = "tensor " + tensor.name;
+  if (tensor.role != TensorRole::parameter) return flat::out_of_range(what, "is int8 and not a parameter");
+  QuantisedTensor quantised{.tensor = index, .axis = table.axis(), .scales = {}};
+  if (quantised.axis >= tensor.shape.size() || table.scales() == nullptr ||
+      table.scales()->size() != static_cast<uint64_t>(tensor.shape[quantised.axis])) {
+    return flat::out_of_range(what, "does not have a scale for each channel");
+  }
+  quantised.scales.assign(table.scales()->begin(), table.scales()->end());
+  for (const float scale : quantised.scales) {
+    // With 127 times the largest the weights are finite, too.
+    if (!(scale > 0) || scale > std::numeric_limits<float>::max() / 127) {
+      return flat::out_of_range(what, "has a scale that is not above 0 and finite");
+    }
+  }
+  return quantised;
+}
+
+// `quantised`: where tensors may be int8, which then are float32 in what is returned; null: they may not.
+Result<TensorInfo> parse_tensor(const model::Tensor& table, uint32_t index, std::vector<QuantisedTensor>* quantised) {
   TensorInfo tensor;
   COT_ASSIGN(tensor.name, flat::text(table.name(), "tensor name", limits::kTextBytesMax, 1));
   const std::string what = "tensor " + tensor.name;
@@ -155,9 +178,19 @@ Result<TensorInfo> parse_tensor(const model::Tensor& table) {
     return flat::out_of_range(what, "has an unknown role");
   }
   tensor.role = static_cast<TensorRole>(table.role());
-  if (table.type() < 1 || table.type() > 2) return flat::out_of_range(what, "has an unknown type");
-  tensor.type = static_cast<DataType>(table.type());
+  const bool is_int8 = table.type() == kInt8;
+  if (is_int8 && quantised == nullptr) {
+    return flat::out_of_range(what,
+                              "is stored as int8, which is expanded by whoever opens a model file "
+                              "(coterie model dequantise)");
+  }
+  if (!is_int8 && (table.type() < 1 || table.type() > 2)) return flat::out_of_range(what, "has an unknown type");
+  if (!is_int8) tensor.type = static_cast<DataType>(table.type());
   COT_ASSIGN(tensor.shape, parse_shape(table.shape(), what));
+  if (is_int8) {
+    COT_ASSIGN(QuantisedTensor scales, parse_scales(table, tensor, index));
+    quantised->push_back(std::move(scales));
+  }
   if (has_payload(tensor.role)) {
     if (tensor.shape.empty()) return flat::out_of_range(what, "has no shape");
     if (tensor.type != DataType::float32) return flat::out_of_range(what, "must be float32");
@@ -197,13 +230,17 @@ Result<OpInfo> parse_op(const model::Op& table, size_t tensors) {
 }
 
 // Every parameter inside the payload, aligned, and no two overlapping.
-Status check_parameters(const ModelGraph& graph, uint64_t payload_bytes) {
+Status check_parameters(const ModelGraph& graph, const std::vector<QuantisedTensor>& quantised,
+                        uint64_t payload_bytes) {
+  std::vector<uint64_t> widths(graph.tensors.size(), sizeof(float));
+  for (const QuantisedTensor& tensor : quantised) widths[tensor.tensor] = 1;
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  for (const TensorInfo& tensor : graph.tensors) {
+  for (size_t i = 0; i < graph.tensors.size(); ++i) {
+    const TensorInfo& tensor = graph.tensors[i];
     if (!has_payload(tensor.role)) continue;
     const Result<uint64_t> elements = element_count(tensor.shape);
     if (!elements) return elements.error().with_context("parameter " + tensor.name);
-    const auto size = checked_multiply<uint64_t>(*elements, sizeof(float));
+    const auto size = checked_multiply<uint64_t>(*elements, widths[i]);
     const auto end = size ? checked_add(tensor.payload_offset, *size) : std::nullopt;
     if (!end || *end > payload_bytes || tensor.payload_offset % limits::kParameterAlignment != 0) {
       return flat::out_of_range("parameter " + tensor.name, "does not lie aligned inside the payload");
@@ -258,14 +295,14 @@ Status check_inputs(const ModelGraph& graph) {
   return {};
 }
 
-Status parse_into(const model::Model& table, ModelGraph& graph) {
+Status parse_into(const model::Model& table, ModelGraph& graph, std::vector<QuantisedTensor>* quantised) {
   COT_ASSIGN(graph.name, flat::text(table.name(), "model name", limits::kTextBytesMax));
   if (table.tensors()->size() > limits::kModelTensorsMax) return flat::out_of_range("model", "has too many tensors");
   if (table.ops()->size() < 1 || table.ops()->size() > limits::kModelOpsMax) {
     return flat::out_of_range("model", "must have 1 to 16384 ops");
   }
   for (const model::Tensor* tensor : *table.tensors()) {
-    COT_ASSIGN(TensorInfo parsed, parse_tensor(*tensor));
+    COT_ASSIGN(TensorInfo parsed, parse_tensor(*tensor, static_cast<uint32_t>(graph.tensors.size()), quantised));
     graph.tensors.push_back(std::move(parsed));
   }
   for (const model::Op* op : *table.ops()) {
@@ -291,20 +328,23 @@ Status parse_into(const model::Model& table, ModelGraph& graph) {
   return {};
 }
 
-}  // namespace
-
-Bytes encode_head(const ModelGraph& message, uint64_t payload_bytes) {
+// `quantised` is sorted by tensor.
+Bytes build_head(const ModelGraph& message, const std::vector<QuantisedTensor>& quantised, uint64_t payload_bytes) {
   FlatBufferBuilder builder;
   std::vector<Offset<model::Tensor>> tensors;
+  auto next = quantised.begin();
   for (const TensorInfo& tensor : message.tensors) {
     const auto name = builder.CreateString(tensor.name);
     Offset<flatbuffers::Vector<int64_t>> shape = 0;
     if (!tensor.shape.empty()) shape = builder.CreateVector(tensor.shape);
     Offset<flatbuffers::Vector<uint8_t>> data = 0;
     if (!tensor.data.empty()) data = flat::vector(builder, tensor.data);
+    const bool is_int8 = next != quantised.end() && next->tensor == tensors.size();
+    const auto scales = is_int8 ? builder.CreateVector(next->scales) : Offset<flatbuffers::Vector<float>>(0);
+    const auto axis = static_cast<uint8_t>(is_int8 ? next++->axis : 0);
     tensors.push_back(model::CreateTensor(builder, name, static_cast<model::TensorRole>(tensor.role), shape,
-                                          tensor.payload_offset, static_cast<uint8_t>(tensor.type), tensor.is_frozen,
-                                          data));
+                                          tensor.payload_offset, is_int8 ? kInt8 : static_cast<uint8_t>(tensor.type),
+                                          tensor.is_frozen, data, scales, axis));
   }
   std::vector<Offset<model::Op>> ops;
   for (const OpInfo& op : message.ops) {
@@ -333,21 +373,51 @@ Bytes encode_head(const ModelGraph& message, uint64_t payload_bytes) {
   return flat::finish_head(builder, FrameKind::model, payload_bytes);
 }
 
-Result<ModelGraph> decode_model_head(const Prelude& prelude, ByteView header_bytes) {
+// Everything but where the inputs' bytes are: what a header says of itself and of `payload_bytes`.
+Result<ModelGraph> parse_head(const Prelude& prelude, ByteView header_bytes, std::vector<QuantisedTensor>* quantised) {
   if (prelude.kind != FrameKind::model) return flat::out_of_range("frame", "is not a model");
   COT_ASSIGN(const auto root, flat::Root<model::Model>::verify(header_bytes));
   ModelGraph graph;
-  COT_TRY(parse_into(*root, graph));
-  COT_TRY(check_parameters(graph, prelude.payload_bytes));
+  COT_TRY(parse_into(*root, graph, quantised));
+  COT_TRY(check_parameters(graph, quantised == nullptr ? std::vector<QuantisedTensor>() : *quantised,
+                           prelude.payload_bytes));
   COT_TRY(check_order(graph));
   COT_TRY(check_inputs(graph));
   return graph;
+}
+
+}  // namespace
+
+Bytes encode_head(const ModelGraph& message, uint64_t payload_bytes) { return build_head(message, {}, payload_bytes); }
+
+Bytes encode_stored_head(const ModelGraph& graph, const std::vector<QuantisedTensor>& quantised,
+                         uint64_t payload_bytes) {
+  return build_head(graph, quantised, payload_bytes);
+}
+
+Result<ModelGraph> decode_model_head(const Prelude& prelude, ByteView header_bytes) {
+  return parse_head(prelude, header_bytes, nullptr);
 }
 
 Result<Decoded<ModelGraph>> decode_model(ByteView bytes) {
   COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::model));
   COT_ASSIGN(ModelGraph graph, decode_model_head(flat::prelude_of(frame), frame.header));
   return Decoded<ModelGraph>{std::move(graph), frame.payload};
+}
+
+Result<StoredModel> decode_stored_model(ByteView bytes) {
+  COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::model));
+  StoredModel stored{.graph = {}, .quantised = {}, .payload = frame.payload};
+  COT_ASSIGN(stored.graph, parse_head(flat::prelude_of(frame), frame.header, &stored.quantised));
+  for (const QuantisedTensor& each : stored.quantised) {
+    const TensorInfo& tensor = stored.graph.tensors[each.tensor];
+    COT_ASSIGN(const uint64_t count, element_count(tensor.shape));
+    const ByteView elements = stored.payload.subspan(tensor.payload_offset, count);
+    if (std::ranges::find(elements, uint8_t{0x80}) != elements.end()) {
+      return flat::out_of_range("tensor " + tensor.name, "has -128 among its int8");
+    }
+  }
+  return stored;
 }
 
 }  // namespace coterie

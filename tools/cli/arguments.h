@@ -42,6 +42,7 @@ void add_data(CLI::App& app, Invocation& invocation);
 void add_job(CLI::App& app, Invocation& invocation);
 void add_model(CLI::App& app, Invocation& invocation);
 void add_onnx(CLI::App& model, Invocation& invocation);      // of the group model
+void add_quantise(CLI::App& model, Invocation& invocation);  // likewise
 void add_weights(CLI::App& model, Invocation& invocation);   // likewise
 void add_training(CLI::App& model, Invocation& invocation);  // likewise
 void add_authority(CLI::App& app, Invocation& invocation);

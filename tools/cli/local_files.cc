@@ -2,6 +2,7 @@
 
 #include "base/os/file.h"
 #include "device_sdk/runtime/seal.h"
+#include "device_sdk/runtime/stored_model_file.h"
 #include "tools/cli/admin_command.h"
 #include "tools/cli/report.h"
 #include "tools/data/load.h"
@@ -12,7 +13,9 @@ namespace coterie {
 Result<Model> open_model(const std::string& file) {
   COT_ASSIGN(Bytes bytes, read_input(file));
   if (const Result<Seal> seal = check_seal(bytes); !seal) return seal.error().with_context(file);
-  Result<Model> model = Model::load(std::move(bytes));
+  Result<Bytes> expanded = expand_model(std::move(bytes));
+  if (!expanded) return expanded.error().with_context(file);
+  Result<Model> model = Model::load(std::move(*expanded));
   if (!model) return model.error().with_context(file);
   return model;
 }

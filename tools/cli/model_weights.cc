@@ -98,13 +98,18 @@ nlohmann::json json_of(const MapReport& report) {
 
 ExitCode fail_on_problems(const MapReport& report, bool as_json) {
   constexpr size_t kShownMax = 20;
-  std::string text = "nothing is written: " + counted(report.problems.size(), "tensor") + " without a certain place";
-  for (size_t i = 0; !as_json && i < report.problems.size() && i < kShownMax; ++i) {
-    text += "\n  " + printable(report.problems[i].name) + ": " + printable(report.problems[i].what);
+  if (!as_json) {
+    Table table({{"IN DOUBT"}, {"WHY"}});
+    for (size_t i = 0; i < report.problems.size() && i < kShownMax; ++i) {
+      table.add({report.problems[i].name, report.problems[i].what});
+    }
+    const bool is_cut = report.problems.size() > kShownMax;
+    print_text("\n" + table.text() + (is_cut ? "and more: --json shows all of them\n" : ""));
   }
-  if (!as_json && report.problems.size() > kShownMax) text += "\n  and more: --json shows all of them";
-  text += "\n--map says which is which, --keep what keeps its own values, --ignore what is not needed";
-  print_error(kCommand, Error(ErrorCode::conflict, text));
+  print_error(kCommand, Error(ErrorCode::conflict,
+                              "nothing is written: " + counted(report.problems.size(), "tensor") +
+                                  " in doubt; --map says which is which, --keep what keeps its own values, --ignore "
+                                  "what is not needed"));
   return ExitCode::failure;
 }
 

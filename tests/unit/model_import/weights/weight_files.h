@@ -21,7 +21,7 @@ inline Bytes golden_weights(const std::string& name) {
 
 inline std::string little(uint64_t value, size_t width) {
   std::string bytes;
-  for (size_t i = 0; i < width; ++i) bytes.push_back(static_cast<char>(value >> (8 * i)));
+  for (size_t i = 0; i < width; ++i, value >>= 8) bytes.push_back(static_cast<char>(value));
   return bytes;
 }
 

@@ -1,0 +1,104 @@
+#include "device_sdk/runtime/stored_model_file.h"
+
+#include <cstring>
+
+#include "base/checked.h"
+#include "device_sdk/runtime/op_rule.h"
+#include "device_sdk/runtime/seal.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/limits.h"
+
+namespace coterie {
+namespace {
+
+// The payload's places anew, in the order of the tensors: each at the next multiple of 64.
+uint64_t lay_out(ModelGraph& graph, const std::vector<uint64_t>& bytes) {
+  uint64_t end = 0;
+  for (size_t i = 0; i < graph.tensors.size(); ++i) {
+    if (!has_payload(graph.tensors[i].role)) continue;
+    graph.tensors[i].payload_offset = end;
+    end = round_up<uint64_t>(end + bytes[i], limits::kParameterAlignment);
+  }
+  return end;
+}
+
+// As many bytes as each tensor has in a payload of floats.
+std::vector<uint64_t> float_bytes(const ModelGraph& graph) {
+  std::vector<uint64_t> bytes;
+  for (const TensorInfo& tensor : graph.tensors) {
+    bytes.push_back(has_payload(tensor.role) ? elements(tensor.shape) * sizeof(float) : 0);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<uint32_t> channels_of(const Shape& shape, uint32_t axis) {
+  const uint64_t behind = elements(shape, axis + 1, shape.size()), size = static_cast<uint64_t>(shape[axis]);
+  std::vector<uint32_t> channels(elements(shape));
+  for (uint64_t i = 0; i < channels.size(); ++i) channels[i] = static_cast<uint32_t>(i / behind % size);
+  return channels;
+}
+
+Result<Bytes> expand_model(Bytes file) {
+  const Result<Prelude> prelude = parse_prelude(file);
+  if (!prelude || prelude->kind != FrameKind::model) return file;
+  COT_ASSIGN(StoredModel stored, decode_stored_model(file));
+  if (stored.quantised.empty()) return file;
+  ModelGraph graph = stored.graph;
+  const uint64_t payload_bytes = lay_out(graph, float_bytes(graph));
+  Bytes expanded = encode_head(graph, payload_bytes);
+  const size_t begin = expanded.size();
+  expanded.resize(begin + payload_bytes);
+  auto next = stored.quantised.begin();
+  for (uint32_t i = 0; i < graph.tensors.size(); ++i) {
+    const TensorInfo& tensor = graph.tensors[i];
+    if (!has_payload(tensor.role)) continue;
+    const uint64_t count = elements(tensor.shape);
+    uint8_t* const to = expanded.data() + begin + tensor.payload_offset;
+    const ByteView from = stored.payload.subspan(stored.graph.tensors[i].payload_offset);
+    if (next == stored.quantised.end() || next->tensor != i) {
+      std::memcpy(to, from.data(), count * sizeof(float));
+      continue;
+    }
+    const std::vector<uint32_t> channels = channels_of(tensor.shape, next->axis);
+    for (uint64_t e = 0; e < count; ++e) {
+      const float value = next->scales[channels[e]] * static_cast<float>(static_cast<int8_t>(from[e]));
+      std::memcpy(to + e * sizeof(float), &value, sizeof value);
+    }
+    ++next;
+  }
+  seal(expanded);
+  return expanded;
+}
+
+Bytes store_as_int8(const Model& model, const std::vector<Int8Weights>& weights) {
+  ModelGraph graph = model.graph();
+  std::vector<uint64_t> bytes = float_bytes(graph);
+  std::vector<QuantisedTensor> forms;
+  for (const Int8Weights& each : weights) {
+    bytes[each.form.tensor] = each.values.size();
+    forms.push_back(each.form);
+  }
+  const uint64_t payload_bytes = lay_out(graph, bytes);
+  Bytes file = encode_stored_head(graph, forms, payload_bytes);
+  const size_t begin = file.size();
+  file.resize(begin + payload_bytes);
+  auto next = weights.begin();
+  for (uint32_t i = 0; i < graph.tensors.size(); ++i) {
+    const TensorInfo& tensor = graph.tensors[i];
+    if (!has_payload(tensor.role)) continue;
+    uint8_t* const to = file.data() + begin + tensor.payload_offset;
+    if (next != weights.end() && next->form.tensor == i) {
+      std::memcpy(to, next->values.data(), next->values.size());
+      ++next;
+      continue;
+    }
+    const uint64_t first = model.graph().tensors[i].payload_offset / sizeof(float);
+    std::memcpy(to, model.parameters().data() + first, bytes[i]);
+  }
+  seal(file);
+  return file;
+}
+
+}  // namespace coterie

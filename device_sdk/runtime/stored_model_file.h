@@ -1,0 +1,30 @@
+// Model files whose weights are stored as int8: about a quarter of the bytes (ADR 90). Whoever opens a model file
+// expands it first; what is loaded, run and trained is the float32 model that it stands for.
+#pragma once
+
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "device_sdk/runtime/model.h"
+#include "proto/codec/stored_model.h"
+
+namespace coterie {
+
+struct Int8Weights {
+  QuantisedTensor form;
+  std::vector<int8_t> values;  // in [-127, 127], in the order of the tensor
+};
+
+// The channel of each element: its index along `axis`.
+std::vector<uint32_t> channels_of(const Shape& shape, uint32_t axis);
+
+// The float32 file, sealed as the stored one is; a file without int8 comes back as it is, and so does what is no model
+// file (Model::load says so). Allocates four times the file at most. Errors: those of decode_stored_model.
+Result<Bytes> expand_model(Bytes file);
+
+// The model with these parameters as int8, sorted by tensor; the others stay float32. Sealed. For all of them
+// expand_model gives scale * value, rounded once.
+Bytes store_as_int8(const Model& model, const std::vector<Int8Weights>& weights);
+
+}  // namespace coterie

@@ -1,0 +1,186 @@
+// Weights as int8: rounding, ranges, equalised layers, and what is kept of them.
+#include "tools/model/quantise.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+#include "device_sdk/runtime/model_builder.h"
+#include "device_sdk/runtime/predictor.h"
+#include "tests/support/matchers.h"
+#include "tools/model/equalise.h"
+#include "tools/model/mean_activation.h"
+
+namespace coterie {
+namespace {
+
+using namespace test;
+using testing::ElementsAre;
+
+TEST(Int8Range, RoundsToNearestTiesToEven) {
+  // Column 0 ends at 127, so its scale is 1; column 1 at 1.
+  const std::vector<float> values = {127, 1, .5f, 0, 1.5f, -1, -2.5f, .25f};
+  const Int8Weights weights = to_int8(values, {4, 2}, 0, 1, RangeRule::min_max);
+  EXPECT_THAT(weights.form.scales, ElementsAre(1.0f, 1.0f / 127));
+  EXPECT_THAT(weights.values, ElementsAre(127, 127, 0, 0, 2, -127, -2, 32));
+  EXPECT_EQ(from_int8(weights, {4, 2})[4], 2);
+  // A channel of zeros has some scale, and stays 0.
+  const Int8Weights zeros = to_int8(std::vector<float>(4), {2, 2}, 0, 1, RangeRule::least_mse);
+  EXPECT_THAT(from_int8(zeros, {2, 2}), ElementsAre(0, 0, 0, 0));
+}
+
+TEST(Int8Range, TheLeastErrorIsNeverMoreThanThatOfTheWholeRange) {
+  Prng prng(4);
+  std::vector<float> values(4000);
+  for (float& value : values) value = static_cast<float>(prng.uniform(-1, 1));
+  values[17] = 3;  // one that stands out
+  const auto lost = [&](RangeRule rule) {
+    return loss_of(values, from_int8(to_int8(values, {4000, 1}, 0, 1, rule), {4000, 1})).mean_squared_error;
+  };
+  // Uniform rounding of a range r loses r^2 / 12 of a step: 3 / 127 squared over 12.
+  EXPECT_NEAR(lost(RangeRule::min_max), 9.0 / 127 / 127 / 12, 4e-6);
+  EXPECT_LE(lost(RangeRule::least_mse), lost(RangeRule::min_max));
+}
+
+// Two layers of images and two linear ones; `scales` divides what one layer makes and multiplies what reads it.
+Model network(uint64_t seed, const std::vector<float>& scales = {}) {
+  ModelBuilder build("net", {6, 6, 2}, seed);
+  TensorId x = build.relu(build.conv2d(build.input(), {.filters = 6, .kernel = 3}));
+  x = build.max_pool2d(build.relu(build.conv2d(x, {.filters = 6, .kernel = 3})), {});
+  Result<Bytes> file = build.finish(build.dense(build.relu(build.dense(build.flatten(x), 24)), 4));
+  EXPECT_OK(file);
+  Model model = *Model::load(std::move(*file));
+  if (scales.empty()) return model;
+  std::vector<float> values(model.parameters().begin(), model.parameters().end());
+  for (const TensorInfo& tensor : model.graph().tensors) {
+    if (tensor.name != "conv1.weight" && tensor.name != "conv2.weight") continue;
+    for (uint64_t i = 0; i < elements(tensor.shape); ++i) {
+      float& value = values[tensor.payload_offset / sizeof(float) + i];
+      // [kh, kw, in, out]: the outputs of the first, the inputs of the second.
+      if (tensor.name == "conv1.weight") value *= scales[i % 6];
+      else value /= scales[i / 6 % 6];
+    }
+  }
+  return *Model::load(model.file_with(values));
+}
+
+// Random inputs with the classes that a model gives them: whatever changes the model shows as accuracy and loss.
+class Taught final : public ExampleSource {
+ public:
+  Taught(const Model& teacher, uint64_t count, uint64_t seed) : width_(elements(teacher.input_shape())) {
+    Prng prng(seed);
+    inputs_.resize(count * width_);
+    for (float& value : inputs_) value = static_cast<float>(prng.uniform(-1, 1));
+    std::vector<float> outputs(count * 4);
+    const std::vector<std::span<const float>> inputs = {inputs_};
+    Result<Predictor> predictor = Predictor::create(teacher, static_cast<uint32_t>(count));
+    EXPECT_OK(predictor);
+    EXPECT_OK(predictor->run(inputs, count, outputs));
+    for (uint64_t i = 0; i < count; ++i) {
+      const auto row = outputs.begin() + static_cast<ptrdiff_t>(4 * i);
+      labels_.push_back(static_cast<int32_t>(std::max_element(row, row + 4) - row));
+    }
+  }
+  uint64_t size() const override { return labels_.size(); }
+  Status read(uint64_t index, const Example& to) override {
+    std::ranges::copy(std::span(inputs_).subspan(index * width_, width_), to.features().begin());
+    to.labels()[0] = labels_[index];
+    return {};
+  }
+
+ private:
+  uint64_t width_;
+  std::vector<float> inputs_;
+  std::vector<int32_t> labels_;
+};
+
+TEST(Equalise, TheFunctionStays) {
+  const Model model = network(1, {1, 64, .05f, 8, .5f, 300});
+  const std::vector<float> flat = equalised(model);
+  EXPECT_FALSE(std::ranges::equal(flat, model.parameters()));
+  const Model other = *Model::load(model.file_with(flat));
+  Prng prng(2);
+  std::vector<float> input(72), expected(4), seen(4);
+  for (float& value : input) value = static_cast<float>(prng.uniform(-1, 1));
+  const std::vector<std::span<const float>> inputs = {input};
+  ASSERT_OK(Predictor::create(model, 1)->run(inputs, 1, expected));
+  ASSERT_OK(Predictor::create(other, 1)->run(inputs, 1, seen));
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(seen[i], expected[i], 2e-5 * (1 + std::fabs(expected[i]))) << i;
+}
+
+// The middle layer of two, by the output of the first one alone.
+TEST(MeanActivation, IsThatOfTheLayersBefore) {
+  ModelBuilder build("two", {3}, 7);
+  const TensorId hidden = build.relu(build.dense(build.input(), 5));
+  const Model model = *Model::load(*build.finish(build.dense(hidden, 4)));
+  ModelBuilder first("one", {3}, 7);
+  const Model one = *Model::load(*first.finish(first.relu(first.dense(first.input(), 5))));
+  Taught examples(model, 40, 2);
+  std::vector<double> inputs(3), expected(5);
+  Result<Predictor> predictor = Predictor::create(one, 1);
+  ASSERT_OK(predictor);
+  for (uint64_t i = 0; i < 40; ++i) {
+    std::vector<float> x(3), y(5), target(1);
+    const std::vector<Example::Place> places = {x};
+    ASSERT_OK(examples.read(i, Example(places, target)));
+    const std::vector<std::span<const float>> views = {x};
+    ASSERT_OK(predictor->run(views, 1, y));
+    for (size_t k = 0; k < 3; ++k) inputs[k] += static_cast<double>(x[k]) / 40;
+    for (size_t k = 0; k < 5; ++k) expected[k] += static_cast<double>(y[k]) / 40;
+  }
+  const auto of_input = mean_activation(model, model.graph().inputs[0], examples, 1);
+  const auto of_hidden = mean_activation(model, hidden, examples, 1);
+  ASSERT_OK(of_input);
+  ASSERT_OK(of_hidden);
+  EXPECT_THAT(*of_input, testing::Pointwise(testing::DoubleNear(1e-9), inputs));
+  EXPECT_THAT(*of_hidden, testing::Pointwise(testing::DoubleNear(1e-6), expected));
+}
+
+// The model with channels of very different sizes is the same function as before, and loses more: equalising cures it.
+TEST(Quantise, ARescaledModelIsCured) {
+  const Model model = network(1, {1, 64, .05f, 8, .5f, 300});
+  Taught calibration(model, 200, 3), judges(model, 200, 4);
+  const QuantiseSettings settings{.loss = {.kind = Loss::softmax_cross_entropy}, .keep = {}};
+  const Result<QuantiseReport> report = quantise(model, calibration, judges, settings);
+  ASSERT_OK(report);
+  EXPECT_EQ(report->before.accuracy, 1);
+  EXPECT_GE(report->after.accuracy, .97);
+  EXPECT_LE(report->calibration_loss, report->calibration_plain);
+  for (const QuantisedLayer& layer : report->layers) EXPECT_GT(layer.loss.cosine, .999) << layer.name;
+}
+
+TEST(Quantise, TheFileIsTheModelThatWasJudged) {
+  const Model model = network(5);
+  Taught calibration(model, 100, 3), judges(model, 100, 4);
+  const QuantiseSettings settings{.loss = {.kind = Loss::softmax_cross_entropy}, .keep = {"conv1.*"}};
+  const Result<QuantiseReport> report = quantise(model, calibration, judges, settings);
+  ASSERT_OK(report);
+  for (const QuantisedLayer& layer : report->layers) EXPECT_NE(layer.name, "conv1.weight");
+  Result<Bytes> expanded = expand_model(report->file);
+  ASSERT_OK(expanded);
+  const Result<Model> loaded = Model::load(std::move(*expanded));
+  ASSERT_OK(loaded);
+  Result<Evaluator> evaluator = Evaluator::create(*loaded, settings.loss, 64);
+  ASSERT_OK(evaluator);
+  const Result<Evaluation> again = evaluator->run(loaded->parameters(), judges);
+  ASSERT_OK(again);
+  EXPECT_EQ(again->loss_mean, report->after.loss_mean);
+  EXPECT_EQ(again->accuracy, report->after.accuracy);
+}
+
+TEST(Quantise, WhatCannotBeDone) {
+  ModelBuilder build("small", {4}, 1);
+  const Model model = *Model::load(*build.finish(build.dense(build.input(), 4)));
+  Taught examples(model, 8, 1);
+  const LossSettings loss{.kind = Loss::softmax_cross_entropy};
+  EXPECT_ERROR(quantise(model, examples, examples, {.loss = loss, .keep = {}}), ErrorCode::invalid_argument,
+               "no weight of at least 64 elements");
+  EXPECT_ERROR(quantise(network(1), examples, examples, {.loss = loss, .keep = {"nothing"}}),
+               ErrorCode::invalid_argument, "--keep nothing");
+}
+
+}  // namespace
+}  // namespace coterie

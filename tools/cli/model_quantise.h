@@ -1,0 +1,34 @@
+// coterie model quantise and dequantise: weights of a model file as int8, and back.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tools/cli/exit_code.h"
+
+namespace coterie {
+
+struct QuantiseOptions {
+  std::string from, to, data;  // files; the data also a name that load_data knows
+  double drop_max = 0.005;     // of accuracy, in [0, 1]; of a regression the loss's growth as part of it
+  uint64_t calibration_examples = 512;
+  std::vector<std::string> keep;  // patterns of weights that stay float32
+  uint32_t threads = 1;
+  bool as_json = false;
+};
+
+// Prints the report by layer and what the model is worth before and after. Fails, and writes nothing, if the drop is
+// larger.
+ExitCode quantise_model(const QuantiseOptions& options);
+
+struct DequantiseOptions {
+  std::string from, to;
+};
+// The float32 file that such a file stands for.
+ExitCode dequantise_model(const DequantiseOptions& options);
+
+// "0.5%" or "0.005" as 0.005; within [0, 1].
+Result<double> parse_drop(const std::string& text);
+
+}  // namespace coterie

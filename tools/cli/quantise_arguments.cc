@@ -1,0 +1,55 @@
+// coterie model quantise and dequantise: their grammar.
+#include "device_sdk/runtime/limits.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/help.h"
+#include "tools/cli/model_quantise.h"
+#include "tools/data/load.h"
+
+namespace coterie {
+
+void add_quantise(CLI::App& model, Invocation& invocation) {
+  CLI::App* command =
+      add_command(model, "quantise",
+                  "store a model's weights as int8, a scale for each channel: about a quarter of the bytes. Whoever "
+                  "opens the file computes with float32; it is no faster",
+                  "  coterie model quantise net.cotf -o small.cotf --data digits\n"
+                  "  coterie model quantise net.cotf -o small.cotf --data photos.cotf \\\n"
+                  "      --max-drop 0.2% --keep 'head.*'\n");
+  const auto options = std::make_shared<QuantiseOptions>();
+  command->add_option("FILE", options->from, "model file")->required()->type_name("");
+  command->add_option("-o,--file", options->to, "where to write it")->required()->type_name("FILE");
+  command->add_option("--data", options->data, std::string("a data set file, ") + kDataNames)
+      ->required()
+      ->type_name("DATA");
+  command
+      ->add_option_function<std::string>(
+          "--max-drop", [options](const std::string& text) { options->drop_max = *parse_drop(text); },
+          "accuracy that may be lost (of numbers: by how much the loss may grow), else nothing is written")
+      ->type_name("X%")
+      ->default_str("0.5%")
+      ->check(checked_by(parse_drop));
+  command
+      ->add_option("--calibration", options->calibration_examples,
+                   "examples by which ranges are chosen: a remedy is kept if their loss falls")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(between<uint64_t>(1, 1'000'000));
+  command->add_option("--keep", options->keep, "weights that stay float32; may be given again")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--threads", options->threads, "at most so many, the results are the same bits")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, limits::kThreadsMax));
+  command->add_flag("--json", options->as_json, "print JSON");
+  command->callback([&invocation, options] { invocation.run = [options] { return quantise_model(*options); }; });
+
+  CLI::App* back = add_command(model, "dequantise", "write the float32 model that a quantised file stands for",
+                               "  coterie model dequantise small.cotf -o net.cotf\n");
+  const auto files = std::make_shared<DequantiseOptions>();
+  back->add_option("FILE", files->from, "model file")->required()->type_name("");
+  back->add_option("-o,--file", files->to, "where to write it")->required()->type_name("FILE");
+  back->callback([&invocation, files] { invocation.run = [files] { return dequantise_model(*files); }; });
+}
+
+}  // namespace coterie

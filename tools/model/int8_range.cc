@@ -1,0 +1,79 @@
+#include "tools/model/int8_range.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace coterie {
+namespace {
+
+constexpr int kSteps = 61;  // 1, .99, ... .4
+
+double rounded(float value, float scale) {
+  return std::clamp(std::nearbyint(static_cast<double>(value) / static_cast<double>(scale)), -127.0, 127.0);
+}
+
+float scale_of(double end) { return std::max(static_cast<float>(end / 127), std::numeric_limits<float>::min()); }
+
+}  // namespace
+
+std::string_view to_string(RangeRule rule) { return rule == RangeRule::min_max ? "min-max" : "least MSE"; }
+
+Int8Weights to_int8(std::span<const float> values, const Shape& shape, uint32_t tensor, uint32_t axis, RangeRule rule) {
+  const auto channels = static_cast<size_t>(shape[axis]);
+  const std::vector<uint32_t> channel = channels_of(shape, axis);
+  std::vector<double> largest(channels);
+  for (size_t i = 0; i < values.size(); ++i) {
+    largest[channel[i]] = std::max(largest[channel[i]], std::fabs(static_cast<double>(values[i])));
+  }
+  Int8Weights weights{.form = {.tensor = tensor, .axis = axis, .scales = {}}, .values = {}};
+  for (const double end : largest) weights.form.scales.push_back(scale_of(end));
+  if (rule == RangeRule::least_mse) {
+    std::vector<double> best(channels, std::numeric_limits<double>::infinity());
+    for (int step = 0; step < kSteps; ++step) {
+      std::vector<float> scales;
+      for (const double end : largest) scales.push_back(scale_of(end * (1 - .01 * step)));
+      std::vector<double> lost(channels);
+      for (size_t i = 0; i < values.size(); ++i) {
+        const float scale = scales[channel[i]];
+        const double apart = rounded(values[i], scale) * static_cast<double>(scale) - static_cast<double>(values[i]);
+        lost[channel[i]] += apart * apart;
+      }
+      for (size_t c = 0; c < channels; ++c) {
+        if (lost[c] >= best[c]) continue;
+        best[c] = lost[c];
+        weights.form.scales[c] = scales[c];
+      }
+    }
+  }
+  weights.values.reserve(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    weights.values.push_back(static_cast<int8_t>(rounded(values[i], weights.form.scales[channel[i]])));
+  }
+  return weights;
+}
+
+std::vector<float> from_int8(const Int8Weights& weights, const Shape& shape) {
+  const std::vector<uint32_t> channel = channels_of(shape, weights.form.axis);
+  std::vector<float> values(weights.values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = weights.form.scales[channel[i]] * static_cast<float>(weights.values[i]);
+  }
+  return values;
+}
+
+Int8Loss loss_of(std::span<const float> exact, std::span<const float> rounded_values) {
+  double squares = 0, dot = 0, a = 0, b = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    const auto x = static_cast<double>(exact[i]), y = static_cast<double>(rounded_values[i]);
+    squares += (x - y) * (x - y);
+    dot += x * y;
+    a += x * x;
+    b += y * y;
+  }
+  Int8Loss loss{.mean_squared_error = exact.empty() ? 0 : squares / static_cast<double>(exact.size())};
+  if (a > 0 && b > 0) loss.cosine = dot / std::sqrt(a * b);
+  return loss;
+}
+
+}  // namespace coterie
